@@ -1,0 +1,1 @@
+"""The transformations as users call them: pytrees in, pytrees out."""

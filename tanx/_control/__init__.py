@@ -1,0 +1,1 @@
+"""Higher-order primitives: those whose parameters are functions."""

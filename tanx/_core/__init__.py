@@ -1,0 +1,1 @@
+"""The core: types, primitives, traces, jaxprs and arrays. Knows no primitive and no transformation."""

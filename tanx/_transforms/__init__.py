@@ -1,0 +1,1 @@
+"""The transformations: forward mode, linearization, transposition, batching. They know no primitive."""
