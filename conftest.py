@@ -1,0 +1,32 @@
+"""What every test and every example in a docstring may rely on."""
+
+import importlib
+import os
+
+import pytest
+from hypothesis import settings
+
+# Read at import: each pass of the compiler is checked in tests.
+os.environ.setdefault("TANX_CHECK", "1")
+
+# The same examples in each run, and no limit on the time of one: machines are shared.
+settings.register_profile("tanx", deadline=None, derandomize=True)
+settings.load_profile("tanx")
+
+EXAMPLE_NAMES = {"tanx": "tanx", "jnp": "tanx.numpy", "lax": "tanx.lax", "np": "numpy"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config):
+    """Use all cores for the whole suite; a run of named files stays in this process."""
+    whole = config.args_source is config.ArgsSource.TESTPATHS
+    if whole and config.getoption("numprocesses", 0) is None and not config.getoption("usepdb"):
+        config.option.numprocesses = config.hook.pytest_xdist_auto_num_workers(config=config)
+
+
+@pytest.fixture(autouse=True)
+def names_in_examples(request, doctest_namespace):
+    """The names that examples in docstrings use without importing them."""
+    if isinstance(request.node, pytest.DoctestItem):
+        for name, module in EXAMPLE_NAMES.items():
+            doctest_namespace[name] = importlib.import_module(module)
