@@ -1,1 +1,4 @@
-"""The core: types, primitives, traces, jaxprs and arrays. Knows no primitive and no transformation."""
+"""The core: types, primitives, traces, jaxprs and arrays.
+
+Knows no primitive and no transformation.
+"""

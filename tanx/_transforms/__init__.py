@@ -1,1 +1,4 @@
-"""The transformations: forward mode, linearization, transposition, batching. They know no primitive."""
+"""The transformations: forward mode, linearization, transposition, batching.
+
+They know no primitive.
+"""

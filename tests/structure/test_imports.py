@@ -1,0 +1,121 @@
+"""Imports only go down, those inside functions included."""
+
+import ast
+
+import pytest
+
+from tests.structure.source import FILES, MODULES, NAMES, imports, module_of, tree
+
+# Each room and what it may import besides itself. A room stands for all its files; an entry with a
+# dot for one of them.
+LEAVES = {"errors", "dtypes", "typing", "tree_util", "sharding", "_config", "_window",
+          "_traceback"}
+CORE = LEAVES | {"_core"}
+OPS = CORE | {"_loops", "_ops"}
+LEFT = OPS | {"_transforms", "_control"}
+RIGHT = OPS | {"_compiler", "_runtime"}
+MACHINE = LEFT | RIGHT | {"_api"}
+LIBRARY = LEAVES | {"lax", "_api"}
+ROOMS = {
+    **dict.fromkeys(LEAVES, LEAVES),
+    "_core": LEAVES,
+    "_loops": LEAVES,
+    "_ops": OPS,
+    "_transforms": OPS,
+    "_control": OPS | {"_transforms"},
+    "_compiler": OPS,
+    "_runtime": OPS | {"_compiler"},
+    "_api": LEFT | RIGHT,
+    "lax": LEFT,
+    # Library rooms are written like users' code.
+    "numpy": LIBRARY,
+    "random": LIBRARY | {"numpy", "_ops.rng"},
+    "nn": LIBRARY | {"numpy", "random"},
+    "ops": LIBRARY | {"numpy"},
+    "image": LIBRARY | {"numpy"},
+    "scipy": LIBRARY | {"numpy", "random", "nn", "ops"},
+    "example_libraries": LIBRARY | {"numpy", "random", "nn"},
+}
+# Windows, and tools that look inside the machine, may import all of it and the library; so may
+# experiments. The tour and the alias are users.
+WINDOWS = {
+    "ad", "ad_checkpoint", "api_util", "as_jax", "checkpoint_policies", "core", "custom_batching",
+    "custom_derivatives", "debug", "distributed", "dlpack", "export", "extend", "experimental",
+    "ffi", "flatten_util", "interpreters", "memory", "monitoring", "profiler", "ref", "stages",
+    "test_util", "tree"}
+ROOMS |= dict.fromkeys(WINDOWS, MACHINE | WINDOWS | set(ROOMS))
+EVERYTHING = {"", "__main__", "as_jax"}
+
+STRANGERS = {"jax", "jaxlib"}
+
+# ``from .. import dtypes`` means the room, whether or not it has been built yet.
+KNOWN = MODULES | {f"tanx.{room}" for room in ROOMS}
+
+
+def room_of(module: str) -> str:
+    """``tanx._ops.arith`` is in the room ``_ops``; ``tanx`` itself is the room without a name."""
+    return ".".join(module.split(".")[1:2])
+
+
+def allowed(importer: str, imported: str) -> bool:
+    """Whether the table lets one module of tanx import another."""
+    home, away = room_of(importer), room_of(imported)
+    if home == away and away or home in EVERYTHING:
+        return True
+    within = imported.partition(".")[2]
+    return any(within == entry or within.startswith(entry + ".") for entry in ROOMS.get(home, ()))
+
+
+@pytest.mark.parametrize("path", FILES, ids=NAMES)
+def test_imports_go_down(path):
+    module = module_of(path)
+    assert room_of(module) in ROOMS or room_of(module) in EVERYTHING, (
+        f"{module} is in no room of the table")
+    wrong = []
+    for line, imported in imports(module, path.name == "__init__.py", tree(path), KNOWN):
+        top = imported.partition(".")[0]
+        if top in STRANGERS or (top == "tanx" and not allowed(module, imported)):
+            wrong.append(f"line {line}: {module} may not import {imported}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_table_has_no_cycle():
+    """A room that another may import never imports that one back; windows stand on one floor."""
+    for home, below in ROOMS.items():
+        for entry in below - {home}:
+            away = entry.partition(".")[0]
+            same_floor = {home, away} <= LEAVES or {home, away} <= WINDOWS
+            assert same_floor or home not in ROOMS[away], f"{home} and {away} import each other"
+
+
+@pytest.mark.parametrize("importer, imported, verdict", [
+    ("tanx._core.trace", "tanx.errors", True),
+    ("tanx._core.trace", "tanx._loops.nest", False),
+    ("tanx._compiler.fuse", "tanx._transforms.jvp", False),
+    ("tanx._control.scan", "tanx._transforms.jvp", True),
+    ("tanx._transforms.jvp", "tanx._control.scan", False),
+    ("tanx.numpy._math", "tanx.lax", True),
+    ("tanx.numpy._math", "tanx._core.array", False),
+    ("tanx.numpy._math", "tanx", False),
+    ("tanx.random._keys", "tanx._ops.rng", True),
+    ("tanx.random._keys", "tanx._ops.arith", False),
+    ("tanx.errors", "tanx._core.types", False),
+    ("tanx", "tanx._runtime.eager", True),
+])
+def test_the_table_says_what_the_diagram_says(importer, imported, verdict):
+    assert allowed(importer, imported) is verdict
+
+
+@pytest.mark.parametrize("module, is_package, source, imported", [
+    ("tanx.numpy._math", False, "from .. import lax", "tanx.lax"),
+    ("tanx.numpy._math", False, "from .. import jit", "tanx"),
+    ("tanx.numpy", True, "from . import linalg", "tanx.numpy.linalg"),
+    ("tanx._ops.arith", False, "from .._core.types import ShapedArray", "tanx._core.types"),
+    ("tanx", True, "from ._api.jit import jit", "tanx._api.jit"),
+    ("tanx._api.jit", False, "def f():\n    import tanx.numpy as jnp", "tanx.numpy"),
+    ("tanx._api.jit", False, "importlib.import_module('.._runtime', 'x')", "tanx._runtime"),
+])
+def test_imports_are_resolved(module, is_package, source, imported):
+    modules = {"tanx.lax", "tanx.numpy.linalg"}
+    found = list(imports(module, is_package, ast.parse(source), modules))
+    assert [name for _, name in found] == [imported]

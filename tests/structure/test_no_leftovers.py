@@ -1,0 +1,62 @@
+"""Nothing half-done, nothing of the machine it was written on, and everything has its words."""
+
+import ast
+import importlib
+import re
+
+import pytest
+
+from tests.structure.source import FILES, NAMES, ROOT, module_of, text, tree
+
+LEFTOVERS = {
+    "a note to self": r"\b(TODO|FIXME|XXX|HACK)\b",
+    "a path of some machine": r"(?<![\w.])/(home|root|Users|work|opt|tmp|mnt)/\w",
+    "an import of jax": r"^\s*(import|from) jax(lib)?\b",
+    "a debugger": r"\b(breakpoint\(\)|pdb\.set_trace)",
+}
+
+# Documents and tests are read by users, too; the patterns themselves stand in this file.
+OTHERS = sorted(path for pattern in ("*.md", "*.toml", "*.py", "tests/**/*.py", "docs/**/*.md")
+                for path in ROOT.glob(pattern) if path.name != "test_no_leftovers.py")
+
+
+@pytest.mark.parametrize("path", [*FILES, *OTHERS], ids=lambda path: str(path.relative_to(ROOT)))
+def test_nothing_is_left_over(path):
+    names = set(LEFTOVERS) if path in FILES else {"a note to self", "a path of some machine"}
+    found = [f"line {number}: {name}: {line.strip()}"
+             for number, line in enumerate(text(path).splitlines(), 1)
+             for name in sorted(names) if re.search(LEFTOVERS[name], line)]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("path", FILES, ids=NAMES)
+def test_everything_public_has_a_docstring(path):
+    if not text(path).strip():
+        return  # an empty file has nothing to explain
+    module = tree(path)
+    assert ast.get_docstring(module), "the file does not say what it is for"
+    public = _listed(module)
+    silent = [node.name for node in module.body
+              if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+              and node.name in public and not ast.get_docstring(node)
+              and "overload" not in map(ast.unparse, node.decorator_list)]
+    assert not silent, f"without a docstring: {silent}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=NAMES)
+def test_everything_listed_exists(path):
+    if path.name == "__main__.py":
+        return  # importing it runs it
+    module = importlib.import_module(module_of(path))
+    listed = getattr(module, "__all__", [])
+    assert len(set(listed)) == len(listed), "a name is listed twice"
+    lost = [name for name in listed if not hasattr(module, name)]
+    assert not lost, f"listed in __all__ but not there: {lost}"
+
+
+def _listed(module: ast.Module) -> set[str]:
+    """The names in ``__all__``, where it is written out."""
+    for node in module.body:
+        if isinstance(node, ast.Assign) and "__all__" in [getattr(t, "id", "") for t in node.targets]:
+            return set(ast.literal_eval(node.value))
+    return set()

@@ -1,0 +1,32 @@
+"""Files and functions stay small enough to be read at one sitting; docstrings are free."""
+
+import ast
+
+import pytest
+
+from tests.structure.source import FILES, NAMES, code_lines, text, tree
+
+FILE, FUNCTION, COLUMNS = 600, 60, 100
+
+
+@pytest.mark.parametrize("path", FILES, ids=NAMES)
+def test_sizes(path):
+    code = code_lines(tree(path), text(path))
+    problems = []
+    if len(code) > FILE:
+        problems.append(f"{len(code)} lines of code, more than {FILE}")
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = sum(node.lineno <= line <= node.end_lineno for line in code)
+            if lines > FUNCTION:
+                problems.append(f"line {node.lineno}: {node.name} has {lines} lines of code, "
+                                f"more than {FUNCTION}")
+    for number, line in enumerate(text(path).splitlines(), 1):
+        if len(line) > COLUMNS:
+            problems.append(f"line {number}: {len(line)} columns, more than {COLUMNS}")
+    assert not problems, "\n".join(problems)
+
+
+def test_docstrings_comments_and_blank_lines_are_free():
+    source = '"""Two\nlines."""\n\n# comment\ndef f():\n    """Doc."""\n    return (1,\n            2)\n'
+    assert code_lines(ast.parse(source), source) == {5, 7, 8}
