@@ -1,0 +1,228 @@
+"""``Array``: an immutable array over a buffer.
+
+The buffer is a NumPy array that nobody writes to; rules of primitives may return views of it.
+What leaves for NumPy (``np.asarray(x)``, the buffer protocol) is a read-only view, and what comes
+in is copied unless its maker gives it away. Operators and methods come from
+:class:`~tanx._core.operators.Operators`.
+"""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+
+from .. import dtypes
+from ..errors import explain
+from . import trace
+from .operators import Operators
+from .trace import Tracer
+from .types import ShapedArray
+
+__all__ = ["Array", "live_arrays"]
+
+
+class _ArrayType(type):
+    """``isinstance(x, Array)`` holds for tracers: they stand for arrays everywhere."""
+
+    def __instancecheck__(cls, instance) -> bool:
+        return type.__instancecheck__(cls, instance) or (
+            cls is Array and isinstance(instance, Tracer))
+
+
+class Array(Operators, metaclass=_ArrayType):
+    """An immutable n-dimensional array on a device. Made by functions such as ``jnp.array``."""
+
+    __slots__ = ("_buffer", "weak_type", "_aval", "_device", "__weakref__")
+    __array_priority__ = 100
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, buffer: np.ndarray, weak_type: bool = False, aval: ShapedArray | None = None,
+                 device=None):
+        self._buffer = buffer
+        self.weak_type = weak_type
+        self._aval = aval
+        self._device = device
+
+    @property
+    def aval(self) -> ShapedArray:
+        aval = self._aval
+        if aval is None:
+            buffer = self._value
+            aval = self._aval = ShapedArray(buffer.shape, buffer.dtype, self.weak_type)
+        return aval
+
+    @property
+    def _value(self) -> np.ndarray:
+        """The data; waits for it where it is not there yet."""
+        buffer = self._buffer
+        if buffer is None:
+            raise RuntimeError(explain(
+                "tanx.Array", "the array was deleted or donated, its data is gone.",
+                f"array: {self._aval}",
+                hint="keep a copy with x.copy() before donating or deleting it."))
+        return buffer
+
+    # The type outlives the data, so these answer for deleted arrays as well.
+    shape = property(lambda self: self.aval.shape)
+    dtype = property(lambda self: self.aval.dtype)
+    ndim = property(lambda self: len(self.aval.shape))
+    size = property(lambda self: self.aval.size)
+    nbytes = property(lambda self: self.aval.nbytes)
+    itemsize = property(lambda self: self.aval.dtype.itemsize)
+
+    def is_deleted(self) -> bool:
+        """Whether the data has been given back."""
+        return self._buffer is None
+
+    def delete(self) -> None:
+        """Give the data back now, rather than when the last reference goes."""
+        self._aval = self.aval
+        self._buffer = None
+
+    def is_ready(self) -> bool:
+        """Whether the data is there, so that reading it does not wait."""
+        return self._value is not None
+
+    def block_until_ready(self) -> Array:
+        """Wait until the data is there; returns the array itself."""
+        self._value  # noqa: B018 - raises where the data is gone
+        return self
+
+    def copy_to_host_async(self) -> None:
+        """Start bringing the data to the host; on the CPU it is there already."""
+        self._value  # noqa: B018 - raises where the data is gone
+
+    def __len__(self) -> int:
+        shape = self.aval.shape
+        if not shape:
+            raise TypeError("len() of unsized object")
+        return shape[0]
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        data = self._value
+        if dtype is not None and data.dtype != dtype:
+            if copy is False:
+                raise ValueError(explain(
+                    "numpy.asarray", "a change of dtype needs a copy, and copy=False forbids it.",
+                    f"array: {self.aval}", f"dtype: {np.dtype(dtype)}"))
+            return data.astype(dtype)
+        if copy:
+            return data.copy()
+        view = data.view()
+        view.flags.writeable = False
+        return view
+
+    def __buffer__(self, flags):  # PEP 688: memoryview(x), from Python 3.12 on
+        return memoryview(self.__array__())
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        data = self._value
+        if dl_device not in (None, (1, 0)):
+            raise BufferError(explain(
+                "tanx.Array.__dlpack__", "the data lives on the CPU.", f"asked for: {dl_device}"))
+        return (data.copy() if copy else data).__dlpack__(max_version=max_version)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)  # kDLCPU
+
+    def _scalar(self, what: str) -> np.ndarray:
+        data = self._value
+        if data.ndim:
+            raise TypeError(explain(
+                what, "only arrays of zero dimensions convert to Python scalars.",
+                f"array: {self.aval}", hint="take one element first, as x[0] or x.item()."))
+        return data
+
+    def __bool__(self) -> bool:
+        data = self._value
+        if data.size != 1:
+            raise ValueError(explain(
+                "bool", "the truth value of an array with other than one element is ambiguous.",
+                f"array: {self.aval}", hint="use x.any() or x.all()."))
+        return bool(data.reshape(()))
+
+    def __int__(self) -> int:
+        return int(self._scalar("int"))
+
+    def __float__(self) -> float:
+        return float(self._scalar("float"))
+
+    def __complex__(self) -> complex:
+        return complex(self._scalar("complex"))
+
+    def __index__(self) -> int:
+        data = self._value
+        if data.ndim or not np.issubdtype(data.dtype, np.integer):
+            raise TypeError(explain(
+                "index", "only integer arrays of zero dimensions can be used as an index.",
+                f"array: {self.aval}"))
+        return int(data)
+
+    def item(self, *args):
+        """The element as a Python scalar; with arguments, the element at that index."""
+        return self._value.item(*args)
+
+    def tolist(self):
+        """The data as nested lists of Python scalars."""
+        return self._value.tolist()
+
+    def tobytes(self, order="C") -> bytes:
+        """The data as bytes in row-major order."""
+        return self._value.tobytes(order)
+
+    def __reduce__(self):
+        return _from_pickle, (self.__array__(), self.weak_type)
+
+    def __copy__(self) -> Array:
+        return Array(self._value.copy(), self.weak_type, self._aval, self._device)
+
+    def __deepcopy__(self, memo) -> Array:
+        return self.__copy__()
+
+    copy = __copy__
+
+    def __repr__(self) -> str:
+        if self._buffer is None:
+            return f"Array(deleted, {self.aval})"
+        weak = ", weak_type=True" if self.weak_type else ""
+        data = self._buffer
+        dtype = f"dtype={data.dtype.name}"
+        if data.size == 0:
+            body = f"[], shape={data.shape}"
+        else:
+            body = np.array2string(_printable(data), prefix="Array(", separator=", ",
+                                   suffix=f", {dtype}{weak})")
+        last = body.rsplit("\n", 1)[-1]
+        indent = len("Array(") if "\n" not in body else 0
+        fits = indent + len(last) + len(f", {dtype}{weak})") <= np.get_printoptions()["linewidth"]
+        return f"Array({body},{' ' if fits else chr(10) + '      '}{dtype}{weak})"
+
+    def __str__(self) -> str:
+        return f"Array(deleted, {self.aval})" if self._buffer is None else str(self._buffer)
+
+    def __format__(self, spec: str) -> str:
+        # NumPy's rule: rank 0 formats as its scalar, anything else only without a spec.
+        return format(self._value[()] if self.aval.ndim == 0 else str(self), spec)
+
+
+def _printable(data: np.ndarray) -> np.ndarray:
+    """Small floats print through float32: NumPy has no formatting of its own for them."""
+    narrow = data.dtype.kind == "V" and dtypes.issubdtype(data.dtype, np.floating)
+    return data.astype(np.float32) if narrow else data
+
+
+def _from_pickle(data: np.ndarray, weak_type: bool) -> Array:
+    return Array(data.copy(), weak_type)
+
+
+def live_arrays() -> list[Array]:
+    """All arrays alive in the process whose data has not been given back."""
+    return [x for x in gc.get_objects() if type(x) is Array and x._buffer is not None]
+
+
+def _literal_array(value: np.ndarray, aval: ShapedArray) -> Array:
+    return Array(value, aval.weak_type, aval)
+
+
+trace.literal_array = _literal_array

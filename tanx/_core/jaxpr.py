@@ -1,0 +1,185 @@
+"""Jaxprs: functions as typed lists of equations.
+
+Class and attribute names are JAX's, for users' code reads and rewrites jaxprs. A :class:`Jaxpr` is
+immutable by convention; passes build new ones. A :class:`ClosedJaxpr` carries its constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .effects import no_effects
+from .source import SourceInfo
+from .trace import context
+from .types import AbstractValue, typeof
+
+__all__ = ["Atom", "ClosedJaxpr", "DropVar", "Jaxpr", "JaxprEqn", "Literal", "Var", "eval_jaxpr",
+           "jaxpr_as_fun", "jaxprs_in_params", "subjaxprs"]
+
+
+class Var:
+    """A variable: bound once, known by identity. Its printed name is chosen when printing."""
+
+    __slots__ = ("aval", "__weakref__")
+
+    def __init__(self, aval: AbstractValue):
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"Var(id={id(self)}):{self.aval}"
+
+
+class DropVar(Var):
+    """A result that nobody reads; prints as ``_``."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "_"
+
+
+class Literal:
+    """A scalar constant written into an equation."""
+
+    __slots__ = ("val", "aval")
+
+    def __init__(self, val, aval: AbstractValue | None = None):
+        self.val = val
+        self.aval = typeof(val) if aval is None else aval
+
+    def __repr__(self) -> str:
+        return f"Literal({self.val})"
+
+
+Atom = Var | Literal
+
+
+class JaxprEqn:
+    """One equation: ``outvars = primitive[params] invars``."""
+
+    __slots__ = ("invars", "outvars", "primitive", "params", "effects", "source_info")
+
+    def __init__(self, invars, outvars, primitive, params, effects=no_effects,
+                 source_info: SourceInfo | None = None):
+        self.invars: list[Atom] = list(invars)
+        self.outvars: list[Var] = list(outvars)
+        self.primitive = primitive
+        self.params: dict[str, Any] = params
+        self.effects = effects
+        self.source_info = source_info
+
+    def replace(self, **changes) -> JaxprEqn:
+        """The same equation with some attributes replaced."""
+        return JaxprEqn(*(changes.get(name, getattr(self, name)) for name in self.__slots__))
+
+    def __repr__(self) -> str:
+        from .show import show_eqn
+        return show_eqn(self)
+
+
+class Jaxpr:
+    """A function: ``constvars`` and ``invars`` in, equations, ``outvars`` out."""
+
+    __slots__ = ("constvars", "invars", "outvars", "eqns", "effects", "debug_info", "__weakref__")
+
+    def __init__(self, constvars: Sequence[Var], invars: Sequence[Var], outvars: Sequence[Atom],
+                 eqns: Sequence[JaxprEqn], effects=None, debug_info=None):
+        self.constvars = list(constvars)
+        self.invars = list(invars)
+        self.outvars = list(outvars)
+        self.eqns = list(eqns)
+        self.effects = (frozenset().union(*(e.effects for e in self.eqns))
+                        if effects is None else effects)
+        self.debug_info = debug_info
+
+    def replace(self, **changes) -> Jaxpr:
+        """The same jaxpr with some attributes replaced; effects are those of the equations."""
+        if "eqns" in changes:
+            changes.setdefault("effects", None)
+        names = ("constvars", "invars", "outvars", "eqns", "effects", "debug_info")
+        return Jaxpr(*(changes.get(name, getattr(self, name)) for name in names))
+
+    in_avals = property(lambda self: [v.aval for v in self.invars])
+    out_avals = property(lambda self: [v.aval for v in self.outvars])
+
+    def pretty_print(self, **options) -> str:
+        """The jaxpr as text; options as those of :func:`tanx._core.show.show_jaxpr`."""
+        from .show import show_jaxpr
+        return show_jaxpr(self, **options)
+
+    def __repr__(self) -> str:
+        return self.pretty_print()
+
+
+class ClosedJaxpr:
+    """A jaxpr together with the values of its constants."""
+
+    __slots__ = ("jaxpr", "consts", "__weakref__")
+
+    def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any] = ()):
+        if len(consts) != len(jaxpr.constvars):
+            raise ValueError(f"ClosedJaxpr: {len(jaxpr.constvars)} constants expected, "
+                             f"{len(consts)} given.")
+        self.jaxpr = jaxpr
+        self.consts = list(consts)
+
+    in_avals = property(lambda self: self.jaxpr.in_avals)
+    out_avals = property(lambda self: self.jaxpr.out_avals)
+    literals = property(lambda self: self.consts)
+    eqns = property(lambda self: self.jaxpr.eqns)
+    effects = property(lambda self: self.jaxpr.effects)
+
+    def replace(self, *, jaxpr: Jaxpr | None = None, consts=None) -> ClosedJaxpr:
+        """The same closed jaxpr with its jaxpr or its constants replaced."""
+        return ClosedJaxpr(self.jaxpr if jaxpr is None else jaxpr,
+                           self.consts if consts is None else consts)
+
+    def pretty_print(self, **options) -> str:
+        """The jaxpr as text; options as those of :func:`tanx._core.show.show_jaxpr`."""
+        return self.jaxpr.pretty_print(**options)
+
+    def __repr__(self) -> str:
+        return self.pretty_print()
+
+
+def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args) -> list:
+    """Run a jaxpr's equations, in whichever trace is running; the list of results."""
+    environment: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
+    environment.update(zip(jaxpr.invars, args, strict=True))
+
+    def read(atom):
+        if type(atom) is Literal:
+            return context.trace.literal(atom.val, atom.aval)
+        return environment[atom]
+
+    for eqn in jaxpr.eqns:
+        out = eqn.primitive.bind(*map(read, eqn.invars), **eqn.params)
+        if eqn.primitive.multiple_results:
+            environment.update(zip(eqn.outvars, out, strict=True))
+        else:
+            environment[eqn.outvars[0]] = out
+    return [read(v) for v in jaxpr.outvars]
+
+
+def jaxpr_as_fun(closed: ClosedJaxpr):
+    """A closed jaxpr as a Python function of flat arguments that gives a list."""
+    def fun(*args):
+        return eval_jaxpr(closed.jaxpr, closed.consts, *args)
+    return fun
+
+
+def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Jaxpr]:
+    """The jaxprs among an equation's parameters, those in tuples and lists included."""
+    for value in params.values():
+        for item in value if isinstance(value, tuple | list) else (value,):
+            if isinstance(item, Jaxpr):
+                yield item
+            elif isinstance(item, ClosedJaxpr):
+                yield item.jaxpr
+
+
+def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
+    """The jaxprs inside a jaxpr's equations, one level deep."""
+    for eqn in jaxpr.eqns:
+        yield from jaxprs_in_params(eqn.params)

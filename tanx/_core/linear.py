@@ -1,0 +1,76 @@
+"""The vocabulary of derivative rules: symbolic zeros, linear operands, rules that cannot exist.
+
+:class:`Zero` stands for a tangent or cotangent that is zero for structural reasons; rules skip it.
+:class:`Linear` stands for an operand of a transposed equation: only its type is known.
+"""
+
+from __future__ import annotations
+
+from ..errors import explain
+from .types import AbstractValue, typeof
+
+__all__ = ["Linear", "Never", "Zero", "is_linear", "is_zero", "never"]
+
+
+class Zero:
+    """A tangent or cotangent that is zero; knows only its type."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: AbstractValue):
+        self.aval = aval
+
+    @classmethod
+    def tangent_of(cls, primal) -> Zero:
+        """The zero tangent of a value."""
+        return cls(typeof(primal).to_tangent())
+
+    def __repr__(self) -> str:
+        return f"Zero({self.aval})"
+
+
+class Linear:
+    """An operand in which a transposed equation is linear; knows only its type."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: AbstractValue):
+        self.aval = aval
+
+    shape = property(lambda self: self.aval.shape)
+    dtype = property(lambda self: self.aval.dtype)
+    ndim = property(lambda self: len(self.aval.shape))
+
+    def __repr__(self) -> str:
+        return f"Linear({self.aval})"
+
+
+def is_zero(x) -> bool:
+    return type(x) is Zero
+
+
+def is_linear(x) -> bool:
+    return type(x) is Linear
+
+
+class Never:
+    """A rule that cannot exist, and the reason."""
+
+    __slots__ = ("reason", "primitive", "rule")
+
+    def __init__(self, reason: str):
+        self.reason = reason
+        self.primitive = self.rule = "?"
+
+    def __set_name__(self, owner, rule):
+        self.primitive = getattr(owner, "name", owner.__name__)
+        self.rule = rule
+
+    def __call__(self, *args, **params):
+        raise NotImplementedError(explain(
+            f"tanx.lax.{self.primitive}", f"has no {self.rule} rule: {self.reason}."))
+
+
+def never(reason: str) -> Never:
+    """State that a rule cannot exist: ``transpose = never("tanh is not linear")``."""
+    return Never(reason)

@@ -1,0 +1,87 @@
+"""Primitives: the operations everything else is made of.
+
+A primitive is one instance of one class whose methods are its rules:
+
+``infer(*types, **params)``
+    The type of the result (a list of types when ``multiple_results``); checks its operands.
+``eval(*arrays, **params)``
+    The result on NumPy arrays: eager execution, constant folding, and the oracle of every test.
+``jvp(primals, tangents, **params)``
+    The result and its tangent. Tangents may be symbolic :class:`~tanx._core.linear.Zero`.
+``transpose(ct, *args, **params)``
+    For what is linear: cotangents of the operands, ``None`` for those that are known.
+    Operands to be differentiated arrive as :class:`~tanx._core.linear.Linear`.
+``batch(args, dims, **params)``
+    The result on operands with an extra axis at ``dims`` (``None``: no such axis), and where
+    that axis ended up.
+``lower(at, *operands, **params)``
+    The element of the result at an index, as an expression of :mod:`tanx._loops`; for
+    ``Kind.STATEMENT`` it is ``lower(into, *operands, **params)`` and gives statements.
+
+A rule that cannot exist says so: ``transpose = never("tanh is not linear")``. Higher-order
+primitives may add ``partial_eval``, ``stage`` and ``batch_axis``; their docstrings are here.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+from .effects import no_effects
+from .trace import context
+
+__all__ = ["Kind", "Primitive", "primitives"]
+
+RULES = ("infer", "eval", "jvp", "transpose", "batch", "lower")
+
+
+class Kind(enum.Enum):
+    """How the fuser may treat a primitive."""
+
+    ELEMENTWISE = "element from the elements at the same index"
+    LAYOUT = "element from one element at another index"
+    GATHER = "element from one element at an index read from data"
+    REDUCTION = "element from a loop over operand elements"
+    CONTRACTION = "sum of products"
+    STATEMENT = "builds loops and stores itself"
+    CALL = "runs functions: control flow, custom rules, callbacks"
+
+
+# Every primitive of the package, by name; the structure tests go through it.
+primitives: dict[str, Primitive] = {}
+
+
+class Primitive:
+    """Base of all primitives. Subclasses set ``name``, ``kind`` and the rules."""
+
+    name: str
+    kind: Kind
+    multiple_results = False
+
+    # Optional rules of higher-order primitives.
+    # partial_eval(trace, args, params): split work known now from what ``trace`` must record.
+    partial_eval: Any = None
+    # stage(trace, args, params): how to become an equation, where parameters need tracing first.
+    stage: Any = None
+    # batch_axis(axis, args, dims, **params): as ``batch``, told the axis' name and size.
+    batch_axis: Any = None
+
+    def __init__(self, name: str | None = None):
+        if name is not None:
+            self.name = name
+        primitives.setdefault(self.name, self)
+
+    def bind(self, *args, **params):
+        """Apply the primitive, in whichever trace is running."""
+        return context.trace.process(self, args, params)
+
+    def effects(self, *types, **params) -> frozenset:
+        """Effects of an equation of this primitive."""
+        return no_effects
+
+    def show_params(self, params: dict[str, Any]) -> dict[str, Any]:
+        """The parameters as printed in jaxprs."""
+        return params
+
+    def __repr__(self) -> str:
+        return self.name

@@ -1,0 +1,241 @@
+"""Staging: run a Python function once and record what it does as a jaxpr.
+
+Every primitive applied while a :class:`StageTrace` runs becomes an equation. Values that depend on
+no argument stay computable: when Python needs one (a shape, a bool, an index), the equations behind
+it are evaluated on the spot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .array import Array
+from .jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr
+from .source import SourceInfo, user_source
+from .trace import EvalTrace, Trace, Tracer, context, leaked, running
+from .types import AbstractValue, ShapedArray, typeof
+
+__all__ = ["DebugInfo", "StageTrace", "StageTracer", "stage", "stage_closed"]
+
+_SCALARS = (bool, int, float, complex, np.generic)
+
+
+class DebugInfo(NamedTuple):
+    """What is known of the function being staged, for messages."""
+
+    transform: str = "jit"
+    function: str = "<function>"
+    source: SourceInfo | None = None
+    arg_names: tuple[str, ...] = ()
+    result_paths: tuple[str, ...] | None = None
+
+
+class _Constant(NamedTuple):
+    """A value that the function closes over; ``original`` is kept so that its id stays taken."""
+
+    var: Var
+    value: Any
+    original: Any
+
+
+class StageTracer(Tracer):
+    """A value of the function being staged: a variable or a literal of the jaxpr to be."""
+
+    __slots__ = ("atom",)
+    trace: StageTrace
+
+    def __init__(self, trace: StageTrace, atom: Atom):
+        self.trace = trace
+        self.atom = atom
+
+    @property
+    def aval(self):
+        return self.atom.aval
+
+    def concrete(self):
+        return self.trace.value_of(self.atom)
+
+    def describe_origin(self) -> str:
+        return self.trace.describe(self.atom)
+
+    def __repr__(self) -> str:
+        return f"Traced<{self.aval}>"
+
+
+class StageTrace(Trace):
+    """Records primitives as equations."""
+
+    __slots__ = ("eqns", "invars", "constants", "producer", "static", "values", "debug")
+
+    def __init__(self, below: Trace, debug: DebugInfo | None = None):
+        super().__init__(below)
+        self.staging = True
+        self.eqns: list[JaxprEqn] = []
+        self.invars: list[Var] = []
+        self.constants: dict[int, _Constant] = {}  # by the id of what was captured
+        self.producer: dict[Var, JaxprEqn] = {}
+        self.static: set[Var] = set()  # variables that depend on no argument
+        self.values: dict[Var, Array] = {}  # those of them that were needed so far
+        self.debug = debug or DebugInfo()
+
+    def argument(self, aval: AbstractValue) -> StageTracer:
+        """A new argument of the function."""
+        var = Var(aval)
+        self.invars.append(var)
+        return StageTracer(self, var)
+
+    def literal(self, value, aval):
+        return StageTracer(self, Literal(value, aval))
+
+    def process(self, primitive, args, params):
+        if primitive.stage is not None:
+            return primitive.stage(self, args, params)
+        return self.record(primitive, args, params)
+
+    def record(self, primitive, args, params):
+        """Append an equation; its results as tracers."""
+        atoms = [self.atom(x) for x in args]
+        types = [atom.aval for atom in atoms]
+        inferred = primitive.infer(*types, **params)
+        out_types = inferred if primitive.multiple_results else (inferred,)
+        outvars = [Var(aval) for aval in out_types]
+        effects = primitive.effects(*types, **params)
+        eqn = JaxprEqn(atoms, outvars, primitive, params, effects, user_source())
+        self.eqns.append(eqn)
+        for var in outvars:
+            self.producer[var] = eqn
+        if not effects and all(type(a) is Literal or a in self.static for a in atoms):
+            self.static.update(outvars)
+        outs = [StageTracer(self, var) for var in outvars]
+        return outs if primitive.multiple_results else outs[0]
+
+    def atom(self, x) -> Atom:
+        """``x`` as a variable or literal of this jaxpr; what is not ours becomes a constant."""
+        if isinstance(x, StageTracer) and x.trace is self:
+            return x.atom
+        if isinstance(x, Tracer):
+            if not x.trace.alive:
+                raise leaked(x)
+            if isinstance(x, StageTracer) and type(x.atom) is Literal:
+                return x.atom
+        elif isinstance(x, _SCALARS):
+            aval = typeof(x)
+            return Literal(np.asarray(x, aval.dtype), aval)
+        constant = self.constants.get(id(x))
+        if constant is None:
+            aval = typeof(x)
+            value = Array(np.array(x, aval.dtype)) if isinstance(x, np.ndarray) else x
+            constant = self.constants[id(x)] = _Constant(Var(aval), value, x)
+            if not isinstance(x, Tracer):
+                self.static.add(constant.var)
+        return constant.var
+
+    def value_of(self, atom: Atom) -> Array | None:
+        """The value of a variable that depends on no argument, else None."""
+        if type(atom) is Literal:
+            return Array(np.asarray(atom.val), atom.aval.weak_type, atom.aval)
+        if atom not in self.static:
+            return None
+        if atom not in self.values:
+            for var, value, _ in self.constants.values():
+                if not isinstance(value, Tracer):
+                    self.values.setdefault(var, value)
+            needed = self._equations_behind(atom)
+            known = [v for v in dict.fromkeys(a for e in needed for a in e.invars)
+                     if type(v) is not Literal and v in self.values]
+            outvars = [v for e in needed for v in e.outvars]
+            jaxpr = Jaxpr(known, (), outvars, needed)
+            with running(_eval):
+                results = eval_jaxpr(jaxpr, [self.values[v] for v in known])
+            self.values.update(zip(outvars, results, strict=True))
+        return self.values[atom]
+
+    def _equations_behind(self, atom: Var) -> list[JaxprEqn]:
+        """The equations that ``atom`` needs and that were not evaluated yet, in order."""
+        needed: set[int] = set()
+        stack = [atom]
+        while stack:
+            var = stack.pop()
+            if var in self.values or id(self.producer[var]) in needed:
+                continue
+            eqn = self.producer[var]
+            needed.add(id(eqn))
+            stack.extend(v for v in eqn.invars if type(v) is not Literal)
+        return [eqn for eqn in self.eqns if id(eqn) in needed]
+
+    def describe(self, atom: Atom) -> str:
+        """Where a value came from: the arguments it depends on, and the line that made it."""
+        names: list[str] = []
+        seen: set[Atom] = set()
+        stack = [atom]
+        while stack:
+            var = stack.pop()
+            if type(var) is Literal or var in seen:
+                continue
+            seen.add(var)
+            if var in self.producer:
+                stack.extend(self.producer[var].invars)
+            elif var in self.invars:
+                i = self.invars.index(var)
+                names.append(self.debug.arg_names[i] if i < len(self.debug.arg_names)
+                             else f"#{i}")
+        made = self.producer[atom].source_info if atom in self.producer else self.debug.source
+        parts = []
+        if names:
+            plural = "s" if len(names) > 1 else ""
+            parts.append(f"depends on argument{plural} {', '.join(sorted(names))} of "
+                         f"{self.debug.function}, traced for {self.debug.transform}")
+        if made is not None:
+            parts.append(f"made at {made}" + (f": {made.text}" if made.text else ""))
+        return "; ".join(parts)
+
+    def finish(self, outs: Sequence[Any]) -> tuple[Jaxpr, list[Any]]:
+        """Close the trace: its jaxpr and the values of its constants."""
+        outvars = [self.atom(x) for x in outs]
+        self.alive = False
+        used = {v for eqn in self.eqns for v in eqn.invars}
+        used.update(outvars)
+        for eqn in self.eqns:
+            for i, var in enumerate(eqn.outvars):
+                if var not in used:
+                    eqn.outvars[i] = DropVar(var.aval)
+        constants = [c for c in self.constants.values() if c.var in used]
+        jaxpr = Jaxpr([c.var for c in constants], self.invars, outvars, self.eqns,
+                      debug_info=self.debug)
+        return jaxpr, [c.value for c in constants]
+
+
+_eval = EvalTrace(None)
+
+
+def stage(fun: Callable, in_avals: Sequence[AbstractValue],
+          debug: DebugInfo | None = None) -> tuple[Jaxpr, list[Any]]:
+    """Record a function of flat arguments that gives a list; its jaxpr and constants.
+
+    Constants may be tracers of traces below: values of surrounding functions that it closes over.
+    """
+    trace = StageTrace(context.trace, debug)
+    args = [trace.argument(aval) for aval in in_avals]
+    try:
+        with running(trace):
+            return trace.finish(fun(*args))
+    finally:
+        trace.alive = False
+
+
+def stage_closed(fun: Callable, in_avals: Sequence[ShapedArray],
+                 debug: DebugInfo | None = None) -> tuple[ClosedJaxpr, list[Tracer]]:
+    """As :func:`stage`, with tracers closed over as leading arguments.
+
+    The closed jaxpr holds the concrete constants; the tracers it needs are returned beside it and
+    are to be passed before the other arguments.
+    """
+    jaxpr, constants = stage(fun, in_avals, debug)
+    lifted = [i for i, x in enumerate(constants) if isinstance(x, Tracer)]
+    kept = [i for i, x in enumerate(constants) if not isinstance(x, Tracer)]
+    jaxpr = jaxpr.replace(constvars=[jaxpr.constvars[i] for i in kept],
+                          invars=[jaxpr.constvars[i] for i in lifted] + jaxpr.invars)
+    return ClosedJaxpr(jaxpr, [constants[i] for i in kept]), [constants[i] for i in lifted]

@@ -1,0 +1,168 @@
+"""Traces and tracers: how a running Python function is watched.
+
+At each moment one trace is *running* in a thread; every primitive applied goes to it. A trace
+handles what involves its own tracers and hands the rest to the trace ``below``; at the bottom
+:class:`EvalTrace` computes. A transformation runs a function with a new trace on top::
+
+    with running(JVPTrace(below=context.trace)) as trace: ...
+
+Executing on real data is the runtime's work, given through the socket ``evaluate``.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from .. import errors
+from .operators import Operators
+
+__all__ = ["EvalTrace", "Trace", "Tracer", "context", "evaluate", "leaked", "running"]
+
+
+class Trace:
+    """What receives the primitives applied while it is running."""
+
+    __slots__ = ("below", "alive", "staging")
+
+    def __init__(self, below: Trace | None):
+        self.below = below
+        self.alive = True
+        # Whether results are equations rather than data, here or below.
+        self.staging: bool = below is not None and below.staging
+
+    def process(self, primitive, args, params):
+        """Apply ``primitive``; ``args`` are tracers of any trace, arrays, or Python scalars."""
+        raise NotImplementedError(f"{type(self).__name__}.process")
+
+    def literal(self, value, aval):
+        """A scalar constant made while this trace runs; staging writes it as a literal."""
+        return self.below.literal(value, aval)
+
+
+class EvalTrace(Trace):
+    """The bottom: primitives run on real data at once."""
+
+    __slots__ = ()
+
+    def process(self, primitive, args, params):
+        return evaluate(primitive, args, params)
+
+    def literal(self, value, aval):
+        return literal_array(value, aval)
+
+
+def evaluate(primitive, args, params):
+    """Socket: run one primitive on concrete values. Plugged by ``tanx/__init__``."""
+    raise RuntimeError("tanx is not initialised: import tanx")
+
+
+def literal_array(value, aval):
+    """An array of one scalar; set by :mod:`tanx._core.array`."""
+    raise RuntimeError("tanx is not initialised: import tanx")
+
+
+class _Context(threading.local):
+    trace: Trace = EvalTrace(None)
+
+
+context = _Context()
+
+
+class running:  # noqa: N801 - reads as a phrase
+    """Make ``trace`` the running one for a block."""
+
+    __slots__ = ("trace", "outer")
+
+    def __init__(self, trace: Trace):
+        self.trace = trace
+
+    def __enter__(self) -> Any:
+        self.outer = context.trace
+        context.trace = self.trace
+        return self.trace
+
+    def __exit__(self, *_) -> None:
+        context.trace = self.outer
+
+
+class Tracer(Operators):
+    """A value that a trace follows through a function."""
+
+    __slots__ = ("trace", "__weakref__")
+    __array_priority__ = 1000
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, trace: Trace):
+        self.trace = trace
+
+    @property
+    def aval(self):
+        raise NotImplementedError(f"{type(self).__name__}.aval")
+
+    shape = property(lambda self: self.aval.shape)
+    dtype = property(lambda self: self.aval.dtype)
+    ndim = property(lambda self: len(self.aval.shape))
+    size = property(lambda self: self.aval.size)
+    nbytes = property(lambda self: self.aval.nbytes)
+    itemsize = property(lambda self: self.aval.dtype.itemsize)
+    weak_type = property(lambda self: self.aval.weak_type)
+
+    def concrete(self):
+        """The data behind the tracer as an ``Array``, or None where it is not known."""
+        return None
+
+    def describe_origin(self) -> str:
+        """Which argument or operation the value came from, for messages."""
+        return ""
+
+    def __len__(self) -> int:
+        if not self.aval.shape:
+            raise TypeError("len() of unsized object")
+        return self.aval.shape[0]
+
+    def _known(self, error):
+        data = self.concrete()
+        if data is None:
+            raise error(self)
+        return data
+
+    def __bool__(self) -> bool:
+        return bool(self._known(errors.TracerBoolConversionError))
+
+    def __index__(self) -> int:
+        return self._known(errors.TracerIntegerConversionError).__index__()
+
+    def __int__(self) -> int:
+        return int(self._known(errors.ConcretizationTypeError))
+
+    def __float__(self) -> float:
+        return float(self._known(errors.ConcretizationTypeError))
+
+    def __complex__(self) -> complex:
+        return complex(self._known(errors.ConcretizationTypeError))
+
+    def __array__(self, dtype=None, copy=None):
+        return self._known(errors.TracerArrayConversionError).__array__(dtype)
+
+    def tolist(self):
+        return self._known(errors.ConcretizationTypeError).tolist()
+
+    def item(self, *args):
+        return self._known(errors.ConcretizationTypeError).item(*args)
+
+    def __format__(self, spec: str) -> str:
+        return repr(self) if not spec else format(self._known(errors.ConcretizationTypeError), spec)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}<{self.aval}>"
+
+
+def leaked(tracer: Tracer) -> errors.UnexpectedTracerError:
+    """The error for a tracer used after the function it belongs to has returned."""
+    origin = tracer.describe_origin()
+    facts = [f"value:   {tracer.aval}"] + ([f"made at: {origin}"] if origin else [])
+    return errors.UnexpectedTracerError(errors.explain(
+        "tanx", "a traced value escaped from the function that was being transformed.", *facts,
+        hint="return the value from the function instead of storing it in a global, an attribute "
+             "or a list; tanx.check_tracer_leaks() finds the place."))

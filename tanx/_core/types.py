@@ -1,0 +1,236 @@
+"""Types of values: :class:`ShapedArray`, and how to find the type of anything.
+
+A type is what a trace knows of a value: shape, dtype, and whether the dtype is *weak* (came from a
+Python scalar, and so gives way in promotion). Types print in the short form of jaxprs, ``f32[3,4]``.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..errors import explain
+
+__all__ = ["AbstractValue", "AbstractToken", "ShapedArray", "ShapeDtypeStruct", "canonical_shape",
+           "is_arraylike", "not_arraylike", "typeof", "type_rules"]
+
+
+class AbstractValue:
+    """Base of all types."""
+
+    __slots__ = ()
+
+    def to_tangent(self) -> AbstractValue:
+        """The type of tangents and cotangents of values of this type."""
+        return self
+
+
+class AbstractToken(AbstractValue):
+    """The type of tokens, which order effects and carry no data."""
+
+    __slots__ = ()
+    shape: tuple[int, ...] = ()
+    weak_type = False
+
+    def __str__(self) -> str:
+        return "Tok"
+
+    __repr__ = __str__
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is AbstractToken
+
+    def __hash__(self) -> int:
+        return hash(AbstractToken)
+
+
+class ShapedArray(AbstractValue):
+    """The type of arrays of one shape and dtype.
+
+    >>> str(ShapedArray((3, 4), np.float32))
+    'f32[3,4]'
+    """
+
+    __slots__ = ("shape", "dtype", "weak_type")
+
+    def __init__(self, shape, dtype, weak_type: bool = False):
+        self.shape = shape if type(shape) is tuple else tuple(shape)
+        self.dtype = dtype if isinstance(dtype, np.dtype) else dtypes.dtype(dtype)
+        self.weak_type = weak_type
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        size = 1
+        for n in self.shape:
+            size *= n
+        return size
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    def update(self, **changes) -> ShapedArray:
+        """The same type with some attributes replaced."""
+        return ShapedArray(changes.get("shape", self.shape), changes.get("dtype", self.dtype),
+                           changes.get("weak_type", self.weak_type))
+
+    def strip_weak_type(self) -> ShapedArray:
+        return ShapedArray(self.shape, self.dtype) if self.weak_type else self
+
+    def to_tangent(self) -> ShapedArray:
+        if dtypes.issubdtype(self.dtype, np.inexact):
+            return self
+        return ShapedArray(self.shape, dtypes.float0)
+
+    def str_short(self, short_dtypes: bool = True) -> str:
+        name = dtypes.short_name(self.dtype) if short_dtypes else self.dtype.name
+        return f"{name}[{','.join(map(str, self.shape))}]"
+
+    def __str__(self) -> str:
+        return self.str_short()
+
+    def __repr__(self) -> str:
+        weak = ", weak_type=True" if self.weak_type else ""
+        return f"ShapedArray({self.str_short(short_dtypes=False)}{weak})"
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            type(other) is ShapedArray and self.shape == other.shape
+            and self.dtype == other.dtype and self.weak_type == other.weak_type)
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype, self.weak_type))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+
+class ShapeDtypeStruct:
+    """A shape and a dtype without data: what :func:`tanx.eval_shape` takes and returns.
+
+    >>> ShapeDtypeStruct((2, 3), np.float32)
+    ShapeDtypeStruct(shape=(2, 3), dtype=float32)
+    """
+
+    __slots__ = ("shape", "dtype", "sharding", "weak_type")
+
+    def __init__(self, shape, dtype, *, sharding=None, weak_type: bool = False, **_unused):
+        if dtype is None:
+            raise ValueError(explain(
+                "tanx.ShapeDtypeStruct", "dtype must be given.", f"shape: {shape}"))
+        self.shape = tuple(shape)
+        self.dtype = dtypes.dtype(dtype)
+        self.sharding = sharding
+        self.weak_type = weak_type
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    def update(self, **changes) -> ShapeDtypeStruct:
+        """The same struct with some attributes replaced."""
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        return ShapeDtypeStruct(**{**fields, **changes})
+
+    def __len__(self) -> int:
+        try:
+            return self.shape[0]
+        except IndexError as error:
+            raise TypeError("len() of unsized object") from error
+
+    def __repr__(self) -> str:
+        sharding = f", sharding={self.sharding}" if self.sharding is not None else ""
+        weak = ", weak_type=True" if self.weak_type else ""
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{sharding}{weak})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ShapeDtypeStruct) and all(
+            getattr(self, name) == getattr(other, name) for name in self.__slots__)
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype, self.sharding, self.weak_type))
+
+
+# From Python type to the rule that gives the type of its values. Array and Tracer are not here:
+# they answer ``.aval``. Others (typed keys, users' array types) may be added.
+type_rules: dict[type, Callable[[Any], AbstractValue]] = {}
+
+
+def _of_numpy(x) -> ShapedArray:
+    return ShapedArray(x.shape, dtypes.canonicalize_dtype(x.dtype))
+
+
+def _of_python_scalar(x) -> ShapedArray:
+    return ShapedArray((), dtypes.dtype(x, canonicalize=True), weak_type=type(x) is not bool)
+
+
+type_rules[np.ndarray] = _of_numpy
+type_rules.update({scalar: _of_python_scalar for scalar in (bool, int, float, complex)})
+
+
+def typeof(x) -> AbstractValue:
+    """The type of a value: array, tracer, NumPy array or Python scalar.
+
+    >>> print(typeof(np.zeros((2, 3), np.float32)))
+    f32[2,3]
+    """
+    aval = getattr(x, "aval", None)
+    if aval is not None:
+        return aval
+    for base in type(x).__mro__:
+        rule = type_rules.get(base)
+        if rule is not None:
+            return rule(x)
+    if isinstance(x, np.generic):
+        return _of_numpy(x)
+    if isinstance(x, ShapeDtypeStruct):
+        return ShapedArray(x.shape, x.dtype, x.weak_type)
+    raise TypeError(f"{type(x).__name__!r} is not an array type: {x!r}")
+
+
+def is_arraylike(x) -> bool:
+    """Whether :func:`typeof` knows ``x``, so that it may be an operand."""
+    return (getattr(x, "aval", None) is not None or isinstance(x, np.generic)
+            or any(base in type_rules for base in type(x).__mro__))
+
+
+def not_arraylike(function: str, x, position: int) -> TypeError:
+    """The error for an operand that is no array."""
+    return TypeError(explain(
+        function, f"needs arrays or numbers, but argument {position} is a {type(x).__name__}.",
+        f"argument {position}: {x!r:.200}",
+        hint="convert it with tanx.numpy.asarray(...)."))
+
+
+def canonical_shape(shape, function: str = "shape") -> tuple[int, ...]:
+    """A shape as a tuple of non-negative Python ints.
+
+    >>> canonical_shape([2, np.int64(3)])
+    (2, 3)
+    """
+    try:
+        shape = tuple(map(operator.index, shape))
+    except TypeError:
+        try:
+            shape = (operator.index(shape),)
+        except TypeError:
+            raise TypeError(explain(
+                function, "a shape is a sequence of integers known while tracing.",
+                f"shape: {shape!r}",
+                hint="take sizes from x.shape, or mark the argument with static_argnums.",
+            )) from None
+    if any(n < 0 for n in shape):
+        raise ValueError(explain(function, "sizes must not be negative.", f"shape: {shape}"))
+    return shape

@@ -1,0 +1,112 @@
+"""Ways to write ``jvp`` and ``transpose`` rules, and the sum of tangents.
+
+The three shapes a ``jvp`` rule takes are ``jvp = linear`` (all operands together, as ``neg`` or
+``concatenate``), ``jvp = linear_in(0)`` (some operands, the rest being indices or masks) and
+``jvp = partials(rule, rule)`` (one function an operand). Anything else is written as a method.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import dtypes
+from .._core.linear import Linear, Zero
+from .._core.primitive import Kind, Primitive
+from .._core.trace import context
+from .._loops import build
+
+__all__ = ["add_any", "add_any_p", "instantiate", "linear", "linear_in", "partials",
+           "sum_cotangents", "zeros_of"]
+
+
+def zeros_of(aval):
+    """An array of zeros of a type."""
+    if not aval.shape or aval.dtype == dtypes.float0:
+        return context.trace.literal(np.zeros(aval.shape, aval.dtype), aval)
+    from .create import full
+    return full(aval.shape, 0, aval.dtype)
+
+
+def instantiate(x):
+    """A symbolic zero as an array of zeros; anything else as it is."""
+    return zeros_of(x.aval) if type(x) is Zero else x
+
+
+def sum_cotangents(a, b):
+    """The sum of two tangents or cotangents, either of which may be a symbolic zero."""
+    if type(a) is Zero:
+        return b
+    if type(b) is Zero:
+        return a
+    return add_any(a, b)
+
+
+def linear(self, primals, tangents, **params):
+    """A ``jvp`` rule for primitives linear in all operands together: apply to the tangents too."""
+    out = self.bind(*primals, **params)
+    return out, self.bind(*map(instantiate, tangents), **params)
+
+
+def linear_in(*positions: int):
+    """A ``jvp`` rule for primitives linear in some operands, the others being indices or masks."""
+
+    def jvp(self, primals, tangents, **params):
+        out = self.bind(*primals, **params)
+        if all(type(tangents[i]) is Zero for i in positions):
+            return out, Zero.tangent_of(out)
+        mixed = [instantiate(tangents[i]) if i in positions else primal
+                 for i, primal in enumerate(primals)]
+        return out, self.bind(*mixed, **params)
+    return jvp
+
+
+def partials(*rules):
+    """A ``jvp`` rule given by one function an operand, ``rule(tangent, out, *primals, **params)``.
+
+    ``None`` stands for an operand through which nothing flows. The contributions are summed.
+    """
+
+    def jvp(self, primals, tangents, **params):
+        out = self.bind(*primals, **params)
+        total = None
+        for rule, tangent in zip(rules, tangents, strict=True):
+            if rule is None or type(tangent) is Zero:
+                continue
+            term = rule(tangent, out, *primals, **params)
+            total = term if total is None else sum_cotangents(total, term)
+        return out, Zero.tangent_of(out) if total is None else total
+    return jvp
+
+
+class AddAny(Primitive):
+    """Adds two tangents or cotangents of one type."""
+
+    name = "add_any"
+    kind = Kind.ELEMENTWISE
+
+    def infer(self, x, y):
+        return x
+
+    def eval(self, x, y):
+        return x if x.dtype == dtypes.float0 else np.add(x, y)
+
+    jvp = linear
+
+    def transpose(self, ct, x, y):
+        return [ct if type(x) is Linear else None, ct if type(y) is Linear else None]
+
+    def batch(self, args, dims):
+        from .families import batch_together
+        (x, y), d = batch_together(args, dims)
+        return add_any(x, y), d
+
+    def lower(self, at, x, y):
+        return build.op("add", x[at], y[at])
+
+
+add_any_p = AddAny()
+
+
+def add_any(x, y):
+    """Add two tangents of the same type."""
+    return add_any_p.bind(x, y)

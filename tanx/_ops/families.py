@@ -1,0 +1,150 @@
+"""Families of primitives: what all elementwise primitives share, and what all reductions share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import dtypes
+from .._core.linear import Linear
+from .._core.primitive import Kind, Primitive
+from .._core.trace import context
+from .._core.types import ShapedArray, typeof
+from .._loops import build
+from ..errors import explain
+from .batching import to_front
+from .layout import broadcast_in_dim
+
+__all__ = ["ANY", "BOOL_INT", "COMPLEX", "Elementwise", "FLOAT", "INEXACT", "INT", "NUMBER",
+           "REAL", "like", "unbroadcast"]
+
+# Sets of dtypes an operand may have, by the letters of ``dtypes.kind_of``-like groups.
+BOOL = frozenset("b")
+INT = frozenset("iu")
+FLOAT = frozenset("f")
+COMPLEX = frozenset("c")
+INEXACT = FLOAT | COMPLEX
+REAL = INT | FLOAT
+NUMBER = INT | INEXACT
+BOOL_INT = BOOL | INT
+ANY = BOOL | NUMBER
+
+_WORDS = {"b": "bool", "i": "signed integer", "u": "unsigned integer", "f": "floating point",
+          "c": "complex"}
+_letters: dict[np.dtype, str] = {}
+
+
+def letter(dtype: np.dtype) -> str:
+    """The group of a dtype: b, i, u, f or c (narrow floats and integers included)."""
+    known = _letters.get(dtype)
+    if known is None:
+        for group, base in (("b", np.bool_), ("i", np.signedinteger), ("u", np.unsignedinteger),
+                            ("f", np.floating), ("c", np.complexfloating)):
+            if dtypes.issubdtype(dtype, base):
+                known = group
+                break
+        else:
+            known = "?"
+        _letters[dtype] = known
+    return known
+
+
+def like(x, value):
+    """A scalar constant of the dtype of ``x``, for use beside it in a rule."""
+    aval = typeof(x)
+    return context.trace.literal(np.asarray(value, aval.dtype),
+                                 ShapedArray((), aval.dtype, aval.weak_type))
+
+
+def broadcast_shapes(name: str, types) -> tuple[int, ...]:
+    """The common shape of elementwise operands: equal ranks, sizes equal or 1, or rank 0."""
+    ranked = [t for t in types if t.shape]
+    if not ranked:
+        return ()
+    shape = ranked[0].shape
+    for t in ranked[1:]:
+        if t.shape != shape:
+            if len(t.shape) != len(shape) or any(
+                    a != b and a != 1 and b != 1 for a, b in zip(shape, t.shape)):
+                raise TypeError(explain(
+                    f"tanx.lax.{name}", "operands must have equal shapes, or be scalars.",
+                    *(f"operand {i}: {t}" for i, t in enumerate(types)),
+                    hint=f"tanx.numpy's functions broadcast as NumPy does."))
+            shape = tuple(b if a == 1 else a for a, b in zip(shape, t.shape))
+    return shape
+
+
+class Elementwise(Primitive):
+    """Each element of the result from the elements of the operands at the same index.
+
+    A subclass states ``name``, ``accepts`` (a dtype group, or one an operand), ``eval``, and its
+    derivative. ``instruction`` is the name of the loop instruction; ``result`` may change the
+    dtype. Operands broadcast along dimensions of size 1, and scalars broadcast to anything.
+    """
+
+    kind = Kind.ELEMENTWISE
+    accepts: frozenset[str] | tuple[frozenset[str], ...] = ANY
+    instruction: str | None = None
+    same_dtype = True
+
+    def result(self, *types, **params) -> np.dtype:
+        """The dtype of the result; that of the first operand unless overridden."""
+        return types[0].dtype
+
+    def infer(self, *types, **params):
+        first = types[0]
+        accepts = self.accepts
+        shape, weak = first.shape, first.weak_type
+        for i, t in enumerate(types):
+            allowed = accepts[i] if type(accepts) is tuple else accepts
+            if letter(t.dtype) not in allowed:
+                raise TypeError(explain(
+                    f"tanx.lax.{self.name}",
+                    f"does not take {t.dtype} operands.", f"operand {i}: {t}",
+                    f"takes:     {', '.join(_WORDS[k] for k in 'biufc' if k in allowed)}"))
+            if i and self.same_dtype and t.dtype != first.dtype:
+                raise TypeError(explain(
+                    f"tanx.lax.{self.name}", "operands must have the same dtype.",
+                    *(f"operand {i}: {t}" for i, t in enumerate(types)),
+                    hint="tanx.numpy's functions promote; or use x.astype(...)."))
+            if t.shape != shape:
+                shape = None
+            weak = weak and t.weak_type
+        if shape is None:
+            shape = broadcast_shapes(self.name, types)
+        dtype = self.result(*types, **params)
+        if shape == first.shape and dtype == first.dtype and weak == first.weak_type:
+            return first
+        return ShapedArray(shape, dtype, weak)
+
+    def batch(self, args, dims, **params):
+        types = [typeof(x) for x in args]
+        if len({(t.shape, d) for t, d in zip(types, dims)}) == 1:
+            return self.bind(*args, **params), dims[0]
+        rank = max(t.ndim - (d is not None) for t, d in zip(types, dims))
+        aligned = []
+        for x, d in zip(args, dims):
+            x = to_front(x, d)
+            shape = typeof(x).shape
+            if d is None and shape:
+                x = broadcast_in_dim(x, (1, *shape), range(1, len(shape) + 1))
+            elif d is not None and len(shape) <= rank and rank:
+                x = broadcast_in_dim(x, shape + (1,) * (rank + 1 - len(shape)), range(len(shape)))
+            aligned.append(x)
+        return self.bind(*aligned, **params), 0
+
+    def lower(self, at, *operands, **params):
+        elements = [x[[0 if n == 1 else i for n, i in zip(x.shape, at)]] for x in operands]
+        return build.op(self.instruction or self.name, *elements)
+
+
+def unbroadcast(ct, operand: Linear):
+    """Sum a cotangent over the dimensions along which the operand was repeated."""
+    from .reduce import reduce_sum
+    shape, target = typeof(ct).shape, operand.shape
+    if shape == target:
+        return ct
+    if not target:
+        return reduce_sum(ct, range(len(shape)))
+    axes = [i for i, (n, m) in enumerate(zip(shape, target)) if n != m]
+    summed = reduce_sum(ct, axes)
+    return broadcast_in_dim(summed, target, [i for i in range(len(shape)) if i not in axes])

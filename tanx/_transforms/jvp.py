@@ -1,0 +1,142 @@
+"""Forward mode: run a function on pairs of a primal and a tangent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import dtypes, errors
+from .._core.jaxpr import ClosedJaxpr, jaxpr_as_fun
+from .._core.linear import Never, Zero
+from .._core.stage import stage
+from .._core.trace import Trace, Tracer, context
+from .._core.types import typeof
+from .._ops.derive import instantiate
+
+__all__ = ["JVPTrace", "JVPTracer", "jvp", "jvp_jaxpr"]
+
+
+class JVPTracer(Tracer):
+    """A primal with its tangent."""
+
+    __slots__ = ("primal", "tangent")
+
+    def __init__(self, trace: JVPTrace, primal, tangent):
+        self.trace = trace
+        self.primal = primal
+        self.tangent = tangent
+
+    @property
+    def aval(self):
+        return typeof(self.primal)
+
+    def concrete(self):
+        primal = self.primal
+        return primal.concrete() if isinstance(primal, Tracer) else primal
+
+    def describe_origin(self) -> str:
+        primal = self.primal
+        return primal.describe_origin() if isinstance(primal, Tracer) else ""
+
+    def __array__(self, dtype=None, copy=None):
+        # The primal is known, but NumPy would lose the tangent without a word.
+        raise errors.TracerArrayConversionError(self)
+
+    def __repr__(self) -> str:
+        return f"JVPTracer(primal={self.primal!r}, tangent={self.tangent!r})"
+
+
+class JVPTrace(Trace):
+    """Applies the ``jvp`` rule of every primitive that meets one of its tracers."""
+
+    __slots__ = ()
+
+    def process(self, primitive, args, params):
+        primals, tangents, active = [], [], False
+        for x in args:
+            if type(x) is JVPTracer and x.trace is self:
+                primals.append(x.primal)
+                tangents.append(x.tangent)
+                active = active or type(x.tangent) is not Zero
+            else:
+                primals.append(x)
+                tangents.append(None)
+        context.trace = self.below
+        try:
+            if not active:
+                return self.below.process(primitive, primals, params)
+            tangents = [Zero.tangent_of(p) if t is None else t
+                        for p, t in zip(primals, tangents)]
+            if type(primitive.jvp) is Never:
+                return self._without_tangent(primitive, primals, params)
+            out, tangent = primitive.jvp(primals, tangents, **params)
+        finally:
+            context.trace = self
+        if primitive.multiple_results:
+            return [self.pair(y, t) for y, t in zip(out, tangent, strict=True)]
+        return self.pair(out, tangent)
+
+    def _without_tangent(self, primitive, primals, params):
+        """What returns integers has no derivative; anything else says why it lacks one."""
+        out = self.below.process(primitive, primals, params)
+        for y in out if primitive.multiple_results else [out]:
+            if dtypes.issubdtype(typeof(y).dtype, dtypes.np.inexact):
+                primitive.jvp(primals)
+        return out
+
+    def pair(self, primal, tangent):
+        """A tracer, or the bare primal where the tangent is zero."""
+        return primal if type(tangent) is Zero else JVPTracer(self, primal, tangent)
+
+    def split(self, x) -> tuple[Any, Any]:
+        """Primal and tangent of any value."""
+        if type(x) is JVPTracer and x.trace is self:
+            return x.primal, x.tangent
+        return x, Zero.tangent_of(x)
+
+
+def jvp(fun: Callable, primals: Sequence[Any], tangents: Sequence[Any],
+        below: Trace | None = None) -> tuple[list, list]:
+    """Run a function of flat arguments that gives a list; primals out and tangents out.
+
+    Tangents may be symbolic zeros, in and out. ``below`` is the trace that sees the operations on
+    primals and tangents; the running one unless given.
+    """
+    outer = context.trace
+    trace = JVPTrace(outer if below is None else below)
+    args = [trace.pair(p, t) for p, t in zip(primals, tangents, strict=True)]
+    context.trace = trace
+    try:
+        outs = fun(*args)
+        pairs = [trace.split(x) for x in outs]
+    finally:
+        context.trace = outer
+        trace.alive = False
+    return [p for p, _ in pairs], [t for _, t in pairs]
+
+
+def jvp_jaxpr(closed: ClosedJaxpr, nonzero: Sequence[bool],
+              instantiate_outs: bool | Sequence[bool] = False,
+              ) -> tuple[ClosedJaxpr, list[bool]]:
+    """The forward-mode derivative of a closed jaxpr, as a closed jaxpr.
+
+    It takes the primals, then the tangents of the arguments that are ``nonzero``; it gives the
+    primals, then the tangents that are not zero. The second result tells which those are.
+    ``instantiate_outs`` asks for tangents even where they are zero.
+    """
+    count = len(closed.jaxpr.invars)
+    wanted = ([instantiate_outs] * len(closed.jaxpr.outvars)
+              if isinstance(instantiate_outs, bool) else list(instantiate_outs))
+    nonzero_out: list[bool] = []
+
+    def fun(*args):
+        primals, given = args[:count], iter(args[count:])
+        tangents = [next(given) if nz else Zero.tangent_of(p) for p, nz in zip(primals, nonzero)]
+        outs, out_tangents = jvp(jaxpr_as_fun(closed), primals, tangents)
+        nonzero_out[:] = [w or type(t) is not Zero for t, w in zip(out_tangents, wanted)]
+        return outs + [instantiate(t) for t, nz in zip(out_tangents, nonzero_out) if nz]
+
+    in_avals = closed.in_avals
+    tangent_avals = [a.to_tangent() for a, nz in zip(in_avals, nonzero) if nz]
+    jaxpr, consts = stage(fun, [*in_avals, *tangent_avals])
+    return ClosedJaxpr(jaxpr, consts), nonzero_out

@@ -1,0 +1,132 @@
+"""Linearization: split what is known now from what depends on values still unknown.
+
+:class:`PartialTrace` runs on top of another trace. An operation on known values goes straight
+below; one that meets an unknown value is recorded, and the known values it uses become constants
+of the recorded jaxpr: the residuals. Linearization is forward mode with unknown tangents: the
+primals are computed at once, and what is recorded is linear in the tangents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .._core.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var, eval_jaxpr, jaxpr_as_fun
+from .._core.linear import Zero
+from .._core.stage import StageTrace, StageTracer, stage
+from .._core.trace import context, running
+from .._core.types import AbstractValue, typeof
+from .jvp import jvp
+
+__all__ = ["PartialTrace", "linearize", "partial_eval", "partial_eval_jaxpr"]
+
+
+class PartialTrace(StageTrace):
+    """Records only what depends on its own arguments."""
+
+    __slots__ = ()
+
+    def __init__(self, below, debug=None):
+        super().__init__(below, debug)
+        self.staging = below.staging
+
+    def literal(self, value, aval):
+        return self.below.literal(value, aval)
+
+    def unknown(self, x) -> bool:
+        """Whether a value depends on arguments of this trace."""
+        return type(x) is StageTracer and x.trace is self
+
+    def process(self, primitive, args, params):
+        for x in args:
+            if type(x) is StageTracer and x.trace is self:
+                break
+        else:
+            context.trace = self.below
+            try:
+                return self.below.process(primitive, args, params)
+            finally:
+                context.trace = self
+        if primitive.partial_eval is not None:
+            return primitive.partial_eval(self, args, params)
+        return self.record(primitive, args, params)
+
+
+def partial_eval(fun: Callable, unknown: Sequence[AbstractValue | None], args: Sequence[Any],
+                 ) -> tuple[list, list[bool], Jaxpr, list[Any]]:
+    """Run a function whose arguments are partly unknown.
+
+    ``unknown`` holds a type for each unknown argument and None for the known ones, whose values
+    are in ``args``. Gives the outputs (None where unknown), which of them are unknown, and the
+    jaxpr of the unknown part with its residuals.
+    """
+    trace = PartialTrace(context.trace)
+    values = [x if aval is None else trace.argument(aval) for x, aval in zip(args, unknown)]
+    try:
+        with running(trace):
+            outs = fun(*values)
+        which = [trace.unknown(x) for x in outs]
+        jaxpr, residuals = trace.finish([x for x, u in zip(outs, which) if u])
+    finally:
+        trace.alive = False
+    return [None if u else x for x, u in zip(outs, which)], which, jaxpr, residuals
+
+
+def linearize(fun: Callable, primals: Sequence[Any],
+              active: Sequence[bool] | None = None) -> tuple[list, list[bool], Jaxpr, list[Any]]:
+    """The value of a function and its derivative there, as a linear jaxpr.
+
+    ``fun`` takes flat arguments and gives a list. Gives the primal outputs, which outputs have a
+    nonzero tangent, the jaxpr from tangents of the ``active`` arguments (all, unless given) to
+    those tangents, and its residuals.
+    """
+    active = [True] * len(primals) if active is None else active
+    trace = PartialTrace(context.trace)
+    tangents = []
+    for x, is_active in zip(primals, active):
+        aval = typeof(x).to_tangent()
+        tangents.append(trace.argument(aval) if is_active else Zero(aval))
+    try:
+        outs, out_tangents = jvp(fun, primals, tangents, below=trace)
+        nonzero = [type(t) is not Zero for t in out_tangents]
+        with running(trace):
+            jaxpr, residuals = trace.finish([t for t in out_tangents if type(t) is not Zero])
+    finally:
+        trace.alive = False
+    return outs, nonzero, jaxpr, residuals
+
+
+def partial_eval_jaxpr(closed: ClosedJaxpr, unknown: Sequence[bool],
+                       ) -> tuple[ClosedJaxpr, ClosedJaxpr, list[bool], list[int | None]]:
+    """Split a closed jaxpr into a known part and an unknown part.
+
+    The known part takes the known arguments and gives the known outputs, then residuals. The
+    unknown part takes the residuals, then the unknown arguments, and gives the unknown outputs.
+    The third result tells which outputs are unknown; the fourth, for each residual, which known
+    argument it is, or None where the known part computes it (only those are among its outputs).
+    """
+    in_avals = closed.in_avals
+    found: dict[str, Any] = {}
+
+    def known_part(*known_args):
+        given = iter(known_args)
+        args = [None if u else next(given) for u in unknown]
+        outs, which, jaxpr, residuals = partial_eval(
+            jaxpr_as_fun(closed), [a if u else None for a, u in zip(in_avals, unknown)], args)
+        position = {id(x): i for i, x in enumerate(known_args)}
+        forwarded = [position.get(id(x)) for x in residuals]
+        found.update(which=which, jaxpr=jaxpr, forwarded=forwarded)
+        return ([x for x, u in zip(outs, which) if not u]
+                + [x for x, f in zip(residuals, forwarded) if f is None])
+
+    known_jaxpr, known_consts = stage(
+        known_part, [a for a, u in zip(in_avals, unknown) if not u], closed.jaxpr.debug_info)
+    recorded: Jaxpr = found["jaxpr"]
+    unknown_jaxpr = recorded.replace(constvars=[], invars=recorded.constvars + recorded.invars)
+    return (ClosedJaxpr(known_jaxpr, known_consts), ClosedJaxpr(unknown_jaxpr), found["which"],
+            found["forwarded"])
+
+
+def apply_linear(jaxpr: Jaxpr, residuals: Sequence[Any], tangents: Sequence[Any]) -> list:
+    """Apply a linear jaxpr to tangents."""
+    return eval_jaxpr(jaxpr, residuals, *tangents)

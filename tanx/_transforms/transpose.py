@@ -1,0 +1,97 @@
+"""Reverse mode: run a linear jaxpr backwards, from cotangents of results to those of arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .._core.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var
+from .._core.linear import Linear, Zero
+from .._core.stage import stage
+from .._core.trace import context
+from .._ops.derive import instantiate, sum_cotangents
+
+__all__ = ["backward", "transpose_jaxpr"]
+
+
+def backward(jaxpr: Jaxpr, residuals: Sequence[Any], args: Sequence[Any],
+             cotangents: Sequence[Any]) -> list:
+    """Cotangents of the arguments of a linear jaxpr, given those of its results.
+
+    ``args`` holds :class:`Linear` for each argument to be differentiated and a value for those
+    that are known; the answer has None for the latter. Equations that do not depend on linear
+    arguments are evaluated on the way. Zeros stay symbolic.
+    """
+    values: dict[Var, Any] = dict(zip(jaxpr.constvars, residuals, strict=True))
+    values.update((v, x) for v, x in zip(jaxpr.invars, args, strict=True) if type(x) is not Linear)
+    linear_vars = {v for v, x in zip(jaxpr.invars, args) if type(x) is Linear}
+    linear_eqns = []
+    for eqn in jaxpr.eqns:
+        if any(type(a) is not Literal and a in linear_vars for a in eqn.invars):
+            linear_vars.update(eqn.outvars)
+            linear_eqns.append(eqn)
+        else:
+            _evaluate(eqn, values)
+
+    totals: dict[Var, Any] = {}
+    for atom, ct in zip(jaxpr.outvars, cotangents, strict=True):
+        _accumulate(totals, atom, ct)
+    for eqn in reversed(linear_eqns):
+        cts = [totals.pop(v, None) for v in eqn.outvars]
+        if all(ct is None for ct in cts):
+            continue
+        cts = [Zero(v.aval.to_tangent()) if ct is None else ct for v, ct in zip(eqn.outvars, cts)]
+        operands = [Linear(a.aval) if type(a) is not Literal and a in linear_vars
+                    else _read(values, a) for a in eqn.invars]
+        primitive = eqn.primitive
+        answers = primitive.transpose(cts if primitive.multiple_results else cts[0], *operands,
+                                      **eqn.params)
+        for atom, operand, ct in zip(eqn.invars, operands, answers, strict=True):
+            if type(operand) is Linear and ct is not None:
+                _accumulate(totals, atom, ct)
+    return [totals.get(v, Zero(v.aval.to_tangent())) if v in linear_vars else None
+            for v in jaxpr.invars]
+
+
+def _read(values, atom):
+    if type(atom) is Literal:
+        return context.trace.literal(atom.val, atom.aval)
+    return values[atom]
+
+
+def _evaluate(eqn, values) -> None:
+    out = eqn.primitive.bind(*(_read(values, a) for a in eqn.invars), **eqn.params)
+    values.update(zip(eqn.outvars, out if eqn.primitive.multiple_results else [out], strict=True))
+
+
+def _accumulate(totals: dict, atom, ct) -> None:
+    if type(ct) is Zero or type(atom) is Literal:
+        return
+    totals[atom] = sum_cotangents(totals[atom], ct) if atom in totals else ct
+
+
+def transpose_jaxpr(closed: ClosedJaxpr, linear: Sequence[bool],
+                    nonzero_cts: Sequence[bool]) -> tuple[ClosedJaxpr, list[bool]]:
+    """The transpose of a closed jaxpr, as a closed jaxpr.
+
+    It takes the known arguments, then the cotangents that are nonzero, and gives the cotangents
+    of the ``linear`` arguments that are not zero; the second result tells which those are.
+    """
+    jaxpr = closed.jaxpr
+    known_avals = [v.aval for v, is_linear in zip(jaxpr.invars, linear) if not is_linear]
+    ct_avals = [v.aval.to_tangent() for v in jaxpr.outvars]
+    nonzero_out: list[bool] = []
+
+    def fun(*args):
+        known, given = iter(args[:len(known_avals)]), iter(args[len(known_avals):])
+        operands = [Linear(v.aval) if is_linear else next(known)
+                    for v, is_linear in zip(jaxpr.invars, linear)]
+        cts = [next(given) if nz else Zero(a) for a, nz in zip(ct_avals, nonzero_cts)]
+        answers = backward(jaxpr, closed.consts, operands, cts)
+        wanted = [ct for ct, is_linear in zip(answers, linear) if is_linear]
+        nonzero_out[:] = [type(ct) is not Zero for ct in wanted]
+        return [instantiate(ct) for ct in wanted if type(ct) is not Zero]
+
+    transposed, consts = stage(
+        fun, known_avals + [a for a, nz in zip(ct_avals, nonzero_cts) if nz])
+    return ClosedJaxpr(transposed, consts), nonzero_out

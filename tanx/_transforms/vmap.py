@@ -1,0 +1,159 @@
+"""Batching: run a function on arrays with an extra axis that it does not see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from .. import errors
+from .._core.axes import named_axis
+from .._core.jaxpr import ClosedJaxpr, jaxpr_as_fun
+from .._core.linear import Never
+from .._core.stage import stage
+from .._core.trace import Trace, Tracer, context
+from .._core.types import ShapedArray, typeof
+from .._ops.batching import materialize
+
+__all__ = ["Axis", "BatchTrace", "BatchTracer", "batch", "batch_jaxpr"]
+
+
+class Axis(NamedTuple):
+    """The axis being mapped: its name (None for most) and its size."""
+
+    name: Any
+    size: int
+
+
+class BatchTracer(Tracer):
+    """A value with a batch axis at ``dim``; to the function it looks as if it had none."""
+
+    __slots__ = ("value", "dim", "_aval")
+
+    def __init__(self, trace: BatchTrace, value, dim: int):
+        self.trace = trace
+        self.value = value
+        self.dim = dim
+        self._aval: ShapedArray | None = None
+
+    @property
+    def aval(self):
+        if self._aval is None:
+            whole = typeof(self.value)
+            shape = whole.shape[:self.dim] + whole.shape[self.dim + 1:]
+            self._aval = ShapedArray(shape, whole.dtype, whole.weak_type)
+        return self._aval
+
+    def describe_origin(self) -> str:
+        value = self.value
+        return value.describe_origin() if isinstance(value, Tracer) else "batched by vmap"
+
+    def __repr__(self) -> str:
+        return f"BatchTracer<{self.aval}, batched {typeof(self.value)} at {self.dim}>"
+
+
+class BatchTrace(Trace):
+    """Applies the ``batch`` rule of every primitive that meets one of its tracers."""
+
+    __slots__ = ("axis",)
+
+    def __init__(self, below: Trace, axis: Axis):
+        super().__init__(below)
+        self.axis = axis
+
+    def process(self, primitive, args, params):
+        values: list[Any] = []
+        dims: list[int | None] = []
+        batched = False
+        for x in args:
+            if type(x) is BatchTracer and x.trace is self:
+                values.append(x.value)
+                dims.append(x.dim)
+                batched = True
+            else:
+                values.append(x)
+                dims.append(None)
+        context.trace = self.below
+        try:
+            if primitive.batch_axis is not None and (batched or self._names(params)):
+                out, dim = primitive.batch_axis(self.axis, values, dims, **params)
+            elif not batched:
+                return self.below.process(primitive, values, params)
+            else:
+                if type(primitive.batch) is Never:
+                    primitive.batch(values, dims, **params)
+                out, dim = primitive.batch(values, dims, **params)
+        finally:
+            context.trace = self
+        if primitive.multiple_results:
+            return [self.wrap(y, d) for y, d in zip(out, dim, strict=True)]
+        return self.wrap(out, dim)
+
+    def _names(self, params) -> bool:
+        """Whether a collective's parameters name the axis of this trace."""
+        if self.axis.name is None:
+            return False
+        axes = params.get("axes", params.get("axis_name", ()))
+        return self.axis.name in (axes if isinstance(axes, tuple | list) else (axes,))
+
+    def wrap(self, value, dim: int | None):
+        """A tracer, or the bare value where it has no batch axis."""
+        return value if dim is None else BatchTracer(self, value, dim)
+
+    def split(self, x) -> tuple[Any, int | None]:
+        """Value and batch axis of anything."""
+        if type(x) is BatchTracer and x.trace is self:
+            return x.value, x.dim
+        return x, None
+
+
+def batch(fun: Callable, axis: Axis, args: Sequence[Any], dims: Sequence[int | None],
+          ) -> tuple[list, list[int | None]]:
+    """Run a function of flat arguments that gives a list over a batch; outputs and their axes."""
+    outer = context.trace
+    trace = BatchTrace(outer, axis)
+    tracers = [trace.wrap(x, d) for x, d in zip(args, dims, strict=True)]
+    context.trace = trace
+    try:
+        with named_axis(axis.name, axis.size):
+            outs = fun(*tracers)
+        pairs = [trace.split(x) for x in outs]
+    finally:
+        context.trace = outer
+        trace.alive = False
+    return [x for x, _ in pairs], [d for _, d in pairs]
+
+
+def to_axis(x, dim: int | None, size: int, destination: int | None, where: str = "tanx.vmap"):
+    """An output with its batch axis at the place the caller asked for."""
+    if destination is None:
+        if dim is not None:
+            raise ValueError(errors.explain(
+                where, "out_axes is None for an output that depends on the mapped axis.",
+                f"output: {typeof(x)}, mapped at axis {dim}",
+                hint="give an integer in out_axes."))
+        return x
+    rank = typeof(x).ndim + (dim is None)
+    return materialize(x, dim, size, destination + rank if destination < 0 else destination)
+
+
+def batch_jaxpr(closed: ClosedJaxpr, axis: Axis, dims: Sequence[int | None],
+                instantiate: bool | Sequence[bool] = False) -> tuple[ClosedJaxpr, list[int | None]]:
+    """The batched version of a closed jaxpr, with batch axes in front, as a closed jaxpr.
+
+    Arguments with a batch axis must have it at 0; outputs have it at 0 or not at all (None in the
+    second result), unless ``instantiate`` asks for it.
+    """
+    count = len(closed.jaxpr.outvars)
+    wanted = [instantiate] * count if isinstance(instantiate, bool) else list(instantiate)
+    out_dims: list[int | None] = []
+
+    def fun(*args):
+        outs, found = batch(jaxpr_as_fun(closed), axis, args, dims)
+        out_dims[:] = [0 if d is not None or w else None for d, w in zip(found, wanted)]
+        return [x if d is None else materialize(x, f, axis.size)
+                for x, f, d in zip(outs, found, out_dims)]
+
+    in_avals = [a if d is None else a.update(shape=(axis.size, *a.shape))
+                for a, d in zip(closed.in_avals, dims)]
+    jaxpr, consts = stage(fun, in_avals, closed.jaxpr.debug_info)
+    return ClosedJaxpr(jaxpr, consts), out_dims

@@ -1,0 +1,164 @@
+"""Every row of the table of cases against all six rules."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import tanx
+from tanx._core.array import Array
+from tanx._core.linear import Linear, Zero
+from tanx._core.stage import stage
+from tanx._core.types import typeof
+from tanx._loops import build, check, interpret
+from tanx._ops.derive import instantiate
+from tanx._transforms.jvp import jvp
+from tanx._transforms.linearize import linearize
+from tanx._transforms.transpose import backward
+from tanx._transforms.vmap import Axis, batch
+
+from .cases import CASES
+
+each_case = pytest.mark.parametrize("case", CASES, ids=repr)
+
+
+@pytest.fixture(autouse=True)
+def wide_types():
+    with tanx.enable_x64(True):
+        yield
+
+
+def arrays(values):
+    return [Array(np.asarray(v)) for v in values]
+
+
+def as_list(out):
+    return list(out) if isinstance(out, (list, tuple)) else [out]
+
+
+def flat(case):
+    return lambda *args: as_list(case.fun(*args))
+
+
+def close(actual, expected, rtol=1e-9, atol=1e-11):
+    """Equal up to rounding, in the precision of the values compared."""
+    actual, expected = np.asarray(actual), np.asarray(expected)
+    assert actual.shape == expected.shape
+    assert actual.dtype == expected.dtype
+    if actual.dtype.itemsize < 8 and actual.dtype.kind not in "iub":
+        rtol, atol = max(rtol, 2e-2 if actual.dtype.itemsize < 4 else 2e-5), max(atol, 1e-5)
+    if actual.dtype.kind == "V":
+        actual, expected = actual.astype(np.float32), expected.astype(np.float32)
+    np.testing.assert_allclose(actual, expected, rtol=rtol, atol=atol)
+
+
+@each_case
+def test_infer_agrees_with_eval(case):
+    args = arrays(case.arguments())
+    outs = flat(case)(*args)
+    jaxpr, _ = stage(flat(case), [x.aval for x in args])
+    assert any(eqn.primitive.name == case.primitive for eqn in jaxpr.eqns), jaxpr
+    for out, aval in zip(outs, jaxpr.out_avals, strict=True):
+        assert out._value.shape == aval.shape
+        assert out._value.dtype == aval.dtype
+        assert out.weak_type == aval.weak_type
+
+
+@each_case
+def test_lower_agrees_with_eval(case):
+    if not case.lower:
+        pytest.skip("lowered by the compiler's decomposition")
+    args = arrays(case.arguments())
+    jaxpr, consts = stage(flat(case), [x.aval for x in args])
+    values = dict(zip(jaxpr.constvars, consts)) | dict(zip(jaxpr.invars, args))
+    for eqn in jaxpr.eqns:
+        ins = [values[a] if a in values else Array(np.asarray(a.val), False, a.aval)
+               for a in eqn.invars]
+        outs = as_list(eqn.primitive.bind(*ins, **eqn.params))
+        values.update(zip(eqn.outvars, outs))
+        if eqn.primitive.name != case.primitive:
+            continue
+        program = build.program(eqn.primitive, [typeof(x) for x in ins],
+                                [typeof(x) for x in outs], eqn.params)
+        check.check_program(program)
+        lowered = interpret.run(program, [x._value for x in ins])
+        for got, want in zip(lowered, outs, strict=True):
+            close(got, want._value, rtol=case.rtol, atol=1e-9)
+
+
+def tangents_for(case, args, seed):
+    values = case.arguments(seed=seed)
+    return [Array(np.asarray(v)) if k in case.grad else Zero.tangent_of(x)
+            for k, (x, v) in enumerate(zip(args, values))]
+
+
+@each_case
+def test_jvp_agrees_with_finite_differences(case):
+    if not case.grad or any(case.args[k].dtype.itemsize < 8 for k in case.grad):
+        pytest.skip("no derivative, or too coarse a dtype for differences")
+    args, h = arrays(case.arguments()), 1e-6
+    tangents = tangents_for(case, args, seed=1)
+
+    def along(s):
+        moved = [x if type(t) is Zero else Array(x._value + s * t._value)
+                 for x, t in zip(args, tangents)]
+        return [np.asarray(y) for y in flat(case)(*moved)]
+
+    outs, out_tangents = jvp(flat(case), args, tangents)
+    for y, dy, plus, minus in zip(outs, out_tangents, along(h), along(-h), strict=True):
+        if not np.issubdtype(y.dtype, np.inexact):
+            assert type(dy) is Zero
+            continue
+        numeric = ((plus - minus) / (2 * h)).astype(y.dtype)
+        close(instantiate(dy), numeric, rtol=max(case.rtol, 1e-5), atol=1e-6)
+
+
+def inner(xs, ys):
+    return sum(np.sum(np.asarray(x) * np.asarray(y)) for x, y in zip(xs, ys))
+
+
+@each_case
+def test_transpose_agrees_with_inner_products(case):
+    if not case.grad or "rev" not in case.modes:
+        pytest.skip("no reverse mode")
+    args = arrays(case.arguments())
+    tangents = tangents_for(case, args, seed=1)
+    active = [type(t) is not Zero for t in tangents]
+    outs, nonzero, jaxpr, residuals = linearize(flat(case), args, active)
+    rng = np.random.default_rng(3)
+    outs = [y for y, nz in zip(outs, nonzero) if nz]
+    cts = [Array(np.asarray(rng.normal(size=y.shape) + (
+        1j * rng.normal(size=y.shape) if y.dtype.kind == "c" else 0)).astype(y.dtype))
+        for y in outs]
+    _, out_tangents = jvp(flat(case), args, tangents)
+    out_tangents = [instantiate(t) for t, nz in zip(out_tangents, nonzero) if nz]
+    answers = backward(jaxpr, residuals, [Linear(v.aval) for v in jaxpr.invars], cts)
+    answers = [instantiate(a) for a in answers]
+    given = [t for t in tangents if type(t) is not Zero]
+    for answer, t in zip(answers, given, strict=True):
+        assert answer.shape == t.shape and answer.dtype == t.dtype
+    coarse = any(t.dtype.itemsize < 8 for t in given)
+    np.testing.assert_allclose(complex(inner(cts, out_tangents)), complex(inner(answers, given)),
+                               rtol=2e-2 if coarse else 1e-8, atol=1e-2 if coarse else 1e-9)
+
+
+@each_case
+def test_batching_agrees_with_a_loop(case):
+    if not case.batch or not case.args:
+        pytest.skip("nothing to batch")
+    size = 3
+    for batched in itertools.product([False, True], repeat=len(case.args)):
+        if not any(batched):
+            continue
+        values = case.arguments(lead=(size,), batched=batched)
+        loops = [flat(case)(*arrays(v[k] if m else v for v, m in zip(values, batched)))
+                 for k in range(size)]
+        for place in (0, -1):
+            dims = [None if not m else place % v.ndim for v, m in zip(values, batched)]
+            moved = arrays(v if d is None else np.moveaxis(v, 0, d)
+                           for v, d in zip(values, dims))
+            outs, out_dims = batch(flat(case), Axis(None, size), moved, dims)
+            for k, (out, d) in enumerate(zip(outs, out_dims, strict=True)):
+                want = np.stack([np.asarray(loop[k]) for loop in loops])
+                got = np.asarray(out) if d is not None else np.stack([np.asarray(out)] * size)
+                close(np.moveaxis(got, d or 0, 0), want, rtol=1e-9)
