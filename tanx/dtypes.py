@@ -1,0 +1,716 @@
+"""Types of array elements: which exist, how they promote, what they are called.
+
+Concrete types are NumPy's ``np.dtype``, with the small ones of ``ml_dtypes``; random keys have
+extended types, which NumPy does not know. Promotion happens on a lattice of *nodes*: a node is a
+dtype, or one of the Python classes ``int``, ``float`` and ``complex``, which stand for weakly
+typed values (Python scalars and what is computed from them alone).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any, Literal, overload
+
+import ml_dtypes
+import numpy as np
+from ml_dtypes import bfloat16, finfo, iinfo
+
+from tanx._config import enable_x64, explicit_x64_dtypes, numpy_dtype_promotion
+from tanx.errors import explain
+
+__all__ = [
+    "ExtendedDType",
+    "KeyType",
+    "ScalarMeta",
+    "TypePromotionError",
+    "bfloat16",
+    "canonicalize_dtype",
+    "default_complex",
+    "default_float",
+    "default_int",
+    "default_uint",
+    "dtype",
+    "extended",
+    "finfo",
+    "float0",
+    "iinfo",
+    "is_extended",
+    "is_python_scalar",
+    "is_weakly_typed",
+    "isdtype",
+    "issubdtype",
+    "itemsize_bits",
+    "prng_key",
+    "promote_types",
+    "requested_dtype",
+    "result_type",
+    "scalar_type_of",
+    "scalar_types",
+    "short_name",
+    "to_complex_dtype",
+    "to_floating_dtype",
+    "to_inexact_dtype",
+    "to_numeric_dtype",
+]
+
+DType = Any  # np.dtype or ExtendedDType
+Node = Any  # np.dtype, or one of int, float, complex
+
+
+class TypePromotionError(ValueError):
+    """Types that have no common type, or none without an explicit cast.
+
+    Eight-bit floats and integers below eight bits do not promote by themselves; with
+    ``numpy_dtype_promotion("strict")`` nothing does but Python scalars. Cast one operand:
+
+    >>> promote_types("float8_e4m3fn", "float32")
+    Traceback (most recent call last):
+        ...
+    tanx.dtypes.TypePromotionError: tanx.numpy.promote_types: these types do not promote implicitly.
+      types: f8_e4m3fn, f32
+      Hint: cast one of them, for example x.astype('float32').
+    """
+
+
+# --- The types there are --------------------------------------------------------------------------
+
+_SMALL_INTS = ("int1", "int2", "int4", "uint1", "uint2", "uint4")
+_INTS = ("int8", "int16", "int32", "int64")
+_UINTS = ("uint8", "uint16", "uint32", "uint64")
+_SMALL_FLOATS = (
+    "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn", "float8_e3m4", "float8_e4m3",
+    "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz",
+    "float8_e8m0fnu")
+_FLOATS = ("bfloat16", "float16", "float32", "float64")
+_COMPLEXES = ("complex64", "complex128")
+
+_by_name: dict[str, np.dtype] = {
+    name: np.dtype(getattr(ml_dtypes, name, name))
+    for name in ("bool", *_SMALL_INTS, *_INTS, *_UINTS, *_SMALL_FLOATS, *_FLOATS, *_COMPLEXES)}
+_BOOL, _INT32, _INT64, _FLOAT32, _FLOAT64, _COMPLEX64, _COMPLEX128 = (
+    _by_name[name] for name in
+    ("bool", "int32", "int64", "float32", "float64", "complex64", "complex128"))
+
+#: The type of tangents and cotangents of integers: it has one value and no bytes.
+float0 = np.dtype([("float0", np.void, 0)])
+
+_HALF = {_by_name[wide]: _by_name[narrow] for wide, narrow in (
+    ("int64", "int32"), ("uint64", "uint32"), ("float64", "float32"), ("complex128", "complex64"))}
+# NumPy calls the types of ml_dtypes just "generic"; these are the classes they belong under.
+_ABSTRACT = {
+    _by_name[name].type: cls
+    for names, cls in (
+        ([n for n in _SMALL_INTS if n[0] == "i"], np.signedinteger),
+        ([n for n in _SMALL_INTS if n[0] == "u"], np.unsignedinteger),
+        (_SMALL_FLOATS, np.floating), (("bfloat16",), np.floating))
+    for name in names}
+# Sets, because np.dtype("int64") == int.
+_WEAK = frozenset({int, float, complex})
+_PYTHON_SCALARS: dict[type, np.dtype] = {
+    bool: _BOOL, int: _INT64, float: _FLOAT64, complex: _COMPLEX128}
+
+
+class extended(np.generic):
+    """The abstract class of element types that NumPy does not know."""
+
+
+class prng_key(extended):
+    """The abstract class of the types of random keys: ``issubdtype(key.dtype, prng_key)``."""
+
+
+class ExtendedDType:
+    """An element type that NumPy does not know; ``type`` is its abstract class."""
+
+    name: str
+    type: type
+    itemsize: int
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class KeyType(ExtendedDType):
+    """The type of random keys of one generator.
+
+    ``impl`` describes the generator: ``impl.tag`` names it in jaxprs, ``impl.key_shape`` is the
+    shape of the ``uint32`` words of a key. Equal generators make equal types.
+    """
+
+    type = prng_key
+
+    def __init__(self, impl: Any):
+        self.impl = impl
+        self.name = f"key<{impl.tag}>"
+        self.itemsize = 4 * math.prod(impl.key_shape)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, KeyType) and self.impl == other.impl
+
+    def __hash__(self) -> int:
+        return hash((KeyType, self.impl))
+
+
+def is_extended(dtype: Any) -> bool:
+    """Whether ``dtype`` is an extended type, as that of random keys is."""
+    return isinstance(dtype, ExtendedDType)
+
+
+# --- Scalar types: tanx.numpy.float32 and kin -----------------------------------------------------
+
+#: Makes an array: ``make_array(x, dtype)``. Given by ``tanx.numpy`` when it is imported.
+make_array: Callable[[Any, np.dtype], Any] | None = None
+
+
+class ScalarMeta(type):
+    """The class of ``tanx.numpy.float32`` and kin: calling one makes an array of that type.
+
+    A scalar type equals its dtype and NumPy's class, and ``np.dtype`` takes it for its dtype.
+
+    >>> scalar_types["float32"] == np.dtype("float32") == np.float32
+    True
+    """
+
+    dtype: np.dtype
+
+    def __call__(cls, x: Any) -> Any:
+        if make_array is None:
+            raise RuntimeError(explain(
+                f"tanx.numpy.{cls.__name__}", "tanx.numpy has not been imported."))
+        return make_array(x, cls.dtype)
+
+    def __eq__(cls, other: object) -> bool:
+        if isinstance(other, np.dtype):
+            return cls.dtype == other
+        return cls is other or cls.dtype.type is other
+
+    def __hash__(cls) -> int:
+        return hash(cls.dtype.type)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, cls.dtype.type)
+
+
+def _scalar_type(dtype: np.dtype) -> ScalarMeta:
+    return ScalarMeta(dtype.name, (), {
+        "dtype": dtype, "__module__": "tanx.numpy",
+        "__doc__": f"Makes an array of type {dtype.name} from a value."})
+
+
+#: The scalar types by the names they have in ``tanx.numpy``, NumPy's other names included.
+scalar_types: dict[str, ScalarMeta] = {
+    name: _scalar_type(dtype) for name, dtype in _by_name.items()}
+scalar_types |= {alias: scalar_types[name] for alias, name in (
+    ("bool_", "bool"), ("int_", "int64"), ("uint", "uint64"), ("float_", "float64"),
+    ("complex_", "complex128"), ("single", "float32"), ("double", "float64"),
+    ("csingle", "complex64"), ("cdouble", "complex128"))}
+
+
+# --- From what users write to a dtype -------------------------------------------------------------
+
+
+def default_int() -> np.dtype:
+    """The type of a Python int: ``int32``, or ``int64`` under ``enable_x64``."""
+    return _INT64 if enable_x64.value else _INT32
+
+
+def default_uint() -> np.dtype:
+    """``uint32``, or ``uint64`` under ``enable_x64``."""
+    return _by_name["uint64" if enable_x64.value else "uint32"]
+
+
+def default_float() -> np.dtype:
+    """The type of a Python float: ``float32``, or ``float64`` under ``enable_x64``."""
+    return _FLOAT64 if enable_x64.value else _FLOAT32
+
+
+def default_complex() -> np.dtype:
+    """The type of a Python complex: ``complex64``, or ``complex128`` under ``enable_x64``."""
+    return _COMPLEX128 if enable_x64.value else _COMPLEX64
+
+
+def _as_dtype(x: Any) -> DType:
+    """``x`` as a dtype; ``x`` is what users may write where a dtype is expected."""
+    return x if isinstance(x, ExtendedDType) else np.dtype(x)
+
+
+# What was asked for and what it stands for, without x64 and with it. Only names of element types
+# that arrays can have get in, so these stay small.
+_canonical: tuple[dict[Any, np.dtype], ...] = ({}, {})
+_granted: tuple[dict[Any, np.dtype], ...] = ({}, {})
+
+
+def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> DType:
+    """The type that stands for ``dtype`` at present: without ``enable_x64``, the 32-bit one.
+
+    >>> canonicalize_dtype("float64")
+    dtype('float32')
+    """
+    known = _canonical[enable_x64.value]
+    try:
+        return known[dtype]
+    except (KeyError, TypeError):  # not seen yet, or not hashable
+        found = _as_dtype(dtype)
+    if isinstance(found, ExtendedDType) and not allow_extended_dtype:
+        raise ValueError(explain(
+            "tanx.dtypes.canonicalize_dtype", "an extended type is not a NumPy dtype.",
+            f"dtype: {found}", hint="pass allow_extended_dtype=True where keys are welcome."))
+    if found not in _upward:
+        return found
+    return known.setdefault(dtype, found if known is _canonical[True] else _HALF.get(found, found))
+
+
+def requested_dtype(dtype: Any, function: str = "dtype") -> DType:
+    """The type to use when a user of ``function`` asks for ``dtype``.
+
+    Python's own ``int``, ``float`` and ``complex`` mean the default types. An explicit request for
+    64 bits without ``enable_x64`` is truncated with a warning, or as ``explicit_x64_dtypes`` says.
+    Types that arrays cannot have, such as strings, raise ``TypeError``.
+
+    >>> requested_dtype(float, "tanx.numpy.zeros")
+    dtype('float32')
+    """
+    x64 = enable_x64.value
+    try:
+        return _granted[x64][dtype]
+    except (KeyError, TypeError):  # not seen yet, or not hashable
+        pass
+    wanted = _as_dtype(dtype)
+    if isinstance(wanted, ExtendedDType) or wanted == float0:
+        return wanted
+    if wanted not in _upward:
+        raise TypeError(explain(
+            function, "arrays hold booleans, numbers or keys.", f"dtype: {wanted}"))
+    if x64 or wanted not in _HALF:
+        return _granted[x64].setdefault(dtype, wanted)
+    if dtype is None or dtype in _WEAK:
+        return _granted[x64].setdefault(dtype, _HALF[wanted])
+    return wanted if _insist(wanted, function) else _HALF[wanted]
+
+
+def _insist(wanted: np.dtype, function: str) -> bool:
+    """Whether a 64-bit type is granted although ``enable_x64`` is off; if not, says so."""
+    mode = explicit_x64_dtypes.value
+    if mode == "allow":
+        return True
+    facts = (f"asked for: {short_name(wanted)}", f"available: {short_name(_HALF[wanted])}")
+    hint = 'tanx.config.update("jax_enable_x64", True) enables 64-bit types.'
+    if mode == "error":
+        raise ValueError(explain(
+            function, "64-bit types are not enabled.", *facts, hint=hint))
+    warnings.warn(explain(
+        function, "64-bit types are not enabled, so the type is truncated.", *facts, hint=hint),
+        UserWarning, stacklevel=_user_stacklevel())
+    return False
+
+
+def _user_stacklevel() -> int:
+    """How far up the stack the first frame outside tanx is, seen from the caller."""
+    package = os.path.dirname(__file__) + os.sep
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def is_python_scalar(x: Any) -> bool:
+    """Whether ``x`` is a plain ``bool``, ``int``, ``float`` or ``complex``.
+
+    >>> is_python_scalar(1.0), is_python_scalar(np.float32(1.0))
+    (True, False)
+    """
+    return type(x) in _PYTHON_SCALARS or (
+        isinstance(x, (int, float, complex)) and not isinstance(x, np.generic))
+
+
+def is_weakly_typed(x: Any) -> bool:
+    """Whether ``x`` gives way to the types of other operands, as Python's numbers do."""
+    if hasattr(x, "weak_type"):
+        return x.weak_type
+    return is_python_scalar(x) and not isinstance(x, bool)
+
+
+def dtype(x: Any, *, canonicalize: bool = False) -> DType:
+    """The dtype of the value ``x``, or of the type ``x``.
+
+    >>> dtype(1.0), dtype(1.0, canonicalize=True), dtype("bfloat16")
+    (dtype('float64'), dtype('float32'), dtype(bfloat16))
+    """
+    if isinstance(x, (type, str, np.dtype, ExtendedDType)):
+        found = _as_dtype(x)
+    elif is_python_scalar(x):
+        found = np.dtype(_node(x))
+    else:
+        found = x.dtype if isinstance(x, (np.ndarray, np.generic)) else _read_other(x)
+    return canonicalize_dtype(found, allow_extended_dtype=True) if canonicalize else found
+
+
+# --- Kinds ----------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=4096)
+def _issubdtype(a: Any, b: Any) -> bool:
+    a_class, b_class = _scalar_class(a), _scalar_class(b)
+    return issubclass(a_class, b_class) or issubclass(_ABSTRACT.get(a_class, a_class), b_class)
+
+
+def _scalar_class(x: Any) -> type:
+    """The scalar class behind a dtype or its name; abstract classes stand for themselves."""
+    if isinstance(x, ExtendedDType):
+        return x.type
+    if isinstance(x, type) and issubclass(x, np.generic):
+        return x
+    return np.dtype(x).type
+
+
+def issubdtype(a: Any, b: Any) -> bool:
+    """Whether type ``a`` belongs to ``b``, a type or an abstract class such as ``np.floating``.
+
+    >>> issubdtype("bfloat16", np.floating), issubdtype("int4", np.integer)
+    (True, True)
+    """
+    if isinstance(b, ExtendedDType):
+        return a == b
+    try:
+        return _issubdtype(a, b)
+    except TypeError:
+        if getattr(a, "__hash__", None) is None and hasattr(a, "dtype"):
+            return _issubdtype(a.dtype, b)
+        raise
+
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    "bool": (np.bool_,),
+    "signed integer": (np.signedinteger,),
+    "unsigned integer": (np.unsignedinteger,),
+    "integral": (np.integer,),
+    "real floating": (np.floating,),
+    "complex floating": (np.complexfloating,),
+    "numeric": (np.number,),
+}
+
+
+def isdtype(dtype: Any, kind: Any) -> bool:
+    """Whether ``dtype`` is of the given kind: a word, a type, or a tuple of such.
+
+    The words are those of the array API standard: ``"bool"``, ``"signed integer"``,
+    ``"unsigned integer"``, ``"integral"``, ``"real floating"``, ``"complex floating"`` and
+    ``"numeric"``.
+
+    >>> isdtype("bfloat16", "real floating"), isdtype("int4", ("bool", "integral"))
+    (True, True)
+    """
+    if isinstance(kind, tuple):
+        if any(isinstance(one, tuple) for one in kind):
+            raise TypeError(_bad_kind(kind))
+        return any(isdtype(dtype, one) for one in kind)
+    dtype = getattr(dtype, "dtype", dtype) if not isinstance(dtype, type) else dtype
+    if isinstance(kind, str) and kind in _KINDS:
+        return any(issubdtype(dtype, cls) for cls in _KINDS[kind])
+    if isinstance(kind, str) and kind not in _by_name:
+        raise ValueError(_bad_kind(kind))
+    if isinstance(kind, ExtendedDType):
+        return dtype == kind
+    try:
+        wanted = np.dtype(kind) if kind is not None else None
+    except TypeError:
+        wanted = None
+    if wanted is None or wanted not in _upward or (
+            isinstance(kind, type) and _ABSTRACT.get(wanted.type) is kind):
+        raise TypeError(_bad_kind(kind))
+    return not isinstance(dtype, ExtendedDType) and np.dtype(dtype) == wanted
+
+
+def _bad_kind(kind: Any) -> str:
+    return explain(
+        "tanx.numpy.isdtype", "kind must be a type, the name of a kind, or a tuple of such.",
+        f"kind: {kind!r}", f"kinds: {', '.join(_KINDS)}")
+
+
+def scalar_type_of(x: Any) -> type:
+    """The Python class of numbers like those in ``x``: ``bool``, ``int``, ``float``, ``complex``.
+
+    >>> scalar_type_of(np.ones(3, "bfloat16"))
+    <class 'float'>
+    """
+    found = dtype(x)
+    for abstract, cls in ((np.bool_, bool), (np.integer, int), (np.floating, float),
+                          (np.complexfloating, complex)):
+        if issubdtype(found, abstract):
+            return cls
+    raise TypeError(explain(
+        "tanx.dtypes.scalar_type_of", "the type has no counterpart in Python.", f"type: {found}"))
+
+
+_BITS = {dtype: (int(name.lstrip("uintfloa").partition("_")[0])
+                 if name in (*_SMALL_INTS, *_SMALL_FLOATS) else 8 * dtype.itemsize)
+         for name, dtype in _by_name.items()}
+
+
+def itemsize_bits(dtype: Any) -> int:
+    """The number of bits of one element, as far as its values go.
+
+    >>> itemsize_bits("int4"), itemsize_bits("float32")
+    (4, 32)
+    """
+    found = _as_dtype(dtype)
+    if found not in _BITS:
+        raise ValueError(explain(
+            "tanx.dtypes.itemsize_bits", "the type has no fixed number of bits.",
+            f"type: {found}"))
+    return _BITS[found]
+
+
+_SHORT = {dtype: name if name == "bool" else (
+    name.replace("bfloat", "bf").replace("float", "f").replace("complex", "c")
+    .replace("uint", "u").replace("int", "i")) for name, dtype in _by_name.items()}
+_SHORT[float0] = "float0"
+
+
+def short_name(dtype: Any) -> str:
+    """The name of a type in jaxprs.
+
+    >>> short_name("float32"), short_name("bfloat16"), short_name("float8_e4m3fn")
+    ('f32', 'bf16', 'f8_e4m3fn')
+    """
+    short = _SHORT.get(dtype)
+    if short is None:
+        found = _as_dtype(dtype)
+        short = _SHORT.get(found, found.name)
+    return short
+
+
+def to_numeric_dtype(dtype: Any) -> np.dtype:
+    """``dtype``, or ``int32`` for booleans."""
+    found = _as_dtype(dtype)
+    return _INT32 if found == _BOOL else found
+
+
+def to_inexact_dtype(dtype: Any) -> np.dtype:
+    """The type in which functions like ``sin`` compute: floating, of the width of the integer.
+
+    >>> to_inexact_dtype("int64"), to_inexact_dtype("int8"), to_inexact_dtype("bfloat16")
+    (dtype('float64'), dtype('float32'), dtype(bfloat16))
+    """
+    found = _as_dtype(dtype)
+    if issubdtype(found, np.inexact):
+        return found
+    return _FLOAT64 if found in _HALF else _FLOAT32
+
+
+def to_floating_dtype(dtype: Any) -> np.dtype:
+    """The real type in which parts of numbers of type ``dtype`` are held."""
+    found = to_inexact_dtype(dtype)
+    return {_COMPLEX64: _FLOAT32, _COMPLEX128: _FLOAT64}.get(found, found)
+
+
+def to_complex_dtype(dtype: Any) -> np.dtype:
+    """The complex type that holds numbers of type ``dtype``."""
+    return _COMPLEX128 if to_floating_dtype(dtype) == _FLOAT64 else _COMPLEX64
+
+
+# --- Promotion ------------------------------------------------------------------------------------
+
+
+def _above(edges: dict[Node, tuple[Node, ...]]) -> dict[Node, frozenset[Node]]:
+    """For each node, the nodes it may become: itself, and what its successors may become."""
+    above: dict[Node, frozenset[Node]] = {}
+
+    def visit(node: Node) -> frozenset[Node]:
+        if node not in above:
+            above[node] = frozenset({node}).union(*map(visit, edges.get(node, ())))
+        return above[node]
+
+    for node in (*_by_name.values(), int, float, complex):
+        visit(node)
+    return above
+
+
+def _dtypes(*names: str) -> tuple[np.dtype, ...]:
+    return tuple(_by_name[name] for name in names)
+
+
+def _chain(*names: str) -> dict[Node, tuple[Node, ...]]:
+    return {_by_name[a]: (_by_name[b],) for a, b in zip(names, names[1:], strict=False)}
+
+
+# An edge goes from a node to those it may become next; types below eight bits lead nowhere.
+_upward = _above({
+    _BOOL: (int,),
+    int: _dtypes(*_SMALL_INTS, "int8", "uint8"),
+    **_chain(*_INTS),
+    **{_by_name[f"uint{n}"]: _dtypes(f"int{2 * n}", f"uint{2 * n}") for n in (8, 16, 32)},
+    _INT64: (float,),
+    _by_name["uint64"]: (float,),
+    float: (complex, *_dtypes(*_SMALL_FLOATS, "bfloat16", "float16")),
+    **dict.fromkeys(_dtypes("bfloat16", "float16"), (_FLOAT32,)),
+    _FLOAT32: (_FLOAT64, _COMPLEX64),
+    _FLOAT64: (_COMPLEX128,),
+    complex: (_COMPLEX64,),
+    _COMPLEX64: (_COMPLEX128,),
+})
+_strictly_upward = _above({
+    int: (float, *_dtypes(*_SMALL_INTS, *_INTS, *_UINTS)),
+    float: (complex, *_dtypes(*_SMALL_FLOATS, *_FLOATS)),
+    complex: _dtypes(*_COMPLEXES),
+})
+
+
+@functools.lru_cache(maxsize=8192)
+def _join(a: Node, b: Node, strict: bool) -> Node | None:
+    """The least node that both may become, or None where there is none.
+
+    Of the common nodes the least is the one above which all the others lie.
+    """
+    above = _strictly_upward if strict else _upward
+    common = above[a] & above[b]
+    return next((node for node in common if above[node] == common), None)
+
+
+def _join_all(nodes: list[Node], function: str) -> Node:
+    """The least node that all may become; raises TypePromotionError where there is none."""
+    strict = numpy_dtype_promotion.value == "strict"
+    joined = nodes[0]
+    try:
+        for node in nodes:
+            if node is not joined:
+                joined = _join(joined, node, strict)
+    except KeyError:
+        if joined is not None and all(node == joined for node in nodes):
+            return joined
+        if joined is not None:
+            raise ValueError(explain(
+                function, "only booleans and numbers promote.", _types_of(nodes))) from None
+    if joined is None:
+        raise TypePromotionError(_no_promotion(nodes, strict, function))
+    return joined
+
+
+def _types_of(nodes: list[Node]) -> str:
+    names = [f"Python {node.__name__}" if isinstance(node, type) else short_name(node)
+             for node in dict.fromkeys(nodes)]
+    return f"types: {', '.join(names)}"
+
+
+def _no_promotion(nodes: list[Node], strict: bool, function: str) -> str:
+    if strict:
+        return explain(
+            function, 'types must agree while numpy_dtype_promotion is "strict".',
+            _types_of(nodes), hint="cast with x.astype, or leave that mode.")
+    return explain(function, "these types do not promote implicitly.", _types_of(nodes),
+                   hint="cast one of them, for example x.astype('float32').")
+
+
+_Reader = Callable[[Any], Node]
+
+
+def _read_typed(x: Any) -> Node:
+    """Arrays, tracers and abstract values keep their type."""
+    return scalar_type_of(x.dtype) if x.weak_type else x.dtype
+
+
+def _read_numpy(x: Any) -> Node:
+    """NumPy's values, and scalar types, follow ``enable_x64`` silently."""
+    return canonicalize_dtype(x.dtype)
+
+
+def _read_type(x: Any) -> Node:
+    """A type that is written out follows ``enable_x64`` as an explicit request does."""
+    granted = _granted[enable_x64.value].get(x)
+    if granted is not None and x not in _WEAK:
+        return granted
+    return x if x in _WEAK else requested_dtype(x, "tanx.numpy.result_type")
+
+
+def _read_other(x: Any) -> Node:
+    """Anything else must say what type it has."""
+    found = getattr(x, "dtype", None)
+    if not isinstance(found, (np.dtype, ExtendedDType)):
+        raise TypeError(explain(
+            "tanx.numpy.result_type", "an operand is neither an array, a number nor a type.",
+            f"operand: {x!r}", hint="tanx.numpy.asarray makes an array of a list."))
+    return scalar_type_of(found) if getattr(x, "weak_type", False) else found
+
+
+# How to get the node of an operand of some class; grows with the classes that turn up.
+_readers: dict[type, Callable[[Any], Node]] = {}
+
+
+def _node(x: Any) -> Node:
+    """The node of an operand of ``result_type``: a value, or something that names a type."""
+    cls = type(x)
+    if cls not in _readers:
+        _readers[cls] = _choose_reader(cls)
+    return _readers[cls](x)
+
+
+def _choose_reader(cls: type) -> Callable[[Any], Node]:
+    if issubclass(cls, (np.ndarray, np.generic, ScalarMeta)):
+        return _read_numpy
+    if issubclass(cls, (type, str, np.dtype, ExtendedDType, type(None))):
+        return _read_type
+    for python_class, dtype in _PYTHON_SCALARS.items():
+        if issubclass(cls, python_class):
+            node = dtype if python_class is bool else python_class
+            return lambda x: node
+    return _read_typed if hasattr(cls, "dtype") and hasattr(cls, "weak_type") else _read_other
+
+
+@overload
+def result_type(*args: Any, return_weak_type_flag: Literal[True]) -> tuple[DType, bool]: ...
+@overload
+def result_type(*args: Any, return_weak_type_flag: Literal[False] = False) -> DType: ...
+
+
+def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
+    """The type to which ``args``, values or types, promote; see :func:`promote_types`.
+
+    With ``return_weak_type_flag``, also whether the result is weakly typed, as it is when all
+    operands are Python scalars.
+
+    >>> result_type("int8", 1), result_type("int8", 1.0), result_type("int8", "uint8")
+    (dtype('int8'), dtype('float32'), dtype('int16'))
+    """
+    if not args:
+        raise ValueError(explain(
+            "tanx.numpy.result_type", "there must be at least one array or type."))
+    nodes = [(_readers.get(type(arg)) or _node)(arg) for arg in args]
+    joined = nodes[0]
+    if len(nodes) > 1:
+        if joined is not nodes[1] or len(nodes) > 2:
+            joined = _join_all(nodes, "tanx.numpy.result_type")
+        if joined in _HALF and not enable_x64.value:
+            joined = _without_x64(joined, nodes)
+    weak = isinstance(joined, type)
+    if weak:
+        joined = canonicalize_dtype(joined)
+    return (joined, weak) if return_weak_type_flag else joined
+
+
+def _without_x64(joined: np.dtype, nodes: list[Node]) -> np.dtype:
+    """64 bits that come from promotion alone are dropped silently; those of an operand are not."""
+    if any(node in _HALF for node in nodes) and _insist(joined, "tanx.numpy.result_type"):
+        return joined
+    return _HALF[joined]
+
+
+def promote_types(a: Any, b: Any) -> np.dtype:
+    """The least type that both ``a`` and ``b`` may become.
+
+    Python's ``int``, ``float`` and ``complex`` are weak: they give way to types of their own kind.
+    Without ``enable_x64``, the result has 64 bits only if an operand has.
+
+    >>> promote_types("int16", "uint16"), promote_types("int64", "float16")
+    (dtype('int32'), dtype('float16'))
+    >>> promote_types(int, "int8")
+    dtype('int8')
+    """
+    nodes = [x if x in _WEAK else _as_dtype(x) for x in (a, b)]
+    joined = _join_all(nodes, "tanx.numpy.promote_types")
+    if joined in _HALF and not enable_x64.value and not any(node in _HALF for node in nodes):
+        return _HALF[joined]
+    return _as_dtype(joined)
