@@ -232,7 +232,7 @@ class Flag(threading.local):
 
 
 class Override(contextlib.ContextDecorator):
-    """The context of ``flag(value)``; may be entered many times, in many threads, as a decorator."""
+    """The context of ``flag(value)``; works in many threads, many times, and as a decorator."""
 
     __slots__ = ("flag", "value")
 

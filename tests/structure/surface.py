@@ -68,7 +68,7 @@ OBJECTS = {
 
 
 def holder(root: str, name: str):
-    """What has the names of section ``name`` as its attributes; None where there is no such thing."""
+    """What has the names of section ``name`` as attributes; None where there is no such thing."""
     if not name.startswith("<"):
         return module(root, name)
     try:

@@ -57,6 +57,6 @@ def test_everything_listed_exists(path):
 def _listed(module: ast.Module) -> set[str]:
     """The names in ``__all__``, where it is written out."""
     for node in module.body:
-        if isinstance(node, ast.Assign) and "__all__" in [getattr(t, "id", "") for t in node.targets]:
+        if isinstance(node, ast.Assign) and "__all__" in map(ast.unparse, node.targets):
             return set(ast.literal_eval(node.value))
     return set()

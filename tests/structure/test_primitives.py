@@ -63,5 +63,5 @@ def test_every_primitive_has_a_kind_and_a_docstring():
 def test_every_primitive_has_a_case():
     cases = {case.primitive for case in room("tests.cases").CASES}
     known = set(primitives())
-    assert not known - cases, f"no row in tests/cases.py: {sorted(known - cases)}"
+    assert not known - cases, f"no row in tests/cases: {sorted(known - cases)}"
     assert not cases - known, f"rows of unknown primitives: {sorted(cases - known)}"

@@ -28,5 +28,13 @@ def test_sizes(path):
 
 
 def test_docstrings_comments_and_blank_lines_are_free():
-    source = '"""Two\nlines."""\n\n# comment\ndef f():\n    """Doc."""\n    return (1,\n            2)\n'
+    source = '''"""Two
+lines."""
+
+# comment
+def f():
+    """Doc."""
+    return (1,
+            2)
+'''
     assert code_lines(ast.parse(source), source) == {5, 7, 8}
