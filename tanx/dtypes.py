@@ -21,6 +21,7 @@ import numpy as np
 from ml_dtypes import bfloat16, finfo, iinfo
 
 from tanx._config import enable_x64, explicit_x64_dtypes, numpy_dtype_promotion
+from tanx._config import strict as checks
 from tanx.errors import explain
 
 __all__ = [
@@ -79,7 +80,8 @@ class TypePromotionError(ValueError):
 
 # --- The types there are --------------------------------------------------------------------------
 
-_SMALL_INTS = ("int1", "int2", "int4", "uint1", "uint2", "uint4")
+_SMALL_INTS = tuple(name for name in ("int1", "int2", "int4", "uint1", "uint2", "uint4")
+                    if hasattr(ml_dtypes, name))  # the 1-bit ones are recent
 _INTS = ("int8", "int16", "int32", "int64")
 _UINTS = ("uint8", "uint16", "uint32", "uint64")
 _SMALL_FLOATS = (
@@ -101,6 +103,8 @@ float0 = np.dtype([("float0", np.void, 0)])
 
 _HALF = {_by_name[wide]: _by_name[narrow] for wide, narrow in (
     ("int64", "int32"), ("uint64", "uint32"), ("float64", "float32"), ("complex128", "complex64"))}
+_CONCRETE = frozenset(dtype.type for dtype in _by_name.values())
+_SETTLED = frozenset(_by_name.values()) - _HALF.keys()
 # NumPy calls the types of ml_dtypes just "generic"; these are the classes they belong under.
 _ABSTRACT = {
     _by_name[name].type: cls
@@ -328,10 +332,13 @@ def is_python_scalar(x: Any) -> bool:
 
 
 def is_weakly_typed(x: Any) -> bool:
-    """Whether ``x`` gives way to the types of other operands, as Python's numbers do."""
-    if hasattr(x, "weak_type"):
-        return x.weak_type
-    return is_python_scalar(x) and not isinstance(x, bool)
+    """Whether ``x`` gives way to the types of other operands, as Python's numbers do.
+
+    >>> is_weakly_typed(1.0), is_weakly_typed(True), is_weakly_typed(np.float32(1.0))
+    (True, False, False)
+    """
+    weak = getattr(x, "weak_type", None)
+    return is_python_scalar(x) and not isinstance(x, bool) if weak is None else weak
 
 
 def dtype(x: Any, *, canonicalize: bool = False) -> DType:
@@ -340,22 +347,55 @@ def dtype(x: Any, *, canonicalize: bool = False) -> DType:
     >>> dtype(1.0), dtype(1.0, canonicalize=True), dtype("bfloat16")
     (dtype('float64'), dtype('float32'), dtype(bfloat16))
     """
-    if isinstance(x, (type, str, np.dtype, ExtendedDType)):
-        found = _as_dtype(x)
-    elif is_python_scalar(x):
-        found = np.dtype(_node(x))
-    else:
-        found = x.dtype if isinstance(x, (np.ndarray, np.generic)) else _read_other(x)
+    found = _PYTHON_SCALARS.get(type(x))
+    if found is None:
+        if isinstance(x, (type, str, np.dtype, ExtendedDType)):
+            found = _as_dtype(x)
+        elif is_python_scalar(x):
+            found = np.dtype(_node(x))
+        else:
+            found = _own_dtype(x)
     return canonicalize_dtype(found, allow_extended_dtype=True) if canonicalize else found
+
+
+def _is_value(x: Any) -> bool:
+    """Whether ``x`` is an array, not something that names a type."""
+    return hasattr(x, "dtype") and not isinstance(x, type)
+
+
+def _own_dtype(x: Any) -> DType:
+    """The dtype that the value ``x`` says it has."""
+    found = getattr(x, "dtype", None)
+    if not isinstance(found, (np.dtype, ExtendedDType)):
+        raise TypeError(explain(
+            "tanx.numpy.result_type", "an operand is neither an array, a number nor a type.",
+            f"operand: {x!r}", hint="tanx.numpy.asarray makes an array of a list."))
+    return found
 
 
 # --- Kinds ----------------------------------------------------------------------------------------
 
 
-@functools.lru_cache(maxsize=4096)
-def _issubdtype(a: Any, b: Any) -> bool:
+_belongs: dict[tuple[Any, Any], bool] = {}
+
+
+def issubdtype(a: Any, b: Any) -> bool:
+    """Whether type ``a`` belongs to ``b``, a type or an abstract class such as ``np.floating``.
+
+    >>> issubdtype("bfloat16", np.floating), issubdtype("int4", np.integer)
+    (True, True)
+    """
+    try:
+        return _belongs[a, b]
+    except (KeyError, TypeError):  # not seen yet, or an array, which has no hash
+        pass
+    if _is_value(a):
+        return issubdtype(_own_dtype(a), b)
+    if isinstance(b, ExtendedDType):
+        return a == b
     a_class, b_class = _scalar_class(a), _scalar_class(b)
-    return issubclass(a_class, b_class) or issubclass(_ABSTRACT.get(a_class, a_class), b_class)
+    belongs = issubclass(a_class, b_class) or issubclass(_ABSTRACT.get(a_class, object), b_class)
+    return _belongs.setdefault((a, b), belongs)
 
 
 def _scalar_class(x: Any) -> type:
@@ -367,30 +407,14 @@ def _scalar_class(x: Any) -> type:
     return np.dtype(x).type
 
 
-def issubdtype(a: Any, b: Any) -> bool:
-    """Whether type ``a`` belongs to ``b``, a type or an abstract class such as ``np.floating``.
-
-    >>> issubdtype("bfloat16", np.floating), issubdtype("int4", np.integer)
-    (True, True)
-    """
-    if isinstance(b, ExtendedDType):
-        return a == b
-    try:
-        return _issubdtype(a, b)
-    except TypeError:
-        if getattr(a, "__hash__", None) is None and hasattr(a, "dtype"):
-            return _issubdtype(a.dtype, b)
-        raise
-
-
-_KINDS: dict[str, tuple[type, ...]] = {
-    "bool": (np.bool_,),
-    "signed integer": (np.signedinteger,),
-    "unsigned integer": (np.unsignedinteger,),
-    "integral": (np.integer,),
-    "real floating": (np.floating,),
-    "complex floating": (np.complexfloating,),
-    "numeric": (np.number,),
+_KINDS: dict[str, type] = {
+    "bool": np.bool_,
+    "signed integer": np.signedinteger,
+    "unsigned integer": np.unsignedinteger,
+    "integral": np.integer,
+    "real floating": np.floating,
+    "complex floating": np.complexfloating,
+    "numeric": np.number,
 }
 
 
@@ -404,25 +428,22 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     >>> isdtype("bfloat16", "real floating"), isdtype("int4", ("bool", "integral"))
     (True, True)
     """
-    if isinstance(kind, tuple):
-        if any(isinstance(one, tuple) for one in kind):
-            raise TypeError(_bad_kind(kind))
-        return any(isdtype(dtype, one) for one in kind)
-    dtype = getattr(dtype, "dtype", dtype) if not isinstance(dtype, type) else dtype
-    if isinstance(kind, str) and kind in _KINDS:
-        return any(issubdtype(dtype, cls) for cls in _KINDS[kind])
-    if isinstance(kind, str) and kind not in _by_name:
-        raise ValueError(_bad_kind(kind))
-    if isinstance(kind, ExtendedDType):
-        return dtype == kind
-    try:
-        wanted = np.dtype(kind) if kind is not None else None
-    except TypeError:
-        wanted = None
-    if wanted is None or wanted not in _upward or (
-            isinstance(kind, type) and _ABSTRACT.get(wanted.type) is kind):
+    found = _own_dtype(dtype) if _is_value(dtype) else _as_dtype(dtype)
+    # Every member of a tuple is looked at: a wrong kind must not hide behind a right one.
+    answers = [_is_of_kind(found, one) for one in (kind if isinstance(kind, tuple) else (kind,))]
+    return any(answers)
+
+
+def _is_of_kind(dtype: DType, kind: Any) -> bool:
+    if isinstance(kind, str):
+        if kind in _KINDS:
+            return issubdtype(dtype, _KINDS[kind])
+        if kind not in _by_name:
+            raise ValueError(_bad_kind(kind))
+    elif not (isinstance(kind, (np.dtype, ScalarMeta, ExtendedDType))
+              or (isinstance(kind, type) and (kind in _PYTHON_SCALARS or kind in _CONCRETE))):
         raise TypeError(_bad_kind(kind))
-    return not isinstance(dtype, ExtendedDType) and np.dtype(dtype) == wanted
+    return dtype == _as_dtype(kind)
 
 
 def _bad_kind(kind: Any) -> str:
@@ -573,21 +594,25 @@ def _join(a: Node, b: Node, strict: bool) -> Node | None:
 
 def _join_all(nodes: list[Node], function: str) -> Node:
     """The least node that all may become; raises TypePromotionError where there is none."""
-    strict = numpy_dtype_promotion.value == "strict"
+    strict = checks.value and numpy_dtype_promotion.value == "strict"
     joined = nodes[0]
-    try:
-        for node in nodes:
-            if node is not joined:
-                joined = _join(joined, node, strict)
-    except KeyError:
-        if joined is not None and all(node == joined for node in nodes):
-            return joined
-        if joined is not None:
-            raise ValueError(explain(
-                function, "only booleans and numbers promote.", _types_of(nodes))) from None
-    if joined is None:
-        raise TypePromotionError(_no_promotion(nodes, strict, function))
+    for node in nodes:
+        if node is joined:
+            continue
+        if node not in _upward or joined not in _upward:
+            return _same(nodes, function)
+        joined = _join(joined, node, strict)
+        if joined is None:
+            raise TypePromotionError(_no_promotion(nodes, strict, function))
     return joined
+
+
+def _same(nodes: list[Node], function: str) -> Node:
+    """Keys and ``float0`` have nothing above or below them: they must be all of one type."""
+    if any(node != nodes[0] for node in nodes):
+        raise ValueError(explain(
+            function, "only booleans and numbers promote to a common type.", _types_of(nodes)))
+    return nodes[0]
 
 
 def _types_of(nodes: list[Node]) -> str:
@@ -615,24 +640,27 @@ def _read_typed(x: Any) -> Node:
 
 def _read_numpy(x: Any) -> Node:
     """NumPy's values, and scalar types, follow ``enable_x64`` silently."""
-    return canonicalize_dtype(x.dtype)
+    found = x.dtype
+    if found in _SETTLED:
+        return found
+    if found in _HALF:
+        return canonicalize_dtype(found)
+    return requested_dtype(found, "tanx.numpy.result_type")
 
 
-def _read_type(x: Any) -> Node:
+def _read_dtype(x: Any) -> Node:
     """A type that is written out follows ``enable_x64`` as an explicit request does."""
-    granted = _granted[enable_x64.value].get(x)
-    if granted is not None and x not in _WEAK:
-        return granted
+    return x if x in _SETTLED else requested_dtype(x, "tanx.numpy.result_type")
+
+
+def _read_name(x: Any) -> Node:
+    """So do other ways of naming a type, but Python's classes of numbers are weak."""
     return x if x in _WEAK else requested_dtype(x, "tanx.numpy.result_type")
 
 
 def _read_other(x: Any) -> Node:
     """Anything else must say what type it has."""
-    found = getattr(x, "dtype", None)
-    if not isinstance(found, (np.dtype, ExtendedDType)):
-        raise TypeError(explain(
-            "tanx.numpy.result_type", "an operand is neither an array, a number nor a type.",
-            f"operand: {x!r}", hint="tanx.numpy.asarray makes an array of a list."))
+    found = _own_dtype(x)
     return scalar_type_of(found) if getattr(x, "weak_type", False) else found
 
 
@@ -651,8 +679,10 @@ def _node(x: Any) -> Node:
 def _choose_reader(cls: type) -> Callable[[Any], Node]:
     if issubclass(cls, (np.ndarray, np.generic, ScalarMeta)):
         return _read_numpy
-    if issubclass(cls, (type, str, np.dtype, ExtendedDType, type(None))):
-        return _read_type
+    if issubclass(cls, (np.dtype, ExtendedDType)):
+        return _read_dtype
+    if issubclass(cls, (type, str, type(None))):
+        return _read_name
     for python_class, dtype in _PYTHON_SCALARS.items():
         if issubclass(cls, python_class):
             node = dtype if python_class is bool else python_class
@@ -675,19 +705,20 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
     >>> result_type("int8", 1), result_type("int8", 1.0), result_type("int8", "uint8")
     (dtype('int8'), dtype('float32'), dtype('int16'))
     """
-    if not args:
+    nodes = []
+    for arg in args:
+        nodes.append((_readers.get(type(arg)) or _node)(arg))
+    if len(nodes) == 2 and nodes[0] is nodes[1] and nodes[0] in _SETTLED:
+        return (nodes[0], False) if return_weak_type_flag else nodes[0]
+    if not nodes:
         raise ValueError(explain(
             "tanx.numpy.result_type", "there must be at least one array or type."))
-    nodes = [(_readers.get(type(arg)) or _node)(arg) for arg in args]
-    joined = nodes[0]
-    if len(nodes) > 1:
-        if joined is not nodes[1] or len(nodes) > 2:
-            joined = _join_all(nodes, "tanx.numpy.result_type")
-        if joined in _HALF and not enable_x64.value:
-            joined = _without_x64(joined, nodes)
-    weak = isinstance(joined, type)
+    joined = _join_all(nodes, "tanx.numpy.result_type")
+    weak = joined in _WEAK
     if weak:
         joined = canonicalize_dtype(joined)
+    elif joined in _HALF and len(nodes) > 1 and not enable_x64.value:
+        joined = _without_x64(joined, nodes)
     return (joined, weak) if return_weak_type_flag else joined
 
 
@@ -709,7 +740,13 @@ def promote_types(a: Any, b: Any) -> np.dtype:
     >>> promote_types(int, "int8")
     dtype('int8')
     """
-    nodes = [x if x in _WEAK else _as_dtype(x) for x in (a, b)]
+    nodes: list[Node] = []
+    for x in (a, b):
+        nodes.append(x if x in _WEAK else _as_dtype(x))
+        if isinstance(nodes[-1], np.dtype) and nodes[-1] not in _upward and nodes[-1] != float0:
+            raise ValueError(explain(
+                "tanx.numpy.promote_types", "arrays hold booleans, numbers or keys.",
+                f"dtype: {nodes[-1]}"))
     joined = _join_all(nodes, "tanx.numpy.promote_types")
     if joined in _HALF and not enable_x64.value and not any(node in _HALF for node in nodes):
         return _HALF[joined]
