@@ -1,0 +1,636 @@
+"""Expressions: how one element is made. Immutable, typed, and equal only to themselves.
+
+Expressions are interned: building one twice gives the same object, so ``==`` and ``hash`` are those
+of the structure at the cost of a pointer, and what is written once but used often is shared.
+``==`` therefore builds nothing; comparisons that compute are ``op("eq", a, b)`` and ``<``.
+
+:func:`op` applies an instruction. Index arithmetic (int64 and bool) is simplified on the way, so
+that a layout rule may be written naively and still print as ``x[i, 7 - j]``. Sums of int64 stand as
+linear forms, which is exact under wrap-around; rules about ``//``, ``%`` and comparisons apply only
+where :func:`bounds` proves that nothing wraps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import count
+from math import gcd
+from threading import Lock
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from .instructions import BOOL, INDEX, REDUCERS, kind_of, result_dtype, short_name, value_range
+
+__all__ = ["Const", "Expr", "Fold", "Index", "Interval", "Load", "Op", "Pick", "State", "bounds",
+           "const", "facts_of", "fresh_index", "fresh_state", "op"]
+
+Interval = tuple[int, int]
+
+
+class Node:
+    """An interned object: fields are given at creation and never change.
+
+    ``free`` holds the indices and states that occur and are not bound by a fold inside.
+    """
+
+    __slots__ = ("__weakref__", "free")
+    _interned: WeakValueDictionary = WeakValueDictionary()
+    _lock = Lock()
+
+    @classmethod
+    def _make(cls, key: tuple, free: Iterable, **fields):
+        key = (cls, *key)
+        node = Node._interned.get(key)
+        if node is None:
+            node = object.__new__(cls)
+            for name, value in fields.items():
+                object.__setattr__(node, name, value)
+            object.__setattr__(node, "free", frozenset((node,)) if free is None else free)
+            with Node._lock:
+                node = Node._interned.setdefault(key, node)
+        return node
+
+    def __setattr__(self, name, value):
+        raise AttributeError(f"{type(self).__name__} is immutable.")
+
+    def __reduce__(self):
+        raise TypeError("expressions are not pickled; programs have a text form.")
+
+
+class Expr(Node):
+    """A scalar of a known dtype; Python's operators on it build more of them."""
+
+    __slots__ = ("dtype",)
+    dtype: np.dtype
+
+    def __add__(self, other):
+        return op("add", self, other)
+
+    def __radd__(self, other):
+        return op("add", other, self)
+
+    def __sub__(self, other):
+        return op("sub", self, other)
+
+    def __rsub__(self, other):
+        return op("sub", other, self)
+
+    def __mul__(self, other):
+        return op("mul", self, other)
+
+    def __rmul__(self, other):
+        return op("mul", other, self)
+
+    def __truediv__(self, other):
+        return op("div", self, other)
+
+    def __rtruediv__(self, other):
+        return op("div", other, self)
+
+    def __floordiv__(self, other):
+        return op("floor_div", self, other)
+
+    def __mod__(self, other):
+        return op("floor_mod", self, other)
+
+    def __neg__(self):
+        return op("neg", self)
+
+    def __lt__(self, other):
+        return op("lt", self, other)
+
+    def __le__(self, other):
+        return op("le", self, other)
+
+    def __gt__(self, other):
+        return op("gt", self, other)
+
+    def __ge__(self, other):
+        return op("ge", self, other)
+
+    def __and__(self, other):
+        return op("and", self, other)
+
+    def __or__(self, other):
+        return op("or", self, other)
+
+    def __xor__(self, other):
+        return op("xor", self, other)
+
+    def __invert__(self):
+        return op("not", self)
+
+    def __lshift__(self, other):
+        return op("shift_left", self, other)
+
+    def __rshift__(self, other):
+        kind = "arithmetic" if kind_of(self.dtype) == "i" else "logical"
+        return op(f"shift_right_{kind}", self, other)
+
+    def __bool__(self):
+        raise TypeError(f"an expression has no truth value while code is built: {self!r}. "
+                        "Choose with select(condition, a, b).")
+
+
+class Const(Expr):
+    """A number known now; ``value`` is Python's bool, int, float or complex."""
+
+    __slots__ = ("value",)
+
+    def __new__(cls, value, dtype):
+        dtype = np.dtype(dtype)
+        given = np.asarray(value)
+        if kind_of(dtype) not in {"f": "fc", "c": "c"}.get(kind_of(given.dtype), "biufc"):
+            raise TypeError(f"{value!r} is not a constant of dtype {short_name(dtype)}.")
+        array = given.astype(dtype)
+        # The bits tell -0.0 from 0.0 and know that NaN is NaN.
+        return cls._make((dtype, array.tobytes()), frozenset(), dtype=dtype, value=array.item())
+
+    def __repr__(self):
+        return f"{self.value}" if self.dtype in (INDEX, BOOL) else (
+            f"{self.value}{short_name(self.dtype)}")
+
+
+class Index(Expr):
+    """A loop variable, int64, from 0 to ``extent`` - 1. Its name is its identity."""
+
+    __slots__ = ("extent", "name")
+
+    def __new__(cls, name: str, extent: int):
+        extent = int(extent)
+        return cls._make((name, extent), None, dtype=INDEX, name=name, extent=extent)
+
+    def __repr__(self):
+        return self.name
+
+
+class State(Expr):
+    """What a fold carries from one step to the next. Its name is its identity."""
+
+    __slots__ = ("name",)
+
+    def __new__(cls, name: str, dtype):
+        dtype = np.dtype(dtype)
+        return cls._make((name, dtype), None, dtype=dtype, name=name)
+
+    def __repr__(self):
+        return self.name
+
+
+class Load(Expr):
+    """The element of a buffer at an index."""
+
+    __slots__ = ("buffer", "index")
+
+    def __new__(cls, buffer, index: Iterable[Expr]):
+        index = tuple(index)
+        return cls._make((buffer, index), _union(index), dtype=buffer.dtype, buffer=buffer,
+                         index=index)
+
+    def __repr__(self):
+        return f"{self.buffer.name}[{', '.join(map(repr, self.index))}]"
+
+
+class Op(Expr):
+    """An instruction applied; built by :func:`op`, which simplifies and finds the dtype."""
+
+    __slots__ = ("args", "attrs", "name")
+
+    def __new__(cls, name: str, args: tuple[Expr, ...], dtype, attrs: tuple = ()):
+        return cls._make((name, args, dtype, attrs), _union(args), name=name, args=args,
+                         dtype=dtype, attrs=attrs)
+
+    def __repr__(self):
+        parts = [*map(repr, self.args), *(f"{k}={v}" for k, v in self.attrs)]
+        return f"{self.name}({', '.join(parts)})"
+
+
+class Fold(Node):
+    """A loop that carries values; not itself a value, since it may carry several (see ``Pick``).
+
+    Starting from ``init``, each step of the loop over ``indices`` (the last one fastest) replaces
+    ``states`` by ``next``, which is the ``body``. When ``combine`` is a reducer, the body is instead
+    one element that is combined with the one state and does not look at it, so that a scheduler may
+    go through the elements in any order. ``combine`` may also be ``"argmax"`` or ``"argmin"``,
+    which change nothing but tell the scheduler that the two states are the best value and its
+    position, where NaN is best and of equals the first.
+    """
+
+    __slots__ = ("body", "combine", "indices", "init", "states")
+
+    def __new__(cls, indices, init, states, body, combine: str | None = None):
+        fields = dict(indices=tuple(indices), init=tuple(init), states=tuple(states),
+                      body=tuple(body), combine=combine)
+        bound = frozenset((*fields["indices"], *fields["states"]))
+        free = _union(fields["init"]) | (_union(fields["body"]) - bound)
+        return cls._make(tuple(fields.values()), free, **fields)
+
+    @property
+    def next(self) -> tuple[Expr, ...]:
+        """What the states become in one step."""
+        if self.combine not in REDUCERS:
+            return self.body
+        (state,), (element,) = self.states, self.body
+        return (Op(self.combine, (state, element), state.dtype),)
+
+    def __repr__(self):
+        loops = ", ".join(f"{i.name} in {i.extent}" for i in self.indices)
+        start = ", ".join(f"{s!r} = {v!r}" for s, v in zip(self.states, self.init))
+        return f"fold({loops}; {start}; {', '.join(map(repr, self.body))})"
+
+
+class Pick(Expr):
+    """The value that a fold carries last in its ``position``-th state."""
+
+    __slots__ = ("fold", "position")
+
+    def __new__(cls, fold: Fold, position: int):
+        return cls._make((fold, position), fold.free, dtype=fold.states[position].dtype, fold=fold,
+                         position=position)
+
+    def __repr__(self):
+        return f"{self.fold!r}.{self.position}"
+
+
+def _union(nodes: Iterable[Node]) -> frozenset:
+    return frozenset().union(*(node.free for node in nodes))
+
+
+_serial = count()
+
+
+def fresh_index(extent: int, hint: str = "i") -> Index:
+    """A loop variable that nobody else has."""
+    return Index(f"{hint}.{next(_serial)}", extent)
+
+
+def fresh_state(dtype, hint: str = "s") -> State:
+    """A state of a fold that nobody else has."""
+    return State(f"{hint}.{next(_serial)}", dtype)
+
+
+def const(value, dtype=INDEX) -> Const:
+    """A constant.
+
+    >>> const(1, "float32")
+    1.0f32
+    """
+    return Const(value, dtype)
+
+
+def op(name: str, *args, **attrs) -> Expr:
+    """Apply an instruction. A Python number takes the dtype of the expression beside it.
+
+    >>> i = Index("i", 8)
+    >>> op("add", i, 2), 7 - (7 - i), (i * 4 + 3) // 4, op("integer_pow", i, y=2)
+    (add(i, 2), i, i, integer_pow(i, y=2))
+    """
+    dtype = next((a.dtype for a in reversed(args) if isinstance(a, Expr)), None)
+    if dtype is None:
+        raise TypeError(f"{name}: one operand at least must be an expression; see const().")
+    if "dtype" in attrs:
+        attrs["dtype"] = np.dtype(attrs["dtype"])
+    exprs = tuple(a if isinstance(a, Expr) else Const(a, dtype) for a in args)
+    result = result_dtype(name, tuple(e.dtype for e in exprs), **attrs)
+    simplify = _SIMPLIFY.get(name)
+    if simplify is not None:
+        simpler = simplify(*exprs, **attrs)
+        if simpler is not None:
+            return simpler
+    return Op(name, exprs, result, tuple(sorted(attrs.items())))
+
+
+# -- linear forms ----------------------------------------------------------------------------------
+
+Linear = tuple[dict[Expr, int], int]
+
+
+def _linear(expr: Expr) -> Linear:
+    """An int64 as a sum of multiples of others and a constant, exact modulo 2**64."""
+    if isinstance(expr, Const):
+        return {}, expr.value
+    if isinstance(expr, Op):
+        if expr.name == "add":
+            return _plus(_linear(expr.args[0]), _linear(expr.args[1]))
+        if expr.name == "sub":
+            return _plus(_linear(expr.args[0]), _linear(expr.args[1]), -1)
+        if expr.name == "neg":
+            return _plus(({}, 0), _linear(expr.args[0]), -1)
+        if expr.name == "mul" and isinstance(expr.args[1], Const):
+            return _plus(({}, 0), _linear(expr.args[0]), expr.args[1].value)
+    return {expr: 1}, 0
+
+
+def _plus(a: Linear, b: Linear, times: int = 1) -> Linear:
+    """``a + times * b``"""
+    terms = dict(a[0])
+    for atom, factor in b[0].items():
+        terms[atom] = _wrap(terms.get(atom, 0) + times * factor)
+    return {t: f for t, f in terms.items() if f}, _wrap(a[1] + times * b[1])
+
+
+def _wrap(n: int) -> int:
+    return (n + 2**63) % 2**64 - 2**63
+
+
+def _sum(terms: Mapping[Expr, int], constant: int) -> Expr:
+    """The expression of a linear form: what is added, then what is taken away, then the constant."""
+    parts = list(terms.items())
+    # -2**63 is its own negative, and so counts among what is added.
+    added = [_times(t, f) for t, f in parts if f > 0 or f == -2**63]
+    taken = [_times(t, -f) for t, f in parts if -2**63 < f < 0]
+    if not added or constant > 0 or constant == -2**63:
+        added.append(Const(constant, INDEX))
+    elif constant:
+        taken.append(Const(-constant, INDEX))
+    result = added[0]
+    for part in added[1:]:
+        result = Op("add", (result, part), INDEX)
+    for part in taken:
+        result = Op("sub", (result, part), INDEX)
+    return result
+
+
+def _times(atom: Expr, factor: int) -> Expr:
+    return atom if factor == 1 else Op("mul", (atom, Const(factor, INDEX)), INDEX)
+
+
+# -- intervals -------------------------------------------------------------------------------------
+
+
+def bounds(expr: Expr, facts: Mapping[Expr, Interval] | None = None) -> Interval:
+    """An interval that holds the value of an integer expression; empty when the first is greater.
+
+    ``facts`` narrow the intervals of expressions that occur inside; see :func:`facts_of`.
+
+    >>> i = Index("i", 8)
+    >>> bounds(3 * i + 1), bounds(7 - i), bounds(i % 3)
+    ((1, 22), (0, 7), (0, 2))
+    """
+    facts = facts or {}
+    if expr.dtype != INDEX:
+        return _narrow(_atom_bounds(expr, facts), expr, facts)
+    low, high = _exact_bounds(_linear(expr), facts)
+    limits = value_range(INDEX)
+    return (low, high) if limits[0] <= low and high <= limits[1] else limits
+
+
+def _exact_bounds(form: Linear, facts: Mapping[Expr, Interval]) -> Interval:
+    """The interval of a linear form in unbounded integers."""
+    terms, constant = form
+    low = high = 0
+    for atom, factor in terms.items():
+        ends = _narrow(_atom_bounds(atom, facts), atom, facts)
+        if ends[0] > ends[1]:
+            return 0, -1
+        low += min(factor * ends[0], factor * ends[1])
+        high += max(factor * ends[0], factor * ends[1])
+    if facts and terms:
+        key, sign = _fact_key(terms)
+        known = facts.get(key)
+        if known is not None:
+            ends = known if sign > 0 else (-known[1], -known[0])
+            low, high = max(low, ends[0]), min(high, ends[1])
+    return low + constant, high + constant
+
+
+def _narrow(interval: Interval, expr: Expr, facts: Mapping[Expr, Interval]) -> Interval:
+    known = facts.get(expr)
+    return interval if known is None else (max(interval[0], known[0]), min(interval[1], known[1]))
+
+
+def _fact_key(terms: Mapping[Expr, int]) -> tuple[Expr, int]:
+    """The sum of terms without a constant, and the sign that makes its first factor positive."""
+    sign = 1 if next(iter(terms.values())) > 0 else -1
+    return _sum({t: sign * f for t, f in terms.items()}, 0), sign
+
+
+def _atom_bounds(expr: Expr, facts) -> Interval:
+    if isinstance(expr, Index):
+        return 0, expr.extent - 1
+    if isinstance(expr, Const):
+        return int(expr.value), int(expr.value)
+    limits = value_range(expr.dtype)
+    if not isinstance(expr, Op) or expr.name not in _BOUNDS:
+        return limits
+    if kind_of(expr.args[-1].dtype) not in "biu":
+        return limits
+    low, high = _BOUNDS[expr.name](*(bounds(a, facts) for a in expr.args))
+    return (low, high) if limits[0] <= low and high <= limits[1] else limits
+
+
+def _corners(f, a: Interval, b: Interval) -> Interval:
+    values = [f(x, y) for x in a for y in b]
+    return min(values), max(values)
+
+
+_EVERYTHING = (-(2**64), 2**64)
+_BOUNDS = {
+    "add": lambda a, b: (a[0] + b[0], a[1] + b[1]),
+    "sub": lambda a, b: (a[0] - b[1], a[1] - b[0]),
+    "mul": lambda a, b: _corners(lambda x, y: x * y, a, b),
+    "neg": lambda a: (-a[1], -a[0]),
+    "max": lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
+    "min": lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
+    "clamp": lambda lo, x, hi: (min(max(x[0], lo[0]), hi[0]), min(max(x[1], lo[1]), hi[1])),
+    "floor_div": lambda a, b: _corners(lambda x, y: x // y, a, b) if b[0] > 0 else _EVERYTHING,
+    "floor_mod": lambda a, b: (0, b[1] - 1) if b[0] > 0 else _EVERYTHING,
+    "select": lambda c, a, b: (min(a[0], b[0]), max(a[1], b[1])),
+    "convert": lambda a: a,
+}
+
+
+def facts_of(condition: Expr, holds: bool = True) -> dict[Expr, Interval]:
+    """What a condition tells about int64 expressions when it holds (or when it does not).
+
+    Conjunctions of comparisons are understood; anything else tells nothing.
+
+    >>> i = Index("i", 8)
+    >>> facts_of((i - 2 >= 0) & (i < 5)), facts_of(i < 5, False)
+    ({i: (2, 4)}, {i: (5, 7)})
+    """
+    facts: dict[Expr, Interval] = {}
+    if not isinstance(condition, Op):
+        return facts
+    name, args = condition.name, condition.args
+    if name == "not":
+        return facts_of(args[0], not holds)
+    if name == ("and" if holds else "or"):
+        for arg in args:
+            for expr, ends in facts_of(arg, holds).items():
+                facts[expr] = _narrow(ends, expr, facts)
+        return facts
+    if not holds:
+        name = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "ne": "eq"}.get(name, "")
+    if name in ("lt", "le", "gt", "ge", "eq") and args[0].dtype == INDEX:
+        difference = _plus(_linear(args[0]), _linear(args[1]), -1)
+        if difference[0] and all(_exact(a) for a in args):
+            key, sign = _fact_key(difference[0])
+            low, high = _exact_bounds((difference[0], 0), {})
+            zero = -difference[1]
+            low = max(low, zero + (name == "gt")) if name in ("gt", "ge", "eq") else low
+            high = min(high, zero - (name == "lt")) if name in ("lt", "le", "eq") else high
+            facts[key] = (low, high) if sign > 0 else (-high, -low)
+    return facts
+
+
+def _exact(expr: Expr) -> bool:
+    """Whether the linear form of an int64 provably does not wrap around."""
+    low, high = _exact_bounds(_linear(expr), {})
+    limits = value_range(INDEX)
+    return limits[0] <= low and high <= limits[1]
+
+
+# -- simplification: each takes the operands and gives a simpler expression or None ------------------
+
+
+def _ring(times: int):
+    def simplify(a: Expr, b: Expr) -> Expr | None:
+        if a.dtype != INDEX:
+            return None
+        return _sum(*_plus(_linear(a), _linear(b), times))
+    return simplify
+
+
+def _simplify_neg(a: Expr) -> Expr | None:
+    return _sum(*_plus(({}, 0), _linear(a), -1)) if a.dtype == INDEX else None
+
+
+def _simplify_mul(a: Expr, b: Expr) -> Expr | None:
+    if a.dtype != INDEX:
+        return None
+    if isinstance(a, Const):
+        a, b = b, a
+    return _sum(*_plus(({}, 0), _linear(a), b.value)) if isinstance(b, Const) else None
+
+
+def _simplify_floor_div(x: Expr, divisor: Expr) -> Expr | None:
+    if x.dtype != INDEX or not isinstance(divisor, Const) or divisor.value <= 0 or not _exact(x):
+        return None
+    c = divisor.value
+    terms, constant = _linear(x)
+    low, high = bounds(x)
+    if low // c == high // c:
+        return Const(low // c, INDEX)
+    whole = {t: f // c for t, f in terms.items() if f % c == 0}
+    if whole or constant // c:
+        rest = _sum({t: f for t, f in terms.items() if f % c}, constant % c)
+        return _sum(*_plus((whole, constant // c), _linear(rest // c)))
+    for g in _divisors(terms, c):
+        if 0 <= (r := _rest(terms, constant, g))[0] and r[1] < g:
+            return _sum({t: f // g for t, f in terms.items() if f % g == 0}, constant // g) // (c // g)
+    if isinstance(x, Op) and x.name == "floor_div" and isinstance(x.args[1], Const):
+        return x.args[0] // (x.args[1].value * c)
+    return None
+
+
+def _simplify_floor_mod(x: Expr, divisor: Expr) -> Expr | None:
+    if x.dtype != INDEX or not isinstance(divisor, Const) or divisor.value <= 0 or not _exact(x):
+        return None
+    c = divisor.value
+    terms, constant = _linear(x)
+    low, high = bounds(x)
+    if low // c == high // c:
+        return x - c * (low // c)
+    if any(f % c == 0 for f in terms.values()) or constant // c:
+        return _sum({t: f for t, f in terms.items() if f % c}, constant % c) % c
+    for g in _divisors(terms, c):
+        if 0 <= (r := _rest(terms, constant, g))[0] and r[1] < g:
+            part = _sum({t: f // g for t, f in terms.items() if f % g == 0}, constant // g)
+            left = _sum({t: f for t, f in terms.items() if f % g}, constant % g)
+            return part % (c // g) * g + left
+    if isinstance(x, Op) and x.name == "floor_mod" and isinstance(x.args[1], Const):
+        return x.args[0] % c if x.args[1].value % c == 0 else None
+    return None
+
+
+def _divisors(terms: Mapping[Expr, int], c: int) -> list[int]:
+    """Common divisors, above 1, of ``c`` and a factor: greatest first."""
+    return sorted({gcd(f, c) for f in terms.values()} - {1}, reverse=True)
+
+
+def _rest(terms: Mapping[Expr, int], constant: int, g: int) -> Interval:
+    """The interval of what is not a multiple of ``g``."""
+    return _exact_bounds(({t: f for t, f in terms.items() if f % g}, constant % g), {})
+
+
+def _sign_of(a: Expr, b: Expr) -> Interval | None:
+    """An interval of ``a - b`` for int64 that do not wrap."""
+    if a.dtype != INDEX or not (_exact(a) and _exact(b)):
+        return None
+    return _exact_bounds(_plus(_linear(a), _linear(b), -1), {})
+
+
+def _comparison(true_when, false_when):
+    def simplify(a: Expr, b: Expr) -> Expr | None:
+        ends = _sign_of(a, b)
+        if ends is None:
+            return None
+        return Const(True, BOOL) if true_when(*ends) else (
+            Const(False, BOOL) if false_when(*ends) else None)
+    return simplify
+
+
+def _simplify_max(a: Expr, b: Expr) -> Expr | None:
+    ends = _sign_of(a, b)
+    return None if ends is None else a if ends[0] >= 0 else b if ends[1] <= 0 else None
+
+
+def _simplify_min(a: Expr, b: Expr) -> Expr | None:
+    ends = _sign_of(a, b)
+    return None if ends is None else a if ends[1] <= 0 else b if ends[0] >= 0 else None
+
+
+def _simplify_clamp(low: Expr, x: Expr, high: Expr) -> Expr | None:
+    below, above = _sign_of(x, low), _sign_of(high, x)
+    return x if below and above and below[0] >= 0 and above[0] >= 0 else None
+
+
+def _logic(absorbing: bool):
+    def simplify(a: Expr, b: Expr) -> Expr | None:
+        if a.dtype != BOOL:
+            return None
+        for this, other in ((a, b), (b, a)):
+            if isinstance(this, Const):
+                return this if this.value is absorbing else other
+        return a if a == b else None
+    return simplify
+
+
+def _simplify_not(a: Expr) -> Expr | None:
+    return Const(not a.value, BOOL) if a.dtype == BOOL and isinstance(a, Const) else None
+
+
+def _simplify_select(condition: Expr, a: Expr, b: Expr) -> Expr | None:
+    if isinstance(condition, Const):
+        return a if condition.value else b
+    return a if a == b else None
+
+
+def _simplify_convert(x: Expr, *, dtype: np.dtype) -> Expr | None:
+    if x.dtype == dtype:
+        return x
+    if isinstance(x, Const) and x.dtype in (INDEX, BOOL):
+        return Const(np.asarray(x.value, x.dtype).astype(dtype), dtype)
+    if isinstance(x, Op) and x.name == "convert" and x.args[0].dtype == dtype:
+        inner, outer = kind_of(dtype), kind_of(x.dtype)
+        if inner in "biu" and outer in "iu":
+            (a, b), (c, d) = value_range(dtype), value_range(x.dtype)
+            return x.args[0] if c <= a and b <= d else None
+    return None
+
+
+_SIMPLIFY = {
+    "add": _ring(1), "sub": _ring(-1), "neg": _simplify_neg, "mul": _simplify_mul,
+    "floor_div": _simplify_floor_div, "floor_mod": _simplify_floor_mod,
+    "lt": _comparison(lambda a, b: b < 0, lambda a, b: a >= 0),
+    "le": _comparison(lambda a, b: b <= 0, lambda a, b: a > 0),
+    "gt": _comparison(lambda a, b: a > 0, lambda a, b: b <= 0),
+    "ge": _comparison(lambda a, b: a >= 0, lambda a, b: b < 0),
+    "eq": _comparison(lambda a, b: a == b == 0, lambda a, b: a > 0 or b < 0),
+    "ne": _comparison(lambda a, b: a > 0 or b < 0, lambda a, b: a == b == 0),
+    "max": _simplify_max, "min": _simplify_min, "clamp": _simplify_clamp,
+    "and": _logic(False), "or": _logic(True), "not": _simplify_not,
+    "select": _simplify_select, "convert": _simplify_convert,
+}

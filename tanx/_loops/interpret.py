@@ -1,0 +1,301 @@
+"""Runs programs in NumPy: the oracle of fusing and scheduling, so clear before fast.
+
+The lanes of parallel loops run in lockstep as axes of NumPy arrays. A loop further in puts its axis
+in *front*, so that values of loops further out broadcast against its own without reshaping.
+Sequential loops run in Python. A reduction becomes one more axis, then a tree of combinations; any
+other fold runs step by step. Loads are checked: an index out of range, or an element that nobody
+stored, is an error in a live lane and is never looked at in a dead one (the arm of a ``select`` that
+the lane does not take, a store whose guard does not hold).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import product
+from math import prod
+
+import numpy as np
+
+from .expr import Const, Expr, Fold, Load, Node, Op, Pick
+from .instructions import REDUCERS
+from .nest import PARALLEL, Buffer, Extern, Nest, Program, Statement, Store
+from .numerics import apply
+from .traverse import children, walk
+
+__all__ = ["run"]
+
+_CHUNK = 1 << 20
+"""Elements of a reduction that are held at a time."""
+
+
+def run(program: Program, *inputs, externs: Mapping[str, Callable] | None = None) -> tuple:
+    """Run a program on arrays; a tuple of its outputs comes back.
+
+    ``externs`` gives the functions that ``Extern`` statements name; each takes the input arrays and
+    the parameters, and returns an array or a tuple of them (a primitive's ``eval`` serves).
+    """
+    if len(inputs) != len(program.inputs):
+        raise TypeError(f"the program takes {len(program.inputs)} inputs, got {len(inputs)}.")
+    memory = _Memory(program, inputs)
+    _Runner(memory, externs or {}).statements(program.statements, _Scope())
+    return tuple(memory.take(buffer) for buffer in program.outputs)
+
+
+class _Memory:
+    """The arrays behind buffers, and which of their elements have been stored."""
+
+    def __init__(self, program: Program, inputs: Iterable):
+        self.arrays: dict[Buffer, np.ndarray] = {}
+        self.stored: dict[Buffer, np.ndarray] = {}
+        for buffer, given in zip(program.inputs, map(np.asarray, inputs)):
+            if given.shape != buffer.shape or given.dtype != buffer.dtype:
+                raise TypeError(f"input {buffer!r} was given {given.dtype}{list(given.shape)}.")
+            self.put(buffer, given)
+        for buffer in (*program.outputs, *program.temps):
+            self.arrays[buffer] = np.zeros(buffer.shape, buffer.dtype)
+            self.stored[buffer] = np.zeros(buffer.shape, bool)
+
+    def put(self, buffer: Buffer, array: np.ndarray) -> None:
+        self.arrays[buffer] = np.array(array, buffer.dtype)
+        self.stored[buffer] = np.ones(buffer.shape, bool)
+
+    def take(self, buffer: Buffer) -> np.ndarray:
+        missing = np.argwhere(~self.stored[buffer])
+        if len(missing):
+            raise ValueError(f"{buffer!r} was read whole, but {len(missing)} of its elements were "
+                             f"never stored; the first is at {missing[0].tolist()}.")
+        return self.arrays[buffer]
+
+
+class _Scope:
+    """Values of variables and expressions in the lanes of the loops around.
+
+    A scope binds variables (``bound``), or narrows the live lanes (``live``; None means all), or
+    does neither and is the outermost one of a statement: values that were loaded live no longer.
+    """
+
+    def __init__(self, parent: _Scope | None = None, values: Mapping | None = None,
+                 lanes: tuple[int, ...] | None = None, live: np.ndarray | None = None):
+        self.parent = parent
+        self.bound = frozenset(values or ())
+        self.values: dict[Node, object] = dict(values or {})
+        self.lanes: tuple[int, ...] = lanes if lanes is not None else parent.lanes if parent else ()
+        self.live = live if live is not None else parent.live if parent else None
+        self.arms: dict[tuple[Expr, bool], _Scope] = {}
+
+    def find(self, node: Node):
+        """The value if it is known here or further out, where at least as many lanes are live."""
+        scope: _Scope | None = self
+        while scope is not None:
+            if node in scope.values:
+                return scope.values[node]
+            scope = scope.parent
+        return None
+
+    def home(self, node: Node) -> _Scope:
+        """The outermost scope with the same live lanes that binds what the node needs."""
+        scope = self
+        while scope.bound and scope.bound.isdisjoint(node.free):
+            scope = scope.parent
+        return scope
+
+    def where(self, condition: Expr, value: np.ndarray, holds: bool) -> _Scope:
+        """The scope of the live lanes in which a condition holds, or does not."""
+        key = (condition, holds)
+        if key not in self.arms:
+            live = value if holds else ~value
+            self.arms[key] = _Scope(self, live=live if self.live is None else live & self.live)
+        return self.arms[key]
+
+    def spread(self, value: np.ndarray) -> np.ndarray:
+        """A value for each lane."""
+        return np.broadcast_to(value, np.broadcast_shapes(value.shape, self.lanes))
+
+
+class _Runner:
+    def __init__(self, memory: _Memory, externs: Mapping[str, Callable]):
+        self.memory = memory
+        self.externs = externs
+
+    # -- statements --------------------------------------------------------------------------------
+
+    def statements(self, statements: Iterable[Statement], scope: _Scope) -> None:
+        for statement in statements:
+            if isinstance(statement, Nest):
+                self.loops(statement.indices, statement.kinds, statement.body, scope)
+            elif isinstance(statement, Store):
+                self.store(statement, _Scope(scope))
+            else:
+                self.call(statement)
+
+    def loops(self, indices, kinds, body, scope: _Scope) -> None:
+        if not indices:
+            self.statements(body, scope)
+        elif kinds[0] == PARALLEL:
+            n = next((n for n, kind in enumerate(kinds) if kind != PARALLEL), len(kinds))
+            inner = _lanes(scope, indices[:n])
+            if 0 not in inner.lanes:
+                self.loops(indices[n:], kinds[n:], body, inner)
+        else:
+            for step in range(indices[0].extent):
+                inner = _Scope(scope, {indices[0]: np.asarray(step)})
+                self.loops(indices[1:], kinds[1:], body, inner)
+
+    def store(self, statement: Store, scope: _Scope) -> None:
+        if statement.guard is not None:
+            scope = scope.where(statement.guard, self.value(statement.guard, scope), True)
+        live = slice(None) if scope.live is None else scope.spread(scope.live).ravel()
+        index = [scope.spread(i).ravel()[live] for i in self.index(statement, scope)]
+        value = scope.spread(self.value(statement.value, scope)).ravel()[live]
+        buffer, array = statement.buffer, self.memory.arrays[statement.buffer]
+        flat = np.ravel_multi_index(index, buffer.shape) if index else np.zeros(len(value), int)
+        once = np.zeros(array.size, bool)
+        once[flat] = True
+        if statement.combine is None:
+            if np.count_nonzero(once) < len(flat):
+                raise ValueError(f"iterations of a parallel loop store the same element of "
+                                 f"{buffer!r} at {list(statement.index)}.")
+            array.reshape(-1)[flat] = value
+            self.memory.stored[buffer].reshape(-1)[flat] = True
+        else:
+            self.require_stored(statement, self.memory.stored[buffer].reshape(-1)[flat])
+            self.combine(statement.combine, array.reshape(-1), flat, value)
+
+    def combine(self, name: str, array: np.ndarray, flat: np.ndarray, value: np.ndarray) -> None:
+        """Combine values into elements, those that meet on one element in order."""
+        while len(flat):
+            _, first = np.unique(flat, return_index=True)
+            array[flat[first]] = apply(name, [array[flat[first]], value[first]], array.dtype)
+            flat, value = np.delete(flat, first), np.delete(value, first)
+
+    def call(self, statement: Extern) -> None:
+        if statement.name not in self.externs:
+            raise NotImplementedError(f"no function was given for the extern {statement.name!r}.")
+        arrays = [self.memory.take(buffer) for buffer in statement.inputs]
+        results = self.externs[statement.name](*arrays, **dict(statement.params))
+        results = results if isinstance(results, (tuple, list)) else (results,)
+        for buffer, result in zip(statement.outputs, results, strict=True):
+            self.memory.put(buffer, np.asarray(result))
+
+    # -- expressions -------------------------------------------------------------------------------
+
+    def value(self, expr: Expr, scope: _Scope) -> np.ndarray:
+        """The value of an expression in the lanes of a scope, in as few axes as it needs."""
+        for node in walk(expr, into=lambda n: () if scope.find(n) is not None else _strict(n)):
+            if scope.find(node) is None:
+                home = scope.home(node)
+                home.values[node] = self.evaluate(node, home)
+        return scope.find(expr)
+
+    def evaluate(self, node: Node, scope: _Scope):
+        """One node whose strict parts are known."""
+        if isinstance(node, Const):
+            return np.asarray(node.value).astype(node.dtype)
+        if isinstance(node, Load):
+            return self.load(node, scope)
+        if isinstance(node, Pick):
+            return scope.find(node.fold)[node.position]
+        if isinstance(node, Fold):
+            return self.reduction(node, scope) if node.combine in REDUCERS else (
+                self.fold(node, scope))
+        if isinstance(node, Op):
+            if node.name == "select":
+                return self.select(node, scope)
+            args = [scope.find(arg) for arg in node.args]
+            return apply(node.name, args, node.dtype, dict(node.attrs))
+        raise NameError(f"{node!r} is used outside of its loop.")
+
+    def index(self, access: Load | Store, scope: _Scope) -> list[np.ndarray]:
+        """The indices of an access, checked in live lanes and made harmless in dead ones."""
+        index = [self.value(i, scope) for i in access.index]
+        for axis, (i, n) in enumerate(zip(index, access.buffer.shape)):
+            outside = (i < 0) | (i >= n)
+            if scope.live is not None:
+                outside = outside & scope.live
+                index[axis] = np.clip(i, 0, max(n - 1, 0))
+            if outside.any():
+                worst = scope.spread(i)[np.broadcast_to(outside, scope.spread(i).shape)].flat[0] \
+                    if outside.ndim else i
+                raise IndexError(f"{access.buffer.name}{list(access.index)}: {worst} is out of "
+                                 f"range for dimension {axis} of {access.buffer!r}.")
+        return index
+
+    def load(self, load: Load, scope: _Scope) -> np.ndarray:
+        index, buffer = tuple(self.index(load, scope)), load.buffer
+        if buffer not in self.memory.arrays:
+            raise NameError(f"{load!r} reads a buffer that is not part of the program.")
+        if 0 in buffer.shape:
+            return np.zeros((), buffer.dtype)
+        stored = self.memory.stored[buffer][index]
+        self.require_stored(load, stored if scope.live is None else stored | ~scope.live)
+        return np.asarray(self.memory.arrays[buffer][index])
+
+    def require_stored(self, access: Load | Store, stored: np.ndarray) -> None:
+        if not np.all(stored):
+            raise ValueError(f"{access.buffer.name}{list(access.index)} reads an element of "
+                             f"{access.buffer!r} before it is stored.")
+
+    def select(self, node: Op, scope: _Scope) -> np.ndarray:
+        condition, *arms = node.args
+        value = scope.find(condition)
+        results = []
+        for arm, holds in zip(arms, (True, False)):
+            inner = scope.where(condition, value, holds)
+            results.append(self.value(arm, inner) if inner.live.any() else None)
+        if results[0] is None and results[1] is None:
+            return np.zeros((), node.dtype)
+        if results[0] is None or results[1] is None:
+            return results[0] if results[1] is None else results[1]
+        return np.where(value, *results)
+
+    def reduction(self, fold: Fold, scope: _Scope) -> tuple[np.ndarray]:
+        extents = [i.extent for i in fold.indices]
+        total, step = prod(extents), max(1, _CHUNK // max(1, prod(scope.lanes)))
+        result = scope.find(fold.init[0])
+        for start in range(0, total, step):
+            stop = min(start + step, total)
+            axis = (-1,) + (1,) * len(scope.lanes)
+            values = np.unravel_index(np.arange(start, stop), extents) if extents else ()
+            inner = _Scope(scope, {i: v.reshape(axis) for i, v in zip(fold.indices, values)},
+                           (stop - start, *scope.lanes))
+            element = self.value(fold.body[0], inner)
+            if element.ndim < len(axis):
+                element = element.reshape((1,) * (len(axis) - element.ndim) + element.shape)
+            element = np.broadcast_to(element, (stop - start, *element.shape[1:]))
+            part = _tree(fold.combine, element)
+            result = apply(fold.combine, [result, part], part.dtype)
+        return (result,)
+
+    def fold(self, fold: Fold, scope: _Scope) -> tuple[np.ndarray, ...]:
+        states = tuple(scope.find(value) for value in fold.init)
+        for step in product(*(range(i.extent) for i in fold.indices)):
+            values = dict(zip(fold.indices, map(np.asarray, step)))
+            inner = _Scope(scope, values | dict(zip(fold.states, states)))
+            states = tuple(self.value(expr, inner) for expr in fold.body)
+        return states
+
+
+def _lanes(scope: _Scope, indices) -> _Scope:
+    """The scope inside a parallel loop: one axis more for each index, in front."""
+    values = {}
+    for axis, index in enumerate(indices):
+        shape = [1] * (len(indices) + len(scope.lanes))
+        shape[axis] = index.extent
+        values[index] = np.arange(index.extent).reshape(shape)
+    return _Scope(scope, values, (*(i.extent for i in indices), *scope.lanes))
+
+
+def _tree(name: str, elements: np.ndarray) -> np.ndarray:
+    """Combine along the first axis, halving it again and again."""
+    while len(elements) > 1:
+        half = len(elements) // 2
+        pairs = apply(name, [elements[:half], elements[half:2 * half]], elements.dtype)
+        elements = np.concatenate([pairs, elements[2 * half:]])
+    return elements[0]
+
+
+def _strict(node: Node) -> tuple[Node, ...]:
+    """The parts that are needed in any case: not the arms of a select, nor the body of a fold."""
+    if isinstance(node, Op) and node.name == "select":
+        return node.args[:1]
+    return node.init if isinstance(node, Fold) else children(node)

@@ -1,0 +1,154 @@
+"""Ways through the form: visit expressions and statements, and rebuild them with parts replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from .expr import Expr, Fold, Index, Load, Node, Op, Pick, State, fresh_index, fresh_state, op
+from .nest import Buffer, Extern, Nest, Statement, Store
+
+__all__ = ["children", "expressions", "loads", "map_expressions", "rewrite", "statements_in",
+           "substitute", "walk", "written"]
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """The nodes that a node is made of; a fold's bound variables are not among them."""
+    if isinstance(node, Op):
+        return node.args
+    if isinstance(node, Load):
+        return node.index
+    if isinstance(node, Pick):
+        return (node.fold,)
+    if isinstance(node, Fold):
+        return (*node.init, *node.body)
+    return ()
+
+
+def walk(*roots: Node, into: Callable[[Node], Iterable[Node]] = children) -> Iterator[Node]:
+    """Each node under ``roots`` once, children before parents, however deep."""
+    seen: set[Node] = set()
+    stack: list[tuple[Node, bool]] = [(root, False) for root in reversed(roots)]
+    while stack:
+        node, ready = stack.pop()
+        if ready:
+            yield node
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(tuple(into(node))))
+
+
+def loads(*roots: Node) -> Iterator[Load]:
+    """Each load under ``roots`` once."""
+    return (node for node in walk(*roots) if isinstance(node, Load))
+
+
+def rewrite(root: Expr, replacement: Callable[[Expr], Expr | None]) -> Expr:
+    """Rebuild bottom up, simplifying; ``replacement`` may give another expression for one."""
+    images: dict[Node, Node] = {}
+    for node in walk(root):
+        image = _rebuild(node, images)
+        if isinstance(image, Expr):
+            image = replacement(image) or image
+        images[node] = image
+    return images[root]
+
+
+def substitute(root: Expr, values: Mapping[Index | State, Expr]) -> Expr:
+    """Put expressions in place of free indices and states; bound ones are renamed out of the way.
+
+    >>> i, j = Index("i", 8), Index("j", 8)
+    >>> substitute(3 * i + 1, {i: 2 * j})
+    add(mul(j, 6), 1)
+    """
+    if root.free.isdisjoint(values):
+        return root
+    arriving = frozenset().union(*(value.free for value in values.values()))
+    images: dict[Node, Node] = {variable: value for variable, value in values.items()}
+
+    def affected(node: Node) -> Iterable[Node]:
+        return () if node.free.isdisjoint(values) else children(node)
+
+    for node in walk(root, into=affected):
+        if node in images:
+            continue
+        if node.free.isdisjoint(values):
+            images[node] = node
+        elif isinstance(node, Fold) and not _bound(node).isdisjoint(arriving | values.keys()):
+            images[node] = _substitute_fold(_renamed(node), values)
+        else:
+            images[node] = _rebuild(node, images)
+    return images[root]
+
+
+def _bound(fold: Fold) -> frozenset:
+    return frozenset((*fold.indices, *fold.states))
+
+
+def _renamed(fold: Fold) -> Fold:
+    """The same fold with fresh bound variables."""
+    names = {old: fresh_index(old.extent) for old in fold.indices}
+    names |= {old: fresh_state(old.dtype) for old in fold.states}
+    return Fold([names[i] for i in fold.indices], fold.init, [names[s] for s in fold.states],
+                [substitute(e, names) for e in fold.body], fold.combine)
+
+
+def _substitute_fold(fold: Fold, values: Mapping) -> Fold:
+    return Fold(fold.indices, [substitute(e, values) for e in fold.init], fold.states,
+                [substitute(e, values) for e in fold.body], fold.combine)
+
+
+def _rebuild(node: Node, images: Mapping[Node, Node]) -> Node:
+    parts = tuple(images.get(child, child) for child in children(node))
+    if parts == children(node):
+        return node
+    if isinstance(node, Op):
+        return op(node.name, *parts, **dict(node.attrs))
+    if isinstance(node, Load):
+        return Load(node.buffer, parts)
+    if isinstance(node, Pick):
+        return Pick(parts[0], node.position)
+    split = len(node.init)
+    return Fold(node.indices, parts[:split], node.states, parts[split:], node.combine)
+
+
+# -- statements ------------------------------------------------------------------------------------
+
+
+def statements_in(statements: Iterable[Statement]) -> Iterator[Statement]:
+    """Statements and those inside them, in the order of the text."""
+    for statement in statements:
+        yield statement
+        if isinstance(statement, Nest):
+            yield from statements_in(statement.body)
+
+
+def expressions(statement: Statement) -> tuple[Expr, ...]:
+    """What a statement itself evaluates: index, value and guard of a store."""
+    if not isinstance(statement, Store):
+        return ()
+    guard = () if statement.guard is None else (statement.guard,)
+    return (*guard, *statement.index, statement.value)
+
+
+def map_expressions(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
+    """The statement, and those inside it, with each expression changed."""
+    if isinstance(statement, Nest):
+        return replace(statement, body=tuple(map_expressions(s, change) for s in statement.body))
+    if isinstance(statement, Store):
+        return replace(statement, index=tuple(map(change, statement.index)),
+                       value=change(statement.value),
+                       guard=None if statement.guard is None else change(statement.guard))
+    return statement
+
+
+def written(statements: Iterable[Statement]) -> dict[Buffer, None]:
+    """The buffers that statements write, in the order of the text (an ordered set)."""
+    found: dict[Buffer, None] = {}
+    for statement in statements_in(statements):
+        if isinstance(statement, Store):
+            found[statement.buffer] = None
+        elif isinstance(statement, Extern):
+            found.update(dict.fromkeys(statement.outputs))
+    return found
