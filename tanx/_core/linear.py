@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..errors import explain
 from .types import AbstractValue, typeof
 
-__all__ = ["Linear", "Never", "Zero", "is_linear", "is_zero", "never"]
+__all__ = ["Expansion", "Linear", "Never", "Zero", "expansion", "is_linear", "is_zero", "never"]
 
 
 class Zero:
@@ -74,3 +74,23 @@ class Never:
 def never(reason: str) -> Never:
     """State that a rule cannot exist: ``transpose = never("tanh is not linear")``."""
     return Never(reason)
+
+
+class Expansion:
+    """A ``jvp`` rule that is the derivative of an expression in other primitives."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function):
+        self.function = function
+
+
+def expansion(function) -> Expansion:
+    """State that a derivative is that of other primitives: forward mode goes through the body.
+
+    ::
+
+        @expansion
+        def jvp(self, x, *, axes): ...  # what the primitive computes, written with others
+    """
+    return Expansion(function)

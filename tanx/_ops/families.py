@@ -9,13 +9,13 @@ from .._core.linear import Linear
 from .._core.primitive import Kind, Primitive
 from .._core.trace import context
 from .._core.types import ShapedArray, typeof
-from .._loops import build
+from .._loops import build, instructions
 from ..errors import explain
 from .batching import to_front
 from .layout import broadcast_in_dim
 
 __all__ = ["ANY", "BOOL_INT", "COMPLEX", "Elementwise", "FLOAT", "INEXACT", "INT", "NUMBER",
-           "REAL", "like", "unbroadcast"]
+           "REAL", "Reduction", "accumulator", "identity", "like", "unbroadcast"]
 
 # Sets of dtypes an operand may have, by the letters of ``dtypes.kind_of``-like groups.
 BOOL = frozenset("b")
@@ -30,6 +30,7 @@ ANY = BOOL | NUMBER
 
 _WORDS = {"b": "bool", "i": "signed integer", "u": "unsigned integer", "f": "floating point",
           "c": "complex"}
+_FLOAT32 = np.dtype(np.float32)
 _letters: dict[np.dtype, str] = {}
 
 
@@ -68,7 +69,7 @@ def broadcast_shapes(name: str, types) -> tuple[int, ...]:
                 raise TypeError(explain(
                     f"tanx.lax.{name}", "operands must have equal shapes, or be scalars.",
                     *(f"operand {i}: {t}" for i, t in enumerate(types)),
-                    hint=f"tanx.numpy's functions broadcast as NumPy does."))
+                    hint="tanx.numpy's functions broadcast as NumPy does."))
             shape = tuple(b if a == 1 else a for a, b in zip(shape, t.shape))
     return shape
 
@@ -135,6 +136,77 @@ class Elementwise(Primitive):
     def lower(self, at, *operands, **params):
         elements = [x[[0 if n == 1 else i for n, i in zip(x.shape, at)]] for x in operands]
         return build.op(self.instruction or self.name, *elements)
+
+
+def accumulator(dtype: np.dtype) -> np.dtype:
+    """The dtype in which sums and products of a dtype are kept: float32 for narrower floats."""
+    return _FLOAT32 if dtype.itemsize < 4 and letter(dtype) == "f" else dtype
+
+
+def identity(combine: str, dtype: np.dtype):
+    """The value that a reducer ignores; complex numbers are ordered by their real part first."""
+    if letter(dtype) == "c" and combine in ("max", "min"):
+        return complex(-np.inf if combine == "max" else np.inf, 0)
+    return instructions.identity(combine, dtype)
+
+
+class Reduction(Primitive):
+    """Combines the elements along some dimensions, which the result lacks.
+
+    A subclass states ``name``, ``accepts``, ``combine`` (one of the loops' reducers), ``ufunc``
+    (its NumPy name), and its derivative. ``wide`` asks for narrow floats to be combined in float32.
+    """
+
+    kind = Kind.REDUCTION
+    accepts = ANY
+    combine: str
+    ufunc: np.ufunc
+    wide = False
+    keeps_weak_type = True
+
+    def infer(self, x, *, axes, **params):
+        if letter(x.dtype) not in self.accepts:
+            raise TypeError(explain(
+                f"tanx.lax.{self.name}", f"does not take {x.dtype} operands.", f"operand: {x}",
+                f"takes:   {', '.join(_WORDS[k] for k in 'biufc' if k in self.accepts)}"))
+        return ShapedArray(reduced_shape(self.name, x, axes), x.dtype,
+                           x.weak_type and self.keeps_weak_type)
+
+    def eval(self, x, *, axes, **params):
+        dtype = x.dtype
+        if not x.size:
+            shape = [n for d, n in enumerate(x.shape) if d not in axes]
+            return np.full(shape, identity(self.combine, dtype), dtype)
+        out = self.ufunc.reduce(x, axis=axes, dtype=accumulator(dtype) if self.wide else None)
+        return out if out.dtype == dtype else out.astype(dtype)
+
+    def batch(self, args, dims, *, axes, **params):
+        (x,), (d,) = args, dims
+        shifted = tuple(a + (a >= d) for a in axes)
+        return self.bind(x, axes=shifted, **params), d - sum(a < d for a in shifted)
+
+    def lower(self, at, x, *, axes, **params):
+        dtype = accumulator(x.dtype) if self.wide else x.dtype
+        total = build.reduce(self.combine, [x.shape[a] for a in axes],
+                             lambda k: build.convert(x[spread(at, axes, k)], dtype),
+                             identity(self.combine, dtype))
+        return build.convert(total, x.dtype)
+
+
+def reduced_shape(name: str, x: ShapedArray, axes) -> tuple[int, ...]:
+    """The shape without some dimensions, after checking that those are distinct and exist."""
+    if axes and (min(axes) < 0 or max(axes) >= len(x.shape) or len(set(axes)) < len(axes)):
+        raise ValueError(explain(
+            f"tanx.lax.{name}", "axes must be distinct dimensions of the operand.",
+            f"operand: {x}", f"axes:    {axes}",
+            hint="tanx.numpy's functions take negative axes."))
+    return tuple([n for d, n in enumerate(x.shape) if d not in axes])
+
+
+def spread(at, axes, inner) -> list:
+    """An index made of ``inner`` at the positions ``axes`` and of ``at`` at the others."""
+    placed, rest = dict(zip(axes, inner)), iter(at)
+    return [placed[d] if d in placed else next(rest) for d in range(len(at) + len(axes))]
 
 
 def unbroadcast(ct, operand: Linear):

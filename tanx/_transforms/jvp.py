@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import dtypes, errors
 from .._core.jaxpr import ClosedJaxpr, jaxpr_as_fun
-from .._core.linear import Never, Zero
+from .._core.linear import Expansion, Never, Zero
 from .._core.stage import stage
 from .._core.trace import Trace, Tracer, context
 from .._core.types import typeof
@@ -61,6 +61,8 @@ class JVPTrace(Trace):
             else:
                 primals.append(x)
                 tangents.append(None)
+        if active and type(primitive.jvp) is Expansion:
+            return primitive.jvp.function(primitive, *args, **params)
         context.trace = self.below
         try:
             if not active:

@@ -1,0 +1,289 @@
+"""Reductions: sums, products, extrema and logic along dimensions; positions of extrema."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+from .. import dtypes
+from .._core.linear import expansion, never
+from .._core.primitive import Kind, Primitive
+from .._core.types import ShapedArray, typeof
+from .._loops import build
+from ..errors import explain
+from .derive import linear
+from .families import BOOL_INT, NUMBER, Reduction, letter, like, reduced_shape, spread
+from .layout import broadcast_in_dim
+
+__all__ = ["argmax", "argmax_p", "argmin", "argmin_p", "reduce_and", "reduce_and_p", "reduce_max",
+           "reduce_max_p", "reduce_min", "reduce_min_p", "reduce_or", "reduce_or_p",
+           "reduce_prod", "reduce_prod_p", "reduce_sum", "reduce_sum_p", "reduce_xor",
+           "reduce_xor_p"]
+
+
+class ReduceSum(Reduction):
+    """The sum along dimensions."""
+
+    name = "reduce_sum"
+    accepts = NUMBER
+    combine = "add"
+    ufunc = np.add
+    wide = True
+    jvp = linear
+
+    def transpose(self, ct, x, *, axes, out_sharding):
+        return [broadcast_in_dim(ct, x.shape, [d for d in range(x.ndim) if d not in axes])]
+
+
+class ReduceProd(Reduction):
+    """The product along dimensions."""
+
+    name = "reduce_prod"
+    accepts = NUMBER
+    combine = "mul"
+    ufunc = np.multiply
+    wide = True
+    transpose = never("a product is not linear")
+
+    @expansion
+    def jvp(self, x, *, axes):
+        """The product of halves of halves: no division, so that zeros do no harm."""
+        from .arith import mul
+        from .create import full
+        from .layout import squeeze
+        from .slicing import pad, slice_in_dim
+        x = _flatten_to_front(x, axes)
+        size = x.shape[0]
+        if not size:
+            return full(x.shape[1:], 1, x.dtype)
+        while size > 1:
+            half = size - size // 2
+            left, right = slice_in_dim(x, 0, half), slice_in_dim(x, half, size)
+            if size % 2:
+                right = pad(right, like(x, 1), [(0, 1, 0)] + [(0, 0, 0)] * (x.ndim - 1))
+            x, size = mul(left, right), half
+        return squeeze(x, (0,))
+
+
+def _flatten_to_front(x, axes):
+    """The operand with the dimensions ``axes`` merged into one, in front."""
+    from .layout import reshape
+    shape = typeof(x).shape
+    kept = [d for d in range(len(shape)) if d not in axes]
+    size = int(np.prod([shape[a] for a in axes]))
+    return reshape(x, [size, *(shape[d] for d in kept)], (*axes, *kept))
+
+
+class Extremum(Reduction):
+    """What the greatest and the least element share."""
+
+    transpose = never("an extremum is not linear")
+
+    def jvp(self, primals, tangents, *, axes, out_sharding):
+        """Tied elements share the tangent equally: the answer cannot depend on their order."""
+        from .arith import div, mul
+        from .compare import eq
+        from .convert import convert_element_type
+        from .layout import reshape
+        (x,), (dx,) = primals, tangents
+        out = self.bind(x, axes=axes, out_sharding=out_sharding)
+        kept = [1 if d in axes else n for d, n in enumerate(typeof(x).shape)]
+        hit = convert_element_type(eq(x, reshape(out, kept)), typeof(dx).dtype)
+        count = reduce_sum(hit, axes)
+        return out, div(reduce_sum(mul(dx, hit), axes), count)
+
+
+class ReduceMax(Extremum):
+    """The greatest element along dimensions; NaN where there is one."""
+
+    name = "reduce_max"
+    combine = "max"
+    ufunc = np.maximum
+
+
+class ReduceMin(Extremum):
+    """The least element along dimensions; NaN where there is one."""
+
+    name = "reduce_min"
+    combine = "min"
+    ufunc = np.minimum
+
+
+class Logical(Reduction):
+    """What reductions of bits share."""
+
+    accepts = BOOL_INT
+    keeps_weak_type = False
+    jvp = never("its operands are integers")
+    transpose = never("its operands are integers")
+
+
+class ReduceAnd(Logical):
+    """The bits that are set in all elements along dimensions."""
+
+    name = "reduce_and"
+    combine = "and"
+    ufunc = np.bitwise_and
+
+
+class ReduceOr(Logical):
+    """The bits that are set in any element along dimensions."""
+
+    name = "reduce_or"
+    combine = "or"
+    ufunc = np.bitwise_or
+
+
+class ReduceXor(Logical):
+    """The bits that are set in an odd number of elements along dimensions."""
+
+    name = "reduce_xor"
+    combine = "xor"
+    ufunc = np.bitwise_xor
+
+
+class ArgExtremum(Primitive):
+    """The position of an extremum along one dimension: that of the first NaN, else of the first."""
+
+    kind = Kind.REDUCTION
+    which: str
+    jvp = never("positions are integers")
+    transpose = never("positions are integers")
+
+    def infer(self, x, *, axes, index_dtype):
+        name = f"tanx.lax.{self.name}"
+        if letter(x.dtype) not in "biuf":
+            raise TypeError(explain(
+                name, f"does not take {x.dtype} operands: they have no order.", f"operand: {x}"))
+        if letter(index_dtype) not in "iu":
+            raise TypeError(explain(
+                name, "index_dtype must be an integer type.", f"index_dtype: {index_dtype}"))
+        shape = reduced_shape(self.name, x, axes)
+        if not x.shape[axes[0]]:
+            raise ValueError(explain(
+                name, "the dimension searched must not be empty.", f"operand: {x}",
+                f"axis:    {axes[0]}"))
+        return ShapedArray(shape, index_dtype)
+
+    def eval(self, x, *, axes, index_dtype):
+        return getattr(x, self.name)(axes[0]).astype(index_dtype)
+
+    def batch(self, args, dims, *, axes, index_dtype):
+        (x,), (d,), (axis,) = args, dims, axes
+        axis += axis >= d
+        return self.bind(x, axes=(axis,), index_dtype=index_dtype), d - (axis < d)
+
+    def lower(self, at, x, *, axes, index_dtype):
+        extent = x.shape[axes[0]]
+        return build.arg_reduce(self.which, extent, lambda k: x[spread(at, axes, k)],
+                                index_dtype)[1]
+
+
+class ArgMax(ArgExtremum):
+    """The position of the greatest element."""
+
+    name = "argmax"
+    which = "max"
+
+
+class ArgMin(ArgExtremum):
+    """The position of the least element."""
+
+    name = "argmin"
+    which = "min"
+
+
+reduce_sum_p, reduce_prod_p = ReduceSum(), ReduceProd()
+reduce_max_p, reduce_min_p = ReduceMax(), ReduceMin()
+reduce_and_p, reduce_or_p, reduce_xor_p = ReduceAnd(), ReduceOr(), ReduceXor()
+argmax_p, argmin_p = ArgMax(), ArgMin()
+
+
+def reduce_sum(operand, axes, *, out_sharding=None):
+    """The sum over the dimensions ``axes``.
+
+    >>> lax.reduce_sum(jnp.array([[1, 2], [3, 4]]), (0,))
+    Array([4, 6], dtype=int32)
+    """
+    return reduce_sum_p.bind(operand, axes=tuple(map(operator.index, axes)),
+                             out_sharding=out_sharding)
+
+
+def reduce_prod(operand, axes):
+    """The product over the dimensions ``axes``.
+
+    >>> lax.reduce_prod(jnp.array([[1, 2], [3, 4]]), (0,))
+    Array([3, 8], dtype=int32)
+    """
+    return reduce_prod_p.bind(operand, axes=tuple(map(operator.index, axes)))
+
+
+def reduce_max(operand, axes, *, out_sharding=None):
+    """The greatest element over the dimensions ``axes``; NaN where there is one.
+
+    >>> lax.reduce_max(jnp.array([[1, 5], [3, 4]]), (0,))
+    Array([3, 5], dtype=int32)
+    """
+    return reduce_max_p.bind(operand, axes=tuple(map(operator.index, axes)),
+                             out_sharding=out_sharding)
+
+
+def reduce_min(operand, axes, *, out_sharding=None):
+    """The least element over the dimensions ``axes``; NaN where there is one.
+
+    >>> lax.reduce_min(jnp.array([[1, 5], [3, 4]]), (0,))
+    Array([1, 4], dtype=int32)
+    """
+    return reduce_min_p.bind(operand, axes=tuple(map(operator.index, axes)),
+                             out_sharding=out_sharding)
+
+
+def reduce_and(operand, axes):
+    """The conjunction, bit by bit, over the dimensions ``axes``.
+
+    >>> lax.reduce_and(jnp.array([[True, False], [True, True]]), (0,))
+    Array([ True, False], dtype=bool)
+    """
+    return reduce_and_p.bind(operand, axes=tuple(map(operator.index, axes)))
+
+
+def reduce_or(operand, axes):
+    """The disjunction, bit by bit, over the dimensions ``axes``.
+
+    >>> lax.reduce_or(jnp.array([4, 2, 1]), (0,))
+    Array(7, dtype=int32)
+    """
+    return reduce_or_p.bind(operand, axes=tuple(map(operator.index, axes)))
+
+
+def reduce_xor(operand, axes):
+    """The exclusive disjunction, bit by bit, over the dimensions ``axes``.
+
+    >>> lax.reduce_xor(jnp.array([7, 2, 1]), (0,))
+    Array(4, dtype=int32)
+    """
+    return reduce_xor_p.bind(operand, axes=tuple(map(operator.index, axes)))
+
+
+def argmax(operand, axis, index_dtype):
+    """The position along ``axis`` of the greatest element, the first of equals; NaN is greatest.
+
+    >>> lax.argmax(jnp.array([[1, 5], [3, 4]]), 0, np.int32)
+    Array([1, 0], dtype=int32)
+    """
+    return _arg_extremum(argmax_p, operand, axis, index_dtype)
+
+
+def argmin(operand, axis, index_dtype):
+    """The position along ``axis`` of the least element, the first of equals; NaN is least.
+
+    >>> lax.argmin(jnp.array([[1, 5], [3, 4]]), 0, np.int32)
+    Array([0, 1], dtype=int32)
+    """
+    return _arg_extremum(argmin_p, operand, axis, index_dtype)
+
+
+def _arg_extremum(primitive, operand, axis, index_dtype):
+    dtype = dtypes.requested_dtype(index_dtype, f"tanx.lax.{primitive.name}")
+    return primitive.bind(operand, axes=(operator.index(axis),), index_dtype=dtype)
