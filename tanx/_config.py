@@ -19,7 +19,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from tanx.errors import explain
+from .errors import explain
 
 __all__ = [
     "Config",

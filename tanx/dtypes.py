@@ -10,9 +10,6 @@ from __future__ import annotations
 
 import functools
 import math
-import os
-import sys
-import warnings
 from collections.abc import Callable
 from typing import Any, Literal, overload
 
@@ -20,9 +17,9 @@ import ml_dtypes
 import numpy as np
 from ml_dtypes import bfloat16, finfo, iinfo
 
-from tanx._config import enable_x64, explicit_x64_dtypes, numpy_dtype_promotion
-from tanx._config import strict as checks
-from tanx.errors import explain
+from ._config import enable_x64, explicit_x64_dtypes, numpy_dtype_promotion
+from ._config import strict as checks
+from .errors import explain, warn_user
 
 __all__ = [
     "ExtendedDType",
@@ -306,19 +303,9 @@ def _insist(wanted: np.dtype, function: str) -> bool:
     if mode == "error":
         raise ValueError(explain(
             function, "64-bit types are not enabled.", *facts, hint=hint))
-    warnings.warn(explain(
-        function, "64-bit types are not enabled, so the type is truncated.", *facts, hint=hint),
-        UserWarning, stacklevel=_user_stacklevel())
+    warn_user(explain(
+        function, "64-bit types are not enabled, so the type is truncated.", *facts, hint=hint))
     return False
-
-
-def _user_stacklevel() -> int:
-    """How far up the stack the first frame outside tanx is, seen from the caller."""
-    package = os.path.dirname(__file__) + os.sep
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 def is_python_scalar(x: Any) -> bool:

@@ -2,7 +2,38 @@
 
 Every message names the public function, states the rule that was broken, lists the facts with
 types in the notation of jaxprs, and offers one way out. :func:`explain` lays it out.
+
+The classes are JAX's, so that ``except`` clauses keep working. Most of them come from one mistake:
+asking for the data of a value while the function is being traced, when there is none yet.
 """
+
+from __future__ import annotations
+
+import linecache
+import os
+import re
+import sys
+import warnings
+from types import FrameType
+from typing import Any
+
+__all__ = [
+    "ConcretizationTypeError",
+    "InconclusiveDimensionOperation",
+    "JAXIndexError",
+    "JAXTypeError",
+    "JaxRuntimeError",
+    "JaxprTypeError",
+    "KeyReuseError",
+    "NonConcreteBooleanIndexError",
+    "TracerArrayConversionError",
+    "TracerBoolConversionError",
+    "TracerIntegerConversionError",
+    "UnexpectedTracerError",
+    "explain",
+    "user_frame",
+    "warn_user",
+]
 
 
 def explain(function: str, rule: str, *facts: str, hint: str | None = None) -> str:
@@ -18,3 +49,261 @@ def explain(function: str, rule: str, *facts: str, hint: str | None = None) -> s
     if hint is not None:
         lines.append(f"  Hint: {hint}")
     return "\n".join(lines)
+
+
+# --- The user's line ------------------------------------------------------------------------------
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+# Python code that users call and that calls tanx back; the line before it is the one to show.
+_BETWEEN = {"contextlib", "functools", "ml_dtypes", "numpy", "scipy"}
+
+
+def user_frame() -> FrameType | None:
+    """The innermost frame on the stack that is the user's own, or None.
+
+    >>> user_frame().f_code.co_name
+    '<module>'
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        package = frame.f_globals.get("__name__", "").partition(".")[0]
+        if not frame.f_code.co_filename.startswith(_PACKAGE) and package not in _BETWEEN:
+            break
+        frame = frame.f_back
+    return frame
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the user's line, wherever in tanx the reason was found."""
+    frame = user_frame()
+    if frame is None:
+        warnings.warn(message, category, stacklevel=2)
+    else:
+        warnings.warn_explicit(
+            message, category, frame.f_code.co_filename, frame.f_lineno,
+            frame.f_globals.get("__name__"), frame.f_globals.setdefault("__warningregistry__", {}))
+
+
+def _user_line() -> tuple[str, str]:
+    """Where the user's line is, and its text; both empty where they cannot be found."""
+    frame = user_frame()
+    if frame is None:
+        return "", ""
+    file, line, code = frame.f_code.co_filename, frame.f_lineno, frame.f_code
+    return f"{file}:{line} ({code.co_name})", linecache.getline(file, line).strip()
+
+
+# --- Base classes ---------------------------------------------------------------------------------
+
+
+class JAXTypeError(TypeError):
+    """A ``TypeError`` of tracing; the base of those below."""
+
+
+class JAXIndexError(IndexError):
+    """An ``IndexError`` of tracing; the base of those below."""
+
+
+class _NeedsData(Exception):
+    """An error about a traced value whose data was asked for.
+
+    Made from the tracer, it says what was attempted, the type of the value, where it came from
+    and what to write instead; made from a string, it says that.
+    """
+
+    attempt: str
+    rule: str
+    hint: str
+
+    def __init__(self, tracer: Any, context: str = ""):
+        super().__init__(tracer if isinstance(tracer, str) else self.text(tracer, context))
+
+    @classmethod
+    def text(cls, tracer: Any, context: str) -> str:
+        """The message about ``tracer``; ``context`` says in words what needed the data."""
+        where, line = _user_line()
+        facts = [f"value:  {getattr(tracer, 'aval', tracer)}"]
+        if where:
+            facts.append(f"at:     {where}" + (f": {line}" if line else ""))
+        origin = tracer.describe_origin() if hasattr(tracer, "describe_origin") else ""
+        if origin:
+            facts.append(f"origin: {origin}")
+        if context:
+            facts.append(f"needed: {context}")
+        return explain(cls.attempt, cls.rule, *facts, hint=cls.way_out(line))
+
+    @classmethod
+    def way_out(cls, line: str) -> str:
+        """What to write instead of the user's ``line``."""
+        return cls.hint
+
+
+# --- Asking for data that does not exist yet ------------------------------------------------------
+
+
+class ConcretizationTypeError(_NeedsData, JAXTypeError):
+    """A Python number, or a static fact such as an axis, was asked of a traced value.
+
+    The mistake, and two ways out: let Python see the argument, or stay with arrays::
+
+        @tanx.jit
+        def total(x, axis):
+            return x.sum(axis=axis)               # axis is traced: its value is not known
+
+        @partial(tanx.jit, static_argnames="axis")
+        def total(x, axis): ...                   # axis is an ordinary int
+
+        float(y)                                  # inside jit: fails
+        y.astype("float32")                       # inside jit: stays traced
+    """
+
+    attempt = "int(x), float(x) or a static parameter"
+    rule = "a traced value has no data until the compiled function runs."
+    hint = ("keep computing with tanx.numpy, or make the argument static: "
+            "tanx.jit(f, static_argnames=...).")
+
+
+class TracerBoolConversionError(ConcretizationTypeError):
+    """Python's ``if``, ``while``, ``and``, ``or``, ``not`` or ``assert`` met a traced value.
+
+    The mistake, and three ways out::
+
+        @tanx.jit
+        def relu(x):
+            return x if x > 0 else 0.0            # Python cannot decide: x has no data yet
+
+        tanx.numpy.where(x > 0, x, 0.0)           # chooses between values
+        tanx.lax.cond(x > 0, f, g, x)             # runs one of two functions
+        tanx.jit(relu, static_argnames="x")       # makes x an ordinary number
+    """
+
+    attempt = "bool(x)"
+    rule = "the truth of a traced value is not known while the function is traced."
+
+    @classmethod
+    def way_out(cls, line: str) -> str:
+        """The replacement for the statement that the line holds, with its own condition."""
+        static = "or make the argument static: tanx.jit(f, static_argnames=...)."
+        if found := re.match(r"while\s+(.+):", line):
+            return f"write tanx.lax.while_loop(lambda state: {found[1]}, body, state); {static}"
+        if line.startswith("assert"):
+            return f"tanx.experimental.checkify.check tests traced values; {static}"
+        found = re.match(r"(?:el)?if\s+(.+?):", line) or re.search(r"\bif\s+(.+?)\s+else\b", line)
+        test = found[1] if found else "test"
+        text = (f"write tanx.numpy.where({test}, a, b) to choose values, "
+                f"tanx.lax.cond({test}, f, g, ...) to run one of two functions; ")
+        if re.search(r"\b(and|or|not)\b", line):
+            text += "for and, or, not write &, |, ~; "
+        return text + static
+
+
+class TracerIntegerConversionError(_NeedsData, JAXTypeError):
+    """A traced value was used where Python wants an int: an index of a list, a ``range``.
+
+    The mistake, and two ways out::
+
+        table = [1.0, 2.0, 3.0]
+        tanx.jit(lambda i: table[i])(0)                          # a list wants a real int
+
+        tanx.jit(lambda i: tanx.numpy.array(table)[i])(0)        # arrays take traced indices
+        tanx.jit(lambda i: table[i], static_argnums=0)(0)        # i is an ordinary int
+    """
+
+    attempt = "operator.index(x)"
+    rule = "a traced value is no Python int, so lists and range cannot use it."
+    hint = ("index an array, tanx.numpy.array(table)[i]; count with tanx.lax.fori_loop; or make "
+            "the argument static: tanx.jit(f, static_argnames=...).")
+
+
+class TracerArrayConversionError(_NeedsData, JAXTypeError):
+    """A NumPy function was applied to a traced value.
+
+    The mistake, and two ways out::
+
+        tanx.jit(lambda x: np.sin(x))(1.0)                 # NumPy needs the data
+
+        tanx.jit(lambda x: tanx.numpy.sin(x))(1.0)         # the function of tanx traces
+        tanx.pure_callback(np.sin, shape, x)               # calls NumPy when the data is there
+    """
+
+    attempt = "numpy.asarray(x)"
+    rule = "NumPy needs data, and a traced value has none yet."
+    hint = ("call the function of the same name in tanx.numpy, or tanx.pure_callback to run NumPy "
+            "on the data.")
+
+
+class NonConcreteBooleanIndexError(_NeedsData, JAXIndexError):
+    """An array was indexed with a traced mask where the size of the result must be known.
+
+    The mistake, and two ways out::
+
+        tanx.jit(lambda x: x[x > 0].reshape(2, -1))(y)     # how many elements are positive?
+
+        tanx.numpy.where(x > 0, x, 0.0)                    # keeps the shape
+        x[tanx.numpy.nonzero(x > 0, size=4, fill_value=0)] # takes a fixed number of them
+    """
+
+    attempt = "x[mask]"
+    rule = "the number of elements a traced mask selects is not known while tracing."
+    hint = ("keep the shape with tanx.numpy.where(mask, x, fill), or fix the size with "
+            "tanx.numpy.nonzero(mask, size=...).")
+
+
+# --- Other mistakes -------------------------------------------------------------------------------
+
+
+class UnexpectedTracerError(JAXTypeError):
+    """A traced value escaped from the function it belongs to, and was used outside.
+
+    The mistake, and the way out::
+
+        seen = []
+
+        @tanx.jit
+        def f(x):
+            seen.append(x + 1)                    # a side effect: the tracer outlives the trace
+            return x
+
+        @tanx.jit
+        def f(x):
+            return x, x + 1                       # return what is needed outside
+    """
+
+
+class KeyReuseError(JAXTypeError):
+    """A random key was used twice, under ``debug_key_reuse``; the numbers would be the same.
+
+    The mistake, and the way out::
+
+        a, b = tanx.random.normal(key), tanx.random.uniform(key)     # not independent
+
+        key, subkey = tanx.random.split(key)
+        a, b = tanx.random.normal(key), tanx.random.uniform(subkey)
+    """
+
+
+class JaxprTypeError(TypeError):
+    """A jaxpr is not well formed: an equation disagrees with the types of its variables.
+
+    Users meet it when they build or rewrite jaxprs by hand; elsewhere it is a bug in tanx.
+    """
+
+
+class InconclusiveDimensionOperation(Exception):
+    """A comparison of symbolic dimensions has no answer that holds for all sizes.
+
+    The mistake, and the way out::
+
+        a, b = tanx.export.symbolic_shape("a, b")
+        a >= b                                                        # depends on the sizes
+
+        a, b = tanx.export.symbolic_shape("a, b", constraints=["a >= b"])
+    """
+
+
+class JaxRuntimeError(RuntimeError):
+    """Compiled code failed while it was running: out of memory, a failed library call.
+
+    ``x.block_until_ready()`` raises it where the work was waited for, and the message tells the
+    line that started it.
+    """

@@ -1,0 +1,45 @@
+"""Names for annotations: what functions of tanx take for an array and for a dtype.
+
+Functions take an ``ArrayLike`` and return a :class:`tanx.Array`. ``ArrayLike`` is a union of
+classes, so ``isinstance`` works on it; it leaves out lists, which ``tanx.numpy.asarray`` takes.
+
+>>> isinstance(1.0, ArrayLike), isinstance([1.0], ArrayLike)
+(True, False)
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+__all__ = ["ArrayLike", "DTypeLike"]
+
+
+@runtime_checkable
+class TypedArray(Protocol):
+    """Arrays and tracers of tanx: they have a shape, a dtype, and a type as jaxprs write it."""
+
+    @property
+    def aval(self) -> Any: ...
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def dtype(self) -> Any: ...
+
+
+@runtime_checkable
+class SupportsDType(Protocol):
+    """Has a dtype, as the scalar types ``tanx.numpy.float32`` and kin do."""
+
+    @property
+    def dtype(self) -> np.dtype: ...
+
+
+#: An array of tanx or NumPy, or a scalar of NumPy or Python.
+ArrayLike = TypedArray | np.ndarray | np.bool_ | np.number | bool | int | float | complex
+
+#: What names a dtype: ``"float32"``, ``np.float32``, ``tanx.numpy.float32``, ``np.dtype``.
+DTypeLike = str | type[Any] | np.dtype | SupportsDType
