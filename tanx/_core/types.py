@@ -232,5 +232,5 @@ def canonical_shape(shape, function: str = "shape") -> tuple[int, ...]:
                 hint="take sizes from x.shape, or mark the argument with static_argnums.",
             )) from None
     if any(n < 0 for n in shape):
-        raise ValueError(explain(function, "sizes must not be negative.", f"shape: {shape}"))
+        raise TypeError(explain(function, "sizes must not be negative.", f"shape: {shape}"))
     return shape

@@ -1,19 +1,73 @@
 """Layout primitives: results made of the operand's elements at other indices.
 
-They only rewrite indices, so inside a compiled consumer they cost nothing.
+They only rewrite indices, so inside a compiled consumer they cost nothing. Eagerly they give NumPy
+views wherever NumPy has one.
 """
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Iterator, Sequence
+from math import prod
 
 import numpy as np
 
+from .._core.array import Array
 from .._core.primitive import Kind, Primitive
-from .._core.types import ShapedArray, canonical_shape, typeof
+from .._core.trace import context
+from .._core.types import ShapedArray, canonical_shape, is_arraylike, not_arraylike, typeof
+from .._loops import build
 from ..errors import explain
-from .derive import linear
+from .derive import instantiate, linear
 
-__all__ = ["broadcast_in_dim", "broadcast_in_dim_p", "transpose", "transpose_p"]
+__all__ = ["broadcast", "broadcast_in_dim", "broadcast_in_dim_p", "broadcast_like",
+           "broadcast_shapes", "broadcast_to_rank", "collapse", "expand_dims", "reshape",
+           "reshape_p", "rev", "rev_p", "squeeze", "squeeze_p", "stack", "stack_p", "tile",
+           "tile_p", "transpose", "transpose_p", "unstack", "unstack_p"]
+
+# Below this many elements NumPy repeats them sooner than it makes a view that repeats them.
+_SMALL = 4096
+
+
+def as_array(x):
+    """The operand as it is handed back by a function that has nothing to do."""
+    if isinstance(x, Array):
+        return x
+    aval = typeof(x)
+    value = np.array(x, aval.dtype)
+    return Array(value, aval.weak_type, aval) if aval.shape else context.trace.literal(value, aval)
+
+
+def canonical_axis(function: str, axis, ndim: int) -> int:
+    """An axis counted from the front, negative ones from the back.
+
+    >>> canonical_axis("tanx.lax.stack", -1, 3)
+    2
+    """
+    axis = operator.index(axis)
+    if not -ndim <= axis < ndim:
+        raise ValueError(explain(
+            function, f"axis {axis} is out of bounds for {ndim} dimensions.",
+            hint=f"axes go from {-ndim} to {ndim - 1}." if ndim else None))
+    return axis % ndim
+
+
+def canonical_axes(function: str, axes, ndim: int) -> tuple[int, ...]:
+    """Distinct axes counted from the front."""
+    canonical = tuple(canonical_axis(function, axis, ndim) for axis in axes)
+    if len(set(canonical)) < len(canonical):
+        raise ValueError(explain(function, "axes must be distinct.",
+                                 f"axes: {tuple(map(int, axes))}"))
+    return canonical
+
+
+def same_dtype(function: str, types: Sequence[ShapedArray]) -> None:
+    """Check that operands to be joined have one dtype."""
+    if any(t.dtype != types[0].dtype for t in types):
+        raise TypeError(explain(
+            function, "operands must have the same dtype.",
+            *(f"operand {i}: {t}" for i, t in enumerate(types)),
+            hint="tanx.numpy's functions promote; or use x.astype(...)."))
 
 
 class BroadcastInDim(Primitive):
@@ -23,39 +77,50 @@ class BroadcastInDim(Primitive):
     kind = Kind.LAYOUT
 
     def infer(self, x, *, shape, broadcast_dimensions, sharding=None):
-        if len(broadcast_dimensions) != x.ndim or any(
-                n not in (1, shape[d]) for n, d in zip(x.shape, broadcast_dimensions)):
+        if (len(broadcast_dimensions) != x.ndim
+                or len(set(broadcast_dimensions)) != x.ndim
+                or any(not 0 <= d < len(shape) or n not in (1, shape[d])
+                       for n, d in zip(x.shape, broadcast_dimensions))):
             raise TypeError(explain(
                 "tanx.lax.broadcast_in_dim",
-                "each operand dimension must be 1 or equal the dimension it maps to.",
+                "each operand dimension must map to a dimension of its own, of the same size "
+                "unless it is 1.",
                 f"operand:              {x}", f"shape:                {shape}",
                 f"broadcast_dimensions: {broadcast_dimensions}"))
         return ShapedArray(shape, x.dtype, x.weak_type)
 
     def eval(self, x, *, shape, broadcast_dimensions, sharding=None):
+        if list(broadcast_dimensions) != sorted(broadcast_dimensions):
+            x = np.transpose(x, np.argsort(broadcast_dimensions))
         placed = [1] * len(shape)
-        for n, d in zip(x.shape, broadcast_dimensions):
+        for n, d in zip(x.shape, sorted(broadcast_dimensions)):
             placed[d] = n
-        return np.broadcast_to(x.reshape(placed), shape)
+        x = x.reshape(placed)
+        if x.shape == shape:
+            return x
+        if prod(shape) > _SMALL:
+            return np.broadcast_to(x, shape)
+        out = np.empty(shape, x.dtype)
+        out[...] = x
+        return out
 
     jvp = linear
 
     def transpose(self, ct, x, *, shape, broadcast_dimensions, sharding=None):
         from .reduce import reduce_sum
-        kept = dict(zip(broadcast_dimensions, x.shape))
-        repeated = [d for d in range(len(shape)) if kept.get(d, 0) != shape[d]]
+        kept = [d for n, d in zip(x.shape, broadcast_dimensions) if n != 1]
+        repeated = [d for d in range(len(shape)) if d not in kept]
         summed = reduce_sum(ct, repeated) if repeated else ct
-        if summed.shape == x.shape:
-            return [summed]
-        ones = [i for i, (n, d) in enumerate(zip(x.shape, broadcast_dimensions)) if d in repeated]
-        placed = [i for i in range(x.ndim) if i not in ones]
+        placed = [i for i, n in enumerate(x.shape) if n != 1]
+        if kept != sorted(kept):
+            summed = transpose(summed, np.argsort(np.argsort(kept)))
         return [broadcast_in_dim(summed, x.shape, placed)]
 
     def batch(self, args, dims, *, shape, broadcast_dimensions, sharding=None):
-        (x,), (d,) = args, dims
-        inner = list(broadcast_dimensions)
-        inner = [i + 1 for i in inner[:d]] + [0] + [i + 1 for i in inner[d:]]
-        return broadcast_in_dim(x, (x.shape[d], *shape), inner), 0
+        from .batching import to_front
+        x = to_front(args[0], dims[0])
+        return broadcast_in_dim(x, (typeof(x).shape[0], *shape),
+                                (0, *(d + 1 for d in broadcast_dimensions))), 0
 
     def lower(self, at, x, *, shape, broadcast_dimensions, sharding=None):
         return x[[0 if n == 1 else at[d] for n, d in zip(x.shape, broadcast_dimensions)]]
@@ -71,15 +136,183 @@ broadcast_in_dim_p = BroadcastInDim()
 def broadcast_in_dim(operand, shape, broadcast_dimensions, *, out_sharding=None):
     """Broadcast ``operand`` to ``shape``, its dimension ``i`` going to ``broadcast_dimensions[i]``.
 
-    >>> broadcast_in_dim(jnp.array([1, 2]), (2, 3), (0,))
+    >>> lax.broadcast_in_dim(jnp.array([1, 2]), (2, 3), (0,))
     Array([[1, 1, 1],
            [2, 2, 2]], dtype=int32)
     """
     shape = canonical_shape(shape, "tanx.lax.broadcast_in_dim")
-    if typeof(operand).shape == shape and tuple(broadcast_dimensions) == tuple(range(len(shape))):
-        return operand
+    broadcast_dimensions = tuple(map(int, broadcast_dimensions))
+    if (broadcast_dimensions == tuple(range(len(shape)))
+            and _type("broadcast_in_dim", operand).shape == shape):
+        return as_array(operand)
     return broadcast_in_dim_p.bind(operand, shape=shape, sharding=out_sharding,
-                                   broadcast_dimensions=tuple(map(int, broadcast_dimensions)))
+                                   broadcast_dimensions=broadcast_dimensions)
+
+
+def _type(function: str, x) -> ShapedArray:
+    """The type of an operand, or an error that names the function it was given to."""
+    if not is_arraylike(x):
+        raise not_arraylike(f"tanx.lax.{function}", x, 0)
+    return typeof(x)
+
+
+def broadcast(operand, sizes, *, out_sharding=None):
+    """Repeat ``operand`` along new leading dimensions of the given ``sizes``.
+
+    >>> lax.broadcast(jnp.array([1, 2]), (3,)).shape
+    (3, 2)
+    """
+    shape = _type("broadcast", operand).shape
+    sizes = canonical_shape(sizes, "tanx.lax.broadcast")
+    return broadcast_in_dim(operand, sizes + shape, range(len(sizes), len(sizes) + len(shape)),
+                            out_sharding=out_sharding)
+
+
+def broadcast_to_rank(x, rank):
+    """Add leading dimensions of size 1 until ``x`` has ``rank`` dimensions.
+
+    >>> lax.broadcast_to_rank(jnp.zeros((2, 3)), 4).shape
+    (1, 1, 2, 3)
+    """
+    return broadcast(x, (1,) * (rank - _type("broadcast_to_rank", x).ndim))
+
+
+def broadcast_like(arr, like_arr):
+    """Broadcast ``arr`` to the shape of ``like_arr`` by NumPy's rule; the dtype stays.
+
+    >>> lax.broadcast_like(jnp.zeros(3), jnp.zeros((2, 3))).shape
+    (2, 3)
+    """
+    x, like = _type("broadcast_like", arr), _type("broadcast_like", like_arr)
+    lead = like.ndim - x.ndim
+    if lead < 0 or any(n not in (1, m) for n, m in zip(x.shape, like.shape[lead:])):
+        raise ValueError(explain(
+            "tanx.lax.broadcast_like", "the array does not broadcast to the shape asked for.",
+            f"arr:      {x}", f"like_arr: {like}"))
+    return broadcast_in_dim(arr, like.shape, range(lead, like.ndim))
+
+
+def broadcast_shapes(*shapes):
+    """The shape that arrays of these shapes broadcast to by NumPy's rule.
+
+    >>> lax.broadcast_shapes((2, 1), (3,))
+    (2, 3)
+    """
+    shapes = [canonical_shape(shape, "tanx.lax.broadcast_shapes") for shape in shapes]
+    result: list[int] = []
+    for position in range(1, 1 + max(map(len, shapes), default=0)):
+        sizes = {shape[-position] for shape in shapes if len(shape) >= position} - {1}
+        if len(sizes) > 1:
+            raise ValueError(explain(
+                "tanx.lax.broadcast_shapes", "sizes counted from the back must be equal or 1.",
+                f"shapes: {', '.join(map(str, shapes))}"))
+        result.append(sizes.pop() if sizes else 1)
+    return tuple(reversed(result))
+
+
+class Reshape(Primitive):
+    """Reads the elements in row-major order into another shape."""
+
+    name = "reshape"
+    kind = Kind.LAYOUT
+
+    def infer(self, x, *, new_sizes, dimensions, sharding=None):
+        if dimensions is not None and sorted(dimensions) != list(range(x.ndim)):
+            raise TypeError(explain(
+                "tanx.lax.reshape", "dimensions must hold each dimension of the operand once.",
+                f"operand:    {x}", f"dimensions: {dimensions}"))
+        if prod(new_sizes) != x.size:
+            raise TypeError(explain(
+                "tanx.lax.reshape", "the number of elements must stay the same.",
+                f"operand:   {x}, {x.size} elements",
+                f"new_sizes: {new_sizes}, {prod(new_sizes)} elements"))
+        return ShapedArray(new_sizes, x.dtype, x.weak_type)
+
+    def eval(self, x, *, new_sizes, dimensions, sharding=None):
+        return (x if dimensions is None else x.transpose(dimensions)).reshape(new_sizes)
+
+    jvp = linear
+
+    def transpose(self, ct, x, *, new_sizes, dimensions, sharding=None):
+        if dimensions is None:
+            return [reshape(ct, x.shape)]
+        return [transpose(reshape(ct, [x.shape[d] for d in dimensions]), np.argsort(dimensions))]
+
+    def batch(self, args, dims, *, new_sizes, dimensions, sharding=None):
+        from .batching import to_front
+        x = to_front(args[0], dims[0])
+        if dimensions is not None:
+            dimensions = (0, *(d + 1 for d in dimensions))
+        return reshape(x, (typeof(x).shape[0], *new_sizes), dimensions), 0
+
+    def lower(self, at, x, *, new_sizes, dimensions, sharding=None):
+        dimensions = range(x.ndim) if dimensions is None else dimensions
+        shape = [x.shape[d] for d in dimensions]
+        index = [build.const(0)] * x.ndim
+        for old, new in _matching_runs(shape, new_sizes):
+            flat = build.flatten_index(at[new], new_sizes[new])
+            for d, i in zip(dimensions[old], build.unflatten_index(flat, shape[old])):
+                index[d] = i
+        return x[index]
+
+
+def _matching_runs(old: Sequence[int], new: Sequence[int]) -> Iterator[tuple[slice, slice]]:
+    """The shortest runs of dimensions that hold equally many elements in both shapes.
+
+    Indices are divided only within a run, so dimensions that a reshape leaves alone stay simple.
+    """
+    if 0 in old:
+        return
+    i = j = 0
+    while i < len(old) or j < len(new):
+        i0, j0 = i, j
+        i, j = min(i + 1, len(old)), min(j + 1, len(new))
+        while prod(old[i0:i]) != prod(new[j0:j]):
+            if prod(old[i0:i]) < prod(new[j0:j]):
+                i += 1
+            else:
+                j += 1
+        yield slice(i0, i), slice(j0, j)
+
+
+reshape_p = Reshape()
+
+
+def reshape(operand, new_sizes, dimensions=None, *, out_sharding=None):
+    """Give ``operand`` the shape ``new_sizes``, reading its elements in row-major order.
+
+    With ``dimensions``, a permutation, the elements are read in the order of ``transpose(operand,
+    dimensions)``. Sizes must be explicit; :func:`tanx.numpy.reshape` takes -1.
+
+    >>> lax.reshape(jnp.arange(4), (2, 2), dimensions=(0,))
+    Array([[0, 1],
+           [2, 3]], dtype=int32)
+    """
+    new_sizes = canonical_shape(new_sizes, "tanx.lax.reshape")
+    aval = _type("reshape", operand)
+    if dimensions is not None:
+        dimensions = tuple(map(int, dimensions))
+        if dimensions == tuple(range(aval.ndim)):
+            dimensions = None
+    if dimensions is None and aval.shape == new_sizes:
+        return as_array(operand)
+    return reshape_p.bind(operand, new_sizes=new_sizes, dimensions=dimensions,
+                          sharding=out_sharding)
+
+
+def collapse(operand, start_dimension, stop_dimension=None):
+    """Merge dimensions ``start_dimension`` up to, not including, ``stop_dimension`` into one.
+
+    >>> lax.collapse(jnp.zeros((2, 3, 4)), 1).shape
+    (2, 12)
+    """
+    shape = _type("collapse", operand).shape
+    start, stop, _ = slice(start_dimension, stop_dimension).indices(len(shape))
+    if start > stop:
+        raise ValueError(explain(
+            "tanx.lax.collapse", "start_dimension must not come after stop_dimension.",
+            f"operand:    {typeof(operand)}", f"dimensions: {start_dimension} to {stop_dimension}"))
+    return reshape(operand, (*shape[:start], prod(shape[start:stop]), *shape[stop:]))
 
 
 class Transpose(Primitive):
@@ -93,10 +326,10 @@ class Transpose(Primitive):
             raise TypeError(explain(
                 "tanx.lax.transpose", "permutation must hold each dimension once.",
                 f"operand:     {x}", f"permutation: {permutation}"))
-        return ShapedArray(tuple(x.shape[i] for i in permutation), x.dtype, x.weak_type)
+        return ShapedArray(tuple([x.shape[i] for i in permutation]), x.dtype, x.weak_type)
 
     def eval(self, x, *, permutation):
-        return np.transpose(x, permutation)
+        return x.transpose(permutation)
 
     jvp = linear
 
@@ -108,10 +341,7 @@ class Transpose(Primitive):
         return transpose(x, [d, *(i + (i >= d) for i in permutation)]), 0
 
     def lower(self, at, x, *, permutation):
-        index = [at[0]] * len(permutation) if permutation else []
-        for i, source in enumerate(permutation):
-            index[source] = at[i]
-        return x[index]
+        return x[[at[permutation.index(d)] for d in range(x.ndim)]]
 
 
 transpose_p = Transpose()
@@ -120,10 +350,265 @@ transpose_p = Transpose()
 def transpose(operand, permutation):
     """Permute dimensions: dimension ``i`` of the result is ``permutation[i]`` of the operand.
 
-    >>> transpose(jnp.zeros((2, 3, 4)), (2, 0, 1)).shape
+    >>> lax.transpose(jnp.zeros((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
     """
     permutation = tuple(map(int, permutation))
-    if permutation == tuple(range(len(permutation))) and len(permutation) == typeof(operand).ndim:
-        return operand
+    if (permutation == tuple(range(len(permutation)))
+            and len(permutation) == _type("transpose", operand).ndim):
+        return as_array(operand)
     return transpose_p.bind(operand, permutation=permutation)
+
+
+class Rev(Primitive):
+    """Reverses the order of elements along some dimensions."""
+
+    name = "rev"
+    kind = Kind.LAYOUT
+
+    def infer(self, x, *, dimensions):
+        if len(set(dimensions)) < len(dimensions) or not set(dimensions) <= set(range(x.ndim)):
+            raise TypeError(explain(
+                "tanx.lax.rev", "dimensions must be distinct axes of the operand.",
+                f"operand:    {x}", f"dimensions: {dimensions}",
+                hint="tanx.numpy.flip takes negative axes."))
+        return x
+
+    def eval(self, x, *, dimensions):
+        return np.flip(x, dimensions)
+
+    jvp = linear
+
+    def transpose(self, ct, x, *, dimensions):
+        return [rev(ct, dimensions)]
+
+    def batch(self, args, dims, *, dimensions):
+        (x,), (d,) = args, dims
+        return rev(x, [i + (i >= d) for i in dimensions]), d
+
+    def lower(self, at, x, *, dimensions):
+        return x[[n - 1 - i if axis in dimensions else i
+                  for axis, (n, i) in enumerate(zip(x.shape, at))]]
+
+
+rev_p = Rev()
+
+
+def rev(operand, dimensions):
+    """Reverse the order of elements along ``dimensions``; see :func:`tanx.numpy.flip`.
+
+    >>> lax.rev(jnp.arange(3), (0,))
+    Array([2, 1, 0], dtype=int32)
+    """
+    return rev_p.bind(operand, dimensions=tuple(map(int, dimensions)))
+
+
+class Squeeze(Primitive):
+    """Drops dimensions of size 1."""
+
+    name = "squeeze"
+    kind = Kind.LAYOUT
+
+    def infer(self, x, *, dimensions):
+        if any(x.shape[d] != 1 for d in dimensions):
+            raise ValueError(explain(
+                "tanx.lax.squeeze", "only dimensions of size 1 can be dropped.",
+                f"operand:    {x}", f"dimensions: {dimensions}"))
+        return ShapedArray(tuple([n for i, n in enumerate(x.shape) if i not in dimensions]),
+                           x.dtype, x.weak_type)
+
+    def eval(self, x, *, dimensions):
+        return x.reshape([n for i, n in enumerate(x.shape) if i not in dimensions])
+
+    jvp = linear
+
+    def transpose(self, ct, x, *, dimensions):
+        return [expand_dims(ct, dimensions)]
+
+    def batch(self, args, dims, *, dimensions):
+        from .batching import to_front
+        return squeeze(to_front(args[0], dims[0]), [d + 1 for d in dimensions]), 0
+
+    def lower(self, at, x, *, dimensions):
+        rest = iter(at)
+        return x[[0 if d in dimensions else next(rest) for d in range(x.ndim)]]
+
+
+squeeze_p = Squeeze()
+
+
+def squeeze(array, dimensions):
+    """Drop ``dimensions``, each of size 1.
+
+    >>> lax.squeeze(jnp.zeros((1, 3, 1)), (0, -1)).shape
+    (3,)
+    """
+    dimensions = canonical_axes("tanx.lax.squeeze", dimensions, _type("squeeze", array).ndim)
+    return squeeze_p.bind(array, dimensions=dimensions) if dimensions else as_array(array)
+
+
+def expand_dims(array, dimensions):
+    """Insert dimensions of size 1, so that they stand at ``dimensions`` of the result.
+
+    >>> lax.expand_dims(jnp.zeros(3), (0, 2)).shape
+    (1, 3, 1)
+    """
+    shape = list(_type("expand_dims", array).shape)
+    rank = len(shape) + len(dimensions)
+    inserted = canonical_axes("tanx.lax.expand_dims", dimensions, rank)
+    for d in sorted(inserted):
+        shape.insert(d, 1)
+    return broadcast_in_dim(array, shape, [d for d in range(rank) if d not in inserted])
+
+
+class Tile(Primitive):
+    """Repeats the whole operand along each dimension."""
+
+    name = "tile"
+    kind = Kind.LAYOUT
+
+    def infer(self, x, *, reps):
+        if len(reps) != x.ndim:
+            raise TypeError(explain(
+                "tanx.lax.tile", "reps must hold a number for each dimension of the operand.",
+                f"operand: {x}", f"reps:    {reps}", hint="tanx.numpy.tile adds dimensions."))
+        return ShapedArray(tuple([n * r for n, r in zip(x.shape, reps)]), x.dtype, x.weak_type)
+
+    def eval(self, x, *, reps):
+        return np.tile(x, reps)
+
+    jvp = linear
+
+    def transpose(self, ct, x, *, reps):
+        from .reduce import reduce_sum
+        split = [m for pair in zip(reps, x.shape) for m in pair]
+        return [reduce_sum(reshape(ct, split), range(0, len(split), 2))]
+
+    def batch(self, args, dims, *, reps):
+        (x,), (d,) = args, dims
+        return tile(x, (*reps[:d], 1, *reps[d:])), d
+
+    def lower(self, at, x, *, reps):
+        # Along a dimension of no elements nothing is ever read.
+        return x[[i % n if n else i for n, i in zip(x.shape, at)]]
+
+
+tile_p = Tile()
+
+
+def tile(operand, reps):
+    """Repeat ``operand`` ``reps[i]`` times along dimension ``i``, one copy after another.
+
+    >>> lax.tile(jnp.array([1, 2]), (2,))
+    Array([1, 2, 1, 2], dtype=int32)
+    """
+    return tile_p.bind(operand, reps=canonical_shape(reps, "tanx.lax.tile"))
+
+
+class Stack(Primitive):
+    """Joins operands of one shape along a new dimension."""
+
+    name = "stack"
+    kind = Kind.LAYOUT
+
+    def infer(self, *types, axis):
+        same_dtype("tanx.lax.stack", types)
+        first = types[0]
+        if any(t.shape != first.shape for t in types):
+            raise ValueError(explain(
+                "tanx.lax.stack", "operands must have the same shape.",
+                *(f"operand {i}: {t}" for i, t in enumerate(types))))
+        shape = (*first.shape[:axis], len(types), *first.shape[axis:])
+        return ShapedArray(shape, first.dtype, all(t.weak_type for t in types))
+
+    def eval(self, *xs, axis):
+        return np.stack(xs, axis)
+
+    jvp = linear
+
+    def transpose(self, ct, *xs, axis):
+        return unstack(ct, axis)
+
+    def batch(self, args, dims, *, axis):
+        from .batching import batch_together
+        xs, d = batch_together(args, dims)
+        return stack(xs, axis + (axis > d)), d + (axis <= d)
+
+    def lower(self, at, *xs, axis):
+        at = list(at)
+        position = at.pop(axis)
+        return choose(position, [1] * len(xs), lambda k, _: xs[k][at])
+
+
+def choose(position, sizes: Sequence[int], element):
+    """``element(k, offset)`` of the ``k``-th of consecutive stretches: the one ``position`` is in.
+
+    Decides by bisection, so that joining many operands takes few comparisons.
+    """
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).tolist()
+
+    def between(low: int, high: int):
+        if high - low == 1:
+            return element(low, position - offsets[low])
+        middle = (low + high) // 2
+        return build.select(position < offsets[middle], between(low, middle), between(middle, high))
+    return between(0, len(sizes))
+
+
+stack_p = Stack()
+
+
+def stack(operands, axis=0):
+    """Join arrays of one shape and dtype along a new dimension at ``axis``.
+
+    >>> lax.stack([jnp.array([1, 2]), jnp.array([3, 4])], axis=1)
+    Array([[1, 3],
+           [2, 4]], dtype=int32)
+    """
+    operands = list(operands)
+    if not operands:
+        raise ValueError(explain("tanx.lax.stack", "there must be at least one operand."))
+    axis = canonical_axis("tanx.lax.stack", axis, _type("stack", operands[0]).ndim + 1)
+    return stack_p.bind(*operands, axis=axis)
+
+
+class Unstack(Primitive):
+    """Takes a dimension apart: one result for each index along it."""
+
+    name = "unstack"
+    kind = Kind.LAYOUT
+    multiple_results = True
+
+    def infer(self, x, *, axis):
+        piece = ShapedArray(x.shape[:axis] + x.shape[axis + 1:], x.dtype, x.weak_type)
+        return [piece] * x.shape[axis]
+
+    def eval(self, x, *, axis):
+        # Copies: a piece that is kept must not keep the whole.
+        return [piece.copy() for piece in np.moveaxis(x, axis, 0)]
+
+    jvp = linear
+
+    def transpose(self, cts, x, *, axis):
+        return [stack([instantiate(ct) for ct in cts], axis)]
+
+    def batch(self, args, dims, *, axis):
+        (x,), (d,) = args, dims
+        pieces = unstack(x, axis + (axis >= d))
+        return pieces, [d - (axis < d)] * len(pieces)
+
+    def lower(self, at, x, *, axis):
+        return tuple(x[[*at[:axis], k, *at[axis:]]] for k in range(x.shape[axis]))
+
+
+unstack_p = Unstack()
+
+
+def unstack(x, axis=0):
+    """The slices of ``x`` along ``axis``, without that dimension, as a tuple.
+
+    >>> lax.unstack(jnp.array([[1, 2], [3, 4]]), axis=1)
+    (Array([1, 3], dtype=int32), Array([2, 4], dtype=int32))
+    """
+    axis = canonical_axis("tanx.lax.unstack", axis, _type("unstack", x).ndim)
+    return tuple(unstack_p.bind(x, axis=axis))
