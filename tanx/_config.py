@@ -24,7 +24,6 @@ from .errors import explain
 __all__ = [
     "Config",
     "Flag",
-    "accurate_erf_inv",
     "allow_f16_reductions",
     "array_garbage_collection_guard",
     "auto_pcast",
@@ -120,6 +119,16 @@ text = Kind("a str", _instance(str), str)
 anything = Kind("any object", lambda value: value, str)
 
 
+def _accept_device(value: Any) -> Any:
+    """Devices and shardings are known by what they have: this is a leaf and knows no classes."""
+    if isinstance(value, str) or hasattr(value, "platform") or hasattr(value, "device_set"):
+        return value
+    raise TypeError(value)
+
+
+device = Kind("a device, a sharding or the name of a platform", _accept_device, str)
+
+
 def choice(*options: str) -> Kind:
     """One of the given words."""
 
@@ -148,7 +157,7 @@ class Flag(threading.local):
 
     Each flag is the only instance of a class of its own. The value for the process is an attribute
     of the class and that of a thread is in the thread's dictionary of the instance, so Python's own
-    attribute lookup finds the right one, at the price of one attribute (some 50 ns).
+    attribute lookup finds the right one, in less than 100 ns.
 
     >>> with enable_x64(True):
     ...     enable_x64.value
@@ -198,7 +207,7 @@ class Flag(threading.local):
         mine = self.__dict__
         mine.setdefault("_stack", []).append(value)
         mine["value"] = value
-        self._count_override(value, +1)
+        self._overridden(value, +1)
         self._announce(value)
 
     def pop(self) -> None:
@@ -209,14 +218,14 @@ class Flag(threading.local):
             mine["value"] = mine["_stack"][-1]
         else:
             del mine["value"]
-        self._count_override(left, -1)
+        self._overridden(left, -1)
         self._announce(self.value)
 
     def on_change(self, callback: Callable[[Any], None]) -> None:
         """Call ``callback(value)`` after each change, in the thread that made it."""
         self.callbacks.append(callback)
 
-    def _count_override(self, value: Any, by: int) -> None:
+    def _overridden(self, value: Any, by: int) -> None:
         _thread.version = None
         if self in strict.flags and value != self.relaxed:
             with _lock:
@@ -379,7 +388,7 @@ log_compiles = _define("log_compiles", boolean, False, "Log each trace and compi
 explain_cache_misses = _define(
     "explain_cache_misses", boolean, False, "Log why a jitted function was traced again.")
 default_device = _define(
-    "default_device", anything.or_none(), None,
+    "default_device", device.or_none(), None,
     "The device, or the name of the platform, of new arrays.", traced=True)
 default_matmul_precision = _define(
     "default_matmul_precision", choice(
