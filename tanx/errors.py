@@ -9,6 +9,8 @@ asking for the data of a value while the function is being traced, when there is
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import linecache
 import os
 import re
@@ -184,17 +186,26 @@ class TracerBoolConversionError(ConcretizationTypeError):
     def way_out(cls, line: str) -> str:
         """The replacement for the statement that the line holds, with its own condition."""
         static = "or make the argument static: tanx.jit(f, static_argnames=...)."
-        if found := re.match(r"while\s+(.+):", line):
-            return f"write tanx.lax.while_loop(lambda state: {found[1]}, body, state); {static}"
-        if line.startswith("assert"):
+        asking = _asking(line)
+        if isinstance(asking, ast.Assert):
             return f"tanx.experimental.checkify.check tests traced values; {static}"
-        found = re.match(r"(?:el)?if\s+(.+?):", line) or re.search(r"\bif\s+(.+?)\s+else\b", line)
-        test = found[1] if found else "test"
-        text = (f"write tanx.numpy.where({test}, a, b) to choose values, "
-                f"tanx.lax.cond({test}, f, g, ...) to run one of two functions; ")
-        if re.search(r"\b(and|or|not)\b", line):
-            text += "for and, or, not write &, |, ~; "
-        return text + static
+        test = "test" if asking is None else ast.unparse(asking.test)
+        if isinstance(asking, ast.While):
+            return f"write tanx.lax.while_loop(lambda state: {test}, body, state); {static}"
+        logic = "for and, or, not write &, |, ~; " if re.search(r"\b(and|or|not)\b", line) else ""
+        return (f"write tanx.numpy.where({test}, a, b) to choose values, tanx.lax.cond({test}, f, "
+                f"g, ...) to run one of two functions; {logic}{static}")
+
+
+def _asking(line: str) -> ast.If | ast.IfExp | ast.While | ast.Assert | None:
+    """The part of a line of Python that asks for the truth of something."""
+    line = line.removeprefix("el") if line.startswith("elif") else line
+    for text in (line, f"{line} pass"):  # the head of a statement is no statement yet
+        with contextlib.suppress(SyntaxError):
+            for node in ast.walk(ast.parse(text)):
+                if isinstance(node, (ast.If, ast.IfExp, ast.While, ast.Assert)):
+                    return node
+    return None
 
 
 class TracerIntegerConversionError(_NeedsData, JAXTypeError):

@@ -1,0 +1,162 @@
+"""Exceptions: JAX's hierarchy, and texts that show the user's line and the way out."""
+
+import inspect
+import json
+import pickle
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tanx import errors
+from tanx.errors import explain, warn_user
+
+BASES = {
+    "JAXTypeError": TypeError,
+    "JAXIndexError": IndexError,
+    "ConcretizationTypeError": errors.JAXTypeError,
+    "TracerBoolConversionError": errors.ConcretizationTypeError,
+    "TracerIntegerConversionError": errors.JAXTypeError,
+    "TracerArrayConversionError": errors.JAXTypeError,
+    "NonConcreteBooleanIndexError": errors.JAXIndexError,
+    "UnexpectedTracerError": errors.JAXTypeError,
+    "KeyReuseError": errors.JAXTypeError,
+    "JaxprTypeError": TypeError,
+    "InconclusiveDimensionOperation": Exception,
+    "JaxRuntimeError": RuntimeError,
+}
+OF_TRACERS = [name for name in BASES if issubclass(getattr(errors, name), errors._NeedsData)]
+
+
+class Tracer:
+    """As much of a tracer as an error needs."""
+
+    aval = "f32[3]"
+
+    def __init__(self, origin="depends on argument x of f, traced for jit"):
+        self.origin = origin
+
+    def describe_origin(self):
+        return self.origin
+
+    def __bool__(self):
+        raise errors.TracerBoolConversionError(self)
+
+    def __index__(self):
+        raise errors.TracerIntegerConversionError(self)
+
+    def __array__(self, dtype=None, copy=None):
+        raise errors.TracerArrayConversionError(self)
+
+
+def line_of(fun, offset):
+    return inspect.getsourcelines(fun)[1] + offset
+
+
+def test_names_and_bases_are_those_of_jax():
+    surface = json.loads((Path(__file__).parent / "data" / "surface-jax.json").read_text())
+    assert set(surface["modules"]["errors"]) == set(BASES)
+    for name, base in BASES.items():
+        assert issubclass(getattr(errors, name), base), name
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_texts_are_kept(name):
+    error = getattr(errors, name)("a text of its own")
+    assert str(error) == "a text of its own"
+    assert str(pickle.loads(pickle.dumps(error))) == "a text of its own"
+
+
+@pytest.mark.parametrize("name", OF_TRACERS)
+def test_errors_made_from_tracers(name):
+    error = getattr(errors, name)(Tracer())
+    text = str(error).splitlines()
+    assert "  value:  f32[3]" in text
+    assert "  origin: depends on argument x of f, traced for jit" in text
+    assert text[-1].startswith("  Hint: ")
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_an_unknown_origin_is_left_out():
+    assert "\n  origin" not in str(errors.TracerArrayConversionError(Tracer(origin="")))
+
+
+def test_context_tells_what_needed_the_value():
+    error = errors.ConcretizationTypeError(Tracer(), "the axis of tanx.numpy.sum")
+    assert "  needed: the axis of tanx.numpy.sum" in str(error).splitlines()
+
+
+def test_the_whole_text_of_a_python_if():
+    def f(x):
+        if x:
+            return 1
+
+    with pytest.raises(errors.TracerBoolConversionError) as caught:
+        f(Tracer())
+    assert str(caught.value) == f"""\
+bool(x): the truth of a traced value is not known while the function is traced.
+  value:  f32[3]
+  at:     {__file__}:{line_of(Tracer.__bool__, 1)} (__bool__): raise \
+errors.TracerBoolConversionError(self)
+  origin: depends on argument x of f, traced for jit
+  Hint: write tanx.numpy.where(test, a, b) to choose values, tanx.lax.cond(test, f, g, ...) to \
+run one of two functions; or make the argument static: tanx.jit(f, static_argnames=...)."""
+
+
+STATIC = "or make the argument static: tanx.jit(f, static_argnames=...)."
+WHERE = ("write tanx.numpy.where({0}, a, b) to choose values, "
+         "tanx.lax.cond({0}, f, g, ...) to run one of two functions; ")
+
+
+@pytest.mark.parametrize("line, hint", [
+    ("if x > 0:", WHERE.format("x > 0") + STATIC),
+    ("elif x[0] > 0:", WHERE.format("x[0] > 0") + STATIC),
+    ("if x > 0: return x", WHERE.format("x > 0") + STATIC),
+    ("return x if x > 0 else 0.0", WHERE.format("x > 0") + STATIC),
+    ("if a[1:] > 0:", WHERE.format("a[1:] > 0") + STATIC),
+    ("if x > 0 and y > 0:",
+     WHERE.format("x > 0 and y > 0") + "for and, or, not write &, |, ~; " + STATIC),
+    ("while n > 0:", "write tanx.lax.while_loop(lambda state: n > 0, body, state); " + STATIC),
+    ("assert x > 0", "tanx.experimental.checkify.check tests traced values; " + STATIC),
+    ("if f(x,", WHERE.format("test") + STATIC),
+    ("y = bool(x)", WHERE.format("test") + STATIC),
+])
+def test_the_way_out_is_written_for_the_line(line, hint):
+    assert errors.TracerBoolConversionError.way_out(line) == hint
+
+
+def test_the_line_is_the_users_even_when_numpy_is_between():
+    package = errors._PACKAGE
+    names = {"errors": errors, "Tracer": Tracer}
+    exec(compile("class Inner(Tracer):\n"
+                 "    def __array__(self, dtype=None, copy=None):\n"
+                 "        raise errors.TracerArrayConversionError(self)",
+                 f"{package}_imagined.py", "exec"), names)
+    with pytest.raises(errors.TracerArrayConversionError) as caught:
+        np.median(names["Inner"]())
+    here = line_of(test_the_line_is_the_users_even_when_numpy_is_between, 8)
+    assert f"{__file__}:{here} (test_the_line" in str(caught.value)
+    assert 'np.median(names["Inner"]())' in str(caught.value)
+
+
+def test_warnings_point_at_the_users_line():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_user("careful")
+    assert (caught[0].filename, caught[0].lineno) == (
+        __file__, line_of(test_warnings_point_at_the_users_line, 3))
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_every_exception_explains_itself(name):
+    assert getattr(errors, name).__doc__
+
+
+def test_explain():
+    assert explain("tanx.f", "no.", "a: 1", "b: 2", hint="yes.") == """\
+tanx.f: no.
+  a: 1
+  b: 2
+  Hint: yes."""
+    assert explain("tanx.f", "no.") == "tanx.f: no."
