@@ -6,15 +6,19 @@ immutable by convention; passes build new ones. A :class:`ClosedJaxpr` carries i
 
 from __future__ import annotations
 
+import functools
+import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from .._config import trace_key
 from .effects import no_effects
 from .source import SourceInfo
 from .trace import context
 from .types import AbstractValue, typeof
 
-__all__ = ["Atom", "ClosedJaxpr", "DropVar", "Jaxpr", "JaxprEqn", "Literal", "Var", "eval_jaxpr",
+__all__ = ["Atom", "ClosedJaxpr", "DropVar", "Jaxpr", "JaxprEqn", "Literal", "Var", "cached_by_jaxpr",
+           "eval_jaxpr",
            "jaxpr_as_fun", "jaxprs_in_params", "subjaxprs"]
 
 
@@ -183,3 +187,20 @@ def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
     """The jaxprs inside a jaxpr's equations, one level deep."""
     for eqn in jaxpr.eqns:
         yield from jaxprs_in_params(eqn.params)
+
+
+def cached_by_jaxpr(transform):
+    """Remember ``transform(closed_jaxpr, *hashable)`` for as long as the jaxpr lives.
+
+    Transformations of the body of a call run once, however often the call is met.
+    """
+    memory: weakref.WeakKeyDictionary[ClosedJaxpr, dict] = weakref.WeakKeyDictionary()
+
+    @functools.wraps(transform)
+    def remembered(closed: ClosedJaxpr, *key):
+        results = memory.setdefault(closed, {})
+        whole_key = (key, trace_key())
+        if whole_key not in results:
+            results[whole_key] = transform(closed, *key)
+        return results[whole_key]
+    return remembered

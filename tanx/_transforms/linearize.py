@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._core.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var, eval_jaxpr, jaxpr_as_fun
+from .._core.jaxpr import ClosedJaxpr, Jaxpr, jaxpr_as_fun
 from .._core.linear import Zero
 from .._core.stage import StageTrace, StageTracer, stage
 from .._core.trace import context, running
@@ -49,7 +49,7 @@ class PartialTrace(StageTrace):
                 context.trace = self
         if primitive.partial_eval is not None:
             return primitive.partial_eval(self, args, params)
-        return self.record(primitive, args, params)
+        return super().process(primitive, args, params)
 
 
 def partial_eval(fun: Callable, unknown: Sequence[AbstractValue | None], args: Sequence[Any],
@@ -125,8 +125,3 @@ def partial_eval_jaxpr(closed: ClosedJaxpr, unknown: Sequence[bool],
     unknown_jaxpr = recorded.replace(constvars=[], invars=recorded.constvars + recorded.invars)
     return (ClosedJaxpr(known_jaxpr, known_consts), ClosedJaxpr(unknown_jaxpr), found["which"],
             found["forwarded"])
-
-
-def apply_linear(jaxpr: Jaxpr, residuals: Sequence[Any], tangents: Sequence[Any]) -> list:
-    """Apply a linear jaxpr to tangents."""
-    return eval_jaxpr(jaxpr, residuals, *tangents)

@@ -138,9 +138,9 @@ def to_axis(x, dim: int | None, size: int, destination: int | None, where: str =
 
 def batch_jaxpr(closed: ClosedJaxpr, axis: Axis, dims: Sequence[int | None],
                 instantiate: bool | Sequence[bool] = False) -> tuple[ClosedJaxpr, list[int | None]]:
-    """The batched version of a closed jaxpr, with batch axes in front, as a closed jaxpr.
+    """The batched version of a closed jaxpr, as a closed jaxpr.
 
-    Arguments with a batch axis must have it at 0; outputs have it at 0 or not at all (None in the
+    Arguments have their batch axis at ``dims``; outputs have it at 0 or not at all (None in the
     second result), unless ``instantiate`` asks for it.
     """
     count = len(closed.jaxpr.outvars)
@@ -153,7 +153,7 @@ def batch_jaxpr(closed: ClosedJaxpr, axis: Axis, dims: Sequence[int | None],
         return [x if d is None else materialize(x, f, axis.size)
                 for x, f, d in zip(outs, found, out_dims)]
 
-    in_avals = [a if d is None else a.update(shape=(axis.size, *a.shape))
+    in_avals = [a if d is None else a.update(shape=(*a.shape[:d], axis.size, *a.shape[d:]))
                 for a, d in zip(closed.in_avals, dims)]
     jaxpr, consts = stage(fun, in_avals, closed.jaxpr.debug_info)
     return ClosedJaxpr(jaxpr, consts), out_dims

@@ -1,0 +1,146 @@
+"""Arguments of transformed functions: which are static, donated or differentiated; their names."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from .. import tree_util
+from .._control.custom import name_of
+from .._core.array import Array
+from .._core.source import SourceInfo
+from .._core.stage import DebugInfo
+from .._core.trace import Tracer
+from .._core.types import is_arraylike, typeof
+from ..errors import explain
+
+__all__ = ["as_array", "as_tuple", "check_callable", "check_leaves", "debug_info", "leaf_names",
+           "positions_and_names", "result_leaves"]
+
+
+def check_callable(function: str, fun) -> None:
+    """A transformation needs a function to transform."""
+    if not callable(fun):
+        raise TypeError(explain(function, "needs a function to transform.", f"given: {fun!r:.100}"))
+    if inspect.isgeneratorfunction(fun):
+        raise TypeError(explain(
+            function, "cannot transform a generator function.", f"function: {name_of(fun)}",
+            hint="return a list of the values instead of yielding them."))
+
+
+def as_tuple(function: str, what: str, value, kind: type) -> tuple:
+    """One position or name, or several of them, as a tuple."""
+    if value is None:
+        return ()
+    if isinstance(value, kind) and not isinstance(value, bool):
+        return (value,)
+    try:
+        return tuple(operator.index(v) if kind is int else v for v in value)
+    except TypeError:
+        raise TypeError(explain(
+            function, f"{what} must be one {kind.__name__} or several of them.",
+            f"{what}: {value!r}")) from None
+
+
+def positions_and_names(fun: Callable, function: str, what: str, nums, names,
+                        ) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """``static_argnums`` and ``static_argnames``: each completed by what the other implies."""
+    positions = as_tuple(function, f"{what}_argnums", nums, int)
+    keywords = as_tuple(function, f"{what}_argnames", names, str)
+    parameters = _parameters(fun)
+    if parameters is None:
+        return positions, keywords
+    ordered = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    taken = {p.name for p in parameters}
+    anything = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    for i in positions:
+        if not variadic and not -len(ordered) <= i < len(ordered):
+            raise ValueError(explain(
+                function, f"{what}_argnums names a position that the function does not have.",
+                f"{what}_argnums: {positions}", f"function: {name_of(fun)}({', '.join(ordered)})"))
+    for name in keywords:
+        if name not in taken and not anything:
+            raise ValueError(explain(
+                function, f"{what}_argnames names a parameter that the function does not have.",
+                f"{what}_argnames: {keywords}", f"function: {name_of(fun)}({', '.join(taken)})"))
+    implied = tuple(ordered[i] for i in positions if -len(ordered) <= i < len(ordered))
+    if nums is None:
+        positions = tuple(ordered.index(n) for n in keywords if n in ordered)
+    if names is None:
+        keywords = tuple(n for n in implied if not _positional_only(parameters, n))
+    return positions, keywords
+
+
+def _parameters(fun) -> list[inspect.Parameter] | None:
+    try:
+        return list(inspect.signature(fun).parameters.values())
+    except (TypeError, ValueError):
+        return None
+
+
+def _positional_only(parameters, name: str) -> bool:
+    return any(p.name == name and p.kind is p.POSITIONAL_ONLY for p in parameters)
+
+
+def leaf_names(fun: Callable, args: tuple, kwargs: dict, skip: Iterable[int] = ()) -> list[str]:
+    """A name for each leaf, as ``params['w']``; computed only when a message needs it."""
+    parameters = _parameters(fun) or []
+    ordered = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    names = []
+    skip = set(skip)
+    for i, arg in enumerate(args):
+        if i in skip:
+            continue
+        root = ordered[i] if i < len(ordered) else f"args[{i}]"
+        names += [root + tree_util.keystr(path)
+                  for path, _ in tree_util.tree_flatten_with_path(arg)[0]]
+    for key in sorted(kwargs):
+        names += [key + tree_util.keystr(path)
+                  for path, _ in tree_util.tree_flatten_with_path(kwargs[key])[0]]
+    return names
+
+
+def debug_info(transform: str, fun: Callable, args: tuple, kwargs: dict,
+               skip: Iterable[int] = ()) -> DebugInfo:
+    """What messages about a staged function say of it."""
+    code = getattr(inspect.unwrap(fun) if hasattr(fun, "__wrapped__") else fun, "__code__", None)
+    name = name_of(fun)
+    source = None if code is None else SourceInfo(code.co_filename, code.co_firstlineno, name)
+    return DebugInfo(transform, name, source, tuple(leaf_names(fun, args, kwargs, skip)))
+
+
+def check_leaves(function: str, fun: Callable, args: tuple, kwargs: dict, leaves: list,
+                 hint: str = "") -> None:
+    """Each leaf must be an array or a number; the error names the first that is not."""
+    for i, leaf in enumerate(leaves):
+        if not is_arraylike(leaf):
+            names = leaf_names(fun, args, kwargs)
+            name = names[i] if i < len(names) else f"leaf {i}"
+            raise TypeError(explain(
+                function, f"argument {name} of {name_of(fun)} is no array.",
+                f"value: {leaf!r:.100} of type {type(leaf).__name__}", hint=hint or None))
+
+
+def result_leaves(function: str, fun: Callable, result) -> tuple[list, Any]:
+    """Leaves and tree of what a function returned; each leaf must be an array."""
+    leaves, tree = tree_util.tree_flatten(result)
+    for leaf in leaves:
+        if not is_arraylike(leaf):
+            path = next(p for p, x in tree_util.tree_flatten_with_path(result)[0] if x is leaf)
+            raise TypeError(explain(
+                function, f"{name_of(fun)} must return arrays or numbers.",
+                f"result{tree_util.keystr(path)}: {leaf!r:.100} of type {type(leaf).__name__}"))
+    return leaves, tree
+
+
+def as_array(x):
+    """A leaf as an ``Array`` or tracer: data from outside is copied in."""
+    if type(x) is Array or isinstance(x, Tracer):
+        return x
+    aval = typeof(x)
+    return Array(np.array(x, aval.dtype), aval.weak_type, aval)

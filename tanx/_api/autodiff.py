@@ -1,0 +1,412 @@
+"""Derivatives as users call them: ``grad``, ``jvp``, ``vjp``, ``linearize``, Jacobians."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from .._control.custom import name_of
+from .._core.jaxpr import eval_jaxpr
+from .._core.linear import Linear, Zero
+from .._core.stage import stage
+from .._core.trace import context
+from .._core.types import ShapedArray, is_arraylike, typeof
+from .._ops.derive import instantiate
+from .._transforms import jvp as forward
+from .._transforms.linearize import linearize as linearize_flat
+from .._transforms.transpose import backward
+from ..errors import explain
+from ..tree_util import Partial, tree_flatten, tree_unflatten
+from .arguments import as_array, as_tuple, check_callable, check_leaves, result_leaves
+
+__all__ = ["fwd_and_bwd", "grad", "jvp", "linear_transpose", "linearize", "value_and_grad", "vjp"]
+
+
+def grad(fun: Callable, argnums=0, has_aux: bool = False, holomorphic: bool = False,
+         allow_int: bool = False, reduce_axes=()) -> Callable:
+    """The gradient of a function with a scalar result.
+
+    ``argnums`` are the positions to differentiate: an int, or several, which gives a tuple. With
+    ``has_aux`` the function returns ``(result, aux)`` and the gradient comes with ``aux``;
+    ``holomorphic`` allows complex results; ``allow_int`` allows integer arguments, whose
+    gradients have the empty dtype ``float0``.
+
+    >>> grad(lambda x: x ** 3)(2.0)
+    Array(12., dtype=float32, weak_type=True)
+    """
+    value_and = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
+
+    @functools.wraps(fun)
+    def gradient(*args, **kwargs):
+        answer, found = value_and(*args, **kwargs)
+        return (found, answer[1]) if has_aux else found
+    return gradient
+
+
+def value_and_grad(fun: Callable, argnums=0, has_aux: bool = False, holomorphic: bool = False,
+                   allow_int: bool = False, reduce_axes=()) -> Callable:
+    """A function's result together with its gradient; arguments as those of :func:`grad`.
+
+    >>> value_and_grad(lambda x: x ** 3)(2.0)
+    (Array(8., dtype=float32, weak_type=True), Array(12., dtype=float32, weak_type=True))
+    """
+    check_callable("tanx.grad", fun)
+    if reduce_axes:
+        raise NotImplementedError("tanx.grad: reduce_axes is not supported.")
+    single = isinstance(argnums, int)
+    positions = as_tuple("tanx.grad", "argnums", argnums, int)
+
+    @functools.wraps(fun)
+    def with_gradient(*args, **kwargs):
+        chosen = _chosen(fun, positions, args)
+        dynamic = args[chosen[0]] if single else tuple(args[i] for i in chosen)
+        leaves, in_tree = tree_flatten(dynamic)
+        _check_inputs(fun, args, kwargs, leaves, holomorphic, allow_int)
+        leaves = [as_array(x) for x in leaves]
+        active = [not allow_int or _inexact(x) for x in leaves]
+        aux: dict = {}
+
+        def flat(*xs):
+            part = tree_unflatten(in_tree, xs)
+            whole = list(args)
+            for i, x in zip(chosen, (part,) if single else part):
+                whole[i] = x
+            return _scalar_result(fun, fun(*whole, **kwargs), has_aux, holomorphic, aux)
+
+        outs, nonzero, jaxpr, residuals = linearize_flat(flat, leaves, active)
+        value = outs[0]
+        found = _pull(jaxpr, residuals, nonzero, [_one_like(value)] + [None] * (len(outs) - 1))
+        given = iter(found)
+        grads = tree_unflatten(in_tree, [
+            instantiate(next(given)) if is_active else np.zeros(typeof(x).shape, dtypes.float0)
+            for x, is_active in zip(leaves, active)])
+        return ((value, _restore_aux(aux, outs[1:])) if has_aux else value), grads
+    return with_gradient
+
+
+def _chosen(fun, positions, args) -> list[int]:
+    count = len(args)
+    for i in positions:
+        if not -count <= i < count:
+            raise TypeError(explain(
+                "tanx.grad", "argnums names an argument that was not passed by position.",
+                f"argnums:   {positions if len(positions) > 1 else positions[0]}",
+                f"arguments: {count} passed to {name_of(fun)}"))
+    return [i % count for i in positions]
+
+
+def _inexact(x) -> bool:
+    return dtypes.issubdtype(typeof(x).dtype, np.inexact)
+
+
+def _check_inputs(fun, args, kwargs, leaves, holomorphic: bool, allow_int: bool) -> None:
+    for leaf in leaves:
+        if not is_arraylike(leaf):
+            check_leaves("tanx.grad", fun, args, kwargs, leaves,
+                         hint="differentiate with respect to arrays only; choose with argnums.")
+        dtype = typeof(leaf).dtype
+        if holomorphic and not dtypes.issubdtype(dtype, np.complexfloating):
+            raise TypeError(explain(
+                "tanx.grad", "with holomorphic=True all inputs must be complex.",
+                f"input: {typeof(leaf)}"))
+        if not allow_int and not dtypes.issubdtype(dtype, np.inexact):
+            raise TypeError(explain(
+                "tanx.grad", "inputs must be real or complex numbers.", f"input: {typeof(leaf)}",
+                hint="use x.astype(float), or allow_int=True for gradients of dtype float0."))
+
+
+def _scalar_result(fun, result, has_aux: bool, holomorphic: bool, aux: dict) -> list:
+    """The result as a list of one scalar followed by the arrays in ``aux``."""
+    extra: list = []
+    if has_aux:
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise TypeError(explain(
+                "tanx.grad", f"with has_aux=True, {name_of(fun)} must return a pair.",
+                f"returned: {result!r:.100}"))
+        result, rest = result
+        aux["leaves"], aux["aux_tree"] = tree_flatten(rest)
+        extra = [x for x in aux["leaves"] if is_arraylike(x)]
+    if not is_arraylike(result):
+        raise TypeError(explain(
+            "tanx.grad", f"{name_of(fun)} must return one scalar.", f"returned: {result!r:.100}",
+            hint="return the scalar alone, or use has_aux=True for further results."))
+    aval = typeof(result)
+    if aval.shape:
+        raise TypeError(explain(
+            "tanx.grad", f"{name_of(fun)} must return a scalar.", f"returned: {aval}",
+            hint="reduce it with .sum(), or use tanx.jacobian."))
+    wanted = np.complexfloating if holomorphic else np.floating
+    if not dtypes.issubdtype(aval.dtype, wanted):
+        kind = "complex" if holomorphic else "real"
+        raise TypeError(explain(
+            "tanx.grad", f"{name_of(fun)} must return a {kind} number.", f"returned: {aval}",
+            hint="use holomorphic=True where the function is, else tanx.vjp."
+            if aval.dtype.kind == "c" else "use tanx.vjp for other results."))
+    return [result, *extra]
+
+
+def _restore_aux(aux: dict, values: list) -> Any:
+    given = iter(values)
+    return tree_unflatten(aux["aux_tree"], [next(given) if is_arraylike(x) else x
+                                            for x in aux["leaves"]])
+
+
+def _one_like(value):
+    aval = typeof(value)
+    return context.trace.literal(np.ones((), aval.dtype),
+                                 ShapedArray((), aval.dtype, aval.weak_type))
+
+
+def _pull(jaxpr, residuals, nonzero, cts) -> list:
+    """Cotangents of a linear jaxpr's arguments; those of results may be None for zero."""
+    given = [ct for ct, nz in zip(cts, nonzero) if nz]
+    given = [Zero(v.aval) if ct is None else ct for ct, v in zip(given, jaxpr.outvars)]
+    return backward(jaxpr, residuals, [Linear(v.aval) for v in jaxpr.invars], given)
+
+
+def jvp(fun: Callable, primals, tangents, has_aux: bool = False):
+    """A function's result at ``primals`` and its derivative there along ``tangents``.
+
+    Both are tuples or lists with an entry for each argument.
+
+    >>> jvp(jnp.sin, (0.0,), (2.0,))
+    (Array(0., dtype=float32, weak_type=True), Array(2., dtype=float32, weak_type=True))
+    """
+    check_callable("tanx.jvp", fun)
+    if not isinstance(primals, tuple | list) or not isinstance(tangents, tuple | list):
+        raise TypeError(explain(
+            "tanx.jvp", "primals and tangents must be tuples or lists, an entry an argument.",
+            f"primals:  {type(primals).__name__}", f"tangents: {type(tangents).__name__}",
+            hint="for one argument write (x,)."))
+    leaves, in_tree = tree_flatten(tuple(primals))
+    given, tangent_tree = tree_flatten(tuple(tangents))
+    if in_tree != tangent_tree:
+        raise TypeError(explain(
+            "tanx.jvp", "primals and tangents must have the same structure.",
+            f"primals:  {in_tree}", f"tangents: {tangent_tree}"))
+    check_leaves("tanx.jvp", fun, tuple(primals), {}, leaves)
+    leaves = [as_array(x) for x in leaves]
+    flat_tangents = [_checked_tangent("tanx.jvp", x, t) for x, t in zip(leaves, given)]
+    flat, found = _flat(fun, in_tree, has_aux, "tanx.jvp")
+    outs, out_tangents = forward.jvp(flat, leaves, flat_tangents)
+    count = found["count"]
+    result = tree_unflatten(found["tree"], outs[:count])
+    tangent = tree_unflatten(found["tree"], [_plain(t) for t in out_tangents[:count]])
+    if has_aux:
+        return result, tangent, _restore_aux(found, outs[count:])
+    return result, tangent
+
+
+def _plain(tangent):
+    return (np.zeros(tangent.aval.shape, dtypes.float0)
+            if type(tangent) is Zero and tangent.aval.dtype == dtypes.float0
+            else instantiate(tangent))
+
+
+def _checked_tangent(function: str, primal, tangent):
+    aval, found = typeof(primal).to_tangent(), typeof(tangent)
+    if aval.dtype != found.dtype:
+        raise TypeError(explain(
+            function, "a tangent must have the dtype of its primal (float0 for integers).",
+            f"primal:  {typeof(primal)}", f"tangent: {found}, expected {aval}"))
+    if aval.shape != found.shape:
+        raise ValueError(explain(
+            function, "a tangent must have the shape of its primal.",
+            f"primal:  {typeof(primal)}", f"tangent: {found}"))
+    return Zero(aval) if aval.dtype == dtypes.float0 else tangent
+
+
+def _flat(fun: Callable, in_tree, has_aux: bool, function: str) -> tuple[Callable, dict]:
+    """``fun`` on flat arguments: results, then the arrays in ``aux``; what to restore them by."""
+    found: dict = {}
+
+    def flat(*xs):
+        result = fun(*tree_unflatten(in_tree, xs))
+        extra: list = []
+        if has_aux:
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise TypeError(explain(
+                    function, f"with has_aux=True, {name_of(fun)} must return a pair.",
+                    f"returned: {result!r:.100}"))
+            result, rest = result
+            found["leaves"], found["aux_tree"] = tree_flatten(rest)
+            extra = [x for x in found["leaves"] if is_arraylike(x)]
+        outs, found["tree"] = result_leaves(function, fun, result)
+        found["count"] = len(outs)
+        return [*outs, *extra]
+    return flat, found
+
+
+def vjp(fun: Callable, *primals, has_aux: bool = False, reduce_axes=(), saveable_args=True,
+        in_nzs=None):
+    """A function's result at ``primals``, and the function from its cotangent to theirs.
+
+    >>> y, pull = vjp(jnp.sin, 0.0)
+    >>> pull(1.0)
+    (Array(1., dtype=float32, weak_type=True),)
+    """
+    check_callable("tanx.vjp", fun)
+    if reduce_axes or in_nzs is not None or saveable_args is not True:
+        raise NotImplementedError(
+            "tanx.vjp: reduce_axes, saveable_args and in_nzs are not supported.")
+    leaves, in_tree = tree_flatten(primals)
+    check_leaves("tanx.vjp", fun, primals, {}, leaves)
+    leaves = [as_array(x) for x in leaves]
+    flat, found = _flat(fun, in_tree, has_aux, "tanx.vjp")
+    active = [_inexact(x) for x in leaves]
+    outs, nonzero, jaxpr, residuals = linearize_flat(flat, leaves, active)
+    count = found["count"]
+    rule = _Pullback(jaxpr, nonzero, [typeof(x) for x in leaves], active, in_tree, found["tree"],
+                     [typeof(y) for y in outs[:count]], name_of(fun))
+    result = tree_unflatten(found["tree"], outs[:count])
+    pull = Partial(rule, residuals)
+    if has_aux:
+        return result, pull, _restore_aux(found, outs[count:])
+    return result, pull
+
+
+class _Pullback:
+    """The reverse pass of one ``vjp``, apart from its residuals."""
+
+    def __init__(self, jaxpr, nonzero, in_avals, active, in_tree, out_tree, out_avals, name):
+        self.jaxpr, self.nonzero, self.in_avals, self.active = jaxpr, nonzero, in_avals, active
+        self.in_tree, self.out_tree, self.out_avals, self.name = in_tree, out_tree, out_avals, name
+
+    def __call__(self, residuals, cotangent):
+        cts, tree = tree_flatten(cotangent)
+        if tree != self.out_tree:
+            raise ValueError(explain(
+                "tanx.vjp", f"a cotangent must have the structure of the result of {self.name}.",
+                f"result:    {self.out_tree}", f"cotangent: {tree}"))
+        given = [self._checked(aval, ct) for aval, ct in zip(self.out_avals, cts)]
+        extra = [None] * (len(self.nonzero) - len(given))
+        found = iter(_pull(self.jaxpr, residuals, self.nonzero, given + extra))
+        return tree_unflatten(self.in_tree, [
+            instantiate(next(found)) if is_active else np.zeros(aval.shape, dtypes.float0)
+            for aval, is_active in zip(self.in_avals, self.active)])
+
+    def _checked(self, aval, ct):
+        found, expected = typeof(ct), aval.to_tangent()
+        if found.shape != expected.shape or found.dtype != expected.dtype:
+            raise ValueError(explain(
+                "tanx.vjp", f"a cotangent must have the type of the result of {self.name}.",
+                f"result:    {aval}", f"cotangent: {found}, expected {expected}"))
+        return None if expected.dtype == dtypes.float0 else ct
+
+
+def linearize(fun: Callable, *primals, has_aux: bool = False, in_nzs=None):
+    """A function's result at ``primals``, and its derivative there as a linear function.
+
+    Everything that depends on the primals alone is computed once, here.
+
+    >>> y, derivative = linearize(jnp.sin, 0.0)
+    >>> derivative(2.0)
+    Array(2., dtype=float32, weak_type=True)
+    """
+    check_callable("tanx.linearize", fun)
+    if in_nzs is not None:
+        raise NotImplementedError("tanx.linearize: in_nzs is not supported.")
+    leaves, in_tree = tree_flatten(primals)
+    check_leaves("tanx.linearize", fun, primals, {}, leaves)
+    leaves = [as_array(x) for x in leaves]
+    flat, found = _flat(fun, in_tree, has_aux, "tanx.linearize")
+    active = [_inexact(x) for x in leaves]
+    outs, nonzero, jaxpr, residuals = linearize_flat(flat, leaves, active)
+    count = found["count"]
+    rule = _Pushforward(jaxpr, nonzero[:count], [typeof(x) for x in leaves], active, in_tree,
+                        found["tree"], [typeof(y) for y in outs[:count]])
+    result = tree_unflatten(found["tree"], outs[:count])
+    if has_aux:
+        aux = _restore_aux(found, outs[count:])
+        return result, Partial(rule, residuals), aux
+    return result, Partial(rule, residuals)
+
+
+class _Pushforward:
+    """The linear function of one ``linearize``, apart from its residuals."""
+
+    def __init__(self, jaxpr, nonzero, in_avals, active, in_tree, out_tree, out_avals):
+        self.jaxpr, self.nonzero, self.in_avals, self.active = jaxpr, nonzero, in_avals, active
+        self.in_tree, self.out_tree, self.out_avals = in_tree, out_tree, out_avals
+
+    def __call__(self, residuals, *tangents):
+        leaves, tree = tree_flatten(tangents)
+        if tree != self.in_tree:
+            raise TypeError(explain(
+                "tanx.linearize", "tangents must have the structure of the primals.",
+                f"primals:  {self.in_tree}", f"tangents: {tree}"))
+        for aval, t in zip(self.in_avals, leaves):
+            expected, found = aval.to_tangent(), typeof(t)
+            if found.shape != expected.shape or found.dtype != expected.dtype:
+                raise ValueError(explain(
+                    "tanx.linearize", "a tangent must have the type of its primal.",
+                    f"primal:  {aval}", f"tangent: {found}, expected {expected}"))
+        given = [t for t, is_active in zip(leaves, self.active) if is_active]
+        outs = iter(eval_jaxpr(self.jaxpr, residuals, *given))
+        return tree_unflatten(self.out_tree, [
+            next(outs) if nz else _plain(Zero(aval.to_tangent()))
+            for aval, nz in zip(self.out_avals, self.nonzero)])
+
+
+def linear_transpose(fun: Callable, *primals, reduce_axes=()) -> Callable:
+    """The transpose of a function that is linear in its arguments.
+
+    ``primals`` give the types of the arguments (arrays or ``ShapeDtypeStruct``); their values do
+    not matter.
+
+    >>> linear_transpose(lambda x: 3.0 * x, 1.0)(2.0)
+    (Array(6., dtype=float32, weak_type=True),)
+    """
+    check_callable("tanx.linear_transpose", fun)
+    if reduce_axes:
+        raise NotImplementedError("tanx.linear_transpose: reduce_axes is not supported.")
+    leaves, in_tree = tree_flatten(primals)
+    in_avals = [typeof(x) for x in leaves]
+    for aval in in_avals:
+        if not dtypes.issubdtype(aval.dtype, np.inexact):
+            raise TypeError(explain(
+                "tanx.linear_transpose", "arguments must be real or complex.", f"argument: {aval}"))
+    flat, found = _flat(fun, in_tree, False, "tanx.linear_transpose")
+    jaxpr, consts = stage(flat, in_avals)
+    rule = _Pullback(jaxpr, [True] * len(jaxpr.outvars), in_avals, [True] * len(in_avals), in_tree,
+                     found["tree"], jaxpr.out_avals, name_of(fun))
+    return functools.partial(rule, consts)
+
+
+def fwd_and_bwd(fun: Callable, argnums, has_aux: bool = False, jitted: bool = True):
+    """The two halves of reverse mode as two functions.
+
+    ``fwd(*args)`` gives the result and residuals; ``bwd(residuals, cotangent)`` gives cotangents
+    of the arguments in ``argnums``.
+
+    >>> fwd, bwd = fwd_and_bwd(lambda x, y: x * y, argnums=(0, 1))
+    >>> z, residuals = fwd(2.0, 3.0)
+    >>> [float(g) for g in bwd(residuals, 1.0)]
+    [3.0, 2.0]
+    """
+    check_callable("tanx.fwd_and_bwd", fun)
+    single = isinstance(argnums, int)
+    positions = as_tuple("tanx.fwd_and_bwd", "argnums", argnums, int)
+
+    def fwd(*args, **kwargs):
+        chosen = _chosen(fun, positions, args)
+
+        def partially(*dynamic):
+            whole = list(args)
+            for i, x in zip(chosen, dynamic):
+                whole[i] = x
+            return fun(*whole, **kwargs)
+
+        return vjp(partially, *(args[i] for i in chosen), has_aux=has_aux)
+
+    def bwd(residuals, cotangent):
+        found = residuals(cotangent)
+        return found[0] if single else found
+
+    return fwd, bwd
+
+

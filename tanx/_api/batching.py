@@ -1,0 +1,134 @@
+"""``vmap`` as users call it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from .._control.custom import name_of
+from .._core.types import typeof
+from .._transforms.vmap import Axis, batch, to_axis
+from ..errors import explain
+from ..tree_util import (
+    broadcast_prefix,
+    prefix_errors,
+    tree_flatten,
+    tree_structure,
+    tree_unflatten,
+)
+from .arguments import as_array, check_callable, check_leaves, leaf_names, result_leaves
+
+__all__ = ["axes_of", "vmap"]
+
+
+def vmap(fun: Callable, in_axes=0, out_axes: Any = 0, axis_name=None, axis_size: int | None = None,
+         spmd_axis_name=None, sum_match: bool = False) -> Callable:
+    """Map a function over an axis of its arguments, all at once.
+
+    ``in_axes`` says which axis of each argument to map: an int, None (not mapped), or a tuple with
+    an entry an argument, each of which may be a pytree that is a prefix of the argument.
+    ``out_axes`` says where the mapped axis goes in the results. Keyword arguments are mapped along
+    axis 0. ``axis_name`` lets collectives such as ``lax.psum`` speak of the axis; ``axis_size``
+    is needed only where nothing is mapped.
+
+    >>> vmap(lambda x, y: x + y, in_axes=(0, None))(jnp.arange(3), 10)
+    Array([10, 11, 12], dtype=int32)
+    """
+    check_callable("tanx.vmap", fun)
+    if isinstance(in_axes, list):
+        in_axes = tuple(in_axes)
+    if not (in_axes is None or type(in_axes) in (int, tuple) or isinstance(in_axes, dict)):
+        raise TypeError(explain(
+            "tanx.vmap", "in_axes must be an int, None, or a tuple with an entry an argument.",
+            f"in_axes: {in_axes!r}"))
+
+    @functools.wraps(fun)
+    def mapped(*args, **kwargs):
+        if isinstance(in_axes, tuple) and len(in_axes) != len(args):
+            raise ValueError(explain(
+                "tanx.vmap", "in_axes must have one entry for each positional argument.",
+                f"in_axes:   {in_axes}", f"arguments: {len(args)} passed to {name_of(fun)}"))
+        leaves, in_tree = tree_flatten((args, kwargs))
+        check_leaves("tanx.vmap", fun, args, kwargs, leaves)
+        leaves = [as_array(x) for x in leaves]
+        axes = axes_of("tanx.vmap", "in_axes", in_axes, args) + [0] * (
+            len(leaves) - tree_structure(args).num_leaves)
+        size = _mapped_size(fun, args, kwargs, leaves, axes, axis_size)
+        dims = [a if a is None or a >= 0 else a + typeof(x).ndim for a, x in zip(axes, leaves)]
+        out_tree = None
+
+        def flat(*xs):
+            nonlocal out_tree
+            given, keywords = tree_unflatten(in_tree, xs)
+            outs, out_tree = result_leaves("tanx.vmap", fun, fun(*given, **keywords))
+            return outs
+
+        outs, out_dims = batch(flat, Axis(axis_name, size), leaves, dims)
+        result = tree_unflatten(out_tree, outs)
+        places = axes_of("tanx.vmap", "out_axes", out_axes, result)
+        return tree_unflatten(out_tree, [
+            _placed(x, d, size, place) for x, d, place in zip(outs, out_dims, places)])
+    return mapped
+
+
+def _placed(x, dim, size: int, place):
+    if place is not None:
+        rank = typeof(x).ndim + (dim is None)
+        if not -rank <= place < rank:
+            raise ValueError(explain(
+                "tanx.vmap", f"out_axes names axis {place} of an output that has {rank}, "
+                "the mapped one included.", f"output: {typeof(x)}"))
+    return to_axis(x, dim, size, place)
+
+
+def axes_of(function: str, what: str, axes, tree) -> list[int | None]:
+    """One axis a leaf, from a pytree of axes that is a prefix of ``tree``."""
+    is_none = _is_none
+    try:
+        flat = broadcast_prefix(axes, tree, is_leaf=is_none)
+    except ValueError as error:
+        details = prefix_errors(axes, tree, is_leaf=is_none)
+        why = str(details[0](what)) if details else str(error)
+        raise ValueError(explain(
+            function, f"{what} must be a prefix of the structure it speaks of.", why)) from None
+    for axis in flat:
+        if axis is not None and (isinstance(axis, bool) or not isinstance(axis, int)):
+            raise TypeError(explain(
+                function, f"{what} must hold integers and None only.", f"found: {axis!r:.100}"))
+    return flat
+
+
+def _is_none(x) -> bool:
+    return x is None
+
+
+def _mapped_size(fun, args, kwargs, leaves, axes, axis_size: int | None) -> int:
+    sizes: dict[int, list[int]] = {}
+    for i, (x, axis) in enumerate(zip(leaves, axes)):
+        if axis is None:
+            continue
+        aval = typeof(x)
+        if not -aval.ndim <= axis < aval.ndim:
+            raise ValueError(explain(
+                "tanx.vmap", f"asked to map axis {axis} of an array that has "
+                f"{aval.ndim} dimensions.",
+                f"argument {leaf_names(fun, args, kwargs)[i]}: {aval}",
+                hint="use in_axes=None for arguments that are not mapped."))
+        sizes.setdefault(aval.shape[axis], []).append(i)
+    if axis_size is not None:
+        sizes.setdefault(axis_size, [])
+    if not sizes:
+        raise ValueError(explain(
+            "tanx.vmap", "nothing is mapped: in_axes is None for every argument.",
+            hint="give axis_size, or an integer in in_axes."))
+    if len(sizes) > 1:
+        names = leaf_names(fun, args, kwargs)
+        facts = [f"axis {axes[i]} of {names[i]}: size {n}, of {typeof(leaves[i])}"
+                 for n, where in sizes.items() for i in where[:4]]
+        if axis_size is not None:
+            facts.append(f"axis_size: {axis_size}")
+        raise ValueError(explain(
+            "tanx.vmap", "mapped axes must have one size.", *facts))
+    return next(iter(sizes))
+

@@ -1,0 +1,223 @@
+"""``jit``: functions staged once for each kind of arguments, and run as a unit."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from .. import _config
+from .._control.call import jit_p
+from .._control.custom import name_of
+from .._core.axes import axis_sizes
+from .._core.jaxpr import ClosedJaxpr, eval_jaxpr
+from .._core.stage import stage_closed
+from .._core.trace import context
+from .._core.types import ShapeDtypeStruct, is_arraylike, typeof
+from .._traceback import boundary
+from ..errors import explain
+from ..tree_util import tree_flatten, tree_unflatten
+from .arguments import (
+    as_array,
+    check_callable,
+    check_leaves,
+    debug_info,
+    positions_and_names,
+    result_leaves,
+)
+
+__all__ = ["JitFunction", "clear_caches", "jit", "library_jit"]
+
+
+class _Entry(NamedTuple):
+    """A function staged for one signature."""
+
+    closed: ClosedJaxpr
+    out_tree: Any
+
+
+class _Call(NamedTuple):
+    """The arguments of one call, taken apart."""
+
+    leaves: list
+    in_tree: Any
+    fixed: dict[int, Any]
+    fixed_names: dict[str, Any]
+    count: int
+
+
+class JitFunction:
+    """A function wrapped by :func:`jit`."""
+
+    def __init__(self, fun: Callable, static_argnums, static_argnames, donate_argnums,
+                 donate_argnames, keep_unused: bool, inline: bool, name: str | None = None):
+        functools.update_wrapper(self, fun)
+        self._fun, self._name = fun, name or name_of(fun)
+        self._static, self._static_names = positions_and_names(
+            fun, "tanx.jit", "static", static_argnums, static_argnames)
+        self._donated, self._donated_names = positions_and_names(
+            fun, "tanx.jit", "donate", donate_argnums, donate_argnames)
+        self._keep_unused, self._inline = keep_unused, inline
+        self._entries: dict[Any, _Entry] = {}
+        _functions.add(self)
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else functools.partial(self, instance)
+
+    @boundary
+    def __call__(self, *args, **kwargs):
+        if _config.jit_disabled.value:
+            return self._fun(*args, **kwargs)
+        call = self._take_apart(args, kwargs)
+        entry, captured = self._entry(call, args, kwargs)
+        operands = [*captured, *(as_array(x) for x in call.leaves)]
+        outs = self._run(entry.closed, operands)
+        return tree_unflatten(entry.out_tree, outs)
+
+    def _run(self, closed: ClosedJaxpr, operands: list) -> list:
+        if self._inline and context.trace.staging:
+            return eval_jaxpr(closed.jaxpr, closed.consts, *operands)
+        return jit_p.bind(*operands, jaxpr=closed, name=self._name, inline=self._inline,
+                          keep_unused=self._keep_unused, donated_invars=None)
+
+    def _take_apart(self, args: tuple, kwargs: dict) -> _Call:
+        count = len(args)
+        fixed = {i % count: args[i] for i in self._static if -count <= i < count}
+        fixed_names = {n: kwargs[n] for n in self._static_names if n in kwargs}
+        for value in (*fixed.values(), *fixed_names.values()):
+            _check_hashable(value)
+        dynamic = [x for i, x in enumerate(args) if i not in fixed]
+        keywords = {k: v for k, v in kwargs.items() if k not in fixed_names}
+        leaves, in_tree = tree_flatten((dynamic, keywords))
+        return _Call(leaves, in_tree, fixed, fixed_names, count)
+
+    def _entry(self, call: _Call, args: tuple, kwargs: dict) -> tuple[_Entry, list]:
+        """The staged function for a call, and the tracers that it closes over."""
+        if not all(map(is_arraylike, call.leaves)):
+            skipped = tuple(x for i, x in enumerate(args) if i not in call.fixed)
+            check_leaves("tanx.jit", self._fun, skipped, kwargs, call.leaves,
+                         hint="mark it with static_argnums or static_argnames.")
+        avals = tuple(typeof(x) for x in call.leaves)
+        # Static values are equal only when their types are too: 1 is not True.
+        static = tuple((k, type(v), v) for k, v in (*call.fixed.items(), *call.fixed_names.items()))
+        key = (call.in_tree, avals, static, _config.trace_key(), tuple(axis_sizes().items()))
+        entry = self._entries.get(key)
+        if entry is not None:
+            return entry, []
+        entry, captured = self._stage(call, avals, args, kwargs)
+        if not captured:
+            self._entries[key] = entry
+        return entry, captured
+
+    def _stage(self, call: _Call, avals: tuple, args: tuple, kwargs: dict) -> tuple[_Entry, list]:
+        out_tree = None
+
+        def flat(*xs):
+            nonlocal out_tree
+            given, keywords = tree_unflatten(call.in_tree, xs)
+            rest = iter(given)
+            whole = [call.fixed[i] if i in call.fixed else next(rest) for i in range(call.count)]
+            result = self._fun(*whole, **keywords, **call.fixed_names)
+            outs, out_tree = result_leaves("tanx.jit", self._fun, result)
+            return outs
+
+        debug = debug_info("jit", self._fun, args, {k: v for k, v in kwargs.items()
+                                                    if k not in call.fixed_names}, call.fixed)
+        closed, captured = stage_closed(flat, avals, debug)
+        return _Entry(closed, out_tree), captured
+
+    @boundary
+    def eval_shape(self, *args, **kwargs):
+        """Shapes and dtypes of the results, without computing them."""
+        call = self._take_apart(args, kwargs)
+        entry, _ = self._entry(call, args, kwargs)
+        return tree_unflatten(entry.out_tree, [
+            ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type)
+            for a in entry.closed.out_avals])
+
+    def clear_cache(self) -> None:
+        """Forget everything staged for this function."""
+        self._entries.clear()
+
+    def _cache_size(self) -> int:
+        return len(self._entries)
+
+    def __repr__(self) -> str:
+        return f"<jit of {name_of(self._fun)}>"
+
+
+# Functions made by ``jit``, for as long as they live.
+_functions: weakref.WeakSet[JitFunction] = weakref.WeakSet()
+
+
+def clear_caches() -> None:
+    """Forget everything staged by every function made by :func:`jit`."""
+    for function in list(_functions):
+        function.clear_cache()
+
+
+def _check_hashable(value) -> None:
+    try:
+        hash(value)
+    except TypeError:
+        arrays = is_arraylike(value)
+        raise ValueError(explain(
+            "tanx.jit", "a static argument must be hashable.",
+            f"value: {value!r:.100} of type {type(value).__name__}",
+            hint="pass arrays as ordinary arguments." if arrays
+            else "pass a tuple instead of a list, or a frozen dataclass.")) from None
+
+
+_MISSING: Any = object()
+
+
+def jit(fun: Callable = _MISSING, /, *, in_shardings=None, out_shardings=None, static_argnums=None,
+        static_argnames=None, donate_argnums=None, donate_argnames=None, keep_unused: bool = False,
+        device=None, backend=None, inline: bool = False, compiler_options=None):
+    """Compile a function as a unit, once for each kind of arguments.
+
+    Arguments in ``static_argnums`` and ``static_argnames`` are Python constants: they must be
+    hashable, and each new value means a new compilation. Data of arguments in ``donate_argnums``
+    and ``donate_argnames`` may be reused for results. Without a function, gives a decorator.
+
+    >>> @jit
+    ... def f(x):
+    ...     return 2 * x
+    >>> f(3.0)
+    Array(6., dtype=float32, weak_type=True)
+    >>> @jit(static_argnames="n")
+    ... def power(x, n):
+    ...     return x ** n
+    >>> power(3.0, n=2)
+    Array(9., dtype=float32, weak_type=True)
+    """
+    if fun is _MISSING:
+        return functools.partial(
+            jit, in_shardings=in_shardings, out_shardings=out_shardings,
+            static_argnums=static_argnums, static_argnames=static_argnames,
+            donate_argnums=donate_argnums, donate_argnames=donate_argnames,
+            keep_unused=keep_unused, device=device, backend=backend, inline=inline,
+            compiler_options=compiler_options)
+    check_callable("tanx.jit", fun)
+    if in_shardings is not None or out_shardings is not None:
+        raise NotImplementedError("tanx.jit: in_shardings and out_shardings are not supported yet.")
+    return JitFunction(fun, static_argnums, static_argnames, donate_argnums, donate_argnames,
+                       keep_unused, inline)
+
+
+def library_jit(fun: Callable | None = None, *, name: str | None = None, static_argnums=(),
+                static_argnames=None):
+    """For the library's own functions: a call in jaxprs, plain Python otherwise.
+
+    Users see ``jit[name=clip]`` where JAX shows it, while eager code pays nothing.
+    """
+    if fun is None:
+        return functools.partial(library_jit, name=name, static_argnums=static_argnums,
+                                 static_argnames=static_argnames)
+    staged = JitFunction(fun, static_argnums or None, static_argnames, None, None, False, False, name)
+
+    @functools.wraps(fun)
+    def either(*args, **kwargs):
+        return staged(*args, **kwargs) if context.trace.staging else fun(*args, **kwargs)
+    return either

@@ -1,0 +1,193 @@
+"""``custom_jvp``: functions whose forward-mode derivative the user writes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+from .. import dtypes, tree_util
+from .._core.linear import Zero, never
+from .._core.primitive import Kind, Primitive
+from .._core.stage import DebugInfo
+from .._core.types import typeof
+from .._ops.derive import instantiate, sum_cotangents
+from ..errors import explain
+from .custom import (
+    SymbolicZero,
+    batched_flat,
+    bind_arguments,
+    flat_leaves,
+    name_of,
+    run,
+    same_type,
+    split_nondiff,
+    stage_call,
+)
+
+__all__ = ["custom_jvp", "custom_jvp_call_p"]
+
+
+class CustomJVPCall(Primitive):
+    """Runs ``call_jaxpr``; differentiates by ``jvp``, a function of primals and tangents."""
+
+    name = "custom_jvp_call"
+    kind = Kind.CALL
+    multiple_results = True
+
+    def infer(self, *types, call_jaxpr, **params):
+        return call_jaxpr.out_avals
+
+    def effects(self, *types, call_jaxpr, **params):
+        return call_jaxpr.effects
+
+    def eval(self, *args, call_jaxpr, **params):
+        return run(call_jaxpr, args)
+
+    def stage(self, trace, args, params):
+        debug = DebugInfo("custom_jvp", params["name"])
+        return stage_call(trace, self, args, params, "call_jaxpr", debug)
+
+    def jvp(self, primals, tangents, *, jvp, num_consts, symbolic_zeros, **params):
+        primals, tangents = primals[num_consts:], tangents[num_consts:]
+        if symbolic_zeros:
+            given = [SymbolicZero(t.aval) if type(t) is Zero else t for t in tangents]
+        else:
+            given = [instantiate(t) for t in tangents]
+        outs = jvp(*primals, *given)
+        half = len(outs) // 2
+        return outs[:half], [
+            Zero(t.aval) if type(t) is SymbolicZero
+            or typeof(y).to_tangent().dtype == dtypes.float0 else t
+            for y, t in zip(outs[:half], outs[half:])]
+
+    transpose = never("the function may be anything; its derivative is transposed instead")
+
+    def batch_axis(self, axis, args, dims, *, call_jaxpr, jvp, num_consts, **params):
+        own = dims[num_consts:]
+        outs = self.bind(*args, call_jaxpr=batched_flat(call_jaxpr, axis, dims),
+                         jvp=batched_flat(jvp, axis, [*own, *own]), num_consts=num_consts, **params)
+        return outs, [0] * len(outs)
+
+    batch = never("a call is batched by batch_axis, which knows the mapped axis")
+    lower = never("the compiler inlines the function")
+
+    def show_params(self, params):
+        return {"name": params["name"], "call_jaxpr": params["call_jaxpr"],
+                "jvp": name_of(params["jvp"]), "symbolic_zeros": params["symbolic_zeros"]}
+
+
+custom_jvp_call_p = CustomJVPCall()
+
+
+class custom_jvp:  # noqa: N801 - a decorator
+    """Give a function a forward-mode derivative of your own.
+
+    The rule set by :meth:`defjvp` takes the primals and the tangents, each as a tuple, and gives
+    the result and its tangent; it must be linear in the tangents, so that reverse mode follows.
+    ``nondiff_argnums`` and ``nondiff_argnames`` are arguments passed to the rule as they are,
+    before the two tuples.
+
+    >>> @custom_jvp
+    ... def log1pexp(x):
+    ...     return jnp.log1p(jnp.exp(x))
+    >>> @log1pexp.defjvp
+    ... def rule(primals, tangents):
+    ...     (x,), (t,) = primals, tangents
+    ...     return log1pexp(x), (1 - 1 / (1 + jnp.exp(x))) * t
+    >>> tanx.grad(log1pexp)(100.0)
+    Array(1., dtype=float32, weak_type=True)
+    """
+
+    def __init__(self, fun: Callable, nondiff_argnums=(), nondiff_argnames=()):
+        functools.update_wrapper(self, fun)
+        self.fun = fun
+        self.nondiff_argnums = ((nondiff_argnums,) if isinstance(nondiff_argnums, int)
+                                else tuple(nondiff_argnums))
+        self.nondiff_argnames = ((nondiff_argnames,) if isinstance(nondiff_argnames, str)
+                                 else tuple(nondiff_argnames))
+        self.jvp: Callable | None = None
+        self.symbolic_zeros = False
+
+    def defjvp(self, jvp: Callable, symbolic_zeros: bool = False) -> Callable:
+        """Set the rule; usable as a decorator.
+
+        With ``symbolic_zeros`` the rule gets a ``SymbolicZero`` for each tangent known to be zero.
+        """
+        self.jvp = jvp
+        self.symbolic_zeros = symbolic_zeros
+        return jvp
+
+    def defjvps(self, *jvps: Callable | None) -> None:
+        """Set the rule by one function an argument: ``jvp(tangent, out, *primals)``, or None."""
+        if self.nondiff_argnums:
+            raise TypeError(explain(
+                "tanx.custom_jvp.defjvps", "does not go with nondiff_argnums.",
+                hint="use defjvp."))
+
+        def jvp(primals, tangents):
+            zeros = Zero.tangent_of
+            out = self(*primals)
+            terms = [zeros(p) if rule is None else rule(t, out, *primals)
+                     for rule, t, p in zip(jvps, tangents, primals, strict=True)]
+            total = functools.reduce(
+                lambda a, b: tree_util.tree_map(sum_cotangents, a, b) if type(a) is not Zero
+                and type(b) is not Zero else a if type(b) is Zero else b, terms)
+            if type(total) is Zero:
+                total = tree_util.tree_map(lambda y: instantiate(zeros(y)), out)
+            return out, total
+        self.defjvp(jvp)
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *args, **kwargs):
+        name = name_of(self.fun)
+        if self.jvp is None:
+            raise AttributeError(explain(
+                "tanx.custom_jvp", f"{name} has no derivative rule yet.",
+                hint=f"set one with {name}.defjvp."))
+        args = bind_arguments(self.fun, args, kwargs)
+        dynamic, fixed = split_nondiff(self.fun, args, self.nondiff_argnums, self.nondiff_argnames)
+        leaves, in_tree = flat_leaves(f"tanx.custom_jvp of {name}", tuple(dynamic))
+        found: dict = {}
+
+        def flat(*flat_args):
+            rest = iter(tree_util.tree_unflatten(in_tree, flat_args))
+            whole = [fixed[i] if i in fixed else next(rest) for i in range(len(args))]
+            outs, found["tree"] = tree_util.tree_flatten(self.fun(*whole))
+            return outs
+
+        rule = functools.partial(_flat_rule, self, in_tree, tuple(fixed.values()), found)
+        functools.update_wrapper(rule, self.jvp)
+        outs = custom_jvp_call_p.bind(*leaves, call_jaxpr=flat, jvp=rule, num_consts=0, name=name,
+                                      symbolic_zeros=self.symbolic_zeros)
+        return tree_util.tree_unflatten(found["tree"], outs)
+
+
+def _flat_rule(custom: custom_jvp, in_tree, fixed, found: dict, *args):
+    """The user's rule on flat primals and tangents; checks what it gives."""
+    half = len(args) // 2
+    primals = tree_util.tree_unflatten(in_tree, args[:half])
+    tangents = tree_util.tree_unflatten(in_tree, args[half:])
+    answer = custom.jvp(*fixed, primals, tangents)
+    what = f"tanx.custom_jvp: the rule {name_of(custom.jvp)} of {name_of(custom.fun)}"
+    if not isinstance(answer, tuple | list) or len(answer) != 2:
+        raise TypeError(explain(what, "must give a pair: the result and its tangent.",
+                                f"it gave: {answer!r:.100}"))
+    outs, out_tree = tree_util.tree_flatten(answer[0])
+    out_tangents, tangent_tree = tree_util.tree_flatten(answer[1])
+    if out_tree != tangent_tree:
+        raise TypeError(explain(what, "must give a tangent of the same structure as the result.",
+                                f"result:  {out_tree}", f"tangent: {tangent_tree}"))
+    if found.setdefault("tree", out_tree) != out_tree:
+        raise TypeError(explain(what, "must give a result of the structure the function gives.",
+                                f"function: {found['tree']}", f"rule:     {out_tree}"))
+    for y, t in zip(outs, out_tangents):
+        expected = typeof(y).to_tangent()
+        if not same_type(expected, t):
+            raise TypeError(explain(what, "gave a tangent of the wrong type.",
+                                    f"result:   {typeof(y)}", f"expected: {expected}",
+                                    f"tangent:  {typeof(t)}"))
+    return [*outs, *out_tangents]
+
+

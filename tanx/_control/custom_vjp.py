@@ -1,0 +1,407 @@
+"""``custom_vjp``: functions whose reverse-mode derivative the user writes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from .. import dtypes, tree_util
+from .._core.jaxpr import eval_jaxpr
+from .._core.linear import Linear, Zero, never
+from .._core.primitive import Kind, Primitive
+from .._core.stage import DebugInfo, stage
+from .._core.trace import Tracer
+from .._core.types import typeof
+from .._ops.batching import materialize, move_axis
+from .._ops.derive import instantiate
+from .._ops.reduce import reduce_sum
+from .._transforms.vmap import Axis, batch
+from ..errors import explain
+from .custom import (
+    SymbolicZero,
+    batched_flat,
+    bind_arguments,
+    flat_leaves,
+    name_of,
+    run,
+    same_type,
+    split_nondiff,
+    stage_call,
+)
+
+__all__ = ["CustomVJPPrimal", "closure_convert", "custom_gradient", "custom_vjp",
+           "custom_vjp_call_p", "custom_vjp_primal_tree_values", "zero_from_primal"]
+
+
+class CustomVJPPrimal(NamedTuple):
+    """An argument as a ``fwd`` rule with ``symbolic_zeros=True`` sees it."""
+
+    value: Any
+    perturbed: bool
+
+
+def custom_vjp_primal_tree_values(tree):
+    """Strip :class:`CustomVJPPrimal` from a pytree, leaving the values."""
+    return tree_util.tree_map(lambda leaf: leaf.value if isinstance(leaf, CustomVJPPrimal) else leaf,
+                              tree, is_leaf=lambda x: isinstance(x, CustomVJPPrimal))
+
+
+def zero_from_primal(val, symbolic_zeros: bool = False):
+    """The zero cotangent of a value, as an array or as a :class:`SymbolicZero`."""
+    zero = SymbolicZero.from_primal_value(val)
+    return zero if symbolic_zeros else instantiate(Zero(zero.aval))
+
+
+class CustomVJPCall(Primitive):
+    """Runs ``call_jaxpr``; in reverse mode ``fwd`` runs instead, and later ``bwd``.
+
+    ``fwd(perturbed, *args)`` gives the list of results and that of residuals;
+    ``bwd(*residuals, *cotangents)`` gives the list of cotangents of the arguments.
+    """
+
+    name = "custom_vjp_call"
+    kind = Kind.CALL
+    multiple_results = True
+
+    def infer(self, *types, call_jaxpr, **params):
+        return call_jaxpr.out_avals
+
+    def effects(self, *types, call_jaxpr, **params):
+        return call_jaxpr.effects
+
+    def eval(self, *args, call_jaxpr, **params):
+        return run(call_jaxpr, args)
+
+    def stage(self, trace, args, params):
+        debug = DebugInfo("custom_vjp", params["name"])
+        return stage_call(trace, self, args, params, "call_jaxpr", debug)
+
+    def jvp(self, primals, tangents, *, fwd, bwd, num_consts, symbolic_zeros, name, **params):
+        primals, tangents = primals[num_consts:], tangents[num_consts:]
+        perturbed = tuple(type(t) is not Zero for t in tangents)
+        outs, residuals = fwd(perturbed, *primals)
+        out_avals = [typeof(y).to_tangent() for y in outs]
+        out_tangents = custom_lin_p.bind(
+            *residuals, *map(instantiate, tangents), num_res=len(residuals), bwd=bwd,
+            out_avals=tuple(out_avals), symbolic_zeros=symbolic_zeros, name=name)
+        return outs, [Zero(a) if a.dtype == dtypes.float0 else t
+                      for a, t in zip(out_avals, out_tangents)]
+
+    transpose = never("the function may be anything; its derivative is transposed instead")
+
+    def batch_axis(self, axis, args, dims, *, call_jaxpr, fwd, bwd, num_consts, **params):
+        own = dims[num_consts:]
+        residual_dims: list[int | None] = []
+
+        def batched_fwd(perturbed, *fwd_args):
+            count = 0
+
+            def flat(*xs):
+                nonlocal count
+                outs, residuals = fwd(perturbed, *xs)
+                count = len(outs)
+                return [*outs, *residuals]
+
+            values, found = batch(flat, axis, fwd_args, own)
+            residual_dims[:] = found[count:]
+            outs = [materialize(x, d, axis.size) for x, d in zip(values[:count], found)]
+            return outs, values[count:]
+
+        def batched_bwd(*bwd_args):
+            rest = [0] * (len(bwd_args) - len(residual_dims))
+            cts, found = batch(bwd, axis, bwd_args, [*residual_dims, *rest])
+            return [_gather_cotangent(ct, d, target, axis)
+                    for ct, d, target in zip(cts, found, own)]
+
+        functools.update_wrapper(batched_fwd, fwd)
+        functools.update_wrapper(batched_bwd, bwd)
+        outs = self.bind(*args, call_jaxpr=batched_flat(call_jaxpr, axis, dims), fwd=batched_fwd,
+                         bwd=batched_bwd, num_consts=num_consts, **params)
+        return outs, [0] * len(outs)
+
+    batch = never("a call is batched by batch_axis, which knows the mapped axis")
+    lower = never("the compiler inlines the function")
+
+    def show_params(self, params):
+        return {"name": params["name"], "bwd": name_of(params["bwd"]),
+                "call_jaxpr": params["call_jaxpr"], "fwd": name_of(params["fwd"]),
+                "symbolic_zeros": params["symbolic_zeros"]}
+
+
+def _gather_cotangent(ct, dim: int | None, target: int | None, axis: Axis):
+    """A batched cotangent for an argument: along its batch axis, or summed where it has none."""
+    if type(ct) in (Zero, SymbolicZero):
+        return ct
+    if target is not None:
+        return materialize(ct, dim, axis.size, target)
+    if dim is None:  # the same from every lane
+        ct, dim = materialize(ct, None, axis.size), 0
+    return reduce_sum(move_axis(ct, dim, 0), (0,))
+
+
+class CustomLinear(Primitive):
+    """The derivative of a ``custom_vjp`` function: known only by its transpose, ``bwd``."""
+
+    name = "custom_lin"
+    kind = Kind.CALL
+    multiple_results = True
+
+    def infer(self, *types, out_avals, **params):
+        return list(out_avals)
+
+    def eval(self, *args, name, **params):
+        raise TypeError(explain(
+            "tanx.jvp", f"{name} is a custom_vjp function, which has no forward-mode derivative.",
+            hint="use tanx.grad or tanx.vjp, or define the function with tanx.custom_jvp."))
+
+    jvp = never("its second derivative is that of bwd")
+
+    def transpose(self, cts, *args, num_res, bwd, symbolic_zeros, **params):
+        if symbolic_zeros:
+            given = [SymbolicZero(ct.aval) if type(ct) is Zero else ct for ct in cts]
+        else:
+            given = [instantiate(ct) for ct in cts]
+        answers = bwd(*args[:num_res], *given)
+        return [None] * num_res + [
+            None if type(x) is not Linear
+            else Zero(x.aval) if type(ct) in (Zero, SymbolicZero) else ct
+            for x, ct in zip(args[num_res:], answers, strict=True)]
+
+    batch = eval
+    batch_axis = eval
+    lower = never("it only exists to be transposed")
+
+
+custom_vjp_call_p = CustomVJPCall()
+custom_lin_p = CustomLinear()
+
+
+class custom_vjp:  # noqa: N801 - a decorator
+    """Give a function a reverse-mode derivative of your own.
+
+    :meth:`defvjp` sets two rules: ``fwd(*args)`` gives the result and residuals, ``bwd(residuals,
+    cotangent)`` gives a tuple with a cotangent for each argument (None for zero). Arguments in
+    ``nondiff_argnums`` go to ``fwd`` in their place and to ``bwd`` first.
+
+    >>> @custom_vjp
+    ... def clip_gradient(x):
+    ...     return x
+    >>> clip_gradient.defvjp(lambda x: (x, None), lambda _, ct: (jnp.clip(ct, -1, 1),))
+    >>> tanx.grad(lambda x: 5 * clip_gradient(x))(3.0)
+    Array(1., dtype=float32)
+    """
+
+    def __init__(self, fun: Callable, nondiff_argnums=(), nondiff_argnames=()):
+        functools.update_wrapper(self, fun)
+        self.fun = fun
+        self.nondiff_argnums = ((nondiff_argnums,) if isinstance(nondiff_argnums, int)
+                                else tuple(nondiff_argnums))
+        self.nondiff_argnames = ((nondiff_argnames,) if isinstance(nondiff_argnames, str)
+                                 else tuple(nondiff_argnames))
+        self.fwd: Callable | None = None
+        self.bwd: Callable | None = None
+        self.symbolic_zeros = False
+
+    def defvjp(self, fwd: Callable, bwd: Callable, symbolic_zeros: bool = False,
+               optimize_remat: bool = False, generic_batching: bool = False) -> None:
+        """Set the two rules.
+
+        With ``symbolic_zeros``, ``fwd`` gets :class:`CustomVJPPrimal` arguments and ``bwd`` may
+        get and give ``SymbolicZero``. The two other options tune compilation only.
+        """
+        self.fwd, self.bwd, self.symbolic_zeros = fwd, bwd, symbolic_zeros
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *args, **kwargs):
+        name = name_of(self.fun)
+        if self.fwd is None or self.bwd is None:
+            raise AttributeError(explain(
+                "tanx.custom_vjp", f"{name} has no derivative rules yet.",
+                hint=f"set them with {name}.defvjp(fwd, bwd)."))
+        args = bind_arguments(self.fun, args, kwargs)
+        dynamic, fixed = split_nondiff(self.fun, args, self.nondiff_argnums, self.nondiff_argnames)
+        for i, x in fixed.items():
+            if isinstance(x, Tracer):
+                raise TypeError(explain(
+                    f"tanx.custom_vjp of {name}",
+                    f"argument {i}, listed in nondiff_argnums, is a traced array.",
+                    f"argument: {typeof(x)}",
+                    hint="take it out of nondiff_argnums; bwd may give None for its cotangent."))
+        leaves, in_tree = flat_leaves(f"tanx.custom_vjp of {name}", tuple(dynamic))
+        rules = _FlatRules(self, in_tree, fixed, len(args), [typeof(x) for x in leaves])
+        outs = custom_vjp_call_p.bind(
+            *leaves, call_jaxpr=rules.call, fwd=functools.update_wrapper(
+                functools.partial(rules.fwd), self.fwd),
+            bwd=functools.update_wrapper(functools.partial(rules.bwd), self.bwd), num_consts=0,
+            name=name, symbolic_zeros=self.symbolic_zeros)
+        return tree_util.tree_unflatten(rules.out_tree, outs)
+
+
+class _FlatRules:
+    """The user's function and rules on flat arguments, with checks of what they give."""
+
+    def __init__(self, custom: custom_vjp, in_tree, fixed: dict[int, Any], count: int, in_avals):
+        self.custom, self.in_tree, self.fixed = custom, in_tree, fixed
+        self.count, self.in_avals = count, in_avals
+        self.out_tree = self.residual_tree = None
+
+    def whole(self, flat_args) -> list:
+        rest = iter(tree_util.tree_unflatten(self.in_tree, flat_args))
+        return [self.fixed[i] if i in self.fixed else next(rest) for i in range(self.count)]
+
+    def call(self, *args):
+        outs, self.out_tree = tree_util.tree_flatten(self.custom.fun(*self.whole(args)))
+        return outs
+
+    def fwd(self, perturbed, *args):
+        if self.custom.symbolic_zeros:
+            args = [CustomVJPPrimal(x, p) for x, p in zip(args, perturbed)]
+        answer = self.custom.fwd(*self.whole(args))
+        what = f"tanx.custom_vjp: the fwd rule {name_of(self.custom.fwd)}"
+        if not isinstance(answer, tuple | list) or len(answer) != 2:
+            raise TypeError(explain(what, "must give a pair: the result and the residuals.",
+                                    f"it gave: {answer!r:.100}"))
+        outs, out_tree = tree_util.tree_flatten(answer[0])
+        if self.out_tree is not None and out_tree != self.out_tree:
+            raise TypeError(explain(what, "must give a result of the structure the function gives.",
+                                    f"function: {self.out_tree}", f"rule:     {out_tree}"))
+        self.out_tree = out_tree
+        residuals, self.residual_tree = tree_util.tree_flatten(answer[1])
+        return outs, residuals
+
+    def bwd(self, *args):
+        count = self.residual_tree.num_leaves
+        residuals = tree_util.tree_unflatten(self.residual_tree, args[:count])
+        ct = tree_util.tree_unflatten(self.out_tree, args[count:])
+        answer = self.custom.bwd(*self.fixed.values(), residuals, ct)
+        what = (f"tanx.custom_vjp: the bwd rule {name_of(self.custom.bwd)} of "
+                f"{name_of(self.custom.fun)}")
+        arguments = tree_util.treedef_children(self.in_tree)
+        if not isinstance(answer, tuple | list) or len(answer) != len(arguments):
+            raise TypeError(explain(
+                what, f"must give a tuple of {len(arguments)} cotangents, one an argument.",
+                f"arguments: {self.in_tree}",
+                f"it gave:   {tree_util.tree_structure(answer)}"))
+        flat: list = []
+        avals = iter(self.in_avals)
+        for i, (tree, part) in enumerate(zip(arguments, answer)):
+            expected = [next(avals).to_tangent() for _ in range(tree.num_leaves)]
+            flat += self._cotangents(what, i, tree, part, expected)
+        return flat
+
+    def _cotangents(self, what: str, position: int, tree, part, expected: list) -> list:
+        if part is None:
+            return [Zero(a) for a in expected]
+        try:
+            leaves = tree.flatten_up_to(part)
+        except ValueError as error:
+            raise TypeError(explain(
+                what, f"gave a cotangent of the wrong structure for argument {position}.",
+                f"argument:  {tree}", f"cotangent: {tree_util.tree_structure(part)}")) from error
+        checked = []
+        for aval, ct in zip(expected, leaves):
+            if ct is None or aval.dtype == dtypes.float0:
+                ct = Zero(aval)
+            elif not same_type(aval, ct):
+                raise ValueError(explain(
+                    what, f"gave a cotangent of the wrong type for argument {position}.",
+                    f"expected:  {aval}", f"cotangent: {typeof(ct)}"))
+            checked.append(ct)
+        return checked
+
+
+def custom_gradient(fun: Callable | None = None, **options):
+    """Give a function a derivative by letting it return ``(result, vjp)``.
+
+    ``vjp`` takes the cotangent of the result and gives that of the argument, or a tuple of them
+    for several arguments.
+
+    >>> @custom_gradient
+    ... def square(x):
+    ...     return x ** 2, lambda ct: 2 * x * ct
+    >>> tanx.grad(square)(3.0)
+    Array(6., dtype=float32, weak_type=True)
+    """
+    if fun is None:
+        return functools.partial(custom_gradient, **options)
+    if any(options.values()):
+        raise NotImplementedError(explain(
+            "tanx.custom_gradient", f"options {sorted(options)} are not supported.",
+            hint="use tanx.custom_vjp."))
+
+    @functools.wraps(fun)
+    def wrapped(*args, **kwargs):
+        custom = custom_vjp(lambda *xs: fun(*xs, **kwargs)[0])
+
+        def fwd(*xs):
+            result, rule = fun(*xs, **kwargs)
+            leaves, tree = tree_util.tree_flatten(result)
+            jaxpr, residuals = stage(
+                lambda *cts: _as_cotangents(rule(tree_util.tree_unflatten(tree, cts)), len(xs)),
+                [typeof(y).to_tangent() for y in leaves])
+            return result, _Residuals(jaxpr, residuals)
+
+        def bwd(res, ct):
+            cts = eval_jaxpr(res.jaxpr, res.values, *tree_util.tree_leaves(ct))
+            return tree_util.tree_unflatten(tree_util.tree_structure(args), cts)
+
+        custom.defvjp(fwd, bwd)
+        return functools.update_wrapper(custom, fun)(*args)
+    return wrapped
+
+
+def _as_cotangents(answer, count: int) -> list:
+    return tree_util.tree_leaves(answer if count != 1 else (answer,))
+
+
+class _Residuals:
+    """A staged function as residuals: a pytree whose leaves are the values it closes over."""
+
+    def __init__(self, jaxpr, values):
+        self.jaxpr, self.values = jaxpr, values
+
+
+tree_util.register_pytree_node(
+    _Residuals, lambda r: (r.values, r.jaxpr), lambda jaxpr, values: _Residuals(jaxpr, list(values)))
+
+
+def closure_convert(fun: Callable, *example_args):
+    """Turn the traced values that a function closes over into arguments.
+
+    Gives the converted function and the list of those values; call it as ``converted(*args,
+    *values)``. For use with ``custom_vjp``, whose functions may not close over traced values.
+
+    >>> converted, values = closure_convert(lambda x: x * 2.0, 1.0)
+    >>> float(converted(3.0, *values))
+    6.0
+    """
+    leaves, in_tree = tree_util.tree_flatten(example_args)
+    out_tree = None
+
+    def flat(*args):
+        nonlocal out_tree
+        outs, out_tree = tree_util.tree_flatten(fun(*tree_util.tree_unflatten(in_tree, args)))
+        return outs
+
+    jaxpr, consts = stage(flat, [typeof(x) for x in leaves])
+    hoisted = [isinstance(x, Tracer) and dtypes.issubdtype(x.dtype, dtypes.np.inexact)
+               for x in consts]
+    fixed = [x for x, h in zip(consts, hoisted) if not h]
+
+    def converted(*args):
+        count = sum(hoisted)
+        given, values = args[:len(args) - count], iter(args[len(args) - count:])
+        rest = iter(fixed)
+        all_consts = [next(values) if h else next(rest) for h in hoisted]
+        flat_args, tree = tree_util.tree_flatten(given)
+        if tree != in_tree:
+            raise TypeError(explain(
+                "tanx.closure_convert", "the arguments differ in structure from the examples.",
+                f"examples:  {in_tree}", f"arguments: {tree}"))
+        return tree_util.tree_unflatten(out_tree, eval_jaxpr(jaxpr, all_consts, *flat_args))
+
+    return converted, [x for x, h in zip(consts, hoisted) if h]
+
