@@ -12,7 +12,6 @@ they steer machinery that tanx does not have, so they are checked, kept, and rea
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os
 import sys
 import threading
@@ -547,12 +546,19 @@ _KEPT: dict[str, tuple[Kind, Any]] = {
     "use_magma": (choice("off", "on", "auto"), "auto"),
     "xla_profile_version": (integer, 0),
 }
-for _name, (_kind, _default) in _KEPT.items():
-    _define(_name, _kind, _default, "Kept for JAX programs; without effect here.", effect=False)
 
-auto_pcast = _flags["auto_pcast"]
-jax2tf_associative_scan_reductions = _flags["jax2tf_associative_scan_reductions"]
-remove_size_one_mesh_axis_from_type = _flags["remove_size_one_mesh_axis_from_type"]
+
+def _flag(name: str) -> Flag | None:
+    """The flag called ``name``; those that are only kept are made when first asked for."""
+    if name not in _flags and name in _KEPT:
+        kind, default = _KEPT[name]
+        _define(name, kind, default, "Kept for JAX programs; without effect here.", effect=False)
+    return _flags.get(name)
+
+
+auto_pcast = _flag("auto_pcast")
+jax2tf_associative_scan_reductions = _flag("jax2tf_associative_scan_reductions")
+remove_size_one_mesh_axis_from_type = _flag("remove_size_one_mesh_axis_from_type")
 
 
 # --- Contexts that are more than one flag ---------------------------------------------------------
@@ -599,10 +605,11 @@ any_transfer_guard.on_change(_guard_all_transfers)
 
 def _find(name: str) -> Flag:
     """The flag called ``name``, with or without ``jax_`` or ``tanx_`` in front."""
-    flag = _flags.get(name) or _flags.get(name.removeprefix("jax_").removeprefix("tanx_"))
+    flag = _flag(name) or _flag(name.removeprefix("jax_").removeprefix("tanx_"))
     if flag is None:
-        public = [flag.public_name for flag in _flags.values()]
-        near = difflib.get_close_matches(name, public, n=1)
+        import difflib  # late: only those who misspell pay for it
+
+        near = difflib.get_close_matches(name, config.values, n=1)
         raise AttributeError(explain(
             "tanx.config", f"there is no option {name!r}.",
             hint=f"did you mean {near[0]!r}?" if near else "tanx.config.values lists them all."))
@@ -628,12 +635,19 @@ class Config:
         return _find(name).value
 
     def __getattr__(self, name: str) -> Any:
-        return _find(name).value
+        """The first read of an option makes it a property; the next ones are quick."""
+        flag = _find(name)
+        setattr(Config, name, property(lambda self: flag.value, doc=flag.__doc__))
+        return flag.value
+
+    def __dir__(self) -> list[str]:
+        return [*object.__dir__(self), *self.values]
 
     @property
     def values(self) -> dict[str, Any]:
         """Every option and its value in this thread."""
-        return {flag.public_name: flag.value for flag in _flags.values()}
+        flags = [_find(name) for name in (*_flags, *_KEPT)]
+        return {flag.public_name: flag.value for flag in flags}
 
     @property
     def x64_enabled(self) -> bool:
@@ -644,15 +658,11 @@ class Config:
         """Set options from arguments of the command line such as ``--jax_enable_x64=true``."""
         for argument in sys.argv[1:]:
             name, _, given = argument.removeprefix("--").partition("=")
-            if argument.startswith("--jax_") and name.removeprefix("jax_") in _flags:
-                flag = _find(name)
+            flag = _flag(name.removeprefix("jax_")) if argument.startswith("--jax_") else None
+            if flag is not None:
                 flag.update(_from_environment(argument, given or "true", flag.kind))
 
     config_with_absl = parse_flags_with_absl
 
-
-for _flag in _flags.values():
-    for _name in {_flag.name, _flag.public_name}:
-        setattr(Config, _name, property(lambda self, flag=_flag: flag.value, doc=_flag.__doc__))
 
 config = Config()

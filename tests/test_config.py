@@ -233,7 +233,12 @@ tanx.default_device: the context needs a value.
 
 
 def test_every_flag_says_what_it_does():
-    assert all(type(flag).__doc__.endswith(".") for flag in _config._flags.values())
+    assert all(type(_config._find(name)).__doc__.endswith(".") for name in config.values)
+
+
+def test_flags_without_effect_say_so():
+    assert enable_x64.effect
+    assert not _config._find("jax_use_magma").effect
 
 
 def test_reading_a_flag_is_cheap():
