@@ -1,0 +1,338 @@
+"""Products of matrices and their generalisation: sums of products over pairs of dimensions."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from functools import lru_cache
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import dtypes
+from .._core.linear import is_linear
+from .._core.primitive import Kind, Primitive
+from .._core.types import ShapedArray, typeof
+from .._loops import build
+from ..errors import explain
+from .derive import partials
+from .families import accumulator, letter, spread
+from .layout import transpose
+from .precision import PrecisionLike, canonical_precision
+
+__all__ = ["DotDimensionNumbers", "batch_matmul", "dot", "dot_general", "dot_general_p"]
+
+DotDimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]],
+                            tuple[Sequence[int], Sequence[int]]]
+"""Which dimensions are summed over, then which are batches: each a pair, left and right."""
+
+
+class DotGeneral(Primitive):
+    """Sums products over the contracted dimensions, for each index of the batch dimensions.
+
+    The dimensions of the result are those of the batch, then what is left of the left operand,
+    then what is left of the right one.
+    """
+
+    name = "dot_general"
+    kind = Kind.CONTRACTION
+
+    def infer(self, x, y, *, dimension_numbers, precision, preferred_element_type, out_sharding):
+        check_dimensions("tanx.lax.dot_general", x, y, dimension_numbers)
+        natural = highest(x.dtype, y.dtype)
+        if preferred_element_type is not None and letter(natural) != "f" and (
+                _component_bits(preferred_element_type) < _component_bits(natural)):
+            raise TypeError(explain(
+                "tanx.lax.dot_general",
+                "preferred_element_type must not be narrower than the natural type of the result.",
+                f"lhs: {x}", f"rhs: {y}", f"natural type:           {natural}",
+                f"preferred_element_type: {preferred_element_type}"))
+        return ShapedArray(plan(x.shape, y.shape, dimension_numbers).out_shape,
+                           preferred_element_type or natural, x.weak_type and y.weak_type)
+
+    def eval(self, x, y, *, dimension_numbers, precision, preferred_element_type, out_sharding):
+        natural = highest(x.dtype, y.dtype)
+        out = preferred_element_type or natural
+        steps = plan(x.shape, y.shape, dimension_numbers)
+        x = steps.arrange_lhs(x)
+        y = steps.arrange_rhs(y)
+        return convert(matmul(x, y, accumulator(highest(natural, out))), out).reshape(
+            steps.out_shape)
+
+    jvp = partials(lambda t, out, x, y, **params: dot_general_p.bind(t, y, **params),
+                   lambda t, out, x, y, **params: dot_general_p.bind(x, t, **params))
+
+    def transpose(self, ct, x, y, *, dimension_numbers, precision, preferred_element_type,
+                  out_sharding):
+        """The cotangent, in the left place, times the operand that is known."""
+        (cx, cy), (bx, by) = dimension_numbers
+        kept_x, kept_y = (_kept(v.ndim, b, c) for v, b, c in ((x, bx, cx), (y, by, cy)))
+        batch = tuple(range(len(bx)))
+        first = tuple(range(len(bx), len(bx) + len(kept_x)))
+        second = tuple(range(len(bx) + len(kept_x), len(bx) + len(kept_x) + len(kept_y)))
+
+        def product(target, known, summed, dims, target_dims):
+            out = dot_general(ct, known, ((summed, dims[1]), (batch, dims[0])), precision,
+                              preferred_element_type)
+            return _cast(transpose(out, np.argsort(target_dims)), target.dtype)
+
+        # What is left of the known operand are its contracted dimensions, in ascending order.
+        if is_linear(x):
+            order = [c for _, c in sorted(zip(cy, cx))]
+            return [product(x, y, second, (by, kept_y), [*bx, *kept_x, *order]), None]
+        order = [c for _, c in sorted(zip(cx, cy))]
+        return [None, product(y, x, first, (bx, kept_x), [*by, *kept_y, *order])]
+
+    def batch(self, args, dims, *, dimension_numbers, **params):
+        """Two batched operands share a batch dimension; one keeps its own among what is left."""
+        (x, y), (dx, dy) = args, dims
+        (cx, cy), (bx, by) = dimension_numbers
+        if dx is not None:
+            cx, bx = _shift(cx, dx), _shift(bx, dx)
+        if dy is not None:
+            cy, by = _shift(cy, dy), _shift(by, dy)
+        if dx is not None and dy is not None:
+            bx, by, out_dim = (dx, *bx), (dy, *by), 0
+        elif dx is not None:
+            out_dim = len(bx) + _kept(typeof(x).ndim, bx, cx).index(dx)
+        else:
+            out_dim = (typeof(x).ndim - len(cx)) + _kept(typeof(y).ndim, by, cy).index(dy)
+        return self.bind(x, y, dimension_numbers=((cx, cy), (bx, by)), **params), out_dim
+
+    def lower(self, at, x, y, *, dimension_numbers, preferred_element_type, **params):
+        (cx, cy), (bx, by) = dimension_numbers
+        natural = highest(x.dtype, y.dtype)
+        out = preferred_element_type or natural
+        dtype = accumulator(highest(natural, out))
+        split = x.ndim - len(cx)
+        batch, of_x, of_y = at[:len(bx)], at[len(bx):split], at[split:]
+
+        def element(k):
+            a = x[spread(of_x, (*bx, *cx), (*batch, *k))]
+            b = y[spread(of_y, (*by, *cy), (*batch, *k))]
+            return build.op("and" if letter(dtype) == "b" else "mul",
+                            build.convert(a, dtype), build.convert(b, dtype))
+
+        combine = "or" if letter(dtype) == "b" else "add"
+        return build.convert(build.reduce(combine, [x.shape[c] for c in cx], element), out)
+
+    def show_params(self, params):
+        (cx, cy), (bx, by) = params["dimension_numbers"]
+        shown = {k: v for k, v in params.items() if v is not None}
+        return shown | {"dimension_numbers": ((list(cx), list(cy)), (list(bx), list(by)))}
+
+
+dot_general_p = DotGeneral()
+
+
+# -- dtypes ----------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=None)
+def highest(a: np.dtype, b: np.dtype) -> np.dtype:
+    """The dtype of a product: of more range, then precision, then width; signed before unsigned."""
+    if a == b:
+        return a
+
+    def rank(dtype):
+        kind = letter(dtype)
+        bits = dtypes.itemsize_bits(dtype)
+        if kind == "c":
+            return 1, 0, 0, bits, True
+        if kind == "f":
+            info = dtypes.finfo(dtype)
+            return 0, info.maxexp, info.nmant, bits, True
+        return 0, -1, -1, 1 if kind == "b" else bits, kind == "i"
+
+    return max(a, b, key=rank)
+
+
+def _component_bits(dtype) -> int:
+    kind = letter(dtype)
+    return 1 if kind == "b" else dtypes.itemsize_bits(dtype) // (2 if kind == "c" else 1)
+
+
+def _cast(x, dtype):
+    if typeof(x).dtype == dtype:
+        return x
+    from .convert import convert_element_type
+    return convert_element_type(x, dtype)
+
+
+def convert(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """A NumPy array in another dtype; complex numbers lose their imaginary part silently."""
+    if x.dtype == dtype:
+        return x
+    return (x.real if letter(x.dtype) == "c" and letter(dtype) != "c" else x).astype(dtype)
+
+
+# -- dimensions ------------------------------------------------------------------------------------
+
+
+class Plan(NamedTuple):
+    """How to bring two operands into the form of a batch of matrices; None where they have it."""
+
+    lhs_order: tuple[int, ...] | None
+    lhs_shape: tuple[int, ...] | None
+    rhs_order: tuple[int, ...] | None
+    rhs_shape: tuple[int, ...] | None
+    out_shape: tuple[int, ...]
+
+    def arrange_lhs(self, x: np.ndarray) -> np.ndarray:
+        """The left operand as batch, rows, terms."""
+        return _arrange(x, self.lhs_order, self.lhs_shape)
+
+    def arrange_rhs(self, y: np.ndarray) -> np.ndarray:
+        """The right operand as batch, terms, columns."""
+        return _arrange(y, self.rhs_order, self.rhs_shape)
+
+
+def _arrange(x, order, shape):
+    x = x if order is None else x.transpose(order)
+    return x if shape is None else x.reshape(shape)
+
+
+@lru_cache(maxsize=4096)
+def plan(x_shape, y_shape, dimension_numbers) -> Plan:
+    """The steps for operands of two shapes, and the shape of the result."""
+    (cx, cy), (bx, by) = dimension_numbers
+    kept_x, kept_y = _kept(len(x_shape), bx, cx), _kept(len(y_shape), by, cy)
+    batch = tuple(x_shape[d] for d in bx)
+    rows, columns = tuple(x_shape[d] for d in kept_x), tuple(y_shape[d] for d in kept_y)
+    terms = prod(x_shape[d] for d in cx)
+    count = (prod(batch),) if batch else ()
+
+    def steps(shape, order, matrices):
+        return (None if order == tuple(range(len(order))) else order,
+                None if tuple(shape[d] for d in order) == matrices else matrices)
+
+    return Plan(*steps(x_shape, (*bx, *kept_x, *cx), (*count, prod(rows), terms)),
+                *steps(y_shape, (*by, *cy, *kept_y), (*count, terms, prod(columns))),
+                (*batch, *rows, *columns))
+
+
+def _kept(rank: int, batch, contracted) -> tuple[int, ...]:
+    """The dimensions of an operand that are neither batches nor summed over."""
+    return tuple(d for d in range(rank) if d not in batch and d not in contracted)
+
+
+def _shift(dims, inserted: int) -> tuple[int, ...]:
+    return tuple(d + (d >= inserted) for d in dims)
+
+
+@lru_cache(maxsize=4096)
+def check_dimensions(function: str, x, y, dimension_numbers) -> None:
+    """Raise TypeError unless the dimensions exist, differ from one another, and agree in size."""
+    (cx, cy), (bx, by) = dimension_numbers
+
+    def fail(rule):
+        raise TypeError(explain(function, rule, f"lhs: {x}", f"rhs: {y}",
+                                f"contracted: {tuple(cx)} with {tuple(cy)}",
+                                f"batch:      {tuple(bx)} with {tuple(by)}"))
+
+    for side, operand, dims in (("lhs", x, (*bx, *cx)), ("rhs", y, (*by, *cy))):
+        if any(not 0 <= d < len(operand.shape) for d in dims):
+            fail(f"dimension numbers must be dimensions of {side}, counted from 0.")
+        if len(set(dims)) < len(dims):
+            fail(f"a dimension of {side} can be contracted or a batch only once.")
+    for what, dims_x, dims_y in (("contracted", cx, cy), ("batch", bx, by)):
+        if [x.shape[d] for d in dims_x] != [y.shape[d] for d in dims_y]:
+            fail(f"{what} dimensions must have the same sizes on both sides.")
+
+
+# -- NumPy -----------------------------------------------------------------------------------------
+
+
+def matmul(x: np.ndarray, y: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """The product of matrices or batches of them, computed in ``dtype``.
+
+    Integers of up to 16 bits are multiplied as floats, whose sums are exact as long as they stay
+    below 2**53; the library is so much faster on those.
+    """
+    narrow = all(letter(v.dtype) in "biu" and v.dtype.itemsize <= 2 for v in (x, y))
+    if narrow and letter(dtype) in "biu" and x.shape[-1] < 2**20:
+        out = np.matmul(_ready(x, _FLOAT64), _ready(y, _FLOAT64))
+        return out != 0 if letter(dtype) == "b" else out.astype(np.int64).astype(dtype)
+    return np.matmul(_ready(x, dtype), _ready(y, dtype))
+
+
+_FLOAT64 = np.dtype(np.float64)
+
+
+def _ready(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """In the dtype, and with rows or columns contiguous, as the library wants matrices."""
+    if x.dtype != dtype:
+        return x.astype(dtype)
+    if x.size and dtype.itemsize not in x.strides[-2:]:
+        return np.ascontiguousarray(x)
+    return x
+
+
+# -- functions -------------------------------------------------------------------------------------
+
+
+def dot_general(lhs, rhs, dimension_numbers: DotDimensionNumbers,
+                precision: PrecisionLike = None, preferred_element_type=None, *,
+                out_sharding=None):
+    """The sum of products over some dimensions, for each index of the others.
+
+    ``dimension_numbers`` is ``((lhs_contracted, rhs_contracted), (lhs_batch, rhs_batch))``: the
+    dimensions summed over, pair by pair, and those that go along. The dimensions of the result are
+    those of the batch, then what is left of ``lhs``, then what is left of ``rhs``.
+    ``preferred_element_type`` is the dtype of the result, and that of the sums if it is wider.
+
+    >>> x, y = jnp.ones((5, 2, 3)), jnp.ones((5, 3, 4))
+    >>> lax.dot_general(x, y, (((2,), (1,)), ((0,), (0,)))).shape
+    (5, 2, 4)
+    """
+    return _dot("tanx.lax.dot_general", lhs, rhs, dimension_numbers, precision,
+                preferred_element_type, out_sharding)
+
+
+def dot(lhs, rhs, *, dimension_numbers: DotDimensionNumbers | None = None,
+        precision: PrecisionLike = None, preferred_element_type=None, out_sharding=None):
+    """The product of vectors and matrices; with ``dimension_numbers``, see :func:`dot_general`.
+
+    >>> lax.dot(jnp.array([[1., 2.], [3., 4.]]), jnp.array([1., 10.]))
+    Array([21., 43.], dtype=float32)
+    """
+    if dimension_numbers is None:
+        x, y = typeof(lhs), typeof(rhs)
+        if not (1 <= x.ndim <= 2 and 1 <= y.ndim <= 2 and x.shape[-1] == y.shape[0]):
+            raise ValueError(explain(
+                "tanx.lax.dot", "multiplies vectors and matrices whose inner sizes agree.",
+                f"lhs: {x}", f"rhs: {y}", hint="dimension_numbers says which dimensions to sum."))
+        dimension_numbers = ((x.ndim - 1,), (0,)), ((), ())
+    return _dot("tanx.lax.dot", lhs, rhs, dimension_numbers, precision, preferred_element_type,
+                out_sharding)
+
+
+def batch_matmul(lhs, rhs, precision: PrecisionLike = None):
+    """The products of matrices in the last two dimensions, for each index of the others.
+
+    >>> lax.batch_matmul(jnp.ones((5, 2, 3)), jnp.ones((5, 3, 4))).shape
+    (5, 2, 4)
+    """
+    x, y = typeof(lhs), typeof(rhs)
+    if x.ndim != y.ndim or x.ndim < 2:
+        raise ValueError(explain(
+            "tanx.lax.batch_matmul", "operands must have the same rank, of 2 or more.",
+            f"lhs: {x}", f"rhs: {y}"))
+    batch = tuple(range(x.ndim - 2))
+    return _dot("tanx.lax.batch_matmul", lhs, rhs, (((x.ndim - 1,), (x.ndim - 2,)), (batch, batch)),
+                precision, None, None)
+
+
+def _dot(function, lhs, rhs, dimension_numbers, precision, preferred_element_type, out_sharding):
+    (cx, cy), (bx, by) = dimension_numbers
+    if preferred_element_type is not None:
+        preferred_element_type = dtypes.requested_dtype(preferred_element_type, function)
+    return dot_general_p.bind(
+        lhs, rhs, dimension_numbers=((_ints(cx), _ints(cy)), (_ints(bx), _ints(by))),
+        precision=canonical_precision(precision, function),
+        preferred_element_type=preferred_element_type, out_sharding=out_sharding)
+
+
+def _ints(dims) -> tuple[int, ...]:
+    return tuple(map(operator.index, dims))
