@@ -19,6 +19,8 @@ EXAMPLE_NAMES = {"tanx": "tanx", "jnp": "tanx.numpy", "lax": "tanx.lax", "np": "
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config):
     """Use all cores for the whole suite; a run of named files stays in this process."""
+    if "PYTEST_XDIST_WORKER" in os.environ:  # a worker has no workers of its own
+        return
     whole = config.args_source is config.ArgsSource.TESTPATHS
     if whole and config.getoption("numprocesses", 0) is None and not config.getoption("usepdb"):
         config.option.numprocesses = config.hook.pytest_xdist_auto_num_workers(config=config)
