@@ -101,9 +101,15 @@ def _user_line() -> tuple[str, str]:
 class JAXTypeError(TypeError):
     """A ``TypeError`` of tracing; the base of those below."""
 
+    def __init__(self, message: str):
+        super().__init__(message)
+
 
 class JAXIndexError(IndexError):
     """An ``IndexError`` of tracing; the base of those below."""
+
+    def __init__(self, message: str):
+        super().__init__(message)
 
 
 class _NeedsData(Exception):
@@ -279,6 +285,9 @@ class UnexpectedTracerError(JAXTypeError):
         def f(x):
             return x, x + 1                       # return what is needed outside
     """
+
+    def __init__(self, msg: str):
+        super().__init__(msg)
 
 
 class KeyReuseError(JAXTypeError):
