@@ -254,8 +254,10 @@ def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> DType:
     known = _canonical[enable_x64.value]
     try:
         return known[dtype]
-    except (KeyError, TypeError):  # not seen yet, or not hashable
+    except KeyError:
         found = _as_dtype(dtype)
+    except TypeError:  # without a hash: an array, or the fields of a structure
+        return canonicalize_dtype(_as_dtype(dtype), allow_extended_dtype)
     if isinstance(found, ExtendedDType) and not allow_extended_dtype:
         raise ValueError(explain(
             "tanx.dtypes.canonicalize_dtype", "an extended type is not a NumPy dtype.",
@@ -278,9 +280,10 @@ def requested_dtype(dtype: Any, function: str = "dtype") -> DType:
     x64 = enable_x64.value
     try:
         return _granted[x64][dtype]
-    except (KeyError, TypeError):  # not seen yet, or not hashable
-        pass
-    wanted = _as_dtype(dtype)
+    except KeyError:
+        wanted = _as_dtype(dtype)
+    except TypeError:  # without a hash: an array, or the fields of a structure
+        return requested_dtype(_as_dtype(dtype), function)
     if isinstance(wanted, ExtendedDType) or wanted == float0:
         return wanted
     if wanted not in _upward:

@@ -207,6 +207,15 @@ def test_types_that_arrays_cannot_have(asked):
         dtypes.requested_dtype(asked)
 
 
+def test_an_array_may_stand_for_its_type():
+    class Unhashable(Value):
+        __hash__ = None
+
+    assert dtypes.requested_dtype(Unhashable("bfloat16")) == "bfloat16"
+    assert dtypes.canonicalize_dtype(Unhashable("int64")) == "int32"
+    assert dtypes.issubdtype(Unhashable("bfloat16"), np.floating)
+
+
 def test_keys_may_be_requested():
     assert dtypes.requested_dtype(KEY) is KEY
     assert dtypes.requested_dtype(float0) == float0
