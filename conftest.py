@@ -16,6 +16,16 @@ settings.load_profile("tanx")
 EXAMPLE_NAMES = {"tanx": "tanx", "jnp": "tanx.numpy", "lax": "tanx.lax", "np": "numpy"}
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config):
+    """Use all cores for the whole suite; a run of named files stays in this process."""
+    if "PYTEST_XDIST_WORKER" in os.environ:  # a worker has no workers of its own
+        return
+    whole = config.args_source is config.ArgsSource.TESTPATHS
+    if whole and config.getoption("numprocesses", 0) is None and not config.getoption("usepdb"):
+        config.option.numprocesses = config.hook.pytest_xdist_auto_num_workers(config=config)
+
+
 @pytest.fixture(autouse=True)
 def names_in_examples(request, doctest_namespace):
     """The names that examples in docstrings use without importing them."""
