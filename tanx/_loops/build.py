@@ -1,8 +1,8 @@
 """What a ``lower`` rule may say. A cheat sheet for authors of primitives:
 
-**Expression rules** make one element: ``lower(self, at, *operands, **params) -> Expr`` (or a tuple
-of them, for several results of one shape). ``at`` holds an int64 expression for each dimension of
-the result. Operands have ``shape``, ``dtype``, ``ndim``; ``x[[i, j]]`` reads an element, whether the
+**Expression rules** make one element: ``lower(self, at, *operands, **params) -> Expr``, or a tuple
+of them for several results of one shape. ``at`` holds an int64 expression for each dimension of the
+result. Operands have ``shape``, ``dtype``, ``ndim``; ``x[[i, j]]`` reads an element, whether the
 operand is stored or not (then it is inlined: that is fusion). A scalar ignores its index, so
 ``x[at]`` serves operands that may be scalars. ::
 
@@ -12,32 +12,33 @@ operand is stored or not (then it is inlined: that is fusion). A scalar ignores 
     def lower(self, at, x, *, new_dtype):        return convert(x[at], new_dtype)
     def lower(self, at, x, *, axes):             return reduce("add", extents, lambda k: x[...])
 
-- ``op(name, *args, **attrs)``: any instruction of ``instructions.py``; dtypes must agree, a Python
-  number takes the dtype of the expression beside it. ``+ - * / & | ^ ~ << >> < <= > >=`` do the same;
-  ``//`` and ``%`` are floor division by a positive number, for indices. Integer division of values
-  is ``op("div", a, b)``. ``==`` does not compute: write ``eq(a, b)`` or ``ne(a, b)``.
-- ``const(value, dtype)`` (dtype int64 unless told), ``convert(x, dtype)``, ``as_index(x)`` (to int64).
-- ``select(condition, a, b)`` evaluates only what it takes: guard a load with it and the load is safe.
+- ``op(name, *args, **attrs)``: any instruction of ``instructions.py``. Dtypes must agree; a Python
+  number takes the dtype of the expression beside it. ``+ - * / & | ^ ~ << >> < <= > >=`` do the
+  same; ``//`` and ``%`` are floor division by a positive number, for indices. Integer division of
+  values is ``op("div", a, b)``. ``==`` does not compute: write ``eq(a, b)`` or ``ne(a, b)``.
+- ``const(value, dtype)``, of int64 unless told; ``convert(x, dtype)``; ``as_index(x)``, to int64.
+- ``select(condition, a, b)`` evaluates only what it takes: a load guarded with it is safe.
   ``load_guarded(x, index, otherwise)`` is ``x[index]`` where the index is in range; ``in_range``
   gives that condition; ``clamp_index(i, size)`` moves an index into range.
 - ``all_of(*conditions)``, ``any_of(*conditions)``.
-- ``reduce(combine, extents, lambda k: element, init=None)``: ``k`` is a tuple of indices; ``combine``
-  is one of add mul max min and or xor; ``init`` defaults to its identity.
+- ``reduce(combine, extents, lambda k: element, init=None)``: ``k`` is a tuple of indices; combine
+  by one of add mul max min and or xor; ``init`` is the identity of that unless told.
 - ``arg_reduce("max" or "min", extent, lambda k: element, dtype)``: the pair (best, position).
-- ``fold(extents, init, lambda k, state: next_state)``: any loop; ``init``, ``state``, ``next_state``
-  and the result are tuples.
+- ``fold(extents, init, lambda k, state: next_state)``: any loop in order; ``init``, ``state``,
+  ``next_state`` and the result are tuples.
 - ``flatten_index(index, shape)``, ``unflatten_index(flat, shape)``: row-major, as reshape needs.
 
 **Statement rules** fill buffers: ``lower(self, into, *operands, **params) -> list of statements``.
 ``into`` holds the output buffers, which can be read back as well. ::
 
-    def lower(self, into, x, i, u):              # x.at[i].add(u) along axis 0
+    def lower(self, into, x, i, u):              # x.at[i].add(u)
         (out,) = into
         return [copy(out, x),
-                nest(u.shape, lambda k: [store(out, [as_index(i[k]), *k[1:]], u[k], combine="add")])]
+                nest(u.shape, lambda k: [store(out, [as_index(i[k])], u[k], combine="add")])]
 
-- ``store(buffer, index, value, combine=None, guard=None)``; ``copy(buffer, x)`` stores all of ``x``.
-- ``nest(extents, lambda k: [statements], sequential=False)``: loops; ``sequential`` may be a tuple.
+- ``store(buffer, index, value, combine=None, guard=None)``; ``copy(buffer, x)`` stores all of x.
+- ``nest(extents, lambda k: [statements], sequential=False)``: loops; ``sequential`` may be a tuple
+  with a bool for each. Iterations of a parallel loop meet on an element only through ``combine``.
 - ``temp(name, shape, dtype)``: memory for the rule's own use.
 - ``extern(name, outputs, inputs, **params)``: a library function on stored buffers.
 
@@ -52,15 +53,14 @@ from math import prod
 import numpy as np
 
 from .expr import Const, Expr, Fold, Pick, const, fresh_index, fresh_state, op
-from .instructions import BOOL, INDEX, REDUCERS, identity, short_name
-from .nest import (PARALLEL, SEQUENTIAL, Buffer, Extern, Nest, Program, Statement, Store,
-                   index_tuple)
-from .traverse import loads, expressions, statements_in, written
+from .instructions import BOOL, INDEX, REDUCERS, identity, kind_of, short_name
+from .nest import PARALLEL, SEQUENTIAL, Buffer, Extern, Nest, Program, Statement, Store, index_tuple
+from .traverse import expressions, loads, statements_in, written
 
 __all__ = ["Operand", "all_of", "any_of", "arg_reduce", "as_index", "clamp_index", "const",
-           "convert", "copy", "element_program", "eq", "extern", "flatten_index", "fold", "in_range",
-           "load_guarded", "ne", "nest", "op", "reduce", "select", "statement_program", "store",
-           "temp", "unflatten_index"]
+           "convert", "copy", "element_program", "eq", "extern", "flatten_index", "fold",
+           "in_range", "load_guarded", "ne", "nest", "op", "reduce", "select", "statement_program",
+           "store", "temp", "temporaries", "unflatten_index"]
 
 At = tuple[Expr, ...]
 
@@ -219,7 +219,7 @@ def arg_reduce(which: str, extent: int, element: Callable[[At], Expr], dtype=IND
         best, position = state
         value = element(k)
         takes = op(better, value, best) | eq(k[0], 0)
-        if value.dtype.kind not in "biu":
+        if kind_of(value.dtype) == "f":
             takes = takes | (ne(value, value) & eq(best, best))
         return select(takes, value, best), select(takes, convert(k[0], dtype), position)
 

@@ -13,6 +13,7 @@ where :func:`bounds` proves that nothing wraps.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from itertools import count
 from math import gcd
 from threading import Lock
@@ -28,6 +29,10 @@ __all__ = ["Const", "Expr", "Fold", "Index", "Interval", "Load", "Op", "Pick", "
 Interval = tuple[int, int]
 
 
+_interned: WeakValueDictionary[tuple, Node] = WeakValueDictionary()
+_lock = Lock()
+
+
 class Node:
     """An interned object: fields are given at creation and never change.
 
@@ -35,21 +40,24 @@ class Node:
     """
 
     __slots__ = ("__weakref__", "free")
-    _interned: WeakValueDictionary = WeakValueDictionary()
-    _lock = Lock()
+    free: frozenset[Index | State]
 
     @classmethod
-    def _make(cls, key: tuple, free: Iterable, **fields):
+    def _make(cls, key: tuple, **fields):
+        """The node of a class and key; made of ``fields`` when it is the first."""
         key = (cls, *key)
-        node = Node._interned.get(key)
+        node = _interned.get(key)
         if node is None:
             node = object.__new__(cls)
             for name, value in fields.items():
                 object.__setattr__(node, name, value)
-            object.__setattr__(node, "free", frozenset((node,)) if free is None else free)
-            with Node._lock:
-                node = Node._interned.setdefault(key, node)
+            object.__setattr__(node, "free", node._free())
+            with _lock:
+                node = _interned.setdefault(key, node)
         return node
+
+    def _free(self) -> frozenset[Index | State]:
+        return frozenset()
 
     def __setattr__(self, name, value):
         raise AttributeError(f"{type(self).__name__} is immutable.")
@@ -61,7 +69,7 @@ class Node:
 class Expr(Node):
     """A scalar of a known dtype; Python's operators on it build more of them."""
 
-    __slots__ = ("dtype",)
+    __slots__ = ("_ends", "_linear", "dtype")
     dtype: np.dtype
 
     def __add__(self, other):
@@ -145,11 +153,14 @@ class Const(Expr):
             raise TypeError(f"{value!r} is not a constant of dtype {short_name(dtype)}.")
         array = given.astype(dtype)
         # The bits tell -0.0 from 0.0 and know that NaN is NaN.
-        return cls._make((dtype, array.tobytes()), frozenset(), dtype=dtype, value=array.item())
+        return cls._make((dtype, array.tobytes()), dtype=dtype, value=array.item())
 
     def __repr__(self):
-        return f"{self.value}" if self.dtype in (INDEX, BOOL) else (
-            f"{self.value}{short_name(self.dtype)}")
+        if self.dtype == BOOL:
+            return "true" if self.value else "false"
+        # The scalar's own text is the shortest that tells it from others of its dtype.
+        text = str(np.asarray(self.value).astype(self.dtype)[()])
+        return text if self.dtype == INDEX else f"{text}:{short_name(self.dtype)}"
 
 
 class Index(Expr):
@@ -158,8 +169,10 @@ class Index(Expr):
     __slots__ = ("extent", "name")
 
     def __new__(cls, name: str, extent: int):
-        extent = int(extent)
-        return cls._make((name, extent), None, dtype=INDEX, name=name, extent=extent)
+        return cls._make((name, int(extent)), dtype=INDEX, name=name, extent=int(extent))
+
+    def _free(self):
+        return frozenset((self,))
 
     def __repr__(self):
         return self.name
@@ -172,7 +185,10 @@ class State(Expr):
 
     def __new__(cls, name: str, dtype):
         dtype = np.dtype(dtype)
-        return cls._make((name, dtype), None, dtype=dtype, name=name)
+        return cls._make((name, dtype), dtype=dtype, name=name)
+
+    def _free(self):
+        return frozenset((self,))
 
     def __repr__(self):
         return self.name
@@ -185,8 +201,10 @@ class Load(Expr):
 
     def __new__(cls, buffer, index: Iterable[Expr]):
         index = tuple(index)
-        return cls._make((buffer, index), _union(index), dtype=buffer.dtype, buffer=buffer,
-                         index=index)
+        return cls._make((buffer, index), dtype=buffer.dtype, buffer=buffer, index=index)
+
+    def _free(self):
+        return _free_in(self.index)
 
     def __repr__(self):
         return f"{self.buffer.name}[{', '.join(map(repr, self.index))}]"
@@ -198,8 +216,10 @@ class Op(Expr):
     __slots__ = ("args", "attrs", "name")
 
     def __new__(cls, name: str, args: tuple[Expr, ...], dtype, attrs: tuple = ()):
-        return cls._make((name, args, dtype, attrs), _union(args), name=name, args=args,
-                         dtype=dtype, attrs=attrs)
+        return cls._make((name, args, dtype, attrs), name=name, args=args, dtype=dtype, attrs=attrs)
+
+    def _free(self):
+        return _free_in(self.args)
 
     def __repr__(self):
         parts = [*map(repr, self.args), *(f"{k}={v}" for k, v in self.attrs)]
@@ -210,11 +230,11 @@ class Fold(Node):
     """A loop that carries values; not itself a value, since it may carry several (see ``Pick``).
 
     Starting from ``init``, each step of the loop over ``indices`` (the last one fastest) replaces
-    ``states`` by ``next``, which is the ``body``. When ``combine`` is a reducer, the body is instead
-    one element that is combined with the one state and does not look at it, so that a scheduler may
-    go through the elements in any order. ``combine`` may also be ``"argmax"`` or ``"argmin"``,
-    which change nothing but tell the scheduler that the two states are the best value and its
-    position, where NaN is best and of equals the first.
+    ``states`` by ``next``, which is the ``body``. When ``combine`` is a reducer, the body is one
+    element instead, which is combined with the one state and does not look at it, so that a
+    scheduler may go through the elements in any order. ``combine`` may also be ``"argmax"`` or
+    ``"argmin"``, which change nothing but tell the scheduler that the two states are the best value
+    and its position, where NaN is best and of equals the first.
     """
 
     __slots__ = ("body", "combine", "indices", "init", "states")
@@ -222,9 +242,10 @@ class Fold(Node):
     def __new__(cls, indices, init, states, body, combine: str | None = None):
         fields = dict(indices=tuple(indices), init=tuple(init), states=tuple(states),
                       body=tuple(body), combine=combine)
-        bound = frozenset((*fields["indices"], *fields["states"]))
-        free = _union(fields["init"]) | (_union(fields["body"]) - bound)
-        return cls._make(tuple(fields.values()), free, **fields)
+        return cls._make(tuple(fields.values()), **fields)
+
+    def _free(self):
+        return _free_in(self.init) | _free_in(self.body).difference(self.indices, self.states)
 
     @property
     def next(self) -> tuple[Expr, ...]:
@@ -246,15 +267,18 @@ class Pick(Expr):
     __slots__ = ("fold", "position")
 
     def __new__(cls, fold: Fold, position: int):
-        return cls._make((fold, position), fold.free, dtype=fold.states[position].dtype, fold=fold,
-                         position=position)
+        dtype = fold.states[position].dtype
+        return cls._make((fold, position), dtype=dtype, fold=fold, position=position)
+
+    def _free(self):
+        return self.fold.free
 
     def __repr__(self):
         return f"{self.fold!r}.{self.position}"
 
 
-def _union(nodes: Iterable[Node]) -> frozenset:
-    return frozenset().union(*(node.free for node in nodes))
+def _free_in(nodes: Iterable[Node]) -> frozenset[Index | State]:
+    return frozenset().union(*[node.free for node in nodes])
 
 
 _serial = count()
@@ -274,9 +298,14 @@ def const(value, dtype=INDEX) -> Const:
     """A constant.
 
     >>> const(1, "float32")
-    1.0f32
+    1.0:f32
     """
-    return Const(value, dtype)
+    return _int64(value) if type(value) is int and dtype is INDEX else Const(value, dtype)
+
+
+@lru_cache(maxsize=4096)
+def _int64(value: int) -> Const:
+    return Const(value, INDEX)
 
 
 def op(name: str, *args, **attrs) -> Expr:
@@ -286,19 +315,23 @@ def op(name: str, *args, **attrs) -> Expr:
     >>> op("add", i, 2), 7 - (7 - i), (i * 4 + 3) // 4, op("integer_pow", i, y=2)
     (add(i, 2), i, i, integer_pow(i, y=2))
     """
-    dtype = next((a.dtype for a in reversed(args) if isinstance(a, Expr)), None)
+    dtype = None
+    for arg in args:
+        if isinstance(arg, Expr):
+            dtype = arg.dtype
     if dtype is None:
         raise TypeError(f"{name}: one operand at least must be an expression; see const().")
     if "dtype" in attrs:
         attrs["dtype"] = np.dtype(attrs["dtype"])
-    exprs = tuple(a if isinstance(a, Expr) else Const(a, dtype) for a in args)
-    result = result_dtype(name, tuple(e.dtype for e in exprs), **attrs)
+    exprs = tuple([a if isinstance(a, Expr) else const(a, dtype) for a in args])
+    pairs = tuple(sorted(attrs.items()))
+    result = result_dtype(name, tuple([e.dtype for e in exprs]), pairs)
     simplify = _SIMPLIFY.get(name)
     if simplify is not None:
         simpler = simplify(*exprs, **attrs)
         if simpler is not None:
             return simpler
-    return Op(name, exprs, result, tuple(sorted(attrs.items())))
+    return Op(name, exprs, result, pairs)
 
 
 # -- linear forms ----------------------------------------------------------------------------------
@@ -308,6 +341,14 @@ Linear = tuple[dict[Expr, int], int]
 
 def _linear(expr: Expr) -> Linear:
     """An int64 as a sum of multiples of others and a constant, exact modulo 2**64."""
+    try:
+        return expr._linear
+    except AttributeError:
+        object.__setattr__(expr, "_linear", form := _find_linear(expr))
+        return form
+
+
+def _find_linear(expr: Expr) -> Linear:
     if isinstance(expr, Const):
         return {}, expr.value
     if isinstance(expr, Op):
@@ -335,15 +376,15 @@ def _wrap(n: int) -> int:
 
 
 def _sum(terms: Mapping[Expr, int], constant: int) -> Expr:
-    """The expression of a linear form: what is added, then what is taken away, then the constant."""
+    """The expression of a linear form: what is added, what is taken away, then the constant."""
     parts = list(terms.items())
     # -2**63 is its own negative, and so counts among what is added.
     added = [_times(t, f) for t, f in parts if f > 0 or f == -2**63]
     taken = [_times(t, -f) for t, f in parts if -2**63 < f < 0]
     if not added or constant > 0 or constant == -2**63:
-        added.append(Const(constant, INDEX))
+        added.append(const(constant))
     elif constant:
-        taken.append(Const(-constant, INDEX))
+        taken.append(const(-constant))
     result = added[0]
     for part in added[1:]:
         result = Op("add", (result, part), INDEX)
@@ -353,7 +394,7 @@ def _sum(terms: Mapping[Expr, int], constant: int) -> Expr:
 
 
 def _times(atom: Expr, factor: int) -> Expr:
-    return atom if factor == 1 else Op("mul", (atom, Const(factor, INDEX)), INDEX)
+    return atom if factor == 1 else Op("mul", (atom, const(factor)), INDEX)
 
 
 # -- intervals -------------------------------------------------------------------------------------
@@ -371,9 +412,21 @@ def bounds(expr: Expr, facts: Mapping[Expr, Interval] | None = None) -> Interval
     facts = facts or {}
     if expr.dtype != INDEX:
         return _narrow(_atom_bounds(expr, facts), expr, facts)
-    low, high = _exact_bounds(_linear(expr), facts)
-    limits = value_range(INDEX)
-    return (low, high) if limits[0] <= low and high <= limits[1] else limits
+    ends = _exact_bounds(_linear(expr), facts) if facts else _ends(expr)
+    return ends if _fits(ends) else value_range(INDEX)
+
+
+def _ends(expr: Expr) -> Interval:
+    """The interval of an int64 in unbounded integers, when nothing is known of its parts."""
+    try:
+        return expr._ends
+    except AttributeError:
+        object.__setattr__(expr, "_ends", ends := _exact_bounds(_linear(expr), {}))
+        return ends
+
+
+def _fits(ends: Interval) -> bool:
+    return -2**63 <= ends[0] and ends[1] < 2**63
 
 
 def _exact_bounds(form: Linear, facts: Mapping[Expr, Interval]) -> Interval:
@@ -477,20 +530,29 @@ def facts_of(condition: Expr, holds: bool = True) -> dict[Expr, Interval]:
 
 def _exact(expr: Expr) -> bool:
     """Whether the linear form of an int64 provably does not wrap around."""
-    low, high = _exact_bounds(_linear(expr), {})
-    limits = value_range(INDEX)
-    return limits[0] <= low and high <= limits[1]
+    return _fits(_ends(expr))
 
 
-# -- simplification: each takes the operands and gives a simpler expression or None ------------------
+# -- simplification: each takes the operands and gives a simpler expression or None ----------------
 
 
 def _ring(times: int):
     def simplify(a: Expr, b: Expr) -> Expr | None:
         if a.dtype != INDEX:
             return None
-        return _sum(*_plus(_linear(a), _linear(b), times))
+        return _sum(*_rejoin(_plus(_linear(a), _linear(b), times)))
     return simplify
+
+
+def _rejoin(form: Linear) -> Linear:
+    """Undo a division: ``x // c * c + x % c`` is ``x``, as where one reshape follows another."""
+    for atom, factor in form[0].items():
+        if isinstance(atom, Op) and atom.name == "floor_mod" and isinstance(atom.args[1], Const):
+            x, c = atom.args[0], atom.args[1].value
+            if c > 0 and form[0].get(x // c) == factor * c:
+                parts = {atom: factor, x // c: factor * c}
+                return _rejoin(_plus(_plus(form, (parts, 0), -1), _linear(x), factor))
+    return form
 
 
 def _simplify_neg(a: Expr) -> Expr | None:
@@ -512,14 +574,14 @@ def _simplify_floor_div(x: Expr, divisor: Expr) -> Expr | None:
     terms, constant = _linear(x)
     low, high = bounds(x)
     if low // c == high // c:
-        return Const(low // c, INDEX)
-    whole = {t: f // c for t, f in terms.items() if f % c == 0}
-    if whole or constant // c:
-        rest = _sum({t: f for t, f in terms.items() if f % c}, constant % c)
-        return _sum(*_plus((whole, constant // c), _linear(rest // c)))
+        return const(low // c)
+    if any(f % c == 0 for f in terms.values()) or constant // c:
+        part, left = _split(terms, constant, c)
+        return part + left // c if _exact(left) else None
     for g in _divisors(terms, c):
-        if 0 <= (r := _rest(terms, constant, g))[0] and r[1] < g:
-            return _sum({t: f // g for t, f in terms.items() if f % g == 0}, constant // g) // (c // g)
+        part, left = _split(terms, constant, g)
+        if bounds(left)[0] >= 0 and bounds(left)[1] < g:
+            return part // (c // g)
     if isinstance(x, Op) and x.name == "floor_div" and isinstance(x.args[1], Const):
         return x.args[0] // (x.args[1].value * c)
     return None
@@ -534,11 +596,11 @@ def _simplify_floor_mod(x: Expr, divisor: Expr) -> Expr | None:
     if low // c == high // c:
         return x - c * (low // c)
     if any(f % c == 0 for f in terms.values()) or constant // c:
-        return _sum({t: f for t, f in terms.items() if f % c}, constant % c) % c
+        left = _split(terms, constant, c)[1]
+        return left % c if _exact(left) else None
     for g in _divisors(terms, c):
-        if 0 <= (r := _rest(terms, constant, g))[0] and r[1] < g:
-            part = _sum({t: f // g for t, f in terms.items() if f % g == 0}, constant // g)
-            left = _sum({t: f for t, f in terms.items() if f % g}, constant % g)
+        part, left = _split(terms, constant, g)
+        if bounds(left)[0] >= 0 and bounds(left)[1] < g:
             return part % (c // g) * g + left
     if isinstance(x, Op) and x.name == "floor_mod" and isinstance(x.args[1], Const):
         return x.args[0] % c if x.args[1].value % c == 0 else None
@@ -550,9 +612,10 @@ def _divisors(terms: Mapping[Expr, int], c: int) -> list[int]:
     return sorted({gcd(f, c) for f in terms.values()} - {1}, reverse=True)
 
 
-def _rest(terms: Mapping[Expr, int], constant: int, g: int) -> Interval:
-    """The interval of what is not a multiple of ``g``."""
-    return _exact_bounds(({t: f for t, f in terms.items() if f % g}, constant % g), {})
+def _split(terms: Mapping[Expr, int], constant: int, g: int) -> tuple[Expr, Expr]:
+    """A sum as ``part * g + left``, where ``part`` has the terms that are multiples of ``g``."""
+    return (_sum({t: f // g for t, f in terms.items() if f % g == 0}, constant // g),
+            _sum({t: f for t, f in terms.items() if f % g}, constant % g))
 
 
 def _sign_of(a: Expr, b: Expr) -> Interval | None:
@@ -562,13 +625,19 @@ def _sign_of(a: Expr, b: Expr) -> Interval | None:
     return _exact_bounds(_plus(_linear(a), _linear(b), -1), {})
 
 
-def _comparison(true_when, false_when):
+def _comparison(name: str, true_when, false_when):
     def simplify(a: Expr, b: Expr) -> Expr | None:
         ends = _sign_of(a, b)
         if ends is None:
             return None
-        return Const(True, BOOL) if true_when(*ends) else (
-            Const(False, BOOL) if false_when(*ends) else None)
+        if true_when(*ends) or false_when(*ends):
+            return Const(true_when(*ends), BOOL)
+        terms, offset = _linear(a)
+        if offset and terms and isinstance(b, Const):
+            bare, limit = _sum(terms, 0), b.value - offset
+            return Op(name, (bare, const(limit)), BOOL) if (
+                _exact(bare) and _fits((limit, limit))) else None
+        return None
     return simplify
 
 
@@ -624,12 +693,12 @@ def _simplify_convert(x: Expr, *, dtype: np.dtype) -> Expr | None:
 _SIMPLIFY = {
     "add": _ring(1), "sub": _ring(-1), "neg": _simplify_neg, "mul": _simplify_mul,
     "floor_div": _simplify_floor_div, "floor_mod": _simplify_floor_mod,
-    "lt": _comparison(lambda a, b: b < 0, lambda a, b: a >= 0),
-    "le": _comparison(lambda a, b: b <= 0, lambda a, b: a > 0),
-    "gt": _comparison(lambda a, b: a > 0, lambda a, b: b <= 0),
-    "ge": _comparison(lambda a, b: a >= 0, lambda a, b: b < 0),
-    "eq": _comparison(lambda a, b: a == b == 0, lambda a, b: a > 0 or b < 0),
-    "ne": _comparison(lambda a, b: a > 0 or b < 0, lambda a, b: a == b == 0),
+    "lt": _comparison("lt", lambda a, b: b < 0, lambda a, b: a >= 0),
+    "le": _comparison("le", lambda a, b: b <= 0, lambda a, b: a > 0),
+    "gt": _comparison("gt", lambda a, b: a > 0, lambda a, b: b <= 0),
+    "ge": _comparison("ge", lambda a, b: a >= 0, lambda a, b: b < 0),
+    "eq": _comparison("eq", lambda a, b: a == b == 0, lambda a, b: a > 0 or b < 0),
+    "ne": _comparison("ne", lambda a, b: a > 0 or b < 0, lambda a, b: a == b == 0),
     "max": _simplify_max, "min": _simplify_min, "clamp": _simplify_clamp,
     "and": _logic(False), "or": _logic(True), "not": _simplify_not,
     "select": _simplify_select, "convert": _simplify_convert,

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
-import ml_dtypes  # noqa: F401  (registers bfloat16 and kin with NumPy)
+import ml_dtypes
 import numpy as np
 
 __all__ = ["BOOL", "INDEX", "INSTRUCTIONS", "Instruction", "REDUCERS", "identity", "kind_of",
@@ -23,14 +23,14 @@ BOOL = np.dtype(np.bool_)
 INDEX = np.dtype(np.int64)
 
 REDUCERS = ("add", "mul", "max", "min", "and", "or", "xor")
-"""Associative and commutative instructions: what a reduction or a colliding store may combine by."""
+"""Associative and commutative instructions: reductions and colliding stores combine by them."""
 
 _REAL_OF = {np.dtype(np.complex64): np.dtype(np.float32),
             np.dtype(np.complex128): np.dtype(np.float64)}
 _COMPLEX_OF = {real: cplx for cplx, real in _REAL_OF.items()}
 
 
-@lru_cache(maxsize=None)
+@cache
 def kind_of(dtype: np.dtype) -> str:
     """The kind of a dtype: one of ``b i u f c``, with the types of ml_dtypes among them.
 
@@ -44,7 +44,7 @@ def kind_of(dtype: np.dtype) -> str:
     raise TypeError(f"loop nests have no elements of dtype {dtype}.")
 
 
-@lru_cache(maxsize=None)
+@cache
 def short_name(dtype: np.dtype) -> str:
     """A dtype as jaxprs write it.
 
@@ -58,14 +58,14 @@ def short_name(dtype: np.dtype) -> str:
     return dtype.name
 
 
-@lru_cache(maxsize=None)
+@cache
 def width(dtype: np.dtype) -> int:
     """Bits of one element; 4 for int4 although NumPy stores it in a byte."""
     digits = dtype.name.removeprefix("u").removeprefix("int")
     return int(digits) if kind_of(dtype) in "iu" else 8 * dtype.itemsize
 
 
-@lru_cache(maxsize=None)
+@cache
 def value_range(dtype: np.dtype) -> tuple[int, int]:
     """The least and the greatest value of an integer dtype (or bool, as 0 and 1)."""
     kind, bits = kind_of(dtype), width(dtype)
@@ -242,7 +242,8 @@ INSTRUCTIONS: dict[str, Instruction] = {row.name: row for row in [
 ]}
 
 
-def result_dtype(name: str, dtypes: tuple[np.dtype, ...], **attrs) -> np.dtype:
+@cache
+def result_dtype(name: str, dtypes: tuple[np.dtype, ...], attrs: tuple = ()) -> np.dtype:
     """The dtype that an instruction gives, or a TypeError that says which rule was broken.
 
     >>> result_dtype("lt", (INDEX, INDEX))
@@ -253,4 +254,4 @@ def result_dtype(name: str, dtypes: tuple[np.dtype, ...], **attrs) -> np.dtype:
         raise TypeError(f"there is no instruction {name!r}.")
     if len(dtypes) != row.arity:
         raise TypeError(f"{name}: takes {row.arity} operands, got {len(dtypes)}.")
-    return row.result(name, dtypes, row.accepts, **attrs)
+    return row.result(name, dtypes, row.accepts, **dict(attrs))

@@ -4,8 +4,8 @@ The lanes of parallel loops run in lockstep as axes of NumPy arrays. A loop furt
 in *front*, so that values of loops further out broadcast against its own without reshaping.
 Sequential loops run in Python. A reduction becomes one more axis, then a tree of combinations; any
 other fold runs step by step. Loads are checked: an index out of range, or an element that nobody
-stored, is an error in a live lane and is never looked at in a dead one (the arm of a ``select`` that
-the lane does not take, a store whose guard does not hold).
+stored, is an error in a live lane, and is never looked at in a dead one (in an arm of a ``select``
+that the lane does not take, or a store whose guard does not hold).
 """
 
 from __future__ import annotations

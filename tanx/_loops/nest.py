@@ -38,8 +38,7 @@ class Buffer(Node):
 
     def __new__(cls, name: str, shape, dtype, role: str = "input"):
         shape, dtype = tuple(map(int, shape)), np.dtype(dtype)
-        return cls._make((name, shape, dtype, role), frozenset(), name=name, shape=shape,
-                         dtype=dtype, role=role)
+        return cls._make((name, shape, dtype, role), name=name, shape=shape, dtype=dtype, role=role)
 
     @property
     def ndim(self) -> int:

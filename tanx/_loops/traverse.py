@@ -65,7 +65,7 @@ def substitute(root: Expr, values: Mapping[Index | State, Expr]) -> Expr:
     if root.free.isdisjoint(values):
         return root
     arriving = frozenset().union(*(value.free for value in values.values()))
-    images: dict[Node, Node] = {variable: value for variable, value in values.items()}
+    images: dict[Node, Node] = dict(values)
 
     def affected(node: Node) -> Iterable[Node]:
         return () if node.free.isdisjoint(values) else children(node)

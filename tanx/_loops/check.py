@@ -1,0 +1,274 @@
+"""Checks programs: after each pass in tests, the first sign of a compiler's mistake.
+
+Types, scopes and the use of buffers are decided here. Whether an access is in range is decided by
+interval arithmetic that knows the loops' extents and the conditions on the way; what it can neither
+prove nor refute is returned, and is what the interpreter finds out when it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from tanx.errors import explain
+
+from .expr import Expr, Fold, Index, Interval, Load, Node, Op, Pick, State, bounds, facts_of
+from .instructions import BOOL, INDEX, REDUCERS, result_dtype, short_name
+from .nest import PARALLEL, SEQUENTIAL, Buffer, Nest, Program, Statement, Store
+from .show import show_expr, show_statement
+from .traverse import children, expressions, statements_in, walk, written
+
+__all__ = ["ProgramError", "check"]
+
+Facts = Mapping[Expr, Interval]
+
+
+class ProgramError(Exception):
+    """A program of loop nests breaks a rule of the form: a mistake in tanx, never in a user's code.
+
+    It is raised by the checks that run between the passes of the compiler when ``TANX_CHECK=1``.
+    """
+
+
+def check(program: Program) -> tuple[Load | Store, ...]:
+    """Raise :class:`ProgramError` if the program is wrong; return accesses not proved in range."""
+    _Checker(program).program()
+    return tuple(_Ranges(program).find())
+
+
+def _fail(rule: str, *facts: str) -> None:
+    raise ProgramError(explain("tanx._loops.check", rule, *facts))
+
+
+class _Checker:
+    """Types, scopes, and the use of buffers."""
+
+    def __init__(self, program: Program):
+        self.whole = program
+        self.declared = set(program.buffers.values())
+        self.defined = set(program.inputs)
+
+    def program(self) -> None:
+        every = (*self.whole.inputs, *self.whole.outputs, *self.whole.temps)
+        names = [b.name for b in every]
+        for buffer in every:
+            if names.count(buffer.name) > 1:
+                _fail("buffers must have names of their own.", f"twice: {buffer!r}")
+        for role in ("input", "output", "temp"):
+            for buffer in getattr(self.whole, role + "s"):
+                if buffer.role != role:
+                    _fail(f"{role}s must have that role.", f"buffer: {buffer!r}, {buffer.role}")
+        for statement in self.whole.statements:
+            self.statement(statement, frozenset(), ())
+        for buffer in self.whole.outputs:
+            if buffer not in self.defined:
+                _fail("every output must be written.", f"output: {buffer!r}")
+
+    def statement(self, statement: Statement, scope: frozenset, parallel: tuple) -> None:
+        if isinstance(statement, Nest):
+            self.nest(statement, scope, parallel)
+        elif isinstance(statement, Store):
+            self.store(statement, scope, parallel)
+            self.defined.add(statement.buffer)
+        else:
+            for buffer in statement.inputs:
+                self.readable(buffer, statement)
+            for buffer in statement.outputs:
+                self.writable(buffer, statement)
+                self.defined.add(buffer)
+
+    def nest(self, nest: Nest, scope: frozenset, parallel: tuple) -> None:
+        where = f"loop: {show_statement(nest).splitlines()[0]}"
+        if len(nest.kinds) != len(nest.indices) or not {*nest.kinds} <= {PARALLEL, SEQUENTIAL}:
+            _fail("each index of a nest is parallel or sequential.", f"kinds: {nest.kinds}")
+        if len({*nest.indices}) < len(nest.indices) or not scope.isdisjoint(nest.indices):
+            _fail("an index must not be bound twice.", where)
+        if any(i.extent < 0 for i in nest.indices):
+            _fail("an extent must not be negative.", where)
+        # What one iteration stores, a later one may read: the interpreter knows the elements.
+        plain = [s for s in statements_in(nest.body) if getattr(s, "combine", None) is None]
+        self.defined.update(written(s for s in plain if not isinstance(s, Nest)))
+        parallel += tuple(i for i, kind in zip(nest.indices, nest.kinds) if kind == PARALLEL)
+        for statement in nest.body:
+            self.statement(statement, scope.union(nest.indices), parallel)
+
+    def store(self, store: Store, scope: frozenset, parallel: tuple) -> None:
+        where = f"statement: {show_statement(store)}"
+        self.writable(store.buffer, store)
+        self.access(store, where)
+        if store.value.dtype != store.buffer.dtype:
+            _fail("a store must have the dtype of its buffer.", where,
+                  f"buffer: {store.buffer!r}", f"value:  {short_name(store.value.dtype)}")
+        if store.guard is not None and store.guard.dtype != BOOL:
+            _fail("a guard must be bool.", where, f"guard: {short_name(store.guard.dtype)}")
+        if store.combine is None:
+            alone = [i for i in parallel if i.extent > 1
+                     and all(i not in e.free for e in store.index)]
+            if alone and store.guard is None:
+                _fail("iterations of a parallel loop must not store the same element.", where,
+                      f"not in its index: {alone[0]!r} in {alone[0].extent}")
+        elif store.combine not in REDUCERS:
+            _fail("a store combines by a reducer.", where, f"reducers: {', '.join(REDUCERS)}")
+        else:
+            self.readable(store.buffer, store)
+            self.instruction(store.combine, (store.value, store.value), where)
+        roots = expressions(store)
+        for variable in frozenset().union(*(e.free for e in roots)) - scope:
+            _fail("a variable is used outside of its loop.", where, f"variable: {variable!r}")
+        self.expressions(roots, scope, where)
+
+    def readable(self, buffer: Buffer, statement: Statement) -> None:
+        self.known(buffer, statement)
+        if buffer not in self.defined:
+            _fail("a buffer must be written before it is read.", f"buffer: {buffer!r}",
+                  f"statement: {show_statement(statement)}")
+
+    def writable(self, buffer: Buffer, statement: Statement) -> None:
+        self.known(buffer, statement)
+        if buffer.role == "input":
+            _fail("an input must not be written.", f"buffer: {buffer!r}",
+                  f"statement: {show_statement(statement)}")
+
+    def known(self, buffer: Buffer, statement: Statement) -> None:
+        if buffer not in self.declared:
+            _fail("a buffer must belong to the program.", f"buffer: {buffer!r}",
+                  f"statement: {show_statement(statement)}")
+
+    # -- expressions -------------------------------------------------------------------------------
+
+    def expressions(self, roots: Iterable[Expr], scope: frozenset, where: str) -> None:
+        bound: dict[Node, frozenset] = {}
+        for node in walk(*roots):
+            inside = frozenset().union(*(bound[child] for child in children(node)))
+            if isinstance(node, Load):
+                if node.buffer not in self.declared or node.buffer not in self.defined:
+                    self.unread(node, where)
+                self.access(node, where)
+            elif isinstance(node, Op):
+                self.operation(node, where)
+            elif isinstance(node, Pick) and not 0 <= node.position < len(node.fold.states):
+                _fail("a fold has no such state.", where, f"position: {node.position}")
+            elif isinstance(node, Fold):
+                self.fold(node, scope | inside, where)
+                inside = inside.union(node.indices, node.states)
+            bound[node] = inside
+
+    def unread(self, load: Load, where: str) -> None:
+        rule = ("a buffer must be written before it is read." if load.buffer in self.declared else
+                "a buffer must belong to the program.")
+        _fail(rule, where, f"buffer: {load.buffer!r}")
+
+    def access(self, access: Load | Store, where: str) -> None:
+        if len(access.index) != access.buffer.ndim:
+            _fail("an access has one index for each dimension.", where,
+                  f"buffer:  {access.buffer!r}", f"indices: {len(access.index)}")
+        for i in access.index:
+            if i.dtype != INDEX:
+                _fail("an index must be int64.", where,
+                      f"index: {show_expr(i)} of {short_name(i.dtype)}")
+
+    def operation(self, node: Op, where: str) -> None:
+        if self.instruction(node.name, node.args, where, node.attrs) != node.dtype:
+            _fail("an instruction has another dtype than its operands give.", where,
+                  f"instruction: {show_expr(node)} of {short_name(node.dtype)}")
+
+    def instruction(self, name: str, args: tuple[Expr, ...], where: str, attrs: tuple = ()):
+        try:
+            return result_dtype(name, tuple(a.dtype for a in args), attrs)
+        except TypeError as error:
+            raise ProgramError(explain("tanx._loops.check", str(error), where)) from None
+
+    def fold(self, fold: Fold, scope: frozenset, where: str) -> None:
+        own = frozenset((*fold.indices, *fold.states))
+        if len(own) < len(fold.indices) + len(fold.states) or not own.isdisjoint(scope):
+            _fail("a variable must not be bound twice.", where)
+        if not (all(isinstance(i, Index) and i.extent >= 0 for i in fold.indices)
+                and all(isinstance(s, State) for s in fold.states)):
+            _fail("a fold binds indices and states.", where)
+        if fold.combine in REDUCERS:
+            if len(fold.states) != 1 or fold.states[0] in fold.body[0].free:
+                _fail("a reduction has one state and does not look at it.", where)
+        elif fold.combine not in (None, "argmax", "argmin"):
+            _fail("there is no such reduction.", where, f"combine: {fold.combine}")
+        types = [[e.dtype for e in part] for part in (fold.states, fold.init, fold.body)]
+        if not types[0] == types[1] == types[2]:
+            texts = ["(" + ", ".join(map(short_name, part)) + ")" for part in types]
+            _fail("start and step of a fold must have the dtypes of its states.", where,
+                  f"states: {texts[0]}", f"start:  {texts[1]}", f"step:   {texts[2]}")
+
+
+class _Ranges:
+    """Whether accesses are in range. What is surely outside and surely reached is an error."""
+
+    def __init__(self, program: Program):
+        self.whole = program
+
+    def find(self, statements: Iterable[Statement] | None = None) -> Iterable[Load | Store]:
+        """The accesses that could not be proved, in the order of the text."""
+        for statement in self.whole.statements if statements is None else statements:
+            if isinstance(statement, Store):
+                yield from self.store(statement)
+            elif isinstance(statement, Nest) and all(i.extent for i in statement.indices):
+                yield from self.find(statement.body)
+
+    def store(self, store: Store) -> Iterable[Load | Store]:
+        sure = store.guard is None
+        facts: Facts = {} if sure else facts_of(store.guard)
+        if not self.proved(store, facts, sure):
+            yield store
+        known: dict[Node, tuple[Facts, bool]] = {}
+        for root in expressions(store):
+            _meet(known, root, *(({}, True) if root is store.guard else (facts, sure)))
+        # Parents come first, so that all ways to a node are known before it is looked at.
+        for node in reversed(list(walk(*expressions(store)))):
+            facts, sure = known[node]
+            if isinstance(node, Load) and not self.proved(node, facts, sure):
+                yield node
+            for child, (more, always) in _ways(node):
+                _meet(known, child, _both(facts, more), sure and always)
+
+    def proved(self, access: Load | Store, facts: Facts, sure: bool) -> bool:
+        proved = True
+        for axis, (i, n) in enumerate(zip(access.index, access.buffer.shape)):
+            low, high = bounds(i, facts)
+            if low > high:
+                return True
+            if sure and (high < 0 or low >= n):
+                text = show_expr(access) if isinstance(access, Load) else show_statement(access)
+                _fail("an access must be in range.", f"access: {text}",
+                      f"index {axis}: from {low} to {high}", f"buffer: {access.buffer!r}")
+            proved = proved and 0 <= low and high < n
+        return proved
+
+
+def _ways(node: Node) -> list[tuple[Node, tuple[Facts, bool]]]:
+    """The children of a node, each with what holds and whether it is reached from there always."""
+    if isinstance(node, Op) and node.name == "select":
+        condition, yes, no = node.args
+        return [(condition, ({}, True)), (yes, (facts_of(condition), False)),
+                (no, (facts_of(condition, False), False))]
+    if isinstance(node, Fold):
+        runs = all(i.extent for i in node.indices)
+        return [*((e, ({}, True)) for e in node.init), *((e, ({}, runs)) for e in node.body)]
+    return [(child, ({}, True)) for child in children(node)]
+
+
+def _both(a: Facts, b: Facts) -> Facts:
+    """What holds when both hold."""
+    if not a or not b:
+        return a or b
+    merged = dict(a)
+    for expr, (low, high) in b.items():
+        known = merged.get(expr, (low, high))
+        merged[expr] = (max(low, known[0]), min(high, known[1]))
+    return merged
+
+
+def _meet(known: dict[Node, tuple[Facts, bool]], node: Node, facts: Facts, sure: bool) -> None:
+    """Another way leads to a node: only what holds on all ways is known there."""
+    if node not in known:
+        known[node] = facts, sure
+        return
+    others, was_sure = known[node]
+    hull = {expr: (min(facts[expr][0], ends[0]), max(facts[expr][1], ends[1]))
+            for expr, ends in others.items() if expr in facts}
+    known[node] = hull, sure or was_sure

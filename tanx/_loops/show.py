@@ -1,0 +1,217 @@
+"""The text of programs: complete, so that programs of equal text do the same, and made to be read.
+
+Loop variables get fresh letters, so the text does not depend on what else has been built. What is
+used more than once gets a name, ``%0``: a notation only, which says nothing about when it is
+computed. A constant carries its dtype (``1.0:f32``) unless it is an int64 or a bool. ::
+
+    program(x: f32[8,64], y: f32[64]) -> (out: f32[8])
+    for i in 8 parallel:
+        out[i] = add(k in 64: x[i, k] * y[k])
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import numpy as np
+
+from .expr import Const, Expr, Fold, Load, Node, Op, Pick
+from .instructions import REDUCERS, identity, kind_of, short_name
+from .nest import Buffer, Extern, Nest, Program, Statement, Store
+from .traverse import children, expressions, walk
+
+__all__ = ["show", "show_expr", "show_statement"]
+
+_SHORT = 20
+"""Columns up to which a shared expression is written out again instead of being named."""
+_WIDE = 72
+"""Columns beyond which a fold is written as a block."""
+_LETTERS = "ijklmnpqrstuvw"
+
+_ATOM, _UNARY, _LOOSEST = 10, 9, 0
+_INFIX = {"mul": ("*", 8), "div": ("/", 8), "floor_div": ("//", 8), "floor_mod": ("%", 8),
+          "add": ("+", 7), "sub": ("-", 7), "shift_left": ("<<", 6), "and": ("&", 5),
+          "xor": ("^", 4), "or": ("|", 3), "eq": ("==", 2), "ne": ("!=", 2), "lt": ("<", 2),
+          "le": ("<=", 2), "gt": (">", 2), "ge": (">=", 2)}
+_PREFIX = {"neg": "-", "not": "~"}
+
+
+def show(program: Program) -> str:
+    """The text of a program.
+
+    >>> from tanx._loops.build import element_program
+    >>> x, y = np.zeros((8, 4), np.float32), np.zeros(4, np.float32)
+    >>> print(show(element_program(lambda at, x, y: x[at] + y[at[1:]] * 2, [x, y], x)))
+    program(x: f32[8,4], y: f32[4]) -> (out: f32[8,4])
+    for i in 8, j in 4 parallel:
+        out[i, j] = x[i, j] + y[j] * 2.0:f32
+    """
+    ins, outs = (", ".join(map(repr, bs)) for bs in (program.inputs, program.outputs))
+    lines = [f"program({ins}) -> ({outs})", *(f"temp {b!r}" for b in program.temps)]
+    for statement in program.statements:
+        lines += _Printer(program.buffers).statement(statement)
+    return "\n".join(lines)
+
+
+def show_statement(statement: Statement) -> str:
+    """The text of one statement."""
+    return "\n".join(_Printer(()).statement(statement))
+
+
+def show_expr(expr: Expr) -> str:
+    """The text of one expression; names of what is shared come first, a line each."""
+    printer = _Printer(())
+    printer.begin([expr])
+    text = printer.text(expr)
+    return "\n".join([*printer.frames[0].lines, text])
+
+
+class _Frame:
+    """A place for lines: that of a statement, or that of a fold, whose variables it binds."""
+
+    def __init__(self, bound: Iterable[Node] = ()):
+        self.bound = frozenset(bound)
+        self.lines: list[str] = []
+
+
+class _Printer:
+    def __init__(self, taken: Iterable[str]):
+        self.taken = set(taken)
+        self.names: dict[Node, str] = {}
+        self.frames: list[_Frame] = []
+        self.uses: Counter[Node] = Counter()
+        self.shared: dict[Node, str] = {}
+
+    # -- statements --------------------------------------------------------------------------------
+
+    def statement(self, statement: Statement) -> list[str]:
+        if isinstance(statement, Store):
+            return self.store(statement)
+        if isinstance(statement, Extern):
+            return [self.extern(statement)]
+        before = dict(self.names)
+        lines = [self.header(statement)]
+        for inner in statement.body:
+            lines += _indented(self.statement(inner))
+        self.names = before
+        return lines
+
+    def header(self, nest: Nest) -> str:
+        if not nest.indices:
+            return "once:"
+        loops = [f"{self.name(i)} in {i.extent}" for i in nest.indices]
+        for n, kind in enumerate(nest.kinds):
+            if nest.kinds[n + 1:n + 2] != (kind,):
+                loops[n] += f" {kind}"
+        return f"for {', '.join(loops)}:"
+
+    def store(self, store: Store) -> list[str]:
+        self.begin(expressions(store))
+        target = self.access(store.buffer, store.index)
+        sign = "=" if store.combine is None else f"{store.combine}="
+        guard = "" if store.guard is None else f" if {self.text(store.guard)}"
+        line = f"{target} {sign} {self.text(store.value)}{guard}"
+        return [*self.frames[0].lines, line]
+
+    def extern(self, call: Extern) -> str:
+        outs = ", ".join(b.name for b in call.outputs)
+        params = [f"{k}={v}" for k, v in call.params]
+        return f"{outs} = extern {call.name}({', '.join([b.name for b in call.inputs] + params)})"
+
+    # -- expressions -------------------------------------------------------------------------------
+
+    def begin(self, roots: Iterable[Expr]) -> None:
+        """Start a statement: count how often each part of it is used."""
+        roots = tuple(roots)
+        self.frames, self.shared = [_Frame()], {}
+        self.uses = Counter(roots)
+        for node in walk(*roots):
+            self.uses.update(children(node))
+
+    def text(self, node: Node, tightness: int = _LOOSEST) -> str:
+        """The text of a node, in parentheses where its neighbours bind at ``tightness``."""
+        if node in self.shared:
+            return self.shared[node]
+        text, binds = self.written(node)
+        if node not in self.shared and self.uses[node] > 1 and len(text) > _SHORT:
+            self.share(node, [text])
+        if node in self.shared:
+            return self.shared[node]
+        return f"({text})" if binds < tightness else text
+
+    def share(self, node: Node, lines: list[str]) -> None:
+        """Name a node where all that it depends on is known."""
+        frame = next((f for f in reversed(self.frames) if not f.bound.isdisjoint(node.free)),
+                     self.frames[0])
+        self.shared[node] = f"%{len(self.shared)}"
+        frame.lines += [f"{self.shared[node]} = {lines[0]}", *lines[1:]]
+
+    def written(self, node: Node) -> tuple[str, int]:
+        if isinstance(node, Const):
+            return repr(node), _ATOM
+        if isinstance(node, Load):
+            return self.access(node.buffer, node.index), _ATOM
+        if isinstance(node, Op):
+            return self.operation(node)
+        if isinstance(node, Pick):
+            several = len(node.fold.states) > 1
+            return self.text(node.fold, _ATOM) + f".{node.position}" * several, _ATOM
+        if isinstance(node, Fold):
+            return self.fold(node), _ATOM
+        return self.name(node), _ATOM
+
+    def access(self, buffer: Buffer, index: Iterable[Expr]) -> str:
+        return f"{buffer.name}[{', '.join(map(self.text, index))}]"
+
+    def operation(self, node: Op) -> tuple[str, int]:
+        if node.name in _INFIX:
+            sign, binds = _INFIX[node.name]
+            left, right = node.args
+            return f"{self.text(left, binds)} {sign} {self.text(right, binds + 1)}", binds
+        if node.name in _PREFIX:
+            return _PREFIX[node.name] + self.text(node.args[0], _UNARY), _UNARY
+        if node.name == "convert":
+            return f"{short_name(node.dtype)}({self.text(node.args[0])})", _ATOM
+        attrs = [f"{k}={short_name(v) if isinstance(v, np.dtype) else v}" for k, v in node.attrs]
+        return f"{node.name}({', '.join([*map(self.text, node.args), *attrs])})", _ATOM
+
+    def fold(self, fold: Fold) -> str:
+        init = [self.text(value) for value in fold.init]
+        before = dict(self.names)
+        self.frames.append(_Frame((*fold.indices, *fold.states)))
+        head = ", ".join(f"{self.name(i)} in {i.extent}" for i in fold.indices)
+        if fold.combine in REDUCERS:
+            if not _is_identity(fold):
+                head += f" from {init[0]}"
+        else:
+            head += "".join(f", {self.name(s)} = {v}" for s, v in zip(fold.states, init))
+        body = ", ".join(map(self.text, fold.body))
+        frame = self.frames.pop()
+        self.names = before
+        what = fold.combine or "fold"
+        if frame.lines or len(body) > _WIDE:
+            self.share(fold, [f"{what} {head}:", *_indented([*frame.lines, body])])
+        return f"{what}({head}: {body})"
+
+    def name(self, variable: Node) -> str:
+        """The letter of a variable: that of its hint, or the next one that is free in its scope."""
+        if variable not in self.names:
+            hint = variable.name.split(".")[0]
+            start = _LETTERS.find(hint) if len(hint) == 1 else -1
+            letters = _LETTERS[start:] + _LETTERS[:start] if start >= 0 else ""
+            taken = self.taken.union(self.names.values())
+            choices = [hint, *letters, *(f"{hint}{n}" for n in range(len(taken) + 1))]
+            self.names[variable] = next(c for c in choices if c not in taken)
+        return self.names[variable]
+
+
+def _is_identity(fold: Fold) -> bool:
+    (init,) = fold.init
+    if kind_of(init.dtype) == "c" and fold.combine in ("max", "min"):
+        return False
+    return init == Const(identity(fold.combine, init.dtype), init.dtype)
+
+
+def _indented(lines: Iterable[str]) -> list[str]:
+    return ["    " + line for line in lines]
