@@ -44,9 +44,9 @@ def imports(module: str, is_package: bool, syntax: ast.AST, modules: set[str]):
                 yield node.lineno, alias.name
         elif isinstance(node, ast.ImportFrom):
             base = _absolute(module, is_package, node.level, node.module or "")
-            for alias in node.names:
-                full = f"{base}.{alias.name}"
-                yield node.lineno, full if full in modules else base
+            targets = (f"{base}.{alias.name}" for alias in node.names)
+            for target in {full if full in modules else base for full in targets}:
+                yield node.lineno, target
         elif isinstance(node, ast.Call) and _called(node) in ("import_module", "__import__"):
             name = node.args[0] if node.args else None
             if isinstance(name, ast.Constant) and isinstance(name.value, str):

@@ -12,6 +12,7 @@ for the attributes of an object: an array, its ``.at``, a ufunc, a tracer, the c
 
 import argparse
 import importlib
+import importlib.util
 import inspect
 import json
 import sys
@@ -37,8 +38,11 @@ def module(root: str, name: str):
     """The module ``name`` of ``root``, or the object of that name; None where there is none."""
     full = f"{root}.{name}".rstrip(".")
     try:
-        found = importlib.import_module(full)
-        return found if found.__spec__.has_location else None  # else a folder without files
+        spec = importlib.util.find_spec(full)
+        if spec is not None and spec.has_location:
+            return importlib.import_module(full)
+        if spec is not None:
+            return None  # a folder without files
     except ModuleNotFoundError as error:
         if not full.startswith(str(error.name)) and error.name is not None:
             raise  # the module exists and needs another one that does not
@@ -81,7 +85,7 @@ def has(thing, name: str) -> bool:
     """Whether ``thing`` has the attribute; a property that exists and raises counts as there."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return hasattr(type(thing), name) or hasattr(thing, name)
+        return thing is not None and (hasattr(type(thing), name) or hasattr(thing, name))
 
 
 def parameters(function):
@@ -161,14 +165,15 @@ def compare(root: str = "tanx"):
         thing = holder(root, section)
         lost = []
         for name, facts in names.items():
-            submodule = facts["kind"] == "module" and module(root, f"{section}.{name}".lstrip("."))
-            if not submodule and (thing is None or not has(thing, name)):
+            full = f"{section}.{name}".lstrip(".")
+            there = module(root, full) if facts["kind"] == "module" else has(thing, name)
+            if not there:
                 lost.append(name)
                 continue
             if "params" in facts:
                 problem = difference(facts["params"], parameters(getattr(thing, name)))
                 if problem:
-                    different[f"{section}.{name}".lstrip(".")] = problem
+                    different[full] = problem
             if "members" in facts:
                 owner = getattr(thing, name)
                 lost += [f"{name}.{member}" for member in facts["members"]
