@@ -63,8 +63,13 @@ class Never:
         self.primitive = self.rule = "?"
 
     def __set_name__(self, owner, rule):
-        self.primitive = getattr(owner, "name", owner.__name__)
         self.rule = rule
+
+    def __get__(self, instance, owner):
+        # A family may state it for its members, so the primitive is the one that was asked.
+        asked = Never(self.reason)
+        asked.primitive, asked.rule = getattr(owner, "name", owner.__name__), self.rule
+        return asked
 
     def __call__(self, *args, **params):
         raise NotImplementedError(explain(

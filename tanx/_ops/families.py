@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from .. import dtypes
-from .._core.linear import Linear
+from .._core.linear import Linear, never
 from .._core.primitive import Kind, Primitive
 from .._core.trace import context
 from .._core.types import ShapedArray, typeof
@@ -14,8 +17,9 @@ from ..errors import explain
 from .batching import to_front
 from .layout import broadcast_in_dim
 
-__all__ = ["ANY", "BOOL_INT", "COMPLEX", "Elementwise", "FLOAT", "INEXACT", "INT", "NUMBER",
-           "REAL", "Reduction", "accumulator", "identity", "like", "unbroadcast"]
+__all__ = ["ANY", "Accurate", "BOOL_INT", "COMPLEX", "Elementwise", "FLOAT", "INEXACT", "INT",
+           "NUMBER", "REAL", "Reduction", "accumulator", "grow", "identity", "keeping_dtype", "like",
+           "unbroadcast", "widened"]
 
 # Sets of dtypes an operand may have, by the letters of ``dtypes.kind_of``-like groups.
 BOOL = frozenset("b")
@@ -77,45 +81,56 @@ def broadcast_shapes(name: str, types) -> tuple[int, ...]:
 class Elementwise(Primitive):
     """Each element of the result from the elements of the operands at the same index.
 
-    A subclass states ``name``, ``accepts`` (a dtype group, or one an operand), ``eval``, and its
-    derivative. ``instruction`` is the name of the loop instruction; ``result`` may change the
-    dtype. Operands broadcast along dimensions of size 1, and scalars broadcast to anything.
+    A subclass states ``name``, ``accepts`` (a dtype group), ``eval``, and its derivative.
+    ``result`` maps the operands' dtype to that of the result where they differ; ``instruction`` is
+    the name of the loop instruction where it is not that of the primitive. Operands broadcast
+    along dimensions of size 1, and scalars broadcast to anything.
     """
 
     kind = Kind.ELEMENTWISE
-    accepts: frozenset[str] | tuple[frozenset[str], ...] = ANY
+    accepts: frozenset[str] = ANY
+    result: Callable[[np.dtype], np.dtype] | None = None
     instruction: str | None = None
-    same_dtype = True
-
-    def result(self, *types, **params) -> np.dtype:
-        """The dtype of the result; that of the first operand unless overridden."""
-        return types[0].dtype
+    transpose: Any = never("it is not linear")
 
     def infer(self, *types, **params):
         first = types[0]
-        accepts = self.accepts
-        shape, weak = first.shape, first.weak_type
-        for i, t in enumerate(types):
-            allowed = accepts[i] if type(accepts) is tuple else accepts
-            if letter(t.dtype) not in allowed:
-                raise TypeError(explain(
-                    f"tanx.lax.{self.name}",
-                    f"does not take {t.dtype} operands.", f"operand {i}: {t}",
-                    f"takes:     {', '.join(_WORDS[k] for k in 'biufc' if k in allowed)}"))
-            if i and self.same_dtype and t.dtype != first.dtype:
-                raise TypeError(explain(
-                    f"tanx.lax.{self.name}", "operands must have the same dtype.",
-                    *(f"operand {i}: {t}" for i, t in enumerate(types)),
-                    hint="tanx.numpy's functions promote; or use x.astype(...)."))
-            if t.shape != shape:
-                shape = None
+        dtype, shape, weak = first.dtype, first.shape, first.weak_type
+        if letter(dtype) not in self.accepts:
+            raise self.refused(0, first)
+        for t in types[1:]:
+            if t.dtype != dtype:
+                raise self.mixed(types)
+            if t.shape != shape and shape is not None:
+                shape = None if shape and t.shape else shape or t.shape
             weak = weak and t.weak_type
         if shape is None:
             shape = broadcast_shapes(self.name, types)
-        dtype = self.result(*types, **params)
-        if shape == first.shape and dtype == first.dtype and weak == first.weak_type:
-            return first
+        if self.result is not None:
+            return ShapedArray(shape, self.result(dtype), weak)
+        for t in types:
+            if t.shape == shape and t.weak_type == weak:
+                return t
         return ShapedArray(shape, dtype, weak)
+
+    def refused(self, position: int, t: ShapedArray) -> TypeError:
+        """The error for an operand of a dtype that is not accepted."""
+        return TypeError(explain(
+            f"tanx.lax.{self.function}", f"does not take {t.dtype} operands.",
+            f"operand {position}: {t}",
+            f"takes:     {', '.join(_WORDS[k] for k in 'biufc' if k in self.accepts)}"))
+
+    def mixed(self, types) -> TypeError:
+        """The error for operands of several dtypes."""
+        return TypeError(explain(
+            f"tanx.lax.{self.function}", "operands must have the same dtype.",
+            *(f"operand {i}: {t}" for i, t in enumerate(types)),
+            hint="tanx.numpy's functions promote; or use x.astype(...)."))
+
+    @property
+    def function(self) -> str:
+        """The name of the function of ``tanx.lax``, for messages."""
+        return self.name
 
     def batch(self, args, dims, **params):
         types = [typeof(x) for x in args]
@@ -133,9 +148,50 @@ class Elementwise(Primitive):
             aligned.append(x)
         return self.bind(*aligned, **params), 0
 
+    def elements(self, at, *operands) -> list:
+        """The elements of the operands that make the one of the result at an index."""
+        return [x[[0 if n == 1 else i for n, i in zip(x.shape, at)]] for x in operands]
+
     def lower(self, at, *operands, **params):
-        elements = [x[[0 if n == 1 else i for n, i in zip(x.shape, at)]] for x in operands]
-        return build.op(self.instruction or self.name, *elements)
+        return build.op(self.instruction or self.name, *self.elements(at, *operands))
+
+
+class Accurate(Elementwise):
+    """A function of one operand that takes JAX's parameter ``accuracy``; ``ufunc`` computes it.
+
+    Every accuracy that can be asked for is met by the one way there is to compute it.
+    """
+
+    accepts = INEXACT
+    ufunc: Callable
+
+    def eval(self, x, *, accuracy=None):
+        return self.ufunc(x)
+
+    def show_params(self, params):
+        return {name: value for name, value in params.items() if value is not None}
+
+
+def keeping_dtype(ufunc):
+    """An ``eval`` rule from a ufunc whose result NumPy widens when it comes from int4 and kin."""
+
+    def eval(self, *operands):
+        out, dtype = ufunc(*operands), operands[0].dtype
+        return out if out.dtype == dtype else out.astype(dtype)
+    return eval
+
+
+def widened(x: np.ndarray) -> np.ndarray:
+    """Narrow floats as float32, in which formulas of several steps lose less; the rest as it is."""
+    return x.astype(_FLOAT32) if x.dtype.itemsize < 4 and letter(x.dtype) == "f" else x
+
+
+def grow(tangent, out):
+    """A tangent broadcast to the shape of the result it belongs to."""
+    shape, given = typeof(out).shape, typeof(tangent).shape
+    if given == shape:
+        return tangent
+    return broadcast_in_dim(tangent, shape, range(len(shape)) if given else ())
 
 
 def accumulator(dtype: np.dtype) -> np.dtype:

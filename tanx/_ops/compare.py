@@ -1,0 +1,452 @@
+"""Comparisons, choices between operands, and operations on bits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import dtypes
+from .._core.linear import is_linear, never
+from .._core.primitive import Kind, Primitive
+from .._core.types import ShapedArray, typeof
+from .._loops import build
+from ..errors import explain
+from .arith import from_bits, sign_extended, unsigned_bits
+from .batching import batch_size, materialize
+from .derive import linear_in, partials, zeros_of
+from .families import ANY, BOOL_INT, INT, Elementwise, grow, keeping_dtype, letter, like
+from .layout import broadcast_in_dim
+
+__all__ = ["and_p", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "clamp", "clamp_p",
+           "eq", "eq_p", "eq_to_p", "ge", "ge_p", "gt", "gt_p", "le", "le_p", "le_to_p", "lt",
+           "lt_p", "lt_to_p", "ne", "ne_p", "not_p", "or_p", "select", "select_n", "select_n_p",
+           "shift_left", "shift_left_p", "shift_right_arithmetic", "shift_right_arithmetic_p",
+           "shift_right_logical", "shift_right_logical_p", "xor_p"]
+
+_BOOL = np.dtype(bool)
+_ORDERED = ANY - frozenset("c")
+
+
+# -- comparisons -----------------------------------------------------------------------------------
+
+
+class Comparison(Elementwise):
+    """Compares two operands; gives booleans."""
+
+    accepts = _ORDERED
+    result = staticmethod(lambda dtype: _BOOL)
+    jvp = never("comparisons give booleans")
+
+
+class Eq(Comparison):
+    """Whether operands are equal; NaN equals nothing."""
+
+    name = "eq"
+    accepts = ANY
+    eval = staticmethod(np.equal)
+
+
+class Ne(Comparison):
+    """Whether operands differ; NaN differs from everything."""
+
+    name = "ne"
+    accepts = ANY
+    eval = staticmethod(np.not_equal)
+
+
+class Lt(Comparison):
+    """Whether the first operand is less than the second."""
+
+    name = "lt"
+    eval = staticmethod(np.less)
+
+
+class Le(Comparison):
+    """Whether the first operand is less than the second, or equal."""
+
+    name = "le"
+    eval = staticmethod(np.less_equal)
+
+
+class Gt(Comparison):
+    """Whether the first operand is greater than the second."""
+
+    name = "gt"
+    eval = staticmethod(np.greater)
+
+
+class Ge(Comparison):
+    """Whether the first operand is greater than the second, or equal."""
+
+    name = "ge"
+    eval = staticmethod(np.greater_equal)
+
+
+class TotalOrder(Comparison):
+    """Compares by the total order of floats: -NaN < -inf < … < -0 < 0 < … < inf < NaN."""
+
+    plain: str  # the comparison that does for what is not floating point
+
+    def eval(self, x, y):
+        return self.ufunc(*map(total_order_key, (x, y)))
+
+    def lower(self, at, x, y):
+        floating = letter(x.dtype) == "f"
+        return build.op(self.name if floating else self.plain, *self.elements(at, x, y))
+
+
+def total_order_key(x: np.ndarray) -> np.ndarray:
+    """Integers that are ordered as floats are in the total order; anything else as it is."""
+    if letter(x.dtype) != "f":
+        return x
+    bits = x.view(f"i{x.dtype.itemsize}")
+    return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
+
+
+class EqTo(TotalOrder):
+    """Whether operands are equal in the total order."""
+
+    name, plain = "eq_to", "eq"
+    ufunc = np.equal
+
+
+class LtTo(TotalOrder):
+    """Whether the first operand comes before the second in the total order."""
+
+    name, plain = "lt_to", "lt"
+    ufunc = np.less
+
+
+class LeTo(TotalOrder):
+    """Whether the first operand comes before the second in the total order, or is it."""
+
+    name, plain = "le_to", "le"
+    ufunc = np.less_equal
+
+
+# -- choices ---------------------------------------------------------------------------------------
+
+
+class SelectN(Primitive):
+    """Takes each element from one of several operands, as the first operand says."""
+
+    name = "select_n"
+    kind = Kind.ELEMENTWISE
+
+    def infer(self, which, *cases):
+        first = cases[0]
+        weak = first.weak_type
+        for case in cases[1:]:
+            if case.shape != first.shape or case.dtype != first.dtype:
+                raise self._refused("cases must have the same shape and dtype", which, cases)
+            weak = weak and case.weak_type
+        if which.shape and which.shape != first.shape:
+            raise self._refused("which must be a scalar or have the shape of the cases", which, cases)
+        if which.dtype == _BOOL:
+            if len(cases) > 2:
+                raise self._refused("a boolean chooses between two cases at most", which, cases)
+        elif letter(which.dtype) not in INT:
+            raise self._refused("which must be of booleans or integers", which, cases)
+        return first if first.weak_type == weak else ShapedArray(first.shape, first.dtype, weak)
+
+    def _refused(self, rule, which, cases) -> TypeError:
+        return TypeError(explain(
+            "tanx.lax.select_n", f"{rule}.", f"which:  {which}",
+            *(f"case {i}: {case}" for i, case in enumerate(cases)),
+            hint="tanx.numpy.where broadcasts and promotes."))
+
+    def eval(self, which, *cases):
+        if which.dtype == _BOOL:
+            return np.where(which, cases[-1], cases[0])
+        out = cases[0]
+        for position, case in enumerate(cases[1:], 1):
+            out = np.where(which >= position, case, out)
+        return out
+
+    def jvp(self, primals, tangents):
+        return linear_in(*range(1, len(primals)))(self, primals, tangents)
+
+    def transpose(self, ct, which, *cases):
+        zeros = zeros_of(typeof(ct))
+        if typeof(which).dtype == _BOOL:
+            chosen = [ct, zeros], [zeros, ct]
+            return [None, *(select_n(which, *chosen[i][:len(cases)]) if is_linear(case) else None
+                            for i, case in enumerate(cases))]
+        which = clamp(like(which, 0), which, like(which, len(cases) - 1))
+        return [None, *(select(eq(which, like(which, i)), ct, zeros) if is_linear(case) else None
+                        for i, case in enumerate(cases))]
+
+    def batch(self, args, dims):
+        (which, *cases), (which_dim, *case_dims) = args, dims
+        position = next((d for d in case_dims if d is not None), 0)
+        size = batch_size(args, dims)
+        cases = [materialize(x, d, size, position) for x, d in zip(cases, case_dims)]
+        which = _beside(which, which_dim, typeof(cases[0]).shape, size, position)
+        return select_n(which, *cases), position
+
+    def lower(self, at, which, *cases):
+        choice, out = which[at], cases[0][at]
+        for position, case in enumerate(cases[1:], 1):
+            taken = choice if which.dtype == _BOOL else choice >= position
+            out = build.select(taken, case[at], out)
+        return out
+
+
+def _beside(x, dim: int | None, shape, size: int, position: int):
+    """A scalar or full-sized operand as it goes with batched ones of ``shape``."""
+    rank = typeof(x).ndim - (dim is not None)
+    if rank == 0:
+        return x if dim is None else broadcast_in_dim(x, shape, (position,))
+    return materialize(x, dim, size, position)
+
+
+class Clamp(Primitive):
+    """Moves elements into the interval from the first operand to the third; NaN wins."""
+
+    name = "clamp"
+    kind = Kind.ELEMENTWISE
+
+    def infer(self, low, x, high):
+        for bound in (low, high):
+            if bound.dtype != x.dtype:
+                raise self._refused("operands must have the same dtype", low, x, high)
+            if bound.shape and bound.shape != x.shape:
+                raise self._refused("bounds must be scalars or have the shape of x", low, x, high)
+        if letter(x.dtype) not in ANY:
+            raise self._refused("operands must be of numbers", low, x, high)
+        weak = low.weak_type and x.weak_type and high.weak_type
+        return x if weak == x.weak_type else ShapedArray(x.shape, x.dtype, weak)
+
+    def _refused(self, rule, low, x, high) -> TypeError:
+        return TypeError(explain(
+            "tanx.lax.clamp", f"{rule}.", f"min: {low}", f"x:   {x}", f"max: {high}",
+            hint="tanx.numpy.clip broadcasts and promotes."))
+
+    def eval(self, low, x, high):
+        out = np.minimum(np.maximum(low, x), high)
+        return out if out.dtype == x.dtype else out.astype(x.dtype)
+
+    jvp = partials(
+        lambda t, out, low, x, high: _where(bitwise_and(gt(low, x), lt(low, high)), t, out),
+        lambda t, out, low, x, high: _where(bitwise_and(gt(x, low), lt(x, high)), t, out),
+        lambda t, out, low, x, high: _where(lt(high, x), t, out))
+
+    transpose = never("it is not linear")
+
+    def batch(self, args, dims):
+        (low, x, high), (low_dim, x_dim, high_dim) = args, dims
+        position, size = x_dim or 0, batch_size(args, dims)
+        x = materialize(x, x_dim, size, position)
+        shape = typeof(x).shape
+        return clamp(_beside(low, low_dim, shape, size, position), x,
+                     _beside(high, high_dim, shape, size, position)), position
+
+    def lower(self, at, low, x, high):
+        return build.op("min", build.op("max", low[at], x[at]), high[at])
+
+
+def _where(condition, tangent, out):
+    """The tangent where the condition holds, else zeros."""
+    return select(condition, grow(tangent, out), zeros_of(typeof(out).to_tangent()))
+
+
+# -- bits ------------------------------------------------------------------------------------------
+
+
+class Bitwise(Elementwise):
+    """Combines bits; of booleans, truth values."""
+
+    accepts = BOOL_INT
+    jvp = never("bits have no derivative")
+
+    @property
+    def function(self):
+        return f"bitwise_{self.name}"
+
+
+class And(Bitwise):
+    """The bits set in both operands."""
+
+    name = "and"
+    eval = keeping_dtype(np.bitwise_and)
+
+
+class Or(Bitwise):
+    """The bits set in either operand."""
+
+    name = "or"
+    eval = keeping_dtype(np.bitwise_or)
+
+
+class Xor(Bitwise):
+    """The bits set in one operand but not the other."""
+
+    name = "xor"
+    eval = keeping_dtype(np.bitwise_xor)
+
+
+class Not(Bitwise):
+    """The bits flipped."""
+
+    name = "not"
+    eval = keeping_dtype(np.bitwise_not)
+
+
+class Shift(Elementwise):
+    """Moves bits by as many places as the second operand says, which is read as unsigned."""
+
+    accepts = INT
+    jvp = never("bits have no derivative")
+
+
+class ShiftLeft(Shift):
+    """Moves bits up; zeros come in."""
+
+    name = "shift_left"
+
+    def eval(self, x, y):
+        return _shifted(np.left_shift, x, y)
+
+
+class ShiftRightLogical(Shift):
+    """Moves bits down; zeros come in."""
+
+    name = "shift_right_logical"
+
+    def eval(self, x, y):
+        return _shifted(np.right_shift, x, y)
+
+
+class ShiftRightArithmetic(Shift):
+    """Moves bits down; copies of the uppermost bit come in."""
+
+    name = "shift_right_arithmetic"
+
+    def eval(self, x, y):
+        width = dtypes.itemsize_bits(x.dtype)
+        signed = sign_extended(unsigned_bits(x), width)
+        places = np.minimum(unsigned_bits(y), width - 1).astype(signed.dtype)
+        return from_bits(np.right_shift(signed, places), x.dtype)
+
+
+def _shifted(ufunc, x, y):
+    """The bits moved; none are left when they move by the width or more."""
+    bits, places, width = unsigned_bits(x), unsigned_bits(y), dtypes.itemsize_bits(x.dtype)
+    moved = ufunc(bits, np.minimum(places, width - 1))
+    return from_bits(np.where(places < width, moved, bits.dtype.type(0)), x.dtype)
+
+
+eq_p, ne_p, lt_p, le_p, gt_p, ge_p = Eq(), Ne(), Lt(), Le(), Gt(), Ge()
+eq_to_p, lt_to_p, le_to_p = EqTo(), LtTo(), LeTo()
+select_n_p, clamp_p = SelectN(), Clamp()
+and_p, or_p, xor_p, not_p = And(), Or(), Xor(), Not()
+shift_left_p, shift_right_logical_p = ShiftLeft(), ShiftRightLogical()
+shift_right_arithmetic_p = ShiftRightArithmetic()
+
+
+# -- functions of tanx.lax -------------------------------------------------------------------------
+
+
+def eq(x, y):
+    """Whether elements are equal, ``x == y``; false of NaN."""
+    return eq_p.bind(x, y)
+
+
+def ne(x, y):
+    """Whether elements differ, ``x != y``; true of NaN."""
+    return ne_p.bind(x, y)
+
+
+def lt(x, y):
+    """Whether ``x < y``."""
+    return lt_p.bind(x, y)
+
+
+def le(x, y):
+    """Whether ``x <= y``."""
+    return le_p.bind(x, y)
+
+
+def gt(x, y):
+    """Whether ``x > y``."""
+    return gt_p.bind(x, y)
+
+
+def ge(x, y):
+    """Whether ``x >= y``."""
+    return ge_p.bind(x, y)
+
+
+def select_n(which, *cases):
+    """Take each element from the case that ``which`` says: False or 0 means the first one.
+
+    ``which`` is a scalar or has the shape of the cases; integers out of range mean the nearest
+    case. See :func:`tanx.numpy.where`, which broadcasts.
+
+    >>> lax.select_n(jnp.array([2, 0]), jnp.zeros(2), jnp.ones(2), jnp.full(2, 5.0))
+    Array([5., 0.], dtype=float32)
+    """
+    if not cases:
+        raise ValueError(explain("tanx.lax.select_n", "needs at least one case.",
+                                 f"which: {typeof(which)}"))
+    return select_n_p.bind(which, *cases)
+
+
+def select(pred, on_true, on_false):
+    """Take elements from ``on_true`` where ``pred`` holds, else from ``on_false``.
+
+    >>> lax.select(jnp.array([True, False]), jnp.ones(2), jnp.zeros(2))
+    Array([1., 0.], dtype=float32)
+    """
+    return select_n_p.bind(pred, on_false, on_true)
+
+
+def clamp(min, x, max):
+    """``x`` moved into the interval from ``min`` to ``max``, which may be scalars.
+
+    >>> lax.clamp(0.0, jnp.array([-1.0, 0.5, 3.0]), 1.0)
+    Array([0. , 0.5, 1. ], dtype=float32)
+    """
+    return clamp_p.bind(min, x, max)
+
+
+def bitwise_and(x, y):
+    """The bits set in both operands; of booleans, whether both hold."""
+    return and_p.bind(x, y)
+
+
+def bitwise_or(x, y):
+    """The bits set in either operand; of booleans, whether one holds at least."""
+    return or_p.bind(x, y)
+
+
+def bitwise_xor(x, y):
+    """The bits set in just one operand; of booleans, whether just one holds."""
+    return xor_p.bind(x, y)
+
+
+def bitwise_not(x):
+    """The bits flipped; of booleans, the negation."""
+    return not_p.bind(x)
+
+
+def shift_left(x, y):
+    """``x`` moved up by ``y`` bits; 0 from the width on.
+
+    >>> lax.shift_left(1, 5)
+    Array(32, dtype=int32, weak_type=True)
+    """
+    return shift_left_p.bind(x, y)
+
+
+def shift_right_logical(x, y):
+    """``x`` moved down by ``y`` bits with zeros coming in; 0 from the width on."""
+    return shift_right_logical_p.bind(x, y)
+
+
+def shift_right_arithmetic(x, y):
+    """``x`` moved down by ``y`` bits with copies of the sign coming in.
+
+    >>> lax.shift_right_arithmetic(-5, 1), lax.shift_right_logical(-5, 1)
+    (Array(-3, dtype=int32, weak_type=True), Array(2147483645, dtype=int32, weak_type=True))
+    """
+    return shift_right_arithmetic_p.bind(x, y)

@@ -1,0 +1,358 @@
+"""Casts, bitcasts, precision; and identities that stop derivatives, copies or the optimiser."""
+
+from __future__ import annotations
+
+import warnings
+
+import ml_dtypes
+import numpy as np
+
+from .. import dtypes
+from .._core.array import Array
+from .._core.linear import Zero, is_linear, is_zero, never
+from .._core.primitive import Kind, Primitive
+from .._core.trace import Tracer, context
+from .._core.types import ShapedArray, typeof
+from .._loops import build
+from ..errors import explain
+from .arith import from_bits, unsigned_bits
+from .derive import linear, partials
+from .families import ANY, FLOAT, Elementwise, letter, widened
+
+__all__ = ["bitcast_convert_type", "bitcast_convert_type_p", "convert_element_type",
+           "convert_element_type_p", "copy_p", "optimization_barrier", "optimization_barrier_p",
+           "reduce_precision", "reduce_precision_p", "stop_gradient", "stop_gradient_p"]
+
+
+# -- casts -----------------------------------------------------------------------------------------
+
+
+class ConvertElementType(Elementwise):
+    """Changes the dtype: integers wrap, floats to integers saturate, complex to real drops."""
+
+    name = "convert_element_type"
+
+    def infer(self, x, *, new_dtype, weak_type, sharding=None):
+        if letter(x.dtype) not in ANY or letter(new_dtype) not in ANY:
+            raise TypeError(explain(
+                "tanx.lax.convert_element_type", "only numbers and booleans can be converted.",
+                f"operand:   {x}", f"new_dtype: {new_dtype}"))
+        return ShapedArray(x.shape, new_dtype, weak_type)
+
+    def eval(self, x, *, new_dtype, weak_type, sharding=None):
+        return cast(x, new_dtype)
+
+    def jvp(self, primals, tangents, *, new_dtype, weak_type, sharding=None):
+        (x,), (dx,) = primals, tangents
+        out = convert(x, new_dtype, weak_type)
+        inexact = dtypes.issubdtype(new_dtype, np.inexact)
+        return out, convert(dx, new_dtype, weak_type) if inexact else Zero.tangent_of(out)
+
+    def transpose(self, ct, x, *, new_dtype, weak_type, sharding=None):
+        return [convert(ct, x.dtype, x.aval.weak_type)]
+
+    def lower(self, at, x, *, new_dtype, weak_type, sharding=None):
+        return build.convert(x[at], new_dtype)
+
+    def show_params(self, params):
+        return {name: params[name] for name in ("new_dtype", "weak_type")}
+
+
+def cast(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """A NumPy array in another dtype, by the rules of XLA rather than those of C."""
+    source, target = letter(x.dtype), letter(dtype)
+    if target == "b":
+        return x != 0
+    if source == "c" and target != "c":
+        x, source = x.real, "f"
+    if source == "f" and target in "iu":
+        return _saturated(widened(x), dtype)
+    if source in "iu" and target in "iu" and dtypes.itemsize_bits(dtype) < 8:
+        x = x.astype(np.int8)  # ml_dtypes wraps from a byte
+    return x.astype(dtype)
+
+
+def _saturated(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Floats as integers, rounded towards zero; what is out of range becomes the nearest bound."""
+    limits = dtypes.iinfo(dtype)
+    # The bounds as floats; the upper one rounds up where the float type is too coarse for it.
+    low, high = x.dtype.type(limits.min), x.dtype.type(limits.max)
+    inside = np.where((x > low) & (x < high), x, x.dtype.type(0)).astype(
+        dtype if dtypes.itemsize_bits(dtype) >= 8 else np.int8)
+    out = np.where(x >= high, limits.max, np.where(x <= low, limits.min, inside))
+    return out.astype(dtype)
+
+
+class BitcastConvertType(Primitive):
+    """Reads the same bits as another dtype; a change of width adds or takes a last dimension."""
+
+    name = "bitcast_convert_type"
+    kind = Kind.LAYOUT
+
+    def infer(self, x, *, new_dtype):
+        old = x.dtype
+        if old != new_dtype and (letter(old) + letter(new_dtype)).strip("iuf"):
+            raise TypeError(explain(
+                "tanx.lax.bitcast_convert_type", "booleans and complex numbers have no bits to cast.",
+                f"operand:   {x}", f"new_dtype: {new_dtype}",
+                hint="x.view(dtype) knows how to split them."))
+        return ShapedArray(self._shape(x, new_dtype), new_dtype)
+
+    def _shape(self, x, new_dtype):
+        old_bits, new_bits = dtypes.itemsize_bits(x.dtype), dtypes.itemsize_bits(new_dtype)
+        if old_bits == new_bits:
+            return x.shape
+        if old_bits > new_bits:
+            return (*x.shape, old_bits // new_bits)
+        if not x.shape or x.shape[-1] * old_bits != new_bits:
+            raise ValueError(explain(
+                "tanx.lax.bitcast_convert_type",
+                "the last dimension must hold exactly the bits of one element.",
+                f"operand:   {x} ({old_bits} bits each)", f"new_dtype: {new_dtype} ({new_bits} bits)"))
+        return x.shape[:-1]
+
+    def eval(self, x, *, new_dtype):
+        old_bits, new_bits = dtypes.itemsize_bits(x.dtype), dtypes.itemsize_bits(new_dtype)
+        if x.dtype == new_dtype:
+            return x
+        bits = unsigned_bits(x)
+        wide = np.dtype(f"u{max(x.dtype.itemsize, new_dtype.itemsize)}")
+        if old_bits > new_bits:
+            places = np.arange(0, old_bits, new_bits, dtype=wide)
+            bits = bits[..., None] >> places & wide.type((1 << new_bits) - 1)
+        elif old_bits < new_bits:
+            places = np.arange(0, new_bits, old_bits, dtype=wide)
+            bits = np.bitwise_or.reduce(bits.astype(wide) << places, axis=-1)
+        return from_bits(np.asarray(bits).astype(f"u{new_dtype.itemsize}"), new_dtype)
+
+    jvp = partials(None)
+    transpose = never("bits are not linear")
+
+    def batch(self, args, dims, *, new_dtype):
+        from .batching import to_front
+        return bitcast_convert_type(to_front(args[0], dims[0]), new_dtype), 0
+
+    def lower(self, at, x, *, new_dtype):
+        if x.dtype == new_dtype:
+            return x[at]
+        old_bits, new_bits = dtypes.itemsize_bits(x.dtype), dtypes.itemsize_bits(new_dtype)
+        old, new = np.dtype(f"uint{old_bits}"), np.dtype(f"uint{new_bits}")
+        if old_bits > new_bits:
+            place = build.convert(at[-1] * new_bits, old)
+            bits = build.convert(build.op("bitcast", x[at[:-1]], dtype=old) >> place, new)
+        elif old_bits < new_bits:
+            bits = build.reduce("or", x.shape[-1], lambda k: build.convert(
+                build.op("bitcast", x[(*at, *k)], dtype=old), new) << build.convert(
+                    k[0] * old_bits, new))
+        else:
+            return build.op("bitcast", x[at], dtype=new_dtype)
+        return build.op("bitcast", bits, dtype=new_dtype)
+
+
+class ReducePrecision(Elementwise):
+    """Rounds to fewer bits of exponent and mantissa, keeping the dtype."""
+
+    name = "reduce_precision"
+    accepts = FLOAT
+    jvp = linear
+
+    def infer(self, x, *, exponent_bits, mantissa_bits):
+        if exponent_bits < 1 or mantissa_bits < 0:
+            raise ValueError(explain(
+                "tanx.lax.reduce_precision",
+                "needs at least one bit of exponent and none less of mantissa.",
+                f"operand:       {x}", f"exponent_bits: {exponent_bits}",
+                f"mantissa_bits: {mantissa_bits}"))
+        return super().infer(x)
+
+    def eval(self, x, *, exponent_bits, mantissa_bits):
+        """Rounds half to even; what is too large becomes infinite, too small becomes 0."""
+        own = ml_dtypes.finfo(x.dtype)
+        wide = widened(x)
+        rounded = wide
+        if mantissa_bits < own.nmant:
+            fraction, exponent = np.frexp(wide)
+            unit = wide.dtype.type(2.0) ** (mantissa_bits + 1)
+            rounded = np.ldexp(np.rint(fraction * unit) / unit, exponent)
+        if exponent_bits < own.nexp:
+            bias = (1 << exponent_bits - 1) - 1
+            least, limit = np.ldexp(wide.dtype.type(1), [1 - bias, bias + 1])
+            size = np.abs(rounded)
+            rounded = np.where(size >= limit, np.copysign(np.inf, wide), rounded)
+            rounded = np.where(size < least, np.copysign(0, wide), rounded)
+        rounded = np.where(np.isfinite(wide), rounded, wide)
+        return rounded.astype(x.dtype)
+
+    def transpose(self, ct, x, *, exponent_bits, mantissa_bits):
+        return [reduce_precision(ct, exponent_bits, mantissa_bits)]
+
+    def lower(self, at, x, *, exponent_bits, mantissa_bits):
+        return build.op("reduce_precision", x[at], exponent_bits=exponent_bits,
+                        mantissa_bits=mantissa_bits)
+
+
+# -- identities ------------------------------------------------------------------------------------
+
+
+class Identity(Elementwise):
+    """Gives its operand."""
+
+    def infer(self, x):
+        return x
+
+    def lower(self, at, x):
+        return x[at]
+
+
+class StopGradient(Identity):
+    """Gives its operand, as a constant to derivatives."""
+
+    name = "stop_gradient"
+    jvp = partials(None)
+    transpose = never("it lets no derivative through")
+
+    def eval(self, x):
+        return x
+
+
+class Copy(Identity):
+    """Gives its operand in memory of its own."""
+
+    name = "copy"
+    jvp = linear
+
+    def eval(self, x):
+        return x.copy()
+
+    def transpose(self, ct, x):
+        return [copy_p.bind(ct)]
+
+
+class OptimizationBarrier(Primitive):
+    """Gives its operands once all of them are computed; the optimiser moves nothing across."""
+
+    name = "optimization_barrier"
+    kind = Kind.STATEMENT
+    multiple_results = True
+
+    def infer(self, *types):
+        return list(types)
+
+    def eval(self, *operands):
+        return list(operands)
+
+    def jvp(self, primals, tangents):
+        outs = self.bind(*primals)
+        given = iter(self.bind(*(t for t in tangents if not is_zero(t))))
+        return outs, [t if is_zero(t) else next(given) for t in tangents]
+
+    def transpose(self, cts, *operands):
+        wanted = [is_linear(x) and not is_zero(ct) for x, ct in zip(operands, cts)]
+        given = iter(self.bind(*(ct for ct, w in zip(cts, wanted) if w)))
+        return [next(given) if w else None for w in wanted]
+
+    def batch(self, args, dims):
+        return self.bind(*args), dims
+
+    def lower(self, into, *operands):
+        return [build.copy(out, x) for out, x in zip(into, operands)]
+
+
+convert_element_type_p, bitcast_convert_type_p = ConvertElementType(), BitcastConvertType()
+reduce_precision_p, stop_gradient_p, copy_p = ReducePrecision(), StopGradient(), Copy()
+optimization_barrier_p = OptimizationBarrier()
+
+
+# -- functions -------------------------------------------------------------------------------------
+
+
+def convert(x, dtype: np.dtype, weak_type: bool = False):
+    """``x`` as an array of ``dtype``, for use inside tanx; ``dtype`` must be one that arrays have.
+
+    Arrays and tracers that have the type already come back as they are. Python and NumPy values
+    are converted here and now, so that no equation is staged for them: scalars become literals.
+    """
+    if type(x) is Array or isinstance(x, Tracer):
+        aval = x.aval
+        if aval.dtype == dtype and aval.weak_type == weak_type:
+            return x
+        return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type, sharding=None)
+    if type(x) is int or type(x) is bool:
+        value = np.asarray(x, dtype)
+    else:
+        aval = typeof(x)
+        if getattr(x, "aval", None) is not None:
+            return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type,
+                                               sharding=None)
+        value = cast(np.asarray(x), dtype)
+    if value.ndim:
+        return Array(value, weak_type)
+    return context.trace.literal(value, ShapedArray((), dtype, weak_type))
+
+
+def convert_element_type(operand, new_dtype):
+    """``operand`` in another dtype.
+
+    Integers wrap around; floats become integers by rounding towards zero, the nearest bound where
+    they are out of range, and NaN becomes 0; of complex numbers the real part is kept.
+
+    >>> lax.convert_element_type(jnp.array([1.9, -300.0]), np.int8)
+    Array([   1, -128], dtype=int8)
+    """
+    if new_dtype is None:
+        raise ValueError(explain("tanx.lax.convert_element_type", "new_dtype must be given.",
+                                 f"operand: {typeof(operand)}"))
+    dtype = dtypes.requested_dtype(new_dtype, "tanx.lax.convert_element_type")
+    old = typeof(operand).dtype
+    if letter(old) == "c" and letter(dtype) in "iuf":
+        warnings.warn(explain(
+            "tanx.lax.convert_element_type", "a cast to real numbers drops the imaginary part.",
+            f"operand:   {typeof(operand)}", f"new_dtype: {dtype}",
+            hint="say so with tanx.numpy.real."), np.exceptions.ComplexWarning, stacklevel=2)
+    return convert(operand, dtype)
+
+
+def bitcast_convert_type(operand, new_dtype):
+    """The bits of ``operand`` read as another dtype.
+
+    To a narrower dtype adds a last dimension, to a wider one takes it; the first element has the
+    lowest bits.
+
+    >>> lax.bitcast_convert_type(jnp.float32(1.0), np.uint16)
+    Array([    0, 16256], dtype=uint16)
+    """
+    dtype = dtypes.requested_dtype(new_dtype, "tanx.lax.bitcast_convert_type")
+    return bitcast_convert_type_p.bind(operand, new_dtype=dtype)
+
+
+def reduce_precision(operand, exponent_bits, mantissa_bits):
+    """``operand`` rounded as if it had so many bits of exponent and mantissa, in its own dtype.
+
+    >>> lax.reduce_precision(jnp.float32(1.2345), 8, 7)
+    Array(1.234375, dtype=float32)
+    """
+    return reduce_precision_p.bind(operand, exponent_bits=int(exponent_bits),
+                                   mantissa_bits=int(mantissa_bits))
+
+
+def stop_gradient(x):
+    """``x``, an array or a tree of them, as a constant to derivatives.
+
+    >>> tanx.grad(lambda x: x * lax.stop_gradient(x))(3.0)
+    Array(3., dtype=float32, weak_type=True)
+    """
+    if getattr(x, "aval", None) is not None:
+        return stop_gradient_p.bind(x)
+    from ..tree_util import tree_map
+    return tree_map(stop_gradient_p.bind, x)
+
+
+def optimization_barrier(operand, /):
+    """``operand``, an array or a tree of them, once all of it is computed.
+
+    The compiler moves no work across the barrier, so what comes after is not merged with what
+    comes before.
+    """
+    from ..tree_util import tree_flatten, tree_unflatten
+    leaves, structure = tree_flatten(operand)
+    return tree_unflatten(structure, optimization_barrier_p.bind(*leaves))

@@ -1,0 +1,133 @@
+"""Arrays from nothing: constants, and numbers counted along a dimension."""
+
+from __future__ import annotations
+
+from operator import index
+
+import numpy as np
+
+from .. import dtypes
+from .._core.linear import never
+from .._core.primitive import Kind, Primitive
+from .._core.types import ShapedArray, canonical_shape, typeof
+from .._loops import build
+from ..errors import explain
+from .convert import cast, convert
+from .families import NUMBER, letter
+from .layout import broadcast_in_dim
+
+__all__ = ["broadcasted_iota", "empty", "full", "full_like", "iota", "iota_p"]
+
+
+class Iota(Primitive):
+    """Counts 0, 1, 2 … along one dimension."""
+
+    name = "iota"
+    kind = Kind.LAYOUT
+
+    def infer(self, *, dtype, shape, dimension, sharding=None):
+        if letter(dtype) not in NUMBER:
+            raise TypeError(explain(
+                "tanx.lax.iota", "counts in numbers.", f"dtype: {dtype}"))
+        if not 0 <= dimension < len(shape):
+            raise ValueError(explain(
+                "tanx.lax.broadcasted_iota", "dimension must be one of the shape.",
+                f"shape:     {shape}", f"dimension: {dimension}"))
+        return ShapedArray(shape, dtype)
+
+    def eval(self, *, dtype, shape, dimension, sharding=None):
+        counted = cast(np.arange(shape[dimension]), dtype)
+        behind = len(shape) - dimension - 1
+        return np.broadcast_to(counted.reshape(-1, *(1,) * behind), shape)
+
+    jvp = never("it has no operands")
+    transpose = never("it has no operands")
+    batch = never("it has no operands")
+
+    def lower(self, at, *, dtype, shape, dimension, sharding=None):
+        return build.convert(at[dimension], dtype)
+
+
+class Empty(Primitive):
+    """An array whose values do not matter; they are zeros."""
+
+    name = "empty"
+    kind = Kind.LAYOUT
+
+    def infer(self, *, shape, dtype, out_sharding=None):
+        return ShapedArray(shape, dtype)
+
+    def eval(self, *, shape, dtype, out_sharding=None):
+        return np.broadcast_to(np.zeros((), dtype), shape)
+
+    jvp = never("it has no operands")
+    transpose = never("it has no operands")
+    batch = never("it has no operands")
+
+    def lower(self, at, *, shape, dtype, out_sharding=None):
+        return build.const(0, dtype)
+
+
+iota_p, empty_p = Iota(), Empty()
+
+
+def full(shape, fill_value, dtype=None, *, sharding=None):
+    """An array of ``shape`` with ``fill_value``, a scalar, everywhere.
+
+    >>> lax.full((2, 3), 7, np.int32)
+    Array([[7, 7, 7],
+           [7, 7, 7]], dtype=int32)
+    """
+    shape = canonical_shape(shape, "tanx.lax.full")
+    given = typeof(fill_value)
+    if given.shape:
+        raise TypeError(explain("tanx.lax.full", "fill_value must be a scalar.",
+                                f"fill_value: {given}", f"shape:      {shape}"))
+    if dtype is None:
+        value = convert(fill_value, given.dtype, given.weak_type)
+    else:
+        value = convert(fill_value, dtypes.requested_dtype(dtype, "tanx.lax.full"))
+    return broadcast_in_dim(value, shape, (), out_sharding=sharding)
+
+
+def full_like(x, fill_value, dtype=None, shape=None, sharding=None):
+    """An array with ``fill_value`` everywhere, of the shape and dtype of ``x`` unless given.
+
+    >>> lax.full_like(jnp.zeros(2), 7)
+    Array([7., 7.], dtype=float32)
+    """
+    like = typeof(x)
+    shape = like.shape if shape is None else canonical_shape(shape, "tanx.lax.full_like")
+    if dtype is None:
+        value = convert(fill_value, like.dtype, like.weak_type)
+    else:
+        value = convert(fill_value, dtypes.requested_dtype(dtype, "tanx.lax.full_like"))
+    return broadcast_in_dim(value, shape, (), out_sharding=sharding)
+
+
+def iota(dtype, size):
+    """The numbers 0, 1, … ``size`` - 1.
+
+    >>> lax.iota(np.int32, 4)
+    Array([0, 1, 2, 3], dtype=int32)
+    """
+    return broadcasted_iota(dtype, (index(size),), 0)
+
+
+def broadcasted_iota(dtype, shape, dimension, *, out_sharding=None):
+    """Numbers counted along ``dimension`` and repeated along the others.
+
+    >>> lax.broadcasted_iota(np.int32, (2, 3), 1)
+    Array([[0, 1, 2],
+           [0, 1, 2]], dtype=int32)
+    """
+    return iota_p.bind(dtype=dtypes.requested_dtype(dtype, "tanx.lax.broadcasted_iota"),
+                       shape=canonical_shape(shape, "tanx.lax.broadcasted_iota"),
+                       dimension=index(dimension), sharding=out_sharding)
+
+
+def empty(shape, dtype, *, out_sharding=None):
+    """An array whose values do not matter, to be filled later; they are zeros."""
+    return empty_p.bind(shape=canonical_shape(shape, "tanx.lax.empty"),
+                        dtype=dtypes.requested_dtype(dtype, "tanx.lax.empty"),
+                        out_sharding=out_sharding)

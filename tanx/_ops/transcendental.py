@@ -1,0 +1,373 @@
+"""Exponentials, logarithms, and the trigonometric and hyperbolic functions."""
+
+from __future__ import annotations
+
+import enum
+from typing import NamedTuple
+
+import ml_dtypes
+import numpy as np
+
+from .._core.types import typeof
+from .arith import (abs, add, complex, div, imag, integer_pow, max, mul, neg, one_minus_square,
+                    real, real_dtype, rsqrt, square, sub)
+from .derive import partials
+from .families import INEXACT, Accurate, Elementwise, like, widened
+
+__all__ = ["AccuracyMode", "Tolerance", "acos", "acos_p", "acosh", "acosh_p", "asin", "asin_p",
+           "asinh", "asinh_p", "atan", "atan2", "atan2_p", "atan_p", "atanh", "atanh_p", "cos",
+           "cos_p", "cosh", "cosh_p", "exp", "exp2", "exp2_p", "exp_p", "expm1", "expm1_p", "log",
+           "log1p", "log1p_p", "log2", "log2_p", "log_p", "logistic", "logistic_p", "sin", "sin_p",
+           "sinh", "sinh_p", "tan", "tan_p", "tanh", "tanh_p"]
+
+
+class AccuracyMode(enum.Enum):
+    """What ``accuracy`` may ask for. tanx computes each function in one way, which meets both."""
+
+    HIGHEST = 1
+    DEFAULT = 2
+
+
+class Tolerance(NamedTuple):
+    """An accuracy asked for in numbers: absolute, relative, and in units of the last place."""
+
+    atol: float = 0.0
+    rtol: float = 0.0
+    ulps: int = 0
+
+
+# -- exponentials and logarithms -------------------------------------------------------------------
+
+
+class Exp(Accurate):
+    """e to the power of the operand."""
+
+    name = "exp"
+    ufunc = np.exp
+    jvp = partials(lambda t, out, x, accuracy: mul(t, out))
+
+
+class Exp2(Accurate):
+    """2 to the power of the operand."""
+
+    name = "exp2"
+    ufunc = np.exp2
+    jvp = partials(lambda t, out, x, accuracy: mul(log(like(x, 2)), mul(t, out)))
+
+
+class Expm1(Accurate):
+    """e to the power of the operand, minus 1; exact to rounding near 0."""
+
+    name = "expm1"
+    ufunc = np.expm1
+    jvp = partials(lambda t, out, x, accuracy: mul(t, exp(x, accuracy=accuracy)))
+
+
+class Log(Accurate):
+    """The natural logarithm."""
+
+    name = "log"
+    ufunc = np.log
+    jvp = partials(lambda t, out, x, accuracy: div(t, x))
+
+
+class Log2(Accurate):
+    """The logarithm to base 2."""
+
+    name = "log2"
+    ufunc = np.log2
+    jvp = partials(lambda t, out, x, accuracy: div(t, mul(x, log(like(x, 2)))))
+
+
+class Log1p(Accurate):
+    """The natural logarithm of 1 plus the operand; exact to rounding near 0."""
+
+    name = "log1p"
+    ufunc = np.log1p
+    jvp = partials(lambda t, out, x, accuracy: div(t, add(x, like(x, 1))))
+
+
+class Logistic(Accurate):
+    """1 / (1 + e^-x)"""
+
+    name = "logistic"
+    jvp = partials(lambda t, out, x, accuracy: mul(t, mul(out, sub(like(out, 1), out))))
+
+    def ufunc(self, x):
+        wide = widened(x)
+        one = wide.dtype.type(1)
+        return np.asarray(one / (one + np.exp(-wide))).astype(x.dtype, copy=False)
+
+
+# -- trigonometric functions -----------------------------------------------------------------------
+
+
+class Sin(Accurate):
+    """The sine."""
+
+    name = "sin"
+    ufunc = np.sin
+    jvp = partials(lambda t, out, x, accuracy: mul(t, cos(x, accuracy=accuracy)))
+
+
+class Cos(Accurate):
+    """The cosine."""
+
+    name = "cos"
+    ufunc = np.cos
+    jvp = partials(lambda t, out, x, accuracy: neg(mul(t, sin(x, accuracy=accuracy))))
+
+
+class Tan(Accurate):
+    """The tangent."""
+
+    name = "tan"
+    ufunc = np.tan
+    jvp = partials(lambda t, out, x, accuracy: mul(t, add(like(out, 1), square(out))))
+
+
+class Asin(Elementwise):
+    """The inverse of the sine."""
+
+    name = "asin"
+    accepts = INEXACT
+    eval = staticmethod(np.arcsin)
+    jvp = partials(lambda t, out, x: mul(t, rsqrt(one_minus_square(x))))
+
+
+class Acos(Elementwise):
+    """The inverse of the cosine."""
+
+    name = "acos"
+    accepts = INEXACT
+    eval = staticmethod(np.arccos)
+    jvp = partials(lambda t, out, x: mul(t, neg(rsqrt(one_minus_square(x)))))
+
+
+class Atan(Elementwise):
+    """The inverse of the tangent."""
+
+    name = "atan"
+    accepts = INEXACT
+    eval = staticmethod(np.arctan)
+    jvp = partials(lambda t, out, x: div(t, add(like(x, 1), square(x))))
+
+
+class Atan2(Elementwise):
+    """The angle of the point with the second operand as abscissa and the first as ordinate."""
+
+    name = "atan2"
+    accepts = INEXACT
+    jvp = partials(
+        lambda t, out, x, y: mul(t, div(y, add(square(x), square(y)))),
+        lambda t, out, x, y: mul(t, div(neg(x), add(square(x), square(y)))))
+
+    def eval(self, x, y):
+        if x.dtype.kind != "c":
+            return np.arctan2(x, y)
+        one = x.dtype.type(1j)
+        return (-one * np.log((y + one * x) / np.sqrt(np.square(x) + np.square(y)))).astype(x.dtype)
+
+
+# -- hyperbolic functions --------------------------------------------------------------------------
+
+
+class Sinh(Elementwise):
+    """The hyperbolic sine."""
+
+    name = "sinh"
+    accepts = INEXACT
+    eval = staticmethod(np.sinh)
+    jvp = partials(lambda t, out, x: mul(t, cosh(x)))
+
+
+class Cosh(Elementwise):
+    """The hyperbolic cosine."""
+
+    name = "cosh"
+    accepts = INEXACT
+    eval = staticmethod(np.cosh)
+    jvp = partials(lambda t, out, x: mul(t, sinh(x)))
+
+
+class Tanh(Accurate):
+    """The hyperbolic tangent."""
+
+    name = "tanh"
+    ufunc = np.tanh
+    jvp = partials(lambda t, out, x, accuracy: mul(t, one_minus_square(out)))
+
+
+class Asinh(Elementwise):
+    """The inverse of the hyperbolic sine."""
+
+    name = "asinh"
+    accepts = INEXACT
+    eval = staticmethod(np.arcsinh)
+    jvp = partials(lambda t, out, x: mul(t, _asinh_slope(x)))
+
+
+def _asinh_slope(x):
+    """1 / sqrt(x² + 1), with x scaled so that its square overflows nowhere.
+
+    The scale depends on x by steps of no importance, so no derivative goes through it.
+    """
+    from .compare import eq, select
+    from .create import full_like
+    if typeof(x).dtype.kind != "c":
+        shrink = _shrink(abs(x))
+        return mul(shrink, rsqrt(add(square(mul(x, shrink)), square(shrink))))
+    size = max(abs(real(x)), abs(imag(x)))
+    shrink = _shrink(size)
+    a, b = mul(real(x), shrink), mul(imag(x), shrink)
+    # Where x is scaled at all, 1 is too small to matter beside its square.
+    root = rsqrt(complex(add(square(a), one_minus_square(b)), mul(like(a, 2), mul(a, b))))
+    slope = complex(mul(real(root), shrink), mul(imag(root), shrink))
+    return select(eq(size, like(size, np.inf)), full_like(slope, 0), slope)
+
+
+def _shrink(size):
+    """What to multiply numbers of this size by before they are squared: 1 for all but huge ones."""
+    from .compare import clamp
+    from .convert import stop_gradient
+    limit = 2.0 ** ((ml_dtypes.finfo(real_dtype(typeof(size).dtype)).maxexp - 4) // 2)
+    scaled = mul(size, like(size, 1 / limit))
+    return integer_pow(stop_gradient(clamp(like(size, 1), scaled, like(size, 16 * limit))), -1)
+
+
+class Acosh(Elementwise):
+    """The inverse of the hyperbolic cosine."""
+
+    name = "acosh"
+    accepts = INEXACT
+    eval = staticmethod(np.arccosh)
+    jvp = partials(lambda t, out, x: mul(
+        t, mul(rsqrt(sub(x, like(x, 1))), rsqrt(add(x, like(x, 1))))))
+
+
+class Atanh(Elementwise):
+    """The inverse of the hyperbolic tangent."""
+
+    name = "atanh"
+    accepts = INEXACT
+    eval = staticmethod(np.arctanh)
+    jvp = partials(lambda t, out, x: div(t, one_minus_square(x)))
+
+
+exp_p, exp2_p, expm1_p = Exp(), Exp2(), Expm1()
+log_p, log2_p, log1p_p, logistic_p = Log(), Log2(), Log1p(), Logistic()
+sin_p, cos_p, tan_p = Sin(), Cos(), Tan()
+asin_p, acos_p, atan_p, atan2_p = Asin(), Acos(), Atan(), Atan2()
+sinh_p, cosh_p, tanh_p = Sinh(), Cosh(), Tanh()
+asinh_p, acosh_p, atanh_p = Asinh(), Acosh(), Atanh()
+
+
+# -- functions of tanx.lax -------------------------------------------------------------------------
+
+
+def exp(x, *, accuracy=None):
+    """The exponential, e to the power of ``x``.
+
+    ``accuracy`` (an :class:`AccuracyMode` or a :class:`Tolerance`), here and below, is kept in
+    jaxprs and changes nothing else.
+    """
+    return exp_p.bind(x, accuracy=accuracy)
+
+
+def exp2(x, *, accuracy=None):
+    """2 to the power of ``x``."""
+    return exp2_p.bind(x, accuracy=accuracy)
+
+
+def expm1(x, *, accuracy=None):
+    """``exp(x) - 1``, exact to rounding near 0."""
+    return expm1_p.bind(x, accuracy=accuracy)
+
+
+def log(x, *, accuracy=None):
+    """The natural logarithm."""
+    return log_p.bind(x, accuracy=accuracy)
+
+
+def log2(x, *, accuracy=None):
+    """The logarithm to base 2."""
+    return log2_p.bind(x, accuracy=accuracy)
+
+
+def log1p(x, *, accuracy=None):
+    """``log(1 + x)``, exact to rounding near 0."""
+    return log1p_p.bind(x, accuracy=accuracy)
+
+
+def logistic(x, *, accuracy=None):
+    """The logistic function ``1 / (1 + exp(-x))``, also known as the sigmoid."""
+    return logistic_p.bind(x, accuracy=accuracy)
+
+
+def sin(x, *, accuracy=None):
+    """The sine."""
+    return sin_p.bind(x, accuracy=accuracy)
+
+
+def cos(x, *, accuracy=None):
+    """The cosine."""
+    return cos_p.bind(x, accuracy=accuracy)
+
+
+def tan(x, *, accuracy=None):
+    """The tangent."""
+    return tan_p.bind(x, accuracy=accuracy)
+
+
+def asin(x):
+    """The angle whose sine is ``x``."""
+    return asin_p.bind(x)
+
+
+def acos(x):
+    """The angle whose cosine is ``x``."""
+    return acos_p.bind(x)
+
+
+def atan(x):
+    """The angle whose tangent is ``x``."""
+    return atan_p.bind(x)
+
+
+def atan2(x, y):
+    """The angle, from -π to π, of the point with ordinate ``x`` and abscissa ``y``.
+
+    >>> lax.atan2(1.0, 0.0)
+    Array(1.5707964, dtype=float32, weak_type=True)
+    """
+    return atan2_p.bind(x, y)
+
+
+def sinh(x):
+    """The hyperbolic sine."""
+    return sinh_p.bind(x)
+
+
+def cosh(x):
+    """The hyperbolic cosine."""
+    return cosh_p.bind(x)
+
+
+def tanh(x, *, accuracy=None):
+    """The hyperbolic tangent."""
+    return tanh_p.bind(x, accuracy=accuracy)
+
+
+def asinh(x):
+    """The number whose hyperbolic sine is ``x``."""
+    return asinh_p.bind(x)
+
+
+def acosh(x):
+    """The number at least 0 whose hyperbolic cosine is ``x``."""
+    return acosh_p.bind(x)
+
+
+def atanh(x):
+    """The number whose hyperbolic tangent is ``x``."""
+    return atanh_p.bind(x)
