@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import prod
 from typing import NamedTuple
 
@@ -129,7 +129,7 @@ dot_general_p = DotGeneral()
 # -- dtypes ----------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=None)
+@cache
 def highest(a: np.dtype, b: np.dtype) -> np.dtype:
     """The dtype of a product: of more range, then precision, then width; signed before unsigned."""
     if a == b:

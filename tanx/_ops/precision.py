@@ -65,7 +65,7 @@ class DotAlgorithm(NamedTuple):
 
 
 class DotAlgorithmPreset(enum.Enum):
-    """Algorithms by name: types of left operand, right operand and sum; ``X3`` and kin split operands."""
+    """Algorithms by name: the types of operands and sum; ``X3`` and kin split the operands."""
 
     DEFAULT = 1
     ANY_F8_ANY_F8_F32 = 2
@@ -121,7 +121,7 @@ PrecisionLike = (None | str | Precision | tuple[str, str] | tuple[Precision, Pre
 
 
 def canonical_precision(precision: PrecisionLike, function: str):
-    """A request in the form that parameters of equations have: None, two precisions, or an algorithm."""
+    """A request as equations carry it: None, two precisions, or an algorithm."""
     if precision is None:
         precision = _config.default_matmul_precision.value
         if precision is None:
