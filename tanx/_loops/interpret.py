@@ -3,9 +3,9 @@
 The lanes of parallel loops run in lockstep as axes of NumPy arrays. A loop further in puts its axis
 in *front*, so that values of loops further out broadcast against its own without reshaping.
 Sequential loops run in Python. A reduction becomes one more axis, then a tree of combinations; any
-other fold runs step by step. Loads are checked: an index out of range, or an element that nobody
-stored, is an error in a live lane, and is never looked at in a dead one (in an arm of a ``select``
-that the lane does not take, or a store whose guard does not hold).
+other fold runs step by step. A lane is dead where it does not take an arm of a ``select``, and where
+the guard of a store does not hold; what a dead lane would load is not looked at. What ``memory.py``
+finds wrong in a live lane is an error that names the access.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ import numpy as np
 
 from .expr import Const, Expr, Fold, Load, Node, Op, Pick
 from .instructions import REDUCERS
-from .nest import PARALLEL, Buffer, Extern, Nest, Program, Statement, Store
+from .memory import Memory
+from .nest import PARALLEL, Extern, Nest, Program, Statement, Store
 from .numerics import apply
-from .traverse import children, walk
+from .traverse import children, walk, written
 
 __all__ = ["run"]
 
@@ -36,35 +37,9 @@ def run(program: Program, *inputs, externs: Mapping[str, Callable] | None = None
     """
     if len(inputs) != len(program.inputs):
         raise TypeError(f"the program takes {len(program.inputs)} inputs, got {len(inputs)}.")
-    memory = _Memory(program, inputs)
+    memory = Memory(program, inputs)
     _Runner(memory, externs or {}).statements(program.statements, _Scope())
     return tuple(memory.take(buffer) for buffer in program.outputs)
-
-
-class _Memory:
-    """The arrays behind buffers, and which of their elements have been stored."""
-
-    def __init__(self, program: Program, inputs: Iterable):
-        self.arrays: dict[Buffer, np.ndarray] = {}
-        self.stored: dict[Buffer, np.ndarray] = {}
-        for buffer, given in zip(program.inputs, map(np.asarray, inputs)):
-            if given.shape != buffer.shape or given.dtype != buffer.dtype:
-                raise TypeError(f"input {buffer!r} was given {given.dtype}{list(given.shape)}.")
-            self.put(buffer, given)
-        for buffer in (*program.outputs, *program.temps):
-            self.arrays[buffer] = np.zeros(buffer.shape, buffer.dtype)
-            self.stored[buffer] = np.zeros(buffer.shape, bool)
-
-    def put(self, buffer: Buffer, array: np.ndarray) -> None:
-        self.arrays[buffer] = np.array(array, buffer.dtype)
-        self.stored[buffer] = np.ones(buffer.shape, bool)
-
-    def take(self, buffer: Buffer) -> np.ndarray:
-        missing = np.argwhere(~self.stored[buffer])
-        if len(missing):
-            raise ValueError(f"{buffer!r} was read whole, but {len(missing)} of its elements were "
-                             f"never stored; the first is at {missing[0].tolist()}.")
-        return self.arrays[buffer]
 
 
 class _Scope:
@@ -107,13 +82,9 @@ class _Scope:
             self.arms[key] = _Scope(self, live=live if self.live is None else live & self.live)
         return self.arms[key]
 
-    def spread(self, value: np.ndarray) -> np.ndarray:
-        """A value for each lane."""
-        return np.broadcast_to(value, np.broadcast_shapes(value.shape, self.lanes))
-
 
 class _Runner:
-    def __init__(self, memory: _Memory, externs: Mapping[str, Callable]):
+    def __init__(self, memory: Memory, externs: Mapping[str, Callable]):
         self.memory = memory
         self.externs = externs
 
@@ -129,44 +100,25 @@ class _Runner:
                 self.call(statement)
 
     def loops(self, indices, kinds, body, scope: _Scope) -> None:
+        """Run a body in the loops that are left: at once in all leading parallel ones."""
         if not indices:
             self.statements(body, scope)
         elif kinds[0] == PARALLEL:
             n = next((n for n, kind in enumerate(kinds) if kind != PARALLEL), len(kinds))
             inner = _lanes(scope, indices[:n])
             if 0 not in inner.lanes:
-                self.loops(indices[n:], kinds[n:], body, inner)
+                with self.memory.parallel(_numbers(indices[:n], scope), written(body)):
+                    self.loops(indices[n:], kinds[n:], body, inner)
         else:
             for step in range(indices[0].extent):
                 inner = _Scope(scope, {indices[0]: np.asarray(step)})
                 self.loops(indices[1:], kinds[1:], body, inner)
 
-    def store(self, statement: Store, scope: _Scope) -> None:
-        if statement.guard is not None:
-            scope = scope.where(statement.guard, self.value(statement.guard, scope), True)
-        live = slice(None) if scope.live is None else scope.spread(scope.live).ravel()
-        index = [scope.spread(i).ravel()[live] for i in self.index(statement, scope)]
-        value = scope.spread(self.value(statement.value, scope)).ravel()[live]
-        buffer, array = statement.buffer, self.memory.arrays[statement.buffer]
-        flat = np.ravel_multi_index(index, buffer.shape) if index else np.zeros(len(value), int)
-        once = np.zeros(array.size, bool)
-        once[flat] = True
-        if statement.combine is None:
-            if np.count_nonzero(once) < len(flat):
-                raise ValueError(f"iterations of a parallel loop store the same element of "
-                                 f"{buffer!r} at {list(statement.index)}.")
-            array.reshape(-1)[flat] = value
-            self.memory.stored[buffer].reshape(-1)[flat] = True
-        else:
-            self.require_stored(statement, self.memory.stored[buffer].reshape(-1)[flat])
-            self.combine(statement.combine, array.reshape(-1), flat, value)
-
-    def combine(self, name: str, array: np.ndarray, flat: np.ndarray, value: np.ndarray) -> None:
-        """Combine values into elements, those that meet on one element in order."""
-        while len(flat):
-            _, first = np.unique(flat, return_index=True)
-            array[flat[first]] = apply(name, [array[flat[first]], value[first]], array.dtype)
-            flat, value = np.delete(flat, first), np.delete(value, first)
+    def store(self, store: Store, scope: _Scope) -> None:
+        if store.guard is not None:
+            scope = scope.where(store.guard, self.value(store.guard, scope), True)
+        index = [self.value(i, scope) for i in store.index]
+        self.memory.store(store, index, self.value(store.value, scope), scope.live, scope.lanes)
 
     def call(self, statement: Extern) -> None:
         if statement.name not in self.externs:
@@ -192,7 +144,7 @@ class _Runner:
         if isinstance(node, Const):
             return np.asarray(node.value).astype(node.dtype)
         if isinstance(node, Load):
-            return self.load(node, scope)
+            return self.memory.load(node, [scope.find(i) for i in node.index], scope.live)
         if isinstance(node, Pick):
             return scope.find(node.fold)[node.position]
         if isinstance(node, Fold):
@@ -204,36 +156,6 @@ class _Runner:
             args = [scope.find(arg) for arg in node.args]
             return apply(node.name, args, node.dtype, dict(node.attrs))
         raise NameError(f"{node!r} is used outside of its loop.")
-
-    def index(self, access: Load | Store, scope: _Scope) -> list[np.ndarray]:
-        """The indices of an access, checked in live lanes and made harmless in dead ones."""
-        index = [self.value(i, scope) for i in access.index]
-        for axis, (i, n) in enumerate(zip(index, access.buffer.shape)):
-            outside = (i < 0) | (i >= n)
-            if scope.live is not None:
-                outside = outside & scope.live
-                index[axis] = np.clip(i, 0, max(n - 1, 0))
-            if outside.any():
-                worst = scope.spread(i)[np.broadcast_to(outside, scope.spread(i).shape)].flat[0] \
-                    if outside.ndim else i
-                raise IndexError(f"{access.buffer.name}{list(access.index)}: {worst} is out of "
-                                 f"range for dimension {axis} of {access.buffer!r}.")
-        return index
-
-    def load(self, load: Load, scope: _Scope) -> np.ndarray:
-        index, buffer = tuple(self.index(load, scope)), load.buffer
-        if buffer not in self.memory.arrays:
-            raise NameError(f"{load!r} reads a buffer that is not part of the program.")
-        if 0 in buffer.shape:
-            return np.zeros((), buffer.dtype)
-        stored = self.memory.stored[buffer][index]
-        self.require_stored(load, stored if scope.live is None else stored | ~scope.live)
-        return np.asarray(self.memory.arrays[buffer][index])
-
-    def require_stored(self, access: Load | Store, stored: np.ndarray) -> None:
-        if not np.all(stored):
-            raise ValueError(f"{access.buffer.name}{list(access.index)} reads an element of "
-                             f"{access.buffer!r} before it is stored.")
 
     def select(self, node: Op, scope: _Scope) -> np.ndarray:
         condition, *arms = node.args
@@ -283,6 +205,12 @@ def _lanes(scope: _Scope, indices) -> _Scope:
         shape[axis] = index.extent
         values[index] = np.arange(index.extent).reshape(shape)
     return _Scope(scope, values, (*(i.extent for i in indices), *scope.lanes))
+
+
+def _numbers(indices, scope: _Scope) -> np.ndarray:
+    """The iterations of a parallel loop, numbered."""
+    extents = [i.extent for i in indices]
+    return np.arange(prod(extents)).reshape((*extents, *(1 for _ in scope.lanes)))
 
 
 def _tree(name: str, elements: np.ndarray) -> np.ndarray:
