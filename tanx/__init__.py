@@ -1,0 +1,28 @@
+"""tanx: NumPy on immutable arrays, with jit, grad, vmap and the rest, on its own compiler."""
+
+from . import _config
+from ._core import operators as _operators
+from ._core import trace as _trace
+from ._runtime import eager as _eager
+
+_trace.evaluate = _eager.evaluate  # the first socket: eager execution
+
+from . import dtypes, errors, lax, tree, tree_util, typing
+from ._api.autodiff import *
+from ._api.batching import vmap
+from ._api.jacobian import *
+from ._api.jit import clear_caches, jit
+from ._api.staging import ensure_compile_time_eval, eval_shape, make_jaxpr, named_call
+from ._config import *
+from ._control.custom_jvp import custom_jvp
+from ._control.custom_vjp import closure_convert, custom_gradient, custom_vjp
+from ._control.remat import checkpoint, checkpoint_policies, remat
+from ._core.array import Array, live_arrays
+from ._core.source import named_scope
+from ._core.types import ShapeDtypeStruct, typeof
+from ._traceback import boundary
+from ._window import publish
+
+__version__ = "0.1.0"
+
+publish(__name__, boundary)

@@ -79,7 +79,7 @@ class JitFunction:
         if self._inline and context.trace.staging:
             return eval_jaxpr(closed.jaxpr, closed.consts, *operands)
         return jit_p.bind(*operands, jaxpr=closed, name=self._name, inline=self._inline,
-                          keep_unused=self._keep_unused, donated_invars=None)
+                          keep_unused=self._keep_unused, donated_invars=())
 
     def _take_apart(self, args: tuple, kwargs: dict) -> _Call:
         count = len(args)

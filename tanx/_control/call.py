@@ -6,6 +6,7 @@ transformed body, made once for each body and remembered.
 
 from __future__ import annotations
 
+from .._core.effects import NamedAxisEffect
 from .._core.jaxpr import ClosedJaxpr, cached_by_jaxpr, eval_jaxpr
 from .._core.linear import Linear, Zero, never
 from .._core.primitive import Kind, Primitive
@@ -35,6 +36,9 @@ class Call(Primitive):
 
     def effects(self, *types, jaxpr: ClosedJaxpr, **params):
         return jaxpr.effects
+
+    def named_axes(self, params):
+        return tuple(e.name for e in params["jaxpr"].effects if isinstance(e, NamedAxisEffect))
 
     def eval(self, *args, jaxpr: ClosedJaxpr, **params):
         return eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args)
@@ -118,7 +122,7 @@ class Jit(Call):
 
     def for_operands(self, params, more=()):
         # Donation was promised for the original operands only.
-        return {**params, "donated_invars": None}
+        return {**params, "donated_invars": ()}
 
 
 jit_p = Jit()

@@ -49,8 +49,8 @@ class SymbolicZero:
 
 
 def name_of(fun: Callable) -> str:
-    """A function's name for messages and jaxprs, looking through partials."""
-    while isinstance(fun, functools.partial):
+    """A function's name for messages and jaxprs, looking through partials without one."""
+    while not hasattr(fun, "__name__") and isinstance(fun, functools.partial):
         fun = fun.func
     return getattr(fun, "__name__", type(fun).__name__)
 

@@ -8,13 +8,20 @@ __all__ = ["Effect", "NamedAxisEffect", "no_effects"]
 
 
 class Effect:
-    """Base of all effects. ``ordered`` effects happen in program order."""
+    """Base of all effects.
+
+    ``ordered`` effects happen in program order. An effect that is not ``observable`` only ties an
+    equation to its surroundings: the equation may be dropped when nobody reads its results.
+    """
 
     ordered = False
+    observable = True
 
 
 class NamedAxisEffect(Effect):
     """The equation uses the named axis ``name`` of a surrounding map."""
+
+    observable = False
 
     def __init__(self, name):
         self.name = name

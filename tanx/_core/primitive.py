@@ -75,6 +75,10 @@ class Primitive:
         """Apply the primitive, in whichever trace is running."""
         return context.trace.process(self, args, params)
 
+    def named_axes(self, params: dict[str, Any]) -> tuple:
+        """Names of mapped axes that a use of this primitive involves."""
+        return ()
+
     def effects(self, *types, **params) -> frozenset:
         """Effects of an equation of this primitive."""
         return no_effects

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from .. import errors
 from .._core.axes import named_axis
 from .._core.jaxpr import ClosedJaxpr, jaxpr_as_fun
-from .._core.linear import Never
 from .._core.stage import stage
 from .._core.trace import Trace, Tracer, context
 from .._core.types import ShapedArray, typeof
@@ -72,28 +71,20 @@ class BatchTrace(Trace):
             else:
                 values.append(x)
                 dims.append(None)
+        name = self.axis.name
         context.trace = self.below
         try:
-            if primitive.batch_axis is not None and (batched or self._names(params)):
-                out, dim = primitive.batch_axis(self.axis, values, dims, **params)
-            elif not batched:
+            if not batched and (name is None or name not in primitive.named_axes(params)):
                 return self.below.process(primitive, values, params)
+            if primitive.batch_axis is not None:
+                out, dim = primitive.batch_axis(self.axis, values, dims, **params)
             else:
-                if type(primitive.batch) is Never:
-                    primitive.batch(values, dims, **params)
                 out, dim = primitive.batch(values, dims, **params)
         finally:
             context.trace = self
         if primitive.multiple_results:
             return [self.wrap(y, d) for y, d in zip(out, dim, strict=True)]
         return self.wrap(out, dim)
-
-    def _names(self, params) -> bool:
-        """Whether a collective's parameters name the axis of this trace."""
-        if self.axis.name is None:
-            return False
-        axes = params.get("axes", params.get("axis_name", ()))
-        return self.axis.name in (axes if isinstance(axes, tuple | list) else (axes,))
 
     def wrap(self, value, dim: int | None):
         """A tracer, or the bare value where it has no batch axis."""
