@@ -146,12 +146,13 @@ class Div(Elementwise):
 
 def _divide_integers(x, y):
     """Towards zero; by zero gives all bits set, and what overflows wraps, as XLA has it."""
+    dtype = x.dtype
+    if dtypes.itemsize_bits(dtype) < 8:
+        x, y = x.astype(np.int8), y.astype(np.int8)
     quotient = np.floor_divide(x, y)
-    exact = np.equal(np.multiply(quotient, y), x)
-    if dtypes.issubdtype(x.dtype, np.signedinteger):
-        quotient = np.where(~exact & ((x < 0) != (y < 0)), quotient + quotient.dtype.type(1),
-                            quotient)
-    return np.where(y == 0, np.asarray(-1).astype(x.dtype), quotient)
+    if x.dtype.kind == "i":  # rounded down so far
+        quotient += ((x < 0) != (y < 0)) & (quotient * y != x)
+    return np.where(y == 0, ~x.dtype.type(0), quotient).astype(dtype)
 
 
 class Rem(Elementwise):
