@@ -7,11 +7,29 @@ from ._runtime import eager as _eager
 
 _trace.evaluate = _eager.evaluate  # the first socket: eager execution
 
-from . import dtypes, errors, lax, tree, tree_util, typing
+from . import dtypes, errors, lax, sharding, tree, tree_util, typing
 from ._api.autodiff import *
 from ._api.batching import vmap
 from ._api.jacobian import *
 from ._api.jit import clear_caches, jit
+from ._api.placement import (
+    Device,
+    Shard,
+    block_until_ready,
+    copy_to_host_async,
+    default_backend,
+    device_count,
+    device_get,
+    device_put,
+    devices,
+    effects_barrier,
+    local_device_count,
+    local_devices,
+    print_environment_info,
+    process_count,
+    process_index,
+    process_indices,
+)
 from ._api.staging import ensure_compile_time_eval, eval_shape, make_jaxpr, named_call
 from ._config import *
 from ._control.custom_jvp import custom_jvp

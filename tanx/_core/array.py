@@ -12,7 +12,6 @@ import gc
 
 import numpy as np
 
-from .. import dtypes
 from ..errors import explain
 from . import trace
 from .operators import Operators
@@ -185,18 +184,14 @@ class Array(Operators, metaclass=_ArrayType):
     def __repr__(self) -> str:
         if self._buffer is None:
             return f"Array(deleted, {self.aval})"
-        weak = ", weak_type=True" if self.weak_type else ""
         data = self._buffer
-        dtype = f"dtype={data.dtype.name}"
+        kind = f"dtype={data.dtype.name}" + (", weak_type=True" if self.weak_type else "")
         if data.size == 0:
-            body = f"[], shape={data.shape}"
-        else:
-            body = np.array2string(_printable(data), prefix="Array(", separator=", ",
-                                   suffix=f", {dtype}{weak})")
-        last = body.rsplit("\n", 1)[-1]
-        indent = len("Array(") if "\n" not in body else 0
-        fits = indent + len(last) + len(f", {dtype}{weak})") <= np.get_printoptions()["linewidth"]
-        return f"Array({body},{' ' if fits else chr(10) + '      '}{dtype}{weak})"
+            return f"Array([], shape={data.shape}, {kind})"
+        body = np.array2string(data, prefix="Array(", separator=", ", suffix=",")
+        last_line = len(body) - body.rfind("\n") - 1
+        fits = last_line + len(kind) + 1 <= np.get_printoptions()["linewidth"]
+        return f"Array({body},{' ' if fits else '      '}{kind})"
 
     def __str__(self) -> str:
         return f"Array(deleted, {self.aval})" if self._buffer is None else str(self._buffer)
@@ -204,12 +199,6 @@ class Array(Operators, metaclass=_ArrayType):
     def __format__(self, spec: str) -> str:
         # NumPy's rule: rank 0 formats as its scalar, anything else only without a spec.
         return format(self._value[()] if self.aval.ndim == 0 else str(self), spec)
-
-
-def _printable(data: np.ndarray) -> np.ndarray:
-    """Small floats print through float32: NumPy has no formatting of its own for them."""
-    narrow = data.dtype.kind == "V" and dtypes.issubdtype(data.dtype, np.floating)
-    return data.astype(np.float32) if narrow else data
 
 
 def _from_pickle(data: np.ndarray, weak_type: bool) -> Array:

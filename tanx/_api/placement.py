@@ -1,0 +1,184 @@
+"""Devices as users ask for them, and moving arrays to them."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import tree_util
+from .._core.array import Array
+from .._core.trace import Tracer
+from .._core.types import is_arraylike
+from .._runtime.device import Device, default_device, devices_of
+from ..errors import explain
+from ..sharding import Sharding, SingleDeviceSharding
+from .arguments import as_array
+
+__all__ = ["Device", "Shard", "block_until_ready", "copy_to_host_async", "default_backend",
+           "device_count", "device_get", "device_of", "device_put", "devices", "effects_barrier",
+           "local_device_count", "local_devices", "print_environment_info", "process_count",
+           "process_index", "process_indices", "shards_of", "sharding_of"]
+
+
+class Shard(NamedTuple):
+    """The part of an array that one device holds."""
+
+    device: Device
+    index: tuple[slice, ...]
+    replica_id: int
+    data: Array
+
+
+def devices(backend: str | None = None) -> list[Device]:
+    """The devices of a platform (``"cpu"``), or of the default one.
+
+    >>> devices()
+    [CpuDevice(id=0)]
+    """
+    return devices_of(backend)
+
+
+def local_devices(process_index: int | None = None, backend: str | None = None,
+                  host_id: int | None = None) -> list[Device]:
+    """The devices of this process; with one process, all of them."""
+    if (process_index or 0) != 0 or (host_id or 0) != 0:
+        raise ValueError(explain(
+            "tanx.local_devices", "there is one process only, process 0.",
+            f"process_index: {process_index if process_index is not None else host_id}"))
+    return devices_of(backend)
+
+
+def device_count(backend: str | None = None) -> int:
+    """How many devices there are."""
+    return len(devices_of(backend))
+
+
+def local_device_count(backend: str | None = None) -> int:
+    """How many devices this process has."""
+    return len(devices_of(backend))
+
+
+def default_backend() -> str:
+    """The platform that computations run on unless told otherwise."""
+    return default_device().platform
+
+
+def process_index(backend: str | None = None) -> int:
+    """The number of this process among those that compute together."""
+    return 0
+
+
+def process_count(backend: str | None = None) -> int:
+    """How many processes compute together."""
+    return 1
+
+
+def process_indices(backend: str | None = None) -> list[int]:
+    """The numbers of the processes that compute together."""
+    return [0]
+
+
+def device_of(x: Array) -> Device:
+    """The device that holds an array."""
+    return x._device or default_device()
+
+
+def sharding_of(x: Array) -> SingleDeviceSharding:
+    """How the data of an array is laid out over devices."""
+    return SingleDeviceSharding(device_of(x))
+
+
+def shards_of(x: Array) -> list[Shard]:
+    """The parts of an array, device by device."""
+    return [Shard(device_of(x), (slice(None),) * x.ndim, 0, x)]
+
+
+def device_put(x, device=None, *, src=None, donate: bool = False, may_alias: bool | None = None):
+    """Put a pytree of arrays and numbers on a device; each leaf becomes an ``Array``.
+
+    ``device`` may be a device, a sharding, or a pytree of them that is a prefix of ``x``.
+
+    >>> device_put({"a": 1.5})
+    {'a': Array(1.5, dtype=float32, weak_type=True)}
+    """
+    leaves, tree = tree_util.tree_flatten(x)
+    targets = tree_util.broadcast_prefix(device, x, is_leaf=lambda d: d is None)
+    return tree_util.tree_unflatten(tree, [_put(leaf, _device(d), donate)
+                                           for leaf, d in zip(leaves, targets)])
+
+
+def _device(target) -> Device | None:
+    if target is None or isinstance(target, Device):
+        return target
+    if isinstance(target, Sharding) and target.num_devices == 1:
+        return next(iter(target.device_set))
+    raise ValueError(explain(
+        "tanx.device_put", "the target must be a device, a sharding, None, or a pytree of these.",
+        f"target: {target!r:.100}", hint="take a device from tanx.devices()."))
+
+
+def _put(x, device: Device | None, donate: bool):
+    if not is_arraylike(x):
+        raise TypeError(explain(
+            "tanx.device_put", "only arrays and numbers can be put on a device.",
+            f"value: {x!r:.100} of type {type(x).__name__}"))
+    if isinstance(x, Tracer):
+        return x  # one device: where the value will be computed is where it stays
+    placed = as_array(x)
+    if device is None or placed._device is device:
+        return placed
+    moved = Array(placed._value, placed.weak_type, placed.aval, device)
+    if donate and type(x) is Array:
+        x.delete()
+    return moved
+
+
+def device_get(x):
+    """Bring a pytree of arrays to the host, as NumPy arrays.
+
+    >>> device_get({"a": jnp.ones(2)})
+    {'a': array([1., 1.], dtype=float32)}
+    """
+    return tree_util.tree_map(lambda leaf: np.asarray(leaf) if type(leaf) is Array else leaf, x)
+
+
+def block_until_ready(x):
+    """Wait until every array of a pytree has its data; gives the pytree back.
+
+    >>> block_until_ready((jnp.ones(2), 3))
+    (Array([1., 1.], dtype=float32), 3)
+    """
+    for leaf in tree_util.tree_leaves(x):
+        if hasattr(leaf, "block_until_ready"):
+            leaf.block_until_ready()
+    return x
+
+
+def copy_to_host_async(x):
+    """Start bringing every array of a pytree to the host; gives the pytree back."""
+    for leaf in tree_util.tree_leaves(x):
+        if type(leaf) is Array:
+            leaf.copy_to_host_async()
+    return x
+
+
+def effects_barrier() -> None:
+    """Wait until all effects of computations that were started have happened."""
+
+
+def print_environment_info(return_string: bool = False) -> str | None:
+    """Print what a report of a problem should tell: versions, devices, machine."""
+    from importlib import metadata
+    lines = [f"{name + ':':<11}{metadata.version(name)}" for name in
+             ("numpy", "scipy", "llvmlite", "ml_dtypes")]
+    text = "\n".join([
+        *lines, f"python:    {sys.version}", f"devices:   {devices_of()}",
+        f"platform:  {platform.platform()}"])
+    if return_string:
+        return text
+    print(text)
+    return None
+

@@ -1,0 +1,66 @@
+"""Devices: where arrays live and programs run."""
+
+from __future__ import annotations
+
+import os
+import platform as host
+
+from .._config import default_device as default_device_flag
+from ..errors import explain
+
+__all__ = ["Device", "default_device", "devices_of"]
+
+
+class Device:
+    """A processor with its memory."""
+
+    __slots__ = ("id", "platform", "device_kind", "process_index", "local_hardware_id")
+
+    def __init__(self, platform: str, id: int, device_kind: str):
+        self.platform = platform
+        self.id = id
+        self.device_kind = device_kind
+        self.process_index = 0
+        self.local_hardware_id = id
+
+    host_id = property(lambda self: self.process_index)
+
+    def memory_stats(self) -> dict[str, int] | None:
+        """Bytes in use and kin, where the device counts them; None on the CPU."""
+        return None
+
+    def live_buffers(self) -> list:
+        """The arrays alive on this device."""
+        from .._core.array import live_arrays
+        return [x for x in live_arrays() if (x._device or default_device()) is self]
+
+    def __repr__(self) -> str:
+        return f"{self.platform.capitalize()}Device(id={self.id})"
+
+    def __str__(self) -> str:
+        return f"{self.platform}:{self.id}"
+
+
+_cpu = [Device("cpu", 0, host.processor() or host.machine() or "cpu")]
+
+
+def devices_of(platform: str | None = None) -> list[Device]:
+    """The devices of a platform, or of the default one."""
+    if platform in (None, "cpu"):
+        return list(_cpu)
+    raise RuntimeError(explain(
+        "tanx.devices", f"there are no devices of the platform {platform!r}.",
+        "platforms present: cpu"))
+
+
+def default_device() -> Device:
+    """The device that new arrays go to."""
+    chosen = default_device_flag.value
+    if chosen is None:
+        return _cpu[0]
+    return devices_of(chosen)[0] if isinstance(chosen, str) else chosen
+
+
+def thread_count() -> int:
+    """How many threads computations may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
