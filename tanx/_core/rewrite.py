@@ -77,7 +77,7 @@ def dce(jaxpr: Jaxpr, used_outputs: Sequence[bool]) -> tuple[Jaxpr, list[bool]]:
     changed = len(outvars) < len(jaxpr.outvars)
     for eqn in reversed(jaxpr.eqns):
         used = [var in live for var in eqn.outvars]
-        if not any(used) and not eqn.effects:
+        if not any(used) and not any(effect.observable for effect in eqn.effects):
             changed = True
             continue
         smaller = eqn

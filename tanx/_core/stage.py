@@ -12,8 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._config import enable_checks
 from .array import Array
+from .check import check_jaxpr
 from .jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr
+from .leaks import check_leaks
 from .source import SourceInfo, user_source
 from .trace import EvalTrace, Trace, Tracer, context, leaked, running
 from .types import AbstractValue, ShapedArray, typeof
@@ -205,6 +208,8 @@ class StageTrace(Trace):
         constants = [c for c in self.constants.values() if c.var in used]
         jaxpr = Jaxpr([c.var for c in constants], self.invars, outvars, self.eqns,
                       debug_info=self.debug)
+        if enable_checks.value:
+            check_jaxpr(jaxpr)
         return jaxpr, [c.value for c in constants]
 
 
@@ -221,9 +226,12 @@ def stage(fun: Callable, in_avals: Sequence[AbstractValue],
     args = [trace.argument(aval) for aval in in_avals]
     try:
         with running(trace):
-            return trace.finish(fun(*args))
+            result = trace.finish(fun(*args))
     finally:
         trace.alive = False
+    del args
+    check_leaks(trace)
+    return result
 
 
 def stage_closed(fun: Callable, in_avals: Sequence[ShapedArray],

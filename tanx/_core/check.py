@@ -1,0 +1,139 @@
+"""Check jaxprs: every variable bound once and before use, every equation inferred anew.
+
+Run after staging and after each pass when ``TANX_CHECK=1``. An error shows the equation, the line
+of the user's code it came from, and what disagrees.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import JaxprTypeError, explain
+from .axes import axis_sizes
+from .effects import NamedAxisEffect
+from .jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from .show import show_eqn
+from .types import AbstractValue, ShapedArray, typeof
+
+__all__ = ["check_jaxpr"]
+
+# Jaxprs never change, so those that passed are not checked again as parts of others.
+_passed: weakref.WeakSet[Jaxpr] = weakref.WeakSet()
+
+
+def check_jaxpr(jaxpr: Jaxpr | ClosedJaxpr) -> None:
+    """Raise :class:`~tanx.errors.JaxprTypeError` unless a jaxpr is well formed.
+
+    Well formed means: variables are bound once and before they are used; literals are of the type
+    written behind them; each equation has the results, types and effects that its primitive infers
+    from its operands; all this inside inner jaxprs as well. Weak types may differ.
+    """
+    if isinstance(jaxpr, ClosedJaxpr):
+        for var, value in zip(jaxpr.jaxpr.constvars, jaxpr.consts, strict=True):
+            if not _agree(var.aval, typeof(value)):
+                raise _error("a constant has another type than its variable.", None,
+                             f"variable: {var.aval}", f"constant: {typeof(value)}")
+        jaxpr = jaxpr.jaxpr
+    if jaxpr in _passed:
+        return
+    bound: set[Var] = set()
+    _bind(bound, [*jaxpr.constvars, *jaxpr.invars], None)
+    for eqn in jaxpr.eqns:
+        _read(bound, eqn.invars, eqn)
+        for inner in _inner_jaxprs(eqn.params):
+            check_jaxpr(inner)
+        _infer_again(eqn)
+        _bind(bound, eqn.outvars, eqn)
+    _read(bound, jaxpr.outvars, None)
+    _check_effects(jaxpr.effects, frozenset().union(*(eqn.effects for eqn in jaxpr.eqns)), None)
+    _passed.add(jaxpr)
+
+
+def _inner_jaxprs(params: dict[str, Any]) -> Iterator[Jaxpr | ClosedJaxpr]:
+    for value in params.values():
+        for item in value if isinstance(value, tuple | list) else (value,):
+            if isinstance(item, Jaxpr | ClosedJaxpr):
+                yield item
+
+
+def _bind(bound: set[Var], variables: Iterable[Var], eqn: JaxprEqn | None) -> None:
+    for var in variables:
+        if var in bound:
+            raise _error("a variable is bound twice.", eqn, f"variable: {var}")
+        bound.add(var)
+
+
+def _read(bound: set[Var], atoms: Sequence[Atom], eqn: JaxprEqn | None) -> None:
+    for position, atom in enumerate(atoms):
+        what = "operand" if eqn is not None else "output"
+        if not isinstance(atom, Literal):
+            if atom not in bound:
+                raise _error("a variable is used before it is bound.", eqn,
+                             f"{what} {position}: {atom}")
+        elif not _agree(atom.aval, _type_of_literal(atom.val)):
+            raise _error("a literal is not of its type.", eqn, f"{what} {position}: {atom.val!r}",
+                         f"type:      {atom.aval}")
+
+
+def _type_of_literal(value) -> AbstractValue:
+    """The type of the data as it is: 64 bits are 64 bits, whether or not they are enabled."""
+    if isinstance(value, np.ndarray | np.generic):
+        return ShapedArray(value.shape, value.dtype)
+    return typeof(value)
+
+
+def _infer_again(eqn: JaxprEqn) -> None:
+    """Compare an equation with what its primitive says of it."""
+    scope = axis_sizes()
+    if any(isinstance(e, NamedAxisEffect) and e.name not in scope for e in eqn.effects):
+        return  # the map that binds the axis is not around us: nothing to infer with
+    types = [atom.aval for atom in eqn.invars]
+    try:
+        inferred = eqn.primitive.infer(*types, **eqn.params)
+        effects = eqn.primitive.effects(*types, **eqn.params)
+    except Exception as error:
+        raise _error("the primitive rejects its operands.", eqn,
+                     _indented(f"says:     {type(error).__name__}: {error}")) from error
+    results = list(inferred) if eqn.primitive.multiple_results else [inferred]
+    written = [var.aval for var in eqn.outvars]
+    if len(results) != len(written) or not all(map(_agree, written, results)):
+        raise _error("the results are not those that the primitive infers.", eqn,
+                     f"written:  {_listed(written)}", f"inferred: {_listed(results)}")
+    _check_effects(eqn.effects, effects, eqn)
+
+
+def _agree(a: AbstractValue, b: AbstractValue) -> bool:
+    """Whether two types are equal up to weakness, which no pass has to keep."""
+    if isinstance(a, ShapedArray) and isinstance(b, ShapedArray):
+        return a.shape == b.shape and a.dtype == b.dtype
+    return a == b
+
+
+def _check_effects(written: frozenset, found: frozenset, eqn: JaxprEqn | None) -> None:
+    if written != found:
+        whose = "the primitive" if eqn is not None else "its equations"
+        raise _error(f"the effects are not those of {whose}.", eqn,
+                     f"written:  {_listed(sorted(map(str, written)))}",
+                     f"found:    {_listed(sorted(map(str, found)))}")
+
+
+def _listed(items: Iterable) -> str:
+    return ", ".join(map(str, items)) or "none"
+
+
+def _indented(fact: str) -> str:
+    """A fact of several lines, those after the first moved below the value."""
+    return fact.replace("\n", "\n" + " " * 12)
+
+
+def _error(rule: str, eqn: JaxprEqn | None, *facts: str) -> JaxprTypeError:
+    where = []
+    if eqn is not None:
+        where = [_indented("equation: " + show_eqn(eqn, width=90))]
+        if eqn.source_info is not None:
+            where.append(f"made at:  {eqn.source_info}")
+    return JaxprTypeError(explain("tanx.extend.core.check_jaxpr", rule, *where, *facts))
