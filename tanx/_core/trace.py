@@ -161,8 +161,8 @@ class Tracer(Operators):
 def leaked(tracer: Tracer) -> errors.UnexpectedTracerError:
     """The error for a tracer used after the function it belongs to has returned."""
     origin = tracer.describe_origin()
-    facts = [f"value:   {tracer.aval}"] + ([f"made at: {origin}"] if origin else [])
+    facts = [f"value:  {tracer.aval}"] + ([f"origin: {origin}"] if origin else [])
     return errors.UnexpectedTracerError(errors.explain(
         "tanx", "a traced value escaped from the function that was being transformed.", *facts,
         hint="return the value from the function instead of storing it in a global, an attribute "
-             "or a list; tanx.check_tracer_leaks() finds the place."))
+             "or a list; tanx.checking_leaks() finds the place."))

@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import dtypes, errors
 from .._core.jaxpr import ClosedJaxpr, jaxpr_as_fun
+from .._core.leaks import check_leaks
 from .._core.linear import Expansion, Never, Zero
 from .._core.stage import stage
 from .._core.trace import Trace, Tracer, context
@@ -114,6 +115,8 @@ def jvp(fun: Callable, primals: Sequence[Any], tangents: Sequence[Any],
     finally:
         context.trace = outer
         trace.alive = False
+    del args, outs
+    check_leaks(trace)
     return [p for p, _ in pairs], [t for _, t in pairs]
 
 

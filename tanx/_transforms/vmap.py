@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from .. import errors
 from .._core.axes import named_axis
 from .._core.jaxpr import ClosedJaxpr, jaxpr_as_fun
+from .._core.leaks import check_leaks
 from .._core.stage import stage
 from .._core.trace import Trace, Tracer, context
 from .._core.types import ShapedArray, typeof
@@ -111,6 +112,8 @@ def batch(fun: Callable, axis: Axis, args: Sequence[Any], dims: Sequence[int | N
     finally:
         context.trace = outer
         trace.alive = False
+    del tracers, outs
+    check_leaks(trace)
     return [x for x, _ in pairs], [d for _, d in pairs]
 
 
