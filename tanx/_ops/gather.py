@@ -1,0 +1,421 @@
+"""Gather: windows of an array at places read from data. All of NumPy's indexing comes down to it.
+
+An index array of shape ``(*batch, K)`` holds, for each batch position, where a window starts in
+``K`` dimensions of the operand. :class:`Geometry` works out how dimensions of operand, indices and
+result belong together; ``scatter`` is the same picture with the arrows turned around and shares it.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import dtypes
+from .._core.array import Array
+from .._core.linear import Zero
+from .._core.primitive import Kind, Primitive
+from .._core.types import ShapedArray, canonical_shape, typeof
+from .._loops import build
+from ..errors import explain
+from .batching import batch_size, to_front
+from .derive import zeros_of
+from .families import letter, like
+from .layout import canonical_axes, expand_dims
+from .slicing import concatenate
+
+__all__ = ["GatherDimensionNumbers", "GatherScatterMode", "gather", "gather_p", "index_take"]
+
+
+class GatherScatterMode(enum.Enum):
+    """What to do about windows that stick out of the operand.
+
+    ``CLIP`` moves them inside. ``FILL_OR_DROP`` reads a fill value and writes nothing; with
+    ``ONE_HOT`` the fill value is zero, as if by a product with one-hot vectors. Under
+    ``PROMISE_IN_BOUNDS`` there are none; should there be, reads are moved and writes dropped.
+    """
+
+    CLIP = enum.auto()
+    FILL_OR_DROP = enum.auto()
+    PROMISE_IN_BOUNDS = enum.auto()
+    ONE_HOT = enum.auto()
+
+    @staticmethod
+    def from_any(s: str | GatherScatterMode | None) -> GatherScatterMode:
+        """The mode by any of its names; None stands for ``FILL_OR_DROP``.
+
+        >>> lax.GatherScatterMode.from_any("drop")
+        <GatherScatterMode.FILL_OR_DROP: 2>
+        """
+        if isinstance(s, GatherScatterMode):
+            return s
+        mode = _MODES.get(s)
+        if mode is None:
+            raise ValueError(explain(
+                "tanx.lax.GatherScatterMode", f"there is no mode {s!r}.",
+                f"modes: {', '.join(repr(name) for name in _MODES if name)}"))
+        return mode
+
+
+_MODES = {None: GatherScatterMode.FILL_OR_DROP, "clip": GatherScatterMode.CLIP,
+          "fill": GatherScatterMode.FILL_OR_DROP, "drop": GatherScatterMode.FILL_OR_DROP,
+          "promise_in_bounds": GatherScatterMode.PROMISE_IN_BOUNDS,
+          "one_hot": GatherScatterMode.ONE_HOT}
+
+
+class GatherDimensionNumbers(NamedTuple):
+    """Which dimensions of operand, indices and result belong together.
+
+    ``offset_dims`` are the dimensions of the result that run inside a window; the others are those
+    of the indices, in order. ``collapsed_slice_dims`` are dimensions of the operand along which a
+    window has size 1 and that the result lacks. ``start_index_map[k]`` is the dimension of the
+    operand that the k-th component of an index counts along. ``operand_batching_dims`` of the
+    operand go together with ``start_indices_batching_dims`` of the indices.
+    """
+
+    offset_dims: tuple[int, ...]
+    collapsed_slice_dims: tuple[int, ...]
+    start_index_map: tuple[int, ...]
+    operand_batching_dims: tuple[int, ...] = ()
+    start_indices_batching_dims: tuple[int, ...] = ()
+
+
+class Geometry(NamedTuple):
+    """The dimension numbers of a gather, worked out for given shapes."""
+
+    shape: tuple[int, ...]            # of the result
+    batch_dims: tuple[int, ...]       # of the result, those of the indices
+    offset_dims: tuple[int, ...]      # of the result, those inside a window
+    window_dims: tuple[int, ...]      # of the operand, one for each offset dimension
+    starts: tuple[int | None, ...]    # for each operand dimension, the component counted along it
+    batching: tuple[int | None, ...]  # for each operand dimension, the batch dimension beside it
+    lead: int                         # all operand dimensions from here on are read whole
+
+    @property
+    def to_result(self) -> tuple[int, ...]:
+        """The permutation from batch, then window dimensions to those of the result."""
+        return tuple(np.argsort(self.batch_dims + self.offset_dims).tolist())
+
+
+@lru_cache(maxsize=4096)
+def geometry(function: str, operand: tuple[int, ...], indices: tuple[int, ...],
+             numbers: GatherDimensionNumbers, sizes: tuple[int, ...]) -> Geometry:
+    """Check dimension numbers against the shapes of operand, indices and window."""
+    for rule in _broken_rules(operand, indices, numbers, sizes):
+        raise TypeError(explain(
+            function, rule, f"operand:           {operand}", f"indices:           {indices}",
+            f"window:            {sizes}", f"dimension_numbers: {numbers}"))
+    batch = indices[:-1]
+    absent = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
+    window_dims = tuple(d for d in range(len(operand)) if d not in absent)
+    rank = len(batch) + len(window_dims)
+    batch_dims = tuple(p for p in range(rank) if p not in numbers.offset_dims)
+    shape = [0] * rank
+    for p, n in zip(batch_dims + numbers.offset_dims, [*batch, *(sizes[d] for d in window_dims)]):
+        shape[p] = n
+    starts: list[int | None] = [None] * len(operand)
+    batching: list[int | None] = [None] * len(operand)
+    for k, d in enumerate(numbers.start_index_map):
+        starts[d] = k
+    for d, b in zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims):
+        batching[d] = b
+    lead = len(operand)
+    while lead and lead - 1 not in absent and sizes[lead - 1] == operand[lead - 1]:
+        lead -= 1
+    return Geometry(tuple(shape), batch_dims, numbers.offset_dims, window_dims, tuple(starts),
+                    tuple(batching), lead)
+
+
+def _broken_rules(operand, indices, numbers: GatherDimensionNumbers, sizes) -> Iterator[str]:
+    """The rules that dimension numbers break; later ones rely on earlier ones."""
+    offset, collapsed, start_map, batching, index_batching = numbers
+    rank, batch_rank = len(operand), len(indices) - 1
+
+    def axes(values, limit, name) -> Iterator[str]:
+        if len(set(values)) < len(values) or not all(0 <= d < limit for d in values):
+            yield f"{name} must be distinct and below {limit}."
+
+    if batch_rank < 0:
+        yield "indices must have a last dimension that holds the components of an index."
+    if len(start_map) != indices[-1]:
+        yield f"indices must have one component for each of {len(start_map)} mapped dimensions."
+    yield from axes(start_map, rank, "operand dimensions that indices map to")
+    yield from axes(collapsed + batching, rank, "collapsed and batching dimensions of the operand")
+    yield from axes(index_batching, batch_rank, "batching dimensions of the indices")
+    if set(start_map) & set(batching):
+        yield "indices must not map to batching dimensions of the operand."
+    if len(batching) != len(index_batching) or any(
+            operand[d] != indices[b] for d, b in zip(batching, index_batching)):
+        yield "batching dimensions of operand and indices must have the same sizes."
+    if len(sizes) != rank or any(not 0 <= m <= n for m, n in zip(sizes, operand)):
+        yield "a window must have a size for each dimension of the operand and fit into it."
+    if any(sizes[d] > 1 for d in collapsed + batching) or any(sizes[d] != 1 for d in collapsed):
+        yield "windows must have size 1 along collapsed and batching dimensions."
+    if len(offset) != rank - len(collapsed) - len(batching):
+        yield "there must be an offset dimension for each dimension that a window keeps."
+    yield from axes(offset, batch_rank + len(offset), "offset dimensions")
+    if list(offset) != sorted(offset) or list(collapsed) != sorted(collapsed):
+        yield "offset and collapsed dimensions must be sorted."
+
+
+# -- on NumPy arrays -------------------------------------------------------------------------------
+
+
+def as_int64(indices: np.ndarray) -> np.ndarray:
+    """Indices as signed integers; what is too large for them stays too large."""
+    if indices.dtype == np.uint64:
+        indices = np.minimum(indices, np.uint64(2**63 - 1))
+    return indices.astype(np.int64, copy=False)
+
+
+def inside(indices: np.ndarray, geo: Geometry, operand, sizes) -> np.ndarray | None:
+    """For each batch position, whether its window lies inside the operand; None if all do."""
+    valid = None
+    for d, k in enumerate(geo.starts):
+        if k is not None:
+            start = indices[..., k]
+            ok = (start >= 0) & (start <= operand[d] - sizes[d])
+            valid = ok if valid is None else valid & ok
+    return None if valid is None or valid.all() else valid
+
+
+def positions(indices: np.ndarray, geo: Geometry, operand, sizes,
+              only: np.ndarray | None = None) -> list[np.ndarray]:
+    """Index arrays for the leading operand dimensions, of shape batch + leading window.
+
+    With ``only``, a mask over the batch, the batch is the list of positions where it holds.
+    """
+    batch = indices.shape[:-1]
+    window = [d for d in geo.window_dims if d < geo.lead]
+    result = []
+    for d in range(geo.lead):
+        k, b = geo.starts[d], geo.batching[d]
+        place: np.ndarray | None = None
+        if b is not None:
+            place = np.arange(operand[d]).reshape([-1 if p == b else 1 for p in range(len(batch))])
+        elif k is not None and (sizes[d] < operand[d] or d not in window):
+            place = np.clip(indices[..., k], 0, operand[d] - sizes[d])
+        if place is None:
+            place = np.zeros((1,) * len(batch), np.int64)
+        if only is not None:
+            place = np.broadcast_to(place, batch)[only]
+        place = place.reshape(place.shape + (1,) * len(window))
+        if d in window and sizes[d] != 1:
+            place = place + np.arange(sizes[d]).reshape(
+                [-1 if w == d else 1 for w in window])
+        result.append(place)
+    return result
+
+
+def _take(x: np.ndarray, indices: np.ndarray, geo: Geometry, sizes) -> np.ndarray:
+    """The windows, moved inside, with batch dimensions in front."""
+    mapped = [d for d, k in enumerate(geo.starts) if k is not None]
+    if len(mapped) == 1 and x.size and not any(b is not None for b in geo.batching):
+        (d,) = mapped
+        others = all(m == n for i, (m, n) in enumerate(zip(sizes, x.shape)) if i != d)
+        if others and d not in geo.window_dims:
+            taken = x.take(indices[..., 0], axis=d, mode="clip")
+            if d:
+                batch_rank = indices.ndim - 1
+                taken = np.moveaxis(taken, range(d, d + batch_rank), range(batch_rank))
+            return taken
+    lead = geo.lead
+    if not lead:
+        return np.broadcast_to(x, indices.shape[:-1] + x.shape)
+    place = tuple(positions(indices, geo, x.shape, sizes))
+    return x[place]
+
+
+# -- compiled --------------------------------------------------------------------------------------
+
+
+def window_index(at, operand, indices, geo: Geometry, sizes, clip: bool):
+    """The operand's index for an index ``at`` of the result, and whether its window is inside.
+
+    With ``clip`` the window is moved inside, so the second is None.
+    """
+    batch = [at[p] for p in geo.batch_dims]
+    offset = dict(zip(geo.window_dims, [at[p] for p in geo.offset_dims]))
+    index, valid = [], []
+    for d, (n, size) in enumerate(zip(operand.shape, sizes)):
+        k, b = geo.starts[d], geo.batching[d]
+        place = batch[b] if b is not None else build.const(0)
+        if k is not None:
+            start = indices[[*batch, k]]
+            if clip:
+                high = min(n - size, int(dtypes.iinfo(start.dtype).max))
+                place = build.as_index(build.op("clamp", build.const(0, start.dtype), start,
+                                                build.const(high, start.dtype)))
+            else:
+                place = build.as_index(start)
+                valid.append((place >= 0) & (place <= n - size))
+        index.append(place + offset[d] if d in offset else place)
+    return index, None if clip else build.all_of(*valid)
+
+
+# -- the primitive ---------------------------------------------------------------------------------
+
+
+class Gather(Primitive):
+    """Reads windows of the operand at places given by indices."""
+
+    name = "gather"
+    kind = Kind.GATHER
+
+    def infer(self, x, indices, *, dimension_numbers, slice_sizes, unique_indices,
+              indices_are_sorted, mode, fill_value):
+        if letter(indices.dtype) not in "iu":
+            raise ValueError(explain("tanx.lax.gather", "indices must be integers.",
+                                     f"operand: {x}", f"indices: {indices}"))
+        geo = geometry("tanx.lax.gather", x.shape, indices.shape, dimension_numbers, slice_sizes)
+        return ShapedArray(geo.shape, x.dtype, x.weak_type)
+
+    def eval(self, x, indices, *, dimension_numbers, slice_sizes, unique_indices,
+             indices_are_sorted, mode, fill_value):
+        geo = geometry("tanx.lax.gather", x.shape, indices.shape, dimension_numbers, slice_sizes)
+        indices = as_int64(indices)
+        out = _take(x, indices, geo, slice_sizes)
+        fill = _fill(mode, fill_value, x.dtype)
+        if fill is not None:
+            valid = inside(indices, geo, x.shape, slice_sizes)
+            if valid is not None:
+                out = out if out.flags.writeable else out.copy()
+                out[~valid] = fill
+        return out if not geo.batch_dims or not geo.offset_dims else out.transpose(geo.to_result)
+
+    def jvp(self, primals, tangents, **params):
+        out = self.bind(*primals, **params)
+        (dx, _), (_, indices) = tangents, primals
+        if type(dx) is Zero:
+            return out, Zero.tangent_of(out)
+        if params["mode"] is GatherScatterMode.FILL_OR_DROP:
+            params["fill_value"] = 0
+        return out, self.bind(dx, indices, **params)
+
+    def transpose(self, ct, x, indices, *, dimension_numbers, slice_sizes, unique_indices,
+                  indices_are_sorted, mode, fill_value):
+        from .scatter import ScatterDimensionNumbers, scatter_add
+        zeros = zeros_of(x.aval.strip_weak_type())
+        return [scatter_add(zeros, indices, ct, ScatterDimensionNumbers(*dimension_numbers),
+                            indices_are_sorted=indices_are_sorted, unique_indices=unique_indices,
+                            mode=mode), None]
+
+    def batch(self, args, dims, *, dimension_numbers, slice_sizes, **params):
+        (x, indices), (xd, indices_dim) = args, dims
+        x, indices = to_front(x, xd), to_front(indices, indices_dim)
+        offset, collapsed, start_map, batching, index_batching = dimension_numbers
+        if xd is not None:
+            collapsed, start_map, batching = shift(collapsed), shift(start_map), shift(batching)
+        if indices_dim is not None:
+            index_batching = shift(index_batching)
+        if xd is None:
+            # Indices of different lanes may well coincide.
+            params.update(unique_indices=False, indices_are_sorted=False)
+            offset = shift(offset)
+        elif indices_dim is None:
+            offset = (0, *shift(offset))
+            slice_sizes = (typeof(x).shape[0], *slice_sizes)
+        else:
+            offset, batching, index_batching = shift(offset), (0, *batching), (0, *index_batching)
+            slice_sizes = (min(1, batch_size(args, dims)), *slice_sizes)
+        numbers = GatherDimensionNumbers(offset, collapsed, start_map, batching, index_batching)
+        return self.bind(x, indices, dimension_numbers=numbers, slice_sizes=slice_sizes,
+                         **params), 0
+
+    def lower(self, at, x, indices, *, dimension_numbers, slice_sizes, unique_indices,
+              indices_are_sorted, mode, fill_value):
+        geo = geometry("tanx.lax.gather", x.shape, indices.shape, dimension_numbers, slice_sizes)
+        fill = _fill(mode, fill_value, x.dtype)
+        index, valid = window_index(at, x, indices, geo, slice_sizes, clip=fill is None)
+        if valid is None:
+            return x[index]
+        return build.select(valid, x[index], build.const(fill, x.dtype))
+
+
+def shift(dims: tuple[int, ...]) -> tuple[int, ...]:
+    """Dimensions as counted behind a new leading one."""
+    return tuple([d + 1 for d in dims])
+
+
+def _fill(mode: GatherScatterMode, fill_value, dtype: np.dtype) -> np.ndarray | None:
+    """What is read outside of the operand, or None where windows are moved inside."""
+    if mode is GatherScatterMode.ONE_HOT:
+        return np.zeros((), dtype)
+    return np.asarray(fill_value, dtype) if mode is GatherScatterMode.FILL_OR_DROP else None
+
+
+gather_p = Gather()
+
+
+def gather(operand, start_indices, dimension_numbers, slice_sizes, *, unique_indices=False,
+           indices_are_sorted=False, mode=None, fill_value=None):
+    """Read windows of shape ``slice_sizes`` from ``operand`` at ``start_indices``.
+
+    The last dimension of ``start_indices`` holds the components of an index; see
+    :class:`GatherDimensionNumbers` for how dimensions belong together. ``mode`` says what happens
+    outside of the operand, see :class:`GatherScatterMode`; None promises that nothing is.
+    ``fill_value`` is NaN, the least signed or the greatest unsigned integer, or True, unless given.
+    ``unique_indices`` and ``indices_are_sorted`` are promises that may make derivatives faster.
+
+    >>> numbers = lax.GatherDimensionNumbers(
+    ...     offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,))
+    >>> lax.gather(jnp.arange(6).reshape(3, 2), jnp.array([[2], [0]]), numbers, (1, 2))
+    Array([[4, 5],
+           [0, 1]], dtype=int32)
+    """
+    mode = (GatherScatterMode.PROMISE_IN_BOUNDS if mode is None
+            else GatherScatterMode.from_any(mode))
+    if mode is not GatherScatterMode.FILL_OR_DROP:
+        fill_value = None
+    elif fill_value is None:
+        fill_value = default_fill(typeof(operand).dtype)
+    elif isinstance(fill_value, Array | np.ndarray):
+        fill_value = fill_value.item()
+    return gather_p.bind(
+        operand, start_indices, dimension_numbers=canonical_numbers(dimension_numbers),
+        slice_sizes=canonical_shape(slice_sizes, "tanx.lax.gather"),
+        unique_indices=bool(unique_indices), indices_are_sorted=bool(indices_are_sorted),
+        mode=mode, fill_value=fill_value)
+
+
+def default_fill(dtype: np.dtype):
+    """The value that stands for nothing: NaN, an extreme integer, or True."""
+    kind = letter(dtype)
+    if kind in "fc":
+        return float("nan")
+    if kind == "b":
+        return True
+    limits = dtypes.iinfo(dtype)
+    return int(limits.min if kind == "i" else limits.max)
+
+
+def canonical_numbers(numbers):
+    """Dimension numbers as tuples of Python integers, so that they can be hashed and printed."""
+    return type(numbers)(*(tuple(map(int, dims)) for dims in numbers))
+
+
+def index_take(src, idxs, axes):
+    """Read ``src`` along ``axes`` at index arrays ``idxs`` of one dimension, wrapping around.
+
+    The result has one slice for each position of the index arrays.
+
+    >>> lax.index_take(jnp.arange(6).reshape(3, 2), (jnp.array([0, -1]),), (0,))
+    Array([[0, 1],
+           [4, 5]], dtype=int32)
+    """
+    from .arith import add, rem
+    from .compare import lt, select_n
+    shape = typeof(src).shape
+    axes = canonical_axes("tanx.lax.index_take", axes, len(shape))
+
+    def wrapped(i, n: int):
+        left = rem(i, like(i, n))
+        return select_n(lt(left, like(i, 0)), left, add(left, like(i, n)))
+    columns = [expand_dims(wrapped(i, shape[d]), (1,)) for i, d in zip(idxs, axes, strict=True)]
+    numbers = GatherDimensionNumbers(
+        tuple(range(1, 1 + len(shape) - len(axes))), tuple(sorted(axes)), axes)
+    sizes = [1 if d in axes else n for d, n in enumerate(shape)]
+    return gather(src, concatenate(columns, 1), numbers, sizes)

@@ -1,0 +1,544 @@
+"""Scatter: an array with windows updated at places read from data.
+
+The geometry is that of ``gather``: updates stand where a gather would have its result. Updates are
+applied in row-major order of the indices, so of several that set one element the last one stays.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from .._core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
+from .._core.linear import Zero, is_linear, never
+from .._core.primitive import Kind, Primitive
+from .._core.rewrite import inline_calls, substitute
+from .._core.stage import stage
+from .._core.trace import Tracer
+from .._core.types import ShapedArray, canonical_shape, typeof
+from .._loops import build
+from ..errors import explain
+from .arith import add, add_p, div, max_p, min_p, mul, mul_p, neg, sub_p
+from .batching import batch_size, materialize, to_front
+from .compare import eq, select
+from .create import full, full_like, iota
+from .derive import instantiate, linear_in, sum_cotangents, zeros_of
+from .families import letter, like
+from .gather import (
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    Geometry,
+    as_int64,
+    canonical_numbers,
+    gather,
+    geometry,
+    inside,
+    positions,
+    shift,
+    window_index,
+)
+from .layout import broadcast_in_dim, reshape, same_dtype
+
+__all__ = ["ScatterDimensionNumbers", "scatter", "scatter_add", "scatter_add_p", "scatter_apply",
+           "scatter_max", "scatter_max_p", "scatter_min", "scatter_min_p", "scatter_mul",
+           "scatter_mul_p", "scatter_p", "scatter_sub", "scatter_sub_p"]
+
+
+class ScatterDimensionNumbers(NamedTuple):
+    """Which dimensions of operand, indices and updates belong together.
+
+    ``update_window_dims`` are the dimensions of the updates that run inside a window; the others
+    are those of the indices, in order. ``inserted_window_dims`` are dimensions of the operand along
+    which a window has size 1 and that the updates lack. ``scatter_dims_to_operand_dims[k]`` is the
+    dimension of the operand that the k-th component of an index counts along.
+    ``operand_batching_dims`` of the operand go together with ``scatter_indices_batching_dims`` of
+    the indices.
+    """
+
+    update_window_dims: tuple[int, ...]
+    inserted_window_dims: tuple[int, ...]
+    scatter_dims_to_operand_dims: tuple[int, ...]
+    operand_batching_dims: tuple[int, ...] = ()
+    scatter_indices_batching_dims: tuple[int, ...] = ()
+
+
+def _window(function: str, operand: tuple[int, ...], indices: tuple[int, ...],
+            updates: tuple[int, ...], numbers) -> tuple[Geometry, tuple[int, ...]]:
+    """The geometry of a scatter and the shape of a window in the operand."""
+    absent = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
+    kept = iter(numbers.update_window_dims)
+    sizes = []
+    for d, n in enumerate(operand):
+        dim = None if d in absent else next(kept, -1)
+        sizes.append(min(1, n) if dim is None else
+                     updates[dim] if 0 <= dim < len(updates) else -1)
+    geo = geometry(function, operand, indices, GatherDimensionNumbers(*numbers), tuple(sizes))
+    if geo.shape != updates:
+        raise TypeError(explain(
+            function, "updates must have the dimensions of the indices and of a window.",
+            f"operand:           {operand}", f"indices:           {indices}",
+            f"updates:           {updates}, should be {geo.shape}",
+            f"dimension_numbers: {numbers}"))
+    return geo, tuple(sizes)
+
+
+class Scatter(Primitive):
+    """Replaces windows of the operand, or applies a function to their elements."""
+
+    name = "scatter"
+    kind = Kind.STATEMENT
+    combine: str | None = None   # the reducer of a store that updates
+    ufunc: np.ufunc | None = None
+
+    @property
+    def function(self) -> str:
+        """The public name, for messages."""
+        return f"tanx.lax.{self.name.replace('-', '_')}"
+
+    def infer(self, x, indices, updates, *, dimension_numbers, update_jaxpr, **params):
+        if letter(indices.dtype) not in "iu":
+            raise ValueError(explain(self.function, "indices must be integers.",
+                                     f"operand: {x}", f"indices: {indices}"))
+        same_dtype(self.function, (x, updates))
+        _window(self.function, x.shape, indices.shape, updates.shape, dimension_numbers)
+        return x
+
+    def eval(self, x, indices, updates, *, dimension_numbers, unique_indices, mode, update_jaxpr,
+             **params):
+        geo, sizes = _window(self.function, x.shape, indices.shape, updates.shape,
+                             dimension_numbers)
+        indices = as_int64(indices)
+        only = None if mode is GatherScatterMode.CLIP else inside(indices, geo, x.shape, sizes)
+        updates = updates.transpose(geo.batch_dims + geo.offset_dims)
+        updates = updates if only is None else updates[only]
+        out = np.array(x, order="C")
+        if not out.size or not updates.size:
+            return out
+        row = prod(x.shape[geo.lead:])
+        rows = np.zeros((), np.int64)
+        for n, place in zip(x.shape, positions(indices, geo, x.shape, sizes, only)):
+            rows = rows * n + place
+        rows = np.broadcast_to(rows, updates.shape[:updates.ndim - (x.ndim - geo.lead)]).reshape(-1)
+        self.write(out.reshape(-1, row), rows, updates.reshape(-1, row), update_jaxpr,
+                   unique_indices)
+        return out
+
+    def write(self, out, rows, updates, update_jaxpr, unique: bool) -> None:
+        """Put rows of updates into rows of ``out``."""
+        if update_jaxpr is None:
+            out[rows] = updates
+            return
+        hit, times = np.unique(rows, return_counts=True)
+        for k in range(int(times.max(initial=0))):
+            now = hit[times > k]
+            out[now] = _apply(update_jaxpr, out[now])
+
+    def jvp(self, primals, tangents, **params):
+        if params["update_jaxpr"] is not None:
+            raise NotImplementedError(explain(
+                "tanx.lax.scatter_apply", "has no jvp rule: the function may be applied to an "
+                "element several times.",
+                hint="gather the elements, apply the function, and scatter the results."))
+        return linear_in(0, 2)(self, primals, tangents, **params)
+
+    def transpose(self, ct, x, indices, updates, **params):
+        to_x = to_updates = None
+        if is_linear(x):
+            zeros = zeros_of(typeof_linear(updates).strip_weak_type())
+            to_x = self.bind(ct, indices, zeros, **params)
+        if is_linear(updates):
+            to_updates = gather_like(ct, indices, updates.shape, params, fill_value=0)
+            if not params["unique_indices"]:
+                stayed = self._stayed(ct, indices, updates.shape, params)
+                to_updates = select(stayed, to_updates, full_like(to_updates, 0))
+        return [to_x, None, to_updates]
+
+    def _stayed(self, ct, indices, shape, params):
+        """Which elements of the updates are not overwritten by later ones."""
+        batch = [p for p in range(len(shape))
+                 if p not in params["dimension_numbers"].update_window_dims]
+        sizes = [shape[p] for p in batch]
+        number = add(iota(np.uint32, prod(sizes)), np.uint32(1))
+        number = broadcast_in_dim(reshape(number, sizes), shape, batch)
+        last = self.bind(full(typeof(ct).shape, 0, np.uint32), indices, number, **params)
+        return eq(number, gather_like(last, indices, shape, params, fill_value=0))
+
+    def batch(self, args, dims, *, dimension_numbers, **params):
+        (x, indices, updates), (xd, indices_dim, updates_dim) = args, dims
+        size = batch_size(args, dims)
+        x = materialize(x, xd, size)
+        updates = materialize(updates, updates_dim, size)
+        window, inserted, start_map, batching, index_batching = dimension_numbers
+        window, inserted, start_map, batching = map(shift, (window, inserted, start_map, batching))
+        if indices_dim is None:
+            window = (0, *window)
+        else:
+            indices = to_front(indices, indices_dim)
+            batching, index_batching = (0, *batching), (0, *shift(index_batching))
+        numbers = ScatterDimensionNumbers(window, inserted, start_map, batching, index_batching)
+        return self.bind(x, indices, updates, dimension_numbers=numbers, **params), 0
+
+    def lower(self, into, x, indices, updates, *, dimension_numbers, unique_indices, mode,
+              update_jaxpr, **params):
+        (out,) = into
+        clip = mode is GatherScatterMode.CLIP
+        geo, sizes = _window(self.function, x.shape, indices.shape, updates.shape,
+                             dimension_numbers)
+
+        def update(k):
+            index, valid = window_index(k, x, indices, geo, sizes, clip)
+            value = self.value(updates[k]) if update_jaxpr is None else _lower_function(
+                update_jaxpr, out[index])
+            return [build.store(out, index, value, self.combine, valid)]
+        in_order = self.combine is None and not unique_indices
+        alone = {geo.batch_dims[b] for b in dimension_numbers.scatter_indices_batching_dims}
+        return [build.copy(out, x), build.nest(updates.shape, update, tuple(
+            in_order and p in geo.batch_dims and p not in alone for p in range(updates.ndim)))]
+
+    def value(self, update):
+        """What a store combines with the element that is there."""
+        return update
+
+
+def typeof_linear(x) -> ShapedArray:
+    """The type of an operand of a transposed equation, known or not."""
+    return x.aval if is_linear(x) else typeof(x)
+
+
+def gather_like(x, indices, shape: tuple[int, ...], params, fill_value=None):
+    """Read from ``x`` where a scatter with these parameters writes updates of the given shape."""
+    numbers = params["dimension_numbers"]
+    _, sizes = _window("tanx.lax.scatter", typeof(x).shape, typeof(indices).shape, shape, numbers)
+    return gather(x, indices, GatherDimensionNumbers(*numbers), sizes, mode=params["mode"],
+                  fill_value=fill_value)
+
+
+class _Combining(Scatter):
+    """A scatter whose updates are combined with what is there."""
+
+    def write(self, out, rows, updates, update_jaxpr, unique: bool) -> None:
+        if unique:
+            out[rows] = self.ufunc(out[rows], updates)
+            return
+        width = out.shape[1]
+        if width != 1:
+            rows = (rows[:, None] * width + np.arange(width)).reshape(-1)
+        # One long row: only that is fast in NumPy.
+        self.ufunc.at(out.reshape(-1), rows, updates.reshape(-1))
+
+    def bind_like(self, x, indices, updates, params):
+        """Apply this primitive with the parameters of another scatter."""
+        params = {**params, "update_jaxpr": _combiner(self.scalar, typeof(x).dtype)}
+        return self.bind(x, indices, updates, **params)
+
+
+class ScatterAdd(_Combining):
+    """Adds updates to windows of the operand."""
+
+    name = "scatter-add"
+    combine, ufunc, scalar = "add", np.add, add_p
+    jvp = linear_in(0, 2)
+
+    def transpose(self, ct, x, indices, updates, **params):
+        return [ct if is_linear(x) else None, None,
+                self.value_ct(gather_like(ct, indices, updates.shape, params, fill_value=0))
+                if is_linear(updates) else None]
+
+    def value_ct(self, ct):
+        """The cotangent of updates from that of what is added."""
+        return ct
+
+
+class ScatterSub(ScatterAdd):
+    """Subtracts updates from windows of the operand."""
+
+    name = "scatter-sub"
+    ufunc, scalar = np.subtract, sub_p
+
+    def value(self, update):
+        return -update
+
+    def value_ct(self, ct):
+        return neg(ct)
+
+
+class ScatterMul(_Combining):
+    """Multiplies windows of the operand by updates."""
+
+    name = "scatter-mul"
+    combine, ufunc, scalar = "mul", np.multiply, mul_p
+
+    def jvp(self, primals, tangents, **params):
+        (x, indices, updates), (dx, _, du) = primals, tangents
+        out = self.bind(x, indices, updates, **params)
+        total = Zero.tangent_of(out)
+        if type(dx) is not Zero:
+            total = self.bind(dx, indices, updates, **params)
+        if type(du) is not Zero:
+            if not params["unique_indices"]:
+                raise NotImplementedError(explain(
+                    "tanx.lax.scatter_mul", "has a derivative with respect to its updates only "
+                    "where no two of them meet.", f"updates: {typeof(updates)}",
+                    hint="pass unique_indices=True if that is so."))
+            spread = scatter_add_p.bind_like(zeros_of(typeof(x).strip_weak_type()), indices, du,
+                                             params)
+            total = sum_cotangents(total, mul(x, spread))
+        return out, total
+
+    def transpose(self, ct, x, indices, updates, **params):
+        if is_linear(updates):
+            raise NotImplementedError(explain(
+                "tanx.lax.scatter_mul", "is not linear in its updates."))
+        return [self.bind(ct, indices, updates, **params), None, None]
+
+
+class _Extremum(_Combining):
+    """Keeps the extreme one of element and updates."""
+
+    def jvp(self, primals, tangents, **params):
+        """All that attain the extremum, the element and updates alike, share the tangent equally.
+
+        The share of the element is written as a correction spread over the updates that meet
+        there, so that elements which no update meets keep their tangent without being touched.
+        """
+        (x, indices, updates), (dx, _, du) = primals, tangents
+        out = self.bind(x, indices, updates, **params)
+
+        def at_updates(array, **options):
+            return gather_like(array, indices, typeof(updates).shape, params, **options)
+
+        def meeting(values):
+            zeros = zeros_of(typeof(x).strip_weak_type())
+            return at_updates(scatter_add_p.bind_like(zeros, indices, values, params))
+        extreme = at_updates(out)
+        update_hits, element_hits = eq(updates, extreme), eq(at_updates(x), extreme)
+        one, zeros = like(updates, 1), full_like(updates, 0)
+        hits = meeting(select(update_hits, full_like(updates, 1), zeros))
+        shared = div(one, add(hits, one))
+        change = None
+        if type(dx) is not Zero:
+            kept = add(select(element_hits, shared, zeros), like(updates, -1))
+            change = mul(at_updates(dx), div(kept, meeting(full_like(updates, 1))))
+        if type(du) is not Zero:
+            share = select(update_hits, select(element_hits, shared, div(one, hits)), zeros)
+            term = mul(du, share)
+            change = term if change is None else add(change, term)
+        return out, scatter_add_p.bind_like(instantiate(dx), indices, change, params)
+
+    transpose = never("the extremum is not linear")
+
+
+class ScatterMin(_Extremum):
+    """Lowers elements of the operand to the updates that are less."""
+
+    name = "scatter-min"
+    combine, ufunc, scalar = "min", np.minimum, min_p
+
+
+class ScatterMax(_Extremum):
+    """Raises elements of the operand to the updates that are greater."""
+
+    name = "scatter-max"
+    combine, ufunc, scalar = "max", np.maximum, max_p
+
+
+scatter_p = Scatter()
+scatter_add_p, scatter_sub_p, scatter_mul_p = ScatterAdd(), ScatterSub(), ScatterMul()
+scatter_min_p, scatter_max_p = ScatterMin(), ScatterMax()
+
+
+# -- functions of scalars as parameters ------------------------------------------------------------
+
+
+@cache
+def _combiner(primitive: Primitive, dtype: np.dtype) -> Jaxpr:
+    """The scalar function that combines an element with an update, as jaxprs show it."""
+    scalar = ShapedArray((), dtype)
+    jaxpr, _ = stage(lambda x, y: [primitive.bind(x, y)], [scalar, scalar])
+    return jaxpr
+
+
+def _scalar_function(func, dtype: np.dtype) -> Jaxpr:
+    """A function of scalars as a jaxpr of first-order equations, without constants.
+
+    It takes an update beside the element, and ignores it.
+    """
+    scalar = ShapedArray((), dtype)
+    traced, consts = stage(lambda x, _: [func(x)], [scalar, scalar])
+    if any(isinstance(c, Tracer) or typeof(c).shape for c in consts):
+        raise NotImplementedError(explain(
+            "tanx.lax.scatter_apply", "the function must not use arrays from outside.",
+            *(f"constant: {typeof(c)}" for c in consts),
+            hint="gather the elements, apply the function, and scatter the results."))
+    closed = inline_calls(ClosedJaxpr(traced, consts), _called)
+    literals = {var: Literal(np.asarray(value), var.aval)
+                for var, value in zip(closed.jaxpr.constvars, closed.consts)}
+    jaxpr = substitute(closed.jaxpr, literals).replace(constvars=[])
+    (result,) = jaxpr.out_avals
+    if result.strip_weak_type() != scalar:
+        raise TypeError(explain(
+            "tanx.lax.scatter_apply", "the function must give a scalar of the operand's dtype.",
+            f"element: {scalar}", f"result:  {result}"))
+    return jaxpr
+
+
+def _called(eqn: JaxprEqn) -> ClosedJaxpr | None:
+    """The function that an equation does nothing but call."""
+    if eqn.primitive.kind is not Kind.CALL:
+        return None
+    called = [p for p in eqn.params.values() if isinstance(p, ClosedJaxpr)]
+    if len(called) != 1 or len(called[0].jaxpr.invars) != len(eqn.invars):
+        raise NotImplementedError(explain(
+            "tanx.lax.scatter_apply", f"the function must not contain {eqn.primitive.name}."))
+    return called[0]
+
+
+def _apply(jaxpr: Jaxpr, x: np.ndarray) -> np.ndarray:
+    """A function of scalars on each element of an array."""
+    def run(element):
+        values = {jaxpr.invars[0]: element}
+        for eqn in jaxpr.eqns:
+            operands = [a.val if type(a) is Literal else values[a] for a in eqn.invars]
+            values[eqn.outvars[0]] = eqn.primitive.eval(*operands, **eqn.params)
+        (out,) = jaxpr.outvars
+        return out.val if type(out) is Literal else values[out]
+    if all(eqn.primitive.kind is Kind.ELEMENTWISE for eqn in jaxpr.eqns):
+        return run(x)
+    return np.array([run(np.asarray(e)) for e in x.flat], x.dtype).reshape(x.shape)
+
+
+def _lower_function(jaxpr: Jaxpr, element):
+    """A function of scalars as an expression."""
+    values = {jaxpr.invars[0]: element}
+
+    def read(atom):
+        return build.const(atom.val, atom.aval.dtype) if type(atom) is Literal else values[atom]
+    for eqn in jaxpr.eqns:
+        operands = [build.Operand((), a.aval.dtype, lambda _, a=a: read(a)) for a in eqn.invars]
+        values[eqn.outvars[0]] = eqn.primitive.lower((), *operands, **eqn.params)
+    return read(jaxpr.outvars[0])
+
+
+# -- public functions ------------------------------------------------------------------------------
+
+
+def _scatter(primitive: Scatter, operand, scatter_indices, updates, dimension_numbers,
+             indices_are_sorted, unique_indices, mode, update_jaxpr: Jaxpr | None):
+    return primitive.bind(
+        operand, scatter_indices, updates, dimension_numbers=canonical_numbers(dimension_numbers),
+        indices_are_sorted=bool(indices_are_sorted), unique_indices=bool(unique_indices),
+        mode=GatherScatterMode.from_any(mode), update_jaxpr=update_jaxpr, update_consts=())
+
+
+def scatter(operand, scatter_indices, updates, dimension_numbers, *, indices_are_sorted=False,
+            unique_indices=False, mode=None):
+    """``operand`` with windows at ``scatter_indices`` replaced by ``updates``.
+
+    The last dimension of ``scatter_indices`` holds the components of an index; see
+    :class:`ScatterDimensionNumbers` for how dimensions belong together. Where updates meet, the
+    last one stays. ``mode`` says what happens outside of the operand, see
+    :class:`GatherScatterMode`; None drops such updates. ``unique_indices`` promises that no two
+    updates meet and ``indices_are_sorted`` that the indices are in order; both may help speed.
+
+    >>> numbers = lax.ScatterDimensionNumbers(
+    ...     update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,))
+    >>> lax.scatter(jnp.zeros(4), jnp.array([[1], [3]]), jnp.array([5., 6.]), numbers)
+    Array([0., 5., 0., 6.], dtype=float32)
+    """
+    return _scatter(scatter_p, operand, scatter_indices, updates, dimension_numbers,
+                    indices_are_sorted, unique_indices, mode, None)
+
+
+def scatter_apply(operand, scatter_indices, func, dimension_numbers, *, update_shape=(),
+                  indices_are_sorted=False, unique_indices=False, mode=None):
+    """``operand`` with ``func``, a function of scalars, applied to the elements of windows.
+
+    ``update_shape`` is the shape that updates would have in :func:`scatter`. An element that
+    several windows cover gets ``func`` applied as many times.
+
+    >>> numbers = lax.ScatterDimensionNumbers((), (0,), (0,))
+    >>> lax.scatter_apply(jnp.arange(4.), jnp.array([[1], [3]]), jnp.negative, numbers,
+    ...                   update_shape=(2,))
+    Array([ 0., -1.,  2., -3.], dtype=float32)
+    """
+    dtype = typeof(operand).dtype
+    updates = full(canonical_shape(update_shape, "tanx.lax.scatter_apply"), 0, dtype)
+    return _scatter(scatter_p, operand, scatter_indices, updates, dimension_numbers,
+                    indices_are_sorted, unique_indices, mode, _scalar_function(func, dtype))
+
+
+def _combined(primitive: _Combining, operand, *args):
+    return _scatter(primitive, operand, *args, _combiner(primitive.scalar, typeof(operand).dtype))
+
+
+def scatter_add(operand, scatter_indices, updates, dimension_numbers, *,
+                indices_are_sorted=False, unique_indices=False, mode=None):
+    """``operand`` with ``updates`` added to windows at ``scatter_indices``.
+
+    Parameters are those of :func:`scatter`; updates that meet all count.
+
+    >>> lax.scatter_add(jnp.array([2., 3.]), jnp.array([[0], [0]]), jnp.array([1., 4.]),
+    ...                 lax.ScatterDimensionNumbers((), (0,), (0,)))
+    Array([7., 3.], dtype=float32)
+    """
+    return _combined(scatter_add_p, operand, scatter_indices, updates, dimension_numbers,
+                     indices_are_sorted, unique_indices, mode)
+
+
+def scatter_sub(operand, scatter_indices, updates, dimension_numbers, *,
+                indices_are_sorted=False, unique_indices=False, mode=None):
+    """``operand`` with ``updates`` subtracted from windows at ``scatter_indices``.
+
+    Parameters are those of :func:`scatter`; updates that meet all count.
+
+    >>> lax.scatter_sub(jnp.array([2., 3.]), jnp.array([[0], [0]]), jnp.array([1., 4.]),
+    ...                 lax.ScatterDimensionNumbers((), (0,), (0,)))
+    Array([-3.,  3.], dtype=float32)
+    """
+    return _combined(scatter_sub_p, operand, scatter_indices, updates, dimension_numbers,
+                     indices_are_sorted, unique_indices, mode)
+
+
+def scatter_mul(operand, scatter_indices, updates, dimension_numbers, *,
+                indices_are_sorted=False, unique_indices=False, mode=None):
+    """``operand`` with windows at ``scatter_indices`` multiplied by ``updates``.
+
+    Parameters are those of :func:`scatter`; updates that meet all count.
+
+    >>> lax.scatter_mul(jnp.array([2., 3.]), jnp.array([[0], [0]]), jnp.array([1., 4.]),
+    ...                 lax.ScatterDimensionNumbers((), (0,), (0,)))
+    Array([8., 3.], dtype=float32)
+    """
+    return _combined(scatter_mul_p, operand, scatter_indices, updates, dimension_numbers,
+                     indices_are_sorted, unique_indices, mode)
+
+
+def scatter_min(operand, scatter_indices, updates, dimension_numbers, *,
+                indices_are_sorted=False, unique_indices=False, mode=None):
+    """The lesser of ``operand`` and ``updates`` in windows at ``scatter_indices``.
+
+    Parameters are those of :func:`scatter`; updates that meet all count.
+
+    >>> lax.scatter_min(jnp.array([2., 3.]), jnp.array([[0], [0]]), jnp.array([1., 4.]),
+    ...                 lax.ScatterDimensionNumbers((), (0,), (0,)))
+    Array([1., 3.], dtype=float32)
+    """
+    return _combined(scatter_min_p, operand, scatter_indices, updates, dimension_numbers,
+                     indices_are_sorted, unique_indices, mode)
+
+
+def scatter_max(operand, scatter_indices, updates, dimension_numbers, *,
+                indices_are_sorted=False, unique_indices=False, mode=None):
+    """The greater of ``operand`` and ``updates`` in windows at ``scatter_indices``.
+
+    Parameters are those of :func:`scatter`; updates that meet all count.
+
+    >>> lax.scatter_max(jnp.array([2., 3.]), jnp.array([[0], [0]]), jnp.array([1., 4.]),
+    ...                 lax.ScatterDimensionNumbers((), (0,), (0,)))
+    Array([4., 3.], dtype=float32)
+    """
+    return _combined(scatter_max_p, operand, scatter_indices, updates, dimension_numbers,
+                     indices_are_sorted, unique_indices, mode)
