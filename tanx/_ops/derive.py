@@ -7,12 +7,15 @@ The three shapes a ``jvp`` rule takes are ``jvp = linear`` (all operands togethe
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 
 from .. import dtypes
 from .._core.linear import Linear, Zero
 from .._core.primitive import Kind, Primitive
 from .._core.trace import context
+from .._core.types import ShapedArray
 from .._loops import build
 
 __all__ = ["add_any", "add_any_p", "instantiate", "linear", "linear_in", "partials",
@@ -21,10 +24,10 @@ __all__ = ["add_any", "add_any_p", "instantiate", "linear", "linear_in", "partia
 
 def zeros_of(aval):
     """An array of zeros of a type."""
-    if not aval.shape or aval.dtype == dtypes.float0:
-        return context.trace.literal(np.zeros(aval.shape, aval.dtype), aval)
-    from .create import full
-    return full(aval.shape, 0, aval.dtype)
+    from .layout import broadcast_in_dim
+    zero = context.trace.literal(np.zeros((), aval.dtype),
+                                 ShapedArray((), aval.dtype, aval.weak_type))
+    return broadcast_in_dim(zero, aval.shape, ())
 
 
 def instantiate(x):
@@ -68,13 +71,10 @@ def partials(*rules):
 
     def jvp(self, primals, tangents, **params):
         out = self.bind(*primals, **params)
-        total = None
-        for rule, tangent in zip(rules, tangents, strict=True):
-            if rule is None or type(tangent) is Zero:
-                continue
-            term = rule(tangent, out, *primals, **params)
-            total = term if total is None else sum_cotangents(total, term)
-        return out, Zero.tangent_of(out) if total is None else total
+        terms = [rule(tangent, out, *primals, **params)
+                 for rule, tangent in zip(rules, tangents, strict=True)
+                 if rule is not None and type(tangent) is not Zero]
+        return out, reduce(sum_cotangents, terms) if terms else Zero.tangent_of(out)
     return jvp
 
 
@@ -85,7 +85,7 @@ class AddAny(Primitive):
     kind = Kind.ELEMENTWISE
 
     def infer(self, x, y):
-        return x
+        return y if x.weak_type else x
 
     def eval(self, x, y):
         return x if x.dtype == dtypes.float0 else np.add(x, y)
@@ -96,7 +96,7 @@ class AddAny(Primitive):
         return [ct if type(x) is Linear else None, ct if type(y) is Linear else None]
 
     def batch(self, args, dims):
-        from .families import batch_together
+        from .batching import batch_together
         (x, y), d = batch_together(args, dims)
         return add_any(x, y), d
 

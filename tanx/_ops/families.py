@@ -15,7 +15,7 @@ from .._core.types import ShapedArray, typeof
 from .._loops import build, instructions
 from ..errors import explain
 from .batching import to_front
-from .layout import broadcast_in_dim
+from .layout import broadcast_in_dim, reshape
 
 __all__ = ["ANY", "Accurate", "BOOL_INT", "COMPLEX", "Elementwise", "FLOAT", "INEXACT", "INT",
            "NUMBER", "REAL", "Reduction", "accumulator", "grow", "identity", "keeping_dtype", "like",
@@ -191,7 +191,8 @@ def grow(tangent, out):
     shape, given = typeof(out).shape, typeof(tangent).shape
     if given == shape:
         return tangent
-    return broadcast_in_dim(tangent, shape, range(len(shape)) if given else ())
+    kept = [i for i, (n, m) in enumerate(zip(given, shape)) if n == m]
+    return broadcast_in_dim(reshape(tangent, [given[i] for i in kept]), shape, kept)
 
 
 def accumulator(dtype: np.dtype) -> np.dtype:
@@ -274,5 +275,4 @@ def unbroadcast(ct, operand: Linear):
     if not target:
         return reduce_sum(ct, range(len(shape)))
     axes = [i for i, (n, m) in enumerate(zip(shape, target)) if n != m]
-    summed = reduce_sum(ct, axes)
-    return broadcast_in_dim(summed, target, [i for i in range(len(shape)) if i not in axes])
+    return reshape(reduce_sum(ct, axes), target)

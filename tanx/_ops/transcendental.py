@@ -217,13 +217,15 @@ def _asinh_slope(x):
     if typeof(x).dtype.kind != "c":
         shrink = _shrink(abs(x))
         return mul(shrink, rsqrt(add(square(mul(x, shrink)), square(shrink))))
-    size = max(abs(real(x)), abs(imag(x)))
+    a, b = real(x), imag(x)
+    size = max(abs(a), abs(b))
     shrink = _shrink(size)
-    a, b = mul(real(x), shrink), mul(imag(x), shrink)
+    a, b = mul(a, shrink), mul(b, shrink)
     # Where x is scaled at all, 1 is too small to matter beside its square.
     root = rsqrt(complex(add(square(a), one_minus_square(b)), mul(like(a, 2), mul(a, b))))
-    slope = complex(mul(real(root), shrink), mul(imag(root), shrink))
-    return select(eq(size, like(size, np.inf)), full_like(slope, 0), slope)
+    infinite = eq(size, like(size, np.inf))
+    none = full_like(x, 0)
+    return select(infinite, none, complex(mul(real(root), shrink), mul(imag(root), shrink)))
 
 
 def _shrink(size):

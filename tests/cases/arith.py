@@ -3,7 +3,7 @@
 import ml_dtypes
 import numpy as np
 
-from tanx._ops import arith
+from tanx._ops import arith, derive
 
 from .case import Case, b, c, f, i, pos
 
@@ -30,6 +30,8 @@ INTEGERS = [(i(6), i(6)), (i(4, low=1, high=200, dtype=np.uint8), i(dtype=np.uin
             (i(5, dtype=UINT4, low=0, high=16), i(5, dtype=UINT4, low=0, high=16))]
 
 CASES = [
+    *(Case("add_any", derive.add_any, *pair) for pair in
+      ((f(3, 4), f(3, 4)), (f(), f()), (c(3), c(3)), (f(5, dtype=BF16), f(5, dtype=BF16)))),
     *binary("add", *SHAPES, *COMPLEX, *INTEGERS),
     *binary("sub", *SHAPES, *COMPLEX, *INTEGERS),
     *binary("mul", *SHAPES, *COMPLEX, *INTEGERS),
