@@ -19,7 +19,7 @@ __all__ = ["cumlogsumexp", "cumlogsumexp_p", "cummax", "cummax_p", "cummin", "cu
 
 
 class Cumulative(Primitive):
-    """What they share. A subclass states ``name``, ``ufunc``, ``combine`` for loops, and ``jvp``."""
+    """What they share. A subclass states ``name``, ``ufunc``, ``combine`` and ``jvp``."""
 
     kind = Kind.STATEMENT
     accepts = NUMBER

@@ -1,0 +1,318 @@
+"""Sorting: by one key or several, the greatest few, and the loops that do it in compiled code.
+
+The order is that of numbers: NaN comes last, whatever its sign, and -0.0 equals 0.0; complex
+numbers go by real part, then imaginary part. :func:`top_k` goes by the total order of floats
+instead, in which NaN is greatest and -0.0 comes before 0.0.
+"""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+from .._core.linear import Zero, never
+from .._core.primitive import Kind, Primitive
+from .._core.types import ShapedArray, typeof
+from .._loops import build
+from ..errors import explain
+from .batching import batch_together
+from .compare import total_order_key
+from .families import accumulator, letter
+from .layout import broadcast_in_dim, canonical_axis, reshape
+
+__all__ = ["sort", "sort_key_val", "sort_p", "top_k", "top_k_p"]
+
+_INT32 = np.dtype(np.int32)
+
+
+class Sort(Primitive):
+    """Sorts operands together along a dimension, by the first ``num_keys`` of them."""
+
+    name = "sort"
+    kind = Kind.STATEMENT
+    multiple_results = True
+    transpose = never("an order is not linear")
+
+    def infer(self, *types, dimension, is_stable, num_keys):
+        if any(t.shape != types[0].shape for t in types):
+            raise TypeError(explain(
+                "tanx.lax.sort", "operands must have equal shapes.",
+                *(f"operand {i}: {t}" for i, t in enumerate(types))))
+        return list(types)
+
+    def eval(self, *arrays, dimension, is_stable, num_keys):
+        if len(arrays) == 1:
+            return [sorted_values(arrays[0], dimension)]
+        order = stable_order([v for x in arrays[:num_keys] for v in _keys(x)], dimension)
+        return [np.take_along_axis(x, order, dimension) for x in arrays]
+
+    def jvp(self, primals, tangents, *, dimension, is_stable, num_keys):
+        """Tangents go where their elements go: positions are sorted along."""
+        from .create import broadcasted_iota
+        shape = typeof(primals[0]).shape
+        positions = broadcasted_iota(np.uint32, shape, dimension)
+        *outs, order = self.bind(*primals, positions, dimension=dimension, is_stable=is_stable,
+                                 num_keys=num_keys)
+        if any(type(t) is not Zero for t in tangents):
+            order = broadcast_in_dim(order, (*shape, 1), range(len(shape)))
+        return outs, [Zero.tangent_of(y) if type(t) is Zero else _take(t, order, dimension)
+                      for y, t in zip(outs, tangents)]
+
+    def batch(self, args, dims, *, dimension, is_stable, num_keys):
+        args, d = batch_together(args, dims)
+        outs = self.bind(*args, dimension=dimension + (dimension >= d), is_stable=is_stable,
+                         num_keys=num_keys)
+        return outs, [d] * len(outs)
+
+    def lower(self, into, *operands, dimension, is_stable, num_keys):
+        def before(a, b):
+            return _lexicographic(a[:num_keys], b[:num_keys])
+        return merge_sort(into, operands, dimension, before)
+
+
+class TopK(Primitive):
+    """The greatest elements along a dimension, greatest first, and their positions."""
+
+    name = "top_k"
+    kind = Kind.STATEMENT
+    multiple_results = True
+    transpose = never("an order is not linear")
+
+    def infer(self, x, *, k, axis, is_stable):
+        if letter(x.dtype) == "c":
+            raise ValueError(explain(
+                "tanx.lax.top_k", "complex numbers have no greatest elements.", f"operand: {x}"))
+        if not 0 <= k <= x.shape[axis]:
+            raise ValueError(explain(
+                "tanx.lax.top_k", "k must not be negative, nor exceed the size of the dimension.",
+                f"operand: {x}", f"axis:    {axis}", f"k:       {k}"))
+        shape = (*x.shape[:axis], k, *x.shape[axis + 1:])
+        return [ShapedArray(shape, x.dtype, x.weak_type), ShapedArray(shape, _INT32)]
+
+    def eval(self, x, *, k, axis, is_stable):
+        order = first_in_order(~total_order_key(_integers(x)), k, axis)
+        return [np.take_along_axis(x, order, axis), order.astype(np.int32)]
+
+    def jvp(self, primals, tangents, *, k, axis, is_stable):
+        (x,), (dx,) = primals, tangents
+        values, order = self.bind(x, k=k, axis=axis, is_stable=is_stable)
+        place = reshape(order, (*typeof(order).shape, 1))
+        return [values, order], [_take(dx, place, axis), Zero.tangent_of(order)]
+
+    def batch(self, args, dims, *, k, axis, is_stable):
+        (x,), (d,) = args, dims
+        return self.bind(x, k=k, axis=axis + (axis >= d), is_stable=is_stable), [d, d]
+
+    def lower(self, into, x, *, k, axis, is_stable):
+        values = build.temp("values", x.shape, x.dtype)
+        order = build.temp("order", x.shape, _INT32)
+        positions = build.Operand(x.shape, _INT32, lambda at: build.convert(at[axis], _INT32))
+        less = "lt_to" if letter(x.dtype) == "f" else "lt"
+
+        def before(a, b):
+            return build.op(less, b[0], a[0])
+
+        return [*merge_sort((values, order), (x, positions), axis, before),
+                build.copy(into[0], values), build.copy(into[1], order)]
+
+
+sort_p, top_k_p = Sort(), TopK()
+
+
+# -- NumPy -----------------------------------------------------------------------------------------
+
+
+def sorted_values(x: np.ndarray, axis: int) -> np.ndarray:
+    """A sorted array; what compares equal but differs in its bits keeps its order."""
+    kind = letter(x.dtype)
+    wide = _integers(x) if kind in "iu" else x.astype(accumulator(x.dtype), copy=False)
+    if kind == "c":
+        return np.take_along_axis(x, stable_order(_keys(x), axis), axis)
+    zeros_differ = kind == "f" and bool(np.any((wide == 0) & np.signbit(wide)))
+    return np.sort(wide, axis, kind="stable" if zeros_differ else None).astype(x.dtype, copy=False)
+
+
+def stable_order(keys: list[np.ndarray], axis: int) -> np.ndarray:
+    """The positions that sort keys along an axis, the first key being the most important.
+
+    A single key of up to 32 bits is sorted together with its position as one integer, which is
+    several times faster than an indirect sort.
+    """
+    (key, *rest) = keys
+    if rest or key.dtype.itemsize > 4 or key.shape[axis] > 2**31:
+        return np.lexsort(keys[::-1], axis)
+    return first_in_order(_order_key(key), None, axis)
+
+
+def first_in_order(key: np.ndarray, count: int | None, axis: int) -> np.ndarray:
+    """The positions of the ``count`` least integers along an axis, in order; None for all."""
+    size = key.shape[axis]
+    few = count is not None and count < size // 8
+    first = (slice(None),) * axis + (slice(0, count),)
+    if key.dtype.itemsize > 4:
+        return np.argsort(key, axis, kind="stable")[first]
+    along = [1] * key.ndim
+    along[axis] = size
+    lowest = np.iinfo(key.dtype).min
+    packed = (key.astype(np.int64) - 2**31 - lowest << 32) | np.arange(size).reshape(along)
+    if few:
+        packed = np.partition(packed, count, axis)[first]
+    packed.sort(axis)
+    return packed[first] & 0xFFFFFFFF
+
+
+def _integers(x: np.ndarray) -> np.ndarray:
+    """Integers of less than a byte as whole bytes, bools too; anything else as it is."""
+    return x.astype(np.int8) if letter(x.dtype) in "biu" and x.dtype.name not in _PLAIN else x
+
+
+_PLAIN = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+
+
+def _keys(x: np.ndarray) -> list[np.ndarray]:
+    """Arrays that NumPy orders as ``x`` is to be ordered."""
+    kind = letter(x.dtype)
+    if kind == "c":
+        return [x.real, x.imag]
+    return [x.astype(accumulator(x.dtype), copy=False) if kind == "f" else _integers(x)]
+
+
+def _order_key(x: np.ndarray) -> np.ndarray:
+    """Integers ordered as the numbers are: one for both zeros, one for all NaNs, the greatest."""
+    if letter(x.dtype) != "f":
+        return x
+    return total_order_key(np.where(np.isnan(x), np.nan, x + 0).astype(x.dtype, copy=False))
+
+
+# -- loops -----------------------------------------------------------------------------------------
+
+
+def merge_sort(into, operands, dimension: int, before) -> list:
+    """Statements that sort ``operands`` into the buffers ``into``, stably, by merging runs.
+
+    ``before(a, b)`` says whether the elements ``a`` of all operands come before the elements ``b``.
+    Each pass merges neighbouring runs of sorted elements: every element finds its place by itself,
+    by counting, with a binary search, the elements of the other run that come before it. So a pass
+    is one parallel nest, and n elements take log n passes.
+    """
+    size = into[0].shape[dimension]
+    passes = max(size - 1, 0).bit_length()
+    spare = [build.temp(f"spare{i}", b.shape, b.dtype) for i, b in enumerate(into)]
+    source, target = (into, spare) if passes % 2 == 0 else (spare, into)
+    statements = [build.copy(buffer, x) for buffer, x in zip(source, operands)]
+    for p in range(passes):
+        statements.append(_merge_pass(target, source, dimension, 1 << p, before))
+        source, target = target, source
+    return statements
+
+
+def _merge_pass(target, source, dimension: int, run: int, before):
+    """One nest that merges pairs of neighbouring runs of ``run`` elements."""
+    size = source[0].shape[dimension]
+
+    def place(k):
+        def at(i):
+            return (*k[:dimension], build.clamp_index(i, size), *k[dimension + 1:])
+
+        i = k[dimension]
+        pair = i // (2 * run) * (2 * run)
+        is_left = i - pair < run
+        other = build.select(is_left, pair + run, pair)
+        mine = [buffer[k] for buffer in source]
+
+        def search(_, state):
+            low, high = state
+            middle = (low + high) // 2
+            theirs = [buffer[at(other + middle)] for buffer in source]
+            # Of equals, those of the left run come first.
+            passed = build.select(is_left, before(theirs, mine), ~before(mine, theirs))
+            open_ = low < high
+            return (build.select(open_ & passed, middle + 1, low),
+                    build.select(open_ & ~passed, middle, high))
+
+        last = build.op("clamp", build.const(0), size - other, build.const(run))
+        count, _ = build.fold(run.bit_length(), (build.const(0), last), search)
+        return [build.store(out, at(i - build.select(is_left, build.const(0), build.const(run))
+                                    + count), value)
+                for out, value in zip(target, mine)]
+
+    return build.nest(source[0].shape, place)
+
+
+def _lexicographic(a, b):
+    """Whether keys ``a`` come before keys ``b``: the first pair that differs decides."""
+    result = build.const(False, np.bool_)
+    for x, y in reversed([pair for keys in zip(a, b) for pair in _parts(*keys)]):
+        less, equal = x < y, build.eq(x, y)
+        if letter(x.dtype) == "f":
+            x_nan, y_nan = build.ne(x, x), build.ne(y, y)
+            less, equal = less | (y_nan & ~x_nan), equal | (x_nan & y_nan)
+        result = less | (equal & result)
+    return result
+
+
+def _parts(x, y):
+    if letter(x.dtype) != "c":
+        return [(x, y)]
+    return [(build.op(part, x), build.op(part, y)) for part in ("real", "imag")]
+
+
+# -- functions -------------------------------------------------------------------------------------
+
+
+def _take(x, order, axis: int):
+    """The elements of ``x`` at positions along an axis; ``order`` has an extra dimension of 1."""
+    from .gather import GatherDimensionNumbers, GatherScatterMode, gather
+    rank = typeof(x).ndim
+    others = tuple(d for d in range(rank) if d != axis)
+    numbers = GatherDimensionNumbers(
+        offset_dims=(), collapsed_slice_dims=(axis,), start_index_map=(axis,),
+        operand_batching_dims=others, start_indices_batching_dims=others)
+    return gather(x, order, numbers, (1,) * rank, mode=GatherScatterMode.PROMISE_IN_BOUNDS)
+
+
+def sort(operand, dimension=-1, is_stable=True, num_keys=1):
+    """Sort along ``dimension``, ascending; several operands are sorted together.
+
+    Of a sequence of operands, the first ``num_keys`` are the keys, most important first; all have
+    one shape, and a tuple comes back. NaN comes last. ``is_stable`` asks for equal elements to keep
+    their order, which they do in any case.
+
+    >>> lax.sort(jnp.array([3, 1, 2]))
+    Array([1, 2, 3], dtype=int32)
+    >>> lax.sort((jnp.array([3, 1, 2]), jnp.array([0, 1, 2])))
+    (Array([1, 2, 3], dtype=int32), Array([1, 2, 0], dtype=int32))
+    """
+    several = isinstance(operand, (tuple, list))
+    operands = tuple(operand) if several else (operand,)
+    if not operands:
+        raise TypeError(explain("tanx.lax.sort", "needs one operand at least."))
+    if not 1 <= num_keys <= len(operands):
+        raise ValueError(explain(
+            "tanx.lax.sort", "num_keys must be from 1 to the number of operands.",
+            f"num_keys: {num_keys}", f"operands: {len(operands)}"))
+    axis = canonical_axis("tanx.lax.sort", dimension, typeof(operands[0]).ndim)
+    outs = sort_p.bind(*operands, dimension=axis, is_stable=bool(is_stable), num_keys=num_keys)
+    return tuple(outs) if several else outs[0]
+
+
+def sort_key_val(keys, values, dimension=-1, is_stable=True):
+    """Sort ``keys`` along ``dimension`` and ``values`` along with them.
+
+    >>> lax.sort_key_val(jnp.array([3, 1]), jnp.array([10., 20.]))
+    (Array([1, 3], dtype=int32), Array([20., 10.], dtype=float32))
+    """
+    return sort((keys, values), dimension, is_stable, 1)
+
+
+def top_k(operand, k, *, axis=-1, is_stable=True):
+    """The ``k`` greatest elements along ``axis``, greatest first, and their positions.
+
+    Of equal elements the first come first. NaN counts as greater than all numbers.
+
+    >>> lax.top_k(jnp.array([3., 5., 4.]), 2)
+    [Array([5., 4.], dtype=float32), Array([1, 2], dtype=int32)]
+    """
+    axis = canonical_axis("tanx.lax.top_k", axis, typeof(operand).ndim)
+    return top_k_p.bind(operand, k=operator.index(k), axis=axis, is_stable=bool(is_stable))
