@@ -299,6 +299,12 @@ def _open(value) -> Jaxpr | None:
     return value if isinstance(value, Jaxpr) else None
 
 
+def _name_of_call(eqn: JaxprEqn) -> str:
+    """What to call the jaxprs of an equation; custom rules are named, what they replace is not."""
+    custom = eqn.primitive.name.startswith("custom_")
+    return str("" if custom else eqn.params.get("name", "")).strip("<>") or "jaxpr"
+
+
 def _shared_jaxprs(jaxpr: Jaxpr, options: Options) -> dict[Jaxpr, str]:
     """The inner jaxprs to print first, with their names: those used twice, and long ones.
 
@@ -312,13 +318,13 @@ def _shared_jaxprs(jaxpr: Jaxpr, options: Options) -> dict[Jaxpr, str]:
         for eqn in queue.popleft().eqns:
             for inner in jaxprs_in_params(options.params(eqn)):
                 uses[inner] = uses.get(inner, 0) + 1
-                called.setdefault(inner, eqn.params.get("name", ""))
+                called.setdefault(inner, _name_of_call(eqn))
                 if uses[inner] <= 2:
                     queue.append(inner)
     names: dict[str, Jaxpr] = {}
     for inner, count in uses.items():
         if count > 1 or len(inner.eqns) > LONGEST_INNER:
-            stem = str(called[inner]).strip("<>") or "jaxpr"
+            stem = called[inner]
             free = itertools.chain([stem], (f"{stem}{i}" for i in itertools.count(1)))
             names[next(name for name in free if name not in names)] = inner
     return {inner: name for name, inner in names.items()}

@@ -444,6 +444,8 @@ let inner = { lambda ; c:f32[3]. let d:f32[3] = sin c in (d,) } in
 def test_names_of_shared_jaxprs():
     assert headings(shown(lambda x: jitted(chain(11), X)(x), X)) == ["lambda"]
     assert headings(shown(lambda x: foo.bind(x, body=trace(chain(11), X)), X)) == ["jaxpr"]
+    custom, body = FakeCall("custom_jvp_call", "call_jaxpr"), trace(chain(11), X)
+    assert headings(shown(lambda x: custom.bind(x, call_jaxpr=body, name="f"), X)) == ["jaxpr"]
     h, h1 = (jitted(chain(n), X, name="h") for n in (11, 12))
     other = jitted(chain(13), X, name="h1")
     assert headings(shown(lambda x: other(*h1(*h(x))), X)) == ["h", "h1", "h11"]
