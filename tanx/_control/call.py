@@ -10,7 +10,7 @@ from .._core.effects import NamedAxisEffect
 from .._core.jaxpr import ClosedJaxpr, cached_by_jaxpr, eval_jaxpr
 from .._core.linear import Linear, Zero, never
 from .._core.primitive import Kind, Primitive
-from .._core.rewrite import dce
+from .._core.rewrite import dce_closed
 from .._core.trace import running
 from .._transforms.jvp import jvp_jaxpr
 from .._transforms.linearize import partial_eval_jaxpr
@@ -97,14 +97,13 @@ class Call(Primitive):
 
     def dce(self, used_outs, eqn):
         """Drop the parts of the body behind unused results; also the operands it then needs not."""
-        body = eqn.params["jaxpr"]
-        smaller, used_ins = dce(body.jaxpr, used_outs)
-        smaller = smaller.replace(
-            invars=[v for v, used in zip(smaller.invars, used_ins, strict=True) if used])
+        body, used_ins = dce_closed(eqn.params["jaxpr"], used_outs)
+        if body is eqn.params["jaxpr"]:
+            return used_ins, eqn
         return used_ins, eqn.replace(
             invars=[x for x, used in zip(eqn.invars, used_ins) if used],
             outvars=[v for v, used in zip(eqn.outvars, used_outs) if used],
-            params=dict(eqn.params, jaxpr=ClosedJaxpr(smaller, body.consts)))
+            params={**self.for_operands(eqn.params), "jaxpr": body}, effects=body.effects)
 
 
 class Jit(Call):
