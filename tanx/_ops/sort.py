@@ -18,6 +18,7 @@ from .._loops import build
 from ..errors import explain
 from .batching import batch_together
 from .compare import total_order_key
+from .derive import zeros_of
 from .families import accumulator, letter
 from .layout import broadcast_in_dim, canonical_axis, reshape
 
@@ -264,7 +265,10 @@ def _parts(x, y):
 def _take(x, order, axis: int):
     """The elements of ``x`` at positions along an axis; ``order`` has an extra dimension of 1."""
     from .gather import GatherDimensionNumbers, GatherScatterMode, gather
-    rank = typeof(x).ndim
+    aval = typeof(x)
+    if 0 in aval.shape:  # a gather needs elements to choose from
+        return zeros_of(aval.update(shape=typeof(order).shape[:-1]))
+    rank = aval.ndim
     others = tuple(d for d in range(rank) if d != axis)
     numbers = GatherDimensionNumbers(
         offset_dims=(), collapsed_slice_dims=(axis,), start_index_map=(axis,),
