@@ -149,7 +149,8 @@ class Const(Expr):
     def __new__(cls, value, dtype):
         dtype = np.dtype(dtype)
         given = np.asarray(value)
-        if kind_of(dtype) not in {"f": "fc", "c": "c"}.get(kind_of(given.dtype), "biufc"):
+        fitting = {"O": "", "f": "fc", "c": "c"}.get(given.dtype.kind, "biufc")
+        if kind_of(dtype) not in fitting:
             raise TypeError(f"{value!r} is not a constant of dtype {short_name(dtype)}.")
         array = given.astype(dtype)
         # The bits tell -0.0 from 0.0 and know that NaN is NaN.
@@ -344,7 +345,7 @@ def _linear(expr: Expr) -> Linear:
     try:
         return expr._linear
     except AttributeError:
-        object.__setattr__(expr, "_linear", form := _find_linear(expr))
+        object.__setattr__(expr, "_linear", form := _wrapped(_find_linear(expr)))
         return form
 
 
@@ -364,23 +365,25 @@ def _find_linear(expr: Expr) -> Linear:
 
 
 def _plus(a: Linear, b: Linear, times: int = 1) -> Linear:
-    """``a + times * b``"""
+    """``a + times * b`` in unbounded integers."""
     terms = dict(a[0])
     for atom, factor in b[0].items():
-        terms[atom] = _wrap(terms.get(atom, 0) + times * factor)
-    return {t: f for t, f in terms.items() if f}, _wrap(a[1] + times * b[1])
+        terms[atom] = terms.get(atom, 0) + times * factor
+    return {t: f for t, f in terms.items() if f}, a[1] + times * b[1]
 
 
-def _wrap(n: int) -> int:
-    return (n + 2**63) % 2**64 - 2**63
+def _wrapped(form: Linear) -> Linear:
+    """The same modulo 2**64, in numbers of int64."""
+    terms = {t: (f + 2**63) % 2**64 - 2**63 for t, f in form[0].items()}
+    return {t: f for t, f in terms.items() if f}, (form[1] + 2**63) % 2**64 - 2**63
 
 
 def _sum(terms: Mapping[Expr, int], constant: int) -> Expr:
     """The expression of a linear form: what is added, what is taken away, then the constant."""
-    parts = list(terms.items())
+    terms, constant = _wrapped((terms, constant))
     # -2**63 is its own negative, and so counts among what is added.
-    added = [_times(t, f) for t, f in parts if f > 0 or f == -2**63]
-    taken = [_times(t, -f) for t, f in parts if -2**63 < f < 0]
+    added = [_times(t, f) for t, f in terms.items() if f > 0 or f == -2**63]
+    taken = [_times(t, -f) for t, f in terms.items() if -2**63 < f < 0]
     if not added or constant > 0 or constant == -2**63:
         added.append(const(constant))
     elif constant:
@@ -583,7 +586,8 @@ def _simplify_floor_div(x: Expr, divisor: Expr) -> Expr | None:
         if bounds(left)[0] >= 0 and bounds(left)[1] < g:
             return part // (c // g)
     if isinstance(x, Op) and x.name == "floor_div" and isinstance(x.args[1], Const):
-        return x.args[0] // (x.args[1].value * c)
+        product = x.args[1].value * c
+        return x.args[0] // product if 0 < product < 2**63 else None
     return None
 
 
@@ -594,7 +598,7 @@ def _simplify_floor_mod(x: Expr, divisor: Expr) -> Expr | None:
     terms, constant = _linear(x)
     low, high = bounds(x)
     if low // c == high // c:
-        return x - c * (low // c)
+        return _sum(terms, constant - c * (low // c))
     if any(f % c == 0 for f in terms.values()) or constant // c:
         left = _split(terms, constant, c)[1]
         return left % c if _exact(left) else None
