@@ -7,7 +7,7 @@ from ._runtime import eager as _eager
 
 _trace.evaluate = _eager.evaluate  # the first socket: eager execution
 
-from . import dtypes, errors, lax, sharding, tree, tree_util, typing
+from . import dtypes, errors, lax, numpy, sharding, tree, tree_util, typing
 from ._api.autodiff import *
 from ._api.batching import vmap
 from ._api.jacobian import *
@@ -40,6 +40,9 @@ from ._core.source import named_scope
 from ._core.types import ShapeDtypeStruct, typeof
 from ._traceback import boundary
 from ._window import publish
+from .numpy._methods import METHODS as _METHODS
+
+_operators.install(_METHODS)  # the second socket: operators and methods of arrays
 
 __version__ = "0.1.0"
 

@@ -1,37 +1,93 @@
 """Operands of NumPy functions: arrays of one dtype and one rank.
 
-Every elementwise function passes here, so the common case, operands that agree already, is first.
+Every elementwise function passes here, so the common cases come first: operands that agree
+already, and an array beside a Python number. This file alone of its room looks into the machine.
 """
 
 from __future__ import annotations
+
+import warnings
 
 import numpy as np
 
 from .. import _config, dtypes
 from .._core.array import Array
+from .._core.trace import Tracer
 from .._core.types import is_arraylike, typeof
 from .._ops.convert import convert
 from .._ops.layout import broadcast_in_dim
 from ..errors import explain
 
-__all__ = ["check_arraylike", "promote", "promote_dtypes", "promote_inexact", "promote_numeric",
-           "promote_shapes"]
+__all__ = ["Array", "Tracer", "as_operand", "broadcast_to_shape", "check_arraylike", "convert",
+           "inexact", "is_arraylike", "like", "numeric", "promote", "promote_dtypes",
+           "promote_inexact", "promote_numeric", "promote_shapes", "typeof"]
 
 
 def check_arraylike(function: str, *args) -> None:
     """Operands must be arrays or numbers; lists are not converted silently."""
     for i, x in enumerate(args):
         if not is_arraylike(x):
-            if isinstance(x, list | tuple):
-                hint = "wrap it in tanx.numpy.array(...); lists are slow to convert, so say so."
-            elif x is None:
-                hint = "the argument is missing or None."
-            else:
-                hint = "convert it with tanx.numpy.array(...)."
-            raise TypeError(explain(
-                f"tanx.numpy.{function}",
-                f"needs arrays or numbers, but argument {i} is a {type(x).__name__}.",
-                f"argument {i}: {x!r:.100}", hint=hint))
+            raise _not_an_array(function, x, i)
+        if isinstance(x, np.ndarray | np.generic):
+            typeof(x)  # raises for strings and objects
+
+
+def _not_an_array(function: str, x, position: int) -> TypeError:
+    if isinstance(x, list | tuple):
+        hint = "wrap it in tanx.numpy.array(...); lists are slow to convert, so say so."
+    elif x is None:
+        hint = "the argument is missing or None."
+    else:
+        hint = "convert it with tanx.numpy.array(...)."
+    return TypeError(explain(
+        f"tanx.numpy.{function}",
+        f"needs arrays or numbers, but argument {position} is a {type(x).__name__}.",
+        f"argument {position}: {x!r:.100}", hint=hint))
+
+
+# -- operands of functions of one operand ----------------------------------------------------------
+
+
+def as_operand(function: str, x):
+    """``x`` as an array or a tracer; Python numbers become arrays of weak type."""
+    if type(x) is Array or isinstance(x, Tracer):
+        return x
+    check_arraylike(function, x)
+    aval = typeof(x)
+    return convert(x, aval.dtype, aval.weak_type)
+
+
+def inexact(function: str, x):
+    """``x`` as floating point or complex numbers."""
+    x = as_operand(function, x)
+    aval = x.aval
+    dtype = aval.dtype
+    if dtype.kind in "fc" or dtypes.issubdtype(dtype, np.inexact):
+        return x
+    return convert(x, dtypes.to_inexact_dtype(dtype), aval.weak_type)
+
+
+def numeric(function: str, x):
+    """``x`` with bools as integers."""
+    x = as_operand(function, x)
+    return x if x.aval.dtype.kind != "b" else convert(x, dtypes.to_numeric_dtype(bool))
+
+
+def like(x, value):
+    """A scalar constant of the dtype of ``x``, for use beside it."""
+    aval = x.aval
+    return convert(value, aval.dtype, aval.weak_type)
+
+
+def broadcast_to_shape(x, shape: tuple[int, ...]):
+    """``x`` repeated to ``shape``, with which it must broadcast."""
+    given = x.shape
+    if given == shape:
+        return x
+    return broadcast_in_dim(x, shape, range(len(shape) - len(given), len(shape)))
+
+
+# -- operands of functions of several operands -----------------------------------------------------
 
 
 def promote(function: str, *args) -> list:
@@ -46,12 +102,10 @@ def promote(function: str, *args) -> list:
 
 def promote_inexact(function: str, *args) -> list:
     """As :func:`promote`, to floating point or complex numbers."""
-    if len(args) == 1 and type(args[0]) is Array and args[0].dtype.kind in "fc":
-        return list(args)
     check_arraylike(function, *args)
     dtype, weak = dtypes.result_type(*args, return_weak_type_flag=True)
     dtype = dtypes.to_inexact_dtype(dtype)
-    return promote_shapes(function, *(convert(x, dtype, weak) for x in args))
+    return promote_shapes(function, *[convert(x, dtype, weak) for x in args])
 
 
 def promote_numeric(function: str, *args) -> list:
@@ -59,7 +113,7 @@ def promote_numeric(function: str, *args) -> list:
     check_arraylike(function, *args)
     dtype, weak = dtypes.result_type(*args, return_weak_type_flag=True)
     dtype = dtypes.to_numeric_dtype(dtype)
-    return promote_shapes(function, *(convert(x, dtype, weak) for x in args))
+    return promote_shapes(function, *[convert(x, dtype, weak) for x in args])
 
 
 def promote_dtypes(*args) -> list:
@@ -70,17 +124,19 @@ def promote_dtypes(*args) -> list:
 
 def promote_shapes(function: str, *args) -> list:
     """Operands with the same number of dimensions, or none; new ones of size 1 in front."""
-    ranks = {len(shape) for x in args if (shape := np.shape(x) if not hasattr(x, "shape")
-                                          else x.shape)}
-    if len(ranks) < 2:
+    shapes = [x.shape if hasattr(x, "shape") else np.shape(x) for x in args]
+    first = max(shapes, key=len)
+    if all(not shape or shape == first for shape in shapes):
         return list(args)
-    mode = _config.numpy_rank_promotion.value
-    if mode != "allow":
-        _rank_promotion(function, mode, args)
-    rank = max(ranks)
+    rank = len(first)
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise _no_common_shape(function, rank, args, shapes) from None
+    if _config.numpy_rank_promotion.value != "allow":
+        _rank_promotion(function, args, shapes)
     promoted = []
-    for x in args:
-        shape = typeof(x).shape
+    for x, shape in zip(args, shapes, strict=True):
         if shape and len(shape) < rank:
             lead = rank - len(shape)
             x = broadcast_in_dim(x, (1,) * lead + shape, range(lead, rank))
@@ -88,12 +144,22 @@ def promote_shapes(function: str, *args) -> list:
     return promoted
 
 
-def _rank_promotion(function: str, mode: str, args) -> None:
-    import warnings
+def _no_common_shape(function: str, rank: int, args, shapes) -> Exception:
+    # Operands of one rank are refused by the primitive in JAX, and others before they reach it.
+    error = TypeError if all(len(shape) in (0, rank) for shape in shapes) else ValueError
+    return error(explain(
+        f"tanx.numpy.{function}", "operands have shapes that do not broadcast together.",
+        *(f"operand {i}: {typeof(x)}" for i, x in enumerate(args)),
+        hint="sizes must be equal or 1, counted from the last dimension."))
+
+
+def _rank_promotion(function: str, args, shapes) -> None:
+    if len({len(shape) for shape in shapes if shape}) < 2:
+        return
     message = explain(
         f"tanx.numpy.{function}", "operands have different numbers of dimensions.",
         *(f"operand {i}: {typeof(x)}" for i, x in enumerate(args)),
         hint="add dimensions with x[None], or set numpy_rank_promotion='allow'.")
-    if mode == "raise":
+    if _config.numpy_rank_promotion.value == "raise":
         raise ValueError(message)
     warnings.warn(message, stacklevel=4)

@@ -1,0 +1,14 @@
+"""tanx.numpy: NumPy's functions on immutable arrays."""
+
+from numpy import e, euler_gamma, inf, nan, newaxis, pi
+
+from .. import dtypes as _dtypes
+from .._traceback import boundary
+from .._window import publish
+from ._logic import *
+from ._math import *
+from ._ufunc import *
+
+globals().update(_dtypes.scalar_types)
+
+publish(__name__, boundary)
