@@ -176,7 +176,7 @@ def _of_python_scalar(x) -> ShapedArray:
     return ShapedArray((), dtypes.dtype(x, canonicalize=True), weak_type=type(x) is not bool)
 
 
-type_rules[np.ndarray] = _of_numpy
+type_rules[np.ndarray] = type_rules[np.generic] = _of_numpy  # np.float64 is a float as well
 type_rules.update({scalar: _of_python_scalar for scalar in (bool, int, float, complex)})
 
 
@@ -193,8 +193,6 @@ def typeof(x) -> AbstractValue:
         rule = type_rules.get(base)
         if rule is not None:
             return rule(x)
-    if isinstance(x, np.generic):
-        return _of_numpy(x)
     if isinstance(x, ShapeDtypeStruct):
         return ShapedArray(x.shape, x.dtype, x.weak_type)
     raise TypeError(f"{type(x).__name__!r} is not an array type: {x!r}")
@@ -202,7 +200,7 @@ def typeof(x) -> AbstractValue:
 
 def is_arraylike(x) -> bool:
     """Whether :func:`typeof` knows ``x``, so that it may be an operand."""
-    return (getattr(x, "aval", None) is not None or isinstance(x, np.generic)
+    return (getattr(x, "aval", None) is not None
             or any(base in type_rules for base in type(x).__mro__))
 
 
