@@ -15,7 +15,7 @@ import numpy as np
 from .._config import enable_checks
 from .array import Array
 from .check import check_jaxpr
-from .jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr
+from .jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr
 from .leaks import check_leaks
 from .source import SourceInfo, user_source
 from .trace import EvalTrace, Trace, Tracer, context, leaked, running
@@ -81,7 +81,9 @@ class StageTrace(Trace):
         self.constants: dict[int, _Constant] = {}  # by the id of what was captured
         self.producer: dict[Var, JaxprEqn] = {}
         self.static: set[Var] = set()  # variables that depend on no argument
-        self.values: dict[Var, Array] = {}  # those of them that were needed so far
+        # Those of them that are known: constants, and what was needed so far. A tracer of a trace
+        # below stands for the value it has there.
+        self.values: dict[Var, Any] = {}
         self.debug = debug or DebugInfo()
 
     def argument(self, aval: AbstractValue) -> StageTracer:
@@ -132,8 +134,9 @@ class StageTrace(Trace):
             aval = typeof(x)
             value = Array(np.array(x, aval.dtype)) if isinstance(x, np.ndarray) else x
             constant = self.constants[id(x)] = _Constant(Var(aval), value, x)
-            if not isinstance(x, Tracer):
+            if not isinstance(x, Tracer) or isinstance(x, StageTracer) and x.atom in x.trace.static:
                 self.static.add(constant.var)
+                self.values[constant.var] = value
         return constant.var
 
     def value_of(self, atom: Atom) -> Array | None:
@@ -143,18 +146,15 @@ class StageTrace(Trace):
         if atom not in self.static:
             return None
         if atom not in self.values:
-            for var, value, _ in self.constants.values():
-                if not isinstance(value, Tracer):
-                    self.values.setdefault(var, value)
             needed = self._equations_behind(atom)
             known = [v for v in dict.fromkeys(a for e in needed for a in e.invars)
-                     if type(v) is not Literal and v in self.values]
+                     if v in self.values]
             outvars = [v for e in needed for v in e.outvars]
             jaxpr = Jaxpr(known, (), outvars, needed)
             with running(_eval):
-                results = eval_jaxpr(jaxpr, [self.values[v] for v in known])
+                results = eval_jaxpr(jaxpr, [_data(self.values[v]) for v in known])
             self.values.update(zip(outvars, results, strict=True))
-        return self.values[atom]
+        return _data(self.values[atom])
 
     def _equations_behind(self, atom: Var) -> list[JaxprEqn]:
         """The equations that ``atom`` needs and that were not evaluated yet, in order."""
@@ -199,12 +199,7 @@ class StageTrace(Trace):
         """Close the trace: its jaxpr and the values of its constants."""
         outvars = [self.atom(x) for x in outs]
         self.alive = False
-        used = {v for eqn in self.eqns for v in eqn.invars}
-        used.update(outvars)
-        for eqn in self.eqns:
-            for i, var in enumerate(eqn.outvars):
-                if var not in used:
-                    eqn.outvars[i] = DropVar(var.aval)
+        used = {v for eqn in self.eqns for v in eqn.invars}.union(outvars)
         constants = [c for c in self.constants.values() if c.var in used]
         jaxpr = Jaxpr([c.var for c in constants], self.invars, outvars, self.eqns,
                       debug_info=self.debug)
@@ -214,6 +209,10 @@ class StageTrace(Trace):
 
 
 _eval = EvalTrace(None)
+
+
+def _data(x) -> Array:
+    return x.concrete() if isinstance(x, Tracer) else x
 
 
 def stage(fun: Callable, in_avals: Sequence[AbstractValue],
