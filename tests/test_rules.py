@@ -109,7 +109,7 @@ def test_jvp_agrees_with_finite_differences(case):
     tangents = tangents_for(case, args, seed=1)
 
     def along(s):
-        moved = [x if type(t) is Zero else Array(x._value + s * t._value)
+        moved = [x if type(t) is Zero else Array(np.asarray(x._value + s * t._value))
                  for x, t in zip(args, tangents)]
         return [np.asarray(y) for y in flat(case)(*moved)]
 

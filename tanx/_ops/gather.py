@@ -222,11 +222,10 @@ def _take(x: np.ndarray, indices: np.ndarray, geo: Geometry, sizes) -> np.ndarra
                 batch_rank = indices.ndim - 1
                 taken = np.moveaxis(taken, range(d, d + batch_rank), range(batch_rank))
             return taken
-    lead = geo.lead
-    if not lead:
-        return np.broadcast_to(x, indices.shape[:-1] + x.shape)
-    place = tuple(positions(indices, geo, x.shape, sizes))
-    return x[place]
+    windows = x[tuple(positions(indices, geo, x.shape, sizes))]
+    shape = tuple([geo.shape[p] for p in geo.batch_dims + geo.offset_dims])
+    # Without a component that varies with the batch, all windows are the same one.
+    return windows if windows.shape == shape else np.broadcast_to(windows, shape)
 
 
 # -- compiled --------------------------------------------------------------------------------------

@@ -190,17 +190,16 @@ class Scatter(Primitive):
 
         def update(k):
             index, valid = window_index(k, x, indices, geo, sizes, clip)
-            value = self.value(updates[k]) if update_jaxpr is None else _lower_function(
-                update_jaxpr, out[index])
+            value = self.stored(updates[k], out[index], update_jaxpr)
             return [build.store(out, index, value, self.combine, valid)]
         in_order = self.combine is None and not unique_indices
         alone = {geo.batch_dims[b] for b in dimension_numbers.scatter_indices_batching_dims}
         return [build.copy(out, x), build.nest(updates.shape, update, tuple(
             in_order and p in geo.batch_dims and p not in alone for p in range(updates.ndim)))]
 
-    def value(self, update):
-        """What a store combines with the element that is there."""
-        return update
+    def stored(self, update, element, update_jaxpr):
+        """What is stored in place of an element, or combined with it."""
+        return update if update_jaxpr is None else _lower_function(update_jaxpr, element)
 
 
 def typeof_linear(x) -> ShapedArray:
@@ -228,6 +227,9 @@ class _Combining(Scatter):
             rows = (rows[:, None] * width + np.arange(width)).reshape(-1)
         # One long row: only that is fast in NumPy.
         self.ufunc.at(out.reshape(-1), rows, updates.reshape(-1))
+
+    def stored(self, update, element, update_jaxpr):
+        return update
 
     def bind_like(self, x, indices, updates, params):
         """Apply this primitive with the parameters of another scatter."""
@@ -258,7 +260,7 @@ class ScatterSub(ScatterAdd):
     name = "scatter-sub"
     ufunc, scalar = np.subtract, sub_p
 
-    def value(self, update):
+    def stored(self, update, element, update_jaxpr):
         return -update
 
     def value_ct(self, ct):

@@ -362,7 +362,7 @@ class DynamicUpdateSlice(Primitive):
         return x.strip_weak_type()
 
     def eval(self, x, update, *starts):
-        out = x.copy()
+        out = np.array(x)
         out[tuple(_clamped(starts, x.shape, update.shape))] = update
         return out
 

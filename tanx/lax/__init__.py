@@ -7,8 +7,10 @@ from .._ops.convert import *
 from .._ops.create import *
 from .._ops.cumulative import *
 from .._ops.dot import *
+from .._ops.gather import *
 from .._ops.layout import *
 from .._ops.reduce import *
+from .._ops.scatter import *
 from .._ops.slicing import *
 from .._ops.transcendental import *
 from .._traceback import boundary
