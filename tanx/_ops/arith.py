@@ -122,9 +122,6 @@ class Mul(Elementwise):
         a, b = (build.convert(element, wide) for element in self.elements(at, x, y))
         return build.convert(a * b, out_dtype)
 
-    def show_params(self, params):
-        return {k: v for k, v in params.items() if v is not None}
-
 
 class Div(Elementwise):
     """The quotient of two operands; of integers, towards zero."""
@@ -653,9 +650,9 @@ def mul(x, y, *, out_dtype=None):
     >>> lax.mul(jnp.int8(100), jnp.int8(100), out_dtype=jnp.int32)
     Array(10000, dtype=int32)
     """
-    if out_dtype is not None:
-        out_dtype = dtypes.requested_dtype(out_dtype, "tanx.lax.mul")
-    return mul_p.bind(x, y, out_dtype=out_dtype)
+    if out_dtype is None:
+        return mul_p.bind(x, y)
+    return mul_p.bind(x, y, out_dtype=dtypes.requested_dtype(out_dtype, "tanx.lax.mul"))
 
 
 def div(x, y):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import lru_cache
 
 import ml_dtypes
 import numpy as np
@@ -17,7 +18,7 @@ from .._loops import build
 from ..errors import explain
 from .arith import from_bits, unsigned_bits
 from .derive import linear, partials
-from .families import ANY, FLOAT, Elementwise, letter, widened
+from .families import ANY, FLOAT, INEXACT, INT, Elementwise, letter, widened
 
 __all__ = ["bitcast_convert_type", "bitcast_convert_type_p", "convert_element_type",
            "convert_element_type_p", "copy_p", "optimization_barrier", "optimization_barrier_p",
@@ -60,27 +61,39 @@ class ConvertElementType(Elementwise):
 
 def cast(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """A NumPy array in another dtype, by the rules of XLA rather than those of C."""
+    if x.dtype == dtype:
+        return x
     source, target = letter(x.dtype), letter(dtype)
     if target == "b":
         return x != 0
     if source == "c" and target != "c":
         x, source = x.real, "f"
-    if source == "f" and target in "iu":
+    if source == "f" and target in INT:
         return _saturated(widened(x), dtype)
-    if source in "iu" and target in "iu" and dtypes.itemsize_bits(dtype) < 8:
+    if source in INT and target in INT and dtypes.itemsize_bits(dtype) < 8:
         x = x.astype(np.int8)  # ml_dtypes wraps from a byte
     return x.astype(dtype)
 
 
 def _saturated(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Floats as integers, rounded towards zero; what is out of range becomes the nearest bound."""
+    low, high, least, greatest = _bounds(x.dtype, dtype)
+    inside = (x > low) & (x < high)
+    if inside.all():
+        return x.astype(dtype)
+    out = np.where(inside, x, x.dtype.type(0)).astype(dtype)
+    return np.where(x >= high, greatest, np.where(x <= low, least, out))
+
+
+@lru_cache(maxsize=256)
+def _bounds(float_dtype: np.dtype, dtype: np.dtype) -> tuple:
+    """The least and the greatest integer, as floats and as what they are.
+
+    The greatest one rounds up where the floats are too coarse for it, so it is itself no bound.
+    """
     limits = dtypes.iinfo(dtype)
-    # The bounds as floats; the upper one rounds up where the float type is too coarse for it.
-    low, high = x.dtype.type(limits.min), x.dtype.type(limits.max)
-    inside = np.where((x > low) & (x < high), x, x.dtype.type(0)).astype(
-        dtype if dtypes.itemsize_bits(dtype) >= 8 else np.int8)
-    out = np.where(x >= high, limits.max, np.where(x <= low, limits.min, inside))
-    return out.astype(dtype)
+    return (float_dtype.type(limits.min), float_dtype.type(limits.max),
+            np.asarray(limits.min, dtype), np.asarray(limits.max, dtype))
 
 
 class BitcastConvertType(Primitive):
@@ -272,22 +285,36 @@ def convert(x, dtype: np.dtype, weak_type: bool = False):
     Arrays and tracers that have the type already come back as they are. Python and NumPy values
     are converted here and now, so that no equation is staged for them: scalars become literals.
     """
-    if type(x) is Array or isinstance(x, Tracer):
+    kind = type(x)
+    if kind is Array or isinstance(x, Tracer):
         aval = x.aval
         if aval.dtype == dtype and aval.weak_type == weak_type:
             return x
         return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type, sharding=None)
-    if type(x) is int or type(x) is bool:
-        value = np.asarray(x, dtype)
-    else:
-        aval = typeof(x)
-        if getattr(x, "aval", None) is not None:
+    if kind is int or kind is bool:
+        return context.trace.literal(*_literal(x, dtype, weak_type))
+    if kind is float and letter(dtype) in INEXACT:
+        make = _literal if x else _literal.__wrapped__  # the cache takes -0.0 for 0.0
+        return context.trace.literal(*make(x, dtype, weak_type))
+    if not isinstance(x, (np.generic, np.ndarray)):
+        typeof(x)  # raises for what is no array
+        if hasattr(x, "aval"):
             return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type,
                                                sharding=None)
-        value = cast(np.asarray(x), dtype)
+    value = cast(np.asarray(x), dtype)
     if value.ndim:
-        return Array(value, weak_type)
+        return Array(value.copy() if value is x else value, weak_type)
     return context.trace.literal(value, ShapedArray((), dtype, weak_type))
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _literal(x, dtype: np.dtype, weak_type: bool) -> tuple[np.ndarray, ShapedArray]:
+    """The value and the type of a Python scalar as an array; integers wrap around."""
+    try:
+        value = np.asarray(x, dtype)
+    except OverflowError:
+        value = cast(np.asarray(x, np.int64 if x < 0 else np.uint64), dtype)
+    return value, ShapedArray((), dtype, weak_type)
 
 
 def convert_element_type(operand, new_dtype):

@@ -37,8 +37,9 @@ class Iota(Primitive):
 
     def eval(self, *, dtype, shape, dimension, sharding=None):
         counted = cast(np.arange(shape[dimension]), dtype)
-        behind = len(shape) - dimension - 1
-        return np.broadcast_to(counted.reshape(-1, *(1,) * behind), shape)
+        if len(shape) == 1:
+            return counted
+        return np.broadcast_to(counted.reshape(-1, *(1,) * (len(shape) - dimension - 1)), shape)
 
     jvp = never("it has no operands")
     transpose = never("it has no operands")

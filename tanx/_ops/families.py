@@ -60,24 +60,6 @@ def like(x, value):
                                  ShapedArray((), aval.dtype, aval.weak_type))
 
 
-def broadcast_shapes(name: str, types) -> tuple[int, ...]:
-    """The common shape of elementwise operands: equal ranks, sizes equal or 1, or rank 0."""
-    ranked = [t for t in types if t.shape]
-    if not ranked:
-        return ()
-    shape = ranked[0].shape
-    for t in ranked[1:]:
-        if t.shape != shape:
-            if len(t.shape) != len(shape) or any(
-                    a != b and a != 1 and b != 1 for a, b in zip(shape, t.shape)):
-                raise TypeError(explain(
-                    f"tanx.lax.{name}", "operands must have equal shapes, or be scalars.",
-                    *(f"operand {i}: {t}" for i, t in enumerate(types)),
-                    hint="tanx.numpy's functions broadcast as NumPy does."))
-            shape = tuple(b if a == 1 else a for a, b in zip(shape, t.shape))
-    return shape
-
-
 class Elementwise(Primitive):
     """Each element of the result from the elements of the operands at the same index.
 
@@ -93,38 +75,48 @@ class Elementwise(Primitive):
     instruction: str | None = None
     transpose: Any = never("it is not linear")
 
-    def infer(self, *types, **params):
-        first = types[0]
-        dtype, shape, weak = first.dtype, first.shape, first.weak_type
+    def infer(self, x, y=None, **params):
+        dtype = x.dtype
         if letter(dtype) not in self.accepts:
-            raise self.refused(0, first)
-        for t in types[1:]:
-            if t.dtype != dtype:
-                raise self.mixed(types)
-            if t.shape != shape and shape is not None:
-                shape = None if shape and t.shape else shape or t.shape
-            weak = weak and t.weak_type
-        if shape is None:
-            shape = broadcast_shapes(self.name, types)
-        if self.result is not None:
-            return ShapedArray(shape, self.result(dtype), weak)
-        for t in types:
+            raise self.refused(x)
+        if y is not None and y is not x:
+            if y.dtype != dtype:
+                raise self.mixed(x, y)
+            if y.shape != x.shape or y.weak_type != x.weak_type:
+                x = self.joined(x, y)
+        return x if self.result is None else ShapedArray(x.shape, self.result(dtype), x.weak_type)
+
+    def joined(self, x: ShapedArray, y: ShapedArray) -> ShapedArray:
+        """The type of operands of one dtype together: equal ranks, sizes equal or 1, or rank 0."""
+        weak = x.weak_type and y.weak_type
+        if x.shape == y.shape or not y.shape:
+            shape = x.shape
+        elif not x.shape:
+            shape = y.shape
+        elif len(x.shape) == len(y.shape) and all(
+                n == m or n == 1 or m == 1 for n, m in zip(x.shape, y.shape)):
+            shape = tuple([m if n == 1 else n for n, m in zip(x.shape, y.shape)])
+        else:
+            raise TypeError(explain(
+                f"tanx.lax.{self.function}", "operands must have equal shapes, or be scalars.",
+                f"operand 0: {x}", f"operand 1: {y}",
+                hint="tanx.numpy's functions broadcast as NumPy does."))
+        for t in (x, y):
             if t.shape == shape and t.weak_type == weak:
                 return t
-        return ShapedArray(shape, dtype, weak)
+        return ShapedArray(shape, x.dtype, weak)
 
-    def refused(self, position: int, t: ShapedArray) -> TypeError:
-        """The error for an operand of a dtype that is not accepted."""
+    def refused(self, x: ShapedArray) -> TypeError:
+        """The error for operands of a dtype that is not accepted."""
         return TypeError(explain(
-            f"tanx.lax.{self.function}", f"does not take {t.dtype} operands.",
-            f"operand {position}: {t}",
-            f"takes:     {', '.join(_WORDS[k] for k in 'biufc' if k in self.accepts)}"))
+            f"tanx.lax.{self.function}", f"does not take {x.dtype} operands.", f"operand: {x}",
+            f"takes:   {', '.join(_WORDS[k] for k in 'biufc' if k in self.accepts)}"))
 
-    def mixed(self, types) -> TypeError:
-        """The error for operands of several dtypes."""
+    def mixed(self, x: ShapedArray, y: ShapedArray) -> TypeError:
+        """The error for operands of different dtypes."""
         return TypeError(explain(
             f"tanx.lax.{self.function}", "operands must have the same dtype.",
-            *(f"operand {i}: {t}" for i, t in enumerate(types)),
+            f"operand 0: {x}", f"operand 1: {y}",
             hint="tanx.numpy's functions promote; or use x.astype(...)."))
 
     @property
