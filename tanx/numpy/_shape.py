@@ -1,0 +1,235 @@
+"""Views of arrays in other shapes: reshaped, transposed, broadcast, with dimensions more or less."""
+
+from __future__ import annotations
+
+import operator
+from math import prod
+
+import numpy as np
+
+from .. import lax
+from ..errors import explain
+from ._promotion import as_operand, canonical_shape
+
+__all__ = ["broadcast_to", "expand_dims", "matrix_transpose", "moveaxis", "permute_dims", "ravel",
+           "reshape", "squeeze", "swapaxes", "transpose"]
+
+
+# -- axes ------------------------------------------------------------------------------------------
+
+
+def canonical_axis(function: str, axis, ndim: int) -> int:
+    """An axis counted from the front; negative ones count from the back."""
+    axis = operator.index(axis)
+    if not -ndim <= axis < ndim:
+        raise ValueError(explain(
+            f"tanx.numpy.{function}", f"axis {axis} is out of bounds for {ndim} dimensions.",
+            hint=f"axes go from {-ndim} to {ndim - 1}." if ndim else None))
+    return axis % ndim
+
+
+def canonical_axes(function: str, axes, ndim: int) -> tuple[int, ...]:
+    """One axis or several distinct ones, counted from the front."""
+    axes = axes if isinstance(axes, tuple | list | np.ndarray) else (axes,)
+    canonical = tuple([canonical_axis(function, axis, ndim) for axis in axes])
+    if len(set(canonical)) < len(canonical):
+        raise ValueError(explain(f"tanx.numpy.{function}", "axes must be distinct.",
+                                 f"axes: {tuple(map(int, axes))}"))
+    return canonical
+
+
+# -- reshaping -------------------------------------------------------------------------------------
+
+
+def reshape(a, shape, order="C", *, copy=None, out_sharding=None):
+    """``a`` in another shape with equally many elements; one size may be -1, to be worked out.
+
+    ``order="F"`` reads and writes the elements with the first index changing fastest.
+
+    >>> jnp.reshape(jnp.arange(6), (2, -1))
+    Array([[0, 1, 2],
+           [3, 4, 5]], dtype=int32)
+    """
+    a = as_operand("reshape", a)
+    old = a.shape
+    new = _new_sizes(a, shape)
+    if order == "C":
+        return lax.reshape(a, new, out_sharding=out_sharding)
+    if order == "F":
+        backwards = lax.reshape(a, new[::-1], tuple(range(len(old)))[::-1])
+        return lax.transpose(backwards, range(len(new))[::-1])
+    raise _unknown_order("reshape", order)
+
+
+def _unknown_order(function: str, order) -> Exception:
+    if order in ("A", "K"):
+        return NotImplementedError(explain(
+            f"tanx.numpy.{function}", "arrays have no order in memory to follow.",
+            f"order: {order!r}", hint="use order='C' or order='F'."))
+    return ValueError(explain(f"tanx.numpy.{function}", "order must be 'C' or 'F'.",
+                              f"order: {order!r}"))
+
+
+def _new_sizes(a, shape) -> tuple[int, ...]:
+    """The shape asked of ``reshape``, with its -1 worked out."""
+    if type(shape) is not tuple:
+        try:
+            shape = tuple(shape)
+        except TypeError:
+            shape = (shape,)
+    try:
+        new = tuple([operator.index(n) for n in shape])
+    except TypeError:
+        new = canonical_shape(shape, "tanx.numpy.reshape")
+    size = prod(a.shape)
+    if -1 in new:
+        known = prod([n for n in new if n != -1])
+        if new.count(-1) > 1:
+            raise TypeError(explain("tanx.numpy.reshape", "only one size may be -1.",
+                                    f"shape: {new}"))
+        if known and size % known == 0:
+            new = tuple([size // known if n == -1 else n for n in new])
+    if prod(new) != size or any(n < 0 for n in new):
+        raise TypeError(explain(
+            "tanx.numpy.reshape", "the number of elements must stay the same.",
+            f"array: {a.aval}, {size} elements",
+            f"shape: {new}" + ("" if -1 in new else f", {prod(new)} elements")))
+    return new
+
+
+def ravel(a, order="C", *, out_sharding=None):
+    """The elements of ``a`` in one dimension.
+
+    >>> jnp.ravel(jnp.array([[1, 2], [3, 4]]), order="F")
+    Array([1, 3, 2, 4], dtype=int32)
+    """
+    a = as_operand("ravel", a)
+    if order == "K":
+        raise _unknown_order("ravel", order)
+    return reshape(a, (prod(a.shape),), order, out_sharding=out_sharding)
+
+
+def squeeze(a, axis=None):
+    """``a`` without its dimensions of size 1, or without those of them that ``axis`` names.
+
+    >>> jnp.squeeze(jnp.zeros((1, 3, 1)), axis=0).shape
+    (3, 1)
+    """
+    a = as_operand("squeeze", a)
+    if axis is None:
+        dimensions = tuple([i for i, n in enumerate(a.shape) if n == 1])
+    else:
+        dimensions = canonical_axes("squeeze", axis, a.ndim)
+        if any(a.shape[d] != 1 for d in dimensions):
+            raise ValueError(explain(
+                "tanx.numpy.squeeze", "only dimensions of size 1 can be dropped.",
+                f"array: {a.aval}", f"axis:  {axis}"))
+    return lax.squeeze(a, dimensions)
+
+
+def expand_dims(a, axis):
+    """``a`` with new dimensions of size 1, which stand at ``axis`` of the result.
+
+    >>> jnp.expand_dims(jnp.zeros((2, 3)), (0, -1)).shape
+    (1, 2, 3, 1)
+    """
+    a = as_operand("expand_dims", a)
+    count = len(axis) if isinstance(axis, tuple | list) else 1
+    return lax.expand_dims(a, canonical_axes("expand_dims", axis, a.ndim + count))
+
+
+def broadcast_to(array, shape, *, out_sharding=None):
+    """``array`` repeated to fill ``shape``, along new leading dimensions and those of size 1.
+
+    >>> jnp.broadcast_to(jnp.arange(2), (3, 2))
+    Array([[0, 1],
+           [0, 1],
+           [0, 1]], dtype=int32)
+    """
+    array = as_operand("broadcast_to", array)
+    shape = canonical_shape(shape, "tanx.numpy.broadcast_to")
+    old = array.shape
+    if old == shape:
+        return array
+    lead = len(shape) - len(old)
+    if lead < 0 or any(n != m and n != 1 for n, m in zip(old, shape[lead:])):
+        raise ValueError(explain(
+            "tanx.numpy.broadcast_to", "the array does not broadcast to the shape.",
+            f"array: {array.aval}", f"shape: {shape}",
+            hint="sizes must be equal or 1, counted from the last dimension."))
+    return lax.broadcast_in_dim(array, shape, range(lead, len(shape)), out_sharding=out_sharding)
+
+
+# -- transposing -----------------------------------------------------------------------------------
+
+
+def transpose(a, axes=None):
+    """``a`` with its dimensions in the order of ``axes``; by default, in reverse.
+
+    >>> jnp.transpose(jnp.zeros((2, 3, 4)), (0, 2, 1)).shape
+    (2, 4, 3)
+    """
+    a = as_operand("transpose", a)
+    if axes is None:
+        return lax.transpose(a, range(a.ndim)[::-1])
+    permutation = [canonical_axis("transpose", axis, a.ndim) for axis in axes]
+    if sorted(permutation) != list(range(a.ndim)):
+        raise TypeError(explain(
+            "tanx.numpy.transpose", "axes must hold each dimension once.",
+            f"array: {a.aval}", f"axes:  {tuple(axes)}"))
+    return lax.transpose(a, permutation)
+
+
+def permute_dims(a, /, axes):
+    """``a`` with its dimensions in the order of ``axes``; see :func:`transpose`.
+
+    >>> jnp.permute_dims(jnp.zeros((2, 3, 4)), (2, 0, 1)).shape
+    (4, 2, 3)
+    """
+    return transpose(as_operand("permute_dims", a), axes)
+
+
+def matrix_transpose(x, /):
+    """``x``, a stack of matrices, with each of them transposed.
+
+    >>> jnp.matrix_transpose(jnp.zeros((5, 2, 3))).shape
+    (5, 3, 2)
+    """
+    x = as_operand("matrix_transpose", x)
+    if x.ndim < 2:
+        raise ValueError(explain("tanx.numpy.matrix_transpose", "needs at least two dimensions.",
+                                 f"array: {x.aval}"))
+    return swapaxes(x, -1, -2)
+
+
+def swapaxes(a, axis1, axis2):
+    """``a`` with two of its dimensions exchanged.
+
+    >>> jnp.swapaxes(jnp.zeros((2, 3, 4)), 0, 2).shape
+    (4, 3, 2)
+    """
+    a = as_operand("swapaxes", a)
+    axis1 = canonical_axis("swapaxes", axis1, a.ndim)
+    axis2 = canonical_axis("swapaxes", axis2, a.ndim)
+    permutation = list(range(a.ndim))
+    permutation[axis1], permutation[axis2] = axis2, axis1
+    return lax.transpose(a, permutation)
+
+
+def moveaxis(a, source, destination):
+    """``a`` with the dimensions ``source`` moved to ``destination``; the others keep their order.
+
+    >>> jnp.moveaxis(jnp.zeros((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
+    a = as_operand("moveaxis", a)
+    source = canonical_axes("moveaxis", source, a.ndim)
+    destination = canonical_axes("moveaxis", destination, a.ndim)
+    if len(source) != len(destination):
+        raise ValueError(explain(
+            "tanx.numpy.moveaxis", "source and destination must be equally many.",
+            f"source:      {source}", f"destination: {destination}"))
+    permutation = [i for i in range(a.ndim) if i not in source]
+    for to, axis in sorted(zip(destination, source)):
+        permutation.insert(to, axis)
+    return lax.transpose(a, permutation)
