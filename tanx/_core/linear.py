@@ -46,10 +46,12 @@ class Linear:
 
 
 def is_zero(x) -> bool:
+    """Whether a tangent or cotangent is zero for structural reasons."""
     return type(x) is Zero
 
 
 def is_linear(x) -> bool:
+    """Whether an operand of a transposed equation is to be differentiated."""
     return type(x) is Linear
 
 

@@ -1,4 +1,4 @@
-"""Arithmetic primitives: sums, products, powers and roots, rounding, and the parts of complex numbers."""
+"""Arithmetic: sums, products, powers and roots, rounding, and the parts of complex numbers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,23 @@ from .._core.types import ShapedArray, typeof
 from .._loops import build
 from ..errors import explain
 from .derive import linear, partials
-from .families import (COMPLEX, FLOAT, INEXACT, INT, NUMBER, REAL, ANY, Accurate, Elementwise, grow,
-                       keeping_dtype, letter, like, unbroadcast, widened)
+from .families import (
+    ANY,
+    COMPLEX,
+    FLOAT,
+    INEXACT,
+    INT,
+    NUMBER,
+    REAL,
+    Accurate,
+    Elementwise,
+    grow,
+    keeping_dtype,
+    letter,
+    like,
+    unbroadcast,
+    widened,
+)
 
 __all__ = ["RoundingMethod", "abs", "abs_p", "add", "add_p", "cbrt", "cbrt_p", "ceil", "ceil_p",
            "clz", "clz_p", "complex", "complex_p", "conj", "conj_p", "div", "div_p", "floor",
@@ -186,8 +201,8 @@ class MulHi(Elementwise):
         high = _mulhi_u64(x.view(np.uint64), y.view(np.uint64))
         if not signed:
             return high
-        high = high - np.where(x < 0, y, 0).astype(np.uint64) - np.where(y < 0, x, 0).astype(np.uint64)
-        return high.view(np.int64)
+        # A negative number reads as 2**64 more, so the product has that much more of the other.
+        return high.view(np.int64) - np.where(x < 0, y, 0) - np.where(y < 0, x, 0)
 
 
 def _mulhi_u64(x, y):

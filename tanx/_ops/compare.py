@@ -140,7 +140,7 @@ class SelectN(Primitive):
                 raise self._refused("cases must have the same shape and dtype", which, cases)
             weak = weak and case.weak_type
         if which.shape and which.shape != first.shape:
-            raise self._refused("which must be a scalar or have the shape of the cases", which, cases)
+            raise self._refused("which must be a scalar or shaped as the cases", which, cases)
         if which.dtype == _BOOL:
             if len(cases) > 2:
                 raise self._refused("a boolean chooses between two cases at most", which, cases)

@@ -106,7 +106,8 @@ class BitcastConvertType(Primitive):
         old = x.dtype
         if old != new_dtype and (letter(old) + letter(new_dtype)).strip("iuf"):
             raise TypeError(explain(
-                "tanx.lax.bitcast_convert_type", "booleans and complex numbers have no bits to cast.",
+                "tanx.lax.bitcast_convert_type",
+                "booleans and complex numbers have no bits to cast.",
                 f"operand:   {x}", f"new_dtype: {new_dtype}",
                 hint="x.view(dtype) knows how to split them."))
         return ShapedArray(self._shape(x, new_dtype), new_dtype)
@@ -121,7 +122,8 @@ class BitcastConvertType(Primitive):
             raise ValueError(explain(
                 "tanx.lax.bitcast_convert_type",
                 "the last dimension must hold exactly the bits of one element.",
-                f"operand:   {x} ({old_bits} bits each)", f"new_dtype: {new_dtype} ({new_bits} bits)"))
+                f"operand:   {x} ({old_bits} bits each)",
+                f"new_dtype: {new_dtype} ({new_bits} bits)"))
         return x.shape[:-1]
 
     def eval(self, x, *, new_dtype):

@@ -18,8 +18,8 @@ from .batching import to_front
 from .layout import broadcast_in_dim, reshape
 
 __all__ = ["ANY", "Accurate", "BOOL_INT", "COMPLEX", "Elementwise", "FLOAT", "INEXACT", "INT",
-           "NUMBER", "REAL", "Reduction", "accumulator", "grow", "identity", "keeping_dtype", "like",
-           "unbroadcast", "widened"]
+           "NUMBER", "REAL", "Reduction", "accumulator", "grow", "identity", "keeping_dtype",
+           "letter", "like", "unbroadcast", "widened"]
 
 # Sets of dtypes an operand may have, by the letters of ``dtypes.kind_of``-like groups.
 BOOL = frozenset("b")

@@ -9,8 +9,23 @@ import ml_dtypes
 import numpy as np
 
 from .._core.types import typeof
-from .arith import (abs, add, complex, div, imag, integer_pow, max, mul, neg, one_minus_square,
-                    real, real_dtype, rsqrt, square, sub)
+from .arith import (
+    abs,
+    add,
+    complex,
+    div,
+    imag,
+    integer_pow,
+    max,
+    mul,
+    neg,
+    one_minus_square,
+    real,
+    real_dtype,
+    rsqrt,
+    square,
+    sub,
+)
 from .derive import partials
 from .families import INEXACT, Accurate, Elementwise, like, widened
 

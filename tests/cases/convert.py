@@ -22,9 +22,11 @@ def bits(dtype, *args):
 
 
 CASES = [
-    *to(np.float32, f(3, 4), f(), f(0), i(4), b(4), f(3, dtype=BF16), f(3, dtype=F8), i(3, dtype=INT4)),
+    *to(np.float32, f(3, 4), f(), f(0), i(4), b(4), f(3, dtype=BF16), f(3, dtype=F8),
+        i(3, dtype=INT4)),
     *to(np.float64, f(3, dtype=np.float32), i(4, dtype=np.uint8, low=0)),
-    *to(BF16, f(5), f(5, dtype=np.float32), i(5)), *to(np.float16, f(5)), *to(F8, f(5), modes="fwd"),
+    *to(BF16, f(5), f(5, dtype=np.float32), i(5)), *to(np.float16, f(5)),
+    *to(F8, f(5), modes="fwd"),
     *to(np.complex128, f(3), c(3, dtype=np.complex64), i(3)),
     *to(np.complex64, f(3, dtype=np.float32)),
     *to(np.int8, f(8, low=-300, high=300), i(8, low=-300, high=300), b(3), f(3, dtype=BF16)),
