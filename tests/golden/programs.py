@@ -1,0 +1,183 @@
+"""Small programs whose jaxprs are recorded in ``jaxprs.txt``, in the words of either library.
+
+The recorded texts are JAX's; to record them again, run this file where jax is installed::
+
+    python tests/golden/programs.py
+"""
+
+import functools
+import importlib
+import pathlib
+import sys
+
+import numpy as np
+
+RECORD = pathlib.Path(__file__).with_name("jaxprs.txt")
+
+
+def lax_programs(jax):
+    """Programs that use operations of ``lax`` and transformations only."""
+    lax = jax.lax
+    x, m = np.ones(3, np.float32), np.ones((2, 3), np.float32)
+    c = jax.device_put(np.arange(3, dtype=np.float32))
+
+    def chain(n, x):
+        for _ in range(n):
+            x = lax.sin(x)
+        return x
+
+    def product(x):
+        return lax.mul(lax.sin(x), x)
+
+    twice = jax.jit(lambda x: lax.sin(lax.cos(x)))
+    long = jax.jit(functools.partial(chain, 12))
+
+    def two_results(x):
+        return lax.sin(x), lax.cos(x)
+
+    def shares(x):
+        y = lax.sin(x)
+        return jax.jit(lambda a: lax.add(lax.mul(a, y), x))(lax.cos(x))
+
+    @jax.custom_jvp
+    def with_jvp(x):
+        return lax.sin(x)
+
+    with_jvp.defjvp(lambda primals, tangents: (with_jvp(*primals), lax.mul(tangents[0], 2.0)))
+
+    @jax.custom_vjp
+    def with_vjp(x):
+        return chain(11, x)
+
+    with_vjp.defvjp(lambda x: (with_vjp(x), x), lambda saved, ct: (lax.mul(ct, 2.0),))
+
+    def squares(x):
+        return lax.reduce_sum(lax.integer_pow(lax.tanh(x), 2), (0,))
+
+    return {
+        "arithmetic": (lambda x: lax.add(lax.mul(x, 2.0), lax.sin(x)), x),
+        "one line": (lambda x: lax.sin(lax.cos(x)), x),
+        "identity": (lambda x, y: (x, x, 2.0, 1), x, x),
+        "weak": (lambda n: lax.add(n, 1), 3),
+        "constant": (lambda x: lax.add(x, c), x),
+        "constants": (lambda x: lax.add(lax.add(x, c), np.arange(3, dtype=np.float32)), x),
+        "constant result": (lambda x: (x, c), x),
+        "no argument": (lambda: lax.iota(np.int32, 5)),
+        "unused": (lambda x: (lax.sin(x), lax.cos(x))[1], x),
+        "jit": (jax.jit(lambda x: lax.mul(x, 2.0)), x),
+        "jit in jit": (jax.jit(lambda x: jax.jit(lambda y: lax.sin(y))(lax.cos(x))), x),
+        "jit twice": (lambda x: twice(twice(x)), x),
+        "jit of two types": (lambda x, m: (twice(x), twice(m), twice(x), twice(m)), x, m),
+        "jit of a long function": (lambda x: lax.add(long(x), 1.0), x),
+        "jit with a literal": (lambda x: jax.jit(lambda a, b: lax.mul(a, b))(x, 2.0), 1.0),
+        "jit of one value twice": (lambda x: jax.jit(lambda a, b: lax.mul(a, b))(x, x), x),
+        "jit with a result unused": (lambda x: jax.jit(two_results)(x)[1], x),
+        "jit with a constant": (lambda x: lax.add(jax.jit(lambda a: lax.add(a, c))(x), c), x),
+        "jit with captured values": (shares, x),
+        "jvp": (lambda x, t: jax.jvp(product, (x,), (t,)), 1.0, 2.0),
+        "grad": (jax.grad(lax.sin), 1.0),
+        "grad of grad": (jax.grad(jax.grad(product)), 1.0),
+        "grad of jit": (jax.grad(jax.jit(product)), 1.0),
+        "jit of grad of jit": (jax.jit(jax.grad(jax.jit(product))), 1.0),
+        "grad of a sum of squares": (jax.grad(squares), x),
+        "value and grad": (jax.value_and_grad(squares), x),
+        "vmap": (jax.vmap(lambda v: lax.mul(v, v)), m),
+        "vmap of grad": (jax.vmap(jax.grad(lambda v: lax.integer_pow(v, 3))), x),
+        "vmap of jit": (jax.vmap(jax.jit(product)), m),
+        "linearize": (lambda x: jax.linearize(product, x)[1](x), 1.0),
+        "vjp": (lambda x, ct: jax.vjp(product, x)[1](ct), 1.0, 2.0),
+        "custom_jvp": (with_jvp, x),
+        "grad of custom_jvp": (jax.grad(with_jvp), 1.0),
+        "custom_vjp": (with_vjp, x),
+        "grad of custom_vjp": (jax.grad(with_vjp), 1.0),
+        "checkpoint": (jax.checkpoint(functools.partial(chain, 2)), x),
+        "grad of checkpoint": (jax.grad(jax.checkpoint(functools.partial(chain, 2))), 1.0),
+        "many arguments": (lambda *xs: lax.concatenate(xs, 0), *[x] * 30),
+        "many results": (lambda *xs: xs * 3, *[x] * 12),
+        "sort": (lambda *xs: lax.sort(xs, num_keys=2), *[x] * 5),
+        "layout": (lambda m: lax.rev(lax.transpose(lax.reshape(m, (3, 2)), (1, 0)), (0,)), m),
+        "dot": (lambda a, b: lax.dot(a, b), m, x),
+    }
+
+
+def numpy_programs(jax):
+    """Programs that use arrays the way NumPy's users do."""
+    jnp = importlib.import_module(f"{jax.__name__}.numpy")
+    x, m = np.ones(3, np.float32), np.ones((2, 3), np.float32)
+    return {
+        "operators": (lambda x: (x * 2 + jnp.sin(x)) / 3 - 1, x),
+        "broadcasting": (lambda x, m: x + m, x, m),
+        "where": (lambda x: jnp.where(x > 0, x, 0), x),
+        "sum": (lambda m: m.sum(axis=1), m),
+        "mean": (lambda m: m.mean(), m),
+        "var": (lambda m: m.var(axis=0), m),
+        "index": (lambda x: x[0], x),
+        "slice": (lambda x: x[1:], x),
+        "index that is traced": (lambda x, i: x[i], x, 1),
+        "index update": (lambda x: x.at[0].set(1.0), x),
+        "matmul": (lambda a, b: a @ b, m, x),
+        "einsum": (lambda a, b: jnp.einsum("ij,j->i", a, b), m, x),
+        "vmap of dot": (jax.vmap(lambda x: jnp.dot(x, x)), m),
+        "arange": (lambda: jnp.arange(5)),
+        "zeros": (lambda: jnp.zeros((2, 3))),
+        "linspace": (lambda: jnp.linspace(0, 1, 5)),
+        "concatenate": (lambda x: jnp.concatenate([x, x]), x),
+        "stack": (lambda x: jnp.stack([x, x]), x),
+        "floor division": (lambda x: x // 2, x),
+        "remainder": (lambda x: x % 2, x),
+        "power": (lambda x: x ** 2.5, x),
+        "clip": (lambda x: jnp.clip(x, 0, 1), x),
+        "sort of numpy": (lambda x: jnp.sort(x), x),
+        "argmax": (lambda x: jnp.argmax(x), x),
+        "cumsum": (lambda x: jnp.cumsum(x), x),
+        "reshape": (lambda m: m.reshape(-1), m),
+        "transpose": (lambda m: m.T, m),
+        "maximum": (lambda m: jnp.maximum(m, 0), m),
+        "astype": (lambda x: x.astype("int32"), x),
+        "grad of tanh squared": (jax.grad(lambda x: (jnp.tanh(x) ** 2).sum()), x),
+    }
+
+
+def control_programs(jax):
+    """Programs with control flow."""
+    lax = jax.lax
+    x = np.ones(3, np.float32)
+    branches = [lambda y: y, lambda y: lax.add(y, 1.0)]
+    return {
+        "cond": (lambda p, x: lax.cond(p, lax.sin, lax.cos, x), True, x),
+        "cond with captured values": (
+            lambda p, x: lax.cond(p, lambda: lax.sin(x), lambda: lax.cos(x)), True, x),
+        "switch": (lambda i: lax.switch(i, branches, 2.0), 1),
+        "while_loop": (
+            lambda x: lax.while_loop(lambda c: lax.lt(c, 10.0), lambda c: lax.mul(c, 2.0), x), 1.0),
+        "while_loop with captured values": (
+            lambda x: lax.while_loop(
+                lambda c: lax.lt(c[0], 3), lambda c: (lax.add(c[0], 1), lax.mul(c[1], x)), (0, x)),
+            x),
+    }
+
+
+def programs(jax) -> dict[str, tuple]:
+    """All programs: name, function and arguments."""
+    found = {**lax_programs(jax), **numpy_programs(jax), **control_programs(jax)}
+    return {name: program if isinstance(program, tuple) else (program,)
+            for name, program in found.items()}
+
+
+def texts(jax) -> dict[str, str]:
+    """The jaxpr of each program as text."""
+    return {name: str(jax.make_jaxpr(fun)(*args)) for name, (fun, *args) in programs(jax).items()}
+
+
+def recorded() -> dict[str, str]:
+    """The texts in the record, by the names in their headings."""
+    sections = RECORD.read_text(encoding="utf-8").split("## ")[1:]
+    return {name: text.removesuffix("\n\n").removesuffix("\n")
+            for name, _, text in (section.partition("\n") for section in sections)}
+
+
+if __name__ == "__main__":
+    library = importlib.import_module("jax")
+    sections = [f"## {name}\n{text}\n" for name, text in texts(library).items()]
+    RECORD.write_text("\n".join(sections), encoding="utf-8")
+    sys.stdout.write(f"{len(sections)} jaxprs recorded\n")

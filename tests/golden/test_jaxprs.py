@@ -1,0 +1,26 @@
+"""The jaxprs of small programs are those of JAX, to the letter."""
+
+import importlib
+
+import pytest
+
+import tanx
+from tests.golden.programs import programs, recorded, texts
+
+RECORDED = recorded()
+PROGRAMS = programs(tanx)
+
+
+def test_every_program_is_recorded():
+    assert list(PROGRAMS) == list(RECORDED)
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_jaxprs_are_those_recorded(name):
+    fun, *args = PROGRAMS[name]
+    assert str(tanx.make_jaxpr(fun)(*args)) == RECORDED[name]
+
+
+@pytest.mark.oracle
+def test_the_record_is_what_jax_prints():
+    assert texts(importlib.import_module("jax")) == RECORDED
