@@ -8,6 +8,8 @@ prove nor refute is returned, and is what the interpreter finds out when it runs
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import NoReturn
 
 from tanx.errors import explain
 
@@ -35,7 +37,11 @@ def check(program: Program) -> tuple[Load | Store, ...]:
     return tuple(_Ranges(program).find())
 
 
-def _fail(rule: str, *facts: str) -> None:
+def _fail(rule: str, where: Statement | None = None, *facts: str) -> NoReturn:
+    if isinstance(where, Nest):
+        facts = (f"loop: {show_statement(replace(where, body=()))}", *facts)
+    elif where is not None:
+        facts = (f"statement: {show_statement(where)}", *facts)
     raise ProgramError(explain("tanx._loops.check", rule, *facts))
 
 
@@ -52,16 +58,17 @@ class _Checker:
         names = [b.name for b in every]
         for buffer in every:
             if names.count(buffer.name) > 1:
-                _fail("buffers must have names of their own.", f"twice: {buffer!r}")
+                _fail("buffers must have names of their own.", None, f"twice: {buffer!r}")
         for role in ("input", "output", "temp"):
             for buffer in getattr(self.whole, role + "s"):
                 if buffer.role != role:
-                    _fail(f"{role}s must have that role.", f"buffer: {buffer!r}, {buffer.role}")
+                    _fail(f"{role}s must have that role.", None, f"buffer: {buffer!r}",
+                          f"role:   {buffer.role}")
         for statement in self.whole.statements:
             self.statement(statement, frozenset(), ())
         for buffer in self.whole.outputs:
             if buffer not in self.defined:
-                _fail("every output must be written.", f"output: {buffer!r}")
+                _fail("every output must be written.", None, f"output: {buffer!r}")
 
     def statement(self, statement: Statement, scope: frozenset, parallel: tuple) -> None:
         if isinstance(statement, Nest):
@@ -77,13 +84,12 @@ class _Checker:
                 self.defined.add(buffer)
 
     def nest(self, nest: Nest, scope: frozenset, parallel: tuple) -> None:
-        where = f"loop: {show_statement(nest).splitlines()[0]}"
         if len(nest.kinds) != len(nest.indices) or not {*nest.kinds} <= {PARALLEL, SEQUENTIAL}:
-            _fail("each index of a nest is parallel or sequential.", f"kinds: {nest.kinds}")
+            _fail("each index of a nest is parallel or sequential.", None, f"kinds: {nest.kinds}")
         if len({*nest.indices}) < len(nest.indices) or not scope.isdisjoint(nest.indices):
-            _fail("an index must not be bound twice.", where)
+            _fail("an index must not be bound twice.", nest)
         if any(i.extent < 0 for i in nest.indices):
-            _fail("an extent must not be negative.", where)
+            _fail("an extent must not be negative.", nest)
         # What one iteration stores, a later one may read: the interpreter knows the elements.
         plain = [s for s in statements_in(nest.body) if getattr(s, "combine", None) is None]
         self.defined.update(written(s for s in plain if not isinstance(s, Nest)))
@@ -92,56 +98,51 @@ class _Checker:
             self.statement(statement, scope.union(nest.indices), parallel)
 
     def store(self, store: Store, scope: frozenset, parallel: tuple) -> None:
-        where = f"statement: {show_statement(store)}"
         self.writable(store.buffer, store)
-        self.access(store, where)
+        self.access(store, store)
         if store.value.dtype != store.buffer.dtype:
-            _fail("a store must have the dtype of its buffer.", where,
+            _fail("a store must have the dtype of its buffer.", store,
                   f"buffer: {store.buffer!r}", f"value:  {short_name(store.value.dtype)}")
         if store.guard is not None and store.guard.dtype != BOOL:
-            _fail("a guard must be bool.", where, f"guard: {short_name(store.guard.dtype)}")
+            _fail("a guard must be bool.", store, f"guard: {short_name(store.guard.dtype)}")
         if store.combine is None:
-            alone = [i for i in parallel if i.extent > 1
-                     and all(i not in e.free for e in store.index)]
+            named = frozenset().union(*(e.free for e in store.index))
+            alone = [i for i in parallel if i.extent > 1 and i not in named]
             if alone and store.guard is None:
-                _fail("iterations of a parallel loop must not store the same element.", where,
+                _fail("iterations of a parallel loop must not store the same element.", store,
                       f"not in its index: {alone[0]!r} in {alone[0].extent}")
         elif store.combine not in REDUCERS:
-            _fail("a store combines by a reducer.", where, f"reducers: {', '.join(REDUCERS)}")
+            _fail("a store combines by a reducer.", store, f"reducers: {', '.join(REDUCERS)}")
         else:
             self.readable(store.buffer, store)
-            self.instruction(store.combine, (store.value, store.value), where)
+            self.instruction(store.combine, (store.value, store.value), store)
         roots = expressions(store)
         for variable in frozenset().union(*(e.free for e in roots)) - scope:
-            _fail("a variable is used outside of its loop.", where, f"variable: {variable!r}")
-        self.expressions(roots, scope, where)
+            _fail("a variable is used outside of its loop.", store, f"variable: {variable!r}")
+        self.expressions(roots, scope, store)
 
     def readable(self, buffer: Buffer, statement: Statement) -> None:
         self.known(buffer, statement)
         if buffer not in self.defined:
-            _fail("a buffer must be written before it is read.", f"buffer: {buffer!r}",
-                  f"statement: {show_statement(statement)}")
+            _fail("a buffer must be written before it is read.", statement, f"buffer: {buffer!r}")
 
     def writable(self, buffer: Buffer, statement: Statement) -> None:
         self.known(buffer, statement)
         if buffer.role == "input":
-            _fail("an input must not be written.", f"buffer: {buffer!r}",
-                  f"statement: {show_statement(statement)}")
+            _fail("an input must not be written.", statement, f"buffer: {buffer!r}")
 
     def known(self, buffer: Buffer, statement: Statement) -> None:
         if buffer not in self.declared:
-            _fail("a buffer must belong to the program.", f"buffer: {buffer!r}",
-                  f"statement: {show_statement(statement)}")
+            _fail("a buffer must belong to the program.", statement, f"buffer: {buffer!r}")
 
     # -- expressions -------------------------------------------------------------------------------
 
-    def expressions(self, roots: Iterable[Expr], scope: frozenset, where: str) -> None:
+    def expressions(self, roots: Iterable[Expr], scope: frozenset, where: Store) -> None:
         bound: dict[Node, frozenset] = {}
         for node in walk(*roots):
             inside = frozenset().union(*(bound[child] for child in children(node)))
             if isinstance(node, Load):
-                if node.buffer not in self.declared or node.buffer not in self.defined:
-                    self.unread(node, where)
+                self.readable(node.buffer, where)
                 self.access(node, where)
             elif isinstance(node, Op):
                 self.operation(node, where)
@@ -152,12 +153,7 @@ class _Checker:
                 inside = inside.union(node.indices, node.states)
             bound[node] = inside
 
-    def unread(self, load: Load, where: str) -> None:
-        rule = ("a buffer must be written before it is read." if load.buffer in self.declared else
-                "a buffer must belong to the program.")
-        _fail(rule, where, f"buffer: {load.buffer!r}")
-
-    def access(self, access: Load | Store, where: str) -> None:
+    def access(self, access: Load | Store, where: Store) -> None:
         if len(access.index) != access.buffer.ndim:
             _fail("an access has one index for each dimension.", where,
                   f"buffer:  {access.buffer!r}", f"indices: {len(access.index)}")
@@ -166,18 +162,18 @@ class _Checker:
                 _fail("an index must be int64.", where,
                       f"index: {show_expr(i)} of {short_name(i.dtype)}")
 
-    def operation(self, node: Op, where: str) -> None:
+    def operation(self, node: Op, where: Store) -> None:
         if self.instruction(node.name, node.args, where, node.attrs) != node.dtype:
             _fail("an instruction has another dtype than its operands give.", where,
                   f"instruction: {show_expr(node)} of {short_name(node.dtype)}")
 
-    def instruction(self, name: str, args: tuple[Expr, ...], where: str, attrs: tuple = ()):
+    def instruction(self, name: str, args: tuple[Expr, ...], where: Store, attrs: tuple = ()):
         try:
             return result_dtype(name, tuple(a.dtype for a in args), attrs)
         except TypeError as error:
-            raise ProgramError(explain("tanx._loops.check", str(error), where)) from None
+            _fail(str(error), where)
 
-    def fold(self, fold: Fold, scope: frozenset, where: str) -> None:
+    def fold(self, fold: Fold, scope: frozenset, where: Store) -> None:
         own = frozenset((*fold.indices, *fold.states))
         if len(own) < len(fold.indices) + len(fold.states) or not own.isdisjoint(scope):
             _fail("a variable must not be bound twice.", where)
@@ -234,7 +230,7 @@ class _Ranges:
                 return True
             if sure and (high < 0 or low >= n):
                 text = show_expr(access) if isinstance(access, Load) else show_statement(access)
-                _fail("an access must be in range.", f"access: {text}",
+                _fail("an access must be in range.", None, f"access: {text}",
                       f"index {axis}: from {low} to {high}", f"buffer: {access.buffer!r}")
             proved = proved and 0 <= low and high < n
         return proved

@@ -65,6 +65,13 @@ class Node:
     def __reduce__(self):
         raise TypeError("expressions are not pickled; programs have a text form.")
 
+    def __repr__(self):
+        return self._brief(8)
+
+    def _brief(self, depth: int) -> str:
+        """A text for messages and debuggers, cut off below a depth; ``show.py`` writes it all."""
+        raise NotImplementedError
+
 
 class Expr(Node):
     """A scalar of a known dtype; Python's operators on it build more of them."""
@@ -156,7 +163,7 @@ class Const(Expr):
         # The bits tell -0.0 from 0.0 and know that NaN is NaN.
         return cls._make((dtype, array.tobytes()), dtype=dtype, value=array.item())
 
-    def __repr__(self):
+    def _brief(self, depth):
         if self.dtype == BOOL:
             return "true" if self.value else "false"
         # The scalar's own text is the shortest that tells it from others of its dtype.
@@ -175,7 +182,7 @@ class Index(Expr):
     def _free(self):
         return frozenset((self,))
 
-    def __repr__(self):
+    def _brief(self, depth):
         return self.name
 
 
@@ -191,7 +198,7 @@ class State(Expr):
     def _free(self):
         return frozenset((self,))
 
-    def __repr__(self):
+    def _brief(self, depth):
         return self.name
 
 
@@ -207,8 +214,8 @@ class Load(Expr):
     def _free(self):
         return _free_in(self.index)
 
-    def __repr__(self):
-        return f"{self.buffer.name}[{', '.join(map(repr, self.index))}]"
+    def _brief(self, depth):
+        return f"{self.buffer.name}[{_brief_list(self.index, depth)}]"
 
 
 class Op(Expr):
@@ -222,9 +229,9 @@ class Op(Expr):
     def _free(self):
         return _free_in(self.args)
 
-    def __repr__(self):
-        parts = [*map(repr, self.args), *(f"{k}={v}" for k, v in self.attrs)]
-        return f"{self.name}({', '.join(parts)})"
+    def _brief(self, depth):
+        attrs = "".join(f", {k}={v}" for k, v in self.attrs)
+        return f"{self.name}({_brief_list(self.args, depth)}{attrs})"
 
 
 class Fold(Node):
@@ -256,10 +263,9 @@ class Fold(Node):
         (state,), (element,) = self.states, self.body
         return (Op(self.combine, (state, element), state.dtype),)
 
-    def __repr__(self):
+    def _brief(self, depth):
         loops = ", ".join(f"{i.name} in {i.extent}" for i in self.indices)
-        start = ", ".join(f"{s!r} = {v!r}" for s, v in zip(self.states, self.init))
-        return f"fold({loops}; {start}; {', '.join(map(repr, self.body))})"
+        return f"{self.combine or 'fold'}({loops}: {_brief_list(self.body, depth)})"
 
 
 class Pick(Expr):
@@ -274,8 +280,12 @@ class Pick(Expr):
     def _free(self):
         return self.fold.free
 
-    def __repr__(self):
-        return f"{self.fold!r}.{self.position}"
+    def _brief(self, depth):
+        return f"{self.fold._brief(depth)}.{self.position}"
+
+
+def _brief_list(nodes: Iterable[Node], depth: int) -> str:
+    return ", ".join(node._brief(depth - 1) for node in nodes) if depth else "..."
 
 
 def _free_in(nodes: Iterable[Node]) -> frozenset[Index | State]:

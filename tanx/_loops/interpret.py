@@ -3,8 +3,8 @@
 The lanes of parallel loops run in lockstep as axes of NumPy arrays. A loop further in puts its axis
 in *front*, so that values of loops further out broadcast against its own without reshaping.
 Sequential loops run in Python. A reduction becomes one more axis, then a tree of combinations; any
-other fold runs step by step. A lane is dead where it does not take an arm of a ``select``, and where
-the guard of a store does not hold; what a dead lane would load is not looked at. What ``memory.py``
+other fold runs step by step. A lane is dead in the arm of a ``select`` that it does not take and in
+stores whose guard does not hold; what a dead lane would load is not looked at. What ``memory.py``
 finds wrong in a live lane is an error that names the access.
 """
 

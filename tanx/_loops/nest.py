@@ -47,7 +47,7 @@ class Buffer(Node):
     def __getitem__(self, index) -> Load:
         return Load(self, index_tuple(self, index))
 
-    def __repr__(self):
+    def _brief(self, depth):
         return f"{self.name}: {short_name(self.dtype)}[{','.join(map(str, self.shape))}]"
 
 

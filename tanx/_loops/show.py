@@ -27,6 +27,8 @@ _SHORT = 20
 """Columns up to which a shared expression is written out again instead of being named."""
 _WIDE = 72
 """Columns beyond which a fold is written as a block."""
+_DEEP = 16
+"""Levels after which an expression is named although it is used once."""
 _LETTERS = "ijklmnpqrstuvw"
 
 _ATOM, _UNARY, _LOOSEST = 10, 9, 0
@@ -128,6 +130,18 @@ class _Printer:
         self.uses = Counter(roots)
         for node in walk(*roots):
             self.uses.update(children(node))
+        self.shorten(roots)
+
+    def shorten(self, roots: Iterable[Node]) -> None:
+        """Name parts of deep expressions, from the bottom; the insides of folds come later."""
+        height: dict[Node, int] = {}
+        outside = lambda node: node.init if isinstance(node, Fold) else children(node)
+        for node in walk(*roots, into=outside):
+            height[node] = 1 + max((height[child] for child in outside(node)), default=0)
+            if height[node] > _DEEP and isinstance(node, (Op, Load)):
+                if node not in self.shared:
+                    self.share(node, [self.written(node)[0]])
+                height[node] = 0
 
     def text(self, node: Node, tightness: int = _LOOSEST) -> str:
         """The text of a node, in parentheses where its neighbours bind at ``tightness``."""
@@ -186,6 +200,7 @@ class _Printer:
                 head += f" from {init[0]}"
         else:
             head += "".join(f", {self.name(s)} = {v}" for s, v in zip(fold.states, init))
+        self.shorten(fold.body)
         body = ", ".join(map(self.text, fold.body))
         frame = self.frames.pop()
         self.names = before

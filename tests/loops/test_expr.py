@@ -16,7 +16,7 @@ from tanx._loops.numerics import apply
 from tanx._loops.show import show_expr
 from tanx._loops.traverse import walk
 
-I, J = Index("i", 8), Index("j", 5)
+A, B = Index("i", 8), Index("j", 5)
 X = Buffer("x", (8,), np.int64)
 EDGES = [0, 1, -1, 2**63 - 1, -2**63, 2**62, -3, 12345]
 
@@ -24,9 +24,9 @@ EDGES = [0, 1, -1, 2**63 - 1, -2**63, 2**62, -3, 12345]
 
 
 def test_equal_structure_is_one_object():
-    assert Index("i", 8) is I and Index("i", 9) is not I
-    assert I * 2 + J is I * 2 + J
-    assert X[[I]] is X[[I]] and X[[I]] is not X[[J]]
+    assert Index("i", 8) is A and Index("i", 9) is not A
+    assert A * 2 + B is A * 2 + B
+    assert X[[A]] is X[[A]] and X[[A]] is not X[[B]]
     assert op("exp", const(1, "float32")) is op("exp", const(1, "float32"))
     assert State("s", "f4") is State("s", "float32")
 
@@ -39,22 +39,22 @@ def test_constants_are_told_apart_by_their_bits():
 
 def test_constants_do_not_lose_their_fraction():
     with pytest.raises(TypeError, match=r"0.5 is not a constant of dtype i64"):
-        I + 0.5
+        A + 0.5
     with pytest.raises(TypeError, match="is not a constant of dtype f32"):
         const(1j, "float32")
 
 
 def test_equality_builds_nothing_and_expressions_have_no_truth():
-    assert (I == J) is False
+    assert (A == B) is False
     with pytest.raises(TypeError, match="no truth value"):
-        bool(I < J)
+        bool(A < B)
 
 
 def test_expressions_are_immutable():
     with pytest.raises(AttributeError):
-        I.extent = 9
+        A.extent = 9
     with pytest.raises(TypeError):
-        pickle.dumps(I)
+        pickle.dumps(A)
 
 
 def test_threads_share_expressions():
@@ -72,8 +72,8 @@ def test_threads_share_expressions():
 
 
 def test_free_variables():
-    assert (I * 2 + J).free == {I, J}
-    assert X[[I]].free == {I}
+    assert (A * 2 + B).free == {A, B}
+    assert X[[A]].free == {A}
     assert const(3).free == frozenset()
 
 
@@ -81,17 +81,17 @@ def test_free_variables():
 
 
 @pytest.mark.parametrize("expr, text", [
-    (I + 0, "i"), (I * 1, "i"), (I * 0, "0"), (2 + I + 3, "i + 5"), (I - 2, "i - 2"),
-    (7 - I, "7 - i"), (7 - (7 - I), "i"), (I + J - I, "j"), (-I, "0 - i"),
-    ((I * 5 + J) // 5, "i"), ((I * 5 + J) % 5, "j"), ((I * 10 + J) // 5, "i * 2"),
-    ((I * 15 + J * 3 + 2) // 15, "i"), (I // 2 // 2, "i // 4"), (I % 4 % 2, "i % 2"),
-    (I // 8, "0"), (I % 8, "i"), ((I + 8) % 8, "i"), (I // 2 * 2 + I % 2, "i"),
-    (I < 8, "true"), (I > 7, "false"), (I < 5, "i < 5"), (I - 2 >= 0, "i >= 2"),
-    (op("eq", I, I), "true"), (op("ne", I + 1, I), "true"), (op("max", I, 9 + J), "j + 9"),
-    (op("min", I, -1), "-1"), (clamp_index(I, 8), "i"), (clamp_index(I, 4), "clamp(0, i, 3)"),
-    ((I < 8) & (J < 3), "j < 3"), ((I < 3) | (J < 5), "true"), (~(I < 8), "false"),
-    (select(I < 8, I, J), "i"), (select(I < 3, J, J), "j"),
-    (convert(I, np.int64), "i"), (convert(const(3), np.int32), "3:i32"),
+    (A + 0, "i"), (A * 1, "i"), (A * 0, "0"), (2 + A + 3, "i + 5"), (A - 2, "i - 2"),
+    (7 - A, "7 - i"), (7 - (7 - A), "i"), (A + B - A, "j"), (-A, "0 - i"),
+    ((A * 5 + B) // 5, "i"), ((A * 5 + B) % 5, "j"), ((A * 10 + B) // 5, "i * 2"),
+    ((A * 15 + B * 3 + 2) // 15, "i"), (A // 2 // 2, "i // 4"), (A % 4 % 2, "i % 2"),
+    (A // 8, "0"), (A % 8, "i"), ((A + 8) % 8, "i"), (A // 2 * 2 + A % 2, "i"),
+    (A < 8, "true"), (A > 7, "false"), (A < 5, "i < 5"), (A - 2 >= 0, "i >= 2"),
+    (op("eq", A, A), "true"), (op("ne", A + 1, A), "true"), (op("max", A, 9 + B), "j + 9"),
+    (op("min", A, -1), "-1"), (clamp_index(A, 8), "i"), (clamp_index(A, 4), "clamp(0, i, 3)"),
+    ((A < 8) & (B < 3), "j < 3"), ((A < 3) | (B < 5), "true"), (~(A < 8), "false"),
+    (select(A < 8, A, B), "i"), (select(A < 3, B, B), "j"),
+    (convert(A, np.int64), "i"), (convert(const(3), np.int32), "3:i32"),
     (convert(convert(Buffer("y", (), np.int32)[()], np.int64), np.int32), "y[]"),
 ], ids=str)
 def test_simplification(expr, text):
@@ -99,13 +99,13 @@ def test_simplification(expr, text):
 
 
 def test_values_are_not_reordered():
-    x = Buffer("x", (8,), np.float32)[[I]]
+    x = Buffer("x", (8,), np.float32)[[A]]
     assert show_expr(x + 0.0) == "x[i] + 0.0:f32"
     assert show_expr((x + 1.0) - 1.0) == "x[i] + 1.0:f32 - 1.0:f32"
 
 
 def test_int64_values_may_wrap_so_division_stays():
-    x = X[[I]]
+    x = X[[A]]
     assert show_expr(x * 4 // 4) == "x[i] * 4 // 4"
     assert show_expr(x + 1 > x) == "x[i] + 1 > x[i]"
 
@@ -144,7 +144,7 @@ def value(expr, grids):
     return values[expr]
 
 
-GRIDS = dict(zip((I, J, X[[I]]), np.meshgrid(np.arange(8), np.arange(5), EDGES, indexing="ij")))
+GRIDS = dict(zip((A, B, X[[A]]), np.meshgrid(np.arange(8), np.arange(5), EDGES, indexing="ij")))
 
 
 
@@ -156,7 +156,7 @@ class Tree(tuple):
 
 
 ATOMS = st.sampled_from([Tree((atom, grid)) for atom, grid in GRIDS.items()])
-SMALL_ATOMS = st.sampled_from([Tree((atom, GRIDS[atom])) for atom in (I, J)])
+SMALL_ATOMS = st.sampled_from([Tree((atom, GRIDS[atom])) for atom in (A, B)])
 NUMBERS = st.one_of(st.integers(-12, 12), st.sampled_from([2**62, 2**63 - 1, -2**63]))
 DIVISORS = st.sampled_from([1, 2, 3, 4, 5, 8, 12, 20, 2**40])
 
@@ -233,10 +233,10 @@ def test_facts_hold_where_the_condition_does(condition, tree, holds):
 
 
 def test_facts_of_a_padded_index():
-    facts = facts_of((I - 2 >= 0) & (I - 2 < 4))
-    assert bounds(I - 2, facts) == (0, 3)
-    assert bounds((I - 2) // 2, facts) == (0, 1)
-    assert bounds(5 - I, facts) == (0, 3)
+    facts = facts_of((A - 2 >= 0) & (A - 2 < 4))
+    assert bounds(A - 2, facts) == (0, 3)
+    assert bounds((A - 2) // 2, facts) == (0, 1)
+    assert bounds(5 - A, facts) == (0, 3)
 
 
 def test_pick_has_the_dtype_of_its_state():

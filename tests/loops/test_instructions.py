@@ -26,7 +26,7 @@ def compute(name, dtypes, columns, **attrs):
     pairs = tuple(sorted((k, np.dtype(v) if k == "dtype" else v) for k, v in attrs.items()))
     dtype = result_dtype(name, tuple(a.dtype for a in arrays), pairs)
     out = np.zeros(arrays[0].shape, dtype)
-    rule = lambda at, *xs: op(name, *(x[at] for x in xs), **attrs)  # noqa: E731
+    rule = lambda at, *xs: op(name, *(x[at] for x in xs), **attrs)
     (result,) = run(element_program(rule, arrays, out), *arrays)
     assert result.dtype == dtype
     return result
