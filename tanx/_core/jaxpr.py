@@ -17,9 +17,8 @@ from .source import SourceInfo
 from .trace import context
 from .types import AbstractValue, typeof
 
-__all__ = ["Atom", "ClosedJaxpr", "DropVar", "Jaxpr", "JaxprEqn", "Literal", "Var", "cached_by_jaxpr",
-           "eval_jaxpr",
-           "jaxpr_as_fun", "jaxprs_in_params", "subjaxprs"]
+__all__ = ["Atom", "ClosedJaxpr", "DropVar", "Jaxpr", "JaxprEqn", "Literal", "Var",
+           "cached_by_jaxpr", "eval_jaxpr", "jaxpr_as_fun", "jaxprs_in_params", "subjaxprs"]
 
 
 class Var:
@@ -35,7 +34,7 @@ class Var:
 
 
 class DropVar(Var):
-    """A result that nobody reads; prints as ``_``."""
+    """A result that nobody reads. Staging makes none: a variable is unused when nothing reads it."""
 
     __slots__ = ()
 

@@ -1,7 +1,7 @@
 """Types of values: :class:`ShapedArray`, and how to find the type of anything.
 
 A type is what a trace knows of a value: shape, dtype, and whether the dtype is *weak* (came from a
-Python scalar, and so gives way in promotion). Types print in the short form of jaxprs, ``f32[3,4]``.
+Python scalar, and so gives way in promotion). Types print as in jaxprs: ``f32[3,4]``.
 """
 
 from __future__ import annotations
