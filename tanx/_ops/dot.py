@@ -16,6 +16,7 @@ from .._core.primitive import Kind, Primitive
 from .._core.types import ShapedArray, typeof
 from .._loops import build
 from ..errors import explain
+from .convert import cast, convert
 from .derive import partials
 from .families import accumulator, letter, spread
 from .layout import transpose
@@ -57,8 +58,8 @@ class DotGeneral(Primitive):
         steps = plan(x.shape, y.shape, dimension_numbers)
         x = steps.arrange_lhs(x)
         y = steps.arrange_rhs(y)
-        return convert(matmul(x, y, accumulator(highest(natural, out))), out).reshape(
-            steps.out_shape)
+        total = matmul(x, y, accumulator(highest(natural, out)))
+        return (total if total.dtype == out else cast(total, out)).reshape(steps.out_shape)
 
     jvp = partials(lambda t, out, x, y, **params: dot_general_p.bind(t, y, **params),
                    lambda t, out, x, y, **params: dot_general_p.bind(x, t, **params))
@@ -75,7 +76,8 @@ class DotGeneral(Primitive):
         def product(target, known, summed, dims, target_dims):
             out = dot_general(ct, known, ((summed, dims[1]), (batch, dims[0])), precision,
                               preferred_element_type)
-            return _cast(transpose(out, np.argsort(target_dims)), target.dtype)
+            out = transpose(out, np.argsort(target_dims))
+            return out if out.dtype == target.dtype else convert(out, target.dtype)
 
         # What is left of the known operand are its contracted dimensions, in ascending order.
         if is_linear(x):
@@ -151,20 +153,6 @@ def highest(a: np.dtype, b: np.dtype) -> np.dtype:
 def _component_bits(dtype) -> int:
     kind = letter(dtype)
     return 1 if kind == "b" else dtypes.itemsize_bits(dtype) // (2 if kind == "c" else 1)
-
-
-def _cast(x, dtype):
-    if typeof(x).dtype == dtype:
-        return x
-    from .convert import convert_element_type
-    return convert_element_type(x, dtype)
-
-
-def convert(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """A NumPy array in another dtype; complex numbers lose their imaginary part silently."""
-    if x.dtype == dtype:
-        return x
-    return (x.real if letter(x.dtype) == "c" and letter(dtype) != "c" else x).astype(dtype)
 
 
 # -- dimensions ------------------------------------------------------------------------------------

@@ -1,25 +1,31 @@
-"""Reductions: sums, products, extrema and logic along dimensions; positions of extrema."""
+"""Reductions: sums, products, extrema and logic along dimensions; positions; users' reducers."""
 
 from __future__ import annotations
 
 import operator
+from math import prod
 
 import numpy as np
 
 from .. import dtypes
+from .._core.jaxpr import ClosedJaxpr
 from .._core.linear import expansion, never
 from .._core.primitive import Kind, Primitive
+from .._core.trace import Tracer
 from .._core.types import ShapedArray, typeof
 from .._loops import build
 from ..errors import explain
+from ..tree_util import tree_flatten, tree_unflatten
+from . import scalars
+from .batching import batch_size, materialize
 from .derive import linear
-from .families import BOOL_INT, NUMBER, Reduction, letter, like, reduced_shape, spread
+from .families import BOOL_INT, NUMBER, Reduction, identity, letter, like, reduced_shape, spread
 from .layout import broadcast_in_dim
 
-__all__ = ["argmax", "argmax_p", "argmin", "argmin_p", "reduce_and", "reduce_and_p", "reduce_max",
-           "reduce_max_p", "reduce_min", "reduce_min_p", "reduce_or", "reduce_or_p",
-           "reduce_prod", "reduce_prod_p", "reduce_sum", "reduce_sum_p", "reduce_xor",
-           "reduce_xor_p"]
+__all__ = ["argmax", "argmax_p", "argmin", "argmin_p", "reduce", "reduce_and",
+           "reduce_and_p", "reduce_max", "reduce_max_p", "reduce_min", "reduce_min_p",
+           "reduce_or", "reduce_or_p", "reduce_p", "reduce_prod", "reduce_prod_p",
+           "reduce_sum", "reduce_sum_p", "reduce_xor", "reduce_xor_p"]
 
 
 class ReduceSum(Reduction):
@@ -71,8 +77,7 @@ def _flatten_to_front(x, axes):
     from .layout import reshape
     shape = typeof(x).shape
     kept = [d for d in range(len(shape)) if d not in axes]
-    size = int(np.prod([shape[a] for a in axes]))
-    return reshape(x, [size, *(shape[d] for d in kept)], (*axes, *kept))
+    return reshape(x, [prod(shape[a] for a in axes), *(shape[d] for d in kept)], (*axes, *kept))
 
 
 class Extremum(Reduction):
@@ -194,10 +199,158 @@ class ArgMin(ArgExtremum):
     which = "min"
 
 
+class Reduce(Primitive):
+    """Combines elements by a function of the user's, several operands together.
+
+    The function is associative; elements are combined in order, neighbours first. The initial
+    values come in once, before all elements.
+    """
+
+    name = "reduce"
+    kind = Kind.REDUCTION
+    multiple_results = True
+    transpose = never("a reducer is not linear in general")
+
+    def infer(self, *types, jaxpr, dimensions, **params):
+        operands, inits = _halves(types)
+        facts = [f"operand {i}: {x}, initial value: {init}"
+                 for i, (x, init) in enumerate(zip(operands, inits))]
+        if any(x.shape != operands[0].shape for x in operands) or any(v.shape for v in inits):
+            raise ValueError(explain(
+                "tanx.lax.reduce", "operands have equal shapes and initial values are scalars.",
+                *facts))
+        if any(x.dtype != init.dtype for x, init in zip(operands, inits)):
+            raise TypeError(explain(
+                "tanx.lax.reduce", "initial values have the dtypes of their operands.", *facts))
+        shape = reduced_shape("reduce", operands[0], dimensions)
+        return [ShapedArray(shape, x.dtype, x.weak_type and init.weak_type)
+                for x, init in zip(operands, inits)]
+
+    def eval(self, *arrays, jaxpr, dimensions, **params):
+        operands, inits = _halves(arrays)
+        whole = operands[0].shape
+        shape = [n for d, n in enumerate(whole) if d not in dimensions]
+        size, ends = prod(whole[d] for d in dimensions), range(-len(dimensions), 0)
+        operands = [np.moveaxis(x, dimensions, ends).reshape(*shape, size) for x in operands]
+        while size > 1:
+            even = size // 2 * 2
+            pairs = scalars.evaluate(jaxpr, *(x[..., start:even:2] for start in (0, 1)
+                                              for x in operands))
+            operands = [np.concatenate([y, x[..., even:]], -1) for x, y in zip(operands, pairs)]
+            size -= size // 2
+        starts = [np.broadcast_to(init, shape) for init in inits]
+        if not size:
+            return starts
+        return scalars.evaluate(jaxpr, *starts, *(x[..., 0] for x in operands))
+
+    @expansion
+    def jvp(self, *args, jaxpr, dimensions, **params):
+        operands, inits = _halves(args)
+        return _reduce_by_pairs(jaxpr, operands, inits, dimensions)
+
+    def batch(self, args, dims, *, jaxpr, dimensions, **params):
+        count = len(args) // 2
+        size = batch_size(args, dims)
+        operands = [materialize(x, d, size) for x, d in zip(args[:count], dims)]
+        inits, shifted = args[count:], tuple(d + 1 for d in dimensions)
+        if all(d is None for d in dims[count:]):
+            outs = self.bind(*operands, *inits, jaxpr=jaxpr, dimensions=shifted, **params)
+        else:
+            inits = [materialize(x, d, size) for x, d in zip(inits, dims[count:])]
+            outs = _reduce_by_pairs(jaxpr, operands, inits, shifted)
+        return outs, [0] * count
+
+    def lower(self, at, *args, jaxpr, dimensions, **params):
+        operands, inits = _halves(args)
+        return build.fold(
+            [operands[0].shape[d] for d in dimensions], [v[()] for v in inits],
+            lambda k, state: scalars.lower(
+                jaxpr, *state, *(x[spread(at, dimensions, k)] for x in operands)))
+
+
+def _halves(items):
+    middle = len(items) // 2
+    return items[:middle], items[middle:]
+
+
+def _reduce_by_pairs(jaxpr: ClosedJaxpr, operands, inits, dimensions) -> list:
+    """A user's reduction in primitives; initial values have leading dimensions of the result."""
+    from .layout import squeeze
+    from .slicing import concatenate, slice_in_dim
+    operands = [_flatten_to_front(x, dimensions) for x in operands]
+    size, *shape = operands[0].shape
+    while size > 1:
+        even = size // 2 * 2
+        pairs = scalars.apply(jaxpr, *(slice_in_dim(x, start, even, 2) for start in (0, 1)
+                                       for x in operands))
+        operands = [concatenate([y, slice_in_dim(x, even, size)], 0) if size % 2 else y
+                    for x, y in zip(operands, pairs)]
+        size -= size // 2
+    starts = [broadcast_in_dim(v, shape, range(typeof(v).ndim)) for v in inits]
+    return scalars.apply(jaxpr, *starts, *(squeeze(x, (0,)) for x in operands)) if size else starts
+
+
+reduce_p = Reduce()
 reduce_sum_p, reduce_prod_p = ReduceSum(), ReduceProd()
 reduce_max_p, reduce_min_p = ReduceMax(), ReduceMin()
 reduce_and_p, reduce_or_p, reduce_xor_p = ReduceAnd(), ReduceOr(), ReduceXor()
 argmax_p, argmin_p = ArgMax(), ArgMin()
+
+
+def reduce(operands, init_values, computation, dimensions, out_sharding=None):
+    """Combine elements over ``dimensions`` by an associative function, from initial values on.
+
+    ``operands`` is an array or a tree of arrays of one shape, and ``init_values`` a like tree of
+    scalars. ``computation`` takes two such trees of scalars, and gives one. The functions
+    ``lax.add``, ``mul``, ``max``, ``min`` and those of bits, from the values that they ignore,
+    become the reductions of their names.
+
+    >>> lax.reduce(jnp.array([1, 2, 3]), 10, lambda x, y: x + y, (0,))
+    Array(16, dtype=int32)
+    """
+    flat, tree = tree_flatten(operands)
+    inits, init_tree = tree_flatten(init_values)
+    if tree != init_tree:
+        raise ValueError(explain(
+            "tanx.lax.reduce", "init_values must have the tree structure of operands.",
+            f"operands:    {tree}", f"init_values: {init_tree}"))
+    if not flat:
+        raise ValueError(explain("tanx.lax.reduce", "needs one operand at least."))
+    axes = tuple(map(operator.index, dimensions))
+    if len(flat) == 1:
+        named = _named_reduction(computation, typeof(flat[0]).dtype, inits[0])
+        if named is not None:
+            return tree_unflatten(tree, [named(flat[0], axes)])
+    types = [typeof(x).dtype for x in flat]
+
+    def combine(*elements):
+        result = computation(*(tree_unflatten(tree, half) for half in _halves(elements)))
+        leaves, result_tree = tree_flatten(result)
+        if result_tree != tree or [typeof(x).update(weak_type=False) for x in leaves] != [
+                ShapedArray((), dtype) for dtype in types]:
+            raise TypeError(explain(
+                "tanx.lax.reduce", "the computation must give scalars like those it takes.",
+                f"takes: {', '.join(str(ShapedArray((), t)) for t in types)}",
+                f"gives: {', '.join(str(typeof(x)) for x in leaves)}"))
+        return leaves
+
+    jaxpr = scalars.stage_scalars("tanx.lax.reduce", combine, types * 2)
+    outs = reduce_p.bind(*flat, *inits, computation=computation, jaxpr=jaxpr, dimensions=axes)
+    return tree_unflatten(tree, outs)
+
+
+def _named_reduction(computation, dtype, init):
+    """The reduction that a function of ``tanx.lax`` stands for when it starts from its identity."""
+    from . import arith, compare
+    named = {arith.add: ("add", reduce_sum), arith.mul: ("mul", reduce_prod),
+             arith.max: ("max", reduce_max), arith.min: ("min", reduce_min),
+             compare.bitwise_and: ("and", reduce_and), compare.bitwise_or: ("or", reduce_or),
+             compare.bitwise_xor: ("xor", reduce_xor)}
+    name, reduction = named.get(getattr(computation, "__wrapped__", computation), (None, None))
+    value = init.concrete() if isinstance(init, Tracer) else init
+    if name is None or value is None or typeof(value).shape:
+        return None
+    return reduction if np.asarray(value) == np.asarray(identity(name, dtype), dtype) else None
 
 
 def reduce_sum(operand, axes, *, out_sharding=None):

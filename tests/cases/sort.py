@@ -7,6 +7,8 @@ from tanx._ops import sort as lax
 
 from .case import Case, b, c, f, i
 
+BF16 = ml_dtypes.bfloat16
+
 CASES = [
     *(Case("sort", lambda x, d=dimension: lax.sort(x, d), f(*shape, distinct=True),
            name=str(dimension))
@@ -14,7 +16,7 @@ CASES = [
                                ((0,), 0), ((3, 0), 0), ((16,), 0))),
     *(Case("sort", lax.sort, arg)
       for arg in (i(9), i(9, dtype=np.int8), i(9, low=0, dtype=np.uint8), b(5), c(5),
-                  f(7, dtype=np.float32, distinct=True), f(7, dtype=ml_dtypes.bfloat16, distinct=True))),
+                  f(7, dtype=np.float32, distinct=True), f(7, dtype=BF16, distinct=True))),
     Case("sort", lambda x, y: lax.sort((x, y)), i(9, low=0, high=3), f(9), name="values go along"),
     Case("sort", lambda x, y: lax.sort((x, y), num_keys=2), i(9, low=0, high=3),
          f(9, distinct=True), name="two keys"),
@@ -25,7 +27,8 @@ CASES = [
     *(Case("top_k", lambda x, k=k, axis=axis: lax.top_k(x, k, axis=axis), arg, name=f"{k}, {axis}")
       for arg, k, axis in ((f(5, distinct=True), 2, -1), (f(3, 4, distinct=True), 4, 1),
                            (f(5, 2, distinct=True), 3, 0), (f(5, distinct=True), 0, 0),
-                           (i(9, low=0, high=3), 5, 0), (i(9, low=0, high=250, dtype=np.uint8), 5, 0),
+                           (i(9, low=0, high=3), 5, 0),
+                           (i(9, low=0, high=250, dtype=np.uint8), 5, 0),
                            (f(9, dtype=np.float32, distinct=True), 1, 0),
-                           (f(9, dtype=ml_dtypes.bfloat16, distinct=True), 3, 0))),
+                           (f(9, dtype=BF16, distinct=True), 3, 0))),
 ]

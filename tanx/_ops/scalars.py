@@ -1,0 +1,150 @@
+"""Functions of scalars as parameters of primitives: staged once, then applied to each element.
+
+A reducer or an update is a user's function; it is kept as a closed jaxpr, which prints as it was
+written. Rules use it in first-order form, with the calls inside it inlined.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from math import prod
+
+import numpy as np
+
+from .._core.jaxpr import ClosedJaxpr, JaxprEqn, Literal, cached_by_jaxpr, eval_jaxpr
+from .._core.primitive import Kind
+from .._core.rewrite import inline_calls, substitute
+from .._core.stage import stage
+from .._core.trace import Tracer
+from .._core.types import ShapedArray, typeof
+from .._loops import build
+from ..errors import explain
+from .batching import move_axis
+from .layout import broadcast, reshape
+
+__all__ = ["apply", "evaluate", "lower", "stage_scalars"]
+
+
+def stage_scalars(function: str, fun: Callable[..., list], dtypes: Sequence) -> ClosedJaxpr:
+    """A function of scalars, for use by the public ``function``, as a closed jaxpr."""
+    jaxpr, consts = stage(fun, [ShapedArray((), dtype) for dtype in dtypes])
+    if any(isinstance(c, Tracer) for c in consts):
+        raise NotImplementedError(explain(
+            function, "its function must not use traced values from outside.",
+            *(f"value: {typeof(c)}" for c in consts if isinstance(c, Tracer))))
+    return ClosedJaxpr(jaxpr, consts)
+
+
+@cached_by_jaxpr
+def _first_order(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """The same function with calls inlined and scalar constants written as literals."""
+    closed = inline_calls(closed, _called)
+    pairs = list(zip(closed.jaxpr.constvars, closed.consts))
+    literals = {v: Literal(np.asarray(c), v.aval) for v, c in pairs if not v.aval.shape}
+    rest = [(v, c) for v, c in pairs if v not in literals]
+    jaxpr = substitute(closed.jaxpr, literals).replace(constvars=[v for v, _ in rest])
+    return ClosedJaxpr(jaxpr, [c for _, c in rest])
+
+
+def _called(eqn: JaxprEqn) -> ClosedJaxpr | None:
+    """The function that an equation does nothing but call."""
+    if eqn.primitive.kind is not Kind.CALL:
+        return None
+    called = [p for p in eqn.params.values() if isinstance(p, ClosedJaxpr)]
+    if len(called) != 1 or len(called[0].jaxpr.invars) != len(eqn.invars):
+        raise NotImplementedError(explain(
+            f"tanx.lax.{eqn.primitive.name}", "cannot stand in a function of single elements."))
+    return called[0]
+
+
+def _is_elementwise(closed: ClosedJaxpr) -> bool:
+    return all(eqn.primitive.kind is Kind.ELEMENTWISE for eqn in closed.jaxpr.eqns)
+
+
+def evaluate(closed: ClosedJaxpr, *arrays: np.ndarray) -> list[np.ndarray]:
+    """Apply the function to each element of NumPy arrays of one shape."""
+    closed = _first_order(closed)
+    jaxpr, shape = closed.jaxpr, arrays[0].shape
+    constants = dict(zip(jaxpr.constvars, map(np.asarray, closed.consts)))
+
+    def run(*elements):
+        values = constants | dict(zip(jaxpr.invars, elements))
+
+        def read(atom):
+            return np.asarray(atom.val) if type(atom) is Literal else values[atom]
+        for eqn in jaxpr.eqns:
+            outs = eqn.primitive.eval(*map(read, eqn.invars), **eqn.params)
+            values.update(zip(eqn.outvars, outs if eqn.primitive.multiple_results else [outs]))
+        return [read(atom) for atom in jaxpr.outvars]
+
+    if _is_elementwise(closed):
+        return [np.broadcast_to(y, shape) for y in run(*arrays)]
+    outs = [np.empty(shape, v.aval.dtype) for v in jaxpr.outvars]
+    for at in itertools.product(*map(range, shape)):
+        for out, y in zip(outs, run(*(x[at] for x in arrays))):
+            out[at] = y
+    return outs
+
+
+def apply(closed: ClosedJaxpr, *arrays) -> list:
+    """Apply the function to each element of arrays of one shape, in primitives."""
+    closed = _first_order(closed)
+    shape = typeof(arrays[0]).shape
+    if _is_elementwise(closed):
+        outs = eval_jaxpr(closed.jaxpr, closed.consts, *arrays)
+        return [y if typeof(y).shape == shape else broadcast(y, shape) for y in outs]
+    outs = _batched(closed, [reshape(x, (prod(shape),)) for x in arrays])
+    return [broadcast(y, shape) if d is None else reshape(move_axis(y, d, 0), shape)
+            for y, d in outs]
+
+
+def _batched(closed: ClosedJaxpr, arrays: list) -> list[tuple]:
+    """Run the equations by their batching rules; each result with the place of its batch axis."""
+    jaxpr = closed.jaxpr
+    values = {v: (c, None) for v, c in zip(jaxpr.constvars, closed.consts)}
+    values |= {v: (x, 0) for v, x in zip(jaxpr.invars, arrays)}
+
+    def read(atom):
+        return (atom.val, None) if type(atom) is Literal else values[atom]
+    for eqn in jaxpr.eqns:
+        args, dims = zip(*map(read, eqn.invars)) if eqn.invars else ((), ())
+        several = eqn.primitive.multiple_results
+        if any(d is not None for d in dims):
+            out, dim = eqn.primitive.batch(args, dims, **eqn.params)
+        else:
+            out = eqn.primitive.bind(*args, **eqn.params)
+            dim = [None] * len(out) if several else None
+        values.update(zip(eqn.outvars, zip(out, dim) if several else [(out, dim)]))
+    return [read(atom) for atom in jaxpr.outvars]
+
+
+def lower(closed: ClosedJaxpr, *elements) -> tuple:
+    """The results for single elements, as expressions of loops."""
+    closed = _first_order(closed)
+    jaxpr = closed.jaxpr
+    values = {v: _operand(v.aval, lambda at, e=e: e) for v, e in zip(jaxpr.invars, elements)}
+
+    def read(atom):
+        if type(atom) is Literal:
+            return _operand(atom.aval, lambda at: build.const(atom.val, atom.aval.dtype))
+        return values[atom]
+    for eqn in jaxpr.eqns:
+        if eqn.primitive.kind is Kind.STATEMENT or not all(
+                type(a) is Literal or a in values for a in eqn.invars):
+            raise NotImplementedError(explain(
+                f"tanx.lax.{eqn.primitive.name}", "cannot stand in a function of single elements."))
+        for i, var in enumerate(eqn.outvars):
+            values[var] = _operand(var.aval, _element(eqn, i, list(map(read, eqn.invars))))
+    return tuple(read(atom)[()] for atom in jaxpr.outvars)
+
+
+def _element(eqn: JaxprEqn, i: int, operands: list):
+    def element(at):
+        out = eqn.primitive.lower(at, *operands, **eqn.params)
+        return out[i] if eqn.primitive.multiple_results else out
+    return element
+
+
+def _operand(aval: ShapedArray, element) -> build.Operand:
+    return build.Operand(aval.shape, aval.dtype, element)
