@@ -21,7 +21,7 @@ from .types import AbstractValue, ShapedArray, typeof
 
 __all__ = ["check_jaxpr"]
 
-# Jaxprs never change, so those that passed are not checked again as parts of others.
+# Jaxprs that passed; they are not checked again as parts of others, since passes never change them.
 _passed: weakref.WeakSet[Jaxpr] = weakref.WeakSet()
 
 
@@ -32,20 +32,14 @@ def check_jaxpr(jaxpr: Jaxpr | ClosedJaxpr) -> None:
     written behind them; each equation has the results, types and effects that its primitive infers
     from its operands; all this inside inner jaxprs as well. Weak types may differ.
     """
-    if isinstance(jaxpr, ClosedJaxpr):
-        for var, value in zip(jaxpr.jaxpr.constvars, jaxpr.consts, strict=True):
-            if not _agree(var.aval, typeof(value)):
-                raise _error("a constant has another type than its variable.", None,
-                             f"variable: {var.aval}", f"constant: {typeof(value)}")
-        jaxpr = jaxpr.jaxpr
-    if jaxpr in _passed:
-        return
+    jaxpr = _without_constants(jaxpr)
     bound: set[Var] = set()
     _bind(bound, [*jaxpr.constvars, *jaxpr.invars], None)
     for eqn in jaxpr.eqns:
         _read(bound, eqn.invars, eqn)
-        for inner in _inner_jaxprs(eqn.params):
-            check_jaxpr(inner)
+        for inner in map(_without_constants, _inner_jaxprs(eqn.params)):
+            if inner not in _passed:
+                check_jaxpr(inner)
         _infer_again(eqn)
         _bind(bound, eqn.outvars, eqn)
     _read(bound, jaxpr.outvars, None)
@@ -58,6 +52,17 @@ def _inner_jaxprs(params: dict[str, Any]) -> Iterator[Jaxpr | ClosedJaxpr]:
         for item in value if isinstance(value, tuple | list) else (value,):
             if isinstance(item, Jaxpr | ClosedJaxpr):
                 yield item
+
+
+def _without_constants(jaxpr: Jaxpr | ClosedJaxpr) -> Jaxpr:
+    """The jaxpr itself, once its constants are found to be of the types of their variables."""
+    if isinstance(jaxpr, Jaxpr):
+        return jaxpr
+    for var, value in zip(jaxpr.jaxpr.constvars, jaxpr.consts, strict=True):
+        if not _agree(var.aval, typeof(value)):
+            raise _error("a constant has another type than its variable.", None,
+                         f"variable: {var.aval}", f"constant: {typeof(value)}")
+    return jaxpr.jaxpr
 
 
 def _bind(bound: set[Var], variables: Iterable[Var], eqn: JaxprEqn | None) -> None:

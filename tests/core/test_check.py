@@ -137,6 +137,22 @@ a constant has another type than its variable.
   constant: f32[4]"""
 
 
+def test_constants_of_inner_jaxprs():
+    body = trace(lambda x: add.bind(x, Array(np.ones(3, np.float32))), X)
+    check_jaxpr(body)
+    wrong = ClosedJaxpr(body.jaxpr, [Array(np.ones(4, np.float32))])
+    x, y = Var(X), Var(X)
+    eqn = equation(FakeCall("jit"), [x], [y], jaxpr=wrong, name="f")
+    assert complaint(Jaxpr([], [x], [y], [eqn])).startswith("a constant has another type")
+
+
+def test_a_jaxpr_changed_by_hand_is_checked_again():
+    jaxpr = trace(lambda x: sin.bind(x), X).jaxpr
+    check_jaxpr(jaxpr)
+    jaxpr.eqns.clear()
+    assert complaint(jaxpr).startswith("a variable is used before it is bound.")
+
+
 def test_effects_that_disagree():
     jaxpr = trace(lambda x: (shout.bind(x), x)[1], X).jaxpr
     check_jaxpr(jaxpr)

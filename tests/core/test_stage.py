@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tanx
+import tanx.numpy as jnp
 from tanx import lax
 from tanx._core.array import Array
 from tanx._core.stage import DebugInfo, stage, stage_closed
@@ -161,6 +162,16 @@ def test_what_depends_on_no_argument_is_computable():
     closed = tanx.make_jaxpr(fun)(1.0)
     assert closed.eqns[-1].primitive.name == "mul"
     assert tanx.jit(fun)(1.0) == 2.0
+
+
+@pytest.mark.parametrize("fun", [
+    lambda x: x if jnp.all(jnp.arange(3) >= 0) else -x,
+    lambda x: sum(x for _ in range(jnp.int32(3))) / 3,
+    lambda x: x.reshape(jnp.array(x.shape).prod()).reshape(2, 3),
+], ids=["if", "range", "reshape"])
+def test_static_facts_stay_static(fun):
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    np.testing.assert_array_equal(tanx.jit(fun)(x), x)
 
 
 def test_constants_and_literals_are_computable():
