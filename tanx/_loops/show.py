@@ -130,6 +130,8 @@ class _Printer:
         self.uses = Counter(roots)
         for node in walk(*roots):
             self.uses.update(children(node))
+        for variable in sorted({v for root in roots for v in root.free}, key=lambda v: v.name):
+            self.name(variable)
         self.shorten(roots)
 
     def shorten(self, roots: Iterable[Node]) -> None:
@@ -148,7 +150,8 @@ class _Printer:
         if node in self.shared:
             return self.shared[node]
         text, binds = self.written(node)
-        if node not in self.shared and self.uses[node] > 1 and len(text) > _SHORT:
+        long = len(text) > _SHORT or isinstance(node, Pick) and node.fold not in self.shared
+        if node not in self.shared and self.uses[node] > 1 and long:
             self.share(node, [text])
         if node in self.shared:
             return self.shared[node]

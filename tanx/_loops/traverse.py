@@ -49,9 +49,8 @@ def rewrite(root: Expr, replacement: Callable[[Expr], Expr | None]) -> Expr:
     images: dict[Node, Node] = {}
     for node in walk(root):
         image = _rebuild(node, images)
-        if isinstance(image, Expr):
-            image = replacement(image) or image
-        images[node] = image
+        other = replacement(image) if isinstance(image, Expr) else None
+        images[node] = image if other is None else other
     return images[root]
 
 
@@ -88,8 +87,8 @@ def _bound(fold: Fold) -> frozenset:
 
 def _renamed(fold: Fold) -> Fold:
     """The same fold with fresh bound variables."""
-    names = {old: fresh_index(old.extent) for old in fold.indices}
-    names |= {old: fresh_state(old.dtype) for old in fold.states}
+    names = {old: fresh_index(old.extent, old.name.split(".")[0]) for old in fold.indices}
+    names |= {old: fresh_state(old.dtype, old.name.split(".")[0]) for old in fold.states}
     return Fold([names[i] for i in fold.indices], fold.init, [names[s] for s in fold.states],
                 [substitute(e, names) for e in fold.body], fold.combine)
 
