@@ -12,7 +12,7 @@ import sys
 import threading
 from typing import NamedTuple
 
-__all__ = ["SourceInfo", "name_stack", "named_scope", "user_source"]
+__all__ = ["SourceInfo", "name_stack", "named_scope", "unscoped", "user_source"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -76,6 +76,19 @@ class named_scope:  # noqa: N801 - used as a function
             with named_scope(self.name):
                 return fun(*args, **kwargs)
         return scoped
+
+
+class unscoped:
+    """Leave all named scopes for a block: a function staged on its own knows none around it."""
+
+    __slots__ = ("outer",)
+
+    def __enter__(self):
+        self.outer = _scopes.names
+        _scopes.names = ()
+
+    def __exit__(self, *_):
+        _scopes.names = self.outer
 
 
 def user_source() -> SourceInfo:

@@ -17,7 +17,7 @@ from .array import Array
 from .check import check_jaxpr
 from .jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr
 from .leaks import check_leaks
-from .source import SourceInfo, user_source
+from .source import SourceInfo, unscoped, user_source
 from .trace import EvalTrace, Trace, Tracer, context, leaked, running
 from .types import AbstractValue, ShapedArray, typeof
 
@@ -224,7 +224,7 @@ def stage(fun: Callable, in_avals: Sequence[AbstractValue],
     trace = StageTrace(context.trace, debug)
     args = [trace.argument(aval) for aval in in_avals]
     try:
-        with running(trace):
+        with running(trace), unscoped():
             result = trace.finish(fun(*args))
     finally:
         trace.alive = False

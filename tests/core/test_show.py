@@ -484,8 +484,8 @@ def test_named_scopes_stand_behind_their_equations():
     d:f32[3] = jit[                  # [outer/inner]
       name=<lambda>
       jaxpr={ lambda ; c:f32[3]. let
-          e:f32[3] = tan c           # [outer/inner]
-          d:f32[3] = mul e 2.0:f32[] # [outer/inner]
+          e:f32[3] = tan c           # []
+          d:f32[3] = mul e 2.0:f32[] # []
         in (d,) }
     ] c
   in (d,) }"""
