@@ -180,7 +180,7 @@ type_rules[np.ndarray] = type_rules[np.generic] = _of_numpy  # np.float64 is a f
 type_rules.update({scalar: _of_python_scalar for scalar in (bool, int, float, complex)})
 
 
-def typeof(x) -> AbstractValue:
+def typeof(x) -> Any:  # a ShapedArray of all but tokens, so its attributes are at hand
     """The type of a value: array, tracer, NumPy array or Python scalar.
 
     >>> print(typeof(np.zeros((2, 3), np.float32)))

@@ -25,7 +25,7 @@ from .batching import batch_size, to_front
 from .derive import zeros_of
 from .families import letter, like
 from .layout import canonical_axes, expand_dims
-from .slicing import concatenate
+from .slicing import concatenate, own
 
 __all__ = ["GatherDimensionNumbers", "GatherScatterMode", "gather", "gather_p", "index_take"]
 
@@ -213,16 +213,13 @@ def positions(indices: np.ndarray, geo: Geometry, operand, sizes,
 def _take(x: np.ndarray, indices: np.ndarray, geo: Geometry, sizes) -> np.ndarray:
     """The windows, moved inside, with batch dimensions in front."""
     mapped = [d for d, k in enumerate(geo.starts) if k is not None]
-    if len(mapped) == 1 and x.size and not any(b is not None for b in geo.batching):
-        (d,) = mapped
-        others = all(m == n for i, (m, n) in enumerate(zip(sizes, x.shape)) if i != d)
-        if others and d not in geo.window_dims:
+    whole = all(sizes[d] == x.shape[d] for d in geo.window_dims)
+    if len(mapped) == 1 and whole and x.size and len(geo.window_dims) == x.ndim - 1:
+        (d,), batch_rank = mapped, indices.ndim - 1
+        if d not in geo.window_dims:
             taken = x.take(indices[..., 0], axis=d, mode="clip")
-            if d:
-                batch_rank = indices.ndim - 1
-                taken = np.moveaxis(taken, range(d, d + batch_rank), range(batch_rank))
-            return taken
-    windows = x[tuple(positions(indices, geo, x.shape, sizes))]
+            return np.moveaxis(taken, range(d, d + batch_rank), range(batch_rank)) if d else taken
+    windows = own(x[tuple(positions(indices, geo, x.shape, sizes))])
     shape = tuple([geo.shape[p] for p in geo.batch_dims + geo.offset_dims])
     # Without a component that varies with the batch, all windows are the same one.
     return windows if windows.shape == shape else np.broadcast_to(windows, shape)
@@ -276,12 +273,13 @@ class Gather(Primitive):
              indices_are_sorted, mode, fill_value):
         geo = geometry("tanx.lax.gather", x.shape, indices.shape, dimension_numbers, slice_sizes)
         indices = as_int64(indices)
-        out = _take(x, indices, geo, slice_sizes)
+        out = np.asarray(_take(x, indices, geo, slice_sizes))
         fill = _fill(mode, fill_value, x.dtype)
         if fill is not None:
             valid = inside(indices, geo, x.shape, slice_sizes)
             if valid is not None:
-                out = out if out.flags.writeable else out.copy()
+                if np.may_share_memory(out, x) or not out.flags.writeable:
+                    out = out.copy()
                 out[~valid] = fill
         return out if not geo.batch_dims or not geo.offset_dims else out.transpose(geo.to_result)
 
@@ -361,7 +359,7 @@ def gather(operand, start_indices, dimension_numbers, slice_sizes, *, unique_ind
 
     >>> numbers = lax.GatherDimensionNumbers(
     ...     offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,))
-    >>> lax.gather(jnp.arange(6).reshape(3, 2), jnp.array([[2], [0]]), numbers, (1, 2))
+    >>> lax.gather(jnp.array([[0, 1], [2, 3], [4, 5]]), jnp.array([[2], [0]]), numbers, (1, 2))
     Array([[4, 5],
            [0, 1]], dtype=int32)
     """
@@ -401,7 +399,7 @@ def index_take(src, idxs, axes):
 
     The result has one slice for each position of the index arrays.
 
-    >>> lax.index_take(jnp.arange(6).reshape(3, 2), (jnp.array([0, -1]),), (0,))
+    >>> lax.index_take(jnp.array([[0, 1], [2, 3], [4, 5]]), (jnp.array([0, -1]),), (0,))
     Array([[0, 1],
            [4, 5]], dtype=int32)
     """

@@ -199,7 +199,7 @@ def broadcast_shapes(*shapes):
     (2, 3)
     """
     shapes = [canonical_shape(shape, "tanx.lax.broadcast_shapes") for shape in shapes]
-    result: list[int] = []
+    result = []
     for position in range(1, 1 + max(map(len, shapes), default=0)):
         sizes = {shape[-position] for shape in shapes if len(shape) >= position} - {1}
         if len(sizes) > 1:
@@ -530,8 +530,10 @@ class Stack(Primitive):
         return unstack(ct, axis)
 
     def batch(self, args, dims, *, axis):
-        from .batching import batch_together
-        xs, d = batch_together(args, dims)
+        from .batching import batch_size, materialize
+        d = dims[0] if len(set(dims)) == 1 else 0
+        size = batch_size(args, dims)
+        xs = [materialize(x, dim, size, d) for x, dim in zip(args, dims)]
         return stack(xs, axis + (axis > d)), d + (axis <= d)
 
     def lower(self, at, *xs, axis):

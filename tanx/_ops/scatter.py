@@ -90,8 +90,7 @@ class Scatter(Primitive):
 
     name = "scatter"
     kind = Kind.STATEMENT
-    combine: str | None = None   # the reducer of a store that updates
-    ufunc: np.ufunc | None = None
+    combine: str | None = None  # the reducer by which a store updates
 
     @property
     def function(self) -> str:
@@ -147,7 +146,7 @@ class Scatter(Primitive):
     def transpose(self, ct, x, indices, updates, **params):
         to_x = to_updates = None
         if is_linear(x):
-            zeros = zeros_of(typeof_linear(updates).strip_weak_type())
+            zeros = zeros_of(typeof(updates).strip_weak_type())
             to_x = self.bind(ct, indices, zeros, **params)
         if is_linear(updates):
             to_updates = gather_like(ct, indices, updates.shape, params, fill_value=0)
@@ -202,11 +201,6 @@ class Scatter(Primitive):
         return update if update_jaxpr is None else _lower_function(update_jaxpr, element)
 
 
-def typeof_linear(x) -> ShapedArray:
-    """The type of an operand of a transposed equation, known or not."""
-    return x.aval if is_linear(x) else typeof(x)
-
-
 def gather_like(x, indices, shape: tuple[int, ...], params, fill_value=None):
     """Read from ``x`` where a scatter with these parameters writes updates of the given shape."""
     numbers = params["dimension_numbers"]
@@ -217,6 +211,9 @@ def gather_like(x, indices, shape: tuple[int, ...], params, fill_value=None):
 
 class _Combining(Scatter):
     """A scatter whose updates are combined with what is there."""
+
+    ufunc: np.ufunc
+    scalar: Primitive
 
     def write(self, out, rows, updates, update_jaxpr, unique: bool) -> None:
         if unique:
@@ -237,24 +234,27 @@ class _Combining(Scatter):
         return self.bind(x, indices, updates, **params)
 
 
-class ScatterAdd(_Combining):
-    """Adds updates to windows of the operand."""
+class _Additive(_Combining):
+    """Adds updates, or their negatives."""
 
-    name = "scatter-add"
-    combine, ufunc, scalar = "add", np.add, add_p
+    combine = "add"
     jvp = linear_in(0, 2)
 
     def transpose(self, ct, x, indices, updates, **params):
-        return [ct if is_linear(x) else None, None,
-                self.value_ct(gather_like(ct, indices, updates.shape, params, fill_value=0))
-                if is_linear(updates) else None]
-
-    def value_ct(self, ct):
-        """The cotangent of updates from that of what is added."""
-        return ct
+        to_updates = None
+        if is_linear(updates):
+            to_updates = gather_like(ct, indices, updates.shape, params, fill_value=0)
+        return [ct if is_linear(x) else None, None, to_updates]
 
 
-class ScatterSub(ScatterAdd):
+class ScatterAdd(_Additive):
+    """Adds updates to windows of the operand."""
+
+    name = "scatter-add"
+    ufunc, scalar = np.add, add_p
+
+
+class ScatterSub(_Additive):
     """Subtracts updates from windows of the operand."""
 
     name = "scatter-sub"
@@ -263,8 +263,9 @@ class ScatterSub(ScatterAdd):
     def stored(self, update, element, update_jaxpr):
         return -update
 
-    def value_ct(self, ct):
-        return neg(ct)
+    def transpose(self, ct, x, indices, updates, **params):
+        to_x, _, to_updates = super().transpose(ct, x, indices, updates, **params)
+        return [to_x, None, None if to_updates is None else neg(to_updates)]
 
 
 class ScatterMul(_Combining):
@@ -419,7 +420,8 @@ def _lower_function(jaxpr: Jaxpr, element):
     def read(atom):
         return build.const(atom.val, atom.aval.dtype) if type(atom) is Literal else values[atom]
     for eqn in jaxpr.eqns:
-        operands = [build.Operand((), a.aval.dtype, lambda _, a=a: read(a)) for a in eqn.invars]
+        elements = [read(a) for a in eqn.invars]
+        operands = [build.Operand((), e.dtype, lambda _, e=e: e) for e in elements]
         values[eqn.outvars[0]] = eqn.primitive.lower((), *operands, **eqn.params)
     return read(jaxpr.outvars[0])
 
@@ -427,8 +429,8 @@ def _lower_function(jaxpr: Jaxpr, element):
 # -- public functions ------------------------------------------------------------------------------
 
 
-def _scatter(primitive: Scatter, operand, scatter_indices, updates, dimension_numbers,
-             indices_are_sorted, unique_indices, mode, update_jaxpr: Jaxpr | None):
+def _scatter(primitive: Scatter, update_jaxpr: Jaxpr | None, operand, scatter_indices, updates,
+             dimension_numbers, indices_are_sorted, unique_indices, mode):
     return primitive.bind(
         operand, scatter_indices, updates, dimension_numbers=canonical_numbers(dimension_numbers),
         indices_are_sorted=bool(indices_are_sorted), unique_indices=bool(unique_indices),
@@ -450,8 +452,8 @@ def scatter(operand, scatter_indices, updates, dimension_numbers, *, indices_are
     >>> lax.scatter(jnp.zeros(4), jnp.array([[1], [3]]), jnp.array([5., 6.]), numbers)
     Array([0., 5., 0., 6.], dtype=float32)
     """
-    return _scatter(scatter_p, operand, scatter_indices, updates, dimension_numbers,
-                    indices_are_sorted, unique_indices, mode, None)
+    return _scatter(scatter_p, None, operand, scatter_indices, updates, dimension_numbers,
+                    indices_are_sorted, unique_indices, mode)
 
 
 def scatter_apply(operand, scatter_indices, func, dimension_numbers, *, update_shape=(),
@@ -468,12 +470,12 @@ def scatter_apply(operand, scatter_indices, func, dimension_numbers, *, update_s
     """
     dtype = typeof(operand).dtype
     updates = full(canonical_shape(update_shape, "tanx.lax.scatter_apply"), 0, dtype)
-    return _scatter(scatter_p, operand, scatter_indices, updates, dimension_numbers,
-                    indices_are_sorted, unique_indices, mode, _scalar_function(func, dtype))
+    return _scatter(scatter_p, _scalar_function(func, dtype), operand, scatter_indices, updates,
+                    dimension_numbers, indices_are_sorted, unique_indices, mode)
 
 
 def _combined(primitive: _Combining, operand, *args):
-    return _scatter(primitive, operand, *args, _combiner(primitive.scalar, typeof(operand).dtype))
+    return _scatter(primitive, _combiner(primitive.scalar, typeof(operand).dtype), operand, *args)
 
 
 def scatter_add(operand, scatter_indices, updates, dimension_numbers, *,
