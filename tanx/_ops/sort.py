@@ -8,6 +8,7 @@ instead, in which NaN is greatest and -0.0 comes before 0.0.
 from __future__ import annotations
 
 import operator
+from math import log
 
 import numpy as np
 
@@ -22,7 +23,8 @@ from .derive import zeros_of
 from .families import accumulator, letter
 from .layout import broadcast_in_dim, canonical_axis, reshape
 
-__all__ = ["sort", "sort_key_val", "sort_p", "top_k", "top_k_p"]
+__all__ = ["approx_max_k", "approx_min_k", "approx_top_k_p", "sort", "sort_key_val", "sort_p",
+           "top_k", "top_k_p"]
 
 _INT32 = np.dtype(np.int32)
 
@@ -72,13 +74,68 @@ class Sort(Primitive):
         return merge_sort(into, operands, dimension, before)
 
 
-class TopK(Primitive):
+class Selection(Primitive):
+    """The first few elements along a dimension in the total order, and their positions.
+
+    A subclass says in ``choice`` along which dimension, how many, and whether greatest first;
+    ``along`` is its parameter for the dimension.
+    """
+
+    kind = Kind.STATEMENT
+    multiple_results = True
+    along: str
+    transpose = never("an order is not linear")
+
+    def choice(self, shape, **params) -> tuple[int, int, bool]:
+        """The dimension, the number of elements, and whether the greatest come first."""
+        raise NotImplementedError(f"{type(self).__name__}.choice")
+
+    def infer(self, x, **params):
+        axis, count, _ = self.choice(x.shape, **params)
+        shape = (*x.shape[:axis], count, *x.shape[axis + 1:])
+        return [ShapedArray(shape, x.dtype, x.weak_type), ShapedArray(shape, _INT32)]
+
+    def eval(self, x, **params):
+        axis, count, descending = self.choice(x.shape, **params)
+        key = total_order_key(_integers(x))
+        order = first_in_order(~key if descending else key, count, axis)
+        return [np.take_along_axis(x, order, axis), order.astype(np.int32)]
+
+    def jvp(self, primals, tangents, **params):
+        (x,), (dx,) = primals, tangents
+        axis, _, _ = self.choice(typeof(x).shape, **params)
+        values, order = self.bind(x, **params)
+        place = reshape(order, (*typeof(order).shape, 1))
+        return [values, order], [_take(dx, place, axis), Zero.tangent_of(order)]
+
+    def batch(self, args, dims, **params):
+        (x,), (d,) = args, dims
+        shape = typeof(x).shape
+        axis, _, _ = self.choice(shape[:d] + shape[d + 1:], **params)
+        return self.bind(x, **params | {self.along: axis + (axis >= d)}), [d, d]
+
+    def lower(self, into, x, **params):
+        axis, _, descending = self.choice(x.shape, **params)
+        values = build.temp("values", x.shape, x.dtype)
+        order = build.temp("order", x.shape, _INT32)
+        positions = build.Operand(x.shape, _INT32, lambda at: build.convert(at[axis], _INT32))
+        less = "lt_to" if letter(x.dtype) == "f" else "lt"
+
+        def before(a, b):
+            return build.op(less, *((b[0], a[0]) if descending else (a[0], b[0])))
+
+        return [*merge_sort((values, order), (x, positions), axis, before),
+                build.copy(into[0], values), build.copy(into[1], order)]
+
+
+class TopK(Selection):
     """The greatest elements along a dimension, greatest first, and their positions."""
 
     name = "top_k"
-    kind = Kind.STATEMENT
-    multiple_results = True
-    transpose = never("an order is not linear")
+    along = "axis"
+
+    def choice(self, shape, *, k, axis, is_stable):
+        return axis, k, True
 
     def infer(self, x, *, k, axis, is_stable):
         if letter(x.dtype) == "c":
@@ -88,36 +145,52 @@ class TopK(Primitive):
             raise ValueError(explain(
                 "tanx.lax.top_k", "k must not be negative, nor exceed the size of the dimension.",
                 f"operand: {x}", f"axis:    {axis}", f"k:       {k}"))
-        shape = (*x.shape[:axis], k, *x.shape[axis + 1:])
-        return [ShapedArray(shape, x.dtype, x.weak_type), ShapedArray(shape, _INT32)]
-
-    def eval(self, x, *, k, axis, is_stable):
-        order = first_in_order(~total_order_key(_integers(x)), k, axis)
-        return [np.take_along_axis(x, order, axis), order.astype(np.int32)]
-
-    def jvp(self, primals, tangents, *, k, axis, is_stable):
-        (x,), (dx,) = primals, tangents
-        values, order = self.bind(x, k=k, axis=axis, is_stable=is_stable)
-        place = reshape(order, (*typeof(order).shape, 1))
-        return [values, order], [_take(dx, place, axis), Zero.tangent_of(order)]
-
-    def batch(self, args, dims, *, k, axis, is_stable):
-        (x,), (d,) = args, dims
-        return self.bind(x, k=k, axis=axis + (axis >= d), is_stable=is_stable), [d, d]
-
-    def lower(self, into, x, *, k, axis, is_stable):
-        values = build.temp("values", x.shape, x.dtype)
-        order = build.temp("order", x.shape, _INT32)
-        positions = build.Operand(x.shape, _INT32, lambda at: build.convert(at[axis], _INT32))
-        less = "lt_to" if letter(x.dtype) == "f" else "lt"
-
-        def before(a, b):
-            return build.op(less, b[0], a[0])
-
-        return [*merge_sort((values, order), (x, positions), axis, before),
-                build.copy(into[0], values), build.copy(into[1], order)]
+        return super().infer(x, k=k, axis=axis, is_stable=is_stable)
 
 
+class ApproxTopK(Selection):
+    """The greatest or least elements along a dimension, exactly; JAX's may miss some of them."""
+
+    name = "approx_top_k"
+    along = "reduction_dimension"
+
+    def choice(self, shape, *, k, reduction_dimension, recall_target, is_max_k,
+               reduction_input_size_override, aggregate_to_topk):
+        size = shape[reduction_dimension]
+        if not aggregate_to_topk:
+            k = _candidates(size, len(shape), k, recall_target)
+        return reduction_dimension % len(shape), k, is_max_k
+
+    def infer(self, x, *, k, reduction_dimension, **params):
+        name = "tanx.lax.approx_max_k" if params["is_max_k"] else "tanx.lax.approx_min_k"
+        if letter(x.dtype) != "f":
+            raise ValueError(explain(name, "the operand must be floating point.", f"operand: {x}"))
+        axis = canonical_axis(name, reduction_dimension, x.ndim)
+        if not 0 < k <= x.shape[axis]:
+            raise ValueError(explain(
+                name, "k must be positive and not exceed the size of the dimension.",
+                f"operand: {x}", f"k:       {k}"))
+        return super().infer(x, k=k, reduction_dimension=axis, **params)
+
+
+def _candidates(size: int, rank: int, k: int, recall: float) -> int:
+    """How many candidates are kept for a later selection, by the rule of JAX's accelerators.
+
+    The dimension is folded into halves, by whole tiles, as often as leaves the expected share
+    ``recall`` of the ``k`` best elements unshadowed by one another.
+    """
+    tile = 1024 if rank == 1 else 128
+    tiles = -(-size // tile)
+    if k == 1:
+        halvings = (tiles - 1).bit_length()
+    elif recall < 1:
+        halvings = max(size // max(int((1 - k) / log(recall)), tile), 1).bit_length() - 1
+    else:
+        halvings = 0
+    return tile * -(-tiles // 2**halvings) if halvings else size
+
+
+approx_top_k_p = ApproxTopK()
 sort_p, top_k_p = Sort(), TopK()
 
 
@@ -320,3 +393,36 @@ def top_k(operand, k, *, axis=-1, is_stable=True):
     """
     axis = canonical_axis("tanx.lax.top_k", axis, typeof(operand).ndim)
     return top_k_p.bind(operand, k=operator.index(k), axis=axis, is_stable=bool(is_stable))
+
+
+def approx_max_k(operand, k, reduction_dimension=-1, recall_target=0.95,
+                 reduction_input_size_override=-1, aggregate_to_topk=True):
+    """The ``k`` greatest elements along a dimension, greatest first, and their positions.
+
+    JAX gives an approximation on some accelerators, which finds the share ``recall_target`` of
+    them; here all are found. With ``aggregate_to_topk=False`` more candidates than ``k`` come back,
+    for a selection among those of several devices.
+
+    >>> lax.approx_max_k(jnp.array([3., 5., 4.]), 2)
+    [Array([5., 4.], dtype=float32), Array([1, 2], dtype=int32)]
+    """
+    return _approx_top_k(operand, k, reduction_dimension, recall_target, True,
+                         reduction_input_size_override, aggregate_to_topk)
+
+
+def approx_min_k(operand, k, reduction_dimension=-1, recall_target=0.95,
+                 reduction_input_size_override=-1, aggregate_to_topk=True):
+    """The ``k`` least elements along a dimension, least first; see :func:`approx_max_k`.
+
+    >>> lax.approx_min_k(jnp.array([3., 5., 4.]), 2)
+    [Array([3., 4.], dtype=float32), Array([0, 2], dtype=int32)]
+    """
+    return _approx_top_k(operand, k, reduction_dimension, recall_target, False,
+                         reduction_input_size_override, aggregate_to_topk)
+
+
+def _approx_top_k(operand, k, dimension, recall, is_max_k, whole, aggregate):
+    return approx_top_k_p.bind(
+        operand, k=operator.index(k), reduction_dimension=operator.index(dimension),
+        recall_target=float(recall), is_max_k=is_max_k,
+        reduction_input_size_override=operator.index(whole), aggregate_to_topk=bool(aggregate))

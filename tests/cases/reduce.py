@@ -65,6 +65,6 @@ CASES = [
       for name in ("argmax", "argmin")
       for arg, axis, dtype in (
           (f(3, 4), 0, np.int32), (f(3, 4), 1, np.int64), (i(3, 4), 1, np.int8),
-          (b(3, 4), 0, np.int32), (f(3, 4, dtype=BF16), 1, np.uint8), (f(2, 3, 4), 1, np.int32), (f(0, 3), 1, np.int32),
-          (f(3, 1), 1, np.int32))),
+          (b(3, 4), 0, np.int32), (f(3, 4, dtype=BF16), 1, np.uint8), (f(2, 3, 4), 1, np.int32),
+          (f(0, 3), 1, np.int32), (f(3, 1), 1, np.int32))),
 ]

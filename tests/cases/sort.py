@@ -31,4 +31,9 @@ CASES = [
                            (i(9, low=0, high=250, dtype=np.uint8), 5, 0),
                            (f(9, dtype=np.float32, distinct=True), 1, 0),
                            (f(9, dtype=BF16, distinct=True), 3, 0))),
+    *(Case("approx_top_k", fun, arg)
+      for fun, arg in ((lambda x: lax.approx_max_k(x, 2), f(5, distinct=True)),
+                       (lambda x: lax.approx_min_k(x, 3, 0), f(4, 2, distinct=True)),
+                       (lambda x: lax.approx_max_k(x, 1, aggregate_to_topk=False),
+                        f(3, 4, dtype=np.float32, distinct=True)))),
 ]
