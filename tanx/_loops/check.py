@@ -180,7 +180,7 @@ class _Checker:
         if not (all(isinstance(i, Index) and i.extent >= 0 for i in fold.indices)
                 and all(isinstance(s, State) for s in fold.states)):
             _fail("a fold binds indices and states.", where)
-        if fold.combine in REDUCERS:
+        if fold.reducer:
             if len(fold.states) != 1 or fold.states[0] in fold.body[0].free:
                 _fail("a reduction has one state and does not look at it.", where)
         elif fold.combine not in (None, "argmax", "argmin"):
@@ -208,7 +208,7 @@ class _Ranges:
 
     def store(self, store: Store) -> Iterable[Load | Store]:
         sure = store.guard is None
-        facts: Facts = {} if sure else facts_of(store.guard)
+        facts: Facts = {} if store.guard is None else facts_of(store.guard)
         if not self.proved(store, facts, sure):
             yield store
         known: dict[Node, tuple[Facts, bool]] = {}

@@ -12,21 +12,23 @@ where :func:`bounds` proves that nothing wraps.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from itertools import count
 from math import gcd
 from threading import Lock
+from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
 
 from .instructions import BOOL, INDEX, REDUCERS, kind_of, result_dtype, short_name, value_range
 
-__all__ = ["Const", "Expr", "Fold", "Index", "Interval", "Load", "Op", "Pick", "State", "bounds",
-           "const", "facts_of", "fresh_index", "fresh_state", "op"]
+__all__ = ["Const", "Expr", "Fold", "Index", "Interval", "Load", "Node", "Op", "Pick", "State",
+           "Variable", "bounds", "const", "facts_of", "fresh_index", "fresh_state", "op"]
 
 Interval = tuple[int, int]
+Linear = tuple[Mapping["Expr", int], int]
 
 
 _interned: WeakValueDictionary[tuple, Node] = WeakValueDictionary()
@@ -40,7 +42,7 @@ class Node:
     """
 
     __slots__ = ("__weakref__", "free")
-    free: frozenset[Index | State]
+    free: frozenset[Variable]
 
     @classmethod
     def _make(cls, key: tuple, **fields):
@@ -56,7 +58,7 @@ class Node:
                 node = _interned.setdefault(key, node)
         return node
 
-    def _free(self) -> frozenset[Index | State]:
+    def _free(self) -> frozenset[Variable]:
         return frozenset()
 
     def __setattr__(self, name, value):
@@ -78,6 +80,8 @@ class Expr(Node):
 
     __slots__ = ("_ends", "_linear", "dtype")
     dtype: np.dtype
+    _ends: Interval
+    _linear: Linear
 
     def __add__(self, other):
         return op("add", self, other)
@@ -152,6 +156,7 @@ class Const(Expr):
     """A number known now; ``value`` is Python's bool, int, float or complex."""
 
     __slots__ = ("value",)
+    value: Any
 
     def __new__(cls, value, dtype):
         dtype = np.dtype(dtype)
@@ -171,41 +176,45 @@ class Const(Expr):
         return text if self.dtype == INDEX else f"{text}:{short_name(self.dtype)}"
 
 
-class Index(Expr):
-    """A loop variable, int64, from 0 to ``extent`` - 1. Its name is its identity."""
+class Variable(Expr):
+    """What a loop or a fold binds. Its name is its identity."""
 
-    __slots__ = ("extent", "name")
+    __slots__ = ("name",)
+    name: str
+
+    def _free(self):
+        return frozenset((self,))
+
+    def _brief(self, depth):
+        return self.name
+
+
+class Index(Variable):
+    """A loop variable, int64, from 0 to ``extent`` - 1."""
+
+    __slots__ = ("extent",)
+    extent: int
 
     def __new__(cls, name: str, extent: int):
         return cls._make((name, int(extent)), dtype=INDEX, name=name, extent=int(extent))
 
-    def _free(self):
-        return frozenset((self,))
 
-    def _brief(self, depth):
-        return self.name
+class State(Variable):
+    """What a fold carries from one step to the next."""
 
-
-class State(Expr):
-    """What a fold carries from one step to the next. Its name is its identity."""
-
-    __slots__ = ("name",)
+    __slots__ = ()
 
     def __new__(cls, name: str, dtype):
         dtype = np.dtype(dtype)
         return cls._make((name, dtype), dtype=dtype, name=name)
-
-    def _free(self):
-        return frozenset((self,))
-
-    def _brief(self, depth):
-        return self.name
 
 
 class Load(Expr):
     """The element of a buffer at an index."""
 
     __slots__ = ("buffer", "index")
+    buffer: Any
+    index: tuple[Expr, ...]
 
     def __new__(cls, buffer, index: Iterable[Expr]):
         index = tuple(index)
@@ -222,6 +231,9 @@ class Op(Expr):
     """An instruction applied; built by :func:`op`, which simplifies and finds the dtype."""
 
     __slots__ = ("args", "attrs", "name")
+    name: str
+    args: tuple[Expr, ...]
+    attrs: tuple[tuple[str, Any], ...]
 
     def __new__(cls, name: str, args: tuple[Expr, ...], dtype, attrs: tuple = ()):
         return cls._make((name, args, dtype, attrs), name=name, args=args, dtype=dtype, attrs=attrs)
@@ -246,6 +258,11 @@ class Fold(Node):
     """
 
     __slots__ = ("body", "combine", "indices", "init", "states")
+    indices: tuple[Index, ...]
+    init: tuple[Expr, ...]
+    states: tuple[State, ...]
+    body: tuple[Expr, ...]
+    combine: str | None
 
     def __new__(cls, indices, init, states, body, combine: str | None = None):
         fields = dict(indices=tuple(indices), init=tuple(init), states=tuple(states),
@@ -256,12 +273,17 @@ class Fold(Node):
         return _free_in(self.init) | _free_in(self.body).difference(self.indices, self.states)
 
     @property
+    def reducer(self) -> str | None:
+        """The reducer by which elements are combined, if this is a reduction."""
+        return self.combine if self.combine in REDUCERS else None
+
+    @property
     def next(self) -> tuple[Expr, ...]:
         """What the states become in one step."""
-        if self.combine not in REDUCERS:
+        if self.reducer is None:
             return self.body
         (state,), (element,) = self.states, self.body
-        return (Op(self.combine, (state, element), state.dtype),)
+        return (Op(self.reducer, (state, element), state.dtype),)
 
     def _brief(self, depth):
         loops = ", ".join(f"{i.name} in {i.extent}" for i in self.indices)
@@ -272,6 +294,8 @@ class Pick(Expr):
     """The value that a fold carries last in its ``position``-th state."""
 
     __slots__ = ("fold", "position")
+    fold: Fold
+    position: int
 
     def __new__(cls, fold: Fold, position: int):
         dtype = fold.states[position].dtype
@@ -288,7 +312,7 @@ def _brief_list(nodes: Iterable[Node], depth: int) -> str:
     return ", ".join(node._brief(depth - 1) for node in nodes) if depth else "..."
 
 
-def _free_in(nodes: Iterable[Node]) -> frozenset[Index | State]:
+def _free_in(nodes: Iterable[Node]) -> frozenset[Variable]:
     return frozenset().union(*[node.free for node in nodes])
 
 
@@ -346,9 +370,6 @@ def op(name: str, *args, **attrs) -> Expr:
 
 
 # -- linear forms ----------------------------------------------------------------------------------
-
-Linear = tuple[dict[Expr, int], int]
-
 
 def _linear(expr: Expr) -> Linear:
     """An int64 as a sum of multiples of others and a constant, exact modulo 2**64."""
@@ -492,7 +513,7 @@ def _corners(f, a: Interval, b: Interval) -> Interval:
 
 
 _EVERYTHING = (-(2**64), 2**64)
-_BOUNDS = {
+_BOUNDS: dict[str, Callable[..., Interval]] = {
     "add": lambda a, b: (a[0] + b[0], a[1] + b[1]),
     "sub": lambda a, b: (a[0] - b[1], a[1] - b[0]),
     "mul": lambda a, b: _corners(lambda x, y: x * y, a, b),

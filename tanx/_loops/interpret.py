@@ -17,7 +17,6 @@ from math import prod
 import numpy as np
 
 from .expr import Const, Expr, Fold, Load, Node, Op, Pick
-from .instructions import REDUCERS
 from .memory import Memory
 from .nest import PARALLEL, Extern, Nest, Program, Statement, Store
 from .numerics import apply
@@ -55,7 +54,7 @@ class _Scope:
         self.bound = frozenset(values or ())
         self.values: dict[Node, object] = dict(values or {})
         self.lanes: tuple[int, ...] = lanes if lanes is not None else parent.lanes if parent else ()
-        self.live = live if live is not None else parent.live if parent else None
+        self.live: np.ndarray | None = live if live is not None else parent.live if parent else None
         self.arms: dict[tuple[Expr, bool], _Scope] = {}
 
     def find(self, node: Node):
@@ -70,7 +69,7 @@ class _Scope:
     def home(self, node: Node) -> _Scope:
         """The outermost scope with the same live lanes that binds what the node needs."""
         scope = self
-        while scope.bound and scope.bound.isdisjoint(node.free):
+        while scope.parent and scope.bound and scope.bound.isdisjoint(node.free):
             scope = scope.parent
         return scope
 
@@ -148,8 +147,8 @@ class _Runner:
         if isinstance(node, Pick):
             return scope.find(node.fold)[node.position]
         if isinstance(node, Fold):
-            return self.reduction(node, scope) if node.combine in REDUCERS else (
-                self.fold(node, scope))
+            return (self.reduction(node, node.reducer, scope) if node.reducer else
+                    self.fold(node, scope))
         if isinstance(node, Op):
             if node.name == "select":
                 return self.select(node, scope)
@@ -163,14 +162,11 @@ class _Runner:
         results = []
         for arm, holds in zip(arms, (True, False)):
             inner = scope.where(condition, value, holds)
-            results.append(self.value(arm, inner) if inner.live.any() else None)
-        if results[0] is None and results[1] is None:
-            return np.zeros((), node.dtype)
-        if results[0] is None or results[1] is None:
-            return results[0] if results[1] is None else results[1]
+            taken = np.any(inner.live)
+            results.append(self.value(arm, inner) if taken else np.zeros((), node.dtype))
         return np.where(value, *results)
 
-    def reduction(self, fold: Fold, scope: _Scope) -> tuple[np.ndarray]:
+    def reduction(self, fold: Fold, reducer: str, scope: _Scope) -> tuple[np.ndarray]:
         extents = [i.extent for i in fold.indices]
         total, step = prod(extents), max(1, _CHUNK // max(1, prod(scope.lanes)))
         result = scope.find(fold.init[0])
@@ -184,8 +180,8 @@ class _Runner:
             if element.ndim < len(axis):
                 element = element.reshape((1,) * (len(axis) - element.ndim) + element.shape)
             element = np.broadcast_to(element, (stop - start, *element.shape[1:]))
-            part = _tree(fold.combine, element)
-            result = apply(fold.combine, [result, part], part.dtype)
+            part = _tree(reducer, element)
+            result = apply(reducer, [result, part], part.dtype)
         return (result,)
 
     def fold(self, fold: Fold, scope: _Scope) -> tuple[np.ndarray, ...]:

@@ -16,8 +16,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from .expr import Const, Expr, Fold, Load, Node, Op, Pick
-from .instructions import REDUCERS, identity, kind_of, short_name
+from .expr import Const, Expr, Fold, Load, Node, Op, Pick, Variable
+from .instructions import identity, kind_of, short_name
 from .nest import Buffer, Extern, Nest, Program, Statement, Store
 from .traverse import children, expressions, walk
 
@@ -176,6 +176,7 @@ class _Printer:
             return self.text(node.fold, _ATOM) + f".{node.position}" * several, _ATOM
         if isinstance(node, Fold):
             return self.fold(node), _ATOM
+        assert isinstance(node, Variable)
         return self.name(node), _ATOM
 
     def access(self, buffer: Buffer, index: Iterable[Expr]) -> str:
@@ -198,7 +199,7 @@ class _Printer:
         before = dict(self.names)
         self.frames.append(_Frame((*fold.indices, *fold.states)))
         head = ", ".join(f"{self.name(i)} in {i.extent}" for i in fold.indices)
-        if fold.combine in REDUCERS:
+        if fold.reducer:
             if not _is_identity(fold):
                 head += f" from {init[0]}"
         else:
@@ -212,7 +213,7 @@ class _Printer:
             self.share(fold, [f"{what} {head}:", *_indented([*frame.lines, body])])
         return f"{what}({head}: {body})"
 
-    def name(self, variable: Node) -> str:
+    def name(self, variable: Variable) -> str:
         """The letter of a variable: that of its hint, or the next one that is free in its scope."""
         if variable not in self.names:
             hint = variable.name.split(".")[0]
@@ -226,9 +227,9 @@ class _Printer:
 
 def _is_identity(fold: Fold) -> bool:
     (init,) = fold.init
-    if kind_of(init.dtype) == "c" and fold.combine in ("max", "min"):
+    if fold.reducer is None or kind_of(init.dtype) == "c" and fold.reducer in ("max", "min"):
         return False
-    return init == Const(identity(fold.combine, init.dtype), init.dtype)
+    return init == Const(identity(fold.reducer, init.dtype), init.dtype)
 
 
 def _indented(lines: Iterable[str]) -> list[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
-from .expr import Expr, Fold, Index, Load, Node, Op, Pick, State, fresh_index, fresh_state, op
+from .expr import Expr, Fold, Load, Node, Op, Pick, Variable, fresh_index, fresh_state, op
 from .nest import Buffer, Extern, Nest, Statement, Store
 
 __all__ = ["children", "expressions", "loads", "map_expressions", "rewrite", "statements_in",
@@ -46,7 +47,7 @@ def loads(*roots: Node) -> Iterator[Load]:
 
 def rewrite(root: Expr, replacement: Callable[[Expr], Expr | None]) -> Expr:
     """Rebuild bottom up, simplifying; ``replacement`` may give another expression for one."""
-    images: dict[Node, Node] = {}
+    images: dict[Node, Any] = {}
     for node in walk(root):
         image = _rebuild(node, images)
         other = replacement(image) if isinstance(image, Expr) else None
@@ -54,9 +55,10 @@ def rewrite(root: Expr, replacement: Callable[[Expr], Expr | None]) -> Expr:
     return images[root]
 
 
-def substitute(root: Expr, values: Mapping[Index | State, Expr]) -> Expr:
+def substitute(root: Expr, values: Mapping[Variable, Expr]) -> Expr:
     """Put expressions in place of free indices and states; bound ones are renamed out of the way.
 
+    >>> from tanx._loops.expr import Index
     >>> i, j = Index("i", 8), Index("j", 8)
     >>> substitute(3 * i + 1, {i: 2 * j})
     add(mul(j, 6), 1)
@@ -64,7 +66,7 @@ def substitute(root: Expr, values: Mapping[Index | State, Expr]) -> Expr:
     if root.free.isdisjoint(values):
         return root
     arriving = frozenset().union(*(value.free for value in values.values()))
-    images: dict[Node, Node] = dict(values)
+    images: dict[Any, Any] = {**values}
 
     def affected(node: Node) -> Iterable[Node]:
         return () if node.free.isdisjoint(values) else children(node)
@@ -87,10 +89,11 @@ def _bound(fold: Fold) -> frozenset:
 
 def _renamed(fold: Fold) -> Fold:
     """The same fold with fresh bound variables."""
-    names = {old: fresh_index(old.extent, old.name.split(".")[0]) for old in fold.indices}
-    names |= {old: fresh_state(old.dtype, old.name.split(".")[0]) for old in fold.states}
-    return Fold([names[i] for i in fold.indices], fold.init, [names[s] for s in fold.states],
-                [substitute(e, names) for e in fold.body], fold.combine)
+    indices = [fresh_index(i.extent, i.name.split(".")[0]) for i in fold.indices]
+    states = [fresh_state(s.dtype, s.name.split(".")[0]) for s in fold.states]
+    names: dict[Variable, Expr] = {**dict(zip(fold.indices, indices, strict=True)),
+                                   **dict(zip(fold.states, states, strict=True))}
+    return Fold(indices, fold.init, states, [substitute(e, names) for e in fold.body], fold.combine)
 
 
 def _substitute_fold(fold: Fold, values: Mapping) -> Fold:
@@ -98,7 +101,7 @@ def _substitute_fold(fold: Fold, values: Mapping) -> Fold:
                 [substitute(e, values) for e in fold.body], fold.combine)
 
 
-def _rebuild(node: Node, images: Mapping[Node, Node]) -> Node:
+def _rebuild(node: Node, images: Mapping[Node, Any]) -> Node:
     parts = tuple(images.get(child, child) for child in children(node))
     if parts == children(node):
         return node
@@ -108,6 +111,7 @@ def _rebuild(node: Node, images: Mapping[Node, Node]) -> Node:
         return Load(node.buffer, parts)
     if isinstance(node, Pick):
         return Pick(parts[0], node.position)
+    assert isinstance(node, Fold)
     split = len(node.init)
     return Fold(node.indices, parts[:split], node.states, parts[split:], node.combine)
 
