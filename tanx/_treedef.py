@@ -1,0 +1,484 @@
+"""Structures of pytrees: flattening, unflattening, and ``PyTreeDef``.
+
+A structure is kept as a *spec* of plain tuples, so that comparing and hashing run at C speed:
+
+    spec = None                                a leaf
+         | (node, aux, leaves, None)           a node with ``leaves`` children, all of them leaves
+         | (node, aux, leaves, (spec, ...))    any other node, with ``leaves`` leaves below it
+
+A node that has only leaves is always written the short way: equal structures, equal specs. It also
+lets flattening take such children, and unflattening give them, in one stroke.
+"""
+from collections.abc import Callable
+from textwrap import shorten
+from typing import Any, NamedTuple
+
+from . import _treewire as wire
+from ._treenodes import (
+    CustomNode,
+    DataclassNode,
+    leaf_types,
+    node_of,
+    nodes,
+    plural,
+    register,
+    registered_node,
+)
+from .errors import explain
+
+__all__ = ["PyTreeDef", "default_registry", "tree_flatten"]
+
+new = object.__new__
+
+
+# ------------------------------------------------------------------------------------ flattening
+
+def tree_flatten(tree, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list, "PyTreeDef"]:
+    """Take a tree apart: its leaves, from left to right, and its structure.
+
+    ``is_leaf(subtree)`` may declare subtrees to be leaves; it is asked before they are opened.
+
+    >>> tree_flatten({"b": [1, 2], "a": (3, None)})
+    ([3, 1, 2], PyTreeDef({'a': (*, None), 'b': [*, *]}))
+    >>> tree_flatten([(1, 2), 3], is_leaf=lambda x: isinstance(x, tuple))
+    ([(1, 2), 3], PyTreeDef([*, *]))
+    """
+    leaves: list = []
+    if is_leaf is not None:
+        return leaves, PyTreeDef(flatten_until(tree, leaves, is_leaf))
+    kind = type(tree)
+    if kind in leaf_types or (node := nodes.get(kind) or node_of(kind)) is None:
+        return [tree], LEAF
+    treedef = new(PyTreeDef)                                # quicker than PyTreeDef(…) by a third
+    treedef._spec = flatten_node(node, tree, leaves)
+    return leaves, treedef
+
+
+def flatten_node(node, tree, leaves: list):
+    """Append the leaves of ``tree``, whose type has ``node``; return its spec."""
+    children, aux = node.flatten(tree)
+    for child in children:
+        if type(child) not in leaf_types:
+            break
+    else:
+        leaves.extend(children)
+        return node, aux, len(children), None
+    start = len(leaves)
+    specs: list = []
+    for child in children:
+        kind = type(child)
+        if kind in leaf_types or (inner := nodes.get(kind) or node_of(kind)) is None:
+            leaves.append(child)
+            specs.append(None)
+        else:
+            specs.append(flatten_node(inner, child, leaves))
+    return node, aux, len(leaves) - start, tuple(specs) if any(specs) else None
+
+
+def flatten_until(tree, leaves: list, is_leaf):
+    """Like ``flatten_node`` for any tree; subtrees for which ``is_leaf`` holds are leaves."""
+    node = node_of(type(tree))
+    if is_leaf(tree) or node is None:
+        leaves.append(tree)
+        return None
+    children, aux = node.flatten(tree)
+    return make_spec(node, aux, [flatten_until(child, leaves, is_leaf) for child in children])
+
+
+def flatten_paths(tree, path: tuple, leaves: list, is_leaf):
+    """Like ``flatten_until``; appends pairs of path and leaf, and asks ``is_leaf(path, tree)``."""
+    node = node_of(type(tree))
+    if node is None or is_leaf is not None and is_leaf(path, tree):
+        leaves.append((path, tree))
+        return None
+    keys, children, aux = node.flatten_with_keys(tree)
+    return make_spec(node, aux, [flatten_paths(child, (*path, key), leaves, is_leaf)
+                                 for key, child in zip(keys, children)])
+
+
+def flatten_prefix(spec, tree, leaves: list) -> bool:
+    """Append the subtrees of ``tree`` at the leaves of ``spec``; False where they do not match."""
+    if spec is None:
+        leaves.append(tree)
+        return True
+    node, aux, count, specs = spec
+    if type(tree) is not node.type:
+        return False
+    children, found = node.flatten(tree)
+    if found is not aux and not same_aux(node, aux, found):
+        return False
+    if specs is None:
+        leaves.extend(children)
+        return len(children) == count
+    if len(children) != len(specs):
+        return False
+    for spec, child in zip(specs, children):
+        if spec is None:
+            leaves.append(child)
+        elif not flatten_prefix(spec, child, leaves):
+            return False
+    return True
+
+
+def unflatten_node(spec, leaves: tuple, at: int):
+    """The tree of a spec that is not a leaf; its leaves begin at position ``at``."""
+    node, aux, count, specs = spec
+    if specs is None:
+        return node.unflatten(aux, leaves[at:at + count])
+    children = []
+    for spec in specs:
+        if spec is None:
+            children.append(leaves[at])
+            at += 1
+        else:
+            children.append(unflatten_node(spec, leaves, at))
+            at += spec[2]
+    return node.unflatten(aux, tuple(children))
+
+
+# ----------------------------------------------------------------------------------------- specs
+
+def make_spec(node, aux, specs: list):
+    """The spec of a node from the specs of its children."""
+    if not any(specs):
+        return node, aux, len(specs), None
+    return node, aux, sum([count_leaves(spec) for spec in specs]), tuple(specs)
+
+
+def child_specs(spec) -> tuple:
+    if spec is None:
+        return ()
+    return (None,) * spec[2] if spec[3] is None else spec[3]
+
+
+def count_leaves(spec) -> int:
+    return 1 if spec is None else spec[2]
+
+
+def count_nodes(spec) -> int:
+    return 1 + sum(map(count_nodes, child_specs(spec)))
+
+
+def substitute(spec, inner):
+    """``spec`` with ``inner`` in place of each leaf."""
+    if spec is None:
+        return inner
+    return make_spec(spec[0], spec[1], [substitute(child, inner) for child in child_specs(spec)])
+
+
+def show(spec) -> str:
+    if spec is None:
+        return "*"
+    return spec[0].show(spec[1], [show(child) for child in child_specs(spec)])
+
+
+def nodes_in(spec):
+    """Pairs of node and aux data, each before those below it."""
+    if spec is not None:
+        yield spec[:2]
+        for child in child_specs(spec):
+            yield from nodes_in(child)
+
+
+def records(spec):
+    """Type, number of children and aux data of each node, children first (see ``_treewire``)."""
+    if spec is None:
+        yield None, 0, None
+    else:
+        for child in child_specs(spec):
+            yield from records(child)
+        yield spec[0].type, len(child_specs(spec)), spec[1]
+
+
+def same_aux(node, aux, other) -> bool:
+    """Whether aux data are equal; an error that names the type if they cannot be compared."""
+    try:
+        return bool(aux == other)
+    except Exception as error:
+        raise ValueError(explain(
+            "tanx.tree_util", "the aux data of a node must be comparable: == must give a bool.",
+            f"type of the node: {node.type}", f"aux data:         {shorten(repr(aux), 80)}",
+            hint="arrays belong among the children.")) from error
+
+
+def hashable(aux) -> bool:
+    try:
+        hash(aux)
+    except TypeError:
+        return False
+    return True
+
+
+# ------------------------------------------------------------------------------------ mismatches
+
+class Mismatch(NamedTuple):
+    """One place where a tree does not continue a structure: what was expected, what is there."""
+
+    path: tuple
+    expected: str
+    found: str
+    notes: list[tuple[str, str]]
+
+    def error(self, function: str, rule: str, labels: tuple[str, str], hint: str) -> ValueError:
+        """The exception for users; ``labels`` name the two trees."""
+        facts = [("at", "".join(map(str, self.path)) or "the root"),
+                 (labels[0], self.expected), (labels[1], self.found), *self.notes]
+        width = max(len(label) for label, _ in facts) + 1
+        return ValueError(explain(
+            function, rule, *(f"{label + ':':<{width}} {fact}" for label, fact in facts),
+            hint=NONE_HINT if self.expected == "None" else hint))
+
+
+NONE_HINT = "None is a node without leaves; is_leaf=lambda x: x is None makes it a leaf."
+
+
+def mismatches(spec, tree, path: tuple = ()) -> list[Mismatch]:
+    """Every place where ``tree`` does not continue ``spec``; none if it is a prefix of ``tree``."""
+    if spec is None:
+        return []
+    node, aux = spec[:2]
+    children = child_specs(spec)
+    expected = node.describe(aux, len(children))
+    if type(tree) is not node.type:
+        found = describe(tree)
+        types = [("types", f"{node.type} and {type(tree)}")]
+        return [Mismatch(path, expected, found, types if found == expected else [])]
+    keys, values, other = node.flatten_with_keys(tree)
+    if not same_aux(node, aux, other) or len(values) != len(children):
+        notes = [] if node.type is not dict else [
+            (label, shorten(", ".join(map(repr, keys)), 80))
+            for label, keys in (("missing", [key for key in aux if key not in other]),
+                                ("unexpected", [key for key in other if key not in aux])) if keys]
+        return [Mismatch(path, expected, node.describe(other, len(values)), notes)]
+    return [mismatch for child, key, value in zip(children, keys, values)
+            for mismatch in mismatches(child, value, (*path, key))]
+
+
+def describe(tree) -> str:
+    node = node_of(type(tree))
+    if node is None:
+        return f"leaf of type {type(tree).__name__}"
+    children, aux = node.flatten(tree)
+    return node.describe(aux, len(children))
+
+
+# ------------------------------------------------------------------------------------- PyTreeDef
+
+class PyTreeDef:
+    """The structure of a pytree: the tree with its leaves taken out.
+
+    Made by :func:`tanx.tree.structure` and kin. Immutable; structures compare, hash, print and
+    pickle by what they contain.
+
+    >>> import tanx.tree
+    >>> tanx.tree.structure({"b": (1, None), "a": 2})
+    PyTreeDef({'a': *, 'b': (*, None)})
+    """
+
+    __slots__ = ("_hash", "_spec")
+    _hash: int
+
+    def __init__(self, spec):
+        self._spec = spec
+
+    @property
+    def num_leaves(self) -> int:
+        """How many leaves a tree of this structure has."""
+        return count_leaves(self._spec)
+
+    @property
+    def num_nodes(self) -> int:
+        """How many nodes and leaves there are."""
+        return count_nodes(self._spec)
+
+    def unflatten(self, leaves, /):
+        """The tree of this structure with the given leaves."""
+        spec = self._spec
+        leaves = tuple(leaves)
+        if spec is None or len(leaves) != spec[2]:
+            return self._checked(leaves)[0]
+        if spec[3] is None:
+            return spec[0].unflatten(spec[1], leaves)
+        return unflatten_node(spec, leaves, 0)
+
+    def _checked(self, leaves) -> tuple:
+        leaves = tuple(leaves)
+        if len(leaves) != self.num_leaves:
+            raise ValueError(explain(
+                "tanx.tree.unflatten", "a tree is made from as many leaves as its structure has.",
+                f"structure: {self}", f"expected:  {plural(self.num_leaves, 'leaf', 'leaves')}",
+                f"given:     {plural(len(leaves), 'leaf', 'leaves')}"))
+        return leaves
+
+    def flatten_up_to(self, tree) -> list:
+        """The subtrees of ``tree`` that stand where this structure has leaves."""
+        leaves: list = []
+        if not flatten_prefix(self._spec, tree, leaves):
+            raise mismatches(self._spec, tree)[0].error(
+                "tanx.tree_util.PyTreeDef.flatten_up_to", "the tree must have this structure.",
+                ("treedef", "tree"), hint="only leaves may be replaced by subtrees.")
+        return leaves
+
+    def children(self) -> list["PyTreeDef"]:
+        """The structures of the children."""
+        return list(map(PyTreeDef, child_specs(self._spec)))
+
+    def node_data(self) -> tuple[type, Any] | None:
+        """The type of the root and its aux data; None for a leaf."""
+        if self._spec is None:
+            return None
+        node, aux = self._spec[:2]
+        # The aux data of a namedtuple is its type, which stands there already.
+        return node.type, None if aux is node.type else node.to_public(aux)
+
+    @staticmethod
+    def from_node_data_and_children(registry, node_data, children) -> "PyTreeDef":
+        """The inverse of :meth:`node_data` and :meth:`children`."""
+        specs = [child._spec for child in children]
+        if node_data is None:
+            if specs:
+                raise RuntimeError(explain(
+                    "tanx.tree_util.PyTreeDef.from_node_data_and_children",
+                    "a leaf has no children.", f"children: {len(specs)}"))
+            return LEAF
+        kind, data = node_data
+        node = registered_node(kind)
+        return PyTreeDef(make_spec(node, node.from_public(data, len(specs)), specs))
+
+    def compose(self, inner: "PyTreeDef", /) -> "PyTreeDef":
+        """This structure with ``inner`` in place of each leaf."""
+        return PyTreeDef(substitute(self._spec, inner._spec))
+
+    def walk(self, f_node, f_leaf, leaves, /):
+        """Fold the tree bottom up: ``f_leaf(leaf)``, then ``f_node(children, node_data)``."""
+        remaining = iter(self._checked(leaves))
+
+        def visit(spec):
+            if spec is None:
+                leaf = next(remaining)
+                return leaf if f_leaf is None else f_leaf(leaf)
+            children = tuple([visit(child) for child in child_specs(spec)])
+            return f_node(children, spec[0].to_public(spec[1]))
+
+        return visit(self._spec)
+
+    def from_iterable_tree(self, tree, /):
+        """The tree of this structure whose nodes are given as plain iterables."""
+        def visit(spec, tree):
+            if spec is None:
+                return tree
+            node, aux = spec[:2]
+            values, children = tuple(tree), child_specs(spec)
+            if len(values) != len(children):
+                raise ValueError(explain(
+                    "tanx.tree_util.PyTreeDef.from_iterable_tree",
+                    "each iterable must have as many items as its node has children.",
+                    f"node:  {node.describe(aux, len(children))}", f"items: {len(values)}"))
+            return node.unflatten(aux, tuple(map(visit, children, values)))
+
+        return visit(self._spec, tree)
+
+    def serialize_using_proto(self) -> bytes:
+        """The structure as a protocol buffer; for None, tuples, lists, dicts with str keys."""
+        return wire.encode(records(self._spec))
+
+    @staticmethod
+    def deserialize_using_proto(registry, data: bytes) -> "PyTreeDef":
+        """The inverse of :meth:`serialize_using_proto`."""
+        stack: list = []
+        for kind, arity, keys in wire.decode(data):
+            if arity > len(stack):
+                raise wire.damaged()
+            specs = [stack.pop() for _ in range(arity)][::-1]
+            stack.append(None if kind is None else make_spec(nodes[kind], keys, specs))
+        if len(stack) != 1:
+            raise wire.damaged()
+        return PyTreeDef(stack[0])
+
+    def __eq__(self, other) -> bool:
+        if not isinstance(other, PyTreeDef):
+            return NotImplemented
+        try:
+            return self._spec == other._spec
+        except Exception:
+            for (node, aux), (_, found) in zip(nodes_in(self._spec), nodes_in(other._spec)):
+                if aux is not found:
+                    same_aux(node, aux, found)
+            raise
+
+    def __hash__(self) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            pass
+        try:
+            self._hash = hash(self._spec)
+        except TypeError as error:
+            raise TypeError(self._why_unhashable()) from error
+        return self._hash
+
+    def _why_unhashable(self) -> str:
+        node, aux = next(pair for pair in nodes_in(self._spec) if not hashable(pair[1]))
+        return explain(
+            "tanx.tree_util", "the aux data of a node must be hashable to identify compiled code.",
+            f"type of the node: {node.type}", f"aux data:         {shorten(repr(aux), 80)}",
+            hint="use tuples for lists and dicts; arrays belong among the children.")
+
+    def __repr__(self) -> str:
+        return f"PyTreeDef({show(self._spec)})"
+
+    def __reduce__(self):
+        return PyTreeDef, (self._spec,)
+
+
+LEAF = PyTreeDef(None)
+
+
+# ------------------------------------------------------------------------------------- registry
+
+class PyTreeRegistry:
+    """The table of node types as an object. There is one, :data:`default_registry`."""
+
+    __slots__ = ()
+
+    def register_node(self, type, to_iterable, from_iterable, to_iterable_with_keys=None):
+        """See :func:`tanx.tree_util.register_pytree_node`."""
+        register("tanx.tree_util.default_registry.register_node", CustomNode(
+            type, to_iterable, from_iterable, to_iterable_with_keys))
+
+    def register_dataclass_node(self, type, data_fields, meta_fields, /):
+        """See :func:`tanx.tree_util.register_dataclass`."""
+        register("tanx.tree_util.default_registry.register_dataclass_node", DataclassNode(
+            type, tuple(data_fields), tuple(meta_fields)))
+
+    def is_node(self, type) -> bool:
+        """Whether values of this type are nodes."""
+        return node_of(type) is not None
+
+    def flatten(self, tree, leaf_predicate=None):
+        """See :func:`tanx.tree.flatten`."""
+        return tree_flatten(tree, leaf_predicate)
+
+    def flatten_with_path(self, tree, leaf_predicate=None):
+        """See :func:`tanx.tree.flatten_with_path`; the predicate takes a path and a subtree."""
+        leaves: list = []
+        return leaves, PyTreeDef(flatten_paths(tree, (), leaves, leaf_predicate))
+
+    def flatten_one_level(self, tree):
+        """The children of a node and its aux data; None for a leaf."""
+        node = node_of(type(tree))
+        return None if node is None else node.flatten(tree)
+
+    def flatten_one_level_with_keys(self, tree):
+        """Pairs of key and child of a node, and its aux data; None for a leaf."""
+        node = node_of(type(tree))
+        if node is None:
+            return None
+        keys, children, aux = node.flatten_with_keys(tree)
+        return tuple(zip(keys, children)), aux
+
+    def __reduce__(self):
+        return "default_registry"
+
+
+default_registry = PyTreeRegistry()
