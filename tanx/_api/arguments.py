@@ -14,7 +14,7 @@ from .._control.custom import name_of
 from .._core.array import Array
 from .._core.source import SourceInfo
 from .._core.stage import DebugInfo
-from .._core.trace import Tracer
+from .._core.trace import Tracer, context
 from .._core.types import is_arraylike, typeof
 from ..errors import explain
 
@@ -139,8 +139,9 @@ def result_leaves(function: str, fun: Callable, result) -> tuple[list, Any]:
 
 
 def as_array(x):
-    """A leaf as an ``Array`` or tracer: data from outside is copied in."""
+    """A leaf as an ``Array`` or tracer: data from outside is copied in, numbers are literals."""
     if type(x) is Array or isinstance(x, Tracer):
         return x
     aval = typeof(x)
-    return Array(np.array(x, aval.dtype), aval.weak_type, aval)
+    data = np.array(x, aval.dtype)
+    return Array(data, aval.weak_type, aval) if data.ndim else context.trace.literal(data, aval)

@@ -5,8 +5,12 @@ from numpy import e, euler_gamma, inf, nan, newaxis, pi
 from .. import dtypes as _dtypes
 from .._traceback import boundary
 from .._window import publish
+from ._assemble import *
+from ._creation import *
 from ._logic import *
 from ._math import *
+from ._rounding import *
+from ._shape import *
 from ._ufunc import *
 
 globals().update(_dtypes.scalar_types)

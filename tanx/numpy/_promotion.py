@@ -13,14 +13,14 @@ import numpy as np
 from .. import _config, dtypes
 from .._core.array import Array
 from .._core.trace import Tracer
-from .._core.types import is_arraylike, typeof
+from .._core.types import canonical_shape, is_arraylike, typeof
 from .._ops.convert import convert
 from .._ops.layout import broadcast_in_dim
 from ..errors import explain
 
-__all__ = ["Array", "Tracer", "as_operand", "broadcast_to_shape", "check_arraylike", "convert",
-           "inexact", "is_arraylike", "like", "numeric", "promote", "promote_dtypes",
-           "promote_inexact", "promote_numeric", "promote_shapes", "typeof"]
+__all__ = ["Array", "Tracer", "as_operand", "broadcast_to_shape", "canonical_shape",
+           "check_arraylike", "convert", "inexact", "is_arraylike", "like", "numeric", "promote",
+           "promote_dtypes", "promote_inexact", "promote_numeric", "promote_shapes", "typeof"]
 
 
 def check_arraylike(function: str, *args) -> None:
@@ -90,30 +90,44 @@ def broadcast_to_shape(x, shape: tuple[int, ...]):
 # -- operands of functions of several operands -----------------------------------------------------
 
 
-def promote(function: str, *args) -> list:
+def promote(function: str, x, y) -> tuple:
     """Operands of an elementwise function: one dtype, one rank."""
-    if len(args) == 2:
-        x, y = args
-        if type(x) is Array and type(y) is Array and x.aval == y.aval:
-            return [x, y]
-    check_arraylike(function, *args)
-    return promote_shapes(function, *promote_dtypes(*args))
+    if type(x) is Array:
+        if type(y) is Array:
+            if x.aval == y.aval:
+                return x, y
+        elif _gives_way(y, x):
+            return x, like(x, y)
+    elif type(y) is Array and _gives_way(x, y):
+        return like(y, x), y
+    check_arraylike(function, x, y)
+    return promote_shapes(function, *promote_dtypes(x, y))
 
 
-def promote_inexact(function: str, *args) -> list:
+def _gives_way(number, array: Array) -> bool:
+    """Whether ``number`` is a Python number that takes on the dtype of ``array``."""
+    kind = array.aval.dtype.kind
+    return type(number) is int and kind in "iufc" or type(number) is float and kind in "fc"
+
+
+def promote_inexact(function: str, x, y) -> tuple:
     """As :func:`promote`, to floating point or complex numbers."""
-    check_arraylike(function, *args)
-    dtype, weak = dtypes.result_type(*args, return_weak_type_flag=True)
+    if type(x) is Array and x.aval.dtype.kind in "fc":
+        return promote(function, x, y)
+    check_arraylike(function, x, y)
+    dtype, weak = dtypes.result_type(x, y, return_weak_type_flag=True)
     dtype = dtypes.to_inexact_dtype(dtype)
-    return promote_shapes(function, *[convert(x, dtype, weak) for x in args])
+    return promote_shapes(function, convert(x, dtype, weak), convert(y, dtype, weak))
 
 
-def promote_numeric(function: str, *args) -> list:
+def promote_numeric(function: str, x, y) -> tuple:
     """As :func:`promote`, with bools as integers."""
-    check_arraylike(function, *args)
-    dtype, weak = dtypes.result_type(*args, return_weak_type_flag=True)
+    if type(x) is Array and x.aval.dtype.kind in "iufc":
+        return promote(function, x, y)
+    check_arraylike(function, x, y)
+    dtype, weak = dtypes.result_type(x, y, return_weak_type_flag=True)
     dtype = dtypes.to_numeric_dtype(dtype)
-    return promote_shapes(function, *[convert(x, dtype, weak) for x in args])
+    return promote_shapes(function, convert(x, dtype, weak), convert(y, dtype, weak))
 
 
 def promote_dtypes(*args) -> list:
@@ -122,12 +136,12 @@ def promote_dtypes(*args) -> list:
     return [convert(x, dtype, weak) for x in args]
 
 
-def promote_shapes(function: str, *args) -> list:
+def promote_shapes(function: str, *args) -> tuple:
     """Operands with the same number of dimensions, or none; new ones of size 1 in front."""
     shapes = [x.shape if hasattr(x, "shape") else np.shape(x) for x in args]
     first = max(shapes, key=len)
     if all(not shape or shape == first for shape in shapes):
-        return list(args)
+        return args
     rank = len(first)
     try:
         np.broadcast_shapes(*shapes)
@@ -141,7 +155,7 @@ def promote_shapes(function: str, *args) -> list:
             lead = rank - len(shape)
             x = broadcast_in_dim(x, (1,) * lead + shape, range(lead, rank))
         promoted.append(x)
-    return promoted
+    return tuple(promoted)
 
 
 def _no_common_shape(function: str, rank: int, args, shapes) -> Exception:
