@@ -9,9 +9,11 @@ from .._ops.cumulative import *
 from .._ops.dot import *
 from .._ops.gather import *
 from .._ops.layout import *
+from .._ops.precision import *
 from .._ops.reduce import *
 from .._ops.scatter import *
 from .._ops.slicing import *
+from .._ops.sort import *
 from .._ops.transcendental import *
 from .._traceback import boundary
 from .._window import publish
