@@ -65,7 +65,7 @@ def cast(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
         return x
     source, target = letter(x.dtype), letter(dtype)
     if target == "b":
-        return x != 0
+        return np.asarray(x != 0)
     if source == "c" and target != "c":
         x, source = x.real, "f"
     if source == "f" and target in INT:
@@ -186,17 +186,19 @@ class ReducePrecision(Elementwise):
         wide = widened(x)
         rounded = wide
         if mantissa_bits < own.nmant:
-            fraction, exponent = np.frexp(wide)
-            unit = wide.dtype.type(2.0) ** (mantissa_bits + 1)
-            rounded = np.ldexp(np.rint(fraction * unit) / unit, exponent)
+            bits = unsigned_bits(wide)
+            unit = bits.dtype.type
+            dropped = unit(np.finfo(wide.dtype).nmant - mantissa_bits)
+            even = bits >> dropped & unit(1)
+            bits = bits + (unit(1) << dropped - unit(1)) - unit(1) + even
+            rounded = np.asarray(bits >> dropped << dropped).view(wide.dtype)
         if exponent_bits < own.nexp:
             bias = (1 << exponent_bits - 1) - 1
             least, limit = np.ldexp(wide.dtype.type(1), [1 - bias, bias + 1])
             size = np.abs(rounded)
             rounded = np.where(size >= limit, np.copysign(np.inf, wide), rounded)
             rounded = np.where(size < least, np.copysign(0, wide), rounded)
-        rounded = np.where(np.isfinite(wide), rounded, wide)
-        return rounded.astype(x.dtype)
+        return np.where(np.isfinite(wide), rounded, wide).astype(x.dtype)
 
     def transpose(self, ct, x, *, exponent_bits, mantissa_bits):
         return [reduce_precision(ct, exponent_bits, mantissa_bits)]

@@ -98,8 +98,21 @@ class Log1p(Accurate):
     """The natural logarithm of 1 plus the operand; exact to rounding near 0."""
 
     name = "log1p"
-    ufunc = np.log1p
     jvp = partials(lambda t, out, x, accuracy: div(t, add(x, like(x, 1))))
+
+    def ufunc(self, x):
+        return np.log1p(x) if x.dtype.kind != "c" else _complex_log1p(x)
+
+
+def _complex_log1p(x: np.ndarray) -> np.ndarray:
+    """log(1 + x) of complex numbers; that of NumPy is inexact near 0."""
+    a, b, one = x.real, x.imag, x.real.dtype.type(1)
+    near = np.log1p(a * (one + one + a) + b * b) / (one + one)
+    far = np.log(np.hypot(one + a, b))
+    out = np.empty_like(x)
+    out.real = np.where(np.maximum(np.abs(a), np.abs(b)) < 0.5, near, far)
+    out.imag = np.arctan2(b, one + a)
+    return out
 
 
 class Logistic(Accurate):
