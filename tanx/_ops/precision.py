@@ -93,13 +93,12 @@ class DotAlgorithmPreset(enum.Enum):
     @property
     def supported_lhs_types(self) -> tuple[type, ...] | None:
         """The dtypes of left operands that the algorithm is made for; None for no restriction."""
-        first, *_, last = self.name.split("_")
-        if first in ("DEFAULT", "ANY"):
+        words = self.name.split("_")
+        if words[0] in ("DEFAULT", "ANY"):
             return None
-        if first in ("BF16", "TF32"):
-            narrow = first == "BF16" and not last.startswith("X")
-            return (ml_dtypes.bfloat16, np.float32) if narrow else (np.float32,)
-        return (_FLOATS[first],)
+        if words[0] == "TF32" or words[-1].startswith("X"):
+            return (np.float32,)
+        return (ml_dtypes.bfloat16, np.float32) if words[0] == "BF16" else (_FLOATS[words[0]],)
 
     @property
     def supported_rhs_types(self) -> tuple[type, ...] | None:
