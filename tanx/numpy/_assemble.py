@@ -18,7 +18,7 @@ __all__ = ["concat", "concatenate", "stack"]
 def _operands(function: str, arrays, dtype) -> list:
     """Arrays to be joined, in one dtype."""
     if not isinstance(arrays, list | tuple):
-        arrays = list(arrays)
+        arrays = [] if isinstance(arrays, Array) and not arrays.ndim else list(arrays)
     if not arrays:
         raise ValueError(explain(f"tanx.numpy.{function}", "there must be at least one array."))
     check_arraylike(function, *arrays)

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 
 import numpy as np
 
 from .. import dtypes, lax
+from .._api.jit import library_jit
+from .._api.placement import device_put
 from ..errors import explain
-from ._promotion import Array, canonical_shape, check_arraylike, convert, typeof
-from ._shape import broadcast_to
+from ._math import log10
+from ._promotion import (
+    Array,
+    as_operand,
+    canonical_shape,
+    check_arraylike,
+    convert,
+    promote_shapes,
+    typeof,
+)
+from ._shape import broadcast_to, canonical_axis, expand_dims, moveaxis, reshape
 
-__all__ = ["arange", "array", "asarray", "empty", "empty_like", "full", "full_like", "ones",
+__all__ = ["arange", "array", "asarray", "astype", "bartlett", "blackman", "copy", "empty",
+           "empty_like", "from_dlpack", "frombuffer", "fromfile", "fromiter", "fromstring", "full",
+           "full_like", "geomspace", "hamming", "hanning", "linspace", "logspace", "ones",
            "ones_like", "zeros", "zeros_like"]
 
 
@@ -40,7 +54,7 @@ def array(object, dtype=None, *, copy=True, order="K", ndmin=0, device=None, out
     x = _from_value(object, dtype, copy)
     if x.ndim < ndmin:
         x = lax.broadcast(x, (1,) * (ndmin - x.ndim))
-    return placed("array", x, device, out_sharding)
+    return placed(x, device, out_sharding)
 
 
 def asarray(a, dtype=None, order=None, *, copy=None, device=None, out_sharding=None):
@@ -54,31 +68,36 @@ def asarray(a, dtype=None, order=None, *, copy=None, device=None, out_sharding=N
     return array(a, dtype, copy=bool(copy), order=order, device=device, out_sharding=out_sharding)
 
 
-def placed(function: str, x, device, out_sharding=None):
+def placed(x, device, out_sharding=None):
     """``x`` on the device asked for."""
-    if device is not None or out_sharding is not None:
-        raise NotImplementedError(explain(
-            f"tanx.numpy.{function}", "arrays cannot be placed on a device here yet.",
-            f"device: {device if device is not None else out_sharding}"))
-    return x
+    where = device if out_sharding is None else out_sharding
+    return x if where is None else device_put(x, where)
 
 
-def _from_value(x, dtype, copy):
+def _from_value(x, dtype, copy: bool):
     """``x`` as an array of ``dtype``, or of its own one where that is None."""
     if isinstance(x, Array):
         x = lax.copy_p.bind(x) if copy else x
-        return x if dtype is None else convert(x, dtype)
+        return x if dtype is None else _cast(x, dtype)
     if isinstance(x, list | tuple):
         return _from_list(x, dtype)
+    if dtypes.is_python_scalar(x):
+        weak = dtype is None and not isinstance(x, bool)
+        dtype = dtypes.dtype(x, canonicalize=True) if dtype is None else dtype
+        return convert(np.array(x, dtype), dtype, weak)  # NumPy raises where it does not fit
     if hasattr(x, "__jax_array__"):
         return _from_value(x.__jax_array__(), dtype, copy)
-    if not (isinstance(x, np.ndarray | np.generic) or dtypes.is_python_scalar(x)):
+    if not isinstance(x, np.ndarray | np.generic):
         x = _from_elsewhere(x)
-    _check_elements(x)
-    if dtype is not None:
-        return convert(x, dtype)
-    aval = typeof(x)
-    return convert(x, aval.dtype, aval.weak_type)
+    own = _element_type(x)
+    return convert(x, own) if dtype is None else _cast(x, dtype)
+
+
+def _cast(x, dtype):
+    """``x`` in ``dtype``; warns where imaginary parts are lost."""
+    if dtypes.dtype(x).kind == "c" and dtype.kind != "c":
+        return lax.convert_element_type(x, dtype)
+    return convert(x, dtype)
 
 
 def _from_elsewhere(x) -> np.ndarray:
@@ -88,43 +107,45 @@ def _from_elsewhere(x) -> np.ndarray:
     return np.asarray(x)
 
 
-def _check_elements(x) -> None:
-    dtype = dtypes.dtype(x)
-    if dtype != bool and not dtypes.issubdtype(dtype, np.number):
-        value = x.item() if getattr(x, "ndim", 1) == 0 else x
-        if value is None:
-            raise ValueError(explain("tanx.numpy.array", "None is not a value of an array."))
-        raise TypeError(explain(
-            "tanx.numpy.array", "arrays hold booleans, numbers or keys.",
-            f"value: {value!r:.100}", f"dtype: {dtype}"))
+def _element_type(x) -> np.dtype:
+    """The dtype that an array of the elements of ``x`` has; raises where there is none."""
+    if x.dtype == bool or dtypes.issubdtype(x.dtype, np.number):
+        return dtypes.canonicalize_dtype(x.dtype)
+    value = x.item() if x.ndim == 0 else x
+    if value is None:
+        raise _none()
+    raise TypeError(explain(
+        "tanx.numpy.array", "arrays hold booleans, numbers or keys.",
+        f"value: {value!r:.100}", f"dtype: {x.dtype}"))
 
 
-_PYTHON_KINDS = {bool: bool, int: int, float: float, complex: complex}
+def _none() -> ValueError:
+    return ValueError(explain("tanx.numpy.array", "None is not a value of an array."))
+
+
+_PYTHON_NUMBERS = (complex, float, int, bool)  # the widest first
 
 
 def _from_list(nested, dtype):
     """Nested sequences as one array; NumPy converts them unless they hold arrays of tanx."""
     leaves = _leaves(nested)
     types = set(map(type, leaves))
-    if types <= _PYTHON_KINDS.keys():
+    if types.issubset(_PYTHON_NUMBERS):
         if dtype is None:
-            widest = next((t for t in (complex, float, int, bool) if t in types), float)
-            dtype = dtypes.requested_dtype(widest)
+            dtype = dtypes.requested_dtype(next((t for t in _PYTHON_NUMBERS if t in types), float))
         return convert(np.array(nested, dtype), dtype)
     if type(None) in types:
-        raise ValueError(explain("tanx.numpy.array", "None is not a value of an array."))
-    leaves = [_from_value(x, None, False) if hasattr(x, "__jax_array__") else x for x in leaves]
-    own = [isinstance(x, Array) for x in leaves]
-    if not any(own):
-        leaves = [np.asarray(x) if not dtypes.is_python_scalar(x) else x for x in leaves]
-    for x, is_own in zip(leaves, own):
-        if not is_own and not dtypes.is_python_scalar(x):
-            _check_elements(np.asarray(x))
+        raise _none()
+    leaves = [x if dtypes.is_python_scalar(x) or isinstance(x, np.ndarray | np.generic)
+              else _from_value(x, None, False) for x in leaves]
     if dtype is None:
+        for x in leaves:
+            if isinstance(x, np.ndarray | np.generic):
+                _element_type(x)
         dtype = dtypes.canonicalize_dtype(dtypes.result_type(*leaves))
-    if not any(own):
-        return convert(np.array(nested, dtype), dtype)
-    return _stacked(nested, dtype)
+    if any(isinstance(x, Array) for x in leaves):
+        return _stacked(nested, dtype)
+    return convert(np.array(nested, dtype), dtype)
 
 
 def _leaves(nested) -> list:
@@ -142,15 +163,98 @@ def _stacked(nested, dtype):
         return _from_value(nested, dtype, False)
     if not nested:
         return convert(np.zeros(0), dtype)
-    parts = [_stacked(x, dtype) for x in nested]
+    parts = [lax.expand_dims(_stacked(x, dtype), (0,)) for x in nested]
     if len({part.shape for part in parts}) > 1:
         raise TypeError(explain(
             "tanx.numpy.array", "the items of a list must have one shape.",
-            *(f"item {i}: {typeof(part)}" for i, part in enumerate(parts))))
-    return lax.concatenate([lax.expand_dims(part, (0,)) for part in parts], 0)
+            *(f"item {i}: {part.aval.update(shape=part.shape[1:])}"
+              for i, part in enumerate(parts))))
+    return lax.concatenate(parts, 0)
 
 
 dtypes.make_array = asarray
+
+
+def copy(a, order=None):
+    """A copy of ``a``, in memory of its own.
+
+    >>> jnp.copy(jnp.array([1, 2]))
+    Array([1, 2], dtype=int32)
+    """
+    check_arraylike("copy", a)
+    return array(a, order=order)
+
+
+def astype(x, dtype, /, *, copy=False, device=None):
+    """``x`` with another dtype; None means the default float.
+
+    >>> jnp.astype(jnp.array([0.5, -1.5]), int)
+    Array([ 0, -1], dtype=int32)
+    """
+    check_arraylike("astype", x)
+    dtype = dtypes.requested_dtype(dtype, "tanx.numpy.astype")
+    return placed(_from_value(as_operand("astype", x), dtype, copy), device)
+
+
+# -- arrays from buffers, text and files -----------------------------------------------------------
+
+
+def from_dlpack(x, /, *, device=None, copy=None):
+    """The array behind any object that speaks DLPack, such as a NumPy array or a CPU tensor.
+
+    Memory is shared unless ``copy`` is true or the dtype must change; its owner should not write
+    to it while the array is in use.
+
+    >>> jnp.from_dlpack(np.array([1, 2], "int32"))
+    Array([1, 2], dtype=int32)
+    """
+    if isinstance(x, Array):
+        return array(x, copy=bool(copy), device=device)
+    if not (hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__")):
+        raise TypeError(explain(
+            "tanx.numpy.from_dlpack", "needs an object with __dlpack__ and __dlpack_device__.",
+            f"object: {x!r:.100}", hint="tanx.numpy.asarray takes lists and numbers."))
+    data = np.from_dlpack(x)
+    dtype = _element_type(data)
+    if dtype == data.dtype and not copy:
+        return placed(Array(data), device)
+    if copy is False:
+        raise ValueError(explain(
+            "tanx.numpy.from_dlpack", "a change of dtype needs a copy, and copy=False forbids it.",
+            f"object: {typeof(data).update(dtype=data.dtype)}", f"dtype:  {dtype}"))
+    return array(data, device=device)
+
+
+def frombuffer(buffer, dtype=float, count=-1, offset=0):
+    """The bytes of ``buffer`` read as elements of ``dtype``, ``count`` of them after ``offset``.
+
+    >>> jnp.frombuffer(b"abc", dtype="uint8")
+    Array([97, 98, 99], dtype=uint8)
+    """
+    return asarray(np.frombuffer(buffer, dtype, count, offset))
+
+
+def fromfile(file, dtype=float, count=-1, sep="", offset=0):
+    """The contents of a file as an array, as by :func:`numpy.fromfile`."""
+    return asarray(np.fromfile(file, dtype, count, sep, offset))
+
+
+def fromiter(iter, dtype, count=-1):
+    """What an iterable yields, as an array; under a transformation it is read while tracing.
+
+    >>> jnp.fromiter((i * i for i in range(4)), int)
+    Array([0, 1, 4, 9], dtype=int32)
+    """
+    return asarray(np.fromiter(iter, dtype, count))
+
+
+def fromstring(string, dtype=float, count=-1, *, sep):
+    """The numbers written in ``string``, with ``sep`` between them.
+
+    >>> jnp.fromstring("1, 2, 3", dtype=int, sep=",")
+    Array([1, 2, 3], dtype=int32)
+    """
+    return asarray(np.fromstring(string, dtype, count, sep=sep))
 
 
 # -- arrays of one value ---------------------------------------------------------------------------
@@ -177,9 +281,15 @@ def ones(shape, dtype=None, *, device=None, out_sharding=None):
 
 def _constant(function: str, shape, value: int, dtype, device, out_sharding):
     name = f"tanx.numpy.{function}"
-    x = lax.broadcast(convert(value, dtypes.requested_dtype(dtype, name)),
-                      canonical_shape(shape, name))
-    return placed(function, x, device, out_sharding)
+    dtype = dtypes.requested_dtype(dtype, name)
+    return _filled(canonical_shape(shape, name), value, dtype, False, device, out_sharding)
+
+
+def _filled(shape, value, dtype, weak: bool, device, out_sharding):
+    """``value`` broadcast to ``shape``."""
+    if dtype == dtypes.float0:  # of no bytes, it stays with NumPy
+        return np.zeros(shape, dtype)
+    return placed(broadcast_to(convert(value, dtype, weak), shape), device, out_sharding)
 
 
 def empty(shape, dtype=None, *, device=None, out_sharding=None):
@@ -190,7 +300,7 @@ def empty(shape, dtype=None, *, device=None, out_sharding=None):
     """
     name = "tanx.numpy.empty"
     x = lax.empty(canonical_shape(shape, name), dtypes.requested_dtype(dtype, name))
-    return placed("empty", x, device, out_sharding)
+    return placed(x, device, out_sharding)
 
 
 def full(shape, fill_value, dtype=None, *, device=None, out_sharding=None):
@@ -204,23 +314,23 @@ def full(shape, fill_value, dtype=None, *, device=None, out_sharding=None):
     """
     check_arraylike("full", fill_value)
     shape = canonical_shape(shape, "tanx.numpy.full")
-    return _filled("full", shape, fill_value, typeof(fill_value), dtype, device, out_sharding)
+    dtype, weak = _dtype_like("full", typeof(fill_value), dtype)
+    return _filled(shape, fill_value, dtype, weak, device, out_sharding)
 
 
-def _filled(function: str, shape, value, like, dtype, device, out_sharding):
-    """``value`` broadcast to ``shape``, with the dtype of ``like`` unless one is given."""
+def _dtype_like(function: str, like, dtype) -> tuple[np.dtype, bool]:
+    """The dtype asked for, or that of ``like``; and whether it is weak."""
     if dtype is None:
-        value = convert(value, like.dtype, like.weak_type)
-    else:
-        value = convert(value, dtypes.requested_dtype(dtype, f"tanx.numpy.{function}"))
-    return placed(function, broadcast_to(value, shape), device, out_sharding)
+        return like.dtype, like.weak_type
+    return dtypes.requested_dtype(dtype, f"tanx.numpy.{function}"), False
 
 
 def _like(function: str, a, value, dtype, shape, device, out_sharding=None):
     check_arraylike(function, a, value)
     like = typeof(a)
     shape = like.shape if shape is None else canonical_shape(shape, f"tanx.numpy.{function}")
-    return _filled(function, shape, value, like, dtype, device, out_sharding)
+    dtype, weak = _dtype_like(function, like, dtype)
+    return _filled(shape, value, dtype, weak, device, out_sharding)
 
 
 def zeros_like(a, dtype=None, shape=None, *, device=None, out_sharding=None):
@@ -253,7 +363,7 @@ def empty_like(prototype, dtype=None, shape=None, *, device=None):
     if dtype is not None:
         return empty(shape, dtype, device=device)
     x = convert(lax.empty(shape, like.dtype), like.dtype, like.weak_type)
-    return placed("empty_like", x, device)
+    return placed(x, device)
 
 
 def full_like(a, fill_value, dtype=None, shape=None, *, device=None, out_sharding=None):
@@ -293,7 +403,7 @@ def arange(start, stop=None, step=None, dtype=None, *, device=None, out_sharding
         x = lax.mul(convert(by, dtype), x)
     if by is not None or low != 0:
         x = lax.add(convert(low, dtype), x)
-    return placed("arange", x, device, out_sharding)
+    return placed(x, device, out_sharding)
 
 
 def _number(name: str, x) -> int | float:
@@ -309,3 +419,158 @@ def _number(name: str, x) -> int | float:
         raise ValueError(explain(
             "tanx.numpy.arange", "complex numbers cannot be counted off.", f"{name}: {value}"))
     return value
+
+
+def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
+    """``num`` numbers evenly spaced from ``start`` to ``stop``, which is left out on request.
+
+    Arrays as ends give a new dimension at ``axis``. With ``retstep``, the spacing comes second.
+    Integer results are rounded down.
+
+    >>> jnp.linspace(0, 1, 5)
+    Array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
+    """
+    num = _count("linspace", num)
+    dtype = _spaced_dtype("linspace", dtype, start, stop)
+    result = _linspace(start, stop, num=num, endpoint=bool(endpoint), retstep=bool(retstep),
+                       dtype=dtype, axis=operator.index(axis))
+    return placed(result, device)
+
+
+def _count(function: str, num) -> int:
+    num = operator.index(num)
+    if num < 0:
+        raise ValueError(explain(
+            f"tanx.numpy.{function}", "the number of elements must not be negative.",
+            f"num: {num}"))
+    return num
+
+
+def _spaced_dtype(function: str, dtype, start, stop) -> np.dtype:
+    check_arraylike(function, start, stop)
+    if dtype is None:
+        return dtypes.to_inexact_dtype(dtypes.result_type(start, stop))
+    return dtypes.requested_dtype(dtype, f"tanx.numpy.{function}")
+
+
+@library_jit(static_argnames=("num", "endpoint", "retstep", "dtype", "axis"))
+def _linspace(start, stop, *, num, endpoint, retstep, dtype, axis):
+    inexact = dtypes.to_inexact_dtype(dtype)
+    start, stop = convert(start, inexact), convert(stop, inexact)
+    bounds = lax.broadcast_shapes(start.shape, stop.shape)
+    axis = canonical_axis("linspace", axis, len(bounds) + 1)
+    first, last = broadcast_to(start, bounds), broadcast_to(stop, bounds)
+    pieces = num - 1 if endpoint else num
+    step = convert(np.nan, inexact)
+    if pieces > 0:
+        step = lax.sub(*promote_shapes("linspace", stop, start))
+    one = (*bounds[:axis], 1, *bounds[axis:])
+    if num == 0:
+        out = lax.empty((*bounds[:axis], 0, *bounds[axis:]), inexact)
+    elif num == 1:
+        out = reshape(first, one)
+    else:
+        # The ends are weighted rather than steps added up, so that neither end is off by rounding.
+        parts = convert(pieces, inexact)
+        step = lax.div(step, parts)
+        real = inexact.type(0).real.dtype
+        count = [1] * len(one)
+        count[axis] = pieces
+        at = reshape(lax.iota(real, pieces), count)
+        share = convert(lax.div(at, convert(pieces, real)), inexact)
+        out = lax.mul(reshape(first, one), lax.sub(convert(1, inexact), share))
+        out = lax.add(out, lax.mul(lax.div(reshape(last, one), parts), convert(at, inexact)))
+        if endpoint:
+            out = lax.concatenate([out, expand_dims(last, axis)], axis)
+    if dtypes.issubdtype(dtype, np.integer):
+        out = lax.floor(out)
+    out = convert(out, dtype)
+    return (out, step) if retstep else out
+
+
+def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
+    """``base`` to the powers evenly spaced from ``start`` to ``stop``; see :func:`linspace`.
+
+    >>> jnp.logspace(0, 3, 4, base=2)
+    Array([1., 2., 4., 8.], dtype=float32)
+    """
+    check_arraylike("logspace", base)
+    return _logspace(start, stop, base, num=_count("logspace", num), endpoint=bool(endpoint),
+                     dtype=_spaced_dtype("logspace", dtype, start, stop), axis=axis)
+
+
+@library_jit(static_argnames=("num", "endpoint", "dtype", "axis"))
+def _logspace(start, stop, base, *, num, endpoint, dtype, axis):
+    inexact = dtypes.to_inexact_dtype(dtype)
+    exponents = linspace(convert(start, inexact), convert(stop, inexact), num, endpoint, axis=axis)
+    powers = lax.pow(*promote_shapes("logspace", convert(base, inexact), exponents))
+    return convert(powers, dtype)
+
+
+def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
+    """``num`` numbers from ``start`` to ``stop``, each the same multiple of the one before.
+
+    >>> jnp.geomspace(1, 27, 4)
+    Array([ 1.,  3.,  9., 27.], dtype=float32)
+    """
+    return _geomspace(start, stop, num=_count("geomspace", num), endpoint=bool(endpoint),
+                      dtype=_spaced_dtype("geomspace", dtype, start, stop), axis=axis)
+
+
+@library_jit(static_argnames=("num", "endpoint", "dtype", "axis"))
+def _geomspace(start, stop, *, num, endpoint, dtype, axis):
+    inexact = dtypes.to_inexact_dtype(dtype)
+    start, stop = convert(start, inexact), convert(stop, inexact)
+    sign = lax.sign(start)
+    ends = [log10(lax.div(*promote_shapes("geomspace", end, sign))) for end in (start, stop)]
+    sizes = logspace(*ends, num, endpoint)
+    out = lax.mul(*promote_shapes("geomspace", sign, sizes))
+    return convert(moveaxis(out, 0, axis) if axis else out, dtype)
+
+
+# -- windows ---------------------------------------------------------------------------------------
+
+
+def _window(m, weights):
+    """``weights(n, m)`` of the numbers ``n`` below ``m``; ones where there are fewer than two."""
+    m = int(m)
+    if m <= 1:
+        return ones(m)
+    return weights(lax.iota(dtypes.default_float(), m), m)
+
+
+def bartlett(M):
+    """The triangular window of ``M`` points.
+
+    >>> jnp.bartlett(5)
+    Array([0. , 0.5, 1. , 0.5, 0. ], dtype=float32)
+    """
+    return _window(M, lambda n, m: 1 - abs(2 * n + 1 - m) / (m - 1))
+
+
+def blackman(M):
+    """The Blackman window of ``M`` points: three terms of cosines.
+
+    >>> jnp.blackman(3)
+    Array([-1.4901161e-08,  1.0000000e+00, -1.4901161e-08], dtype=float32)
+    """
+    return _window(M, lambda n, m: (
+        0.42 - 0.5 * lax.cos(2 * np.pi * n / (m - 1)) + 0.08 * lax.cos(4 * np.pi * n / (m - 1))))
+
+
+def hamming(M):
+    """The Hamming window of ``M`` points: a raised cosine that does not quite reach zero.
+
+    >>> jnp.hamming(3)
+    Array([0.08, 1.  , 0.08], dtype=float32)
+    """
+    return _window(M, lambda n, m: 0.54 - 0.46 * lax.cos(2 * np.pi * n / (m - 1)))
+
+
+def hanning(M):
+    """The Hann window of ``M`` points: a raised cosine.
+
+    >>> jnp.hanning(5)
+    Array([0. , 0.5, 1. , 0.5, 0. ], dtype=float32)
+    """
+    return _window(M, lambda n, m: 0.5 * (1 - lax.cos(2 * np.pi * n / (m - 1))))
