@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import dtypes
 from .._core.array import Array
 from .._core.linear import Zero
 from .._core.primitive import Kind, Primitive
 from .._core.types import ShapedArray, canonical_shape, typeof
 from .._loops import build
+from .._loops.instructions import value_range
 from ..errors import explain
 from .batching import batch_size, to_front
 from .derive import zeros_of
@@ -93,21 +93,21 @@ class Geometry(NamedTuple):
     starts: tuple[int | None, ...]    # for each operand dimension, the component counted along it
     batching: tuple[int | None, ...]  # for each operand dimension, the batch dimension beside it
     lead: int                         # all operand dimensions from here on are read whole
+    to_result: tuple[int, ...]        # from batch, then window dimensions to those of the result
+    room: np.ndarray                  # for each component, the last place where a window fits
+    taken: int | None                 # the only dimension not read whole, if numpy.take will do
 
-    @property
-    def to_result(self) -> tuple[int, ...]:
-        """The permutation from batch, then window dimensions to those of the result."""
-        return tuple(np.argsort(self.batch_dims + self.offset_dims).tolist())
+
+class Mismatch(Exception):
+    """Dimension numbers that do not go with shapes; holds the rule that is broken."""
 
 
 @lru_cache(maxsize=4096)
-def geometry(function: str, operand: tuple[int, ...], indices: tuple[int, ...],
-             numbers: GatherDimensionNumbers, sizes: tuple[int, ...]) -> Geometry:
+def geometry(operand: tuple[int, ...], indices: tuple[int, ...], numbers: GatherDimensionNumbers,
+             sizes: tuple[int, ...]) -> Geometry:
     """Check dimension numbers against the shapes of operand, indices and window."""
     for rule in _broken_rules(operand, indices, numbers, sizes):
-        raise TypeError(explain(
-            function, rule, f"operand:           {operand}", f"indices:           {indices}",
-            f"window:            {sizes}", f"dimension_numbers: {numbers}"))
+        raise Mismatch(rule)
     batch = indices[:-1]
     absent = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
     window_dims = tuple(d for d in range(len(operand)) if d not in absent)
@@ -126,7 +126,17 @@ def geometry(function: str, operand: tuple[int, ...], indices: tuple[int, ...],
     while lead and lead - 1 not in absent and sizes[lead - 1] == operand[lead - 1]:
         lead -= 1
     return Geometry(tuple(shape), batch_dims, numbers.offset_dims, window_dims, tuple(starts),
-                    tuple(batching), lead)
+                    tuple(batching), lead,
+                    tuple(np.argsort(batch_dims + numbers.offset_dims).tolist()),
+                    np.array([operand[d] - sizes[d] for d in numbers.start_index_map], np.int64),
+                    _taken(operand, numbers, sizes))
+
+
+def _taken(operand, numbers: GatherDimensionNumbers, sizes) -> int | None:
+    (*others, d) = numbers.start_index_map or (None,)
+    if others or numbers.collapsed_slice_dims != (d,) or numbers.operand_batching_dims:
+        return None
+    return d if all(m == n for i, (m, n) in enumerate(zip(sizes, operand)) if i != d) else None
 
 
 def _broken_rules(operand, indices, numbers: GatherDimensionNumbers, sizes) -> Iterator[str]:
@@ -171,15 +181,15 @@ def as_int64(indices: np.ndarray) -> np.ndarray:
     return indices.astype(np.int64, copy=False)
 
 
-def inside(indices: np.ndarray, geo: Geometry, operand, sizes) -> np.ndarray | None:
+def inside(indices: np.ndarray, geo: Geometry) -> np.ndarray | None:
     """For each batch position, whether its window lies inside the operand; None if all do."""
-    valid = None
-    for d, k in enumerate(geo.starts):
-        if k is not None:
-            start = indices[..., k]
-            ok = (start >= 0) & (start <= operand[d] - sizes[d])
-            valid = ok if valid is None else valid & ok
-    return None if valid is None or valid.all() else valid
+    valid = (indices >= 0) & (indices <= geo.room)
+    return None if valid.all() else np.logical_and.reduce(valid, axis=-1)
+
+
+def clipped(indices: np.ndarray, geo: Geometry) -> np.ndarray:
+    """Indices with all windows moved inside the operand."""
+    return np.minimum(np.maximum(indices, 0), geo.room)
 
 
 def positions(indices: np.ndarray, geo: Geometry, operand, sizes,
@@ -193,32 +203,30 @@ def positions(indices: np.ndarray, geo: Geometry, operand, sizes,
     result = []
     for d in range(geo.lead):
         k, b = geo.starts[d], geo.batching[d]
-        place: np.ndarray | None = None
         if b is not None:
             place = np.arange(operand[d]).reshape([-1 if p == b else 1 for p in range(len(batch))])
-        elif k is not None and (sizes[d] < operand[d] or d not in window):
-            place = np.clip(indices[..., k], 0, operand[d] - sizes[d])
-        if place is None:
+        elif k is not None:
+            place = indices[..., k]
+        else:
             place = np.zeros((1,) * len(batch), np.int64)
         if only is not None:
             place = np.broadcast_to(place, batch)[only]
-        place = place.reshape(place.shape + (1,) * len(window))
-        if d in window and sizes[d] != 1:
-            place = place + np.arange(sizes[d]).reshape(
-                [-1 if w == d else 1 for w in window])
+        if window:
+            place = place.reshape(place.shape + (1,) * len(window))
+            if d in window and sizes[d] != 1:
+                place = place + np.arange(sizes[d]).reshape([-1 if w == d else 1 for w in window])
         result.append(place)
     return result
 
 
 def _take(x: np.ndarray, indices: np.ndarray, geo: Geometry, sizes) -> np.ndarray:
-    """The windows, moved inside, with batch dimensions in front."""
-    mapped = [d for d, k in enumerate(geo.starts) if k is not None]
-    whole = all(sizes[d] == x.shape[d] for d in geo.window_dims)
-    if len(mapped) == 1 and whole and x.size and len(geo.window_dims) == x.ndim - 1:
-        (d,), batch_rank = mapped, indices.ndim - 1
-        if d not in geo.window_dims:
-            taken = x.take(indices[..., 0], axis=d, mode="clip")
-            return np.moveaxis(taken, range(d, d + batch_rank), range(batch_rank)) if d else taken
+    """The windows with batch dimensions in front; all of them lie inside."""
+    if geo.taken is not None and x.size:
+        d, batch_rank = geo.taken, indices.ndim - 1
+        if not x.flags.c_contiguous:  # numpy.take would copy all of it first
+            return np.moveaxis(x, d, 0)[indices[..., 0]]
+        taken = x.take(indices[..., 0], axis=d, mode="clip")
+        return np.moveaxis(taken, range(d, d + batch_rank), range(batch_rank)) if d else taken
     windows = own(x[tuple(positions(indices, geo, x.shape, sizes))])
     shape = tuple([geo.shape[p] for p in geo.batch_dims + geo.offset_dims])
     # Without a component that varies with the batch, all windows are the same one.
@@ -242,7 +250,7 @@ def window_index(at, operand, indices, geo: Geometry, sizes, clip: bool):
         if k is not None:
             start = indices[[*batch, k]]
             if clip:
-                high = min(n - size, int(dtypes.iinfo(start.dtype).max))
+                high = min(n - size, value_range(start.dtype)[1])
                 place = build.as_index(build.op("clamp", build.const(0, start.dtype), start,
                                                 build.const(high, start.dtype)))
             else:
@@ -266,21 +274,28 @@ class Gather(Primitive):
         if letter(indices.dtype) not in "iu":
             raise ValueError(explain("tanx.lax.gather", "indices must be integers.",
                                      f"operand: {x}", f"indices: {indices}"))
-        geo = geometry("tanx.lax.gather", x.shape, indices.shape, dimension_numbers, slice_sizes)
+        try:
+            geo = geometry(x.shape, indices.shape, dimension_numbers, slice_sizes)
+        except Mismatch as broken:
+            raise TypeError(explain(
+                "tanx.lax.gather", str(broken), f"operand:           {x}",
+                f"indices:           {indices}", f"slice_sizes:       {slice_sizes}",
+                f"dimension_numbers: {dimension_numbers}")) from None
         return ShapedArray(geo.shape, x.dtype, x.weak_type)
 
     def eval(self, x, indices, *, dimension_numbers, slice_sizes, unique_indices,
              indices_are_sorted, mode, fill_value):
-        geo = geometry("tanx.lax.gather", x.shape, indices.shape, dimension_numbers, slice_sizes)
+        geo = geometry(x.shape, indices.shape, dimension_numbers, slice_sizes)
         indices = as_int64(indices)
-        out = np.asarray(_take(x, indices, geo, slice_sizes))
         fill = _fill(mode, fill_value, x.dtype)
-        if fill is not None:
-            valid = inside(indices, geo, x.shape, slice_sizes)
-            if valid is not None:
-                if np.may_share_memory(out, x) or not out.flags.writeable:
-                    out = out.copy()
-                out[~valid] = fill
+        valid = None if fill is None else inside(indices, geo)
+        if fill is None or valid is not None:
+            indices = clipped(indices, geo)
+        out = np.asarray(_take(x, indices, geo, slice_sizes))
+        if valid is not None:
+            if np.may_share_memory(out, x) or not out.flags.writeable:
+                out = out.copy()
+            out[~valid] = fill
         return out if not geo.batch_dims or not geo.offset_dims else out.transpose(geo.to_result)
 
     def jvp(self, primals, tangents, **params):
@@ -324,7 +339,7 @@ class Gather(Primitive):
 
     def lower(self, at, x, indices, *, dimension_numbers, slice_sizes, unique_indices,
               indices_are_sorted, mode, fill_value):
-        geo = geometry("tanx.lax.gather", x.shape, indices.shape, dimension_numbers, slice_sizes)
+        geo = geometry(x.shape, indices.shape, dimension_numbers, slice_sizes)
         fill = _fill(mode, fill_value, x.dtype)
         index, valid = window_index(at, x, indices, geo, slice_sizes, clip=fill is None)
         if valid is None:
@@ -385,8 +400,7 @@ def default_fill(dtype: np.dtype):
         return float("nan")
     if kind == "b":
         return True
-    limits = dtypes.iinfo(dtype)
-    return int(limits.min if kind == "i" else limits.max)
+    return value_range(dtype)[kind == "u"]
 
 
 def canonical_numbers(numbers):

@@ -83,8 +83,7 @@ class BroadcastInDim(Primitive):
                        for n, d in zip(x.shape, broadcast_dimensions))):
             raise TypeError(explain(
                 "tanx.lax.broadcast_in_dim",
-                "each operand dimension must map to a dimension of its own, of the same size "
-                "unless it is 1.",
+                "operand dimensions must be 1 or equal the distinct ones they map to.",
                 f"operand:              {x}", f"shape:                {shape}",
                 f"broadcast_dimensions: {broadcast_dimensions}"))
         return ShapedArray(shape, x.dtype, x.weak_type)
@@ -247,12 +246,14 @@ class Reshape(Primitive):
 
     def lower(self, at, x, *, new_sizes, dimensions, sharding=None):
         dimensions = range(x.ndim) if dimensions is None else dimensions
-        shape = [x.shape[d] for d in dimensions]
+        sources = [d for d in dimensions if x.shape[d] != 1]
+        targets = [p for p, n in enumerate(new_sizes) if n != 1]
+        old, new = [x.shape[d] for d in sources], [new_sizes[p] for p in targets]
         index = [build.const(0)] * x.ndim
-        for old, new in _matching_runs(shape, new_sizes):
-            flat = build.flatten_index(at[new], new_sizes[new])
-            for d, i in zip(dimensions[old], build.unflatten_index(flat, shape[old])):
-                index[d] = i
+        for i, j in _matching_runs(old, new):
+            flat = build.flatten_index([at[p] for p in targets[j]], new[j])
+            for d, place in zip(sources[i], build.unflatten_index(flat, old[i])):
+                index[d] = place
         return x[index]
 
 
@@ -260,13 +261,14 @@ def _matching_runs(old: Sequence[int], new: Sequence[int]) -> Iterator[tuple[sli
     """The shortest runs of dimensions that hold equally many elements in both shapes.
 
     Indices are divided only within a run, so dimensions that a reshape leaves alone stay simple.
+    No size is 1.
     """
     if 0 in old:
         return
     i = j = 0
-    while i < len(old) or j < len(new):
+    while i < len(old):
         i0, j0 = i, j
-        i, j = min(i + 1, len(old)), min(j + 1, len(new))
+        i, j = i + 1, j + 1
         while prod(old[i0:i]) != prod(new[j0:j]):
             if prod(old[i0:i]) < prod(new[j0:j]):
                 i += 1

@@ -6,7 +6,7 @@ applied in row-major order of the indices, so of several that set one element th
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from math import prod
 from typing import NamedTuple
 
@@ -31,8 +31,10 @@ from .gather import (
     GatherDimensionNumbers,
     GatherScatterMode,
     Geometry,
+    Mismatch,
     as_int64,
     canonical_numbers,
+    clipped,
     gather,
     geometry,
     inside,
@@ -65,8 +67,9 @@ class ScatterDimensionNumbers(NamedTuple):
     scatter_indices_batching_dims: tuple[int, ...] = ()
 
 
-def _window(function: str, operand: tuple[int, ...], indices: tuple[int, ...],
-            updates: tuple[int, ...], numbers) -> tuple[Geometry, tuple[int, ...]]:
+@lru_cache(maxsize=4096)
+def _window(operand: tuple[int, ...], indices: tuple[int, ...], updates: tuple[int, ...],
+            numbers: ScatterDimensionNumbers) -> tuple[Geometry, tuple[int, ...]]:
     """The geometry of a scatter and the shape of a window in the operand."""
     absent = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
     kept = iter(numbers.update_window_dims)
@@ -75,13 +78,9 @@ def _window(function: str, operand: tuple[int, ...], indices: tuple[int, ...],
         dim = None if d in absent else next(kept, -1)
         sizes.append(min(1, n) if dim is None else
                      updates[dim] if 0 <= dim < len(updates) else -1)
-    geo = geometry(function, operand, indices, GatherDimensionNumbers(*numbers), tuple(sizes))
+    geo = geometry(operand, indices, GatherDimensionNumbers(*numbers), tuple(sizes))
     if geo.shape != updates:
-        raise TypeError(explain(
-            function, "updates must have the dimensions of the indices and of a window.",
-            f"operand:           {operand}", f"indices:           {indices}",
-            f"updates:           {updates}, should be {geo.shape}",
-            f"dimension_numbers: {numbers}"))
+        raise Mismatch("updates must have the dimensions of the indices and of a window.")
     return geo, tuple(sizes)
 
 
@@ -102,15 +101,23 @@ class Scatter(Primitive):
             raise ValueError(explain(self.function, "indices must be integers.",
                                      f"operand: {x}", f"indices: {indices}"))
         same_dtype(self.function, (x, updates))
-        _window(self.function, x.shape, indices.shape, updates.shape, dimension_numbers)
+        try:
+            _window(x.shape, indices.shape, updates.shape, dimension_numbers)
+        except Mismatch as broken:
+            raise TypeError(explain(
+                self.function, str(broken), f"operand:           {x}",
+                f"indices:           {indices}", f"updates:           {updates}",
+                f"dimension_numbers: {dimension_numbers}")) from None
         return x
 
     def eval(self, x, indices, updates, *, dimension_numbers, unique_indices, mode, update_jaxpr,
              **params):
-        geo, sizes = _window(self.function, x.shape, indices.shape, updates.shape,
-                             dimension_numbers)
-        indices = as_int64(indices)
-        only = None if mode is GatherScatterMode.CLIP else inside(indices, geo, x.shape, sizes)
+        geo, sizes = _window(x.shape, indices.shape, updates.shape, dimension_numbers)
+        indices, only = as_int64(indices), None
+        if mode is GatherScatterMode.CLIP:
+            indices = clipped(indices, geo)
+        else:
+            only = inside(indices, geo)
         updates = updates.transpose(geo.batch_dims + geo.offset_dims)
         updates = updates if only is None else updates[only]
         out = np.array(x, order="C")
@@ -118,9 +125,10 @@ class Scatter(Primitive):
             return out
         row = prod(x.shape[geo.lead:])
         rows = np.zeros((), np.int64)
-        for n, place in zip(x.shape, positions(indices, geo, x.shape, sizes, only)):
-            rows = rows * n + place
-        rows = np.broadcast_to(rows, updates.shape[:updates.ndim - (x.ndim - geo.lead)]).reshape(-1)
+        for d, place in enumerate(positions(indices, geo, x.shape, sizes, only)):
+            rows = rows * x.shape[d] + place if d else place
+        shape = updates.shape[:updates.ndim - (x.ndim - geo.lead)]
+        rows = (rows if rows.shape == shape else np.broadcast_to(rows, shape)).reshape(-1)
         self.write(out.reshape(-1, row), rows, updates.reshape(-1, row), update_jaxpr,
                    unique_indices)
         return out
@@ -184,8 +192,7 @@ class Scatter(Primitive):
               update_jaxpr, **params):
         (out,) = into
         clip = mode is GatherScatterMode.CLIP
-        geo, sizes = _window(self.function, x.shape, indices.shape, updates.shape,
-                             dimension_numbers)
+        geo, sizes = _window(x.shape, indices.shape, updates.shape, dimension_numbers)
 
         def update(k):
             index, valid = window_index(k, x, indices, geo, sizes, clip)
@@ -204,7 +211,7 @@ class Scatter(Primitive):
 def gather_like(x, indices, shape: tuple[int, ...], params, fill_value=None):
     """Read from ``x`` where a scatter with these parameters writes updates of the given shape."""
     numbers = params["dimension_numbers"]
-    _, sizes = _window("tanx.lax.scatter", typeof(x).shape, typeof(indices).shape, shape, numbers)
+    _, sizes = _window(typeof(x).shape, typeof(indices).shape, shape, numbers)
     return gather(x, indices, GatherDimensionNumbers(*numbers), sizes, mode=params["mode"],
                   fill_value=fill_value)
 

@@ -18,6 +18,7 @@ from .._core.primitive import Kind, Primitive
 from .._core.trace import Tracer
 from .._core.types import ShapedArray, canonical_shape, is_arraylike, typeof
 from .._loops import build
+from .._loops.instructions import value_range
 from ..errors import explain
 from .batching import batch_size, materialize
 from .derive import instantiate, linear, linear_in, zeros_of
@@ -162,14 +163,16 @@ def index_in_dim(operand, index, axis=0, keepdims=True):
 
 def _check_starts(function: str, x, starts) -> None:
     """Check the types of start indices: one integer scalar a dimension, all of one dtype."""
-    facts = [f"operand:       {x}", f"start_indices: {', '.join(map(str, starts))}"]
-    if len(starts) != x.ndim:
-        raise ValueError(explain(function, "there must be a start index for each dimension.",
-                                 *facts))
     if any(t.shape for t in starts):
-        raise TypeError(explain(function, "start indices must be scalars.", *facts))
-    if any(letter(t.dtype) not in "iu" or t.dtype != starts[0].dtype for t in starts):
-        raise TypeError(explain(function, "start indices must be integers of one dtype.", *facts))
+        rule = "start indices must be scalars."
+    elif any(letter(t.dtype) not in "iu" or t.dtype != starts[0].dtype for t in starts):
+        rule = "start indices must be integers of one dtype."
+    elif len(starts) != x.ndim:
+        rule = "there must be a start index for each dimension."
+    else:
+        return
+    raise TypeError(explain(function, rule, f"operand:       {x}",
+                            f"start_indices: {', '.join(map(str, starts))}"))
 
 
 def _clamped(starts, shape, sizes) -> list[builtins.slice]:
@@ -185,7 +188,7 @@ def _clamped_starts(starts, shape, sizes) -> list:
     """The same for starts to be read from data when compiled code runs."""
     clamped = []
     for i, n, size in zip(starts, shape, sizes):
-        high = min(n - size, int(dtypes.iinfo(i.dtype).max))
+        high = min(n - size, value_range(i.dtype)[1])
         clamped.append(build.as_index(build.op(
             "clamp", build.const(0, i.dtype), i[()], build.const(high, i.dtype))))
     return clamped
@@ -273,7 +276,7 @@ def _starts(function: str, operand, start_indices, allow_negative) -> list:
             f"operand: {typeof(operand)}", f"start_indices: {len(starts)} of them"))
     wide = dtypes.canonicalize_dtype(np.dtype("int64"))
     dtype = next((typeof(i).dtype for i in starts if type(i) is not int), wide)
-    if max(shape, default=0) > dtypes.iinfo(dtype).max:
+    if max(shape, default=0) > value_range(dtype)[1]:
         from .convert import convert_element_type
         dtype = wide
         starts = [i if type(i) is int else convert_element_type(i, dtype) for i in starts]
@@ -293,6 +296,8 @@ def _known_or_traced(function: str, start_indices) -> list:
         start_indices = np.asarray(start_indices) if known else unstack(start_indices)
     starts = list(start_indices)
     for position, i in enumerate(starts):
+        if type(i) is int:
+            continue
         aval = typeof(i) if is_arraylike(i) else None
         if aval is None or aval.shape or letter(aval.dtype) not in "iu":
             raise TypeError(explain(function, "start indices must be integer scalars.",
@@ -305,8 +310,8 @@ def _known_or_traced(function: str, start_indices) -> list:
 def _from_end(index, n: int, dtype, allowed: bool):
     if type(index) is int:
         index = index + n if allowed and index < 0 else index
-        limits = dtypes.iinfo(dtype)
-        return dtype.type(min(max(index, int(limits.min)), int(limits.max)))
+        low, high = value_range(dtype)
+        return dtype.type(min(max(index, low), high))
     if not allowed or letter(typeof(index).dtype) != "i":
         return index
     from .arith import add
