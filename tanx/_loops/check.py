@@ -7,21 +7,19 @@ prove nor refute is returned, and is what the interpreter finds out when it runs
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import NoReturn
 
 from tanx.errors import explain
 
-from .expr import Expr, Fold, Index, Interval, Load, Node, Op, Pick, State, bounds, facts_of
+from .expr import Expr, Facts, Fold, Index, Load, Node, Op, Pick, State, bounds, facts_of
 from .instructions import BOOL, INDEX, REDUCERS, result_dtype, short_name
 from .nest import PARALLEL, SEQUENTIAL, Buffer, Nest, Program, Statement, Store
 from .show import show_expr, show_statement
 from .traverse import children, expressions, statements_in, walk, written
 
 __all__ = ["ProgramError", "check"]
-
-Facts = Mapping[Expr, Interval]
 
 
 class ProgramError(Exception):

@@ -24,10 +24,11 @@ import numpy as np
 
 from .instructions import BOOL, INDEX, REDUCERS, kind_of, result_dtype, short_name, value_range
 
-__all__ = ["Const", "Expr", "Fold", "Index", "Interval", "Load", "Node", "Op", "Pick", "State",
-           "Variable", "bounds", "const", "facts_of", "fresh_index", "fresh_state", "op"]
+__all__ = ["Const", "Expr", "Facts", "Fold", "Index", "Interval", "Load", "Node", "Op", "Pick",
+           "State", "Variable", "bounds", "const", "facts_of", "fresh_index", "fresh_state", "op"]
 
 Interval = tuple[int, int]
+Facts = Mapping["Expr", Interval]
 Linear = tuple[Mapping["Expr", int], int]
 
 
@@ -405,6 +406,9 @@ def _plus(a: Linear, b: Linear, times: int = 1) -> Linear:
 
 def _wrapped(form: Linear) -> Linear:
     """The same modulo 2**64, in numbers of int64."""
+    numbers = (form[1], *form[0].values())
+    if _fits((min(numbers), max(numbers))):
+        return form
     terms = {t: (f + 2**63) % 2**64 - 2**63 for t, f in form[0].items()}
     return {t: f for t, f in terms.items() if f}, (form[1] + 2**63) % 2**64 - 2**63
 
@@ -434,7 +438,7 @@ def _times(atom: Expr, factor: int) -> Expr:
 # -- intervals -------------------------------------------------------------------------------------
 
 
-def bounds(expr: Expr, facts: Mapping[Expr, Interval] | None = None) -> Interval:
+def bounds(expr: Expr, facts: Facts | None = None) -> Interval:
     """An interval that holds the value of an integer expression; empty when the first is greater.
 
     ``facts`` narrow the intervals of expressions that occur inside; see :func:`facts_of`.
@@ -443,48 +447,84 @@ def bounds(expr: Expr, facts: Mapping[Expr, Interval] | None = None) -> Interval
     >>> bounds(3 * i + 1), bounds(7 - i), bounds(i % 3)
     ((1, 22), (0, 7), (0, 2))
     """
-    facts = facts or {}
-    if expr.dtype != INDEX:
-        return _narrow(_atom_bounds(expr, facts), expr, facts)
-    ends = _exact_bounds(_linear(expr), facts) if facts else _ends(expr)
-    return ends if _fits(ends) else value_range(INDEX)
+    return _clipped(_ends(expr, facts), expr.dtype)
 
 
-def _ends(expr: Expr) -> Interval:
-    """The interval of an int64 in unbounded integers, when nothing is known of its parts."""
-    try:
+def _clipped(ends: Interval, dtype: np.dtype) -> Interval:
+    """The interval, or that of the dtype where values may have wrapped around."""
+    limits = value_range(dtype)
+    return ends if limits[0] <= ends[0] and ends[1] <= limits[1] else limits
+
+
+class _Slots:
+    """The intervals of expressions about which no facts are given, kept with the expressions."""
+
+    def __contains__(self, expr: Expr) -> bool:
+        return hasattr(expr, "_ends")
+
+    def __getitem__(self, expr: Expr) -> Interval:
         return expr._ends
-    except AttributeError:
-        object.__setattr__(expr, "_ends", ends := _exact_bounds(_linear(expr), {}))
-        return ends
+
+    def __setitem__(self, expr: Expr, ends: Interval) -> None:
+        object.__setattr__(expr, "_ends", ends)
 
 
-def _fits(ends: Interval) -> bool:
-    return -2**63 <= ends[0] and ends[1] < 2**63
+def _ends(root: Expr, facts: Facts | None = None, known=None) -> Interval:
+    """The interval of an integer; that of an int64 is what its linear form has without wrapping."""
+    known = known if known is not None else {} if facts else _Slots()
+    stack = [root]
+    while stack:
+        expr = stack[-1]
+        unknown = [part for part in _parts(expr) if part not in known]
+        if unknown:
+            stack += unknown
+        else:
+            stack.pop()
+            if expr not in known:
+                known[expr] = _ends_of(expr, facts or {}, known)
+    return known[root]
 
 
-def _exact_bounds(form: Linear, facts: Mapping[Expr, Interval]) -> Interval:
+def _parts(expr: Expr) -> Iterable[Expr]:
+    """The integers whose intervals give that of another one."""
+    if expr.dtype == INDEX and (terms := _linear(expr)[0]) != {expr: 1}:
+        return terms
+    if isinstance(expr, Op) and expr.name in _BOUNDS and kind_of(expr.args[-1].dtype) in "biu":
+        return expr.args
+    return ()
+
+
+def _ends_of(expr: Expr, facts: Facts, known) -> Interval:
+    """The interval of an integer whose parts are known."""
+    if isinstance(expr, Const):
+        return int(expr.value), int(expr.value)
+    if expr.dtype == INDEX and (form := _linear(expr))[0] != {expr: 1}:
+        return _sum_ends(form, facts, known)
+    low, high = (0, expr.extent - 1) if isinstance(expr, Index) else value_range(expr.dtype)
+    parts = [_clipped(known[part], part.dtype) for part in _parts(expr)]
+    if isinstance(expr, Op) and parts:
+        low, high = _clipped(_BOUNDS[expr.name](*parts), expr.dtype)
+    fact = facts.get(expr, (low, high))
+    return max(low, fact[0]), min(high, fact[1])
+
+
+def _sum_ends(form: Linear, facts: Facts | None = None, known=None) -> Interval:
     """The interval of a linear form in unbounded integers."""
     terms, constant = form
     low = high = 0
     for atom, factor in terms.items():
-        ends = _narrow(_atom_bounds(atom, facts), atom, facts)
+        ends = _ends(atom, facts, known)
         if ends[0] > ends[1]:
             return 0, -1
         low += min(factor * ends[0], factor * ends[1])
         high += max(factor * ends[0], factor * ends[1])
     if facts and terms:
         key, sign = _fact_key(terms)
-        known = facts.get(key)
-        if known is not None:
-            ends = known if sign > 0 else (-known[1], -known[0])
+        fact = facts.get(key)
+        if fact is not None:
+            ends = fact if sign > 0 else (-fact[1], -fact[0])
             low, high = max(low, ends[0]), min(high, ends[1])
     return low + constant, high + constant
-
-
-def _narrow(interval: Interval, expr: Expr, facts: Mapping[Expr, Interval]) -> Interval:
-    known = facts.get(expr)
-    return interval if known is None else (max(interval[0], known[0]), min(interval[1], known[1]))
 
 
 def _fact_key(terms: Mapping[Expr, int]) -> tuple[Expr, int]:
@@ -493,18 +533,8 @@ def _fact_key(terms: Mapping[Expr, int]) -> tuple[Expr, int]:
     return _sum({t: sign * f for t, f in terms.items()}, 0), sign
 
 
-def _atom_bounds(expr: Expr, facts) -> Interval:
-    if isinstance(expr, Index):
-        return 0, expr.extent - 1
-    if isinstance(expr, Const):
-        return int(expr.value), int(expr.value)
-    limits = value_range(expr.dtype)
-    if not isinstance(expr, Op) or expr.name not in _BOUNDS:
-        return limits
-    if kind_of(expr.args[-1].dtype) not in "biu":
-        return limits
-    low, high = _BOUNDS[expr.name](*(bounds(a, facts) for a in expr.args))
-    return (low, high) if limits[0] <= low and high <= limits[1] else limits
+def _fits(ends: Interval) -> bool:
+    return -2**63 <= ends[0] and ends[1] < 2**63
 
 
 def _corners(f, a: Interval, b: Interval) -> Interval:
@@ -546,7 +576,8 @@ def facts_of(condition: Expr, holds: bool = True) -> dict[Expr, Interval]:
     if name == ("and" if holds else "or"):
         for arg in args:
             for expr, ends in facts_of(arg, holds).items():
-                facts[expr] = _narrow(ends, expr, facts)
+                other = facts.get(expr, ends)
+                facts[expr] = max(ends[0], other[0]), min(ends[1], other[1])
         return facts
     if not holds:
         name = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "ne": "eq"}.get(name, "")
@@ -554,7 +585,7 @@ def facts_of(condition: Expr, holds: bool = True) -> dict[Expr, Interval]:
         difference = _plus(_linear(args[0]), _linear(args[1]), -1)
         if difference[0] and all(_exact(a) for a in args):
             key, sign = _fact_key(difference[0])
-            low, high = _exact_bounds((difference[0], 0), {})
+            low, high = _sum_ends((difference[0], 0))
             zero = -difference[1]
             low = max(low, zero + (name == "gt")) if name in ("gt", "ge", "eq") else low
             high = min(high, zero - (name == "lt")) if name in ("lt", "le", "eq") else high
@@ -657,7 +688,7 @@ def _sign_of(a: Expr, b: Expr) -> Interval | None:
     """An interval of ``a - b`` for int64 that do not wrap."""
     if a.dtype != INDEX or not (_exact(a) and _exact(b)):
         return None
-    return _exact_bounds(_plus(_linear(a), _linear(b), -1), {})
+    return _sum_ends(_plus(_linear(a), _linear(b), -1))
 
 
 def _comparison(name: str, true_when, false_when):

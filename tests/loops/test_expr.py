@@ -243,3 +243,15 @@ def test_pick_has_the_dtype_of_its_state():
     from tanx._loops.build import fold
     last, = fold(3, [const(0, "int8")], lambda k, s: [s[0] + 1])
     assert isinstance(last, Pick) and last.dtype == np.int8
+
+
+def test_bounds_of_deep_and_shared_integers_take_no_time():
+    x = Buffer("y", (), np.int32)[()]
+    for _ in range(2000):
+        x = op("max", x * x, x + 1)
+    assert bounds(convert(x, np.int64)) == (-2**31, 2**31 - 1)
+    assert bounds(convert(x, np.int64), {A: (0, 1)}) == (-2**31, 2**31 - 1)
+    deep = A
+    for _ in range(2000):
+        deep = op("min", deep * B, B)
+    assert bounds(deep) == (0, 4)
