@@ -7,8 +7,12 @@ from .._traceback import boundary
 from .._window import publish
 from ._assemble import *
 from ._creation import *
+from ._grids import *
+from ._io import *
 from ._logic import *
 from ._math import *
+from ._matrices import *
+from ._reduce import *
 from ._rounding import *
 from ._shape import *
 from ._ufunc import *

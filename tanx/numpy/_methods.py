@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import explain
-from . import _logic, _math
+from . import _logic, _math, _reduce
 from ._promotion import Array, Tracer
 
 __all__ = ["METHODS"]
@@ -59,6 +59,11 @@ _COMPARISONS = {
     "gt": _logic.greater, "ge": _logic.greater_equal,
 }
 
+# Functions that are methods as they stand: the array is their first argument.
+_FUNCTIONS = {
+    _reduce: "all any argmax argmin max mean min prod sum",
+}
+
 METHODS = {
     **{f"__{name}__": _binary(function) for name, function in _OPERATORS.items()},
     **{f"__r{name}__": _reflected(function) for name, function in _OPERATORS.items()},
@@ -68,5 +73,7 @@ METHODS = {
     "__abs__": lambda self: _math.absolute(self),
     "__invert__": lambda self: _math.invert(self),
     "real": property(_math.real), "imag": property(_math.imag),
+    **{name: getattr(module, name) for module, names in _FUNCTIONS.items()
+       for name in names.split()},
     "conj": _math.conj, "conjugate": _math.conj,
 }

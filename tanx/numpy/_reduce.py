@@ -1,0 +1,290 @@
+"""Reductions: sums, extrema, means and logic along dimensions, and positions of extrema.
+
+Results are never weakly typed. Sums of narrow floats are kept in float32, and so are means.
+"""
+
+from __future__ import annotations
+
+from math import prod as product
+
+import ml_dtypes
+import numpy as np
+
+from .. import dtypes, lax
+from ..errors import explain
+from ._logic import where as choose
+from ._promotion import as_operand, broadcast_to_shape, check_arraylike, convert, typeof
+from ._shape import canonical_axes, canonical_axis, ravel
+
+__all__ = ["all", "amax", "amin", "any", "argmax", "argmin", "max", "mean", "min", "prod", "sum"]
+
+
+# -- what reductions share -------------------------------------------------------------------------
+
+
+def refuse_out(function: str, out) -> None:
+    """Arrays are immutable: nothing can be written into ``out``."""
+    if out is not None:
+        raise NotImplementedError(explain(
+            f"tanx.numpy.{function}", "arrays are immutable, so there is no out.",
+            hint="use the result."))
+
+
+def reduced_axes(function: str, axis, ndim: int) -> tuple[int, ...]:
+    """The dimensions that ``axis`` stands for; all of them where it is None."""
+    return tuple(range(ndim)) if axis is None else canonical_axes(function, axis, ndim)
+
+
+def keep_reduced(x, shape: tuple[int, ...], axes: tuple[int, ...]):
+    """``x``, a reduction over ``axes`` of an array of ``shape``, with those of size 1 again."""
+    kept = [d for d in range(len(shape)) if d not in axes]
+    return lax.broadcast_in_dim(x, [shape[d] if d in kept else 1 for d in range(len(shape))], kept)
+
+
+def masked(function: str, x, where, value):
+    """``x`` with ``value``, a Python number, where the mask ``where`` does not hold."""
+    check_arraylike(function, where)
+    kind = typeof(where)
+    if kind.dtype != bool:
+        raise ValueError(explain(f"tanx.numpy.{function}", "where must hold booleans.",
+                                 f"where: {kind}", hint="compare, as in where=mask != 0."))
+    return choose(where, x, convert(value, x.dtype))
+
+
+def _finish(function: str, x, shape, axes, keepdims, combine, initial):
+    """The reduction ``x`` together with the initial value, in the shape asked for."""
+    if initial is not None:
+        check_arraylike(function, initial)
+        if typeof(initial).shape:
+            raise ValueError(explain(f"tanx.numpy.{function}", "initial must be a scalar.",
+                                     f"initial: {typeof(initial)}"))
+        x = combine(convert(initial, x.dtype), x)
+    return keep_reduced(x, shape, axes) if keepdims else x
+
+
+_NARROW_FLOATS = {np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)}
+_FLOAT32 = np.dtype(np.float32)
+
+
+def accumulator(dtype: np.dtype) -> np.dtype:
+    """The dtype in which numbers of ``dtype`` are summed."""
+    return _FLOAT32 if dtype in _NARROW_FLOATS else dtype
+
+
+# -- sums and products -----------------------------------------------------------------------------
+
+
+def _total(function, reduce, logical, combine, unit, a, axis, dtype, out, keepdims, initial, where,
+           promote_integers):
+    """``sum`` or ``prod``: ``unit`` is the number that changes nothing."""
+    refuse_out(function, out)
+    x = as_operand(function, a)
+    if dtype is None:
+        result = _total_dtype(x.dtype, promote_integers)
+        x = convert(x, accumulator(result))
+    else:
+        result = dtypes.requested_dtype(dtype, f"tanx.numpy.{function}")
+        x = convert(x, result)
+        if result == bool:
+            reduce, combine = logical
+    if where is not None:
+        x = masked(function, x, where, unit)
+    axes = reduced_axes(function, axis, x.ndim)
+    total = _finish(function, reduce(x, axes), x.shape, axes, keepdims, combine, initial)
+    return convert(total, result)
+
+
+def _total_dtype(dtype: np.dtype, promote_integers: bool) -> np.dtype:
+    """The dtype of a sum: integers narrower than the default one give that."""
+    if dtype == bool:
+        return dtypes.default_int()
+    if promote_integers and dtypes.issubdtype(dtype, np.integer):
+        signed = dtypes.issubdtype(dtype, np.signedinteger)
+        default = dtypes.default_int() if signed else dtypes.default_uint()
+        return dtype if dtype.itemsize > default.itemsize else default
+    return dtype
+
+
+def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=None,
+        promote_integers=True):
+    """The sum over ``axis``: one dimension, a tuple of them, or all.
+
+    Integers narrower than int32 (int64 with ``enable_x64``) are summed in that, unless
+    ``promote_integers=False`` or ``dtype`` says otherwise. ``keepdims`` leaves the dimensions
+    summed over with size 1, ``initial`` is added, and only elements where ``where`` holds count.
+
+    >>> jnp.sum(jnp.array([[1, 2], [3, 4]]), axis=0)
+    Array([4, 6], dtype=int32)
+    """
+    return _total("sum", lax.reduce_sum, (lax.reduce_or, lax.bitwise_or), lax.add, 0, a, axis,
+                  dtype, out, keepdims, initial, where, promote_integers)
+
+
+def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=None,
+         promote_integers=True):
+    """The product over ``axis``; the parameters are those of :func:`sum`.
+
+    >>> jnp.prod(jnp.array([[1, 2], [3, 4]]), axis=1)
+    Array([ 2, 12], dtype=int32)
+    """
+    return _total("prod", lax.reduce_prod, (lax.reduce_and, lax.bitwise_and), lax.mul, 1, a, axis,
+                  dtype, out, keepdims, initial, where, promote_integers)
+
+
+def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=None):
+    """The arithmetic mean over ``axis``; that of integers is a float.
+
+    With ``where``, the mean of the elements where it holds. That of no elements is NaN.
+
+    >>> jnp.mean(jnp.array([[1, 2], [3, 5]]), axis=1)
+    Array([1.5, 4. ], dtype=float32)
+    """
+    refuse_out("mean", out)
+    x = as_operand("mean", a)
+    if dtype is None:
+        result = dtypes.to_inexact_dtype(x.dtype)
+        computed = accumulator(result)
+    else:
+        result = computed = dtypes.requested_dtype(dtype, "tanx.numpy.mean")
+    axes = reduced_axes("mean", axis, x.ndim)
+    if where is None:
+        count = convert(product([x.shape[d] for d in axes]), computed)
+    else:
+        count = counted("mean", where, x.shape, axis, computed, keepdims)
+    total = sum(x, axes, computed, None, keepdims, None, where)
+    return convert(lax.div(total, count), result)
+
+
+def counted(function: str, where, shape, axis, dtype, keepdims):
+    """How many elements of an array of ``shape`` the mask ``where`` holds for."""
+    check_arraylike(function, where)
+    mask = broadcast_to_shape(as_operand(function, where), shape)
+    return sum(convert(mask, dtypes.default_int()), axis, dtype, None, keepdims)
+
+
+# -- extrema ---------------------------------------------------------------------------------------
+
+
+def bound(dtype: np.dtype, greatest: bool):
+    """The value of ``dtype`` that no other exceeds, or that exceeds no other."""
+    if dtype == bool:
+        return greatest
+    if dtypes.issubdtype(dtype, np.integer):
+        limits = dtypes.iinfo(dtype)
+        return limits.max if greatest else limits.min
+    return np.inf if greatest else -np.inf
+
+
+def _extremum(function, reduce, combine, is_max, a, axis, out, keepdims, initial, where):
+    refuse_out(function, out)
+    x = as_operand(function, a)
+    x = convert(x, x.dtype)
+    axes = reduced_axes(function, axis, x.ndim)
+    if initial is None:
+        if where is not None:
+            raise ValueError(explain(
+                f"tanx.numpy.{function}", "where may leave no elements, so initial must be given.",
+                hint="give initial=... the value for no elements."))
+        if 0 in [x.shape[d] for d in axes]:
+            raise ValueError(explain(
+                f"tanx.numpy.{function}", "there is no extremum of no elements.",
+                f"array: {typeof(x)}", f"axis:  {axis}",
+                hint="give initial=... the value for no elements."))
+    if where is not None:
+        x = masked(function, x, where, bound(x.dtype, not is_max))
+    return _finish(function, reduce(x, axes), x.shape, axes, keepdims, combine, initial)
+
+
+def max(a, axis=None, out=None, keepdims=False, initial=None, where=None):
+    """The greatest element over ``axis``; NaN where there is one.
+
+    ``initial`` takes part in the comparison; it is needed for arrays without elements and with
+    ``where``, a mask of the elements that count.
+
+    >>> jnp.max(jnp.array([[1, 5], [3, 4]]), axis=0)
+    Array([3, 5], dtype=int32)
+    """
+    return _extremum("max", lax.reduce_max, lax.max, True, a, axis, out, keepdims, initial, where)
+
+
+def min(a, axis=None, out=None, keepdims=False, initial=None, where=None):
+    """The least element over ``axis``; the parameters are those of :func:`max`.
+
+    >>> jnp.min(jnp.array([[1, 5], [3, 4]]), axis=1)
+    Array([1, 3], dtype=int32)
+    """
+    return _extremum("min", lax.reduce_min, lax.min, False, a, axis, out, keepdims, initial, where)
+
+
+amax = max
+amin = min
+
+
+def argmax(a, axis=None, out=None, keepdims=None):
+    """The position of the greatest element along ``axis``, or in the flattened array.
+
+    Of equal elements the first counts, and NaN counts as greatest.
+
+    >>> jnp.argmax(jnp.array([[1, 5], [3, 4]]), axis=0)
+    Array([1, 0], dtype=int32)
+    """
+    return _position("argmax", lax.argmax, a, axis, out, keepdims)
+
+
+def argmin(a, axis=None, out=None, keepdims=None):
+    """The position of the least element along ``axis``, or in the flattened array.
+
+    Of equal elements the first counts, and NaN counts as least.
+
+    >>> jnp.argmin(jnp.array([[1, 5], [3, 4]]), axis=1)
+    Array([0, 0], dtype=int32)
+    """
+    return _position("argmin", lax.argmin, a, axis, out, keepdims)
+
+
+def _position(function, search, a, axis, out, keepdims):
+    refuse_out(function, out)
+    x = as_operand(function, a)
+    shape = x.shape
+    if axis is None:
+        x = ravel(x)
+        searched, axes = 0, tuple(range(len(shape)))
+    else:
+        searched = canonical_axis(function, axis, len(shape))
+        axes = (searched,)
+    if not x.shape[searched]:
+        raise ValueError(explain(f"tanx.numpy.{function}", "there is no extremum of no elements.",
+                                 f"array: {typeof(a)}", f"axis:  {axis}"))
+    position = search(x, searched, dtypes.default_int())
+    return keep_reduced(position, shape, axes) if keepdims else position
+
+
+# -- logic -----------------------------------------------------------------------------------------
+
+
+def _logical(function, reduce, unit, a, axis, out, keepdims, where):
+    refuse_out(function, out)
+    x = convert(as_operand(function, a), np.dtype(bool))
+    if where is not None:
+        x = masked(function, x, where, unit)
+    axes = reduced_axes(function, axis, x.ndim)
+    result = reduce(x, axes)
+    return keep_reduced(result, x.shape, axes) if keepdims else result
+
+
+def all(a, axis=None, out=None, keepdims=False, *, where=None):
+    """Whether all elements over ``axis`` are other than zero; true where there are none.
+
+    >>> jnp.all(jnp.array([[True, False], [True, True]]), axis=1)
+    Array([False,  True], dtype=bool)
+    """
+    return _logical("all", lax.reduce_and, True, a, axis, out, keepdims, where)
+
+
+def any(a, axis=None, out=None, keepdims=False, *, where=None):
+    """Whether any element over ``axis`` is other than zero; false where there are none.
+
+    >>> jnp.any(jnp.array([[True, False], [False, False]]), axis=1)
+    Array([ True, False], dtype=bool)
+    """
+    return _logical("any", lax.reduce_or, False, a, axis, out, keepdims, where)
