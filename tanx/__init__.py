@@ -40,6 +40,7 @@ from ._core.source import named_scope
 from ._core.types import ShapeDtypeStruct, typeof
 from ._traceback import boundary
 from ._window import publish
+from .numpy._index import ds
 from .numpy._methods import METHODS as _METHODS
 
 _operators.install(_METHODS)  # the second socket: operators and methods of arrays

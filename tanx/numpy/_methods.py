@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import explain
-from . import _logic, _math, _reduce
+from . import _at, _index, _logic, _math, _reduce
 from ._promotion import Array, Tracer
 
 __all__ = ["METHODS"]
@@ -65,6 +65,7 @@ _FUNCTIONS = {
 }
 
 METHODS = {
+    "__getitem__": _index.getitem, "at": property(_at.At),
     **{f"__{name}__": _binary(function) for name, function in _OPERATORS.items()},
     **{f"__r{name}__": _reflected(function) for name, function in _OPERATORS.items()},
     **{f"__{name}__": _binary(function) for name, function in _COMPARISONS.items()},

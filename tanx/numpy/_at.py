@@ -1,0 +1,223 @@
+"""``x.at[…]``: updated copies of arrays.
+
+Inside compiled code an update is written in place whenever nobody else reads the old array.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import dtypes, lax
+from ..errors import explain, warn_user
+from . import _index
+from ._promotion import Tracer, convert, is_arraylike, promote_dtypes, typeof
+
+__all__: list[str] = []  # what users see of this file is the property ``at``
+
+
+class At:
+    """What ``x.at`` gives; index it to say which elements to update."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array):
+        self.array = array
+
+    def __getitem__(self, index) -> AtIndex:
+        return AtIndex(self.array, index)
+
+    def __repr__(self) -> str:
+        return f"At({self.array!r})"
+
+
+class AtIndex:
+    """What ``x.at[index]`` gives: elements of an array to be read or updated.
+
+    ``mode`` says what happens to indices outside of the array: ``"drop"`` (the default for
+    updates), ``"clip"``, ``"fill"`` (for reads, with ``fill_value``) or ``"promise_in_bounds"``.
+    ``indices_are_sorted`` and ``unique_indices`` are promises. With ``wrap_negative_indices=False``
+    negative indices are outside instead of counting from the end.
+
+    >>> jnp.zeros(3).at[1].set(5.0)
+    Array([0., 5., 0.], dtype=float32)
+    """
+
+    __slots__ = ("array", "index")
+
+    def __init__(self, array, index):
+        self.array = array
+        self.index = index
+
+    def __repr__(self) -> str:
+        return f"AtIndex({self.array!r}, {self.index!r})"
+
+    def get(self, *, indices_are_sorted=False, unique_indices=False, mode=None, fill_value=None,
+            out_sharding=None, wrap_negative_indices=True, strategy="auto"):
+        """The elements themselves: ``x[index]`` with a choice of ``mode``."""
+        return _index.get(self.array, self.index, mode=mode, fill_value=fill_value,
+                          indices_are_sorted=indices_are_sorted, unique_indices=unique_indices,
+                          wrap=wrap_negative_indices)
+
+    def set(self, values, *, indices_are_sorted=False, unique_indices=False, mode=None,
+            out_sharding=None, wrap_negative_indices=True):
+        """The array with the elements replaced: ``x[index] = values``."""
+        return _update("set", self, values, indices_are_sorted, unique_indices, mode,
+                       wrap_negative_indices)
+
+    def add(self, values, *, indices_are_sorted=False, unique_indices=False, mode=None,
+            out_sharding=None, wrap_negative_indices=True):
+        """The array with ``values`` added; an index that comes twice is added to twice."""
+        return _update("add", self, values, indices_are_sorted, unique_indices, mode,
+                       wrap_negative_indices)
+
+    def subtract(self, values, *, indices_are_sorted=False, unique_indices=False, mode=None,
+                 out_sharding=None, wrap_negative_indices=True):
+        """The array with ``values`` subtracted, as many times as an index comes."""
+        return _update("subtract", self, values, indices_are_sorted, unique_indices, mode,
+                       wrap_negative_indices)
+
+    def multiply(self, values, *, indices_are_sorted=False, unique_indices=False, mode=None,
+                 out_sharding=None, wrap_negative_indices=True):
+        """The array with the elements multiplied, as many times as an index comes."""
+        return _update("multiply", self, values, indices_are_sorted, unique_indices, mode,
+                       wrap_negative_indices)
+
+    mul = multiply
+
+    def divide(self, values, *, indices_are_sorted=False, unique_indices=False, mode=None,
+               out_sharding=None, wrap_negative_indices=True):
+        """The array with the elements divided, as many times as an index comes."""
+        divisors = self._ones().multiply(
+            values, indices_are_sorted=indices_are_sorted, unique_indices=unique_indices, mode=mode,
+            wrap_negative_indices=wrap_negative_indices)
+        return self.array / divisors
+
+    def power(self, values, *, indices_are_sorted=False, unique_indices=False, mode=None,
+              out_sharding=None, wrap_negative_indices=True):
+        """The array with the elements raised to a power, as many times as an index comes."""
+        exponents = self._ones().multiply(
+            values, indices_are_sorted=indices_are_sorted, unique_indices=unique_indices, mode=mode,
+            wrap_negative_indices=wrap_negative_indices)
+        return self.array ** exponents
+
+    def min(self, values, *, indices_are_sorted=False, unique_indices=False, mode=None,
+            out_sharding=None, wrap_negative_indices=True):
+        """The array with the elements replaced by the smaller of themselves and ``values``."""
+        return _update("min", self, values, indices_are_sorted, unique_indices, mode,
+                       wrap_negative_indices)
+
+    def max(self, values, *, indices_are_sorted=False, unique_indices=False, mode=None,
+            out_sharding=None, wrap_negative_indices=True):
+        """The array with the elements replaced by the greater of themselves and ``values``."""
+        return _update("max", self, values, indices_are_sorted, unique_indices, mode,
+                       wrap_negative_indices)
+
+    def apply(self, func, *, indices_are_sorted=False, unique_indices=False, mode=None,
+              wrap_negative_indices=True):
+        """The array with a function of scalars applied, as many times as an index comes."""
+        mask = _traced_mask(self.index)
+        if mask is not None:
+            return _where(mask, self.array, func(self.array))
+        x, items = _index.resolve(self.array, self.index)
+        plan = _index.parse(x.shape, items, wrap_negative_indices)
+        geo, numbers = _scatter_numbers(x.shape, plan)
+        outer = [n for d, n in enumerate(plan.shape) if d not in plan.new_dims]
+        out = lax.scatter_apply(
+            x, geo.indices, func, numbers, update_shape=tuple(outer),
+            indices_are_sorted=indices_are_sorted or plan.scalar,
+            unique_indices=unique_indices or plan.scalar, mode=mode)
+        return out if out.shape == self.array.shape else lax.reshape(out, self.array.shape)
+
+    def _ones(self) -> AtIndex:
+        return AtIndex(lax.full_like(self.array, 1), self.index)
+
+
+_SCATTERS = {"set": lax.scatter, "add": lax.scatter_add, "subtract": lax.scatter_sub,
+             "multiply": lax.scatter_mul, "min": lax.scatter_min, "max": lax.scatter_max}
+_ELEMENTWISE = {"set": lambda x, y: y, "add": lax.add, "subtract": lax.sub, "multiply": lax.mul,
+                "min": lax.min, "max": lax.max}
+
+
+def _update(what: str, at: AtIndex, values, indices_are_sorted, unique_indices, mode, wrap):
+    if not is_arraylike(values):
+        raise TypeError(explain(
+            f"x.at[...].{what}", "values must be an array or a number.", f"values: {values!r:.100}",
+            hint="wrap lists in tanx.numpy.array(...)."))
+    x, y = _common(what, at.array, values)
+    mask = _traced_mask(at.index)
+    if mask is not None:
+        out = _masked(what, x, mask, y)
+    else:
+        x, items = _index.resolve(x, at.index)
+        plan = _index.parse(x.shape, items, wrap)
+        geo, numbers = _scatter_numbers(x.shape, plan)
+        out = _SCATTERS[what](
+            x, geo.indices, _updates(what, y, plan), numbers,
+            indices_are_sorted=indices_are_sorted or plan.scalar,
+            unique_indices=unique_indices or plan.scalar, mode=mode)
+    if out.shape != at.array.shape:  # a boolean index without dimensions added one
+        out = lax.reshape(out, at.array.shape)
+    return convert(out, at.array.dtype, at.array.weak_type)
+
+
+def _common(what: str, x, values):
+    """Array and values in one dtype; warns where the result cannot hold it."""
+    dtype = dtypes.result_type(x, values)
+    if dtype == x.dtype:
+        return x, convert(values, dtype)
+    warn_user(explain(
+        f"x.at[...].{what}", "the values do not fit the dtype of the array, and are rounded to it.",
+        f"array:  {typeof(x)}", f"values: {typeof(values)}",
+        hint="convert one of them with .astype(...)."), FutureWarning)
+    return promote_dtypes(x, values)
+
+
+def _scatter_numbers(shape, plan):
+    geo = _index.geometry(shape, plan)
+    return geo, lax.ScatterDimensionNumbers(geo.window_dims, geo.collapsed, geo.index_map)
+
+
+def _updates(what: str, y, plan):
+    """The values in the shape of the elements that they go to."""
+    shape = plan.shape
+    found = y.shape
+    if len(found) > len(shape) and set(found[:len(found) - len(shape)]) == {1}:
+        y = lax.squeeze(y, range(len(found) - len(shape)))
+        found = y.shape
+    if len(found) > len(shape) or any(n not in (1, m) for n, m in
+                                      zip(found[::-1], shape[::-1])):
+        raise ValueError(explain(
+            f"x.at[...].{what}", "values must broadcast to the shape of the indexed elements.",
+            f"values:  {typeof(y)}", f"indexed: {shape}"))
+    if found != shape:
+        y = lax.broadcast_in_dim(y, shape, range(len(shape) - len(found), len(shape)))
+    if plan.new_dims:
+        y = lax.squeeze(y, plan.new_dims)
+    return lax.rev(y, plan.reversed_dims) if plan.reversed_dims else y
+
+
+def _traced_mask(index):
+    """The index, where it is one mask whose values are not known."""
+    if isinstance(index, tuple) and len(index) == 1:
+        (index,) = index
+    if isinstance(index, Tracer) and index.dtype == np.bool_ and index.concrete() is None:
+        return index
+    return None
+
+
+def _masked(what: str, x, mask, y):
+    """An update of the elements that a mask selects, however many they are."""
+    _index.check_mask(typeof(mask), 0, x.shape)
+    if y.ndim > x.ndim - mask.ndim:
+        raise NotImplementedError(explain(
+            f"x.at[mask].{what}", "with a traced mask there can be one value for all elements "
+            "that it selects, not one for each.", f"mask:   {typeof(mask)}",
+            f"values: {typeof(y)}",
+            hint="write tanx.numpy.where(mask, values, x) with values of the shape of x."))
+    y = lax.broadcast_in_dim(y, x.shape, range(x.ndim - y.ndim, x.ndim))
+    return _where(mask, x, _ELEMENTWISE[what](x, y))
+
+
+def _where(mask, x, y):
+    mask = lax.broadcast_in_dim(mask, x.shape, range(mask.ndim))
+    return lax.select(mask, y, x)
