@@ -372,6 +372,7 @@ def op(name: str, *args, **attrs) -> Expr:
 
 # -- linear forms ----------------------------------------------------------------------------------
 
+
 def _linear(expr: Expr) -> Linear:
     """An int64 as a sum of multiples of others and a constant, exact modulo 2**64."""
     try:
@@ -469,10 +470,13 @@ class _Slots:
         object.__setattr__(expr, "_ends", ends)
 
 
+_slots = _Slots()
+
+
 def _ends(root: Expr, facts: Facts | None = None, known=None) -> Interval:
     """The interval of an integer; that of an int64 is what its linear form has without wrapping."""
-    known = known if known is not None else {} if facts else _Slots()
-    stack = [root]
+    known = known if known is not None else {} if facts else _slots
+    stack = [] if root in known else [root]
     while stack:
         expr = stack[-1]
         unknown = [part for part in _parts(expr) if part not in known]
@@ -480,8 +484,7 @@ def _ends(root: Expr, facts: Facts | None = None, known=None) -> Interval:
             stack += unknown
         else:
             stack.pop()
-            if expr not in known:
-                known[expr] = _ends_of(expr, facts or {}, known)
+            known[expr] = _ends_of(expr, facts or {}, known)
     return known[root]
 
 
