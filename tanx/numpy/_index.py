@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,8 @@ from ._promotion import Tracer, convert, is_arraylike, typeof
 __all__: list[str] = []  # what users see of this file are operators
 
 
-class Slice(NamedTuple):
+@dataclass(frozen=True, slots=True)  # no tuple, for a tuple is an index of several axes
+class Slice:
     """A slice of fixed size that may start anywhere; made by :func:`ds`."""
 
     start: Any
@@ -145,7 +147,7 @@ def parse(shape: tuple[int, ...], items: Sequence, wrap: bool = True) -> Plan:
 
 def _add_slice(item, axis: int, n: int, entries, windows, points) -> None:
     if isinstance(item, Slice):
-        start, size, step = item
+        start, size, step = item.start, item.size, item.stride
         if step != 1:
             steps = np.arange(size, dtype=np.int32) * np.int32(step)
             start = lax.add(convert(start, steps.dtype), steps)
