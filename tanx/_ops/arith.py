@@ -41,14 +41,19 @@ __all__ = ["RoundingMethod", "abs", "abs_p", "add", "add_p", "cbrt", "cbrt_p", "
            "sqrt", "sqrt_p", "square", "square_p", "sub", "sub_p"]
 
 
-_COMPLEX_OF = {np.dtype(np.float32): np.dtype(np.complex64),
-               np.dtype(np.float64): np.dtype(np.complex128)}
+_COMPLEX_OF: dict[np.dtype, np.dtype] = {
+    np.dtype(np.float32): np.dtype(np.complex64), np.dtype(np.float64): np.dtype(np.complex128)}
 _REAL_OF = {wide: narrow for narrow, wide in _COMPLEX_OF.items()}
 
 
 def real_dtype(dtype: np.dtype) -> np.dtype:
     """The dtype of the parts of complex numbers; other dtypes as they are."""
     return _REAL_OF.get(dtype, dtype)
+
+
+def complex_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype of complex numbers with parts of a dtype; other dtypes as they are."""
+    return _COMPLEX_OF.get(dtype, dtype)
 
 
 def replace_zero(x):
@@ -588,7 +593,7 @@ class Complex(Elementwise):
 
     name = "complex"
     accepts = FLOAT
-    result = _COMPLEX_OF.get
+    result = staticmethod(complex_dtype)
 
     def infer(self, x, y):
         if x.dtype not in _COMPLEX_OF:
@@ -614,7 +619,7 @@ class Conj(Elementwise):
 
     name = "conj"
     accepts = INEXACT
-    result = staticmethod(lambda dtype: _COMPLEX_OF.get(dtype, dtype))
+    result = staticmethod(complex_dtype)
     jvp = linear
 
     def infer(self, x, *, input_dtype):

@@ -14,6 +14,7 @@ from .._ops.reduce import *
 from .._ops.scatter import *
 from .._ops.slicing import *
 from .._ops.sort import *
+from .._ops.special import *
 from .._ops.transcendental import *
 from .._traceback import boundary
 from .._window import publish

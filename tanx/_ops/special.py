@@ -1,0 +1,160 @@
+"""Special functions: the error function and the gamma function, with their kin."""
+
+from __future__ import annotations
+
+from math import pi, sqrt
+
+import numpy as np
+
+from .._core.linear import never
+from .._core.types import typeof
+from ..errors import explain
+from .arith import add, mul, neg, square
+from .derive import partials
+from .families import FLOAT, Elementwise, like, widened
+from .transcendental import exp
+
+__all__ = ["digamma", "digamma_p", "erf", "erf_inv", "erf_inv_p", "erf_p", "erfc", "erfc_p",
+           "lgamma", "lgamma_p", "polygamma", "polygamma_p", "zeta", "zeta_p"]
+
+
+class Special(Elementwise):
+    """A function of real numbers that SciPy computes; narrow floats go through float32."""
+
+    accepts = FLOAT
+    scipy_name: str
+
+    def eval(self, *operands, **params):
+        import scipy.special  # late: it takes longer to import than all of tanx
+        compute = getattr(scipy.special, self.scipy_name)
+        out = np.asarray(compute(*map(widened, operands)))
+        return out.astype(operands[0].dtype, copy=False)
+
+
+# -- the error function ----------------------------------------------------------------------------
+
+
+def _bell(x):
+    """e^(-x²)"""
+    return exp(neg(square(x)))
+
+
+class Erf(Special):
+    """The error function."""
+
+    name = scipy_name = "erf"
+    jvp = partials(lambda t, out, x: mul(like(x, 2 / sqrt(pi)), mul(t, _bell(x))))
+
+
+class Erfc(Special):
+    """1 - erf(x), exact to rounding where erf(x) is close to 1."""
+
+    name = scipy_name = "erfc"
+    jvp = partials(lambda t, out, x, accuracy: mul(like(x, -2 / sqrt(pi)), mul(t, _bell(x))))
+
+    def show_params(self, params):
+        return {name: value for name, value in params.items() if value is not None}
+
+
+class ErfInv(Special):
+    """The inverse of the error function."""
+
+    name, scipy_name = "erf_inv", "erfinv"
+    jvp = partials(lambda t, out, x: mul(like(x, sqrt(pi) / 2), mul(t, exp(square(out)))))
+
+
+# -- the gamma function ----------------------------------------------------------------------------
+
+
+class Lgamma(Special):
+    """The logarithm of the absolute value of the gamma function."""
+
+    name, scipy_name = "lgamma", "gammaln"
+    jvp = partials(lambda t, out, x: mul(t, digamma(x)))
+
+    def eval(self, x):
+        return np.where(np.isinf(x), np.abs(x), super().eval(x))  # SciPy has -inf at -inf
+
+
+class Digamma(Special):
+    """The derivative of the logarithm of the gamma function."""
+
+    name, scipy_name = "digamma", "digamma"
+    jvp = partials(lambda t, out, x: mul(t, polygamma(like(x, 1), x)))
+
+    def eval(self, x):
+        return super().eval(np.where(x == 0, np.zeros_like(x), x))  # -inf also at -0.0
+
+
+class Zeta(Special):
+    """The Hurwitz zeta function: the sum of (q + k)^-x over k = 0, 1, 2 …"""
+
+    name = scipy_name = "zeta"
+    jvp = never("its derivatives have no closed form among the primitives")
+
+
+def _no_order(t, out, m, x):
+    raise ValueError(explain(
+        "tanx.lax.polygamma", "has no derivative by its order.", f"m: {typeof(m)}",
+        hint="hold the order constant, as with tanx.lax.stop_gradient."))
+
+
+class Polygamma(Special):
+    """The derivative of some whole order of digamma; order 0 is digamma itself."""
+
+    name = "polygamma"
+    jvp = partials(_no_order, lambda t, out, m, x: mul(t, polygamma(add(m, like(m, 1)), x)))
+
+    def eval(self, m, x):
+        from scipy import special
+        order, at = widened(m), widened(x)
+        sign = np.where(order % 2 == 1, 1, -1)
+        higher = sign * special.gamma(order + 1) * special.zeta(order + 1, at)
+        out = np.where(order == 0, digamma_p.eval(at), higher)
+        return np.where((order == np.floor(order)) & (order >= 0), out, np.nan).astype(x.dtype)
+
+
+erf_p, erfc_p, erf_inv_p = Erf(), Erfc(), ErfInv()
+lgamma_p, digamma_p, zeta_p, polygamma_p = Lgamma(), Digamma(), Zeta(), Polygamma()
+
+
+# -- functions of tanx.lax -------------------------------------------------------------------------
+
+
+def erf(x):
+    """The error function, the integral of 2/√π e^(-t²) from 0 to ``x``."""
+    return erf_p.bind(x)
+
+
+def erfc(x, *, accuracy=None):
+    """``1 - erf(x)``, exact to rounding also where it is small."""
+    return erfc_p.bind(x, accuracy=accuracy)
+
+
+def erf_inv(x):
+    """The number whose error function is ``x``."""
+    return erf_inv_p.bind(x)
+
+
+def lgamma(x):
+    """The logarithm of the absolute value of the gamma function."""
+    return lgamma_p.bind(x)
+
+
+def digamma(x):
+    """The derivative of :func:`lgamma`."""
+    return digamma_p.bind(x)
+
+
+def polygamma(m, x):
+    """The derivative of order ``m`` of :func:`digamma`; ``m`` holds whole numbers.
+
+    >>> lax.polygamma(1.0, 1.0)  # π² / 6
+    Array(1.644934, dtype=float32, weak_type=True)
+    """
+    return polygamma_p.bind(m, x)
+
+
+def zeta(x, q):
+    """The Hurwitz zeta function, the sum of ``(q + k)**-x`` over ``k = 0, 1, 2, …``."""
+    return zeta_p.bind(x, q)
