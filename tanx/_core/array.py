@@ -32,24 +32,16 @@ class _ArrayType(type):
 class Array(Operators, metaclass=_ArrayType):
     """An immutable n-dimensional array on a device. Made by functions such as ``jnp.array``."""
 
-    __slots__ = ("_buffer", "weak_type", "_aval", "_device", "__weakref__")
+    __slots__ = ("_buffer", "aval", "_device", "__weakref__")
     __array_priority__ = 100
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, buffer: np.ndarray, weak_type: bool = False, aval: ShapedArray | None = None,
                  device=None):
         self._buffer = buffer
-        self.weak_type = weak_type
-        self._aval = aval
+        self.aval = (aval if aval is not None
+                     else ShapedArray(buffer.shape, buffer.dtype, weak_type))
         self._device = device
-
-    @property
-    def aval(self) -> ShapedArray:
-        aval = self._aval
-        if aval is None:
-            buffer = self._value
-            aval = self._aval = ShapedArray(buffer.shape, buffer.dtype, self.weak_type)
-        return aval
 
     @property
     def _value(self) -> np.ndarray:
@@ -58,7 +50,7 @@ class Array(Operators, metaclass=_ArrayType):
         if buffer is None:
             raise RuntimeError(explain(
                 "tanx.Array", "the array was deleted or donated, its data is gone.",
-                f"array: {self._aval}",
+                f"array: {self.aval}",
                 hint="keep a copy with x.copy() before donating or deleting it."))
         return buffer
 
@@ -69,6 +61,7 @@ class Array(Operators, metaclass=_ArrayType):
     size = property(lambda self: self.aval.size)
     nbytes = property(lambda self: self.aval.nbytes)
     itemsize = property(lambda self: self.aval.dtype.itemsize)
+    weak_type = property(lambda self: self.aval.weak_type)
 
     def is_deleted(self) -> bool:
         """Whether the data has been given back."""
@@ -76,7 +69,6 @@ class Array(Operators, metaclass=_ArrayType):
 
     def delete(self) -> None:
         """Give the data back now, rather than when the last reference goes."""
-        self._aval = self.aval
         self._buffer = None
 
     def is_ready(self) -> bool:
@@ -174,7 +166,7 @@ class Array(Operators, metaclass=_ArrayType):
         return _from_pickle, (self.__array__(), self.weak_type)
 
     def __copy__(self) -> Array:
-        return Array(self._value.copy(), self.weak_type, self._aval, self._device)
+        return Array(self._value.copy(), self.weak_type, self.aval, self._device)
 
     def __deepcopy__(self, memo) -> Array:
         return self.__copy__()

@@ -29,18 +29,20 @@ class _Quiet(threading.local):
 
 
 _quiet = _Quiet()
+_CALL = Kind.CALL  # looking a member up in its enumeration costs as much as a small addition
 
 
 def evaluate(primitive, args, params):
     """Run ``primitive`` on arrays, NumPy arrays and Python scalars; an ``Array`` or a list."""
-    if primitive.kind is Kind.CALL:
+    if primitive.kind is _CALL:
         return primitive.eval(*args, **params)
     types = []
     values = []
     for x in args:
         if type(x) is Array:
             types.append(x.aval)
-            values.append(x._value)
+            buffer = x._buffer
+            values.append(x._value if buffer is None else buffer)
         elif isinstance(x, Tracer):
             raise leaked(x)
         else:
