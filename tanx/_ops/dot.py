@@ -40,26 +40,18 @@ class DotGeneral(Primitive):
     kind = Kind.CONTRACTION
 
     def infer(self, x, y, *, dimension_numbers, precision, preferred_element_type, out_sharding):
-        check_dimensions("tanx.lax.dot_general", x, y, dimension_numbers)
-        natural = highest(x.dtype, y.dtype)
-        if preferred_element_type is not None and letter(natural) != "f" and (
-                _component_bits(preferred_element_type) < _component_bits(natural)):
-            raise TypeError(explain(
-                "tanx.lax.dot_general",
-                "preferred_element_type must not be narrower than the natural type of the result.",
-                f"lhs: {x}", f"rhs: {y}", f"natural type:           {natural}",
-                f"preferred_element_type: {preferred_element_type}"))
-        return ShapedArray(plan(x.shape, y.shape, dimension_numbers).out_shape,
-                           preferred_element_type or natural, x.weak_type and y.weak_type)
+        steps = plan(x.shape, x.dtype, y.shape, y.dtype, dimension_numbers, preferred_element_type)
+        if x.weak_type and y.weak_type:
+            return steps.out.update(weak_type=True)
+        return steps.out
 
     def eval(self, x, y, *, dimension_numbers, precision, preferred_element_type, out_sharding):
-        natural = highest(x.dtype, y.dtype)
-        out = preferred_element_type or natural
-        steps = plan(x.shape, y.shape, dimension_numbers)
-        x = steps.arrange_lhs(x)
-        y = steps.arrange_rhs(y)
-        total = matmul(x, y, accumulator(highest(natural, out)))
-        return (total if total.dtype == out else cast(total, out)).reshape(steps.out_shape)
+        steps = plan(x.shape, x.dtype, y.shape, y.dtype, dimension_numbers, preferred_element_type)
+        total = matmul(_arrange(x, steps.lhs_order, steps.lhs_shape),
+                       _arrange(y, steps.rhs_order, steps.rhs_shape), steps.dtype)
+        if total.dtype != steps.out.dtype:
+            total = cast(total, steps.out.dtype)
+        return total if total.shape == steps.out.shape else total.reshape(steps.out.shape)
 
     jvp = partials(lambda t, out, x, y, **params: dot_general_p.bind(t, y, **params),
                    lambda t, out, x, y, **params: dot_general_p.bind(x, t, **params))
@@ -104,9 +96,8 @@ class DotGeneral(Primitive):
 
     def lower(self, at, x, y, *, dimension_numbers, preferred_element_type, **params):
         (cx, cy), (bx, by) = dimension_numbers
-        natural = highest(x.dtype, y.dtype)
-        out = preferred_element_type or natural
-        dtype = accumulator(highest(natural, out))
+        steps = plan(x.shape, x.dtype, y.shape, y.dtype, dimension_numbers, preferred_element_type)
+        dtype = steps.dtype
         split = x.ndim - len(cx)
         batch, of_x, of_y = at[:len(bx)], at[len(bx):split], at[split:]
 
@@ -117,7 +108,8 @@ class DotGeneral(Primitive):
                             build.convert(a, dtype), build.convert(b, dtype))
 
         combine = "or" if letter(dtype) == "b" else "add"
-        return build.convert(build.reduce(combine, [x.shape[c] for c in cx], element), out)
+        total = build.reduce(combine, [x.shape[c] for c in cx], element)
+        return build.convert(total, steps.out.dtype)
 
     def show_params(self, params):
         (cx, cy), (bx, by) = params["dimension_numbers"]
@@ -125,7 +117,7 @@ class DotGeneral(Primitive):
         return shown | {"dimension_numbers": ((list(cx), list(cy)), (list(bx), list(by)))}
 
 
-dot_general_p = DotGeneral()
+dot_general_p: DotGeneral = DotGeneral()
 
 
 # -- dtypes ----------------------------------------------------------------------------------------
@@ -165,27 +157,28 @@ class Plan(NamedTuple):
     lhs_shape: tuple[int, ...] | None
     rhs_order: tuple[int, ...] | None
     rhs_shape: tuple[int, ...] | None
-    out_shape: tuple[int, ...]
-
-    def arrange_lhs(self, x: np.ndarray) -> np.ndarray:
-        """The left operand as batch, rows, terms."""
-        return _arrange(x, self.lhs_order, self.lhs_shape)
-
-    def arrange_rhs(self, y: np.ndarray) -> np.ndarray:
-        """The right operand as batch, terms, columns."""
-        return _arrange(y, self.rhs_order, self.rhs_shape)
-
-
-def _arrange(x, order, shape):
-    x = x if order is None else x.transpose(order)
-    return x if shape is None else x.reshape(shape)
+    out: ShapedArray
+    dtype: np.dtype  # in which products are summed
 
 
 @lru_cache(maxsize=4096)
-def plan(x_shape, y_shape, dimension_numbers) -> Plan:
-    """The steps for operands of two shapes, and the shape of the result."""
+def plan(x_shape, x_dtype, y_shape, y_dtype, dimension_numbers, preferred) -> Plan:
+    """Check the operands; the steps for them, and the type of the result.
+
+    The left operand becomes batch, rows, terms; the right one batch, terms, columns.
+    """
+    x, y = ShapedArray(x_shape, x_dtype), ShapedArray(y_shape, y_dtype)
+    _check_dimensions(x, y, dimension_numbers)
+    natural = highest(x_dtype, y_dtype)
+    if preferred is not None and letter(natural) != "f" and (
+            _component_bits(preferred) < _component_bits(natural)):
+        raise TypeError(explain(
+            "tanx.lax.dot_general",
+            "preferred_element_type must not be narrower than the natural type of the result.",
+            f"lhs: {x}", f"rhs: {y}", f"natural type:           {natural}",
+            f"preferred_element_type: {preferred}"))
     (cx, cy), (bx, by) = dimension_numbers
-    kept_x, kept_y = _kept(len(x_shape), bx, cx), _kept(len(y_shape), by, cy)
+    kept_x, kept_y = _kept(x.ndim, bx, cx), _kept(y.ndim, by, cy)
     batch = tuple(x_shape[d] for d in bx)
     rows, columns = tuple(x_shape[d] for d in kept_x), tuple(y_shape[d] for d in kept_y)
     terms = prod(x_shape[d] for d in cx)
@@ -195,9 +188,16 @@ def plan(x_shape, y_shape, dimension_numbers) -> Plan:
         return (None if order == tuple(range(len(order))) else order,
                 None if tuple(shape[d] for d in order) == matrices else matrices)
 
-    return Plan(*steps(x_shape, (*bx, *kept_x, *cx), (*count, prod(rows), terms)),
-                *steps(y_shape, (*by, *cy, *kept_y), (*count, terms, prod(columns))),
-                (*batch, *rows, *columns))
+    out = ShapedArray((*batch, *rows, *columns), preferred or natural)
+    lhs_order, lhs_shape = steps(x_shape, (*bx, *kept_x, *cx), (*count, prod(rows), terms))
+    rhs_order, rhs_shape = steps(y_shape, (*by, *cy, *kept_y), (*count, terms, prod(columns)))
+    return Plan(lhs_order, lhs_shape, rhs_order, rhs_shape, out,
+                accumulator(highest(natural, out.dtype)))
+
+
+def _arrange(x: np.ndarray, order, shape) -> np.ndarray:
+    x = x if order is None else x.transpose(order)
+    return x if shape is None else x.reshape(shape)
 
 
 def _kept(rank: int, batch, contracted) -> tuple[int, ...]:
@@ -209,13 +209,12 @@ def _shift(dims, inserted: int) -> tuple[int, ...]:
     return tuple(d + (d >= inserted) for d in dims)
 
 
-@lru_cache(maxsize=4096)
-def check_dimensions(function: str, x, y, dimension_numbers) -> None:
+def _check_dimensions(x: ShapedArray, y: ShapedArray, dimension_numbers) -> None:
     """Raise TypeError unless the dimensions exist, differ from one another, and agree in size."""
     (cx, cy), (bx, by) = dimension_numbers
 
     def fail(rule):
-        raise TypeError(explain(function, rule, f"lhs: {x}", f"rhs: {y}",
+        raise TypeError(explain("tanx.lax.dot_general", rule, f"lhs: {x}", f"rhs: {y}",
                                 f"contracted: {tuple(cx)} with {tuple(cy)}",
                                 f"batch:      {tuple(bx)} with {tuple(by)}"))
 
@@ -238,8 +237,8 @@ def matmul(x: np.ndarray, y: np.ndarray, dtype: np.dtype) -> np.ndarray:
     Integers of up to 16 bits are multiplied as floats, whose sums are exact as long as they stay
     below 2**53; the library is so much faster on those.
     """
-    narrow = all(letter(v.dtype) in "biu" and v.dtype.itemsize <= 2 for v in (x, y))
-    if narrow and letter(dtype) in "biu" and x.shape[-1] < 2**20:
+    if letter(dtype) in "biu" and x.shape[-1] < 2**20 and (
+            max(x.dtype.itemsize, y.dtype.itemsize) <= 2):
         out = np.matmul(_ready(x, _FLOAT64), _ready(y, _FLOAT64))
         return out != 0 if letter(dtype) == "b" else out.astype(np.int64).astype(dtype)
     return np.matmul(_ready(x, dtype), _ready(y, dtype))
@@ -274,7 +273,7 @@ def dot_general(lhs, rhs, dimension_numbers: DotDimensionNumbers,
     >>> lax.dot_general(x, y, (((2,), (1,)), ((0,), (0,)))).shape
     (5, 2, 4)
     """
-    return _dot("tanx.lax.dot_general", lhs, rhs, dimension_numbers, precision,
+    return _dot("tanx.lax.dot_general", lhs, rhs, _canonical(dimension_numbers), precision,
                 preferred_element_type, out_sharding)
 
 
@@ -285,15 +284,16 @@ def dot(lhs, rhs, *, dimension_numbers: DotDimensionNumbers | None = None,
     >>> lax.dot(jnp.array([[1., 2.], [3., 4.]]), jnp.array([1., 10.]))
     Array([21., 43.], dtype=float32)
     """
-    if dimension_numbers is None:
+    if dimension_numbers is not None:
+        numbers = _canonical(dimension_numbers)
+    else:
         x, y = typeof(lhs), typeof(rhs)
         if not (1 <= x.ndim <= 2 and 1 <= y.ndim <= 2 and x.shape[-1] == y.shape[0]):
             raise ValueError(explain(
                 "tanx.lax.dot", "multiplies vectors and matrices whose inner sizes agree.",
                 f"lhs: {x}", f"rhs: {y}", hint="dimension_numbers says which dimensions to sum."))
-        dimension_numbers = ((x.ndim - 1,), (0,)), ((), ())
-    return _dot("tanx.lax.dot", lhs, rhs, dimension_numbers, precision, preferred_element_type,
-                out_sharding)
+        numbers = ((x.ndim - 1,), (0,)), ((), ())
+    return _dot("tanx.lax.dot", lhs, rhs, numbers, precision, preferred_element_type, out_sharding)
 
 
 def batch_matmul(lhs, rhs, precision: PrecisionLike = None):
@@ -313,14 +313,16 @@ def batch_matmul(lhs, rhs, precision: PrecisionLike = None):
 
 
 def _dot(function, lhs, rhs, dimension_numbers, precision, preferred_element_type, out_sharding):
-    (cx, cy), (bx, by) = dimension_numbers
     if preferred_element_type is not None:
         preferred_element_type = dtypes.requested_dtype(preferred_element_type, function)
     return dot_general_p.bind(
-        lhs, rhs, dimension_numbers=((_ints(cx), _ints(cy)), (_ints(bx), _ints(by))),
+        lhs, rhs, dimension_numbers=dimension_numbers,
         precision=canonical_precision(precision, function),
         preferred_element_type=preferred_element_type, out_sharding=out_sharding)
 
 
-def _ints(dims) -> tuple[int, ...]:
-    return tuple(map(operator.index, dims))
+def _canonical(dimension_numbers: DotDimensionNumbers):
+    """Dimension numbers as nested tuples of Python ints."""
+    (cx, cy), (bx, by) = dimension_numbers
+    cx, cy, bx, by = (tuple(map(operator.index, dims)) for dims in (cx, cy, bx, by))
+    return (cx, cy), (bx, by)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -214,12 +215,7 @@ class Reduction(Primitive):
     keeps_weak_type = True
 
     def infer(self, x, *, axes, **params):
-        if letter(x.dtype) not in self.accepts:
-            raise TypeError(explain(
-                f"tanx.lax.{self.name}", f"does not take {x.dtype} operands.", f"operand: {x}",
-                f"takes:   {', '.join(_WORDS[k] for k in 'biufc' if k in self.accepts)}"))
-        return ShapedArray(reduced_shape(self.name, x, axes), x.dtype,
-                           x.weak_type and self.keeps_weak_type)
+        return _reduced(self, x.shape, x.dtype, x.weak_type, axes)
 
     def eval(self, x, *, axes, **params):
         dtype = x.dtype
@@ -240,6 +236,18 @@ class Reduction(Primitive):
                              lambda k: build.convert(x[spread(at, axes, k)], dtype),
                              identity(self.combine, dtype))
         return build.convert(total, x.dtype)
+
+
+@lru_cache(maxsize=4096)
+def _reduced(primitive: Reduction, shape, dtype, weak_type, axes) -> ShapedArray:
+    """The type of a reduction; remembered, for eager calls ask again and again."""
+    x = ShapedArray(shape, dtype, weak_type)
+    if letter(dtype) not in primitive.accepts:
+        raise TypeError(explain(
+            f"tanx.lax.{primitive.name}", f"does not take {dtype} operands.", f"operand: {x}",
+            f"takes:   {', '.join(_WORDS[k] for k in 'biufc' if k in primitive.accepts)}"))
+    return ShapedArray(reduced_shape(primitive.name, x, axes), dtype,
+                       weak_type and primitive.keeps_weak_type)
 
 
 def reduced_shape(name: str, x: ShapedArray, axes) -> tuple[int, ...]:

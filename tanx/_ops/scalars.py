@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,7 @@ def _first_order(closed: ClosedJaxpr) -> ClosedJaxpr:
     """The same function with calls inlined and scalar constants written as literals."""
     closed = inline_calls(closed, _called)
     pairs = list(zip(closed.jaxpr.constvars, closed.consts))
-    literals = {v: Literal(np.asarray(c), v.aval) for v, c in pairs if not v.aval.shape}
+    literals = {v: Literal(np.asarray(c), v.aval) for v, c in pairs if not np.shape(c)}
     rest = [(v, c) for v, c in pairs if v not in literals]
     jaxpr = substitute(closed.jaxpr, literals).replace(constvars=[v for v, _ in rest])
     return ClosedJaxpr(jaxpr, [c for _, c in rest])
@@ -80,7 +81,7 @@ def evaluate(closed: ClosedJaxpr, *arrays: np.ndarray) -> list[np.ndarray]:
 
     if _is_elementwise(closed):
         return [np.broadcast_to(y, shape) for y in run(*arrays)]
-    outs = [np.empty(shape, v.aval.dtype) for v in jaxpr.outvars]
+    outs = [np.empty(shape, aval.dtype) for aval in closed.out_avals]
     for at in itertools.product(*map(range, shape)):
         for out, y in zip(outs, run(*(x[at] for x in arrays))):
             out[at] = y
@@ -146,5 +147,5 @@ def _element(eqn: JaxprEqn, i: int, operands: list):
     return element
 
 
-def _operand(aval: ShapedArray, element) -> build.Operand:
+def _operand(aval: Any, element) -> build.Operand:
     return build.Operand(aval.shape, aval.dtype, element)

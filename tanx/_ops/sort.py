@@ -27,6 +27,7 @@ __all__ = ["approx_max_k", "approx_min_k", "approx_top_k_p", "sort", "sort_key_v
            "top_k", "top_k_p"]
 
 _INT32 = np.dtype(np.int32)
+_SMALL = 4096
 
 
 class Sort(Primitive):
@@ -48,7 +49,7 @@ class Sort(Primitive):
         if len(arrays) == 1:
             return [sorted_values(arrays[0], dimension)]
         order = stable_order([v for x in arrays[:num_keys] for v in _keys(x)], dimension)
-        return [np.take_along_axis(x, order, dimension) for x in arrays]
+        return [_along(x, order, dimension) for x in arrays]
 
     def jvp(self, primals, tangents, *, dimension, is_stable, num_keys):
         """Tangents go where their elements go: positions are sorted along."""
@@ -99,7 +100,7 @@ class Selection(Primitive):
         axis, count, descending = self.choice(x.shape, **params)
         key = total_order_key(_integers(x))
         order = first_in_order(~key if descending else key, count, axis)
-        return [np.take_along_axis(x, order, axis), order.astype(np.int32)]
+        return [_along(x, order, axis), order.astype(np.int32)]
 
     def jvp(self, primals, tangents, **params):
         (x,), (dx,) = primals, tangents
@@ -202,9 +203,10 @@ def sorted_values(x: np.ndarray, axis: int) -> np.ndarray:
     kind = letter(x.dtype)
     wide = _integers(x) if kind in "iu" else x.astype(accumulator(x.dtype), copy=False)
     if kind == "c":
-        return np.take_along_axis(x, stable_order(_keys(x), axis), axis)
-    zeros_differ = kind == "f" and bool(np.any((wide == 0) & np.signbit(wide)))
-    return np.sort(wide, axis, kind="stable" if zeros_differ else None).astype(x.dtype, copy=False)
+        return _along(x, stable_order(_keys(x), axis), axis)
+    # Only zeros of two signs tell a stable sort from the faster one; small arrays need no question.
+    stable = kind == "f" and (x.size < _SMALL or np.any((wide == 0) & np.signbit(wide)))
+    return np.sort(wide, axis, kind="stable" if stable else None).astype(x.dtype, copy=False)
 
 
 def stable_order(keys: list[np.ndarray], axis: int) -> np.ndarray:
@@ -222,18 +224,21 @@ def stable_order(keys: list[np.ndarray], axis: int) -> np.ndarray:
 def first_in_order(key: np.ndarray, count: int | None, axis: int) -> np.ndarray:
     """The positions of the ``count`` least integers along an axis, in order; None for all."""
     size = key.shape[axis]
-    few = count is not None and count < size // 8
     first = (slice(None),) * axis + (slice(0, count),)
-    if key.dtype.itemsize > 4:
+    if key.dtype.itemsize > 4 or key.size < _SMALL:
         return np.argsort(key, axis, kind="stable")[first]
     along = [1] * key.ndim
     along[axis] = size
     lowest = np.iinfo(key.dtype).min
     packed = (key.astype(np.int64) - 2**31 - lowest << 32) | np.arange(size).reshape(along)
-    if few:
+    if count is not None and count < size // 8:
         packed = np.partition(packed, count, axis)[first]
     packed.sort(axis)
     return packed[first] & 0xFFFFFFFF
+
+
+def _along(x: np.ndarray, order: np.ndarray, axis: int) -> np.ndarray:
+    return x[order] if x.ndim == 1 else np.take_along_axis(x, order, axis)
 
 
 def _integers(x: np.ndarray) -> np.ndarray:
