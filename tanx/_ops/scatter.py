@@ -23,10 +23,10 @@ from .._loops import build
 from ..errors import explain
 from .arith import add, add_p, div, max_p, min_p, mul, mul_p, neg, sub_p
 from .batching import batch_size, materialize, to_front
-from .compare import eq, select
+from .compare import bitwise_or, eq, ne, select
 from .create import full, full_like, iota
-from .derive import instantiate, linear_in, sum_cotangents, zeros_of
-from .families import letter, like
+from .derive import linear_in, sum_cotangents, zeros_of
+from .families import letter
 from .gather import (
     GatherDimensionNumbers,
     GatherScatterMode,
@@ -311,32 +311,23 @@ class _Extremum(_Combining):
     def jvp(self, primals, tangents, **params):
         """All that attain the extremum, the element and updates alike, share the tangent equally.
 
-        The share of the element is written as a correction spread over the updates that meet
-        there, so that elements which no update meets keep their tangent without being touched.
+        An element that no update meets attains it alone, and keeps its tangent.
         """
         (x, indices, updates), (dx, _, du) = primals, tangents
         out = self.bind(x, indices, updates, **params)
-
-        def at_updates(array, **options):
-            return gather_like(array, indices, typeof(updates).shape, params, **options)
-
-        def meeting(values):
-            zeros = zeros_of(typeof(x).strip_weak_type())
-            return at_updates(scatter_add_p.bind_like(zeros, indices, values, params))
-        extreme = at_updates(out)
-        update_hits, element_hits = eq(updates, extreme), eq(at_updates(x), extreme)
-        one, zeros = like(updates, 1), full_like(updates, 0)
-        hits = meeting(select(update_hits, full_like(updates, 1), zeros))
-        shared = div(one, add(hits, one))
-        change = None
-        if type(dx) is not Zero:
-            kept = add(select(element_hits, shared, zeros), like(updates, -1))
-            change = mul(at_updates(dx), div(kept, meeting(full_like(updates, 1))))
-        if type(du) is not Zero:
-            share = select(update_hits, select(element_hits, shared, div(one, hits)), zeros)
-            term = mul(du, share)
-            change = term if change is None else add(change, term)
-        return out, scatter_add_p.bind_like(instantiate(dx), indices, change, params)
+        shape = typeof(updates).shape
+        zeros, no_update = zeros_of(typeof(x).strip_weak_type()), full_like(updates, 0)
+        hit = eq(updates, gather_like(out, indices, shape, params))
+        hits = scatter_add_p.bind_like(
+            zeros, indices, select(hit, full_like(updates, 1), no_update), params)
+        kept = bitwise_or(eq(x, out), ne(x, x))  # where the element is NaN, so is the extremum
+        one = full_like(hits, 1)
+        share = div(one, select(kept, add(hits, one), hits))
+        total = zeros if type(dx) is Zero else mul(dx, select(kept, share, zeros))
+        if type(du) is Zero:
+            return out, total
+        weight = select(hit, gather_like(share, indices, shape, params, fill_value=0), no_update)
+        return out, scatter_add_p.bind_like(total, indices, mul(du, weight), params)
 
     transpose = never("the extremum is not linear")
 

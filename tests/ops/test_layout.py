@@ -111,13 +111,10 @@ def lowered(primitive, in_type, out_type, params) -> str:
 
 @pytest.mark.parametrize("old, new, element", [
     ((8, 3, 4), (8, 12), "x[i, j // 4, j % 4]"), ((8, 12), (8, 3, 4), "x[i, j * 4 + k]"),
-    ((8, 3), (8, 1, 3), "x[i, k]"), ((1, 8), (8,), "x[0, i]")])
+    ((8, 3), (8, 1, 3), "x[i, j]"), ((1, 8), (8,), "x[0, i]")])
 def test_reshape_divides_indices_only_where_it_must(old, new, element):
-    text = lowered(lax.reshape_p, np.empty(old), np.empty(new),
-                   dict(new_sizes=new, dimensions=None))
-    for position, name in enumerate("ijk"):
-        text = text.replace(f"i{position}", name)
-    assert text.replace(" ", "") == element.replace(" ", ""), text
+    assert lowered(lax.reshape_p, np.empty(old), np.empty(new),
+                   dict(new_sizes=new, dimensions=None)) == element
 
 
 # -- jaxprs ----------------------------------------------------------------------------------------
