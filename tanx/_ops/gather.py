@@ -22,6 +22,7 @@ from .._loops import build
 from .._loops.instructions import value_range
 from ..errors import explain
 from .batching import batch_size, to_front
+from .convert import cast
 from .derive import zeros_of
 from .families import letter, like
 from .layout import canonical_axes, expand_dims
@@ -133,6 +134,7 @@ def geometry(operand: tuple[int, ...], indices: tuple[int, ...], numbers: Gather
 
 
 def _taken(operand, numbers: GatherDimensionNumbers, sizes) -> int | None:
+    """The dimension along which whole slices are picked, where that is all there is to do."""
     (*others, d) = numbers.start_index_map or (None,)
     if others or numbers.collapsed_slice_dims != (d,) or numbers.operand_batching_dims:
         return None
@@ -356,7 +358,7 @@ def _fill(mode: GatherScatterMode, fill_value, dtype: np.dtype) -> np.ndarray | 
     """What is read outside of the operand, or None where windows are moved inside."""
     if mode is GatherScatterMode.ONE_HOT:
         return np.zeros((), dtype)
-    return np.asarray(fill_value, dtype) if mode is GatherScatterMode.FILL_OR_DROP else None
+    return cast(np.asarray(fill_value), dtype) if mode is GatherScatterMode.FILL_OR_DROP else None
 
 
 gather_p = Gather()

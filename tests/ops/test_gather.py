@@ -55,6 +55,14 @@ def test_what_is_read_outside(dtype, fill):
     np.testing.assert_array_equal(np.asarray(out).astype(np.complex64), expected)
 
 
+@pytest.mark.parametrize("dtype, given, read", [
+    ("int32", 1.5, 1), ("int32", np.nan, 0), ("uint8", -1, 255), ("bfloat16", 1.5, 1.5)])
+def test_fill_values_are_converted(dtype, given, read):
+    x = Array(np.zeros((2, 3), np.dtype(dtype)))
+    out = lax.gather(x, index_array([[2]]), ROWS, (1, 3), mode="fill", fill_value=given)
+    assert out.dtype == dtype and (np.asarray(out) == read).all()
+
+
 def test_a_fill_never_reaches_the_operand():
     x = np.ones((1, 3), np.float32)
     out = lax.gather(Array(x), index_array([4]), lax.GatherDimensionNumbers((0,), (0,), (0,)),
