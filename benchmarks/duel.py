@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from cases import CASES  # noqa: E402
+from cases import CASES
 
 WORKER = Path(__file__).with_name("worker.py")
 

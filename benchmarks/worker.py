@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from cases import CASES  # noqa: E402
+from cases import CASES
 
 SECONDS = 0.1  # how long one measurement of one case may take
 

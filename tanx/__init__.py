@@ -1,12 +1,5 @@
 """tanx: NumPy on immutable arrays, with jit, grad, vmap and the rest, on its own compiler."""
 
-from . import _config
-from ._core import operators as _operators
-from ._core import trace as _trace
-from ._runtime import eager as _eager
-
-_trace.evaluate = _eager.evaluate  # the first socket: eager execution
-
 from . import dtypes, errors, lax, numpy, sharding, tree, tree_util, typing
 from ._api.autodiff import *
 from ._api.batching import vmap
@@ -35,15 +28,20 @@ from ._config import *
 from ._control.custom_jvp import custom_jvp
 from ._control.custom_vjp import closure_convert, custom_gradient, custom_vjp
 from ._control.remat import checkpoint, checkpoint_policies, remat
+from ._core import operators as _operators
+from ._core import trace as _trace
 from ._core.array import Array, live_arrays
 from ._core.source import named_scope
 from ._core.types import ShapeDtypeStruct, typeof
+from ._runtime import eager as _eager
 from ._traceback import boundary
 from ._window import publish
 from .numpy._index import ds
 from .numpy._methods import METHODS as _METHODS
 
-_operators.install(_METHODS)  # the second socket: operators and methods of arrays
+# The two sockets: eager execution, and the operators and methods of arrays.
+_trace.evaluate = _eager.evaluate
+_operators.install(_METHODS)
 
 __version__ = "0.1.0"
 
