@@ -14,7 +14,7 @@ from .._core.types import typeof
 from .._ops.layout import reshape
 from .._ops.slicing import split
 from ..errors import explain
-from ..tree_util import tree_flatten, tree_map, tree_transpose, tree_structure, tree_unflatten
+from ..tree_util import tree_flatten, tree_map, tree_structure, tree_transpose, tree_unflatten
 from .arguments import as_tuple, check_callable
 from .autodiff import _chosen, jvp, vjp
 from .batching import vmap

@@ -215,7 +215,8 @@ def library_jit(fun: Callable | None = None, *, name: str | None = None, static_
     if fun is None:
         return functools.partial(library_jit, name=name, static_argnums=static_argnums,
                                  static_argnames=static_argnames)
-    staged = JitFunction(fun, static_argnums or None, static_argnames, None, None, False, False, name)
+    staged = JitFunction(fun, static_argnums or None, static_argnames, None, None, False, False,
+                         name)
 
     @functools.wraps(fun)
     def either(*args, **kwargs):

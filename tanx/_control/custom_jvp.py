@@ -79,7 +79,7 @@ class CustomJVPCall(Primitive):
 custom_jvp_call_p = CustomJVPCall()
 
 
-class custom_jvp:  # noqa: N801 - a decorator
+class custom_jvp:
     """Give a function a forward-mode derivative of your own.
 
     The rule set by :meth:`defjvp` takes the primals and the tangents, each as a tuple, and gives

@@ -43,8 +43,11 @@ class CustomVJPPrimal(NamedTuple):
 
 def custom_vjp_primal_tree_values(tree):
     """Strip :class:`CustomVJPPrimal` from a pytree, leaving the values."""
-    return tree_util.tree_map(lambda leaf: leaf.value if isinstance(leaf, CustomVJPPrimal) else leaf,
-                              tree, is_leaf=lambda x: isinstance(x, CustomVJPPrimal))
+    def is_primal(x):
+        return isinstance(x, CustomVJPPrimal)
+
+    return tree_util.tree_map(lambda leaf: leaf.value if is_primal(leaf) else leaf, tree,
+                              is_leaf=is_primal)
 
 
 def zero_from_primal(val, symbolic_zeros: bool = False):
@@ -177,7 +180,7 @@ custom_vjp_call_p = CustomVJPCall()
 custom_lin_p = CustomLinear()
 
 
-class custom_vjp:  # noqa: N801 - a decorator
+class custom_vjp:
     """Give a function a reverse-mode derivative of your own.
 
     :meth:`defvjp` sets two rules: ``fwd(*args)`` gives the result and residuals, ``bwd(residuals,
@@ -365,7 +368,8 @@ class _Residuals:
 
 
 tree_util.register_pytree_node(
-    _Residuals, lambda r: (r.values, r.jaxpr), lambda jaxpr, values: _Residuals(jaxpr, list(values)))
+    _Residuals, lambda r: (r.values, r.jaxpr),
+    lambda jaxpr, values: _Residuals(jaxpr, list(values)))
 
 
 def closure_convert(fun: Callable, *example_args):

@@ -9,7 +9,15 @@ import functools
 from collections.abc import Callable
 
 from .. import tree_util
-from .._core.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var, cached_by_jaxpr, eval_jaxpr, jaxpr_as_fun
+from .._core.jaxpr import (
+    ClosedJaxpr,
+    Jaxpr,
+    Literal,
+    Var,
+    cached_by_jaxpr,
+    eval_jaxpr,
+    jaxpr_as_fun,
+)
 from .._core.linear import Linear, Zero
 from .._core.primitive import Kind, Primitive
 from .._core.rewrite import dce
@@ -196,7 +204,7 @@ def checkpoint(fun: Callable | None = None, *, prevent_cse: bool = True, policy=
 remat = checkpoint
 
 
-class checkpoint_policies:  # noqa: N801 - a namespace, as users know it
+class checkpoint_policies:
     """Policies for :func:`checkpoint`: which values may be stored for the backward pass."""
 
     @staticmethod

@@ -13,7 +13,7 @@ __all__ = ["axis_sizes", "axis_size_of", "named_axis"]
 
 
 class _Axes(threading.local):
-    sizes: dict[Any, int] = {}  # noqa: RUF012 - never mutated, replaced
+    sizes: dict[Any, int] = {}
 
 
 _axes = _Axes()

@@ -34,7 +34,7 @@ class Var:
 
 
 class DropVar(Var):
-    """A result that nobody reads. Staging makes none: a variable is unused when nothing reads it."""
+    """A result that nobody reads. Staging makes none: printing finds out what is unused."""
 
     __slots__ = ()
 

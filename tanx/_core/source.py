@@ -46,7 +46,7 @@ def name_stack() -> tuple[str, ...]:
     return _scopes.names
 
 
-class named_scope:  # noqa: N801 - used as a function
+class named_scope:
     """Name the equations staged in a block, for profiles and printed jaxprs.
 
     Works as a context manager and as a decorator.

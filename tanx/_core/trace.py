@@ -69,7 +69,7 @@ class _Context(threading.local):
 context = _Context()
 
 
-class running:  # noqa: N801 - reads as a phrase
+class running:
     """Make ``trace`` the running one for a block."""
 
     __slots__ = ("trace", "outer")

@@ -177,7 +177,7 @@ def _of_python_scalar(x) -> ShapedArray:
 
 
 type_rules[np.ndarray] = type_rules[np.generic] = _of_numpy  # np.float64 is a float as well
-type_rules.update({scalar: _of_python_scalar for scalar in (bool, int, float, complex)})
+type_rules.update(dict.fromkeys((bool, int, float, complex), _of_python_scalar))
 
 
 def typeof(x) -> Any:  # a ShapedArray of all but tokens, so its attributes are at hand
