@@ -9,7 +9,9 @@ A structure is kept as a *spec* of plain tuples, so that comparing and hashing r
 A node that has only leaves is always written the short way: equal structures, equal specs. It also
 lets flattening take such children, and unflattening give them, in one stroke.
 """
-from collections.abc import Callable
+import functools
+import itertools
+from collections.abc import Callable, Iterable
 from textwrap import shorten
 from typing import Any, NamedTuple
 
@@ -23,6 +25,7 @@ from ._treenodes import (
     plural,
     register,
     registered_node,
+    tuple_code,
 )
 from .errors import explain
 
@@ -51,6 +54,7 @@ def tree_flatten(tree, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
         return [tree], LEAF
     treedef = new(PyTreeDef)                                # quicker than PyTreeDef(…) by a third
     treedef._spec = flatten_node(node, tree, leaves)
+    treedef._uses = 0
     return leaves, treedef
 
 
@@ -82,18 +86,23 @@ def flatten_until(tree, leaves: list, is_leaf):
         leaves.append(tree)
         return None
     children, aux = node.flatten(tree)
-    return make_spec(node, aux, [flatten_until(child, leaves, is_leaf) for child in children])
+    specs = []
+    for child in children:
+        specs.append(flatten_until(child, leaves, is_leaf))
+    return make_spec(node, aux, specs)
 
 
 def flatten_paths(tree, path: tuple, leaves: list, is_leaf):
     """Like ``flatten_until``; appends pairs of path and leaf, and asks ``is_leaf(path, tree)``."""
     node = node_of(type(tree))
-    if node is None or is_leaf is not None and is_leaf(path, tree):
+    if is_leaf is not None and is_leaf(path, tree) or node is None:
         leaves.append((path, tree))
         return None
     keys, children, aux = node.flatten_with_keys(tree)
-    return make_spec(node, aux, [flatten_paths(child, (*path, key), leaves, is_leaf)
-                                 for key, child in zip(keys, children)])
+    specs = []
+    for key, child in zip(keys, children):
+        specs.append(flatten_paths(child, (*path, key), leaves, is_leaf))
+    return make_spec(node, aux, specs)
 
 
 def flatten_prefix(spec, tree, leaves: list) -> bool:
@@ -105,7 +114,7 @@ def flatten_prefix(spec, tree, leaves: list) -> bool:
     if type(tree) is not node.type:
         return False
     children, found = node.flatten(tree)
-    if found is not aux and not same_aux(node, aux, found):
+    if found is not aux and not node.same_aux(aux, found):
         return False
     if specs is None:
         leaves.extend(children)
@@ -136,6 +145,72 @@ def unflatten_node(spec, leaves: tuple, at: int):
     return node.unflatten(aux, tuple(children))
 
 
+# ---------------------------------------------------------------------------- straight-line code
+
+# A structure that is used again and again (the result of a jitted function, say) pays for Python
+# code of its own, without loops and calls; it is quicker than a walk over the spec many times.
+# Compiling takes about as long as fifty walks.
+WALKS = 50
+
+
+def compile_unflatten(spec) -> Callable[[Iterable], Any]:
+    """A function from the leaves, in the right number, to the tree."""
+    lines: list[str] = []
+    names: list[str] = []
+    values: dict[str, Any] = {}
+
+    def visit(spec) -> str:
+        if spec is None:
+            names.append(f"leaf{len(names)}")
+            return names[-1]
+        children = list(map(visit, child_specs(spec)))
+        lines.append(f"node{len(lines)} = {spec[0].build_code(spec[1], children, bind(values))}")
+        return f"node{len(lines) - 1}"
+
+    root = visit(spec)
+    return define("leaves", [f"{tuple_code(names)} = leaves", *lines, f"return {root}"], values)
+
+
+def compile_flatten(spec) -> Callable[[Any], list | None]:
+    """A function from a tree to its leaves, or to None if it has not got an equal structure."""
+    lines: list[str] = []
+    names: list[str] = []
+    values: dict[str, Any] = {"leaf_types": leaf_types}
+    counter = itertools.count()
+
+    def visit(spec, tree: str) -> None:
+        if spec is None:
+            lines.append(f"if type({tree}) not in leaf_types: return None")
+            names.append(tree)
+            return
+        specs = child_specs(spec)
+        children = [f"tree{next(counter)}" for _ in specs]
+        lines.extend(spec[0].match_code(spec[1], tree, children, bind(values)))
+        for child, name in zip(specs, children):
+            visit(child, name)
+
+    visit(spec, "tree")
+    body = ["try:", *(f" {line}" for line in lines), "except KeyError: return None"]
+    return define("tree", [*body, f"return [{', '.join(names)}]"], values)
+
+
+def bind(values: dict[str, Any]) -> Callable[[Any], str]:
+    """Constants of code: strings are written out, other values become globals."""
+    def enter(value) -> str:
+        if type(value) is str:
+            return repr(value)
+        name = f"value{len(values)}"
+        values[name] = value
+        return name
+
+    return enter
+
+
+def define(parameter: str, lines: list[str], values: dict[str, Any]) -> Callable:
+    exec("\n ".join([f"def function({parameter}):", *lines]), values)
+    return values["function"]
+
+
 # ----------------------------------------------------------------------------------------- specs
 
 def make_spec(node, aux, specs: list):
@@ -163,13 +238,14 @@ def substitute(spec, inner):
     """``spec`` with ``inner`` in place of each leaf."""
     if spec is None:
         return inner
-    return make_spec(spec[0], spec[1], [substitute(child, inner) for child in child_specs(spec)])
+    replace = functools.partial(substitute, inner=inner)
+    return make_spec(spec[0], spec[1], list(map(replace, child_specs(spec))))
 
 
 def show(spec) -> str:
     if spec is None:
         return "*"
-    return spec[0].show(spec[1], [show(child) for child in child_specs(spec)])
+    return spec[0].show(spec[1], list(map(show, child_specs(spec))))
 
 
 def nodes_in(spec):
@@ -188,17 +264,6 @@ def records(spec):
         for child in child_specs(spec):
             yield from records(child)
         yield spec[0].type, len(child_specs(spec)), spec[1]
-
-
-def same_aux(node, aux, other) -> bool:
-    """Whether aux data are equal; an error that names the type if they cannot be compared."""
-    try:
-        return bool(aux == other)
-    except Exception as error:
-        raise ValueError(explain(
-            "tanx.tree_util", "the aux data of a node must be comparable: == must give a bool.",
-            f"type of the node: {node.type}", f"aux data:         {shorten(repr(aux), 80)}",
-            hint="arrays belong among the children.")) from error
 
 
 def hashable(aux) -> bool:
@@ -243,14 +308,15 @@ def mismatches(spec, tree, path: tuple = ()) -> list[Mismatch]:
         found = describe(tree)
         types = [("types", f"{node.type} and {type(tree)}")]
         return [Mismatch(path, expected, found, types if found == expected else [])]
-    keys, values, other = node.flatten_with_keys(tree)
-    if not same_aux(node, aux, other) or len(values) != len(children):
+    values, other = node.flatten(tree)
+    if not node.same_aux(aux, other) or len(values) != len(children):
         notes = [] if node.type is not dict else [
             (label, shorten(", ".join(map(repr, keys)), 80))
             for label, keys in (("missing", [key for key in aux if key not in other]),
                                 ("unexpected", [key for key in other if key not in aux])) if keys]
         return [Mismatch(path, expected, node.describe(other, len(values)), notes)]
-    return [mismatch for child, key, value in zip(children, keys, values)
+    keys, _, _ = node.flatten_with_keys(tree)
+    return [mismatch for child, key, value in zip(children, keys, values, strict=True)
             for mismatch in mismatches(child, value, (*path, key))]
 
 
@@ -275,11 +341,13 @@ class PyTreeDef:
     PyTreeDef({'a': *, 'b': (*, None)})
     """
 
-    __slots__ = ("_hash", "_spec")
+    __slots__ = ("_build", "_hash", "_spec", "_uses")
+    _build: Callable[[Iterable], Any]
     _hash: int
 
     def __init__(self, spec):
         self._spec = spec
+        self._uses = 0
 
     @property
     def num_leaves(self) -> int:
@@ -295,20 +363,23 @@ class PyTreeDef:
         """The tree of this structure with the given leaves."""
         spec = self._spec
         leaves = tuple(leaves)
-        if spec is None or len(leaves) != spec[2]:
-            return self._checked(leaves)[0]
-        if spec[3] is None:
-            return spec[0].unflatten(spec[1], leaves)
+        if spec is None:
+            return leaves[0] if len(leaves) == 1 else self._check("tanx.tree.unflatten", leaves)
+        if len(leaves) != spec[2]:
+            self._check("tanx.tree.unflatten", leaves)
+        if self._uses > WALKS:
+            return self._build(leaves)
+        if self._uses == WALKS:
+            self._build = compile_unflatten(spec)
+        self._uses += 1
         return unflatten_node(spec, leaves, 0)
 
-    def _checked(self, leaves) -> tuple:
-        leaves = tuple(leaves)
+    def _check(self, function: str, leaves: tuple) -> None:
         if len(leaves) != self.num_leaves:
             raise ValueError(explain(
-                "tanx.tree.unflatten", "a tree is made from as many leaves as its structure has.",
+                function, "a tree is made from as many leaves as its structure has.",
                 f"structure: {self}", f"expected:  {plural(self.num_leaves, 'leaf', 'leaves')}",
                 f"given:     {plural(len(leaves), 'leaf', 'leaves')}"))
-        return leaves
 
     def flatten_up_to(self, tree) -> list:
         """The subtrees of ``tree`` that stand where this structure has leaves."""
@@ -351,13 +422,15 @@ class PyTreeDef:
 
     def walk(self, f_node, f_leaf, leaves, /):
         """Fold the tree bottom up: ``f_leaf(leaf)``, then ``f_node(children, node_data)``."""
-        remaining = iter(self._checked(leaves))
+        leaves = tuple(leaves)
+        self._check("tanx.tree_util.PyTreeDef.walk", leaves)
+        remaining = iter(leaves)
 
         def visit(spec):
             if spec is None:
                 leaf = next(remaining)
                 return leaf if f_leaf is None else f_leaf(leaf)
-            children = tuple([visit(child) for child in child_specs(spec)])
+            children = tuple(map(visit, child_specs(spec)))
             return f_node(children, spec[0].to_public(spec[1]))
 
         return visit(self._spec)
@@ -402,8 +475,7 @@ class PyTreeDef:
             return self._spec == other._spec
         except Exception:
             for (node, aux), (_, found) in zip(nodes_in(self._spec), nodes_in(other._spec)):
-                if aux is not found:
-                    same_aux(node, aux, found)
+                node.same_aux(aux, found)
             raise
 
     def __hash__(self) -> int:

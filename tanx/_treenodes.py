@@ -103,6 +103,11 @@ def plural(count: int, one: str, many: str) -> str:
     return f"{count} {one if count == 1 else many}"
 
 
+def tuple_code(names: list[str]) -> str:
+    """Python for a tuple, to be built or unpacked."""
+    return f"({''.join([f'{name}, ' for name in names])})"
+
+
 def check_arity(holds: bool, rule: str, *facts: str) -> None:
     """Refuse to make a node with a number of children it cannot have."""
     if not holds:
@@ -117,8 +122,8 @@ def sorted_items(tree: dict) -> tuple[tuple, tuple]:
         keys.sort()
     except Exception as error:
         raise ValueError(explain(
-            f"flattening a {type(tree).__name__}",
-            "the keys must be sortable, for leaves come in the order of the keys.",
+            "tanx.tree.flatten",
+            "the keys of a dict must be sortable, for leaves come in the order of the keys.",
             f"keys: {shorten(', '.join(map(repr, tree)), 80)}",
             hint="use keys of one type, or a collections.OrderedDict, which has its own order.",
         )) from error
@@ -138,6 +143,9 @@ def tuple_getter(names: tuple[str, ...]) -> Callable[[Any], tuple]:
 
 
 # ------------------------------------------------------------------------------- kinds of nodes
+
+Bind = Callable[[Any], str]             # enters a value into code: gives an expression for it
+
 
 class Node:
     """What pytrees know about one type of container.
@@ -171,6 +179,28 @@ class Node:
         data = "" if aux is None else f" and aux data {shorten(repr(aux), 80)}"
         return f"{self.type.__name__} with {plural(count, 'child', 'children')}{data}"
 
+    def same_aux(self, aux, other) -> bool:
+        """Whether aux data are equal; an error that names the type if they cannot be compared."""
+        try:
+            return aux is other or bool(aux == other)
+        except Exception as error:
+            raise ValueError(explain(
+                "tanx.tree_util", "the aux data of a node must be comparable: == must give a bool.",
+                f"type of the node: {self.type}", f"aux data:         {shorten(repr(aux), 80)}",
+                hint="arrays belong among the children.")) from error
+
+    def build_code(self, aux, children: list[str], bind: Bind) -> str:
+        """An expression for the node made of ``children``, which are names of variables."""
+        return f"{bind(self.unflatten)}({bind(aux)}, {tuple_code(children)})"
+
+    def match_code(self, aux, tree: str, children: list[str], bind: Bind) -> list[str]:
+        """Statements that assign the children of ``tree``, or return None if it is not alike."""
+        return [f"if type({tree}) is not {bind(self.type)}: return None",
+                f"found, aux = {bind(self.flatten)}({tree})",
+                f"if len(found) != {len(children)}: return None",
+                f"if not {bind(self.same_aux)}({bind(aux)}, aux): return None",
+                f"{tuple_code(children)} = found"]
+
     def to_public(self, aux):
         """The aux data as methods of ``PyTreeDef`` show it."""
         return aux
@@ -200,6 +230,12 @@ class NoneNode(Node):
     def describe(self, aux, count):
         return "None"
 
+    def build_code(self, aux, children, bind):
+        return "None"
+
+    def match_code(self, aux, tree, children, bind):
+        return [f"if {tree} is not None: return None"]
+
     def from_public(self, data, count):
         check_arity(count == 0, "None has no children.", f"children: {count}")
         return None
@@ -219,6 +255,11 @@ class SequenceNode(Node):
     def describe(self, aux, count):
         return f"{self.type.__name__} of length {count}"
 
+    def match_code(self, aux, tree, children, bind):
+        kind = self.type.__name__
+        return [f"if type({tree}) is not {kind} or len({tree}) != {len(children)}: return None",
+                f"{tuple_code(children)} = {tree}"]
+
     def from_public(self, data, count):
         return None
 
@@ -232,6 +273,9 @@ class TupleNode(SequenceNode):
     def show(self, aux, children):
         return f"({children[0]},)" if len(children) == 1 else f"({', '.join(children)})"
 
+    def build_code(self, aux, children, bind):
+        return tuple_code(children)
+
 
 class ListNode(SequenceNode):
     __slots__ = ()
@@ -240,6 +284,9 @@ class ListNode(SequenceNode):
         return list(children)
 
     def show(self, aux, children):
+        return f"[{', '.join(children)}]"
+
+    def build_code(self, aux, children, bind):
         return f"[{', '.join(children)}]"
 
 
@@ -264,6 +311,13 @@ class DictNode(Node):
 
     def describe(self, aux, count):
         return f"dict with keys {shorten(', '.join(map(repr, aux)), 80)}" if aux else "empty dict"
+
+    def build_code(self, aux, children, bind):
+        return f"{{{', '.join(f'{bind(key)}: {child}' for key, child in zip(aux, children))}}}"
+
+    def match_code(self, aux, tree, children, bind):
+        return [f"if type({tree}) is not dict or len({tree}) != {len(children)}: return None",
+                *(f"{child} = {tree}[{bind(key)}]" for key, child in zip(aux, children))]
 
     def to_public(self, aux):
         return list(aux)
@@ -356,9 +410,9 @@ class CustomNode(Node):
             if hasattr(type(children), "__iter__"):
                 return tuple(children), aux
         raise ValueError(explain(
-            f"flattening {self.type.__name__}",
-            "the flatten function must return a tuple (children, aux_data), "
-            "where children is iterable.", f"returned: {shorten(repr(pair), 80)}"))
+            "tanx.tree.flatten",
+            "a flatten function must return a tuple (children, aux_data), children an iterable.",
+            f"class:    {self.type}", f"returned: {shorten(repr(pair), 80)}"))
 
     def flatten_with_keys(self, tree):
         if self.to_pairs is None:
@@ -372,10 +426,9 @@ class CustomNode(Node):
                 children.append(child)
         except (TypeError, ValueError) as error:
             raise ValueError(explain(
-                f"flattening {self.type.__name__}",
-                "the flatten-with-keys function must return a tuple (pairs, aux_data), "
-                "where each pair is (key, child).",
-                f"returned: {shorten(repr(returned), 80)}")) from error
+                "tanx.tree.flatten",
+                "a flatten function with keys must return ((key, child), ...), aux_data.",
+                f"class:    {self.type}", f"returned: {shorten(repr(returned), 80)}")) from error
         return keys, children, aux
 
     def _drop_keys(self, tree):
