@@ -67,7 +67,7 @@ def load_digits():
     with np.load(Path(__file__).parent / "data" / "digits.npz", allow_pickle=False) as data:
         images, labels = data["images"], data["labels"]
     order = np.random.default_rng(0).permutation(len(images))
-    pixels = jnp.array(images[order].reshape(-1, 64) / 16, jnp.float32)
+    pixels = jnp.array(images[order].reshape(-1, 64) / 16, "float32")
     answers = jnp.array(labels[order].astype(np.int32))
     return (pixels[:1500], answers[:1500]), (pixels[1500:], answers[1500:])
 
@@ -75,7 +75,7 @@ def load_digits():
 def new_model(sizes=(64, 64, 10)) -> list:
     """Weights and biases of a network with one hidden layer."""
     rng = np.random.default_rng(1)
-    return [{"w": jnp.array(rng.normal(size=(m, n)) * np.sqrt(2 / m), jnp.float32),
+    return [{"w": jnp.array(rng.normal(size=(m, n)) * np.sqrt(2 / m), "float32"),
              "b": jnp.zeros(n)} for m, n in zip(sizes[:-1], sizes[1:])]
 
 

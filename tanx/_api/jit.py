@@ -44,7 +44,7 @@ class _Call(NamedTuple):
     in_tree: Any
     fixed: dict[int, Any]
     fixed_names: dict[str, Any]
-    count: int
+    arity: int
 
 
 class JitFunction:
@@ -117,7 +117,7 @@ class JitFunction:
             nonlocal out_tree
             given, keywords = tree_unflatten(call.in_tree, xs)
             rest = iter(given)
-            whole = [call.fixed[i] if i in call.fixed else next(rest) for i in range(call.count)]
+            whole = [call.fixed[i] if i in call.fixed else next(rest) for i in range(call.arity)]
             result = self._fun(*whole, **keywords, **call.fixed_names)
             outs, out_tree = result_leaves("tanx.jit", self._fun, result)
             return outs

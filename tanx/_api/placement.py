@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import sys
-from typing import NamedTuple
 
 import numpy as np
 
@@ -23,13 +22,18 @@ __all__ = ["Device", "Shard", "block_until_ready", "copy_to_host_async", "defaul
            "process_index", "process_indices", "shards_of", "sharding_of"]
 
 
-class Shard(NamedTuple):
+class Shard:
     """The part of an array that one device holds."""
 
-    device: Device
-    index: tuple[slice, ...]
-    replica_id: int
-    data: Array
+    def __init__(self, device: Device, sharding: Sharding, global_shape, data=None):
+        self.device = device
+        self.data = data
+        self.index = (slice(None),) * len(global_shape)
+        self.replica_id = 0
+
+    def __repr__(self) -> str:
+        return (f"Shard(device={self.device!r}, index={self.index}, replica_id={self.replica_id}, "
+                f"data={self.data})")
 
 
 def devices(backend: str | None = None) -> list[Device]:
@@ -93,7 +97,7 @@ def sharding_of(x: Array) -> SingleDeviceSharding:
 
 def shards_of(x: Array) -> list[Shard]:
     """The parts of an array, device by device."""
-    return [Shard(device_of(x), (slice(None),) * x.ndim, 0, x)]
+    return [Shard(device_of(x), sharding_of(x), x.shape, x)]
 
 
 def device_put(x, device=None, *, src=None, donate: bool = False, may_alias: bool | None = None):

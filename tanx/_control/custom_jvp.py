@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 from .. import dtypes, tree_util
 from .._core.linear import Zero, never
@@ -105,7 +106,7 @@ class custom_jvp:
                                 else tuple(nondiff_argnums))
         self.nondiff_argnames = ((nondiff_argnames,) if isinstance(nondiff_argnames, str)
                                  else tuple(nondiff_argnames))
-        self.jvp: Callable | None = None
+        self.jvp: Any = None
         self.symbolic_zeros = False
 
     def defjvp(self, jvp: Callable, symbolic_zeros: bool = False) -> Callable:

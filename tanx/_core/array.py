@@ -38,7 +38,7 @@ class Array(Operators, metaclass=_ArrayType):
 
     def __init__(self, buffer: np.ndarray, weak_type: bool = False, aval: ShapedArray | None = None,
                  device=None):
-        self._buffer = buffer
+        self._buffer: np.ndarray | None = buffer
         self.aval = (aval if aval is not None
                      else ShapedArray(buffer.shape, buffer.dtype, weak_type))
         self._device = device

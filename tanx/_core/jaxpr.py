@@ -47,7 +47,7 @@ class Literal:
 
     __slots__ = ("val", "aval")
 
-    def __init__(self, val, aval: AbstractValue | None = None):
+    def __init__(self, val, aval: Any = None):
         self.val = val
         self.aval = typeof(val) if aval is None else aval
 

@@ -10,6 +10,7 @@ import linecache
 import os
 import sys
 import threading
+from types import FrameType
 from typing import NamedTuple
 
 __all__ = ["SourceInfo", "name_stack", "named_scope", "unscoped", "user_source"]
@@ -93,7 +94,7 @@ class unscoped:
 
 def user_source() -> SourceInfo:
     """The innermost line of user code on the stack of this thread."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
         if not file.startswith(_PACKAGE) or file.endswith("__main__.py"):
