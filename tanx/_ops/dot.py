@@ -60,7 +60,7 @@ class DotGeneral(Primitive):
                   out_sharding):
         """The cotangent, in the left place, times the operand that is known."""
         (cx, cy), (bx, by) = dimension_numbers
-        kept_x, kept_y = (_kept(v.ndim, b, c) for v, b, c in ((x, bx, cx), (y, by, cy)))
+        kept_x, kept_y = (kept_dimensions(v.ndim, b, c) for v, b, c in ((x, bx, cx), (y, by, cy)))
         batch = tuple(range(len(bx)))
         first = tuple(range(len(bx), len(bx) + len(kept_x)))
         second = tuple(range(len(bx) + len(kept_x), len(bx) + len(kept_x) + len(kept_y)))
@@ -89,9 +89,9 @@ class DotGeneral(Primitive):
         if dx is not None and dy is not None:
             bx, by, out_dim = (dx, *bx), (dy, *by), 0
         elif dx is not None:
-            out_dim = len(bx) + _kept(typeof(x).ndim, bx, cx).index(dx)
+            out_dim = len(bx) + kept_dimensions(typeof(x).ndim, bx, cx).index(dx)
         else:
-            out_dim = (typeof(x).ndim - len(cx)) + _kept(typeof(y).ndim, by, cy).index(dy)
+            out_dim = (typeof(x).ndim - len(cx)) + kept_dimensions(typeof(y).ndim, by, cy).index(dy)
         return self.bind(x, y, dimension_numbers=((cx, cy), (bx, by)), **params), out_dim
 
     def lower(self, at, x, y, *, dimension_numbers, preferred_element_type, **params):
@@ -178,7 +178,7 @@ def plan(x_shape, x_dtype, y_shape, y_dtype, dimension_numbers, preferred) -> Pl
             f"lhs: {x}", f"rhs: {y}", f"natural type:           {natural}",
             f"preferred_element_type: {preferred}"))
     (cx, cy), (bx, by) = dimension_numbers
-    kept_x, kept_y = _kept(x.ndim, bx, cx), _kept(y.ndim, by, cy)
+    kept_x, kept_y = kept_dimensions(x.ndim, bx, cx), kept_dimensions(y.ndim, by, cy)
     batch = tuple(x_shape[d] for d in bx)
     rows, columns = tuple(x_shape[d] for d in kept_x), tuple(y_shape[d] for d in kept_y)
     terms = prod(x_shape[d] for d in cx)
@@ -200,7 +200,7 @@ def _arrange(x: np.ndarray, order, shape) -> np.ndarray:
     return x if shape is None else x.reshape(shape)
 
 
-def _kept(rank: int, batch, contracted) -> tuple[int, ...]:
+def kept_dimensions(rank: int, batch, contracted) -> tuple[int, ...]:
     """The dimensions of an operand that are neither batches nor summed over."""
     return tuple(d for d in range(rank) if d not in batch and d not in contracted)
 
@@ -273,7 +273,7 @@ def dot_general(lhs, rhs, dimension_numbers: DotDimensionNumbers,
     >>> lax.dot_general(x, y, (((2,), (1,)), ((0,), (0,)))).shape
     (5, 2, 4)
     """
-    return _dot("tanx.lax.dot_general", lhs, rhs, _canonical(dimension_numbers), precision,
+    return _dot("tanx.lax.dot_general", lhs, rhs, canonical_numbers(dimension_numbers), precision,
                 preferred_element_type, out_sharding)
 
 
@@ -285,7 +285,7 @@ def dot(lhs, rhs, *, dimension_numbers: DotDimensionNumbers | None = None,
     Array([21., 43.], dtype=float32)
     """
     if dimension_numbers is not None:
-        numbers = _canonical(dimension_numbers)
+        numbers = canonical_numbers(dimension_numbers)
     else:
         x, y = typeof(lhs), typeof(rhs)
         if not (1 <= x.ndim <= 2 and 1 <= y.ndim <= 2 and x.shape[-1] == y.shape[0]):
@@ -321,7 +321,7 @@ def _dot(function, lhs, rhs, dimension_numbers, precision, preferred_element_typ
         preferred_element_type=preferred_element_type, out_sharding=out_sharding)
 
 
-def _canonical(dimension_numbers: DotDimensionNumbers):
+def canonical_numbers(dimension_numbers: DotDimensionNumbers):
     """Dimension numbers as nested tuples of Python ints."""
     (cx, cy), (bx, by) = dimension_numbers
     cx, cy, bx, by = (tuple(map(operator.index, dims)) for dims in (cx, cy, bx, by))
