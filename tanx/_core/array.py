@@ -34,7 +34,6 @@ class Array(Operators, metaclass=_ArrayType):
 
     __slots__ = ("_buffer", "aval", "_device", "__weakref__")
     __array_priority__ = 100
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, buffer: np.ndarray, weak_type: bool = False, aval: ShapedArray | None = None,
                  device=None):

@@ -91,7 +91,6 @@ class Tracer(Operators):
 
     __slots__ = ("trace", "__weakref__")
     __array_priority__ = 1000
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, trace: Trace):
         self.trace = trace

@@ -65,14 +65,6 @@ def refuse_complex(function: str, *args, error=TypeError) -> None:
             hint="take their parts or sizes first: real(x), imag(x), abs(x)."))
 
 
-def refuse_out(function: str, out) -> None:
-    """Arrays are immutable, so results cannot be written into ``out``."""
-    if out is not None:
-        raise NotImplementedError(explain(
-            f"tanx.numpy.{function}", "out is not supported: arrays are immutable.",
-            hint="use the value that is returned."))
-
-
 # -- arithmetic ------------------------------------------------------------------------------------
 
 
@@ -450,6 +442,51 @@ def _scaled(x, factor: float):
     return lax.complex(lax.mul(real, like(real, factor)), lax.mul(imag, like(imag, factor)))
 
 
+def _logarithm_of_sum(name: str, raised, unit: float):
+    """The function ``log(b**x + b**y)``, given ``b**x`` as ``raised`` and ``log(e)`` as ``unit``.
+
+    It is the greater operand, plus the logarithm of what the lesser adds to it.
+    """
+    def scaled(x):
+        return x if unit == 1 else lax.mul(like(x, unit), x)
+
+    @custom_jvp
+    def function(x, y):
+        greater = lax.max(x, y)
+        if x.dtype.kind != "c":
+            apart = lax.sub(x, y)
+            # Equal infinities are not apart, although their difference is NaN.
+            equal, sum = lax.ne(apart, apart), lax.add(x, y)
+            gain = scaled(lax.log1p(raised(lax.neg(lax.abs(apart)))))
+            return lax.select(equal, sum, lax.add(greater, gain))
+        below = lax.sub(lax.add(x, y), lax.mul(greater, like(greater, 2)))
+        whole = lax.add(greater, scaled(lax.log1p(raised(below))))
+        return lax.complex(lax.real(whole), _wrapped(lax.imag(whole), math.pi * unit))
+
+    @function.defjvp
+    def rule(primals, tangents):
+        """Each operand has the share of the sum that comes from it."""
+        (x, y), (dx, dy) = primals, tangents
+        apart = _scaled(where(lax.eq(x, y), like(x, 0), lax.sub(x, y)), 1 / unit)
+        share, rest = lax.logistic(apart), lax.logistic(lax.neg(apart))
+        return function(x, y), lax.add(lax.mul(dx, share), lax.mul(dy, rest))
+
+    function.fun.__name__, rule.__name__ = name, f"_{name}_jvp"
+    return function
+
+
+def _wrapped(x, half: float):
+    """Angles moved by whole turns of ``2 * half`` to between ``-half`` and ``half``."""
+    turn = like(x, 2 * half)
+    rest = lax.rem(lax.add(x, like(x, half)), turn)
+    rest = lax.select(lax.lt(rest, like(x, 0)), lax.add(rest, turn), rest)
+    return lax.sub(rest, like(x, half))
+
+
+_logaddexp = _logarithm_of_sum("logaddexp", lax.exp, 1.0)
+_logaddexp2 = _logarithm_of_sum("logaddexp2", lax.exp2, 1 / math.log(2))
+
+
 def logaddexp(x, y, /):
     """``log(exp(x) + exp(y))``, without overflow between.
 
@@ -466,61 +503,6 @@ def logaddexp2(x, y, /):
     Array(1001., dtype=float32, weak_type=True)
     """
     return _logaddexp2(*promote_inexact("logaddexp2", x, y))
-
-
-def _log_of_sum(x, y, raised, unit: float):
-    """The greater operand, plus the logarithm of what the lesser adds to it.
-
-    ``unit`` is the natural logarithm in units of the one wanted.
-    """
-    greater = lax.max(x, y)
-    if x.dtype.kind != "c":
-        apart = lax.sub(x, y)
-        gain = _scaled(lax.log1p(raised(lax.neg(lax.abs(apart)))), unit)
-        # Equal infinities are not apart, although their difference is NaN.
-        return lax.select(lax.ne(apart, apart), lax.add(x, y), lax.add(greater, gain))
-    below = lax.sub(lax.add(x, y), lax.mul(greater, like(greater, 2)))
-    whole = lax.add(greater, _scaled(lax.log1p(raised(below)), unit))
-    return lax.complex(lax.real(whole), _wrapped_angle(lax.imag(whole), math.pi * unit))
-
-
-def _wrapped_angle(x, half: float):
-    """Angles moved by whole turns of ``2 * half`` to between ``-half`` and ``half``."""
-    turn = like(x, 2 * half)
-    rest = lax.rem(lax.add(x, like(x, half)), turn)
-    rest = lax.select(lax.lt(rest, like(x, 0)), lax.add(rest, turn), rest)
-    return lax.sub(rest, like(x, half))
-
-
-def _log_of_sum_jvp(function, unit, primals, tangents):
-    """Each operand has the share of the sum that comes from it."""
-    (x, y), (dx, dy) = primals, tangents
-    apart = where(lax.eq(x, y), like(x, 0), lax.sub(x, y))
-    share, rest = (lax.logistic(_scaled(a, 1 / unit)) for a in (apart, lax.neg(apart)))
-    return function(x, y), lax.add(lax.mul(dx, share), lax.mul(dy, rest))
-
-
-@custom_jvp
-def _logaddexp(x, y):
-    return _log_of_sum(x, y, lax.exp, 1.0)
-
-
-@_logaddexp.defjvp
-def _logaddexp_jvp(primals, tangents):
-    return _log_of_sum_jvp(_logaddexp, 1.0, primals, tangents)
-
-
-@custom_jvp
-def _logaddexp2(x, y):
-    return _log_of_sum(x, y, lax.exp2, 1 / math.log(2))
-
-
-@_logaddexp2.defjvp
-def _logaddexp2_jvp(primals, tangents):
-    return _log_of_sum_jvp(_logaddexp2, 1 / math.log(2), primals, tangents)
-
-
-_logaddexp.__name__, _logaddexp2.__name__ = "logaddexp", "logaddexp2"
 
 
 # -- trigonometry ----------------------------------------------------------------------------------
@@ -790,8 +772,8 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     if not is_dtype(x, np.inexact):
         return x
     if x.dtype.kind == "c":
-        return lax.complex(*(nan_to_num(part, copy, nan, posinf, neginf)
-                             for part in (lax.real(x), lax.imag(x))))
+        return lax.complex(nan_to_num(lax.real(x), nan=nan, posinf=posinf, neginf=neginf),
+                           nan_to_num(lax.imag(x), nan=nan, posinf=posinf, neginf=neginf))
     limits = dtypes.finfo(x.dtype)
     posinf = limits.max if posinf is None else posinf
     neginf = limits.min if neginf is None else neginf

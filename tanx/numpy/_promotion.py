@@ -20,7 +20,8 @@ from ..errors import explain
 
 __all__ = ["Array", "Tracer", "as_operand", "broadcast_to_shape", "canonical_shape",
            "check_arraylike", "convert", "inexact", "is_arraylike", "like", "numeric", "promote",
-           "promote_dtypes", "promote_inexact", "promote_numeric", "promote_shapes", "typeof"]
+           "promote_dtypes", "promote_inexact", "promote_numeric", "promote_shapes",
+           "refuse_out", "typeof"]
 
 
 def check_arraylike(function: str, *args) -> None:
@@ -43,6 +44,14 @@ def _not_an_array(function: str, x, position: int) -> TypeError:
         f"tanx.numpy.{function}",
         f"needs arrays or numbers, but argument {position} is a {type(x).__name__}.",
         f"argument {position}: {x!r:.100}", hint=hint))
+
+
+def refuse_out(function: str, out) -> None:
+    """Arrays are immutable, so results cannot be written into ``out``."""
+    if out is not None:
+        raise NotImplementedError(explain(
+            f"tanx.numpy.{function}", "out is not supported: arrays are immutable.",
+            hint="use the value that is returned."))
 
 
 # -- operands of functions of one operand ----------------------------------------------------------

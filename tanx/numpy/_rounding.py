@@ -10,8 +10,16 @@ from .. import dtypes, lax
 from .._api.jit import library_jit
 from ..errors import explain
 from ._logic import where
-from ._math import is_dtype, refuse_complex, refuse_out, renamed
-from ._promotion import as_operand, convert, inexact, like, promote_inexact, promote_shapes
+from ._math import is_dtype, refuse_complex, renamed
+from ._promotion import (
+    as_operand,
+    convert,
+    inexact,
+    like,
+    promote_inexact,
+    promote_shapes,
+    refuse_out,
+)
 
 __all__ = ["around", "ceil", "copysign", "floor", "frexp", "ldexp", "modf", "nextafter", "rint",
            "round", "signbit", "spacing", "trunc"]
