@@ -1,15 +1,46 @@
-"""Arrays put together and taken apart: joined, split, repeated, rolled, padded, edited."""
+"""Arrays put together and taken apart: joined, split, repeated, rolled, turned."""
 
 from __future__ import annotations
 
 import operator
+from math import prod
+
+import numpy as np
 
 from .. import dtypes, lax
-from ..errors import explain
-from ._promotion import Array, check_arraylike, convert, promote_dtypes, typeof
-from ._shape import canonical_axis, expand_dims, moveaxis, ravel, reshape
+from .._api.batching import vmap
+from .._api.jit import library_jit
+from ..errors import ConcretizationTypeError, explain
+from ._creation import zeros
+from ._math import remainder
+from ._promotion import (
+    Array,
+    Tracer,
+    as_operand,
+    canonical_shape,
+    check_arraylike,
+    convert,
+    promote_dtypes,
+    typeof,
+)
+from ._shape import (
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    broadcast_to,
+    canonical_axes,
+    canonical_axis,
+    expand_dims,
+    matrix_transpose,
+    moveaxis,
+    ravel,
+    reshape,
+    swapaxes,
+)
 
-__all__ = ["concat", "concatenate", "stack"]
+__all__ = ["append", "array_split", "block", "column_stack", "concat", "concatenate", "dsplit",
+           "dstack", "flip", "fliplr", "flipud", "hsplit", "hstack", "repeat", "resize", "roll",
+           "rot90", "split", "stack", "tile", "unstack", "vsplit", "vstack"]
 
 
 # -- joining ---------------------------------------------------------------------------------------
@@ -97,3 +128,382 @@ def stack(arrays, axis=0, out=None, dtype=None):
             "tanx.numpy.stack", "arrays must have the same shape.",
             *(f"array {i}: {typeof(x)}" for i, x in enumerate(operands))))
     return lax.stack(operands, canonical_axis("stack", axis, len(shape) + 1))
+
+# -- joining by rows, columns and layers -----------------------------------------------------------
+
+
+def _each(function: str, reshaped, arrays):
+    """``reshaped`` of each of the arrays to be joined, or of each slice of one array."""
+    if isinstance(arrays, Array):
+        return vmap(reshaped)(arrays)
+    arrays = list(arrays)
+    check_arraylike(function, *arrays)
+    return [reshaped(x) for x in arrays]
+
+
+def hstack(tup, dtype=None):
+    """Arrays joined side by side: along the second dimension, vectors along their only one.
+
+    >>> jnp.hstack([jnp.array([[1], [2]]), jnp.array([[3], [4]])])
+    Array([[1, 3],
+           [2, 4]], dtype=int32)
+    """
+    arrays = _each("hstack", atleast_1d, tup)
+    rank = arrays.ndim - 1 if isinstance(arrays, Array) else arrays[0].ndim if arrays else 1
+    return concatenate(arrays, 0 if rank == 1 else 1, dtype)
+
+
+def vstack(tup, dtype=None):
+    """Arrays joined one below the other: along the first dimension, vectors being rows.
+
+    >>> jnp.vstack([jnp.array([1, 2]), jnp.array([3, 4])])
+    Array([[1, 2],
+           [3, 4]], dtype=int32)
+    """
+    return concatenate(_each("vstack", atleast_2d, tup), 0, dtype)
+
+
+def dstack(tup, dtype=None):
+    """Arrays joined one behind the other: along the third dimension.
+
+    >>> jnp.dstack([jnp.array([1, 2]), jnp.array([3, 4])])
+    Array([[[1, 3],
+            [2, 4]]], dtype=int32)
+    """
+    return concatenate(_each("dstack", atleast_3d, tup), 2, dtype)
+
+
+def column_stack(tup):
+    """Arrays joined side by side, vectors being columns.
+
+    >>> jnp.column_stack([jnp.array([1, 2]), jnp.array([3, 4])])
+    Array([[1, 3],
+           [2, 4]], dtype=int32)
+    """
+    return concatenate(_each("column_stack", _columns, tup), 1)
+
+
+def _columns(x):
+    return matrix_transpose(atleast_2d(x)) if typeof(x).ndim < 2 else x
+
+
+@library_jit
+def block(arrays):
+    """Arrays put together as nested lists show: the innermost side by side, and so on outwards.
+
+    >>> jnp.block([[jnp.ones((2, 2)), jnp.zeros((2, 1))], [jnp.arange(3)]])
+    Array([[1., 1., 0.],
+           [1., 1., 0.],
+           [0., 1., 2.]], dtype=float32)
+    """
+    return _block(arrays)[0]
+
+
+def _block(nested):
+    """The joined array, and how deep the lists are."""
+    if isinstance(nested, tuple):
+        raise ValueError(explain("tanx.numpy.block", "takes nested lists, not tuples.",
+                                 f"given: a tuple of {len(nested)}"))
+    if not isinstance(nested, list):
+        return as_operand("block", nested), 0
+    parts = [_block(x) for x in nested]
+    depths = {depth for _, depth in parts}
+    if len(depths) != 1:
+        raise ValueError(explain(
+            "tanx.numpy.block", "lists must not be empty, and all equally deep.",
+            f"depths: {[depth for _, depth in parts]}"))
+    depth = depths.pop() + 1
+    rank = max(depth, *(x.ndim for x, _ in parts))
+    return concatenate([lax.broadcast_to_rank(x, rank) for x, _ in parts], -depth), depth
+
+
+@library_jit(static_argnames="axis")
+def append(arr, values, axis=None):
+    """``values`` joined to the end of ``arr`` along ``axis``; flattened first without one.
+
+    >>> jnp.append(jnp.array([1, 2]), 3)
+    Array([1, 2, 3], dtype=int32)
+    """
+    if axis is None:
+        return concatenate([ravel(arr), ravel(values)])
+    return concatenate([arr, values], axis)
+
+
+# -- splitting -------------------------------------------------------------------------------------
+
+
+def _split(function: str, ary, sections, axis, uneven: bool = False) -> list:
+    ary = as_operand(function, ary)
+    axis = canonical_axis(function, axis, ary.ndim)
+    n = ary.shape[axis]
+    if np.ndim(sections):
+        ends = np.asarray(sections)
+        ends = np.clip(np.where(ends < 0, ends + n, ends), 0, n)
+        sizes = np.diff(ends, prepend=0, append=n)
+    else:
+        count = operator.index(sections)
+        if count <= 0 or n % count and not uneven:
+            raise ValueError(explain(
+                f"tanx.numpy.{function}", "the dimension does not divide into equal sections.",
+                f"array:    {ary.aval}", f"axis:     {axis}", f"sections: {count}",
+                hint="tanx.numpy.array_split allows sections that differ by one."))
+        sizes = np.full(count, n // count)
+        sizes[:n % count] += 1
+    if (sizes < 0).any():
+        raise ValueError(explain(f"tanx.numpy.{function}", "indices must not decrease.",
+                                 f"indices: {tuple(np.asarray(sections).tolist())}"))
+    return lax.split(ary, sizes.tolist(), axis)
+
+
+def split(ary, indices_or_sections, axis=0):
+    """``ary`` cut along ``axis``: into equally many sections, or at the indices given.
+
+    >>> jnp.split(jnp.arange(5), [1, 3])
+    [Array([0], dtype=int32), Array([1, 2], dtype=int32), Array([3, 4], dtype=int32)]
+    """
+    return _split("split", ary, indices_or_sections, axis)
+
+
+def array_split(ary, indices_or_sections, axis=0):
+    """As :func:`split`, with sections that may differ in size by one.
+
+    >>> jnp.array_split(jnp.arange(3), 2)
+    [Array([0, 1], dtype=int32), Array([2], dtype=int32)]
+    """
+    return _split("array_split", ary, indices_or_sections, axis, uneven=True)
+
+
+def hsplit(ary, indices_or_sections):
+    """``ary`` cut along its second dimension, vectors along their only one; see :func:`split`.
+
+    >>> [x.shape for x in jnp.hsplit(jnp.zeros((2, 4)), 2)]
+    [(2, 2), (2, 2)]
+    """
+    return _split("hsplit", ary, indices_or_sections, 0 if np.ndim(ary) == 1 else 1)
+
+
+def vsplit(ary, indices_or_sections):
+    """``ary`` cut along its first dimension; see :func:`split`.
+
+    >>> [x.shape for x in jnp.vsplit(jnp.zeros((4, 2)), 2)]
+    [(2, 2), (2, 2)]
+    """
+    return _split("vsplit", ary, indices_or_sections, 0)
+
+
+def dsplit(ary, indices_or_sections):
+    """``ary`` cut along its third dimension; see :func:`split`.
+
+    >>> [x.shape for x in jnp.dsplit(jnp.zeros((1, 2, 4)), 2)]
+    [(1, 2, 2), (1, 2, 2)]
+    """
+    return _split("dsplit", ary, indices_or_sections, 2)
+
+
+def unstack(x, /, *, axis=0):
+    """The slices of ``x`` along ``axis``, without that dimension, as a tuple.
+
+    >>> jnp.unstack(jnp.array([[1, 2], [3, 4]]))
+    (Array([1, 2], dtype=int32), Array([3, 4], dtype=int32))
+    """
+    x = as_operand("unstack", x)
+    return lax.unstack(x, canonical_axis("unstack", axis, x.ndim))
+
+
+# -- repeating -------------------------------------------------------------------------------------
+
+
+def tile(A, reps):
+    """``A`` repeated as a whole, ``reps`` times along each dimension counted from the last.
+
+    >>> jnp.tile(jnp.array([1, 2]), (2, 2))
+    Array([[1, 2, 1, 2],
+           [1, 2, 1, 2]], dtype=int32)
+    """
+    A = as_operand("tile", A)
+    reps = canonical_shape(reps, "tanx.numpy.tile")
+    reps = (1,) * (A.ndim - len(reps)) + reps
+    return lax.tile(lax.broadcast_to_rank(A, len(reps)), reps)
+
+
+def repeat(a, repeats, axis=None, *, total_repeat_length=None, out_sharding=None):
+    """Each element of ``a`` along ``axis`` repeated, by one number or one for each of them.
+
+    Without ``axis``, ``a`` is flattened first. The length of the result must be known while
+    tracing: where ``repeats`` is traced, ``total_repeat_length`` tells it, and what is too long is
+    cut off while what is too short goes on with the last element.
+
+    >>> jnp.repeat(jnp.array([1, 2]), jnp.array([1, 3]))
+    Array([1, 2, 2, 2], dtype=int32)
+    """
+    a = as_operand("repeat", a)
+    check_arraylike("repeat", repeats)
+    if axis is None or not a.ndim:
+        a, axis = ravel(a), 0
+    axis = canonical_axis("repeat", axis, a.ndim)
+    n = a.shape[axis]
+    if total_repeat_length is not None:
+        positions = _repeated(repeats, n, operator.index(total_repeat_length))
+        return pick(a, positions, axis)
+    if np.size(repeats) == 1:
+        count = _repeats_known(repeats).item()
+        sizes = canonical_shape((*a.shape[:axis + 1], count, *a.shape[axis + 1:]),
+                                "tanx.numpy.repeat")
+        copies = lax.broadcast_in_dim(a, sizes, [d for d in range(len(sizes)) if d != axis + 1])
+        return lax.collapse(copies, axis, axis + 2)
+    counts = _repeats_known(repeats).ravel()
+    if len(counts) != n:
+        raise ValueError(explain(
+            "tanx.numpy.repeat", "repeats must be one number or one for each element.",
+            f"array:   {a.aval}", f"axis:    {axis}", f"repeats: {typeof(repeats)}"))
+    return pick(a, np.repeat(np.arange(n), counts), axis) if n else a
+
+
+def _repeats_known(repeats) -> np.ndarray:
+    if isinstance(repeats, Tracer) and repeats.concrete() is None:
+        raise ConcretizationTypeError(repeats, "the length of the result of tanx.numpy.repeat; "
+                                               "total_repeat_length tells it otherwise")
+    return np.asarray(repeats)
+
+
+def _repeated(repeats, n: int, total: int):
+    """Which element stands at each of ``total`` places when they are repeated."""
+    ends = broadcast_to(ravel(as_operand("repeat", repeats)), (n,)).cumsum()
+    starting = zeros(total, ends.dtype).at[ends].add(1, mode="drop")
+    return lax.min(starting.cumsum(), convert(n - 1, ends.dtype))
+
+
+def pick(a, indices, axis: int):
+    """The slices of ``a`` along ``axis`` at ``indices``, which are within bounds."""
+    return a.at[(slice(None),) * axis + (indices,)].get(
+        mode="promise_in_bounds", wrap_negative_indices=False)
+
+
+@library_jit(static_argnames="new_shape")
+def resize(a, new_shape):
+    """``a`` in another shape, cut off or repeated as often as it takes.
+
+    >>> jnp.resize(jnp.array([1, 2, 3]), (2, 2))
+    Array([[1, 2],
+           [3, 1]], dtype=int32)
+    """
+    a = ravel(as_operand("resize", a))
+    shape = new_shape if isinstance(new_shape, tuple) else (new_shape,)
+    if any(n < 0 for n in shape):
+        raise ValueError(explain("tanx.numpy.resize", "sizes must not be negative.",
+                                 f"new_shape: {new_shape}"))
+    shape = canonical_shape(shape, "tanx.numpy.resize")
+    size = prod(shape)
+    if not a.size:
+        return broadcast_to(convert(0, a.dtype, a.weak_type), shape)
+    enough = lax.tile(a, [-(-size // a.size)])
+    return reshape(lax.slice(enough, (0,), (size,)), shape)
+
+
+# -- rolling and turning ---------------------------------------------------------------------------
+
+
+def roll(a, shift, axis=None):
+    """``a`` with its elements moved on by ``shift`` along ``axis``, from the end to the front.
+
+    Several axes take as many shifts, or one for all. Without ``axis`` the array counts as flat.
+
+    >>> jnp.roll(jnp.arange(5), 2)
+    Array([3, 4, 0, 1, 2], dtype=int32)
+    """
+    a = as_operand("roll", a)
+    if axis is None:
+        return reshape(roll(ravel(a), shift, 0), a.shape)
+    axes = np.atleast_1d(np.asarray(axis, int)) if np.ndim(axis) else np.array([axis])
+    traced = isinstance(shift, Array)
+    shape = shift.shape if traced else np.shape(shift)
+    try:
+        count, = np.broadcast_shapes(shape, axes.shape)
+    except ValueError:
+        raise ValueError(explain(
+            "tanx.numpy.roll", "shift and axis must be equally many, or one of them single.",
+            f"shift: {shift}", f"axis:  {axis}")) from None
+    axes = tuple([canonical_axis("roll", d, a.ndim) for d in np.broadcast_to(axes, count)])
+    if traced:
+        return _roll_dynamic(a, shift, axes)
+    return _roll_static(a, tuple(np.broadcast_to(shift, count).astype(int).tolist()), axes)
+
+
+@library_jit(static_argnums=(1, 2))
+def _roll_static(a, shifts, axes):
+    for shift, axis in zip(shifts, axes):
+        n = a.shape[axis]
+        if n:
+            start = -shift % n
+            a = lax.concatenate([lax.slice_in_dim(a, start, n, axis=axis),
+                                 lax.slice_in_dim(a, 0, start, axis=axis)], axis)
+    return a
+
+
+@library_jit(static_argnums=2)
+def _roll_dynamic(a, shift, axes):
+    for by, axis in zip(lax.unstack(broadcast_to(shift, (len(axes),))), axes):
+        n = a.shape[axis]
+        if n:
+            by = remainder(by, n)
+            a = lax.dynamic_slice_in_dim(lax.concatenate([a, a], axis), n - by, n, axis)
+    return a
+
+
+def flip(m, axis=None):
+    """``m`` with its elements in reverse along ``axis``: one, several, or all by default.
+
+    >>> jnp.flip(jnp.array([[1, 2], [3, 4]]), 0)
+    Array([[3, 4],
+           [1, 2]], dtype=int32)
+    """
+    m = as_operand("flip", m)
+    return _flip(m, tuple(range(m.ndim)) if axis is None else canonical_axes("flip", axis, m.ndim))
+
+
+@library_jit(static_argnums=1)
+def _flip(m, axes):
+    return lax.rev(m, axes)
+
+
+def fliplr(m):
+    """``m`` with its elements in reverse along the second dimension.
+
+    >>> jnp.fliplr(jnp.array([[1, 2], [3, 4]]))
+    Array([[2, 1],
+           [4, 3]], dtype=int32)
+    """
+    return flip(as_operand("fliplr", m), 1)
+
+
+def flipud(m):
+    """``m`` with its elements in reverse along the first dimension.
+
+    >>> jnp.flipud(jnp.array([[1, 2], [3, 4]]))
+    Array([[3, 4],
+           [1, 2]], dtype=int32)
+    """
+    return flip(as_operand("flipud", m), 0)
+
+
+@library_jit(static_argnames=("k", "axes"))
+def rot90(m, k=1, axes=(0, 1)):
+    """``m`` turned by ``k`` right angles, from the first of two dimensions towards the second.
+
+    >>> jnp.rot90(jnp.array([[1, 2], [3, 4]]))
+    Array([[2, 4],
+           [1, 3]], dtype=int32)
+    """
+    m = as_operand("rot90", m)
+    if m.ndim < 2 or len(axes) != 2:
+        raise ValueError(explain("tanx.numpy.rot90", "needs two of at least two dimensions.",
+                                 f"array: {m.aval}", f"axes:  {tuple(axes)}"))
+    first, second = canonical_axes("rot90", axes, m.ndim)
+    k %= 4
+    if k == 0:
+        return m
+    if k == 2:
+        return flip(flip(m, first), second)
+    if k == 1:
+        return swapaxes(flip(m, second), first, second)
+    return flip(swapaxes(m, first, second), second)

@@ -13,7 +13,7 @@ from ..errors import explain
 from ._assemble import concatenate, stack
 from ._creation import arange, array, asarray, linspace
 from ._promotion import as_operand, canonical_shape, check_arraylike, promote_dtypes, typeof
-from ._shape import expand_dims, reshape
+from ._shape import expand_dims
 
 __all__ = ["c_", "diag_indices", "diag_indices_from", "fromfunction", "index_exp", "indices",
            "ix_", "mask_indices", "meshgrid", "mgrid", "ogrid", "r_", "s_", "tril_indices",
@@ -120,7 +120,7 @@ class _Join:
             joined = expand_dims(joined, 0 if matrix == "r" else 1)
         return joined
 
-    def _directive(self, text: str) -> tuple[int, int, int]:
+    def _directive(self, text: str) -> tuple[int, ...]:
         """Up to three numbers: the axis, the least rank, where an item's own dimensions start."""
         try:
             given = [int(number) for number in text.split(",")]
@@ -131,7 +131,7 @@ class _Join:
                 f"tanx.numpy.{self._name}", "the directive must be 'r', 'c', or one to three "
                 "integers with commas between them.", f"directive: {text!r}"))
         defaults = (self._axis, self._ndmin, self._first)
-        return tuple([*given, *defaults[len(given):]])  # type: ignore[return-value]
+        return (*given, *defaults[len(given):])
 
     def _part(self, item, ndmin: int, first: int):
         """One item as an array of at least ``ndmin`` dimensions."""
@@ -146,7 +146,7 @@ class _Join:
         return f"tanx.numpy.{self._name}"
 
 
-#: Joins along the first dimension: ``r_[0:3, 7, x]``. A string in front says otherwise, as in NumPy.
+#: Joins along the first dimension: ``r_[0:3, 7, x]``; a string in front may say otherwise.
 r_ = _Join("r_", 0, 1, -1)
 
 #: Joins vectors as columns: ``c_[x, y]``.

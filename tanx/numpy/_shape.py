@@ -1,4 +1,4 @@
-"""Views of arrays in other shapes: reshaped, transposed, broadcast, with dimensions more or less."""
+"""Arrays in other shapes: reshaped, transposed, broadcast, with dimensions more or fewer."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from math import prod
 import numpy as np
 
 from .. import lax
+from .._api.jit import library_jit
 from ..errors import explain
 from ._promotion import as_operand, canonical_shape
 
-__all__ = ["broadcast_to", "expand_dims", "matrix_transpose", "moveaxis", "permute_dims", "ravel",
-           "reshape", "squeeze", "swapaxes", "transpose"]
+__all__ = ["atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_shapes",
+           "broadcast_to", "expand_dims", "matrix_transpose", "moveaxis", "ndim", "permute_dims",
+           "ravel", "reshape", "rollaxis", "shape", "size", "squeeze", "swapaxes", "transpose"]
 
 
 # -- axes ------------------------------------------------------------------------------------------
@@ -160,6 +162,72 @@ def broadcast_to(array, shape, *, out_sharding=None):
     return lax.broadcast_in_dim(array, shape, range(lead, len(shape)), out_sharding=out_sharding)
 
 
+def broadcast_shapes(*shapes):
+    """The shape that arrays of these shapes broadcast to; an integer is a shape of one dimension.
+
+    >>> jnp.broadcast_shapes((2, 1), 3)
+    (2, 3)
+    """
+    shapes = [canonical_shape(shape, "tanx.numpy.broadcast_shapes") for shape in shapes]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ValueError(explain(
+            "tanx.numpy.broadcast_shapes", "the shapes do not broadcast together.",
+            f"shapes: {', '.join(map(str, shapes))}",
+            hint="sizes must be equal or 1, counted from the last dimension.")) from None
+
+
+def broadcast_arrays(*args):
+    """``args`` broadcast to their common shape, as a tuple; dtypes stay.
+
+    >>> [x.shape for x in jnp.broadcast_arrays(jnp.zeros((2, 1)), jnp.zeros(3))]
+    [(2, 3), (2, 3)]
+    """
+    arrays = [as_operand("broadcast_arrays", x) for x in args]
+    shape = broadcast_shapes(*[x.shape for x in arrays])
+    return tuple([broadcast_to(x, shape) for x in arrays])
+
+
+def _at_least(function, arrays, expanded):
+    """One array with dimensions added, or several of them as a tuple."""
+    if len(arrays) == 1:
+        return expanded(as_operand(function.__name__, arrays[0]))
+    return tuple([function(x) for x in arrays])
+
+
+@library_jit
+def atleast_1d(*arys):
+    """``arys`` with at least one dimension each; a tuple unless there is just one.
+
+    >>> jnp.atleast_1d(1.0)
+    Array([1.], dtype=float32, weak_type=True)
+    """
+    return _at_least(atleast_1d, arys, lambda x: x if x.ndim else lax.expand_dims(x, (0,)))
+
+
+@library_jit
+def atleast_2d(*arys):
+    """``arys`` with at least two dimensions each, new ones in front.
+
+    >>> jnp.atleast_2d(jnp.array([1, 2]))
+    Array([[1, 2]], dtype=int32)
+    """
+    return _at_least(atleast_2d, arys, lambda x: lax.broadcast_to_rank(x, max(2, x.ndim)))
+
+
+@library_jit
+def atleast_3d(*arys):
+    """``arys`` with at least three dimensions each: vectors become (1, n, 1), matrices (m, n, 1).
+
+    >>> jnp.atleast_3d(jnp.zeros(4)).shape
+    (1, 4, 1)
+    """
+    new = [(0, 1, 2), (0, 2), (2,)]
+    return _at_least(atleast_3d, arys,
+                     lambda x: lax.expand_dims(x, new[x.ndim]) if x.ndim < 3 else x)
+
+
 # -- transposing -----------------------------------------------------------------------------------
 
 
@@ -233,3 +301,54 @@ def moveaxis(a, source, destination):
     for to, axis in sorted(zip(destination, source)):
         permutation.insert(to, axis)
     return lax.transpose(a, permutation)
+
+
+@library_jit(static_argnames=("axis", "start"))
+def rollaxis(a, axis, start=0):
+    """``a`` with the dimension ``axis`` moved back until it stands before ``start``.
+
+    :func:`moveaxis` is easier to read.
+
+    >>> jnp.rollaxis(jnp.zeros((2, 3, 4)), 2).shape
+    (4, 2, 3)
+    """
+    a = as_operand("rollaxis", a)
+    axis = canonical_axis("rollaxis", axis, a.ndim)
+    if not -a.ndim <= start <= a.ndim:
+        raise ValueError(explain(
+            "tanx.numpy.rollaxis", "start is out of bounds.", f"array: {a.aval}",
+            f"start: {start}", hint=f"it goes from {-a.ndim} to {a.ndim}."))
+    start = start + a.ndim if start < 0 else start
+    return moveaxis(a, axis, start - (start > axis))
+
+
+# -- sizes -----------------------------------------------------------------------------------------
+
+
+def ndim(a):
+    """The number of dimensions of ``a``.
+
+    >>> jnp.ndim(jnp.zeros((2, 3)))
+    2
+    """
+    return len(shape(a))
+
+
+def shape(a):
+    """The shape of ``a``.
+
+    >>> jnp.shape(1.0)
+    ()
+    """
+    return a.shape if hasattr(a, "shape") else np.shape(a)
+
+
+def size(a, axis=None):
+    """The number of elements of ``a``, or along ``axis``: one dimension or several.
+
+    >>> jnp.size(jnp.zeros((2, 3)), 1)
+    3
+    """
+    sizes = shape(a)
+    return prod(sizes if axis is None
+                else [sizes[d] for d in canonical_axes("size", axis, len(sizes))])
