@@ -13,7 +13,7 @@ from typing import Any
 
 from .._config import trace_key
 from .effects import no_effects
-from .source import SourceInfo
+from .source import SourceInfo, attributed_to
 from .trace import context
 from .types import AbstractValue, typeof
 
@@ -84,7 +84,8 @@ class JaxprEqn:
 class Jaxpr:
     """A function: ``constvars`` and ``invars`` in, equations, ``outvars`` out."""
 
-    __slots__ = ("constvars", "invars", "outvars", "eqns", "effects", "debug_info", "__weakref__")
+    __slots__ = ("constvars", "invars", "outvars", "eqns", "effects", "debug_info", "_last_uses",
+                 "__weakref__")
 
     def __init__(self, constvars: Sequence[Var], invars: Sequence[Var], outvars: Sequence[Atom],
                  eqns: Sequence[JaxprEqn], effects=None, debug_info=None):
@@ -95,6 +96,20 @@ class Jaxpr:
         self.effects = (frozenset().union(*(e.effects for e in self.eqns))
                         if effects is None else effects)
         self.debug_info = debug_info
+        self._last_uses: list[list[Var]] | None = None
+
+    def last_uses(self) -> list[list[Var]]:
+        """For each equation, the variables that nothing reads after it."""
+        if self._last_uses is None:
+            seen: set[Atom] = set(self.outvars)
+            uses: list[list[Var]] = []
+            for eqn in reversed(self.eqns):
+                last = {v for v in (*eqn.invars, *eqn.outvars)
+                        if isinstance(v, Var) and v not in seen}
+                uses.append(list(last))
+                seen |= last
+            self._last_uses = uses[::-1]
+        return self._last_uses
 
     def replace(self, **changes) -> Jaxpr:
         """The same jaxpr with some attributes replaced; effects are those of the equations."""
@@ -147,21 +162,34 @@ class ClosedJaxpr:
 
 
 def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args) -> list:
-    """Run a jaxpr's equations, in whichever trace is running; the list of results."""
+    """Run a jaxpr's equations, in whichever trace is running; the list of results.
+
+    Values are let go after their last use. Equations staged on the way keep the lines of the user's
+    code that they come from.
+    """
     environment: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     environment.update(zip(jaxpr.invars, args, strict=True))
+    staging = context.trace.staging
 
     def read(atom):
         if type(atom) is Literal:
             return context.trace.literal(atom.val, atom.aval)
         return environment[atom]
 
-    for eqn in jaxpr.eqns:
-        out = eqn.primitive.bind(*map(read, eqn.invars), **eqn.params)
+    for eqn, last in zip(jaxpr.eqns, jaxpr.last_uses(), strict=True):
+        operands = map(read, eqn.invars)
+        if staging:
+            with attributed_to(eqn.source_info):
+                out = eqn.primitive.bind(*operands, **eqn.params)
+        else:
+            out = eqn.primitive.bind(*operands, **eqn.params)
         if eqn.primitive.multiple_results:
             environment.update(zip(eqn.outvars, out, strict=True))
         else:
             environment[eqn.outvars[0]] = out
+        del out
+        for var in last:
+            del environment[var]
     return [read(v) for v in jaxpr.outvars]
 
 

@@ -13,7 +13,7 @@ import threading
 from types import FrameType
 from typing import NamedTuple
 
-__all__ = ["SourceInfo", "name_stack", "named_scope", "unscoped", "user_source"]
+__all__ = ["SourceInfo", "attributed_to", "name_stack", "named_scope", "unscoped", "user_source"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -37,6 +37,7 @@ class SourceInfo(NamedTuple):
 
 class _Scopes(threading.local):
     names: tuple[str, ...] = ()
+    source: SourceInfo | None = None  # what equations are to be attributed to, where it is known
 
 
 _scopes = _Scopes()
@@ -92,8 +93,26 @@ class unscoped:
         _scopes.names = self.outer
 
 
+class attributed_to:
+    """Attribute the equations staged in a block to a line known from an earlier jaxpr."""
+
+    __slots__ = ("source", "outer")
+
+    def __init__(self, source: SourceInfo | None):
+        self.source = source
+
+    def __enter__(self):
+        self.outer = _scopes.source
+        _scopes.source = self.source
+
+    def __exit__(self, *_):
+        _scopes.source = self.outer
+
+
 def user_source() -> SourceInfo:
     """The innermost line of user code on the stack of this thread."""
+    if _scopes.source is not None:
+        return _scopes.source
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename

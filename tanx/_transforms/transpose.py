@@ -7,6 +7,7 @@ from typing import Any
 
 from .._core.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var
 from .._core.linear import Linear, Zero
+from .._core.source import attributed_to
 from .._core.stage import stage
 from .._core.trace import context
 from .._ops.derive import instantiate, sum_cotangents
@@ -44,8 +45,9 @@ def backward(jaxpr: Jaxpr, residuals: Sequence[Any], args: Sequence[Any],
         operands = [Linear(a.aval) if type(a) is not Literal and a in linear_vars
                     else _read(values, a) for a in eqn.invars]
         primitive = eqn.primitive
-        answers = primitive.transpose(cts if primitive.multiple_results else cts[0], *operands,
-                                      **eqn.params)
+        with attributed_to(eqn.source_info):
+            answers = primitive.transpose(cts if primitive.multiple_results else cts[0], *operands,
+                                          **eqn.params)
         for atom, operand, ct in zip(eqn.invars, operands, answers, strict=True):
             if type(operand) is Linear and ct is not None:
                 _accumulate(totals, atom, ct)
