@@ -14,6 +14,7 @@ from ..errors import ConcretizationTypeError, explain
 from . import (
     _assemble,
     _at,
+    _contract,
     _creation,
     _index,
     _logic,
@@ -69,7 +70,8 @@ def _foreign(x):
 _OPERATORS = {
     "add": _math.add, "sub": _math.subtract, "mul": _math.multiply, "truediv": _math.divide,
     "floordiv": _math.floor_divide, "mod": _math.remainder, "divmod": _math.divmod,
-    "pow": _math.power, "and": _math.bitwise_and, "or": _math.bitwise_or,
+    "pow": _math.power, "matmul": _contract.matmul,
+    "and": _math.bitwise_and, "or": _math.bitwise_or,
     "xor": _math.bitwise_xor, "lshift": _math.left_shift, "rshift": _math.right_shift,
 }
 _COMPARISONS = {
@@ -325,6 +327,7 @@ def traceback(self) -> None:
 # Functions that are methods as they stand: the array is their first argument.
 _FUNCTIONS = {
     _assemble: "repeat",
+    _contract: "dot",
     _math: "clip conj conjugate",
     _matrices: "diagonal trace",
     _reduce: "all any argmax argmin max mean min prod sum",
