@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import dtypes
 from .._core.array import Array
+from .._core.jaxpr import Literal
 from .._core.linear import Zero, is_linear, is_zero, never
 from .._core.primitive import Kind, Primitive
 from .._core.trace import Tracer, context
@@ -54,6 +55,14 @@ class ConvertElementType(Elementwise):
 
     def lower(self, at, x, *, new_dtype, weak_type, sharding=None):
         return build.convert(x[at], new_dtype)
+
+    def stage(self, trace, args, params):
+        """A literal becomes another literal; only what is computed later needs an equation."""
+        atom = trace.atom(args[0])
+        if type(atom) is not Literal:
+            return trace.record(self, args, params)
+        aval = self.infer(atom.aval, **params)
+        return trace.literal(cast(np.asarray(atom.val), aval.dtype), aval)
 
     def show_params(self, params):
         return {name: params[name] for name in ("new_dtype", "weak_type")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -115,14 +116,15 @@ def _pad(array, values, widths, mode, lengths, reflect_type):
 
 
 def _pieces(array, axis: int, width: tuple[int, int], mode: str, values, lengths) -> list:
-    """What stands before the array and after it, by a mode that gives both independently."""
+    """What stands before the array and after it, by a mode that gives them independently."""
+    single: Iterable
     if mode == "linear_ramp":
         return _ramps(array, axis, width, asarray(values))
     if mode == "empty":
         return [lax.empty((*array.shape[:axis], n, *array.shape[axis + 1:]), array.dtype)
                 for n in width]
     if mode == "edge":
-        single = _ends(array, axis, (1, 1))
+        single = (_slice(array, axis, at, at + 1) for at in (0, array.shape[axis] - 1))
     else:
         single = _statistics(array, axis, mode, None if lengths is None else lengths[axis])
     return [_stretched(x, axis, n) for x, n in zip(single, width)]
