@@ -8,6 +8,7 @@ from .._window import publish
 from ._assemble import *
 from ._contract import *
 from ._creation import *
+from ._einsum import *
 from ._grids import *
 from ._io import *
 from ._logic import *

@@ -16,7 +16,7 @@ from .._api.jit import library_jit
 from ..errors import explain
 from ._creation import array
 from ._math import conj, multiply, subtract
-from ._promotion import as_operand, convert, promote_dtypes, typeof
+from ._promotion import as_operand, convert, like, promote_dtypes, typeof
 from ._reduce import refuse_out
 from ._shape import canonical_axes, canonical_axis, moveaxis, ravel
 
@@ -378,7 +378,7 @@ def _convolved(function, a, v, mode, *options):
     if mode not in starts:
         raise ValueError(explain(
             f"tanx.numpy.{function}", "mode must be 'full', 'same' or 'valid'.", f"mode: {mode!r}"))
-    padded = lax.pad(a, convert(0, a.dtype), [(0, m, 0)])
+    padded = lax.pad(a, like(a, 0), [(0, m, 0)])
     copies = lax.reshape(lax.broadcast(padded, (m,)), (m * (n + m),))
     moved = lax.reshape(lax.slice_in_dim(copies, 0, m * (n + m - 1)), (m, n + m - 1))
     start, size = starts[mode]

@@ -85,7 +85,7 @@ def _total(function, reduce, logical, combine, unit, a, axis, dtype, out, keepdi
     else:
         result = dtypes.requested_dtype(dtype, f"tanx.numpy.{function}")
         x = convert(x, result)
-        if result == bool:
+        if result.kind == "b":
             reduce, combine = logical
     if where is not None:
         x = masked(function, x, where, unit)
@@ -96,7 +96,7 @@ def _total(function, reduce, logical, combine, unit, a, axis, dtype, out, keepdi
 
 def _total_dtype(dtype: np.dtype, promote_integers: bool) -> np.dtype:
     """The dtype of a sum: integers narrower than the default one give that."""
-    if dtype == bool:
+    if dtype.kind == "b":
         return dtypes.default_int()
     if promote_integers and dtypes.issubdtype(dtype, np.integer):
         signed = dtypes.issubdtype(dtype, np.signedinteger)
@@ -167,7 +167,7 @@ def counted(function: str, where, shape, axis, dtype, keepdims):
 
 def bound(dtype: np.dtype, greatest: bool):
     """The value of ``dtype`` that no other exceeds, or that exceeds no other."""
-    if dtype == bool:
+    if dtype.kind == "b":
         return greatest
     if dtypes.issubdtype(dtype, np.integer):
         limits = dtypes.iinfo(dtype)
