@@ -192,7 +192,7 @@ class custom_vjp:
     ...     return x
     >>> clip_gradient.defvjp(lambda x: (x, None), lambda _, ct: (jnp.clip(ct, -1, 1),))
     >>> tanx.grad(lambda x: 5 * clip_gradient(x))(3.0)
-    Array(1., dtype=float32)
+    Array(1., dtype=float32, weak_type=True)
     """
 
     def __init__(self, fun: Callable, nondiff_argnums=(), nondiff_argnames=()):

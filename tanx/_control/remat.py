@@ -170,7 +170,7 @@ def checkpoint(fun: Callable | None = None, *, prevent_cse: bool = True, policy=
 
     >>> f = checkpoint(lambda x: jnp.sin(jnp.sin(x)))
     >>> tanx.grad(f)(1.0)
-    Array(0.36003995, dtype=float32, weak_type=True)
+    Array(0.36004, dtype=float32, weak_type=True)
     """
     if fun is None:
         return functools.partial(checkpoint, prevent_cse=prevent_cse, policy=policy,

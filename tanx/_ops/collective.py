@@ -27,6 +27,7 @@ from .convert import convert
 from .create import iota
 from .derive import linear
 from .families import NUMBER, letter, like
+from .gather import index_take
 from .layout import broadcast_in_dim, reshape
 from .reduce import reduce_sum
 from .slicing import index_in_dim
@@ -290,12 +291,11 @@ class PPermute(Collective):
         (x,), (d,) = args, dims
         if axis.name not in names_in(axis_name):
             return self.bind(x, axis_name=axis_name, perm=perm), d
-        from .gather import take_rows
         x = materialize(x, d, axis.size)
         source = np.full(axis.size, -1, np.int32)
         for a, b in perm:
             source[b] = a
-        out = take_rows(x, np.maximum(source, 0))
+        out = index_take(x, (np.maximum(source, 0),), (0,))
         if (source < 0).any():
             got = np.asarray(source >= 0, typeof(x).dtype)
             out = mul(out, broadcast_in_dim(got, (axis.size, *[1] * (typeof(x).ndim - 1)), (0,)))

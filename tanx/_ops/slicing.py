@@ -312,11 +312,14 @@ def _from_end(index, n: int, dtype, allowed: bool):
         index = index + n if allowed and index < 0 else index
         low, high = value_range(dtype)
         return dtype.type(min(max(index, low), high))
-    if not allowed or letter(typeof(index).dtype) != "i":
+    own = typeof(index).dtype
+    if not allowed or letter(own) != "i":
         return index
     from .arith import add
     from .compare import lt, select_n
-    return select_n(lt(index, like(index, 0)), index, add(index, like(index, n)))
+    from .convert import convert
+    negative = lt(index, like(index, 0))
+    return select_n(negative, index, add(convert(index, own), own.type(n)))
 
 
 def _along(operand, start_index, axis: int) -> list:
