@@ -368,9 +368,9 @@ def _repeats_known(repeats) -> np.ndarray:
 
 def _repeated(repeats, n: int, total: int):
     """Which element stands at each of ``total`` places when they are repeated."""
-    ends = broadcast_to(ravel(as_operand("repeat", repeats)), (n,)).cumsum()
-    starting = zeros(total, ends.dtype).at[ends].add(1, mode="drop")
-    return lax.min(starting.cumsum(), convert(n - 1, ends.dtype))
+    ends = lax.cumsum(broadcast_to(ravel(as_operand("repeat", repeats)), (n,)))
+    begins = zeros(total, ends.dtype).at[ends].add(1, mode="drop")
+    return lax.min(lax.cumsum(begins), convert(n - 1, ends.dtype))
 
 
 def pick(a, indices, axis: int):

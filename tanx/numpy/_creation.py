@@ -25,7 +25,7 @@ from ._promotion import (
 from ._shape import broadcast_to, canonical_axis, expand_dims, moveaxis, reshape
 
 __all__ = ["arange", "array", "asarray", "astype", "bartlett", "blackman", "copy", "empty",
-           "empty_like", "from_dlpack", "frombuffer", "fromfile", "fromiter", "fromstring", "full",
+           "empty_like", "from_dlpack", "frombuffer", "fromiter", "fromstring", "full",
            "full_like", "geomspace", "hamming", "hanning", "linspace", "logspace", "ones",
            "ones_like", "zeros", "zeros_like"]
 
@@ -234,18 +234,15 @@ def frombuffer(buffer, dtype=float, count=-1, offset=0):
     return asarray(np.frombuffer(buffer, dtype, count, offset))
 
 
-def fromfile(file, dtype=float, count=-1, sep="", offset=0):
-    """The contents of a file as an array, as by :func:`numpy.fromfile`."""
-    return asarray(np.fromfile(file, dtype, count, sep, offset))
+def fromiter(*args, **kwargs):
+    """What an iterable yields, as an array; arguments as in :func:`numpy.fromiter`.
 
-
-def fromiter(iter, dtype, count=-1):
-    """What an iterable yields, as an array; under a transformation it is read while tracing.
+    Under a transformation it is read while tracing.
 
     >>> jnp.fromiter((i * i for i in range(4)), int)
     Array([0, 1, 4, 9], dtype=int32)
     """
-    return asarray(np.fromiter(iter, dtype, count))
+    return asarray(np.fromiter(*args, **kwargs))
 
 
 def fromstring(string, dtype=float, count=-1, *, sep):
@@ -510,7 +507,7 @@ def _logspace(start, stop, base, *, num, endpoint, dtype, axis):
 def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     """``num`` numbers from ``start`` to ``stop``, each the same multiple of the one before.
 
-    >>> jnp.geomspace(1, 27, 4)
+    >>> jnp.round(jnp.geomspace(1, 27, 4), 3)
     Array([ 1.,  3.,  9., 27.], dtype=float32)
     """
     return _geomspace(start, stop, num=_count("geomspace", num), endpoint=bool(endpoint),
@@ -551,8 +548,8 @@ def bartlett(M):
 def blackman(M):
     """The Blackman window of ``M`` points: three terms of cosines.
 
-    >>> jnp.blackman(3)
-    Array([-1.4901161e-08,  1.0000000e+00, -1.4901161e-08], dtype=float32)
+    >>> jnp.round(jnp.blackman(5), 2)
+    Array([-0.  ,  0.34,  1.  ,  0.34, -0.  ], dtype=float32)
     """
     return _window(M, lambda n, m: (
         0.42 - 0.5 * lax.cos(2 * np.pi * n / (m - 1)) + 0.08 * lax.cos(4 * np.pi * n / (m - 1))))
@@ -561,7 +558,7 @@ def blackman(M):
 def hamming(M):
     """The Hamming window of ``M`` points: a raised cosine that does not quite reach zero.
 
-    >>> jnp.hamming(3)
+    >>> jnp.round(jnp.hamming(3), 2)
     Array([0.08, 1.  , 0.08], dtype=float32)
     """
     return _window(M, lambda n, m: 0.54 - 0.46 * lax.cos(2 * np.pi * n / (m - 1)))

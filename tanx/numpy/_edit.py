@@ -67,7 +67,8 @@ def insert(arr, obj, values, axis=None):
         return concatenate([before, values, after], axis)
     at = _within(asarray(obj), n, n)
     # A stable sort puts what is inserted, which comes first, before the element at its index.
-    order = concatenate([broadcast_to_shape(at, (count,)), arange(n, dtype=at.dtype)]).argsort()
+    places = concatenate([broadcast_to_shape(at, (count,)), arange(n, dtype=at.dtype)])
+    _, order = lax.sort([places, arange(count + n)], num_keys=1)
     return pick(concatenate([values, arr], axis), order, axis)
 
 
@@ -119,7 +120,7 @@ def delete(arr, obj, axis=None, *, assume_unique_indices=False):
 
 def _left_over(index, n: int):
     """The numbers below ``n`` that are not in ``index``, all of whose elements differ."""
-    index = _within(index, n, n - 1).sort()
+    index = lax.sort(_within(index, n, n - 1))
     found = arange(n - index.size, dtype=index.dtype)
     # The i-th number left is i plus how many were deleted before it.
     before = expand_dims(found, 0) >= expand_dims(index - arange(index.size), 1)

@@ -1,4 +1,4 @@
-"""Arrays in files and on the screen; questions about types, under NumPy's names."""
+"""Arrays in files and on the screen."""
 
 from __future__ import annotations
 
@@ -6,23 +6,18 @@ import numpy as np
 from numpy import (
     array_repr,
     array_str,
-    can_cast,
-    dtype,
     get_printoptions,
     iterable,
     printoptions,
     save,
     savez,
-    set_printoptions,
 )
 
 from .. import dtypes
-from ..dtypes import finfo, iinfo, isdtype, promote_types
 from ._creation import asarray
 
-__all__ = ["array_repr", "array_str", "can_cast", "dtype", "finfo", "get_printoptions", "iinfo",
-           "isdtype", "issubdtype", "iterable", "load", "printoptions", "promote_types",
-           "result_type", "save", "savez", "set_printoptions"]
+__all__ = ["array_repr", "array_str", "fromfile", "get_printoptions", "iterable", "load",
+           "printoptions", "save", "savez", "set_printoptions"]
 
 
 def load(file, *args, **kwargs):
@@ -45,19 +40,14 @@ def load(file, *args, **kwargs):
     return asarray(found)
 
 
-def result_type(*args):
-    """The dtype that ``args``, values or types, promote to.
+def fromfile(*args, **kwargs):
+    """The contents of a file as an array; arguments as in :func:`numpy.fromfile`."""
+    return asarray(np.fromfile(*args, **kwargs))
 
-    >>> jnp.result_type(jnp.int8, 1.0), jnp.result_type("int32", "float16")
-    (dtype('float32'), dtype('float16'))
+
+def set_printoptions(*args, **kwargs):
+    """Say how arrays are printed; arguments as in :func:`numpy.set_printoptions`.
+
+    The options are NumPy's own, so its arrays follow them, too.
     """
-    return dtypes.result_type(*args)
-
-
-def issubdtype(arg1, arg2):
-    """Whether the type ``arg1`` belongs to ``arg2``, a type or a class such as ``np.floating``.
-
-    >>> jnp.issubdtype("bfloat16", np.floating)
-    True
-    """
-    return dtypes.issubdtype(arg1, arg2)
+    np.set_printoptions(*args, **kwargs)
