@@ -32,6 +32,7 @@ class _ArrayType(type):
 class Array(Operators, metaclass=_ArrayType):
     """An immutable n-dimensional array on a device. Made by functions such as ``jnp.array``."""
 
+    __module__ = "tanx"  # also where another window shows it first, as tanx.numpy.ndarray
     __slots__ = ("_buffer", "aval", "_device", "__weakref__")
     __array_priority__ = 100
 
