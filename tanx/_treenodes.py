@@ -117,6 +117,8 @@ def check_arity(holds: bool, rule: str, *facts: str) -> None:
 
 def sorted_items(tree: dict) -> tuple[tuple, tuple]:
     """The values in the order of the keys, and the keys."""
+    if len(tree) < 2:
+        return tuple(tree.values()), tuple(tree)
     keys = [*tree]
     try:
         keys.sort()
@@ -127,9 +129,7 @@ def sorted_items(tree: dict) -> tuple[tuple, tuple]:
             f"keys: {shorten(', '.join(map(repr, tree)), 80)}",
             hint="use keys of one type, or a collections.OrderedDict, which has its own order.",
         )) from error
-    # Of all ways to look up many keys this is the quickest, but for one key it gives no tuple.
-    values = itemgetter(*keys)(tree) if len(keys) > 1 else tuple(tree.values())
-    return values, tuple(keys)
+    return itemgetter(*keys)(tree), tuple(keys)                  # the quickest of many ways
 
 
 def tuple_getter(names: tuple[str, ...]) -> Callable[[Any], tuple]:
