@@ -128,7 +128,7 @@ class _KnownTrace(EvalTrace):
             if isinstance(x, Tracer):
                 known = x.concrete()
                 if known is None:
-                    raise leaked(x) if not x.trace.alive else TypeError(explain(
+                    raise leaked(x) if not x._trace.alive else TypeError(explain(
                         "tanx.ensure_compile_time_eval", "an operand is not known while tracing.",
                         f"operand: {x.aval}"))
                 x = known

@@ -21,7 +21,7 @@ def check_leaks(trace: Trace) -> None:
     if not check_tracer_leaks.value:
         return
     gc.collect()
-    held = [x for x in gc.get_objects() if isinstance(x, Tracer) and x.trace is trace]
+    held = [x for x in gc.get_objects() if isinstance(x, Tracer) and x._trace is trace]
     if not held:
         return
     facts = []

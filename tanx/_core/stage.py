@@ -48,10 +48,10 @@ class StageTracer(Tracer):
     """A value of the function being staged: a variable or a literal of the jaxpr to be."""
 
     __slots__ = ("atom",)
-    trace: StageTrace
+    _trace: StageTrace
 
     def __init__(self, trace: StageTrace, atom: Atom):
-        self.trace = trace
+        self._trace = trace
         self.atom = atom
 
     @property
@@ -59,10 +59,10 @@ class StageTracer(Tracer):
         return self.atom.aval
 
     def concrete(self):
-        return self.trace.value_of(self.atom)
+        return self._trace.value_of(self.atom)
 
     def describe_origin(self) -> str:
-        return self.trace.describe(self.atom)
+        return self._trace.describe(self.atom)
 
     def __repr__(self) -> str:
         return f"Traced<{self.aval}>"
@@ -119,10 +119,10 @@ class StageTrace(Trace):
 
     def atom(self, x) -> Atom:
         """``x`` as a variable or literal of this jaxpr; what is not ours becomes a constant."""
-        if isinstance(x, StageTracer) and x.trace is self:
+        if isinstance(x, StageTracer) and x._trace is self:
             return x.atom
         if isinstance(x, Tracer):
-            if not x.trace.alive:
+            if not x._trace.alive:
                 raise leaked(x)
             if isinstance(x, StageTracer) and type(x.atom) is Literal:
                 return x.atom
@@ -134,7 +134,8 @@ class StageTrace(Trace):
             aval = typeof(x)
             value = Array(np.array(x, aval.dtype)) if isinstance(x, np.ndarray) else x
             constant = self.constants[id(x)] = _Constant(Var(aval), value, x)
-            if not isinstance(x, Tracer) or isinstance(x, StageTracer) and x.atom in x.trace.static:
+            if not isinstance(x, Tracer) or (
+                    isinstance(x, StageTracer) and x.atom in x._trace.static):
                 self.static.add(constant.var)
                 self.values[constant.var] = value
         return constant.var

@@ -89,11 +89,11 @@ class running:
 class Tracer(Operators):
     """A value that a trace follows through a function."""
 
-    __slots__ = ("trace", "__weakref__")
+    __slots__ = ("_trace", "__weakref__")
     __array_priority__ = 1000
 
     def __init__(self, trace: Trace):
-        self.trace = trace
+        self._trace = trace
 
     @property
     def aval(self):

@@ -23,7 +23,7 @@ class JVPTracer(Tracer):
     __slots__ = ("primal", "tangent")
 
     def __init__(self, trace: JVPTrace, primal, tangent):
-        self.trace = trace
+        self._trace = trace
         self.primal = primal
         self.tangent = tangent
 
@@ -55,7 +55,7 @@ class JVPTrace(Trace):
     def process(self, primitive, args, params):
         primals, tangents, active = [], [], False
         for x in args:
-            if type(x) is JVPTracer and x.trace is self:
+            if type(x) is JVPTracer and x._trace is self:
                 primals.append(x.primal)
                 tangents.append(x.tangent)
                 active = active or type(x.tangent) is not Zero
@@ -93,7 +93,7 @@ class JVPTrace(Trace):
 
     def split(self, x) -> tuple[Any, Any]:
         """Primal and tangent of any value."""
-        if type(x) is JVPTracer and x.trace is self:
+        if type(x) is JVPTracer and x._trace is self:
             return x.primal, x.tangent
         return x, Zero.tangent_of(x)
 

@@ -35,11 +35,11 @@ class PartialTrace(StageTrace):
 
     def unknown(self, x) -> bool:
         """Whether a value depends on arguments of this trace."""
-        return type(x) is StageTracer and x.trace is self
+        return type(x) is StageTracer and x._trace is self
 
     def process(self, primitive, args, params):
         for x in args:
-            if type(x) is StageTracer and x.trace is self:
+            if type(x) is StageTracer and x._trace is self:
                 break
         else:
             context.trace = self.below

@@ -30,7 +30,7 @@ class BatchTracer(Tracer):
     __slots__ = ("value", "dim", "_aval")
 
     def __init__(self, trace: BatchTrace, value, dim: int):
-        self.trace = trace
+        self._trace = trace
         self.value = value
         self.dim = dim
         self._aval: ShapedArray | None = None
@@ -65,7 +65,7 @@ class BatchTrace(Trace):
         dims: list[int | None] = []
         batched = False
         for x in args:
-            if type(x) is BatchTracer and x.trace is self:
+            if type(x) is BatchTracer and x._trace is self:
                 values.append(x.value)
                 dims.append(x.dim)
                 batched = True
@@ -93,7 +93,7 @@ class BatchTrace(Trace):
 
     def split(self, x) -> tuple[Any, int | None]:
         """Value and batch axis of anything."""
-        if type(x) is BatchTracer and x.trace is self:
+        if type(x) is BatchTracer and x._trace is self:
             return x.value, x.dim
         return x, None
 
