@@ -90,7 +90,7 @@ class Array(Operators, metaclass=_ArrayType):
             raise TypeError("len() of unsized object")
         return shape[0]
 
-    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+    def __array__(self, dtype=None, context=None, copy=None) -> np.ndarray:
         data = self._value
         if dtype is not None and data.dtype != dtype:
             if copy is False:
@@ -188,9 +188,9 @@ class Array(Operators, metaclass=_ArrayType):
     def __str__(self) -> str:
         return f"Array(deleted, {self.aval})" if self._buffer is None else str(self._buffer)
 
-    def __format__(self, spec: str) -> str:
+    def __format__(self, format_spec: str) -> str:
         # NumPy's rule: rank 0 formats as its scalar, anything else only without a spec.
-        return format(self._value[()] if self.aval.ndim == 0 else str(self), spec)
+        return format(self._value[()] if self.aval.ndim == 0 else str(self), format_spec)
 
 
 def _from_pickle(data: np.ndarray, weak_type: bool) -> Array:

@@ -98,7 +98,7 @@ def __contains__(self, other) -> bool:
     return bool(_reduce.any(_logic.equal(self, other)))
 
 
-def __setitem__(self, index, value):
+def __setitem__(self, i, x):
     raise TypeError(explain(
         "tanx.Array", "arrays are immutable: elements cannot be assigned.", f"array: {self.aval}",
         hint="x = x.at[i].set(v) gives an updated array; under jit it is done in place."))

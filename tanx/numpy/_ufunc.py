@@ -40,7 +40,7 @@ __all__ = ["add", "bitwise_and", "bitwise_or", "bitwise_xor", "frompyfunc", "log
            "multiply", "negative", "subtract", "ufunc"]
 
 
-class ufunc:  # noqa: N801 - NumPy's name
+class ufunc:
     """A function of elements: it broadcasts, and can reduce, accumulate, and update arrays.
 
     ``func`` takes ``nin`` scalars and gives ``nout``; it is mapped over arrays unless ``call``
@@ -59,6 +59,7 @@ class ufunc:  # noqa: N801 - NumPy's name
                  reduce: Callable | None = None, accumulate: Callable | None = None,
                  at: Callable | None = None, reduceat: Callable | None = None):
         update_wrapper(self, func)
+        del self.__wrapped__  # it has another signature
         self.__name__ = name or func.__name__
         self.__module__ = "tanx.numpy"
         self._call = boundary(call) if call else _Mapped(func)
@@ -120,8 +121,7 @@ class ufunc:  # noqa: N801 - NumPy's name
     def _check_not_empty(self, name: str, a, axes: tuple[int, ...], where) -> None:
         """Without a value to start from, there must be an element."""
         if where is not None or 0 in [np.shape(a)[d] for d in axes]:
-            rule = ("there are no elements" if where is None
-                    else "where may leave no elements")
+            rule = "there are no elements" if where is None else "where may leave no elements"
             raise ValueError(explain(
                 f"tanx.numpy.{name}", f"{rule}, so initial must be given.",
                 f"array: {typeof(a)}", hint="give initial=... the value for no elements."))
@@ -166,7 +166,7 @@ class ufunc:  # noqa: N801 - NumPy's name
 
     @boundary
     @library_jit(static_argnums=(0,))
-    def outer(self, A, B, /):  # noqa: N803 - NumPy's names
+    def outer(self, A, B, /):
         """The function of every element of ``A`` with every element of ``B``.
 
         >>> jnp.maximum.outer(jnp.array([1, 5]), jnp.array([2, 3]))
@@ -386,7 +386,7 @@ def _update(method: str):
 
 
 def _of_truth(primitive):
-    """``accumulate`` for booleans, on bytes that are 0 or 1; of a sum the last bit is the parity."""
+    """``accumulate`` for booleans, as bytes that are 0 or 1; of a sum the last bit counts."""
     def accumulate(x, axis):
         total = primitive(lax.convert_element_type(x, np.uint8), axis)
         return lax.convert_element_type(lax.bitwise_and(total, like(total, 1)), bool)
