@@ -40,17 +40,23 @@ def evaluate(primitive, args, params):
     """Run ``primitive`` on arrays, NumPy arrays and Python scalars; an ``Array`` or a list."""
     if primitive.kind is _CALL:
         return primitive.eval(*args, **params)
-    types = []
-    values = []
-    for x in args:
-        if type(x) is Array:
-            types.append(x.aval)
-            buffer = x._buffer
-            values.append(x._value if buffer is None else buffer)
-        else:
-            _take_in(x, types, values)
-    out_type = primitive.infer(*types, **params)
-    out = _quiet.run(primitive.eval, *values, **params)
+    if len(args) == 2 and not params and type(args[0]) is Array and type(args[1]) is Array:
+        # Most operations are of this form: spare them the lists.
+        x, y = args
+        out_type = primitive.infer(x.aval, y.aval)
+        out = _quiet.run(primitive.eval, x._buffer if x._buffer is not None else x._value,
+                         y._buffer if y._buffer is not None else y._value)
+    else:
+        types: list = []
+        values: list = []
+        for x in args:
+            if type(x) is Array:
+                types.append(x.aval)
+                values.append(x._buffer if x._buffer is not None else x._value)
+            else:
+                _take_in(x, types, values)
+        out_type = primitive.infer(*types, **params)
+        out = _quiet.run(primitive.eval, *values, **params)
     if primitive.multiple_results:
         result = [Array(np.asarray(y), aval=t) for y, t in zip(out, out_type, strict=True)]
     else:
