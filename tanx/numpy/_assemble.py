@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from math import prod
 
@@ -52,11 +53,23 @@ def _operands(function: str, arrays, dtype) -> list:
         arrays = [] if isinstance(arrays, Array) and not arrays.ndim else list(arrays)
     if not arrays:
         raise ValueError(explain(f"tanx.numpy.{function}", "there must be at least one array."))
+    if dtype is None and _alike(arrays):
+        return arrays
     check_arraylike(function, *arrays)
     if dtype is None:
         return promote_dtypes(*arrays)
     dtype = dtypes.requested_dtype(dtype, f"tanx.numpy.{function}")
     return [convert(x, dtype) for x in arrays]
+
+
+def _alike(arrays) -> bool:
+    """Whether all are arrays of one dtype, so that there is nothing to promote; the common case."""
+    first = arrays[0]
+    if type(first) is not Array:
+        return False
+    dtype, weak = first.aval.dtype, first.aval.weak_type
+    return all(type(x) is Array and x.aval.dtype == dtype and x.aval.weak_type == weak
+               for x in arrays)
 
 
 def concatenate(arrays, axis=0, dtype=None):
@@ -237,22 +250,20 @@ def _split(function: str, ary, sections, axis, uneven: bool = False) -> list:
     axis = canonical_axis(function, axis, ary.ndim)
     n = ary.shape[axis]
     if np.ndim(sections):
-        ends = np.asarray(sections)
-        ends = np.clip(np.where(ends < 0, ends + n, ends), 0, n)
-        sizes = np.diff(ends, prepend=0, append=n)
-    else:
-        count = operator.index(sections)
-        if count <= 0 or n % count and not uneven:
-            raise ValueError(explain(
-                f"tanx.numpy.{function}", "the dimension does not divide into equal sections.",
-                f"array:    {ary.aval}", f"axis:     {axis}", f"sections: {count}",
-                hint="tanx.numpy.array_split allows sections that differ by one."))
-        sizes = np.full(count, n // count)
-        sizes[:n % count] += 1
-    if (sizes < 0).any():
-        raise ValueError(explain(f"tanx.numpy.{function}", "indices must not decrease.",
-                                 f"indices: {tuple(np.asarray(sections).tolist())}"))
-    return lax.split(ary, sizes.tolist(), axis)
+        ends = [0, *(max(0, min(n, i + n if i < 0 else i)) for i in map(operator.index, sections)),
+                n]
+        sizes = [stop - start for start, stop in itertools.pairwise(ends)]
+        if min(sizes) < 0:
+            raise ValueError(explain(f"tanx.numpy.{function}", "indices must not decrease.",
+                                     f"indices: {tuple(map(int, sections))}"))
+        return lax.split(ary, sizes, axis)
+    count = operator.index(sections)
+    if count <= 0 or n % count and not uneven:
+        raise ValueError(explain(
+            f"tanx.numpy.{function}", "the dimension does not divide into equal sections.",
+            f"array:    {ary.aval}", f"axis:     {axis}", f"sections: {count}",
+            hint="tanx.numpy.array_split allows sections that differ by one."))
+    return lax.split(ary, [n // count + (i < n % count) for i in range(count)], axis)
 
 
 def split(ary, indices_or_sections, axis=0):
@@ -414,19 +425,22 @@ def roll(a, shift, axis=None):
     a = as_operand("roll", a)
     if axis is None:
         return reshape(roll(ravel(a), shift, 0), a.shape)
-    axes = np.atleast_1d(np.asarray(axis, int)) if np.ndim(axis) else np.array([axis])
+    several = (tuple, list, np.ndarray)
+    axes = tuple([canonical_axis("roll", d, a.ndim)
+                  for d in (axis if isinstance(axis, several) else (axis,))])
     traced = isinstance(shift, Array)
-    shape = shift.shape if traced else np.shape(shift)
-    try:
-        count, = np.broadcast_shapes(shape, axes.shape)
-    except ValueError:
+    if not traced:
+        shift = tuple([int(s) for s in (shift if isinstance(shift, several) else (shift,))])
+    count = shift.size if traced else len(shift)
+    if len(axes) == 1:
+        axes *= count
+    elif count not in (1, len(axes)):
         raise ValueError(explain(
             "tanx.numpy.roll", "shift and axis must be equally many, or one of them single.",
-            f"shift: {shift}", f"axis:  {axis}")) from None
-    axes = tuple([canonical_axis("roll", d, a.ndim) for d in np.broadcast_to(axes, count)])
+            f"shift: {typeof(shift) if traced else shift}", f"axis:  {axis}"))
     if traced:
         return _roll_dynamic(a, shift, axes)
-    return _roll_static(a, tuple(np.broadcast_to(shift, count).astype(int).tolist()), axes)
+    return _roll_static(a, shift * len(axes) if count == 1 else shift, axes)
 
 
 @library_jit(static_argnums=(1, 2))
