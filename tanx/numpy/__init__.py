@@ -8,16 +8,22 @@ from .._window import publish
 from ._assemble import *
 from ._contract import *
 from ._creation import *
+from ._cumulative import *
+from ._edit import *
 from ._einsum import *
 from ._grids import *
 from ._io import *
 from ._logic import *
 from ._math import *
 from ._matrices import *
+from ._nan import *
+from ._pad import *
 from ._reduce import *
 from ._rounding import *
 from ._shape import *
+from ._types import *
 from ._ufunc import *
+from ._vectorize import *
 
 globals().update(_dtypes.scalar_types)
 

@@ -16,6 +16,7 @@ from . import (
     _at,
     _contract,
     _creation,
+    _cumulative,
     _index,
     _logic,
     _math,
@@ -328,9 +329,10 @@ def traceback(self) -> None:
 _FUNCTIONS = {
     _assemble: "repeat",
     _contract: "dot",
+    _cumulative: "cumprod cumsum",
     _math: "clip conj conjugate",
     _matrices: "diagonal trace",
-    _reduce: "all any argmax argmin max mean min prod sum",
+    _reduce: "all any argmax argmin max mean min prod ptp std sum var",
     _rounding: "round",
     _shape: "ravel squeeze swapaxes",
 }

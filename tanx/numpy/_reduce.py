@@ -11,12 +11,22 @@ import ml_dtypes
 import numpy as np
 
 from .. import dtypes, lax
+from .._api.jit import library_jit
 from ..errors import explain
 from ._logic import where as choose
-from ._promotion import as_operand, broadcast_to_shape, check_arraylike, convert, typeof
+from ._math import subtract
+from ._promotion import (
+    as_operand,
+    broadcast_to_shape,
+    check_arraylike,
+    convert,
+    like,
+    typeof,
+)
 from ._shape import canonical_axes, canonical_axis, ravel
 
-__all__ = ["all", "amax", "amin", "any", "argmax", "argmin", "max", "mean", "min", "prod", "sum"]
+__all__ = ["all", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "max", "mean", "min",
+           "minmax", "prod", "ptp", "std", "sum", "var"]
 
 
 # -- what reductions share -------------------------------------------------------------------------
@@ -48,7 +58,11 @@ def masked(function: str, x, where, value):
     if kind.dtype != bool:
         raise ValueError(explain(f"tanx.numpy.{function}", "where must hold booleans.",
                                  f"where: {kind}", hint="compare, as in where=mask != 0."))
-    return choose(where, x, convert(value, x.dtype))
+    result = choose(where, x, convert(value, x.dtype))
+    if result.shape != x.shape:
+        raise ValueError(explain(f"tanx.numpy.{function}", "where must broadcast to the array.",
+                                 f"array: {typeof(x)}", f"where: {kind}"))
+    return result
 
 
 def _finish(function: str, x, shape, axes, keepdims, combine, initial):
@@ -80,7 +94,7 @@ def _total(function, reduce, logical, combine, unit, a, axis, dtype, out, keepdi
     refuse_out(function, out)
     x = as_operand(function, a)
     if dtype is None:
-        result = _total_dtype(x.dtype, promote_integers)
+        result = total_dtype(x.dtype, promote_integers)
         x = convert(x, accumulator(result))
     else:
         result = dtypes.requested_dtype(dtype, f"tanx.numpy.{function}")
@@ -94,7 +108,7 @@ def _total(function, reduce, logical, combine, unit, a, axis, dtype, out, keepdi
     return convert(total, result)
 
 
-def _total_dtype(dtype: np.dtype, promote_integers: bool) -> np.dtype:
+def total_dtype(dtype: np.dtype, promote_integers: bool) -> np.dtype:
     """The dtype of a sum: integers narrower than the default one give that."""
     if dtype.kind == "b":
         return dtypes.default_int()
@@ -162,6 +176,109 @@ def counted(function: str, where, shape, axis, dtype, keepdims):
     return sum(convert(mask, dtypes.default_int()), axis, dtype, None, keepdims)
 
 
+@library_jit(static_argnames=("axis", "keepdims"))
+def count_nonzero(a, axis=None, keepdims=False):
+    """How many elements over ``axis`` are other than zero.
+
+    >>> jnp.count_nonzero(jnp.array([[1, 0], [2, 3]]), axis=0)
+    Array([2, 1], dtype=int32)
+    """
+    x = as_operand("count_nonzero", a)
+    return sum(lax.ne(x, like(x, 0)), axis, dtypes.default_int(), None, keepdims)
+
+
+# -- variance --------------------------------------------------------------------------------------
+
+
+def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=None, mean=None,
+        correction=None):
+    """The variance over ``axis``: the mean of squares of distances from the mean.
+
+    The sum of squares is divided by the number of elements less ``ddof``, also called
+    ``correction``; where that is not positive, the variance is NaN. ``mean``, where it is known,
+    has the dimensions reduced with size 1. ``where`` is a mask of the elements that count.
+
+    >>> jnp.var(jnp.array([1., 2., 3., 4.]), ddof=1)
+    Array(1.6666666, dtype=float32)
+    """
+    refuse_out("var", out)
+    x = as_operand("var", a)
+    return _var(x, mean, _correction("var", ddof, correction), where,
+                axis=static_axis(axis), dtype=dtype, keepdims=keepdims)
+
+
+def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=None, mean=None,
+        correction=None):
+    """The standard deviation over ``axis``, the root of the variance; see :func:`var`.
+
+    >>> jnp.std(jnp.array([1., 2., 3., 4.]))
+    Array(1.118034, dtype=float32)
+    """
+    refuse_out("std", out)
+    x = as_operand("std", a)
+    return _std(x, mean, _correction("std", ddof, correction), where,
+                axis=static_axis(axis), dtype=dtype, keepdims=keepdims)
+
+
+def _correction(function: str, ddof, correction):
+    if correction is None:
+        return ddof
+    if isinstance(ddof, int) and ddof == 0:
+        return correction
+    raise ValueError(explain(
+        f"tanx.numpy.{function}", "ddof and correction are two names of one thing.",
+        f"ddof:       {ddof}", f"correction: {correction}", hint="give one of them."))
+
+
+def static_axis(axis):
+    """``axis`` as something that can be hashed."""
+    return tuple(axis) if isinstance(axis, list | np.ndarray) else axis
+
+
+def variance_dtypes(function: str, given: np.dtype, dtype) -> tuple[np.dtype, np.dtype]:
+    """The dtypes in which a variance is computed and returned."""
+    if dtype is None:
+        computed = dtypes.to_inexact_dtype(given)
+        return accumulator(computed), dtypes.to_floating_dtype(computed)
+    result = dtypes.requested_dtype(dtype, f"tanx.numpy.{function}")
+    if not dtypes.issubdtype(result, np.inexact):
+        return result, result
+    if given.kind == "c" != result.kind:
+        raise ValueError(explain(
+            f"tanx.numpy.{function}", "of complex numbers, dtype must be a complex one.",
+            f"array: {given}", f"dtype: {result}"))
+    return accumulator(dtypes.promote_types(dtypes.to_inexact_dtype(given), result)), result
+
+
+def squared(x):
+    """``abs(x) ** 2``, a real number."""
+    return lax.real(lax.mul(x, lax.conj(x))) if x.dtype.kind == "c" else lax.square(x)
+
+
+@library_jit(static_argnames=("axis", "dtype", "keepdims"))
+def _var(a, center, ddof, where, *, axis, dtype, keepdims):
+    computed, result = variance_dtypes("var", a.dtype, dtype)
+    a = convert(a, computed)
+    if center is None:
+        center = mean(a, axis, computed, None, True, where=where)
+    squares = squared(subtract(a, center))
+    real = squares.dtype
+    if where is None:
+        axes = reduced_axes("var", axis, a.ndim)
+        count = convert(product([a.shape[d] for d in axes]), real)
+    else:
+        count = counted("var", where, a.shape, axis, real, keepdims)
+    count = lax.sub(count, convert(ddof, real))
+    total = sum(squares, axis, real, None, keepdims, None, where)
+    variance = convert(lax.div(total, count), result)
+    return choose(lax.gt(count, like(count, 0)), variance, np.nan)
+
+
+@library_jit(static_argnames=("axis", "dtype", "keepdims"))
+def _std(a, center, ddof, where, **options):
+    return lax.sqrt(_var(a, center, ddof, where, **options))
+
+
 # -- extrema ---------------------------------------------------------------------------------------
 
 
@@ -218,6 +335,34 @@ def min(a, axis=None, out=None, keepdims=False, initial=None, where=None):
 
 amax = max
 amin = min
+
+
+def ptp(a, axis=None, out=None, keepdims=False):
+    """The greatest element over ``axis`` less the least one.
+
+    >>> jnp.ptp(jnp.array([[1, 5], [3, 4]]), axis=1)
+    Array([4, 1], dtype=int32)
+    """
+    refuse_out("ptp", out)
+    return _ptp(as_operand("ptp", a), axis=static_axis(axis), keepdims=keepdims)
+
+
+@library_jit(static_argnames=("axis", "keepdims"))
+def _ptp(a, *, axis, keepdims):
+    return lax.sub(max(a, axis, None, keepdims), min(a, axis, None, keepdims))
+
+
+def minmax(a, axis=None, out=None, keepdims=False, initial=None, where=None):
+    """The least and the greatest element over ``axis``.
+
+    ``initial`` is one value for both, or a pair; the other parameters are those of :func:`max`.
+
+    >>> jnp.minmax(jnp.array([3, 1, 2]))
+    (Array(1, dtype=int32), Array(3, dtype=int32))
+    """
+    first, last = initial if isinstance(initial, tuple | list) else (initial, initial)
+    least = min(a, axis, out, keepdims, first, where)
+    return least, max(a, axis, out, keepdims, last, where)
 
 
 def argmax(a, axis=None, out=None, keepdims=None):
