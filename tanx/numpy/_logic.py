@@ -9,10 +9,10 @@ from .._api.batching import vmap
 from .._api.jit import library_jit
 from ..errors import explain
 from ._promotion import (
-    Array,
     as_operand,
     broadcast_to_shape,
     check_arraylike,
+    common_shape,
     convert,
     is_arraylike,
     like,
@@ -319,7 +319,7 @@ def array_equiv(a1, a2):
     """
     x, y = _as_array(a1), _as_array(a2)
     try:
-        np.broadcast_shapes(np.shape(x), np.shape(y))
+        common_shape(np.shape(x), np.shape(y))
     except ValueError:
         return convert(False, np.dtype(bool))
     return _all(lax.eq(*promote("array_equiv", x, y)))
@@ -354,12 +354,11 @@ def where(condition, x=None, y=None, /, *, size=None, fill_value=None):
 @library_jit(name="_where")
 def _where(condition, x, y):
     condition = as_bool(as_operand("where", condition))
-    if type(x) is not Array or type(y) is not Array or x.aval != y.aval:
-        x, y = promote_dtypes(x, y)
+    x, y = promote_dtypes(x, y)
     if condition.shape == x.shape == y.shape:
         return lax.select(condition, x, y)
     try:
-        shape = np.broadcast_shapes(condition.shape, x.shape, y.shape)
+        shape = common_shape(condition.shape, x.shape, y.shape)
     except ValueError:
         raise ValueError(explain(
             "tanx.numpy.where", "operands have shapes that do not broadcast together.",
@@ -386,7 +385,7 @@ def select(condlist, choicelist, default=0):
     check_arraylike("select", *condlist, *choicelist, default)
     conditions = [as_bool(as_operand("select", c)) for c in condlist]
     default, *choices = promote_dtypes(default, *choicelist)
-    shape = np.broadcast_shapes(*(x.shape for x in (*conditions, *choices, default)))
+    shape = common_shape(*(x.shape for x in (*conditions, *choices, default)))
     conditions = [broadcast_to_shape(x, shape) for x in conditions]
     choices = [broadcast_to_shape(x, shape) for x in (default, *choices)]
     none = lax.full_like(conditions[0], False)

@@ -19,18 +19,23 @@ from .._ops.layout import broadcast_in_dim
 from ..errors import explain
 
 __all__ = ["Array", "Tracer", "as_operand", "broadcast_to_shape", "canonical_shape",
-           "check_arraylike", "convert", "inexact", "is_arraylike", "like", "numeric", "promote",
-           "promote_dtypes", "promote_inexact", "promote_numeric", "promote_shapes",
-           "refuse_out", "typeof"]
+           "check_arraylike", "common_shape", "convert", "inexact", "is_arraylike", "like",
+           "numeric", "promote", "promote_dtypes", "promote_inexact", "promote_numeric",
+           "promote_shapes", "refuse_out", "typeof"]
+
+_OPERANDS = frozenset((Array, bool, int, float, complex))
 
 
 def check_arraylike(function: str, *args) -> None:
     """Operands must be arrays or numbers; lists are not converted silently."""
     for i, x in enumerate(args):
-        if not is_arraylike(x):
-            raise _not_an_array(function, x, i)
-        if isinstance(x, np.ndarray | np.generic):
-            typeof(x)  # raises for strings and objects
+        if type(x) not in _OPERANDS:
+            if not is_arraylike(x):
+                raise _not_an_array(function, x, i)
+            if isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "OSUMm":
+                raise TypeError(explain(
+                    f"tanx.numpy.{function}", "arrays hold booleans or numbers.",
+                    f"argument {i}: {x!r:.100}"))
 
 
 def _not_an_array(function: str, x, position: int) -> TypeError:
@@ -88,6 +93,15 @@ def like(x, value):
     return convert(value, aval.dtype, aval.weak_type)
 
 
+def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape to which all broadcast; ValueError where there is none."""
+    longest = max(shapes, key=len)
+    for shape in shapes:
+        if shape and shape != longest:
+            return np.broadcast_shapes(*shapes)
+    return longest
+
+
 def broadcast_to_shape(x, shape: tuple[int, ...]):
     """``x`` repeated to ``shape``, with which it must broadcast."""
     given = x.shape
@@ -101,19 +115,23 @@ def broadcast_to_shape(x, shape: tuple[int, ...]):
 
 def promote(function: str, x, y) -> tuple:
     """Operands of an elementwise function: one dtype, one rank."""
-    if type(x) is Array:
-        if type(y) is Array:
+    if _is_traceable(x):
+        if _is_traceable(y):
             if x.aval == y.aval:
                 return x, y
         elif _gives_way(y, x):
             return x, like(x, y)
-    elif type(y) is Array and _gives_way(x, y):
+    elif _is_traceable(y) and _gives_way(x, y):
         return like(y, x), y
     check_arraylike(function, x, y)
     return promote_shapes(function, *promote_dtypes(x, y))
 
 
-def _gives_way(number, array: Array) -> bool:
+def _is_traceable(x) -> bool:
+    return type(x) is Array or isinstance(x, Tracer)
+
+
+def _gives_way(number, array) -> bool:
     """Whether ``number`` is a Python number that takes on the dtype of ``array``."""
     kind = array.aval.dtype.kind
     return type(number) is int and kind in "iufc" or type(number) is float and kind in "fc"
@@ -148,16 +166,15 @@ def promote_dtypes(*args) -> list:
 def promote_shapes(function: str, *args) -> tuple:
     """Operands with the same number of dimensions, or none; new ones of size 1 in front."""
     shapes = [x.shape if hasattr(x, "shape") else np.shape(x) for x in args]
-    first = max(shapes, key=len)
-    if all(not shape or shape == first for shape in shapes):
-        return args
-    rank = len(first)
+    rank = len(max(shapes, key=len))
     try:
-        np.broadcast_shapes(*shapes)
+        common_shape(*shapes)
     except ValueError:
         raise _no_common_shape(function, rank, args, shapes) from None
+    if all(len(shape) in (0, rank) for shape in shapes):
+        return args
     if _config.numpy_rank_promotion.value != "allow":
-        _rank_promotion(function, args, shapes)
+        _rank_promotion(function, args)
     promoted = []
     for x, shape in zip(args, shapes, strict=True):
         if shape and len(shape) < rank:
@@ -176,9 +193,7 @@ def _no_common_shape(function: str, rank: int, args, shapes) -> Exception:
         hint="sizes must be equal or 1, counted from the last dimension."))
 
 
-def _rank_promotion(function: str, args, shapes) -> None:
-    if len({len(shape) for shape in shapes if shape}) < 2:
-        return
+def _rank_promotion(function: str, args) -> None:
     message = explain(
         f"tanx.numpy.{function}", "operands have different numbers of dimensions.",
         *(f"operand {i}: {typeof(x)}" for i, x in enumerate(args)),

@@ -27,6 +27,7 @@ from ._promotion import (
     as_operand,
     broadcast_to_shape,
     check_arraylike,
+    common_shape,
     convert,
     inexact,
     like,
@@ -247,7 +248,7 @@ class _Mapped:
         name = getattr(self.func, "__name__", "ufunc")
         check_arraylike(name, *args)
         args = [as_operand(name, x) for x in args]
-        shape = np.broadcast_shapes(*(x.shape for x in args))
+        shape = common_shape(*(x.shape for x in args))
         # An argument is mapped along the axes that it has; axes to be repeated are left out.
         axes = [[len(shape) - x.ndim + d for d, n in enumerate(x.shape)
                  if n == shape[len(shape) - x.ndim + d]] for x in args]
@@ -286,7 +287,7 @@ def _as_tuple(indices) -> tuple:
 def _one_by_one(name: str, x, indices, operands):
     """The places that ``indices`` stand for, each with the elements of ``operands`` for it."""
     index = [as_operand(name, i) for i in _as_tuple(indices)]
-    places, rest = np.broadcast_shapes(*(i.shape for i in index)), x.shape[len(index):]
+    places, rest = common_shape(*(i.shape for i in index)), x.shape[len(index):]
     each = (math.prod(places),)
     columns = [lax.reshape(broadcast_to_shape(i, places), each) for i in index]
     values = [lax.reshape(broadcast_to_shape(convert(v, x.dtype), places + rest), each + rest)
