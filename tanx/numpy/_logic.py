@@ -290,9 +290,11 @@ def _all(x):
     return lax.reduce_and(x, range(x.ndim))
 
 
-def _as_array(x):
+def _as_array(function: str, x):
     """``x`` as it is, or as NumPy understands lists."""
-    return x if is_arraylike(x) else np.asarray(x)
+    x = x if is_arraylike(x) else np.asarray(x)
+    check_arraylike(function, x)
+    return x
 
 
 def array_equal(a1, a2, equal_nan=False):
@@ -301,7 +303,7 @@ def array_equal(a1, a2, equal_nan=False):
     >>> jnp.array_equal(jnp.array([1, 2]), [1, 2]), jnp.array_equal(jnp.array([1, 2]), 1)
     (Array(True, dtype=bool), Array(False, dtype=bool))
     """
-    x, y = _as_array(a1), _as_array(a2)
+    x, y = _as_array("array_equal", a1), _as_array("array_equal", a2)
     if np.shape(x) != np.shape(y):
         return convert(False, np.dtype(bool))
     x, y = promote("array_equal", x, y)
@@ -317,7 +319,7 @@ def array_equiv(a1, a2):
     >>> jnp.array_equiv(jnp.array([[1, 2], [1, 2]]), [1, 2])
     Array(True, dtype=bool)
     """
-    x, y = _as_array(a1), _as_array(a2)
+    x, y = _as_array("array_equiv", a1), _as_array("array_equiv", a2)
     try:
         common_shape(np.shape(x), np.shape(y))
     except ValueError:
@@ -411,8 +413,8 @@ def piecewise(x, condlist, funclist, *args, **kw):
         raise ValueError(explain(
             "tanx.numpy.piecewise", "there must be as many functions as conditions, or one more.",
             f"conditions: {len(condlist)}", f"functions:  {len(functions)}"))
-    conditions = [broadcast_to_shape(as_bool(as_operand("piecewise", _as_array(c))), x.shape)
-                  for c in condlist]
+    conditions = [as_operand("piecewise", _as_array("piecewise", c)) for c in condlist]
+    conditions = [broadcast_to_shape(as_bool(c), x.shape) for c in conditions]
     # Of several conditions the last one wins, hence the reverse order; the rest comes after all.
     always = lax.full_like(x, True, dtype=bool)
     taken = lax.argmax(lax.stack([*reversed(conditions), always]), 0, np.int32)

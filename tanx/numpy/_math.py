@@ -42,7 +42,7 @@ __all__ = ["abs", "absolute", "acos", "acosh", "angle", "arccos", "arccosh", "ar
            "tanh", "true_divide", "unwrap"]
 
 
-def renamed(function, name: str):
+def _renamed(function, name: str):
     """A copy of ``function`` under another name; unlike a wrapper it costs no second call."""
     copy = FunctionType(function.__code__, function.__globals__, name, function.__defaults__,
                         function.__closure__)
@@ -437,9 +437,9 @@ def log10(x, /):
 def _scaled(x, factor: float):
     """``x`` times a real factor; complex numbers by their parts, lest infinities make NaN."""
     if x.dtype.kind != "c":
-        return lax.mul(x, like(x, factor))
+        return lax.mul(x, convert(factor, x.dtype))
     real, imag = lax.real(x), lax.imag(x)
-    return lax.complex(lax.mul(real, like(real, factor)), lax.mul(imag, like(imag, factor)))
+    return lax.complex(_scaled(real, factor), _scaled(imag, factor))
 
 
 def _logarithm_of_sum(name: str, raised, unit: float):
@@ -467,7 +467,8 @@ def _logarithm_of_sum(name: str, raised, unit: float):
     def rule(primals, tangents):
         """Each operand has the share of the sum that comes from it."""
         (x, y), (dx, dy) = primals, tangents
-        apart = _scaled(where(lax.eq(x, y), like(x, 0), lax.sub(x, y)), 1 / unit)
+        apart = where(lax.eq(x, y), like(x, 0), lax.sub(x, y))
+        apart = lax.mul(like(apart, 1 / unit), apart)
         share, rest = lax.logistic(apart), lax.logistic(lax.neg(apart))
         return function(x, y), lax.add(lax.mul(dx, share), lax.mul(dy, rest))
 
@@ -687,7 +688,7 @@ def _real_sinc(x):
 
 
 def _complex_sinc(x):
-    angle = _scaled(x, math.pi)
+    angle = lax.mul(like(x, math.pi), x)
     near = lax.lt(lax.abs(angle), like(lax.real(x), 1))
     far = where(near, like(x, 1), angle)
     series = _sinc_series(lax.square(where(near, angle, like(x, 0))), 12)
@@ -823,8 +824,11 @@ def angle(z, deg=False):
     Array([ 45., 180.], dtype=float32)
     """
     z = as_operand("angle", z)
-    part = real(z)
-    out = arctan2(imag(z), part)
+    if z.dtype.kind == "c":
+        part = lax.real(z)
+        out = lax.atan2(lax.imag(z), part)
+    else:
+        out = arctan2(lax.full_like(z, 0, z.dtype), z)
     return rad2deg(out) if deg else out
 
 
@@ -854,7 +858,8 @@ def unwrap(p, discont=None, axis=-1, period=2 * math.pi):
     change = where(less(absolute(step), limit), like(step, 0),
                    lax.sub(where(upwards, half, small), step))
     first = lax.slice_in_dim(p, 0, 1 if p.shape[axis] else 0, axis=axis)
-    return lax.concatenate([first, lax.add(after, lax.cumsum(change, axis))], axis)
+    moved = lax.add(after, lax.cumsum(change, axis))
+    return lax.concatenate([convert(x, p.dtype) for x in (first, moved)], axis)
 
 
 @library_jit
@@ -951,16 +956,16 @@ def bitwise_count(x, /):
 
 # -- the same functions under other names ----------------------------------------------------------
 
-true_divide = renamed(divide, "true_divide")
-abs = renamed(absolute, "abs")
-mod = renamed(remainder, "mod")
-pow = renamed(power, "pow")
-conj = renamed(conjugate, "conj")
-degrees, radians = renamed(rad2deg, "degrees"), renamed(deg2rad, "radians")
-acos, acosh = renamed(arccos, "acos"), renamed(arccosh, "acosh")
-asin, asinh = renamed(arcsin, "asin"), renamed(arcsinh, "asinh")
-atan, atanh, atan2 = (renamed(f, name) for f, name in (
+true_divide = _renamed(divide, "true_divide")
+abs = _renamed(absolute, "abs")
+mod = _renamed(remainder, "mod")
+pow = _renamed(power, "pow")
+conj = _renamed(conjugate, "conj")
+degrees, radians = _renamed(rad2deg, "degrees"), _renamed(deg2rad, "radians")
+acos, acosh = _renamed(arccos, "acos"), _renamed(arccosh, "acosh")
+asin, asinh = _renamed(arcsin, "asin"), _renamed(arcsinh, "asinh")
+atan, atanh, atan2 = (_renamed(f, name) for f, name in (
     (arctan, "atan"), (arctanh, "atanh"), (arctan2, "atan2")))
-bitwise_not, bitwise_invert = renamed(invert, "bitwise_not"), renamed(invert, "bitwise_invert")
-bitwise_left_shift = renamed(left_shift, "bitwise_left_shift")
-bitwise_right_shift = renamed(right_shift, "bitwise_right_shift")
+bitwise_not, bitwise_invert = _renamed(invert, "bitwise_not"), _renamed(invert, "bitwise_invert")
+bitwise_left_shift = _renamed(left_shift, "bitwise_left_shift")
+bitwise_right_shift = _renamed(right_shift, "bitwise_right_shift")

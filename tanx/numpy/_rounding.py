@@ -10,7 +10,7 @@ from .. import dtypes, lax
 from .._api.jit import library_jit
 from ..errors import explain
 from ._logic import where
-from ._math import is_dtype, refuse_complex, renamed
+from ._math import is_dtype, refuse_complex
 from ._promotion import (
     as_operand,
     convert,
@@ -116,7 +116,10 @@ def _round(x, decimals: int):
     return convert(lax.div(lax.round(lax.mul(wide, factor), _EVEN), factor), x.dtype, x.weak_type)
 
 
-around = renamed(round, "around")
+@library_jit(static_argnames=("decimals",))
+def around(a, decimals=0, out=None):
+    """``a`` rounded to so many ``decimals``: another name of :func:`round`."""
+    return round(a, decimals, out)
 
 
 # -- parts of floating-point numbers ---------------------------------------------------------------
