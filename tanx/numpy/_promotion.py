@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import _config, dtypes
 from .._core.array import Array
-from .._core.trace import Tracer
+from .._core.trace import Tracer, context
 from .._core.types import canonical_shape, is_arraylike, typeof
 from .._ops.convert import convert
 from .._ops.layout import broadcast_in_dim
@@ -21,7 +21,7 @@ from ..errors import explain
 __all__ = ["Array", "Tracer", "as_operand", "broadcast_to_shape", "canonical_shape",
            "check_arraylike", "common_shape", "convert", "inexact", "is_arraylike", "like",
            "numeric", "promote", "promote_dtypes", "promote_inexact", "promote_numeric",
-           "promote_shapes", "refuse_out", "typeof"]
+           "promote_shapes", "refuse_out", "staging", "typeof"]
 
 _OPERANDS = frozenset((Array, bool, int, float, complex))
 
@@ -57,6 +57,11 @@ def refuse_out(function: str, out) -> None:
         raise NotImplementedError(explain(
             f"tanx.numpy.{function}", "out is not supported: arrays are immutable.",
             hint="use the value that is returned."))
+
+
+def staging() -> bool:
+    """Whether operations become equations at present, rather than data."""
+    return context.trace.staging
 
 
 # -- operands of functions of one operand ----------------------------------------------------------
