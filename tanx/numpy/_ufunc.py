@@ -342,18 +342,17 @@ def _accumulation(name: str, primitive, prepare=_as):
     return accumulate
 
 
-def _reduction_of_segments(name: str, reduce, neutral, prepare=_as):
-    """``reduceat`` by ``reduce`` over a mask for each segment."""
+def _reduction_of_segments(name: str, primitive, neutral, prepare=_as):
+    """``reduceat`` by a primitive, over a mask for each segment."""
     def reduceat(a, indices, *, axis, dtype):
         x = moveaxis(prepare(name, a, dtype), axis, 0)
         starts, stops = _segments(name, indices, x.shape[0])
         starts, stops = (lax.expand_dims(i, (1,)) for i in (starts, stops))
         here = lax.broadcasted_iota(starts.dtype, (starts.shape[0], x.shape[0]), 1)
         inside = lax.bitwise_and(lax.le(starts, here), lax.lt(here, stops))
-        mask = lax.bitwise_or(inside, lax.eq(here, starts))
-        mask = lax.expand_dims(mask, range(2, x.ndim + 1))
-        return moveaxis(reduce(lax.expand_dims(x, (0,)), axis=1, dtype=None, keepdims=False,
-                               initial=neutral(x.dtype), where=mask), 0, axis)
+        mask = lax.expand_dims(lax.bitwise_or(inside, lax.eq(here, starts)), range(2, x.ndim + 1))
+        segments = choose(mask, lax.expand_dims(x, (0,)), convert(neutral(x.dtype), x.dtype))
+        return moveaxis(primitive(segments, (1,)), 0, axis)
     return reduceat
 
 
@@ -405,7 +404,7 @@ def _make(function, *, identity=None, neutral=None, reduce=None, accumulate=None
         reduce={"add": _reduce.sum, "multiply": _reduce.prod}.get(name, total),
         accumulate=accumulate and _accumulation(f"{name}.accumulate", accumulate, prepare),
         at=at and _update(at),
-        reduceat=total and _reduction_of_segments(f"{name}.reduceat", total, value, prepare))
+        reduceat=reduce and _reduction_of_segments(f"{name}.reduceat", reduce, value, prepare))
 
 
 add = _make(_math.add, identity=0, reduce=lax.reduce_sum, accumulate=lax.cumsum, at="add",
