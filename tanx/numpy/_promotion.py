@@ -60,7 +60,7 @@ def refuse_out(function: str, out) -> None:
 
 
 def staging() -> bool:
-    """Whether operations become equations at present, rather than data."""
+    """Whether what is computed now becomes equations rather than data."""
     return context.trace.staging
 
 
