@@ -18,9 +18,11 @@ from ._math import *
 from ._matrices import *
 from ._nan import *
 from ._pad import *
+from ._quantile import *
 from ._reduce import *
 from ._rounding import *
 from ._shape import *
+from ._statistics import *
 from ._types import *
 from ._ufunc import *
 from ._vectorize import *
