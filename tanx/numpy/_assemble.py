@@ -487,7 +487,8 @@ def fliplr(m):
     Array([[2, 1],
            [4, 3]], dtype=int32)
     """
-    return flip(as_operand("fliplr", m), 1)
+    m = as_operand("fliplr", m)
+    return _flip(m, canonical_axes("fliplr", 1, m.ndim))
 
 
 def flipud(m):
@@ -497,7 +498,8 @@ def flipud(m):
     Array([[3, 4],
            [1, 2]], dtype=int32)
     """
-    return flip(as_operand("flipud", m), 0)
+    m = as_operand("flipud", m)
+    return _flip(m, canonical_axes("flipud", 0, m.ndim))
 
 
 @library_jit(static_argnames=("k", "axes"))

@@ -109,14 +109,9 @@ def _from_elsewhere(x) -> np.ndarray:
 
 def _element_type(x) -> np.dtype:
     """The dtype that an array of the elements of ``x`` has; raises where there is none."""
-    if x.dtype == bool or dtypes.issubdtype(x.dtype, np.number):
-        return dtypes.canonicalize_dtype(x.dtype)
-    value = x.item() if x.ndim == 0 else x
-    if value is None:
+    if x.dtype == object and x.ndim == 0 and x.item() is None:
         raise _none()
-    raise TypeError(explain(
-        "tanx.numpy.array", "arrays hold booleans, numbers or keys.",
-        f"value: {value!r:.100}", f"dtype: {x.dtype}"))
+    return dtypes.requested_dtype(dtypes.canonicalize_dtype(x.dtype), "tanx.numpy.array")
 
 
 def _none() -> ValueError:

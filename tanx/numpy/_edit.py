@@ -54,7 +54,7 @@ def insert(arr, obj, values, axis=None):
         raise ValueError(explain(
             "tanx.numpy.insert", "obj must be an integer, a slice, or a vector of integers.",
             f"obj: {aval}"))
-    values = convert(values, arr.dtype)
+    values = convert(values, arr.dtype, arr.weak_type)
     values = lax.broadcast_to_rank(values, max(arr.ndim, values.ndim))
     if not aval.ndim:
         values = moveaxis(values, 0, axis)
@@ -105,16 +105,16 @@ def delete(arr, obj, axis=None, *, assume_unique_indices=False):
                                                "leaves; see assume_unique_indices")
         return pick(arr, _left_over(ravel(obj), n), axis)
     index = np.asarray(obj)
+    if index.dtype != bool and ((index < -n) | (index >= n)).any():
+        # As in JAX, whose single indices pass the check of axes.
+        raise (IndexError if index.ndim else ValueError)(explain(
+            "tanx.numpy.delete", "an index is out of bounds.", f"array: {arr.aval}",
+            f"axis:  {axis}", f"obj:   {index.tolist()}"))
     if not index.ndim:
-        at = canonical_axis("delete", index, n)
+        at = int(index) % n
         return concatenate(_cut(arr, axis, at, at + 1), axis)
     kept = np.ones(n, bool)
-    try:
-        kept[index] = False
-    except IndexError:
-        raise IndexError(explain(
-            "tanx.numpy.delete", "an index is out of bounds.", f"array: {arr.aval}",
-            f"axis:  {axis}", f"obj:   {index.tolist()}")) from None
+    kept[index] = False
     return pick(arr, np.flatnonzero(kept), axis)
 
 

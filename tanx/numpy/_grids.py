@@ -60,7 +60,7 @@ def _axes_of_grid(vectors, sparse: bool) -> list:
         for i, x in enumerate(vectors)]
 
 
-def _counted(function: str, along: slice):
+def _counted(function: str, along):
     """The numbers that a slice stands for; an imaginary step tells how many there are."""
     if not isinstance(along, slice):
         raise TypeError(explain(f"tanx.numpy.{function}", "takes slices.", f"index: {along!r}",
@@ -68,7 +68,7 @@ def _counted(function: str, along: slice):
     start = 0 if along.start is None else along.start
     step = 1 if along.step is None else along.step
     if isinstance(step, complex | np.complexfloating):
-        return linspace(start, along.stop, int(abs(step)))
+        return linspace(start, along.stop, int(abs(step.imag)))
     return arange(start, along.stop, step)
 
 

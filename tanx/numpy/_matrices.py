@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import operator
 
-import numpy as np
-
 from .. import dtypes, lax
 from .._api.jit import library_jit
 from ..errors import explain
@@ -19,22 +17,18 @@ __all__ = ["diag", "diagflat", "diagonal", "eye", "identity", "trace", "tri", "t
            "vander"]
 
 
-def _row_and_column(shape: tuple[int, int], k):
-    """The row plus ``k``, and the column, of each element of a matrix."""
-    row = lax.broadcasted_iota(np.int32, shape, 0)
-    column = lax.broadcasted_iota(np.int32, shape, 1)
-    return lax.add(row, convert(k, row.dtype)), column
-
-
 def _on_diagonal(shape: tuple[int, int], k):
     """Which elements of a matrix are on its ``k``-th diagonal."""
-    return lax.eq(*_row_and_column(shape, k))
+    dtype = dtypes.default_int()
+    row, column = lax.broadcasted_iota(dtype, shape, 0), lax.broadcasted_iota(dtype, shape, 1)
+    return lax.eq(lax.add(row, convert(k, dtype)), column)
 
 
 def _below_diagonal(shape: tuple[int, int], k):
     """Which elements of a matrix are on its ``k``-th diagonal or below it."""
-    row = lax.add(lax.broadcasted_iota(np.int32, shape, 0), convert(k, np.dtype(np.int32)))
-    return lax.ge(row, lax.broadcasted_iota(np.int32, shape, 1))
+    dtype = dtypes.default_int()
+    row = lax.add(lax.broadcasted_iota(dtype, shape, 0), convert(k, dtype))
+    return lax.ge(row, lax.broadcasted_iota(dtype, shape, 1))
 
 
 def eye(N, M=None, k=0, dtype=None, *, device=None):
@@ -78,7 +72,7 @@ def tri(N, M=None, k=0, dtype=None):
 
 
 def _matrices(function: str, m):
-    """``m`` as an array, and which of its elements are to be looked at as a matrix."""
+    """``m``, which must have the two dimensions of a matrix."""
     m = as_operand(function, m)
     if m.ndim < 2:
         raise ValueError(explain(f"tanx.numpy.{function}", "needs at least two dimensions.",
@@ -130,7 +124,7 @@ def _diag(v, k):
     if v.ndim != 1:
         raise ValueError(explain("tanx.numpy.diag", "needs a vector or a matrix.",
                                  f"array: {v.aval}"))
-    zero = convert(0, v.dtype)
+    zero = convert(0, v.dtype, v.weak_type)
     rows = lax.pad(v, zero, [(max(0, -k), max(0, k), 0)])
     n = rows.shape[0]
     return where(_on_diagonal((n, n), k), expand_dims(rows, 1), zero)

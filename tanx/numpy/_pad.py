@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -13,8 +13,8 @@ from ..errors import explain
 from ._assemble import concatenate, flip
 from ._creation import asarray, linspace
 from ._edit import apply_along_axis
-from ._logic import where
-from ._promotion import as_operand, convert, inexact
+from ._promotion import as_operand, convert
+from ._quantile import median
 from ._reduce import amax, amin, mean
 from ._rounding import round
 from ._shape import broadcast_to, squeeze
@@ -148,7 +148,7 @@ def _ends(array, axis: int, sizes: tuple[int, int]) -> list:
 
 
 def _constant(array, values, widths):
-    values = convert(asarray(values), array.dtype)
+    values = convert(asarray(values), array.dtype, array.weak_type)
     if not values.ndim:
         return lax.pad(array, values, [(before, after, 0) for before, after in widths])
     values = broadcast_to(values, (array.ndim, 2))
@@ -201,15 +201,8 @@ def _ramps(array, axis: int, width: tuple[int, int], values) -> list:
     return ramps
 
 
-def _median(x, axis: int, keepdims: bool):
-    """The middle of the sorted elements, NaN where one is NaN."""
-    x = lax.sort(inexact("pad", x), axis)
-    n = x.shape[axis]
-    low, high, last = (_slice(x, axis, i, i + 1) for i in ((n - 1) // 2, n // 2, n - 1))
-    return where(last != last, last, (low + high) / 2)
-
-
-_STATISTICS = {"maximum": amax, "mean": mean, "median": _median, "minimum": amin}
+_STATISTICS: dict[str, Callable] = {
+    "maximum": amax, "mean": mean, "median": median, "minimum": amin}
 
 
 def _statistics(array, axis: int, mode: str, lengths: tuple[int, int] | None) -> list:
