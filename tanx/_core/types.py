@@ -229,6 +229,6 @@ def canonical_shape(shape, function: str = "shape") -> tuple[int, ...]:
                 f"shape: {shape!r}",
                 hint="take sizes from x.shape, or mark the argument with static_argnums.",
             )) from None
-    if any(n < 0 for n in shape):
+    if shape and min(shape) < 0:
         raise TypeError(explain(function, "sizes must not be negative.", f"shape: {shape}"))
     return shape

@@ -281,7 +281,9 @@ def _filled(shape, value, dtype, weak: bool, device, out_sharding):
     """``value`` broadcast to ``shape``."""
     if dtype == dtypes.float0:  # of no bytes, it stays with NumPy
         return np.zeros(shape, dtype)
-    return placed(broadcast_to(convert(value, dtype, weak), shape), device, out_sharding)
+    value = convert(value, dtype, weak)
+    x = broadcast_to(value, shape) if value.shape else lax.broadcast_in_dim(value, shape, ())
+    return placed(x, device, out_sharding)
 
 
 def empty(shape, dtype=None, *, device=None, out_sharding=None):
