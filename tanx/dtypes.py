@@ -130,6 +130,7 @@ class ExtendedDType:
     name: str
     type: type
     itemsize: int
+    kind = "V"  # NumPy's letter for types that it does not know
 
     def __repr__(self) -> str:
         return self.name

@@ -53,6 +53,7 @@ def _renamed(function, name: str):
 
 
 def is_dtype(x, group: type) -> bool:
+    """Whether the dtype of ``x`` belongs to a group such as ``np.integer``."""
     return dtypes.issubdtype(x.dtype, group)
 
 

@@ -60,7 +60,7 @@ class ufunc:
                  reduce: Callable | None = None, accumulate: Callable | None = None,
                  at: Callable | None = None, reduceat: Callable | None = None):
         update_wrapper(self, func)
-        del self.__wrapped__  # it has another signature
+        del self.__dict__["__wrapped__"]  # it has another signature
         self.__name__ = name or func.__name__
         self.__module__ = "tanx.numpy"
         self._call = boundary(call) if call else _Mapped(func)
