@@ -137,7 +137,8 @@ def diagflat(v, k=0):
     Array([[1, 0],
            [0, 2]], dtype=int32)
     """
-    return diag(ravel(as_operand("diagflat", v)), k)
+    v = as_operand("diagflat", v)
+    return diag(convert(ravel(v), v.dtype), k)
 
 
 @library_jit(static_argnames=("offset", "axis1", "axis2"))
