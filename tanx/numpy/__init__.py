@@ -22,6 +22,7 @@ from ._quantile import *
 from ._reduce import *
 from ._rounding import *
 from ._shape import *
+from ._sort import *
 from ._statistics import *
 from ._types import *
 from ._ufunc import *

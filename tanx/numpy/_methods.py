@@ -24,6 +24,7 @@ from . import (
     _reduce,
     _rounding,
     _shape,
+    _sort,
 )
 from ._promotion import Array, Tracer
 
@@ -335,6 +336,7 @@ _FUNCTIONS = {
     _reduce: "all any argmax argmin max mean min prod ptp std sum var",
     _rounding: "round",
     _shape: "ravel squeeze swapaxes",
+    _sort: "argpartition argsort searchsorted sort",
 }
 _HERE = (__iter__, __contains__, __setitem__, __hash__, __round__, __array_namespace__, reshape,
          transpose, flatten, view, byteswap, astype, copy, devices, to_device, addressable_data,

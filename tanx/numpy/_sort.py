@@ -1,0 +1,285 @@
+"""Sorting and searching: order, partial order, the greatest few, places in sorted arrays.
+
+Numbers come in ascending order with NaN last; complex numbers go by real part, then by imaginary
+part.
+"""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+from .. import dtypes, lax
+from .._api.jit import library_jit
+from ..errors import explain
+from ._logic import where as choose
+from ._promotion import as_operand, convert, like, promote_dtypes, typeof
+from ._reduce import sum
+from ._shape import canonical_axis, ravel
+
+__all__ = ["argpartition", "argsort", "digitize", "lexsort", "partition", "searchsorted", "sort",
+           "sort_complex", "top_k"]
+
+_ORDER = ("axis", "kind", "order", "stable", "descending")
+
+
+# -- order -----------------------------------------------------------------------------------------
+
+
+@library_jit(static_argnames=_ORDER)
+def sort(a, axis=-1, *, kind=None, order=None, stable=True, descending=False):
+    """``a`` with its elements in order along ``axis``, or all of them with ``axis=None``.
+
+    ``descending`` puts the greatest first, and NaN before it.
+
+    >>> jnp.sort(jnp.array([3, 1, 2]), descending=True)
+    Array([3, 2, 1], dtype=int32)
+    """
+    x, axis = _sorted_axis("sort", a, axis, kind, order)
+    result = lax.sort(x, dimension=axis, is_stable=stable)
+    return lax.rev(result, (axis,)) if descending else result
+
+
+@library_jit(static_argnames=(*_ORDER, "dtype"))
+def argsort(a, axis=-1, *, kind=None, order=None, stable=True, descending=False, dtype=None):
+    """The positions of the elements of ``a`` in order along ``axis``; see :func:`sort`.
+
+    Of equal elements the first comes first, descending or not, unless ``stable=False``.
+
+    >>> jnp.argsort(jnp.array([3, 1, 2]))
+    Array([1, 2, 0], dtype=int32)
+    """
+    x, axis = _sorted_axis("argsort", a, axis, kind, order)
+    dtype = dtypes.default_int() if dtype is None else dtypes.requested_dtype(
+        dtype, "tanx.numpy.argsort")
+    positions = lax.broadcasted_iota(dtype, x.shape, axis)
+    # Equal elements that are reversed twice keep their order.
+    if descending and stable:
+        x, positions = lax.rev(x, (axis,)), lax.rev(positions, (axis,))
+    _, result = lax.sort((x, positions), dimension=axis, is_stable=stable, num_keys=1)
+    return lax.rev(result, (axis,)) if descending else result
+
+
+def _sorted_axis(function, a, axis, kind, order):
+    x = as_operand(function, a)
+    if kind is not None or order is not None:
+        raise TypeError(explain(
+            f"tanx.numpy.{function}", "kind and order are not supported.",
+            f"kind:  {kind!r}", f"order: {order!r}",
+            hint="use stable=True or stable=False; arrays have no fields to go by."))
+    if axis is None:
+        x, axis = ravel(x), 0
+    return x, canonical_axis(function, axis, x.ndim)
+
+
+@library_jit(static_argnames=("axis", "batch_size"))
+def lexsort(keys, axis=-1, *, batch_size=16):
+    """The positions that put several keys in order: by the last one, ties by the one before it.
+
+    ``keys`` is a sequence of arrays of one shape, or an array whose first dimension holds them.
+    ``batch_size`` bounds in JAX how many keys are compared at once, and makes no difference here.
+
+    >>> jnp.lexsort((jnp.array([3, 1, 2]), jnp.array([0, 1, 0])))
+    Array([2, 0, 1], dtype=int32)
+    """
+    if not isinstance(keys, tuple | list):
+        keys = lax.unstack(as_operand("lexsort", keys))
+    keys = [as_operand("lexsort", key) for key in keys]
+    if not keys:
+        raise TypeError(explain("tanx.numpy.lexsort", "there must be at least one key."))
+    if any(key.shape != keys[0].shape for key in keys):
+        raise ValueError(explain(
+            "tanx.numpy.lexsort", "keys must have one shape.",
+            *(f"key {i}: {typeof(key)}" for i, key in enumerate(keys))))
+    if not keys[0].shape:
+        return convert(0, dtypes.default_int())
+    axis = canonical_axis("lexsort", axis, keys[0].ndim)
+    positions = lax.broadcasted_iota(dtypes.default_int(), keys[0].shape, axis)
+    return lax.sort((*keys[::-1], positions), dimension=axis, num_keys=len(keys))[-1]
+
+
+@library_jit
+def sort_complex(a):
+    """``a`` in order along its last dimension, as complex numbers.
+
+    >>> jnp.sort_complex(jnp.array([2, 1j, 1]))
+    Array([0.+1.j, 1.+0.j, 2.+0.j], dtype=complex64)
+    """
+    x = as_operand("sort_complex", a)
+    x = lax.sort(x, dimension=canonical_axis("sort_complex", -1, x.ndim))
+    return convert(x, dtypes.to_complex_dtype(x.dtype))
+
+
+# -- partial order ---------------------------------------------------------------------------------
+
+
+@library_jit(static_argnames=("kth", "axis"))
+def partition(a, kth, axis=-1):
+    """``a`` with the element at ``kth`` in its place: none before it is greater, none after less.
+
+    The elements before it come in ascending order, those after it in descending order.
+
+    >>> jnp.partition(jnp.array([5, 3, 4, 1, 2]), 2)
+    Array([1, 2, 3, 5, 4], dtype=int32)
+    """
+    x, place, axis = _partitioned("partition", a, kth, axis)
+    lower, upper = _parted(lax.sort(x, dimension=axis), place, axis)
+    return lax.concatenate([lower, lax.rev(upper, (axis,))], axis)
+
+
+@library_jit(static_argnames=("kth", "axis"))
+def argpartition(a, kth, axis=-1):
+    """The positions that put the element at ``kth`` in its place; see :func:`partition`.
+
+    Those of the elements after it are in ascending order themselves.
+
+    >>> jnp.argpartition(jnp.array([5, 3, 4, 1, 2]), 2)
+    Array([3, 4, 1, 0, 2], dtype=int32)
+    """
+    x, place, axis = _partitioned("argpartition", a, kth, axis)
+    positions = lax.broadcasted_iota(dtypes.default_int(), x.shape, axis)
+    _, order = lax.sort((x, positions), dimension=axis, num_keys=1)
+    lower, upper = _parted(order, place, axis)
+    return lax.concatenate([lower, lax.sort(upper, dimension=axis)], axis)
+
+
+def _partitioned(function, a, kth, axis):
+    """The array, the place counted from the front, and the axis."""
+    x = as_operand(function, a)
+    if x.dtype.kind == "c":
+        raise NotImplementedError(explain(
+            f"tanx.numpy.{function}", "complex numbers are not partitioned.",
+            f"array: {typeof(x)}", hint="use tanx.numpy.sort."))
+    axis = canonical_axis(function, axis, x.ndim)
+    size, place = x.shape[axis], operator.index(kth)
+    if not -size <= place < size:
+        raise ValueError(explain(
+            f"tanx.numpy.{function}", "kth is out of bounds.", f"array: {typeof(x)}",
+            f"axis:  {axis}", f"kth:   {kth}"))
+    return x, place % size, axis
+
+
+def _parted(x, place: int, axis: int):
+    """The elements up to ``place``, and those after it."""
+    return (lax.slice_in_dim(x, 0, place + 1, axis=axis),
+            lax.slice_in_dim(x, place + 1, None, axis=axis))
+
+
+@library_jit(static_argnames=("k", "axis", "mode", "sorted"))
+def top_k(a, k, /, *, axis=-1, mode="largest", sorted=True):
+    """The ``k`` greatest elements along ``axis``, greatest first, and their positions.
+
+    With ``mode="smallest"`` the least ones, least first. They come in order even where ``sorted``
+    does not ask for it.
+
+    >>> jnp.top_k(jnp.array([3., 5., 4.]), 2)
+    [Array([5., 4.], dtype=float32), Array([1, 2], dtype=int32)]
+    """
+    x = as_operand("top_k", a)
+    axis = canonical_axis("top_k", axis, x.ndim)
+    k = operator.index(k)
+    if not 0 <= k <= x.shape[axis] or x.dtype.kind == "c":
+        raise ValueError(explain(
+            "tanx.numpy.top_k", "takes real numbers, and at least as many as are asked for.",
+            f"array: {typeof(x)}", f"axis:  {axis}", f"k:     {k}"))
+    if mode == "largest":
+        return lax.top_k(x, k, axis=axis)
+    if mode != "smallest":
+        raise ValueError(explain("tanx.numpy.top_k", "mode is 'largest' or 'smallest'.",
+                                 f"mode: {mode!r}"))
+    turned = lax.neg if dtypes.issubdtype(x.dtype, np.inexact) else lax.bitwise_not
+    values, positions = lax.top_k(turned(x), k, axis=axis)
+    return [turned(values), positions]
+
+
+# -- places in sorted arrays -----------------------------------------------------------------------
+
+
+_SIDES = ("left", "right")
+_METHODS = ("scan", "scan_unrolled", "sort", "compare_all")
+
+
+@library_jit(static_argnames=("side", "method"))
+def searchsorted(a, v, side="left", sorter=None, *, method="scan"):
+    """The places at which to put ``v`` into the sorted vector ``a``, so that it stays sorted.
+
+    Among equal elements, that is before them or with ``side="right"`` behind them. ``sorter`` are
+    positions that sort ``a`` where it is not sorted itself. ``method="compare_all"`` compares each
+    with each; all others are a binary search.
+
+    >>> jnp.searchsorted(jnp.array([1., 2., 2., 3.]), jnp.array([2., 2.5]))
+    Array([1, 3], dtype=int32)
+    """
+    a, v = as_operand("searchsorted", a), as_operand("searchsorted", v)
+    if a.ndim != 1:
+        raise ValueError(explain("tanx.numpy.searchsorted", "a must be a vector.",
+                                 f"a: {typeof(a)}", hint="use tanx.vmap for several."))
+    for name, value, known in (("side", side, _SIDES), ("method", method, _METHODS)):
+        if value not in known:
+            raise ValueError(explain(
+                "tanx.numpy.searchsorted", f"{name} must be one of {', '.join(map(repr, known))}.",
+                f"{name}: {value!r}"))
+    a = a if sorter is None else a[sorter]
+    a, v = promote_dtypes(a, v)
+    a, v = convert(a, a.dtype), convert(v, v.dtype)
+
+    def passed(elements, values):
+        """Whether the place is behind the element."""
+        if side == "left":
+            return _before(elements, values)
+        return lax.bitwise_not(_before(values, elements))
+
+    if method == "compare_all":
+        values = lax.broadcast_in_dim(v, (*v.shape, a.shape[0]), range(v.ndim))
+        return sum(passed(lax.broadcast_in_dim(a, values.shape, (v.ndim,)), values), -1,
+                   dtypes.default_int())
+    return _binary_search(a, v, passed)
+
+
+def _binary_search(a, v, passed):
+    """How many elements of ``a`` are passed: bits of the count, from the highest to the lowest."""
+    size = a.shape[0]
+    count = lax.full(v.shape, 0, dtypes.default_int())
+    numbers = lax.GatherDimensionNumbers(
+        offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,))
+    for bit in reversed(range(size.bit_length())):
+        more = lax.add(count, like(count, 1 << bit))
+        place = lax.expand_dims(lax.sub(more, like(more, 1)), (v.ndim,))
+        elements = lax.gather(a, place, numbers, (1,), mode="clip")
+        inside = lax.le(more, like(more, size))
+        count = lax.select(lax.bitwise_and(inside, passed(elements, v)), more, count)
+    return count
+
+
+def _before(x, y):
+    """Whether ``x`` is sorted before ``y``: numbers as they are, NaN after them."""
+    if x.dtype.kind == "c":
+        tie = lax.eq(lax.real(x), lax.real(y))
+        return lax.select(tie, _before(lax.imag(x), lax.imag(y)), _before(lax.real(x), lax.real(y)))
+    if not dtypes.issubdtype(x.dtype, np.inexact):
+        return lax.lt(x, y)
+    return lax.bitwise_or(lax.lt(x, y), lax.bitwise_and(lax.ne(y, y), lax.eq(x, x)))
+
+
+@library_jit(static_argnames=("right", "method"))
+def digitize(x, bins, right=False, *, method=None):
+    """The number of the bin that each element of ``x`` falls into, given the edges ``bins``.
+
+    Edges ascend or descend; bin ``i`` reaches from edge ``i - 1`` to edge ``i``, and contains the
+    lower one, or with ``right`` the upper one. ``method`` is that of :func:`searchsorted`.
+
+    >>> jnp.digitize(jnp.array([0.5, 2., 7.]), jnp.array([1., 2., 3.]))
+    Array([0, 2, 3], dtype=int32)
+    """
+    x, bins = as_operand("digitize", x), as_operand("digitize", bins)
+    if bins.ndim != 1:
+        raise ValueError(explain("tanx.numpy.digitize", "bins must be a vector.",
+                                 f"bins: {typeof(bins)}"))
+    if not bins.shape[0]:
+        return lax.full(x.shape, 0, dtypes.default_int())
+    side, method = "left" if right else "right", method or "scan"
+    ascending = lax.ge(bins[-1], bins[0])
+    forwards = searchsorted(bins, x, side, method=method)
+    backwards = searchsorted(lax.rev(bins, (0,)), x, side, method=method)
+    return choose(ascending, forwards, lax.sub(like(backwards, bins.shape[0]), backwards))
