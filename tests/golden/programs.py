@@ -138,28 +138,9 @@ def numpy_programs(jax):
     }
 
 
-def control_programs(jax):
-    """Programs with control flow."""
-    lax = jax.lax
-    x = np.ones(3, np.float32)
-    branches = [lambda y: y, lambda y: lax.add(y, 1.0)]
-    return {
-        "cond": (lambda p, x: lax.cond(p, lax.sin, lax.cos, x), True, x),
-        "cond with captured values": (
-            lambda p, x: lax.cond(p, lambda: lax.sin(x), lambda: lax.cos(x)), True, x),
-        "switch": (lambda i: lax.switch(i, branches, 2.0), 1),
-        "while_loop": (
-            lambda x: lax.while_loop(lambda c: lax.lt(c, 10.0), lambda c: lax.mul(c, 2.0), x), 1.0),
-        "while_loop with captured values": (
-            lambda x: lax.while_loop(
-                lambda c: lax.lt(c[0], 3), lambda c: (lax.add(c[0], 1), lax.mul(c[1], x)), (0, x)),
-            x),
-    }
-
-
 def programs(jax) -> dict[str, tuple]:
     """All programs: name, function and arguments."""
-    found = {**lax_programs(jax), **numpy_programs(jax), **control_programs(jax)}
+    found = {**lax_programs(jax), **numpy_programs(jax)}
     return {name: program if isinstance(program, tuple) else (program,)
             for name, program in found.items()}
 
