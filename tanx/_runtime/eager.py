@@ -15,10 +15,12 @@ import numpy as np
 from .. import dtypes
 from .._config import debug_infs, debug_nans, strict
 from .._core.array import Array
+from .._core.jaxpr import ClosedJaxpr
 from .._core.primitive import Kind
 from .._core.trace import Tracer, leaked
 from .._core.types import typeof
 from ..errors import explain
+from .tier0 import program_of
 
 __all__ = ["evaluate"]
 
@@ -39,13 +41,17 @@ _CALL = Kind.CALL  # looking a member up in its enumeration costs as much as a s
 def evaluate(primitive, args, params):
     """Run ``primitive`` on arrays, NumPy arrays and Python scalars; an ``Array`` or a list."""
     if primitive.kind is _CALL:
-        return primitive.eval(*args, **params)
+        return _call(primitive, args, params)
     if len(args) == 2 and not params and type(args[0]) is Array and type(args[1]) is Array:
         # Most operations are of this form: spare them the lists.
         x, y = args
         out_type = primitive.infer(x.aval, y.aval)
         out = _quiet.run(primitive.eval, x._buffer if x._buffer is not None else x._value,
                          y._buffer if y._buffer is not None else y._value)
+    elif len(args) == 1 and type(args[0]) is Array:
+        (x,) = args
+        out_type = primitive.infer(x.aval, **params)
+        out = _quiet.run(primitive.eval, x._buffer if x._buffer is not None else x._value, **params)
     else:
         types: list = []
         values: list = []
@@ -64,6 +70,23 @@ def evaluate(primitive, args, params):
     if strict.value:
         _check_finite(primitive, result if primitive.multiple_results else [result])
     return result
+
+
+def _call(primitive, args, params):
+    """Run a call: its body as a whole, where it has one and nothing watches each operation."""
+    body = params.get("jaxpr")
+    if isinstance(body, ClosedJaxpr) and not strict.value:
+        program = program_of(body)
+        if program.runnable:
+            types: list = []
+            buffers: list = []
+            for x in args:
+                if type(x) is Array:
+                    buffers.append(x._value)
+                else:
+                    _take_in(x, types, buffers)
+            return _quiet.run(program.run, buffers)
+    return primitive.eval(*args, **params)
 
 
 def _take_in(x, types: list, values: list) -> None:

@@ -1,0 +1,92 @@
+"""Tier 0: a whole jaxpr run by the ``eval`` rules of its primitives, without compiling anything.
+
+The jaxpr is flattened once into a list of steps over numbered slots: calls are inlined, constants
+and literals stand in their slots, and each step knows which slots are dead after it. Running it
+spares what eager execution pays for each operation: types, dispatch, wrapping.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._core.array import Array
+from .._core.jaxpr import ClosedJaxpr, Literal, cached_by_jaxpr
+from .._core.primitive import Kind
+from .._core.rewrite import inline_calls
+
+__all__ = ["Program", "program_of"]
+
+
+# Results of steps that depend on no argument are kept if they have no more elements than this.
+KEPT_ELEMENTS = 1 << 14
+
+
+class Program:
+    """A jaxpr as steps over slots. ``runnable`` is False where it holds calls without a body."""
+
+    __slots__ = ("steps", "slots", "outputs", "count", "runnable")
+
+    def __init__(self, closed: ClosedJaxpr):
+        inlined = inline_calls(closed, _body)
+        jaxpr = inlined.jaxpr
+        self.runnable = all(e.primitive.kind is not Kind.CALL for e in jaxpr.eqns)
+        self.count = len(jaxpr.invars)
+        self.slots: list = [None] * self.count + [x._value if type(x) is Array else x
+                                                  for x in inlined.consts]
+        position: dict = {v: i for i, v in enumerate((*jaxpr.invars, *jaxpr.constvars))}
+
+        def slot(atom) -> int:
+            if type(atom) is Literal:
+                self.slots.append(np.asarray(atom.val))
+                return len(self.slots) - 1
+            if atom not in position:
+                position[atom] = len(self.slots)
+                self.slots.append(None)
+            return position[atom]
+
+        self.steps: list = []
+        for eqn, last in zip(jaxpr.eqns, jaxpr.last_uses(), strict=True):
+            ins = tuple(map(slot, eqn.invars))
+            if self.runnable and self._fold(eqn, ins, slot):
+                continue
+            several = eqn.primitive.multiple_results
+            out = tuple(map(slot, eqn.outvars)) if several else slot(eqn.outvars[0])
+            dead = tuple(i for i in map(slot, last) if self.slots[i] is None)
+            self.steps.append((eqn.primitive.eval, ins, eqn.params, out, dead))
+        self.outputs = [(slot(v), v.aval) for v in jaxpr.outvars]
+
+    def _fold(self, eqn, ins: tuple[int, ...], slot) -> bool:
+        """Take a step now if it depends on no argument and its result is small."""
+        if eqn.primitive.multiple_results or eqn.effects or any(
+                self.slots[i] is None for i in ins) or eqn.outvars[0].aval.size > KEPT_ELEMENTS:
+            return False
+        values = [self.slots[i] for i in ins]
+        with np.errstate(all="ignore"):
+            self.slots[slot(eqn.outvars[0])] = np.asarray(eqn.primitive.eval(*values, **eqn.params))
+        return True
+
+    def run(self, buffers: list) -> list:
+        """The results, given the data of the arguments; NumPy may warn."""
+        values = self.slots.copy()
+        values[:self.count] = buffers
+        for function, ins, params, out, dead in self.steps:
+            result = function(*[values[i] for i in ins], **params)
+            if type(out) is int:
+                values[out] = result if type(result) is np.ndarray else np.asarray(result)
+            else:
+                for i, y in zip(out, result, strict=True):
+                    values[i] = np.asarray(y)
+            for i in dead:
+                values[i] = None
+        return [Array(values[i], False, aval) for i, aval in self.outputs]
+
+
+def _body(eqn) -> ClosedJaxpr | None:
+    """The jaxpr that a call runs on its operands."""
+    if eqn.primitive.kind is not Kind.CALL:
+        return None
+    body = eqn.params.get("jaxpr", eqn.params.get("call_jaxpr"))
+    return body if isinstance(body, ClosedJaxpr) else None
+
+
+program_of = cached_by_jaxpr(Program)
