@@ -63,7 +63,7 @@ class ufunc:
         del self.__dict__["__wrapped__"]  # it has another signature
         self.__name__ = name or func.__name__
         self.__module__ = "tanx.numpy"
-        self._call = boundary(call) if call else _Mapped(func)
+        self._call = call or _mapped(func)
         self._nin, self._nout = operator.index(nin), operator.index(nout)
         self._nargs = self._nin if nargs is None else operator.index(nargs)
         self._identity = identity
@@ -78,6 +78,7 @@ class ufunc:
     def __repr__(self) -> str:
         return f"<jnp.ufunc '{self.__name__}'>"
 
+    @boundary
     def __call__(self, *args, out=None, where=None):
         if out is None and where is None:
             return self._call(*args)
@@ -234,18 +235,11 @@ class ufunc:
         return moveaxis(totals, 0, axis)
 
 
-class _Mapped:
+def _mapped(func: Callable) -> Callable:
     """A function of scalars, mapped over the axes of its arguments."""
+    name = func.__name__
 
-    def __init__(self, func: Callable):
-        self.func = func
-        self.mapped = boundary(library_jit(self._over_axes, name="_call_vectorized"))
-
-    def __call__(self, *args):
-        return self.mapped(*args)
-
-    def _over_axes(self, *args):
-        name = getattr(self.func, "__name__", "ufunc")
+    def over_axes(*args):
         check_arraylike(name, *args)
         args = [as_operand(name, x) for x in args]
         shape = common_shape(*(x.shape for x in args))
@@ -253,10 +247,11 @@ class _Mapped:
         axes = [[len(shape) - x.ndim + d for d, n in enumerate(x.shape)
                  if n == shape[len(shape) - x.ndim + d]] for x in args]
         args = [lax.reshape(x, [shape[d] for d in own]) for x, own in zip(args, axes, strict=True)]
-        mapped = self.func
+        mapped = func
         for d in reversed(range(len(shape))):
             mapped = vmap(mapped, in_axes=tuple(0 if d in own else None for own in axes))
         return mapped(*args)
+    return library_jit(over_axes, name="_call_vectorized")
 
 
 def frompyfunc(func, /, nin, nout, *, identity=None):

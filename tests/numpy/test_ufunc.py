@@ -109,6 +109,13 @@ def test_the_functions_themselves():
         "bitwise_or": 0, "bitwise_xor": 0, "logaddexp": -np.inf, "logaddexp2": -np.inf}
 
 
+def test_tracebacks_show_only_the_users_lines():
+    for call in (lambda: jnp.add(jnp.zeros(3), jnp.zeros(4)), lambda: jnp.add.reduce([1])):
+        with pytest.raises(TypeError) as raised:
+            call()
+        assert [entry.path.name for entry in raised.traceback] == ["test_ufunc.py"] * 2
+
+
 def test_functions_of_python_are_mapped_over_elements():
     both = jnp.frompyfunc(lambda x, y: (x + y, jnp.maximum(x, y)), nin=2, nout=2)
     x, y = np.arange(6.0).reshape(2, 3), np.arange(3.0)
