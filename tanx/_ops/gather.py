@@ -407,7 +407,15 @@ def default_fill(dtype: np.dtype):
 
 def canonical_numbers(numbers):
     """Dimension numbers as tuples of Python integers, so that they can be hashed and printed."""
-    return type(numbers)(*(tuple(map(int, dims)) for dims in numbers))
+    try:
+        return _canonical_numbers(type(numbers), numbers)
+    except TypeError:  # lists have no hash
+        return _canonical_numbers.__wrapped__(type(numbers), numbers)
+
+
+@lru_cache(maxsize=4096)
+def _canonical_numbers(kind, numbers):
+    return kind(*(tuple(map(int, dims)) for dims in numbers))
 
 
 def index_take(src, idxs, axes):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from math import prod
 
 import numpy as np
@@ -70,6 +71,21 @@ def same_dtype(function: str, types: Sequence[ShapedArray]) -> None:
             hint="tanx.numpy's functions promote; or use x.astype(...)."))
 
 
+@lru_cache(maxsize=4096)
+def _broadcasted(x: ShapedArray, shape: tuple[int, ...], broadcast_dimensions) -> ShapedArray:
+    """The type in a larger shape; remembered, for eager calls ask again and again."""
+    if (len(broadcast_dimensions) != x.ndim
+            or len(set(broadcast_dimensions)) != x.ndim
+            or any(not 0 <= d < len(shape) or n not in (1, shape[d])
+                   for n, d in zip(x.shape, broadcast_dimensions))):
+        raise TypeError(explain(
+            "tanx.lax.broadcast_in_dim",
+            "operand dimensions must be 1 or equal the distinct ones they map to.",
+            f"operand:              {x}", f"shape:                {shape}",
+            f"broadcast_dimensions: {broadcast_dimensions}"))
+    return x.update(shape=shape)
+
+
 class BroadcastInDim(Primitive):
     """Places the operand's dimensions among those of a larger shape and repeats along the rest."""
 
@@ -77,16 +93,7 @@ class BroadcastInDim(Primitive):
     kind = Kind.LAYOUT
 
     def infer(self, x, *, shape, broadcast_dimensions, sharding=None):
-        if (len(broadcast_dimensions) != x.ndim
-                or len(set(broadcast_dimensions)) != x.ndim
-                or any(not 0 <= d < len(shape) or n not in (1, shape[d])
-                       for n, d in zip(x.shape, broadcast_dimensions))):
-            raise TypeError(explain(
-                "tanx.lax.broadcast_in_dim",
-                "operand dimensions must be 1 or equal the distinct ones they map to.",
-                f"operand:              {x}", f"shape:                {shape}",
-                f"broadcast_dimensions: {broadcast_dimensions}"))
-        return ShapedArray(shape, x.dtype, x.weak_type)
+        return _broadcasted(x, shape, broadcast_dimensions)
 
     def eval(self, x, *, shape, broadcast_dimensions, sharding=None):
         if list(broadcast_dimensions) != sorted(broadcast_dimensions):
@@ -405,6 +412,16 @@ def rev(operand, dimensions):
     return rev_p.bind(operand, dimensions=tuple(map(int, dimensions)))
 
 
+@lru_cache(maxsize=4096)
+def _squeezed(x: ShapedArray, dimensions: tuple[int, ...]) -> ShapedArray:
+    """The type without some dimensions; remembered, for eager calls ask again and again."""
+    if any(x.shape[d] != 1 for d in dimensions):
+        raise ValueError(explain(
+            "tanx.lax.squeeze", "only dimensions of size 1 can be dropped.",
+            f"operand:    {x}", f"dimensions: {dimensions}"))
+    return x.update(shape=tuple([n for i, n in enumerate(x.shape) if i not in dimensions]))
+
+
 class Squeeze(Primitive):
     """Drops dimensions of size 1."""
 
@@ -412,15 +429,10 @@ class Squeeze(Primitive):
     kind = Kind.LAYOUT
 
     def infer(self, x, *, dimensions):
-        if any(x.shape[d] != 1 for d in dimensions):
-            raise ValueError(explain(
-                "tanx.lax.squeeze", "only dimensions of size 1 can be dropped.",
-                f"operand:    {x}", f"dimensions: {dimensions}"))
-        return ShapedArray(tuple([n for i, n in enumerate(x.shape) if i not in dimensions]),
-                           x.dtype, x.weak_type)
+        return _squeezed(x, dimensions)
 
     def eval(self, x, *, dimensions):
-        return x.reshape([n for i, n in enumerate(x.shape) if i not in dimensions])
+        return x.squeeze(dimensions)
 
     jvp = linear
 

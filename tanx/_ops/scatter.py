@@ -113,6 +113,8 @@ class Scatter(Primitive):
     def eval(self, x, indices, updates, *, dimension_numbers, unique_indices, mode, update_jaxpr,
              **params):
         geo, sizes = _window(x.shape, indices.shape, updates.shape, dimension_numbers)
+        if indices.ndim == 1 and (update_jaxpr is None or self.combine):
+            return self._one_window(x, indices.tolist(), updates, geo, sizes, mode)
         indices, only = as_int64(indices), None
         if mode is GatherScatterMode.CLIP:
             indices = clipped(indices, geo)
@@ -132,6 +134,25 @@ class Scatter(Primitive):
         self.write(out.reshape(-1, row), rows, updates.reshape(-1, row), update_jaxpr,
                    unique_indices)
         return out
+
+    def _one_window(self, x, start: list[int], updates, geo: Geometry, sizes, mode) -> np.ndarray:
+        """The result for a single index, the commonest case."""
+        out = x.copy()
+        window = []
+        for n, size, k in zip(x.shape, sizes, geo.starts):
+            i = 0 if k is None else start[k]
+            if mode is GatherScatterMode.CLIP:
+                i = min(max(i, 0), n - size)
+            elif not 0 <= i <= n - size:
+                return out
+            window.append(slice(i, i + size))
+        part = out[tuple(window)]
+        self.put(part, updates.reshape(sizes))
+        return out
+
+    def put(self, part, updates) -> None:
+        """Put updates into a part of the result."""
+        part[...] = updates
 
     def write(self, out, rows, updates, update_jaxpr, unique: bool) -> None:
         """Put rows of updates into rows of ``out``."""
@@ -221,6 +242,9 @@ class _Combining(Scatter):
 
     ufunc: np.ufunc
     scalar: Primitive
+
+    def put(self, part, updates) -> None:
+        self.ufunc(part, updates, out=part, casting="unsafe")
 
     def write(self, out, rows, updates, update_jaxpr, unique: bool) -> None:
         if unique:

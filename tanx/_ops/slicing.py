@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import operator
+from functools import lru_cache
 
 import numpy as np
 
@@ -43,12 +44,40 @@ __all__ = ["concatenate", "concatenate_p", "dynamic_index_in_dim", "dynamic_slic
 def own(piece: np.ndarray) -> np.ndarray:
     """A view as it is, unless it is so small a part that it should not keep its whole alive."""
     whole = piece.base
-    if whole is not None and 2 * piece.nbytes < getattr(whole, "nbytes", 0):
+    if type(whole) is np.ndarray and 2 * piece.nbytes < whole.nbytes:
         return piece.copy()
     return piece
 
 
 # -- static slices ---------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=4096)
+def _part(x: ShapedArray, start_indices, limit_indices, strides) -> ShapedArray:
+    """The type of a part; remembered, for eager calls ask again and again."""
+    steps = (1,) * x.ndim if strides is None else strides
+
+    def fail(rule):
+        raise TypeError(explain(
+            "tanx.lax.slice", rule, f"operand:       {x}", f"start_indices: {start_indices}",
+            f"limit_indices: {limit_indices}", f"strides:       {strides}",
+            hint="Python's x[a:b] takes negative and overlong slices."))
+    if not (len(start_indices) == len(limit_indices) == len(steps) == x.ndim):
+        fail("there must be a start, a limit and a stride for each dimension.")
+    for n, start, limit, step in zip(x.shape, start_indices, limit_indices, steps):
+        if not 0 <= start <= limit <= n:
+            fail("0 <= start <= limit <= size must hold in each dimension.")
+        if step < 1:
+            fail("strides must be positive.")
+    return x.update(shape=tuple([(limit - start + step - 1) // step for start, limit, step
+                                 in zip(start_indices, limit_indices, steps)]))
+
+
+@lru_cache(maxsize=4096)
+def _slices(start_indices, limit_indices, strides) -> tuple[builtins.slice, ...]:
+    """A part as NumPy writes it."""
+    return tuple(map(builtins.slice, start_indices, limit_indices,
+                     strides or (None,) * len(start_indices)))
 
 
 class Slice(Primitive):
@@ -58,30 +87,10 @@ class Slice(Primitive):
     kind = Kind.LAYOUT
 
     def infer(self, x, *, start_indices, limit_indices, strides):
-        steps = (1,) * x.ndim if strides is None else strides
-        if not (len(start_indices) == len(limit_indices) == len(steps) == x.ndim):
-            self._fail("there must be a start, a limit and a stride for each dimension.", x,
-                       start_indices, limit_indices, strides)
-        for n, start, limit, step in zip(x.shape, start_indices, limit_indices, steps):
-            if not 0 <= start <= limit <= n:
-                self._fail("0 <= start <= limit <= size must hold in each dimension.", x,
-                           start_indices, limit_indices, strides)
-            if step < 1:
-                self._fail("strides must be positive.", x, start_indices, limit_indices, strides)
-        shape = tuple([(limit - start + step - 1) // step for start, limit, step
-                       in zip(start_indices, limit_indices, steps)])
-        return x if shape == x.shape else ShapedArray(shape, x.dtype, x.weak_type)
-
-    @staticmethod
-    def _fail(rule, x, start_indices, limit_indices, strides):
-        raise TypeError(explain(
-            "tanx.lax.slice", rule, f"operand:       {x}", f"start_indices: {start_indices}",
-            f"limit_indices: {limit_indices}", f"strides:       {strides}",
-            hint="Python's x[a:b] takes negative and overlong slices."))
+        return _part(x, start_indices, limit_indices, strides)
 
     def eval(self, x, *, start_indices, limit_indices, strides):
-        steps = strides or (None,) * x.ndim
-        return own(x[tuple(map(builtins.slice, start_indices, limit_indices, steps))])
+        return own(x[_slices(start_indices, limit_indices, strides)])
 
     jvp = linear
 

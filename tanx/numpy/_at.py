@@ -10,7 +10,16 @@ import numpy as np
 from .. import dtypes, lax
 from ..errors import explain, warn_user
 from . import _index
-from ._promotion import Tracer, convert, is_arraylike, promote_dtypes, typeof
+from ._plan import Plan
+from ._promotion import (
+    Tracer,
+    convert,
+    gives_way,
+    is_arraylike,
+    promote_dtypes,
+    staging,
+    typeof,
+)
 
 __all__: list[str] = []  # what users see of this file is the property ``at``
 
@@ -56,7 +65,7 @@ class AtIndex:
         """The elements themselves: ``x[index]`` with a choice of ``mode``."""
         return _index.get(self.array, self.index, mode=mode, fill_value=fill_value,
                           indices_are_sorted=indices_are_sorted, unique_indices=unique_indices,
-                          wrap=wrap_negative_indices)
+                          wrap=wrap_negative_indices, strategy=strategy)
 
     def set(self, values, *, indices_are_sorted=False, unique_indices=False, mode=None,
             out_sharding=None, wrap_negative_indices=True):
@@ -115,18 +124,17 @@ class AtIndex:
     def apply(self, func, *, indices_are_sorted=False, unique_indices=False, mode=None,
               wrap_negative_indices=True):
         """The array with a function of scalars applied, as many times as an index comes."""
-        mask = _traced_mask(self.index)
+        mask = _sole_mask(self.index)
         if mask is not None:
+            _index.check_mask(typeof(mask), 0, self.array.shape)
             return _where(mask, self.array, func(self.array))
-        x, items = _index.resolve(self.array, self.index)
-        plan = _index.parse(x.shape, items, wrap_negative_indices)
-        geo, numbers = _scatter_numbers(x.shape, plan)
-        outer = [n for d, n in enumerate(plan.shape) if d not in plan.new_dims]
+        x, plan, indices = _index.located(self.array, self.index, wrap_negative_indices)
+        shape = tuple(n for d, n in enumerate(plan.shape) if d not in plan.new)
         out = lax.scatter_apply(
-            x, geo.indices, func, numbers, update_shape=tuple(outer),
-            indices_are_sorted=indices_are_sorted or plan.scalar,
-            unique_indices=unique_indices or plan.scalar, mode=mode)
-        return out if out.shape == self.array.shape else lax.reshape(out, self.array.shape)
+            x, indices, func, plan.writing, update_shape=shape,
+            indices_are_sorted=indices_are_sorted or plan.single,
+            unique_indices=unique_indices or plan.single, mode=mode)
+        return _without_added(out, self.array)
 
     def _ones(self) -> AtIndex:
         return AtIndex(lax.full_like(self.array, 1), self.index)
@@ -139,29 +147,37 @@ _ELEMENTWISE = {"set": lambda x, y: y, "add": lax.add, "subtract": lax.sub, "mul
 
 
 def _update(what: str, at: AtIndex, values, indices_are_sorted, unique_indices, mode, wrap):
-    if not is_arraylike(values):
-        raise TypeError(explain(
-            f"x.at[...].{what}", "values must be an array or a number.", f"values: {values!r:.100}",
-            hint="wrap lists in tanx.numpy.array(...)."))
-    x, y = _common(what, at.array, values)
-    mask = _traced_mask(at.index)
-    if mask is not None:
-        out = _masked(what, x, mask, y)
+    array = at.array
+    mask = _sole_mask(at.index)
+    if mask is not None and np.ndim(values) <= array.ndim - mask.ndim:
+        out = _masked(what, mask, *_common(what, array, values))
     else:
-        x, items = _index.resolve(x, at.index)
-        plan = _index.parse(x.shape, items, wrap)
-        geo, numbers = _scatter_numbers(x.shape, plan)
+        x, plan, indices = _index.located(array, at.index, wrap)
+        if 0 in plan.shape or 0 in x.shape:
+            return array
+        x, y = _common(what, x, values)
         out = _SCATTERS[what](
-            x, geo.indices, _updates(what, y, plan), numbers,
-            indices_are_sorted=indices_are_sorted or plan.scalar,
-            unique_indices=unique_indices or plan.scalar, mode=mode)
-    if out.shape != at.array.shape:  # a boolean index without dimensions added one
-        out = lax.reshape(out, at.array.shape)
-    return convert(out, at.array.dtype, at.array.weak_type)
+            x, indices, _updates(what, y, plan), plan.writing,
+            indices_are_sorted=indices_are_sorted or plan.single,
+            unique_indices=unique_indices or plan.single, mode=mode)
+    return convert(_without_added(out, array), array.dtype, array.weak_type)
+
+
+def _without_added(out, array):
+    """A result without the axes that booleans without dimensions added."""
+    if out.ndim == array.ndim:
+        return out
+    return lax.reshape(out, array.shape)
 
 
 def _common(what: str, x, values):
     """Array and values in one dtype; warns where the result cannot hold it."""
+    if gives_way(values, x):
+        return x, convert(values, x.dtype)
+    if not is_arraylike(values):
+        raise TypeError(explain(
+            f"x.at[...].{what}", "values must be an array or a number.", f"values: {values!r:.100}",
+            hint="wrap lists in tanx.numpy.array(...)."))
     dtype = dtypes.result_type(x, values)
     if dtype == x.dtype:
         return x, convert(values, dtype)
@@ -172,48 +188,44 @@ def _common(what: str, x, values):
     return promote_dtypes(x, values)
 
 
-def _scatter_numbers(shape, plan):
-    geo = _index.geometry(shape, plan)
-    return geo, lax.ScatterDimensionNumbers(geo.window_dims, geo.collapsed, geo.index_map)
-
-
-def _updates(what: str, y, plan):
+def _updates(what: str, y, plan: Plan):
     """The values in the shape of the elements that they go to."""
-    shape = plan.shape
-    found = y.shape
-    if len(found) > len(shape) and set(found[:len(found) - len(shape)]) == {1}:
-        y = lax.squeeze(y, range(len(found) - len(shape)))
+    shape, found = plan.shape, y.shape
+    extra = len(found) - len(shape)
+    if extra > 0 and set(found[:extra]) == {1}:
+        y = lax.squeeze(y, range(extra))
         found = y.shape
-    if len(found) > len(shape) or any(n not in (1, m) for n, m in
-                                      zip(found[::-1], shape[::-1])):
+    if len(found) > len(shape) or any(n not in (1, m) for n, m in zip(found[::-1], shape[::-1])):
         raise ValueError(explain(
             f"x.at[...].{what}", "values must broadcast to the shape of the indexed elements.",
             f"values:  {typeof(y)}", f"indexed: {shape}"))
     if found != shape:
         y = lax.broadcast_in_dim(y, shape, range(len(shape) - len(found), len(shape)))
-    if plan.new_dims:
-        y = lax.squeeze(y, plan.new_dims)
-    return lax.rev(y, plan.reversed_dims) if plan.reversed_dims else y
+    if plan.new:
+        y = lax.squeeze(y, plan.new)
+    return lax.rev(y, plan.turned) if plan.turned else y
 
 
-def _traced_mask(index):
-    """The index, where it is one mask whose values are not known."""
-    if isinstance(index, tuple) and len(index) == 1:
+# -- masks -----------------------------------------------------------------------------------------
+
+
+def _sole_mask(index):
+    """The index, where it is one mask and no positions are needed to follow it.
+
+    That is so outside of staging, and where its values are not known.
+    """
+    if type(index) is tuple and len(index) == 1:
         (index,) = index
-    if isinstance(index, Tracer) and index.dtype == np.bool_ and index.concrete() is None:
+    if getattr(index, "dtype", None) != np.bool_:
+        return None
+    if isinstance(index, Tracer) and index.concrete() is None:
         return index
-    return None
+    return None if staging() else index
 
 
-def _masked(what: str, x, mask, y):
-    """An update of the elements that a mask selects, however many they are."""
+def _masked(what: str, mask, x, y):
+    """An update by the same values of all places that a mask selects, however many they are."""
     _index.check_mask(typeof(mask), 0, x.shape)
-    if y.ndim > x.ndim - mask.ndim:
-        raise NotImplementedError(explain(
-            f"x.at[mask].{what}", "with a traced mask there can be one value for all elements "
-            "that it selects, not one for each.", f"mask:   {typeof(mask)}",
-            f"values: {typeof(y)}",
-            hint="write tanx.numpy.where(mask, values, x) with values of the shape of x."))
     y = lax.broadcast_in_dim(y, x.shape, range(x.ndim - y.ndim, x.ndim))
     return _where(mask, x, _ELEMENTWISE[what](x, y))
 

@@ -19,8 +19,8 @@ from .._ops.layout import broadcast_in_dim
 from ..errors import explain
 
 __all__ = ["Array", "Tracer", "as_operand", "broadcast_to_shape", "canonical_shape",
-           "check_arraylike", "common_shape", "convert", "inexact", "is_arraylike", "like",
-           "numeric", "promote", "promote_dtypes", "promote_inexact", "promote_numeric",
+           "check_arraylike", "common_shape", "convert", "gives_way", "inexact", "is_arraylike",
+           "like", "numeric", "promote", "promote_dtypes", "promote_inexact", "promote_numeric",
            "promote_shapes", "refuse_out", "staging", "typeof"]
 
 _OPERANDS = frozenset((Array, bool, int, float, complex))
@@ -124,9 +124,9 @@ def promote(function: str, x, y) -> tuple:
         if _is_traceable(y):
             if x.aval == y.aval:
                 return x, y
-        elif _gives_way(y, x):
+        elif gives_way(y, x):
             return x, like(x, y)
-    elif _is_traceable(y) and _gives_way(x, y):
+    elif _is_traceable(y) and gives_way(x, y):
         return like(y, x), y
     check_arraylike(function, x, y)
     return promote_shapes(function, *promote_dtypes(x, y))
@@ -136,7 +136,7 @@ def _is_traceable(x) -> bool:
     return type(x) is Array or isinstance(x, Tracer)
 
 
-def _gives_way(number, array) -> bool:
+def gives_way(number, array) -> bool:
     """Whether ``number`` is a Python number that takes on the dtype of ``array``."""
     kind = array.aval.dtype.kind
     return type(number) is int and kind in "iufc" or type(number) is float and kind in "fc"
