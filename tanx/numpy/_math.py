@@ -829,6 +829,7 @@ def angle(z, deg=False):
         part = lax.real(z)
         out = lax.atan2(lax.imag(z), part)
     else:
+        z = z if is_dtype(z, np.inexact) else convert(z, dtypes.default_float())
         out = arctan2(lax.full_like(z, 0, z.dtype), z)
     return rad2deg(out) if deg else out
 

@@ -77,7 +77,7 @@ def rint(x, /):
     """
     x = as_operand("rint", x)
     if _is_whole(x):
-        return convert(x, dtypes.to_inexact_dtype(x.dtype))
+        return convert(x, dtypes.default_float())
     if x.dtype.kind == "c":
         return lax.complex(rint(lax.real(x)), rint(lax.imag(x)))
     return lax.round(x, _EVEN)
@@ -160,15 +160,15 @@ def _split(x) -> tuple:
     """
     integer, mantissa, bias = _bits(x.dtype)
     tiny = lax.lt(lax.abs(x), like(x, dtypes.finfo(x.dtype).smallest_normal))
-    lift = where(tiny, mantissa + 1, 0)
+    lift = lax.mul(convert(tiny, _INT32), convert(mantissa + 1, _INT32))
     normal = lax.mul(x, _power_of_two(lift, x.dtype))
     bits = lax.bitcast_convert_type(lax.abs(normal), integer)
     biased = lax.shift_right_logical(bits, convert(mantissa, integer))
     exponent = lax.sub(convert(biased, _INT32), convert(bias, _INT32))
     ordinary = lax.bitwise_and(lax.is_finite(x), lax.ne(x, like(x, 0)))
-    exponent = where(ordinary, exponent, 0)
-    scaled = _scale(normal, lax.neg(exponent))
-    return where(ordinary, scaled, x), where(ordinary, lax.sub(exponent, lift), 0)
+    exponent = lax.mul(convert(ordinary, _INT32), exponent)
+    scaled = where(ordinary, _scale(normal, lax.neg(exponent)), x)
+    return scaled, lax.sub(exponent, lax.mul(convert(ordinary, _INT32), lift))
 
 
 def _scale(x, exponent):

@@ -354,6 +354,20 @@ def test_types_are_those_of_jax(expression):
     assert repr(eval(expression)) == FACTS[expression]
 
 
+@pytest.mark.parametrize("name, narrow, wide", [
+    ("sin", "float32", "float64"), ("rint", "float64", "float64"), ("angle", "float64", "float64"),
+    ("modf", "float32", "float64"), ("frexp", "float32", "float64"),
+    ("sinc", "float32", "float64"), ("spacing", "float32", "float64"),
+    ("unwrap", "float64", "float64"), ("trunc", None, None)])
+def test_types_with_64_bits_enabled(name, narrow, wide):
+    kept = dict.fromkeys(("float16", "bfloat16", "float32", "float64"))
+    with tanx.enable_x64(True):
+        for dtype, want in {"bool": narrow, "int8": narrow, "int32": narrow, "int64": wide,
+                            **kept}.items():
+            got = getattr(jnp, name)(jnp.ones(3, dtype))
+            assert (got[0] if isinstance(got, tuple) else got).dtype == (want or dtype)
+
+
 # -- transformations -------------------------------------------------------------------------------
 
 
