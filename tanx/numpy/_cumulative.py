@@ -40,12 +40,10 @@ def _running(function, scan, a, axis, dtype, out, *, unit=None, promote_integers
     axis = canonical_axis(function, axis, x.ndim)
     if unit is not None:
         x = without_nan(x, unit)
-    if dtype is not None:
-        result = dtypes.requested_dtype(dtype, f"tanx.numpy.{function}")
-    elif promote_integers:
-        result = total_dtype(x.dtype, True)
+    if dtype is None:
+        result = total_dtype(x.dtype, promote_integers)
     else:
-        result = dtypes.to_numeric_dtype(x.dtype)
+        result = dtypes.requested_dtype(dtype, f"tanx.numpy.{function}")
     x = convert(x, result)
     if result.kind == "b":
         x = convert(x, dtypes.default_int())

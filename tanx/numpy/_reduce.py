@@ -40,9 +40,12 @@ def refuse_out(function: str, out) -> None:
             hint="use the result."))
 
 
+_ALL_AXES = [tuple(range(ndim)) for ndim in range(65)]  # NumPy's limit
+
+
 def reduced_axes(function: str, axis, ndim: int) -> tuple[int, ...]:
     """The dimensions that ``axis`` stands for; all of them where it is None."""
-    return tuple(range(ndim)) if axis is None else canonical_axes(function, axis, ndim)
+    return _ALL_AXES[ndim] if axis is None else canonical_axes(function, axis, ndim)
 
 
 def keep_reduced(x, shape: tuple[int, ...], axes: tuple[int, ...]):
@@ -94,7 +97,7 @@ def _total(function, reduce, logical, combine, unit, a, axis, dtype, out, keepdi
     refuse_out(function, out)
     x = as_operand(function, a)
     if dtype is None:
-        result = total_dtype(x.dtype, promote_integers)
+        result = total_dtype(x.aval.dtype, promote_integers)
         x = convert(x, accumulator(result))
     else:
         result = dtypes.requested_dtype(dtype, f"tanx.numpy.{function}")
@@ -103,14 +106,18 @@ def _total(function, reduce, logical, combine, unit, a, axis, dtype, out, keepdi
             reduce, combine = logical
     if where is not None:
         x = masked(function, x, where, unit)
-    axes = reduced_axes(function, axis, x.ndim)
-    total = _finish(function, reduce(x, axes), x.shape, axes, keepdims, combine, initial)
+    shape = x.aval.shape
+    axes = reduced_axes(function, axis, len(shape))
+    total = _finish(function, reduce(x, axes), shape, axes, keepdims, combine, initial)
     return convert(total, result)
 
 
 def total_dtype(dtype: np.dtype, promote_integers: bool) -> np.dtype:
     """The dtype of a sum: integers narrower than the default one give that."""
-    if dtype.kind == "b":
+    kind = dtype.kind
+    if kind in "fc":
+        return dtype
+    if kind == "b":
         return dtypes.default_int()
     if promote_integers and dtypes.issubdtype(dtype, np.integer):
         signed = dtypes.issubdtype(dtype, np.signedinteger)

@@ -21,6 +21,7 @@ from ._shape import canonical_axis, ravel
 __all__ = ["argpartition", "argsort", "digitize", "lexsort", "partition", "searchsorted", "sort",
            "sort_complex", "top_k"]
 
+_INT32 = np.dtype(np.int32)
 _ORDER = ("axis", "kind", "order", "stable", "descending")
 
 
@@ -138,7 +139,7 @@ def argpartition(a, kth, axis=-1):
     Array([3, 4, 1, 0, 2], dtype=int32)
     """
     x, place, axis = _partitioned("argpartition", a, kth, axis)
-    positions = lax.broadcasted_iota(dtypes.default_int(), x.shape, axis)
+    positions = lax.broadcasted_iota(_INT32, x.shape, axis)
     _, order = lax.sort((x, positions), dimension=axis, num_keys=1)
     lower, upper = _parted(order, place, axis)
     return lax.concatenate([lower, lax.sort(upper, dimension=axis)], axis)
@@ -196,6 +197,7 @@ def top_k(a, k, /, *, axis=-1, mode="largest", sorted=True):
 # -- places in sorted arrays -----------------------------------------------------------------------
 
 
+_FEW = 16  # as many elements are compared at once sooner than searched
 _SIDES = ("left", "right")
 _METHODS = ("scan", "scan_unrolled", "sort", "compare_all")
 
@@ -206,7 +208,7 @@ def searchsorted(a, v, side="left", sorter=None, *, method="scan"):
 
     Among equal elements, that is before them or with ``side="right"`` behind them. ``sorter`` are
     positions that sort ``a`` where it is not sorted itself. ``method="compare_all"`` compares each
-    with each; all others are a binary search.
+    with each; all others are a binary search, unless ``a`` is short.
 
     >>> jnp.searchsorted(jnp.array([1., 2., 2., 3.]), jnp.array([2., 2.5]))
     Array([1, 3], dtype=int32)
@@ -230,17 +232,17 @@ def searchsorted(a, v, side="left", sorter=None, *, method="scan"):
             return _before(elements, values)
         return lax.bitwise_not(_before(values, elements))
 
-    if method == "compare_all":
+    if method == "compare_all" or a.shape[0] <= _FEW:
         values = lax.broadcast_in_dim(v, (*v.shape, a.shape[0]), range(v.ndim))
         return sum(passed(lax.broadcast_in_dim(a, values.shape, (v.ndim,)), values), -1,
-                   dtypes.default_int())
+                   _INT32)
     return _binary_search(a, v, passed)
 
 
 def _binary_search(a, v, passed):
     """How many elements of ``a`` are passed: bits of the count, from the highest to the lowest."""
     size = a.shape[0]
-    count = lax.full(v.shape, 0, dtypes.default_int())
+    count = lax.full(v.shape, 0, _INT32)
     numbers = lax.GatherDimensionNumbers(
         offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,))
     for bit in reversed(range(size.bit_length())):
@@ -277,7 +279,7 @@ def digitize(x, bins, right=False, *, method=None):
         raise ValueError(explain("tanx.numpy.digitize", "bins must be a vector.",
                                  f"bins: {typeof(bins)}"))
     if not bins.shape[0]:
-        return lax.full(x.shape, 0, dtypes.default_int())
+        return lax.full(x.shape, 0, _INT32)
     side, method = "left" if right else "right", method or "scan"
     ascending = lax.ge(bins[-1], bins[0])
     forwards = searchsorted(bins, x, side, method=method)
