@@ -146,13 +146,12 @@ class Scatter(Primitive):
             elif not 0 <= i <= n - size:
                 return out
             window.append(slice(i, i + size))
-        part = out[tuple(window)]
-        self.put(part, updates.reshape(sizes))
+        self.put(out, tuple(window), updates.reshape(sizes))
         return out
 
-    def put(self, part, updates) -> None:
-        """Put updates into a part of the result."""
-        part[...] = updates
+    def put(self, out, window, updates) -> None:
+        """Put updates into a window of ``out``."""
+        out[window] = updates
 
     def write(self, out, rows, updates, update_jaxpr, unique: bool) -> None:
         """Put rows of updates into rows of ``out``."""
@@ -243,8 +242,8 @@ class _Combining(Scatter):
     ufunc: np.ufunc
     scalar: Primitive
 
-    def put(self, part, updates) -> None:
-        self.ufunc(part, updates, out=part, casting="unsafe")
+    def put(self, out, window, updates) -> None:
+        out[window] = self.ufunc(out[window], updates)
 
     def write(self, out, rows, updates, update_jaxpr, unique: bool) -> None:
         if unique:

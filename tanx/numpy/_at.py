@@ -10,6 +10,7 @@ import numpy as np
 from .. import dtypes, lax
 from ..errors import explain, warn_user
 from . import _index
+from ._creation import asarray
 from ._plan import Plan
 from ._promotion import (
     Tracer,
@@ -175,9 +176,7 @@ def _common(what: str, x, values):
     if gives_way(values, x):
         return x, convert(values, x.dtype)
     if not is_arraylike(values):
-        raise TypeError(explain(
-            f"x.at[...].{what}", "values must be an array or a number.", f"values: {values!r:.100}",
-            hint="wrap lists in tanx.numpy.array(...)."))
+        values = asarray(values)
     dtype = dtypes.result_type(x, values)
     if dtype == x.dtype:
         return x, convert(values, dtype)
