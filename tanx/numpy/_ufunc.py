@@ -45,8 +45,9 @@ class ufunc:
     """A function of elements: it broadcasts, and can reduce, accumulate, and update arrays.
 
     ``func`` takes ``nin`` scalars and gives ``nout``; it is mapped over arrays unless ``call``
-    does that itself. ``identity`` is the value that changes nothing. ``reduce``, ``accumulate``,
-    ``at`` and ``reduceat`` replace the methods of those names by something faster.
+    does that itself. ``identity`` is the value that changes nothing. The methods go from element
+    to element, and under ``jit`` that is one equation for each; ``reduce``, ``accumulate``, ``at``
+    and ``reduceat`` replace them by something faster.
 
     >>> jnp.add.reduce(jnp.array([[1, 2], [3, 4]]), axis=1)
     Array([3, 7], dtype=int32)
