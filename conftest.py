@@ -30,6 +30,14 @@ def pytest_cmdline_main(config):
         config.option.numprocesses = config.hook.pytest_xdist_auto_num_workers(config=config)
 
 
+def pytest_make_parametrize_id(val):
+    """Names without addresses, which would differ between workers."""
+    text = repr(val)
+    if " at 0x" in text:
+        return getattr(val, "__name__", None) or text.partition(" at 0x")[0].lstrip("<")
+    return None
+
+
 @pytest.fixture(autouse=True)
 def names_in_examples(request, doctest_namespace):
     """The names that examples in docstrings use without importing them."""
