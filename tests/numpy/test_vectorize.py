@@ -13,7 +13,7 @@ CUBE = np.arange(24.0).reshape(2, 3, 4)
 
 @pytest.mark.parametrize("shapes", [
     [(3,), (3,)], [(2, 1), (3,)], [(), (3,)], [(1, 3), (2, 1)], [(1,), (1,)], [(), ()],
-    [(4, 1, 3), (2, 1)], [(0,), (1,)]], ids=str)
+    [(4, 1, 3), (2, 1)], [(0,), (1,)]])
 def test_scalars_broadcast(shapes):
     rng = np.random.default_rng(0)
     args = [rng.normal(size=shape) for shape in shapes]
@@ -32,7 +32,7 @@ def test_scalars_broadcast(shapes):
     ("(n)->(k)", lambda x: x[:2], [(2, 3)]), ("()->(k)", lambda x: x * np.arange(3.0), [(2,)]),
     ("(n),()->(n)", lambda x, y: x + y, [(2, 3), ()]), ("(3)->()", lambda x: x.sum(), [(2, 3)]),
     (" (n), (m) -> (n,m) ", lambda x, y: x[:, None] * y, [(2, 3), (2, 4)]),
-    ("(n)->(),(n)", lambda x: (x.sum(), x), [(2, 3)])], ids=str)
+    ("(n)->(),(n)", lambda x: (x.sum(), x), [(2, 3)])])
 def test_signatures(signature, function, shapes):
     rng = np.random.default_rng(0)
     args = [rng.normal(size=shape) for shape in shapes]
