@@ -30,12 +30,9 @@ def pytest_cmdline_main(config):
         config.option.numprocesses = config.hook.pytest_xdist_auto_num_workers(config=config)
 
 
-def pytest_make_parametrize_id(val):
-    """Names without addresses, which would differ between workers."""
-    text = repr(val)
-    if " at 0x" in text:
-        return getattr(val, "__name__", None) or text.partition(" at 0x")[0].lstrip("<")
-    return None
+def pytest_itemcollected(item):
+    """Addresses in names would differ between workers."""
+    item._nodeid = re.sub(r" at 0x[0-9a-f]+", "", item.nodeid)
 
 
 @pytest.fixture(autouse=True)
