@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 import os
+import re
 
 import pytest
 from hypothesis import settings
