@@ -1,6 +1,6 @@
 """tanx: NumPy on immutable arrays, with jit, grad, vmap and the rest, on its own compiler."""
 
-from . import dtypes, errors, lax, numpy, sharding, tree, tree_util, typing
+from . import checkpoint_policies, dtypes, errors, lax, numpy, sharding, tree, tree_util, typing
 from ._api.autodiff import *
 from ._api.batching import vmap
 from ._api.jacobian import *
@@ -27,7 +27,7 @@ from ._api.staging import ensure_compile_time_eval, eval_shape, make_jaxpr, name
 from ._config import *
 from ._control.custom_jvp import custom_jvp
 from ._control.custom_vjp import closure_convert, custom_gradient, custom_vjp
-from ._control.remat import checkpoint, checkpoint_policies, remat
+from ._control.remat import checkpoint, remat
 from ._core import operators as _operators
 from ._core import trace as _trace
 from ._core.array import Array, live_arrays

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from .. import tree_util
-from .._control.custom import name_of
-from .._core.array import Array
-from .._core.source import SourceInfo
-from .._core.stage import DebugInfo
-from .._core.trace import Tracer, context
-from .._core.types import is_arraylike, typeof
+from .._core.naming import leaf_names, name_of, parameters_of
+from .._core.types import is_arraylike
 from ..errors import explain
 
-__all__ = ["as_array", "as_tuple", "check_callable", "check_leaves", "debug_info", "leaf_names",
-           "positions_and_names", "result_leaves"]
+__all__ = ["as_tuple", "check_callable", "check_leaves", "not_an_array", "positions_and_names",
+           "result_leaves"]
 
 
 def check_callable(function: str, fun) -> None:
@@ -36,7 +30,7 @@ def as_tuple(function: str, what: str, value, kind: type) -> tuple:
     """One position or name, or several of them, as a tuple."""
     if value is None:
         return ()
-    if isinstance(value, kind) and not isinstance(value, bool):
+    if isinstance(value, kind):
         return (value,)
     try:
         return tuple(operator.index(v) if kind is int else v for v in value)
@@ -51,12 +45,12 @@ def positions_and_names(fun: Callable, function: str, what: str, nums, names,
     """``static_argnums`` and ``static_argnames``: each completed by what the other implies."""
     positions = as_tuple(function, f"{what}_argnums", nums, int)
     keywords = as_tuple(function, f"{what}_argnames", names, str)
-    parameters = _parameters(fun)
+    parameters = parameters_of(fun)
     if parameters is None:
         return positions, keywords
     ordered = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
-    taken = {p.name for p in parameters}
+    taken = [p.name for p in parameters]
     anything = any(p.kind is p.VAR_KEYWORD for p in parameters)
     for i in positions:
         if not variadic and not -len(ordered) <= i < len(ordered):
@@ -76,42 +70,8 @@ def positions_and_names(fun: Callable, function: str, what: str, nums, names,
     return positions, keywords
 
 
-def _parameters(fun) -> list[inspect.Parameter] | None:
-    try:
-        return list(inspect.signature(fun).parameters.values())
-    except (TypeError, ValueError):
-        return None
-
-
 def _positional_only(parameters, name: str) -> bool:
     return any(p.name == name and p.kind is p.POSITIONAL_ONLY for p in parameters)
-
-
-def leaf_names(fun: Callable, args: tuple, kwargs: dict, skip: Iterable[int] = ()) -> list[str]:
-    """A name for each leaf, as ``params['w']``; computed only when a message needs it."""
-    parameters = _parameters(fun) or []
-    ordered = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    names = []
-    skip = set(skip)
-    for i, arg in enumerate(args):
-        if i in skip:
-            continue
-        root = ordered[i] if i < len(ordered) else f"args[{i}]"
-        names += [root + tree_util.keystr(path)
-                  for path, _ in tree_util.tree_flatten_with_path(arg)[0]]
-    for key in sorted(kwargs):
-        names += [key + tree_util.keystr(path)
-                  for path, _ in tree_util.tree_flatten_with_path(kwargs[key])[0]]
-    return names
-
-
-def debug_info(transform: str, fun: Callable, args: tuple, kwargs: dict,
-               skip: Iterable[int] = ()) -> DebugInfo:
-    """What messages about a staged function say of it."""
-    code = getattr(inspect.unwrap(fun) if hasattr(fun, "__wrapped__") else fun, "__code__", None)
-    name = name_of(fun)
-    source = None if code is None else SourceInfo(code.co_filename, code.co_firstlineno, name)
-    return DebugInfo(transform, name, source, tuple(leaf_names(fun, args, kwargs, skip)))
 
 
 def check_leaves(function: str, fun: Callable, args: tuple, kwargs: dict, leaves: list,
@@ -119,11 +79,14 @@ def check_leaves(function: str, fun: Callable, args: tuple, kwargs: dict, leaves
     """Each leaf must be an array or a number; the error names the first that is not."""
     for i, leaf in enumerate(leaves):
         if not is_arraylike(leaf):
-            names = leaf_names(fun, args, kwargs)
-            name = names[i] if i < len(names) else f"leaf {i}"
-            raise TypeError(explain(
-                function, f"argument {name} of {name_of(fun)} is no array.",
-                f"value: {leaf!r:.100} of type {type(leaf).__name__}", hint=hint or None))
+            raise not_an_array(function, fun, leaf_names(fun, args, kwargs)[i], leaf, hint)
+
+
+def not_an_array(function: str, fun: Callable, name: str, leaf, hint: str = "") -> TypeError:
+    """The error for a leaf of the arguments, called ``name``, that is neither array nor number."""
+    return TypeError(explain(
+        function, f"argument {name} of {name_of(fun)} is no array.",
+        f"value: {leaf!r:.100} of type {type(leaf).__name__}", hint=hint or None))
 
 
 def result_leaves(function: str, fun: Callable, result) -> tuple[list, Any]:
@@ -137,11 +100,3 @@ def result_leaves(function: str, fun: Callable, result) -> tuple[list, Any]:
                 f"result{tree_util.keystr(path)}: {leaf!r:.100} of type {type(leaf).__name__}"))
     return leaves, tree
 
-
-def as_array(x):
-    """A leaf as an ``Array`` or tracer: data from outside is copied in, numbers are literals."""
-    if type(x) is Array or isinstance(x, Tracer):
-        return x
-    aval = typeof(x)
-    data = np.array(x, aval.dtype)
-    return Array(data, aval.weak_type, aval) if data.ndim else context.trace.literal(data, aval)

@@ -9,19 +9,27 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from .._control.custom import name_of
 from .._core.jaxpr import eval_jaxpr
 from .._core.linear import Linear, Zero
+from .._core.naming import leaf_names, name_of
 from .._core.stage import stage
 from .._core.trace import context
 from .._core.types import ShapedArray, is_arraylike, typeof
 from .._ops.derive import instantiate
+from .._ops.layout import as_array
+from .._traceback import boundary
 from .._transforms import jvp as forward
 from .._transforms.linearize import linearize as linearize_flat
 from .._transforms.transpose import backward
 from ..errors import explain
 from ..tree_util import Partial, tree_flatten, tree_unflatten
-from .arguments import as_array, as_tuple, check_callable, check_leaves, result_leaves
+from .arguments import (
+    as_tuple,
+    check_callable,
+    check_leaves,
+    not_an_array,
+    result_leaves,
+)
 
 __all__ = ["fwd_and_bwd", "grad", "jvp", "linear_transpose", "linearize", "value_and_grad", "vjp"]
 
@@ -38,11 +46,12 @@ def grad(fun: Callable, argnums=0, has_aux: bool = False, holomorphic: bool = Fa
     >>> grad(lambda x: x ** 3)(2.0)
     Array(12., dtype=float32, weak_type=True)
     """
-    value_and = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
+    with_gradient = _with_gradient(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
 
+    @boundary
     @functools.wraps(fun)
     def gradient(*args, **kwargs):
-        answer, found = value_and(*args, **kwargs)
+        answer, found = with_gradient(*args, **kwargs)
         return (found, answer[1]) if has_aux else found
     return gradient
 
@@ -54,18 +63,23 @@ def value_and_grad(fun: Callable, argnums=0, has_aux: bool = False, holomorphic:
     >>> value_and_grad(lambda x: x ** 3)(2.0)
     (Array(8., dtype=float32, weak_type=True), Array(12., dtype=float32, weak_type=True))
     """
+    with_gradient = _with_gradient(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
+    return boundary(functools.wraps(fun)(with_gradient))
+
+
+def _with_gradient(fun, argnums, has_aux: bool, holomorphic: bool, allow_int: bool, reduce_axes):
+    """The function that computes a value, possibly with ``aux``, and its gradient."""
     check_callable("tanx.grad", fun)
     if reduce_axes:
         raise NotImplementedError("tanx.grad: reduce_axes is not supported.")
     single = isinstance(argnums, int)
     positions = as_tuple("tanx.grad", "argnums", argnums, int)
 
-    @functools.wraps(fun)
     def with_gradient(*args, **kwargs):
-        chosen = _chosen(fun, positions, args)
+        chosen = chosen_arguments("tanx.grad", fun, positions, args)
         dynamic = args[chosen[0]] if single else tuple(args[i] for i in chosen)
         leaves, in_tree = tree_flatten(dynamic)
-        _check_inputs(fun, args, kwargs, leaves, holomorphic, allow_int)
+        _check_inputs(fun, args, chosen, leaves, holomorphic, allow_int)
         leaves = [as_array(x) for x in leaves]
         active = [not allow_int or _inexact(x) for x in leaves]
         aux: dict = {}
@@ -88,12 +102,13 @@ def value_and_grad(fun: Callable, argnums=0, has_aux: bool = False, holomorphic:
     return with_gradient
 
 
-def _chosen(fun, positions, args) -> list[int]:
+def chosen_arguments(function: str, fun, positions, args) -> list[int]:
+    """The positions to differentiate, counted from the front."""
     count = len(args)
     for i in positions:
         if not -count <= i < count:
             raise TypeError(explain(
-                "tanx.grad", "argnums names an argument that was not passed by position.",
+                function, "argnums names an argument that was not passed by position.",
                 f"argnums:   {positions if len(positions) > 1 else positions[0]}",
                 f"arguments: {count} passed to {name_of(fun)}"))
     return [i % count for i in positions]
@@ -103,11 +118,13 @@ def _inexact(x) -> bool:
     return dtypes.issubdtype(typeof(x).dtype, np.inexact)
 
 
-def _check_inputs(fun, args, kwargs, leaves, holomorphic: bool, allow_int: bool) -> None:
-    for leaf in leaves:
+def _check_inputs(fun, args, chosen, leaves, holomorphic: bool, allow_int: bool) -> None:
+    for i, leaf in enumerate(leaves):
         if not is_arraylike(leaf):
-            check_leaves("tanx.grad", fun, args, kwargs, leaves,
-                         hint="differentiate with respect to arrays only; choose with argnums.")
+            names = [name for k in chosen
+                     for name in leaf_names(fun, args, {}, set(range(len(args))) - {k})]
+            raise not_an_array("tanx.grad", fun, names[i], leaf,
+                               "differentiate with respect to arrays only; choose with argnums.")
         dtype = typeof(leaf).dtype
         if holomorphic and not dtypes.issubdtype(dtype, np.complexfloating):
             raise TypeError(explain(
@@ -208,7 +225,11 @@ def _plain(tangent):
 
 
 def _checked_tangent(function: str, primal, tangent):
-    aval, found = typeof(primal).to_tangent(), typeof(tangent)
+    aval = typeof(primal).to_tangent()
+    if not is_arraylike(tangent):
+        raise TypeError(explain(function, "a tangent must be an array or a number.",
+                                f"tangent: {tangent!r:.100} of type {type(tangent).__name__}"))
+    found = typeof(tangent)
     if aval.dtype != found.dtype:
         raise TypeError(explain(
             function, "a tangent must have the dtype of its primal (float0 for integers).",
@@ -217,7 +238,7 @@ def _checked_tangent(function: str, primal, tangent):
         raise ValueError(explain(
             function, "a tangent must have the shape of its primal.",
             f"primal:  {typeof(primal)}", f"tangent: {found}"))
-    return Zero(aval) if aval.dtype == dtypes.float0 else tangent
+    return Zero(aval) if aval.dtype == dtypes.float0 else as_array(tangent)
 
 
 def _flat(fun: Callable, in_tree, has_aux: bool, function: str) -> tuple[Callable, dict]:
@@ -276,6 +297,7 @@ class _Pullback:
         self.jaxpr, self.nonzero, self.in_avals, self.active = jaxpr, nonzero, in_avals, active
         self.in_tree, self.out_tree, self.out_avals, self.name = in_tree, out_tree, out_avals, name
 
+    @boundary
     def __call__(self, residuals, cotangent):
         cts, tree = tree_flatten(cotangent)
         if tree != self.out_tree:
@@ -290,12 +312,15 @@ class _Pullback:
             for aval, is_active in zip(self.in_avals, self.active)])
 
     def _checked(self, aval, ct):
+        if not is_arraylike(ct):
+            raise TypeError(explain("tanx.vjp", "a cotangent must be an array or a number.",
+                                    f"cotangent: {ct!r:.100} of type {type(ct).__name__}"))
         found, expected = typeof(ct), aval.to_tangent()
         if found.shape != expected.shape or found.dtype != expected.dtype:
             raise ValueError(explain(
                 "tanx.vjp", f"a cotangent must have the type of the result of {self.name}.",
                 f"result:    {aval}", f"cotangent: {found}, expected {expected}"))
-        return None if expected.dtype == dtypes.float0 else ct
+        return None if expected.dtype == dtypes.float0 else as_array(ct)
 
 
 def linearize(fun: Callable, *primals, has_aux: bool = False, in_nzs=None):
@@ -333,6 +358,7 @@ class _Pushforward:
         self.jaxpr, self.nonzero, self.in_avals, self.active = jaxpr, nonzero, in_avals, active
         self.in_tree, self.out_tree, self.out_avals = in_tree, out_tree, out_avals
 
+    @boundary
     def __call__(self, residuals, *tangents):
         leaves, tree = tree_flatten(tangents)
         if tree != self.in_tree:
@@ -345,7 +371,7 @@ class _Pushforward:
                 raise ValueError(explain(
                     "tanx.linearize", "a tangent must have the type of its primal.",
                     f"primal:  {aval}", f"tangent: {found}, expected {expected}"))
-        given = [t for t, is_active in zip(leaves, self.active) if is_active]
+        given = [as_array(t) for t, is_active in zip(leaves, self.active) if is_active]
         outs = iter(eval_jaxpr(self.jaxpr, residuals, *given))
         return tree_unflatten(self.out_tree, [
             next(outs) if nz else _plain(Zero(aval.to_tangent()))
@@ -392,8 +418,9 @@ def fwd_and_bwd(fun: Callable, argnums, has_aux: bool = False, jitted: bool = Tr
     single = isinstance(argnums, int)
     positions = as_tuple("tanx.fwd_and_bwd", "argnums", argnums, int)
 
+    @boundary
     def fwd(*args, **kwargs):
-        chosen = _chosen(fun, positions, args)
+        chosen = chosen_arguments("tanx.fwd_and_bwd", fun, positions, args)
 
         def partially(*dynamic):
             whole = list(args)
@@ -403,10 +430,9 @@ def fwd_and_bwd(fun: Callable, argnums, has_aux: bool = False, jitted: bool = Tr
 
         return vjp(partially, *(args[i] for i in chosen), has_aux=has_aux)
 
+    @boundary
     def bwd(residuals, cotangent):
         found = residuals(cotangent)
         return found[0] if single else found
 
     return fwd, bwd
-
-

@@ -6,8 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .._control.custom import name_of
+from .._core.naming import leaf_names, name_of
 from .._core.types import typeof
+from .._ops.layout import as_array
+from .._traceback import boundary
 from .._transforms.vmap import Axis, batch, to_axis
 from ..errors import explain
 from ..tree_util import (
@@ -17,7 +19,7 @@ from ..tree_util import (
     tree_structure,
     tree_unflatten,
 )
-from .arguments import as_array, check_callable, check_leaves, leaf_names, result_leaves
+from .arguments import check_callable, check_leaves, result_leaves
 
 __all__ = ["axes_of", "vmap"]
 
@@ -38,11 +40,12 @@ def vmap(fun: Callable, in_axes=0, out_axes: Any = 0, axis_name=None, axis_size:
     check_callable("tanx.vmap", fun)
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
-    if not (in_axes is None or type(in_axes) in (int, tuple) or isinstance(in_axes, dict)):
+    if not (in_axes is None or isinstance(in_axes, int | tuple)):
         raise TypeError(explain(
             "tanx.vmap", "in_axes must be an int, None, or a tuple with an entry an argument.",
             f"in_axes: {in_axes!r}"))
 
+    @boundary
     @functools.wraps(fun)
     def mapped(*args, **kwargs):
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):

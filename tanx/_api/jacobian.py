@@ -8,15 +8,20 @@ from collections.abc import Callable
 import numpy as np
 
 from .. import dtypes
-from .._control.custom import name_of
-from .._core.array import Array
-from .._core.types import typeof
+from .._core.naming import name_of
+from .._core.types import is_arraylike, typeof
+from .._ops.compare import eq
+from .._ops.convert import convert
+from .._ops.create import broadcasted_iota
+from .._ops.derive import zeros_of
 from .._ops.layout import reshape
-from .._ops.slicing import split
+from .._ops.slicing import index_in_dim, split
+from .._traceback import boundary
+from .._transforms.vmap import Axis, batch, to_axis
 from ..errors import explain
 from ..tree_util import tree_flatten, tree_map, tree_structure, tree_transpose, tree_unflatten
 from .arguments import as_tuple, check_callable
-from .autodiff import _chosen, jvp, vjp
+from .autodiff import chosen_arguments, jvp, vjp
 from .batching import vmap
 
 __all__ = ["hessian", "jacfwd", "jacobian", "jacrev"]
@@ -35,24 +40,41 @@ def jacfwd(fun: Callable, argnums=0, has_aux: bool = False, holomorphic: bool = 
     check_callable("tanx.jacfwd", fun)
     single, positions = isinstance(argnums, int), as_tuple("tanx.jacfwd", "argnums", argnums, int)
 
+    @boundary
     @functools.wraps(fun)
     def jacobian_at(*args, **kwargs):
-        partially, dynamic = _in_argnums(fun, positions, args, kwargs)
+        partially, dynamic = _in_argnums("tanx.jacfwd", fun, positions, args, kwargs)
         _check("tanx.jacfwd", fun, dynamic, holomorphic, inputs=True)
-
-        def push(*tangents):
-            return jvp(partially, dynamic, tangents, has_aux=has_aux)
-
-        basis = _basis(dynamic)
-        if has_aux:
-            y, columns, aux = vmap(push, out_axes=(None, -1, None))(*basis)
-        else:
-            y, columns = vmap(push, out_axes=(None, -1))(*basis)
-        _check("tanx.jacfwd", fun, y, holomorphic, inputs=False)
+        y, columns, aux = _push_basis(partially, dynamic, has_aux)
+        if holomorphic:
+            _check("tanx.jacfwd", fun, y, holomorphic, inputs=False)
         example = dynamic[0] if single else dynamic
-        jacobian = tree_map(lambda column: _unravel(example, column, -1), columns)
-        return (jacobian, aux) if has_aux else jacobian
+        jacobian = tree_map(lambda column, y: _unravel(example, _valued(column, y), -1), columns, y)
+        return (jacobian, *aux) if has_aux else jacobian
     return jacobian_at
+
+
+def _push_basis(fun: Callable, primals: tuple, has_aux: bool):
+    """The result at ``primals``, its tangents along all directions in a last axis, and the aux."""
+    basis, in_tree = tree_flatten(_basis(primals))
+    size = sum(typeof(x).size for x in tree_flatten(primals)[0])
+    found: dict = {}
+
+    def push(*leaves):
+        y, tangent, *aux = jvp(fun, primals, tree_unflatten(in_tree, leaves), has_aux=has_aux)
+        columns, found["tree"] = tree_flatten(tangent)
+        found["rest"], found["rest_tree"] = tree_flatten((y, aux))
+        return [*columns, *filter(is_arraylike, found["rest"])]
+
+    outs, dims = batch(push, Axis(None, size), basis, [0] * len(basis))
+    count = found["tree"].num_leaves
+    columns = [to_axis(x, d, size, -1) for x, d in zip(outs[:count], dims)]
+    # All else is the same along each direction.
+    rest = iter([x if d is None else index_in_dim(x, 0, d, keepdims=False)
+                 for x, d in zip(outs[count:], dims[count:])])
+    y, aux = tree_unflatten(found["rest_tree"], [
+        next(rest) if is_arraylike(x) else x for x in found["rest"]])
+    return y, tree_unflatten(found["tree"], columns), aux
 
 
 def jacrev(fun: Callable, argnums=0, has_aux: bool = False, holomorphic: bool = False,
@@ -69,9 +91,10 @@ def jacrev(fun: Callable, argnums=0, has_aux: bool = False, holomorphic: bool = 
     check_callable("tanx.jacrev", fun)
     single, positions = isinstance(argnums, int), as_tuple("tanx.jacrev", "argnums", argnums, int)
 
+    @boundary
     @functools.wraps(fun)
     def jacobian_at(*args, **kwargs):
-        partially, dynamic = _in_argnums(fun, positions, args, kwargs)
+        partially, dynamic = _in_argnums("tanx.jacrev", fun, positions, args, kwargs)
         if not allow_int:
             _check("tanx.jacrev", fun, dynamic, holomorphic, inputs=True)
         if has_aux:
@@ -80,6 +103,7 @@ def jacrev(fun: Callable, argnums=0, has_aux: bool = False, holomorphic: bool = 
             y, pull = vjp(partially, *dynamic)
         _check("tanx.jacrev", fun, y, holomorphic, inputs=False)
         rows = vmap(pull)(_basis((y,))[0])
+        rows = tree_map(_valued, rows, dynamic)
         rows = rows[0] if single else rows
         example = dynamic[0] if single else dynamic
         jacobian = tree_transpose(tree_structure(example), tree_structure(y),
@@ -105,9 +129,9 @@ def hessian(fun: Callable, argnums=0, has_aux: bool = False, holomorphic: bool =
                   has_aux=has_aux, holomorphic=holomorphic)
 
 
-def _in_argnums(fun, positions, args, kwargs):
+def _in_argnums(function: str, fun, positions, args, kwargs):
     """``fun`` as a function of the chosen arguments only, and those arguments."""
-    chosen = _chosen(fun, positions, args)
+    chosen = chosen_arguments(function, fun, positions, args)
 
     @functools.wraps(fun)
     def partially(*dynamic):
@@ -122,6 +146,9 @@ def _check(function: str, fun, tree, holomorphic: bool, *, inputs: bool) -> None
     """Real numbers, or complex ones where ``holomorphic``; in and out."""
     what = "inputs" if inputs else "outputs"
     for leaf in tree_flatten(tree)[0]:
+        if not is_arraylike(leaf):
+            raise TypeError(explain(function, f"{what} of {name_of(fun)} must be arrays.",
+                                    f"found: {leaf!r:.100} of type {type(leaf).__name__}"))
         aval = typeof(leaf)
         is_complex = dtypes.issubdtype(aval.dtype, np.complexfloating)
         if holomorphic and not is_complex:
@@ -142,13 +169,20 @@ def _basis(tree):
     leaves, structure = tree_flatten(tree)
     avals = [typeof(x) for x in leaves]
     total = sum(a.size for a in avals)
-    parts, start = [], 0
-    for aval in avals:
-        part = np.zeros((total, aval.size), aval.dtype)
-        part[range(start, start + aval.size), range(aval.size)] = 1
-        parts.append(Array(part.reshape(total, *aval.shape)))
-        start += aval.size
-    return tree_unflatten(structure, parts)
+    diagonal = eq(broadcasted_iota(np.int32, (total, total), 0),
+                  broadcasted_iota(np.int32, (total, total), 1))
+    parts = split(diagonal, [a.size for a in avals], 1)
+    return tree_unflatten(structure, [
+        convert(reshape(part, (total, *a.shape)), a.dtype, a.weak_type)
+        for part, a in zip(parts, avals)])
+
+
+def _valued(derivative, value):
+    """The derivative of an integer, or with respect to one: zeros of its dtype, not of float0."""
+    aval = typeof(derivative)
+    if aval.dtype != dtypes.float0:
+        return derivative
+    return zeros_of(typeof(value).update(shape=aval.shape))
 
 
 def _unravel(tree, x, axis: int):

@@ -5,36 +5,30 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable
+from types import MethodType
 from typing import Any, NamedTuple
 
 from .. import _config
 from .._control.call import jit_p
-from .._control.custom import name_of
+from .._core.array import Array
 from .._core.axes import axis_sizes
 from .._core.jaxpr import ClosedJaxpr, eval_jaxpr
-from .._core.stage import stage_closed
+from .._core.naming import debug_info, name_of
+from .._core.stage import Staged, memory_of, stage_closed
 from .._core.trace import context
 from .._core.types import ShapeDtypeStruct, is_arraylike, typeof
+from .._ops.layout import as_array
 from .._traceback import boundary
 from ..errors import explain
 from ..tree_util import tree_flatten, tree_unflatten
 from .arguments import (
-    as_array,
     check_callable,
     check_leaves,
-    debug_info,
     positions_and_names,
     result_leaves,
 )
 
 __all__ = ["JitFunction", "clear_caches", "jit", "library_jit"]
-
-
-class _Entry(NamedTuple):
-    """A function staged for one signature."""
-
-    closed: ClosedJaxpr
-    out_tree: Any
 
 
 class _Call(NamedTuple):
@@ -58,12 +52,16 @@ class JitFunction:
             fun, "tanx.jit", "static", static_argnums, static_argnames)
         self._donated, self._donated_names = positions_and_names(
             fun, "tanx.jit", "donate", donate_argnums, donate_argnames)
+        both = set(self._static_names) & set(self._donated_names)
+        if both:
+            raise ValueError(explain("tanx.jit", "a static argument has no data to donate.",
+                                     f"static and donated: {', '.join(sorted(both))}"))
         self._keep_unused, self._inline = keep_unused, inline
-        self._entries: dict[Any, _Entry] = {}
+        self._entries = memory_of(fun)
         _functions.add(self)
 
     def __get__(self, instance, owner=None):
-        return self if instance is None else functools.partial(self, instance)
+        return self if instance is None else MethodType(self, instance)
 
     @boundary
     def __call__(self, *args, **kwargs):
@@ -71,7 +69,7 @@ class JitFunction:
             return self._fun(*args, **kwargs)
         call = self._take_apart(args, kwargs)
         entry, captured = self._entry(call, args, kwargs)
-        operands = [*captured, *(as_array(x) for x in call.leaves)]
+        operands = [*captured, *map(_present, call.leaves)]
         outs = self._run(entry.closed, operands)
         return tree_unflatten(entry.out_tree, outs)
 
@@ -92,7 +90,7 @@ class JitFunction:
         leaves, in_tree = tree_flatten((dynamic, keywords))
         return _Call(leaves, in_tree, fixed, fixed_names, count)
 
-    def _entry(self, call: _Call, args: tuple, kwargs: dict) -> tuple[_Entry, list]:
+    def _entry(self, call: _Call, args: tuple, kwargs: dict) -> tuple[Staged, list]:
         """The staged function for a call, and the tracers that it closes over."""
         if not all(map(is_arraylike, call.leaves)):
             skipped = tuple(x for i, x in enumerate(args) if i not in call.fixed)
@@ -110,7 +108,7 @@ class JitFunction:
             self._entries[key] = entry
         return entry, captured
 
-    def _stage(self, call: _Call, avals: tuple, args: tuple, kwargs: dict) -> tuple[_Entry, list]:
+    def _stage(self, call: _Call, avals: tuple, args: tuple, kwargs: dict) -> tuple[Staged, list]:
         out_tree = None
 
         def flat(*xs):
@@ -125,7 +123,7 @@ class JitFunction:
         debug = debug_info("jit", self._fun, args, {k: v for k, v in kwargs.items()
                                                     if k not in call.fixed_names}, call.fixed)
         closed, captured = stage_closed(flat, avals, debug)
-        return _Entry(closed, out_tree), captured
+        return Staged(closed, out_tree), captured
 
     @boundary
     def eval_shape(self, *args, **kwargs):
@@ -155,6 +153,14 @@ def clear_caches() -> None:
     """Forget everything staged by every function made by :func:`jit`."""
     for function in list(_functions):
         function.clear_cache()
+
+
+def _present(x):
+    """An argument as an array whose data is still there."""
+    x = as_array(x)
+    if type(x) is Array and x._buffer is None:
+        x._value  # noqa: B018 - says that the data is gone
+    return x
 
 
 def _check_hashable(value) -> None:

@@ -11,10 +11,10 @@ from .. import tree_util
 from .._core.array import Array
 from .._core.trace import Tracer
 from .._core.types import is_arraylike
+from .._ops.layout import as_array
 from .._runtime.device import Device, default_device, devices_of
 from ..errors import explain
 from ..sharding import Sharding, SingleDeviceSharding
-from .arguments import as_array
 
 __all__ = ["Device", "Shard", "block_until_ready", "copy_to_host_async", "default_backend",
            "device_count", "device_get", "device_of", "device_put", "devices", "effects_barrier",

@@ -6,16 +6,17 @@ import contextlib
 import functools
 from collections.abc import Callable
 
-from .._control.custom import name_of
 from .._core.axes import named_axis
 from .._core.jaxpr import ClosedJaxpr
+from .._core.naming import debug_info, name_of
 from .._core.source import named_scope
-from .._core.stage import stage
-from .._core.trace import EvalTrace, Tracer, leaked, running
+from .._core.stage import StageTracer, stage
+from .._core.trace import EvalTrace, Tracer, context, running
 from .._core.types import ShapeDtypeStruct, typeof
+from .._traceback import boundary
 from ..errors import explain
 from ..tree_util import tree_flatten, tree_unflatten
-from .arguments import as_tuple, check_callable, debug_info, result_leaves
+from .arguments import as_tuple, check_callable, not_an_array, result_leaves
 
 __all__ = ["ensure_compile_time_eval", "eval_shape", "make_jaxpr", "named_call", "trace_to_jaxpr"]
 
@@ -23,7 +24,11 @@ __all__ = ["ensure_compile_time_eval", "eval_shape", "make_jaxpr", "named_call",
 def trace_to_jaxpr(function: str, fun: Callable, args: tuple, kwargs: dict, static=()):
     """Stage a function of pytrees: closed jaxpr, its flat dynamic arguments, and output tree."""
     count = len(args)
-    fixed = {i % count: args[i] for i in static} if count else {}
+    if any(not -count <= i < count for i in static):
+        raise ValueError(explain(
+            function, "static_argnums names an argument that was not passed by position.",
+            f"static_argnums: {static}", f"arguments:      {count} passed to {name_of(fun)}"))
+    fixed = {i % count: args[i] for i in static}
     dynamic = tuple(x for i, x in enumerate(args) if i not in fixed)
     leaves, in_tree = tree_flatten((dynamic, kwargs))
     debug = debug_info(function.rpartition(".")[2], fun, args, kwargs, fixed)
@@ -42,10 +47,7 @@ def trace_to_jaxpr(function: str, fun: Callable, args: tuple, kwargs: dict, stat
         try:
             avals.append(typeof(leaf))
         except TypeError:
-            raise TypeError(explain(
-                function, f"argument {name} of {name_of(fun)} is no array.",
-                f"value: {leaf!r:.100} of type {type(leaf).__name__}",
-                hint="mark it with static_argnums.")) from None
+            raise not_an_array(function, fun, name, leaf, "mark it with static_argnums.") from None
     jaxpr, consts = stage(flat, avals, debug)
     return jaxpr, consts, leaves, out_tree
 
@@ -63,6 +65,7 @@ def make_jaxpr(fun: Callable, static_argnums=(), axis_env=None, return_shape: bo
     check_callable("tanx.make_jaxpr", fun)
     static = as_tuple("tanx.make_jaxpr", "static_argnums", static_argnums, int)
 
+    @boundary
     @functools.wraps(fun)
     def made(*args, **kwargs):
         with contextlib.ExitStack() as axes:
@@ -101,36 +104,34 @@ def named_call(fun: Callable, *, name: str | None = None) -> Callable:
     2
     """
     check_callable("tanx.named_call", fun)
-    return named_scope(name or name_of(fun))(fun)
+    return boundary(named_scope(name or name_of(fun))(fun))
 
 
 @contextlib.contextmanager
 def ensure_compile_time_eval():
-    """Compute at once what a block does, even inside ``jit``; its operands must be known.
+    """Compute at once what a block does with known values, even inside ``jit``.
 
     >>> with ensure_compile_time_eval():
     ...     size = int(jnp.arange(3).sum())
     >>> size
     3
     """
-    with running(_KnownTrace(None)):
+    with running(_KnownTrace(context.trace)):
         yield
 
 
 class _KnownTrace(EvalTrace):
-    """Evaluates; tracers whose value is known take part."""
+    """Evaluates what involves known values only, staged ones included; leaves the rest below."""
 
     __slots__ = ()
 
+    def __init__(self, below):
+        super().__init__(below)
+        self.staging = False
+
     def process(self, primitive, args, params):
-        values = []
-        for x in args:
-            if isinstance(x, Tracer):
-                known = x.concrete()
-                if known is None:
-                    raise leaked(x) if not x._trace.alive else TypeError(explain(
-                        "tanx.ensure_compile_time_eval", "an operand is not known while tracing.",
-                        f"operand: {x.aval}"))
-                x = known
-            values.append(x)
-        return super().process(primitive, values, params)
+        known = [x.concrete() if isinstance(x, StageTracer) else x for x in args]
+        if not any(x is None or isinstance(x, Tracer) for x in known):
+            return super().process(primitive, known, params)
+        with running(self.below):
+            return self.below.process(primitive, args, params)

@@ -115,8 +115,7 @@ class Jit(Call):
         shown = {"name": params["name"], "jaxpr": params["jaxpr"]}
         if any(params.get("donated_invars", ())):
             shown["donated_invars"] = params["donated_invars"]
-        if params.get("inline"):
-            shown["inline"] = params["inline"]
+        shown.update((name, True) for name in ("inline", "keep_unused") if params.get(name))
         return shown
 
     def for_operands(self, params, more=()):

@@ -8,16 +8,20 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes, tree_util
+from .._core.effects import NamedAxisEffect
 from .._core.jaxpr import ClosedJaxpr, eval_jaxpr
-from .._core.linear import Zero
-from .._core.stage import DebugInfo, stage_closed
+from .._core.linear import Zero, never
+from .._core.naming import DebugInfo, name_of
+from .._core.primitive import Kind, Primitive
+from .._core.stage import stage_closed
 from .._core.types import ShapedArray, is_arraylike, typeof
 from .._ops.batching import materialize
+from .._ops.layout import as_array
 from .._transforms.vmap import batch
-from ..errors import explain
+from ..errors import UnexpectedTracerError, explain
 
-__all__ = ["SymbolicZero", "batched_flat", "bind_arguments", "name_of", "run", "same_type",
-           "split_nondiff", "stage_call"]
+__all__ = ["Arguments", "CustomCall", "SymbolicZero", "batched_flat", "batched_run", "flat_leaves",
+           "same_type", "settled"]
 
 
 class SymbolicZero:
@@ -38,6 +42,15 @@ class SymbolicZero:
         """The zero tangent of a value."""
         return SymbolicZero(typeof(val).to_tangent())
 
+    def along(self, dim: int | None) -> SymbolicZero:
+        """One lane of a zero with a batch axis at ``dim``."""
+        shape = self.shape if dim is None else (*self.shape[:dim], *self.shape[dim + 1:])
+        return SymbolicZero(self.aval.update(shape=shape))
+
+    def across(self, size: int) -> SymbolicZero:
+        """The zero of a batch whose lanes are this one, with the batch axis in front."""
+        return SymbolicZero(self.aval.update(shape=(size, *self.shape)))
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SymbolicZero) and self.aval == other.aval
 
@@ -48,91 +61,158 @@ class SymbolicZero:
         return f"SymbolicZero({self.aval})"
 
 
-def name_of(fun: Callable) -> str:
-    """A function's name for messages and jaxprs, looking through partials without one."""
-    while not hasattr(fun, "__name__") and isinstance(fun, functools.partial):
-        fun = fun.func
-    return getattr(fun, "__name__", type(fun).__name__)
+class Arguments:
+    """Takes the arguments of calls of one function apart: to be differentiated, or fixed."""
+
+    def __init__(self, fun: Callable, nondiff_argnums, nondiff_argnames):
+        self.fun = fun
+        self.argnums = ((nondiff_argnums,) if isinstance(nondiff_argnums, int)
+                        else tuple(nondiff_argnums))
+        self.argnames = ((nondiff_argnames,) if isinstance(nondiff_argnames, str)
+                         else tuple(nondiff_argnames))
+        try:
+            self.signature: inspect.Signature | None = inspect.signature(fun)
+        except (TypeError, ValueError):  # built-in functions without a signature
+            self.signature = None
+        parameters = list(self.signature.parameters.values()) if self.signature else []
+        names = [p.name for p in parameters]
+        for name in self.argnames:
+            if name not in names:
+                raise ValueError(explain(
+                    name_of(fun), "nondiff_argnames names a parameter that it does not have.",
+                    f"nondiff_argnames: {self.argnames}", f"parameters:       {tuple(names)}"))
+        self.positions = self.argnums + tuple(names.index(name) for name in self.argnames)
+        by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        # As many arguments as this, none by keyword, need no matching with the signature.
+        self.complete = len(names) if all(p.kind in by_position for p in parameters) else -1
+
+    def take(self, args: tuple, kwargs: dict) -> tuple[tuple, dict[int, Any], int]:
+        """Arguments to be differentiated, the fixed ones by position, and how many there are."""
+        if kwargs or len(args) != self.complete:
+            args = self._bound(args, kwargs)
+        count = len(args)
+        if not self.positions:
+            return args, {}, count
+        fixed = {i % count: args[i] for i in sorted(self.positions) if -count <= i < count}
+        return tuple(x for i, x in enumerate(args) if i not in fixed), fixed, count
+
+    def _bound(self, args: tuple, kwargs: dict) -> tuple:
+        """All arguments by position, defaults filled in, for rules take them so."""
+        if self.signature is None:
+            if kwargs:
+                raise TypeError(explain(
+                    name_of(self.fun), "its keyword arguments cannot be matched with positions, "
+                    "since Python knows no signature of it.", hint="pass them by position."))
+            return args
+        bound = self.signature.bind(*args, **kwargs)
+        if bound.kwargs:
+            raise TypeError(explain(
+                name_of(self.fun), "a function with derivative rules of its own takes no "
+                "keyword-only arguments.", f"given: {', '.join(bound.kwargs)}",
+                hint="make them positional, or close over them."))
+        bound.apply_defaults()
+        return bound.args
 
 
-def run(call, args) -> list:
-    """Run the body of a call: a closed jaxpr, or a Python function of flat arguments."""
+def flat_leaves(function: str, tree, hint: str = "") -> tuple[list, Any]:
+    """Leaves as arrays, and the tree; an error names the leaf that is no array."""
+    leaves, structure = tree_util.tree_flatten(tree)
+    if not all(map(is_arraylike, leaves)):
+        path, leaf = next((path, leaf) for path, leaf in tree_util.tree_flatten_with_path(tree)[0]
+                          if not is_arraylike(leaf))
+        raise TypeError(explain(
+            function, "needs arrays or numbers.", f"at {tree_util.keystr(path) or 'its root'}: "
+            f"{leaf!r:.100} of type {type(leaf).__name__}", hint=hint or None))
+    return list(map(as_array, leaves)), structure
+
+
+class CustomCall(Primitive):
+    """A call with rules of the user's own. Its body, ``call_jaxpr``, is a closed jaxpr once it has
+    been staged, and before that a Python function of flat arguments, which may close over values.
+    """
+
+    kind = Kind.CALL
+    multiple_results = True
+
+    def infer(self, *types, call_jaxpr, **params):
+        return call_jaxpr.out_avals
+
+    def effects(self, *types, call_jaxpr, **params):
+        return call_jaxpr.effects
+
+    def eval(self, *args, call_jaxpr, **params):
+        return _run(call_jaxpr, args)
+
+    def stage(self, trace, args, params):
+        """Become an equation, the body staged; values that it closes over lead the operands."""
+        call = params["call_jaxpr"]
+        if isinstance(call, ClosedJaxpr):
+            return trace.record(self, args, params)
+        debug = DebugInfo(self.name.removesuffix("_call"), params["name"])
+        closed, captured = stage_closed(lambda *xs: list(call(*xs)), [typeof(x) for x in args],
+                                        debug)
+        return trace.record(self, [*captured, *args], {
+            **params, "call_jaxpr": closed, "num_consts": params["num_consts"] + len(captured)})
+
+    def depends_on(self, axis, params):
+        call = params["call_jaxpr"]
+        return not isinstance(call, ClosedJaxpr) or NamedAxisEffect(axis.name) in call.effects
+
+    transpose = never("the function may be anything; its derivative is transposed instead")
+    batch = never("a call is batched by batch_axis, which knows the mapped axis")
+    lower = never("the compiler inlines the function")
+
+    def check_results(self, outs, what: str, call_jaxpr, **params) -> None:
+        """A rule must give results of the types that the function gives, where those are known."""
+        if not isinstance(call_jaxpr, ClosedJaxpr):
+            return
+        for aval, y in zip(call_jaxpr.out_avals, outs, strict=True):
+            if not same_type(aval, y):
+                raise TypeError(explain(
+                    f"tanx.{self.name.removesuffix('_call')}: the {what} of {params['name']}",
+                    "must give results of the types that the function gives.",
+                    f"function: {aval}", f"rule:     {typeof(y)}"))
+
+
+def _run(call, args) -> list:
+    """Run the body of a call."""
     if isinstance(call, ClosedJaxpr):
         return eval_jaxpr(call.jaxpr, call.consts, *args)
     return call(*args)
 
 
-def bind_arguments(fun: Callable, args: tuple, kwargs: dict) -> tuple:
-    """All arguments by position, defaults filled in, for rules take them so."""
-    try:
-        signature = inspect.signature(fun)
-    except (TypeError, ValueError):  # built-in functions without a signature
-        signature = None
-    if signature is None:
-        if kwargs:
-            raise TypeError(explain(
-                name_of(fun), "its keyword arguments cannot be matched with positions, since "
-                "Python knows no signature of it.", hint="pass them by position."))
-        return args
-    bound = signature.bind(*args, **kwargs)
-    bound.apply_defaults()
-    if bound.kwargs:
-        raise TypeError(explain(
-            name_of(fun), "a function with derivative rules of its own takes no keyword-only "
-            "arguments.", f"given: {', '.join(bound.kwargs)}",
-            hint="make them positional, or close over them."))
-    return bound.args
-
-
-def split_nondiff(fun: Callable, args: tuple, argnums, argnames) -> tuple[list, dict[int, Any]]:
-    """Arguments to be differentiated, and the fixed ones by position."""
-    positions = {i % len(args) for i in argnums} if args else set()
-    if argnames:
-        names = list(inspect.signature(fun).parameters)
-        positions |= {names.index(n) for n in argnames}
-    fixed = {i: args[i] for i in sorted(positions)}
-    return [x for i, x in enumerate(args) if i not in fixed], fixed
-
-
-def flat_leaves(function: str, tree) -> tuple[list, Any]:
-    """Leaves that are arrays, and the tree; an error names the leaf that is not."""
-    leaves, structure = tree_util.tree_flatten(tree)
-    for path, leaf in tree_util.tree_flatten_with_path(tree)[0]:
-        if not is_arraylike(leaf):
-            raise TypeError(explain(
-                function, f"argument{tree_util.keystr(path)} is no array.", f"value: {leaf!r:.100}",
-                hint="list it in nondiff_argnums, or close over it."))
-    return leaves, structure
-
-
-def stage_call(trace, primitive, args, params, key: str, debug: DebugInfo):
-    """Record a call as an equation, its Python body staged; captured tracers lead its operands."""
-    call = params[key]
-    if isinstance(call, ClosedJaxpr):
-        return trace.record(primitive, args, params)
-    closed, captured = stage_closed(functools.partial(_run_list, call),
-                                    [typeof(x) for x in args], debug)
-    consts = params["num_consts"] + len(captured)
-    return trace.record(primitive, [*captured, *args],
-                        {**params, key: closed, "num_consts": consts})
-
-
-def _run_list(call, *args):
-    return list(call(*args))
-
-
-def batched_flat(call, axis, dims, out_dims: list | None = None):
-    """A flat function over a batch, its outputs with the batch axis in front.
-
-    Where ``out_dims`` is given, outputs without the axis stay so, and the list tells which.
-    """
+def batched_flat(call, axis, dims, mapped: list[bool]):
+    """A flat function over a batch; whether its results have the axis, :func:`settled` tells."""
     def batched(*args):
-        outs, found = batch(lambda *xs: list(run(call, xs)), axis, args, dims)
-        if out_dims is not None:
-            out_dims[:] = [None if d is None else 0 for d in found]
-        return [x if out_dims is not None and d is None else materialize(x, d, axis.size)
-                for x, d in zip(outs, found)]
-    return batched
+        outs, found = batched_run(lambda *xs: list(_run(call, xs)), axis, args, dims)
+        return settled(outs, found, axis, mapped, call)
+    return batched if isinstance(call, ClosedJaxpr) else functools.update_wrapper(batched, call)
+
+
+def batched_run(fun, axis, args, dims) -> tuple[list, list]:
+    """As :func:`batch`, where some arguments may be symbolic zeros."""
+    lanes = [x.along(d) if type(x) is SymbolicZero else x for x, d in zip(args, dims)]
+    return batch(fun, axis, lanes, [None if type(x) is SymbolicZero else d
+                                    for x, d in zip(args, dims)])
+
+
+def settled(outs, dims, axis, mapped: list[bool], rule) -> list:
+    """Results with the batch axis in front, or none of them with it.
+
+    ``mapped`` tells which, and is shared by all functions of one call. It is empty where no operand
+    has the axis; then the first of them to run decides, for it may close over what has.
+    """
+    if not mapped:
+        mapped.append(any(d is not None for d in dims))
+    if mapped[0]:
+        return [x.across(axis.size) if type(x) is SymbolicZero else materialize(x, d, axis.size)
+                for x, d in zip(outs, dims)]
+    if any(d is not None for d in dims):
+        raise UnexpectedTracerError(explain(
+            "tanx.vmap", "a derivative rule closes over a mapped value that the function itself "
+            "does not depend on.", f"rule: {name_of(rule)}",
+            hint="pass the value to the function as an argument."))
+    return outs
 
 
 def same_type(aval: ShapedArray, x) -> bool:

@@ -4,49 +4,34 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import MethodType
 from typing import Any
 
 from .. import dtypes, tree_util
-from .._core.linear import Zero, never
-from .._core.primitive import Kind, Primitive
-from .._core.stage import DebugInfo
+from .._core.linear import Zero
+from .._core.naming import name_of
+from .._core.trace import Tracer
 from .._core.types import typeof
+from .._ops.convert import stop_gradient
 from .._ops.derive import instantiate, sum_cotangents
+from .._traceback import boundary
 from ..errors import explain
 from .custom import (
+    Arguments,
+    CustomCall,
     SymbolicZero,
     batched_flat,
-    bind_arguments,
     flat_leaves,
-    name_of,
-    run,
     same_type,
-    split_nondiff,
-    stage_call,
 )
 
 __all__ = ["custom_jvp", "custom_jvp_call_p"]
 
 
-class CustomJVPCall(Primitive):
+class CustomJVPCall(CustomCall):
     """Runs ``call_jaxpr``; differentiates by ``jvp``, a function of primals and tangents."""
 
     name = "custom_jvp_call"
-    kind = Kind.CALL
-    multiple_results = True
-
-    def infer(self, *types, call_jaxpr, **params):
-        return call_jaxpr.out_avals
-
-    def effects(self, *types, call_jaxpr, **params):
-        return call_jaxpr.effects
-
-    def eval(self, *args, call_jaxpr, **params):
-        return run(call_jaxpr, args)
-
-    def stage(self, trace, args, params):
-        debug = DebugInfo("custom_jvp", params["name"])
-        return stage_call(trace, self, args, params, "call_jaxpr", debug)
 
     def jvp(self, primals, tangents, *, jvp, num_consts, symbolic_zeros, **params):
         primals, tangents = primals[num_consts:], tangents[num_consts:]
@@ -56,25 +41,25 @@ class CustomJVPCall(Primitive):
             given = [instantiate(t) for t in tangents]
         outs = jvp(*primals, *given)
         half = len(outs) // 2
+        self.check_results(outs[:half], "rule", **params)
         return outs[:half], [
             Zero(t.aval) if type(t) is SymbolicZero
             or typeof(y).to_tangent().dtype == dtypes.float0 else t
             for y, t in zip(outs[:half], outs[half:])]
 
-    transpose = never("the function may be anything; its derivative is transposed instead")
-
     def batch_axis(self, axis, args, dims, *, call_jaxpr, jvp, num_consts, **params):
         own = dims[num_consts:]
-        outs = self.bind(*args, call_jaxpr=batched_flat(call_jaxpr, axis, dims),
-                         jvp=batched_flat(jvp, axis, [*own, *own]), num_consts=num_consts, **params)
-        return outs, [0] * len(outs)
-
-    batch = never("a call is batched by batch_axis, which knows the mapped axis")
-    lower = never("the compiler inlines the function")
+        mapped = [True] if any(d is not None for d in dims) else []
+        outs = self.bind(*args, call_jaxpr=batched_flat(call_jaxpr, axis, dims, mapped),
+                         jvp=batched_flat(jvp, axis, [*own, *own], mapped), num_consts=num_consts,
+                         **params)
+        return outs, [0 if mapped[0] else None] * len(outs)
 
     def show_params(self, params):
+        consts = {"num_consts": params["num_consts"]} if params["num_consts"] else {}
         return {"name": params["name"], "call_jaxpr": params["call_jaxpr"],
-                "jvp": name_of(params["jvp"]), "symbolic_zeros": params["symbolic_zeros"]}
+                "jvp": name_of(params["jvp"]), **consts,
+                "symbolic_zeros": params["symbolic_zeros"]}
 
 
 custom_jvp_call_p = CustomJVPCall()
@@ -102,10 +87,7 @@ class custom_jvp:
     def __init__(self, fun: Callable, nondiff_argnums=(), nondiff_argnames=()):
         functools.update_wrapper(self, fun)
         self.fun = fun
-        self.nondiff_argnums = ((nondiff_argnums,) if isinstance(nondiff_argnums, int)
-                                else tuple(nondiff_argnums))
-        self.nondiff_argnames = ((nondiff_argnames,) if isinstance(nondiff_argnames, str)
-                                 else tuple(nondiff_argnames))
+        self._arguments = Arguments(fun, nondiff_argnums, nondiff_argnames)
         self.jvp: Any = None
         self.symbolic_zeros = False
 
@@ -120,7 +102,7 @@ class custom_jvp:
 
     def defjvps(self, *jvps: Callable | None) -> None:
         """Set the rule by one function an argument: ``jvp(tangent, out, *primals)``, or None."""
-        if self.nondiff_argnums:
+        if self._arguments.positions:
             raise TypeError(explain(
                 "tanx.custom_jvp.defjvps", "does not go with nondiff_argnums.",
                 hint="use defjvp."))
@@ -139,22 +121,25 @@ class custom_jvp:
         self.defjvp(jvp)
 
     def __get__(self, instance, owner=None):
-        return self if instance is None else functools.partial(self, instance)
+        return self if instance is None else MethodType(self, instance)
 
+    @boundary
     def __call__(self, *args, **kwargs):
         name = name_of(self.fun)
         if self.jvp is None:
             raise AttributeError(explain(
                 "tanx.custom_jvp", f"{name} has no derivative rule yet.",
                 hint=f"set one with {name}.defjvp."))
-        args = bind_arguments(self.fun, args, kwargs)
-        dynamic, fixed = split_nondiff(self.fun, args, self.nondiff_argnums, self.nondiff_argnames)
-        leaves, in_tree = flat_leaves(f"tanx.custom_jvp of {name}", tuple(dynamic))
+        dynamic, fixed, count = self._arguments.take(args, kwargs)
+        # What is not differentiated may still be mapped or staged.
+        fixed = {i: tree_util.tree_map(_constant, x) for i, x in fixed.items()}
+        leaves, in_tree = flat_leaves(f"tanx.custom_jvp: arguments of {name}", dynamic,
+                                      "list it in nondiff_argnums, or close over it.")
         found: dict = {}
 
         def flat(*flat_args):
             rest = iter(tree_util.tree_unflatten(in_tree, flat_args))
-            whole = [fixed[i] if i in fixed else next(rest) for i in range(len(args))]
+            whole = [fixed[i] if i in fixed else next(rest) for i in range(count)]
             outs, found["tree"] = tree_util.tree_flatten(self.fun(*whole))
             return outs
 
@@ -163,6 +148,10 @@ class custom_jvp:
         outs = custom_jvp_call_p.bind(*leaves, call_jaxpr=flat, jvp=rule, num_consts=0, name=name,
                                       symbolic_zeros=self.symbolic_zeros)
         return tree_util.tree_unflatten(found["tree"], outs)
+
+
+def _constant(x):
+    return stop_gradient(x) if isinstance(x, Tracer) else x
 
 
 def _flat_rule(custom: custom_jvp, in_tree, fixed, found: dict, *args):
@@ -190,5 +179,3 @@ def _flat_rule(custom: custom_jvp, in_tree, fixed, found: dict, *args):
                                     f"result:   {typeof(y)}", f"expected: {expected}",
                                     f"tangent:  {typeof(t)}"))
     return [*outs, *out_tangents]
-
-

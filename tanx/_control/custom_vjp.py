@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import MethodType
 from typing import Any, NamedTuple
 
 from .. import dtypes, tree_util
 from .._core.jaxpr import eval_jaxpr
 from .._core.linear import Linear, Zero, never
+from .._core.naming import name_of
 from .._core.primitive import Kind, Primitive
-from .._core.stage import DebugInfo, stage
+from .._core.stage import stage
 from .._core.trace import Tracer
 from .._core.types import typeof
 from .._ops.batching import materialize, move_axis
 from .._ops.derive import instantiate
 from .._ops.reduce import reduce_sum
+from .._traceback import boundary
 from .._transforms.vmap import Axis, batch
-from ..errors import explain
+from ..errors import UnexpectedTracerError, explain
 from .custom import (
+    Arguments,
+    CustomCall,
     SymbolicZero,
     batched_flat,
-    bind_arguments,
+    batched_run,
     flat_leaves,
-    name_of,
-    run,
     same_type,
-    split_nondiff,
-    stage_call,
+    settled,
 )
 
 __all__ = ["CustomVJPPrimal", "closure_convert", "custom_gradient", "custom_vjp",
@@ -56,80 +58,64 @@ def zero_from_primal(val, symbolic_zeros: bool = False):
     return zero if symbolic_zeros else instantiate(Zero(zero.aval))
 
 
-class CustomVJPCall(Primitive):
-    """Runs ``call_jaxpr``; in reverse mode ``fwd`` runs instead, and later ``bwd``.
+class CustomVJPCall(CustomCall):
+    """Runs ``call_jaxpr``; in reverse mode ``fwd`` runs instead.
 
-    ``fwd(perturbed, *args)`` gives the list of results and that of residuals;
-    ``bwd(*residuals, *cotangents)`` gives the list of cotangents of the arguments.
+    ``fwd(perturbed, *args)`` gives the list of results, that of residuals, and the function from
+    residuals and cotangents of the results to the list of cotangents of the arguments. ``bwd``, the
+    user's own, is there to be read.
     """
 
     name = "custom_vjp_call"
-    kind = Kind.CALL
-    multiple_results = True
-
-    def infer(self, *types, call_jaxpr, **params):
-        return call_jaxpr.out_avals
-
-    def effects(self, *types, call_jaxpr, **params):
-        return call_jaxpr.effects
-
-    def eval(self, *args, call_jaxpr, **params):
-        return run(call_jaxpr, args)
-
-    def stage(self, trace, args, params):
-        debug = DebugInfo("custom_vjp", params["name"])
-        return stage_call(trace, self, args, params, "call_jaxpr", debug)
 
     def jvp(self, primals, tangents, *, fwd, bwd, num_consts, symbolic_zeros, name, **params):
         primals, tangents = primals[num_consts:], tangents[num_consts:]
         perturbed = tuple(type(t) is not Zero for t in tangents)
-        outs, residuals = fwd(perturbed, *primals)
+        outs, residuals, pull = fwd(perturbed, *primals)
+        self.check_results(outs, "fwd rule", name=name, **params)
         out_avals = [typeof(y).to_tangent() for y in outs]
         out_tangents = custom_lin_p.bind(
-            *residuals, *map(instantiate, tangents), num_res=len(residuals), bwd=bwd,
+            *residuals, *map(instantiate, tangents), num_res=len(residuals), bwd=pull,
             out_avals=tuple(out_avals), symbolic_zeros=symbolic_zeros, name=name)
         return outs, [Zero(a) if a.dtype == dtypes.float0 else t
                       for a, t in zip(out_avals, out_tangents)]
 
-    transpose = never("the function may be anything; its derivative is transposed instead")
-
-    def batch_axis(self, axis, args, dims, *, call_jaxpr, fwd, bwd, num_consts, **params):
-        own = dims[num_consts:]
-        residual_dims: list[int | None] = []
-
-        def batched_fwd(perturbed, *fwd_args):
-            count = 0
-
-            def flat(*xs):
-                nonlocal count
-                outs, residuals = fwd(perturbed, *xs)
-                count = len(outs)
-                return [*outs, *residuals]
-
-            values, found = batch(flat, axis, fwd_args, own)
-            residual_dims[:] = found[count:]
-            outs = [materialize(x, d, axis.size) for x, d in zip(values[:count], found)]
-            return outs, values[count:]
-
-        def batched_bwd(*bwd_args):
-            rest = [0] * (len(bwd_args) - len(residual_dims))
-            cts, found = batch(bwd, axis, bwd_args, [*residual_dims, *rest])
-            return [_gather_cotangent(ct, d, target, axis)
-                    for ct, d, target in zip(cts, found, own)]
-
-        functools.update_wrapper(batched_fwd, fwd)
-        functools.update_wrapper(batched_bwd, bwd)
-        outs = self.bind(*args, call_jaxpr=batched_flat(call_jaxpr, axis, dims), fwd=batched_fwd,
-                         bwd=batched_bwd, num_consts=num_consts, **params)
-        return outs, [0] * len(outs)
-
-    batch = never("a call is batched by batch_axis, which knows the mapped axis")
-    lower = never("the compiler inlines the function")
+    def batch_axis(self, axis, args, dims, *, call_jaxpr, fwd, num_consts, **params):
+        mapped = [True] if any(d is not None for d in dims) else []
+        outs = self.bind(
+            *args, call_jaxpr=batched_flat(call_jaxpr, axis, dims, mapped),
+            fwd=_batched_fwd(fwd, axis, dims[num_consts:], mapped), num_consts=num_consts, **params)
+        return outs, [0 if mapped[0] else None] * len(outs)
 
     def show_params(self, params):
+        consts = {"num_consts": params["num_consts"]} if params["num_consts"] else {}
         return {"name": params["name"], "bwd": name_of(params["bwd"]),
-                "call_jaxpr": params["call_jaxpr"], "fwd": name_of(params["fwd"]),
+                "call_jaxpr": params["call_jaxpr"], "fwd": name_of(params["fwd"]), **consts,
                 "symbolic_zeros": params["symbolic_zeros"]}
+
+
+def _batched_fwd(fwd, axis: Axis, dims, mapped: list[bool]):
+    """The ``fwd`` of a call over a batch."""
+    def batched_fwd(perturbed, *args):
+        count, pull = 0, None
+
+        def flat(*xs):
+            nonlocal count, pull
+            outs, residuals, pull = fwd(perturbed, *xs)
+            count = len(outs)
+            return [*outs, *residuals]
+
+        values, found = batch(flat, axis, args, dims)
+
+        def batched_pull(*residuals_and_cts):
+            ct_dims = [0 if mapped[0] else None] * count
+            cts, ends = batched_run(pull, axis, residuals_and_cts, [*found[count:], *ct_dims])
+            return [_gather_cotangent(ct, d, target, axis)
+                    for ct, d, target in zip(cts, ends, dims)]
+
+        outs = settled(values[:count], found[:count], axis, mapped, fwd)
+        return outs, values[count:], batched_pull
+    return functools.update_wrapper(batched_fwd, fwd)
 
 
 def _gather_cotangent(ct, dim: int | None, target: int | None, axis: Axis):
@@ -198,10 +184,7 @@ class custom_vjp:
     def __init__(self, fun: Callable, nondiff_argnums=(), nondiff_argnames=()):
         functools.update_wrapper(self, fun)
         self.fun = fun
-        self.nondiff_argnums = ((nondiff_argnums,) if isinstance(nondiff_argnums, int)
-                                else tuple(nondiff_argnums))
-        self.nondiff_argnames = ((nondiff_argnames,) if isinstance(nondiff_argnames, str)
-                                 else tuple(nondiff_argnames))
+        self._arguments = Arguments(fun, nondiff_argnums, nondiff_argnames)
         self.fwd: Callable | None = None
         self.bwd: Callable | None = None
         self.symbolic_zeros = False
@@ -216,30 +199,30 @@ class custom_vjp:
         self.fwd, self.bwd, self.symbolic_zeros = fwd, bwd, symbolic_zeros
 
     def __get__(self, instance, owner=None):
-        return self if instance is None else functools.partial(self, instance)
+        return self if instance is None else MethodType(self, instance)
 
+    @boundary
     def __call__(self, *args, **kwargs):
         name = name_of(self.fun)
         if self.fwd is None or self.bwd is None:
             raise AttributeError(explain(
                 "tanx.custom_vjp", f"{name} has no derivative rules yet.",
                 hint=f"set them with {name}.defvjp(fwd, bwd)."))
-        args = bind_arguments(self.fun, args, kwargs)
-        dynamic, fixed = split_nondiff(self.fun, args, self.nondiff_argnums, self.nondiff_argnames)
+        dynamic, fixed, count = self._arguments.take(args, kwargs)
         for i, x in fixed.items():
             if isinstance(x, Tracer):
-                raise TypeError(explain(
+                raise UnexpectedTracerError(explain(
                     f"tanx.custom_vjp of {name}",
                     f"argument {i}, listed in nondiff_argnums, is a traced array.",
                     f"argument: {typeof(x)}",
                     hint="take it out of nondiff_argnums; bwd may give None for its cotangent."))
-        leaves, in_tree = flat_leaves(f"tanx.custom_vjp of {name}", tuple(dynamic))
-        rules = _FlatRules(self, in_tree, fixed, len(args), [typeof(x) for x in leaves])
+        leaves, in_tree = flat_leaves(f"tanx.custom_vjp: arguments of {name}", dynamic,
+                                      "list it in nondiff_argnums, or close over it.")
+        rules = _FlatRules(self, in_tree, fixed, count, [typeof(x) for x in leaves])
         outs = custom_vjp_call_p.bind(
-            *leaves, call_jaxpr=rules.call, fwd=functools.update_wrapper(
-                functools.partial(rules.fwd), self.fwd),
-            bwd=functools.update_wrapper(functools.partial(rules.bwd), self.bwd), num_consts=0,
-            name=name, symbolic_zeros=self.symbolic_zeros)
+            *leaves, call_jaxpr=rules.call, bwd=self.bwd, num_consts=0, name=name,
+            fwd=functools.update_wrapper(functools.partial(rules.fwd), self.fwd),
+            symbolic_zeros=self.symbolic_zeros)
         return tree_util.tree_unflatten(rules.out_tree, outs)
 
 
@@ -249,7 +232,7 @@ class _FlatRules:
     def __init__(self, custom: custom_vjp, in_tree, fixed: dict[int, Any], count: int, in_avals):
         self.custom, self.in_tree, self.fixed = custom, in_tree, fixed
         self.count, self.in_avals = count, in_avals
-        self.out_tree = self.residual_tree = None
+        self.out_tree = None
 
     def whole(self, flat_args) -> list:
         rest = iter(tree_util.tree_unflatten(self.in_tree, flat_args))
@@ -272,12 +255,12 @@ class _FlatRules:
             raise TypeError(explain(what, "must give a result of the structure the function gives.",
                                     f"function: {self.out_tree}", f"rule:     {out_tree}"))
         self.out_tree = out_tree
-        residuals, self.residual_tree = tree_util.tree_flatten(answer[1])
-        return outs, residuals
+        residuals, residual_tree = tree_util.tree_flatten(answer[1])
+        return outs, residuals, functools.partial(self.bwd, residual_tree)
 
-    def bwd(self, *args):
-        count = self.residual_tree.num_leaves
-        residuals = tree_util.tree_unflatten(self.residual_tree, args[:count])
+    def bwd(self, residual_tree, *args):
+        count = residual_tree.num_leaves
+        residuals = tree_util.tree_unflatten(residual_tree, args[:count])
         ct = tree_util.tree_unflatten(self.out_tree, args[count:])
         answer = self.custom.bwd(*self.fixed.values(), residuals, ct)
         what = (f"tanx.custom_vjp: the bwd rule {name_of(self.custom.bwd)} of "
@@ -408,4 +391,3 @@ def closure_convert(fun: Callable, *example_args):
         return tree_util.tree_unflatten(out_tree, eval_jaxpr(jaxpr, all_consts, *flat_args))
 
     return converted, [x for x, h in zip(consts, hoisted) if h]
-

@@ -7,29 +7,36 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 from .. import tree_util
+from .._config import trace_key
+from .._core.axes import axis_sizes
 from .._core.jaxpr import (
     ClosedJaxpr,
-    Jaxpr,
-    Literal,
+    JaxprEqn,
     Var,
     cached_by_jaxpr,
     eval_jaxpr,
     jaxpr_as_fun,
 )
 from .._core.linear import Linear, Zero
+from .._core.naming import debug_info, name_of
 from .._core.primitive import Kind, Primitive
-from .._core.rewrite import dce
-from .._core.stage import DebugInfo, stage, stage_closed
+from .._core.rewrite import dce, inline_calls, prune_constants
+from .._core.stage import Staged, memory_of, stage, stage_closed
 from .._core.trace import running
 from .._core.types import typeof
 from .._ops.derive import instantiate, linear
-from .._transforms.linearize import partial_eval
+from .._ops.layout import as_array
+from .._traceback import boundary
+from .._transforms.linearize import partial_eval, partial_eval_jaxpr
 from .._transforms.transpose import backward
-from .call import Call
+from ..errors import explain
+from .call import Call, jit_p
+from .custom import flat_leaves
 
-__all__ = ["checkpoint", "checkpoint_name", "checkpoint_policies", "name_p", "remat", "remat_p"]
+__all__ = ["checkpoint", "checkpoint_name", "name_p", "remat", "remat_p"]
 
 
 def _transposed_body(closed: ClosedJaxpr, linear_args: tuple[bool, ...],
@@ -61,30 +68,31 @@ def _split_by_policy(closed: ClosedJaxpr, unknown: tuple[bool, ...], policy: Cal
     The known part gives the known outputs, then the values that ``policy`` lets be stored. The
     other part takes those, then the arguments it needs, and recomputes the rest itself.
     """
+    wanted: list[Var] = []
+    if policy is not None:
+        closed = inline_calls(closed, _body_of_jit)  # a policy looks into functions
+        wanted = [v for e in closed.eqns for v in e.outvars
+                  if policy(e.primitive, *(a.aval for a in e.invars), **e.params)]
     jaxpr = closed.jaxpr
-    unknown_vars = {v for v, u in zip(jaxpr.invars, unknown) if u}
-    storable: list[Var] = []
-    for eqn in jaxpr.eqns:
-        if any(type(a) is not Literal and a in unknown_vars for a in eqn.invars):
-            unknown_vars.update(eqn.outvars)
-        elif policy is not None and policy(eqn.primitive, *(a.aval for a in eqn.invars),
-                                           **eqn.params):
-            storable.extend(eqn.outvars)
-    which = [type(v) is not Literal and v in unknown_vars for v in jaxpr.outvars]
-    unknown_outs = [v for v, u in zip(jaxpr.outvars, which) if u]
+    both = ClosedJaxpr(jaxpr.replace(outvars=[*jaxpr.outvars, *wanted]), closed.consts)
+    known, _, which, _ = partial_eval_jaxpr(both, unknown)
+    which, found = which[:len(jaxpr.outvars)], which[len(jaxpr.outvars):]
+    storable = [v for v, u in zip(wanted, found) if not u]
     stored = set(storable)
-    kept = [e for e in jaxpr.eqns if not (e.outvars and all(v in stored for v in e.outvars))]
-    later, needed = dce(Jaxpr(jaxpr.constvars, [*storable, *jaxpr.invars], unknown_outs, kept,
-                              debug_info=jaxpr.debug_info), [True] * len(unknown_outs))
+    outs = [v for v, u in zip(jaxpr.outvars, which) if u]
+    later, needed = dce(
+        jaxpr.replace(invars=[*storable, *jaxpr.invars], outvars=outs, eqns=[
+            e for e in jaxpr.eqns if not (e.outvars and all(v in stored for v in e.outvars))]),
+        [True] * len(outs))
     later = later.replace(invars=[v for v, n in zip(later.invars, needed) if n])
-    stored_needed = [v for v, n in zip(storable, needed) if n]
-    known_ins = [v for v, u in zip(jaxpr.invars, unknown) if not u]
-    known_outs = [v for v, u in zip(jaxpr.outvars, which) if not u] + stored_needed
-    now, _ = dce(Jaxpr(jaxpr.constvars, known_ins, known_outs,
-                       [e for e in jaxpr.eqns if not any(v in unknown_vars for v in e.outvars)],
-                       debug_info=jaxpr.debug_info), [True] * len(known_outs))
-    return (ClosedJaxpr(now, closed.consts), ClosedJaxpr(later, closed.consts), which,
-            needed[len(storable):])
+    used = [True] * which.count(False) + needed[:len(storable)]
+    now, _ = dce(known.jaxpr, used + [False] * (len(known.jaxpr.outvars) - len(used)))
+    return (prune_constants(ClosedJaxpr(now, known.consts)),
+            prune_constants(ClosedJaxpr(later, closed.consts)), which, needed[len(storable):])
+
+
+def _body_of_jit(eqn: JaxprEqn) -> ClosedJaxpr | None:
+    return eqn.params["jaxpr"] if eqn.primitive is jit_p else None
 
 
 class Remat(Call):
@@ -155,18 +163,18 @@ def checkpoint_name(x, name: str):
     >>> checkpoint_name(jnp.ones(2), "activations")
     Array([1., 1.], dtype=float32)
     """
-    return tree_util.tree_map(lambda leaf: name_p.bind(leaf, name=name), x)
+    return tree_util.tree_map(lambda leaf: name_p.bind(as_array(leaf), name=name), x)
 
 
 def checkpoint(fun: Callable | None = None, *, prevent_cse: bool = True, policy=None,
-               static_argnums=(), concrete=None):
+               static_argnums=(), static_argnames=(), concrete=None):
     """Make a function recompute its intermediate values when differentiated in reverse.
 
     Memory for the backward pass then grows with the arguments and results of ``fun``, not with
     everything inside; the price is one more forward computation. ``policy``, from
-    ``tanx.checkpoint_policies``, names values to be stored all the same; ``static_argnums`` are
-    arguments to be treated as Python constants; ``prevent_cse`` keeps the compiler from merging
-    the recomputation with the first computation.
+    ``tanx.checkpoint_policies``, names values to be stored all the same; ``static_argnums`` and
+    ``static_argnames`` are arguments to be treated as Python constants; ``prevent_cse`` keeps the
+    compiler from merging the recomputation with the first computation.
 
     >>> f = checkpoint(lambda x: jnp.sin(jnp.sin(x)))
     >>> tanx.grad(f)(1.0)
@@ -174,94 +182,67 @@ def checkpoint(fun: Callable | None = None, *, prevent_cse: bool = True, policy=
     """
     if fun is None:
         return functools.partial(checkpoint, prevent_cse=prevent_cse, policy=policy,
-                                 static_argnums=static_argnums)
-    if isinstance(static_argnums, int):
-        static_argnums = (static_argnums,)
+                                 static_argnums=static_argnums, static_argnames=static_argnames)
+    if not callable(fun):
+        raise TypeError(explain("tanx.checkpoint", "needs a function.", f"given: {fun!r:.100}"))
+    positions = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
 
+    @boundary
     @functools.wraps(fun)
     def checkpointed(*args, **kwargs):
-        fixed = {i % len(args): args[i] for i in static_argnums} if args else {}
-        dynamic = [x for i, x in enumerate(args) if i not in fixed]
-        leaves, in_tree = tree_util.tree_flatten((dynamic, kwargs))
-        out_tree = None
-
-        def flat(*flat_args):
-            nonlocal out_tree
-            given, keywords = tree_util.tree_unflatten(in_tree, flat_args)
-            rest = iter(given)
-            whole = [fixed[i] if i in fixed else next(rest) for i in range(len(args))]
-            outs, out_tree = tree_util.tree_flatten(fun(*whole, **keywords))
-            return outs
-
-        debug = DebugInfo("checkpoint", getattr(fun, "__name__", "function"))
-        closed, captured = stage_closed(flat, [typeof(x) for x in leaves], debug)
-        outs = remat_p.bind(*captured, *leaves, jaxpr=closed, prevent_cse=prevent_cse,
+        fixed = _static(fun, positions, args)
+        keywords = {name: kwargs.pop(name) for name in names if name in kwargs}
+        dynamic = tuple(x for i, x in enumerate(args) if i not in fixed)
+        leaves, in_tree = flat_leaves(f"tanx.checkpoint of {name_of(fun)}", (dynamic, kwargs),
+                                      "list it in static_argnums or static_argnames.")
+        staged, captured = _staged(fun, args, kwargs, fixed, keywords, in_tree,
+                                   tuple(typeof(x) for x in leaves))
+        outs = remat_p.bind(*captured, *leaves, jaxpr=staged.closed, prevent_cse=prevent_cse,
                             differentiated=False, policy=policy)
-        return tree_util.tree_unflatten(out_tree, outs)
+        return tree_util.tree_unflatten(staged.out_tree, outs)
     return checkpointed
 
 
 remat = checkpoint
 
 
-class checkpoint_policies:
-    """Policies for :func:`checkpoint`: which values may be stored for the backward pass."""
-
-    @staticmethod
-    def everything_saveable(*_, **__) -> bool:
-        """Store everything, as without ``checkpoint``."""
-        return True
-
-    @staticmethod
-    def nothing_saveable(*_, **__) -> bool:
-        """Recompute everything."""
-        return False
-
-    @staticmethod
-    def dots_saveable(primitive, *_, **__) -> bool:
-        """Store results of contractions and convolutions, recompute the cheap rest."""
-        return primitive.name in ("dot_general", "conv_general_dilated")
-
-    checkpoint_dots = dots_saveable
-
-    @staticmethod
-    def dots_with_no_batch_dims_saveable(primitive, *_, **params) -> bool:
-        """Store results of contractions without batch dimensions."""
-        if primitive.name != "dot_general":
-            return False
-        _, (lhs_batch, rhs_batch) = params["dimension_numbers"]
-        return not lhs_batch and not rhs_batch
-
-    checkpoint_dots_with_no_batch_dims = dots_with_no_batch_dims_saveable
-
-    @staticmethod
-    def save_only_these_names(*names: str) -> Callable:
-        """Store the values given one of these names by ``checkpoint_name``."""
-        return _named_policy(lambda name: name in names)
-
-    @staticmethod
-    def save_any_names_but_these(*names: str) -> Callable:
-        """Store the values named by ``checkpoint_name``, save those with one of these names."""
-        return _named_policy(lambda name: name not in names)
-
-    @staticmethod
-    def save_anything_except_these_names(*names: str) -> Callable:
-        """Store everything but the values with one of these names."""
-        def policy(primitive, *_, **params) -> bool:
-            return primitive.name != "name" or params["name"] not in names
-        return policy
-
-    @staticmethod
-    def save_from_both_policies(first: Callable, second: Callable) -> Callable:
-        """Store what either of two policies stores."""
-        def policy(primitive, *types, **params) -> bool:
-            return bool(first(primitive, *types, **params) or second(primitive, *types, **params))
-        return policy
+def _static(fun: Callable, positions: tuple[int, ...], args: tuple) -> dict[int, Any]:
+    count = len(args)
+    if any(not -count <= i < count for i in positions):
+        raise ValueError(explain(
+            "tanx.checkpoint", "static_argnums names an argument that was not passed by position.",
+            f"static_argnums: {positions}", f"arguments:      {count} passed to {name_of(fun)}"))
+    return {i % count: args[i] for i in positions}
 
 
-def _named_policy(wanted: Callable[[str], bool]) -> Callable:
-    def policy(primitive, *_, **params) -> bool:
-        return primitive.name == "name" and wanted(params["name"])
-    return policy
+def _staged(fun: Callable, args: tuple, kwargs: dict, fixed: dict, keywords: dict, in_tree,
+            avals: tuple) -> tuple[Staged, list]:
+    """The function staged for one kind of arguments, and the traced values it closes over."""
+    count = len(args)
+    static = tuple((k, type(v), v) for k, v in (*fixed.items(), *keywords.items()))
+    key = (count, in_tree, avals, static, trace_key(), tuple(axis_sizes().items()))
+    memory = memory_of(fun)
+    try:
+        known = memory.get(("checkpoint", key))
+    except TypeError:  # static values may be unhashable here
+        known, memory = None, {}
+    if known is not None:
+        return known, []
+    out_tree = None
 
+    def flat(*flat_args):
+        nonlocal out_tree
+        given, rest = tree_util.tree_unflatten(in_tree, flat_args)
+        dynamic = iter(given)
+        whole = [fixed[i] if i in fixed else next(dynamic) for i in range(count)]
+        result = fun(*whole, **rest, **keywords)
+        outs, out_tree = flat_leaves(f"tanx.checkpoint: result of {name_of(fun)}", result)
+        return outs
 
+    closed, captured = stage_closed(flat, avals,
+                                    debug_info("checkpoint", fun, args, kwargs, fixed))
+    staged = Staged(closed, out_tree)
+    if not captured:
+        memory["checkpoint", key] = staged
+    return staged, captured

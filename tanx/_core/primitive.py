@@ -79,6 +79,10 @@ class Primitive:
         """Names of mapped axes that a use of this primitive involves."""
         return ()
 
+    def depends_on(self, axis, params: dict[str, Any]) -> bool:
+        """Whether a mapped axis matters to a use of this primitive, none of its operands mapped."""
+        return axis.name is not None and axis.name in self.named_axes(params)
+
     def effects(self, *types, **params) -> frozenset:
         """Effects of an equation of this primitive."""
         return no_effects

@@ -7,7 +7,9 @@ it are evaluated on the spot.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,23 +19,46 @@ from .array import Array
 from .check import check_jaxpr
 from .jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr
 from .leaks import check_leaks
-from .source import SourceInfo, unscoped, user_source
+from .naming import DebugInfo
+from .source import unscoped, user_source
 from .trace import EvalTrace, Trace, Tracer, context, leaked, running
 from .types import AbstractValue, ShapedArray, typeof
 
-__all__ = ["DebugInfo", "StageTrace", "StageTracer", "stage", "stage_closed"]
+__all__ = ["StageTrace", "StageTracer", "Staged", "memory_of", "stage",
+           "stage_closed"]
 
 _SCALARS = (bool, int, float, complex, np.generic)
 
 
-class DebugInfo(NamedTuple):
-    """What is known of the function being staged, for messages."""
+class Staged(NamedTuple):
+    """A Python function on pytrees, staged for one kind of arguments."""
 
-    transform: str = "jit"
-    function: str = "<function>"
-    source: SourceInfo | None = None
-    arg_names: tuple[str, ...] = ()
-    result_paths: tuple[str, ...] | None = None
+    closed: ClosedJaxpr
+    out_tree: Any
+
+
+class _Memory(dict):
+    """What was staged of a function, by signature; kept on the function, and gone with it."""
+
+    owner: weakref.ref | None = None
+
+    def __reduce__(self):  # copies of the function start afresh
+        return _Memory, ()
+
+
+def memory_of(fun: Callable) -> dict[Any, Staged]:
+    """What was staged of a Python function so far; every wrapper of one function shares it."""
+    if not isinstance(fun, FunctionType):
+        return {}
+    memory = fun.__dict__.get(_MEMORY)
+    if memory is None or memory.owner is None or memory.owner() is not fun:
+        # functools.wraps hands attributes on to other functions: those get a memory of their own.
+        memory = fun.__dict__[_MEMORY] = _Memory()
+        memory.owner = weakref.ref(fun)
+    return memory
+
+
+_MEMORY = "__tanx_staged__"
 
 
 class _Constant(NamedTuple):
@@ -122,7 +147,7 @@ class StageTrace(Trace):
         if isinstance(x, StageTracer) and x._trace is self:
             return x.atom
         if isinstance(x, Tracer):
-            if not x._trace.alive:
+            if not self.stands_on(x):
                 raise leaked(x)
             if isinstance(x, StageTracer) and type(x.atom) is Literal:
                 return x.atom
@@ -199,7 +224,6 @@ class StageTrace(Trace):
     def finish(self, outs: Sequence[Any]) -> tuple[Jaxpr, list[Any]]:
         """Close the trace: its jaxpr and the values of its constants."""
         outvars = [self.atom(x) for x in outs]
-        self.alive = False
         used = {v for eqn in self.eqns for v in eqn.invars}.union(outvars)
         constants = [c for c in self.constants.values() if c.var in used]
         jaxpr = Jaxpr([c.var for c in constants], self.invars, outvars, self.eqns,
@@ -224,11 +248,8 @@ def stage(fun: Callable, in_avals: Sequence[AbstractValue],
     """
     trace = StageTrace(context.trace, debug)
     args = [trace.argument(aval) for aval in in_avals]
-    try:
-        with running(trace), unscoped():
-            result = trace.finish(fun(*args))
-    finally:
-        trace.alive = False
+    with running(trace), unscoped():
+        result = trace.finish(fun(*args))
     del args
     check_leaks(trace)
     return result

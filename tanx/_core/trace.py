@@ -23,11 +23,10 @@ __all__ = ["EvalTrace", "Trace", "Tracer", "context", "evaluate", "leaked", "run
 class Trace:
     """What receives the primitives applied while it is running."""
 
-    __slots__ = ("below", "alive", "staging")
+    __slots__ = ("below", "staging")
 
     def __init__(self, below: Trace | None):
         self.below = below
-        self.alive = True
         # Whether results are equations rather than data, here or below.
         self.staging: bool = below is not None and below.staging
 
@@ -38,6 +37,17 @@ class Trace:
     def literal(self, value, aval):
         """A scalar constant made while this trace runs; staging writes it as a literal."""
         return self.below.literal(value, aval)
+
+    def owns(self, tracer: Tracer) -> bool:
+        """Whether a tracer is this trace's to handle."""
+        return tracer._trace is self
+
+    def stands_on(self, tracer: Tracer) -> bool:
+        """Whether a tracer belongs to a trace below, so that its value is known there."""
+        below = self.below
+        while below is not None and not below.owns(tracer):
+            below = below.below
+        return below is not None
 
 
 class EvalTrace(Trace):

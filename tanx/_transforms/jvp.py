@@ -43,6 +43,21 @@ class JVPTracer(Tracer):
         # The primal is known, but NumPy would lose the tangent without a word.
         raise errors.TracerArrayConversionError(self)
 
+    def __float__(self) -> float:
+        raise self._lossy("float(x)")
+
+    def __complex__(self) -> complex:
+        raise self._lossy("complex(x)")
+
+    def tolist(self):
+        raise self._lossy("x.tolist()")
+
+    def _lossy(self, attempt: str) -> errors.ConcretizationTypeError:
+        return errors.ConcretizationTypeError(errors.explain(
+            attempt, "a value that is being differentiated would lose its derivative.",
+            f"value: {self.aval}", hint="keep computing with tanx.numpy; where no derivative is "
+            "wanted, write tanx.lax.stop_gradient(x)."))
+
     def __repr__(self) -> str:
         return f"JVPTracer(primal={self.primal!r}, tangent={self.tangent!r})"
 
@@ -114,7 +129,6 @@ def jvp(fun: Callable, primals: Sequence[Any], tangents: Sequence[Any],
         pairs = [trace.split(x) for x in outs]
     finally:
         context.trace = outer
-        trace.alive = False
     del args, outs
     check_leaks(trace)
     return [p for p, _ in pairs], [t for _, t in pairs]

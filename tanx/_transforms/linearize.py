@@ -62,13 +62,10 @@ def partial_eval(fun: Callable, unknown: Sequence[AbstractValue | None], args: S
     """
     trace = PartialTrace(context.trace)
     values = [x if aval is None else trace.argument(aval) for x, aval in zip(args, unknown)]
-    try:
-        with running(trace):
-            outs = fun(*values)
-        which = [trace.unknown(x) for x in outs]
-        jaxpr, residuals = trace.finish([x for x, u in zip(outs, which) if u])
-    finally:
-        trace.alive = False
+    with running(trace):
+        outs = fun(*values)
+    which = [trace.unknown(x) for x in outs]
+    jaxpr, residuals = trace.finish([x for x, u in zip(outs, which) if u])
     return [None if u else x for x, u in zip(outs, which)], which, jaxpr, residuals
 
 
@@ -86,13 +83,10 @@ def linearize(fun: Callable, primals: Sequence[Any],
     for x, is_active in zip(primals, active):
         aval = typeof(x).to_tangent()
         tangents.append(trace.argument(aval) if is_active else Zero(aval))
-    try:
-        outs, out_tangents = jvp(fun, primals, tangents, below=trace)
-        nonzero = [type(t) is not Zero for t in out_tangents]
-        with running(trace):
-            jaxpr, residuals = trace.finish([t for t in out_tangents if type(t) is not Zero])
-    finally:
-        trace.alive = False
+    outs, out_tangents = jvp(fun, primals, tangents, below=trace)
+    nonzero = [type(t) is not Zero for t in out_tangents]
+    with running(trace):
+        jaxpr, residuals = trace.finish([t for t in out_tangents if type(t) is not Zero])
     return outs, nonzero, jaxpr, residuals
 
 

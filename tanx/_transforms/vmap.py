@@ -18,7 +18,11 @@ __all__ = ["Axis", "BatchTrace", "BatchTracer", "batch", "batch_jaxpr"]
 
 
 class Axis(NamedTuple):
-    """The axis being mapped: its name (None for most) and its size."""
+    """The axis being mapped: its name (None for most) and its size.
+
+    Tracers belong to an axis, not to one run over it: a rule that a user wrote inside of a mapped
+    function runs later, and may close over values of that function.
+    """
 
     name: Any
     size: int
@@ -64,21 +68,21 @@ class BatchTrace(Trace):
         values: list[Any] = []
         dims: list[int | None] = []
         batched = False
+        axis = self.axis
         for x in args:
-            if type(x) is BatchTracer and x._trace is self:
+            if type(x) is BatchTracer and x._trace.axis is axis:
                 values.append(x.value)
                 dims.append(x.dim)
                 batched = True
             else:
                 values.append(x)
                 dims.append(None)
-        name = self.axis.name
         context.trace = self.below
         try:
-            if not batched and (name is None or name not in primitive.named_axes(params)):
+            if not batched and not primitive.depends_on(axis, params):
                 return self.below.process(primitive, values, params)
             if primitive.batch_axis is not None:
-                out, dim = primitive.batch_axis(self.axis, values, dims, **params)
+                out, dim = primitive.batch_axis(axis, values, dims, **params)
             else:
                 out, dim = primitive.batch(values, dims, **params)
         finally:
@@ -91,11 +95,12 @@ class BatchTrace(Trace):
         """A tracer, or the bare value where it has no batch axis."""
         return value if dim is None else BatchTracer(self, value, dim)
 
+    def owns(self, tracer) -> bool:
+        return type(tracer) is BatchTracer and tracer._trace.axis is self.axis
+
     def split(self, x) -> tuple[Any, int | None]:
         """Value and batch axis of anything."""
-        if type(x) is BatchTracer and x._trace is self:
-            return x.value, x.dim
-        return x, None
+        return (x.value, x.dim) if self.owns(x) else (x, None)
 
 
 def batch(fun: Callable, axis: Axis, args: Sequence[Any], dims: Sequence[int | None],
@@ -111,7 +116,6 @@ def batch(fun: Callable, axis: Axis, args: Sequence[Any], dims: Sequence[int | N
         pairs = [trace.split(x) for x in outs]
     finally:
         context.trace = outer
-        trace.alive = False
     del tracers, outs
     check_leaks(trace)
     return [x for x, _ in pairs], [d for _, d in pairs]
@@ -137,6 +141,7 @@ def batch_jaxpr(closed: ClosedJaxpr, axis: Axis, dims: Sequence[int | None],
     Arguments have their batch axis at ``dims``; outputs have it at 0 or not at all (None in the
     second result), unless ``instantiate`` asks for it.
     """
+    axis = Axis(*axis)  # another one: the result may be used for any axis that equals this one
     count = len(closed.jaxpr.outvars)
     wanted = [instantiate] * count if isinstance(instantiate, bool) else list(instantiate)
     out_dims: list[int | None] = []

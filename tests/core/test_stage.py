@@ -7,7 +7,8 @@ import tanx
 import tanx.numpy as jnp
 from tanx import lax
 from tanx._core.array import Array
-from tanx._core.stage import DebugInfo, stage, stage_closed
+from tanx._core.naming import DebugInfo
+from tanx._core.stage import stage, stage_closed
 from tanx._core.trace import context
 from tanx._core.types import ShapedArray
 from tanx.errors import JaxprTypeError, TracerBoolConversionError, UnexpectedTracerError

@@ -1,0 +1,68 @@
+"""What messages call functions, and the leaves of their arguments."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from .. import tree_util
+from .source import SourceInfo
+
+__all__ = ["DebugInfo", "debug_info", "leaf_names", "name_of", "parameters_of"]
+
+
+class DebugInfo(NamedTuple):
+    """What is known of a function being staged, for messages."""
+
+    transform: str = "jit"
+    function: str = "<function>"
+    source: SourceInfo | None = None
+    arg_names: tuple[str, ...] = ()
+    result_paths: tuple[str, ...] | None = None
+
+
+def name_of(fun: Callable) -> str:
+    """A function's name, looking through partials without one.
+
+    >>> name_of(functools.partial(sum, start=1))
+    'sum'
+    """
+    while not hasattr(fun, "__name__") and isinstance(fun, functools.partial):
+        fun = fun.func
+    return getattr(fun, "__name__", type(fun).__name__)
+
+
+def parameters_of(fun: Callable) -> list[inspect.Parameter] | None:
+    """The parameters of a function, or None where Python does not know them."""
+    try:
+        return list(inspect.signature(fun).parameters.values())
+    except (TypeError, ValueError):
+        return None
+
+
+def leaf_names(fun: Callable, args: tuple, kwargs: dict, skip: Iterable[int] = ()) -> list[str]:
+    """A name for each leaf of the arguments, those at positions ``skip`` left out.
+
+    >>> leaf_names(lambda x, *rest: x, ({"w": 1, "b": 2}, 3, 4), {})
+    ["x['b']", "x['w']", 'rest[0]', 'rest[1]']
+    """
+    parameters = parameters_of(fun) or []
+    ordered = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    more = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "args")
+    roots = ordered + [f"{more}[{i}]" for i in range(len(args) - len(ordered))]
+    skip = set(skip)
+    named = [(root, arg) for i, (root, arg) in enumerate(zip(roots, args)) if i not in skip]
+    named += sorted(kwargs.items())
+    return [root + tree_util.keystr(path) for root, arg in named
+            for path, _ in tree_util.tree_flatten_with_path(arg)[0]]
+
+
+def debug_info(transform: str, fun: Callable, args: tuple, kwargs: dict,
+               skip: Iterable[int] = ()) -> DebugInfo:
+    """What messages about a function staged for ``transform`` say of it."""
+    code = getattr(inspect.unwrap(fun) if hasattr(fun, "__wrapped__") else fun, "__code__", None)
+    name = name_of(fun)
+    source = None if code is None else SourceInfo(code.co_filename, code.co_firstlineno, name)
+    return DebugInfo(transform, name, source, tuple(leaf_names(fun, args, kwargs, skip)))
