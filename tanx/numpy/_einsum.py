@@ -93,18 +93,18 @@ def _texts(subscripts, operands) -> tuple[str, tuple]:
     items = [subscripts, *operands]
     lists, arrays = items[1::2], items[0:len(items) // 2 * 2:2]
     output = items[-1] if len(items) % 2 else None
-    labels = {label for labels in (*lists, output or ()) for label in labels} - {Ellipsis}
     try:
         # Labels keep their order, by which the result is sorted where there is no output.
-        letter = dict(zip(sorted(labels), ascii_letters, strict=False)) | {Ellipsis: "..."}
-        if len(letter) <= len(labels):
-            raise ValueError(explain("tanx.numpy.einsum", "there are more labels than letters.",
-                                     f"labels: {len(labels)}"))
+        labels = sorted({label for part in (*lists, output or ()) for label in part} - {Ellipsis})
     except TypeError:
         raise TypeError(explain(
             "tanx.numpy.einsum", "operands alternate with lists of labels that can be compared.",
-            f"labels: {labels}", hint="use integers or strings, and Ellipsis.")) from None
-    texts = ["".join(map(letter.__getitem__, labels)) for labels in lists]
+            hint="use integers or strings, and Ellipsis.")) from None
+    if len(labels) > len(ascii_letters):
+        raise ValueError(explain("tanx.numpy.einsum", "there are more labels than letters.",
+                                 f"labels: {len(labels)}"))
+    letter = {Ellipsis: "...", **dict(zip(labels, ascii_letters))}
+    texts = ["".join(map(letter.__getitem__, part)) for part in lists]
     arrow = "" if output is None else "->" + "".join(map(letter.__getitem__, output))
     return ",".join(texts) + arrow, tuple(arrays)
 
