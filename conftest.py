@@ -3,7 +3,6 @@
 import importlib
 import importlib.util
 import os
-import re
 
 import pytest
 from hypothesis import settings
@@ -29,11 +28,6 @@ def pytest_cmdline_main(config):
     whole = config.args_source is config.ArgsSource.TESTPATHS
     if whole and config.getoption("numprocesses", 0) is None and not config.getoption("usepdb"):
         config.option.numprocesses = config.hook.pytest_xdist_auto_num_workers(config=config)
-
-
-def pytest_itemcollected(item):
-    """Addresses in names would differ between workers."""
-    item._nodeid = re.sub(r" at 0x[0-9a-f]+", "", item.nodeid)
 
 
 @pytest.fixture(autouse=True)

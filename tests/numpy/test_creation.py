@@ -46,7 +46,7 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize("value, type_", VALUES, ids=lambda v: str(v)[:30])
+@pytest.mark.parametrize("value, type_", VALUES)
 def test_array_of_a_value(value, type_):
     for make in (jnp.array, jnp.asarray):
         x = make(value)
