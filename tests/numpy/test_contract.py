@@ -193,6 +193,6 @@ tanx.numpy.outer: arrays are immutable, so there is no out.
 ]
 
 
-@pytest.mark.parametrize("error, call, text", MISTAKES, ids=lambda v: str(v)[:60])
+@pytest.mark.parametrize("error, call, text", MISTAKES)
 def test_mistakes(error, call, text):
     message(error, call, text)

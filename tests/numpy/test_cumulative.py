@@ -131,6 +131,6 @@ tanx.numpy.gradient: a spacing is a scalar, or a vector of as many coordinates.
 ]
 
 
-@pytest.mark.parametrize("error, call, text", MISTAKES, ids=lambda v: str(v)[:60])
+@pytest.mark.parametrize("error, call, text", MISTAKES)
 def test_mistakes(error, call, text):
     message(error, call, text)

@@ -148,8 +148,8 @@ JAXPRS = {
   in (e,) }""",
     ("iij,j->i", (3, 3, 4), (4,)): """\
 { lambda ; a:f32[3,3,4] b:f32[4]. let
-    c:u32[3,3] = iota[dimension=0 dtype=uint32 shape=(3, 3) sharding=None] 
-    d:u32[3,3] = iota[dimension=1 dtype=uint32 shape=(3, 3) sharding=None] 
+    c:u32[3,3] = iota[dimension=0 dtype=uint32 shape=(3, 3) sharding=None]
+    d:u32[3,3] = iota[dimension=1 dtype=uint32 shape=(3, 3) sharding=None]
     e:bool[3,3] = eq c d
     f:bool[3,3,4] = broadcast_in_dim[broadcast_dimensions=(0, 1)] e
     g:f32[3,3,4] = broadcast_in_dim 0.0:f32[]
@@ -167,7 +167,7 @@ JAXPRS = {
 def test_jaxprs(case):
     subscripts, *shapes = case
     jaxpr = tanx.make_jaxpr(lambda *xs: jnp.einsum(subscripts, *xs))(*map(jnp.ones, shapes))
-    assert str(jaxpr) == JAXPRS[case]
+    assert str(jaxpr).replace(" \n", "\n") == JAXPRS[case]
 
 
 def test_another_product():
@@ -219,6 +219,6 @@ tanx.numpy.einsum: operands alternate with lists of labels that can be compared.
 ]
 
 
-@pytest.mark.parametrize("error, call, text", MISTAKES, ids=lambda v: str(v)[:60])
+@pytest.mark.parametrize("error, call, text", MISTAKES)
 def test_mistakes(error, call, text):
     message(error, call, text)

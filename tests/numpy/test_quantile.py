@@ -114,6 +114,6 @@ tanx.numpy.quantile: weights have the shape of the array, or that of one axis.
 ]
 
 
-@pytest.mark.parametrize("error, call, text", MISTAKES, ids=lambda v: str(v)[:60])
+@pytest.mark.parametrize("error, call, text", MISTAKES)
 def test_mistakes(error, call, text):
     message(error, call, text)

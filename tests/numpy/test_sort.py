@@ -134,12 +134,12 @@ def test_jaxprs():
         in (b,) }
     ] a
   in (b,) }"""
-    assert str(tanx.make_jaxpr(jnp.argsort)(x)) == """\
+    assert str(tanx.make_jaxpr(jnp.argsort)(x)).replace(" \n", "\n") == """\
 { lambda ; a:f32[2,3]. let
     b:i32[2,3] = jit[
       name=argsort
       jaxpr={ lambda ; a:f32[2,3]. let
-          c:i32[2,3] = iota[dimension=1 dtype=int32 shape=(2, 3) sharding=None] 
+          c:i32[2,3] = iota[dimension=1 dtype=int32 shape=(2, 3) sharding=None]
           d:f32[2,3] b:i32[2,3] = sort[dimension=1 is_stable=True num_keys=1] a c
         in (b,) }
     ] a
@@ -193,6 +193,6 @@ tanx.numpy.digitize: bins must be a vector.
 ]
 
 
-@pytest.mark.parametrize("error, call, text", MISTAKES, ids=lambda v: str(v)[:60])
+@pytest.mark.parametrize("error, call, text", MISTAKES)
 def test_mistakes(error, call, text):
     message(error, call, text)

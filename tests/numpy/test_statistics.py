@@ -99,6 +99,6 @@ tanx.numpy.cov: aweights must be a vector with one number for each case.
 ]
 
 
-@pytest.mark.parametrize("error, call, text", MISTAKES, ids=lambda v: str(v)[:60])
+@pytest.mark.parametrize("error, call, text", MISTAKES)
 def test_mistakes(error, call, text):
     message(error, call, text)
