@@ -5,7 +5,9 @@ Results are never weakly typed. Sums of narrow floats are kept in float32, and s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod as product
+from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
@@ -68,15 +70,36 @@ def masked(function: str, x, where, value):
     return result
 
 
-def _finish(function: str, x, shape, axes, keepdims, combine, initial):
-    """The reduction ``x`` together with the initial value, in the shape asked for."""
+class Monoid(NamedTuple):
+    """An operation, as it reduces and as it combines two arrays, and what changes nothing in it."""
+
+    reduce: Callable
+    combine: Callable
+    unit: Any
+
+
+_SUM = Monoid(lax.reduce_sum, lax.add, 0)
+_PROD = Monoid(lax.reduce_prod, lax.mul, 1)
+_MAX = Monoid(lax.reduce_max, lax.max, None)  # depends on the dtype, see ``bound``
+_MIN = Monoid(lax.reduce_min, lax.min, None)
+_OR = Monoid(lax.reduce_or, lax.bitwise_or, False)
+_AND = Monoid(lax.reduce_and, lax.bitwise_and, True)
+
+
+def reduced(function: str, monoid: Monoid, x, axis, keepdims, initial=None, where=None):
+    """The elements of ``x`` over ``axis``, combined in the dtype that they have."""
+    if where is not None:
+        x = masked(function, x, where, monoid.unit)
+    shape = x.aval.shape
+    axes = reduced_axes(function, axis, len(shape))
+    result = monoid.reduce(x, axes)
     if initial is not None:
         check_arraylike(function, initial)
         if typeof(initial).shape:
             raise ValueError(explain(f"tanx.numpy.{function}", "initial must be a scalar.",
                                      f"initial: {typeof(initial)}"))
-        x = combine(convert(initial, x.dtype), x)
-    return keep_reduced(x, shape, axes) if keepdims else x
+        result = monoid.combine(convert(initial, x.dtype), result)
+    return keep_reduced(result, shape, axes) if keepdims else result
 
 
 _NARROW_FLOATS = {np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)}
@@ -91,24 +114,18 @@ def accumulator(dtype: np.dtype) -> np.dtype:
 # -- sums and products -----------------------------------------------------------------------------
 
 
-def _total(function, reduce, logical, combine, unit, a, axis, dtype, out, keepdims, initial, where,
+def _total(function, monoid, logical, a, axis, dtype, out, keepdims, initial, where,
            promote_integers):
-    """``sum`` or ``prod``: ``unit`` is the number that changes nothing."""
+    """``sum`` or ``prod``; ``logical`` is what they are for booleans."""
     refuse_out(function, out)
     x = as_operand(function, a)
     if dtype is None:
         result = total_dtype(x.aval.dtype, promote_integers)
-        x = convert(x, accumulator(result))
+        computed = accumulator(result)
     else:
-        result = dtypes.requested_dtype(dtype, f"tanx.numpy.{function}")
-        x = convert(x, result)
-        if result.kind == "b":
-            reduce, combine = logical
-    if where is not None:
-        x = masked(function, x, where, unit)
-    shape = x.aval.shape
-    axes = reduced_axes(function, axis, len(shape))
-    total = _finish(function, reduce(x, axes), shape, axes, keepdims, combine, initial)
+        result = computed = dtypes.requested_dtype(dtype, f"tanx.numpy.{function}")
+        monoid = logical if result.kind == "b" else monoid
+    total = reduced(function, monoid, convert(x, computed), axis, keepdims, initial, where)
     return convert(total, result)
 
 
@@ -137,8 +154,8 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=
     >>> jnp.sum(jnp.array([[1, 2], [3, 4]]), axis=0)
     Array([4, 6], dtype=int32)
     """
-    return _total("sum", lax.reduce_sum, (lax.reduce_or, lax.bitwise_or), lax.add, 0, a, axis,
-                  dtype, out, keepdims, initial, where, promote_integers)
+    return _total("sum", _SUM, _OR, a, axis, dtype, out, keepdims, initial, where,
+                  promote_integers)
 
 
 def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=None,
@@ -148,8 +165,8 @@ def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where
     >>> jnp.prod(jnp.array([[1, 2], [3, 4]]), axis=1)
     Array([ 2, 12], dtype=int32)
     """
-    return _total("prod", lax.reduce_prod, (lax.reduce_and, lax.bitwise_and), lax.mul, 1, a, axis,
-                  dtype, out, keepdims, initial, where, promote_integers)
+    return _total("prod", _PROD, _AND, a, axis, dtype, out, keepdims, initial, where,
+                  promote_integers)
 
 
 def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=None):
@@ -167,20 +184,19 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=None):
         computed = accumulator(result)
     else:
         result = computed = dtypes.requested_dtype(dtype, "tanx.numpy.mean")
-    axes = reduced_axes("mean", axis, x.ndim)
-    if where is None:
-        count = convert(product([x.shape[d] for d in axes]), computed)
-    else:
-        count = counted("mean", where, x.shape, axis, computed, keepdims)
-    total = sum(x, axes, computed, None, keepdims, None, where)
+    count = _count("mean", x.shape, axis, computed, keepdims, where)
+    total = reduced("mean", _SUM, convert(x, computed), axis, keepdims, None, where)
     return convert(lax.div(total, count), result)
 
 
-def counted(function: str, where, shape, axis, dtype, keepdims):
-    """How many elements of an array of ``shape`` the mask ``where`` holds for."""
+def _count(function: str, shape, axis, dtype, keepdims, where):
+    """How many elements of an array of ``shape`` there are over ``axis``, in ``dtype``."""
+    if where is None:
+        return convert(product([shape[d] for d in reduced_axes(function, axis, len(shape))]), dtype)
     check_arraylike(function, where)
     mask = broadcast_to_shape(as_operand(function, where), shape)
-    return sum(convert(mask, dtypes.default_int()), axis, dtype, None, keepdims)
+    numbers = convert(convert(mask, dtypes.default_int()), dtype)
+    return reduced(function, _SUM, numbers, axis, keepdims)
 
 
 @library_jit(static_argnames=("axis", "keepdims"))
@@ -191,7 +207,8 @@ def count_nonzero(a, axis=None, keepdims=False):
     Array([2, 1], dtype=int32)
     """
     x = as_operand("count_nonzero", a)
-    return sum(lax.ne(x, like(x, 0)), axis, dtypes.default_int(), None, keepdims)
+    hits = convert(lax.ne(x, like(x, 0)), dtypes.default_int())
+    return reduced("count_nonzero", _SUM, hits, axis, keepdims)
 
 
 # -- variance --------------------------------------------------------------------------------------
@@ -269,14 +286,9 @@ def _var(a, center, ddof, where, *, axis, dtype, keepdims):
     if center is None:
         center = mean(a, axis, computed, None, True, where=where)
     squares = squared(subtract(a, center))
-    real = squares.dtype
-    if where is None:
-        axes = reduced_axes("var", axis, a.ndim)
-        count = convert(product([a.shape[d] for d in axes]), real)
-    else:
-        count = counted("var", where, a.shape, axis, real, keepdims)
-    count = lax.sub(count, convert(ddof, real))
-    total = sum(squares, axis, real, None, keepdims, None, where)
+    count = _count("var", a.shape, axis, squares.dtype, keepdims, where)
+    count = lax.sub(count, convert(ddof, squares.dtype))
+    total = reduced("var", _SUM, squares, axis, keepdims, None, where)
     variance = convert(lax.div(total, count), result)
     return choose(lax.gt(count, like(count, 0)), variance, np.nan)
 
@@ -296,27 +308,28 @@ def bound(dtype: np.dtype, greatest: bool):
     if dtypes.issubdtype(dtype, np.integer):
         limits = dtypes.iinfo(dtype)
         return limits.max if greatest else limits.min
+    if not np.isinf(np.array(np.inf, dtype)):  # some of the narrowest floats have no infinity
+        return float(dtypes.finfo(dtype).max if greatest else dtypes.finfo(dtype).min)
     return np.inf if greatest else -np.inf
 
 
-def _extremum(function, reduce, combine, is_max, a, axis, out, keepdims, initial, where):
+def _extremum(function, monoid, is_max, a, axis, out, keepdims, initial, where):
     refuse_out(function, out)
     x = as_operand(function, a)
     x = convert(x, x.dtype)
-    axes = reduced_axes(function, axis, x.ndim)
     if initial is None:
         if where is not None:
             raise ValueError(explain(
                 f"tanx.numpy.{function}", "where may leave no elements, so initial must be given.",
                 hint="give initial=... the value for no elements."))
-        if 0 in [x.shape[d] for d in axes]:
+        if 0 in x.shape and 0 in [x.shape[d] for d in reduced_axes(function, axis, x.ndim)]:
             raise ValueError(explain(
                 f"tanx.numpy.{function}", "there is no extremum of no elements.",
                 f"array: {typeof(x)}", f"axis:  {axis}",
                 hint="give initial=... the value for no elements."))
     if where is not None:
-        x = masked(function, x, where, bound(x.dtype, not is_max))
-    return _finish(function, reduce(x, axes), x.shape, axes, keepdims, combine, initial)
+        monoid = monoid._replace(unit=bound(x.dtype, not is_max))
+    return reduced(function, monoid, x, axis, keepdims, initial, where)
 
 
 def max(a, axis=None, out=None, keepdims=False, initial=None, where=None):
@@ -328,7 +341,7 @@ def max(a, axis=None, out=None, keepdims=False, initial=None, where=None):
     >>> jnp.max(jnp.array([[1, 5], [3, 4]]), axis=0)
     Array([3, 5], dtype=int32)
     """
-    return _extremum("max", lax.reduce_max, lax.max, True, a, axis, out, keepdims, initial, where)
+    return _extremum("max", _MAX, True, a, axis, out, keepdims, initial, where)
 
 
 def min(a, axis=None, out=None, keepdims=False, initial=None, where=None):
@@ -337,7 +350,7 @@ def min(a, axis=None, out=None, keepdims=False, initial=None, where=None):
     >>> jnp.min(jnp.array([[1, 5], [3, 4]]), axis=1)
     Array([1, 3], dtype=int32)
     """
-    return _extremum("min", lax.reduce_min, lax.min, False, a, axis, out, keepdims, initial, where)
+    return _extremum("min", _MIN, False, a, axis, out, keepdims, initial, where)
 
 
 amax = max
@@ -414,14 +427,10 @@ def _position(function, search, a, axis, out, keepdims):
 # -- logic -----------------------------------------------------------------------------------------
 
 
-def _logical(function, reduce, unit, a, axis, out, keepdims, where):
+def _logical(function, monoid, a, axis, out, keepdims, where):
     refuse_out(function, out)
     x = convert(as_operand(function, a), np.dtype(bool))
-    if where is not None:
-        x = masked(function, x, where, unit)
-    axes = reduced_axes(function, axis, x.ndim)
-    result = reduce(x, axes)
-    return keep_reduced(result, x.shape, axes) if keepdims else result
+    return reduced(function, monoid, x, axis, keepdims, None, where)
 
 
 def all(a, axis=None, out=None, keepdims=False, *, where=None):
@@ -430,7 +439,7 @@ def all(a, axis=None, out=None, keepdims=False, *, where=None):
     >>> jnp.all(jnp.array([[True, False], [True, True]]), axis=1)
     Array([False,  True], dtype=bool)
     """
-    return _logical("all", lax.reduce_and, True, a, axis, out, keepdims, where)
+    return _logical("all", _AND, a, axis, out, keepdims, where)
 
 
 def any(a, axis=None, out=None, keepdims=False, *, where=None):
@@ -439,4 +448,4 @@ def any(a, axis=None, out=None, keepdims=False, *, where=None):
     >>> jnp.any(jnp.array([[True, False], [False, False]]), axis=1)
     Array([ True, False], dtype=bool)
     """
-    return _logical("any", lax.reduce_or, False, a, axis, out, keepdims, where)
+    return _logical("any", _OR, a, axis, out, keepdims, where)

@@ -67,6 +67,8 @@ def test_other_ways_to_ask():
     agree(jnp.count_nonzero(INTS, 0, keepdims=True), np.count_nonzero(INTS, 0, keepdims=True))
     agree(jnp.minmax(INTS, 1), (INTS.min(1), INTS.max(1)))
     agree(jnp.minmax(INTS, initial=(-50, 2), where=MASK), (-50, max(2, INTS[MASK].max())))
+    small = jnp.array([1, 2], "float8_e4m3fn")
+    assert jnp.max(small, initial=0, where=small < 2) == 1
     assert jnp.amax(INTS) == INTS.max() and jnp.amin(INTS) == INTS.min()
 
 
