@@ -64,7 +64,7 @@ def test_infer_agrees_with_eval(case):
     args = arrays(case.arguments())
     outs = flat(case)(*args)
     jaxpr, _ = stage(flat(case), [x.aval for x in args])
-    assert any(eqn.primitive.name == case.primitive for eqn in jaxpr.eqns), jaxpr
+    assert case.rewritten or any(eqn.primitive.name == case.primitive for eqn in jaxpr.eqns), jaxpr
     for out, aval in zip(outs, jaxpr.out_avals, strict=True):
         assert out._value.shape == aval.shape
         assert out._value.dtype == aval.dtype

@@ -26,11 +26,11 @@ from .compare import eq
 from .convert import convert
 from .create import iota
 from .derive import linear
-from .families import NUMBER, letter, like
+from .families import ANY, NUMBER, letter, like, reduced_shape
 from .gather import index_take
-from .layout import broadcast_in_dim, reshape
+from .layout import broadcast_in_dim, canonical_axis, reshape
 from .reduce import reduce_sum
-from .slicing import index_in_dim
+from .slicing import dynamic_index_in_dim, index_in_dim
 
 __all__ = ["all_gather", "all_gather_p", "all_to_all", "all_to_all_p", "axis_index",
            "axis_index_p", "axis_size", "pbroadcast", "pmax", "pmax_p", "pmean", "pmin", "pmin_p",
@@ -78,17 +78,17 @@ class AllReduce(Collective):
     """Combines the values of all positions of named axes, and along axes given by number."""
 
     kind = Kind.REDUCTION
+    accepts: frozenset[str] = ANY
     combine: str
     ufunc: np.ufunc
 
     def infer(self, x, *, axes, axis_index_groups):
-        if letter(x.dtype) not in NUMBER:
+        if letter(x.dtype) not in self.accepts:
             raise TypeError(explain(f"tanx.lax.{self.name}", "needs numbers.", f"operand: {x}"))
         for name in names_in(axes):
             axis_size_of(name, f"tanx.lax.{self.name}")
-        gone = {a for a in axes if isinstance(a, int)}
-        return ShapedArray(tuple(n for d, n in enumerate(x.shape) if d not in gone), x.dtype,
-                           x.weak_type)
+        gone = tuple(a for a in axes if isinstance(a, int))
+        return ShapedArray(reduced_shape(self.name, x, gone), x.dtype, x.weak_type)
 
     def eval(self, x, *, axes, axis_index_groups):
         if names_in(axes):
@@ -123,6 +123,7 @@ class PSum(AllReduce):
     """The sum over named axes."""
 
     name = "psum"
+    accepts = NUMBER
     combine = "add"
     ufunc = np.add
     jvp = linear
@@ -201,6 +202,10 @@ class AllGather(Collective):
 
     def infer(self, x, *, all_gather_dimension, axis_name, axis_index_groups, axis_size, tiled):
         shape = list(x.shape)
+        if not 0 <= all_gather_dimension < x.ndim + (not tiled):
+            raise ValueError(explain(
+                "tanx.lax.all_gather", "axis must be a dimension of the result.",
+                f"operand: {x}", f"axis:    {all_gather_dimension}", f"tiled:   {tiled}"))
         if tiled:
             shape[all_gather_dimension] *= axis_size
         else:
@@ -236,8 +241,8 @@ class ReduceScatter(Collective):
 
     def infer(self, x, *, scatter_dimension, axis_name, axis_index_groups, axis_size, tiled):
         shape = list(x.shape)
-        size = shape[scatter_dimension]
-        if (size % axis_size if tiled else size != axis_size):
+        size = shape[scatter_dimension] if scatter_dimension < x.ndim else 0
+        if (size % axis_size if tiled else size != axis_size) or not size:
             raise ValueError(explain(
                 "tanx.lax.psum_scatter",
                 "the scattered dimension must " + ("be a multiple of" if tiled else "equal")
@@ -289,7 +294,7 @@ class PPermute(Collective):
 
     def batch_axis(self, axis, args, dims, *, axis_name, perm):
         (x,), (d,) = args, dims
-        if axis.name not in names_in(axis_name):
+        if axis.name not in axis_name:
             return self.bind(x, axis_name=axis_name, perm=perm), d
         x = materialize(x, d, axis.size)
         source = np.full(axis.size, -1, np.int32)
@@ -309,20 +314,7 @@ class AllToAll(Collective):
 
     def infer(self, x, *, axis_name, split_axis, concat_axis, axis_index_groups, tiled):
         size = axis_size_of(axis_name, "tanx.lax.all_to_all")
-        shape = list(x.shape)
-        if (shape[split_axis] % size if tiled else shape[split_axis] != size):
-            raise ValueError(explain(
-                "tanx.lax.all_to_all",
-                "the split dimension must " + ("be a multiple of" if tiled else "equal")
-                + " the size of the named axis.", f"operand:    {x}",
-                f"split_axis: {split_axis}", f"axis size:  {size}"))
-        if tiled:
-            shape[split_axis] //= size
-            shape[concat_axis] *= size
-        else:
-            del shape[split_axis]
-            shape.insert(concat_axis, size)
-        return ShapedArray(tuple(shape), x.dtype, x.weak_type)
+        return exchanged(x, size, split_axis, concat_axis, tiled)
 
     def eval(self, x, **params):
         self.unbound(params)
@@ -347,6 +339,24 @@ class AllToAll(Collective):
         x = move_axis(x, split_axis + 1, 0)  # [receiver, sender, ...]
         x = move_axis(x, 1, concat_axis + 1)
         return (_merge(x, concat_axis + 1) if tiled else x), 0
+
+
+def exchanged(x: ShapedArray, size: int, split_axis: int, concat_axis: int, tiled: bool):
+    """The type of ``x`` after an exchange of parts between ``size`` positions."""
+    shape = list(x.shape)
+    if (shape[split_axis] % size if tiled else shape[split_axis] != size):
+        raise ValueError(explain(
+            "tanx.lax.all_to_all",
+            "the split dimension must " + ("be a multiple of" if tiled else "equal")
+            + " the size of the named axis.", f"operand:    {x}",
+            f"split_axis: {split_axis}", f"axis size:  {size}"))
+    if tiled:
+        shape[split_axis] //= size
+        shape[concat_axis] *= size
+    else:
+        del shape[split_axis]
+        shape.insert(concat_axis, size)
+    return ShapedArray(tuple(shape), x.dtype, x.weak_type)
 
 
 class PBroadcast(Collective):
@@ -401,7 +411,12 @@ def axis_size(axis_name) -> int:
     >>> tanx.vmap(lambda x: x / lax.axis_size("i"), axis_name="i")(jnp.ones(4))
     Array([0.25, 0.25, 0.25, 0.25], dtype=float32)
     """
-    return math.prod(axis_size_of(n, "tanx.lax.axis_size") for n in _names(axis_name))
+    return _size(_names(axis_name), "tanx.lax.axis_size")
+
+
+def _size(axes: tuple, function: str) -> int:
+    """The product of the sizes of the named axes among ``axes``."""
+    return math.prod(axis_size_of(name, function) for name in names_in(axes))
 
 
 def axis_index(axis_name):
@@ -421,18 +436,19 @@ def axis_index(axis_name):
 
 
 def _all_reduce(primitive: AllReduce, x, axis_name, axis_index_groups):
-    check_groups(f"tanx.lax.{primitive.name}", axis_index_groups)
+    function = f"tanx.lax.{primitive.name}"
+    check_groups(function, axis_index_groups)
     axes = _names(axis_name)
-    for name in names_in(axes):
-        axis_size_of(name, f"tanx.lax.{primitive.name}")
+    size = _size(axes, function)
 
     def one(leaf):
         if dtypes.is_python_scalar(leaf):
-            size = axis_size(names_in(axes))
             return leaf * size if primitive is psum_p else leaf
+        if primitive is psum_p and typeof(leaf).dtype == np.bool_:
+            leaf = convert(leaf, dtypes.canonicalize_dtype(np.int64))
         ndim = typeof(leaf).ndim
-        wrapped = tuple(a % ndim if isinstance(a, int) else a for a in axes)
-        return primitive.bind(leaf, axes=wrapped, axis_index_groups=None)
+        wrapped = tuple(a + ndim if isinstance(a, int) and a < 0 else a for a in axes)
+        return _bind(primitive, leaf, axes=wrapped, axis_index_groups=None)
     return tree_map(one, x)
 
 
@@ -452,7 +468,7 @@ def pmean(x, axis_name, *, axis_index_groups=None):
     Array([2., 2.], dtype=float32)
     """
     total = psum(x, axis_name, axis_index_groups=axis_index_groups)
-    count = axis_size(names_in(_names(axis_name)))
+    count = _size(_names(axis_name), "tanx.lax.pmean")
 
     def mean(leaf):
         if dtypes.is_python_scalar(leaf):
@@ -481,26 +497,33 @@ def pmin(x, axis_name, *, axis_index_groups=None):
     return _all_reduce(pmin_p, x, axis_name, axis_index_groups)
 
 
-def all_gather(x, axis_name, *, axis_index_groups=None, axis=0, tiled=False):
+def _bind(primitive: Collective, x, **params):
+    """Apply a collective, after checking what ``vmap`` would take as it is."""
+    primitive.infer(typeof(x), **params)
+    return primitive.bind(x, **params)
+
+
+def all_gather(x, axis_name, *, axis_index_groups=None, axis=0, tiled=False, to="varying"):
     """Values of all positions of a named axis, stacked along ``axis``; joined there if ``tiled``.
+
+    ``to`` is about types of values in ``shard_map``.
 
     >>> tanx.vmap(lambda x: lax.all_gather(x, "i"), axis_name="i")(jnp.array([1, 2]))
     Array([[1, 2],
            [1, 2]], dtype=int32)
     """
     check_groups("tanx.lax.all_gather", axis_index_groups)
-
-    def gather(leaf, name):
-        rank = typeof(leaf).ndim + (not tiled)
-        return all_gather_p.bind(leaf, all_gather_dimension=axis % max(rank, 1), axis_name=(name,),
-                                 axis_index_groups=None, axis_size=axis_size(name), tiled=tiled)
+    names = _names(axis_name)
+    sizes = [axis_size_of(name, "tanx.lax.all_gather") for name in names]
 
     def one(leaf):
-        *outer, last = _names(axis_name)
-        leaf = gather(leaf, last)
-        for name in reversed(outer):  # the first name is the slowest
-            leaf = gather(leaf, name)
-            leaf = leaf if tiled else _merge(leaf, axis % (typeof(leaf).ndim - 1))
+        rank = typeof(leaf).ndim + (not tiled)
+        place = axis + rank if axis < 0 else axis
+        # The first name is the slowest.
+        for k, (name, size) in enumerate(zip(reversed(names), reversed(sizes))):
+            leaf = _bind(all_gather_p, leaf, all_gather_dimension=place, axis_name=(name,),
+                         axis_index_groups=None, axis_size=size, tiled=tiled)
+            leaf = _merge(leaf, place) if k and not tiled else leaf
         return leaf
     return tree_map(one, x)
 
@@ -511,11 +534,11 @@ def psum_scatter(x, axis_name, *, scatter_dimension=0, axis_index_groups=None, t
     >>> tanx.vmap(lambda x: lax.psum_scatter(x, "i"), axis_name="i")(jnp.array([[1, 2], [3, 4]]))
     Array([4, 6], dtype=int32)
     """
-    check_groups("tanx.lax.psum_scatter", axis_index_groups)
-    size = axis_size(axis_name)
-    return tree_map(lambda leaf: reduce_scatter_p.bind(
-        leaf, scatter_dimension=scatter_dimension % typeof(leaf).ndim,
-        axis_name=_names(axis_name), axis_index_groups=None, axis_size=size, tiled=tiled), x)
+    name = _one_name("tanx.lax.psum_scatter", axis_name, axis_index_groups)
+    size = axis_size_of(name, "tanx.lax.psum_scatter")
+    return tree_map(lambda leaf: _bind(
+        reduce_scatter_p, leaf, scatter_dimension=scatter_dimension % max(typeof(leaf).ndim, 1),
+        axis_name=(name,), axis_index_groups=None, axis_size=size, tiled=tiled), x)
 
 
 def ppermute(x, axis_name, perm):
@@ -525,15 +548,16 @@ def ppermute(x, axis_name, perm):
     >>> tanx.vmap(shift, axis_name="i")(jnp.array([1, 2, 3]))
     Array([3, 1, 2], dtype=int32)
     """
+    name = _one_name("tanx.lax.ppermute", axis_name)
     perm = tuple((int(a), int(b)) for a, b in perm)
-    size = axis_size(axis_name)
+    size = axis_size_of(name, "tanx.lax.ppermute")
     sources, targets = [a for a, _ in perm], [b for _, b in perm]
     if len(set(sources)) < len(perm) or len(set(targets)) < len(perm) or any(
             not 0 <= i < size for i in (*sources, *targets)):
         raise ValueError(explain(
             "tanx.lax.ppermute", "sources and destinations must be distinct positions of the axis.",
             f"perm:      {perm}", f"axis size: {size}"))
-    return tree_map(lambda leaf: ppermute_p.bind(leaf, axis_name=_names(axis_name), perm=perm), x)
+    return tree_map(lambda leaf: ppermute_p.bind(leaf, axis_name=(name,), perm=perm), x)
 
 
 def pshuffle(x, axis_name, perm):
@@ -557,10 +581,33 @@ def all_to_all(x, axis_name, split_axis, concat_axis, *, axis_index_groups=None,
            [2, 4]], dtype=int32)
     """
     check_groups("tanx.lax.all_to_all", axis_index_groups)
-    axis_size(axis_name)
-    return tree_map(lambda leaf: all_to_all_p.bind(
-        leaf, axis_name=axis_name, split_axis=split_axis, concat_axis=concat_axis,
-        axis_index_groups=None, tiled=tiled), x)
+    names = _names(axis_name)
+    size = _size(names, "tanx.lax.all_to_all")
+
+    def one(leaf):
+        aval = typeof(leaf)
+        split, concat = (canonical_axis("tanx.lax.all_to_all", a, aval.ndim)
+                         for a in (split_axis, concat_axis))
+        exchanged(aval, size, split, concat, tiled)
+        if len(names) == 1:
+            return all_to_all_p.bind(leaf, axis_name=names[0], split_axis=split,
+                                     concat_axis=concat, axis_index_groups=None, tiled=tiled)
+        leaf = all_gather(_cut(leaf, split, size) if tiled else leaf, names)
+        leaf = dynamic_index_in_dim(leaf, axis_index(names), split + 1, keepdims=False)
+        leaf = move_axis(leaf, 0, concat)
+        return _merge(leaf, concat) if tiled else leaf
+    return tree_map(one, x)
+
+
+def _one_name(function: str, axis_name, axis_index_groups=None):
+    """The name of the axis to work along; there may be one only, and no groups."""
+    check_groups(function, axis_index_groups)
+    names = _names(axis_name)
+    if len(names) != 1:
+        raise NotImplementedError(explain(
+            function, "works along one named axis.", f"axis_name: {axis_name}",
+            hint="make one axis of them, by one vmap over the reshaped array."))
+    return names[0]
 
 
 def pswapaxes(x, axis_name, axis, *, axis_index_groups=None):
@@ -579,6 +626,9 @@ def pbroadcast(x, axis_name, source):
     >>> tanx.vmap(lambda x: lax.pbroadcast(x, "i", 1), axis_name="i")(jnp.array([5, 7]))
     Array([7, 7], dtype=int32)
     """
-    axis_size(axis_name)
-    return tree_map(lambda leaf: pbroadcast_p.bind(leaf, axis_name=axis_name, source=source), x)
-
+    name = _one_name("tanx.lax.pbroadcast", axis_name)
+    size = axis_size_of(name, "tanx.lax.pbroadcast")
+    if not 0 <= source < size:
+        raise ValueError(explain("tanx.lax.pbroadcast", "source must be a position of the axis.",
+                                 f"source:    {source}", f"axis size: {size}"))
+    return tree_map(lambda leaf: pbroadcast_p.bind(leaf, axis_name=name, source=source), x)

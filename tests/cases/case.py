@@ -72,7 +72,8 @@ class Case:
 
     def __init__(self, primitive: str, fun: Callable, *args: Arg, grad: tuple[int, ...] | None = None,
                  name: str = "", rtol: float = 1e-5,
-                 lower: bool = True, batch: bool = True, modes: str = "fwd rev"):
+                 lower: bool = True, batch: bool = True, modes: str = "fwd rev",
+                 rewritten: bool = False):
         self.primitive = primitive
         self.fun = fun
         self.args = args
@@ -81,6 +82,7 @@ class Case:
             k for k, a in enumerate(args) if a.dtype.kind in "fc")
         self.rtol = rtol
         self.lower, self.batch, self.modes = lower, batch, modes
+        self.rewritten = rewritten  # by a map around it, so that jaxprs show other primitives
         described = ", ".join(f"{a.dtype}{list(a.shape)}".replace(" ", "") for a in args)
         self.id = f"{primitive}{'-' + name if name else ''}({described})"
 

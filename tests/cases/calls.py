@@ -1,0 +1,52 @@
+"""Rows for calls: functions compiled as a unit, with rules of their own, or computed twice."""
+
+import tanx
+from tanx import lax
+from tanx._control.remat import checkpoint_name
+
+from .case import Case, f, i
+
+
+def product(x, y):
+    return lax.mul(lax.sin(x), y)
+
+
+@tanx.custom_jvp
+def with_jvp(x, y):
+    return product(x, y)
+
+
+@with_jvp.defjvp
+def with_jvp_rule(primals, tangents):
+    (x, y), (dx, dy) = primals, tangents
+    return with_jvp(x, y), lax.add(lax.mul(lax.mul(lax.cos(x), y), dx), lax.mul(lax.sin(x), dy))
+
+
+@tanx.custom_vjp
+def with_vjp(x, y):
+    return product(x, y)
+
+
+with_vjp.defvjp(lambda x, y: (with_vjp(x, y), (x, y)),
+                lambda saved, ct: (lax.mul(ct, lax.mul(lax.cos(saved[0]), saved[1])),
+                                   lax.mul(ct, lax.sin(saved[0]))))
+
+
+def two_results(x, n):
+    return [lax.sin(x), lax.add(n, n)]
+
+
+CASES = [
+    Case("jit", tanx.jit(product), f(3), f(3), lower=False),
+    Case("jit", tanx.jit(two_results), f(2, 3), i(3), lower=False, name="two-results"),
+    Case("jit", lambda x: tanx.jit(lambda y: lax.mul(x, y))(lax.sin(x)), f(3), lower=False,
+         name="closure"),
+    Case("remat2", tanx.checkpoint(product), f(3), f(3), lower=False),
+    Case("remat2", tanx.checkpoint(two_results), f(2, 3), i(3), lower=False, name="two-results"),
+    Case("remat2", tanx.checkpoint(tanx.jit(product)), f(3), f(3), lower=False, name="of-jit"),
+    Case("name", lambda x: checkpoint_name(lax.sin(x), "sine"), f(3)),
+    Case("custom_jvp_call", with_jvp, f(3), f(3), lower=False),
+    Case("custom_vjp_call", with_vjp, f(3), f(3), lower=False, grad=()),
+    # Appears between forward and backward pass only; it has no derivative in forward mode.
+    Case("custom_lin", with_vjp, f(3), f(3), lower=False, grad=(), rewritten=True),
+]
