@@ -81,9 +81,10 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     if frame is None:
         warnings.warn(message, category, stacklevel=2)
     else:
+        scope = frame.f_globals
         warnings.warn_explicit(
             message, category, frame.f_code.co_filename, frame.f_lineno,
-            frame.f_globals.get("__name__"), frame.f_globals.setdefault("__warningregistry__", {}))
+            scope.get("__name__", "<string>"), scope.setdefault("__warningregistry__", {}))
 
 
 def _user_line() -> tuple[str, str]:
