@@ -689,11 +689,14 @@ def _real_sinc(x):
 
 
 def _complex_sinc(x):
-    angle = lax.mul(like(x, math.pi), x)
-    near = lax.lt(lax.abs(angle), like(lax.real(x), 1))
-    far = where(near, like(x, 1), angle)
-    series = _sinc_series(lax.square(where(near, angle, like(x, 0))), 12)
-    return where(near, series, lax.div(lax.sin(far), far))
+    size, zero, one = lax.abs(lax.real(x)), like(x, 0), like(x, 1)
+    # Along the real axis the limit is 0, where the sine would be NaN.
+    vanishes = lax.bitwise_and(lax.eq(size, like(size, np.inf)), lax.is_finite(lax.imag(x)))
+    angle = where(vanishes, one, lax.mul(like(x, math.pi), x))
+    near = lax.lt(lax.abs(angle), like(size, 1))
+    far = where(near, one, angle)
+    series = _sinc_series(lax.square(where(near, angle, zero)), 12)
+    return where(vanishes, zero, where(near, series, lax.div(lax.sin(far), far)))
 
 
 # -- order -----------------------------------------------------------------------------------------
