@@ -201,10 +201,10 @@ def _multiply_stacks(function, a, b, rows, columns, *options):
     return lax.expand_dims(out, plan.expanded) if plan.expanded else out
 
 
-def _with_dimensions(function: str, name: str, x, least: int):
+def _with_dimensions(function: str, name: str, x, least: int, error=ValueError):
     x = as_operand(function, x)
     if len(x.shape) < least:
-        raise ValueError(explain(
+        raise error(explain(
             f"tanx.numpy.{function}",
             f"{name} must have at least {('one dimension', 'two dimensions')[least - 1]}.",
             f"{name}: {x.aval}"))
@@ -232,8 +232,8 @@ def vecdot(x1, x2, /, *, axis=-1, precision=None, preferred_element_type=None):
     >>> jnp.vecdot(jnp.array([[1., 2.], [3., 4.]]), jnp.array([1., 10.]))
     Array([21., 43.], dtype=float32)
     """
-    a = _with_dimensions("vecdot", "x1", x1, 1)
-    b = _with_dimensions("vecdot", "x2", x2, 1)
+    a = _with_dimensions("vecdot", "x1", x1, 1, IndexError)
+    b = _with_dimensions("vecdot", "x2", x2, 1, IndexError)
     size_a, size_b = (x.shape[canonical_axis("vecdot", axis, x.ndim)] for x in (a, b))
     if size_a != size_b:
         raise ValueError(explain(

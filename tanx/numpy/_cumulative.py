@@ -19,8 +19,8 @@ from ._promotion import (
     promote_dtypes,
     typeof,
 )
-from ._reduce import refuse_out, sum, total_dtype
-from ._shape import broadcast_to, canonical_axes, canonical_axis, moveaxis, ravel
+from ._reduce import cast, refuse_out, sum, total_dtype
+from ._shape import broadcast_to, canonical_axes, canonical_axis, moveaxis, ravel, reshape
 
 __all__ = ["cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "diff", "ediff1d", "gradient",
            "nancumprod", "nancumsum", "trapezoid"]
@@ -44,7 +44,7 @@ def _running(function, scan, a, axis, dtype, out, *, unit=None, promote_integers
         result = total_dtype(x.dtype, promote_integers)
     else:
         result = dtypes.requested_dtype(dtype, f"tanx.numpy.{function}")
-    x = convert(x, result)
+    x = cast(x, result)
     if result.kind == "b":
         x = convert(x, dtypes.default_int())
     return convert(scan(x, axis), result)
@@ -114,14 +114,13 @@ def _cumsum_with_promotion(x, axis, dtype):
 def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
     """The products of all elements up to each along ``axis``, which only vectors may leave out.
 
-    Narrow integers are multiplied in the default type. ``include_initial`` puts a 1 in front.
+    Narrow integers stay narrow. ``include_initial`` puts a 1 in front.
 
     >>> jnp.cumulative_prod(jnp.array([1, 2, 3]), include_initial=True)
     Array([1, 1, 2, 6], dtype=int32)
     """
     x, axis = _along("cumulative_prod", x, axis)
-    products = _running("cumulative_prod", lax.cumprod, x, axis, dtype, None,
-                        promote_integers=True)
+    products = _running("cumulative_prod", lax.cumprod, x, axis, dtype, None)
     return _with_initial(products, axis, include_initial, 1)
 
 
@@ -147,11 +146,6 @@ def _with_initial(x, axis: int, include_initial: bool, value):
 # -- differences -----------------------------------------------------------------------------------
 
 
-def _part(x, axis: int, start, stop):
-    """A slice along one dimension."""
-    return x[(slice(None),) * axis + (slice(start, stop),)]
-
-
 @library_jit(static_argnames=("n", "axis"))
 def diff(a, n=1, axis=-1, prepend=None, append=None):
     """The differences of neighbours along ``axis``, taken ``n`` times.
@@ -175,9 +169,10 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
     ends = [broadcast_to(end, edge) if end is not None and not end.shape else end for end in ends]
     parts = [part for part in (ends[0], x, ends[1]) if part is not None]
     x = concatenate(parts, axis) if len(parts) > 1 else x
+    before = (slice(None),) * axis
     subtract = lax.ne if x.dtype.kind == "b" else lax.sub
     for _ in range(n):
-        x = subtract(_part(x, axis, 1, None), _part(x, axis, None, -1))
+        x = subtract(x[*before, 1:], x[*before, :-1])
     return x
 
 
@@ -226,6 +221,10 @@ def gradient(f, *varargs, axis=None, edge_order=None):
     return results[0] if len(results) == 1 else results
 
 
+def _part(x, axis: int, start: int, stop: int):
+    return lax.slice_in_dim(x, start, stop, axis=axis)
+
+
 def _derivative(x, axis: int, spacing):
     """The derivative along one dimension, at evenly spaced points or at given coordinates."""
     if x.shape[axis] < 2:
@@ -238,25 +237,30 @@ def _derivative(x, axis: int, spacing):
         raise ValueError(explain(
             "tanx.numpy.gradient", "a spacing is a scalar, or a vector of as many coordinates.",
             f"array:   {typeof(x)}", f"axis:    {axis}", f"spacing: {points}"))
-    first = lax.sub(_part(x, axis, 1, 2), _part(x, axis, 0, 1))
-    last = lax.sub(_part(x, axis, -1, None), _part(x, axis, -2, -1))
-    before, after = _part(x, axis, None, -2), _part(x, axis, 2, None)
+    spacing, n = convert(spacing, x.dtype), x.shape[axis]
+
+    def step(x, start, stop, over=1):
+        """The differences of elements ``over`` places apart."""
+        return lax.sub(_part(x, axis, start + over, stop), _part(x, axis, start, stop - over))
+
+    first, last = step(x, 0, 2), step(x, n - 2, n)
     if not points.shape:
-        step = convert(spacing, x.dtype)
-        middle = lax.mul(lax.sub(after, before), like(x, 0.5))
-        parts = [divide(part, step) for part in (first, middle, last)]
+        middle = divide(lax.mul(step(x, 0, n, over=2), like(x, 0.5)), spacing)
+        last, first = divide(last, spacing), divide(first, spacing)
     else:
-        steps = convert(diff(convert(spacing, dtypes.to_inexact_dtype(points.dtype))), x.dtype)
-        steps = lax.expand_dims(steps, [d for d in range(x.ndim) if d != axis])
-        left, right = _part(steps, axis, None, -1), _part(steps, axis, 1, None)
-        both = lax.add(left, right)
-        middle = add(add(
-            multiply(divide(lax.neg(right), lax.mul(left, both)), before),
-            multiply(divide(lax.sub(right, left), lax.mul(left, right)), _part(x, axis, 1, -1))),
-            multiply(divide(left, lax.mul(right, both)), after))
-        parts = [divide(first, _part(steps, axis, 0, 1)), middle,
-                 divide(last, _part(steps, axis, -1, None))]
-    return lax.concatenate(parts, axis)
+        where = reshape(spacing, [-1 if d == axis else 1 for d in range(x.ndim)])
+        first, last = divide(first, step(where, 0, 2)), divide(last, step(where, n - 2, n))
+        middle = _uneven(step(where, 0, n - 1), step(where, 1, n), *(
+            _part(x, axis, i, n - 2 + i) for i in range(3)))
+    return lax.concatenate([first, middle, last], axis)
+
+
+def _uneven(left, right, before, here, after):
+    """The derivative from three points, at distances ``left`` and ``right``, of second order."""
+    a = lax.div(lax.neg(right), lax.mul(left, lax.add(left, right)))
+    b = lax.div(lax.sub(right, left), lax.mul(left, right))
+    c = lax.div(left, lax.mul(right, lax.add(left, right)))
+    return add(add(multiply(a, before), multiply(b, here)), multiply(c, after))
 
 
 @library_jit(static_argnames="axis")

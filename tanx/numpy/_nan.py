@@ -21,7 +21,6 @@ from ._reduce import (
     refuse_out,
     squared,
     sum,
-    var,
     variance_dtypes,
 )
 
@@ -175,7 +174,7 @@ def _present(x, axis, keepdims, where, dtype):
     return sum(present, axis, dtype, None, keepdims, None, where)
 
 
-@library_jit(static_argnames=(*_STATIC, "ddof"))
+@library_jit(static_argnames=_STATIC)
 def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=None, mean=None):
     """The variance over ``axis`` of what is not NaN; the parameters are those of :func:`var`.
 
@@ -184,20 +183,17 @@ def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=Non
     """
     refuse_out("nanvar", out)
     x = as_operand("nanvar", a)
-    if not has_nan(x.dtype):
-        return var(x, axis, dtype, None, ddof, keepdims, where=where, mean=mean)
     computed, result = variance_dtypes("nanvar", x.dtype, dtype)
     x = convert(x, computed)
     center = mean if mean is not None else nanmean(x, axis, computed, keepdims=True, where=where)
     squares = squared(choose(lax.ne(x, x), 0, subtract(x, center)))
-    count = lax.sub(_present(x, axis, keepdims, where, dtypes.default_int()),
-                    convert(ddof, dtypes.default_int()))
+    count = subtract(_present(x, axis, keepdims, where, dtypes.default_int()), ddof)
     none = lax.le(count, like(count, 0))
     total = choose(none, np.nan, sum(squares, axis, None, None, keepdims, None, where))
     return convert(lax.div(total, convert(choose(none, 1, count), total.dtype)), result)
 
 
-@library_jit(static_argnames=(*_STATIC, "ddof"))
+@library_jit(static_argnames=_STATIC)
 def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=None, mean=None):
     """The standard deviation over ``axis`` of what is not NaN; see :func:`nanvar`.
 

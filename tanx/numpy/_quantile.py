@@ -122,12 +122,14 @@ def _quantile(function, a, q, axis, out, overwrite_input, method, keepdims, weig
     axes = reduced_axes(function, axis, x.ndim)
     weights = None if weights is None else _spread_weights(function, x, weights, axis, method)
     x = _lines(convert(x, computed), axes)
-    if not x.shape[-1]:
+    if not x.shape[-1] and not skip_nan:
         raise ValueError(explain(f"tanx.numpy.{function}", "there are no elements over the axis.",
                                  f"array: {typeof(a)}", f"axis:  {axis}"))
     q = convert(q, computed)
     vector = lax.reshape(q, (q.size,))
-    if weights is None:
+    if not x.shape[-1]:
+        values = lax.full((*x.shape[:-1], q.size), np.nan, computed)
+    elif weights is None:
         values = _of_sorted(x, vector, method, skip_nan)
     else:
         values = _weighted(x, convert(_lines(weights, axes), computed), vector, skip_nan)

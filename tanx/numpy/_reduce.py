@@ -23,6 +23,7 @@ from ._promotion import (
     check_arraylike,
     convert,
     like,
+    numeric,
     typeof,
 )
 from ._shape import canonical_axes, canonical_axis, ravel
@@ -124,9 +125,17 @@ def _total(function, monoid, logical, a, axis, dtype, out, keepdims, initial, wh
         computed = accumulator(result)
     else:
         result = computed = dtypes.requested_dtype(dtype, f"tanx.numpy.{function}")
-        monoid = logical if result.kind == "b" else monoid
-    total = reduced(function, monoid, convert(x, computed), axis, keepdims, initial, where)
+        if result.kind == "b":
+            monoid = logical
+        else:
+            x = numeric(function, x)
+    total = reduced(function, monoid, cast(x, computed), axis, keepdims, initial, where)
     return convert(total, result)
+
+
+def cast(x, dtype: np.dtype):
+    """``x`` in the dtype that was asked for; warns where imaginary parts are lost."""
+    return lax.convert_element_type(x, dtype) if x.dtype.kind == "c" else convert(x, dtype)
 
 
 def total_dtype(dtype: np.dtype, promote_integers: bool) -> np.dtype:
@@ -178,14 +187,14 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=None):
     Array([1.5, 4. ], dtype=float32)
     """
     refuse_out("mean", out)
-    x = as_operand("mean", a)
+    x = numeric("mean", a)
     if dtype is None:
         result = dtypes.to_inexact_dtype(x.dtype)
         computed = accumulator(result)
     else:
         result = computed = dtypes.requested_dtype(dtype, "tanx.numpy.mean")
     count = _count("mean", x.shape, axis, computed, keepdims, where)
-    total = reduced("mean", _SUM, convert(x, computed), axis, keepdims, None, where)
+    total = reduced("mean", _SUM, cast(x, computed), axis, keepdims, None, where)
     return convert(lax.div(total, count), result)
 
 
@@ -240,6 +249,9 @@ def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Non
     """
     refuse_out("std", out)
     x = as_operand("std", a)
+    if dtype is not None and not dtypes.issubdtype(dtype, np.inexact):
+        raise ValueError(explain("tanx.numpy.std", "dtype must be inexact: a root is.",
+                                 f"dtype: {np.dtype(dtype)}"))
     return _std(x, mean, _correction("std", ddof, correction), where,
                 axis=static_axis(axis), dtype=dtype, keepdims=keepdims)
 
@@ -265,12 +277,12 @@ def variance_dtypes(function: str, given: np.dtype, dtype) -> tuple[np.dtype, np
         computed = dtypes.to_inexact_dtype(given)
         return accumulator(computed), dtypes.to_floating_dtype(computed)
     result = dtypes.requested_dtype(dtype, f"tanx.numpy.{function}")
-    if not dtypes.issubdtype(result, np.inexact):
-        return result, result
     if given.kind == "c" != result.kind:
         raise ValueError(explain(
             f"tanx.numpy.{function}", "of complex numbers, dtype must be a complex one.",
             f"array: {given}", f"dtype: {result}"))
+    if not dtypes.issubdtype(result, np.inexact):
+        return result, result
     return accumulator(dtypes.promote_types(dtypes.to_inexact_dtype(given), result)), result
 
 

@@ -85,7 +85,8 @@ def lexsort(keys, axis=-1, *, batch_size=16):
     Array([2, 0, 1], dtype=int32)
     """
     if not isinstance(keys, tuple | list):
-        keys = lax.unstack(as_operand("lexsort", keys))
+        keys = as_operand("lexsort", keys)
+        keys = lax.unstack(keys) if keys.shape else ()
     keys = [as_operand("lexsort", key) for key in keys]
     if not keys:
         raise TypeError(explain("tanx.numpy.lexsort", "there must be at least one key."))
@@ -191,7 +192,7 @@ def top_k(a, k, /, *, axis=-1, mode="largest", sorted=True):
                                  f"mode: {mode!r}"))
     turned = lax.neg if dtypes.issubdtype(x.dtype, np.inexact) else lax.bitwise_not
     values, positions = lax.top_k(turned(x), k, axis=axis)
-    return [turned(values), positions]
+    return turned(values), positions
 
 
 # -- places in sorted arrays -----------------------------------------------------------------------
