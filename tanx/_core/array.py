@@ -16,7 +16,7 @@ from ..errors import explain
 from . import trace
 from .operators import Operators
 from .trace import Tracer
-from .types import ShapedArray
+from .types import ShapedArray, ambiguous_truth
 
 __all__ = ["Array", "live_arrays"]
 
@@ -128,9 +128,7 @@ class Array(Operators, metaclass=_ArrayType):
     def __bool__(self) -> bool:
         data = self._value
         if data.size != 1:
-            raise ValueError(explain(
-                "bool", "the truth value of an array with other than one element is ambiguous.",
-                f"array: {self.aval}", hint="use x.any() or x.all()."))
+            raise ambiguous_truth(self.aval)
         return bool(data.reshape(()))
 
     def __int__(self) -> int:
@@ -189,8 +187,14 @@ class Array(Operators, metaclass=_ArrayType):
         return f"Array(deleted, {self.aval})" if self._buffer is None else str(self._buffer)
 
     def __format__(self, format_spec: str) -> str:
-        # NumPy's rule: rank 0 formats as its scalar, anything else only without a spec.
-        return format(self._value[()] if self.aval.ndim == 0 else str(self), format_spec)
+        if self.aval.ndim == 0:
+            return format(self._value[()], format_spec)
+        if format_spec:
+            raise TypeError(explain(
+                "format", "only arrays of zero dimensions take a format.",
+                f"array:  {self.aval}", f"format: {format_spec}",
+                hint="tanx.numpy.array_str and tanx.numpy.printoptions set the precision."))
+        return str(self)
 
 
 def _from_pickle(data: np.ndarray, weak_type: bool) -> Array:

@@ -16,6 +16,7 @@ from typing import Any
 
 from .. import errors
 from .operators import Operators
+from .types import ambiguous_truth
 
 __all__ = ["EvalTrace", "Trace", "Tracer", "context", "evaluate", "leaked", "running"]
 
@@ -137,6 +138,8 @@ class Tracer(Operators):
         return data
 
     def __bool__(self) -> bool:
+        if self.aval.size != 1:
+            raise ambiguous_truth(self.aval)
         return bool(self._known(errors.TracerBoolConversionError))
 
     def __index__(self) -> int:

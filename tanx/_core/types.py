@@ -15,8 +15,8 @@ import numpy as np
 from .. import dtypes
 from ..errors import explain
 
-__all__ = ["AbstractValue", "AbstractToken", "ShapedArray", "ShapeDtypeStruct", "canonical_shape",
-           "is_arraylike", "not_arraylike", "typeof", "type_rules"]
+__all__ = ["AbstractValue", "AbstractToken", "ShapedArray", "ShapeDtypeStruct", "ambiguous_truth",
+           "canonical_shape", "is_arraylike", "not_arraylike", "typeof", "type_rules"]
 
 
 class AbstractValue:
@@ -210,6 +210,13 @@ def not_arraylike(function: str, x, position: int) -> TypeError:
         function, f"needs arrays or numbers, but argument {position} is a {type(x).__name__}.",
         f"argument {position}: {x!r:.200}",
         hint="convert it with tanx.numpy.asarray(...)."))
+
+
+def ambiguous_truth(aval) -> ValueError:
+    """The error for asking whether an array is true that has other than one element."""
+    return ValueError(explain(
+        "bool", "the truth value of an array with other than one element is ambiguous.",
+        f"array: {aval}", hint="use x.any() or x.all()."))
 
 
 def canonical_shape(shape, function: str = "shape") -> tuple[int, ...]:

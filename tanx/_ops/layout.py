@@ -47,7 +47,8 @@ def canonical_axis(function: str, axis, ndim: int) -> int:
     """
     axis = operator.index(axis)
     if not -ndim <= axis < ndim:
-        raise ValueError(explain(
+        # NumPy's class: users catch it as ValueError or as IndexError.
+        raise np.exceptions.AxisError(explain(
             function, f"axis {axis} is out of bounds for {ndim} dimensions.",
             hint=f"axes go from {-ndim} to {ndim - 1}." if ndim else None))
     return axis % ndim
