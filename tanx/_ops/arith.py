@@ -341,7 +341,7 @@ class OneMinusSquare(Elementwise):
     """1 - x², without the cancellation near ±1."""
 
     name = "one_minus_square"
-    accepts = INEXACT
+    accepts = NUMBER
     jvp = partials(lambda t, out, x: mul(t, mul(like(x, -2), x)))
 
     def eval(self, x):
@@ -402,6 +402,9 @@ class Pow(Elementwise):
         return x if out == x else out
 
     def eval(self, x, y):
+        if y.ndim == 0 and x.dtype.kind == "f" and y == 0.5:
+            # NumPy takes the square root, which is another one at -0.0 and at -inf.
+            x = np.where(x == -np.inf, np.inf, x) + x.dtype.type(0)
         return np.power(x, y if x.dtype == y.dtype else y.astype(x.dtype))
 
     jvp = partials(lambda t, out, x, y: mul(t, _slope_by_base(out, x, y)),

@@ -60,6 +60,10 @@ class ErfInv(Special):
     """The inverse of the error function."""
 
     name, scipy_name = "erf_inv", "erfinv"
+
+    def eval(self, x):
+        return np.copysign(super().eval(x), x)  # SciPy drops the sign of -0.0
+
     jvp = partials(lambda t, out, x: mul(like(x, sqrt(pi) / 2), mul(t, exp(square(out)))))
 
 
