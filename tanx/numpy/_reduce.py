@@ -193,15 +193,15 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=None):
         computed = accumulator(result)
     else:
         result = computed = dtypes.requested_dtype(dtype, "tanx.numpy.mean")
-    count = _count("mean", x.shape, axis, computed, keepdims, where)
+    count = convert(_count("mean", x.shape, axis, computed, keepdims, where), computed)
     total = reduced("mean", _SUM, cast(x, computed), axis, keepdims, None, where)
     return convert(lax.div(total, count), result)
 
 
 def _count(function: str, shape, axis, dtype, keepdims, where):
-    """How many elements of an array of ``shape`` there are over ``axis``, in ``dtype``."""
+    """How many elements of an array of ``shape`` count: an integer, or with a mask an array."""
     if where is None:
-        return convert(product([shape[d] for d in reduced_axes(function, axis, len(shape))]), dtype)
+        return product([shape[d] for d in reduced_axes(function, axis, len(shape))])
     check_arraylike(function, where)
     mask = broadcast_to_shape(as_operand(function, where), shape)
     numbers = convert(convert(mask, dtypes.default_int()), dtype)
@@ -298,8 +298,12 @@ def _var(a, center, ddof, where, *, axis, dtype, keepdims):
     if center is None:
         center = mean(a, axis, computed, None, True, where=where)
     squares = squared(subtract(a, center))
-    count = _count("var", a.shape, axis, squares.dtype, keepdims, where)
-    count = lax.sub(count, convert(ddof, squares.dtype))
+    real = squares.dtype
+    count = _count("var", a.shape, axis, real, keepdims, where)
+    if isinstance(count, int) and isinstance(ddof, int | float) and count > ddof:
+        total = reduced("var", _SUM, squares, axis, keepdims)
+        return convert(lax.div(total, convert(count - ddof, real)), result)
+    count = lax.sub(convert(count, real), convert(ddof, real))
     total = reduced("var", _SUM, squares, axis, keepdims, None, where)
     variance = convert(lax.div(total, count), result)
     return choose(lax.gt(count, like(count, 0)), variance, np.nan)
