@@ -14,9 +14,11 @@ from ._einsum import *
 from ._grids import *
 from ._io import *
 from ._logic import *
+from ._lookup import *
 from ._math import *
 from ._matrices import *
 from ._nan import *
+from ._nonzero import *
 from ._pad import *
 from ._quantile import *
 from ._reduce import *

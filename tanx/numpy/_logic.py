@@ -8,6 +8,7 @@ from .. import dtypes, lax
 from .._api.batching import vmap
 from .._api.jit import library_jit
 from ..errors import explain
+from ._nonzero import nonzero
 from ._promotion import (
     as_operand,
     broadcast_to_shape,
@@ -342,7 +343,6 @@ def where(condition, x=None, y=None, /, *, size=None, fill_value=None):
     Array([10, 10, 20, 20], dtype=int32, weak_type=True)
     """
     if x is None and y is None:
-        from ._index import nonzero
         check_arraylike("where", condition)
         return nonzero(condition, size=size, fill_value=fill_value)
     check_arraylike("where", condition, x, y)

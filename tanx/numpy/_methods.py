@@ -19,8 +19,10 @@ from . import (
     _cumulative,
     _index,
     _logic,
+    _lookup,
     _math,
     _matrices,
+    _nonzero,
     _reduce,
     _rounding,
     _shape,
@@ -237,6 +239,11 @@ def copy(self):
     return _creation.copy(self)
 
 
+def compress(self, condition, axis=None, *, out=None, size=None, fill_value=0):
+    """The slices along ``axis`` where ``condition`` holds; see :func:`tanx.numpy.compress`."""
+    return _lookup.compress(condition, self, axis, size=size, fill_value=fill_value, out=out)
+
+
 # -- devices ---------------------------------------------------------------------------------------
 
 
@@ -331,16 +338,18 @@ _FUNCTIONS = {
     _assemble: "repeat",
     _contract: "dot",
     _cumulative: "cumprod cumsum",
+    _lookup: "choose take",
     _math: "clip conj conjugate",
     _matrices: "diagonal trace",
+    _nonzero: "nonzero",
     _reduce: "all any argmax argmin max mean min prod ptp std sum var",
     _rounding: "round",
     _shape: "ravel squeeze swapaxes",
     _sort: "argpartition argsort searchsorted sort",
 }
 _HERE = (__iter__, __contains__, __setitem__, __hash__, __round__, __array_namespace__, reshape,
-         transpose, flatten, view, byteswap, astype, copy, devices, to_device, addressable_data,
-         on_device_size_in_bytes, platform, unsafe_buffer_pointer)
+         transpose, flatten, view, byteswap, astype, copy, compress, devices, to_device,
+         addressable_data, on_device_size_in_bytes, platform, unsafe_buffer_pointer)
 # What arrays do with their data; tracers do it with the array behind them.
 _OF_DATA = "__dlpack__ __reduce__ delete is_deleted tobytes"
 _PROPERTIES = {
