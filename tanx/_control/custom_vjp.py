@@ -106,16 +106,19 @@ def _batched_fwd(fwd, axis: Axis, dims, mapped: list[bool]):
             return [*outs, *residuals]
 
         values, found = batch(flat, axis, args, dims)
-
-        def batched_pull(*residuals_and_cts):
-            ct_dims = [0 if mapped[0] else None] * count
-            cts, ends = batched_run(pull, axis, residuals_and_cts, [*found[count:], *ct_dims])
-            return [_gather_cotangent(ct, d, target, axis)
-                    for ct, d, target in zip(cts, ends, dims)]
-
         outs = settled(values[:count], found[:count], axis, mapped, fwd)
-        return outs, values[count:], batched_pull
+        ct_dims = [0 if mapped[0] else None] * count
+        return outs, values[count:], _batched_bwd(pull, axis, [*found[count:], *ct_dims], dims)
     return functools.update_wrapper(batched_fwd, fwd)
+
+
+def _batched_bwd(bwd, axis: Axis, dims, targets):
+    """A function from residuals and cotangents, at ``dims``, to cotangents at ``targets``."""
+    def batched_bwd(*args):
+        cts, found = batched_run(bwd, axis, args, dims)
+        return [_gather_cotangent(ct, d, target, axis)
+                for ct, d, target in zip(cts, found, targets)]
+    return batched_bwd
 
 
 def _gather_cotangent(ct, dim: int | None, target: int | None, axis: Axis):
@@ -157,8 +160,15 @@ class CustomLinear(Primitive):
             else Zero(x.aval) if type(ct) in (Zero, SymbolicZero) else ct
             for x, ct in zip(args[num_res:], answers, strict=True)]
 
-    batch = eval
-    batch_axis = eval
+    def batch_axis(self, axis, args, dims, *, num_res, bwd, out_avals, **params):
+        ct_dims = [0] * len(out_avals)
+        outs = self.bind(
+            *args, num_res=num_res, bwd=_batched_bwd(bwd, axis, [*dims[:num_res], *ct_dims],
+                                                     dims[num_res:]),
+            out_avals=tuple(a.update(shape=(axis.size, *a.shape)) for a in out_avals), **params)
+        return outs, ct_dims
+
+    batch = never("it is batched by batch_axis, which knows the mapped axis")
     lower = never("it only exists to be transposed")
 
 
