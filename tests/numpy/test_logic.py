@@ -86,6 +86,14 @@ def test_where_broadcasts(shapes):
     np.testing.assert_array_equal(got, np.where(condition, x, y))
 
 
+def test_where_alone_gives_positions():
+    x = np.array([[0, 1], [2, 0]])
+    for got, want in zip(jnp.where(jnp.array(x)), np.where(x), strict=True):
+        np.testing.assert_array_equal(got, want)
+    (padded,) = tanx.jit(lambda x: jnp.where(x > 1, size=3, fill_value=9))(jnp.arange(4))
+    assert padded.tolist() == [2, 3, 9]
+
+
 FACTS = {
     "jnp.where(True, 1, 2)": "Array(1, dtype=int32, weak_type=True)",
     "jnp.where(True, 1, 2.)": "Array(1., dtype=float32, weak_type=True)",

@@ -218,8 +218,7 @@ METHODS = [
 BY_POSITION = {"astype", "dot", "repeat", "swapaxes", "take"}  # other names, or none, in NumPy
 
 
-@pytest.mark.parametrize("name, options", [
-    (name, options) for name, options in METHODS if hasattr(tanx.Array, name)])
+@pytest.mark.parametrize("name, options", METHODS)
 def test_methods_agree_with_numpy(name, options):
     mine = {k: jnp.array(v) if isinstance(v, np.ndarray) else v for k, v in options.items()}
     got = getattr(jnp.array(X), name)(**mine)
@@ -231,6 +230,18 @@ def test_methods_agree_with_numpy(name, options):
     else:
         np.testing.assert_allclose(got, want, rtol=1e-6)
         assert isinstance(got, tanx.Array)
+
+
+def test_methods_that_find_elements():
+    x = jnp.array(X)
+    for got, want in zip(x.nonzero(), X.nonzero(), strict=True):
+        np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(x.compress(jnp.array([True, False, True]), axis=1),
+                                  X.compress([True, False, True], axis=1))
+    assert jnp.arange(5).searchsorted(jnp.array([3, 9])).tolist() == [3, 5]
+    assert jnp.array([1, 0]).choose([jnp.array([1, 2]), jnp.array([3, 4])]).tolist() == [3, 2]
+    assert jnp.array([3, 1, 2]).argpartition(0)[0] == 1
+    assert float(x.ptp()) == X.max() - X.min()
 
 
 def test_sorting_gives_a_new_array():
