@@ -18,6 +18,7 @@ from .._core.stage import Staged, memory_of, stage_closed
 from .._core.trace import context
 from .._core.types import ShapeDtypeStruct, is_arraylike, typeof
 from .._ops.layout import as_array
+from .._runtime.dispatch import Dispatcher
 from .._traceback import boundary
 from ..errors import explain
 from ..tree_util import tree_flatten, tree_unflatten
@@ -58,6 +59,7 @@ class JitFunction:
                                      f"static and donated: {', '.join(sorted(both))}"))
         self._keep_unused, self._inline = keep_unused, inline
         self._entries = memory_of(fun)
+        self._dispatcher = Dispatcher(self._static, self._static_names)
         _functions.add(self)
 
     def __get__(self, instance, owner=None):
@@ -67,8 +69,17 @@ class JitFunction:
     def __call__(self, *args, **kwargs):
         if _config.jit_disabled.value:
             return self._fun(*args, **kwargs)
+        signature = self._dispatcher.signature(args, kwargs)
+        if signature is not None:
+            ready = self._dispatcher.find(signature)
+            if ready is not None:
+                return ready(args)
         call = self._take_apart(args, kwargs)
         entry, captured = self._entry(call, args, kwargs)
+        if signature is not None and not captured:
+            ready = self._dispatcher.remember(signature, entry.closed, entry.out_tree, args)
+            if ready is not None:
+                return ready(args)
         operands = [*captured, *map(_present, call.leaves)]
         outs = self._run(entry.closed, operands)
         return tree_unflatten(entry.out_tree, outs)
@@ -137,6 +148,7 @@ class JitFunction:
     def clear_cache(self) -> None:
         """Forget everything staged for this function."""
         self._entries.clear()
+        self._dispatcher.clear()
 
     def _cache_size(self) -> int:
         return len(self._entries)
@@ -214,17 +226,41 @@ def jit(fun: Callable = _MISSING, /, *, in_shardings=None, out_shardings=None, s
 
 def library_jit(fun: Callable | None = None, *, name: str | None = None, static_argnums=(),
                 static_argnames=None):
-    """For the library's own functions: a call in jaxprs, plain Python otherwise.
+    """For the library's own functions: a call in jaxprs, and one program in eager code.
 
-    Users see ``jit[name=clip]`` where JAX shows it, while eager code pays nothing.
+    Users see ``jit[name=clip]`` where JAX shows it. Eager code stages a signature when it comes for
+    the second time: what has ever new shapes never pays for staging.
     """
     if fun is None:
         return functools.partial(library_jit, name=name, static_argnums=static_argnums,
                                  static_argnames=static_argnames)
     staged = JitFunction(fun, static_argnums or None, static_argnames, None, None, False, False,
                          name)
+    dispatcher = staged._dispatcher
+    seen: set = set()
 
     @functools.wraps(fun)
     def either(*args, **kwargs):
-        return staged(*args, **kwargs) if context.trace.staging else fun(*args, **kwargs)
+        if context.trace.staging:
+            return staged(*args, **kwargs)
+        signature = dispatcher.signature(args, kwargs)
+        if signature is None:
+            return fun(*args, **kwargs)
+        ready = dispatcher.find(signature)
+        if ready is not None:
+            return ready(args)
+        return _second_time(signature, seen, staged, fun)(*args, **kwargs)
     return either
+
+
+def _second_time(signature: tuple, seen: set, staged: JitFunction, fun: Callable) -> Callable:
+    """The staged function for a signature that was seen before, else the plain one."""
+    try:
+        if signature in seen:
+            return staged
+        if len(seen) >= Dispatcher.LIMIT:
+            seen.clear()
+        seen.add(signature)
+    except TypeError:  # a static argument without a hash
+        pass
+    return fun

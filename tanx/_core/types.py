@@ -55,12 +55,13 @@ class ShapedArray(AbstractValue):
     'f32[3,4]'
     """
 
-    __slots__ = ("shape", "dtype", "weak_type")
+    __slots__ = ("shape", "dtype", "weak_type", "_hash")
 
     def __init__(self, shape, dtype, weak_type: bool = False):
         self.shape = shape if type(shape) is tuple else tuple(shape)
         self.dtype = dtype if isinstance(dtype, np.dtype) else dtypes.dtype(dtype)
         self.weak_type = weak_type
+        self._hash: int | None = None
 
     @property
     def ndim(self) -> int:
@@ -107,7 +108,10 @@ class ShapedArray(AbstractValue):
             and self.dtype == other.dtype and self.weak_type == other.weak_type)
 
     def __hash__(self) -> int:
-        return hash((self.shape, self.dtype, self.weak_type))
+        found = self._hash
+        if found is None:
+            found = self._hash = hash((self.shape, self.dtype, self.weak_type))
+        return found
 
     def __len__(self) -> int:
         return self.shape[0]

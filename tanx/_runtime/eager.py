@@ -22,7 +22,7 @@ from .._core.types import typeof
 from ..errors import explain
 from .tier0 import program_of
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "quietly"]
 
 
 class _Quiet(threading.local):
@@ -35,6 +35,13 @@ class _Quiet(threading.local):
 
 
 _quiet = _Quiet()
+
+
+def quietly(function, *args):
+    """Call a function of NumPy arrays where NumPy does not warn."""
+    return _quiet.run(function, *args)
+
+
 _CALL = Kind.CALL  # looking a member up in its enumeration costs as much as a small addition
 
 

@@ -97,7 +97,7 @@ class ufunc:
         return name
 
     @boundary
-    @library_jit(static_argnums=(0,), static_argnames=("axis", "dtype", "out", "keepdims"))
+    @library_jit(static_argnames=("self", "axis", "dtype", "out", "keepdims"))
     def reduce(self, a, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=None):
         """All elements along ``axis`` combined, from left to right.
 
@@ -145,7 +145,7 @@ class ufunc:
         return total
 
     @boundary
-    @library_jit(static_argnums=(0,), static_argnames=("axis", "dtype", "out"))
+    @library_jit(static_argnames=("self", "axis", "dtype", "out"))
     def accumulate(self, a, axis=0, dtype=None, out=None):
         """The results of combining 1, 2, 3, … elements along ``axis``.
 
@@ -208,7 +208,7 @@ class ufunc:
         return x
 
     @boundary
-    @library_jit(static_argnums=(0,), static_argnames=("axis", "dtype", "out"))
+    @library_jit(static_argnames=("self", "axis", "dtype", "out"))
     def reduceat(self, a, indices, axis=0, dtype=None, out=None):
         """The elements from each index up to the next one combined, along ``axis``.
 

@@ -1,0 +1,108 @@
+"""Dispatch: from the arguments of a call to the program that runs it.
+
+Most calls of a jitted function pass arrays and numbers by position, and what is static anyhow. For
+these the signature is a tuple of types, made without taking pytrees apart; a signature seen before
+leads straight to its program.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._config import strict, trace_key
+from .._core.array import Array
+from .._core.jaxpr import ClosedJaxpr
+from .._core.trace import EvalTrace, context
+from ..tree_util import tree_unflatten
+from .eager import quietly
+from .tier0 import program_of
+
+__all__ = ["Dispatcher"]
+
+_NUMBERS = frozenset((bool, int, float, complex))
+
+
+class Dispatcher:
+    """The programs of one function, by the types of its arguments."""
+
+    __slots__ = ("static", "static_names", "ready")
+
+    LIMIT = 256  # signatures remembered; beyond, the oldest is forgotten
+
+    def __init__(self, static: tuple[int, ...] = (), static_names: tuple[str, ...] = ()):
+        self.static = frozenset(static)
+        self.static_names = frozenset(static_names)
+        self.ready: dict[tuple, Ready] = {}
+
+    def signature(self, args: tuple, kwargs: dict) -> tuple | None:
+        """The types of arguments and the values of static ones; None where it takes more."""
+        if type(context.trace) is not EvalTrace or strict.value:
+            return None
+        parts: list = [trace_key()]
+        for i, x in enumerate(args):
+            kind = type(x)
+            if i in self.static:
+                parts.append(kind)
+                parts.append(x)
+            elif kind is Array:
+                parts.append(x.aval)
+            elif kind in _NUMBERS or x is None:  # None is a pytree without leaves
+                parts.append(kind)
+            else:
+                return None
+        for name, value in kwargs.items():
+            if name not in self.static_names:
+                return None
+            parts += (name, type(value), value)
+        return tuple(parts)
+
+    def find(self, signature: tuple) -> Ready | None:
+        """The program for a signature; None where there is none, or a static value has no hash."""
+        try:
+            return self.ready.get(signature)
+        except TypeError:
+            return None
+
+    def remember(self, signature: tuple, closed: ClosedJaxpr, out_tree, args: tuple,
+                 ) -> Ready | None:
+        """Keep the program for a signature, made for a call with ``args``; None without one."""
+        program = program_of(closed)
+        if not program.runnable:
+            return None
+        if len(self.ready) >= self.LIMIT:
+            self.ready.pop(next(iter(self.ready)), None)
+        dynamic = [i for i, x in enumerate(args) if i not in self.static and x is not None]
+        dtypes = [aval.dtype for aval in closed.in_avals]
+        forwarded = [(k, dynamic[closed.jaxpr.invars.index(v)])
+                     for k, v in enumerate(closed.jaxpr.outvars) if v in closed.jaxpr.invars]
+        ready = self.ready[signature] = Ready(program.run, dynamic, dtypes, forwarded, out_tree)
+        return ready
+
+    def clear(self) -> None:
+        """Forget all programs."""
+        self.ready.clear()
+
+
+class Ready:
+    """A program with what it takes to call it."""
+
+    __slots__ = ("run", "dynamic", "dtypes", "forwarded", "out_tree", "single")
+
+    def __init__(self, run, dynamic: list[int], dtypes: list, forwarded: list, out_tree: Any):
+        self.run, self.dynamic, self.dtypes = run, dynamic, dtypes
+        self.forwarded = forwarded  # results that are arguments: pairs of their positions
+        self.out_tree = out_tree
+        self.single = out_tree.num_leaves == 1 and out_tree.num_nodes == 1
+
+    def __call__(self, args: tuple):
+        buffers = []
+        for i, dtype in zip(self.dynamic, self.dtypes):
+            x = args[i]
+            buffers.append(x._value if type(x) is Array else np.asarray(x, dtype))
+        outs = quietly(self.run, buffers)
+        for k, i in self.forwarded:
+            if type(args[i]) is Array:
+                outs[k] = args[i]
+        return outs[0] if self.single else tree_unflatten(self.out_tree, outs)
