@@ -97,7 +97,8 @@ tanx.numpy.take: there is nothing to take from an empty axis.
 
 ALONG = [
     (V, np.array([0, 4, -1]), 0), (M, np.array([[0], [1], [2]]), 1),
-    (M, np.array([[2, 1, 0, 0]]), 0), (M, np.array([[0, 3]]), 1), (X, np.zeros((2, 1, 4), int), 1), (X, np.ones((1, 1, 2), int), -1),
+    (M, np.array([[2, 1, 0, 0]]), 0), (M, np.array([[0, 3]]), 1),
+    (X, np.zeros((2, 1, 4), int), 1), (X, np.ones((1, 1, 2), int), -1),
     (X[:1], np.ones((2, 3, 2), int), 2), (M, np.array([5, 6]), None), (M, np.zeros((3, 0), int), 1),
     (M, np.array([[1], [2], [-1]], np.int8), 1), (M, np.array([[1], [2], [3]], np.uint8), 1)]
 each_along = pytest.mark.parametrize("x, i, axis", ALONG, ids=lambda v: str(np.shape(v)))
@@ -441,7 +442,8 @@ def test_jaxprs():
           g:i32[2,1] = broadcast_in_dim[broadcast_dimensions=(0,)] f
           c:f32[2,2,4] = gather[
             dimension_numbers=GatherDimensionNumbers(offset_dims=(0, 2), \
-collapsed_slice_dims=(1,), start_index_map=(1,), operand_batching_dims=(), start_indices_batching_dims=())
+collapsed_slice_dims=(1,), start_index_map=(1,), operand_batching_dims=(), \
+start_indices_batching_dims=())
             fill_value=nan
             indices_are_sorted=False
             mode=GatherScatterMode.FILL_OR_DROP
