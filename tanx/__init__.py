@@ -36,6 +36,7 @@ from ._core.types import ShapeDtypeStruct, typeof
 from ._runtime import eager as _eager
 from ._traceback import boundary
 from ._window import publish
+from .dtypes import float0
 from .numpy._index import ds
 from .numpy._methods import METHODS as _METHODS
 

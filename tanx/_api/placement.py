@@ -25,6 +25,8 @@ __all__ = ["Device", "Shard", "block_until_ready", "copy_to_host_async", "defaul
 class Shard:
     """The part of an array that one device holds."""
 
+    __slots__ = ("device", "data", "index", "replica_id")
+
     def __init__(self, device: Device, sharding: Sharding, global_shape, data=None):
         self.device = device
         self.data = data

@@ -12,11 +12,12 @@ import gc
 
 import numpy as np
 
+from .._traceback import boundary
 from ..errors import explain
 from . import trace
 from .operators import Operators
 from .trace import Tracer
-from .types import ShapedArray, ambiguous_truth
+from .types import ShapedArray, ambiguous_truth, without_length
 
 __all__ = ["Array", "live_arrays"]
 
@@ -84,12 +85,14 @@ class Array(Operators, metaclass=_ArrayType):
         """Start bringing the data to the host; on the CPU it is there already."""
         self._value  # noqa: B018 - raises where the data is gone
 
+    @boundary
     def __len__(self) -> int:
         shape = self.aval.shape
         if not shape:
-            raise TypeError("len() of unsized object")
+            raise without_length(self.aval)
         return shape[0]
 
+    @boundary
     def __array__(self, dtype=None, context=None, copy=None) -> np.ndarray:
         data = self._value
         if dtype is not None and data.dtype != dtype:
@@ -125,21 +128,26 @@ class Array(Operators, metaclass=_ArrayType):
                 f"array: {self.aval}", hint="take one element first, as x[0] or x.item()."))
         return data
 
+    @boundary
     def __bool__(self) -> bool:
         data = self._value
         if data.size != 1:
             raise ambiguous_truth(self.aval)
         return bool(data.reshape(()))
 
+    @boundary
     def __int__(self) -> int:
         return int(self._scalar("int"))
 
+    @boundary
     def __float__(self) -> float:
         return float(self._scalar("float"))
 
+    @boundary
     def __complex__(self) -> complex:
         return complex(self._scalar("complex"))
 
+    @boundary
     def __index__(self) -> int:
         data = self._value
         if data.ndim or not np.issubdtype(data.dtype, np.integer):
@@ -148,6 +156,7 @@ class Array(Operators, metaclass=_ArrayType):
                 f"array: {self.aval}"))
         return int(data)
 
+    @boundary
     def item(self, *args):
         """The element as a Python scalar; with arguments, the element at that index."""
         return self._value.item(*args)
@@ -186,6 +195,7 @@ class Array(Operators, metaclass=_ArrayType):
     def __str__(self) -> str:
         return f"Array(deleted, {self.aval})" if self._buffer is None else str(self._buffer)
 
+    @boundary
     def __format__(self, format_spec: str) -> str:
         if self.aval.ndim == 0:
             return format(self._value[()], format_spec)
@@ -201,8 +211,17 @@ def _from_pickle(data: np.ndarray, weak_type: bool) -> Array:
     return Array(data.copy(), weak_type)
 
 
-def live_arrays() -> list[Array]:
-    """All arrays alive in the process whose data has not been given back."""
+def live_arrays(platform: str | None = None) -> list[Array]:
+    """All arrays alive in the process whose data has not been given back.
+
+    ``platform`` picks those on one kind of device; the CPU is the only kind there is.
+
+    >>> x = jnp.ones(3)
+    >>> any(y is x for y in live_arrays())
+    True
+    """
+    if platform not in (None, "cpu"):
+        return []
     return [x for x in gc.get_objects() if type(x) is Array and x._buffer is not None]
 
 
