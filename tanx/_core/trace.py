@@ -15,8 +15,9 @@ import threading
 from typing import Any
 
 from .. import errors
+from .._traceback import boundary
 from .operators import Operators
-from .types import ambiguous_truth
+from .types import ambiguous_truth, without_length
 
 __all__ = ["EvalTrace", "Trace", "Tracer", "context", "evaluate", "leaked", "running"]
 
@@ -128,7 +129,7 @@ class Tracer(Operators):
 
     def __len__(self) -> int:
         if not self.aval.shape:
-            raise TypeError("len() of unsized object")
+            raise without_length(self.aval)
         return self.aval.shape[0]
 
     def _known(self, error):
@@ -154,6 +155,7 @@ class Tracer(Operators):
     def __complex__(self) -> complex:
         return complex(self._known(errors.ConcretizationTypeError))
 
+    @boundary  # a leaked tracer may meet NumPy outside of any function of tanx
     def __array__(self, dtype=None, copy=None):
         return self._known(errors.TracerArrayConversionError).__array__(dtype)
 

@@ -16,7 +16,8 @@ from .. import dtypes
 from ..errors import explain
 
 __all__ = ["AbstractValue", "AbstractToken", "ShapedArray", "ShapeDtypeStruct", "ambiguous_truth",
-           "canonical_shape", "is_arraylike", "not_arraylike", "typeof", "type_rules"]
+           "canonical_shape", "is_arraylike", "not_arraylike", "typeof", "type_rules",
+           "without_length"]
 
 
 class AbstractValue:
@@ -221,6 +222,12 @@ def ambiguous_truth(aval) -> ValueError:
     return ValueError(explain(
         "bool", "the truth value of an array with other than one element is ambiguous.",
         f"array: {aval}", hint="use x.any() or x.all()."))
+
+
+def without_length(aval) -> TypeError:
+    """The error for asking for the length of an array of zero dimensions."""
+    return TypeError(explain("len", "an array of zero dimensions has no length.",
+                             f"array: {aval}", hint="x.size counts elements."))
 
 
 def canonical_shape(shape, function: str = "shape") -> tuple[int, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import dtypes, lax
+from .._traceback import boundary
 from ..errors import explain, warn_user
 from . import _index
 from ._creation import asarray
@@ -139,6 +140,11 @@ class AtIndex:
 
     def _ones(self) -> AtIndex:
         return AtIndex(lax.full_like(self.array, 1), self.index)
+
+
+for _name in ("get", "set", "add", "subtract", "multiply", "mul", "divide", "power", "min", "max",
+              "apply"):
+    setattr(AtIndex, _name, boundary(getattr(AtIndex, _name)))
 
 
 _SCATTERS = {"set": lax.scatter, "add": lax.scatter_add, "subtract": lax.scatter_sub,

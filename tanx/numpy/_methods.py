@@ -64,7 +64,7 @@ def _foreign(x):
     """Another kind of operand: as an array if it says how, else it has its own operators."""
     if hasattr(x, "__jax_array__"):
         return x.__jax_array__()
-    if isinstance(x, list | tuple):
+    if isinstance(x, list | tuple | dict):
         raise TypeError(explain(
             "tanx.Array", f"operators do not take a {type(x).__name__}.", f"operand: {x!r:.100}",
             hint="wrap it in tanx.numpy.array(...); lists are slow to convert, so say so."))
@@ -89,7 +89,8 @@ _COMPARISONS = {
 
 def __iter__(self):
     if not self.ndim:
-        raise TypeError("iteration over a 0-d array")
+        raise TypeError(explain("iter", "an array of zero dimensions holds nothing to go through.",
+                                f"array: {self.aval}"))
     return iter(lax.unstack(self))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import lax
 from .._api.jit import library_jit
-from ..errors import explain
+from ..errors import ConcretizationTypeError, TracerIntegerConversionError, explain
 from ._promotion import as_operand, canonical_shape
 
 __all__ = ["atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_shapes",
@@ -22,7 +22,10 @@ __all__ = ["atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadc
 
 def canonical_axis(function: str, axis, ndim: int) -> int:
     """An axis counted from the front; negative ones count from the back."""
-    axis = operator.index(axis)
+    try:
+        axis = operator.index(axis)
+    except TracerIntegerConversionError:
+        raise ConcretizationTypeError(axis, f"the axis of tanx.numpy.{function}") from None
     if not -ndim <= axis < ndim:
         # NumPy's class: users catch it as ValueError or as IndexError.
         raise np.exceptions.AxisError(explain(

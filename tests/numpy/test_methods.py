@@ -121,7 +121,7 @@ def test_iteration_and_membership():
     first, *rest = x
     assert len(rest) == 1 and first.shape == (3,)
     assert list(jnp.zeros((0, 2))) == []
-    with pytest.raises(TypeError, match="iteration over a 0-d array"):
+    with pytest.raises(TypeError, match="zero dimensions holds nothing"):
         iter(jnp.array(1))
 
 
