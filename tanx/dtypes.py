@@ -237,7 +237,14 @@ def default_complex() -> np.dtype:
 
 def _as_dtype(x: Any) -> DType:
     """``x`` as a dtype; ``x`` is what users may write where a dtype is expected."""
-    return x if isinstance(x, ExtendedDType) else np.dtype(x)
+    if isinstance(x, ExtendedDType):
+        return x
+    try:
+        return np.dtype(x)
+    except TypeError:
+        raise TypeError(explain(
+            "dtype", "there is no such type of elements.", f"dtype: {x!r:.100}",
+            hint="write tanx.numpy.float32, or its name as a string.")) from None
 
 
 # What was asked for and what it stands for, without x64 and with it. Only names of element types

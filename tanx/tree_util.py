@@ -13,6 +13,7 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from ._traceback import boundary
 from ._treedef import (
     PyTreeDef,
     compile_flatten,
@@ -61,6 +62,7 @@ STRUCTURE_HINT = "a later tree may only have subtrees where the first one has le
 
 # --------------------------------------------------------------------------- apart and together
 
+@boundary
 def tree_unflatten(treedef: PyTreeDef, leaves: Iterable):
     """Put a tree together from its structure and its leaves.
 
@@ -173,6 +175,7 @@ def _opened(function: str, tree, result):
 
 # ---------------------------------------------------------------------------- functions on trees
 
+@boundary
 def tree_map(f: Callable, tree, *rest, is_leaf: Callable[[Any], bool] | None = None):
     """Apply ``f`` to each leaf of ``tree``; the result has the structure of ``tree``.
 
@@ -188,6 +191,7 @@ def tree_map(f: Callable, tree, *rest, is_leaf: Callable[[Any], bool] | None = N
     return treedef.unflatten([f(*row) for row in zip(leaves, *columns)])
 
 
+@boundary
 def tree_map_with_path(f: Callable, tree, *rest, is_leaf: Callable[..., bool] | None = None,
                        is_leaf_takes_path: bool = False):
     """Like :func:`tree_map`, with the path to the leaf as first argument of ``f``.
@@ -220,6 +224,7 @@ def tree_all(tree, *, is_leaf: Callable[[Any], bool] | None = None) -> bool:
     return all(tree_leaves(tree, is_leaf))
 
 
+@boundary
 def tree_reduce(function: Callable, tree, initializer: Any = MISSING,
                 is_leaf: Callable[[Any], bool] | None = None):
     """Combine the leaves from left to right: ``function(function(a, b), c)``, and so on.
@@ -236,6 +241,7 @@ def tree_reduce(function: Callable, tree, initializer: Any = MISSING,
     return functools.reduce(function, leaves)
 
 
+@boundary
 def tree_reduce_associative(operation: Callable, tree, *, identity: Any = MISSING,
                             is_leaf: Callable[[Any], bool] | None = None):
     """Combine the leaves pairwise, in a balanced tree: shorter chains, smaller rounding errors.
@@ -262,6 +268,7 @@ def _nothing_to_reduce(function: str, parameter: str) -> TypeError:
                              hint=f"give {parameter}, the result for a tree without leaves."))
 
 
+@boundary
 def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose):
     """Turn a tree of trees inside out.
 
@@ -290,6 +297,7 @@ def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, py
         [outer_treedef.unflatten(leaves[i::width]) for i in range(width)])
 
 
+@boundary
 def tree_broadcast(prefix_tree, full_tree, is_leaf: Callable[[Any], bool] | None = None):
     """Repeat each leaf of ``prefix_tree`` over the subtree of ``full_tree`` that it stands for.
 

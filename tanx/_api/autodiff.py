@@ -143,13 +143,13 @@ def _scalar_result(fun, result, has_aux: bool, holomorphic: bool, aux: dict) -> 
         if not isinstance(result, tuple) or len(result) != 2:
             raise TypeError(explain(
                 "tanx.grad", f"with has_aux=True, {name_of(fun)} must return a pair.",
-                f"returned: {result!r:.100}"))
+                f"returned: {_types(result)}"))
         result, rest = result
         aux["leaves"], aux["aux_tree"] = tree_flatten(rest)
         extra = [x for x in aux["leaves"] if is_arraylike(x)]
     if not is_arraylike(result):
         raise TypeError(explain(
-            "tanx.grad", f"{name_of(fun)} must return one scalar.", f"returned: {result!r:.100}",
+            "tanx.grad", f"{name_of(fun)} must return one scalar.", f"returned: {_types(result)}",
             hint="return the scalar alone, or use has_aux=True for further results."))
     aval = typeof(result)
     if aval.shape:
@@ -164,6 +164,22 @@ def _scalar_result(fun, result, has_aux: bool, holomorphic: bool, aux: dict) -> 
             hint="use holomorphic=True where the function is, else tanx.vjp."
             if aval.dtype.kind == "c" else "use tanx.vjp for other results."))
     return [result, *extra]
+
+
+def _types(tree) -> str:
+    """A result as users may read it: types in place of arrays."""
+    leaves, structure = tree_flatten(tree)
+    return f"{tree_unflatten(structure, [_Shown(x) for x in leaves])!r:.200}"
+
+
+class _Shown:
+    """Prints as the type of an array, and as itself otherwise."""
+
+    def __init__(self, value):
+        self.text = str(typeof(value)) if is_arraylike(value) else repr(value)
+
+    def __repr__(self) -> str:
+        return self.text
 
 
 def _restore_aux(aux: dict, values: list) -> Any:

@@ -41,6 +41,12 @@ class Linear:
     dtype = property(lambda self: self.aval.dtype)
     ndim = property(lambda self: len(self.aval.shape))
 
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError(explain(
+            "tanx.linear_transpose", "the function must be linear in its arguments together.",
+            f"used as a known factor: {self.aval}",
+            hint="tanx.vjp differentiates what is not linear."))
+
     def __repr__(self) -> str:
         return f"Linear({self.aval})"
 

@@ -128,7 +128,7 @@ def _from_list(nested, dtype):
     if types.issubset(_PYTHON_NUMBERS):
         if dtype is None:
             dtype = dtypes.requested_dtype(next((t for t in _PYTHON_NUMBERS if t in types), float))
-        return convert(np.array(nested, dtype), dtype)
+        return convert(_rectangular(nested, dtype), dtype)
     if type(None) in types:
         raise _none()
     leaves = [x if dtypes.is_python_scalar(x) or isinstance(x, np.ndarray | np.generic)
@@ -140,7 +140,19 @@ def _from_list(nested, dtype):
         dtype = dtypes.canonicalize_dtype(dtypes.result_type(*leaves))
     if any(isinstance(x, Array) for x in leaves):
         return _stacked(nested, dtype)
-    return convert(np.array(nested, dtype), dtype)
+    return convert(_rectangular(nested, dtype), dtype)
+
+
+def _rectangular(nested, dtype) -> np.ndarray:
+    """Nested lists as an array; NumPy's words about ragged ones are not for users of tanx."""
+    try:
+        return np.array(nested, dtype)
+    except ValueError as error:
+        if "inhomogeneous" not in str(error):
+            raise
+        raise ValueError(explain(
+            "tanx.numpy.array", "lists on one level must have one length.",
+            f"list: {nested!r:.100}", hint="pad them to one length.")) from None
 
 
 def _leaves(nested) -> list:
@@ -281,6 +293,9 @@ def _filled(shape, value, dtype, weak: bool, device, out_sharding):
     """``value`` broadcast to ``shape``."""
     if dtype == dtypes.float0:  # of no bytes, it stays with NumPy
         return np.zeros(shape, dtype)
+    if isinstance(value, complex) and dtype.kind != "c":
+        raise TypeError(explain("tanx.numpy.full", "a complex number does not fill real arrays.",
+                                f"fill_value: {value}", f"dtype:      {dtype}"))
     value = convert(value, dtype, weak)
     x = broadcast_to(value, shape) if value.shape else lax.broadcast_in_dim(value, shape, ())
     return placed(x, device, out_sharding)
