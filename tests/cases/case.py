@@ -70,14 +70,14 @@ def b(*shape) -> Arg:
 class Case:
     """One way to call one primitive."""
 
-    def __init__(self, primitive: str, fun: Callable, *args: Arg, grad: tuple[int, ...] | None = None,
-                 name: str = "", rtol: float = 1e-5,
+    def __init__(self, primitive: str, fun: Callable, *args: Arg,
+                 grad: tuple[int, ...] | None = None, name: str = "", rtol: float = 1e-5,
                  lower: bool = True, batch: bool = True, modes: str = "fwd rev",
                  rewritten: bool = False):
         self.primitive = primitive
         self.fun = fun
         self.args = args
-        # Arguments to differentiate: the inexact ones unless given; () where there is no derivative.
+        # Arguments to differentiate: the inexact ones unless given; () for no derivative.
         self.grad = grad if grad is not None else tuple(
             k for k, a in enumerate(args) if a.dtype.kind in "fc")
         self.rtol = rtol

@@ -95,7 +95,8 @@ class Chains:
 
     def lane(self, batch, axis: int):
         """The first of the lanes."""
-        return self.tree.tree_map(lambda leaf: self.lax.index_in_dim(leaf, 0, axis % leaf.ndim, keepdims=False), batch)
+        return self.tree.tree_map(lambda leaf: self.lax.index_in_dim(
+            leaf, 0, axis % leaf.ndim, keepdims=False), batch)
 
     def right_product(self, jacobian, v):
         """``J v``, where ``J`` is a pytree like the result of pytrees like the argument."""

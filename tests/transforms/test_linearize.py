@@ -152,7 +152,8 @@ def test_gradients_through_calls_share_the_split():
     assert len(bodies) == 4 and len(set(map(id, bodies))) == 2
 
 
-@pytest.mark.parametrize("wrap", [tanx.jit, tanx.checkpoint, lambda f: f], ids=["jit", "remat", "-"])
+@pytest.mark.parametrize("wrap", [tanx.jit, tanx.checkpoint, lambda f: f],
+                         ids=["jit", "checkpoint", "plain"])
 def test_value_and_gradient_agree_through_calls(wrap):
     inner = wrap(lambda x, n: (jnp.tanh(x).sum() * n, n + 1, jnp.zeros(3)))
     fun = lambda x: (lambda y, n, _: (y * n, n))(*inner(x, 2))
