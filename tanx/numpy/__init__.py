@@ -23,6 +23,7 @@ from ._pad import *
 from ._quantile import *
 from ._reduce import *
 from ._rounding import *
+from ._sets import *
 from ._shape import *
 from ._sort import *
 from ._statistics import *
