@@ -58,6 +58,14 @@ class Primitive:
     kind: Kind
     multiple_results = False
 
+    # The six rules; see above.
+    infer: Any
+    eval: Any
+    jvp: Any
+    transpose: Any
+    batch: Any
+    lower: Any
+
     # Optional rules of higher-order primitives.
     # partial_eval(trace, args, params): split work known now from what ``trace`` must record.
     partial_eval: Any = None

@@ -32,6 +32,7 @@ class BatchTracer(Tracer):
     """A value with a batch axis at ``dim``; to the function it looks as if it had none."""
 
     __slots__ = ("value", "dim", "_aval")
+    _trace: BatchTrace
 
     def __init__(self, trace: BatchTrace, value, dim: int):
         self._trace = trace

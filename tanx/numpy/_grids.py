@@ -68,7 +68,7 @@ def _counted(function: str, along):
     start = 0 if along.start is None else along.start
     step = 1 if along.step is None else along.step
     if isinstance(step, complex | np.complexfloating):
-        return linspace(start, along.stop, int(abs(step.imag)))
+        return linspace(start, along.stop, int(abs(complex(step).imag)))
     return arange(start, along.stop, step)
 
 
