@@ -28,7 +28,7 @@ def coarse(dtype) -> bool:
 
 def each_case(suits=lambda case: True):
     """A test of every row that suits."""
-    return pytest.mark.parametrize("case", filter(suits, CASES), ids=repr)
+    return pytest.mark.parametrize("case", list(filter(suits, CASES)), ids=repr)
 
 
 @pytest.fixture(autouse=True)
