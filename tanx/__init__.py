@@ -16,6 +16,9 @@ from ._api.placement import (
     device_put,
     devices,
     effects_barrier,
+    host_count,
+    host_id,
+    host_ids,
     local_device_count,
     local_devices,
     print_environment_info,
@@ -39,11 +42,10 @@ from ._window import publish
 from .dtypes import float0
 from .numpy._index import ds
 from .numpy._methods import METHODS as _METHODS
+from .version import __version__, __version_info__
 
 # The two sockets: eager execution, and the operators and methods of arrays.
 _trace.evaluate = _eager.evaluate
 _operators.install(_METHODS)
-
-__version__ = "0.1.0"
 
 publish(__name__, boundary)

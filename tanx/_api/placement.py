@@ -18,8 +18,9 @@ from ..sharding import Sharding, SingleDeviceSharding
 
 __all__ = ["Device", "Shard", "block_until_ready", "copy_to_host_async", "default_backend",
            "device_count", "device_get", "device_of", "device_put", "devices", "effects_barrier",
-           "local_device_count", "local_devices", "print_environment_info", "process_count",
-           "process_index", "process_indices", "shards_of", "sharding_of"]
+           "host_count", "host_id", "host_ids", "local_device_count", "local_devices",
+           "print_environment_info", "process_count", "process_index", "process_indices",
+           "shards_of", "sharding_of"]
 
 
 class Shard:
@@ -85,6 +86,9 @@ def process_count(backend: str | None = None) -> int:
 def process_indices(backend: str | None = None) -> list[int]:
     """The numbers of the processes that compute together."""
     return [0]
+
+
+host_id, host_count, host_ids = process_index, process_count, process_indices
 
 
 def device_of(x: Array) -> Device:

@@ -84,12 +84,13 @@ class custom_jvp:
     Array(1., dtype=float32, weak_type=True)
     """
 
+    jvp: Any = None
+    symbolic_zeros = False
+
     def __init__(self, fun: Callable, nondiff_argnums=(), nondiff_argnames=()):
         functools.update_wrapper(self, fun)
         self.fun = fun
         self._arguments = Arguments(fun, nondiff_argnums, nondiff_argnames)
-        self.jvp: Any = None
-        self.symbolic_zeros = False
 
     def defjvp(self, jvp: Callable, symbolic_zeros: bool = False) -> Callable:
         """Set the rule; usable as a decorator.

@@ -309,7 +309,8 @@ class _FlatRules:
         return checked
 
 
-def custom_gradient(fun: Callable | None = None, **options):
+def custom_gradient(fun: Callable | None = None, *, with_logs: bool = False, remat: bool = False,
+                    with_accums=None):
     """Give a function a derivative by letting it return ``(result, vjp)``.
 
     ``vjp`` takes the cotangent of the result and gives that of the argument, or a tuple of them
@@ -321,19 +322,29 @@ def custom_gradient(fun: Callable | None = None, **options):
     >>> tanx.grad(square)(3.0)
     Array(6., dtype=float32, weak_type=True)
     """
-    if fun is None:
-        return functools.partial(custom_gradient, **options)
-    if any(options.values()):
+    if with_logs or remat or with_accums is not None:
         raise NotImplementedError(explain(
-            "tanx.custom_gradient", f"options {sorted(options)} are not supported.",
+            "tanx.custom_gradient", "with_logs, remat and with_accums are not supported.",
             hint="use tanx.custom_vjp."))
+    if fun is None:
+        return custom_gradient
 
+    @boundary
     @functools.wraps(fun)
     def wrapped(*args, **kwargs):
-        custom = custom_vjp(lambda *xs: fun(*xs, **kwargs)[0])
+        def both(*xs):
+            answer = fun(*xs, **kwargs)
+            if not isinstance(answer, tuple | list) or len(answer) != 2:
+                raise TypeError(explain(
+                    "tanx.custom_gradient", f"{name_of(fun)} must return a pair: its result, and "
+                    "the function from its cotangent to that of the arguments.",
+                    f"it returned: {answer!r:.100}"))
+            return answer
+
+        custom = custom_vjp(lambda *xs: both(*xs)[0])
 
         def fwd(*xs):
-            result, rule = fun(*xs, **kwargs)
+            result, rule = both(*xs)
             leaves, tree = tree_util.tree_flatten(result)
             jaxpr, residuals = stage(
                 lambda *cts: _as_cotangents(rule(tree_util.tree_unflatten(tree, cts)), len(xs)),
@@ -388,6 +399,7 @@ def closure_convert(fun: Callable, *example_args):
                for x in consts]
     fixed = [x for x, h in zip(consts, hoisted) if not h]
 
+    @boundary
     def converted(*args):
         count = sum(hoisted)
         given, values = args[:len(args) - count], iter(args[len(args) - count:])

@@ -1,0 +1,10 @@
+"""tanx.core: types, traces and tracers."""
+
+from ._api.staging import ensure_compile_time_eval
+from ._core.jaxpr import Atom, eval_jaxpr
+from ._core.trace import Trace, Tracer
+from ._core.types import AbstractValue, ShapedArray
+from ._traceback import boundary
+from ._window import publish
+
+publish(__name__, boundary)
