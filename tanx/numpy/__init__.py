@@ -6,6 +6,7 @@ from .. import dtypes as _dtypes
 from .._traceback import boundary
 from .._window import publish
 from ._assemble import *
+from ._bins import *
 from ._contract import *
 from ._creation import *
 from ._cumulative import *
