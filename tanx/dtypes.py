@@ -632,8 +632,8 @@ _Reader = Callable[[Any], Node]
 
 
 def _read_typed(x: Any) -> Node:
-    """Arrays, tracers and abstract values keep their type."""
-    return scalar_type_of(x.dtype) if x.weak_type else x.dtype
+    """Arrays, tracers and abstract values keep their type; booleans are weak to begin with."""
+    return scalar_type_of(x.dtype) if x.weak_type and x.dtype.kind != "b" else x.dtype
 
 
 def _read_numpy(x: Any) -> Node:

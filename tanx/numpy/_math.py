@@ -16,7 +16,7 @@ from .. import dtypes, lax
 from .._api.jit import library_jit
 from .._control.custom_jvp import custom_jvp
 from ..errors import explain
-from ._logic import greater, less, logical_or, where
+from ._logic import greater, less, where
 from ._promotion import (
     Array,
     as_operand,
@@ -143,7 +143,7 @@ def floor_divide(x1, x2, /):
     quotient = lax.div(x, y)
     differ = lax.ne(lax.sign(x), lax.sign(y))
     rounded_up = lax.bitwise_and(differ, lax.ne(lax.rem(x, y), like(x, 0)))
-    return where(rounded_up, lax.sub(quotient, like(x, 1)), quotient)
+    return where(rounded_up, subtract(quotient, 1), quotient)
 
 
 @library_jit
@@ -201,7 +201,7 @@ def _float_divmod(x, y) -> tuple:
     quotient = lax.div(where(lax.eq(y, like(y, 0)), x, lax.sub(x, rest)), y)
     astray = lax.bitwise_and(lax.ne(rest, like(x, 0)), lax.ne(lax.sign(y), lax.sign(rest)))
     rest = lax.select(astray, lax.add(rest, y), rest)
-    quotient = lax.select(astray, lax.sub(quotient, like(x, 1)), quotient)
+    quotient = lax.select(astray, subtract(quotient, 1), quotient)
     return lax.round(quotient), rest
 
 
@@ -284,7 +284,7 @@ def _known_integer(x) -> int | None:
 
 def _integer_power(base, exponent):
     """By squaring, over six bits of the exponent: what needs more bits overflows."""
-    zero, one = like(base, 0), like(base, 1)
+    zero, one = convert(0, base.dtype), convert(1, base.dtype)
     result = where(lax.bitwise_and(lax.eq(base, zero), lax.ne(exponent, zero)), zero, one)
     for bit in range(6):
         if bit:
@@ -355,11 +355,12 @@ def hypot(x1, x2, /):
 def _hypot(x, y):
     a, b = lax.abs(x), lax.abs(y)
     largest, least = lax.max(a, b), lax.min(a, b)
-    zero = like(largest, 0)
-    ratio = lax.div(least, where(lax.eq(largest, zero), lax.full_like(largest, 1), largest))
-    length = lax.mul(largest, lax.sqrt(lax.add(like(ratio, 1), lax.square(ratio))))
+    nowhere = lax.eq(largest, like(largest, 0))
+    ratio = lax.div(least, where(nowhere, lax.full_like(largest, 1), largest))
+    length = lax.mul(largest, lax.sqrt(add(1, lax.square(ratio))))
     infinity = like(largest, np.inf)
-    return where(logical_or(lax.eq(a, infinity), lax.eq(b, infinity)), infinity, length)
+    far = lax.bitwise_or(lax.eq(a, infinity), lax.eq(b, infinity))
+    return where(far, np.inf, length)
 
 
 @_hypot.defjvp

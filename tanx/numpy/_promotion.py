@@ -93,9 +93,12 @@ def numeric(function: str, x):
 
 
 def like(x, value):
-    """A scalar constant of the dtype of ``x``, for use beside it."""
+    """A scalar constant of the dtype of ``x``, for use beside it.
+
+    It is weak beside a scalar only, so weak types of arrays end where constants come in.
+    """
     aval = x.aval
-    return convert(value, aval.dtype, aval.weak_type)
+    return convert(value, aval.dtype, aval.weak_type and not aval.shape)
 
 
 def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -125,9 +128,9 @@ def promote(function: str, x, y) -> tuple:
             if x.aval == y.aval:
                 return x, y
         elif gives_way(y, x):
-            return x, like(x, y)
+            return x, convert(y, x.aval.dtype, x.aval.weak_type)
     elif _is_traceable(y) and gives_way(x, y):
-        return like(y, x), y
+        return convert(x, y.aval.dtype, y.aval.weak_type), y
     check_arraylike(function, x, y)
     return promote_shapes(function, *promote_dtypes(x, y))
 

@@ -112,8 +112,8 @@ def _round(x, decimals: int):
         return lax.round(x, _EVEN)
     # Scaled, narrow floats would overflow or lose the digits in question.
     wide = x if x.dtype.itemsize >= 4 else convert(x, _FLOAT32, x.weak_type)
-    factor = like(wide, 10.0**decimals)
-    return convert(lax.div(lax.round(lax.mul(wide, factor), _EVEN), factor), x.dtype, x.weak_type)
+    factor = convert(10.0**decimals, wide.dtype)
+    return convert(lax.div(lax.round(lax.mul(wide, factor), _EVEN), factor), x.dtype)
 
 
 @library_jit(static_argnames=("decimals",))
@@ -244,7 +244,7 @@ def signbit(x, /):
     if x.dtype.kind == "b":
         return lax.full_like(x, False)
     if _is_whole(x):
-        return lax.lt(x, like(x, 0))
+        return lax.lt(x, convert(0, x.dtype))
     integer = np.dtype(f"int{dtypes.itemsize_bits(x.dtype)}")
     bits = lax.bitcast_convert_type(x, integer)
     negative = lax.shift_right_arithmetic(bits, convert(dtypes.itemsize_bits(integer) - 1, integer))
