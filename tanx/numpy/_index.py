@@ -399,13 +399,13 @@ def _fixed_plan(shape: tuple[int, ...], key: tuple) -> tuple[Plan, Sequence]:
 
 def _is_rows(x, index) -> bool:
     """Whether an index is one array of positions along the first axis, known right now."""
-    return (type(index) is Array and len(index.aval.shape) > 0 and index.aval.dtype.kind in "iu"
-            and len(x.aval.shape) > 0 and not staging())
+    return (type(index) in (Array, np.ndarray) and index.dtype.kind in "iu" and index.ndim > 0
+            and x.ndim > 0 and not staging())
 
 
-def _rows(x, index: Array) -> tuple[Plan, Sequence]:
+def _rows(x, index) -> tuple[Plan, Sequence]:
     """The plan and the values of such an index: the commonest of those that are computed."""
-    return _rows_plan(x.aval.shape, index.aval.shape), (np.asarray(index),)
+    return _rows_plan(x.shape, index.shape), (np.asarray(index),)
 
 
 @lru_cache(maxsize=4096)
