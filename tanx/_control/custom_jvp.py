@@ -42,10 +42,9 @@ class CustomJVPCall(CustomCall):
         outs = jvp(*primals, *given)
         half = len(outs) // 2
         self.check_results(outs[:half], "rule", **params)
-        return outs[:half], [
-            Zero(t.aval) if type(t) is SymbolicZero
-            or typeof(y).to_tangent().dtype == dtypes.float0 else t
-            for y, t in zip(outs[:half], outs[half:])]
+        avals = [typeof(y).to_tangent() for y in outs[:half]]
+        return outs[:half], [Zero(a) if type(t) is SymbolicZero or a.dtype == dtypes.float0 else t
+                             for a, t in zip(avals, outs[half:])]
 
     def batch_axis(self, axis, args, dims, *, call_jaxpr, jvp, num_consts, **params):
         own = dims[num_consts:]

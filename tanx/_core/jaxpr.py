@@ -14,7 +14,7 @@ from typing import Any
 from .._config import trace_key
 from .effects import no_effects
 from .source import SourceInfo, attributed_to
-from .trace import context
+from .trace import EvalTrace, context, running
 from .types import AbstractValue, typeof
 
 __all__ = ["Atom", "ClosedJaxpr", "DropVar", "Jaxpr", "JaxprEqn", "Literal", "Var",
@@ -27,7 +27,7 @@ class Var:
     __slots__ = ("aval", "__weakref__")
 
     def __init__(self, aval: AbstractValue):
-        self.aval = aval
+        self.aval: Any = aval  # a ShapedArray of all but tokens, so its attributes are at hand
 
     def __repr__(self) -> str:
         return f"Var(id={id(self)}):{self.aval}"
@@ -219,7 +219,8 @@ def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
 def cached_by_jaxpr(transform):
     """Remember ``transform(closed_jaxpr, *hashable)`` for as long as the jaxpr lives.
 
-    Transformations of the body of a call run once, however often the call is met.
+    Transformations of the body of a call run once, however often the call is met. No trace around
+    the call is in sight meanwhile, for what is found holds for every call.
     """
     memory: weakref.WeakKeyDictionary[ClosedJaxpr, dict] = weakref.WeakKeyDictionary()
 
@@ -228,6 +229,7 @@ def cached_by_jaxpr(transform):
         results = memory.setdefault(closed, {})
         whole_key = (key, trace_key())
         if whole_key not in results:
-            results[whole_key] = transform(closed, *key)
+            with running(EvalTrace(None)):
+                results[whole_key] = transform(closed, *key)
         return results[whole_key]
     return remembered
