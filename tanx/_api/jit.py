@@ -234,22 +234,27 @@ def library_jit(fun: Callable | None = None, *, name: str | None = None, static_
     if fun is None:
         return functools.partial(library_jit, name=name, static_argnums=static_argnums,
                                  static_argnames=static_argnames)
-    staged = JitFunction(fun, static_argnums or None, static_argnames, None, None, False, False,
-                         name)
-    dispatcher = staged._dispatcher
+
+    @functools.cache  # looking at signatures takes time, and most functions are never called
+    def staged() -> JitFunction:
+        return JitFunction(fun, static_argnums or None, static_argnames, None, None, False, False,
+                           name)
+
     seen: set = set()
 
     @functools.wraps(fun)
     def either(*args, **kwargs):
+        function = staged()
         if context.trace.staging:
-            return staged(*args, **kwargs)
+            return function(*args, **kwargs)
+        dispatcher = function._dispatcher
         signature = dispatcher.signature(args, kwargs)
         if signature is None:
             return fun(*args, **kwargs)
         ready = dispatcher.find(signature)
         if ready is not None:
             return ready(args)
-        return _second_time(signature, seen, staged, fun)(*args, **kwargs)
+        return _second_time(signature, seen, function, fun)(*args, **kwargs)
     return either
 
 

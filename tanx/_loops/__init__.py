@@ -1,1 +1,26 @@
-"""Loop nests: the form between jaxprs and LLVM code. ``build`` is what ``lower`` rules speak."""
+"""Loop nests: the form between jaxprs and LLVM code. ``build`` is what ``lower`` rules speak.
+
+Primitives name these modules when they are defined and use them when they are compiled, so they
+are loaded at their first use: importing tanx does not wait for them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from . import build as build
+    from . import instructions as instructions
+else:
+    from importlib import import_module
+
+    class _Late:
+        """A module of this room, loaded when something of it is asked for."""
+
+        def __init__(self, name: str):
+            self._name = name
+
+        def __getattr__(self, attribute: str):
+            return getattr(import_module(f"{__name__}.{self._name}"), attribute)
+
+    build, instructions = _Late("build"), _Late("instructions")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform as host
 
 from .._config import default_device as default_device_flag
 from ..errors import explain
@@ -41,7 +40,7 @@ class Device:
         return f"{self.platform}:{self.id}"
 
 
-_cpu = [Device("cpu", 0, host.processor() or host.machine() or "cpu")]
+_cpu = [Device("cpu", 0, "cpu")]
 
 
 def devices_of(platform: str | None = None) -> list[Device]:
