@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import lru_cache
 
 import ml_dtypes
@@ -16,7 +15,7 @@ from .._core.primitive import Kind, Primitive
 from .._core.trace import Tracer, context
 from .._core.types import ShapedArray, typeof
 from .._loops import build
-from ..errors import explain
+from ..errors import explain, warn_user
 from .arith import from_bits, unsigned_bits
 from .derive import linear, partials
 from .families import ANY, FLOAT, INEXACT, INT, Elementwise, letter, widened
@@ -345,10 +344,10 @@ def convert_element_type(operand, new_dtype):
     dtype = dtypes.requested_dtype(new_dtype, "tanx.lax.convert_element_type")
     old = typeof(operand).dtype
     if letter(old) == "c" and letter(dtype) in "iuf":
-        warnings.warn(explain(
+        warn_user(explain(
             "tanx.lax.convert_element_type", "a cast to real numbers drops the imaginary part.",
             f"operand:   {typeof(operand)}", f"new_dtype: {dtype}",
-            hint="say so with tanx.numpy.real."), np.exceptions.ComplexWarning, stacklevel=2)
+            hint="say so with tanx.numpy.real."), np.exceptions.ComplexWarning)
     return convert(operand, dtype)
 
 

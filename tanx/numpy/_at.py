@@ -167,7 +167,10 @@ def _update(what: str, at: AtIndex, values, indices_are_sorted, unique_indices, 
             x, indices, _updates(what, y, plan), plan.writing,
             indices_are_sorted=indices_are_sorted or plan.single,
             unique_indices=unique_indices or plan.single, mode=mode)
-    return convert(_without_added(out, array), array.dtype, array.weak_type)
+    out = _without_added(out, array)
+    if out.dtype.kind == "c" != array.dtype.kind:
+        return lax.convert_element_type(out, array.dtype)  # warns: imaginary parts are lost
+    return convert(out, array.dtype, array.weak_type)
 
 
 def _without_added(out, array):

@@ -160,7 +160,7 @@ def histogramdd(sample, bins=10, range=None, weights=None, density=None):
     """How many of the rows of ``sample``, which are points, fall into each bin of a space.
 
     ``bins`` is a number, or a sequence with a number or an array of edges for each dimension, and
-    ``range`` a sequence with a pair of ends or None for each. Gives the counts and the tuple of
+    ``range`` a sequence with a pair of ends or None for each. Gives the counts and the list of
     edges along each dimension.
 
     >>> counts, edges = jnp.histogramdd(jnp.array([[0.0, 0.0], [1.0, 4.0], [1.0, 3.0]]), bins=2)
@@ -196,7 +196,7 @@ def histogramdd(sample, bins=10, range=None, weights=None, density=None):
         counts = convert(counts, sample.dtype) / counts.sum()
         for d, edge in enumerate(edges):
             counts = counts / reshape(diff(edge), [-1] + [1] * (rank - 1 - d))
-    return counts, tuple(edges)
+    return counts, edges
 
 
 # -- interpolation ---------------------------------------------------------------------------------

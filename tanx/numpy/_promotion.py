@@ -6,8 +6,6 @@ already, and an array beside a Python number. This file alone of its room looks 
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from .. import _config, dtypes
@@ -16,7 +14,7 @@ from .._core.trace import Tracer, context
 from .._core.types import canonical_shape, is_arraylike, typeof
 from .._ops.convert import convert
 from .._ops.layout import broadcast_in_dim
-from ..errors import explain
+from ..errors import explain, warn_user
 
 __all__ = ["Array", "Tracer", "as_operand", "broadcast_to_shape", "canonical_shape",
            "check_arraylike", "common_shape", "convert", "gives_way", "inexact", "is_arraylike",
@@ -208,4 +206,4 @@ def _rank_promotion(function: str, args) -> None:
         hint="add dimensions with x[None], or set numpy_rank_promotion='allow'.")
     if _config.numpy_rank_promotion.value == "raise":
         raise ValueError(message)
-    warnings.warn(message, stacklevel=4)
+    warn_user(message)
