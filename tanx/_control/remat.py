@@ -221,14 +221,13 @@ def _staged(fun: Callable, args: tuple, kwargs: dict, fixed: dict, keywords: dic
     """The function staged for one kind of arguments, and the traced values it closes over."""
     count = len(args)
     static = tuple((k, type(v), v) for k, v in (*fixed.items(), *keywords.items()))
-    key = (count, in_tree, avals, static, trace_key(), tuple(axis_sizes().items()))
-    memory = memory_of(fun)
+    key = ("checkpoint", in_tree, avals, static, trace_key(), tuple(axis_sizes().items()))
     try:
-        known = memory.get(("checkpoint", key))
-    except TypeError:  # static values may be unhashable here
-        known, memory = None, {}
-    if known is not None:
-        return known, []
+        memory = memory_of(fun)
+        if key in memory:
+            return memory[key], []
+    except TypeError:  # static values need no hash; those without are not remembered
+        memory = None
     out_tree = None
 
     def flat(*flat_args):
@@ -243,6 +242,6 @@ def _staged(fun: Callable, args: tuple, kwargs: dict, fixed: dict, keywords: dic
     closed, captured = stage_closed(flat, avals,
                                     debug_info("checkpoint", fun, args, kwargs, fixed))
     staged = Staged(closed, out_tree)
-    if not captured:
-        memory["checkpoint", key] = staged
+    if memory is not None and not captured:
+        memory[key] = staged
     return staged, captured

@@ -97,7 +97,8 @@ def test_dead_results_take_their_part_of_the_body_along():
     smaller, used = dce(closed.jaxpr, [True, False])
     assert used == [True, False]
     (call,) = smaller.eqns
-    assert len(call.invars) == 1 and [e.primitive.name for e in call.params["jaxpr"].eqns] == ["sin"]
+    assert len(call.invars) == 1
+    assert [e.primitive.name for e in call.params["jaxpr"].eqns] == ["sin"]
 
 
 def test_transformed_bodies_are_remembered_as_long_as_the_body_lives():
