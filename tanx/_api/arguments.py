@@ -12,8 +12,8 @@ from .._core.naming import leaf_names, name_of, parameters_of
 from .._core.types import is_arraylike
 from ..errors import explain
 
-__all__ = ["as_tuple", "check_callable", "check_leaves", "not_an_array", "positions_and_names",
-           "result_leaves"]
+__all__ = ["as_tuple", "check_callable", "check_leaves", "is_single", "not_an_array",
+           "positions_and_names", "result_leaves"]
 
 
 def check_callable(function: str, fun) -> None:
@@ -30,14 +30,21 @@ def as_tuple(function: str, what: str, value, kind: type) -> tuple:
     """One position or name, or several of them, as a tuple."""
     if value is None:
         return ()
-    if isinstance(value, kind):
-        return (value,)
+    several = (value,) if is_single(value) or isinstance(value, str) else value
     try:
-        return tuple(operator.index(v) if kind is int else v for v in value)
+        if kind is int:
+            return tuple(map(operator.index, several))
+        if all(isinstance(name, str) for name in several):
+            return tuple(several)
     except TypeError:
-        raise TypeError(explain(
-            function, f"{what} must be one {kind.__name__} or several of them.",
-            f"{what}: {value!r}")) from None
+        pass
+    raise TypeError(explain(
+        function, f"{what} must be one {kind.__name__} or several of them.", f"{what}: {value!r}"))
+
+
+def is_single(argnums) -> bool:
+    """Whether ``argnums`` is one position, rather than several of them."""
+    return hasattr(argnums, "__index__")
 
 
 def positions_and_names(fun: Callable, function: str, what: str, nums, names,

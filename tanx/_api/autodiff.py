@@ -27,6 +27,7 @@ from .arguments import (
     as_tuple,
     check_callable,
     check_leaves,
+    is_single,
     not_an_array,
     result_leaves,
 )
@@ -72,7 +73,7 @@ def _with_gradient(fun, argnums, has_aux: bool, holomorphic: bool, allow_int: bo
     check_callable("tanx.grad", fun)
     if reduce_axes:
         raise NotImplementedError("tanx.grad: reduce_axes is not supported.")
-    single = isinstance(argnums, int)
+    single = is_single(argnums)
     positions = as_tuple("tanx.grad", "argnums", argnums, int)
 
     def with_gradient(*args, **kwargs):
@@ -268,7 +269,7 @@ def _flat(fun: Callable, in_tree, has_aux: bool, function: str) -> tuple[Callabl
             if not isinstance(result, tuple) or len(result) != 2:
                 raise TypeError(explain(
                     function, f"with has_aux=True, {name_of(fun)} must return a pair.",
-                    f"returned: {result!r:.100}"))
+                    f"returned: {_types(result)}"))
             result, rest = result
             found["leaves"], found["aux_tree"] = tree_flatten(rest)
             extra = [x for x in found["leaves"] if is_arraylike(x)]
@@ -431,7 +432,7 @@ def fwd_and_bwd(fun: Callable, argnums, has_aux: bool = False, jitted: bool = Tr
     [3.0, 2.0]
     """
     check_callable("tanx.fwd_and_bwd", fun)
-    single = isinstance(argnums, int)
+    single = is_single(argnums)
     positions = as_tuple("tanx.fwd_and_bwd", "argnums", argnums, int)
 
     @boundary

@@ -20,7 +20,7 @@ from .._traceback import boundary
 from .._transforms.vmap import Axis, batch, to_axis
 from ..errors import explain
 from ..tree_util import tree_flatten, tree_map, tree_structure, tree_transpose, tree_unflatten
-from .arguments import as_tuple, check_callable
+from .arguments import as_tuple, check_callable, is_single
 from .autodiff import chosen_arguments, jvp, vjp
 from .batching import vmap
 
@@ -38,7 +38,7 @@ def jacfwd(fun: Callable, argnums=0, has_aux: bool = False, holomorphic: bool = 
            [0., 6.]], dtype=float32)
     """
     check_callable("tanx.jacfwd", fun)
-    single, positions = isinstance(argnums, int), as_tuple("tanx.jacfwd", "argnums", argnums, int)
+    single, positions = is_single(argnums), as_tuple("tanx.jacfwd", "argnums", argnums, int)
 
     @boundary
     @functools.wraps(fun)
@@ -89,7 +89,7 @@ def jacrev(fun: Callable, argnums=0, has_aux: bool = False, holomorphic: bool = 
            [0., 6.]], dtype=float32)
     """
     check_callable("tanx.jacrev", fun)
-    single, positions = isinstance(argnums, int), as_tuple("tanx.jacrev", "argnums", argnums, int)
+    single, positions = is_single(argnums), as_tuple("tanx.jacrev", "argnums", argnums, int)
 
     @boundary
     @functools.wraps(fun)
