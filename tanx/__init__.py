@@ -1,6 +1,8 @@
 """tanx: NumPy on immutable arrays, with jit, grad, vmap and the rest, on its own compiler."""
 
-from . import checkpoint_policies, dtypes, errors, lax, numpy, sharding, tree, tree_util, typing
+from importlib import import_module as _import_module
+
+from . import checkpoint_policies, dtypes, errors, sharding, tree, tree_util, typing
 from ._api.autodiff import *
 from ._api.batching import vmap
 from ._api.jacobian import *
@@ -37,15 +39,35 @@ from ._core.array import Array, live_arrays
 from ._core.source import named_scope
 from ._core.types import ShapeDtypeStruct, typeof
 from ._runtime import eager as _eager
+from ._slices import ds
 from ._traceback import boundary
 from ._window import publish
 from .dtypes import float0
-from .numpy._index import ds
-from .numpy._methods import METHODS as _METHODS
 from .version import __version__, __version_info__
+
+
+def _methods():
+    """Operators and methods of arrays; loaded outside of any function that is being traced."""
+    with _trace.running(_trace.EvalTrace(None)):
+        return _import_module("tanx.numpy._methods").METHODS
+
 
 # The two sockets: eager execution, and the operators and methods of arrays.
 _trace.evaluate = _eager.evaluate
-_operators.install(_METHODS)
+_operators.install_at_first_use(_methods)
 
 publish(__name__, boundary)
+
+# Rooms that load when they are first asked for, so that ``import tanx`` is quick.
+_LATE = ("lax", "numpy")
+globals()["__all__"] += _LATE
+
+
+def __getattr__(name: str):
+    if name in _LATE:
+        return _import_module(f"tanx.{name}")
+    raise AttributeError(f"module 'tanx' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATE})

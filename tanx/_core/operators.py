@@ -1,24 +1,54 @@
 """What arrays and tracers both answer: operators, methods and properties of ``Array``.
 
 Their code lives in the NumPy room, which is far above; it is handed down through the socket
-``install``, which ``tanx/__init__`` plugs. Until then the class is empty.
+``install_at_first_use``, which ``tanx/__init__`` plugs. Importing tanx does not load that room: the
+first operator or method that somebody uses does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["Operators", "install"]
+from .._traceback import boundary
+
+__all__ = ["SPECIAL", "Operators", "install_at_first_use"]
+
+# Methods that Python looks up on the class: they must be there before their code is.
+SPECIAL = """
+__abs__ __add__ __and__ __array_namespace__ __contains__ __copy__ __deepcopy__ __divmod__ __dlpack__
+__eq__ __floordiv__ __ge__ __getitem__ __gt__ __hash__ __invert__ __iter__ __le__ __lshift__ __lt__
+__matmul__ __mod__ __mul__ __ne__ __neg__ __or__ __pos__ __pow__ __radd__ __rand__ __rdivmod__
+__reduce__ __rfloordiv__ __rlshift__ __rmatmul__ __rmod__ __rmul__ __ror__ __round__ __rpow__
+__rrshift__ __rshift__ __rsub__ __rtruediv__ __rxor__ __setitem__ __sub__ __truediv__ __xor__
+""".split()
 
 
 class Operators:
-    """Base of ``Array`` and ``Tracer``; :func:`install` fills it."""
+    """Base of ``Array`` and ``Tracer``; the socket fills it."""
 
     __slots__ = ()
 
 
-def install(methods: Mapping[str, Any]) -> None:
-    """Socket: set operators, methods and properties on every array and tracer."""
-    for name, method in methods.items():
-        setattr(Operators, name, method)
+def install_at_first_use(load: Callable[[], Mapping[str, Any]]) -> None:
+    """Socket: ``load`` gives the operators, methods and properties when the first is asked for."""
+
+    def install() -> None:
+        for name, method in load().items():
+            setattr(Operators, name, method)
+        if "__getattr__" in vars(Operators):
+            delattr(Operators, "__getattr__")
+
+    def missing(self, name: str):
+        install()
+        return getattr(self, name)
+
+    def stand_in(name: str):
+        def special(self, *args):
+            install()
+            return getattr(self, name)(*args)
+        return boundary(special)
+
+    for name in SPECIAL:
+        setattr(Operators, name, stand_in(name))
+    setattr(Operators, "__getattr__", missing)  # noqa: B010 - mypy knows no such attribute

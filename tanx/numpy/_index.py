@@ -9,47 +9,19 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes, lax
+from .._slices import Slice
 from ..errors import NonConcreteBooleanIndexError, explain
 from ._creation import asarray
 from ._plan import NEW, Form, Plan, index_array, plan_of
 from ._promotion import Array, Tracer, convert, is_arraylike, staging, typeof
 
 __all__: list[str] = []  # what users see of this file are operators
-
-
-@dataclass(frozen=True, slots=True)  # no tuple, for a tuple is an index of several axes
-class Slice:
-    """A slice of fixed size that may start anywhere; made by :func:`ds`."""
-
-    start: Any
-    size: int
-    stride: int = 1
-
-    @property
-    def span(self) -> int:
-        """How many elements there are from the first to the last one."""
-        return (self.size - 1) * self.stride + 1 if self.size else 0
-
-
-def ds(start, size: int | None = None, stride: int | None = None) -> Slice | slice:
-    """A slice of ``size`` elements from ``start`` on, which may be computed.
-
-    With one argument, the first ``start`` elements. ``stride`` is the distance between elements.
-    Read beyond the end of an array, the slice is moved inside; an update there is dropped.
-
-    >>> tanx.jit(lambda x, i: x[tanx.ds(i, 2)])(jnp.arange(5), 1)
-    Array([1, 2], dtype=int32)
-    """
-    if size is None:
-        return slice(0, operator.index(start))
-    return Slice(start, operator.index(size), 1 if stride is None else operator.index(stride))
 
 
 # -- reading ---------------------------------------------------------------------------------------

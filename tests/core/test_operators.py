@@ -1,0 +1,29 @@
+"""Methods of arrays are there when they are used, and cost nothing until then."""
+
+import subprocess
+import sys
+
+from tanx._core.operators import SPECIAL
+from tanx.numpy._methods import METHODS
+
+
+def test_the_stand_ins_are_those_of_the_methods():
+    assert sorted(SPECIAL) == sorted(name for name in METHODS if name.startswith("__"))
+
+
+def fresh(code: str) -> str:
+    """What a program prints in a process of its own."""
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                          check=True).stdout
+
+
+def test_importing_loads_neither_the_numpy_room_nor_jax():
+    assert fresh("import sys, tanx; print([m for m in sys.modules if m in "
+                 "('tanx.numpy', 'tanx.lax', 'tanx._loops.build', 'jax', 'scipy', 'llvmlite')])"
+                 ) == "[]\n"
+
+
+def test_the_first_use_may_be_inside_a_traced_function():
+    assert fresh("import tanx; print(tanx.jit(lambda x: x * x + x.sum())(2.0))") == "6.0\n"
+    assert fresh("import tanx; print(tanx.grad(lambda x: x ** 3)(2.0))") == "12.0\n"
+    assert fresh("import tanx; print(2 * tanx.device_put(3.0))") == "6.0\n"
