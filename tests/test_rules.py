@@ -21,6 +21,7 @@ from tanx._transforms.vmap import Axis, batch
 
 from .cases import CASES
 
+
 def coarse(dtype) -> bool:
     """Whether a floating-point dtype is less precise than float64."""
     return dtype not in (np.float64, np.complex128)
