@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .. import tree_util
@@ -82,11 +82,12 @@ def _positional_only(parameters, name: str) -> bool:
 
 
 def check_leaves(function: str, fun: Callable, args: tuple, kwargs: dict, leaves: list,
-                 hint: str = "") -> None:
+                 hint: str = "", skip: Iterable[int] = ()) -> None:
     """Each leaf must be an array or a number; the error names the first that is not."""
     for i, leaf in enumerate(leaves):
         if not is_arraylike(leaf):
-            raise not_an_array(function, fun, leaf_names(fun, args, kwargs)[i], leaf, hint)
+            names = leaf_names(fun, args, kwargs, skip)
+            raise not_an_array(function, fun, names[i], leaf, hint)
 
 
 def not_an_array(function: str, fun: Callable, name: str, leaf, hint: str = "") -> TypeError:

@@ -104,9 +104,9 @@ class JitFunction:
     def _entry(self, call: _Call, args: tuple, kwargs: dict) -> tuple[Staged, list]:
         """The staged function for a call, and the tracers that it closes over."""
         if not all(map(is_arraylike, call.leaves)):
-            skipped = tuple(x for i, x in enumerate(args) if i not in call.fixed)
-            check_leaves("tanx.jit", self._fun, skipped, kwargs, call.leaves,
-                         hint="mark it with static_argnums or static_argnames.")
+            dynamic = {k: v for k, v in kwargs.items() if k not in call.fixed_names}
+            check_leaves("tanx.jit", self._fun, args, dynamic, call.leaves,
+                         "mark it with static_argnums or static_argnames.", call.fixed)
         avals = tuple(typeof(x) for x in call.leaves)
         # Static values are equal only when their types are too: 1 is not True.
         static = tuple((k, type(v), v) for k, v in (*call.fixed.items(), *call.fixed_names.items()))
