@@ -88,3 +88,35 @@ def eager_where(jax):
     jnp = jax.numpy
     a = jnp.arange(100.0) - 50
     return lambda: jnp.where(a > 0, a, 0).block_until_ready()
+
+
+@case("eager: tril(m), 10 x 10")
+def eager_tril(jax):
+    m = jax.numpy.ones((10, 10))
+    return lambda: jax.numpy.tril(m).block_until_ready()
+
+
+@case("eager: var(a), 100 floats")
+def eager_var(jax):
+    a = jax.numpy.arange(100.0)
+    return lambda: jax.numpy.var(a).block_until_ready()
+
+
+@case("jit: x + 1, a scalar")
+def jit_scalar(jax):
+    x = jax.numpy.float32(1.0)
+    increment = jax.jit(lambda x: x + 1)
+    return lambda: increment(x).block_until_ready()
+
+
+@case("jit: gradient step of a small network")
+def jit_step(jax):
+    jnp = jax.numpy
+    w = {"a": jnp.ones((16, 16)) / 16, "b": jnp.ones((16, 4)) / 16}
+    x, y = jnp.ones((32, 16)), jnp.ones((32, 4))
+
+    def loss(w):
+        return jnp.mean((jnp.tanh(x @ w["a"]) @ w["b"] - y) ** 2)
+
+    step = jax.jit(lambda w: jax.tree.map(lambda p, g: p - 0.1 * g, w, jax.grad(loss)(w)))
+    return lambda: jax.block_until_ready(step(w))

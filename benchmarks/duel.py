@@ -16,6 +16,7 @@ import math
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -24,14 +25,20 @@ from cases import CASES
 WORKER = Path(__file__).with_name("worker.py")
 
 
+ENVIRONMENT = {
+    **os.environ, "JAX_PLATFORMS": "cpu",
+    "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]),
+                                   os.environ.get("PYTHONPATH", "")])}
+ENVIRONMENT.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
+
+
 class Contestant:
     """A process that measures cases with one of the systems."""
 
     def __init__(self, python: str, system: str):
-        path = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
         self.process = subprocess.Popen(
             [python, str(WORKER), system], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            env={**os.environ, "PYTHONPATH": path, "JAX_PLATFORMS": "cpu"})
+            env=ENVIRONMENT)
 
     def measure(self, case: str) -> float:
         """The best time of one round, in microseconds."""
@@ -64,6 +71,22 @@ def duel(contestants: dict[str, Contestant], cases: list[str], rounds: int) -> d
     return best
 
 
+def import_seconds(pythons: dict[str, str], rounds: int) -> dict[str, float]:
+    """Best time from starting Python to the system imported, less that of Python alone."""
+    def seconds(python: str, code: str) -> float:
+        start = time.perf_counter()
+        subprocess.run([python, "-c", code], check=True, env=ENVIRONMENT)
+        return time.perf_counter() - start
+
+    best = dict.fromkeys(pythons, math.inf)
+    bare = dict.fromkeys(pythons, math.inf)
+    for _ in range(rounds):
+        for name, python in pythons.items():
+            best[name] = min(best[name], seconds(python, f"import {name}"))
+            bare[name] = min(bare[name], seconds(python, "pass"))
+    return {name: best[name] - bare[name] for name in pythons}
+
+
 def report(best: dict) -> None:
     """A table with the ratio of each case and their geometric mean."""
     names = list(next(iter(best.values())))
@@ -90,9 +113,10 @@ def main() -> None:
     unknown = set(options.cases) - set(CASES)
     if unknown:
         parser.error(f"no such cases: {', '.join(sorted(unknown))}; there are {', '.join(CASES)}")
-    contestants = {"tanx": Contestant(sys.executable, "tanx")}
-    if options.rival:
-        contestants["jax"] = Contestant(options.rival, "jax")
+    pythons = {"tanx": sys.executable} | ({"jax": options.rival} if options.rival else {})
+    for name, seconds in import_seconds(pythons, options.rounds).items():
+        print(f"import {name}: {seconds:.3f} s")
+    contestants = {name: Contestant(python, name) for name, python in pythons.items()}
     try:
         report(duel(contestants, options.cases or list(CASES), options.rounds))
     finally:
