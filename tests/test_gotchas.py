@@ -1,0 +1,128 @@
+"""Traps that tanx removes: code as its users would write it, and the result that was promised."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import tanx as jax
+import tanx.numpy as jnp
+
+
+def test_static_facts_stay_static():
+    @jax.jit
+    def flattened(x):
+        return x.reshape(jnp.array(x.shape).prod())
+
+    @jax.jit
+    def counted(x):
+        if jnp.all(jnp.arange(3) >= 0):
+            for _ in range(jnp.int32(3)):
+                x = x + 1
+        return x
+
+    assert flattened(jnp.zeros((2, 3))).shape == (6,)
+    assert float(counted(0.0)) == 3.0
+
+
+def test_a_python_if_on_a_traced_value_says_what_to_write():
+    @jax.jit
+    def sign(speed):
+        if speed > 0:
+            return 1
+        return -1
+
+    with pytest.raises(jax.errors.TracerBoolConversionError) as caught:
+        sign(2.0)
+    text = str(caught.value)
+    assert "if speed > 0:" in text
+    assert "argument speed of sign" in text
+    assert "tanx.numpy.where(speed > 0" in text
+    frames = [entry.path for entry in caught.traceback]
+    assert not any("tanx" in str(path) and "tests" not in str(path) for path in frames)
+    assert issubclass(jax.errors.TracerBoolConversionError, jax.errors.ConcretizationTypeError)
+
+
+def test_jit_is_a_decorator_factory():
+    @jax.jit(static_argnums=(0,))
+    def ones(n):
+        return jnp.ones(n)
+
+    assert ones(3).shape == (3,)
+
+
+def test_what_was_staged_can_be_forgotten():
+    f = jax.jit(lambda x: x * 2)
+    f(1.0), f(jnp.ones(3))
+    assert f._cache_size() == 2
+    f.clear_cache()
+    assert f._cache_size() == 0
+    f(1.0)
+    jax.clear_caches()
+    assert f._cache_size() == 0
+
+
+def test_arrays_have_no_hash_and_say_what_to_use():
+    with pytest.raises(TypeError, match="pass arrays to jit as ordinary arguments"):
+        hash(jnp.ones(3))
+    with pytest.raises(ValueError, match="a static argument must be hashable"):
+        jax.jit(lambda x: x, static_argnums=0)(jnp.ones(3))
+
+
+def test_your_own_classes_in_one_line():
+    @jax.tree.dataclass
+    class Model:
+        weight: jax.Array
+        bias: jax.Array
+        name: str = dataclasses.field(default="linear", metadata=dict(static=True))
+
+        def __call__(self, x):
+            return x * self.weight + self.bias
+
+    model = Model(jnp.float32(2.0), jnp.float32(1.0))
+    gradient = jax.jit(jax.grad(lambda m: m(3.0)))(model)
+    assert (float(gradient.weight), float(gradient.bias), gradient.name) == (3.0, 1.0, "linear")
+
+
+def test_wrong_classes_are_found_when_registered():
+    with pytest.raises(AttributeError, match="must have a method tree_flatten"):
+        @jax.tree_util.register_pytree_node_class
+        class Missing:
+            pass
+
+
+def test_a_masked_update_works_under_jit():
+    x = jnp.array([-1.0, 2.0, -3.0])
+    assert jax.jit(lambda x: x.at[x < 0].set(0))(x).tolist() == [0.0, 2.0, 0.0]
+    assert jax.jit(jax.grad(lambda x: x.at[x < 0].set(0).sum()))(x).tolist() == [0.0, 1.0, 0.0]
+
+
+def test_eager_operations_compile_nothing_for_new_shapes():
+    for n in range(1, 50):
+        assert jnp.sin(jnp.ones(n)).shape == (n,)
+
+
+def test_a_donated_or_deleted_array_says_so():
+    x = jnp.ones(3)
+    x.delete()
+    with pytest.raises(RuntimeError, match="its data is gone"):
+        x + 1
+
+
+def test_leaked_tracers_say_where_they_came_from():
+    kept = []
+
+    @jax.jit
+    def leaky(x):
+        kept.append(x * 2)
+        return x
+
+    leaky(1.0)
+    with pytest.raises(jax.errors.UnexpectedTracerError, match="argument x of leaky"):
+        kept[0] + 1
+
+
+def test_live_arrays_are_listed():
+    x = jnp.full(7, 3.0)
+    assert any(y is x for y in jax.live_arrays())
+    assert isinstance(np.asarray(x), np.ndarray)
