@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import weakref
 from collections.abc import Callable
 from types import MethodType
 from typing import Any, NamedTuple
@@ -14,7 +13,7 @@ from .._core.array import Array
 from .._core.axes import axis_sizes
 from .._core.jaxpr import ClosedJaxpr, eval_jaxpr
 from .._core.naming import debug_info, name_of
-from .._core.stage import Staged, memory_of, stage_closed
+from .._core.stage import Staged, clear_memories, memory_of, stage_closed
 from .._core.trace import context
 from .._core.types import ShapeDtypeStruct, is_arraylike, typeof
 from .._ops.layout import as_array
@@ -60,7 +59,6 @@ class JitFunction:
         self._keep_unused, self._inline = keep_unused, inline
         self._entries = memory_of(fun)
         self._dispatcher = Dispatcher(self._static, self._static_names)
-        _functions.add(self)
 
     def __get__(self, instance, owner=None):
         return self if instance is None else MethodType(self, instance)
@@ -157,14 +155,9 @@ class JitFunction:
         return f"<jit of {name_of(self._fun)}>"
 
 
-# Functions made by ``jit``, for as long as they live.
-_functions: weakref.WeakSet[JitFunction] = weakref.WeakSet()
-
-
 def clear_caches() -> None:
-    """Forget everything staged by every function made by :func:`jit`."""
-    for function in list(_functions):
-        function.clear_cache()
+    """Forget everything staged of every function, by ``jit`` and ``checkpoint`` alike."""
+    clear_memories()
 
 
 def _present(x):

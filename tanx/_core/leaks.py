@@ -20,8 +20,10 @@ def check_leaks(trace: Trace) -> None:
     """Raise where tracers of a finished trace are still held; does nothing unless asked to."""
     if not check_tracer_leaks.value:
         return
-    gc.collect()
-    held = [x for x in gc.get_objects() if isinstance(x, Tracer) and x._trace is trace]
+    if not _tracers(trace):
+        return
+    gc.collect()  # what only cycles hold is no leak
+    held = _tracers(trace)
     if not held:
         return
     facts = []
@@ -33,6 +35,10 @@ def check_leaks(trace: Trace) -> None:
     raise Exception(explain(
         "tanx.checking_leaks", "traced values outlive the function that was being transformed.",
         *facts, hint="return the value instead of storing it."))
+
+
+def _tracers(trace: Trace) -> list[Tracer]:
+    return [x for x in gc.get_objects() if issubclass(type(x), Tracer) and x._trace is trace]
 
 
 def _holder(tracer: Tracer, ours: list) -> str:

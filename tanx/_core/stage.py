@@ -24,8 +24,8 @@ from .source import unscoped, user_source
 from .trace import EvalTrace, Trace, Tracer, context, leaked, running
 from .types import AbstractValue, ShapedArray, typeof
 
-__all__ = ["StageTrace", "StageTracer", "Staged", "memory_of", "stage",
-           "stage_closed"]
+__all__ = ["StageTrace", "StageTracer", "Staged", "clear_memories", "memory_of",
+           "stage", "stage_closed"]
 
 _SCALARS = (bool, int, float, complex, np.generic)
 
@@ -40,25 +40,36 @@ class Staged(NamedTuple):
 class _Memory(dict):
     """What was staged of a function, by signature; kept on the function, and gone with it."""
 
-    owner: weakref.ref | None = None
+    __slots__ = ("owner", "__weakref__")
 
     def __reduce__(self):  # copies of the function start afresh
         return _Memory, ()
 
 
+    def __init__(self, owner=None):
+        self.owner = owner
+        _memories[id(self)] = self
+
+
+_memories: weakref.WeakValueDictionary[int, _Memory] = weakref.WeakValueDictionary()
+_ATTRIBUTE = "__tanx_staged__"
+
+
 def memory_of(fun: Callable) -> dict[Any, Staged]:
     """What was staged of a Python function so far; every wrapper of one function shares it."""
     if not isinstance(fun, FunctionType):
-        return {}
-    memory = fun.__dict__.get(_MEMORY)
+        return _Memory()
+    memory = fun.__dict__.get(_ATTRIBUTE)
     if memory is None or memory.owner is None or memory.owner() is not fun:
         # functools.wraps hands attributes on to other functions: those get a memory of their own.
-        memory = fun.__dict__[_MEMORY] = _Memory()
-        memory.owner = weakref.ref(fun)
+        memory = fun.__dict__[_ATTRIBUTE] = _Memory(weakref.ref(fun))
     return memory
 
 
-_MEMORY = "__tanx_staged__"
+def clear_memories() -> None:
+    """Forget what was staged of every function."""
+    for memory in list(_memories.values()):
+        memory.clear()
 
 
 class _Constant(NamedTuple):
