@@ -198,7 +198,7 @@ def _clamped_starts(starts, shape, sizes) -> list:
     clamped = []
     for i, n, size in zip(starts, shape, sizes):
         high = min(n - size, value_range(i.dtype)[1])
-        clamped.append(build.as_index(build.op(
+        clamped.append(build.const(0) if n == size else build.as_index(build.op(
             "clamp", build.const(0, i.dtype), i[()], build.const(high, i.dtype))))
     return clamped
 

@@ -1,0 +1,201 @@
+"""What loop nests cost: operations and bytes, counted without running anything.
+
+:func:`cost` is for users (``cost_analysis``); :func:`work` is what the fuser compares, in units of
+one addition on a vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import NamedTuple
+
+from .._loops.expr import Const, Fold, Index, Load, Node, Op
+from .._loops.instructions import BOOL, INDEX, kind_of
+from .._loops.nest import Buffer, Nest, Program, Statement, Store
+from .._loops.traverse import children, expressions
+
+__all__ = ["Cost", "Work", "cost", "nbytes", "occurrences", "repeats", "work"]
+
+_SPECIAL = frozenset((
+    "exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
+    "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "logistic", "pow", "atan2", "cbrt", "sqrt",
+    "rsqrt", "erf", "erfc", "erf_inv", "lgamma", "digamma", "bessel_i0e", "bessel_i1e", "igamma",
+    "igammac", "polygamma", "zeta", "betainc"))
+"""Instructions that are no single operation of a processor, or a slow one."""
+
+_EFFORT = {
+    **dict.fromkeys(_SPECIAL, 15.0), "sqrt": 4.0, "rsqrt": 5.0, "div": 4.0, "rem": 15.0,
+    "pow": 30.0, "tan": 25.0, "atan2": 25.0, "erf_inv": 25.0, "sinh": 20.0, "cosh": 20.0,
+    "nextafter": 4.0, "integer_pow": 3.0, **dict.fromkeys((
+        "lgamma", "digamma", "igamma", "igammac", "polygamma", "zeta", "betainc"), 200.0)}
+"""Effort of instructions where it is not 1."""
+_HEAVY = 4.0
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Operations of a program, those among them that are functions as ``exp``, and bytes moved."""
+
+    flops: int = 0
+    transcendentals: int = 0
+    bytes_read: int = 0
+    bytes_written: int = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.flops + other.flops, self.transcendentals + other.transcendentals,
+                    self.bytes_read + other.bytes_read, self.bytes_written + other.bytes_written)
+
+
+def nbytes(buffer: Buffer) -> int:
+    """The size of a buffer; elements of less than a byte take a whole one."""
+    return prod(buffer.shape) * buffer.dtype.itemsize
+
+
+def cost(program: Program) -> Cost:
+    """The cost of running a program once; what library functions do is not counted.
+
+    >>> from tanx._loops.build import element_program, op
+    >>> x = np.zeros((8, 4), np.float32)
+    >>> cost(element_program(lambda at, x: op("exp", x[at]) + 1, [x], x))
+    Cost(flops=32, transcendentals=32, bytes_read=128, bytes_written=128)
+    """
+    total = Cost()
+    for statement in program.statements:
+        total += _cost_of([statement], (), {})
+    return total
+
+
+def _cost_of(body: Iterable[Statement], loops: tuple[Index, ...], read: dict[Buffer, int]) -> Cost:
+    """The cost of statements in loops.
+
+    Stores side by side share what they compute. What is read of each buffer, at most all of it,
+    counts once in a statement of the program, for the rest comes from cache: ``read`` has it.
+    """
+    total, stores = Cost(), []
+    for statement in body:
+        if isinstance(statement, Nest):
+            total += _cost_of(statement.body, (*loops, *statement.indices), read)
+        elif isinstance(statement, Store):
+            stores.append(statement)
+        else:
+            total += Cost(0, 0, sum(map(nbytes, statement.inputs)),
+                          sum(map(nbytes, statement.outputs)))
+    flops = special = moved = 0
+    for node, steps in occurrences([e for store in stores for e in expressions(store)]):
+        times = steps * repeats(node, loops)
+        if isinstance(node, Op) and node.dtype != INDEX:
+            if node.name in _SPECIAL:
+                special += times
+            elif node.name not in ("convert", "bitcast", "select"):
+                flops += times
+        elif isinstance(node, Fold):
+            flops += times * prod(i.extent for i in node.indices) * len(node.states)
+        elif isinstance(node, Load):
+            whole, before = nbytes(node.buffer), read.get(node.buffer, 0)
+            read[node.buffer] = min(whole, before + times * node.dtype.itemsize)
+            moved += read[node.buffer] - before
+    trips = prod(i.extent for i in loops)
+    written = sum(min(nbytes(s.buffer), trips * s.buffer.dtype.itemsize) for s in stores)
+    return total + Cost(flops, special, moved, written)
+
+
+def repeats(node: Node, loops: Sequence[Index]) -> int:
+    """How often a node is computed in loops, if not in those inside all that it depends on."""
+    if not node.free <= frozenset(loops):  # it changes in a fold inside of all of them
+        return prod(i.extent for i in loops)
+    depth = max((n + 1 for n, i in enumerate(loops) if i in node.free), default=0)
+    return prod(i.extent for i in loops[:depth])
+
+
+def occurrences(roots: Iterable[Node]) -> list[tuple[Node, int]]:
+    """Each node under ``roots`` and how often it is computed in one evaluation of all of them.
+
+    Inside of a fold that is once a step of the loops in which it changes.
+    """
+    found: list[tuple[Node, int]] = []
+    seen: set[Node] = set()
+    now = [(root, _Frame()) for root in roots]
+    later: list[tuple[Node, _Frame]] = []
+    while now or later:
+        # Bodies of folds wait, for what stands outside as well is computed there, and less often.
+        node, frame = now.pop() if now else later.pop()
+        while frame.outer is not None and frame.bound.isdisjoint(node.free):
+            frame = frame.outer
+        if node in seen:
+            continue
+        seen.add(node)
+        times = frame.times
+        if frame.outer is not None:
+            times *= _steps(node, frame)
+        found.append((node, times))
+        if isinstance(node, Fold):
+            bound = frozenset((*node.indices, *node.states))
+            now.extend((value, frame) for value in node.init)
+            later.extend((value, _Frame(times, node, bound, frame)) for value in node.body)
+        else:
+            now.extend((child, frame) for child in children(node))
+    return found
+
+
+class _Frame(NamedTuple):
+    """The inside of a fold that runs so many times, or of none."""
+
+    times: int = 1
+    fold: Fold | None = None
+    bound: frozenset = frozenset()
+    outer: _Frame | None = None
+
+
+def _steps(node: Node, frame: _Frame) -> int:
+    """The steps of a fold in which a node inside it is computed."""
+    assert frame.fold is not None
+    indices = frame.fold.indices
+    depth = len(indices)
+    if node.free.isdisjoint(frame.fold.states):
+        depth = max(n + 1 for n, i in enumerate(indices) if i in node.free)
+    return prod(i.extent for i in indices[:depth])
+
+
+@dataclass
+class Work:
+    """What it takes to compute expressions once.
+
+    ``effort`` counts neither index arithmetic nor loads; those are listed, with how often.
+    """
+
+    effort: float = 0.0
+    heavy: bool = False  # has an instruction of several times the effort of an addition
+    nodes: int = 0
+    folds: bool = False
+    selects: bool = False
+    loads: list[tuple[Load, int]] = field(default_factory=list)
+
+
+def work(roots: Iterable[Node]) -> Work:
+    """The work of computing ``roots`` once."""
+    total = Work()
+    for node, times in occurrences(roots):
+        total.nodes += 1
+        if isinstance(node, Load):
+            total.loads.append((node, times))
+        elif isinstance(node, Op) and not _is_index_work(node):
+            size = 0.5 if node.dtype.itemsize < 4 else 2.0 if kind_of(node.dtype) == "c" else 1.0
+            each = _EFFORT.get(node.name, 1.0)
+            total.effort += times * size * each
+            total.heavy |= each >= _HEAVY
+            total.selects |= node.name == "select"
+        elif isinstance(node, Fold):
+            total.folds = True
+            total.effort += times * prod(i.extent for i in node.indices) if node.reducer else 0
+    return total
+
+
+def _is_index_work(node: Op) -> bool:
+    """Whether an instruction only finds out where to read, from loop variables alone."""
+    if node.dtype == INDEX or node.dtype == BOOL and all(a.dtype == INDEX for a in node.args):
+        return True
+    if node.name == "convert":
+        return node.args[0].dtype == INDEX or isinstance(node.args[0], Const)
+    return False

@@ -1,0 +1,142 @@
+"""Primitives expressed by others, where that lets them fuse or spares a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+import numpy as np
+
+from .._core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Literal, Var
+from .._core.types import ShapedArray
+from .._ops.arith import div_p, mul_p
+from .._ops.convert import convert_element_type_p
+from .._ops.dot import kept_dimensions, plan
+from .._ops.families import letter
+from .._ops.layout import broadcast_in_dim_p, reshape_p
+from .._ops.slicing import slice_p
+
+__all__ = ["decompose"]
+
+_POWERS = 64
+"""Exponents up to which an integer power is written as products."""
+
+
+def decompose(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """Replace equations for which there is a rule; one sweep."""
+    writer = _Writer()
+    for eqn in closed.jaxpr.eqns:
+        eqn = eqn.replace(invars=[writer.read(a) for a in eqn.invars])
+        rule = _RULES.get(eqn.primitive.name)
+        results = None if rule is None or eqn.effects else rule(writer, eqn)
+        if results is None:
+            writer.eqns.append(eqn)
+        else:
+            writer.names.update(zip(eqn.outvars, results, strict=True))
+    jaxpr = closed.jaxpr.replace(eqns=writer.eqns,
+                                 outvars=[writer.read(a) for a in closed.jaxpr.outvars])
+    return ClosedJaxpr(jaxpr, closed.consts)
+
+
+class _Writer:
+    """The equations written so far; rules add theirs by :meth:`apply`."""
+
+    def __init__(self):
+        self.eqns: list[JaxprEqn] = []
+        self.names: dict[Var, Atom] = {}
+
+    def read(self, atom: Atom) -> Atom:
+        return self.names.get(atom, atom) if isinstance(atom, Var) else atom
+
+    def apply(self, source: JaxprEqn, primitive, *operands: Atom, **params) -> Var:
+        """Write an equation that belongs to ``source``; its result."""
+        out = Var(primitive.infer(*(a.aval for a in operands), **params))
+        self.eqns.append(JaxprEqn(operands, [out], primitive, params,
+                                  source_info=source.source_info))
+        return out
+
+
+def _split(write: _Writer, eqn: JaxprEqn) -> list[Atom]:
+    """Slices, which fuse with whatever reads them."""
+    (x,), axis = eqn.invars, eqn.params["axis"]
+    parts: list[Atom] = []
+    start = 0
+    for size in eqn.params["sizes"]:
+        first, last = [0] * x.aval.ndim, list(x.aval.shape)
+        first[axis], last[axis] = start, start + size
+        parts.append(write.apply(eqn, slice_p, x, start_indices=tuple(first),
+                                 limit_indices=tuple(last), strides=None))
+        start += size
+    return parts
+
+
+def _integer_pow(write: _Writer, eqn: JaxprEqn) -> list[Atom] | None:
+    """Products of squares, which are shared with other powers of the same number."""
+    return _product(write, eqn, eqn.params["y"])
+
+
+def _pow(write: _Writer, eqn: JaxprEqn) -> list[Atom] | None:
+    """Powers that are as accurate by multiplication."""
+    x, y = eqn.invars
+    if not isinstance(y, Literal) or letter(x.aval.dtype) != "f" or y.val not in (1, 2, 3, -1):
+        return None
+    return _product(write, eqn, int(y.val))
+
+
+def _product(write: _Writer, eqn: JaxprEqn, y: int) -> list[Atom] | None:
+    x = eqn.invars[0]
+    if not 0 < abs(y) <= _POWERS or y < 0 and letter(x.aval.dtype) not in "fc":
+        return None
+    square, n = x, abs(y)
+    while n % 2 == 0:
+        square, n = write.apply(eqn, mul_p, square, square), n // 2
+    result = square
+    while n := n // 2:
+        square = write.apply(eqn, mul_p, square, square)
+        result = write.apply(eqn, mul_p, result, square) if n % 2 else result
+    if y < 0:
+        one = Literal(np.ones((), x.aval.dtype), ShapedArray((), x.aval.dtype, x.aval.weak_type))
+        result = write.apply(eqn, div_p, one, result)
+    return [result]
+
+
+def _dot_general(write: _Writer, eqn: JaxprEqn) -> list[Atom] | None:
+    """A product of elements, where there is one term to sum: outer products and scalings."""
+    (x, y), numbers = eqn.invars, eqn.params["dimension_numbers"]
+    (cx, cy), (bx, by) = numbers
+    steps = plan(x.aval.shape, x.aval.dtype, y.aval.shape, y.aval.dtype, numbers,
+                 eqn.params["preferred_element_type"])
+    if prod(x.aval.shape[d] for d in cx) != 1 or letter(steps.dtype) == "b":
+        return None
+    shape, batch = steps.out.shape, len(bx)
+    kept_x, kept_y = kept_dimensions(x.aval.ndim, bx, cx), kept_dimensions(y.aval.ndim, by, cy)
+    ends = (batch, batch + len(kept_x))
+    factors = []
+    for operand, kept, b, start in ((x, kept_x, bx, ends[0]), (y, kept_y, by, ends[1])):
+        placed = {d: p for p, d in enumerate(b)} | {d: start + k for k, d in enumerate(kept)}
+        flat = _squeezed(write, eqn, operand, sorted(placed))
+        if operand.aval.dtype != steps.dtype:
+            flat = _converted(write, eqn, flat, steps.dtype)
+        factors.append(write.apply(
+            eqn, broadcast_in_dim_p, flat, shape=shape, sharding=None,
+            broadcast_dimensions=tuple(placed[d] for d in sorted(placed))))
+    product = write.apply(eqn, mul_p, *factors)
+    return [product if steps.dtype == steps.out.dtype
+            else _converted(write, eqn, product, steps.out.dtype)]
+
+
+def _squeezed(write: _Writer, eqn: JaxprEqn, x: Atom, kept: list[int]) -> Atom:
+    if len(kept) == x.aval.ndim:
+        return x
+    return write.apply(eqn, reshape_p, x, new_sizes=tuple(x.aval.shape[d] for d in kept),
+                       dimensions=None, sharding=None)
+
+
+def _converted(write: _Writer, eqn: JaxprEqn, x: Atom, dtype: np.dtype) -> Atom:
+    return write.apply(eqn, convert_element_type_p, x, new_dtype=dtype, weak_type=False,
+                       sharding=None)
+
+
+_RULES: dict[str, Callable[[_Writer, JaxprEqn], list[Atom] | None]] = {
+    "split": _split, "integer_pow": _integer_pow, "pow": _pow, "dot_general": _dot_general,
+}

@@ -1,0 +1,525 @@
+"""Fewer nests: decides what is stored and what is computed where it is read.
+
+Four steps, each one sweep over the statements:
+
+1. *Layouts go*: what is only another view of stored elements, or of none (constants, counters), is
+   put in place of its reads.
+2. *Grouping*: statements that can share loops go into one group, in the order of the program. All
+   loops are shared by elementwise neighbours. Statements over rows share the loops over rows: a
+   row is then reduced, and used again, while it is in cache (softmax, norms).
+3. *Deciding*, backwards: how often would elements of an array be computed if it were not stored?
+   If that is once, it is not stored; otherwise the cheaper way is taken.
+4. *Writing*: the expressions of arrays that are not stored replace their reads.
+
+Neither sums nor instructions as ``exp`` and ``div`` are ever computed twice for the same element,
+and no sum is computed inside another one. Products of matrices stay as they are, so that the
+scheduler knows them: see :func:`is_contraction`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import NamedTuple
+
+from .._loops.build import flatten_index
+from .._loops.expr import (
+    Expr,
+    Facts,
+    Index,
+    Interval,
+    Load,
+    Node,
+    Op,
+    Pick,
+    Variable,
+    facts_of,
+)
+from .._loops.nest import PARALLEL, Buffer, Extern, Nest, Program, Statement, Store
+from .._loops.traverse import children, expressions, statements_in, substitute, walk, written
+from .cost import occurrences, repeats, work
+from .stages import index_of, is_affine, loops_in, loops_of, mentioned, replace_loads
+
+__all__ = ["fuse", "is_contraction"]
+
+_ROWS = 64
+"""Rows from which sharing only the loops over rows leaves enough to do in parallel."""
+_SMALL = 1 << 14
+"""Elements up to which nothing needs to be done in parallel."""
+_ROW_BYTES = 1 << 17
+"""A row that stays in cache between its uses."""
+_NODES = 400
+"""Parts of expressions in one nest; with more of them, code is slow to compile and to run."""
+_NEAR = 4
+"""Groups back that a statement joins for the sake of an input they share."""
+_CONTEXTS = 8
+"""Places in which an array that is not stored is computed, at most."""
+_STORE, _LOAD, _NEST = 2.0, 1.0, 50.0
+"""Effort of storing an element, of loading one, and of running another nest."""
+_REUSE = 4
+"""Uses of each element of both operands that make a sum of products a contraction."""
+
+
+def fuse(program: Program) -> Program:
+    """The same computation in fewer nests and with fewer arrays stored."""
+    stages = _inline_layouts(program)
+    _group(stages)
+    _decide(stages)
+    return _write(program, stages)
+
+
+# -- stages ----------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class _Group:
+    """Stages that share their outer loops, all of them or those over rows."""
+
+    position: int
+    outer: tuple[Index, ...]
+    fixed: bool = False  # takes no further stages
+    uniform: bool = True  # all stages have just the outer loops
+    contraction: bool = False  # begins with one, and has only what follows it in the same loops
+    nodes: int = 0
+
+
+class _Reading(NamedTuple):
+    """How a stage reads: the load, how often, and whether inside a fold."""
+
+    load: Load
+    times: int  # in all iterations together
+    taken: int  # the same if arms of a select that are not taken are not computed
+    folded: bool
+    hoisted: bool  # relies on being computed in fewer than all loops
+
+
+class _Context(NamedTuple):
+    """A place in which the elements of an array are computed if it is not stored."""
+
+    evaluations: float
+    root: tuple
+    folded: bool
+    hoisted: bool
+    strict: bool = False  # an operand of a contraction, which reads memory
+
+
+@dataclass(eq=False)
+class _Stage:
+    """A statement of the program on its way.
+
+    ``stores`` are those of a nest that fills whole arrays in parallel over the elements; a stage
+    without them is left as it is but for what it reads.
+    """
+
+    statement: Statement
+    stores: tuple[Store, ...]
+    loops: tuple[Index, ...] = ()
+    free: bool = False  # not stored, whoever reads it
+    virtual: bool = False  # not stored, by decision
+    group: _Group = field(default_factory=lambda: _Group(0, ()))
+    phase: int = 0
+    readings: list[_Reading] = field(default_factory=list)
+    effort: float = 0.0
+    heavy: bool = False
+    nodes: int = 0
+    folds: bool = False
+    contraction: bool = False
+    dead: bool = False
+
+    @property
+    def elements(self) -> int:
+        return prod(i.extent for i in self.loops)
+
+    @property
+    def buffers(self) -> Iterable[Buffer]:
+        return [s.buffer for s in self.stores] if self.stores else written((self.statement,))
+
+
+def _stores_of(statement: Statement, writers: Mapping[Buffer, int]) -> tuple[Store, ...]:
+    """The stores of a nest that does nothing but fill arrays in the usual loops, else none."""
+    if not isinstance(statement, Nest) or any(k != PARALLEL for k in statement.kinds):
+        return ()
+    for store in statement.body:
+        if not isinstance(store, Store) or store.combine or store.guard is not None or (
+                writers[store.buffer] > 1 or store.index != index_of(store.buffer.shape)
+                or loops_in(store.index) != statement.indices):
+            return ()
+    return statement.body  # type: ignore[return-value]
+
+
+def _measure(stage: _Stage) -> None:
+    """Find out what a stage costs and how it reads."""
+    if not stage.stores:
+        stage.readings = list(_readings_of_statement(stage.statement, 1))
+        stage.nodes = _NODES
+        return
+    total = work([s.value for s in stage.stores])
+    stage.effort, stage.heavy = total.effort, total.heavy
+    stage.nodes, stage.folds = total.nodes, total.folds
+    ranges = _ranges([s.value for s in stage.stores]) if total.selects else {}
+    stage.readings = [_reading(load, times, stage.loops, ranges.get(load, {}))
+                      for load, times in total.loads]
+    stage.contraction = stage.folds and any(
+        is_contraction(s.value, stage.loops) for s in stage.stores)
+
+
+def _reading(load: Load, times: int, loops: Sequence[Index], ranges: Facts) -> _Reading:
+    """How a load that runs ``times`` in each iteration of loops reads its buffer.
+
+    It runs only where loop variables are in their ``ranges``.
+    """
+    total = taken = times * repeats(load, loops)
+    for i, (low, high) in ranges.items():
+        if i in loops:
+            taken = taken * max(high - low + 1, 0) // max(i.extent, 1)  # type: ignore
+    missing = [i.extent for i in loops if i not in load.free]
+    if _injective(load):
+        taken = min(taken, prod(load.buffer.shape) * prod(missing))
+    return _Reading(load, total, taken, not load.free <= frozenset(loops), bool(missing))
+
+
+def _ranges(values: Sequence[Expr]) -> dict[Node, Facts]:
+    """For each node, the ranges of loop variables outside which selects do not take it."""
+    ranges: dict[Node, Facts] = dict.fromkeys(values, {})
+    for node in reversed(list(walk(*values))):
+        own = ranges[node]
+        for child in children(node):
+            inner = own
+            if isinstance(node, Op) and node.name == "select" and child is not node.args[0]:
+                arm = facts_of(node.args[0], child is node.args[1])
+                inner = {**own, **{i: _both(ends, own.get(i, ends)) for i, ends in arm.items()}}
+            before = ranges.get(child)
+            ranges[child] = inner if before is None else {
+                i: (min(ends[0], before[i][0]), max(ends[1], before[i][1]))
+                for i, ends in inner.items() if i in before}
+    return ranges
+
+
+def _both(a: Interval, b: Interval) -> Interval:
+    return max(a[0], b[0]), min(a[1], b[1])
+
+
+def _readings_of_statement(statement: Statement, trips: int) -> Iterable[_Reading]:
+    if isinstance(statement, Nest):
+        trips *= prod(i.extent for i in statement.indices)
+        for inner in statement.body:
+            yield from _readings_of_statement(inner, trips)
+    elif isinstance(statement, Store):
+        for node, times in occurrences(expressions(statement)):
+            if isinstance(node, Load):
+                yield _Reading(node, trips * times, trips * times, True, True)
+
+
+def _injective(load: Load) -> bool:
+    """Whether different values of the variables in an index surely give different elements."""
+    seen: set[Variable] = set()
+    for i in load.index:
+        if len(i.free) > 1 or not seen.isdisjoint(i.free) or not is_affine(i):
+            return False
+        seen |= i.free
+    return True
+
+
+def is_contraction(value: Expr, loops: Sequence[Index]) -> bool:
+    """Whether a value, in these loops, is a sum of products that use their factors again and again.
+
+    Such a sum is the whole value of its store, behind a conversion at most, and is the first in its
+    nest: whatever is computed from it in the same loops follows in stores of its own.
+    """
+    while isinstance(value, Op) and value.name == "convert":
+        value = value.args[0]
+    if not isinstance(value, Pick) or value.fold.combine != "add":
+        return False
+    (product,) = value.fold.body
+    if not isinstance(product, Op) or product.name != "mul":
+        return False
+    steps = prod(i.extent for i in value.fold.indices)
+    uses = [prod(i.extent for i in loops if i not in factor.free) for factor in product.args]
+    return steps >= _REUSE and min(uses) >= _REUSE
+
+
+# -- layouts ---------------------------------------------------------------------------------------
+
+
+def _inline_layouts(program: Program) -> list[_Stage]:
+    """The stages of a program, with what is free to compute put in place of its reads."""
+    writers: Counter[Buffer] = Counter()
+    passed: set[Buffer] = set()  # to library functions, which need memory
+    for statement in statements_in(program.statements):
+        if isinstance(statement, Extern):
+            passed.update(statement.inputs)
+        if not isinstance(statement, Nest):
+            writers.update(list(written((statement,))))
+    views: dict[Buffer, _Stage] = {}
+    stages = []
+    for statement in program.statements:
+        stores = _stores_of(statement, writers)
+        loops = statement.indices if stores else ()  # type: ignore[union-attr]
+        strict = any(is_contraction(s.value, loops) for s in stores)
+
+        def element(load: Load, strict=strict) -> Expr | None:
+            stage = views[load.buffer]
+            view = _at(stage.stores[0], load.index)
+            if strict and not _addressable(view):
+                stage.free = False
+                return None
+            return view
+
+        stage = _Stage(replace_loads(statement, views, element), stores, loops)
+        stage.stores = stage.statement.body if stores else ()  # type: ignore
+        _measure(stage)
+        stages.append(stage)
+        if _is_free(stage) and stage.stores[0].buffer not in passed:
+            stage.free = True
+            views[stage.stores[0].buffer] = stage
+    return [stage for stage in stages if not stage.free]
+
+
+def _is_free(stage: _Stage) -> bool:
+    """Whether a value is a constant, a counter, or an element that is stored elsewhere."""
+    return (len(stage.stores) == 1 and stage.stores[0].buffer.role == "temp"
+            and stage.effort == 0 and not stage.folds and len(stage.readings) <= 1)
+
+
+def _addressable(view: Expr) -> bool:
+    """Whether the elements of a view lie in memory at equal distances along each loop."""
+    return isinstance(view, Load) and is_affine(flatten_index(view.index, view.buffer.shape))
+
+
+def _at(store: Store, index: Sequence[Expr]) -> Expr:
+    """The value stored at an index of its array."""
+    moved: dict[Variable, Expr] = {
+        i: place for i, place in zip(store.index, index) if isinstance(i, Index) and i is not place}
+    return substitute(store.value, moved) if moved else store.value
+
+
+# -- groups ----------------------------------------------------------------------------------------
+
+
+def _group(stages: Sequence[_Stage]) -> None:
+    """Give each stage its group, and its phase in it: what must come after what."""
+    makers: dict[Buffer, _Stage] = {}
+    readers: dict[Buffer, _Group] = {}
+    count = 0
+    for stage in stages:
+        group = _home(stage, makers, readers, count)
+        if group is None:
+            group = _Group(count, stage.loops, not stage.stores)
+            count += 1
+        _join(stage, group, makers)
+        for buffer in stage.buffers:
+            makers[buffer] = stage
+        for reading in stage.readings:
+            if reading.load.free:
+                readers[reading.load.buffer] = group
+
+
+def _home(stage: _Stage, makers: dict[Buffer, _Stage], readers: dict[Buffer, _Group],
+          count: int) -> _Group | None:
+    """The group that a stage may and should join."""
+    if not stage.stores or stage.contraction:
+        return None
+    sources = _sources(stage, makers)
+    last = max((s.group for s in sources.values()), key=lambda g: g.position, default=None)
+    start = -1 if last is None else last.position
+    if last is not None and _fits(stage, last, sources):
+        return last
+    near = [readers[r.load.buffer] for r in stage.readings if r.load.buffer in readers]
+    for group in sorted(near, key=lambda g: -g.position):
+        if group.position > max(start, count - 1 - _NEAR) and not group.contraction and (
+                _fits(stage, group, sources)):
+            return group
+    return None
+
+
+def _sources(stage: _Stage, makers: dict[Buffer, _Stage]) -> dict[Buffer, _Stage]:
+    """The stages that make what a stage reads."""
+    return {r.load.buffer: makers[r.load.buffer] for r in stage.readings if r.load.buffer in makers}
+
+
+def _fits(stage: _Stage, group: _Group, sources: dict[Buffer, _Stage]) -> bool:
+    """Whether a stage whose other sources come before the group can share its loops."""
+    if group.fixed or group.nodes + stage.nodes > _NODES:
+        return False
+    depth = _shared_depth(stage, group, sources)
+    if depth == len(stage.loops) and group.uniform and stage.loops == group.outer:
+        return True
+    if group.contraction or not group.uniform and depth < len(group.outer):
+        return False
+    rows = max(1, prod(i.extent for i in group.outer[:depth]))
+    widest = max([stage.elements / rows, *(r.times / rows for r in stage.readings)])
+    wide = widest * max(s.buffer.dtype.itemsize for s in stage.stores)
+    return depth > 0 and wide <= _ROW_BYTES and (rows >= _ROWS or rows * widest <= _SMALL)
+
+
+def _shared_depth(stage: _Stage, group: _Group, sources: dict[Buffer, _Stage]) -> int:
+    """How many outer loops a stage can share with a group."""
+    depth = _common(stage.loops, group.outer)
+    for reading in stage.readings:
+        source = sources.get(reading.load.buffer)
+        if source is not None and source.group is group:
+            index = index_of(reading.load.buffer.shape)
+            places = [place for i, place in zip(index, reading.load.index) if isinstance(i, Index)]
+            if source.loops != stage.loops or places != list(source.loops):
+                depth = min(depth, _common(places, source.loops))
+    return depth
+
+
+def _common(a: Sequence[Expr], b: Sequence[Expr]) -> int:
+    """The length of the common beginning."""
+    return next((n for n, (x, y) in enumerate(zip(a, b)) if x is not y), min(len(a), len(b)))
+
+
+def _join(stage: _Stage, group: _Group, makers: dict[Buffer, _Stage]) -> None:
+    sources = _sources(stage, makers)
+    within = {b: s for b, s in sources.items() if s.group is group}
+    depth = _shared_depth(stage, group, sources)
+    stage.group = group
+    stage.phase = max((s.phase + (not _aligned(b, s.loops, stage)) for b, s in within.items()),
+                      default=0)
+    group.uniform &= depth == len(stage.loops) == len(group.outer)
+    group.outer = group.outer[:depth]
+    group.nodes += stage.nodes
+    group.fixed |= not stage.stores
+    group.contraction |= stage.contraction
+
+
+def _aligned(buffer: Buffer, loops: Sequence[Index], stage: _Stage) -> bool:
+    """Whether a stage reads only the element of a buffer that belongs to its own iteration."""
+    return loops == stage.loops and all(
+        r.load.index == index_of(buffer.shape) for r in stage.readings if r.load.buffer is buffer)
+
+
+# -- decisions -------------------------------------------------------------------------------------
+
+
+def _decide(stages: Sequence[_Stage]) -> None:
+    """Mark the stages that are not stored, from the last to the first."""
+    contexts: dict[Buffer, dict[tuple, _Context]] = {}
+    readers: dict[Buffer, list[_Stage]] = {}
+    sizes: dict[tuple, int] = {}
+    passed: set[Buffer] = set()
+    for stage in reversed(stages):
+        own: dict[tuple, _Context] = {}
+        for buffer in stage.buffers:
+            own.update(contexts.get(buffer, {}))
+        kept = any(b.role == "output" or b in passed for b in stage.buffers)
+        stage.dead = not own and not kept
+        if stage.dead:
+            continue
+        if isinstance(stage.statement, Extern):
+            passed.update(stage.statement.inputs)
+        stage.virtual = not kept and _is_virtual(stage, own, sizes, readers)
+        if not stage.virtual:
+            key = (stage.group.position, stage.loops, stage.phase)
+            total = stage.elements if stage.stores else 1
+            own = {key: _Context(total, key, not stage.stores, False)}
+        for context in own.values():
+            sizes[context.root] = sizes.get(context.root, 0) + stage.nodes
+        _pass_on(stage, own, contexts, readers)
+
+
+def _is_virtual(stage: _Stage, own: dict[tuple, _Context], sizes: dict[tuple, int],
+                readers: dict[Buffer, list[_Stage]]) -> bool:
+    """Whether not to store the array of a stage, given where its elements are wanted."""
+    if len(stage.stores) != 1 or len(own) > _CONTEXTS:
+        return False
+    if any(c.strict for c in own.values()):
+        return False
+    if any(sizes.get(c.root, 0) + stage.nodes > 2 * _NODES for c in own.values()):
+        return False
+    count, total = stage.elements, sum(c.evaluations for c in own.values())
+    if stage.contraction:
+        return _only_moved(stage, readers)
+    if stage.folds:
+        (first, *others) = own.values()
+        return not others and total <= count and not first.folded and not first.hoisted
+    if total <= count or stage.heavy:
+        return total <= count
+    reads = _LOAD * len(stage.readings)
+    stored = count * (stage.effort + reads + _STORE) + total * _LOAD + _NEST
+    return total * (stage.effort + reads) <= stored
+
+
+def _only_moved(stage: _Stage, readers: dict[Buffer, list[_Stage]]) -> bool:
+    """Whether the one reader stores the elements as they are, in another order of dimensions."""
+    (store,) = stage.stores
+    found = readers.get(store.buffer, [])
+    if len(found) != 1 or found[0].virtual or len(found[0].stores) != 1:
+        return False
+    value = found[0].stores[0].value
+    if not isinstance(value, Load):
+        return False
+    places = loops_in(value.index)
+    return len(places) == len(stage.loops) and {*places} == {*found[0].loops}
+
+
+def _pass_on(stage: _Stage, own: dict[tuple, _Context], contexts, readers) -> None:
+    """Tell the arrays that a stage reads where their elements are wanted."""
+    for load, times, taken, folded, hoisted in stage.readings:
+        wanted = contexts.setdefault(load.buffer, {})
+        found = readers.setdefault(load.buffer, [])
+        if not found or found[-1] is not stage:
+            found.append(stage)
+        shape = load.buffer.shape
+        aligned = bool(stage.stores) and load.index == index_of(shape) and (
+            loops_of(shape) == stage.loops)
+        count = max(stage.elements, 1) if stage.stores else 1
+        for key, context in own.items():
+            if aligned:
+                wanted.setdefault(key, context)
+                continue
+            inside = context.folded or folded
+            # Loops are cut where the arms of a select change, but folds are not.
+            total = context.evaluations * (times if inside else taken) / count
+            wanted.setdefault((key, load.index), _Context(
+                total, context.root, inside, context.hoisted or hoisted, stage.contraction))
+
+
+# -- writing ---------------------------------------------------------------------------------------
+
+
+def _write(program: Program, stages: Sequence[_Stage]) -> Program:
+    """The program of what is stored, the groups in order."""
+    unstored: dict[Buffer, Store] = {}
+    members: dict[_Group, list[_Stage]] = {}
+
+    def element(load: Load) -> Expr:
+        return _at(unstored[load.buffer], load.index)
+
+    for stage in stages:
+        if stage.dead:
+            continue
+        stage.statement = replace_loads(stage.statement, unstored, element)
+        if stage.stores:
+            stage.stores = stage.statement.body  # type: ignore[union-attr, assignment]
+        if stage.virtual:
+            unstored[stage.stores[0].buffer] = stage.stores[0]
+        else:
+            members.setdefault(stage.group, []).append(stage)
+    statements = tuple(_nest(group, members[group])
+                       for group in sorted(members, key=lambda g: g.position))
+    used = {b for s in statements for b in mentioned(s)}
+    return replace(program, statements=statements,
+                   temps=tuple(b for b in program.temps if b in used))
+
+
+def _nest(group: _Group, stages: list[_Stage]) -> Statement:
+    """The statement of a group."""
+    if not stages[0].stores:
+        return stages[0].statement
+    places: dict[tuple, list[Store]] = {}
+    for stage in sorted(stages, key=lambda s: s.phase):
+        places.setdefault((stage.phase, stage.loops), []).extend(stage.stores)
+    outer = stages[0].loops if len(places) == 1 else group.outer
+    body: list[Statement] = []
+    for (_, loops), stores in places.items():
+        inner = loops[len(outer):]
+        body += [_parallel(inner, stores)] if inner else stores
+    return _parallel(outer, body)
+
+
+def _parallel(loops: Sequence[Index], body: Sequence[Statement]) -> Nest:
+    return Nest(tuple(loops), (PARALLEL,) * len(loops), tuple(body))

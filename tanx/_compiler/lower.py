@@ -1,0 +1,190 @@
+"""Jaxprs to loop nests: one nest an equation, by the ``lower`` rules of primitives.
+
+Every variable gets a buffer of its own; which of them are really stored is decided by ``fuse``.
+Nothing here depends on the length of the jaxpr but the time it takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from .._core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Literal, Var
+from .._core.primitive import Kind
+from .._loops import build
+from .._loops.build import Operand
+from .._loops.instructions import value_range
+from .._loops.nest import Buffer, Nest, Program, Statement
+from .._loops.show import show
+from .._ops.convert import optimization_barrier_p
+from .._ops.layout import reshape_p
+from ..errors import explain
+from .stages import elements, rename
+
+__all__ = ["Lowered", "lower"]
+
+_BOOL = np.dtype(np.bool_)
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A program, and how a function's arguments and results belong to its buffers.
+
+    The first inputs of the program are for ``constants``, the others for the arguments in order.
+    ``results`` are the buffers that hold the function's results: outputs of the program, or inputs
+    where a result is an argument or a constant. The shape of a result may be another one than that
+    of its buffer, with the elements in the same row-major order.
+    """
+
+    program: Program
+    constants: tuple[Any, ...]
+    results: tuple[Buffer, ...]
+
+    def __str__(self) -> str:
+        returned = ", ".join(b.name for b in self.results)
+        return f"{show(self.program)}\nreturn {returned}"
+
+
+def lower(closed: ClosedJaxpr) -> Lowered:
+    """The program of a jaxpr without calls, with one nest (or the statements) of each equation."""
+    return _Lowering(closed).run()
+
+
+class _Lowering:
+    def __init__(self, closed: ClosedJaxpr):
+        self.jaxpr = closed.jaxpr
+        self.constants = list(closed.consts)
+        self.buffers: dict[Var, Buffer] = {}
+        self.names: dict[Atom, Atom] = {}  # variables that are others
+        self.inputs: list[Buffer] = []
+        self.temps: list[Buffer] = []
+        self.outputs: list[Buffer] = []
+        self.statements: list[Statement] = []
+
+    def run(self) -> Lowered:
+        returned = _sources(self.jaxpr.eqns, self.jaxpr.outvars)
+        literals = list(dict.fromkeys(a for a in returned if isinstance(a, Literal)))
+        wanted = {atom for atom in returned if isinstance(atom, Var)}
+        self.bind(self.jaxpr.constvars, "c", "input", self.inputs)
+        held = {atom: Buffer(f"c{len(self.inputs) + n}", atom.aval.shape, atom.aval.dtype)
+                for n, atom in enumerate(literals)}
+        self.inputs.extend(held.values())
+        self.constants.extend(np.asarray(atom.val, atom.aval.dtype) for atom in literals)
+        self.bind(self.jaxpr.invars, "x", "input", self.inputs)
+        for eqn in self.jaxpr.eqns:
+            if eqn.primitive is optimization_barrier_p:
+                # It has done its work, which was to keep equations apart.
+                self.names.update((v, self.names.get(a, a))
+                                  for v, a in zip(eqn.outvars, eqn.invars))
+                continue
+            for var in eqn.outvars:
+                if var in wanted:
+                    self.bind([var], "y", "output", self.outputs)
+                else:
+                    self.bind([var], "t", "temp", self.temps)
+            self.equation(eqn)
+        results = tuple(self.buffers[atom] if isinstance(atom, Var) else held[atom]
+                        for atom in returned)
+        program = Program(tuple(self.inputs), tuple(self.outputs), tuple(self.temps),
+                          tuple(self.statements))
+        return Lowered(program, tuple(self.constants), results)
+
+    def bind(self, variables: Iterable[Var], prefix: str, role: str, into: list[Buffer]) -> None:
+        """Give variables buffers."""
+        start = len(self.constants) if prefix == "x" else 0
+        for var in variables:
+            buffer = Buffer(f"{prefix}{len(into) - start}", var.aval.shape, _stored(var), role)
+            self.buffers[var] = buffer
+            into.append(buffer)
+
+    def operand(self, atom: Atom) -> Buffer | Operand:
+        atom = self.names.get(atom, atom)
+        if isinstance(atom, Literal):
+            value = build.const(np.asarray(atom.val), atom.aval.dtype)
+            return Operand((), atom.aval.dtype, lambda at: value)
+        return self.buffers[atom]
+
+    def equation(self, eqn: JaxprEqn) -> None:
+        """Append the statements of an equation."""
+        primitive, params = eqn.primitive, eqn.params
+        into = [self.buffers[v] for v in eqn.outvars]
+        operands = [self.operand(a) for a in eqn.invars]
+        if primitive.kind is Kind.CALL:
+            raise NotImplementedError(explain(
+                f"tanx.lax.{primitive.name}", "has no form in compiled code yet.",
+                f"equation: {eqn}"))
+        if primitive.name == "dynamic_update_slice" and _worth_copying(*operands[:2]):
+            self.append(_update_slice(into[0], *operands), {*into, *operands})
+        elif primitive.kind is Kind.STATEMENT:
+            self.append(primitive.lower(into, *operands, **params), {*into, *operands})
+        else:
+            self.statements += _element_nests(eqn, into, operands)
+
+    def append(self, statements: Sequence[Statement], given: set) -> None:
+        """Append what a statement rule made of what it was given.
+
+        Its temporaries, which it names without looking at others, get names of their own.
+        """
+        names = {}
+        for temp in build.temporaries(statements):
+            if temp not in given:
+                names[temp] = Buffer(f"t{len(self.temps)}", temp.shape, temp.dtype, "temp")
+                self.temps.append(names[temp])
+        self.statements += [rename(s, names) for s in statements] if names else statements
+
+
+def _stored(var: Var) -> np.dtype:
+    """The dtype of a variable in memory; what has no data is a bool."""
+    return _BOOL if var.aval.dtype == dtypes.float0 else var.aval.dtype
+
+
+def _element_nests(eqn: JaxprEqn, into: Sequence[Buffer], operands: Sequence) -> list[Nest]:
+    """The nests of an expression rule; results that come out of one fold stay together."""
+    def values(at):
+        out = eqn.primitive.lower(at, *operands, **eqn.params)
+        return list(out) if eqn.primitive.multiple_results else [out]
+
+    if eqn.primitive.kind is Kind.REDUCTION or len(into) == 1:
+        return [elements(into[0].shape, lambda at: [
+            build.store(b, at, v) for b, v in zip(into, values(at), strict=True)])]
+    return [elements(b.shape, lambda at, n=n, b=b: [build.store(b, at, values(at)[n])])
+            for n, b in enumerate(into)]
+
+
+# -- results that are other shapes of something ----------------------------------------------------
+
+
+def _sources(eqns: Iterable[JaxprEqn], atoms: Iterable[Atom]) -> list[Atom]:
+    """For each atom, the one that holds its elements in the same order and is no view itself."""
+    sources: dict[Atom, Atom] = {}
+    for eqn in eqns:
+        if eqn.primitive is optimization_barrier_p or (
+                eqn.primitive is reshape_p and eqn.params["dimensions"] is None):
+            sources.update((v, sources.get(a, a)) for v, a in zip(eqn.outvars, eqn.invars))
+    return [sources.get(atom, atom) for atom in atoms]
+
+
+# -- updates of a part -----------------------------------------------------------------------------
+
+
+def _worth_copying(x, update) -> bool:
+    """Whether to copy the array and overwrite a part, rather than ask at each element for it.
+
+    The copy is spared where the memory of the array can be reused.
+    """
+    return 2 * np.prod(update.shape) <= np.prod(x.shape) and isinstance(x, Buffer)
+
+
+def _update_slice(out: Buffer, x, update, *starts) -> list[Statement]:
+    """``dynamic_update_slice`` as statements."""
+    first = []
+    for start, n, size in zip(starts, x.shape, update.shape):
+        high = min(n - size, value_range(start.dtype)[1])
+        first.append(build.const(0) if n == size else build.as_index(build.op(
+            "clamp", build.const(0, start.dtype), start[()], build.const(high, start.dtype))))
+    return [build.copy(out, x), build.nest(update.shape, lambda k: [
+        build.store(out, [s + i for s, i in zip(first, k)], update[k])])]

@@ -1,0 +1,338 @@
+"""Memory of a program: what may be overwritten, and where temporaries live.
+
+:func:`share` gives outputs the memory of arguments that the caller has donated. :func:`in_place`
+lets a result take the buffer of an array that is read for the last time where the result is made:
+the program that comes out has fewer buffers, and says itself what is overwritten. :func:`plan`
+gives the temporaries that are left their places in one arena, by lifetimes.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from operator import is_
+
+from .._loops.check import ProgramError
+from .._loops.expr import Expr, Load
+from .._loops.nest import Buffer, Extern, Nest, Program, Statement, Store
+from .._loops.show import show
+from .._loops.traverse import expressions
+from ..errors import explain
+from .cost import nbytes
+from .stages import find_loads, is_affine, mentioned, rename
+
+__all__ = ["ALIGNMENT", "Plan", "check_plan", "in_place", "plan", "share"]
+
+ALIGNMENT = 64
+"""Bytes: a line of cache, and the widest vector."""
+
+
+# -- who touches what ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Access:
+    """An element read or written: in which nests, at which place among the stores of the text."""
+
+    nests: tuple[Nest, ...]
+    position: int
+    index: tuple[Expr, ...]
+    writes: bool
+    plain: bool  # a store that overwrites, in any case
+
+
+class _Accesses:
+    """All accesses in a statement, by buffer."""
+
+    def __init__(self, statement: Statement):
+        self.of: dict[Buffer, list[_Access]] = {}
+        self.whole: set[Buffer] = set()  # those that library functions are given
+        self.count = 0
+        self._visit(statement, ())
+
+    def _visit(self, statement: Statement, nests: tuple[Nest, ...]) -> None:
+        if isinstance(statement, Nest):
+            for inner in statement.body:
+                self._visit(inner, (*nests, statement))
+        elif isinstance(statement, Extern):
+            self.whole.update((*statement.inputs, *statement.outputs))
+        else:
+            self.count += 1
+            for load in find_loads(expressions(statement)):
+                self._add(load.buffer, nests, load.index, False, False)
+            plain = statement.combine is None and statement.guard is None
+            self._add(statement.buffer, nests, statement.index, True, plain)
+
+    def _add(self, buffer: Buffer, nests, index, writes: bool, plain: bool) -> None:
+        self.of.setdefault(buffer, []).append(_Access(nests, self.count, index, writes, plain))
+
+    def may_overwrite(self, old: Buffer, new: Buffer) -> bool:
+        """Whether an array that nobody needs after this statement may be where the new one goes.
+
+        The new one is stored at one place of the text. Before that, an iteration of the loops
+        around both may touch, of the old array, only the elements that it is going to overwrite;
+        nothing touches the old one afterwards.
+        """
+        if old in self.whole or new in self.whole:
+            return False
+        target, *others = self.of[new]
+        if not target.plain or any(access.writes for access in others):
+            return False
+        return all(self._precedes(access, target) for access in self.of[old])
+
+    def _precedes(self, access: _Access, target: _Access) -> bool:
+        if access.position - target.position >= (0 if access.writes else 1):
+            return False
+        shared = {i for a, b in zip(access.nests, target.nests) if a is b for i in a.indices}
+        alone = [(place, other) for place, other in zip(target.index, access.index)
+                 if len(place.free) == 1 and is_affine(place)]
+        if not shared <= frozenset().union(*(place.free for place, _ in alone)):
+            return False  # several iterations meet on an element
+        if len(access.nests) == len(target.nests) and all(map(is_, access.nests, target.nests)):
+            return access.index == target.index
+        return all(place is other for place, other in alone if place.free <= shared)
+
+
+def _lives(statements: Sequence[Statement]) -> dict[Buffer, tuple[int, int]]:
+    """The first and the last statement that mention each buffer."""
+    lives: dict[Buffer, tuple[int, int]] = {}
+    for number, statement in enumerate(statements):
+        for buffer in mentioned(statement):
+            first, _ = lives.get(buffer, (number, number))
+            lives[buffer] = (first, number)
+    return lives
+
+
+# -- donated inputs -------------------------------------------------------------------------------
+
+
+def share(program: Program, donated: Iterable[Buffer]) -> dict[Buffer, Buffer]:
+    """The donated input whose memory each output takes, for those that find one."""
+    donated = tuple(donated)
+    if not donated:
+        return {}
+    lives = _lives(program.statements)
+    shared: dict[Buffer, Buffer] = {}
+    accesses: dict[int, _Accesses] = {}
+    for given in donated:
+        _, last = lives.get(given, (-1, -1))
+        for out in program.outputs:
+            if out in shared or (out.shape, out.dtype) != (given.shape, given.dtype):
+                continue
+            first, _ = lives[out]
+            if first == last and last not in accesses:
+                accesses[last] = _Accesses(program.statements[last])
+            if last < first or last == first and accesses[last].may_overwrite(given, out):
+                shared[out] = given
+                break
+    return shared
+
+
+# -- in place --------------------------------------------------------------------------------------
+
+
+def in_place(program: Program, shared: Mapping[Buffer, Buffer] = {}) -> Program:
+    """Let results overwrite what is read for the last time where they are made.
+
+    A copy of an array that is not needed any more disappears, and so an update of a part of it
+    writes that part only. ``shared`` tells which outputs are the memory of donated inputs.
+    """
+    names = _Merger(program, shared).names
+    if not names:
+        return program
+    final = {old: _followed(names, old) for old in names}
+    renamed = (rename(s, final) if any(b in final for b in mentioned(s)) else s
+               for s in program.statements)
+    return replace(program, statements=tuple(s for s in renamed if not _does_nothing(s, {})),
+                   temps=tuple(b for b in program.temps if b not in final))
+
+
+class _Merger:
+    """Finds out which buffer each one becomes that is overwritten, going through the statements."""
+
+    def __init__(self, program: Program, shared: Mapping[Buffer, Buffer]):
+        self.statements, self.shared = program.statements, shared
+        self.lives = _lives(program.statements)
+        self.names: dict[Buffer, Buffer] = {}
+        self.begin: dict[Buffer, Buffer] = {}  # the first of those that became one
+        self.accesses: dict[int, _Accesses] = {}
+        born = _at_statement(self.lives, 0, ("temp", "output"))
+        dying = _at_statement(self.lives, 1, ("temp",))
+        for number in sorted(born.keys() & dying.keys()):
+            free = list(dying[number])
+            for new in born[number]:
+                old = next((b for b in free if self.fits(b, new, number)), None)
+                if old is not None:
+                    free.remove(old)
+                    self.names[old] = new
+                    self.begin[new] = self.begin.get(old, old)
+
+    def at(self, number: int) -> _Accesses:
+        if number not in self.accesses:
+            self.accesses[number] = _Accesses(self.statements[number])
+        return self.accesses[number]
+
+    def fits(self, old: Buffer, new: Buffer, number: int) -> bool:
+        """Whether a buffer that dies in a statement can be the one that is born in it."""
+        if old is new or (old.shape, old.dtype) != (new.shape, new.dtype):
+            return False
+        if not self.at(number).may_overwrite(old, new):
+            return False
+        given = self.shared.get(new)
+        if given is None or given not in self.lives:
+            return True
+        # The memory is in use from the first of those that became the old one.
+        first = self.begin.get(old, old)
+        start, last = self.lives[first][0], self.lives[given][1]
+        return last < start or last == start and self.at(start).may_overwrite(given, first)
+
+
+def _at_statement(lives: Mapping[Buffer, tuple[int, int]], end: int, roles: Iterable[str],
+                  ) -> dict[int, list[Buffer]]:
+    """The buffers whose life begins, or ends, at each statement."""
+    found: dict[int, list[Buffer]] = {}
+    for buffer, life in lives.items():
+        if buffer.role in roles:
+            found.setdefault(life[end], []).append(buffer)
+    return found
+
+
+def _followed(names: Mapping[Buffer, Buffer], buffer: Buffer) -> Buffer:
+    while buffer in names:
+        buffer = names[buffer]
+    return buffer
+
+
+def _does_nothing(statement: Statement, shared: Mapping[Buffer, Buffer]) -> bool:
+    """Whether a nest only stores elements where they are, given which buffers are the same."""
+    def same(store: Statement) -> bool:
+        return (isinstance(store, Store) and isinstance(store.value, Load)
+                and store.combine is None and store.index == store.value.index
+                and shared.get(store.buffer, store.buffer) is store.value.buffer)
+    return isinstance(statement, Nest) and all(map(same, statement.body))
+
+
+# -- the plan --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Where the buffers of a program are.
+
+    ``offsets`` are those of the temporaries in an arena of ``size`` bytes, multiples of
+    :data:`ALIGNMENT`. An output in ``shared`` is the memory of a donated input; all other outputs
+    are memory of their own. ``peak`` is the most that temporaries need at a time.
+    """
+
+    program: Program
+    offsets: dict[Buffer, int] = field(default_factory=dict)
+    size: int = 0
+    peak: int = 0
+    shared: dict[Buffer, Buffer] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        lines = [show(self.program), f"arena: {self.size} bytes"]
+        lines += [f"  {b.name} at {offset}" for b, offset in self.offsets.items()]
+        lines += [f"{out.name} overwrites {given.name}" for out, given in self.shared.items()]
+        return "\n".join(lines)
+
+
+def plan(program: Program, shared: Mapping[Buffer, Buffer] = {}) -> Plan:
+    """Give temporaries their places; ``shared`` as :func:`share` gave it."""
+    program = replace(program, statements=tuple(
+        s for s in program.statements if not _does_nothing(s, shared)))
+    lives = _lives(program.statements)
+    arena = _Arena()
+    offsets: dict[Buffer, int] = {}
+    born, dying = (_at_statement(lives, end, ("temp",)) for end in (0, 1))
+    for number in range(len(program.statements)):
+        for buffer in sorted(born.get(number, ()), key=nbytes, reverse=True):
+            offsets[buffer] = arena.take(_rounded(buffer))
+        for buffer in dying.get(number, ()):
+            arena.give(offsets[buffer], _rounded(buffer))
+    return Plan(program, offsets, arena.size, arena.peak, dict(shared))
+
+
+def _rounded(buffer: Buffer) -> int:
+    """The bytes that a buffer takes in the arena; those without elements have a place, too."""
+    return max(1, -(-nbytes(buffer) // ALIGNMENT)) * ALIGNMENT
+
+
+class _Arena:
+    """Free stretches of memory; the smallest that fits is taken."""
+
+    def __init__(self):
+        self.size = self.used = self.peak = 0
+        self.starts: list[int] = []  # of free stretches, in order
+        self.ends: dict[int, int] = {}
+
+    def take(self, size: int) -> int:
+        self.used += size
+        self.peak = max(self.peak, self.used)
+        fitting = [start for start in self.starts if self.ends[start] - start >= size]
+        if fitting:
+            start = min(fitting, key=lambda s: self.ends[s] - s)
+            self._remove(start, start + size)
+            return start
+        if self.starts and self.ends[self.starts[-1]] == self.size:
+            start = self.starts[-1]  # grow the last one
+            self._remove(start, self.ends[start])
+        else:
+            start = self.size
+        self.size = start + size
+        return start
+
+    def _remove(self, start: int, until: int) -> None:
+        end = self.ends.pop(start)
+        self.starts.pop(bisect_left(self.starts, start))
+        if until < end:
+            insort(self.starts, until)
+            self.ends[until] = end
+
+    def give(self, start: int, size: int) -> None:
+        self.used -= size
+        end = start + size
+        place = bisect_left(self.starts, start)
+        if place < len(self.starts) and self.starts[place] == end:
+            end = self.ends.pop(self.starts.pop(place))
+        if place and self.ends[self.starts[place - 1]] == start:
+            self.ends[self.starts[place - 1]] = end
+        else:
+            self.starts.insert(place, start)
+            self.ends[start] = end
+
+
+def check_plan(memory: Plan) -> None:
+    """Raise :class:`ProgramError` unless arrays that live at the same time lie apart."""
+    program, offsets = memory.program, memory.offsets
+    lives = {b: life for b, life in _lives(program.statements).items() if b.role == "temp"}
+    born, dying = (_at_statement(lives, end, ("temp",)) for end in (0, 1))
+    live: list[tuple[int, int, str]] = []
+    for number in range(len(program.statements)):
+        for buffer in born.get(number, ()):
+            if buffer not in offsets or offsets[buffer] % ALIGNMENT or offsets[buffer] < 0:
+                _fail("a temporary must have an aligned place.", f"buffer: {buffer!r}")
+            block = (offsets[buffer], offsets[buffer] + nbytes(buffer), buffer.name)
+            if block[1] > memory.size:
+                _fail("a temporary must lie in the arena.", f"buffer: {buffer!r}")
+            insort(live, block)
+            place = live.index(block)
+            for a, b in _neighbours(live, place):
+                if a[1] > b[0]:
+                    _fail("arrays that live at the same time must lie apart.",
+                          f"buffers: {a[2]}, {b[2]}", f"statement: {number}")
+        for buffer in dying.get(number, ()):
+            live.remove((offsets[buffer], offsets[buffer] + nbytes(buffer), buffer.name))
+    if len(set(memory.shared.values())) < len(memory.shared):
+        _fail("an input can be overwritten by one output only.")
+
+
+def _neighbours(live: list, place: int) -> Iterator[tuple]:
+    for n in (place - 1, place):
+        if 0 <= n and n + 1 < len(live):
+            yield live[n], live[n + 1]
+
+
+def _fail(rule: str, *facts: str) -> None:
+    raise ProgramError(explain("tanx._compiler.memory", rule, *facts))

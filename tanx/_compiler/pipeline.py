@@ -1,0 +1,109 @@
+"""The passes in order, from a jaxpr to a program with a plan of its memory.
+
+Each pass is a pure function from one form to the next. With ``TANX_CHECK=1`` the form is checked
+after each of them; ``TANX_DUMP=fuse,memory`` prints it after those named.
+
+========= ======= =================================================================
+name      form    what it does
+========= ======= =================================================================
+inline    jaxpr   puts the bodies of calls in their places
+decompose jaxpr   expresses primitives by others
+simplify  jaxpr   folds constants, applies algebra, merges equal equations
+lower     program one nest of loops an equation
+fuse      program computes elements where they are read, merges nests
+reuse     program overwrites what nobody needs any more
+split     program loops without conditions on their indices
+memory    plan    places in an arena, donated arguments
+========= ======= =================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .._config import dump, enable_checks
+from .._core.check import check_jaxpr
+from .._core.jaxpr import ClosedJaxpr
+from .._loops.check import check
+from .._loops.nest import Buffer, Program
+from .._loops.show import show
+from .decompose import decompose
+from .fuse import fuse
+from .lower import Lowered, lower
+from .memory import Plan, check_plan, in_place, plan, share
+from .simplify import inline, simplify
+from .split import split
+
+__all__ = ["Module", "build", "jaxpr_passes"]
+
+
+@dataclass(frozen=True)
+class Module:
+    """What code is generated from: a program with its memory, and what belongs to its buffers.
+
+    The first inputs of the program are for ``constants``, the others for the arguments in order.
+    ``results`` are the buffers that hold the results: outputs of the program, or inputs where a
+    result is an argument or a constant. A result has the type in ``out_avals``; its buffer may have
+    another shape with the same elements in the same row-major order.
+    """
+
+    plan: Plan
+    constants: tuple[Any, ...]
+    results: tuple[Buffer, ...]
+    in_avals: tuple[Any, ...]
+    out_avals: tuple[Any, ...]
+
+    @property
+    def program(self) -> Program:
+        return self.plan.program
+
+    def __str__(self) -> str:
+        return f"{self.plan}\nreturn {', '.join(b.name for b in self.results)}"
+
+
+jaxpr_passes: tuple[tuple[str, Callable[[ClosedJaxpr], ClosedJaxpr]], ...] = (
+    ("inline", inline), ("decompose", decompose), ("simplify", simplify))
+"""From jaxpr to jaxpr."""
+
+def build(closed: ClosedJaxpr, donated: Sequence[bool] = ()) -> Module:
+    """Run all passes on a jaxpr; ``donated`` tells which arguments may be overwritten.
+
+    >>> print(build(tanx.make_jaxpr(lambda x: 2 * jnp.exp(x) + 1)(1.0)))
+    program(x0: f32[]) -> (y0: f32[])
+    once:
+        y0[] = 2.0:f32 * exp(x0[]) + 1.0:f32
+    arena: 0 bytes
+    return y0
+    """
+    original = closed
+    for name, jaxpr_pass in jaxpr_passes:
+        closed = _inspected(name, jaxpr_pass(closed), check_jaxpr, str)
+    lowered = _inspected("lower", lower(closed), _check_lowered, str)
+    program = _inspected("fuse", fuse(lowered.program), check, show)
+    shared = share(program, _donated_buffers(lowered, donated))
+    program = _inspected("reuse", in_place(program, shared), check, show)
+    program = _inspected("split", split(program), check, show)
+    memory = _inspected("memory", plan(program, shared), check_plan, str)
+    return Module(memory, lowered.constants, lowered.results, tuple(original.in_avals),
+                  tuple(original.out_avals))
+
+
+def _inspected(name: str, form, checker: Callable, text: Callable[[Any], str]):
+    """The form that a pass gave, after the checks and printing asked for."""
+    if enable_checks.value:
+        checker(form)
+    if dump.value and name in dump.value.replace(" ", "").split(","):
+        print(f"-- after {name}\n{text(form)}")
+    return form
+
+
+def _check_lowered(lowered: Lowered) -> None:
+    check(lowered.program)
+
+
+def _donated_buffers(lowered: Lowered, donated: Sequence[bool]) -> list[Buffer]:
+    """The inputs that belong to donated arguments and are not returned as they are."""
+    arguments = lowered.program.inputs[len(lowered.constants):]
+    return [b for b, given in zip(arguments, donated) if given and b not in lowered.results]

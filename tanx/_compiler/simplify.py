@@ -1,0 +1,280 @@
+"""Smaller jaxprs of the same meaning: calls inlined, constants folded, equal equations merged.
+
+Results are those of the original, bit for bit but for the payload of NaN and sums of one element,
+which keep the sign of a zero: ``x * 0`` is not 0, and ``x + 0`` is ``x`` only where the sign of a
+zero cannot tell the difference. Each pass is one sweep over the equations;
+:mod:`tanx._compiler.algebra` says what single equations become.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, cached_by_jaxpr
+from .._core.primitive import Kind
+from .._core.rewrite import dce, inline_calls, prune_constants
+from .._core.types import ShapedArray
+from .._ops.convert import optimization_barrier_p
+from .._ops.families import Elementwise
+from .._ops.layout import broadcast_in_dim_p
+from .algebra import RULES
+
+__all__ = ["drop_dead", "inline", "simplify"]
+
+_CALLS = {"jit": "jaxpr", "remat2": "jaxpr", "custom_jvp_call": "call_jaxpr",
+          "custom_vjp_call": "call_jaxpr"}
+"""Primitives that do nothing but run a jaxpr on their operands, and the parameter that holds it."""
+
+_COMMUTATIVE = frozenset(("add", "mul", "and", "or", "xor", "eq", "ne"))
+_REPEATING = frozenset(("broadcast_in_dim", "reshape", "transpose", "squeeze", "rev", "slice",
+                        "tile"))
+"""Layouts of one operand: what they make of an array of equal elements has equal elements."""
+
+_FOLDED = 1024
+"""Elements up to which a constant array is computed here."""
+
+
+# -- calls -----------------------------------------------------------------------------------------
+
+
+def inline(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """Put the bodies of ``jit``, ``checkpoint`` and custom derivatives in place of their calls.
+
+    What ``checkpoint`` computes again stands behind a barrier, so that it is not merged with the
+    first computation, which would keep alive what it is there to forget.
+    """
+    return inline_calls(closed, _called)
+
+
+def _called(eqn: JaxprEqn) -> ClosedJaxpr | None:
+    parameter = _CALLS.get(eqn.primitive.name)
+    if parameter is None or eqn.primitive.kind is not Kind.CALL:
+        return None
+    body = eqn.params[parameter]
+    again = eqn.params.get("prevent_cse") and eqn.params.get("differentiated")
+    return _behind_barrier(body) if again else body
+
+
+@cached_by_jaxpr
+def _behind_barrier(closed: ClosedJaxpr) -> ClosedJaxpr:
+    jaxpr = closed.jaxpr
+    given = [Var(v.aval) for v in jaxpr.invars]
+    barrier = JaxprEqn(given, jaxpr.invars, optimization_barrier_p, {})
+    return ClosedJaxpr(jaxpr.replace(invars=given, eqns=[barrier, *jaxpr.eqns]), closed.consts)
+
+
+# -- one sweep -------------------------------------------------------------------------------------
+
+
+def simplify(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """Fold, rewrite and merge equations in one sweep, then drop what nobody needs.
+
+    Folded are equations of small constants, by ``eval``. Merged are equations with the same
+    primitive, the same operands (in either order where that cannot matter) and equal parameters.
+    Equations with effects are left alone.
+    """
+    sweep = Sweep(closed)
+    for eqn in closed.jaxpr.eqns:
+        sweep.equation(eqn)
+    return drop_dead(sweep.finish())
+
+
+def drop_dead(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """Drop equations and constants that no result and no effect needs."""
+    jaxpr, _ = dce(closed.jaxpr, [True] * len(closed.jaxpr.outvars))
+    return prune_constants(ClosedJaxpr(jaxpr, closed.consts))
+
+
+class Sweep:
+    """What is known half-way through a jaxpr; rules of the algebra ask it about their operands."""
+
+    def __init__(self, closed: ClosedJaxpr):
+        self.source = closed.jaxpr
+        self.eqns: list[JaxprEqn] = []
+        self.constants: dict[Var, Any] = {}
+        self.names: dict[Var, Atom] = {}  # what a variable of the source became
+        self.producers: dict[Var, JaxprEqn] = {}
+        self.values: dict[Var, np.ndarray] = {}  # small arrays that are known
+        self.repeated: dict[Var, Literal] = {}  # arrays whose elements are all this scalar
+        self.first: dict[tuple, list[Var]] = {}
+        for var, value in zip(closed.jaxpr.constvars, closed.consts):
+            if var.aval.shape == ():
+                self.names[var] = Literal(np.asarray(value), var.aval)
+            else:
+                self._add_constant(var, value)
+
+    # -- what rules may ask ------------------------------------------------------------------------
+
+    def producer(self, atom: Atom, name: str | None = None) -> JaxprEqn | None:
+        """The equation behind a variable, if its primitive has that name."""
+        eqn = self.producers.get(atom) if isinstance(atom, Var) else None
+        return eqn if eqn is None or name is None or eqn.primitive.name == name else None
+
+    def scalar(self, atom: Atom) -> np.ndarray | None:
+        """The value that all elements of an operand have, if it is known."""
+        literal = atom if isinstance(atom, Literal) else self.repeated.get(atom)
+        return None if literal is None else np.asarray(literal.val)
+
+    def apply(self, source: JaxprEqn, primitive, *operands: Atom, **params) -> Atom:
+        """Another equation, simplified itself, on the way to the one that becomes of ``source``."""
+        out = Var(primitive.infer(*(a.aval for a in operands), **params))
+        self.equation(JaxprEqn(operands, [out], primitive, params,
+                               source_info=source.source_info))
+        return self.read(out)
+
+    # -- the sweep ---------------------------------------------------------------------------------
+
+    def equation(self, eqn: JaxprEqn) -> None:
+        """Take in the next equation of the source."""
+        invars = [self.read(atom) for atom in eqn.invars]
+        eqn = eqn.replace(invars=invars)
+        if eqn.effects or eqn.primitive.kind is Kind.CALL:
+            self.emit(eqn)
+            return
+        for _ in range(4):  # a rule may open the way for another one
+            if self.fold(eqn):
+                return
+            self.take_scalars(eqn)
+            rule = RULES.get(eqn.primitive.name)
+            simpler = None if rule is None else rule(self, eqn)
+            if simpler is None:
+                break
+            if not isinstance(simpler, JaxprEqn):
+                if _same_type(simpler.aval, eqn.outvars[0].aval):
+                    self.names[eqn.outvars[0]] = simpler
+                    return
+                break
+            eqn = simpler
+        self.merge(eqn)
+
+    def read(self, atom: Atom) -> Atom:
+        return self.names.get(atom, atom) if isinstance(atom, Var) else atom
+
+    def take_scalars(self, eqn: JaxprEqn) -> None:
+        """Let an elementwise equation read scalars where operands repeat one along all of it."""
+        if len(eqn.invars) < 2 or not isinstance(eqn.primitive, Elementwise):
+            return
+        shape = eqn.outvars[0].aval.shape
+        for position, atom in enumerate(eqn.invars):
+            others = eqn.invars[:position] + eqn.invars[position + 1:]
+            if atom in self.repeated and any(a.aval.shape == shape for a in others):
+                eqn.invars[position] = self.repeated[atom]
+
+    def fold(self, eqn: JaxprEqn) -> bool:
+        """Replace an equation by its value if that is known and small."""
+        if self._fold_repeated(eqn):
+            return True
+        operands = [self._known(atom) for atom in eqn.invars]
+        if any(x is None for x in operands) or any(v.aval.size > _FOLDED for v in eqn.outvars):
+            return False
+        results = _evaluate(eqn, operands)
+        # A layout of constants costs nothing where it is read, and needs no memory.
+        keeps = eqn.primitive.kind is Kind.LAYOUT and len(eqn.outvars) == 1
+        if keeps and eqn.outvars[0].aval.shape:
+            self.values[eqn.outvars[0]] = results[0]
+            self.emit(eqn)
+            return True
+        for var, value in zip(eqn.outvars, results):
+            if var.aval.shape == ():
+                self.names[var] = Literal(value, var.aval)
+            else:
+                self._add_constant(var, value)
+        return True
+
+    def _fold_repeated(self, eqn: JaxprEqn) -> bool:
+        """An array of equal elements, if the operands are such: one element is computed."""
+        (out, *others), name = eqn.outvars, eqn.primitive.name
+        if others or not out.aval.shape or not eqn.invars:
+            return False
+        scalars = [s for s in map(self.scalar, eqn.invars) if s is not None]
+        if len(scalars) < len(eqn.invars):
+            return False
+        if name in _REPEATING:
+            value = scalars[0]
+        elif isinstance(eqn.primitive, Elementwise):
+            (value,) = _evaluate(eqn, scalars, ShapedArray((), out.aval.dtype))
+        else:
+            return False
+        literal = Literal(value, ShapedArray((), out.aval.dtype, out.aval.weak_type))
+        self.repeated[out] = literal
+        if out.aval.size <= _FOLDED:
+            self.values[out] = np.broadcast_to(value, out.aval.shape)
+        self.merge(eqn.replace(primitive=broadcast_in_dim_p, invars=[literal], params=dict(
+            shape=out.aval.shape, broadcast_dimensions=(), sharding=None)))
+        return True
+
+    def merge(self, eqn: JaxprEqn) -> None:
+        """Use the results of an equal equation, or emit this one."""
+        key = _key(eqn)
+        known = None if key is None else self.first.get(key)
+        if known is None:
+            if key is not None:
+                self.first[key] = eqn.outvars
+            self.emit(eqn)
+            return
+        self.names.update(zip(eqn.outvars, known))
+
+    def emit(self, eqn: JaxprEqn) -> None:
+        self.eqns.append(eqn)
+        for var in eqn.outvars:
+            self.producers[var] = eqn
+
+    def finish(self) -> ClosedJaxpr:
+        outvars = [self.read(atom) for atom in self.source.outvars]
+        jaxpr = Jaxpr(list(self.constants), self.source.invars, outvars, self.eqns,
+                      debug_info=self.source.debug_info)
+        return ClosedJaxpr(jaxpr, list(self.constants.values()))
+
+    def _known(self, atom: Atom) -> np.ndarray | None:
+        return np.asarray(atom.val) if isinstance(atom, Literal) else self.values.get(atom)
+
+    def _add_constant(self, var: Var, value) -> None:
+        self.constants[var] = value
+        if var.aval.size <= _FOLDED:
+            self.values[var] = np.asarray(value)
+
+
+def _evaluate(eqn: JaxprEqn, operands: Sequence[Any], aval: ShapedArray | None = None,
+              ) -> list[np.ndarray]:
+    """The results of an equation on NumPy arrays."""
+    with np.errstate(all="ignore"):
+        out = eqn.primitive.eval(*operands, **eqn.params)
+    outs = out if eqn.primitive.multiple_results else [out]
+    avals = [v.aval for v in eqn.outvars] if aval is None else [aval]
+    return [np.asarray(x, a.dtype).reshape(a.shape) for x, a in zip(outs, avals, strict=True)]
+
+
+def _same_type(a, b) -> bool:
+    """Whether types agree, weakness aside."""
+    return a.shape == b.shape and a.dtype == b.dtype
+
+
+def _key(eqn: JaxprEqn) -> tuple | None:
+    """What equal equations have in common; None for those that are never merged."""
+    if eqn.primitive is optimization_barrier_p:
+        return None
+    operands = [a if isinstance(a, Var) else _literal_key(a) for a in eqn.invars]
+    if eqn.primitive.name in _COMMUTATIVE:
+        operands.sort(key=_order)
+    # 0.0 equals -0.0 and 1 equals True, but not as parameters.
+    params = tuple([(name, type(p), str(p) if type(p) is float else p)
+                    for name, p in eqn.params.items()])
+    key = (eqn.primitive, *operands, params)
+    try:
+        hash(key)
+    except TypeError:
+        return None
+    return key
+
+
+def _order(operand) -> tuple[bool, int]:
+    """Variables before literals; literals are equal by value, so their identity must not count."""
+    return (True, hash(operand)) if isinstance(operand, tuple) else (False, id(operand))
+
+
+def _literal_key(literal: Literal) -> tuple:
+    value = np.asarray(literal.val)
+    return value.dtype, value.tobytes()

@@ -1,0 +1,128 @@
+"""What the passes on loop nests share: names of loops, and buffers put in place of others.
+
+All nests over arrays of one shape use the same indices, so that an element read where it was made
+is the same expression in both places, and putting one in the other costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from operator import is_
+
+from .._loops.expr import Expr, Index, Load, Node, Op, const
+from .._loops.nest import PARALLEL, Buffer, Extern, Nest, Statement, Store
+from .._loops.traverse import (
+    children,
+    expressions,
+    map_expressions,
+    rewrite,
+    statements_in,
+    walk,
+)
+
+__all__ = ["elements", "find_loads", "index_of", "is_affine", "loops_in", "loops_of", "mentioned",
+           "rename", "replace_loads"]
+
+_LETTERS = "ijlmnpqrstuvw"  # folds are k
+
+
+@lru_cache(maxsize=1 << 14)
+def index_of(shape: tuple[int, ...]) -> tuple[Expr, ...]:
+    """The index that runs over all elements of an array; 0 along dimensions of size 1.
+
+    >>> index_of((8, 1, 64))
+    (i, 0, j)
+    """
+    index: list[Expr] = []
+    count = 0
+    for n in shape:
+        if n == 1:
+            index.append(const(0))
+        else:
+            index.append(Index(_LETTERS[count] if count < len(_LETTERS) else f"i{count}", n))
+            count += 1
+    return tuple(index)
+
+
+@lru_cache(maxsize=1 << 14)
+def loops_of(shape: tuple[int, ...]) -> tuple[Index, ...]:
+    """The loops over all elements of an array."""
+    return loops_in(index_of(shape))
+
+
+def loops_in(index: Iterable[Expr]) -> tuple[Index, ...]:
+    """The loop variables that stand in an index by themselves, in order."""
+    return tuple(i for i in index if isinstance(i, Index))
+
+
+def is_affine(index: Expr) -> bool:
+    """Whether an index is a sum of multiples of loop variables and a constant."""
+    return all(isinstance(node, Op) and node.name in ("add", "sub", "mul", "neg")
+               or isinstance(node, Index) or not node.free for node in walk(index))
+
+
+def elements(shape: tuple[int, ...], body: Callable[[tuple[Expr, ...]], Iterable[Store]]) -> Nest:
+    """A parallel nest over the elements of an array, in the loops that all such nests use."""
+    loops = loops_of(shape)
+    return Nest(loops, (PARALLEL,) * len(loops), tuple(body(index_of(shape))))
+
+
+def mentioned(statement: Statement) -> dict[Buffer, None]:
+    """The buffers that a statement and those inside it read or write (an ordered set)."""
+    found: dict[Buffer, None] = {}
+    for inner in statements_in((statement,)):
+        if isinstance(inner, Extern):
+            found.update(dict.fromkeys((*inner.inputs, *inner.outputs)))
+        elif isinstance(inner, Store):
+            found.update((load.buffer, None) for load in find_loads(expressions(inner)))
+            found[inner.buffer] = None
+    return found
+
+
+def find_loads(roots: Iterable[Node]) -> list[Load]:
+    """Each load under ``roots`` once."""
+    found: list[Load] = []
+    stack = list(roots)
+    seen = set(stack)
+    while stack:
+        node = stack.pop()
+        if type(node) is Load:
+            found.append(node)
+        for child in children(node):
+            if child not in seen:
+                seen.add(child)
+                stack.append(child)
+    return found
+
+
+def replace_loads(statement: Statement, wanted: Container[Buffer],
+                  element: Callable[[Load], Expr | None]) -> Statement:
+    """The statement with other expressions in place of loads of the buffers ``wanted``."""
+    def change(e: Expr) -> Expr | None:
+        return element(e) if isinstance(e, Load) and e.buffer in wanted else None
+
+    if isinstance(statement, Nest):
+        body = tuple([replace_loads(inner, wanted, element) for inner in statement.body])
+        same = all(map(is_, body, statement.body))
+        return statement if same else Nest(statement.indices, statement.kinds, body)
+    if not isinstance(statement, Store) or all(
+            load.buffer not in wanted for load in find_loads(expressions(statement))):
+        return statement
+    return map_expressions(statement, lambda e: rewrite(e, change))
+
+
+def rename(statement: Statement, names: Mapping[Buffer, Buffer]) -> Statement:
+    """The statement on other buffers of the same shapes and dtypes."""
+    def element(load: Load) -> Expr:
+        return Load(names[load.buffer], load.index)
+
+    def targets(inner: Statement) -> Statement:
+        if isinstance(inner, Nest):
+            return replace(inner, body=tuple(map(targets, inner.body)))
+        if isinstance(inner, Store):
+            return replace(inner, buffer=names.get(inner.buffer, inner.buffer))
+        return replace(inner, outputs=tuple(names.get(b, b) for b in inner.outputs),
+                       inputs=tuple(names.get(b, b) for b in inner.inputs))
+    return targets(replace_loads(statement, names, element))

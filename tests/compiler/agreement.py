@@ -1,0 +1,84 @@
+"""Whether compiled programs agree with ``eval``, by the passes and the interpreter of loops."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import tanx
+from tanx import tree_util
+from tanx._compiler.pipeline import Module, build
+from tanx._compiler.simplify import inline
+from tanx._core.array import Array
+from tanx._core.jaxpr import ClosedJaxpr, eval_jaxpr
+from tanx._loops import interpret
+from tanx._loops.nest import Program
+from tanx._ops.families import letter
+
+
+def evaluated(closed: ClosedJaxpr, args) -> list[np.ndarray]:
+    """The results by the ``eval`` rules."""
+    given = [Array(np.asarray(x, aval.dtype), aval=aval)
+             for x, aval in zip(args, closed.in_avals, strict=True)]
+    return [np.asarray(y) for y in eval_jaxpr(closed.jaxpr, closed.consts, *given)]
+
+
+def run_program(program: Program, module: Module, args) -> list[np.ndarray]:
+    """The results by the interpreter, of one of the programs on a module's way."""
+    data = [np.asarray(x, b.dtype) for x, b in zip([*module.constants, *args], program.inputs)]
+    held = dict(zip(program.inputs, data))
+    held |= zip(program.outputs, interpret.run(program, *data))
+    return [held[b].reshape(aval.shape)
+            for b, aval in zip(module.results, module.out_avals, strict=True)]
+
+
+def run_module(module: Module, args) -> list[np.ndarray]:
+    """The results of a module whose arguments are not donated."""
+    return run_program(module.program, module, args)
+
+
+def uncertainty(closed: ClosedJaxpr, args) -> float:
+    """How much results may differ when sums are taken in another order.
+
+    It goes by the coarsest floats and by the largest number on the way, since differences of large
+    numbers may be small.
+    """
+    inlined = inline(closed)
+    every = [v for eqn in inlined.eqns for v in eqn.outvars]
+    values = [np.asarray(x) for x in args]
+    values += evaluated(ClosedJaxpr(inlined.jaxpr.replace(outvars=every), inlined.consts), args)
+    size, largest = 8, 1e-3
+    for value in values:
+        kind = letter(value.dtype)
+        if kind in "fc" and value.size:
+            size = min(size, value.dtype.itemsize // (2 if kind == "c" else 1))
+            numbers = np.abs(value.astype(np.complex128))
+            largest = max(largest, numbers[np.isfinite(numbers)].max(initial=0.0))
+    return largest * {8: 1e-10, 4: 2e-5, 2: 4e-2}.get(size, 0.5)
+
+
+def assert_close(actual: np.ndarray, expected: np.ndarray, atol: float) -> None:
+    """Equal integers; floats that differ by ``atol`` at most, or by their own precision."""
+    assert actual.shape == expected.shape and actual.dtype == expected.dtype
+    kind = letter(actual.dtype)
+    if kind not in "fc":
+        np.testing.assert_array_equal(actual, expected)
+        return
+    wide = np.complex128 if kind == "c" else np.float64
+    rtol = {2: 4e-2, 4: 1e-5}.get(actual.dtype.itemsize, 1e-9)
+    np.testing.assert_allclose(actual.astype(wide), expected.astype(wide), rtol=rtol, atol=atol)
+
+
+def check_jaxpr_agrees(closed: ClosedJaxpr, args) -> Module:
+    """Compile a jaxpr, with all checks, and compare on arguments."""
+    with np.errstate(all="ignore"), tanx._config.enable_checks(True):
+        module = build(closed)
+        expected = evaluated(closed, args)
+        for got, want in zip(run_module(module, args), expected, strict=True):
+            assert_close(got, want, uncertainty(closed, args))
+    return module
+
+
+def check_function(fun, *args) -> Module:
+    """Compile a function for arguments, and compare."""
+    closed = tanx.make_jaxpr(fun)(*args)
+    return check_jaxpr_agrees(closed, tree_util.tree_leaves(args))

@@ -1,0 +1,480 @@
+"""Random programs: made line by line, run, compared, and made smaller when they fail.
+
+A program is text from the start, so that a failure prints as code to be run. Each line is executed
+when it is made, which tells its type and keeps numbers small. Lines that jump (comparisons,
+sorting, rounding) take only values that are exact in any order of computation. ::
+
+    python -m tests.compiler.programs 1000          # that many programs, from a seed of today's
+    python -m tests.compiler.programs 1000 --seed 7
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+import tanx
+import tanx.numpy as jnp
+from tanx import lax
+from tests.compiler.agreement import check_jaxpr_agrees, evaluated
+
+NAMES = {"tanx": tanx, "jnp": jnp, "lax": lax, "np": np}
+LARGEST = 400
+"""Elements of a value."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """A variable: its name, its value while the program was made, whether that is exact."""
+
+    name: str
+    data: np.ndarray
+    exact: bool
+
+    shape = property(lambda self: self.data.shape)
+    kind = property(lambda self: "f" if self.data.dtype.kind == "V" else self.data.dtype.kind)
+    ndim = property(lambda self: self.data.ndim)
+
+
+@dataclass(frozen=True)
+class Line:
+    """``name = text``, and the variables that the text reads."""
+
+    value: Value
+    text: str
+    reads: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A program: arguments, lines, which variables it returns, and what is done to it."""
+
+    arguments: tuple[Value, ...]
+    lines: tuple[Line, ...]
+    returned: tuple[str, ...]
+    transform: str = ""
+
+    def __str__(self) -> str:
+        names = ", ".join(a.name for a in self.arguments)
+        body = "".join(f"    {line.value.name} = {line.text}\n" for line in self.lines)
+        return f"def program({names}):\n{body}    return ({', '.join(self.returned)},)\n"
+
+    def function(self) -> Callable:
+        """The program as a function."""
+        scope = dict(NAMES)
+        exec(str(self), scope)
+        return eval(self.transform or "program", scope)
+
+    def script(self) -> str:
+        """Code that runs the program and compares."""
+        data = ",\n    ".join(f"np.array({a.data.tolist()!r}, {a.data.dtype.name!r})"
+                              f".reshape({a.shape})" for a in self.arguments)
+        return (f"import numpy as np\nimport tanx\nimport tanx.numpy as jnp\nfrom tanx import lax\n"
+                f"from tests.compiler.agreement import check_function\n\n\n{self}\n\n"
+                f"with tanx.enable_x64(True):\n    check_function(\n    "
+                f"{self.transform or 'program'},\n    {data})\n")
+
+    def fails(self) -> str | None:
+        """What goes wrong when it is compiled, if anything; it may be no program at all."""
+        args = [a.data for a in self.arguments]
+        with tanx.enable_x64(True), np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                closed = tanx.make_jaxpr(self.function())(*args)
+                evaluated(closed, args)
+            except Exception:
+                return None
+            try:
+                check_jaxpr_agrees(closed, args)
+            except Exception as error:
+                return f"{type(error).__name__}: {error}"
+        return None
+
+
+# -- making ----------------------------------------------------------------------------------------
+
+
+class Maker:
+    """Writes a program line by line."""
+
+    def __init__(self, seed: int):
+        self.rng = np.random.default_rng(seed)
+        self.values: list[Value] = []
+        self.lines: list[Line] = []
+
+    def program(self) -> Source:
+        """A whole program."""
+        rng = self.rng
+        sizes = rng.choice([1, 2, 3, 4, 5, 8], 4)
+        arguments = []
+        for n in range(rng.integers(1, 4)):
+            shape = tuple(map(int, rng.choice(sizes, rng.integers(0, 4))))
+            arguments.append(Value(f"x{n}", self.data(shape, self.pick(
+                ["float64"] * 4 + ["float32"] * 4 + ["int32", "int64", "uint8", "bool",
+                                                     "bfloat16", "complex128"])), True))
+        self.values = list(arguments)
+        wanted = rng.integers(1, 21)
+        for _ in range(4 * wanted):
+            if len(self.lines) < wanted:
+                self.line()
+        read = {name for line in self.lines for name in line.reads}
+        unread = [line.value.name for line in self.lines if line.value.name not in read]
+        returned = unread[-int(rng.integers(1, 6)):] or [arguments[0].name]
+        source = without_dead_lines(Source(tuple(arguments), tuple(self.lines), tuple(returned)))
+        return replace(source, transform=self.transform(source))
+
+    def transform(self, source: Source) -> str:
+        """Something done to the whole program, or nothing."""
+        floats = [n for n, a in enumerate(source.arguments) if a.kind == "f"]
+        kind = self.rng.integers(0, 6)
+        if kind == 0 and floats:
+            return (f"tanx.grad(lambda *xs: sum(jnp.sum(jnp.real(y).astype('float64')) "
+                    f"for y in program(*xs)), {self.pick(floats)})")
+        if kind == 1:  # lanes that have all they need, and more of it
+            return "tanx.vmap(program, in_axes=None, axis_size=2)"
+        if kind == 2:
+            return "lambda *xs: tanx.vmap(program)(*(jnp.stack([x, x]) for x in xs))"
+        return "tanx.jit(program)" if kind == 3 else ""
+
+    def data(self, shape, dtype: str) -> np.ndarray:
+        """Numbers of few bits, so that sums and products of some of them are exact."""
+        if dtype == "bool":
+            return self.rng.integers(0, 2, shape).astype(bool)
+        whole = self.rng.integers(-12, 13, shape)
+        if dtype in ("uint8", "int32", "int64"):
+            return np.asarray(abs(whole) if dtype == "uint8" else whole).astype(dtype)
+        parts = whole / 4 + (1j * self.rng.integers(-8, 9, shape) / 4 if "complex" in dtype else 0)
+        return np.asarray(parts).astype(jnp.dtype(dtype))
+
+    def pick(self, options):
+        return options[self.rng.integers(0, len(options))]
+
+    def operand(self, kinds: str = "biufc", exact: bool = False, rank: int = 0) -> Value | None:
+        """A variable, later ones more often."""
+        fitting = [v for v in self.values if v.kind in kinds and v.ndim >= rank
+                   and (v.exact or not exact)]
+        return fitting[-1 - int(len(fitting) * self.rng.random() ** 3)] if fitting else None
+
+    def line(self) -> None:
+        """Try to add a line."""
+        family, exact, chance = LINES[self.rng.choice(len(LINES), p=WEIGHTS)]
+        made = family(self)
+        if made is None:
+            return
+        text, *reads = made
+        kept = exact and all(v.exact for v in reads)
+        try:
+            with tanx.enable_x64(True), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                scope = NAMES | {v.name: jnp.asarray(v.data) for v in reads}
+                data = np.asarray(eval(text, scope))
+        except (IndexError, TypeError, ValueError):
+            return
+        with np.errstate(all="ignore"):
+            wide = np.abs(data.astype(np.complex128))
+        if data.size > LARGEST or not np.all(wide < 1e6):
+            return
+        value = Value(f"v{len(self.lines)}", data, kept)
+        self.lines.append(Line(value, text, tuple(v.name for v in reads)))
+        self.values.append(value)
+
+
+def without_dead_lines(source: Source) -> Source:
+    """The program without lines and arguments that nothing needs; one argument stays."""
+    live = set(source.returned)
+    kept = []
+    for line in reversed(source.lines):
+        if line.value.name in live:
+            live.update(line.reads)
+            kept.append(line)
+    arguments = tuple(a for a in source.arguments if a.name in live) or source.arguments[:1]
+    if source.transform:
+        arguments = source.arguments
+    return replace(source, lines=tuple(kept[::-1]), arguments=arguments)
+
+
+# -- lines: each gives a text and the variables in it, or None -------------------------------------
+
+SMOOTH = ["jnp.sin({})", "jnp.tanh({})", "jnp.exp(-jnp.abs({}))", "jnp.log1p(jnp.abs({}))",
+          "lax.logistic({})", "jnp.sqrt(jnp.abs({}) + 1)", "lax.rsqrt(1 + {0} * {0})", "{} / 3",
+          "{} ** 3", "{} ** 2.0", "jnp.arctan({})", "1 / (2 + jnp.cos({}))", "lax.erf({})",
+          "jnp.where({0} > 0, jnp.exp(-{0}), {0})", "lax.integer_pow(1 + {0} * {0}, -2)",
+          "jnp.log(jnp.exp(-{0}) + 1)", "{} * jnp.float32(1)", "{} + 0.0", "-(-{})",
+          "jnp.maximum({}, -jnp.inf)", "lax.optimization_barrier({})", "lax.stop_gradient({})"]
+PLAIN = ["-{}", "{} * 2", "{} + 1", "{0} * {0}", "jnp.abs({})", "jnp.clip({}, -1, 2)", "{} * 0.5",
+         "{} - 0.25", "jnp.square({})", "{} / 2", "{} * 1", "{} + 0", "{0} - {0}", "jnp.copy({})"]
+JUMPY = ["jnp.floor({})", "jnp.sign({})", "({} > 0)", "jnp.round({})", "({} == {})",
+         "jnp.isfinite({})", "jnp.argsort({}, axis=-1)", "jnp.sort({}, axis=0)",
+         "lax.top_k({}, 1)[0]", "jnp.argmax({})", "jnp.argmin({}, axis=-1)",
+         "lax.cummax({}, axis=0)", "lax.sort({}, dimension=0, is_stable=True)",
+         "jnp.unique({}, size=3, fill_value=0)"]
+INTEGERS = ["{} // 3", "{} % 3", "({} & 5)", "({} << 1)", "({} >> 1)", "~{}", "({} ^ 3)",
+            "lax.population_count({})", "{}.astype('uint8')", "{}.astype('float32')"]
+REDUCTIONS = ["jnp.sum({}{})", "jnp.mean({}{})", "jnp.max({}{})", "jnp.min({}{})",
+              "jnp.prod(jnp.cos({}){})", "jnp.var({}{})", "jnp.any({} > 0{})", "jnp.all({} > 0{})"]
+SCANS = ["jnp.cumsum({}, axis={})", "lax.cumlogsumexp({}, axis={})",
+         "lax.cumsum({}, axis={}, reverse=True)", "jnp.cumprod(jnp.tanh({}), axis={})"]
+
+
+def smooth(make: Maker):
+    x = make.operand("f")
+    return x and (make.pick(SMOOTH).format(x.name), x)
+
+
+def plain(make: Maker):
+    x = make.operand("iufc")
+    return x and (make.pick(PLAIN).format(x.name), x)
+
+
+def jumpy(make: Maker):
+    x = make.operand("iuf", exact=True, rank=1)
+    return x and (make.pick(JUMPY).format(x.name, x.name), x)
+
+
+def integers(make: Maker):
+    x = make.operand("iu")
+    return x and (make.pick(INTEGERS).format(x.name), x)
+
+
+def binary(make: Maker):
+    x, y = make.operand("iufc"), make.operand("iufc")
+    if x is None or y is None:
+        return None
+    text = make.pick(["{} + {}", "{} * {}", "{} - {}", "{} + {}", "{} * {}", "{} / (4 + abs({}))"])
+    return text.format(x.name, y.name), x, y
+
+
+def comparison(make: Maker):
+    x, y = make.operand("iuf", exact=True), make.operand("iuf", exact=True)
+    if x is None or y is None:
+        return None
+    text = make.pick(["{} < {}", "jnp.maximum({}, {})", "jnp.minimum({}, {})", "{} != {}"])
+    return text.format(x.name, y.name), x, y
+
+
+def choice(make: Maker):
+    p, x, y = make.operand("b"), make.operand("iufc"), make.operand("iufc")
+    if p is None or x is None or y is None:
+        return None
+    return f"jnp.where({p.name}, {x.name}, {y.name})", p, x, y
+
+
+def layout(make: Maker):
+    x = make.operand(rank=1)
+    if x is None:
+        return None
+    rng, axis = make.rng, int(make.rng.integers(0, x.ndim))
+    order = tuple(map(int, rng.permutation(x.ndim)))
+    low = int(rng.integers(0, x.shape[axis] + 1))
+    step = int(rng.choice([1, 2, -1]))
+    slices = ", ".join(":" if d != axis else f"{low}::{step}" if step > 0 else f"::{step}"
+                       for d in range(x.ndim))
+    padding = [tuple(map(int, rng.integers(-1, 3, 3) * [1, 1, d == axis])) for d in range(x.ndim)]
+    padding = [(a, b, abs(c)) for a, b, c in padding]
+    name = x.name
+    return make.pick([
+        f"jnp.transpose({name}, {order})", f"{name}[{slices}]", f"jnp.reshape({name}, -1)",
+        f"jnp.reshape({name}, {_factored(rng, x.data.size)})", f"jnp.flip({name}, {axis})",
+        f"jnp.expand_dims({name}, {axis})", f"jnp.roll({name}, 1, {axis})",
+        f"jnp.repeat({name}, 2, {axis})", f"jnp.tile({name}, 2)", f"jnp.squeeze({name})",
+        f"lax.pad({name}, jnp.zeros((), {name}.dtype), {padding})",
+        f"jnp.broadcast_to({name}, (2, *{x.shape}))", f"jnp.concatenate([{name}, {name}], {axis})",
+        f"jnp.stack([{name}, {name}], {axis})", f"jnp.split({name}, [{low}], {axis})[0]",
+        f"jnp.moveaxis({name}, 0, -1)", f"jnp.ravel({name})[::2]",
+    ]), x
+
+
+def _factored(rng, size: int) -> tuple[int, ...]:
+    divisors = [d for d in range(1, size + 1) if size % d == 0] or [0]
+    first = int(rng.choice(divisors))
+    return (first, size // first) if first else (0, 1)
+
+
+def joined(make: Maker):
+    x, y = make.operand(rank=1), make.operand(rank=1)
+    if x is None or y is None:
+        return None
+    axis = int(make.rng.integers(0, x.ndim))
+    return f"jnp.concatenate([{x.name}, {y.name}], {axis})", x, y
+
+
+def reduction(make: Maker):
+    x = make.operand("f", rank=1)
+    if x is None:
+        return None
+    axes = tuple(d for d in range(x.ndim) if make.rng.random() < 0.5)
+    options = f", axis={axes}" if axes else ""
+    options += ", keepdims=True" if make.rng.random() < 0.4 else ""
+    return make.pick(REDUCTIONS).format(x.name, options), x
+
+
+def exact_reduction(make: Maker):
+    x = make.operand("biuf", exact=True, rank=1)
+    axis = x and int(make.rng.integers(0, x.ndim))
+    return x and (make.pick(["jnp.max({}, {})", "jnp.min({}, {})", "jnp.any({} != 0, {})",
+                             "jnp.argmax({}, {})"]).format(x.name, axis), x)
+
+
+def scan(make: Maker):
+    x = make.operand("f", rank=1)
+    return x and (make.pick(SCANS).format(x.name, make.rng.integers(0, x.ndim)), x)
+
+
+def normalised(make: Maker):
+    x = make.operand("f", rank=1)
+    if x is None:
+        return None
+    axis, name = int(make.rng.integers(-x.ndim, x.ndim)), x.name
+    top = f"{name}.max({axis}, keepdims=True)"
+    return make.pick([
+        f"jnp.exp({name} - {top}) / jnp.exp({name} - {top}).sum({axis}, keepdims=True)",
+        f"({name} - {name}.mean({axis}, keepdims=True)) / jnp.sqrt({name}.var({axis}, "
+        f"keepdims=True) + 1e-2)",
+        f"jnp.log(jnp.exp({name} - {top}).sum({axis})) + {name}.max({axis})",
+        f"{name} / (1 + jnp.sum({name} * {name}, {axis}, keepdims=True))"]), x
+
+
+def contraction(make: Maker):
+    x, y = make.operand("fi", rank=1), make.operand("fi", rank=1)
+    if x is None or y is None:
+        return None
+    a, b = x.name, y.name
+    return make.pick([f"{a} @ {b}", f"{a} @ {a}.T", f"jnp.tensordot({a}, {b}, 1)",
+                      f"jnp.einsum('...i,...j->...ij', {a}, {b})", f"jnp.vdot({a}, {a})",
+                      f"jnp.einsum('...i,...i->...', {a}, {b})", f"jnp.outer({a}, {b})",
+                      f"jnp.einsum('ij,ik->jk', {a}, {b})", f"{a} @ jnp.ones({x.shape[-1:]})",
+                      f"jnp.swapaxes({a} @ jnp.swapaxes({b}, -1, -2), -1, -2)"]), x, y
+
+
+def indexing(make: Maker):
+    x, i, u = make.operand(rank=1), make.operand("iu", exact=True), make.operand("iuf")
+    if x is None or i is None or u is None:
+        return None
+    mode = make.pick(["", ", mode='clip'", ", mode='fill'"])
+    a, k, v = x.name, i.name, u.name
+    n = int(make.rng.integers(1, x.shape[0] + 1)) if x.shape[0] else 0
+    zeros = ", ".join(["0"] * (x.ndim - 1))
+    start = f"({k}.ravel()[0], {zeros})" if x.ndim > 1 else f"({k}.ravel()[0],)"
+    return make.pick([
+        f"{a}[{k}]", f"jnp.take({a}, {k}, axis=0{mode})", f"{a}[{k}.ravel()[:2]]",
+        f"{a}.at[{k}].set({v}.ravel()[0].astype({a}.dtype))",
+        f"{a}.at[{k}].add({v}.ravel()[0].astype({a}.dtype))",
+        f"{a}.at[{k} % {max(x.shape[0], 1)}].multiply(2)", f"{a}.at[{n - 1}].set(0)",
+        f"lax.dynamic_slice({a}, {start}, {(n, *x.shape[1:])})",
+        f"lax.dynamic_update_slice({a}, {a}[:{n}] * 2, {start})",
+        f"lax.dynamic_update_slice({a}, {a}[:1], {start})",
+        f"jnp.take_along_axis({a}, jnp.argsort({a}, 0) * 0, 0)",
+        f"{a} * ({a}.ravel()[{k}.ravel()[0]] > 0)",
+    ]), x, i, u
+
+
+def cast(make: Maker):
+    x = make.operand("biuf", exact=True)
+    dtype = make.pick(["float32", "float64", "int32", "int8", "bool", "bfloat16", "float16",
+                       "uint32"])
+    return x and (f"{x.name}.astype('{dtype}')", x)
+
+
+def counted(make: Maker):
+    x = make.operand("f", rank=1)
+    return x and (f"{x.name} * jnp.arange({x.shape[-1]}).astype({x.name}.dtype)", x)
+
+
+INNER = ["jnp.sin(p) * p", "jnp.sum(p * p)", "jnp.tanh(p) - p", "p * jnp.exp(-jnp.abs(p))",
+         "jnp.max(p * 1.5) + p", "jnp.cumsum(p, -1)", "jnp.mean(jnp.cos(p)) + p[..., :1]",
+         "p / (1 + jnp.sum(p * p))", "jnp.concatenate([p, p * 2], -1)"]
+
+
+def transformed(make: Maker):
+    x = make.operand("f", rank=1)
+    if x is None:
+        return None
+    inner, name = make.pick(INNER), x.name
+    return make.pick([
+        f"tanx.jit(lambda p: {inner})({name})", f"tanx.vmap(lambda p: {inner})({name})",
+        f"tanx.grad(lambda p: jnp.sum({inner}))({name})",
+        f"tanx.vmap(tanx.grad(lambda p: jnp.sum({inner})))({name})",
+        f"tanx.jvp(lambda p: {inner}, ({name},), ({name},))[1]",
+        f"tanx.grad(tanx.checkpoint(lambda p: jnp.sum(jnp.sin({inner}))))({name})",
+        f"tanx.jit(tanx.vmap(lambda p: {inner}, in_axes=-1, out_axes=-1))({name})",
+        f"tanx.jacfwd(lambda p: {inner})({name})",
+    ]), x
+
+
+LINES = [(smooth, False, 4), (plain, True, 3), (jumpy, True, 2), (integers, True, 1),
+         (binary, True, 4), (comparison, True, 2), (choice, True, 2), (layout, True, 6),
+         (joined, True, 1), (reduction, False, 3), (exact_reduction, True, 1), (scan, False, 1),
+         (normalised, False, 2), (contraction, False, 3), (indexing, True, 3), (cast, True, 1),
+         (counted, True, 1), (transformed, False, 2)]
+WEIGHTS = np.array([weight for *_, weight in LINES]) / sum(weight for *_, weight in LINES)
+
+
+# -- making smaller --------------------------------------------------------------------------------
+
+
+def smaller(source: Source, fails: Callable[[Source], object] = Source.fails) -> Source:
+    """A program that fails as well, with nothing left to take away."""
+    first = str(fails(source)).partition(":")[0]
+    while True:
+        for candidate in _candidates(source):
+            if str(fails(candidate)).partition(":")[0] == first:
+                source = candidate
+                break
+        else:
+            return source
+
+
+def _candidates(source: Source):
+    """Programs with a little less, the boldest first."""
+    if source.transform:
+        yield without_dead_lines(replace(source, transform=""))
+    if len(source.returned) > 1:
+        for name in source.returned:
+            yield without_dead_lines(replace(source, returned=(name,)))
+    for line in source.lines:
+        # The value becomes an argument, and what only it needed goes.
+        rest = tuple(other for other in source.lines if other is not line)
+        given = (*source.arguments, replace(line.value, exact=True))
+        cut = without_dead_lines(replace(source, lines=rest, arguments=given))
+        if len(cut.lines) < len(source.lines) and cut.lines:
+            yield cut
+        for read in line.reads:
+            other = next((v for v in (*source.arguments, *(o.value for o in source.lines))
+                          if v.name == read), None)
+            if other is not None and other.shape == line.value.shape and (
+                    other.data.dtype == line.value.data.dtype):
+                skipped = replace(line, text=read, reads=(read,))
+                if line.text != read:
+                    yield without_dead_lines(replace(source, lines=tuple(
+                        skipped if o is line else o for o in source.lines)))
+
+
+def make(seed: int) -> Source:
+    """The program of a seed."""
+    return Maker(seed).program()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="compare random programs")
+    parser.add_argument("count", type=int)
+    parser.add_argument("--seed", type=int, default=int(time.time()) // 86400 * 1_000_000)
+    options = parser.parse_args()
+    failures = 0
+    for seed in range(options.seed, options.seed + options.count):
+        source = make(seed)
+        if source.fails():
+            failures += 1
+            least = smaller(source)
+            sys.stdout.write(f"seed {seed}: {least.fails()}\n\n{least.script()}\n")
+    sys.stdout.write(f"{options.count} programs, {failures} failures\n")
+    sys.exit(bool(failures))
+
+
+if __name__ == "__main__":
+    main()

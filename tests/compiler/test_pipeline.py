@@ -1,0 +1,114 @@
+"""All passes together, on random programs; dumps and checks between passes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import tanx
+import tanx.numpy as jnp
+from tanx import _config
+from tanx._compiler import pipeline
+from tanx._compiler.pipeline import build
+from tanx._loops.check import ProgramError
+from tanx._loops.nest import Store
+from tanx._loops.show import show
+from tanx._loops.traverse import statements_in
+from tests.compiler import programs
+from tests.compiler.agreement import check_function, run_module
+from tests.compiler.counting import assert_linear
+
+X = np.arange(12, dtype=np.float32).reshape(3, 4)
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_random_programs(seed):
+    source = programs.make(seed)
+    assert source.fails() is None, programs.smaller(source).script()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(0, 10_000, 100))
+def test_many_random_programs(seed):
+    for each in range(10_000 + seed, 10_100 + seed):
+        source = programs.make(each)
+        assert source.fails() is None, programs.smaller(source).script()
+
+
+def test_failures_become_small_programs_that_run():
+    source = programs.make(5)
+
+    def fails(candidate):
+        return "cumsum: wrong" if "tanh" in str(candidate) or "exp" in str(candidate) else None
+    long = next(s for s in map(programs.make, range(100)) if fails(s) and len(s.lines) > 6)
+    least = programs.smaller(long, fails)
+    assert len(least.lines) <= 3 and fails(least)
+    exec(least.script(), {})
+    assert str(source).startswith("def program(")
+
+
+def test_dumps_name_the_pass(capsys):
+    with _config.dump("simplify,memory"):
+        build(tanx.make_jaxpr(lambda x: jnp.sin(x) * 1)(X))
+    assert capsys.readouterr().out == """\
+-- after simplify
+{ lambda ; a:f32[3,4]. let b:f32[3,4] = sin a in (b,) }
+-- after memory
+program(x0: f32[3,4]) -> (y0: f32[3,4])
+for i in 3, j in 4 parallel:
+    y0[i, j] = sin(x0[i, j])
+arena: 0 bytes
+"""
+
+
+def test_a_wrong_pass_is_caught(monkeypatch):
+    monkeypatch.setattr(pipeline, "fuse", lambda program: replace(program, statements=()))
+    closed = tanx.make_jaxpr(lambda x: x + 1)(X)
+    with _config.enable_checks(True), pytest.raises(ProgramError, match="output must be written"):
+        build(closed)
+    with _config.enable_checks(False):
+        build(closed)
+
+
+def test_the_types_of_results_are_those_of_the_original():
+    module = build(tanx.make_jaxpr(lambda x, n: (x.reshape(-1) * 1, n + 0, 1.0))(X, 3))
+    assert [str(a) for a in module.out_avals] == ["f32[12]", "i32[]", "f32[]"]
+    assert module.out_avals[1].weak_type
+    first, second, third = run_module(module, [X, np.int32(3)])
+    assert first.shape == (12,) and second == 3 and third == 1
+
+
+def test_concatenated_and_padded_arrays_are_written_piece_by_piece():
+    x = np.ones((30, 40), np.float32)
+    module = check_function(lambda x: jnp.concatenate([jnp.sin(x), x, jnp.cos(x)], 1), x)
+    assert len(module.program.statements) == 3
+    module = check_function(lambda x: jnp.pad(x, ((1, 2), (3, 4))), x)
+    assert len(module.program.statements) == 9
+    module = check_function(lambda x: jnp.stack([x * k for k in range(7)]), x)
+    assert len(module.program.statements) == 7
+    for m in (module,):
+        assert "select" not in show(m.program)
+
+
+def test_large_functions_take_work_in_proportion():
+    def network(layers):
+        def loss(x, w):
+            for _ in range(layers):
+                x = jnp.tanh(x @ w) + x
+                x = x / (1 + jnp.sum(x * x, -1, keepdims=True))
+            return x.sum()
+        w = np.ones((8, 8), np.float32)
+        return tanx.make_jaxpr(tanx.grad(loss))(w, w)
+    jaxprs = {n: network(n) for n in (12, 24)}
+    with _config.enable_checks(False):
+        assert_linear(lambda n: lambda: build(jaxprs[n]), 12)
+
+
+def test_deep_expressions_do_not_exhaust_the_stack():
+    def fun(x):
+        for _ in range(3000):
+            x = jnp.sin(x)
+        return x
+    module = build(tanx.make_jaxpr(fun)(X))
+    stores = [s for s in statements_in(module.program.statements) if isinstance(s, Store)]
+    assert 3 < len(stores) < 30
