@@ -42,13 +42,12 @@ class _Memory(dict):
 
     __slots__ = ("owner", "__weakref__")
 
-    def __reduce__(self):  # copies of the function start afresh
-        return _Memory, ()
-
-
-    def __init__(self, owner=None):
+    def __init__(self, owner: weakref.ref | None = None):
         self.owner = owner
         _memories[id(self)] = self
+
+    def __reduce__(self):  # copies of the function start afresh
+        return _Memory, ()
 
 
 _memories: weakref.WeakValueDictionary[int, _Memory] = weakref.WeakValueDictionary()

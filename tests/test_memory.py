@@ -1,0 +1,147 @@
+"""Memory does not grow: thousands of calls leave nothing behind."""
+
+import gc
+import os
+import tracemalloc
+import weakref
+
+import numpy as np
+import pytest
+
+import tanx
+import tanx.numpy as jnp
+from tanx import lax
+
+RNG = np.random.default_rng(0)
+TABLE = jnp.asarray(RNG.normal(size=(16, 16)), "float32")
+
+staged = tanx.jit(lambda x, y: jnp.sin(x) @ TABLE + y)
+staged_gradient = tanx.jit(tanx.grad(lambda x: (jnp.tanh(x @ TABLE) ** 2).sum()))
+checkpointed = tanx.checkpoint(lambda x: jnp.tanh(x * 2).sum())
+
+
+@tanx.custom_vjp
+def clipped(x):
+    return x
+
+
+clipped.defvjp(lambda x: (x, x), lambda x, ct: (jnp.minimum(ct, 1.0) * x,))
+
+PROGRAMS = {
+    "eager": lambda x: (x * 2 + 1).sum() - x[0],
+    "eager, lax": lambda x: lax.reduce_max(lax.exp(lax.neg(x)), (0,)),
+    "update": lambda x: x.at[3].set(7.0),
+    "grad": tanx.grad(lambda x: (x * x).sum()),
+    "grad of grad": tanx.grad(lambda x: tanx.grad(lambda y: y * y)(x[0])),
+    "vjp": lambda x: tanx.vjp(lambda y: y * 2, x)[1](x),
+    "jvp": lambda x: tanx.jvp(lambda y: y * 2, (x,), (x,)),
+    "linearize": lambda x: tanx.linearize(lambda y: y * y, x)[1](x),
+    "vmap": tanx.vmap(lambda y: y * 2),
+    "vmap of grad": tanx.vmap(tanx.grad(lambda y: y * y)),
+    "jit": lambda x: staged(x, 1.0),
+    "jit of grad": staged_gradient,
+    "a new jit each time": lambda x: tanx.jit(lambda y: y + 1)(x),
+    "a new closure each time": lambda x: tanx.jit(lambda y: tanx.jit(lambda z: z * y)(2.0))(x),
+    "checkpoint": tanx.grad(checkpointed),
+    "a new checkpoint each time": tanx.grad(lambda x: tanx.checkpoint(lambda y: (y * y).sum())(x)),
+    "custom_vjp": tanx.grad(lambda x: clipped(x).sum()),
+    "make_jaxpr": lambda x: tanx.make_jaxpr(lambda y: y * 2)(x),
+    "an exception each time": lambda x: pytest.raises(TypeError, tanx.jit(lambda y: y + "a"), x),
+}
+
+
+def growth(run, times: int) -> float:
+    """Bytes that one call leaves behind, on average, caches once warm."""
+    def rounds(count):
+        for _ in range(count):
+            run(jnp.asarray(RNG.normal(size=16), "float32"))
+        gc.collect()
+
+    rounds(5)
+    tracemalloc.start()
+    try:
+        rounds(5)
+        before = tracemalloc.get_traced_memory()[0]
+        rounds(times)
+        return (tracemalloc.get_traced_memory()[0] - before) / times
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_calls_leave_nothing_behind(name):
+    # Tracking allocations makes all slow, so these are few; an object takes 40 bytes and more.
+    assert growth(PROGRAMS[name], 300 if name.startswith("eager") else 40) < 32
+
+
+def resident() -> int:
+    with open("/proc/self/statm") as statm:
+        return int(statm.read().split()[1]) * 4096
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="asks Linux for the memory")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_ten_thousand_calls(name):
+    def rounds(count):
+        for _ in range(count):
+            PROGRAMS[name](jnp.asarray(RNG.normal(size=16), "float32"))
+        gc.collect()
+
+    rounds(1000)
+    before = resident()
+    rounds(10_000)
+    assert resident() - before < 8 << 20
+
+
+# --- Results do not hold on to more than they need ------------------------------------------------
+
+
+def test_data_goes_with_the_last_array():
+    x = jnp.ones(1000)
+    gone = weakref.ref(x)
+    y = x * 2
+    del x
+    assert gone() is None and y[0] == 2.0
+
+
+def test_traces_are_gone_without_the_collector():
+    gc.collect()
+    gc.disable()
+    try:
+        x = jnp.ones(1000)
+        gone = weakref.ref(x)
+        tanx.grad(lambda y: (y * y).sum())(x)
+        tanx.vmap(lambda y: y * 2)(x)
+        staged_sum(x)
+        del x
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+staged_sum = tanx.jit(lambda x: (x * x).sum())
+
+
+def test_residuals_go_with_the_pullback():
+    x = jnp.ones(1000)
+    gone = weakref.ref(x)
+    y, pull = tanx.vjp(lambda y: y * y, x)
+    del x
+    assert gone() is not None and pull(y)[0][0] == 2.0
+    del pull
+    gc.collect()
+    assert gone() is None
+
+
+def test_values_of_staged_constants_go_with_the_jaxpr():
+    def make():
+        table = jnp.ones(1000)
+        return weakref.ref(table), tanx.make_jaxpr(lambda x: x * table.sum())(1.0)
+
+    gone, closed = make()
+    gc.collect()
+    assert gone() is not None or closed.consts == []
+    del closed
+    gc.collect()
+    assert gone() is None
