@@ -1,21 +1,143 @@
 """Where tanx differs from JAX on purpose, and why; the sweep consults this table.
 
-A row is a pattern for the text of calls, the modes it is about, and the reason. A row that no call
+A row is a reason, the modes it is about, and patterns for the texts of calls. A row that no call
 needs any more is reported, so that the table stays true.
 """
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
-__all__ = ["DIFFERENCES", "reason"]
+__all__ = ["DIFFERENCES", "QUIRKS", "Difference", "reason", "without_quirks"]
 
-DIFFERENCES: list[tuple[str, str, str]] = []
+RUNS = "eager jit vmap vmap_last jvp vjp"
+
+# What JAX prints by accident: NumPy's integers among the parameters of equations.
+QUIRKS = [(r"np\.int64\((-?\d+)\)", r"\1")]
+
+
+class Difference(NamedTuple):
+    """Calls that differ for one reason."""
+
+    reason: str
+    modes: str
+    patterns: tuple[str, ...]
+
+
+def _row(reason: str, modes: str, *patterns: str) -> Difference:
+    return Difference(reason, modes, patterns)
+
+
+DIFFERENCES = [
+    # -- values ------------------------------------------------------------------------------------
+    _row("special values of complex functions are those of C99, as in NumPy: the sign of a zero "
+         "chooses the side of a branch cut, infinities and NaN stay in their part",
+         "eager", r"\(c64_edge\)$", r"(divide|power|maximum)\(c64_edge"),
+    _row("a power of 0 with a positive real part is 0, where XLA computes log(0) on the way",
+         "eager", r"pow(er)?\((b1|i8)_3, c64_3b\)"),
+    _row("the sign of a zero from constant folding, or from a maximum of zeros of both signs",
+         "eager vjp", r"^b1_3 / -3$", r"maximum\(bf16_edge", r"fmod\(f32_pos2x3, f32_pos3\)"),
+    _row("an integer divided by 0 gives a number without meaning", "eager",
+         r"fmod\(True, False\)"),
+    _row("JAX's atan2 reads -1 as 255 beside uint8, its arctan2 does not", "eager",
+         r"atan2\(-1, u8_3\)"),
+    _row("spacing has the sign of its operand, as in NumPy and as for float32", "eager",
+         r"spacing\(f16_3\)"),
+    _row("any number other than 0 is true, complex ones too; JAX looks at the real part only, "
+         "and not in astype", "eager", r"b1_3\.at\[0\]\.\w+\(1j\)", r"c64_3, dtype=bool"),
+
+    # -- more than JAX does ------------------------------------------------------------------------
+    _row("updates under a traced mask work", "jit vmap jaxpr", r"\.at\[b1_\w+\]"),
+    _row("pmax and pmin have derivatives", "jvp vjp", r"lax\.(pmax|pmin)\(v, 'i'\)"),
+    _row("a permutation may leave devices out, and a broadcast works under vmap", RUNS + " jaxpr",
+         r"ppermute\(v, 'i', \[\(0, 1\)\]\)", r"pbroadcast"),
+    _row("clamp with scalar bounds has a derivative under broadcasting", "vjp", r"lax\.clamp\(f32,"),
+    _row("functions that JAX leaves out: fromfile, fromiter, wrap=True, all methods of quantile, "
+         "clone under jit, computed starts of slices", "eager jit",
+         r"jnp\.from(file|iter)", r"wrap=True", r"method='hazen'", r"\.clone\(\)", r"jax\.ds\(i32"),
+    _row("lists of axes, one axis for several, and sizes beyond the array are taken", "eager jit",
+         r"axis=\[0, 1\]", r"apply_over_axes\(jnp\.sum, f32_2x3, 1\)", r"extract\(.*size=4"),
+    _row("what depends on no argument is known while tracing", "jaxpr",
+         r"arange\(jnp\.(int8|float32|array)\("),
+    _row("booleans round to themselves; JAX fails inside", "eager", r"round\((b1|b1_3|True)\)"),
+    _row("arrays that do not broadcast are not equivalent; JAX fails inside", "eager",
+         r"array_equiv\(f32_2, f32_3\)"),
+    _row("a scalar times an int8 vector; JAX fails inside", "eager", r"dot\(2, i8_3\)"),
+    _row("lists are welcome where only their shape is asked for", "eager",
+         r"jnp\.(ndim|shape|size)\(\[1, 2\]\)"),
+    _row("uint32 takes on numbers that fit into it", "eager", r"u32_3 \* 2654435761"),
+    _row("results of functions with rules of their own are arrays always; JAX hands Python "
+         "numbers through", "eager", r"custom_gradient\(.*\)\(3\.0\)$"),
+
+    # -- dtypes and warnings -----------------------------------------------------------------------
+    _row("stop_gradient gives arrays; JAX gives private kinds of numbers", "eager",
+         r"stop_gradient\(2(\.5)?\)", r"stop_gradient\(\(f32_3, 2\)\)"),
+    _row("every loss of imaginary parts warns, by NumPy's ComplexWarning", "eager jaxpr",
+         r"round\(c64\)", r"astype\(c64_3, (jnp\.float32|int)\)",
+         r"(mean|nansum|nanmean)\(c64_3, dtype="),
+    _row("a number beyond float32 warns that it becomes infinite, also in asarray", "eager",
+         r"asarray\(1e300\)"),
+    _row("the variance has the dtype that was asked for", "eager", r"jnp\.var\(.*dtype=jnp\.int8"),
+
+    # -- errors ------------------------------------------------------------------------------------
+    _row("of two mistakes in one call, another is named first", "eager",
+         r"reduce_(sum|prod)\(b1_2x3", r"lax\.arg(max|min)\((c64_3|f32_0)"),
+    _row("a TypeError or ValueError that says what is wrong, for an error from inside of JAX",
+         "eager jaxpr", r"empty\((-1|\(2, -1\))\)", r"full_like\(w_f32, 1j\)",
+         r"cumlogsumexp\(i8_3\)", r"slice\(f32_4, \(0,\), \(2,\), \(0,\)\)",
+         r"dynamic_update_index_in_dim\(f32_2x3, 0\.0", r"quantile\((f32_0, 0\.5|f32_3, 2)\)",
+         r"reshape\(f32_0, \(0, -1\)\)", r"linear_transpose\(lambda v: v \* v",
+         r"hstack\(\[\]\)", r"f32_0\[i32_idx2\]", r"arange\(jnp\.array\(\[3\]\)\)"),
+    _row("as NumPy: repeated axes are a ValueError, sections a whole number, an unknown order is "
+         "not implemented, strings are no numbers", "eager",
+         r"moveaxis\(f32_2x3, \(0, 0\)", r"diagonal\(f32_2x3, 0, 1, 1\)", r"split\(f32_2x4, 1\.5\)",
+         r"order='K'", r"jnp\.float32\('a'\)"),
+    _row("checked before the operation runs: sizes of reshape, bounds of slice", "eager",
+         r"lax\.reshape\(f32_2x3, \(5,\)\)", r"lax\.slice\(f32_4, \((-1,|0, 1)\)"),
+    _row("a start known while tracing is moved inside like any other", "eager",
+         r"allow_negative_indices=False"),
+
+    # -- printed forms -----------------------------------------------------------------------------
+    _row("types print as in jaxprs everywhere, with the same notation in every message", "eager",
+         r"\.aval$", r"jax\.typeof"),
+    _row("public names are printed: Array, tanx.numpy.float32, UniqueAll", "eager",
+         r"array_repr", r"repr\(jnp\.float32\)", r"unique_(all|counts|inverse)"),
+
+    # -- printed jaxprs ----------------------------------------------------------------------------
+    _row("what is known while tracing is computed then: indices that are constants leave no "
+         "equations behind", "jaxpr",
+         r"^f32_2x3(x2)?(\.at)?\[[^]]*(\[|i32_idx|True|False|^2\]|9\]|5\])", r"^f32_2x3\[2\]$",
+         r"^f32_2x3\[(::2|np\.array\(1\))\]$", r"lambda i, v: v\[i\]", r"dynamic_(update_)?index_in",
+         r"repeat\(f32_3, np\.array", r"jnp\.roll\(f32_2x3, i32\)",
+         r"jnp\.array\(\[\[f32, i32\]", r"jnp\.allclose"),
+    _row("equations whose results nobody uses are not written", "jaxpr",
+         r"jnp\.(vander\(i32_3, 4\)|power\(i8_3, i8_3b\)|cov\(|corrcoef\()",
+         r"jnp\.pad\(f32_3, 2, '(reflect|symmetric|linear_ramp)'\)"),
+    _row("operands are brought to one dtype and rank once, at the start", "jaxpr",
+         r"jnp\.(fmax|fmin|heaviside|pow|power|select|angle)\(", r"jnp\.add\.outer",
+         r"jax\.vmap\(jax\.vmap\(lambda a, b: a \* b"),
+    _row("an algorithm of our own, shorter or more exact", "jaxpr",
+         r"jnp\.(sinc|hypot|frexp|ldexp|unwrap|median|nanmedian|quantile|percentile|diagflat|"
+         r"partition|nancumsum|nancumprod|nonzero|interp)\("),
+    _row("collectives under vmap are written in ordinary operations of one batch", "jaxpr",
+         r"jax\.vmap\(lambda v: lax\.\w+"),
+    _row("accuracies are printed in full", "jaxpr", r"accuracy=lax\.Tolerance"),
+]
 
 
 def reason(call) -> str | None:
     """Why ``call`` differs; None where it must not."""
-    for pattern, modes, why in DIFFERENCES:
-        if call.mode in modes.split() and re.search(pattern, call.text):
-            return why
-    return None
+    return next((row.reason for row in DIFFERENCES if matches(row, call)), None)
+
+
+def matches(row: Difference, call) -> bool:
+    """Whether ``row`` is about ``call``."""
+    return call.mode in row.modes.split() and any(re.search(p, call.text) for p in row.patterns)
+
+
+def without_quirks(text: str) -> str:
+    """A text of JAX without what is not to be imitated."""
+    for pattern, replacement in QUIRKS:
+        text = re.sub(pattern, replacement, text)
+    return text

@@ -3,12 +3,14 @@
 A name is ``<dtype>``, or ``<dtype>_<kind><shape><letter>`` with all parts after the dtype optional:
 ``i8`` is a scalar, ``f32_0`` is empty, ``f32_pos3`` is positive, ``f32_unit3`` is inside (-1, 1),
 ``f32_edge`` holds the special values of the dtype, ``f32_nan2x3`` has some NaNs, ``i32_idx4`` are
-small indices, ``f32_3b`` has values other than ``f32_3``. ``np_f32_3`` is the same as a NumPy array,
-and ``w_f32`` an array of weak type. Values are multiples of 1/8, which every dtype holds exactly.
+small indices, ``f32_3b`` has values other than ``f32_3``. ``np_f32_3`` is the same as a NumPy
+array, and ``w_f32`` an array of weak type. Values are multiples of 1/8, which every dtype holds
+exactly.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 import zlib
 from functools import cache
@@ -67,6 +69,7 @@ def _edges(dtype: np.dtype) -> np.ndarray:
         return np.array([0, 1, 2, 3, 7, info.min, info.min + 1, info.max - 1, info.max], dtype)
     with np.errstate(over="ignore", under="ignore"):
         if dtype.kind == "c":
-            return np.array([complex(a, b) for a in (0.0, -0.0, 1.5, -2.0) for b in (0.0, -0.0, 1.0)]
-                            + [complex(np.inf, 1), complex(-np.inf, 0), complex(0, np.nan)], dtype)
+            pairs = itertools.product((0.0, -0.0, 1.5, -2.0), (0.0, -0.0, 1.0))
+            pairs = [*pairs, (np.inf, 1.0), (-np.inf, 0.0), (0.0, np.nan)]
+            return np.array([complex(*pair) for pair in pairs], dtype)
         return np.array(EDGES, dtype)

@@ -3,7 +3,7 @@
     python -m tests.oracle.sweep [WORD ...]       # only calls that contain one of the words
 
 JAX compiles anew for each shape and dtype, which takes most of the time, so its answers are kept
-in a file, by the call and the version of JAX.
+in a file, by the call and by how calls are run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.oracle.compare import difference
 from tests.oracle.differences import reason
 from tests.oracle.system import Failure, Outcome, System
 
-__all__ = ["Oracle", "calls", "main"]
+__all__ = ["Oracle", "Verdict", "calls", "main"]
 
 TABLES = sorted(path.stem for path in Path(__file__).with_name("calls").glob("*.py")
                 if path.stem != "call")
@@ -36,8 +36,16 @@ def calls() -> list[Call]:
     return list(dict.fromkeys(itertools.chain.from_iterable(tables)))
 
 
+class Verdict(str):
+    """How a call ended: ``agrees``, ``missing``, or what differs."""
+
+    @property
+    def differs(self) -> bool:
+        return self not in ("agrees", "missing")
+
+
 class Oracle:
-    """JAX, with a memory of what it answered."""
+    """JAX, with a memory of what it answered, beside tanx."""
 
     def __init__(self, folder: Path):
         source = b"".join(Path(m.__file__).read_bytes() for m in (operands, system))
@@ -46,9 +54,10 @@ class Oracle:
         if self.path.exists():
             self.answers = pickle.loads(self.path.read_bytes())
         self.fresh = 0
+        self.tanx = System("tanx")
 
     @cached_property
-    def system(self) -> System:
+    def jax(self) -> System:
         os.environ.setdefault("JAX_PLATFORMS", "cpu")
         # Quick to compile matters here, quick to run does not.
         os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
@@ -57,12 +66,20 @@ class Oracle:
     def answer(self, call: Call) -> Outcome | Failure:
         """What JAX gives for the call."""
         if call not in self.answers:
-            self.answers[call] = self.system.run(*call)
+            self.answers[call] = self.jax.run(*call)
             self.fresh += 1
             if self.fresh % 500 == 0:
-                self.system.jax.clear_caches()
+                self.jax.jax.clear_caches()
                 self.save()
         return self.answers[call]
+
+    def judge(self, call: Call) -> Verdict:
+        """What tanx gives, compared with what JAX gives."""
+        theirs, ours = self.answer(call), self.tanx.run(*call)
+        if (isinstance(ours, Failure) and "has no attribute" in ours.text
+                and not (isinstance(theirs, Failure) and "AttributeError" in theirs.classes)):
+            return Verdict("missing")
+        return Verdict(difference(theirs, ours) or "agrees")
 
     def save(self) -> None:
         """Keep what was answered for the next time."""
@@ -72,28 +89,29 @@ class Oracle:
 
 
 def main(words: list[str]) -> None:
-    """Print each difference that has no reason, and the counts."""
+    """Print each difference that has no reason, what is missing, and the counts."""
     oracle = Oracle(Path(".pytest_cache/oracle"))
-    tanx = System("tanx")
     counts: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
+    missing: Counter[str] = Counter()
     for call in calls():
         if words and not any(word in call.text for word in words):
             continue
-        theirs = oracle.answer(call)
-        ours = tanx.run(*call)
-        if isinstance(ours, Failure) and "has no attribute" in ours.text and isinstance(
-                theirs, Outcome):
-            counts["missing"] += 1
-            continue
-        found = difference(theirs, ours)
-        why = reason(call)
-        counts["agree" if found is None else "known" if why else "differ"] += 1
-        if found and not why:
-            print(f"{call.mode:9} {call.text}\n          {found}")
-        if not found and why:
-            print(f"{call.mode:9} {call.text}\n          agrees, though it is listed: {why}")
+        verdict = oracle.judge(call)
+        why = reason(call) if verdict.differs else None
+        counts["known" if why else "differs" if verdict.differs else verdict] += 1
+        if why:
+            reasons[why] += 1
+        elif verdict.differs:
+            print(f"{call.mode:9} {call.text}\n          {verdict}")
+        elif verdict == "missing":
+            missing[call.group] += 1
     oracle.save()
-    print(dict(counts))
+    for why, count in reasons.items():
+        print(f"{count:4}  {why}")
+    if missing:
+        print("missing:", *missing)
+    print(*(f"{name}: {count}" for name, count in counts.items()), sep=", ")
 
 
 if __name__ == "__main__":

@@ -5,12 +5,13 @@ from tests.oracle.calls.call import ALL, each, lines
 OPERATORS = "+ - * / // % ** == != < <= > >= & | ^ << >>".split()
 METHODS = """all() any() argmax() argmin() argsort() sort() max() mean() min() prod() ptp() sum()
 std() var() cumsum() cumprod() ravel() flatten() transpose() squeeze() conj() conjugate() round()
-copy() nonzero() diagonal() trace() clip(0,1) astype(int) astype('float16') reshape(-1) reshape(3,2)
-reshape((3,2)) swapaxes(0,1) take(0) repeat(2) searchsorted(1.0) dot(f32_3) item() tolist()
-transpose(1,0) transpose((1,0)) transpose(None) clip(max=0) round(1) sum(0) sum(axis=1,keepdims=True)
-max(initial=0.0) mean(0) argsort(axis=0) sort(axis=0) compress(b1_3,axis=1) choose([f32,f32])
-argpartition(1) view() view('int32') view(jnp.uint8) tobytes() item(0) item(0,1) sort(descending=True)
-byteswap() clone() astype(None) std(ddof=1) var(axis=0,correction=1) sum(where=True) flatten('F')
+copy() nonzero() diagonal() trace() clip(0,1) astype(int) astype('float16') reshape(-1)
+reshape(3,2) reshape((3,2)) swapaxes(0,1) take(0) repeat(2) searchsorted(1.0) dot(f32_3) item()
+tolist() transpose(1,0) transpose((1,0)) transpose(None) clip(max=0) round(1) sum(0)
+sum(axis=1,keepdims=True) sort(descending=True) max(initial=0.0) mean(0) argsort(axis=0)
+sort(axis=0) compress(b1_3,axis=1) choose([f32,f32]) argpartition(1) view() view('int32')
+view(jnp.uint8) tobytes() item(0) item(0,1) byteswap() clone() astype(None)
+std(ddof=1) var(axis=0,correction=1) sum(where=True) flatten('F')
 ravel(order='F') reshape(2,-1,order='F') reshape() reshape(5) is_deleted() is_ready()
 block_until_ready() __len__() __array__() on_device_size_in_bytes() diagonal(1) trace(1) min(1)
 any(axis=0) all(axis=(0,1)) cumsum(1) prod(axis=0) take(i32_idx2,axis=1) take(9) swapaxes(0,7)
@@ -48,6 +49,7 @@ CALLS = [
           x="f32 f32_3 i32"),
     *lines("""
     divmod(f32_3, 2)  ## eager jit
+    u32_3 * 2654435761
     divmod(2, f32_3)
     divmod(i32_3, i32_3b)
     pow(f32_3, 2)

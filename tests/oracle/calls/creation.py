@@ -5,8 +5,9 @@ from tests.oracle.calls.call import each, lines
 VALUES = ["2", "2.5", "True", "1j", "[1, 2]", "[1.0, 2]", "[True, False]", "[[1], [2.5]]", "[]",
           "[[]]", "(1, 2)", "f32_3", "np_f32_3", "w_f32", "w_i32", "[f32, 2]", "[f32_3, f32_3b]",
           "np.float64(2.5)", "np.int64(3)", "np.arange(3)", "np.ones(2, np.float64)", "range(3)",
-          "None", "'a'", "['a']", "[[1, 2], [3]]", "[1, None]", "2**40", "-2**31", "2**31", "[2**40]",
-          "np.array(2**40)", "1e300", "[w_f32, 1]", "[True, 2]", "[1, 2j]", "[np.float32(1), 2]",
+          "None", "'a'", "['a']", "[[1, 2], [3]]", "[1, None]", "2**40", "-2**31", "2**31",
+          "[2**40]", "np.array(2**40)", "1e300", "[w_f32, 1]", "[True, 2]", "[1, 2j]",
+          "[np.float32(1), 2]",
           "[np.int8(1), 2]", "{}", "np.array('a')", "np.array([1, None])", "bytearray(b'ab')",
           "memoryview(b'ab')", "jnp.float32", "np.datetime64('2020-01-01')"]
 SPECS = ["3", "(2, 3)", "()", "0", "(2, 0)", "-1", "(2, -1)", "2.5", "[2, 3]", "np.int64(2)",
@@ -55,7 +56,8 @@ CALLS = [
     *each("jnp.tri({a})", modes="eager jaxpr", a=["3", "2, 3", "3, k=-1", "3, dtype=int", "0"]),
     *each("jnp.{f}({n})", f="bartlett blackman hamming hanning", n="0 1 5 6"),
     *each("jnp.kaiser({n})", n="1,3 5,14 6,0.5"),
-    *each("jnp.indices({a})", a=["(2, 3)", "(2, 3), jnp.int8", "(2, 3), sparse=True", "()", "(0,)"]),
+    *each("jnp.indices({a})", a=["(2, 3)", "(2, 3), jnp.int8", "(2, 3), sparse=True", "()",
+                                 "(0,)"]),
     *each("jnp.meshgrid({a})", modes="eager jaxpr",
           a=["f32_3, f32_2", "f32_3, f32_2, indexing='ij'", "f32_3, i32_2, sparse=True", "f32_3",
              "", "f32_3, f32_2x3", "f32_3, f32_2, copy=False", "f32_3, f32_2, indexing='a'",
@@ -144,7 +146,8 @@ CALLS = [
     (repr(f32), str(f32), repr(w_f32), repr(i8), repr(jnp.zeros((2, 0))), repr(jnp.arange(2000)))
     (repr(jnp.ones((20, 3))), repr(f32_edge), repr(jnp.arange(30.)), f'{f32:.2f}', f'{f32_3}')
     (repr(jnp.float32), str(jnp.float32), repr(jnp.bfloat16), jnp.float32.__name__)
-    (repr(jnp.dtype('float32')), jnp.float32(1.5), jnp.int8(3), jnp.bool_(True), jnp.float32 == np.float32)
+    (repr(jnp.dtype('float32')), jnp.float32(1.5), jnp.int8(3), jnp.bool_(True))
+    jnp.float32 == np.float32
     jnp.float32(f32_3)
     jnp.int32(2.7)
     jnp.float32([1, 2])

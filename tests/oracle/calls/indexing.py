@@ -2,9 +2,9 @@
 
 from tests.oracle.calls.call import ALL, each, lines
 
-STATIC = ["0", "-1", "2", "7", "-7", "1:", ":-1", "::2", "::-1", "2:0:-1", "5:9", "...", "None", "()",
-          "0, 1", "0, ...", "..., 0", ":, 1", ":, None", "0:1, ::-1", "None, 0, None", "0, 0, 0",
-          "..., ...", "1.0", "True", "False", "None, ..., None", ":, -5", "0, 1:2",
+STATIC = ["0", "-1", "2", "7", "-7", "1:", ":-1", "::2", "::-1", "2:0:-1", "5:9", "...", "None",
+          "()", "0, 1", "0, ...", "..., 0", ":, 1", ":, None", "0:1, ::-1", "None, 0, None",
+          "0, 0, 0", "..., ...", "1.0", "True", "False", "None, ..., None", ":, -5", "0, 1:2",
           "np.array([0, 1])", "np.array([0, -1, 5])", "[0, 1]", "[True, False]", "(0, [1, 2])",
           "np.array([True, False])", "np.array([[True, False, True], [False, False, True]])",
           ":, np.array([True, False, True])", "np.array([[0], [1]]), np.array([0, 2])",
@@ -67,8 +67,6 @@ CALLS = [
     f32_3.at[-5].get(mode='fill', fill_value=3)
     f32_3.at[jnp.array([-1])].get(mode='fill', wrap_negative_indices=False)
     f32_3.at[jnp.array([-1])].set(0.0, wrap_negative_indices=False)
-    f32_3.at[0]
-    f32_3.at
     f32_3.at[0].foo(1)
     f32_3.at[0].set()
     jnp.take(f32_2x3, i32_idx3, axis=0)  ## eager jit jaxpr vmap vmap_last jvp vjp

@@ -110,7 +110,6 @@ CALLS = [
     lax.reduce(f32_2x3, 0.0, lax.add, (0,))  ## eager jit jaxpr vmap vjp
     lax.reduce(f32_2x3, 1.0, lax.mul, (0, 1))
     lax.reduce(f32_2x3, -jnp.inf, lax.max, [1])  ## eager jaxpr
-    lax.reduce(f32_2x3, 2.0, lambda a, b: a + b * 2, (1,))
     lax.reduce((f32_3, i32_3), (0.0, 0), lambda a, b: (a[0] + b[0], a[1] + b[1]), (0,))
     lax.reduce(f32_2x3, 0, lax.add, (0,))
     lax.reduce(b1_2x3, False, lax.bitwise_or, (0,))  ## eager jaxpr

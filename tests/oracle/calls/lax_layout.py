@@ -15,8 +15,9 @@ CALLS = [
     *each(GATHER, o=[", mode='promise_in_bounds'", ", mode='foo'", ", mode='fill', fill_value=3.0",
                      ", unique_indices=True, indices_are_sorted=True"]),
     *each(SCATTER, modes="eager " + ALL, f=SCATTERS, o=[""]),
-    *each(SCATTER, f=SCATTERS, o=[", mode='clip'", ", mode='drop'", ", mode='foo'",
-                                  ", unique_indices=True"]),
+    *each(SCATTER, f=SCATTERS, o=[", mode='clip'", ", mode='drop'", ", mode='foo'"]),
+    *each(SCATTER.replace("i32_idx2x1", "jnp.array([[2], [0]])"), f=SCATTERS,
+          o=[", unique_indices=True"]),
     *each("jax.vmap(lambda v: lax.{f}(v, 'i'), axis_name='i')({x})", modes="eager jit jaxpr",
           f=COLLECTIVE, x="f32_2x3 i32_2x3 f32_3"),
     *each("jax.vmap(lambda v: lax.{f}(v, 'i'), axis_name='i')({x})", modes="jvp vjp",
@@ -176,7 +177,8 @@ CALLS = [
     lax.batch_matmul(f32_2x3, f32_3x2)
     lax.ragged_dot(f32_4x3, f32_2x3x2, jnp.array([1, 3]))  ## eager jit vjp
     lax.axis_index('i')
-    lax.scatter_apply(f32_4, i32_idx2x1, jnp.sin, lax.ScatterDimensionNumbers((), (0,), (0,)), update_shape=(2,))
+    lax.scatter_apply(f32_4, i32_idx2x1, jnp.sin, \
+        lax.ScatterDimensionNumbers((), (0,), (0,)), update_shape=(2,))
     (lax.Precision.HIGHEST, lax.Precision('high'), str(lax.GatherScatterMode.CLIP))
     lax.GatherScatterMode.from_any('fill')
     lax.GatherScatterMode.from_any(None)

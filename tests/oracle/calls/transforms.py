@@ -16,8 +16,9 @@ CALLS = [
     *each("jax.{t}(lambda v: (v ** 2, 5), has_aux=True)(f32_3)", t="jacfwd jacrev"),
     *each("jax.{t}(lambda v: v * v, holomorphic=True)(c64_3)", t="jacfwd jacrev"),
     *each("jax.vmap(lambda a, b: a + b, {axes})(f32_2x3, f32_2x3b)", modes="eager jaxpr",
-          axes=["", "in_axes=(0, None)", "in_axes=(1, 0)", "in_axes=1", "in_axes=(0, 0), out_axes=1",
-                "in_axes=(None, None)", "in_axes=-1, out_axes=-1", "in_axes=(0, 5)", "in_axes=2",
+          axes=["", "in_axes=(0, None)", "in_axes=(1, 0)", "in_axes=1",
+                "in_axes=(0, 0), out_axes=1", "in_axes=(None, None)", "in_axes=-1, out_axes=-1",
+                "in_axes=(0, 5)", "in_axes=2",
                 "in_axes='a'", "in_axes=(0,)", "axis_size=2", "axis_size=3", "out_axes=None",
                 "in_axes=[0, 0]", "axis_name='i'", "out_axes=(0, 0)"]),
     *each("jax.vmap({f})({x})", f=["jnp.sum", "lambda v: 1", "lambda v: {'a': v, 'b': 2.0}",
@@ -152,6 +153,7 @@ CALLS = [
     jax.named_call(lambda v: v + 1, name='n')(f32_3)
     jax.closure_convert(lambda v: v * 2, f32_3)[0](f32_3)
     jax.custom_jvp(lambda v: v * 2)(f32_3)
+    jax.custom_gradient(lambda v: (v ** 2, lambda g: (g * 7,)))(3.0)
     jax.grad(jax.custom_jvp(lambda v: v * 2))(f32)
     jax.custom_vjp(lambda v: v * 2)(f32_3)
     jax.custom_gradient(lambda v: (v ** 2, lambda g: (g * 7,)))(f32)
@@ -175,7 +177,8 @@ CALLS = [
     jax.tree.reduce(lambda a, b: a + b, [], 0)
     jax.tree.reduce(lambda a, b: a + b, [])
     jax.tree.all({'a': True, 'b': [1, 0]})
-    jax.tree.transpose(jax.tree.structure([0, 0]), jax.tree.structure({'a': 0}), [{'a': 1}, {'a': 2}])
+    jax.tree.transpose(jax.tree.structure([0, 0]), jax.tree.structure({'a': 0}), \
+        [{'a': 1}, {'a': 2}])
     jax.tree.map_with_path(lambda p, v: jax.tree_util.keystr(p), {'a': [1, (2,)]})
     jax.tree.flatten_with_path({'a': [1, (2,)]})
     jax.tree.leaves_with_path((1, {'b': 2}))
@@ -196,7 +199,8 @@ CALLS = [
     tree_util.is_tree_node(dict)
     tree_util.keystr((tree_util.DictKey('a'), tree_util.SequenceKey(1), tree_util.GetAttrKey('x')))
     tree_util.keystr((tree_util.DictKey('a'), tree_util.SequenceKey(1)), simple=True, separator='/')
-    (str(tree_util.DictKey('a')), repr(tree_util.SequenceKey(1)), str(tree_util.FlattenedIndexKey(2)))
+    (str(tree_util.DictKey('a')), repr(tree_util.SequenceKey(1)))
+    str(tree_util.FlattenedIndexKey(2))
     tree_util.Partial(lambda a, b: a + b, 1)(2)
     tree_util.tree_leaves(tree_util.Partial(jnp.add, f32))
     tree_util.tree_map(lambda v: v * 2, tree_util.Partial(jnp.add, 2))(3)
@@ -208,7 +212,8 @@ CALLS = [
     tree_util.tree_map_with_path(lambda p, a, b: a + b, [1], [2])
     tree_util.flatten_one_level({'a': 1, 'b': 2})
     tree_util.tree_unflatten(tree_util.tree_structure({'a': 1}), (v for v in [2]))
-    tree_util.tree_transpose(tree_util.tree_structure((0, 0)), tree_util.tree_structure([0]), ([1], [2]))
+    tree_util.tree_transpose(tree_util.tree_structure((0, 0)), \
+        tree_util.tree_structure([0]), ([1], [2]))
     jnp.result_type(f32_3, i32_3)
     jnp.result_type(2, 2.5)
     jnp.result_type(i8_3, 2)
@@ -250,7 +255,6 @@ CALLS = [
     dtypes.itemsize_bits(jnp.int4)
     dtypes.finfo(jnp.bfloat16).eps
     dtypes.iinfo(jnp.int4).max
-    jax.numpy_dtype_promotion('strict').__class__.__name__
     (jax.config.jax_enable_x64, jax.config.jax_numpy_rank_promotion, jax.config.jax_disable_jit)
     jax.config.jax_foo
     jax.config.update('jax_foo', 1)

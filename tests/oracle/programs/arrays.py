@@ -49,8 +49,9 @@ def scatter_histogram(jax, jnp):
 
 def out_of_bounds_indexing(jax, jnp):
     x = jnp.arange(5.0)
-    return (x[10], x[jnp.array([0, 7, -1, -9])], x.at[jnp.array([1, 8])].set(9.0),
-            x.at[jnp.array([7])].get(mode="fill", fill_value=jnp.nan), jnp.take(x, jnp.array([2, 9])))
+    filled = x.at[jnp.array([7])].get(mode="fill", fill_value=jnp.nan)
+    return (x[10], x[jnp.array([0, 7, -1, -9])], x.at[jnp.array([1, 8])].set(9.0), filled,
+            jnp.take(x, jnp.array([2, 9])))
 
 
 def in_place_style_updates(jax, jnp):
@@ -111,7 +112,7 @@ def game_of_life(jax, jnp):
 
     @jax.jit
     def step(b):
-        n = sum(jnp.roll(b, (i, j), (0, 1)) for i in (-1, 0, 1) for j in (-1, 0, 1) if (i, j) != (0, 0))
+        n = sum(jnp.roll(b, (i, j), (0, 1)) for i in (-1, 0, 1) for j in (-1, 0, 1)) - b
         return ((n == 3) | ((b == 1) & (n == 2))).astype(b.dtype)
 
     for _ in range(4):
@@ -155,8 +156,8 @@ def max_pooling_by_reshape(jax, jnp):
 
 
 def mixed_dtype_promotion(jax, jnp):
-    values = [jnp.int8(1), jnp.uint8(2), jnp.int32(3), jnp.float16(4), jnp.bfloat16(5), jnp.float32(6),
-              jnp.bool_(True), 7, 8.0, 9j]
+    values = [jnp.int8(1), jnp.uint8(2), jnp.int32(3), jnp.float16(4), jnp.bfloat16(5),
+              jnp.float32(6), jnp.bool_(True), 7, 8.0, 9j]
     return [[a + b for b in values] for a in values if not isinstance(a, complex)]
 
 
@@ -174,35 +175,39 @@ def integer_arithmetic(jax, jnp):
     a = jnp.array([7, -7, 7, -7, 0], jnp.int32)
     b = jnp.array([3, 3, -3, -3, 0], jnp.int32)
     big = jnp.array([2 ** 31 - 1, -2 ** 31], jnp.int32)
-    return (a // b, a % b, jnp.fmod(a, b), jax.lax.div(a, b), jax.lax.rem(a, b), divmod(a, b), a / b,
-            big + 1, big - 1, big * 2, -big, abs(big), a ** 2, a << 2, a >> 1, jnp.uint8(250) + 10)
+    return (a // b, a % b, jnp.fmod(a, b), jax.lax.div(a, b), jax.lax.rem(a, b), divmod(a, b),
+            a / b, big + 1, big - 1, big * 2, -big, abs(big), a ** 2, a << 2, a >> 1,
+            jnp.uint8(250) + 10)
 
 
 def floating_point_edges(jax, jnp):
     x = jnp.array([0.0, -0.0, jnp.inf, -jnp.inf, jnp.nan, 1.0])
-    return (1 / x, x // 1, x % 1, jnp.sign(x), jnp.sqrt(x), x == x, jnp.maximum(x, 0), jnp.minimum(x, 0),
-            jnp.sort(x), jnp.argmax(x), jnp.argmin(x), jnp.nanmax(x), jnp.isfinite(x), x ** 0, x.max(),
-            jnp.exp(x), jnp.log(x), jnp.round(x), jnp.floor(x), x.astype(jnp.int32), jnp.clip(x, 0, 1))
+    functions = [jnp.sign, jnp.sqrt, jnp.sort, jnp.argmax, jnp.argmin, jnp.nanmax, jnp.isfinite,
+                 jnp.exp, jnp.log, jnp.round, jnp.floor, jnp.max]
+    return ([f(x) for f in functions], 1 / x, x // 1, x % 1, x == x, jnp.maximum(x, 0),
+            jnp.minimum(x, 0), x ** 0, x.astype(jnp.int32), jnp.clip(x, 0, 1))
 
 
 def bit_manipulation(jax, jnp):
-    x = jnp.arange(8, dtype=jnp.uint32) * 2654435761
+    x = jnp.arange(8, dtype=jnp.uint32) * jnp.uint32(2654435761)
     mixed = (x ^ (x >> 16)) * jnp.uint32(0x85EBCA6B)
-    return (mixed, jax.lax.population_count(mixed), jax.lax.clz(mixed), ~mixed, mixed | 1, mixed & 0xFF,
-            jax.lax.bitcast_convert_type(jnp.float32(1.5), jnp.uint32))
+    return (mixed, jax.lax.population_count(mixed), jax.lax.clz(mixed), ~mixed, mixed | 1,
+            mixed & 0xFF, jax.lax.bitcast_convert_type(jnp.float32(1.5), jnp.uint32))
 
 
 def broadcasting_rules(jax, jnp):
     a, b = jnp.arange(3.0), jnp.arange(4.0)
-    return (a[:, None] + b, a[:, None, None] * b * jnp.ones((2, 1, 1)).T, jnp.ones((1, 3)) - a,
-            jnp.broadcast_arrays(a[:, None], b[None]), jnp.outer(a, b), jnp.expand_dims(a, (0, 2)) + b)
+    return (a[:, None] + b, a[:, None, None] * b * jnp.ones((2, 1)), jnp.ones((1, 3)) - a,
+            jnp.broadcast_arrays(a[:, None], b[None]), jnp.outer(a, b),
+            jnp.expand_dims(a, (0, 2)) + b)
 
 
 def einsum_zoo(jax, jnp):
     a, b, c = jnp.array(_data(0, 3, 4)), jnp.array(_data(1, 4, 5)), jnp.array(_data(2, 3, 3))
-    return (jnp.einsum("ij,jk->ik", a, b), jnp.einsum("ij->j", a), jnp.einsum("ii", c), jnp.einsum("ii->i", c),
-            jnp.einsum("ij,kj->ik", a, a), jnp.einsum("ij,ij->", a, a), jnp.einsum("i...->...", a),
-            jnp.einsum("ij,jk,kl->il", c, a, b), jnp.einsum("ij,k->ijk", a, jnp.ones(2)))
+    d = jnp.ones(2)
+    terms = {"ij,jk->ik": (a, b), "ij->j": (a,), "ii": (c,), "ii->i": (c,), "ij,kj->ik": (a, a),
+             "ij,ij->": (a, a), "i...->...": (a,), "ij,jk,kl->il": (c, a, b), "ij,k->ijk": (a, d)}
+    return {subscripts: jnp.einsum(subscripts, *operands) for subscripts, operands in terms.items()}
 
 
 def matrix_polynomial(jax, jnp):
@@ -216,15 +221,17 @@ def matrix_polynomial(jax, jnp):
 
 def string_of_layouts(jax, jnp):
     x = jnp.arange(24).reshape(2, 3, 4)
-    return (x.T, x.transpose(1, 0, 2), x.swapaxes(0, 2), jnp.moveaxis(x, 0, -1), x.ravel()[::5], x.reshape(4, -1),
-            jnp.flip(x, 1), jnp.rot90(x[0]), jnp.tile(x[0, 0], 2), jnp.repeat(x[0, 0], 2), jnp.squeeze(x[:1]),
-            jnp.split(x, 2, axis=2), jnp.concatenate([x, x], -1).shape, jnp.stack([x, x], 1).shape)
+    return (x.T, x.transpose(1, 0, 2), x.swapaxes(0, 2), jnp.moveaxis(x, 0, -1), x.ravel()[::5],
+            x.reshape(4, -1), jnp.flip(x, 1), jnp.rot90(x[0]), jnp.tile(x[0, 0], 2),
+            jnp.repeat(x[0, 0], 2), jnp.squeeze(x[:1]), jnp.split(x, 2, axis=2),
+            jnp.concatenate([x, x], -1).shape, jnp.stack([x, x], 1).shape)
 
 
 def normalisation_of_rows(jax, jnp):
     x = jnp.array([[3.0, 4.0], [0.0, 0.0]])
     norm = jnp.sqrt((x ** 2).sum(1, keepdims=True))
-    return x / norm, x / jnp.maximum(norm, 1e-12), jnp.nan_to_num(x / norm), jnp.where(norm > 0, x / norm, 0)
+    return (x / norm, x / jnp.maximum(norm, 1e-12), jnp.nan_to_num(x / norm),
+            jnp.where(norm > 0, x / norm, 0))
 
 
 def running_statistics(jax, jnp):
@@ -241,8 +248,9 @@ def running_statistics(jax, jnp):
 def numpy_interoperation(jax, jnp):
     x = np.linspace(0, 1, 4)
     y = jnp.asarray(x)
-    return (x * y, np.asarray(y), np.sum(y), jnp.sin(x), float(y[1]), int(y[3]), y.tolist(), np.float32(2) + y,
-            jnp.array(np.arange(3, dtype=np.int64)).dtype, np.array(y) is y, jnp.float32(1) + np.ones(2))
+    return (x * y, np.asarray(y), np.sum(y), jnp.sin(x), float(y[1]), int(y[3]), y.tolist(),
+            np.float32(2) + y, jnp.array(np.arange(3, dtype=np.int64)).dtype, np.array(y) is y,
+            jnp.float32(1) + np.ones(2))
 
 
 def vmapped_collectives(jax, jnp):

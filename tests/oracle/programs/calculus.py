@@ -69,7 +69,8 @@ def newton_under_jit(jax, jnp):
             x = 0.5 * (x + a / x)
         return x
 
-    return solve(2.0), solve(jnp.float32(9)), jax.grad(solve)(4.0), jax.vmap(solve)(jnp.arange(1, 5.0))
+    many = jax.vmap(solve)(jnp.arange(1, 5.0))
+    return solve(2.0), solve(jnp.float32(9)), jax.grad(solve)(4.0), many
 
 
 def gauss_newton(jax, jnp):
@@ -112,7 +113,7 @@ def custom_jvp_with_nondiff_arguments(jax, jnp):
     def app_jvp(f, primals, tangents):
         return f(primals[0]), 2.0 * tangents[0]
 
-    return app(lambda x: x ** 3, 3.0), jax.grad(app, 1)(lambda x: x ** 3, 3.0)
+    return app(lambda x: x ** 3, jnp.float32(3)), jax.grad(app, 1)(lambda x: x ** 3, 3.0)
 
 
 def custom_jvp_defjvps(jax, jnp):
@@ -188,9 +189,11 @@ def safe_where_gradient(jax, jnp):
 
 def gradient_of_extrema_with_ties(jax, jnp):
     x = jnp.array([[1.0, 3.0, 3.0], [2.0, 2.0, 2.0]])
-    return (jax.grad(lambda x: x.max())(x), jax.grad(lambda x: x.min(1).sum())(x),
-            jax.grad(lambda x: jnp.maximum(x, 2.0).sum())(x), jax.grad(lambda x: jnp.abs(x - 2).sum())(x),
-            jax.grad(lambda x: jnp.sort(x, axis=1)[:, 0].sum())(x), jax.grad(lambda x: jnp.clip(x, 2, 3).sum())(x))
+    functions = [
+        lambda x: x.max(), lambda x: x.min(1).sum(), lambda x: jnp.maximum(x, 2.0).sum(),
+        lambda x: jnp.abs(x - 2).sum(), lambda x: jnp.sort(x, axis=1)[:, 0].sum(),
+        lambda x: jnp.clip(x, 2, 3).sum()]
+    return [jax.grad(f)(x) for f in functions]
 
 
 def complex_derivatives(jax, jnp):

@@ -182,7 +182,8 @@ def masked_softmax(jax, jnp):
     mask = jnp.array(np.random.default_rng(1).random((3, 4)) < 0.6)
 
     def softmax(x):
-        e = jnp.where(mask, jnp.exp(x - jnp.max(x, 1, keepdims=True, where=mask, initial=-jnp.inf)), 0)
+        top = jnp.max(x, 1, keepdims=True, where=mask, initial=-jnp.inf)
+        e = jnp.where(mask, jnp.exp(x - top), 0)
         return e / jnp.maximum(e.sum(1, keepdims=True), 1e-9)
 
     return softmax(x), jax.jacrev(softmax)(x)
@@ -230,7 +231,8 @@ class _AdamState(NamedTuple):
 
 def adam(jax, jnp):
     params = [jnp.array(_data(0, 3)), jnp.array(_data(1, 2, 2))]
-    state = _AdamState(0, jax.tree.map(jnp.zeros_like, params), jax.tree.map(jnp.zeros_like, params))
+    zeros = jax.tree.map(jnp.zeros_like, params)
+    state = _AdamState(0, zeros, zeros)
 
     @jax.jit
     def update(grads, state, params):
