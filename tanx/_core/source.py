@@ -109,6 +109,9 @@ class attributed_to:
         _scopes.source = self.outer
 
 
+_ours: dict[str, bool] = {}  # which files are the package's; asked for each equation
+
+
 def user_source() -> SourceInfo:
     """The innermost line of user code on the stack of this thread."""
     if _scopes.source is not None:
@@ -116,7 +119,10 @@ def user_source() -> SourceInfo:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        if not file.startswith(_PACKAGE) or file.endswith("__main__.py"):
+        ours = _ours.get(file)
+        if ours is None:
+            ours = _ours[file] = file.startswith(_PACKAGE) and not file.endswith("__main__.py")
+        if not ours:
             return SourceInfo(file, frame.f_lineno, frame.f_code.co_name, _scopes.names)
         frame = frame.f_back
     return SourceInfo(name_stack=_scopes.names)

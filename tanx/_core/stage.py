@@ -143,7 +143,8 @@ class StageTrace(Trace):
         out_types = inferred if primitive.multiple_results else (inferred,)
         outvars = [Var(aval) for aval in out_types]
         effects = primitive.effects(*types, **params)
-        eqn = JaxprEqn(atoms, outvars, primitive, params, effects, user_source())
+        source = user_source() if self.staging else None  # eager derivatives are not read
+        eqn = JaxprEqn(atoms, outvars, primitive, params, effects, source)
         self.eqns.append(eqn)
         for var in outvars:
             self.producer[var] = eqn
