@@ -159,6 +159,7 @@ def compare(root: str = "tanx"):
 
     A member that a class lacks is missing as ``Class.member``.
     """
+    sample(root).T  # noqa: B018 - the first use of a method loads them all
     missing: dict[str, list[str]] = {}
     different: dict[str, str] = {}
     for section, names in load(REFERENCE)["modules"].items():
