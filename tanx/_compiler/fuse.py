@@ -128,9 +128,14 @@ class _Stage:
     contraction: bool = False
     dead: bool = False
 
-    @property
-    def elements(self) -> int:
-        return prod(i.extent for i in self.loops)
+    def __post_init__(self):
+        self.elements = prod(i.extent for i in self.loops)
+
+    def rewrite(self, statement: Statement) -> None:
+        """Put another statement in place, which does the same."""
+        self.statement = statement
+        if self.stores:
+            self.stores = statement.body  # type: ignore[union-attr, assignment]
 
     @property
     def buffers(self) -> Iterable[Buffer]:
@@ -216,7 +221,7 @@ def _injective(load: Load) -> bool:
     """Whether different values of the variables in an index surely give different elements."""
     seen: set[Variable] = set()
     for i in load.index:
-        if len(i.free) > 1 or not seen.isdisjoint(i.free) or not is_affine(i):
+        if i.free and (len(i.free) > 1 or not seen.isdisjoint(i.free) or not is_affine(i)):
             return False
         seen |= i.free
     return True
@@ -267,9 +272,11 @@ def _inline_layouts(program: Program) -> list[_Stage]:
                 return None
             return view
 
-        stage = _Stage(replace_loads(statement, views, element), stores, loops)
-        stage.stores = stage.statement.body if stores else ()  # type: ignore
+        stage = _Stage(statement, stores, loops)
         _measure(stage)
+        if any(r.load.buffer in views for r in stage.readings):
+            stage.rewrite(replace_loads(statement, views, element))
+            _measure(stage)
         stages.append(stage)
         if _is_free(stage) and stage.stores[0].buffer not in passed:
             stage.free = True
@@ -492,9 +499,8 @@ def _write(program: Program, stages: Sequence[_Stage]) -> Program:
     for stage in stages:
         if stage.dead:
             continue
-        stage.statement = replace_loads(stage.statement, unstored, element)
-        if stage.stores:
-            stage.stores = stage.statement.body  # type: ignore[union-attr, assignment]
+        if any(r.load.buffer in unstored for r in stage.readings):
+            stage.rewrite(replace_loads(stage.statement, unstored, element))
         if stage.virtual:
             unstored[stage.stores[0].buffer] = stage.stores[0]
         else:

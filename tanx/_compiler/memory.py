@@ -9,7 +9,7 @@ gives the temporaries that are left their places in one arena, by lifetimes.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from operator import is_
 
@@ -94,11 +94,11 @@ class _Accesses:
         return all(place is other for place, other in alone if place.free <= shared)
 
 
-def _lives(statements: Sequence[Statement]) -> dict[Buffer, tuple[int, int]]:
-    """The first and the last statement that mention each buffer."""
+def _lives(mentions: Iterable[Iterable[Buffer]]) -> dict[Buffer, tuple[int, int]]:
+    """The first and the last statement that mention each buffer, given what each one mentions."""
     lives: dict[Buffer, tuple[int, int]] = {}
-    for number, statement in enumerate(statements):
-        for buffer in mentioned(statement):
+    for number, buffers in enumerate(mentions):
+        for buffer in buffers:
             first, _ = lives.get(buffer, (number, number))
             lives[buffer] = (first, number)
     return lives
@@ -112,7 +112,7 @@ def share(program: Program, donated: Iterable[Buffer]) -> dict[Buffer, Buffer]:
     donated = tuple(donated)
     if not donated:
         return {}
-    lives = _lives(program.statements)
+    lives = _lives(map(mentioned, program.statements))
     shared: dict[Buffer, Buffer] = {}
     accesses: dict[int, _Accesses] = {}
     for given in donated:
@@ -138,12 +138,10 @@ def in_place(program: Program, shared: Mapping[Buffer, Buffer] = {}) -> Program:
     A copy of an array that is not needed any more disappears, and so an update of a part of it
     writes that part only. ``shared`` tells which outputs are the memory of donated inputs.
     """
-    names = _Merger(program, shared).names
-    if not names:
-        return program
-    final = {old: _followed(names, old) for old in names}
-    renamed = (rename(s, final) if any(b in final for b in mentioned(s)) else s
-               for s in program.statements)
+    merger = _Merger(program, shared)
+    final = {old: _followed(merger.names, old) for old in merger.names}
+    renamed = (rename(s, final) if any(b in final for b in buffers) else s
+               for s, buffers in zip(program.statements, merger.mentions))
     return replace(program, statements=tuple(s for s in renamed if not _does_nothing(s, {})),
                    temps=tuple(b for b in program.temps if b not in final))
 
@@ -153,7 +151,8 @@ class _Merger:
 
     def __init__(self, program: Program, shared: Mapping[Buffer, Buffer]):
         self.statements, self.shared = program.statements, shared
-        self.lives = _lives(program.statements)
+        self.mentions = [mentioned(s) for s in program.statements]
+        self.lives = _lives(self.mentions)
         self.names: dict[Buffer, Buffer] = {}
         self.begin: dict[Buffer, Buffer] = {}  # the first of those that became one
         self.accesses: dict[int, _Accesses] = {}
@@ -242,7 +241,7 @@ def plan(program: Program, shared: Mapping[Buffer, Buffer] = {}) -> Plan:
     """Give temporaries their places; ``shared`` as :func:`share` gave it."""
     program = replace(program, statements=tuple(
         s for s in program.statements if not _does_nothing(s, shared)))
-    lives = _lives(program.statements)
+    lives = _lives(map(mentioned, program.statements))
     arena = _Arena()
     offsets: dict[Buffer, int] = {}
     born, dying = (_at_statement(lives, end, ("temp",)) for end in (0, 1))
@@ -306,7 +305,7 @@ class _Arena:
 def check_plan(memory: Plan) -> None:
     """Raise :class:`ProgramError` unless arrays that live at the same time lie apart."""
     program, offsets = memory.program, memory.offsets
-    lives = {b: life for b, life in _lives(program.statements).items() if b.role == "temp"}
+    lives = _lives(map(mentioned, program.statements))
     born, dying = (_at_statement(lives, end, ("temp",)) for end in (0, 1))
     live: list[tuple[int, int, str]] = []
     for number in range(len(program.statements)):

@@ -17,7 +17,7 @@ from .._loops.traverse import (
     children,
     expressions,
     map_expressions,
-    rewrite,
+    rebuild,
     statements_in,
     walk,
 )
@@ -59,8 +59,9 @@ def loops_in(index: Iterable[Expr]) -> tuple[Index, ...]:
 
 def is_affine(index: Expr) -> bool:
     """Whether an index is a sum of multiples of loop variables and a constant."""
-    return all(isinstance(node, Op) and node.name in ("add", "sub", "mul", "neg")
-               or isinstance(node, Index) or not node.free for node in walk(index))
+    return type(index) is Index or all(
+        isinstance(node, Op) and node.name in ("add", "sub", "mul", "neg")
+        or isinstance(node, Index) or not node.free for node in walk(index))
 
 
 def elements(shape: tuple[int, ...], body: Callable[[tuple[Expr, ...]], Iterable[Store]]) -> Nest:
@@ -100,17 +101,34 @@ def find_loads(roots: Iterable[Node]) -> list[Load]:
 def replace_loads(statement: Statement, wanted: Container[Buffer],
                   element: Callable[[Load], Expr | None]) -> Statement:
     """The statement with other expressions in place of loads of the buffers ``wanted``."""
-    def change(e: Expr) -> Expr | None:
-        return element(e) if isinstance(e, Load) and e.buffer in wanted else None
-
     if isinstance(statement, Nest):
         body = tuple([replace_loads(inner, wanted, element) for inner in statement.body])
         same = all(map(is_, body, statement.body))
         return statement if same else Nest(statement.indices, statement.kinds, body)
-    if not isinstance(statement, Store) or all(
-            load.buffer not in wanted for load in find_loads(expressions(statement))):
-        return statement
-    return map_expressions(statement, lambda e: rewrite(e, change))
+    images: dict[Node, Node] = {}
+    return map_expressions(statement, lambda e: _replaced(e, wanted, element, images))
+
+
+def _replaced(root: Expr, wanted: Container[Buffer], element: Callable[[Load], Expr | None],
+              images: dict[Node, Node]) -> Expr:
+    """An expression rebuilt bottom up; ``images`` are the nodes that are done."""
+    stack: list[Node] = [root]
+    while stack:
+        node = stack[-1]
+        parts = children(node)
+        waiting = [part for part in parts if part not in images]
+        if waiting:
+            stack += waiting
+            continue
+        stack.pop()
+        image = node
+        if any(images[part] is not part for part in parts):
+            image = rebuild(node, [images[part] for part in parts])
+        if type(image) is Load and image.buffer in wanted:
+            other = element(image)
+            image = image if other is None else other
+        images[node] = image
+    return images[root]  # type: ignore[return-value]
 
 
 def rename(statement: Statement, names: Mapping[Buffer, Buffer]) -> Statement:

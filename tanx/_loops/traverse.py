@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from .expr import Expr, Fold, Load, Node, Op, Pick, Variable, fresh_index, fresh_state, op
 from .nest import Buffer, Extern, Nest, Statement, Store
 
-__all__ = ["children", "expressions", "loads", "map_expressions", "rewrite", "statements_in",
-           "substitute", "walk", "written"]
+__all__ = ["children", "expressions", "loads", "map_expressions", "rebuild", "rewrite",
+           "statements_in", "substitute", "walk", "written"]
 
 
 def children(node: Node) -> tuple[Node, ...]:
     """The nodes that a node is made of; a fold's bound variables are not among them."""
-    if isinstance(node, Op):
-        return node.args
-    if isinstance(node, Load):
-        return node.index
-    if isinstance(node, Pick):
-        return (node.fold,)
-    if isinstance(node, Fold):
-        return (*node.init, *node.body)
+    kind = type(node)  # every pass comes here for every node, so no isinstance
+    if kind is Op:
+        return node.args  # type: ignore[attr-defined]
+    if kind is Load:
+        return node.index  # type: ignore[attr-defined]
+    if kind is Pick:
+        return (node.fold,)  # type: ignore[attr-defined]
+    if kind is Fold:
+        return (*node.init, *node.body)  # type: ignore[attr-defined]
     return ()
 
 
@@ -103,8 +104,11 @@ def _substitute_fold(fold: Fold, values: Mapping) -> Fold:
 
 def _rebuild(node: Node, images: Mapping[Node, Any]) -> Node:
     parts = tuple(images.get(child, child) for child in children(node))
-    if parts == children(node):
-        return node
+    return node if parts == children(node) else rebuild(node, parts)
+
+
+def rebuild(node: Node, parts: Sequence[Any]) -> Node:
+    """The node made of other parts, which stand for its children; simplified."""
     if isinstance(node, Op):
         return op(node.name, *parts, **dict(node.attrs))
     if isinstance(node, Load):
