@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from ._traceback import boundary
 from .errors import explain
 
 __all__ = [
@@ -626,14 +627,17 @@ class Config:
 
     __slots__ = ()
 
+    @boundary
     def update(self, name: str, val: Any) -> None:
         """Set option ``name`` for the whole process; raises ``ValueError`` for a wrong value."""
         _find(name).update(val)
 
+    @boundary
     def read(self, name: str) -> Any:
         """The value of option ``name`` in this thread."""
         return _find(name).value
 
+    @boundary
     def __getattr__(self, name: str) -> Any:
         """The first read of an option makes it a property; the next ones are quick."""
         flag = _find(name)

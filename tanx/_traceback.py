@@ -11,8 +11,6 @@ import os
 from types import FunctionType, TracebackType
 from typing import TypeVar
 
-from ._config import traceback_filtering
-
 __all__ = ["boundary", "trimmed"]
 
 T = TypeVar("T")
@@ -70,6 +68,7 @@ def trimmed(traceback: TracebackType | None) -> TracebackType | None:
 
 def _shed(error: BaseException | None) -> None:
     """Trim the traceback of ``error`` and of the exceptions it was raised from."""
+    from ._config import traceback_filtering  # late: the functions of that file are trimmed, too
     if traceback_filtering.value == "off":
         return
     seen = set()
