@@ -53,9 +53,9 @@ class named_scope:
 
     Works as a context manager and as a decorator.
 
-    >>> with named_scope("encoder"):
-    ...     name_stack()
-    ('encoder',)
+    >>> encode = tanx.named_scope("encoder")(jnp.sin)
+    >>> print(tanx.make_jaxpr(encode)(1.0).pretty_print(name_stack=True))
+    { lambda ; a:f32[]. let b:f32[] = sin a in (b,) } # [encoder]
     """
 
     def __init__(self, name: str):
