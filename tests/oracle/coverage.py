@@ -1,24 +1,52 @@
-"""Which functions the table of calls must mention, and which it need not."""
+"""Which functions the tables must mention, and which they need not."""
 
 from __future__ import annotations
 
 import inspect
+import json
+import re
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
 
-__all__ = ["SKIPPED", "public_functions"]
+from tests.oracle.sweep import calls
 
+__all__ = ["SKIPPED", "mentioned", "public_functions"]
+
+SURFACE = Path(__file__).parents[1] / "data" / "surface-jax.json"
 MODULES = {"jnp": "numpy", "lax": "lax", "jax": "", "jax.tree": "tree", "tree_util": "tree_util"}
 
+SKIPPED = {
+    **dict.fromkeys(["jnp.load", "jnp.save", "jnp.savez"], "writes files"),
+    **dict.fromkeys(["jnp.get_printoptions", "jnp.printoptions", "jnp.set_printoptions"],
+                    "the state of NumPy"),
+    "jax.print_environment_info": "names versions and the machine",
+    "jax.transfer_guard": "an option",
+    "lax.DotDimensionNumbers": "a type for annotations",
+    "tree_util.KeyPath": "a type for annotations",
+    "jax.tree.static": "its fields are of a private class",
+    **dict.fromkeys(["tree_util.register_pytree_with_keys", "tree_util.register_static",
+                     "tree_util.register_pytree_with_keys_class"], "tested with the trees"),
+}
 
-def public_functions(tanx) -> Iterator[tuple[str, Any]]:
-    """Names as calls write them, and values, of all functions that tanx shows in these modules."""
-    for prefix, name in MODULES.items():
-        module = getattr(tanx, name) if name else tanx
-        for attribute in module.__all__:
-            value = getattr(module, attribute)
-            if callable(value) and not inspect.isclass(value) and not attribute.endswith("_p"):
-                yield f"{prefix}.{attribute}", value
+
+def public_functions(tanx) -> Iterator[str]:
+    """Names, as calls write them, of all functions of JAX in these modules that tanx has, too.
+
+    Options are no functions, though they are called; nor are primitives.
+    """
+    surface = json.loads(SURFACE.read_text())["modules"]
+    for prefix, module_name in MODULES.items():
+        module = getattr(tanx, module_name) if module_name else tanx
+        for name in surface[module_name]:
+            value = getattr(module, name, None)
+            if callable(value) and not inspect.isclass(value) and not name.endswith("_p"):
+                if not hasattr(value, "update"):
+                    yield f"{prefix}.{name}"
 
 
-SKIPPED: dict[str, str] = {}
+def mentioned(names: set[str]) -> set[str]:
+    """Those of ``names`` that calls or programs use."""
+    programs = Path(__file__).with_name("programs").glob("*.py")
+    text = "\n".join([call.text for call in calls()] + [path.read_text() for path in programs])
+    text = text.replace("jax.tree_util.", "tree_util.").replace("jax.lax.", "lax.")
+    return names & set(re.findall(r"\b(?:jax\.tree|\w+)\.\w+", text))

@@ -52,7 +52,8 @@ DIFFERENCES = [
     _row("pmax and pmin have derivatives", "jvp vjp", r"lax\.(pmax|pmin)\(v, 'i'\)"),
     _row("a permutation may leave devices out, and a broadcast works under vmap", RUNS + " jaxpr",
          r"ppermute\(v, 'i', \[\(0, 1\)\]\)", r"pbroadcast"),
-    _row("clamp with scalar bounds has a derivative under broadcasting", "vjp", r"lax\.clamp\(f32,"),
+    _row("clamp with scalar bounds has a derivative under broadcasting", "vjp",
+         r"lax\.clamp\(f32,"),
     _row("functions that JAX leaves out: fromfile, fromiter, wrap=True, all methods of quantile, "
          "clone under jit, computed starts of slices", "eager jit",
          r"jnp\.from(file|iter)", r"wrap=True", r"method='hazen'", r"\.clone\(\)", r"jax\.ds\(i32"),
@@ -77,7 +78,8 @@ DIFFERENCES = [
          r"round\(c64\)", r"astype\(c64_3, (jnp\.float32|int)\)",
          r"(mean|nansum|nanmean)\(c64_3, dtype="),
     _row("a number beyond float32 warns that it becomes infinite, also in asarray", "eager",
-         r"asarray\(1e300\)"),
+         r"array\(1e300\)"),
+    _row("old names of functions do not warn", "eager", r"jax\.host_count"),
     _row("the variance has the dtype that was asked for", "eager", r"jnp\.var\(.*dtype=jnp\.int8"),
 
     # -- errors ------------------------------------------------------------------------------------
@@ -107,8 +109,9 @@ DIFFERENCES = [
     # -- printed jaxprs ----------------------------------------------------------------------------
     _row("what is known while tracing is computed then: indices that are constants leave no "
          "equations behind", "jaxpr",
-         r"^f32_2x3(x2)?(\.at)?\[[^]]*(\[|i32_idx|True|False|^2\]|9\]|5\])", r"^f32_2x3\[2\]$",
-         r"^f32_2x3\[(::2|np\.array\(1\))\]$", r"lambda i, v: v\[i\]", r"dynamic_(update_)?index_in",
+         r"^f32_2x3(x2)?(\.at)?\[[^]]*(\[|i32_idx|True|False|9\]|5\])",
+         r"^f32_2x3\[(2|::2|np\.array\(1\))\]$", r"lambda i, v: v\[i\]",
+         r"dynamic_(update_)?index_in",
          r"repeat\(f32_3, np\.array", r"jnp\.roll\(f32_2x3, i32\)",
          r"jnp\.array\(\[\[f32, i32\]", r"jnp\.allclose"),
     _row("equations whose results nobody uses are not written", "jaxpr",

@@ -19,7 +19,7 @@ from tests.oracle.system import System
 __all__ = ["CALLS", "main", "measure"]
 
 ROUNDS, SECONDS = 5, 0.01
-X, Y, M, N, I, B = "f32_1000", "f32_1000b", "f32_20x50", "f32_50x20", "i32_1000", "b1_1000"
+X, Y, M, N, K, B = "f32_1000", "f32_1000b", "f32_20x50", "f32_50x20", "i32_1000", "b1_1000"
 
 UNARY = """abs acos arcsinh angle cbrt ceil cos cosh deg2rad exp exp2 expm1 fabs floor i0 isfinite
 isinf isnan log log10 log1p log2 logical_not nan_to_num negative positive real reciprocal rint round
@@ -41,15 +41,15 @@ CALLS = [
                                 "gradient", "zeros_like", "ones_like")],
     *[f"lax.{f}({X})" for f in ("sin", "exp", "erf", "lgamma", "logistic", "rsqrt", "neg", "sign")],
     f"{X} + {Y}", f"{X} * 2", f"2 - {X}", f"{X} / 3.0", f"{X} ** 2", f"{X} ** 0.5", f"-{X}",
-    f"{X} > 0", f"{X} == {Y}", f"{I} // 3", f"{I} % 3", f"{I} & 1", f"abs({X})", f"{X} + {I}",
+    f"{X} > 0", f"{X} == {Y}", f"{K} // 3", f"{K} % 3", f"{K} & 1", f"abs({X})", f"{X} + {K}",
     f"{M} @ {N}", f"{X} @ {Y}", f"jnp.dot({M}, {N})", f"jnp.outer({X}, f32_3)",
     f"jnp.einsum('ij,jk->ik', {M}, {N})", f"jnp.tensordot({M}, {N}, 1)", f"jnp.vdot({X}, {Y})",
-    f"{X}[0]", f"{X}[10:20]", f"{X}[::-1]", f"{M}[:, 0]", f"{X}[{I}]", f"{X}[{B}]", f"{X}[None]",
-    f"{X}.at[0].set(1.0)", f"{X}.at[10:20].add(1.0)", f"{X}.at[{I}].add(1.0)",
-    f"{X}.at[{B}].set(0.0)", f"jnp.take({X}, {I})", f"jnp.where({B}, {X}, 0)",
+    f"{X}[0]", f"{X}[10:20]", f"{X}[::-1]", f"{M}[:, 0]", f"{X}[{K}]", f"{X}[{B}]", f"{X}[None]",
+    f"{X}.at[0].set(1.0)", f"{X}.at[10:20].add(1.0)", f"{X}.at[{K}].add(1.0)",
+    f"{X}.at[{B}].set(0.0)", f"jnp.take({X}, {K})", f"jnp.where({B}, {X}, 0)",
     f"jnp.where({B}, {X}, {Y})", f"jnp.clip({X}, 0, 1)", f"jnp.select([{B}], [{X}], 0)",
     f"jnp.reshape({M}, (50, 20))", f"{M}.reshape(-1)", f"{M}.T", f"{M}.sum()", f"{X}.mean()",
-    f"{X}.astype(jnp.int32)", f"{I}.astype(jnp.float32)", f"jnp.broadcast_to({X}, (2, 1000))",
+    f"{X}.astype(jnp.int32)", f"{K}.astype(jnp.float32)", f"jnp.broadcast_to({X}, (2, 1000))",
     f"jnp.expand_dims({X}, 0)", f"jnp.tile({X}, 2)", f"jnp.repeat({X}, 2)", f"jnp.roll({X}, 3)",
     f"jnp.pad({X}, 2)", f"jnp.split({X}, 4)", f"jnp.moveaxis({M}, 0, 1)", "jnp.zeros(1000)",
     "jnp.ones((20, 50))", "jnp.full(1000, 2.0)", "jnp.arange(1000)", "jnp.linspace(0, 1, 1000)",
@@ -58,12 +58,12 @@ CALLS = [
     f"lax.dynamic_slice({X}, (3,), (10,))", f"lax.top_k({X}, 5)", f"lax.sort({X})",
     f"lax.select({B}, {X}, {Y})", f"lax.concatenate([{X}, {Y}], 0)", f"lax.rev({X}, (0,))",
     f"jnp.quantile({X}, 0.3)", f"jnp.histogram({X})", f"jnp.searchsorted({X}, {Y})",
-    f"jnp.interp({X}, {X}, {Y})", f"jnp.bincount(jnp.abs({I}))", f"jnp.isin({I}, {I})",
-    f"jnp.cov({M})", f"jnp.convolve({X}, f32_3)", f"jnp.meshgrid(f32_3, f32_3)",
-    f"jnp.kron({M}, f32_3)", f"jnp.cross(f32_3, f32_3)", f"jnp.allclose({X}, {Y})",
+    f"jnp.interp({X}, {X}, {Y})", f"jnp.bincount(jnp.abs({K}))", f"jnp.isin({K}, {K})",
+    f"jnp.cov({M})", f"jnp.convolve({X}, f32_3)", "jnp.meshgrid(f32_3, f32_3)",
+    f"jnp.kron({M}, f32_3)", "jnp.cross(f32_3, f32_3)", f"jnp.allclose({X}, {Y})",
     f"jnp.average({X}, weights={Y})", f"jnp.trapezoid({X})", f"jnp.digitize({X}, f32_3)",
-    f"jnp.polyval(f32_3, {X})", f"jnp.lexsort(({I}, {I}))", f"jnp.take_along_axis({X}, {I}, 0)",
-    f"jax.jit(lambda v: v)({X})", f"jax.tree.map(lambda v: v, {{'a': 1, 'b': [2, 3]}})",
+    f"jnp.polyval(f32_3, {X})", f"jnp.lexsort(({K}, {K}))", f"jnp.take_along_axis({X}, {K}, 0)",
+    f"jax.jit(lambda v: v)({X})", "jax.tree.map(lambda v: v, {'a': 1, 'b': [2, 3]})",
     f"jax.grad(lambda v: jnp.sum(v ** 2))({X})", f"jax.vmap(lambda v: v * 2)({M})",
     f"jax.jvp(jnp.sin, ({X},), ({Y},))",
 ]

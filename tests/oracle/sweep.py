@@ -90,7 +90,7 @@ class Oracle:
 
 def main(words: list[str]) -> None:
     """Print each difference that has no reason, what is missing, and the counts."""
-    oracle = Oracle(Path(".pytest_cache/oracle"))
+    oracle = Oracle(Path(".pytest_cache/d/oracle"))
     counts: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     missing: Counter[str] = Counter()

@@ -176,6 +176,9 @@ CALLS = [
     lax.batch_matmul(f32_2x2x3, f32_2x3x2)  ## eager jit jaxpr
     lax.batch_matmul(f32_2x3, f32_3x2)
     lax.ragged_dot(f32_4x3, f32_2x3x2, jnp.array([1, 3]))  ## eager jit vjp
+    lax.ragged_dot_general(f32_4x3, f32_2x3x2, jnp.array([1, 3]), \
+        lax.RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), [0], [0]))
+    lax.scaled_dot(bf16_2x32, bf16_32x3)
     lax.axis_index('i')
     lax.scatter_apply(f32_4, i32_idx2x1, jnp.sin, \
         lax.ScatterDimensionNumbers((), (0,), (0,)), update_shape=(2,))

@@ -150,6 +150,12 @@ CALLS = [
     (jax.device_count(), jax.local_device_count(), jax.process_count(), jax.process_index())
     jax.devices()[0].platform
     jax.devices('foo')
+    jax.local_devices()[0].platform
+    (jax.host_count(), jax.host_id(), jax.host_ids(), jax.process_indices())
+    (jax.effects_barrier(), jax.clear_caches(), jax.copy_to_host_async({'a': f32_3}))
+    f32_3 is next(v for v in jax.live_arrays() if v is f32_3)
+    jax.fwd_and_bwd(lambda v, w: v * jnp.sin(w), argnums=(0, 1))[0](f32_3, f32_3b)[0]
+    (lambda f, b: b(f(f32_3, f32_3b)[1], f32_3))(*jax.fwd_and_bwd(jnp.multiply, argnums=1))
     jax.named_call(lambda v: v + 1, name='n')(f32_3)
     jax.closure_convert(lambda v: v * 2, f32_3)[0](f32_3)
     jax.custom_jvp(lambda v: v * 2)(f32_3)
@@ -211,6 +217,9 @@ CALLS = [
     tree_util.tree_leaves_with_path([1])
     tree_util.tree_map_with_path(lambda p, a, b: a + b, [1], [2])
     tree_util.flatten_one_level({'a': 1, 'b': 2})
+    tree_util.flatten_one_level_with_keys({'a': 1, 'b': (2, 3)})
+    tree_util.tree_reduce_associative(lambda a, b: a + b, [1, (2, 3)])
+    tree_util.tree_reduce_associative(lambda a, b: a + b, [], identity=0)
     tree_util.tree_unflatten(tree_util.tree_structure({'a': 1}), (v for v in [2]))
     tree_util.tree_transpose(tree_util.tree_structure((0, 0)), \
         tree_util.tree_structure([0]), ([1], [2]))

@@ -148,6 +148,34 @@ def disabled_jit(jax, jnp):
         return f(3.0), f(-2.0)
 
 
+def options_in_force(jax, jnp):
+    x, m = jnp.ones(3), jnp.ones((2, 3))
+    seen = []
+    with jax.numpy_rank_promotion("raise"):
+        seen += _names(lambda: x + m, lambda: x + 1)
+    with jax.numpy_dtype_promotion("strict"):
+        seen += _names(lambda: x + jnp.arange(3), lambda: x + 1)
+    with jax.debug_nans(True):
+        seen += _names(lambda: jnp.log(-x), lambda: jnp.log(x))
+    with jax.enable_x64(True):
+        seen += [str(jnp.arange(3.0).dtype), str((x + 1).dtype), str(jnp.array(1).dtype)]
+    with jax.default_matmul_precision("highest"):
+        seen.append(m @ x)
+    with jax.checking_leaks():
+        seen.append(jax.jit(jnp.sin)(x))
+    return seen
+
+
+def values_known_while_tracing(jax, jnp):
+    @jax.jit
+    def f(x):
+        with jax.ensure_compile_time_eval():
+            n = int(jnp.arange(3).sum())
+        return x * n
+
+    return f(2.0), f(jnp.ones(2))
+
+
 def static_values_in_python_control(jax, jnp):
     @functools.partial(jax.jit, static_argnums=(1,))
     def power(x, n):
