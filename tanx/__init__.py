@@ -53,7 +53,7 @@ def _methods():
 
 
 # The two sockets: eager execution, and the operators and methods of arrays.
-_trace.evaluate = _eager.evaluate
+_trace.EvalTrace.process = staticmethod(_eager.evaluate)
 _operators.install_at_first_use(_methods)
 
 publish(__name__, boundary)

@@ -229,4 +229,4 @@ def _literal_array(value: np.ndarray, aval: ShapedArray) -> Array:
     return Array(value, aval.weak_type, aval)
 
 
-trace.literal_array = _literal_array
+trace.EvalTrace.literal = staticmethod(_literal_array)

@@ -6,7 +6,7 @@ handles what involves its own tracers and hands the rest to the trace ``below``;
 
     with running(JVPTrace(below=context.trace)) as trace: ...
 
-Executing on real data is the runtime's work, given through the socket ``evaluate``.
+Executing on real data is the runtime's work, given through the socket ``EvalTrace.process``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .._traceback import boundary
 from .operators import Operators
 from .types import ambiguous_truth, without_length
 
-__all__ = ["EvalTrace", "Trace", "Tracer", "context", "evaluate", "leaked", "running"]
+__all__ = ["EvalTrace", "Trace", "Tracer", "context", "leaked", "running"]
 
 
 class Trace:
@@ -52,26 +52,19 @@ class Trace:
         return below is not None
 
 
+def _not_plugged(*_):
+    raise RuntimeError("tanx is not initialised: import tanx")
+
+
 class EvalTrace(Trace):
     """The bottom: primitives run on real data at once."""
 
     __slots__ = ()
 
-    def process(self, primitive, args, params):
-        return evaluate(primitive, args, params)
-
-    def literal(self, value, aval):
-        return literal_array(value, aval)
-
-
-def evaluate(primitive, args, params):
-    """Socket: run one primitive on concrete values. Plugged by ``tanx/__init__``."""
-    raise RuntimeError("tanx is not initialised: import tanx")
-
-
-def literal_array(value, aval):
-    """An array of one scalar; set by :mod:`tanx._core.array`."""
-    raise RuntimeError("tanx is not initialised: import tanx")
+    # Socket: run one primitive on concrete values. Plugged by ``tanx/__init__``.
+    process = staticmethod(_not_plugged)
+    # An array of one scalar; given by :mod:`tanx._core.array`, which needs traces itself.
+    literal = staticmethod(_not_plugged)
 
 
 class _Context(threading.local):

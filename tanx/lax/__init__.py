@@ -1,23 +1,7 @@
 """tanx.lax: array operations, one to one with primitives."""
 
-from .._ops.arith import *
-from .._ops.collective import *
-from .._ops.compare import *
-from .._ops.convert import *
-from .._ops.create import *
-from .._ops.cumulative import *
-from .._ops.dot import *
-from .._ops.gather import *
-from .._ops.layout import *
-from .._ops.precision import *
-from .._ops.ragged import *
-from .._ops.reduce import *
-from .._ops.scatter import *
-from .._ops.slicing import *
-from .._ops.sort import *
-from .._ops.special import *
-from .._ops.transcendental import *
 from .._traceback import boundary
 from .._window import publish
+from ._functions import *
 
 publish(__name__, boundary)

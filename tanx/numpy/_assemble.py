@@ -8,10 +8,11 @@ from math import prod
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import dtypes
 from .._api.batching import vmap
 from .._api.jit import library_jit
 from ..errors import ConcretizationTypeError, explain
+from ..lax import _functions as lax
 from ._creation import zeros
 from ._math import remainder
 from ._promotion import (

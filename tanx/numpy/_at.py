@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import dtypes
 from .._traceback import boundary
 from ..errors import explain, warn_user
+from ..lax import _functions as lax
 from . import _index
 from ._creation import asarray
 from ._plan import Plan

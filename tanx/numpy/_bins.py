@@ -10,9 +10,10 @@ from math import prod
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import dtypes
 from .._api.jit import library_jit
 from ..errors import ConcretizationTypeError, explain
+from ..lax import _functions as lax
 from ._assemble import concatenate
 from ._creation import linspace
 from ._cumulative import diff

@@ -11,9 +11,10 @@ import operator
 from functools import lru_cache
 from typing import NamedTuple
 
-from .. import dtypes, lax
+from .. import dtypes
 from .._api.jit import library_jit
 from ..errors import explain
+from ..lax import _functions as lax
 from ._creation import array
 from ._math import conj, multiply, subtract
 from ._promotion import as_operand, convert, like, promote_dtypes, typeof

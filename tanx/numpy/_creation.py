@@ -8,10 +8,11 @@ import operator
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import dtypes
 from .._api.jit import library_jit
 from .._api.placement import device_put
 from ..errors import explain
+from ..lax import _functions as lax
 from ._math import log10
 from ._promotion import (
     Array,

@@ -6,9 +6,10 @@ import operator
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import dtypes
 from .._api.batching import vmap
 from ..errors import ConcretizationTypeError, explain
+from ..lax import _functions as lax
 from ._assemble import concatenate, pick
 from ._creation import arange, asarray
 from ._logic import where

@@ -15,8 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import dtypes
 from ..errors import explain
+from ..lax import _functions as lax
 from ._promotion import as_operand, convert
 from ._reduce import refuse_out
 

@@ -7,9 +7,10 @@ import operator
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import dtypes
 from .._api.batching import vmap
 from ..errors import explain
+from ..lax import _functions as lax
 from ._assemble import concatenate, stack
 from ._creation import arange, array, asarray, linspace
 from ._promotion import as_operand, canonical_shape, check_arraylike, promote_dtypes, typeof

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import dtypes
 from .._slices import Slice
 from ..errors import NonConcreteBooleanIndexError, explain
+from ..lax import _functions as lax
 from ._creation import asarray
 from ._plan import NEW, Form, Plan, index_array, plan_of
 from ._promotion import Array, Tracer, convert, is_arraylike, staging, typeof

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import dtypes
 from .._api.batching import vmap
 from .._api.jit import library_jit
 from ..errors import explain
+from ..lax import _functions as lax
 from ._nonzero import nonzero
 from ._promotion import (
     as_operand,

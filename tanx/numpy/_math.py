@@ -12,10 +12,11 @@ from types import FunctionType
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import dtypes
 from .._api.jit import library_jit
 from .._control.custom_jvp import custom_jvp
 from ..errors import explain
+from ..lax import _functions as lax
 from ._logic import greater, less, where
 from ._promotion import (
     Array,
@@ -76,7 +77,7 @@ def add(x, y, /):
     Array([11, 12], dtype=int32)
     """
     x, y = promote("add", x, y)
-    return lax.add(x, y) if x.dtype.kind != "b" else lax.bitwise_or(x, y)
+    return lax.add(x, y) if x.aval.dtype.kind != "b" else lax.bitwise_or(x, y)
 
 
 def subtract(x, y, /):
@@ -95,7 +96,7 @@ def multiply(x, y, /):
     Array([10, 20], dtype=int32)
     """
     x, y = promote("multiply", x, y)
-    return lax.mul(x, y) if x.dtype.kind != "b" else lax.bitwise_and(x, y)
+    return lax.mul(x, y) if x.aval.dtype.kind != "b" else lax.bitwise_and(x, y)
 
 
 def divide(x1, x2, /):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import operator
 
-from .. import dtypes, lax
+from .. import dtypes
 from .._api.jit import library_jit
 from ..errors import explain
+from ..lax import _functions as lax
 from ._creation import arange, placed, zeros_like
 from ._logic import where
 from ._math import power

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import dtypes
 from .._api.placement import device_of, device_put, sharding_of, shards_of
 from .._traceback import boundary
 from ..errors import ConcretizationTypeError, explain
+from ..lax import _functions as lax
 from . import (
     _assemble,
     _at,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import dtypes
 from .._api.jit import library_jit
+from ..lax import _functions as lax
 from ._logic import where as choose
 from ._math import subtract
 from ._promotion import as_operand, convert, like

@@ -11,8 +11,9 @@ from math import prod
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import dtypes
 from ..errors import ConcretizationTypeError, explain
+from ..lax import _functions as lax
 from ._promotion import Array, as_operand, broadcast_to_shape, convert
 from ._shape import atleast_1d, ravel
 

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import dtypes
 from .._api.jit import library_jit
 from ..errors import explain
+from ..lax import _functions as lax
 from ._assemble import concatenate, flip
 from ._creation import asarray, linspace
 from ._edit import apply_along_axis

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import dtypes
 from ..errors import explain
+from ..lax import _functions as lax
 from ._promotion import Array, common_shape, convert, staging, typeof
 
 __all__ = ["NEW", "Form", "Plan", "index_array", "plan_of"]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import dtypes
 from .._api.jit import library_jit
 from ..errors import explain
+from ..lax import _functions as lax
 from ._logic import equal, less, logical_and, logical_or
 from ._logic import where as choose
 from ._math import add, divide, maximum, minimum, multiply, remainder, subtract

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 
-from .. import dtypes, lax
+from .. import dtypes
 from .._api.jit import library_jit
 from ..errors import explain
+from ..lax import _functions as lax
 from ._logic import where as choose
 from ._math import subtract
 from ._promotion import (

@@ -6,9 +6,10 @@ import operator
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import dtypes
 from .._api.jit import library_jit
 from ..errors import explain
+from ..lax import _functions as lax
 from ._logic import where
 from ._math import is_dtype, refuse_complex
 from ._promotion import (

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import dtypes
 from .._api.jit import library_jit
 from ..errors import ConcretizationTypeError, explain
+from ..lax import _functions as lax
 from ._logic import isnan, where
 from ._nonzero import known_value, nonzero
 from ._promotion import as_operand, check_arraylike, convert, like, promote_dtypes

@@ -7,9 +7,9 @@ from math import prod
 
 import numpy as np
 
-from .. import lax
 from .._api.jit import library_jit
 from ..errors import ConcretizationTypeError, TracerIntegerConversionError, explain
+from ..lax import _functions as lax
 from ._promotion import as_operand, canonical_shape
 
 __all__ = ["atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_shapes",

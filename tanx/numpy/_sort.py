@@ -10,9 +10,10 @@ import operator
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import dtypes
 from .._api.jit import library_jit
 from ..errors import explain
+from ..lax import _functions as lax
 from ._logic import where as choose
 from ._promotion import as_operand, convert, like, promote_dtypes, typeof
 from ._reduce import sum

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import dtypes
 from .._api.jit import library_jit
 from ..errors import explain
+from ..lax import _functions as lax
 from ._contract import dot
 from ._math import clip, conj, divide, multiply, subtract
 from ._promotion import as_operand, check_arraylike, convert, typeof

@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import dtypes
 from .._api.batching import vmap
 from .._api.jit import library_jit
 from .._traceback import boundary
 from ..errors import explain
+from ..lax import _functions as lax
 from . import _logic, _math, _reduce
 from ._at import At
 from ._logic import where as choose
