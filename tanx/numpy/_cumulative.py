@@ -36,7 +36,7 @@ def _running(function, scan, a, axis, dtype, out, *, unit=None, promote_integers
     """Running values along ``axis``, with NaN as ``unit`` where that is given."""
     refuse_out(function, out)
     x = as_operand(function, a)
-    if axis is None:
+    if axis is None or (x.weak_type and not x.ndim):  # a number has no axis to be wrong about
         x, axis = ravel(x), 0
     axis = canonical_axis(function, axis, x.ndim)
     if unit is not None:
