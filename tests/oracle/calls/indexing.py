@@ -46,6 +46,7 @@ CALLS = [
     *lines("""
     f32_2x3.at[0].set(f32_3)  ## eager jit jaxpr vmap vjp
     f32_2x3.at[:, 0].set(f32_2)
+    f32_2x3.at[0].set(f32_1x3)
     f32_2x3.at[0].set(f32_2)
     f32_2x3.at[0].set([1, 2, 3])
     f32_2x3.at[0].set(np_f32_3)

@@ -56,6 +56,9 @@ CALLS = [
     *each("jnp.{f}(f32_2x3)", modes="jit jaxpr vmap vmap_last", f="sort argsort"),
     *each("jnp.{f}(f32_2x3, {k})", f="partition argpartition", k="0 1 -1 3 1,axis=0"),
     *lines("""
+    jnp.cumsum(w_f32, axis=0)
+    jnp.cumprod(2, axis=-1)
+    jnp.cumsum(f32, axis=0)
     jnp.sort(f32_2x3)  ## jvp vjp
     jnp.sort(f32_2x3, descending=True)  ## jvp vjp jaxpr
     jnp.argsort(f32_3, descending=True)  ## jaxpr
