@@ -394,6 +394,13 @@ def _concatenate(known: Known, eqn: JaxprEqn) -> Answer:
 def _reduce(known: Known, eqn: JaxprEqn) -> Answer:
     """Along dimensions of size 1 there is nothing to combine."""
     (x,), axes = eqn.invars, eqn.params["axes"]
-    if all(x.aval.shape[a] == 1 for a in axes):
+    shape = x.aval.shape
+    if all(shape[a] == 1 for a in axes):
         return _reshaped(eqn, x, eqn.outvars[0].aval.shape)
-    return None
+    if all(shape[a] != 1 for a in axes):
+        return None
+    left = [d for d in range(len(shape)) if d not in axes or shape[d] != 1]
+    whole = known.apply(eqn, reshape_p, x, new_sizes=tuple(shape[d] for d in left),
+                        dimensions=None, sharding=None)
+    return eqn.replace(invars=[whole], params=dict(
+        eqn.params, axes=tuple(left.index(a) for a in axes if a in left)))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from math import prod
 
 import numpy as np
 
-from .._core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Literal, Var
+from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from .._core.types import ShapedArray
 from .._ops.arith import div_p, mul_p
 from .._ops.convert import convert_element_type_p
-from .._ops.dot import kept_dimensions, plan
+from .._ops.dot import dot_general_p, kept_dimensions, plan
 from .._ops.families import letter
 from .._ops.layout import broadcast_in_dim_p, reshape_p
 from .._ops.slicing import slice_p
@@ -24,13 +25,15 @@ _POWERS = 64
 
 def decompose(closed: ClosedJaxpr) -> ClosedJaxpr:
     """Replace equations for which there is a rule; one sweep."""
-    writer = _Writer()
+    writer = _Writer(closed.jaxpr)
     for eqn in closed.jaxpr.eqns:
         eqn = eqn.replace(invars=[writer.read(a) for a in eqn.invars])
         rule = _RULES.get(eqn.primitive.name)
         results = None if rule is None or eqn.effects else rule(writer, eqn)
         if results is None:
             writer.eqns.append(eqn)
+            if eqn.primitive is dot_general_p:
+                writer.products[eqn.outvars[0]] = eqn
         else:
             writer.names.update(zip(eqn.outvars, results, strict=True))
     jaxpr = closed.jaxpr.replace(eqns=writer.eqns,
@@ -41,9 +44,12 @@ def decompose(closed: ClosedJaxpr) -> ClosedJaxpr:
 class _Writer:
     """The equations written so far; rules add theirs by :meth:`apply`."""
 
-    def __init__(self):
+    def __init__(self, source: Jaxpr):
         self.eqns: list[JaxprEqn] = []
         self.names: dict[Var, Atom] = {}
+        self.uses = Counter(atom for eqn in source.eqns for atom in eqn.invars)
+        self.uses.update(source.outvars)
+        self.products: dict[Atom, JaxprEqn] = {}  # products of matrices, by their results
 
     def read(self, atom: Atom) -> Atom:
         return self.names.get(atom, atom) if isinstance(atom, Var) else atom
@@ -125,6 +131,22 @@ def _dot_general(write: _Writer, eqn: JaxprEqn) -> list[Atom] | None:
             else _converted(write, eqn, product, steps.out.dtype)]
 
 
+def _transpose(write: _Writer, eqn: JaxprEqn) -> list[Atom] | None:
+    """A transposed product of matrices is that of the transposed matrices in the other order."""
+    product, order = write.products.get(eqn.invars[0]), eqn.params["permutation"]
+    if product is None or write.uses[eqn.invars[0]] > 1:
+        return None
+    (x, y), ((cx, cy), (bx, by)) = product.invars, product.params["dimension_numbers"]
+    first, last = len(bx), x.aval.ndim - len(cx)
+    rank = len(order)
+    if tuple(order) != (*range(first), *range(last, rank), *range(first, last)):
+        return None
+    out = write.apply(product, dot_general_p, y, x, **dict(
+        product.params, dimension_numbers=((cy, cx), (by, bx))))
+    write.products[out], write.uses[out] = write.eqns[-1], write.uses[eqn.outvars[0]]
+    return [out]
+
+
 def _squeezed(write: _Writer, eqn: JaxprEqn, x: Atom, kept: list[int]) -> Atom:
     if len(kept) == x.aval.ndim:
         return x
@@ -139,4 +161,5 @@ def _converted(write: _Writer, eqn: JaxprEqn, x: Atom, dtype: np.dtype) -> Atom:
 
 _RULES: dict[str, Callable[[_Writer, JaxprEqn], list[Atom] | None]] = {
     "split": _split, "integer_pow": _integer_pow, "pow": _pow, "dot_general": _dot_general,
+    "transpose": _transpose,
 }

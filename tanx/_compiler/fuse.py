@@ -9,7 +9,8 @@ Four steps, each one sweep over the statements:
    row is then reduced, and used again, while it is in cache (softmax, norms).
 3. *Deciding*, backwards: how often would elements of an array be computed if it were not stored?
    If that is once, it is not stored; otherwise the cheaper way is taken.
-4. *Writing*: the expressions of arrays that are not stored replace their reads.
+4. *Writing*: the expressions of arrays that are not stored replace their reads, and what is left
+   is grouped once more.
 
 Neither sums nor instructions as ``exp`` and ``div`` are ever computed twice for the same element,
 and no sum is computed inside another one. Products of matrices stay as they are, so that the
@@ -52,7 +53,7 @@ _ROW_BYTES = 1 << 17
 """A row that stays in cache between its uses."""
 _NODES = 400
 """Parts of expressions in one nest; with more of them, code is slow to compile and to run."""
-_NEAR = 4
+_NEAR = 16
 """Groups back that a statement joins for the sake of an input they share."""
 _CONTEXTS = 8
 """Places in which an array that is not stored is computed, at most."""
@@ -118,6 +119,7 @@ class _Stage:
     loops: tuple[Index, ...] = ()
     free: bool = False  # not stored, whoever reads it
     virtual: bool = False  # not stored, by decision
+    alone: bool = False  # what is computed from its elements ends up in one place
     group: _Group = field(default_factory=lambda: _Group(0, ()))
     phase: int = 0
     readings: list[_Reading] = field(default_factory=list)
@@ -308,7 +310,7 @@ def _at(store: Store, index: Sequence[Expr]) -> Expr:
 def _group(stages: Sequence[_Stage]) -> None:
     """Give each stage its group, and its phase in it: what must come after what."""
     makers: dict[Buffer, _Stage] = {}
-    readers: dict[Buffer, _Group] = {}
+    readers: dict[tuple, _Group] = {}
     count = 0
     for stage in stages:
         group = _home(stage, makers, readers, count)
@@ -320,10 +322,10 @@ def _group(stages: Sequence[_Stage]) -> None:
             makers[buffer] = stage
         for reading in stage.readings:
             if reading.load.free:
-                readers[reading.load.buffer] = group
+                readers[reading.load.buffer, stage.loops] = group
 
 
-def _home(stage: _Stage, makers: dict[Buffer, _Stage], readers: dict[Buffer, _Group],
+def _home(stage: _Stage, makers: dict[Buffer, _Stage], readers: dict[tuple, _Group],
           count: int) -> _Group | None:
     """The group that a stage may and should join."""
     if not stage.stores or stage.contraction:
@@ -333,8 +335,8 @@ def _home(stage: _Stage, makers: dict[Buffer, _Stage], readers: dict[Buffer, _Gr
     start = -1 if last is None else last.position
     if last is not None and _fits(stage, last, sources):
         return last
-    near = [readers[r.load.buffer] for r in stage.readings if r.load.buffer in readers]
-    for group in sorted(near, key=lambda g: -g.position):
+    near = [readers.get((r.load.buffer, stage.loops)) for r in stage.readings]
+    for group in sorted(filter(None, near), key=lambda g: -g.position):
         if group.position > max(start, count - 1 - _NEAR) and not group.contraction and (
                 _fits(stage, group, sources)):
             return group
@@ -355,10 +357,19 @@ def _fits(stage: _Stage, group: _Group, sources: dict[Buffer, _Stage]) -> bool:
         return True
     if group.contraction or not group.uniform and depth < len(group.outer):
         return False
-    rows = max(1, prod(i.extent for i in group.outer[:depth]))
+    outer = frozenset(group.outer[:depth])
+    if any(_goes_down(r.load, outer) for r in stage.readings):
+        return False
+    rows = max(1, prod(i.extent for i in outer))
     widest = max([stage.elements / rows, *(r.times / rows for r in stage.readings)])
     wide = widest * max(s.buffer.dtype.itemsize for s in stage.stores)
     return depth > 0 and wide <= _ROW_BYTES and (rows >= _ROWS or rows * widest <= _SMALL)
+
+
+def _goes_down(load: Load, outer: frozenset[Index]) -> bool:
+    """Whether what one row needs is a column of a buffer, so that many rows share its lines."""
+    last = [i for i, n in zip(load.index, load.buffer.shape) if n != 1][-1:]
+    return bool(last) and bool(last[0].free) and last[0].free <= outer and not load.free <= outer
 
 
 def _shared_depth(stage: _Stage, group: _Group, sources: dict[Buffer, _Stage]) -> int:
@@ -418,8 +429,11 @@ def _decide(stages: Sequence[_Stage]) -> None:
             continue
         if isinstance(stage.statement, Extern):
             passed.update(stage.statement.inputs)
+        found = [r for b in stage.buffers for r in readers.get(b, ())]
+        stage.alone = len(found) == 1 and found[0].alone
         stage.virtual = not kept and _is_virtual(stage, own, sizes, readers)
         if not stage.virtual:
+            stage.alone = True
             key = (stage.group.position, stage.loops, stage.phase)
             total = stage.elements if stage.stores else 1
             own = {key: _Context(total, key, not stage.stores, False)}
@@ -441,8 +455,9 @@ def _is_virtual(stage: _Stage, own: dict[tuple, _Context], sizes: dict[tuple, in
     if stage.contraction:
         return _only_moved(stage, readers)
     if stage.folds:
-        (first, *others) = own.values()
-        return not others and total <= count and not first.folded and not first.hoisted
+        (context, *others) = own.values()
+        return stage.alone and not others and total <= count and not (
+            context.folded or context.hoisted)
     if total <= count or stage.heavy:
         return total <= count
     reads = _LOAD * len(stage.readings)
@@ -489,9 +504,13 @@ def _pass_on(stage: _Stage, own: dict[tuple, _Context], contexts, readers) -> No
 
 
 def _write(program: Program, stages: Sequence[_Stage]) -> Program:
-    """The program of what is stored, the groups in order."""
+    """The program of what is stored.
+
+    What is stored in the same loops at the same time stays together, for it may share what is not
+    stored. Apart from that, stages are grouped again, now that they read what they really read.
+    """
     unstored: dict[Buffer, Store] = {}
-    members: dict[_Group, list[_Stage]] = {}
+    places: dict[tuple, list[_Stage]] = {}
 
     def element(load: Load) -> Expr:
         return _at(unstored[load.buffer], load.index)
@@ -504,12 +523,27 @@ def _write(program: Program, stages: Sequence[_Stage]) -> Program:
         if stage.virtual:
             unstored[stage.stores[0].buffer] = stage.stores[0]
         else:
-            members.setdefault(stage.group, []).append(stage)
+            key = (stage.group.position, stage.phase, stage.loops)
+            places.setdefault(key, []).append(stage)
+    stored = [_together(places[key]) for key in sorted(places, key=lambda key: key[:2])]
+    _group(stored)
+    members: dict[_Group, list[_Stage]] = {}
+    for stage in stored:
+        members.setdefault(stage.group, []).append(stage)
     statements = tuple(_nest(group, members[group])
                        for group in sorted(members, key=lambda g: g.position))
     used = {b for s in statements for b in mentioned(s)}
     return replace(program, statements=statements,
                    temps=tuple(b for b in program.temps if b in used))
+
+
+def _together(stages: list[_Stage]) -> _Stage:
+    """One stage with the stores of several."""
+    (first, *_), stores = stages, [store for stage in stages for store in stage.stores]
+    whole = _Stage(_parallel(first.loops, stores) if stores else first.statement, tuple(stores),
+                   first.loops)
+    _measure(whole)
+    return whole
 
 
 def _nest(group: _Group, stages: list[_Stage]) -> Statement:

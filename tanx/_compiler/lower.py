@@ -6,7 +6,7 @@ Nothing here depends on the length of the jaxpr but the time it takes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,8 @@ from .stages import elements, rename
 __all__ = ["Lowered", "lower"]
 
 _BOOL = np.dtype(np.bool_)
+_JOINED = 16
+"""Arrays up to which joining them asks, at each element, from which of them it comes."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,9 @@ class _Lowering:
                 f"tanx.lax.{primitive.name}", "has no form in compiled code yet.",
                 f"equation: {eqn}"))
         if primitive.name == "dynamic_update_slice" and _worth_copying(*operands[:2]):
-            self.append(_update_slice(into[0], *operands), {*into, *operands})
+            self.statements += _update_slice(into[0], *operands)
+        elif primitive.name in ("concatenate", "stack") and len(operands) > _JOINED:
+            self.statements += _join(into[0], operands, **params)
         elif primitive.kind is Kind.STATEMENT:
             self.append(primitive.lower(into, *operands, **params), {*into, *operands})
         else:
@@ -166,6 +170,23 @@ def _sources(eqns: Iterable[JaxprEqn], atoms: Iterable[Atom]) -> list[Atom]:
                 eqn.primitive is reshape_p and eqn.params["dimensions"] is None):
             sources.update((v, sources.get(a, a)) for v, a in zip(eqn.outvars, eqn.invars))
     return [sources.get(atom, atom) for atom in atoms]
+
+
+# -- joining ---------------------------------------------------------------------------------------
+
+
+def _join(out: Buffer, operands: Sequence, *, dimension: int | None = None,
+          axis: int | None = None) -> Iterator[Statement]:
+    """``concatenate`` along a dimension, or ``stack`` along a new axis, one operand at a time."""
+    start = 0
+    for x in operands:
+        def place(k, x=x, start=start):
+            if axis is not None:
+                return [build.store(out, (*k[:axis], start, *k[axis:]), x[k])]
+            moved = (*k[:dimension], k[dimension] + start, *k[dimension + 1:])
+            return [build.store(out, moved, x[k])]
+        yield build.nest(x.shape, place)
+        start += 1 if dimension is None else x.shape[dimension]
 
 
 # -- updates of a part -----------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from .._loops.check import ProgramError
 from .._loops.expr import Expr, Load
 from .._loops.nest import Buffer, Extern, Nest, Program, Statement, Store
 from .._loops.show import show
-from .._loops.traverse import expressions
+from .._loops.traverse import expressions, written
 from ..errors import explain
 from .cost import nbytes
 from .stages import find_loads, is_affine, mentioned, rename
@@ -26,6 +26,8 @@ __all__ = ["ALIGNMENT", "Plan", "check_plan", "in_place", "plan", "share"]
 
 ALIGNMENT = 64
 """Bytes: a line of cache, and the widest vector."""
+_PUT_OFF = 8
+"""Statements that one may be put behind, so that it can overwrite what they read."""
 
 
 # -- who touches what ------------------------------------------------------------------------------
@@ -107,26 +109,82 @@ def _lives(mentions: Iterable[Iterable[Buffer]]) -> dict[Buffer, tuple[int, int]
 # -- donated inputs -------------------------------------------------------------------------------
 
 
-def share(program: Program, donated: Iterable[Buffer]) -> dict[Buffer, Buffer]:
-    """The donated input whose memory each output takes, for those that find one."""
+def share(program: Program, donated: Iterable[Buffer]) -> tuple[Program, dict[Buffer, Buffer]]:
+    """The donated input whose memory each output takes, for those that find one.
+
+    A statement may be put off a little for that: the new weights of a layer are stored after the
+    old ones have been read for the last time. The program comes back in that order.
+    """
     donated = tuple(donated)
     if not donated:
-        return {}
-    lives = _lives(map(mentioned, program.statements))
-    shared: dict[Buffer, Buffer] = {}
-    accesses: dict[int, _Accesses] = {}
+        return program, {}
+    sharing = _Sharing(program)
     for given in donated:
-        _, last = lives.get(given, (-1, -1))
-        for out in program.outputs:
-            if out in shared or (out.shape, out.dtype) != (given.shape, given.dtype):
+        sharing.put_off(given)
+    for given in sorted(donated, key=sharing.last):
+        sharing.find(given)
+    order = tuple(program.statements[n] for n in sharing.order)
+    return replace(program, statements=order), sharing.shared
+
+
+class _Sharing:
+    """Statements, known by number, in an order that may change."""
+
+    def __init__(self, program: Program):
+        self.program, self.shared = program, dict[Buffer, Buffer]()
+        self.order = list(range(len(program.statements)))
+        self.place = list(self.order)
+        self.users: dict[Buffer, list[int]] = {}
+        for number, statement in enumerate(program.statements):
+            for buffer in mentioned(statement):
+                self.users.setdefault(buffer, []).append(number)
+        self.accesses: dict[int, _Accesses] = {}
+        self.free = sorted(program.outputs, key=self.first)
+
+    def first(self, buffer: Buffer) -> int:
+        """The place of the first statement that mentions a buffer."""
+        return min(self.place[n] for n in self.users[buffer])
+
+    def last(self, buffer: Buffer) -> int:
+        """The place of the last one; inputs that nobody mentions end before the first."""
+        return max((self.place[n] for n in self.users.get(buffer, ())), default=-1)
+
+    def fits(self, given: Buffer, out: Buffer) -> bool:
+        """Whether an output can be made where an input is, if nobody reads that later."""
+        number = self.order[self.first(out)]
+        if number not in self.users.get(given, ()):
+            return True
+        if number not in self.accesses:
+            self.accesses[number] = _Accesses(self.program.statements[number])
+        return self.accesses[number].may_overwrite(given, out)
+
+    def candidates(self, given: Buffer) -> list[Buffer]:
+        return [out for out in self.free if (out.shape, out.dtype) == (given.shape, given.dtype)]
+
+    def put_off(self, given: Buffer) -> None:
+        """Move a statement that reads an input and makes an output of it behind its last reader."""
+        last = self.last(given)
+        for out in self.candidates(given):
+            start = self.first(out)
+            number = self.order[start]
+            if not start < last <= start + _PUT_OFF or number not in self.users[given] or (
+                    not self.fits(given, out)):
                 continue
-            first, _ = lives[out]
-            if first == last and last not in accesses:
-                accesses[last] = _Accesses(program.statements[last])
-            if last < first or last == first and accesses[last].may_overwrite(given, out):
-                shared[out] = given
-                break
-    return shared
+            made = written((self.program.statements[number],))
+            if all(not start < self.place[n] <= last for b in made for n in self.users[b]):
+                self.order[start:last + 1] = [*self.order[start + 1:last + 1], number]
+                for place in range(start, last + 1):
+                    self.place[self.order[place]] = place
+                return
+
+    def find(self, given: Buffer) -> None:
+        """Let an input be taken by what is made next of its kind."""
+        last = self.last(given)
+        for out in sorted(self.candidates(given), key=self.first):
+            if last < self.first(out) or last == self.first(out) and self.fits(given, out):
+                self.shared[out] = given
+                self.free.remove(out)
+                return
 
 
 # -- in place --------------------------------------------------------------------------------------
@@ -139,7 +197,9 @@ def in_place(program: Program, shared: Mapping[Buffer, Buffer] = {}) -> Program:
     writes that part only. ``shared`` tells which outputs are the memory of donated inputs.
     """
     merger = _Merger(program, shared)
-    final = {old: _followed(merger.names, old) for old in merger.names}
+    final: dict[Buffer, Buffer] = {}
+    for old, new in reversed(merger.names.items()):
+        final[old] = final.get(new, new)  # what became another one later is known by now
     renamed = (rename(s, final) if any(b in final for b in buffers) else s
                for s, buffers in zip(program.statements, merger.mentions))
     return replace(program, statements=tuple(s for s in renamed if not _does_nothing(s, {})),
@@ -195,12 +255,6 @@ def _at_statement(lives: Mapping[Buffer, tuple[int, int]], end: int, roles: Iter
         if buffer.role in roles:
             found.setdefault(life[end], []).append(buffer)
     return found
-
-
-def _followed(names: Mapping[Buffer, Buffer], buffer: Buffer) -> Buffer:
-    while buffer in names:
-        buffer = names[buffer]
-    return buffer
 
 
 def _does_nothing(statement: Statement, shared: Mapping[Buffer, Buffer]) -> bool:

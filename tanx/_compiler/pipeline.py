@@ -12,7 +12,7 @@ simplify  jaxpr   folds constants, applies algebra, merges equal equations
 lower     program one nest of loops an equation
 fuse      program computes elements where they are read, merges nests
 reuse     program overwrites what nobody needs any more
-split     program loops without conditions on their indices
+split     program loops without conditions on their indices and divisions of them
 memory    plan    places in an arena, donated arguments
 ========= ======= =================================================================
 """
@@ -82,7 +82,7 @@ def build(closed: ClosedJaxpr, donated: Sequence[bool] = ()) -> Module:
         closed = _inspected(name, jaxpr_pass(closed), check_jaxpr, str)
     lowered = _inspected("lower", lower(closed), _check_lowered, str)
     program = _inspected("fuse", fuse(lowered.program), check, show)
-    shared = share(program, _donated_buffers(lowered, donated))
+    program, shared = share(program, _donated_buffers(lowered, donated))
     program = _inspected("reuse", in_place(program, shared), check, show)
     program = _inspected("split", split(program), check, show)
     memory = _inspected("memory", plan(program, shared), check_plan, str)

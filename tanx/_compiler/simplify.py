@@ -130,6 +130,9 @@ class Sweep:
     def equation(self, eqn: JaxprEqn) -> None:
         """Take in the next equation of the source."""
         invars = [self.read(atom) for atom in eqn.invars]
+        if eqn.primitive is optimization_barrier_p:
+            self.barrier(eqn, invars)
+            return
         eqn = eqn.replace(invars=invars)
         if eqn.effects or eqn.primitive.kind is Kind.CALL:
             self.emit(eqn)
@@ -140,18 +143,53 @@ class Sweep:
             self.take_scalars(eqn)
             rule = RULES.get(eqn.primitive.name)
             simpler = None if rule is None else rule(self, eqn)
-            if simpler is None:
-                break
-            if not isinstance(simpler, JaxprEqn):
+            if simpler is not None and not isinstance(simpler, JaxprEqn):
                 if _same_type(simpler.aval, eqn.outvars[0].aval):
                     self.names[eqn.outvars[0]] = simpler
                     return
+                simpler = None
+            simpler = simpler or self.narrow(eqn)
+            if simpler is None:
                 break
             eqn = simpler
         self.merge(eqn)
 
     def read(self, atom: Atom) -> Atom:
         return self.names.get(atom, atom) if isinstance(atom, Var) else atom
+
+    def barrier(self, eqn: JaxprEqn, invars: list[Atom]) -> None:
+        """Keep variables apart, but not constants, whose computation nobody saves."""
+        known = [not isinstance(a, Var) or a in self.repeated or a in self.constants
+                 for a in invars]
+        self.names.update((v, a) for v, a, k in zip(eqn.outvars, invars, known) if k)
+        kept = [(v, a) for v, a, k in zip(eqn.outvars, invars, known) if not k]
+        if kept:
+            self.emit(eqn.replace(invars=[a for _, a in kept], outvars=[v for v, _ in kept]))
+
+    def narrow(self, eqn: JaxprEqn) -> JaxprEqn | None:
+        """Compute elementwise what is repeated along dimensions before it is repeated."""
+        if not isinstance(eqn.primitive, Elementwise) or not eqn.outvars[0].aval.shape:
+            return None
+        params = dict(shape=eqn.outvars[0].aval.shape, broadcast_dimensions=(), sharding=None)
+        sources: dict[Atom, Atom] = {}
+        inner = None
+        for atom in eqn.invars:
+            behind = self.producer(atom, "broadcast_in_dim")
+            if not atom.aval.shape:
+                continue
+            if atom in self.repeated:
+                sources[atom] = self.repeated[atom]
+                continue
+            if behind is None or inner not in (None, behind.invars[0].aval.shape) or (
+                    inner is not None and behind.params != params):
+                return None
+            inner, params, sources[atom] = (behind.invars[0].aval.shape, behind.params,
+                                            behind.invars[0])
+        if not sources or params["shape"] != eqn.outvars[0].aval.shape:
+            return None
+        small = [sources.get(a, a) for a in eqn.invars]
+        return eqn.replace(primitive=broadcast_in_dim_p, params=params,
+                           invars=[self.apply(eqn, eqn.primitive, *small, **eqn.params)])
 
     def take_scalars(self, eqn: JaxprEqn) -> None:
         """Let an elementwise equation read scalars where operands repeat one along all of it."""

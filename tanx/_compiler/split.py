@@ -1,8 +1,11 @@
-"""Loops cut where a condition on their index changes, so that none is left to be asked.
+"""Loops whose bodies ask nothing of their index: cut, or made of two.
 
 ``concatenate`` and ``pad`` give elements by ``select(i < n, a[i], b[i - n])``. A nest over all of
 them becomes one nest for each stretch of the indices in which the answers stay the same: plain
 loops, which read memory in vectors.
+
+``reshape`` behind ``transpose`` reads at ``x[i // 16, j, i % 16]``. A loop over ``i`` becomes one
+over each of the two, and memory is read at equal distances in both.
 """
 
 from __future__ import annotations
@@ -13,9 +16,11 @@ from dataclasses import replace
 from itertools import pairwise, product
 from math import prod
 
-from .._loops.expr import Const, Expr, Index, Op, const
+from .._loops.build import flatten_index
+from .._loops.expr import Const, Expr, Index, Op, Variable, const, fresh_index
 from .._loops.nest import PARALLEL, Nest, Program, Statement, Store
 from .._loops.traverse import expressions, substitute, walk
+from .stages import find_loads, is_affine
 
 __all__ = ["split"]
 
@@ -24,12 +29,15 @@ _PIECES = 32
 _WORTH = 256
 """Elements from which on a nest is cut."""
 
+_DIVISIONS = 3
+"""Times that indices of one nest are divided."""
+
 _CUTS = {"lt": (0,), "ge": (0,), "le": (1,), "gt": (1,), "eq": (0, 1), "ne": (0, 1)}
 """Where the answer changes, counted from the number compared with."""
 
 
 def split(program: Program) -> Program:
-    """Cut nests at the places where conditions on one of their indices change."""
+    """Cut nests where conditions on one of their indices change, and divide indices in parts."""
     return replace(program, statements=tuple(_pieces_of_all(program.statements)))
 
 
@@ -38,7 +46,7 @@ def _pieces_of_all(statements: Iterable[Statement]) -> Iterator[Statement]:
         if not isinstance(statement, Nest):
             yield statement
         elif all(isinstance(inner, Store) for inner in statement.body):
-            yield from _pieces(statement)
+            yield from map(_divided, _pieces(statement))
         else:
             yield replace(statement, body=tuple(_pieces_of_all(statement.body)))
 
@@ -75,7 +83,7 @@ def _cuts(nest: Nest) -> Mapping[Index, list[int]]:
 
 def _piece(nest: Nest, stretches: Sequence[tuple[int, int]]) -> Nest:
     """The nest on a stretch of each of its indices."""
-    moved: dict = {}
+    moved: dict[Variable, Expr] = {}
     loops = []
     for index, (low, high) in zip(nest.indices, stretches):
         shorter: Expr = const(0)
@@ -84,8 +92,44 @@ def _piece(nest: Nest, stretches: Sequence[tuple[int, int]]) -> Nest:
             loops.append(shorter)
         if shorter is not index:
             moved[index] = shorter + low
+    return _moved(nest, loops, moved)
+
+
+def _moved(nest: Nest, loops: Sequence[Index], moved: Mapping[Variable, Expr]) -> Nest:
+    """The stores of a nest in other parallel loops."""
     body = [replace(store, index=tuple(substitute(i, moved) for i in store.index),
                     value=substitute(store.value, moved),
                     guard=None if store.guard is None else substitute(store.guard, moved))
             for store in nest.body if isinstance(store, Store)]
     return Nest(tuple(loops), (PARALLEL,) * len(loops), tuple(body))
+
+
+def _divided(nest: Nest) -> Nest:
+    """The nest with indices that are divided to find places in memory made of two."""
+    for _ in range(_DIVISIONS):
+        found = _division(nest)
+        if found is None:
+            break
+        index, size = found
+        high, low = (fresh_index(n, index.name.split(".")[0]) for n in (index.extent // size, size))
+        place = nest.indices.index(index)
+        loops = (*nest.indices[:place], high, low, *nest.indices[place + 1:])
+        nest = _moved(nest, loops, {index: high * size + low})
+    return nest
+
+
+def _division(nest: Nest) -> tuple[Index, int] | None:
+    """An index and its divisor, where an access needs the two and is not at equal distances."""
+    if any(kind != PARALLEL for kind in nest.kinds):
+        return None
+    for access in find_loads(e for store in nest.body for e in expressions(store)):
+        offset = flatten_index(access.index, access.buffer.shape)
+        if is_affine(offset):
+            continue
+        for part in walk(offset):
+            if isinstance(part, Op) and part.name in ("floor_div", "floor_mod"):
+                index, divisor = part.args
+                if index in nest.indices and isinstance(divisor, Const) and (
+                        index.extent % divisor.value == 0):
+                    return index, divisor.value
+    return None

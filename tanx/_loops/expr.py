@@ -25,7 +25,8 @@ import numpy as np
 from .instructions import BOOL, INDEX, REDUCERS, kind_of, result_dtype, short_name, value_range
 
 __all__ = ["Const", "Expr", "Facts", "Fold", "Index", "Interval", "Load", "Node", "Op", "Pick",
-           "State", "Variable", "bounds", "const", "facts_of", "fresh_index", "fresh_state", "op"]
+           "State", "Variable", "bounds", "const", "facts_of", "fresh_index", "fresh_state",
+           "linear_form", "op"]
 
 Interval = tuple[int, int]
 Facts = Mapping["Expr", Interval]
@@ -371,6 +372,15 @@ def op(name: str, *args, **attrs) -> Expr:
 
 
 # -- linear forms ----------------------------------------------------------------------------------
+
+
+def linear_form(expr: Expr) -> Linear:
+    """An int64 as a sum: the factor of each term, and a constant; exact modulo 2**64.
+
+    >>> linear_form(3 * Index("i", 8) + 1)
+    ({i: 3}, 1)
+    """
+    return _linear(expr)
 
 
 def _linear(expr: Expr) -> Linear:

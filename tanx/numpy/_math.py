@@ -662,7 +662,11 @@ def sinc(x, /):
     Array([1.       , 0.6366198, 0.       ], dtype=float32)
     """
     x = inexact("sinc", x)
-    return _complex_sinc(x) if x.dtype.kind == "c" else _real_sinc(x)
+    if x.dtype.kind == "c":
+        return _complex_sinc(x)
+    if x.dtype.itemsize < 4:  # the series needs more digits than narrow floats have
+        return convert(_real_sinc(convert(x, np.dtype(np.float32))), x.dtype)
+    return _real_sinc(x)
 
 
 def _sinc_series(square, count: int):

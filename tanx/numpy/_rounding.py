@@ -113,8 +113,9 @@ def _round(x, decimals: int):
         return lax.round(x, _EVEN)
     # Scaled, narrow floats would overflow or lose the digits in question.
     wide = x if x.dtype.itemsize >= 4 else convert(x, _FLOAT32, x.weak_type)
-    factor = convert(10.0**decimals, wide.dtype)
-    return convert(lax.div(lax.round(lax.mul(wide, factor), _EVEN), factor), x.dtype)
+    factor = like(wide, 10.0**decimals)
+    rounded = lax.div(lax.round(lax.mul(wide, factor), _EVEN), factor)
+    return convert(rounded, x.dtype, rounded.weak_type)
 
 
 @library_jit(static_argnames=("decimals",))

@@ -53,7 +53,7 @@ def uncertainty(closed: ClosedJaxpr, args) -> float:
             size = min(size, value.dtype.itemsize // (2 if kind == "c" else 1))
             numbers = np.abs(value.astype(np.complex128))
             largest = max(largest, numbers[np.isfinite(numbers)].max(initial=0.0))
-    return largest * {8: 1e-10, 4: 2e-5, 2: 4e-2}.get(size, 0.5)
+    return largest * {8: 1e-10, 4: 5e-5, 2: 4e-2}.get(size, 0.5)
 
 
 def assert_close(actual: np.ndarray, expected: np.ndarray, atol: float) -> None:

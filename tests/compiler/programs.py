@@ -25,7 +25,7 @@ from tanx import lax
 from tests.compiler.agreement import check_jaxpr_agrees, evaluated
 
 NAMES = {"tanx": tanx, "jnp": jnp, "lax": lax, "np": np}
-LARGEST = 400
+LARGEST = 1000
 """Elements of a value."""
 
 
@@ -111,7 +111,7 @@ class Maker:
     def program(self) -> Source:
         """A whole program."""
         rng = self.rng
-        sizes = rng.choice([1, 2, 3, 4, 5, 8], 4)
+        sizes = rng.choice([1, 2, 3, 4, 5, 8, 8, 17], 4)
         arguments = []
         for n in range(rng.integers(1, 4)):
             shape = tuple(map(int, rng.choice(sizes, rng.integers(0, 4))))
@@ -178,7 +178,7 @@ class Maker:
             return
         with np.errstate(all="ignore"):
             wide = np.abs(data.astype(np.complex128))
-        if data.size > LARGEST or not np.all(wide < 1e6):
+        if data.size > LARGEST or not np.all(wide < 1e3):
             return
         value = Value(f"v{len(self.lines)}", data, kept)
         self.lines.append(Line(value, text, tuple(v.name for v in reads)))
@@ -434,9 +434,11 @@ def _candidates(source: Source):
     """Programs with a little less, the boldest first."""
     if source.transform:
         yield without_dead_lines(replace(source, transform=""))
-    if len(source.returned) > 1:
-        for name in source.returned:
-            yield without_dead_lines(replace(source, returned=(name,)))
+    for name in dict.fromkeys((*source.returned, *(line.value.name for line in source.lines))):
+        if source.returned != (name,):
+            least = without_dead_lines(replace(source, returned=(name,)))
+            if len(least.lines) < len(source.lines) or len(source.returned) > 1:
+                yield least
     for line in source.lines:
         # The value becomes an argument, and what only it needed goes.
         rest = tuple(other for other in source.lines if other is not line)

@@ -75,6 +75,16 @@ def test_updates_of_a_small_part_copy_and_overwrite():
     assert [i.extent for i in update.indices] == [1, 3]
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_many_arrays_are_joined_one_by_one(axis):
+    fun = lambda x: (jnp.stack([x * k for k in range(20)], axis),
+                     jnp.concatenate([x[k % 2:] for k in range(20)], 0))
+    form = lowered(fun, X)
+    assert len(form.program.statements) >= 40
+    closed = tanx.make_jaxpr(fun)(X)
+    check_jaxpr_agrees(closed, [X])
+
+
 def test_temporaries_of_rules_have_names_of_their_own():
     form = lowered(lambda x: (jnp.cumsum(x, 0), jnp.cumsum(x, 1), jnp.sort(x), jnp.sort(x[::-1])),
                    X)

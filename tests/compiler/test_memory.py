@@ -217,6 +217,16 @@ def test_parameters_are_updated_where_they_are():
     assert len(module.plan.shared) == 2
 
 
+def test_weights_are_stored_when_the_old_ones_have_been_read():
+    def step(w, x):
+        y = jnp.tanh(x @ w)
+        g = x.T @ y
+        return w - 0.1 * g, y @ w.T
+    module = assert_donation_agrees(step, X[:16, :16], X[:, :16], donated=[True, False])
+    assert [(a.name, b.name) for a, b in module.plan.shared.items()] == [("y0", "x0")]
+    assert "x0" not in show(module.program).rpartition("y0[i, j] = ")[2].partition("\n")[2]
+
+
 @pytest.mark.parametrize("fun", [
     lambda x: x[::-1] * 2, lambda x: x + x.sum(), lambda x: (x * 2, x[::-1] + 1),
     lambda x: x @ x, lambda x: jnp.sort(x, 0), lambda x: jnp.cumsum(x, 1), lambda x: x,

@@ -158,6 +158,29 @@ def test_arrays_of_equal_elements_become_scalars():
   in (c,) }"""
 
 
+def test_what_is_repeated_is_computed_before():
+    def fun(x, s):
+        rows = jnp.broadcast_to(jnp.exp(x[:1]), (2, 3))
+        return jnp.sin(rows) * 2 + rows, jnp.ones((2, 3), "float32") / (1 + s)
+    simple = simplified(fun, M, np.float32(3))
+    assert [(eqn.primitive.name, eqn.outvars[0].aval.size) for eqn in simple.eqns] == [
+        ("slice", 3), ("exp", 3), ("sin", 3), ("mul", 3), ("add", 3), ("broadcast_in_dim", 6),
+        ("add", 1), ("div", 1), ("broadcast_in_dim", 6)]
+
+
+def test_reductions_leave_out_dimensions_of_size_1():
+    x = M.reshape(2, 1, 3, 1)
+    simple = simplified(lambda x: lax.reduce_sum(x, (1, 2, 3)), x)
+    assert [eqn.primitive.name for eqn in simple.eqns] == ["reshape", "reduce_sum"]
+    assert simple.eqns[1].params["axes"] == (1,)
+
+
+def test_barriers_let_constants_through():
+    simple = simplified(lambda x: lax.optimization_barrier((x, 2.0, jnp.ones(8)))[1] * x, X)
+    assert [str(v.aval) for eqn in simple.eqns if eqn.primitive.name == "optimization_barrier"
+            for v in eqn.outvars] == []
+
+
 @pytest.mark.parametrize("left", [True, False])
 def test_products_with_equal_elements_are_sums(left):
     ones = lambda: jnp.ones((3, 4), "float32")

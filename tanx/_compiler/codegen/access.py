@@ -1,0 +1,241 @@
+"""Loads and stores: addresses, and elements in one lane or in many.
+
+An address is built up from the outermost loop inwards, so that each loop adds what depends on it
+alone. Neighbours in memory are loaded and stored as vectors; other elements one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+from ..._loops.expr import Expr, Load, bounds
+from ..._loops.instructions import kind_of
+from ..._loops.nest import Buffer
+from .analysis import Analysis
+from .complex import Pair
+from .operations import number
+from .scopes import Lanes, Scope
+from .storage import from_memory, memory_type, part_dtype, to_memory
+from .values import I64, Type, Value, Writer, any_lane, resized, select, type_of
+
+__all__ = ["Memory", "Scalar"]
+
+Scalar = Value | Pair
+_POINTER = type_of("ptr")
+
+
+class Memory:
+    """Reads and writes elements of buffers; ``pointers`` names the buffers' addresses."""
+
+    writer: Writer
+    analysis: Analysis
+    pointers: Mapping[Buffer, str]
+
+    def value(self, expr: Expr, scope: Scope) -> Any:
+        """The value of an expression; see ``llvm.py``."""
+        raise NotImplementedError
+
+    def index(self, number: int) -> Value:
+        """A constant int64."""
+        return Value(self.writer, str(number), I64)
+
+    # -- elements ----------------------------------------------------------------------------------
+
+    def read(self, load: Load, scope: Scope) -> Scalar:
+        """The element, or the elements in all lanes, that a load asks for."""
+        buffer, (terms, rest) = load.buffer, self.analysis.offset(load)
+        terms = _named(terms, scope)
+        if scope.mask is not None and not self.analysis.is_safe(load):
+            return self._read_masked(buffer, terms, rest, scope)
+        if not any(scope.varies(atom) for atom in terms):
+            return self._read_at(buffer, self._address(buffer, terms, rest, scope))
+        stride = _stride(terms, scope)
+        if stride is None:
+            return self._gather(buffer, self._offsets(terms, rest, scope))
+        lanes = scope.lanes
+        start = self._address(buffer, _with_first_lane(terms, lanes), rest, scope)
+        if abs(stride) != 1:
+            steps = [n * stride for n in range(lanes.width)]
+            return self._collect(buffer, [self._step(buffer, start, n) for n in steps])
+        if stride == 1:
+            return self._read_at(buffer, start, lanes.width)
+        found = self._read_at(buffer, self._step(buffer, start, 1 - lanes.width), lanes.width)
+        return _parts(lambda v: v.shuffled(range(lanes.width)[::-1]), found)
+
+    def write(self, load: Load, value: Scalar, scope: Scope) -> None:
+        """Store a value where a load would find it."""
+        buffer, (terms, rest) = load.buffer, self.analysis.offset(load)
+        terms = _named(terms, scope)
+        if not any(scope.varies(atom) for atom in terms):
+            return self._write_at(buffer, self._address(buffer, terms, rest, scope), value)
+        stride, lanes = _stride(terms, scope), scope.lanes
+        value = value.of(lanes.width)
+        if stride == 1:
+            start = self._address(buffer, _with_first_lane(terms, lanes), rest, scope)
+            return self._write_at(buffer, start, value)
+        if stride is None:
+            offsets = self._offsets(terms, rest, scope)
+            places = [self._step(buffer, self._base(buffer), offsets.lane(n))
+                      for n in range(lanes.width)]
+        else:
+            start = self._address(buffer, _with_first_lane(terms, lanes), rest, scope)
+            places = [self._step(buffer, start, n * stride) for n in range(lanes.width)]
+        for n, place in enumerate(places):
+            self._write_at(buffer, place, _parts(lambda v, n=n: v.lane(n), value))
+        return None
+
+    # -- addresses ---------------------------------------------------------------------------------
+
+    def _base(self, buffer: Buffer) -> Value:
+        return Value(self.writer, self.pointers[buffer], _POINTER)
+
+    def _step(self, buffer: Buffer, pointer: Value, by: Value | int) -> Value:
+        """The address some elements further on."""
+        if isinstance(by, int):
+            if not by:
+                return pointer
+            by = self.index(by)
+        unit = memory_type(buffer.dtype).text
+        unit = f"[2 x {unit}]" if kind_of(buffer.dtype) == "c" else unit
+        return self.writer.write(_POINTER, f"getelementptr {unit}, {pointer!r}, {by!r}")
+
+    def _address(self, buffer: Buffer, terms: Mapping[Any, int], rest: int, scope: Scope) -> Value:
+        """The address of an element, with what belongs to each loop added there."""
+        by_home: dict[Scope, list[tuple[Any, Value, int]]] = {}
+        for atom, factor in terms.items():
+            value = self.value(atom, scope) if isinstance(atom, Expr) else None
+            home, value = scope.locate(atom)
+            if value.is_constant:
+                rest += factor * int(value.text)
+            else:
+                by_home.setdefault(home, []).append((atom, value, factor))
+        pointer, here = self._base(buffer), scope.outermost
+        sum_so_far: frozenset = frozenset()
+        for here in sorted(by_home, key=lambda s: s.depth):
+            parts = by_home[here]
+            sum_so_far |= {(atom, factor) for atom, _, factor in parts}
+            pointer = self._known(here, (buffer, sum_so_far), lambda p=pointer, s=parts: self._step(
+                buffer, p, _sum(s)))
+        return self._known(here, (buffer, sum_so_far, rest), lambda: self._step(
+            buffer, pointer, rest))
+
+    def _known(self, scope: Scope, key, make) -> Value:
+        """An address that a scope has already, or a new one."""
+        if key not in scope.values:
+            before, self.writer.place = self.writer.place, scope.place
+            scope.values[key] = make()
+            self.writer.place = before
+        return scope.values[key]
+
+    def _offsets(self, terms: Mapping[Expr, int], rest: int, scope: Scope) -> Value:
+        """Where elements lie in their buffer, in each lane."""
+        total: Value | None = None
+        far = abs(rest)
+        for atom, factor in terms.items():
+            low, high = bounds(atom)
+            far += abs(factor) * max(abs(low), abs(high))
+        bits = 32 if far < 1 << 31 else 64
+        for atom, factor in terms.items():
+            value = resized(self.value(atom, scope), bits)
+            value = value if factor == 1 else value * factor
+            total = value if total is None else total + value
+        if total is None:
+            return self.index(rest)
+        return total + rest if rest else total
+
+    # -- memory ------------------------------------------------------------------------------------
+
+    def _read_masked(self, buffer: Buffer, terms, rest: int, scope: Scope) -> Scalar:
+        """Elements where lanes take part, and elsewhere any that exist."""
+        if not prod(buffer.shape):
+            return number(self.writer, buffer.dtype.type(0), buffer.dtype)
+        offsets, mask = self._offsets(terms, rest, scope), scope.mask
+        if offsets.type.lanes == 1:
+            safe = select(any_lane(mask), offsets, 0)
+            return self._read_at(buffer, self._step(buffer, self._base(buffer), safe))
+        return self._gather(buffer, select(mask, offsets, 0))
+
+    def _gather(self, buffer: Buffer, offsets: Value) -> Scalar:
+        base = self._base(buffer)
+        return self._collect(buffer, [self._step(buffer, base, offsets.lane(n))
+                                      for n in range(offsets.type.lanes)])
+
+    def _collect(self, buffer: Buffer, places: list[Value]) -> Scalar:
+        """Elements from some addresses, one for each lane."""
+        def collect(shift: int) -> Value:
+            type = memory_type(buffer.dtype).of(len(places))
+            vector = Value(self.writer, "poison", type)
+            for n, place in enumerate(places):
+                vector = vector.with_lane(n, self._plain_load(type.of(1), place, shift))
+            return from_memory(vector, part_dtype(buffer.dtype))
+        return Pair(collect(0), collect(1)) if kind_of(buffer.dtype) == "c" else collect(0)
+
+    def _plain_load(self, type: Type, place: Value, shift: int = 0) -> Value:
+        if shift:
+            place = self.writer.write(
+                _POINTER, f"getelementptr {type.element}, {place!r}, i64 {shift}")
+        align = -(-type.bits // 8)
+        return self.writer.write(type, f"load {type.text}, {place!r}, align {align}")
+
+    def _read_at(self, buffer: Buffer, place: Value, width: int = 1) -> Scalar:
+        """An element, or as many neighbours as there are lanes."""
+        dtype, type = buffer.dtype, memory_type(buffer.dtype)
+        if kind_of(dtype) != "c":
+            return from_memory(self._plain_load(type.of(width), place), dtype)
+        both = self._plain_load(type.of(2 * width), place)
+        return Pair(both.shuffled(range(0, 2 * width, 2)), both.shuffled(range(1, 2 * width, 2)))
+
+    def _write_at(self, buffer: Buffer, place: Value, value: Scalar) -> None:
+        if isinstance(value, Pair):
+            value = _interleaved(value.re, value.im)
+        else:
+            value = to_memory(value, buffer.dtype)
+        align = -(-value.type.bits // 8)
+        self.writer.place.lines.append(f"store {value!r}, {place!r}, align {align}")
+
+
+def _named(terms: Mapping[Expr, int], scope: Scope) -> Mapping[Expr, int]:
+    """Terms in the indices of merged loops."""
+    if not scope.names:
+        return terms
+    renamed = ((scope.names.get(atom, atom), factor) for atom, factor in terms.items())
+    return {atom: factor for atom, factor in renamed if atom is not None}
+
+
+def _stride(terms: Mapping[Expr, int], scope: Scope) -> int | None:
+    """How far apart lanes are; None if not by a constant."""
+    index = scope.lanes.loop.index
+    if any(scope.varies(atom) and atom is not index for atom in terms):
+        return None
+    return terms[index]
+
+
+def _with_first_lane(terms: Mapping[Expr, int], lanes: Lanes) -> Mapping[Any, int]:
+    """Terms of the address in the first lane."""
+    return {lanes if atom is lanes.loop.index else atom: factor for atom, factor in terms.items()}
+
+
+def _sum(parts: list[tuple[Any, Value, int]]) -> Value:
+    total: Value | None = None
+    for _, value, factor in parts:
+        product = value if factor == 1 else value * factor
+        total = product if total is None else total + product
+    assert total is not None
+    return total
+
+
+def _parts(change, value: Scalar) -> Scalar:
+    return Pair(change(value.re), change(value.im)) if isinstance(value, Pair) else change(value)
+
+
+def _interleaved(re: Value, im: Value) -> Value:
+    """Parts of complex numbers as they lie in memory."""
+    width = re.type.lanes
+    both = re.type.of(2 * width)
+    if width == 1:
+        start = Value(re.writer, "poison", both)
+        return start.with_lane(0, re).with_lane(1, im)
+    order = ", ".join([f"i32 {n + part * width}" for n in range(width) for part in (0, 1)])
+    return re.writer.write(both, f"shufflevector {re!r}, {im!r}, <{2 * width} x i32> <{order}>")

@@ -1,0 +1,128 @@
+"""What the code generator asks about expressions before it writes them.
+
+Where an element lies in its buffer, which buffers an expression reads, whether it may be evaluated
+although nobody asked for it, and how long its code is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import prod
+
+from ..._loops.build import flatten_index
+from ..._loops.expr import Expr, Fold, Index, Load, Node, Op, bounds, linear_form
+from ..._loops.instructions import INDEX
+from ..._loops.nest import Buffer
+from ..._loops.traverse import children, walk
+
+__all__ = ["Analysis", "LENGTHS", "QUICK", "Terms", "offset"]
+
+Terms = Mapping[Expr, int]
+
+LENGTHS = {
+    "exp": 18, "exp2": 16, "expm1": 22, "log": 24, "log2": 23, "log1p": 30, "sin": 40, "cos": 40,
+    "tan": 42, "asin": 16, "acos": 18, "atan": 18, "atan2": 30, "sinh": 28, "cosh": 22, "tanh": 26,
+    "asinh": 40, "acosh": 40, "atanh": 34, "logistic": 20, "pow": 120, "cbrt": 24, "erf": 34,
+    "erfc": 36, "erf_inv": 50, "lgamma": 10, "digamma": 10, "igamma": 10, "igammac": 10,
+    "polygamma": 10, "zeta": 10, "betainc": 10, "bessel_i0e": 10, "bessel_i1e": 10, "rem": 6,
+    "div": 2, "sqrt": 2, "rsqrt": 3, "reduce_precision": 8, "nextafter": 8, "mulhi": 4,
+    "integer_pow": 4}
+"""Instructions of a processor that an instruction takes, where it is not about one."""
+
+QUICK = 16
+"""Instructions that are sooner executed than jumped over."""
+_ENDLESS = 1 << 40
+
+
+def offset(buffer: Buffer, index: Iterable[Expr]) -> tuple[Terms, int]:
+    """The position of an element in its buffer, row by row, as a sum of terms and a constant."""
+    return linear_form(flatten_index(index, buffer.shape))
+
+
+class Analysis:
+    """Answers about expressions, kept as long as a function is being written.
+
+    ``same`` maps buffers to others whose memory they are.
+    """
+
+    def __init__(self, same: Mapping[Buffer, Buffer]):
+        self._same = same
+        self._offsets: dict[Load, tuple[Terms, int]] = {}
+        self._reads: dict[Node, frozenset[Buffer]] = {}
+        self._safe: dict[Node, bool] = {}
+        self._lengths: dict[Node, int] = {}
+
+    def memory(self, buffer: Buffer) -> Buffer:
+        """The buffer that stands for all that have the same memory."""
+        return self._same.get(buffer, buffer)
+
+    def offset(self, load: Load) -> tuple[Terms, int]:
+        """The position of a load in its buffer."""
+        if load not in self._offsets:
+            self._offsets[load] = offset(load.buffer, load.index)
+        return self._offsets[load]
+
+    def reads(self, node: Node) -> frozenset[Buffer]:
+        """The buffers that an expression reads."""
+        if node not in self._reads:
+            self._learn(node)
+        return self._reads[node]
+
+    def is_safe(self, node: Node) -> bool:
+        """Whether evaluating an expression does no harm where its value is not needed."""
+        if node not in self._safe:
+            self._learn(node)
+        return self._safe[node]
+
+    def length(self, node: Node) -> int:
+        """About how many instructions it takes; folds count for each of their steps."""
+        if node not in self._lengths:
+            self._learn(node)
+        return self._lengths[node]
+
+    def parts(self, node: Node) -> Iterable[Node]:
+        """What has to be known before a node is evaluated; not what is evaluated on demand."""
+        if isinstance(node, Load):
+            return [atom for atom in self.offset(node)[0] if not isinstance(atom, Index)]
+        if isinstance(node, Fold):
+            return node.init
+        if isinstance(node, Op) and node.name == "select" and not self.is_quick(node):
+            return node.args[:1]
+        return children(node)
+
+    def is_quick(self, select: Op) -> bool:
+        """Whether a select may as well evaluate both of its arms."""
+        return all(self.is_safe(arm) and self.length(arm) < QUICK for arm in select.args[1:])
+
+    def own_length(self, node: Node) -> int:
+        """The length of a node without its parts."""
+        if isinstance(node, Load):
+            return 1
+        return LENGTHS.get(node.name, 1) if isinstance(node, Op) and node.dtype != INDEX else 0
+
+    def _learn(self, root: Node) -> None:
+        for node in walk(root, into=lambda n: () if n in self._reads else children(n)):
+            if node in self._reads:
+                continue
+            below = children(node)
+            reads = frozenset().union(*[self._reads[child] for child in below])
+            safe = all(self._safe[child] for child in below)
+            length = self.own_length(node) + sum([self._lengths[child] for child in below])
+            if isinstance(node, Load):
+                reads |= {self.memory(node.buffer)}
+                safe = safe and _in_range(node)
+            elif isinstance(node, Fold):
+                length *= prod([i.extent for i in node.indices])
+            elif isinstance(node, Op) and node.name == "select":
+                safe = self._safe[node.args[0]]  # arms that are not safe are evaluated on demand
+            self._reads[node], self._safe[node] = reads, safe
+            self._lengths[node] = min(length, _ENDLESS)
+
+
+def _in_range(load: Load) -> bool:
+    """Whether a load is provably inside its buffer, whatever conditions stand around it."""
+    for i, n in zip(load.index, load.buffer.shape):
+        low, high = bounds(i)
+        if low < 0 or high >= n:
+            return False
+    return True

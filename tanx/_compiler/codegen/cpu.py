@@ -1,0 +1,190 @@
+"""Programs as modules of LLVM code for the processor at hand, and modules as object code.
+
+Each statement of a program becomes a function, and equal ones one function; the entry point loads
+the addresses of the buffers and calls them in order. Vectors are explicit in the code, so LLVM's
+own optimiser has nothing to find that is worth its time: it only selects and schedules
+instructions.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+from ..._loops.instructions import short_name
+from ..._loops.nest import Buffer, Extern, Program, Statement
+from ..._loops.traverse import expressions, loads, statements_in, written
+from .llvm import Kernel
+from .values import Writer
+
+__all__ = ["ENTRY", "Generated", "Target", "assemble", "generate", "host"]
+
+ENTRY = "tanx_main"
+"""The name of the entry point: a function of the address of an array of addresses."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A processor, as LLVM knows it, and the bits of its vector registers."""
+
+    triple: str
+    cpu: str
+    features: str
+    vector_bits: int
+
+
+@cache
+def host() -> Target:
+    """The processor that this process runs on."""
+    llvm = _llvm()
+    features = llvm.get_host_cpu_features()
+    triple = llvm.get_process_triple()
+    bits = 128
+    if triple.startswith(("x86_64", "amd64", "i686")):
+        bits = 512 if features.get("avx512f") else 256 if features.get("avx2") else 128
+    return Target(triple, llvm.get_host_cpu_name(), features.flatten(), bits)
+
+
+@cache
+def _llvm():
+    """LLVM's library, which takes a while to load."""
+    from llvmlite import binding
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    return binding
+
+
+@dataclass(frozen=True)
+class Generated:
+    """A module: its text, the functions it needs from outside, and library calls by symbol.
+
+    The entry point takes the address of an array that holds those of the inputs and outputs, and
+    then those of the temporaries, or of the arena in which they are.
+    """
+
+    text: str
+    symbols: tuple[str, ...]
+    externs: Mapping[str, Extern] = field(default_factory=dict)
+
+
+def generate(program: Program, target: Target, offsets: Mapping[Buffer, int] | None = None,
+             shared: Mapping[Buffer, Buffer] | None = None) -> Generated:
+    """Write a program as a module.
+
+    ``offsets`` places temporaries in an arena; without it each has an address of its own.
+    ``shared`` maps outputs to the inputs whose memory they are.
+    """
+    return _Module(program, target, offsets, shared or {}).generated()
+
+
+class _Module:
+    def __init__(self, program: Program, target: Target, offsets: Mapping[Buffer, int] | None,
+                 shared: Mapping[Buffer, Buffer]):
+        self.program, self.target = program, target
+        self.offsets, self.shared = offsets, shared
+        self.writer = Writer()  # collects what functions need
+        self.functions: dict[str, str] = {}
+        self.externs: dict[str, Extern] = {}
+
+    def generated(self) -> Generated:
+        calls = [self.call(statement) for statement in self.program.statements]
+        entry = [f"define void @{ENTRY}(ptr %buffers) {{", *self.addresses(), *calls,
+                 "ret void", "}"]
+        functions = [f"define internal void @{name}{text}" for text, name in self.functions.items()]
+        text = "\n".join(["\n".join(entry), *functions, *self.writer.helpers.values(),
+                          *self.writer.declared.values(), ""])
+        symbols = [name for name in self.writer.declared if not name.startswith("llvm.")]
+        return Generated(text, tuple(symbols), self.externs)
+
+    def addresses(self) -> list[str]:
+        """Lines that load the address of each buffer."""
+        lines = []
+
+        def load(name: str, number: int) -> None:
+            lines.append(f"%at.{name} = getelementptr ptr, ptr %buffers, i64 {number}")
+            lines.append(f"%{name} = load ptr, ptr %at.{name}")
+
+        given = (*self.program.inputs, *self.program.outputs)
+        temps = self.program.temps
+        for number, _ in enumerate(given if self.offsets is not None else (*given, *temps)):
+            load(f"b{number}", number)
+        if self.offsets is not None:
+            load("arena", len(given))
+            for number, buffer in enumerate(temps, len(given)):
+                place = self.offsets[buffer]
+                lines.append(f"%b{number} = getelementptr i8, ptr %arena, i64 {place}")
+        return lines
+
+    def call(self, statement: Statement) -> str:
+        """A call of the function for a statement, which is written if there is none like it."""
+        used = _mentioned(statement)
+        pointers = {buffer: f"%p{n}" for n, buffer in enumerate(used)}
+        writer = Writer()
+        writer.declared, writer.helpers = self.writer.declared, self.writer.helpers
+        kernel = Kernel(writer, self.target.vector_bits, pointers, self.shared, self.symbol)
+        kernel.statement(statement, kernel.top)
+        params = ", ".join([f"ptr noalias {name}" if self.alone(buffer, used) else f"ptr {name}"
+                            for buffer, name in pointers.items()])
+        text = "\n".join([f"({params}) {{", "entry:", *kernel.top.lines, "ret void", "}"])
+        name = self.functions.setdefault(text, f"nest{len(self.functions)}")
+        numbers = {b: n for n, b in enumerate((*self.program.inputs, *self.program.outputs,
+                                               *self.program.temps))}
+        return f"call void @{name}({', '.join([f'ptr %b{numbers[b]}' for b in used])})"
+
+    def alone(self, buffer: Buffer, used: Sequence[Buffer]) -> bool:
+        """Whether no other buffer of a statement is the same memory."""
+        memory = self.shared.get(buffer, buffer)
+        return all(self.shared.get(other, other) is not memory for other in used
+                   if other is not buffer)
+
+    def symbol(self, call: Extern) -> str:
+        """The symbol of a library call; calls that differ only in their buffers have one."""
+        types = [f"{short_name(b.dtype)}{list(b.shape)}" for b in (*call.outputs, *call.inputs)]
+        key = f"{call.name}({', '.join(types)}, {call.params})"
+        for symbol, other in self.externs.items():
+            same = [f"{short_name(b.dtype)}{list(b.shape)}"
+                    for b in (*other.outputs, *other.inputs)]
+            if key == f"{other.name}({', '.join(same)}, {other.params})":
+                return symbol
+        symbol = f"extern{len(self.externs)}"
+        self.externs[symbol] = call
+        return symbol
+
+
+def _mentioned(statement: Statement) -> list[Buffer]:
+    """The buffers of a statement, in the order of the text."""
+    found: dict[Buffer, None] = {}
+    for inner in statements_in((statement,)):
+        found.update((load.buffer, None) for load in loads(*expressions(inner)))
+        found.update(written((inner,)))
+        if isinstance(inner, Extern):
+            found.update(dict.fromkeys(inner.inputs))
+    return list(found)
+
+
+# -- object code -----------------------------------------------------------------------------------
+
+_machines = threading.local()
+
+
+def _machine(target: Target):
+    """LLVM's code generator for a target: one for each thread, which it does not share."""
+    machines = _machines.__dict__.setdefault("by_target", {})
+    if target not in machines:
+        llvm = _llvm()
+        machines[target] = llvm.Target.from_triple(target.triple).create_target_machine(
+            cpu=target.cpu, features=target.features, opt=2, reloc="pic", codemodel="small",
+            jit=True)
+    return machines[target]
+
+
+def assemble(text: str, target: Target, verify: bool = False) -> bytes:
+    """The object code of a module; ``verify`` lets LLVM check the module before."""
+    llvm = _llvm()
+    with llvm.create_context() as context, llvm.parse_assembly(text, context) as module:
+        module.triple = target.triple
+        if verify:
+            module.verify()
+        return _machine(target).emit_object(module)

@@ -1,0 +1,239 @@
+"""Folds: loops that carry values, and reductions that run in lanes.
+
+A reduction in lanes keeps a partial result in each of them and combines these in the end, so that
+several additions are under way at a time. Long sums are added up in stretches, which keeps errors
+small. ``argmax`` and ``argmin`` do the same with pairs of a value and its position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..._loops.expr import Const, Expr, Fold, Index, Op, op
+from ..._loops.instructions import BOOL, INDEX, identity, kind_of
+from ..._loops.nest import Buffer
+from ..._loops.traverse import rewrite
+from .access import Memory, Scalar
+from .complex import Pair
+from .lanes import Loop, Planner
+from .operations import apply, choose, multiply_add, number
+from .scopes import Scope
+from .values import Value, resized
+
+__all__ = ["Folds", "flat", "whole"]
+
+_UNROLLED, _SHORT = 8, 96
+"""Steps, and instructions in all, up to which a loop is written out."""
+_STRETCH = 256
+"""Steps in which numbers are added up at a stretch."""
+_IDEMPOTENT = ("max", "min", "and", "or")
+"""Reducers that may meet an element twice."""
+
+
+def whole(value: Any, dtype: np.dtype) -> Any:
+    """A value in the width of its dtype: in lanes, an int64 may have 32 bits until it is kept."""
+    return resized(value, 64) if dtype == INDEX else value
+
+
+def flat(value: Scalar) -> list[Value]:
+    """The parts of a number: two of a complex one, else one."""
+    return [value.re, value.im] if isinstance(value, Pair) else [value]
+
+
+class Folds(Memory):
+    """Writes folds; see ``llvm.py`` for what it is part of."""
+
+    planner: Planner
+
+    def loop(self, scope: Scope, loop: Loop, first: int, last: int, states: Sequence[Scalar],
+             body: Callable[[Scope, Sequence[Scalar]], Sequence[Scalar]], bound: Iterable = (),
+             writes: frozenset[Buffer] = frozenset(), base: Value | None = None) -> list[Scalar]:
+        """Write a loop; see ``llvm.py``."""
+        raise NotImplementedError
+
+    def bind(self, inner: Scope, loop: Loop, counter: Value) -> None:
+        """Make the index of a loop known inside it."""
+        raise NotImplementedError
+
+    def fold(self, fold: Fold, scope: Scope) -> tuple[Scalar, ...]:
+        """What a fold carries last."""
+        states = [whole(scope.find(value), value.dtype) for value in fold.init]
+        if not all(i.extent for i in fold.indices):
+            return tuple(states)
+        alone = not scope.varies(fold)
+        loops = self.planner.fold(fold, alone)
+        inner = scope.within((*fold.indices, *fold.states))
+        inner.values.update({i: self.index(0) for i in fold.indices if i.extent == 1})
+        if loops and loops[-1].width > 1:
+            if fold.reducer:
+                return (self.reduction(fold, fold.reducer, loops, inner, states[0]),)
+            if _is_search(fold):
+                return self.search(fold, loops[-1], inner)
+            loops[-1] = replace(loops[-1], width=1)
+        if not alone:
+            states = [state.of(scope.lanes.width) for state in states]
+            inner.varying = inner.varying.union(fold.states)
+        if prod(loop.extent for loop in loops) <= _UNROLLED and (
+                self.analysis.length(fold) <= _SHORT):
+            return tuple(self.written_out(fold, loops, inner, states))
+        return tuple(self.around(loops, inner, states, fold, lambda s, values: self.step(
+            fold, s, values)))
+
+    def around(self, loops: Sequence[Loop], scope: Scope, states: Sequence[Scalar], fold: Fold,
+               body: Callable[[Scope, Sequence[Scalar]], Sequence[Scalar]]) -> Sequence[Scalar]:
+        """Loops around the body of a fold."""
+        if not loops:
+            return body(scope, states)
+        return self.loop(scope, loops[0], 0, loops[0].extent, states,
+                         lambda inner, values: self.around(loops[1:], inner, values, fold, body),
+                         bound=fold.states)
+
+    def written_out(self, fold: Fold, loops: Sequence[Loop], scope: Scope,
+                    states: Sequence[Scalar]) -> Sequence[Scalar]:
+        """All steps of a short fold, one after the other."""
+        for position in product(*(range(loop.extent) for loop in loops)):
+            inner = scope.within((*fold.indices, *fold.states, *(loop.index for loop in loops)))
+            for loop, k in zip(loops, position):
+                self.bind(inner, loop, self.index(k))
+            states = self.step(fold, inner, states)
+        return states
+
+    def step(self, fold: Fold, scope: Scope, states: Sequence[Scalar]) -> list[Scalar]:
+        """What the states become in one step."""
+        scope.values.update(zip(fold.states, states))
+        if fold.reducer:
+            return [self.combined(fold, fold.reducer, scope, states[0])]
+        values = [whole(self.value(expr, scope), expr.dtype) for expr in fold.body]
+        return [value.of(flat(state)[0].type.lanes) for value, state in zip(values, states)]
+
+    def combined(self, fold: Fold, reducer: str, scope: Scope, state: Scalar) -> Scalar:
+        """A state and an element; products are added with one rounding where that is as quick."""
+        element, dtype = fold.body[0], fold.states[0].dtype
+        if reducer == "add" and isinstance(element, Op) and element.name == "mul":
+            a, b = (whole(self.value(arg, scope), dtype) for arg in element.args)
+            return multiply_add(a, b, state, dtype)
+        return _combine(reducer, state, whole(self.value(element, scope), dtype), dtype)
+
+    # -- in lanes ----------------------------------------------------------------------------------
+
+    def reduction(self, fold: Fold, reducer: str, loops: Sequence[Loop], scope: Scope,
+                  start: Scalar) -> Scalar:
+        """A reduction whose innermost loop runs in lanes."""
+        lane, dtype = loops[-1], fold.states[0].dtype
+        steps, left = divmod(lane.extent, lane.width)
+        again = reducer in _IDEMPOTENT
+        neutral = start if again else number(self.writer, np.asarray(
+            identity(reducer, dtype)).astype(dtype)[()].item(), dtype)
+        states = [neutral.of(lane.width), *([neutral] if left and not again else [])]
+
+        def innermost(inner: Scope, values: Sequence[Scalar]) -> list[Scalar]:
+            lanes = self.stretches(fold, lane, inner, values[0], neutral,
+                                   steps + (again and left > 0))
+            rest = [] if len(values) == 1 else self.loop(
+                inner, replace(lane, width=1), lane.extent - left, lane.extent, values[1:],
+                lambda s, v: self.step(fold, s, v), bound=fold.states)
+            return [lanes, *rest]
+
+        total, *rest = self.around(loops[:-1], scope, states, fold, innermost)
+        total = self.across_lanes(reducer, total, dtype)
+        for other in rest if again else [*rest, start]:
+            total = _combine(reducer, total, other, dtype)
+        return total
+
+    def stretches(self, fold: Fold, lane: Loop, scope: Scope, start: Scalar, neutral: Scalar,
+                  steps: int) -> Scalar:
+        """The steps of a reduction in lanes; those of a long sum in stretches of their own."""
+        def step(inner: Scope, values: Sequence[Scalar]) -> list[Scalar]:
+            return self.step(fold, inner, values)
+
+        def stretch(inner: Scope, values: Sequence[Scalar]) -> list[Scalar]:
+            base = inner.values[block.index] * _STRETCH
+            part = self.loop(inner, lane, 0, _STRETCH, [neutral.of(lane.width)], step,
+                             bound=fold.states, base=base)
+            return [_combine("add", values[0], part[0], fold.states[0].dtype)]
+
+        done = 0
+        if fold.reducer == "add" and kind_of(fold.states[0].dtype) in "fc" and (
+                steps >= 2 * _STRETCH):
+            blocks = steps // _STRETCH
+            index = Index("block", blocks)
+            block = Loop(index, (index,), False)
+            (start,) = self.loop(scope, block, 0, blocks, [start], stretch, bound=fold.states)
+            done = blocks * _STRETCH
+        if done < steps:
+            (start,) = self.loop(scope, lane, done, steps, [start], step, bound=fold.states)
+        return start
+
+    def across_lanes(self, reducer: str, value: Scalar, dtype: np.dtype) -> Scalar:
+        """The combination of all lanes, by halves."""
+        while (lanes := flat(value)[0].type.lanes) > 1:
+            low, high = (_shuffled(value, half) for half in (range(lanes // 2),
+                                                             range(lanes // 2, lanes)))
+            value = _combine(reducer, low, high, dtype)
+        return value
+
+    def search(self, fold: Fold, lane: Loop, scope: Scope) -> tuple[Scalar, ...]:
+        """``argmax`` or ``argmin`` in lanes: each takes its first element, then better ones."""
+        first = scope.within((*fold.indices, *fold.states, lane.index))
+        self.bind(first, lane, self.index(0))
+        found = [whole(self.value(choice.args[1], first), choice.dtype).of(lane.width)
+                 for choice in map(_as_op, fold.body)]
+        steps = -(-lane.extent // lane.width)
+        if steps > 1:
+            # From here on, the test for the very first element is in vain.
+            is_first = op("eq", fold.indices[0], 0)
+            later = [rewrite(e, lambda e: Const(False, BOOL) if e is is_first else None)
+                     for e in fold.body]
+            rest = Fold(fold.indices, fold.init, fold.states, later, fold.combine)
+            found = self.loop(scope, lane, 1, steps, found, lambda inner, values: self.step(
+                rest, inner, values), bound=fold.states)
+        best, position = found
+        while (lanes := best.type.lanes) > 1:
+            low, high = range(lanes // 2), range(lanes // 2, lanes)
+            best, position = _better(fold, best.shuffled(low), position.shuffled(low),
+                                     best.shuffled(high), position.shuffled(high))
+        return best, position
+
+
+def _combine(reducer: str, a: Scalar, b: Scalar, dtype: np.dtype) -> Scalar:
+    return apply(reducer, (a, b), (dtype, dtype), dtype, {})
+
+
+def _shuffled(value: Scalar, lanes: Sequence[int]) -> Scalar:
+    parts = [part.shuffled(lanes) for part in flat(value)]
+    return Pair(*parts) if isinstance(value, Pair) else parts[0]
+
+
+def _as_op(expr: Expr) -> Op:
+    assert isinstance(expr, Op)
+    return expr
+
+
+def _is_search(fold: Fold) -> bool:
+    """Whether a fold has the form that ``build.arg_reduce`` gives it."""
+    return len(fold.body) == 2 and fold.body[0] is not fold.body[1] and all(
+        isinstance(choice, Op) and choice.name == "select" and choice.args[2] is state
+        and not isinstance(choice.args[1], Const)
+        for choice, state in zip(fold.body, fold.states)) and (
+        _as_op(fold.body[0]).args[0] is _as_op(fold.body[1]).args[0])
+
+
+def _better(fold: Fold, value: Value, position: Value, other: Value, place: Value,
+            ) -> tuple[Scalar, Scalar]:
+    """The better of two values, NaN above all; of equals, the one that comes first."""
+    dtype = fold.states[0].dtype
+    compare = lambda how, a, b: a.compare(how, b, kind_of(dtype) == "i")
+    how = "gt" if fold.combine == "argmax" else "lt"
+    takes, ties = compare(how, other, value), compare("eq", other, value)
+    if kind_of(dtype) == "f":
+        nan, was_nan = other.ne(other), value.ne(value)
+        takes, ties = takes | (nan & ~was_nan), ties | (nan & was_nan)
+    signed = kind_of(fold.states[1].dtype) == "i"
+    takes = takes | (ties & place.compare("lt", position, signed))
+    return choose(takes, other, value), choose(takes, place, position)

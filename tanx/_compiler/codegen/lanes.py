@@ -1,0 +1,235 @@
+"""Which loops run in which order, and which one runs in vectors.
+
+A *lane* is one iteration of a loop that runs in step with its neighbours, each in its element of
+vector registers. The loop for that is the one that makes most accesses to memory contiguous: of a
+parallel nest, or of a reduction inside it. Neighbouring loops that walk through memory as one are
+merged before, so that a tensor is as good as a vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from ..._loops.expr import Expr, Fold, Index, Load, Node, Op, State
+from ..._loops.instructions import BOOL, INDEX
+from ..._loops.nest import PARALLEL, Nest, Store
+from ..._loops.traverse import children
+from .analysis import Analysis, Terms, offset
+from .storage import register_type
+
+__all__ = ["Loop", "Planner"]
+
+_GATHER, _REVERSE = 1.5, 1.5
+"""What it costs to collect an element, or to turn a vector around, where loading costs 1."""
+_TINY, _SHORT, _LONG = 8, 32, 120
+"""Lengths of code up to which sixteen, four, and two vectors are computed at a time."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop of the code: its index, the indices of the program that it stands for, its lanes.
+
+    The indices are those of merged loops, outermost first; most often there is one.
+    """
+
+    index: Index
+    covers: tuple[Index, ...]
+    parallel: bool
+    width: int = 1
+
+    @property
+    def extent(self) -> int:
+        return self.index.extent
+
+    def stride(self, terms: Terms) -> int | None:
+        """How far apart in memory neighbouring iterations are; None if that is not constant."""
+        for atom in terms:
+            if not isinstance(atom, Index) and not atom.free.isdisjoint(self.covers):
+                return None
+        return terms.get(self.covers[-1], 0)
+
+
+class _Inventory:
+    """What some expressions compute and touch: which loops each part depends on, where it is."""
+
+    def __init__(self, analysis: Analysis):
+        self.analysis = analysis
+        self.memory: list[tuple[Terms, frozenset[Index]]] = []
+        self.work: list[tuple[int, frozenset[Index]]] = []
+        self.direct: set[Index] = set()  # indices used for more than to say where
+        self.folds: list[Fold] = []
+        self.bits = 8
+        self._steps: dict[State, frozenset[Index]] = {}
+
+    @property
+    def length(self) -> int:
+        return len(self.memory) + sum([length for length, _ in self.work])
+
+    def add(self, *roots: Node) -> None:
+        """Take stock of expressions and all their parts."""
+        stack, seen = list(roots), set()
+        while stack:
+            node = stack.pop()
+            if node not in seen:
+                seen.add(node)
+                stack += self._visit(node)
+
+    def add_store(self, store: Store) -> None:
+        """Take stock of a statement."""
+        terms = offset(store.buffer, store.index)[0]
+        self._touch(terms, store.value, store.value.free.union(*[i.free for i in store.index]))
+        self.add(store.value, *_opaque(terms), *(() if store.guard is None else (store.guard,)))
+
+    def _visit(self, node: Node) -> Iterable[Node]:
+        if isinstance(node, Index):
+            self.direct.add(node)
+        elif isinstance(node, Load):
+            terms = self.analysis.offset(node)[0]
+            self._touch(terms, node, node.free)
+            return _opaque(terms)
+        elif isinstance(node, Fold):
+            self.folds.append(node)
+            self._steps.update(dict.fromkeys(node.states, frozenset(node.indices)))
+        elif isinstance(node, Op) and (length := self.analysis.own_length(node)):
+            self.work.append((length, self._indices(node.free)))
+            self._widen(node)
+        return children(node)
+
+    def _touch(self, terms: Terms, value: Expr, free: Iterable) -> None:
+        self.memory.append((terms, self._indices(free)))
+        self._widen(value)
+
+    def _indices(self, free: Iterable) -> frozenset[Index]:
+        """The loops whose steps each need a value of their own."""
+        found: set[Index] = set()
+        for variable in free:
+            if isinstance(variable, State):
+                found |= self._steps.get(variable, frozenset())
+            else:
+                found.add(variable)
+        return frozenset(found)
+
+    def _widen(self, value: Expr) -> None:
+        if value.dtype not in (BOOL, INDEX):
+            self.bits = max(self.bits, register_type(value.dtype).bits)
+
+
+def _opaque(terms: Terms) -> list[Expr]:
+    return [atom for atom in terms if not isinstance(atom, Index)]
+
+
+class Planner:
+    """Decides about loops for processors whose vector registers have so many bits."""
+
+    def __init__(self, analysis: Analysis, vector_bits: int):
+        self.analysis, self.vector_bits = analysis, vector_bits
+
+    def nest(self, nest: Nest) -> list[Loop]:
+        """The loops of a nest, outermost first; those of one iteration are left out."""
+        loops = [Loop(i, (i,), kind == PARALLEL) for i, kind in zip(nest.indices, nest.kinds)
+                 if i.extent > 1]
+        stores = [s for s in nest.body if isinstance(s, Store)]
+        if len(stores) < len(nest.body):
+            return loops
+        found = _Inventory(self.analysis)
+        for store in stores:
+            found.add_store(store)
+        loops = _merged(loops, found)
+        inner = [Loop(i, (i,), False) for fold in found.folds if fold.combine for i in fold.indices]
+        allowed = [loop for loop in loops if loop.parallel
+                   and all(_in_step(store, loop) for store in stores)]
+        best = min([None, *allowed], key=lambda lane: self._price(lane, inner, found))
+        if best is None:
+            return loops
+        carried = [fold for fold in found.folds if not fold.free.isdisjoint(best.covers)]
+        wide = replace(best, width=self._width(found, best.extent, columns=bool(carried)))
+        return _with_lanes(loops, best, wide) if wide.width > 1 else loops
+
+    def fold(self, fold: Fold, alone: bool) -> list[Loop]:
+        """The loops of a fold; one may have lanes if the fold does not run in lanes itself."""
+        loops = [Loop(i, (i,), False) for i in fold.indices if i.extent > 1]
+        found = _Inventory(self.analysis)
+        found.add(*fold.body)
+        loops = _merged(loops, found)
+        if not alone or fold.combine is None or fold.reducer is None and len(loops) > 1:
+            return loops
+        best = min([None, *loops], key=lambda lane: self._price(lane, (), found))
+        if best is None:
+            return loops
+        width = self._width(found, best.extent)
+        return [*(loop for loop in loops if loop is not best), replace(best, width=width)]
+
+    def _price(self, lane: Loop | None, inner: Sequence[Loop], found: _Inventory) -> float:
+        """About how long it takes if this loop has lanes; where it counts not, an inner one has."""
+        lanes = max(1, self.vector_bits // found.bits)
+        outer = () if lane is None else (lane,)
+        total = 0.0
+        for terms, variables in found.memory:
+            usable = ([loop for loop in outer if not variables.isdisjoint(loop.covers)]
+                      or [loop for loop in inner if not variables.isdisjoint(loop.covers)])
+            total += min([_access_price(loop.stride(terms), lanes) for loop in usable],
+                         default=1.0) * prod([i.extent for i in variables])
+        for length, variables in found.work:
+            vector = any(not variables.isdisjoint(loop.covers) for loop in (*outer, *inner))
+            total += length * prod([i.extent for i in variables]) / (lanes if vector else 1)
+        return total
+
+    def _width(self, found: _Inventory, extent: int, columns: bool = False) -> int:
+        """How many lanes, a power of two: several vectors of them where code is short.
+
+        Of ``columns``, which are folded side by side, rows are read in longer pieces.
+        """
+        vectors = 4 if found.length <= _SHORT else 2 if found.length <= _LONG else 1
+        if columns and found.length <= _TINY:
+            vectors = 16
+        lanes = max(1, self.vector_bits // found.bits) * vectors
+        while lanes > extent:
+            lanes //= 2
+        return lanes
+
+
+def _access_price(stride: int | None, lanes: int) -> float:
+    if stride in (0, 1, -1):
+        return (_REVERSE if stride == -1 else 1.0) / lanes
+    return _GATHER
+
+
+def _in_step(store: Store, loop: Loop) -> bool:
+    """Whether the iterations of a loop can store in step with each other."""
+    if store.guard is not None and not store.guard.free.isdisjoint(loop.covers):
+        return False
+    terms = offset(store.buffer, store.index)[0]
+    return store.combine is None or loop.stride(terms) is not None
+
+
+def _merged(loops: Iterable[Loop], found: _Inventory) -> list[Loop]:
+    """Neighbouring loops as one where all accesses walk through memory as if they were."""
+    result: list[Loop] = []
+    for loop in loops:
+        if result and _walk_as_one(result[-1], loop, found):
+            outer = result.pop()
+            index = Index(f"{outer.index.name}_{loop.index.name}", outer.extent * loop.extent)
+            loop = Loop(index, outer.covers + loop.covers, loop.parallel)
+        result.append(loop)
+    return result
+
+
+def _walk_as_one(outer: Loop, inner: Loop, found: _Inventory) -> bool:
+    if outer.parallel != inner.parallel or not found.direct.isdisjoint(outer.covers + inner.covers):
+        return False
+    for terms, _ in found.memory:
+        far, near = outer.stride(terms), inner.stride(terms)
+        if far is None or near is None or far != near * inner.extent:
+            return False
+    return True
+
+
+def _with_lanes(loops: Sequence[Loop], lane: Loop, wide: Loop) -> list[Loop]:
+    """The loops with the one of several lanes as far in as the parallel loops beside it let it."""
+    place = list(loops).index(lane)
+    order = [loop for loop in loops if loop is not lane]
+    while place < len(order) and order[place].parallel:
+        place += 1
+    return [*order[:place], wide, *order[place:]]

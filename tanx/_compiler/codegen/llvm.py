@@ -1,0 +1,434 @@
+"""Nests as LLVM code: loops, stores, and expressions with choices that evaluate what they take.
+
+A :class:`Kernel` writes one function. Loops may run in lanes (``lanes.py``): then values that
+differ between lanes are vectors, and all others stay scalars, outside of the loop where they can.
+Loads and stores are written by ``access.py``, folds by ``folds.py``, instructions by
+``operations.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..._loops.expr import Const, Expr, Fold, Index, Load, Node, Op, Pick, bounds
+from ..._loops.instructions import INDEX
+from ..._loops.nest import Buffer, Extern, Nest, Statement, Store
+from ..._loops.traverse import expressions, loads, statements_in, walk, written
+from .access import Scalar
+from .analysis import QUICK, Analysis
+from .complex import Pair
+from .folds import Folds, flat, whole
+from .lanes import Loop, Planner
+from .operations import apply, choose, number
+from .scopes import Lanes, Scope
+from .values import (
+    I64,
+    Value,
+    Writer,
+    any_lane,
+    integer,
+    intrinsic,
+    lane_numbers,
+    resized,
+)
+
+__all__ = ["Kernel"]
+
+_DEAR = 64
+"""Instructions that are worth asking whether any lane needs them."""
+
+
+class Kernel(Folds):
+    """Writes statements into one function.
+
+    ``pointers`` names the address of each buffer, ``same`` maps buffers to others whose memory
+    they are, ``symbol`` gives the symbol of a library call; vectors have ``vector_bits``.
+    """
+
+    def __init__(self, writer: Writer, vector_bits: int, pointers: Mapping[Buffer, str],
+                 same: Mapping[Buffer, Buffer], symbol: Callable[[Extern], str]):
+        self.writer, self.pointers, self.symbol = writer, pointers, symbol
+        self.analysis = Analysis(same)
+        self.planner = Planner(self.analysis, vector_bits)
+        self.top = Scope(None, "entry")
+        writer.place = self.top
+
+    # -- statements --------------------------------------------------------------------------------
+
+    def statement(self, statement: Statement, scope: Scope) -> None:
+        """Write a statement into a scope."""
+        if isinstance(statement, Store):
+            self.store(statement, scope)
+        elif isinstance(statement, Extern):
+            self.extern(statement, scope)
+        elif all(i.extent for i in statement.indices):
+            inner = scope.within(statement.indices, self.written(statement.body))
+            inner.values.update({i: self.index(0) for i in statement.indices if i.extent == 1})
+            self.loops(self.planner.nest(statement), statement.body, inner)
+
+    def loops(self, loops: Sequence[Loop], body: Iterable[Statement], scope: Scope) -> None:
+        """Write loops around statements."""
+        if not loops:
+            for statement in body:
+                self.statement(statement, scope)
+            return
+        loop, rest = loops[0], loops[1:]
+        whole, left = divmod(loop.extent, loop.width)
+        overlaps = left > 0 and self.repeatable(body)
+        self.nest_loop(loop, rest, body, scope, 0, whole + overlaps)
+        if left and not overlaps:
+            self.nest_loop(replace(loop, width=1), rest, body, scope, loop.extent - left,
+                           loop.extent)
+
+    def nest_loop(self, loop: Loop, rest: Sequence[Loop], body: Iterable[Statement], scope: Scope,
+                  first: int, last: int) -> None:
+        """Write one loop of a nest, in steps from ``first`` up to ``last``."""
+        kept = self.kept_elements(loop, body) if not rest and not loop.parallel else []
+        elements = [self.value(load, scope) for load in kept]
+
+        def step(inner: Scope, states: Sequence[Scalar]) -> list[Scalar]:
+            inner.carried = frozenset(kept)
+            inner.values.update(zip(kept, states))
+            self.loops(rest, body, inner)
+            return [inner.values[load] for load in kept]
+
+        elements = self.loop(scope, loop, first, last, elements, step, writes=self.written(body))
+        for load, element in zip(kept, elements):
+            self.put(load, element, scope)
+
+    def written(self, body: Iterable[Statement]) -> frozenset[Buffer]:
+        """The memory that statements write."""
+        return frozenset(map(self.analysis.memory, written(body)))
+
+    def repeatable(self, body: Iterable[Statement]) -> bool:
+        """Whether statements that run twice do the same as once: they read nothing they write."""
+        reads: set[Buffer] = set()
+        for statement in statements_in(body):
+            if not isinstance(statement, (Store, Nest)) or (
+                    isinstance(statement, Store) and statement.combine):
+                return False
+            reads.update(self.analysis.memory(load.buffer)
+                         for load in loads(*expressions(statement)))
+        return reads.isdisjoint(self.written(body))
+
+    def kept_elements(self, loop: Loop, body: Iterable[Statement]) -> list[Load]:
+        """Elements that each step of a loop overwrites, and that it can keep in registers."""
+        found: dict[Buffer, Load | None] = {}
+        for statement in body:
+            if not isinstance(statement, Store):
+                return []
+            target = Load(statement.buffer, statement.index)
+            touched = [target, *loads(*expressions(statement))]
+            for load in touched:
+                memory = self.analysis.memory(load.buffer)
+                fits = found.setdefault(memory, load) is load and (
+                    load.free.isdisjoint(loop.covers) and statement.guard is None)
+                found[memory] = load if fits else None
+        writes = self.written(body)
+        return [load for memory, load in found.items() if load is not None and memory in writes]
+
+    def store(self, store: Store, scope: Scope) -> None:
+        """Write a store: where the guard holds, and combined with what is there."""
+        if store.guard is not None:
+            condition = self.value(store.guard, scope)
+            self.when(condition, scope, lambda arm: self.store(replace(store, guard=None), arm))
+            return
+        target, value = Load(store.buffer, store.index), self.value(store.value, scope)
+        combine = store.combine
+        if combine is not None:
+            if scope.lanes is not None and not scope.varies(target) and scope.varies(store.value):
+                value = self.across_lanes(combine, value, store.value.dtype)
+            dtypes = (store.value.dtype,) * 2
+            value = self.at(scope, lambda: apply(
+                combine, (self.value(target, scope), value), dtypes, dtypes[0], {}))
+        self.put(target, value, scope)
+
+    def put(self, target: Load, value: Scalar, scope: Scope) -> None:
+        """Store a value, and remember it as what a load finds there."""
+        if target not in scope.carried:
+            self.at(scope, lambda: self.write(target, whole(value, target.dtype), scope))
+        else:
+            width = scope.lanes.width if scope.varies(target) else 1
+            value = self.at(scope, lambda: whole(value, target.dtype).of(width))
+        scope.forget(self.analysis.memory(target.buffer), self.analysis)
+        scope.values[target] = value
+
+    def extern(self, call: Extern, scope: Scope) -> None:
+        """Call a function of the runtime's library with the addresses of buffers."""
+        buffers = (*call.outputs, *call.inputs)
+        writer, lines = self.writer, scope.place.lines
+        room = "%" + writer.fresh("room")
+        self.top.lines.insert(0, f"{room} = alloca [{max(1, len(buffers))} x ptr]")
+        for n, buffer in enumerate(buffers):
+            place = "%" + writer.fresh("arg")
+            lines.append(f"{place} = getelementptr ptr, ptr {room}, i64 {n}")
+            lines.append(f"store ptr {self.pointers[buffer]}, ptr {place}")
+        name = self.symbol(call)
+        writer.declared[name] = f"declare void @{name}(ptr, ptr)"
+        writer.declared[f"{name}.context"] = f"@{name}.context = external global i8"
+        lines.append(f"call void @{name}(ptr @{name}.context, ptr {room})")
+        for buffer in call.outputs:
+            scope.forget(self.analysis.memory(buffer), self.analysis)
+
+    # -- control -----------------------------------------------------------------------------------
+
+    def at(self, scope: Scope, write: Callable[[], Any]) -> Any:
+        """Write code into a scope."""
+        before, self.writer.place = self.writer.place, scope.place
+        result = write()
+        self.writer.place = before
+        return result
+
+    def loop(self, scope: Scope, loop: Loop, first: int, last: int, states: Sequence[Scalar],
+             body: Callable[[Scope, Sequence[Scalar]], Sequence[Scalar]], bound: Iterable = (),
+             writes: frozenset[Buffer] = frozenset(), base: Value | None = None) -> list[Scalar]:
+        """Write a loop that carries states; ``body`` writes a step and gives the next states.
+
+        Steps are numbered from ``first`` up to ``last``, and counted from ``base`` if there is one;
+        in lanes, each step is ``width`` iterations.
+        """
+        if last - first == 1:
+            return self.once(scope, loop, first, states, body, bound, writes, base)
+        writer, place = self.writer, scope.place
+        head, done, following = writer.fresh("loop"), writer.fresh("done"), writer.fresh("%n")
+        inner = Scope(scope, head, bound=(*loop.covers, loop.index, *bound), writes=writes)
+        counter = Value(writer, writer.fresh("%i"), I64)
+        inside = [_renamed(writer, state) for state in states]
+
+        def write() -> list[Scalar]:
+            self.bind(inner, loop, counter if base is None else counter + base)
+            return list(body(inner, inside))
+
+        after = self.at(inner, write)
+        phis = [f"{counter.text} = phi i64 [ {first}, %{place.block} ], "
+                f"[ {following}, %{inner.block} ]"]
+        for old, start, new in zip(inside, states, after):
+            phis += [f"{a.text} = phi {a.type.text} [ {b.text}, %{place.block} ], "
+                     f"[ {c.text}, %{inner.block} ]"
+                     for a, b, c in zip(flat(old), flat(start), flat(new))]
+        more = writer.fresh("%c")
+        place.lines += [f"br label %{head}", f"{head}:", *phis, *inner.lines,
+                        f"{following} = add nuw nsw i64 {counter.text}, 1",
+                        f"{more} = icmp ult i64 {following}, {last}",
+                        f"br i1 {more}, label %{head}, label %{done}"]
+        place.start(done)
+        return after
+
+    def once(self, scope: Scope, loop: Loop, number: int, states: Sequence[Scalar], body,
+             bound: Iterable, writes: frozenset[Buffer], base: Value | None) -> list[Scalar]:
+        """A loop of a single step."""
+        inner = scope.within((*loop.covers, loop.index, *bound), writes)
+
+        def write() -> list[Scalar]:
+            counter = self.index(number)
+            self.bind(inner, loop, counter if base is None else base + counter)
+            return list(body(inner, states))
+        return self.at(inner, write)
+
+    def bind(self, inner: Scope, loop: Loop, counter: Value) -> None:
+        """Make the index of a loop known inside it."""
+        if len(loop.covers) > 1:
+            inner.names = {**inner.names, **dict.fromkeys(loop.covers[:-1]),
+                           loop.covers[-1]: loop.index}
+        if loop.width == 1:
+            inner.values[loop.index] = counter
+            return
+        last = loop.extent - loop.width
+        if counter.is_constant:
+            start = self.index(min(int(counter.text) * loop.width, last))
+        else:
+            start = counter * loop.width
+            if loop.extent % loop.width:  # then the last step overlaps the one before
+                start = intrinsic("umin", start, last)
+        inner.lanes = Lanes(loop, start)
+        inner.varying = inner.bound
+        inner.values[inner.lanes] = start
+
+    def when(self, condition: Value, scope: Scope, write: Callable[[Scope], None]) -> None:
+        """Write code that runs where a condition holds."""
+        arm, after = Scope(scope, self.writer.fresh("then"), conditional=True), (
+            self.writer.fresh("after"))
+        self.at(arm, lambda: write(arm))
+        scope.place.lines += [f"br {condition!r}, label %{arm.label}, label %{after}",
+                              f"{arm.label}:", *arm.lines, f"br label %{after}"]
+        scope.place.start(after)
+
+    def joined(self, ways: Sequence[tuple[Scalar, str]]) -> Scalar:
+        """The value that came along one of several ways, each with the block that it ends in."""
+        def phi(parts: Iterable[Value]) -> Value:
+            pairs = [(part, block) for part, (_, block) in zip(parts, ways)]
+            texts = ", ".join([f"[ {part.text}, %{block} ]" for part, block in pairs])
+            return self.writer.write(pairs[0][0].type, f"phi {pairs[0][0].type.text} {texts}")
+
+        parts = [phi(part) for part in zip(*(flat(value) for value, _ in ways))]
+        return Pair(*parts) if len(parts) == 2 else parts[0]
+
+    # -- expressions -------------------------------------------------------------------------------
+
+    def value(self, expr: Expr, scope: Scope) -> Any:
+        """The value of an expression in a scope, computed as far out as it can be."""
+        found = scope.find(expr)
+        if found is not None:
+            return found
+        parts, find = self.analysis.parts, scope.find
+        for node in walk(expr, into=lambda n: () if find(n) is not None else parts(n)):
+            if find(node) is None:
+                home = scope.home(node, self.analysis)
+                home.values[node] = self.at(home, lambda: self.evaluate(node, home))  # noqa: B023
+        return find(expr)
+
+    def evaluate(self, node: Node, scope: Scope):
+        """One node whose parts are known."""
+        if isinstance(node, Op):
+            if node.name == "select" and not self.analysis.is_quick(node):
+                return self.select(node, scope)
+            args = [scope.find(arg) for arg in node.args]
+            dtypes = [arg.dtype for arg in node.args]
+            if node.dtype == INDEX or INDEX in dtypes:
+                return self.index_operation(node, args, dtypes)
+            return apply(node.name, args, dtypes, node.dtype, dict(node.attrs))
+        if isinstance(node, Load):
+            return self.read(node, scope)
+        if isinstance(node, Const):
+            return number(self.writer, node.value, node.dtype)
+        if isinstance(node, Pick):
+            return scope.find(node.fold)[node.position]
+        if isinstance(node, Fold):
+            return self.fold(node, scope)
+        if isinstance(node, Index) and scope.lanes and node is scope.lanes.loop.index:
+            bits = 32 if _is_small(node) else 64
+            numbers = lane_numbers(self.writer, integer(bits, scope.lanes.width))
+            return resized(scope.lanes.first, bits) + numbers
+        raise NameError(f"{node!r} is used outside of its loop.")
+
+    def index_operation(self, node: Op, args: Sequence[Value], dtypes: Sequence[np.dtype]) -> Any:
+        """An instruction on int64, which takes 32 bits in lanes where all numbers are small."""
+        narrow = any(flat(arg)[0].type.lanes > 1 for arg in args) and all(
+            _is_small(expr) for expr in (node, *node.args) if expr.dtype == INDEX)
+        small = np.dtype(np.int32) if narrow else INDEX
+        given = [resized(arg, 32 if narrow else 64) if dtype == INDEX else arg
+                 for arg, dtype in zip(args, dtypes)]
+        return apply(node.name, given, [small if d == INDEX else d for d in dtypes],
+                     small if node.dtype == INDEX else node.dtype, dict(node.attrs))
+
+    # -- choices -----------------------------------------------------------------------------------
+
+    def select(self, node: Op, scope: Scope) -> Scalar:
+        """A choice whose arms are long, or must not be evaluated where they are not taken."""
+        condition = scope.find(node.args[0])
+        if condition.type.lanes > 1:
+            return self.choose_in_lanes(node, scope)
+        if all(self.is_quick(arm, scope) for arm in node.args[1:]):
+            return choose(condition, *self.alike([self.value(arm, scope) for arm in node.args[1:]]))
+        return self.branch(node, scope)
+
+    def is_quick(self, arm: Expr, scope: Scope) -> bool:
+        """Whether an arm does no harm, and what is not known of it is soon computed."""
+        return self.analysis.is_safe(arm) and self.length_left(arm, scope) < QUICK
+
+    def length_left(self, expr: Expr, scope: Scope) -> int:
+        """The length of the code for what is not known yet, as far as it matters."""
+        parts, find, length = self.analysis.parts, scope.find, 0
+        for node in walk(expr, into=lambda n: () if find(n) is not None else parts(n)):
+            if find(node) is None:
+                length += _DEAR if isinstance(node, Fold) else self.analysis.own_length(node)
+                if length >= _DEAR:
+                    break
+        return length
+
+    def is_chained(self, node: Expr, scope: Scope) -> bool:
+        """Whether the second arm of a choice is itself one, to be written with it."""
+        return isinstance(node, Op) and node.name == "select" and scope.find(node) is None and (
+            not self.analysis.is_quick(node))
+
+    def branch(self, node: Op, scope: Scope) -> Scalar:
+        """A choice by scalars: one condition after the other is asked, and one arm executed."""
+        writer, join = self.writer, self.writer.fresh("join")
+        results: list[tuple[Scalar, Scope]] = []
+        ends: list[tuple[Scope, str]] = []
+        here: Scope = scope
+        last: Any = node
+        while self.is_chained(last, here):
+            condition = self.value(last.args[0], here)
+            if condition.type.lanes > 1:
+                break
+            yes = Scope(here, writer.fresh("then"), conditional=True)
+            no = Scope(here, writer.fresh("else"), conditional=True)
+            results.append((self.value(last.args[1], yes), yes))
+            ends += [(here, f"br {condition!r}, label %{yes.label}, label %{no.label}"),
+                     (yes, f"br label %{join}")]
+            here, last = no, last.args[2]
+        results.append((self.value(last, here), here))
+        ends.append((here, f"br label %{join}"))
+        types = [flat(value)[0].type for value, _ in results]
+        width, bits = max(t.lanes for t in types), max(t.bits for t in types)
+        ways = [(self.at(arm, lambda v=value: _fitted(v, bits).of(width)), arm)
+                for value, arm in results]
+        place = scope.place
+        place.lines.append(ends[0][1])
+        for arm, end in ends[1:]:
+            place.lines += [f"{arm.label}:", *arm.lines, end]
+        place.start(join)
+        return self.joined([(value, arm.block) for value, arm in ways])
+
+    def choose_in_lanes(self, node: Op, scope: Scope) -> Scalar:
+        """A choice that lanes make by themselves: all arms are computed, each for its lanes."""
+        chosen: list[tuple[Value, Scalar]] = []
+        mask, here = scope.mask, scope
+        last: Any = node
+        while last is node or self.is_chained(last, here):
+            condition = self.value(last.args[0], here)
+            yes, no = condition, ~condition
+            if mask is not None:
+                yes, no = yes & mask, no & mask
+            chosen.append((condition, self.arm(last.args[1], yes, scope)))
+            mask, here, last = no, scope.beside(no), last.args[2]
+        result = self.arm(last, mask, scope)
+        for condition, value in reversed(chosen):
+            result = choose(condition, *self.alike([value, result]))
+        return result
+
+    def alike(self, values: Sequence[Scalar]) -> list[Scalar]:
+        """Values of one dtype in one width: of int64, some may have 32 bits."""
+        bits = max(flat(value)[0].type.bits for value in values)
+        return [_fitted(value, bits) for value in values]
+
+    def arm(self, expr: Expr, mask: Value, scope: Scope) -> Scalar:
+        """The value of an arm in the lanes that need it; if it is long, only if some do."""
+        if mask.type.lanes == 1 or self.length_left(expr, scope) < _DEAR:
+            return self.value(expr, scope.beside(mask))
+        writer, place, width = self.writer, scope.place, mask.type.lanes
+        some = Scope(scope, writer.fresh("some"), conditional=True)
+        some.mask = mask
+        value = self.at(some, lambda: self.value(expr, some).of(width))
+        after, before = writer.fresh("after"), place.block
+        place.lines += [f"br {any_lane(mask)!r}, label %{some.label}, label %{after}",
+                        f"{some.label}:", *some.lines, f"br label %{after}"]
+        place.start(after)
+        return self.joined([(value, some.block), (_map(lambda part: Value(
+            writer, "poison", part.type), value), before)])
+
+
+def _fitted(value: Scalar, bits: int) -> Scalar:
+    """An int64 in the width that it has elsewhere."""
+    return value if flat(value)[0].type.bits == bits else _map(lambda v: resized(v, bits), value)
+
+
+def _is_small(expr: Expr) -> bool:
+    """Whether an int64 surely fits into 32 bits."""
+    low, high = bounds(expr)
+    return -(1 << 31) <= low and high < 1 << 31
+
+
+def _map(change: Callable[[Value], Value], value: Scalar) -> Scalar:
+    parts = [change(part) for part in flat(value)]
+    return Pair(*parts) if isinstance(value, Pair) else parts[0]
+
+
+def _renamed(writer: Writer, value: Scalar) -> Scalar:
+    """A fresh name for a value of the same type."""
+    return _map(lambda part: Value(writer, writer.fresh("%s"), part.type), value)

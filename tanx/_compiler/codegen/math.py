@@ -1,0 +1,556 @@
+"""Elementary functions of float32 and float64, written out as instructions that vectorise.
+
+Each takes values in any number of lanes. There are no tables and no branches but one: sine, cosine
+and tangent of huge angles go to the C library, lane by lane. Ranges are reduced with constants in
+two or three parts and fused steps; polynomials were fitted by the exchange algorithm of Remez.
+NaN, infinities, zeros of both signs and subnormal numbers come out as C's mathematical library has
+them. ``ULP`` states how far each function may be off, in units in the last place of its result;
+the tests hold the functions to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf, nan
+
+from .values import (
+    F32,
+    F64,
+    Value,
+    absolute,
+    bits_of,
+    bits_to_float,
+    call_lanewise,
+    constant,
+    convert,
+    copysign,
+    floor,
+    fma,
+    integer,
+    maximum,
+    minimum,
+    polynomial,
+    select,
+    shift_left,
+    shift_right,
+    sqrt,
+    when_any,
+)
+
+__all__ = ["ULP", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh",
+           "exp", "exp2", "expm1", "exponent_and_fraction", "hypot", "log", "log1p", "log2",
+           "logistic", "pow", "sin", "sinh", "tan", "tanh"]
+
+ULP = {"exp": 1.5, "exp2": 1.5, "expm1": 2.5, "log": 1.5, "log2": 2, "log1p": 1.5, "sin": 2,
+       "cos": 2, "tan": 4, "asin": 2.5, "acos": 2.5, "atan": 2.5, "atan2": 3, "sinh": 3, "cosh": 2,
+       "tanh": 3, "asinh": 3, "acosh": 3, "atanh": 3, "logistic": 2.5, "pow": 1.5, "cbrt": 1.5,
+       "hypot": 1.5}
+"""The greatest error of each function, in units in the last place."""
+
+
+@dataclass(frozen=True)
+class _Format:
+    """A floating-point format and the constants of functions in it.
+
+    Pairs hold a number in two parts, the second being what the first leaves. Polynomials have the
+    highest power first.
+    """
+
+    mantissa: int
+    bias: int
+    ln2: tuple[float, float]          # the first part ends in zeros: its multiples are exact
+    log2_e: float
+    half_pi: tuple[float, float, float]
+    exp: tuple[float, ...]            # (e^r - 1 - r) / r²
+    sin: tuple[float, ...]            # (sin(r) / r - 1) / r², of r²
+    cos: tuple[float, ...]            # (cos(r) - 1 + r²/2) / r⁴, of r²
+    atan: tuple[float, ...]           # (atan(r) / r - 1) / r², of r²
+    asin: tuple[float, ...]           # (asin(r) / r - 1) / r², of r²
+    log: tuple[float, ...]
+    exp_range: tuple[float, float]    # beyond it, e^x is 0 or infinite
+    angle_limit: float                # up to it, angles are reduced here
+
+    @property
+    def magic(self) -> float:
+        """A number so great that adding it rounds to an integer, which stands in the low bits."""
+        return 1.5 * 2.0 ** self.mantissa
+
+    @property
+    def magic_bits(self) -> int:
+        return (self.bias + self.mantissa << self.mantissa) + (1 << self.mantissa - 1)
+
+
+_FORMATS = {
+    32: _Format(
+        23, 127, (0.69140625, 0.0017409306019544601), 1.4426950216293335,
+        (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15),
+        exp=(0.0013847185764461756, 0.008369994349777699, 0.041668009012937546,
+             0.16666509211063385, 0.4999999403953552),
+        sin=(-0.00019518405315466225, 0.008332190103828907, -0.16666655242443085),
+        cos=(2.443068296997808e-05, -0.00138873013202101, 0.04166664555668831),
+        atan=(-0.06028656288981438, 0.10575209558010101, -0.14241164922714233,
+              0.19998355209827423, -0.3333331346511841),
+        asin=(0.0425434373319149, 0.023967411369085312, 0.04551117494702339, 0.07494991272687912,
+              0.16666759550571442),
+        log=(-0.07859762012958527, 0.1288164258003235, -0.13128691911697388, 0.14181190729141235,
+             -0.16624560952186584, 0.2000228613615036, -0.25000810623168945, 0.33333316445350647),
+        exp_range=(-104.0, 90.0), angle_limit=2.0 ** 16),
+    64: _Format(
+        52, 1023, (0.6931471803691238, 1.9082149292705877e-10), 1.4426950408889634,
+        (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33),
+        exp=(2.4998989666597086e-08, 2.7631686875045695e-07, 2.7557597196123883e-06,
+             2.4801489353730838e-05, 0.0001984126948615369, 0.0013888888946918432,
+             0.00833333333350766, 0.04166666666651916, 0.16666666666666385, 0.5000000000000012),
+        sin=(1.5896505144027568e-10, -2.505075326798432e-08, 2.7557313662077965e-06,
+             -0.0001984126982972525, 0.008333333333322316, -0.16666666666666632),
+        cos=(-1.1359448972656025e-11, 2.0875719564688728e-09, -2.75573143260766e-07,
+             2.480158728939509e-05, -0.001388888888887399, 0.0416666666666666),
+        atan=(-0.017773478707839428, 0.03794454378061698, -0.05034670328830899,
+              0.0584688230483286, -0.06662968873715396, 0.07692048632818303, -0.09090897125801732,
+              0.11111110762227432, -0.14285714279788655, 0.1999999999994973,
+              -0.33333333333333187),
+        asin=(0.032535940449310914, -0.017126393688647414, 0.020097908126411344,
+              0.006321887183858916, 0.012216345775513575, 0.013878143036454769,
+              0.01736041309778402, 0.022371711806038072, 0.030381961030870222,
+              0.044642856783383346, 0.07500000000390047, 0.16666666666665192),
+        log=(0.1481154560807684, 0.15312569330772885, 0.18183619009614113, 0.22222197586949516,
+             0.2857142875130632, 0.3999999999937797, 0.666666666666674),
+        exp_range=(-746.0, 712.0), angle_limit=2.0 ** 30),
+}
+
+
+def _format(x: Value) -> _Format:
+    return _FORMATS[x.type.bits]
+
+
+# -- exponentials ----------------------------------------------------------------------------------
+
+
+def _clamped(x: Value, low: float, high: float) -> Value:
+    return minimum(maximum(x, low), high)
+
+
+def _reduced(x: Value) -> tuple[Value, Value]:
+    """``x`` as ``n ln 2 + r``: a number whose low bits are n, and r between ±ln(2)/2."""
+    form = _format(x)
+    rounded = fma(x, form.log2_e, form.magic)
+    n = rounded - form.magic
+    return rounded, fma(n, -form.ln2[1], fma(n, -form.ln2[0], x))
+
+
+def _exp_minus_one(r: Value) -> Value:
+    """``e^r - 1`` for r between ±ln(2)/2."""
+    return fma(polynomial(r, _format(r).exp), r * r, r)
+
+
+def _exponents(rounded: Value, less: int = 0) -> tuple[Value, Value]:
+    """Exponents, biased, whose sum is n - less; n stands in the low bits of a number.
+
+    They are those of normal numbers also where 2^n is subnormal or overflows.
+    """
+    form = _format(rounded)
+    both = bits_of(rounded) - (form.magic_bits - 2 * form.bias + less)
+    first = shift_right(both, 1)
+    return first, both - first
+
+
+def _power_of_two(exponent: Value, form: _Format) -> Value:
+    return bits_to_float(shift_left(exponent, form.mantissa))
+
+
+def _scaled(y: Value, rounded: Value, less: int = 0) -> Value:
+    """``y 2^(n - less)``, rounded once; n stands in the low bits of ``rounded``."""
+    first, second = (_power_of_two(e, _format(y)) for e in _exponents(rounded, less))
+    return y * first * second
+
+
+def _exp(x: Value, less: int = 0) -> Value:
+    """``e^x 2^-less``"""
+    rounded, r = _reduced(_clamped(x, *_format(x).exp_range))
+    return _scaled(_exp_minus_one(r) + 1.0, rounded, less)
+
+
+def exp(x: Value) -> Value:
+    """``e^x``"""
+    return _exp(x)
+
+
+def exp2(x: Value) -> Value:
+    """``2^x``"""
+    form = _format(x)
+    x = _clamped(x, -1.0 - form.bias - form.mantissa, form.bias + 1.0)
+    rounded = x + form.magic
+    r = (x - (rounded - form.magic)) * (1 / form.log2_e)
+    return _scaled(_exp_minus_one(r) + 1.0, rounded)
+
+
+def _expm1(x: Value, less: int = 0) -> Value:
+    """``(e^x - 1) 2^-less``"""
+    form = _format(x)
+    lowest = -(form.mantissa + 4) * 0.7  # e^x - 1 is -1 below
+    rounded, r = _reduced(_clamped(x, lowest, form.exp_range[1]))
+    first, second = _exponents(rounded, less)
+    inverse = _power_of_two((2 * form.bias - less) - second, form)
+    first, second = _power_of_two(first, form), _power_of_two(second, form)
+    result = fma(_exp_minus_one(r), first, first - inverse) * second
+    return select(x.eq(0), x, result)
+
+
+def expm1(x: Value) -> Value:
+    """``e^x - 1``"""
+    return _expm1(x)
+
+
+def logistic(x: Value) -> Value:
+    """``1 / (1 + e^-x)``"""
+    return 1.0 / (exp(-x) + 1.0)
+
+
+def sinh(x: Value) -> Value:
+    """The hyperbolic sine."""
+    half = _expm1(absolute(x), less=1)
+    return copysign(select(half.eq(inf), half, half + half / (half + half + 1.0)), x)
+
+
+def cosh(x: Value) -> Value:
+    """The hyperbolic cosine."""
+    half = _exp(absolute(x), less=1)
+    return half + 0.25 / half
+
+
+def tanh(x: Value) -> Value:
+    """The hyperbolic tangent."""
+    size = minimum(absolute(x), 10.0 if x.type.bits == 32 else 22.0)
+    power = _expm1(size + size)
+    return copysign(power / (power + 2.0), x)
+
+
+# -- logarithms ------------------------------------------------------------------------------------
+
+
+def exponent_and_fraction(x: Value) -> tuple[Value, Value]:
+    """A positive number as ``2^e (1 + f)`` with f between √½ - 1 and √2 - 1; both are floats."""
+    form = _format(x)
+    tiny = x < 2.0 ** (1 - form.bias)
+    bits = bits_of(select(tiny, x * 2.0 ** form.mantissa, x))
+    root = {32: 0x3f3504f3, 64: 0x3fe6a09e667f3bcd}[x.type.bits]
+    bits = bits + ((form.bias << form.mantissa) - root)
+    # The exponent becomes a float as the low bits of a great one.
+    offset = 2.0 ** form.mantissa
+    whole = bits_to_float(shift_right(bits, form.mantissa)
+                          | (form.bias + form.mantissa << form.mantissa))
+    e = whole - select(tiny, offset + form.bias + form.mantissa, constant(x, offset + form.bias))
+    f = bits_to_float((bits & ((1 << form.mantissa) - 1)) + root) - 1.0
+    return e, f
+
+
+def _log_tail(f: Value) -> Value:
+    """``log(1 + f) - f`` for f between √½ - 1 and √2 - 1."""
+    square = f * f
+    if f.type.bits == 32:
+        return fma(square, -0.5, square * f * polynomial(f, _format(f).log))
+    s = f / (f + 2.0)
+    z = s * s
+    half = square * 0.5
+    return fma(s, fma(z, polynomial(z, _format(f).log), half), -half)
+
+
+def _log_specials(x: Value, result: Value) -> Value:
+    """Infinity, zero and what is negative, as logarithms have them."""
+    result = select(x.eq(inf), inf, result)
+    return select(x > 0, result, select(x.eq(0), constant(x, -inf), nan))
+
+
+def log(x: Value) -> Value:
+    """The natural logarithm."""
+    e, f = exponent_and_fraction(x)
+    ln2 = _format(x).ln2
+    return _log_specials(x, fma(e, ln2[0], fma(e, ln2[1], _log_tail(f)) + f))
+
+
+def log2(x: Value) -> Value:
+    """The logarithm to base 2."""
+    e, f = exponent_and_fraction(x)
+    return _log_specials(x, fma(_log_tail(f) + f, _format(x).log2_e, e))
+
+
+def log1p(x: Value) -> Value:
+    """``log(1 + x)``"""
+    u = x + 1.0
+    e, f = exponent_and_fraction(u)
+    ln2 = _format(x).ln2
+    lost = (x - (u - 1.0)) / u
+    result = fma(e, ln2[0], fma(e, ln2[1], _log_tail(f)) + lost + f)
+    return select(x.eq(0), x, _log_specials(u, result))
+
+
+def asinh(x: Value) -> Value:
+    """The inverse hyperbolic sine."""
+    size = absolute(x)
+    square = size * size
+    return copysign(_log_of_doubled(size, size + square / (sqrt(square + 1.0) + 1.0)), x)
+
+
+def acosh(x: Value) -> Value:
+    """The inverse hyperbolic cosine."""
+    t = x - 1.0
+    return select(x < 1.0, nan, _log_of_doubled(x, t + sqrt(fma(t, t, t + t))))
+
+
+def _log_of_doubled(x: Value, y: Value) -> Value:
+    """``log(1 + y)``, or ``log(2 x)`` where x is so great that y could overflow."""
+    great = x > 2.0 ** (_format(x).mantissa // 2 + 2)
+    return log1p(select(great, x - 1.0, y)) + select(great, constant(x, 0.6931471805599453), 0.0)
+
+
+def atanh(x: Value) -> Value:
+    """The inverse hyperbolic tangent."""
+    size = absolute(x)
+    return copysign(log1p((size + size) / (1.0 - size)) * 0.5, x)
+
+
+# -- angles ----------------------------------------------------------------------------------------
+
+
+def _two_sum(a: Value, b: Value) -> tuple[Value, Value]:
+    """The sum of two numbers and what its rounding lost."""
+    total = a + b
+    shadow = total - a
+    return total, (a - (total - shadow)) + (b - shadow)
+
+
+def _quadrant(x: Value) -> tuple[Value, Value]:
+    """``x`` as ``n π/2 + r``: a number whose low bits are n, and r between ±π/4."""
+    form = _format(x)
+    rounded = fma(x, 2 / 3.141592653589793, form.magic)
+    n = rounded - form.magic
+    whole = fma(n, -form.half_pi[0], x)  # exact
+    part = n * form.half_pi[1]
+    near, lost = _two_sum(whole, -part)
+    return rounded, near + (lost - fma(n, form.half_pi[2], fma(n, form.half_pi[1], -part)))
+
+
+def _sin_and_cos(r: Value) -> tuple[Value, Value]:
+    form, z = _format(r), r * r
+    sine = fma(z * r, polynomial(z, form.sin), r)
+    cosine = fma(z * z, polynomial(z, form.cos), fma(z, -0.5, 1.0))
+    return sine, cosine
+
+
+def _of_angle(name: str, x: Value, compute: Callable[[Value, Value], Value]) -> Value:
+    """A function of a positive angle by quadrant and rest; the C library has it for huge ones."""
+    rounded, r = _quadrant(x)
+    result = compute(bits_of(rounded), r)
+    library = name + ("f" if x.type.bits == 32 else "")
+    return when_any(x > _format(x).angle_limit, result, lambda: call_lanewise(library, x))
+
+
+def _turned(quadrant: Value, sine: Value, cosine: Value) -> Value:
+    """The sine of an angle in a quadrant, from sine and cosine of what is left."""
+    odd = (quadrant & 1).ne(0)
+    sign = shift_left(quadrant & 2, sine.type.bits - 2)
+    return bits_to_float(bits_of(select(odd, cosine, sine)) ^ sign)
+
+
+def _with_sign_of(y: Value, x: Value) -> Value:
+    """``y``, or ``-y`` where x is negative."""
+    return bits_to_float(bits_of(y) ^ (bits_of(x) & -(1 << x.type.bits - 1)))
+
+
+def sin(x: Value) -> Value:
+    """The sine."""
+    return _with_sign_of(_of_angle("sin", absolute(x), lambda quadrant, r: _turned(
+        quadrant, *_sin_and_cos(r))), x)
+
+
+def cos(x: Value) -> Value:
+    """The cosine."""
+    return _of_angle("cos", absolute(x), lambda quadrant, r: _turned(
+        quadrant + 1, *_sin_and_cos(r)))
+
+
+def tan(x: Value) -> Value:
+    """The tangent."""
+    def compute(quadrant: Value, r: Value) -> Value:
+        sine, cosine = _sin_and_cos(r)
+        odd = (quadrant & 1).ne(0)
+        return select(odd, -cosine, sine) / select(odd, sine, cosine)
+    return _with_sign_of(_of_angle("tan", absolute(x), compute), x)
+
+
+def _right_angles_minus(count: int, x: Value) -> Value:
+    """``count π/2 - x``"""
+    high, low, _ = _format(x).half_pi
+    return count * high - (x - count * low)
+
+
+def _arc(rise: Value, run: Value) -> Value:
+    """The angle of the point (run, rise), both positive, rise not above run."""
+    form = _format(rise)
+    steep = rise > run * 0.41421356237309503
+    slope = select(steep, rise - run, rise) / select(steep, rise + run, run)
+    z = slope * slope
+    arc = fma(z * slope, polynomial(z, form.atan), slope)
+    return select(steep, (arc + form.half_pi[1] / 2) + form.half_pi[0] / 2, arc)
+
+
+def atan(x: Value) -> Value:
+    """The inverse tangent."""
+    size = absolute(x)
+    arc = _arc(minimum(size, 1.0), maximum(size, 1.0))
+    return copysign(select(size > 1.0, _right_angles_minus(1, arc), arc), x)
+
+
+def atan2(y: Value, x: Value) -> Value:
+    """The angle of the point (x, y)."""
+    rise, run = absolute(y), absolute(x)
+    less, more = minimum(rise, run), maximum(rise, run)
+    # Two infinities are as good as two ones, and two zeros as a zero and a one.
+    less, more = select(less.eq(inf), 1.0, less), select(less.eq(inf) | more.eq(0), 1.0, more)
+    shrink = select(more > 2.0 ** (_format(x).bias - 2), constant(x, 0.25), 1.0)
+    arc = _arc(less * shrink, more * shrink)
+    arc = select(rise > run, _right_angles_minus(1, arc), arc)
+    arc = select(bits_of(x) < 0, _right_angles_minus(2, arc), arc)
+    return copysign(arc, y)
+
+
+def _half_arc(size: Value) -> tuple[Value, Value]:
+    """Whether a size is above ½, and half its inverse cosine there, else its inverse sine."""
+    great = size > 0.5
+    z = select(great, (1.0 - size) * 0.5, size * size)
+    s = select(great, sqrt(z), size)
+    return great, fma(z * s, polynomial(z, _format(size).asin), s)
+
+
+def asin(x: Value) -> Value:
+    """The inverse sine."""
+    great, arc = _half_arc(absolute(x))
+    return copysign(select(great, _right_angles_minus(1, arc + arc), arc), x)
+
+
+def acos(x: Value) -> Value:
+    """The inverse cosine."""
+    great, arc = _half_arc(absolute(x))
+    twice = arc + arc
+    far = select(x < 0, _right_angles_minus(2, twice), twice)
+    return select(great, far, _right_angles_minus(1, copysign(arc, x)))
+
+
+# -- powers and roots ------------------------------------------------------------------------------
+
+
+def pow(x: Value, y: Value) -> Value:
+    """``x^y``"""
+    size = absolute(x)
+    result = _positive_power(size, y)
+    result = select(size.eq(0) | size.eq(inf), select(size.eq(0) ^ (y > 0), constant(x, inf), 0.0),
+                    result)
+    result = select(size.eq(1), 1.0, result)
+    half = y * 0.5
+    whole, odd = floor(y).eq(y), floor(half).ne(half)
+    negative = bits_of(x) < 0
+    result = select(negative & whole & odd, -result, result)
+    result = select((x < 0) & x.ne(-inf) & ~whole, nan, result)
+    result = select(x.eq(x) & y.eq(y), result, nan)
+    return select(x.eq(1) | y.eq(0), 1.0, result)
+
+
+_ATANH_32 = (0.11798170843851949, 0.14268301216070647, 0.2000017278947756, 0.3333333280161078)
+_ATANH_64 = (0.06605777558821026, 0.06627609207325556, 0.07693412038088006, 0.09090891482204823,
+             0.11111111267685633, 0.1428571428500832, 0.2000000000000121)
+"""The series of ``atanh(s) / s`` in s² without its first term, and without its first two."""
+
+
+def _positive_power(x: Value, y: Value) -> Value:
+    """``x^y`` of a finite positive x."""
+    if x.type.bits == 32:
+        x, y = convert(x, "fpext", F64), convert(y, "fpext", F64)
+        e, f = exponent_and_fraction(x)
+        s = f / (f + 2.0)
+        z = s * s
+        log = fma(fma(z * s, polynomial(z, _ATANH_32), s), 2 * _FORMATS[64].log2_e, e)
+        return convert(_exp2_of_sum(log * y, None, _FORMATS[32].exp), "fptrunc", F32)
+    high, low = _log2_in_two_parts(x)
+    product = y * high
+    lost = fma(y, low, fma(y, high, -product))
+    return _exp2_of_sum(product, select(absolute(product) < 1100.0, lost, 0.0), _format(x).exp)
+
+
+def _exp2_of_sum(x: Value, rest: Value | None, series: tuple[float, ...]) -> Value:
+    """2 to the power of a sum, by a series for ``(e^r - 1 - r) / r²``."""
+    form = _format(x)
+    x = _clamped(x, -3.0 - form.bias - form.mantissa, form.bias + 3.0)
+    rounded = x + form.magic
+    r = x - (rounded - form.magic)
+    r = (r if rest is None else r + rest) * 0.6931471805599453
+    return _scaled(fma(polynomial(r, series), r * r, r) + 1.0, rounded)
+
+
+def _log2_in_two_parts(x: Value) -> tuple[Value, Value]:
+    """The logarithm to base 2 of a float64 with about 64 bits, as a sum."""
+    e, f = exponent_and_fraction(x)
+    run = f + 2.0
+    s = f / run
+    s_low = (fma(s, -run, f) - s * (f - (run - 2.0))) / run
+    z = s * s
+    z_low = fma(s, s, -z) + (s + s) * s_low
+    # atanh(s) / s is 1 + third + tail
+    tail = polynomial(z, _ATANH_64) * (z * z)
+    third = z * (1 / 3)
+    third_low = fma(z, 1 / 3, -third) + (z * 1.850371707708594e-17 + z_low * (1 / 3))
+    sum_high, sum_low = _two_sum(third, tail + third_low)
+    more = s * sum_high
+    more_low = fma(s, sum_high, -more) + (s * sum_low + s_low * sum_high)
+    half, half_low = _two_sum(s, more)
+    half_low = half_low + (more_low + s_low)
+    # times 2 / ln 2, plus the exponent
+    scale, scale_low = 2.8853900817779268, 4.0710547481862066e-17
+    log = half * scale
+    log_low = fma(half, scale, -log) + (half * scale_low + half_low * scale)
+    high, low = _two_sum(e, log)
+    return high, low + log_low
+
+
+def cbrt(x: Value) -> Value:
+    """The cube root."""
+    form, size = _format(x), absolute(x)
+    step = 24 if x.type.bits == 32 else 54  # a multiple of 3, more than the mantissa has bits
+    tiny = size < 2.0 ** (-form.bias * 3 // 4)
+    scaled = select(tiny, size * 2.0 ** step, size)
+    root, quarter = _rough_cube_root(scaled), scaled * 0.25
+    for _ in range(2 if x.type.bits == 32 else 3):
+        cube = root * root * (root * 0.25)
+        root = fma(root, (quarter - cube) / fma(cube, 2.0, quarter), root)
+    root = select(tiny, root * 2.0 ** (-step // 3), root)
+    return select(x.eq(0) | size.eq(inf) | x.ne(x), x, copysign(root, x))
+
+
+def _rough_cube_root(x: Value) -> Value:
+    """A cube root within 5 per cent, by a third of the bits."""
+    if x.type.bits == 32:
+        return bits_to_float(_third(bits_of(x)) + 709958130)
+    upper = convert(shift_right(bits_of(x), 32), "trunc", integer(32))
+    return bits_to_float(shift_left(convert(_third(upper) + 715094163, "zext", integer(64)), 32))
+
+
+def _third(x: Value) -> Value:
+    return x.writer.write(x.type, f"udiv {x!r}, {constant(x, 3).text}")
+
+
+def hypot(x: Value, y: Value) -> Value:
+    """``√(x² + y²)`` without overflow on the way."""
+    if x.type.bits == 32:
+        wide, high = convert(x, "fpext", F64), convert(y, "fpext", F64)
+        result = convert(sqrt(fma(wide, wide, high * high)), "fptrunc", F32)
+    else:
+        great = maximum(absolute(x), absolute(y))
+        power = shift_right(bits_of(great), 52)
+        power = select(power > 2000, 2000, power)
+        down, up = (bits_to_float(shift_left(p, 52)) for p in (2046 - power, power))
+        # Below 2^-1022 the power would be 0: subnormal numbers are scaled as the least normal one.
+        low = power.eq(0)
+        down, up = select(low, 2.0 ** 1022, down), select(low, 2.0 ** -1022, up)
+        a, b = x * down, y * down
+        result = sqrt(fma(a, a, b * b)) * up
+    return select(absolute(x).eq(inf) | absolute(y).eq(inf), inf, result)

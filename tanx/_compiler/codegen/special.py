@@ -1,0 +1,272 @@
+"""Special functions of float32 and float64: the error function, the gamma function, Bessel.
+
+The error function and its inverse are polynomials, in the style of ``math.py``; digamma and zeta
+are series, computed in float64. The others are called lane by lane: ``lgamma`` and ``tgamma`` of
+the C library; ``gammainc``, ``gammaincc``, ``betainc``, ``i0e`` and ``i1e`` of SciPy, whose C
+functions the loader finds under the names ``scipy.…``. What is long stands out of line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf, nan, pi
+
+import numpy as np
+
+from .math import exp, log, pow, tan
+from .storage import cast
+from .values import (
+    F32,
+    F64,
+    Value,
+    absolute,
+    call_lanewise,
+    constant,
+    convert,
+    copysign,
+    floor,
+    fma,
+    maximum,
+    minimum,
+    outlined,
+    polynomial,
+    repeat,
+    rint,
+    select,
+    sqrt,
+)
+
+__all__ = ["ULP", "bessel_i0e", "bessel_i1e", "betainc", "digamma", "erf", "erf_inv", "erfc",
+           "igamma", "igammac", "lgamma", "polygamma", "zeta"]
+
+ULP = {"erf": 2, "erfc": 6, "erf_inv": 5}
+"""The greatest error of functions, in units in the last place; others are SciPy's or C's."""
+
+# Polynomials have the highest power first. (erf(x) / x - 1, of x², up to 1)
+_ERF = {
+    32: (7.853860734030604e-05, -0.0008010193705558777, 0.005188327748328447,
+         -0.026853812858462334, 0.1128358542919159, -0.3761262595653534, 0.12837916612625122),
+    64: (-7.779458245886857e-10, 1.3710975093595291e-08, -1.6206312584843353e-07,
+         1.64471314267048e-06, -1.4924712291205996e-05, 0.00012055293576403055,
+         -0.0008548325929300999, 0.005223977606118293, -0.026866170643111465, 0.11283791670944185,
+         -0.3761263890318352, 0.12837916709551256)}
+# e^(x²) erfc(x) (1 + 2x), of (x - K) / (x + K)
+_ERFC_MIDDLE = {32: 2.0, 64: 4.0}
+_ERFC = {
+    32: (-0.00022953578445594758, -0.0012453128583729267, 0.0011438189540058374,
+         0.008645094931125641, -0.008003239519894123, -0.054208237677812576, 0.16404831409454346,
+         -0.16603103280067444, -0.0927637442946434, 1.2769783735275269),
+    64: (-1.6273380498525253e-08, 7.309100981303446e-08, 8.160289800108099e-08,
+         -7.825522375597963e-07, 2.807920050387594e-07, 5.682349004408751e-06,
+         -1.1212413265374552e-05, -2.438864654995247e-05, 0.00015061783401311275,
+         -0.0001992592483934317, -0.0007577723897395372, 0.005031970363939871,
+         -0.016197734181693436, 0.03716751550230069, -0.06633036580261938, 0.09373283500012752,
+         -0.10103906603667605, 0.06809705425465094, 0.015379652102625256, -0.13962111684056222,
+         1.2329951186255526)}
+_LOG_ERFC = (0.0001855765440268442, -0.0029396184254437685, 0.02180531434714794,
+             -0.1030372753739357, -0.6382258534431458, -1.127039909362793, -0.0003537522570695728)
+"""log(erfc(x)) from 1 to 4, for float32."""
+
+
+def _erf_near_zero(x: Value) -> Value:
+    """The error function up to 1."""
+    return fma(polynomial(x * x, _ERF[x.type.bits]), x, x)
+
+
+def _erfc_of_size(size: Value) -> Value:
+    """The complement of the error function from ½ on."""
+    bits = size.type.bits
+    size = minimum(size, 11.0 if bits == 32 else 28.0)
+    middle = _ERFC_MIDDLE[bits]
+    scaled = polynomial((size - middle) / (size + middle), _ERFC[bits]) / fma(size, 2.0, 1.0)
+    square = size * size
+    lost = fma(size, size, -square)
+    result = exp(-square) * scaled
+    return fma(-lost, result, result)
+
+
+def erf(x: Value) -> Value:
+    """The error function."""
+    size = absolute(x)
+    if x.type.bits == 32:
+        far = 1.0 - exp(polynomial(minimum(size, 4.0), _LOG_ERFC))
+    else:
+        far = 1.0 - _erfc_of_size(size)
+    return select(size <= 1.0, _erf_near_zero(x), copysign(far, x))
+
+
+def erfc(x: Value) -> Value:
+    """``1 - erf(x)``"""
+    size = absolute(x)
+    tail = _erfc_of_size(size)
+    near = size < (0.5 if x.type.bits == 32 else 0.95)
+    return select(near, 1.0 - _erf_near_zero(x), select(x < 0, 2.0 - tail, tail))
+
+
+# erf_inv(x) / x: of w - 2.5 or 3.125 where w = -log(1 - x²) is small, else of √w less a middle.
+_ERF_INV: dict[int, list[tuple[float, float, tuple[float, ...]]]] = {
+    32: [(5.0, 2.5, (-8.79095285455378e-09, 2.3232670898210017e-08, 4.661691832552606e-07,
+                     -3.462705080892192e-06, -4.963340870745014e-06, 0.00021834444487467408,
+                     -0.0012527419021353126, -0.004177386872470379, 0.24664027988910675,
+                     1.5014094114303589)),
+         (inf, 3.0, (0.00012592185521498322, -0.0003170193522237241, -7.202655251603574e-05,
+                     0.0014939301181584597, -0.003589381230995059, 0.0056838165037333965,
+                     -0.007638935931026936, 0.009445621632039547, 1.001675009727478,
+                     2.832976818084717))],
+    64: [(6.25, 3.125, (
+        -4.3234455182673556e-21, -1.692650630618895e-19, 1.3222186953175474e-18,
+        1.1197128817753698e-17, -1.3415761947942547e-16, 2.0103052543436492e-17,
+        6.648601184193002e-15, -4.053487784271462e-14, -8.160802190256068e-14,
+        2.6334273222035537e-12, -1.2974673183166262e-11, -5.415372693589521e-11,
+        1.051210743442184e-09, -4.112635164705002e-09, -2.907036679396617e-08,
+        4.234787804217749e-07, -1.365469203888903e-06, -1.3882523364917294e-05,
+        0.00018673420803639468, -0.000740702534165295, -0.006033670871430705,
+        0.24015818242558948, 1.653654562683103)),
+         (16.0, 3.25, (
+             3.2285772929696906e-09, 9.087516941286005e-08, -2.777472351894457e-07,
+             1.79522313202066e-08, 1.5054580094114868e-06, -4.0135808392112725e-06,
+             2.921897754394083e-06, 1.2475152770208295e-05, -4.7317715912251506e-05,
+             6.828489717327309e-05, 2.4031010490773995e-05, -0.0003550375281747694,
+             0.0009532893906541086, -0.0016882755553158386, 0.002491442095510892,
+             -0.0037512085075979964, 0.005370914553602607, 1.0052589676941597,
+             3.0838856104922203)),
+         (inf, 5.0, (
+             -2.022045489741771e-11, 4.316703619730956e-11, 6.900021072235836e-11,
+             -4.3867124774478065e-10, 1.3166805752039852e-09, -3.4696845374046103e-09,
+             7.821127508079323e-09, -1.5256313326744096e-08, 2.901859364962527e-08,
+             -6.755568050353221e-08, 2.2905292480706715e-07, -9.930295025016906e-07,
+             4.526052486603106e-06, -1.9681770685847507e-05, 7.599527810261683e-05,
+             -0.0002150301198286959, -0.00013871931838044653, 1.0103004648645453,
+             4.849906401408584))]}
+
+
+def erf_inv(x: Value) -> Value:
+    """The inverse of the error function."""
+    w = -log((1.0 - x) * (x + 1.0))
+    (limit, middle, series), *others = _ERF_INV[x.type.bits]
+    ratio, root = polynomial(w - middle, series), sqrt(w)
+    for further, middle, series in others:
+        ratio = select(w < limit, ratio, polynomial(root - middle, series))
+        limit = further
+    return select(absolute(x).eq(1), copysign(constant(x, inf), x), x * ratio)
+
+
+# -- in float64, whatever the operands -------------------------------------------------------------
+
+
+def _in_float64(name: str, compute: Callable[..., Value]) -> Callable[..., Value]:
+    """A function of float64 that stands out of line, for float32 as well."""
+    def call(*args: Value) -> Value:
+        result = outlined(name, compute, *(convert(x, "fpext", F64) for x in args))
+        return convert(result, "fptrunc", F32) if args[0].type.bits == 32 else result
+    return call
+
+
+def lgamma(x: Value) -> Value:
+    """The logarithm of the absolute value of the gamma function."""
+    return call_lanewise("lgammaf" if x.type.bits == 32 else "lgamma", x)
+
+
+_DIGAMMA = (-0.4432598039215686, 0.08333333333333333, -0.021092796092796094, 0.007575757575757576,
+            -0.004166666666666667, 0.003968253968253968, -0.008333333333333333,
+            0.08333333333333333)
+"""Bernoulli numbers: B(2k) / 2k from k = 8 down to 1."""
+
+
+def _digamma(x: Value) -> Value:
+    left = x < 0.5
+    y = select(left, 1.0 - x, x)
+    # Up to 10, ten steps of the recurrence as one fraction: the derivative of a product over it.
+    low = y < 10.0
+    start = select(low, y, 1.0)
+    product, slope = constant(y, 1.0), constant(y, 0.0)
+    for k in range(10):
+        factor = start + float(k)
+        product, slope = product * factor, fma(slope, factor, product)
+    z = select(low, y + 10.0, y)
+    inverse = 1.0 / z
+    square = inverse * inverse
+    result = log(z) - fma(polynomial(square, _DIGAMMA), square, inverse * 0.5)
+    result = select(low, result - slope / product, result)
+    fraction = x - rint(x)
+    result = select(left, result - pi / tan(fraction * pi), result)
+    pole = select(x.eq(0), constant(x, -inf), nan)
+    return select(floor(x).eq(x) & (x <= 0), pole, select(x.eq(inf), inf, result))
+
+
+def digamma(x: Value) -> Value:
+    """The derivative of :func:`lgamma`."""
+    return _in_float64("digamma", _digamma)(x)
+
+
+_ZETA = (12.0, -720.0, 30240.0, -1209600.0, 47900160.0, -1.8924375803183791606e9,
+         7.47242496e10, -2.950130727918164224e12, 1.1646782814350067249e14,
+         -4.5979787224074726105e15, 1.8152105401943546773e17, -7.1661652561756670113e18)
+"""(2k)! / B(2k) for k from 1: the terms of the Euler-Maclaurin formula."""
+
+
+def _zeta(x: Value, q: Value) -> Value:
+    # Terms one by one until q + k is above 10; then the rest by the formula. Far below zero, where
+    # that would take long, there is no answer.
+    far = q < -65536.0
+    count = maximum(10.0 - floor(select(far | q.ne(q), constant(q, 1.0), q)), 10.0)
+    most = count if x.type.lanes == 1 else x.writer.call(
+        f"llvm.vector.reduce.fmax.{x.type.suffix}", F64, [count])
+    most = cast(most, np.dtype(np.float64), np.dtype(np.int64))
+    (direct,) = repeat(most, [constant(x, 0.0)], lambda k, s: [_zeta_sum(x, q, count, k, s[0])])
+    end = q + count
+    power = pow(end, -x)
+    total = direct + power * end / (x - 1.0) + power * 0.5
+    factor, ratio = x, power / end
+    square = end * end
+    for k, c in enumerate(_ZETA):
+        total = total + factor * ratio / c
+        factor = factor * (x + float(2 * k + 1)) * (x + float(2 * k + 2))
+        ratio = ratio / square
+    total = select(q.eq(inf), 0.0, select(x.eq(inf), direct, total))
+    total = select(x.eq(x) & q.eq(q) & ~far, total, nan)
+    total = select((q <= 0) & floor(x).ne(x), nan, total)
+    total = select((q <= 0) & floor(q).eq(q), inf, total)
+    return select(x.eq(1), inf, select(x < 1.0, nan, total))
+
+
+def _zeta_sum(x: Value, q: Value, count: Value, k: Value, total: Value) -> Value:
+    """The sum with term k, where there is one."""
+    k = convert(k, "sitofp", F64)
+    return total + select(count > k, pow(q + k, -x), 0.0)
+
+
+def zeta(x: Value, q: Value) -> Value:
+    """The Hurwitz zeta function."""
+    return _in_float64("zeta", _zeta)(x, q)
+
+
+def _polygamma(m: Value, x: Value) -> Value:
+    order = m + 1.0
+    size = call_lanewise("tgamma", order) * zeta(order, x)
+    half = m * 0.5
+    higher = select(floor(half).eq(half), -size, size)
+    result = select(m.eq(0), digamma(x), higher)
+    return select(floor(m).eq(m) & (m >= 0), result, nan)
+
+
+def polygamma(m: Value, x: Value) -> Value:
+    """The derivative of order m of :func:`digamma`."""
+    return _in_float64("polygamma", _polygamma)(m, x)
+
+
+def _from_scipy(name: str, doc: str) -> Callable[..., Value]:
+    def compute(*args: Value) -> Value:
+        return call_lanewise(f"scipy.{name}", *args, extra="i32 0")
+
+    def call(*args: Value) -> Value:
+        return _in_float64(f"each.{name}", compute)(*args)
+    call.__doc__ = doc
+    return call
+
+
+igamma = _from_scipy("gammainc", "The regularised lower incomplete gamma function of (a, x).")
+igammac = _from_scipy("gammaincc", "The regularised upper incomplete gamma function of (a, x).")
+betainc = _from_scipy("betainc", "The regularised incomplete beta function of (a, b, x).")
+bessel_i0e = _from_scipy("i0e", "e^-|x| times the modified Bessel function of order 0.")
+bessel_i1e = _from_scipy("i1e", "e^-|x| times the modified Bessel function of order 1.")

@@ -1,0 +1,192 @@
+"""Elementary and special functions against higher precision: within the bounds that they state.
+
+float32 is compared with float64, float64 with ``np.longdouble``, which has at least eleven bits
+more (or is skipped where it has not). Edge values are compared with NumPy's own.
+"""
+
+import numpy as np
+import pytest
+import scipy.special
+
+from tanx._compiler.codegen import math, special
+from tanx._loops.build import op
+from tests.compiler.compiled import run_rule
+
+WIDER = {np.float32: np.float64, np.float64: np.longdouble}
+NUMPY = {"asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2,
+         "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "pow": np.power,
+         "logistic": lambda x: 1 / (1 + np.exp(-x))}
+EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 1e-45, -1e-45, 1e-310, 1e-38, 1e38, 3e38, -3e38,
+         1e308, -1e308, np.inf, -np.inf, np.nan]
+# Where functions are interesting; besides, numbers of all sizes are tried.
+RANGES = {"exp": (-105, 90), "exp2": (-151, 129), "expm1": (-30, 90), "log1p": (-1, 10),
+          "asin": (-1, 1), "acos": (-1, 1), "acosh": (1, 10), "atanh": (-1, 1), "tanh": (-20, 20),
+          "sinh": (-90, 90), "cosh": (-90, 90), "logistic": (-80, 90)}
+
+each_float = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+
+
+def numbers(name, dtype, seed=0):
+    """Numbers in the range of a function, of all sizes, and all kinds of bits."""
+    rng = np.random.default_rng(seed)
+    low, high = RANGES.get(name, (-30, 30))
+    bits = rng.integers(0, 2 ** 63, 20_000, np.uint64)
+    with np.errstate(all="ignore"):
+        return np.concatenate([
+            np.array(EDGES, dtype), rng.uniform(low, high, 20_000).astype(dtype),
+            (rng.normal(size=10_000) * 10.0 ** rng.uniform(-9, 3, 10_000)).astype(dtype),
+            (bits * 2 if dtype is np.float64 else bits.astype(np.uint32)).view(dtype)])
+
+
+def units_off(got, exact):
+    """Errors in units in the last place of the exact result rounded to the dtype of ``got``."""
+    with np.errstate(all="ignore"):
+        want = exact.astype(got.dtype)
+        unit = np.maximum(np.spacing(np.abs(want)), np.finfo(got.dtype).smallest_subnormal)
+        off = np.abs(got.astype(exact.dtype) - exact) / unit.astype(exact.dtype)
+    settled = (got == want) | (np.isnan(got) & np.isnan(want))
+    return np.where(settled, 0, off).astype(float)
+
+
+def compiled(name, *args):
+    return run_rule(lambda at, *xs: op(name, *(x[at] for x in xs)), args, args[0])[0]
+
+
+def check(name, args, exact, bound):
+    got = compiled(name, *args)
+    off = units_off(got, exact)
+    worst = np.argmax(np.where(np.isnan(off), np.inf, off))
+    assert off[worst] <= bound, (name, [x[worst] for x in args], got[worst], exact[worst],
+                                 off[worst])
+    with np.errstate(all="ignore"):
+        zero = (got == 0) & (exact.astype(got.dtype) == 0)
+    assert (np.signbit(got) == np.signbit(exact))[zero].all()
+
+
+def wide_enough(dtype):
+    if np.finfo(WIDER[dtype]).nmant < np.finfo(dtype).nmant + 10:
+        pytest.skip("nothing more precise is at hand")
+    return WIDER[dtype]
+
+
+@each_float
+@pytest.mark.parametrize("name", [n for n in math.ULP if n not in ("pow", "atan2", "hypot")])
+def test_functions_of_one_number(name, dtype):
+    wide, x = wide_enough(dtype), numbers(name, dtype)
+    with np.errstate(all="ignore"):
+        exact = NUMPY.get(name, getattr(np, name, None))(x.astype(wide))
+        if name == "logistic":  # where e^-x overflows, it is 0
+            exact = np.where(np.isinf(np.exp(-x)), 0, exact)
+    check(name, [x], exact, math.ULP[name])
+
+
+@each_float
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_angles_close_to_multiples_of_a_right_one(name, dtype):
+    wide = wide_enough(dtype)
+    limit = 2 ** 16 if dtype is np.float32 else 2 ** 30
+    n = np.random.default_rng(0).integers(1, 2 * limit, 20_000)  # the library takes over on the way
+    half_pi = np.longdouble("1.5707963267948966192313216916397514421")
+    x = (n * half_pi).astype(dtype)
+    check(name, [x], getattr(np, name)(x.astype(wide)), math.ULP[name])
+
+
+@each_float
+@pytest.mark.parametrize("name", ["pow", "atan2"])
+def test_functions_of_two_numbers(name, dtype):
+    wide, rng = wide_enough(dtype), np.random.default_rng(0)
+    with np.errstate(all="ignore"):
+        edges = np.array([*EDGES, 3.0, -3.0, 2.5, -2.5, 1e15, -1e15 + 1], dtype)
+    pairs = [np.ravel(a) for a in np.meshgrid(edges, edges)]
+    with np.errstate(all="ignore"):
+        want = NUMPY[name](*pairs)
+    got = compiled(name, *pairs)
+    np.testing.assert_allclose(got, want, rtol=1e-5)
+    assert (np.signbit(got) == np.signbit(want))[want == 0].all()
+    n, top = 20_000, 80 if dtype is np.float32 else 700
+    x, y = rng.normal(size=(2, n)) * 10.0 ** rng.uniform(-20, 20, (2, n))
+    if name == "pow":
+        x = np.concatenate([np.exp(rng.uniform(-20, 20, n)), np.exp(rng.uniform(-1, 1, n))])
+        y = np.concatenate([rng.uniform(-4, 4, n), rng.uniform(-top, top, n)])
+    args = [x.astype(dtype), y.astype(dtype)]
+    check(name, args, NUMPY[name](*(a.astype(wide) for a in args)), math.ULP[name])
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_absolute_values_do_not_overflow(dtype):
+    top = np.finfo(dtype).max / 4
+    z = np.array([3 + 4j, top + top * 1j, 1e-30 + 0j, -0.0 - 2j, complex(np.inf, np.nan)], dtype)
+    got = run_rule(lambda at, z: op("abs", z[at]), [z], z.real)[0]
+    np.testing.assert_allclose(got, np.abs(z), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["erf", "erfc", "erf_inv"])
+def test_error_functions_of_float32(name):
+    x = numbers(name, np.float32)
+    if name == "erf_inv":
+        rng = np.random.default_rng(0)
+        x = np.concatenate([[1, -1, 0], rng.uniform(-1, 1, 30_000),
+                            1 - 10.0 ** rng.uniform(-7, 0, 10_000)]).astype(np.float32)
+    with np.errstate(all="ignore"):
+        wide = x.astype(np.float64)
+    exact = getattr(scipy.special, {"erf_inv": "erfinv"}.get(name, name))(wide)
+    check(name, [x], exact, special.ULP[name])
+
+
+# Computed with forty digits: x, erf(x), erfc(x).
+ERROR_FUNCTIONS = [
+    (0.001, 0.0011283787909692365, 0.9988716212090307),
+    (0.3, 0.3286267594591274, 0.6713732405408726),
+    (0.94, 0.8162710189760625, 0.1837289810239376),
+    (0.99, 0.8385080695553698, 0.1614919304446302),
+    (1.5, 0.9661051464753108, 0.033894853524689274),
+    (2.5, 0.999593047982555, 0.0004069520174449589),
+    (4.0, 0.9999999845827421, 1.541725790028002e-08),
+    (8.0, 1.0, 1.1224297172982926e-29),
+    (26.0, 1.0, 5.663192408856143e-296)]
+
+
+def test_error_functions_of_float64():
+    x, erf, erfc = map(np.array, zip(*ERROR_FUNCTIONS))
+    np.testing.assert_allclose(compiled("erf", x), erf, rtol=4e-16)
+    np.testing.assert_allclose(compiled("erfc", x), erfc, rtol=special.ULP["erfc"] * 2.3e-16)
+    x = np.random.default_rng(0).uniform(-0.9999, 0.9999, 5_000)
+    np.testing.assert_allclose(compiled("erf_inv", x), scipy.special.erfinv(x), rtol=2e-15)
+    np.testing.assert_array_equal(compiled("erf_inv", np.array([1.0, -1.0, 1.5])),
+                                  [np.inf, -np.inf, np.nan])
+
+
+@pytest.mark.parametrize("dtype, rtol", [(np.float32, 2e-6), (np.float64, 2e-14)])
+def test_gamma_functions(dtype, rtol):
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0.05, 30, 2_000).astype(dtype)
+    a, b = rng.uniform(0.5, 8, (2, 2_000)).astype(dtype)
+    wide = [v.astype(np.float64) for v in (a, b, x)]
+    unit = (x / 31).astype(dtype)
+    order = np.floor(a)
+    for name, args, want in [
+            ("lgamma", [x], scipy.special.gammaln(wide[2])),
+            ("digamma", [x], scipy.special.psi(wide[2])),
+            ("zeta", [a + 1, b], scipy.special.zeta((a + 1).astype(float), wide[1])),
+            ("polygamma", [order, b], scipy.special.polygamma(order.astype(int), wide[1])),
+            ("igamma", [a, b], scipy.special.gammainc(*wide[:2])),
+            ("igammac", [a, b], scipy.special.gammaincc(*wide[:2])),
+            ("betainc", [a, b, unit], scipy.special.betainc(*wide[:2], unit.astype(float))),
+            ("bessel_i0e", [x], scipy.special.i0e(wide[2])),
+            ("bessel_i1e", [x], scipy.special.i1e(wide[2]))]:
+        np.testing.assert_allclose(compiled(name, *args), want, rtol=rtol, atol=rtol / 10,
+                                   err_msg=name)
+
+
+@pytest.mark.parametrize("name", ["exp", "log", "sin", "tanh", "erf"])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_narrow_floats_are_rounded_once(name, dtype):
+    x = np.arange(1 << 16, dtype=np.uint16).view(dtype)
+    with np.errstate(all="ignore"):
+        function = scipy.special.erf if name == "erf" else getattr(np, name)
+        want = function(x.astype(np.float64)).astype(np.float32).astype(dtype)
+        got = compiled(name, x)
+        off = np.abs(got.view(np.int16).astype(int) - want.view(np.int16).astype(int))
+        settled = (got == want) | (np.isnan(got.astype(float)) & np.isnan(want.astype(float)))
+    assert np.where(settled, 0, off).max() <= 1
+    assert settled.mean() > 0.995
