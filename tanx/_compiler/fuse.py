@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from math import prod
 from typing import NamedTuple
 
@@ -29,6 +30,7 @@ from .._loops.build import flatten_index
 from .._loops.expr import (
     Expr,
     Facts,
+    Fold,
     Index,
     Interval,
     Load,
@@ -94,6 +96,8 @@ class _Reading(NamedTuple):
     taken: int  # the same if arms of a select that are not taken are not computed
     folded: bool
     hoisted: bool  # relies on being computed in fewer than all loops
+    full: int  # how often in all iterations if it is computed in all loops
+    ordered: bool  # what it reads changes with the outer loops first
 
 
 class _Context(NamedTuple):
@@ -103,6 +107,7 @@ class _Context(NamedTuple):
     root: tuple
     folded: bool
     hoisted: bool
+    ordered: bool = True  # goes through the elements row by row
     strict: bool = False  # an operand of a contraction, which reads memory
 
 
@@ -166,13 +171,24 @@ def _measure(stage: _Stage) -> None:
     stage.effort, stage.heavy = total.effort, total.heavy
     stage.nodes, stage.folds = total.nodes, total.folds
     ranges = _ranges([s.value for s in stage.stores]) if total.selects else {}
-    stage.readings = [_reading(load, times, stage.loops, ranges.get(load, {}))
+    order = _order(stage, total.folds)
+    stage.readings = [_reading(load, times, stage.loops, ranges.get(load, {}), order)
                       for load, times in total.loads]
     stage.contraction = stage.folds and any(
         is_contraction(s.value, stage.loops) for s in stage.stores)
 
 
-def _reading(load: Load, times: int, loops: Sequence[Index], ranges: Facts) -> _Reading:
+def _order(stage: _Stage, folds: bool) -> Mapping[Expr, int]:
+    """The depth of each loop of a stage, those of folds among them."""
+    loops = list(stage.loops)
+    if folds:
+        for node in reversed(list(walk(*(s.value for s in stage.stores)))):
+            loops += node.indices if isinstance(node, Fold) else ()
+    return {i: depth for depth, i in enumerate(loops)}
+
+
+def _reading(load: Load, times: int, loops: Sequence[Index], ranges: Facts,
+             order: Mapping[Expr, int]) -> _Reading:
     """How a load that runs ``times`` in each iteration of loops reads its buffer.
 
     It runs only where loop variables are in their ``ranges``.
@@ -184,7 +200,10 @@ def _reading(load: Load, times: int, loops: Sequence[Index], ranges: Facts) -> _
     missing = [i.extent for i in loops if i not in load.free]
     if _injective(load):
         taken = min(taken, prod(load.buffer.shape) * prod(missing))
-    return _Reading(load, total, taken, not load.free <= frozenset(loops), bool(missing))
+    depths = [order.get(i, -1) for i in load.index if i.free]
+    ordered = all(a < b for a, b in pairwise([-1, *depths]))
+    return _Reading(load, total, taken, not load.free <= frozenset(loops), bool(missing),
+                    times * prod(i.extent for i in loops), ordered)
 
 
 def _ranges(values: Sequence[Expr]) -> dict[Node, Facts]:
@@ -216,7 +235,8 @@ def _readings_of_statement(statement: Statement, trips: int) -> Iterable[_Readin
     elif isinstance(statement, Store):
         for node, times in occurrences(expressions(statement)):
             if isinstance(node, Load):
-                yield _Reading(node, trips * times, trips * times, True, True)
+                total = trips * times
+                yield _Reading(node, total, total, True, True, total, False)
 
 
 def _injective(load: Load) -> bool:
@@ -480,7 +500,7 @@ def _only_moved(stage: _Stage, readers: dict[Buffer, list[_Stage]]) -> bool:
 
 def _pass_on(stage: _Stage, own: dict[tuple, _Context], contexts, readers) -> None:
     """Tell the arrays that a stage reads where their elements are wanted."""
-    for load, times, taken, folded, hoisted in stage.readings:
+    for load, times, taken, folded, hoisted, full, ordered in stage.readings:
         wanted = contexts.setdefault(load.buffer, {})
         found = readers.setdefault(load.buffer, [])
         if not found or found[-1] is not stage:
@@ -495,9 +515,12 @@ def _pass_on(stage: _Stage, own: dict[tuple, _Context], contexts, readers) -> No
                 continue
             inside = context.folded or folded
             # Loops are cut where the arms of a select change, but folds are not.
-            total = context.evaluations * (times if inside else taken) / count
+            steps = times if inside else taken
+            if hoisted and not context.ordered:
+                steps = full
             wanted.setdefault((key, load.index), _Context(
-                total, context.root, inside, context.hoisted or hoisted, stage.contraction))
+                context.evaluations * steps / count, context.root, inside,
+                context.hoisted or hoisted, context.ordered and ordered, stage.contraction))
 
 
 # -- writing ---------------------------------------------------------------------------------------
