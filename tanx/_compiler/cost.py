@@ -1,7 +1,8 @@
 """What loop nests cost: operations and bytes, counted without running anything.
 
-:func:`cost` is for users (``cost_analysis``); :func:`work` is what the fuser compares, in units of
-one addition on a vector.
+:func:`cost` is for users (``cost_analysis``) and, as ``Cost.seconds``, for whoever decides whether
+it is worth leaving Python's lock or coming back before the work is done; :func:`work` is what the
+fuser compares, in units of one addition on a vector.
 """
 
 from __future__ import annotations
@@ -33,6 +34,11 @@ _EFFORT = {
 """Effort of instructions where it is not 1."""
 _HEAVY = 4.0
 
+_FLOPS, _FUNCTIONS, _BYTES = 1e10, 5e8, 2e10
+"""In a second: operations on vectors, functions as ``exp``, and bytes from or to memory."""
+_START = 1e-7
+"""Seconds that a program takes if it has nothing to do."""
+
 
 @dataclass(frozen=True)
 class Cost:
@@ -42,6 +48,18 @@ class Cost:
     transcendentals: int = 0
     bytes_read: int = 0
     bytes_written: int = 0
+
+    @property
+    def seconds(self) -> float:
+        """A rough guess of the time on one core: right within a factor of a few."""
+        compute = self.flops / _FLOPS + self.transcendentals / _FUNCTIONS
+        return _START + max(compute, (self.bytes_read + self.bytes_written) / _BYTES)
+
+    @property
+    def analysis(self) -> dict[str, float]:
+        """The figures by the names that users know."""
+        return {"flops": float(self.flops), "transcendentals": float(self.transcendentals),
+                "bytes accessed": float(self.bytes_read + self.bytes_written)}
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(self.flops + other.flops, self.transcendentals + other.transcendentals,

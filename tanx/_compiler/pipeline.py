@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from .._config import dump, enable_checks
@@ -29,6 +30,7 @@ from .._core.jaxpr import ClosedJaxpr
 from .._loops.check import check
 from .._loops.nest import Buffer, Program
 from .._loops.show import show
+from .cost import Cost, cost
 from .decompose import decompose
 from .fuse import fuse
 from .lower import Lowered, lower
@@ -58,6 +60,16 @@ class Module:
     @property
     def program(self) -> Program:
         return self.plan.program
+
+    @cached_property
+    def cost(self) -> Cost:
+        """Operations and bytes of one run; ``cost.analysis`` has them by name."""
+        return cost(self.program)
+
+    @property
+    def estimate(self) -> float:
+        """Seconds that one run takes on one core, roughly."""
+        return self.cost.seconds
 
     def __str__(self) -> str:
         return f"{self.plan}\nreturn {', '.join(b.name for b in self.results)}"

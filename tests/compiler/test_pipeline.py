@@ -139,3 +139,15 @@ def test_deep_expressions_do_not_exhaust_the_stack():
     module = build(tanx.make_jaxpr(fun)(X))
     stores = [s for s in statements_in(module.program.statements) if isinstance(s, Store)]
     assert 3 < len(stores) < 30
+
+
+def test_the_cost_of_a_module():
+    x = np.ones((256, 512), np.float32)
+    module = build(tanx.make_jaxpr(lambda x: jnp.exp(x) + 1)(x))
+    assert module.cost.analysis == {"flops": x.size, "transcendentals": x.size,
+                                    "bytes accessed": 2 * x.nbytes}
+    larger = build(tanx.make_jaxpr(lambda x: x @ x.T @ x)(x))
+    empty = build(tanx.make_jaxpr(lambda x: x)(x))
+    assert empty.estimate < 1e-6 < module.estimate < larger.estimate
+    product = build(tanx.make_jaxpr(lambda x: x @ x.T)(x))
+    assert product.cost.analysis["flops"] == 2 * 256 * 512 * 256
