@@ -39,6 +39,7 @@ from ._core.array import Array, live_arrays
 from ._core.source import named_scope
 from ._core.types import ShapeDtypeStruct, typeof
 from ._runtime import eager as _eager
+from ._runtime.threads import get_num_threads, set_num_threads
 from ._slices import ds
 from ._traceback import boundary
 from ._window import publish

@@ -19,6 +19,7 @@ import numpy as np
 from .._compiler.codegen.cpu import ENTRY, Generated, assemble, generate, host
 from .._config import enable_checks
 from .._loops.nest import Buffer, Extern, Program
+from .threads import PARALLEL, parallel_address
 
 __all__ = ["Code", "LIMIT", "Library", "clear", "compile_program", "link", "python_library"]
 
@@ -126,7 +127,9 @@ def link(objects: bytes, generated: Generated, libraries: Mapping[str, Library])
 
 @cache
 def _address(symbol: str) -> int:
-    """The address of a function of the C library, or of SciPy's where the name says so."""
+    """The address of the thread pool, of a function of the C library, or of one of SciPy's."""
+    if symbol == PARALLEL:
+        return parallel_address()
     if symbol.startswith("scipy."):
         return _scipy_address(symbol.removeprefix("scipy."))
     binding, _ = _linker()
