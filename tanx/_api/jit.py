@@ -18,6 +18,8 @@ from .._core.trace import context
 from .._core.types import ShapeDtypeStruct, is_arraylike, typeof
 from .._ops.layout import as_array
 from .._runtime.dispatch import Dispatcher
+from .._runtime.eager import compiled
+from .._runtime.tier0 import program_of
 from .._traceback import boundary
 from ..errors import explain
 from ..tree_util import tree_flatten, tree_unflatten
@@ -45,7 +47,8 @@ class JitFunction:
     """A function wrapped by :func:`jit`."""
 
     def __init__(self, fun: Callable, static_argnums, static_argnames, donate_argnums,
-                 donate_argnames, keep_unused: bool, inline: bool, name: str | None = None):
+                 donate_argnames, keep_unused: bool, inline: bool, name: str | None = None,
+                 make: Callable[[ClosedJaxpr], Any] = compiled):
         functools.update_wrapper(self, fun)
         self._fun, self._name = fun, name or name_of(fun)
         self._static, self._static_names = positions_and_names(
@@ -58,7 +61,7 @@ class JitFunction:
                                      f"static and donated: {', '.join(sorted(both))}"))
         self._keep_unused, self._inline = keep_unused, inline
         self._entries = memory_of(fun)
-        self._dispatcher = Dispatcher(self._static, self._static_names)
+        self._dispatcher = Dispatcher(self._static, self._static_names, make)
 
     def __get__(self, instance, owner=None):
         return self if instance is None else MethodType(self, instance)
@@ -75,9 +78,7 @@ class JitFunction:
         call = self._take_apart(args, kwargs)
         entry, captured = self._entry(call, args, kwargs)
         if signature is not None and not captured:
-            ready = self._dispatcher.remember(signature, entry.closed, entry.out_tree, args)
-            if ready is not None:
-                return ready(args)
+            return self._dispatcher.remember(signature, entry.closed, entry.out_tree, args)(args)
         operands = [*captured, *map(_present, call.leaves)]
         outs = self._run(entry.closed, operands)
         return tree_unflatten(entry.out_tree, outs)
@@ -231,7 +232,7 @@ def library_jit(fun: Callable | None = None, *, name: str | None = None, static_
     @functools.cache  # looking at signatures takes time, and most functions are never called
     def staged() -> JitFunction:
         return JitFunction(fun, static_argnums or None, static_argnames, None, None, False, False,
-                           name)
+                           name, program_of)
 
     seen: set = set()
 

@@ -22,7 +22,6 @@ from .._loops.nest import Buffer, Nest, Program, Statement
 from .._loops.show import show
 from .._ops.convert import optimization_barrier_p
 from .._ops.layout import reshape_p
-from ..errors import explain
 from .stages import elements, rename
 
 __all__ = ["Lowered", "lower"]
@@ -115,15 +114,11 @@ class _Lowering:
         primitive, params = eqn.primitive, eqn.params
         into = [self.buffers[v] for v in eqn.outvars]
         operands = [self.operand(a) for a in eqn.invars]
-        if primitive.kind is Kind.CALL:
-            raise NotImplementedError(explain(
-                f"tanx.lax.{primitive.name}", "has no form in compiled code yet.",
-                f"equation: {eqn}"))
         if primitive.name == "dynamic_update_slice" and _worth_copying(*operands[:2]):
             self.statements += _update_slice(into[0], *operands)
         elif primitive.name in ("concatenate", "stack") and len(operands) > _JOINED:
             self.statements += _join(into[0], operands, **params)
-        elif primitive.kind is Kind.STATEMENT:
+        elif primitive.kind in (Kind.STATEMENT, Kind.CALL):
             self.append(primitive.lower(into, *operands, **params), {*into, *operands})
         else:
             self.statements += _element_nests(eqn, into, operands)

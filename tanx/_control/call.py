@@ -110,6 +110,7 @@ class Jit(Call):
     """A function compiled as a unit; inside another function, a call of it."""
 
     name = "jit"
+    unit = True
 
     def show_params(self, params):
         shown = {"name": params["name"], "jaxpr": params["jaxpr"]}

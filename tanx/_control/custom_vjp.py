@@ -142,10 +142,13 @@ class CustomLinear(Primitive):
     def infer(self, *types, out_avals, **params):
         return list(out_avals)
 
-    def eval(self, *args, name, **params):
+    def lower(self, into, *args, name, **params):
         raise TypeError(explain(
             "tanx.jvp", f"{name} is a custom_vjp function, which has no forward-mode derivative.",
             hint="use tanx.grad or tanx.vjp, or define the function with tanx.custom_jvp."))
+
+    def eval(self, *args, **params):
+        return self.lower(None, *args, **params)
 
     jvp = never("its second derivative is that of bwd")
 
@@ -169,7 +172,6 @@ class CustomLinear(Primitive):
         return outs, ct_dims
 
     batch = never("it is batched by batch_axis, which knows the mapped axis")
-    lower = never("it only exists to be transposed")
 
 
 custom_vjp_call_p = CustomVJPCall()

@@ -57,6 +57,7 @@ class Primitive:
     name: str
     kind: Kind
     multiple_results = False
+    unit = False  # whether eager code compiles it as a whole
 
     # The six rules; see above.
     infer: Any

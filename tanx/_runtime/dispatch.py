@@ -7,6 +7,7 @@ leads straight to its program.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,7 @@ from .._core.array import Array
 from .._core.jaxpr import ClosedJaxpr
 from .._core.trace import EvalTrace, context
 from ..tree_util import tree_unflatten
-from .eager import quietly
-from .tier0 import program_of
+from .eager import compiled, quietly
 
 __all__ = ["Dispatcher"]
 
@@ -27,13 +27,15 @@ _NUMBERS = frozenset((bool, int, float, complex))
 class Dispatcher:
     """The programs of one function, by the types of its arguments."""
 
-    __slots__ = ("static", "static_names", "ready")
+    __slots__ = ("static", "static_names", "make", "ready")
 
     LIMIT = 256  # signatures remembered; beyond, the oldest is forgotten
 
-    def __init__(self, static: tuple[int, ...] = (), static_names: tuple[str, ...] = ()):
+    def __init__(self, static: tuple[int, ...] = (), static_names: tuple[str, ...] = (),
+                 make: Callable[[ClosedJaxpr], Any] = compiled):
         self.static = frozenset(static)
         self.static_names = frozenset(static_names)
+        self.make = make  # of a jaxpr what runs it: an executable, or a program of tier 0
         self.ready: dict[tuple, Ready] = {}
 
     def signature(self, args: tuple, kwargs: dict) -> tuple | None:
@@ -66,11 +68,9 @@ class Dispatcher:
             return None
 
     def remember(self, signature: tuple, closed: ClosedJaxpr, out_tree, args: tuple,
-                 ) -> Ready | None:
-        """Keep the program for a signature, made for a call with ``args``; None without one."""
-        program = program_of(closed)
-        if not program.runnable:
-            return None
+                 ) -> Ready:
+        """Keep the program for a signature, made for a call with ``args``."""
+        program = self.make(closed)
         if len(self.ready) >= self.LIMIT:
             self.ready.pop(next(iter(self.ready)), None)
         dynamic = [i for i, x in enumerate(args) if i not in self.static and x is not None]

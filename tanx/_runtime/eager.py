@@ -22,7 +22,7 @@ from .._core.types import typeof
 from ..errors import explain
 from .tier0 import program_of
 
-__all__ = ["evaluate", "quietly"]
+__all__ = ["compiled", "evaluate", "quietly"]
 
 
 class _Quiet(threading.local):
@@ -83,17 +83,22 @@ def _call(primitive, args, params):
     """Run a call: its body as a whole, where it has one and nothing watches each operation."""
     body = params.get("jaxpr")
     if isinstance(body, ClosedJaxpr) and not strict.value:
-        program = program_of(body)
-        if program.runnable:
-            types: list = []
-            buffers: list = []
-            for x in args:
-                if type(x) is Array:
-                    buffers.append(x._value)
-                else:
-                    _take_in(x, types, buffers)
-            return _quiet.run(program.run, buffers)
+        program = compiled(body) if primitive.unit else program_of(body)
+        types: list = []
+        buffers: list = []
+        for x in args:
+            if type(x) is Array:
+                buffers.append(x._value)
+            else:
+                _take_in(x, types, buffers)
+        return _quiet.run(program.run, buffers)
     return primitive.eval(*args, **params)
+
+
+def compiled(closed: ClosedJaxpr):
+    """The executable of a jaxpr; the compiler is loaded when the first one is wanted."""
+    from .executable import executable_of
+    return executable_of(closed)
 
 
 def _take_in(x, types: list, values: list) -> None:
