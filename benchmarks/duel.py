@@ -1,128 +1,201 @@
-"""Run the same cases on tanx and on JAX, taking turns, and compare the best times.
+"""The duel: every case on every system, in turns, several rounds; the best time of each counts.
 
-    python benchmarks/duel.py --rival /path/to/python-with-jax [CASE ...]
-
-Each system runs in a process of its own (its own interpreter, so that the two may need different
-versions of Python), kept alive for the whole duel. The two take turns case by case, several rounds
-of it, and the minimum of each counts: on a machine that others use as well, the minimum is what
-the code costs. Without ``--rival`` only tanx is measured.
+Each system runs in a process of its own with its own interpreter, kept alive for the whole duel.
+They take turns case by case, so that a machine that is busy or slow for a while is so for all.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import os
+import platform
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-from cases import CASES
+import numpy as np
 
-WORKER = Path(__file__).with_name("worker.py")
+from benchmarks.agreement import difference
+from benchmarks.cases import CASES
+from benchmarks.contestant import Contestant, Failure, environment
 
+__all__ = ["Progress", "available", "first_calls", "imports", "run"]
 
-ENVIRONMENT = {
-    **os.environ, "JAX_PLATFORMS": "cpu",
-    "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]),
-                                   os.environ.get("PYTHONPATH", "")])}
-ENVIRONMENT.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
-
-
-class Contestant:
-    """A process that measures cases with one of the systems."""
-
-    def __init__(self, python: str, system: str):
-        self.process = subprocess.Popen(
-            [python, str(WORKER), system], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            env=ENVIRONMENT)
-
-    def measure(self, case: str) -> float:
-        """The best time of one round, in microseconds."""
-        self.process.stdin.write(case + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"the process measuring {case} ended")
-        answer = json.loads(line)
-        if "error" in answer:
-            raise RuntimeError(f"{case}: {answer['error']}")
-        return answer["microseconds"]
-
-    def close(self) -> None:
-        self.process.stdin.close()
-        self.process.wait()
+CACHES = {
+    "tanx": lambda folder: {"TANX_CACHE_DIR": folder},
+    "jax": lambda folder: {"JAX_COMPILATION_CACHE_DIR": folder,
+                           "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+                           "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1"},
+}
+"""How the systems that keep compiled code on disk are told where."""
 
 
-def duel(contestants: dict[str, Contestant], cases: list[str], rounds: int) -> dict:
-    """Best microseconds by case and system."""
-    best: dict = {case: dict.fromkeys(contestants, math.inf) for case in cases}
-    for turn in range(rounds):
-        for i, case in enumerate(cases):
-            done = turn * len(cases) + i
-            print(f"\r{done * 100 // (rounds * len(cases)):3d} %  {case:<40}", end="",
-                  file=sys.stderr)
-            for name, contestant in contestants.items():
-                best[case][name] = min(best[case][name], contestant.measure(case))
-    print("\r" + " " * 50 + "\r", end="", file=sys.stderr)
+class Progress:
+    """One line on a terminal that says how far we are; silent elsewhere."""
+
+    def __init__(self, title: str, total: int):
+        self.title, self.total, self.done = title, total, 0
+        self.start = time.monotonic()
+
+    def step(self, what: str) -> None:
+        """Another piece of the work begins."""
+        if sys.stderr.isatty():
+            spent = time.monotonic() - self.start
+            left = f"{spent / self.done * (self.total - self.done):.0f} s left" if self.done else ""
+            print(f"\r\033[K{self.title} {100 * self.done // self.total:3d} %  {left:<12} {what}",
+                  end="", file=sys.stderr, flush=True)
+        self.done += 1
+        if self.done > self.total:
+            raise AssertionError("more steps than were announced")
+
+    def end(self) -> None:
+        """Leave the line empty."""
+        if sys.stderr.isatty():
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def run(pythons: dict[str, str], names: Sequence[str], rounds: int, seconds: float) -> dict:
+    """Measure the cases; gives what the report and the chart are made of, ready for JSON."""
+    cases = {name: {"family": CASES[name].family, "seconds": {}, "errors": {},
+                    "flops": CASES[name].operations(), "memory": CASES[name].memory}
+             for name in names}
+    machine = {"processor": platform.machine(), "cores": os.cpu_count(), "bandwidth": 0, "peak": 0}
+    progress = Progress("timing", len(names) * rounds)
+    with ExitStack() as stack:
+        contestants = [stack.enter_context(Contestant(*item)) for item in pythons.items()]
+        for turn in range(rounds):
+            for name in names:
+                progress.step(name)
+                for one in contestants:
+                    _measure(one, name, cases[name], seconds)
+                if turn == 0:
+                    _compare(contestants, name, cases[name])
+            best = contestants[0].ask("machine")
+            machine |= {key: max(machine[key], best[key]) for key in best}
+    progress.end()
+    return {"machine": machine, "cases": cases, "systems": {
+        system: _version(system, python) for system, python in pythons.items()}}
+
+
+def _measure(one: Contestant, name: str, record: dict, seconds: float) -> None:
+    if CASES[name].form(one.system) is None or one.system in record["errors"]:
+        return
+    try:
+        taken = one.ask("measure", case=name, seconds=seconds)["seconds"]
+    except Failure as failure:
+        record["errors"][one.system] = str(failure)
+    else:
+        record["seconds"][one.system] = min(taken, record["seconds"].get(one.system, math.inf))
+
+
+# -- agreement -------------------------------------------------------------------------------------
+
+
+def _compare(contestants: Iterable[Contestant], name: str, record: dict) -> None:
+    """Compare results with those of the first system: a fast wrong answer is no answer."""
+    first, *others = [one for one in contestants if one.system in record["seconds"]] or [None]
+    if first is None:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        mine, types = _results(first, name, folder, record)
+        for other in others:
+            theirs, their_types = _results(other, name, folder, record)
+            # The others have types of their own, as NumPy's int64.
+            if other.system == "jax" and types != their_types:
+                problem = f"{types[:3]} against {their_types[:3]}"
+            else:
+                problem = difference(mine, theirs, types)
+            if problem:
+                record.setdefault("disagrees", {})[other.system] = problem
+
+
+def _results(one: Contestant, name: str, folder: str, record: dict) -> tuple[list, list]:
+    file = str(Path(folder, f"{one.system}.npz"))
+    try:
+        answer = one.ask("results", case=name, file=file)
+    except Failure as failure:
+        record["errors"][one.system] = str(failure)
+        return [], []
+    record.setdefault("bytes", answer["bytes"])
+    with np.load(file) as arrays:
+        return [arrays[key] for key in arrays], answer["types"]
+
+
+# -- first calls and imports -----------------------------------------------------------------------
+
+
+def first_calls(pythons: dict[str, str], names: Sequence[str], rounds: int) -> dict:
+    """Seconds of the first call of each case, by ``SYSTEM cold`` and ``SYSTEM warm``.
+
+    Cold: nothing on disk. Warm: another process has run the case before and left its code on disk.
+    """
+    best: dict[str, dict[str, float]] = {name: {} for name in names}
+    systems = {system: python for system, python in pythons.items() if system in CACHES}
+    progress = Progress("first calls", len(names) * rounds * 3)
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory() as folder:
+            folders = {system: CACHES[system](str(Path(folder, system))) for system in systems}
+            # JAX keeps nothing on disk unless it is told to; a cold call is one without that.
+            cold = {system: folders[system] if system == "tanx" else {} for system in systems}
+            for kind, variables in (("cold", cold), ("filled", folders), ("warm", folders)):
+                with ExitStack() as stack:
+                    contestants = [
+                        stack.enter_context(Contestant(system, python, variables[system]))
+                        for system, python in systems.items()]
+                    for name in names:
+                        progress.step(f"{kind}: {name}")
+                        for one in contestants:
+                            _first(one, name, f"{one.system} {kind}", best[name])
+    progress.end()
     return best
 
 
-def import_seconds(pythons: dict[str, str], rounds: int) -> dict[str, float]:
-    """Best time from starting Python to the system imported, less that of Python alone."""
+def _first(one: Contestant, name: str, key: str, best: dict[str, float]) -> None:
+    try:
+        best[key] = min(best.get(key, math.inf), one.ask("first", case=name)["seconds"])
+    except Failure:
+        pass  # the timing of the same case reports it
+
+
+STARTS = {
+    "import": "import {0}",
+    "import and first jitted call": "import {0}; {0}.jit(lambda x: x + 1)(1.0).block_until_ready()",
+}
+
+
+def imports(pythons: dict[str, str], rounds: int) -> dict[str, dict[str, float]]:
+    """Best seconds from starting Python to the system at work, less those of Python alone."""
     def seconds(python: str, code: str) -> float:
         start = time.perf_counter()
-        subprocess.run([python, "-c", code], check=True, env=ENVIRONMENT)
+        subprocess.run([python, "-c", code], check=True, env=environment())
         return time.perf_counter() - start
 
-    best = dict.fromkeys(pythons, math.inf)
-    bare = dict.fromkeys(pythons, math.inf)
+    best: dict[str, dict[str, float]] = {what: {} for what in STARTS}
+    systems = {system: python for system, python in pythons.items() if system in CACHES}
+    bare = dict.fromkeys(systems, math.inf)
     for _ in range(rounds):
-        for name, python in pythons.items():
-            best[name] = min(best[name], seconds(python, f"import {name}"))
-            bare[name] = min(bare[name], seconds(python, "pass"))
-    return {name: best[name] - bare[name] for name in pythons}
+        for system, python in systems.items():
+            bare[system] = min(bare[system], seconds(python, "pass"))
+            for what, code in STARTS.items():
+                taken = seconds(python, code.format(system))
+                best[what][system] = min(taken, best[what].get(system, math.inf))
+    return {what: {system: taken - bare[system] for system, taken in times.items()}
+            for what, times in best.items()}
 
 
-def report(best: dict) -> None:
-    """A table with the ratio of each case and their geometric mean."""
-    names = list(next(iter(best.values())))
-    print(f"{'case':<44}" + "".join(f"{name + ' µs':>12}" for name in names)
-          + (f"{'ratio':>9}" if len(names) > 1 else ""))
-    ratios = []
-    for case, times in best.items():
-        row = f"{case:<44}" + "".join(f"{times[name]:12.2f}" for name in names)
-        if len(names) > 1:
-            ratios.append(times["jax"] / times["tanx"])
-            row += f"{ratios[-1]:8.1f}x"
-        print(row)
-    if ratios:
-        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-        print(f"{'geometric mean':<44}{'':24}{mean:8.1f}x")
+def _version(system: str, python: str) -> str:
+    code = f"import platform, {system} as m; print(m.__version__, 'on Python',"\
+           " platform.python_version())"
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, env=environment())
+    return done.stdout.strip()
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("cases", nargs="*", help="cases to run (all, unless given)")
-    parser.add_argument("--rival", help="a Python interpreter that has jax")
-    parser.add_argument("--rounds", type=int, default=7)
-    options = parser.parse_args()
-    unknown = set(options.cases) - set(CASES)
-    if unknown:
-        parser.error(f"no such cases: {', '.join(sorted(unknown))}; there are {', '.join(CASES)}")
-    pythons = {"tanx": sys.executable} | ({"jax": options.rival} if options.rival else {})
-    for name, seconds in import_seconds(pythons, options.rounds).items():
-        print(f"import {name}: {seconds:.3f} s")
-    contestants = {name: Contestant(python, name) for name, python in pythons.items()}
-    try:
-        report(duel(contestants, options.cases or list(CASES), options.rounds))
-    finally:
-        for contestant in contestants.values():
-            contestant.close()
-
-
-if __name__ == "__main__":
-    main()
+def available(system: str, python: str) -> bool:
+    """Whether an interpreter has a system."""
+    done = subprocess.run([python, "-c", f"import {system}"], capture_output=True,
+                               env=environment())
+    return done.returncode == 0

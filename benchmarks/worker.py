@@ -1,49 +1,88 @@
-"""One side of the duel: measures the cases it is told, with the system named on the command line.
+"""One side of the duel: a process that measures with one system what it is told to.
 
-Reads the name of a case from each line of standard input, writes a line of JSON for it.
+    python -m benchmarks.worker SYSTEM
+
+Reads a request in JSON from each line of standard input, and answers each with a line of JSON.
 """
 
-import importlib
+from __future__ import annotations
+
 import json
 import sys
-import time
-from pathlib import Path
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
-from cases import CASES
+import numpy as np
 
-SECONDS = 0.1  # how long one measurement of one case may take
+from benchmarks.agreement import sample, type_name
+from benchmarks.cases import CASES
+from benchmarks.systems import SYSTEMS, System, leaves
+from benchmarks.timing import seconds_per_call
 
 
-def best_microseconds(run) -> float:
-    """The best mean of a few calls, among as many as fit in the time."""
-    run()
-    start = time.perf_counter()
-    run()
-    once = max(time.perf_counter() - start, 1e-7)
-    number = max(1, min(1000, int(SECONDS / 10 / once)))
-    best, deadline = float("inf"), time.perf_counter() + SECONDS
-    while time.perf_counter() < deadline:
-        start = time.perf_counter()
-        for _ in range(number):
-            run()
-        best = min(best, (time.perf_counter() - start) / number)
-    return best * 1e6
+class Worker:
+    """Answers requests; compiled functions are kept from one round to the next."""
+
+    def __init__(self, system: System):
+        self.system = system
+        self.compiled: dict[str, Callable] = {}
+
+    def measure(self, case: str, seconds: float) -> dict[str, Any]:
+        """The time of one call, in seconds."""
+        chosen = CASES[case]
+        with self.system.context(chosen):
+            run = self.system.runner(*self._prepare(case))
+            return {"seconds": seconds_per_call(run, seconds)}
+
+    def first(self, case: str) -> dict[str, Any]:
+        """The time of the first call in this process: tracing, compiling and running."""
+        chosen = CASES[case]
+        self.system.forget()
+        with self.system.context(chosen):
+            function, arguments = self.system.setup(chosen)
+            start = perf_counter()
+            result = self.system.compile(chosen, function)(*arguments)
+            for leaf in leaves(result):
+                leaf.block_until_ready()
+            return {"seconds": perf_counter() - start}
+
+    def results(self, case: str, file: str) -> dict[str, Any]:
+        """Write a sample of the results to a file; tell the bytes of arguments and results."""
+        chosen = CASES[case]
+        with self.system.context(chosen):
+            function, arguments = self._prepare(case)
+            arrays = [self.system.to_numpy(leaf) for leaf in leaves(function(*arguments))]
+        np.savez(file, *map(sample, arrays))
+        moved = sum(getattr(leaf, "nbytes", 0) for leaf in leaves(arguments))
+        return {"types": [*map(type_name, arrays)],
+                "bytes": moved + sum(array.nbytes for array in arrays)}
+
+    def machine(self) -> dict[str, Any]:
+        """What the processor and its memory can do at best."""
+        from benchmarks.machine import bandwidth, peak
+        return {"bandwidth": bandwidth(), "peak": peak()}
+
+    def _prepare(self, case: str) -> tuple[Callable, tuple]:
+        """The compiled function, and arguments that were made anew: they are large."""
+        function, arguments = self.system.setup(CASES[case])
+        if case not in self.compiled:
+            self.compiled[case] = self.system.compile(CASES[case], function)
+        return self.compiled[case], arguments
 
 
 def main() -> None:
-    system = importlib.import_module(sys.argv[1])
-    importlib.import_module(f"{sys.argv[1]}.numpy")
-    prepared = {}
+    """Answer until the input ends."""
+    answers, sys.stdout = sys.stdout, sys.stderr  # whatever a system prints is not an answer
+    worker = Worker(SYSTEMS[sys.argv[1]](sys.argv[1]))
     for line in sys.stdin:
-        name = line.strip()
+        request = json.loads(line)
         try:
-            if name not in prepared:
-                prepared[name] = CASES[name](system)
-            answer = {"microseconds": best_microseconds(prepared[name])}
-        except Exception as error:  # reported to the other side, which stops
-            answer = {"error": f"{type(error).__name__}: {error}"}
-        print(json.dumps(answer), flush=True)
+            answer = getattr(worker, request.pop("do"))(**request)
+        except Exception as error:  # reported by the other side, case by case
+            message = str(error).strip().split("\n")[0]
+            answer = {"error": f"{type(error).__name__}: {message}"}
+        print(json.dumps(answer), file=answers, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,12 @@
+"""The cases of the duel, a file for each family or two; ``case.py`` says what a case is."""
+
+from importlib import import_module
+
+from .case import CASES, Case
+
+__all__ = ["CASES", "Case"]
+
+# In the order of the report; each registers its cases.
+for _file in ("calls", "eager", "elementwise", "reductions", "norms", "layout", "cumulative",
+              "indexing", "sort", "products", "networks", "derivatives"):
+    import_module(f".{_file}", __name__)

@@ -1,0 +1,124 @@
+"""The systems that are measured, each behind the same few methods.
+
+A worker imports one of them and no other: they want different interpreters.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from benchmarks.cases import Case
+
+__all__ = ["SYSTEMS", "System", "leaves"]
+
+
+def leaves(tree: Any) -> Iterator[Any]:
+    """What stands in tuples, lists and dicts, in one order for all systems."""
+    if isinstance(tree, dict):
+        tree = [tree[key] for key in sorted(tree)]
+    if isinstance(tree, list | tuple):
+        for part in tree:
+            yield from leaves(part)
+    else:
+        yield tree
+
+
+def _map(change: Callable, tree: Any) -> Any:
+    """The same nesting with its NumPy arrays changed; other leaves stay as they are."""
+    if isinstance(tree, dict):
+        return {key: _map(change, part) for key, part in tree.items()}
+    if isinstance(tree, list | tuple):
+        return type(tree)(_map(change, part) for part in tree)
+    return change(tree) if isinstance(tree, np.ndarray) else tree
+
+
+class System:
+    """NumPy, and what the others have in common with it."""
+
+    def __init__(self, name: str):
+        self.name = name
+        self.module: Any = importlib.import_module(name)
+
+    def setup(self, case: Case) -> tuple[Callable, tuple]:
+        """The function of a case, not compiled, and its arguments, ready to be used."""
+        function, arguments = case.form(self.name)(*self.modules(), **case.sizes)
+        return function, _map(self.place, arguments)
+
+    def modules(self) -> tuple:
+        """What the setup of a case takes."""
+        return (self.module,)
+
+    def place(self, array: np.ndarray) -> Any:
+        """A NumPy array as an array of the system."""
+        return array
+
+    def compile(self, case: Case, function: Callable) -> Callable:
+        """The function as it is to be timed."""
+        return function
+
+    def context(self, case: Case) -> AbstractContextManager:
+        """What has to surround every call of a case."""
+        return nullcontext()
+
+    def runner(self, function: Callable, arguments: tuple) -> Callable[[], Any]:
+        """One call of a compiled function, all of its results awaited."""
+        return lambda: function(*arguments)
+
+    def to_numpy(self, array: Any) -> np.ndarray:
+        return np.asarray(array)
+
+    def forget(self) -> None:
+        """Drop whatever has been compiled."""
+
+
+class Jax(System):
+    """tanx, and JAX."""
+
+    def __init__(self, name: str):
+        super().__init__(name)
+        self.numpy = importlib.import_module(f"{name}.numpy")
+
+    def modules(self) -> tuple:
+        return self.module, self.numpy
+
+    def place(self, array: np.ndarray) -> Any:
+        return self.numpy.asarray(array).block_until_ready()
+
+    def compile(self, case: Case, function: Callable) -> Callable:
+        return function if case.jit is None else self.module.jit(function, **case.jit)
+
+    def context(self, case: Case) -> AbstractContextManager:
+        return self.module.enable_x64(True) if case.x64 else nullcontext()
+
+    def runner(self, function: Callable, arguments: tuple) -> Callable[[], Any]:
+        if isinstance(function(*arguments), self.module.Array):
+            return lambda: function(*arguments).block_until_ready()
+        wait = self.module.block_until_ready
+        return lambda: wait(function(*arguments))
+
+    def forget(self) -> None:
+        self.module.clear_caches()
+
+
+class Torch(System):
+    """torch.compile."""
+
+    def place(self, array: np.ndarray) -> Any:
+        if array.dtype.name == "bfloat16":
+            return self.module.from_numpy(array.view(np.int16)).view(self.module.bfloat16)
+        return self.module.from_numpy(array)
+
+    def compile(self, case: Case, function: Callable) -> Callable:
+        return self.module.compile(function)
+
+    def to_numpy(self, array: Any) -> np.ndarray:
+        return (array.float() if array.dtype == self.module.bfloat16 else array).numpy()
+
+
+SYSTEMS: dict[str, type[System]] = {
+    "tanx": Jax, "jax": Jax, "numpy": System, "torch": Torch, "numba": System}

@@ -1,0 +1,97 @@
+"""The duel itself: a worker answers, survives errors, and results become tables and a picture."""
+
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import pytest
+
+from benchmarks import chart, report
+from benchmarks.contestant import Contestant, Failure
+from benchmarks.duel import run
+from benchmarks.timing import seconds_per_call
+
+SCALAR = "jit: x + 1, a scalar"
+
+
+def record(tanx, jax=None, family="elementwise", **more):
+    seconds = {"tanx": tanx} | ({"jax": jax} if jax else {})
+    return {"family": family, "seconds": seconds, "errors": {}, "memory": False, "flops": None,
+            **more}
+
+
+RESULT = {
+    "machine": {"processor": "some", "cores": 2, "bandwidth": 10e9, "peak": 80e9},
+    "systems": {"tanx": "1", "jax": "2"},
+    "imports": {"import": {"tanx": 0.1, "jax": 0.9}},
+    "cases": {
+        "fast": record(1e-3, 4e-3, memory=True, bytes=1 << 26,
+                       first={"tanx cold": 1, "jax cold": 3}),
+        "slow <&>": record(2e-3, 1e-3, flops=8e7),
+        "broken": record(1e-3, 1e-3, "sort") | {"errors": {"jax": "Oops"}},
+        "wrong": record(1e-3, 4e-3, "sort", disagrees={"jax": "1 against 2"}),
+    },
+}
+
+
+def test_a_worker_answers_and_outlives_an_error():
+    with Contestant("tanx", sys.executable) as one:
+        assert one.ask("measure", case=SCALAR, seconds=0.001)["seconds"] > 0
+        with pytest.raises(Failure, match="KeyError"):
+            one.ask("measure", case="no such case", seconds=0.001)
+        assert one.ask("first", case=SCALAR)["seconds"] > 0
+
+
+def test_a_worker_that_died_is_replaced():
+    with Contestant("tanx", sys.executable) as one:
+        with pytest.raises(Failure, match="died"):
+            one._process = _dead(one)
+            one.ask("measure", case=SCALAR, seconds=0.001)
+        assert one.ask("measure", case=SCALAR, seconds=0.001)["seconds"] > 0
+
+
+def _dead(one):
+    return subprocess.Popen([one.python, "-c", ""], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                            text=True)
+
+
+def test_tanx_and_numpy_take_turns():
+    result = run({"tanx": sys.executable, "numpy": sys.executable}, [SCALAR], 1, 0.001)
+    (case,) = result["cases"].values()
+    assert set(case["seconds"]) == {"tanx", "numpy"} and not case["errors"]
+    assert "disagrees" not in case
+    assert result["machine"]["bandwidth"] > 0 and result["machine"]["peak"] > 0
+    assert SCALAR in report.terminal(result)
+
+
+def test_the_table_shows_ratios_shares_and_problems():
+    text = report.terminal(RESULT)
+    rows = {line.split("  ")[0]: line for line in text.splitlines()}
+    assert rows["fast"].split() == ["fast", "1,000", "4,000", "4.00", "671", "%", "mem"]
+    assert rows["slow <&>"].split()[-5:] == ["0.50", "50", "%", "fma", "slower"]
+    assert "elementwise: 1.41 times as fast as JAX" in rows
+    assert "broken: JAX fails: Oops" in rows and "wrong: differs from JAX: 1 against 2" in rows
+    assert "first call, cold: 3.0 times sooner than JAX (geometric mean)" in rows
+
+
+def test_markdown_has_a_row_for_each_case():
+    text = report.markdown(RESULT)
+    assert "| fast | 1,000 | 4,000 | 4.00 | 671 % mem |" in text
+    assert "| **elementwise** |  |  | **1.41** |  |" in text
+
+
+def test_the_picture_has_a_dot_for_each_case():
+    root = ElementTree.fromstring(chart.svg(RESULT))
+    titles = [title.text for title in root.iter("{http://www.w3.org/2000/svg}title")]
+    assert titles == ["fast: 4.00", "slow <&>: 0.50", "broken: 1.00", "wrong: 4.00"]
+
+
+def test_bars_to_the_left_are_slower():
+    text = chart.bars(RESULT)
+    assert "▒│ 0.50" in text and "│█" in text
+
+
+def test_a_call_is_timed_many_times():
+    calls = []
+    assert seconds_per_call(lambda: calls.append(1), 0.001) > 0
+    assert len(calls) > 10
