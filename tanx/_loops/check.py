@@ -15,7 +15,7 @@ from tanx.errors import explain
 
 from .expr import Expr, Facts, Fold, Index, Load, Node, Op, Pick, State, bounds, facts_of
 from .instructions import BOOL, INDEX, REDUCERS, result_dtype, short_name
-from .nest import PARALLEL, SEQUENTIAL, Buffer, Nest, Program, Statement, Store
+from .nest import PARALLEL, SEQUENTIAL, TASKS, Buffer, Nest, Program, Statement, Store
 from .show import show_expr, show_statement
 from .traverse import children, expressions, statements_in, walk, written
 
@@ -82,8 +82,13 @@ class _Checker:
                 self.defined.add(buffer)
 
     def nest(self, nest: Nest, scope: frozenset, parallel: tuple) -> None:
-        if len(nest.kinds) != len(nest.indices) or not {*nest.kinds} <= {PARALLEL, SEQUENTIAL}:
-            _fail("each index of a nest is parallel or sequential.", None, f"kinds: {nest.kinds}")
+        if len(nest.kinds) != len(nest.indices) or not {*nest.kinds} <= {
+                PARALLEL, SEQUENTIAL, TASKS}:
+            _fail("each index of a nest is parallel, sequential or over tasks.", None,
+                  f"kinds: {nest.kinds}")
+        tasks = nest.kinds.count(TASKS)
+        if tasks and (scope or TASKS in nest.kinds[tasks:]):
+            _fail("loops over tasks must be outermost.", nest)
         if len({*nest.indices}) < len(nest.indices) or not scope.isdisjoint(nest.indices):
             _fail("an index must not be bound twice.", nest)
         if any(i.extent < 0 for i in nest.indices):
@@ -91,7 +96,7 @@ class _Checker:
         # What one iteration stores, a later one may read: the interpreter knows the elements.
         plain = [s for s in statements_in(nest.body) if getattr(s, "combine", None) is None]
         self.defined.update(written(s for s in plain if not isinstance(s, Nest)))
-        parallel += tuple(i for i, kind in zip(nest.indices, nest.kinds) if kind == PARALLEL)
+        parallel += tuple(i for i, kind in zip(nest.indices, nest.kinds) if kind != SEQUENTIAL)
         for statement in nest.body:
             self.statement(statement, scope.union(nest.indices), parallel)
 

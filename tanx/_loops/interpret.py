@@ -18,7 +18,7 @@ import numpy as np
 
 from .expr import Const, Expr, Fold, Load, Node, Op, Pick
 from .memory import Memory
-from .nest import PARALLEL, Extern, Nest, Program, Statement, Store
+from .nest import SEQUENTIAL, TASKS, Extern, Nest, Program, Statement, Store
 from .numerics import apply
 from .traverse import children, walk, written
 
@@ -99,14 +99,15 @@ class _Runner:
                 self.call(statement)
 
     def loops(self, indices, kinds, body, scope: _Scope) -> None:
-        """Run a body in the loops that are left: at once in all leading parallel ones."""
+        """Run a body in the loops that are left: at once in all leading ones of a parallel kind."""
         if not indices:
             self.statements(body, scope)
-        elif kinds[0] == PARALLEL:
-            n = next((n for n, kind in enumerate(kinds) if kind != PARALLEL), len(kinds))
+        elif kinds[0] != SEQUENTIAL:
+            n = next((n for n, kind in enumerate(kinds) if kind != kinds[0]), len(kinds))
             inner = _lanes(scope, indices[:n])
             if 0 not in inner.lanes:
-                with self.memory.parallel(_numbers(indices[:n], scope), written(body)):
+                with self.memory.parallel(_numbers(indices[:n], scope), written(body),
+                                          apart=kinds[0] == TASKS):
                     self.loops(indices[n:], kinds[n:], body, inner)
         else:
             for step in range(indices[0].extent):

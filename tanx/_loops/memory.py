@@ -55,9 +55,13 @@ class Memory:
         return self._arrays[buffer]
 
     @contextmanager
-    def parallel(self, numbers: np.ndarray, buffers: Iterable[Buffer]) -> Iterator[None]:
-        """Inside, iterations of these numbers run at once and store to these buffers."""
-        self._meetings.append(_Meeting(numbers, buffers))
+    def parallel(self, numbers: np.ndarray, buffers: Iterable[Buffer],
+                 apart: bool) -> Iterator[None]:
+        """Inside, iterations of these numbers run at once and store to these buffers.
+
+        Iterations that stay ``apart`` do not combine with the same element, either.
+        """
+        self._meetings.append(_Meeting(numbers, buffers, apart))
         yield
         self._meetings.pop()
 
@@ -98,8 +102,8 @@ class Memory:
 class _Meeting:
     """Which iteration of a parallel loop touched an element, and how."""
 
-    def __init__(self, numbers: np.ndarray, buffers: Iterable[Buffer]):
-        self.numbers = numbers
+    def __init__(self, numbers: np.ndarray, buffers: Iterable[Buffer], apart: bool):
+        self.numbers, self.apart = numbers, apart
         self.marks = {buffer: {how: np.full(int(np.prod(buffer.shape)), _NOBODY) for how in _MEETS}
                       for buffer in buffers}
 
@@ -107,6 +111,8 @@ class _Meeting:
         marks = self.marks.get(access.buffer)
         if marks is None:
             return
+        if self.apart and how == "combine":
+            how = "store"
         flat, me, live = np.broadcast_arrays(flat, self.numbers, True if live is None else live)
         flat, me = flat[live], me[live]
         for other in _MEETS[how]:

@@ -17,10 +17,11 @@ from .expr import Const, Expr, Index, Load, Node
 from .instructions import INDEX, short_name
 
 __all__ = ["Buffer", "Extern", "Nest", "PARALLEL", "Program", "SEQUENTIAL", "Statement", "Store",
-           "index_tuple"]
+           "TASKS", "index_tuple"]
 
 PARALLEL = "parallel"
 SEQUENTIAL = "sequential"
+TASKS = "tasks"
 
 
 class Buffer(Node):
@@ -90,7 +91,9 @@ class Nest:
     """Loops around statements, the last index fastest; without indices the body runs once.
 
     Each index has its kind. Iterations of a parallel loop neither read nor overwrite what another
-    one of them stores; a sequential loop runs in order.
+    one of them stores; a sequential loop runs in order. The iterations of a loop over tasks, which
+    may be the outermost ones of a statement of the program, run in several threads: they are apart
+    like those of a parallel loop, and do not meet in stores that combine, either.
     """
 
     indices: tuple[Index, ...]

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from .._compiler.codegen.cpu import ENTRY, Generated, assemble, generate, host
+from .._compiler.codegen.cpu import ENTRY, PARALLEL, Generated, assemble, generate, host
 from .._config import enable_checks
 from .._loops.nest import Buffer, Extern, Program
-from .threads import PARALLEL, parallel_address
+from .threads import parallel_address
 
 __all__ = ["Code", "LIMIT", "Library", "clear", "compile_program", "link", "python_library"]
 

@@ -21,12 +21,9 @@ import threading
 
 from tanx.errors import explain
 
-from .._compiler.codegen.cpu import Target, assemble, host
+from .._compiler.codegen.cpu import PARALLEL, Target, assemble, host
 
-__all__ = ["PARALLEL", "get_num_threads", "parallel_address", "set_num_threads"]
-
-PARALLEL = "tanx_parallel"
-"""The symbol by which compiled code calls the pool."""
+__all__ = ["get_num_threads", "parallel_address", "set_num_threads"]
 
 _PAUSES = {"x86_64": ("llvm.x86.sse2.pause", "", 1000),
            "aarch64": ("llvm.aarch64.isb", "i32 15", 2500)}

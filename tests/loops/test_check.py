@@ -90,8 +90,21 @@ a buffer must be written before it is read.
   statement: out = extern sort(t)
   buffer: t: f32[8]"""),
     "a kind that is none": (program(loop(Store(OUT, (I8,), ZERO), kinds=("diagonal",))), """\
-each index of a nest is parallel or sequential.
+each index of a nest is parallel, sequential or over tasks.
   kinds: ('diagonal',)"""),
+    "tasks inside of a loop": (
+        program(loop(loop(Store(OUT, (I8,), ZERO), kinds=("tasks",)), indices=(J,))), """\
+loops over tasks must be outermost.
+  loop: for i in 8 tasks:"""),
+    "tasks behind a loop": (
+        program(loop(Store(OUT, (I8,), ZERO), indices=(J, I8), kinds=("parallel", "tasks"))), """\
+loops over tasks must be outermost.
+  loop: for j in 4 parallel, i in 8 tasks:"""),
+    "tasks that store one element": (
+        program(loop(Store(OUT, (I8,), ZERO), indices=(J, I8), kinds=("tasks", "parallel"))), """\
+iterations of a parallel loop must not store the same element.
+  statement: out[i] = 0.0:f32
+  not in its index: j in 4"""),
     "an index bound twice": (program(loop(loop(Store(OUT, (I8,), ZERO)))), """\
 an index must not be bound twice.
   loop: for i in 8 parallel:"""),

@@ -1,6 +1,7 @@
 """The interpreter agrees with NumPy, is lazy where promised, and finds what is wrong."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -196,12 +197,13 @@ def test_an_output_that_is_not_filled():
         run(statement_program(rule, [x], x), x)
 
 
-def meeting(body, shape=(4,)):
+def meeting(body, kind="parallel"):
     """Run a statement in a parallel loop of four over a buffer of zeros."""
-    x = np.zeros(shape, np.float32)
+    x = np.zeros(4, np.float32)
 
     def rule(into, x):
-        return [copy(into[0], x), nest(4, lambda k: body(into[0], *k))]
+        loop = nest(4, lambda k: body(into[0], *k))
+        return [copy(into[0], x), replace(loop, kinds=(kind,))]
 
     return run(statement_program(rule, [x], x), x)
 
@@ -214,9 +216,17 @@ def meeting(body, shape=(4,)):
     lambda out, i: [store(out, [0], out[[i]], guard=i < 1), store(out, [i], out[[0]], guard=i > 0)],
 ], ids=["two stores", "a load and a store", "stores of two statements", "a load of a sum",
         "a load after a store"])
-def test_iterations_of_parallel_loops_must_not_meet(body):
+@pytest.mark.parametrize("kind", ["parallel", "tasks"])
+def test_iterations_of_parallel_loops_must_not_meet(body, kind):
     with pytest.raises(ValueError, match="iterations of a parallel loop meet"):
-        meeting(body)
+        meeting(body, kind)
+
+
+def test_tasks_must_not_meet_in_stores_that_combine():
+    with pytest.raises(ValueError, match="iterations of a parallel loop meet"):
+        meeting(lambda out, i: [store(out, [i // 2], 1.0, "add")], "tasks")
+    (result,) = meeting(lambda out, i: [store(out, [i], 1.0, "add")] * 2, "tasks")
+    np.testing.assert_array_equal(result, [2, 2, 2, 2])
 
 
 @pytest.mark.parametrize("body, expected", [

@@ -1,7 +1,8 @@
 """Programs as modules of LLVM code for the processor at hand, and modules as object code.
 
 Each statement of a program becomes a function, and equal ones one function; the entry point loads
-the addresses of the buffers and calls them in order. Vectors are explicit in the code, so LLVM's
+the addresses of the buffers and calls them in order, those with loops over tasks through the
+runtime's threads. Vectors are explicit in the code, so LLVM's
 own optimiser has nothing to find that is worth its time: it only selects and schedules
 instructions.
 """
@@ -9,20 +10,24 @@ instructions.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from math import prod
 
 from ..._loops.instructions import short_name
-from ..._loops.nest import Buffer, Extern, Program, Statement
+from ..._loops.nest import TASKS, Buffer, Extern, Nest, Program, Statement
 from ..._loops.traverse import expressions, loads, statements_in, written
 from .llvm import Kernel
-from .values import Writer
+from .values import I64, Value, Writer
 
-__all__ = ["ENTRY", "Generated", "Target", "assemble", "generate", "host"]
+__all__ = ["ENTRY", "Generated", "PARALLEL", "Target", "assemble", "generate", "host"]
 
 ENTRY = "tanx_main"
 """The name of the entry point: a function of the address of an array of addresses."""
+PARALLEL = "tanx_parallel"
+"""The name of the runtime's function that calls ``task(context, i)`` for each ``i`` below a count,
+given the three; in several threads."""
 
 
 @dataclass(frozen=True)
@@ -87,10 +92,12 @@ class _Module:
         self.writer = Writer()  # collects what functions need
         self.functions: dict[str, str] = {}
         self.externs: dict[str, Extern] = {}
+        self.numbers = {buffer: n for n, buffer in enumerate((
+            *program.inputs, *program.outputs, *program.temps))}
 
     def generated(self) -> Generated:
         calls = [self.call(statement) for statement in self.program.statements]
-        entry = [f"define void @{ENTRY}(ptr %buffers) {{", *self.addresses(), *calls,
+        entry = [f"define void @{ENTRY}(ptr %buffers) {{", *self.addresses(self.numbers), *calls,
                  "ret void", "}"]
         functions = [f"define internal void @{name}{text}" for text, name in self.functions.items()]
         text = "\n".join(["\n".join(entry), *functions, *self.writer.helpers.values(),
@@ -98,23 +105,23 @@ class _Module:
         symbols = [name for name in self.writer.declared if not name.startswith("llvm.")]
         return Generated(text, tuple(symbols), self.externs)
 
-    def addresses(self) -> list[str]:
-        """Lines that load the address of each buffer."""
+    def addresses(self, buffers: Iterable[Buffer]) -> list[str]:
+        """Lines that load the addresses of buffers."""
         lines = []
 
         def load(name: str, number: int) -> None:
             lines.append(f"%at.{name} = getelementptr ptr, ptr %buffers, i64 {number}")
             lines.append(f"%{name} = load ptr, ptr %at.{name}")
 
-        given = (*self.program.inputs, *self.program.outputs)
-        temps = self.program.temps
-        for number, _ in enumerate(given if self.offsets is not None else (*given, *temps)):
-            load(f"b{number}", number)
         if self.offsets is not None:
-            load("arena", len(given))
-            for number, buffer in enumerate(temps, len(given)):
+            load("arena", len(self.program.inputs) + len(self.program.outputs))
+        for buffer in buffers:
+            number = self.numbers[buffer]
+            if self.offsets is not None and buffer.role == "temp":
                 place = self.offsets[buffer]
                 lines.append(f"%b{number} = getelementptr i8, ptr %arena, i64 {place}")
+            else:
+                load(f"b{number}", number)
         return lines
 
     def call(self, statement: Statement) -> str:
@@ -124,14 +131,30 @@ class _Module:
         writer = Writer()
         writer.declared, writer.helpers = self.writer.declared, self.writer.helpers
         kernel = Kernel(writer, self.target.vector_bits, pointers, self.shared, self.symbol)
-        kernel.statement(statement, kernel.top)
-        params = ", ".join([f"ptr noalias {name}" if self.alone(buffer, used) else f"ptr {name}"
-                            for buffer, name in pointers.items()])
-        text = "\n".join([f"({params}) {{", "entry:", *kernel.top.lines, "ret void", "}"])
+        params = [f"ptr noalias {name}" if self.alone(buffer, used) else f"ptr {name}"
+                  for buffer, name in pointers.items()]
+        args = [f"ptr %b{self.numbers[b]}" for b in used]
+        if not (isinstance(statement, Nest) and TASKS in statement.kinds):
+            kernel.statement(statement, kernel.top)
+            return self.function(kernel, params, args)
+        tasks = statement.kinds.count(TASKS)
+        kernel.task(statement.indices[:tasks], Value(writer, "%task", I64))
+        kernel.statement(Nest(statement.indices[tasks:], statement.kinds[tasks:], statement.body),
+                         kernel.top)
+        number = "i64 %task"
+        lines = ["(ptr %buffers, i64 %task) {", *self.addresses(used),
+                 self.function(kernel, [*params, number], [*args, number]), "ret void", "}"]
+        name = self.functions.setdefault("\n".join(lines), f"task{len(self.functions)}")
+        self.writer.declared[PARALLEL] = f"declare void @{PARALLEL}(ptr, ptr, i64)"
+        count = prod(i.extent for i in statement.indices[:tasks])
+        return f"call void @{PARALLEL}(ptr @{name}, ptr %buffers, i64 {count})"
+
+    def function(self, kernel: Kernel, params: Sequence[str], args: Sequence[str]) -> str:
+        """The call of the function that a kernel has written."""
+        head = f"({', '.join(params)}) {{"
+        text = "\n".join([head, "entry:", *kernel.top.lines, "ret void", "}"])
         name = self.functions.setdefault(text, f"nest{len(self.functions)}")
-        numbers = {b: n for n, b in enumerate((*self.program.inputs, *self.program.outputs,
-                                               *self.program.temps))}
-        return f"call void @{name}({', '.join([f'ptr %b{numbers[b]}' for b in used])})"
+        return f"call void @{name}({', '.join(args)})"
 
     def alone(self, buffer: Buffer, used: Sequence[Buffer]) -> bool:
         """Whether no other buffer of a statement is the same memory."""

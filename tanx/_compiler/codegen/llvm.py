@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
 
+from ..._loops.build import unflatten_index
 from ..._loops.expr import Const, Expr, Fold, Index, Load, Node, Op, Pick, bounds
 from ..._loops.instructions import INDEX
 from ..._loops.nest import Buffer, Extern, Nest, Statement, Store
@@ -58,6 +60,14 @@ class Kernel(Folds):
         writer.place = self.top
 
     # -- statements --------------------------------------------------------------------------------
+
+    def task(self, indices: Sequence[Index], number: Value) -> None:
+        """Make the indices of loops over tasks known, of which the function runs one iteration."""
+        extents = [index.extent for index in indices]
+        task = Index("task", prod(extents))
+        self.top.values[task] = number
+        for index, place in zip(indices, unflatten_index(task, extents)):
+            self.top.values[index] = self.value(place, self.top)
 
     def statement(self, statement: Statement, scope: Scope) -> None:
         """Write a statement into a scope."""
