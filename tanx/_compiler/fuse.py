@@ -26,7 +26,6 @@ from itertools import pairwise
 from math import prod
 from typing import NamedTuple
 
-from .._loops.build import flatten_index
 from .._loops.expr import (
     Expr,
     Facts,
@@ -39,6 +38,7 @@ from .._loops.expr import (
     Pick,
     Variable,
     facts_of,
+    linear_form,
 )
 from .._loops.nest import PARALLEL, Buffer, Extern, Nest, Program, Statement, Store
 from .._loops.traverse import children, expressions, statements_in, substitute, walk, written
@@ -243,7 +243,8 @@ def _injective(load: Load) -> bool:
     """Whether different values of the variables in an index surely give different elements."""
     seen: set[Variable] = set()
     for i in load.index:
-        if i.free and (len(i.free) > 1 or not seen.isdisjoint(i.free) or not is_affine(i)):
+        if i.free and (len(i.free) > 1 or not seen.isdisjoint(i.free)
+                       or not is_affine(linear_form(i))):
             return False
         seen |= i.free
     return True
@@ -314,7 +315,7 @@ def _is_free(stage: _Stage) -> bool:
 
 def _addressable(view: Expr) -> bool:
     """Whether the elements of a view lie in memory at equal distances along each loop."""
-    return isinstance(view, Load) and is_affine(flatten_index(view.index, view.buffer.shape))
+    return isinstance(view, Load) and is_affine(view.place)
 
 
 def _at(store: Store, index: Sequence[Expr]) -> Expr:

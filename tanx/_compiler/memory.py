@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from operator import is_
 
 from .._loops.check import ProgramError
-from .._loops.expr import Expr, Load
+from .._loops.expr import Expr, Load, linear_form
 from .._loops.nest import Buffer, Extern, Nest, Program, Statement, Store
 from .._loops.show import show
 from .._loops.traverse import expressions, written
@@ -88,7 +88,7 @@ class _Accesses:
             return False
         shared = {i for a, b in zip(access.nests, target.nests) if a is b for i in a.indices}
         alone = [(place, other) for place, other in zip(target.index, access.index)
-                 if len(place.free) == 1 and is_affine(place)]
+                 if len(place.free) == 1 and is_affine(linear_form(place))]
         if not shared <= frozenset().union(*(place.free for place, _ in alone)):
             return False  # several iterations meet on an element
         if len(access.nests) == len(target.nests) and all(map(is_, access.nests, target.nests)):

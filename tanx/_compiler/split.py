@@ -16,7 +16,6 @@ from dataclasses import replace
 from itertools import pairwise, product
 from math import prod
 
-from .._loops.build import flatten_index
 from .._loops.expr import Const, Expr, Index, Op, Variable, const, fresh_index
 from .._loops.nest import PARALLEL, Nest, Program, Statement, Store
 from .._loops.traverse import expressions, substitute, walk
@@ -123,10 +122,9 @@ def _division(nest: Nest) -> tuple[Index, int] | None:
     if any(kind != PARALLEL for kind in nest.kinds):
         return None
     for access in find_loads(e for store in nest.body for e in expressions(store)):
-        offset = flatten_index(access.index, access.buffer.shape)
-        if is_affine(offset):
+        if is_affine(access.place):
             continue
-        for part in walk(offset):
+        for part in walk(*access.place[0]):
             if isinstance(part, Op) and part.name in ("floor_div", "floor_mod"):
                 index, divisor = part.args
                 if index in nest.indices and isinstance(divisor, Const) and (

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 from operator import is_
 
-from .._loops.expr import Expr, Index, Load, Node, Op, const
+from .._loops.expr import Expr, Index, Linear, Load, Node, const
 from .._loops.nest import PARALLEL, Buffer, Extern, Nest, Statement, Store
 from .._loops.traverse import (
     children,
@@ -19,7 +19,6 @@ from .._loops.traverse import (
     map_expressions,
     rebuild,
     statements_in,
-    walk,
 )
 
 __all__ = ["elements", "find_loads", "index_of", "is_affine", "loops_in", "loops_of", "mentioned",
@@ -57,11 +56,12 @@ def loops_in(index: Iterable[Expr]) -> tuple[Index, ...]:
     return tuple(i for i in index if isinstance(i, Index))
 
 
-def is_affine(index: Expr) -> bool:
-    """Whether an index is a sum of multiples of loop variables and a constant."""
-    return type(index) is Index or all(
-        isinstance(node, Op) and node.name in ("add", "sub", "mul", "neg")
-        or isinstance(node, Index) or not node.free for node in walk(index))
+def is_affine(place: Linear) -> bool:
+    """Whether a sum is one of multiples of loop variables and of what does not change in loops."""
+    for atom in place[0]:
+        if type(atom) is not Index and atom.free:
+            return False
+    return True
 
 
 def elements(shape: tuple[int, ...], body: Callable[[tuple[Expr, ...]], Iterable[Store]]) -> Nest:

@@ -52,7 +52,17 @@ from math import prod
 
 import numpy as np
 
-from .expr import Const, Expr, Fold, Pick, const, fresh_index, fresh_state, op
+from .expr import (
+    Const,
+    Expr,
+    Fold,
+    Pick,
+    const,
+    flatten_index,
+    fresh_index,
+    fresh_state,
+    op,
+)
 from .instructions import BOOL, INDEX, REDUCERS, identity, kind_of, short_name
 from .nest import PARALLEL, SEQUENTIAL, Buffer, Extern, Nest, Program, Statement, Store, index_tuple
 from .traverse import expressions, loads, statements_in, written
@@ -169,14 +179,6 @@ def load_guarded(x, index, otherwise) -> Expr:
     """
     index = index_tuple(x, index)
     return select(in_range(index, x.shape), x[index], otherwise)
-
-
-def flatten_index(index: Iterable[Expr], shape: Sequence[int]) -> Expr:
-    """The row-major position of an index in a shape."""
-    flat: Expr = const(0)
-    for i, n in zip(index, shape, strict=True):
-        flat = flat * n + i
-    return flat
 
 
 def unflatten_index(flat: Expr, shape: Sequence[int]) -> At:

@@ -12,29 +12,46 @@ where :func:`bounds` proves that nothing wraps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import count
 from math import gcd
-from threading import Lock
+from threading import RLock
 from typing import Any
-from weakref import WeakValueDictionary
+from weakref import ref
 
 import numpy as np
 
 from .instructions import BOOL, INDEX, REDUCERS, kind_of, result_dtype, short_name, value_range
 
-__all__ = ["Const", "Expr", "Facts", "Fold", "Index", "Interval", "Load", "Node", "Op", "Pick",
-           "State", "Variable", "bounds", "const", "facts_of", "fresh_index", "fresh_state",
-           "linear_form", "op"]
+__all__ = ["Const", "Expr", "Facts", "Fold", "Index", "Interval", "Linear", "Load", "Node", "Op",
+           "Pick", "State", "Variable", "bounds", "const", "facts_of", "flatten_index",
+           "fresh_index", "fresh_state", "linear_form", "op", "position"]
 
 Interval = tuple[int, int]
 Facts = Mapping["Expr", Interval]
-Linear = tuple[Mapping["Expr", int], int]
+Linear = tuple[dict["Expr", int], int]
+
+_set = object.__setattr__  # what a node is made of is set once
+
+_NOTHING: frozenset[Variable] = frozenset()
 
 
-_interned: WeakValueDictionary[tuple, Node] = WeakValueDictionary()
-_lock = Lock()
+class _Interned(ref):
+    """The node of a key, as long as somebody else has it too."""
+
+    __slots__ = ("key",)
+    key: tuple
+
+
+_interned: dict[tuple, _Interned] = {}
+_lock = RLock()  # to forget a node may happen while another one is being made
+
+
+def _forget(dead: _Interned) -> None:
+    with _lock:
+        if _interned.get(dead.key) is dead:
+            del _interned[dead.key]
 
 
 class Node:
@@ -50,18 +67,26 @@ class Node:
     def _make(cls, key: tuple, **fields):
         """The node of a class and key; made of ``fields`` when it is the first."""
         key = (cls, *key)
-        node = _interned.get(key)
-        if node is None:
-            node = object.__new__(cls)
-            for name, value in fields.items():
-                object.__setattr__(node, name, value)
-            object.__setattr__(node, "free", node._free())
-            with _lock:
-                node = _interned.setdefault(key, node)
+        known = _interned.get(key)
+        node = None if known is None else known()
+        if node is not None:
+            return node
+        node = object.__new__(cls)
+        for name, value in fields.items():
+            _set(node, name, value)
+        _set(node, "free", node._free())
+        reference = _Interned(node, _forget)
+        reference.key = key
+        with _lock:
+            known = _interned.get(key)
+            other = None if known is None else known()
+            if other is not None:
+                return other
+            _interned[key] = reference
         return node
 
     def _free(self) -> frozenset[Variable]:
-        return frozenset()
+        return _NOTHING
 
     def __setattr__(self, name, value):
         raise AttributeError(f"{type(self).__name__} is immutable.")
@@ -214,13 +239,23 @@ class State(Variable):
 class Load(Expr):
     """The element of a buffer at an index."""
 
-    __slots__ = ("buffer", "index")
+    __slots__ = ("_place", "buffer", "index")
     buffer: Any
     index: tuple[Expr, ...]
+    _place: Linear
 
     def __new__(cls, buffer, index: Iterable[Expr]):
         index = tuple(index)
         return cls._make((buffer, index), dtype=buffer.dtype, buffer=buffer, index=index)
+
+    @property
+    def place(self) -> Linear:
+        """The position in the buffer, row by row, as a sum: see :func:`position`."""
+        try:
+            return self._place
+        except AttributeError:
+            _set(self, "_place", place := position(self.index, self.buffer.shape))
+            return place
 
     def _free(self):
         return _free_in(self.index)
@@ -315,7 +350,13 @@ def _brief_list(nodes: Iterable[Node], depth: int) -> str:
 
 
 def _free_in(nodes: Iterable[Node]) -> frozenset[Variable]:
-    return frozenset().union(*[node.free for node in nodes])
+    """What is free in any of some nodes; the set of one of them where it has all."""
+    found = _NOTHING
+    for node in nodes:
+        more = node.free
+        if more is not found and not more <= found:
+            found = more if found <= more else found | more
+    return found
 
 
 _serial = count()
@@ -352,16 +393,17 @@ def op(name: str, *args, **attrs) -> Expr:
     >>> op("add", i, 2), 7 - (7 - i), (i * 4 + 3) // 4, op("integer_pow", i, y=2)
     (add(i, 2), i, i, integer_pow(i, y=2))
     """
-    dtype = None
+    exprs: tuple[Expr, ...] = args
     for arg in args:
-        if isinstance(arg, Expr):
-            dtype = arg.dtype
-    if dtype is None:
-        raise TypeError(f"{name}: one operand at least must be an expression; see const().")
-    if "dtype" in attrs:
-        attrs["dtype"] = np.dtype(attrs["dtype"])
-    exprs = tuple([a if isinstance(a, Expr) else const(a, dtype) for a in args])
-    pairs = tuple(sorted(attrs.items()))
+        if not isinstance(arg, Expr):
+            exprs = _operands(name, args)
+            break
+    if attrs:
+        if "dtype" in attrs:
+            attrs["dtype"] = np.dtype(attrs["dtype"])
+        pairs = tuple(sorted(attrs.items()))
+    else:
+        pairs = ()
     result = result_dtype(name, tuple([e.dtype for e in exprs]), pairs)
     simplify = _SIMPLIFY.get(name)
     if simplify is not None:
@@ -369,6 +411,14 @@ def op(name: str, *args, **attrs) -> Expr:
         if simpler is not None:
             return simpler
     return Op(name, exprs, result, pairs)
+
+
+def _operands(name: str, args: tuple) -> tuple[Expr, ...]:
+    """Operands among which are numbers; they take the dtype of an expression."""
+    dtype = next((arg.dtype for arg in reversed(args) if isinstance(arg, Expr)), None)
+    if dtype is None:
+        raise TypeError(f"{name}: one operand at least must be an expression; see const().")
+    return tuple([a if isinstance(a, Expr) else const(a, dtype) for a in args])
 
 
 # -- linear forms ----------------------------------------------------------------------------------
@@ -383,12 +433,40 @@ def linear_form(expr: Expr) -> Linear:
     return _linear(expr)
 
 
+def position(index: Sequence[Expr], shape: Sequence[int]) -> Linear:
+    """The row-major position of an index in a shape, as a sum.
+
+    >>> position([Index("i", 8) + 1, Index("j", 4)], (9, 4))
+    ({i: 4, j: 1}, 4)
+    """
+    terms: dict[Expr, int] = {}
+    constant, step = 0, 1
+    for i, n in zip(reversed(index), reversed(shape), strict=True):
+        more, rest = _linear(i)
+        constant += step * rest
+        for atom, factor in reversed(more.items()):
+            terms[atom] = terms.get(atom, 0) + step * factor
+        step *= n
+    # The first dimension first, as one would write it.
+    form = {t: f for t, f in reversed(terms.items()) if f}, constant
+    return _wrapped(_rejoin(form))
+
+
+def flatten_index(index: Sequence[Expr], shape: Sequence[int]) -> Expr:
+    """The row-major position of an index in a shape, as an expression.
+
+    >>> flatten_index([Index("i", 8) + 1, Index("j", 4)], (9, 4))
+    add(add(mul(i, 4), j), 4)
+    """
+    return _sum(*position(index, shape))
+
+
 def _linear(expr: Expr) -> Linear:
     """An int64 as a sum of multiples of others and a constant, exact modulo 2**64."""
     try:
         return expr._linear
     except AttributeError:
-        object.__setattr__(expr, "_linear", form := _wrapped(_find_linear(expr)))
+        _set(expr, "_linear", form := _wrapped(_find_linear(expr)))
         return form
 
 
@@ -424,7 +502,7 @@ def _wrapped(form: Linear) -> Linear:
     return {t: f for t, f in terms.items() if f}, (form[1] + 2**63) % 2**64 - 2**63
 
 
-def _sum(terms: Mapping[Expr, int], constant: int) -> Expr:
+def _sum(terms: dict[Expr, int], constant: int) -> Expr:
     """The expression of a linear form: what is added, what is taken away, then the constant."""
     terms, constant = _wrapped((terms, constant))
     # -2**63 is its own negative, and so counts among what is added.
@@ -477,7 +555,7 @@ class _Slots:
         return expr._ends
 
     def __setitem__(self, expr: Expr, ends: Interval) -> None:
-        object.__setattr__(expr, "_ends", ends)
+        _set(expr, "_ends", ends)
 
 
 _slots = _Slots()

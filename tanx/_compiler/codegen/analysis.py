@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import prod
 
-from ..._loops.build import flatten_index
-from ..._loops.expr import Expr, Fold, Index, Load, Node, Op, bounds, linear_form
+from ..._loops.expr import Expr, Fold, Index, Load, Node, Op, bounds
 from ..._loops.instructions import INDEX
 from ..._loops.nest import Buffer
 from ..._loops.traverse import children, walk
@@ -36,7 +35,7 @@ _ENDLESS = 1 << 40
 
 def offset(buffer: Buffer, index: Iterable[Expr]) -> tuple[Terms, int]:
     """The position of an element in its buffer, row by row, as a sum of terms and a constant."""
-    return linear_form(flatten_index(index, buffer.shape))
+    return Load(buffer, index).place
 
 
 class Analysis:
@@ -47,7 +46,6 @@ class Analysis:
 
     def __init__(self, same: Mapping[Buffer, Buffer]):
         self._same = same
-        self._offsets: dict[Load, tuple[Terms, int]] = {}
         self._reads: dict[Node, frozenset[Buffer]] = {}
         self._safe: dict[Node, bool] = {}
         self._lengths: dict[Node, int] = {}
@@ -58,9 +56,7 @@ class Analysis:
 
     def offset(self, load: Load) -> tuple[Terms, int]:
         """The position of a load in its buffer."""
-        if load not in self._offsets:
-            self._offsets[load] = offset(load.buffer, load.index)
-        return self._offsets[load]
+        return load.place
 
     def reads(self, node: Node) -> frozenset[Buffer]:
         """The buffers that an expression reads."""
