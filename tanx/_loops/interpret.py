@@ -17,6 +17,7 @@ from math import prod
 import numpy as np
 
 from .expr import Const, Expr, Fold, Load, Node, Op, Pick
+from .library import LIBRARY
 from .memory import Memory
 from .nest import SEQUENTIAL, TASKS, Extern, Nest, Program, Statement, Store
 from .numerics import apply
@@ -121,10 +122,13 @@ class _Runner:
         self.memory.store(store, index, self.value(store.value, scope), scope.live, scope.lanes)
 
     def call(self, statement: Extern) -> None:
-        if statement.name not in self.externs:
-            raise NotImplementedError(f"no function was given for the extern {statement.name!r}.")
         arrays = [self.memory.take(buffer) for buffer in statement.inputs]
-        results = self.externs[statement.name](*arrays, **dict(statement.params))
+        if statement.name in self.externs:
+            results = self.externs[statement.name](*arrays, **dict(statement.params))
+        elif statement.name in LIBRARY:
+            results = LIBRARY[statement.name](statement, *arrays)
+        else:
+            raise NotImplementedError(f"no function was given for the extern {statement.name!r}.")
         results = results if isinstance(results, (tuple, list)) else (results,)
         for buffer, result in zip(statement.outputs, results, strict=True):
             self.memory.put(buffer, np.asarray(result))

@@ -1,4 +1,4 @@
-"""Sorting: by one key or several, the greatest few, and the loops that do it in compiled code.
+"""Sorting: by one key or several, and the greatest few; ``order.py`` does it in compiled code.
 
 The order is that of numbers: NaN comes last, whatever its sign, and -0.0 equals 0.0; complex
 numbers go by real part, then imaginary part. :func:`top_k` goes by the total order of floats
@@ -15,13 +15,13 @@ import numpy as np
 from .._core.linear import Zero, never
 from .._core.primitive import Kind, Primitive
 from .._core.types import ShapedArray, typeof
-from .._loops import build
 from ..errors import explain
 from .batching import batch_together
 from .compare import total_order_key
 from .derive import zeros_of
 from .families import accumulator, letter
 from .layout import broadcast_in_dim, canonical_axis, reshape
+from .order import sort_statements, top_statements
 
 __all__ = ["approx_max_k", "approx_min_k", "approx_top_k_p", "sort", "sort_key_val", "sort_p",
            "top_k", "top_k_p"]
@@ -70,9 +70,7 @@ class Sort(Primitive):
         return outs, [d] * len(outs)
 
     def lower(self, into, *operands, dimension, is_stable, num_keys):
-        def before(a, b):
-            return _lexicographic(a[:num_keys], b[:num_keys])
-        return merge_sort(into, operands, dimension, before)
+        return sort_statements(into, operands, dimension, num_keys)
 
 
 class Selection(Primitive):
@@ -117,16 +115,7 @@ class Selection(Primitive):
 
     def lower(self, into, x, **params):
         axis, _, descending = self.choice(x.shape, **params)
-        values = build.temp("values", x.shape, x.dtype)
-        order = build.temp("order", x.shape, _INT32)
-        positions = build.Operand(x.shape, _INT32, lambda at: build.convert(at[axis], _INT32))
-        less = "lt_to" if letter(x.dtype) == "f" else "lt"
-
-        def before(a, b):
-            return build.op(less, *((b[0], a[0]) if descending else (a[0], b[0])))
-
-        return [*merge_sort((values, order), (x, positions), axis, before),
-                build.copy(into[0], values), build.copy(into[1], order)]
+        return top_statements(into, x, axis, descending)
 
 
 class TopK(Selection):
@@ -262,79 +251,6 @@ def _order_key(x: np.ndarray) -> np.ndarray:
     if letter(x.dtype) != "f":
         return x
     return total_order_key(np.where(np.isnan(x), np.nan, x + 0).astype(x.dtype, copy=False))
-
-
-# -- loops -----------------------------------------------------------------------------------------
-
-
-def merge_sort(into, operands, dimension: int, before) -> list:
-    """Statements that sort ``operands`` into the buffers ``into``, stably, by merging runs.
-
-    ``before(a, b)`` says whether the elements ``a`` of all operands come before the elements ``b``.
-    Each pass merges neighbouring runs of sorted elements: every element finds its place by itself,
-    by counting, with a binary search, the elements of the other run that come before it. So a pass
-    is one parallel nest, and n elements take log n passes.
-    """
-    size = into[0].shape[dimension]
-    passes = max(size - 1, 0).bit_length()
-    spare = [build.temp(f"spare{i}", b.shape, b.dtype) for i, b in enumerate(into)]
-    source, target = (into, spare) if passes % 2 == 0 else (spare, into)
-    statements = [build.copy(buffer, x) for buffer, x in zip(source, operands)]
-    for p in range(passes):
-        statements.append(_merge_pass(target, source, dimension, 1 << p, before))
-        source, target = target, source
-    return statements
-
-
-def _merge_pass(target, source, dimension: int, run: int, before):
-    """One nest that merges pairs of neighbouring runs of ``run`` elements."""
-    size = source[0].shape[dimension]
-
-    def place(k):
-        def at(i):
-            return (*k[:dimension], build.clamp_index(i, size), *k[dimension + 1:])
-
-        i = k[dimension]
-        pair = i // (2 * run) * (2 * run)
-        is_left = i - pair < run
-        other = build.select(is_left, pair + run, pair)
-        mine = [buffer[k] for buffer in source]
-
-        def search(_, state):
-            low, high = state
-            middle = (low + high) // 2
-            theirs = [buffer[at(other + middle)] for buffer in source]
-            # Of equals, those of the left run come first.
-            passed = build.select(is_left, before(theirs, mine), ~before(mine, theirs))
-            open_ = low < high
-            return (build.select(open_ & passed, middle + 1, low),
-                    build.select(open_ & ~passed, middle, high))
-
-        last = build.op("clamp", build.const(0), size - other, build.const(run))
-        count, _ = build.fold(run.bit_length(), (build.const(0), last), search)
-        return [build.store(out, at(i - build.select(is_left, build.const(0), build.const(run))
-                                    + count), value)
-                for out, value in zip(target, mine)]
-
-    return build.nest(source[0].shape, place)
-
-
-def _lexicographic(a, b):
-    """Whether keys ``a`` come before keys ``b``: the first pair that differs decides."""
-    result = build.const(False, np.bool_)
-    for x, y in reversed([pair for keys in zip(a, b) for pair in _parts(*keys)]):
-        less, equal = x < y, build.eq(x, y)
-        if letter(x.dtype) == "f":
-            x_nan, y_nan = build.ne(x, x), build.ne(y, y)
-            less, equal = less | (y_nan & ~x_nan), equal | (x_nan & y_nan)
-        result = less | (equal & result)
-    return result
-
-
-def _parts(x, y):
-    if letter(x.dtype) != "c":
-        return [(x, y)]
-    return [(build.op(part, x), build.op(part, y)) for part in ("real", "imag")]
 
 
 # -- functions -------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from .folds import Folds, flat, whole
 from .lanes import Loop, Planner
 from .operations import apply, choose, number
 from .scopes import Lanes, Scope
+from .sorting import CALLS
 from .values import (
     I64,
     Value,
@@ -171,6 +172,11 @@ class Kernel(Folds):
         """Call a function of the runtime's library with the addresses of buffers."""
         buffers = (*call.outputs, *call.inputs)
         writer, lines = self.writer, scope.place.lines
+        if call.name in CALLS:
+            lines.append(CALLS[call.name](call, self.pointers, writer))
+            for buffer in call.outputs:
+                scope.forget(self.analysis.memory(buffer), self.analysis)
+            return
         room = "%" + writer.fresh("room")
         self.top.lines.insert(0, f"{room} = alloca [{max(1, len(buffers))} x ptr]")
         for n, buffer in enumerate(buffers):
