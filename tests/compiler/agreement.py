@@ -1,4 +1,4 @@
-"""Whether compiled programs agree with ``eval``, by the passes and the interpreter of loops."""
+"""Whether compiled programs agree with ``eval``: by the interpreter, and as machine code."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tanx._core.jaxpr import ClosedJaxpr, eval_jaxpr
 from tanx._loops import interpret
 from tanx._loops.nest import Program
 from tanx._ops.families import letter
+from tanx._runtime.executable import Executable
 
 
 def evaluated(closed: ClosedJaxpr, args) -> list[np.ndarray]:
@@ -34,6 +35,12 @@ def run_program(program: Program, module: Module, args) -> list[np.ndarray]:
 def run_module(module: Module, args) -> list[np.ndarray]:
     """The results of a module whose arguments are not donated."""
     return run_program(module.program, module, args)
+
+
+def run_native(closed: ClosedJaxpr, args, donated: tuple[bool, ...] = ()) -> list[np.ndarray]:
+    """The results of the machine code; arguments in ``donated`` may be overwritten."""
+    given = [np.array(x, aval.dtype) for x, aval in zip(args, closed.in_avals, strict=True)]
+    return [np.asarray(y) for y in Executable(closed, donated).run(given)]
 
 
 def uncertainty(closed: ClosedJaxpr, args) -> float:
@@ -68,13 +75,17 @@ def assert_close(actual: np.ndarray, expected: np.ndarray, atol: float) -> None:
     np.testing.assert_allclose(actual.astype(wide), expected.astype(wide), rtol=rtol, atol=atol)
 
 
-def check_jaxpr_agrees(closed: ClosedJaxpr, args) -> Module:
-    """Compile a jaxpr, with all checks, and compare on arguments."""
+def check_jaxpr_agrees(closed: ClosedJaxpr, args, interpreted: bool = True) -> Module:
+    """Compile a jaxpr, with all checks and LLVM's, and compare on arguments."""
     with np.errstate(all="ignore"), tanx._config.enable_checks(True):
-        module = build(closed)
-        expected = evaluated(closed, args)
-        for got, want in zip(run_module(module, args), expected, strict=True):
-            assert_close(got, want, uncertainty(closed, args))
+        module, expected = build(closed), evaluated(closed, args)
+        atol = uncertainty(closed, args)
+        runs = [run_native(closed, args), run_native(closed, args, (True,) * len(args))]
+        if interpreted:
+            runs.append(run_module(module, args))
+        for results in runs:
+            for got, want in zip(results, expected, strict=True):
+                assert_close(got, want, atol)
     return module
 
 

@@ -6,6 +6,10 @@ sorting, rounding) take only values that are exact in any order of computation. 
 
     python -m tests.compiler.programs 1000          # that many programs, from a seed of today's
     python -m tests.compiler.programs 1000 --seed 7
+    python -m tests.compiler.programs 1000 --jobs 4
+
+Small programs also run in the interpreter of loops, which shows whether a pass is to blame, or code
+generation. Large ones (a quarter of all) have room for vectors, tiles and threads.
 """
 
 from __future__ import annotations
@@ -15,7 +19,9 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from multiprocessing import get_context
 
 import numpy as np
 
@@ -25,8 +31,8 @@ from tanx import lax
 from tests.compiler.agreement import check_jaxpr_agrees, evaluated
 
 NAMES = {"tanx": tanx, "jnp": jnp, "lax": lax, "np": np}
-LARGEST = 1000
-"""Elements of a value."""
+LARGEST = {False: 1000, True: 1 << 16}
+"""Elements of a value, in small and in large programs."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,7 @@ class Source:
     lines: tuple[Line, ...]
     returned: tuple[str, ...]
     transform: str = ""
+    large: bool = False
 
     def __str__(self) -> str:
         names = ", ".join(a.name for a in self.arguments)
@@ -91,7 +98,7 @@ class Source:
             except Exception:
                 return None
             try:
-                check_jaxpr_agrees(closed, args)
+                check_jaxpr_agrees(closed, args, interpreted=not self.large)
             except Exception as error:
                 return f"{type(error).__name__}: {error}"
         return None
@@ -105,16 +112,18 @@ class Maker:
 
     def __init__(self, seed: int):
         self.rng = np.random.default_rng(seed)
+        self.large = seed % 4 == 3
         self.values: list[Value] = []
         self.lines: list[Line] = []
 
     def program(self) -> Source:
         """A whole program."""
         rng = self.rng
-        sizes = rng.choice([1, 2, 3, 4, 5, 8, 8, 17], 4)
+        sizes = rng.choice([1, 3, 16, 31, 64, 65, 100, 130] if self.large
+                           else [1, 2, 3, 4, 5, 8, 8, 17], 4)
         arguments = []
         for n in range(rng.integers(1, 4)):
-            shape = tuple(map(int, rng.choice(sizes, rng.integers(0, 4))))
+            shape = tuple(map(int, rng.choice(sizes, rng.integers(0, 3 if self.large else 4))))
             arguments.append(Value(f"x{n}", self.data(shape, self.pick(
                 ["float64"] * 4 + ["float32"] * 4 + ["int32", "int64", "uint8", "bool",
                                                      "bfloat16", "complex128"])), True))
@@ -126,7 +135,8 @@ class Maker:
         read = {name for line in self.lines for name in line.reads}
         unread = [line.value.name for line in self.lines if line.value.name not in read]
         returned = unread[-int(rng.integers(1, 6)):] or [arguments[0].name]
-        source = without_dead_lines(Source(tuple(arguments), tuple(self.lines), tuple(returned)))
+        source = without_dead_lines(Source(
+            tuple(arguments), tuple(self.lines), tuple(returned), large=self.large))
         return replace(source, transform=self.transform(source))
 
     def transform(self, source: Source) -> str:
@@ -161,6 +171,12 @@ class Maker:
                    and (v.exact or not exact)]
         return fitting[-1 - int(len(fitting) * self.rng.random() ** 3)] if fitting else None
 
+    def size_of(self, text: str, reads: list[Value]) -> int:
+        """The number of elements that a line would have."""
+        def run(*values):
+            return eval(text, NAMES | {v.name: x for v, x in zip(reads, values)})
+        return tanx.eval_shape(run, *(v.data for v in reads)).size
+
     def line(self) -> None:
         """Try to add a line."""
         family, exact, chance = LINES[self.rng.choice(len(LINES), p=WEIGHTS)]
@@ -173,12 +189,14 @@ class Maker:
             with tanx.enable_x64(True), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 scope = NAMES | {v.name: jnp.asarray(v.data) for v in reads}
+                if self.large and self.size_of(text, reads) > LARGEST[True]:
+                    return
                 data = np.asarray(eval(text, scope))
         except (IndexError, TypeError, ValueError):
             return
         with np.errstate(all="ignore"):
             wide = np.abs(data.astype(np.complex128))
-        if data.size > LARGEST or not np.all(wide < 1e3):
+        if data.size > LARGEST[self.large] or not np.all(wide < 1e3):
             return
         value = Value(f"v{len(self.lines)}", data, kept)
         self.lines.append(Line(value, text, tuple(v.name for v in reads)))
@@ -462,19 +480,31 @@ def make(seed: int) -> Source:
     return Maker(seed).program()
 
 
+def report_of(seed: int) -> str | None:
+    """What goes wrong with the program of a seed, and the smallest program with which it does."""
+    source = make(seed)
+    if not source.fails():
+        return None
+    least = smaller(source)
+    return f"seed {seed}: {least.fails()}\n\n{least.script()}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="compare random programs")
     parser.add_argument("count", type=int)
     parser.add_argument("--seed", type=int, default=int(time.time()) // 86400 * 1_000_000)
+    parser.add_argument("--jobs", type=int, default=1, help="processes to run")
     options = parser.parse_args()
     failures = 0
-    for seed in range(options.seed, options.seed + options.count):
-        source = make(seed)
-        if source.fails():
-            failures += 1
-            least = smaller(source)
-            sys.stdout.write(f"seed {seed}: {least.fails()}\n\n{least.script()}\n")
-    sys.stdout.write(f"{options.count} programs, {failures} failures\n")
+    seeds = range(options.seed, options.seed + options.count)
+    with ProcessPoolExecutor(options.jobs, get_context("spawn")) as pool:
+        for done, report in enumerate(pool.map(report_of, seeds, chunksize=20), 1):
+            if report:
+                failures += 1
+                sys.stdout.write(f"\n{report}\n")
+            sys.stdout.write(f"\r{done} of {options.count} programs, {failures} failures")
+            sys.stdout.flush()
+    sys.stdout.write("\n")
     sys.exit(bool(failures))
 
 

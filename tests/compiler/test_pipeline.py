@@ -1,4 +1,4 @@
-"""All passes together, on random programs; dumps and checks between passes."""
+"""All passes together; dumps and checks between passes."""
 
 from dataclasses import replace
 
@@ -14,54 +14,10 @@ from tanx._loops.check import ProgramError
 from tanx._loops.nest import Store
 from tanx._loops.show import show
 from tanx._loops.traverse import statements_in
-from tests.compiler import programs
 from tests.compiler.agreement import check_function, run_module
 from tests.compiler.counting import assert_linear
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
-
-
-@pytest.mark.parametrize("seed", range(300))
-def test_random_programs(seed):
-    source = programs.make(seed)
-    assert source.fails() is None, programs.smaller(source).script()
-
-
-SETTINGS = [
-    {"fuse._STORE": 1000.0, "split._WORTH": 1, "fuse._REUSE": 2},  # store as little as possible
-    {"fuse._STORE": -1000.0, "fuse._SMALL": 0, "fuse._ROWS": 1},  # and as much
-    {"fuse._NODES": 8, "split._WORTH": 1, "split._PIECES": 4, "simplify._FOLDED": 2},
-    {"fuse._CONTEXTS": 1, "fuse._ROWS": 1, "fuse._NEAR": 1000, "memory._PUT_OFF": 1000},
-]
-
-
-@pytest.mark.parametrize("settings", SETTINGS, ids=range(len(SETTINGS)))
-@pytest.mark.parametrize("seed", range(1000, 1060))
-def test_random_programs_do_not_depend_on_settings(seed, settings, monkeypatch):
-    for name, value in settings.items():
-        monkeypatch.setattr(f"tanx._compiler.{name}", value)
-    source = programs.make(seed)
-    assert source.fails() is None, programs.smaller(source).script()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(0, 10_000, 100))
-def test_many_random_programs(seed):
-    for each in range(10_000 + seed, 10_100 + seed):
-        source = programs.make(each)
-        assert source.fails() is None, programs.smaller(source).script()
-
-
-def test_failures_become_small_programs_that_run():
-    source = programs.make(5)
-
-    def fails(candidate):
-        return "cumsum: wrong" if "tanh" in str(candidate) or "exp" in str(candidate) else None
-    long = next(s for s in map(programs.make, range(100)) if fails(s) and len(s.lines) > 6)
-    least = programs.smaller(long, fails)
-    assert len(least.lines) == 1 and fails(least)
-    exec(least.script(), {})
-    assert str(source).startswith("def program(")
 
 
 def test_dumps_name_the_pass(capsys):
