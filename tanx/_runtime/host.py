@@ -1,0 +1,202 @@
+"""Memory of the host: a caching allocator built by LLVM, and NumPy arrays over its blocks.
+
+A block that is given back is kept, mapped and touched, for the next request of its size class, so
+that a result of 64 MB does not fault its pages in afresh on each call. Classes are four for each
+power of two: a request takes at most a quarter more than it asks for. Beyond a limit, a quarter of
+the machine's memory, kept blocks go back to the system, the large ones first.
+
+``ptr tanx_alloc(i64 bytes)`` gives 64-byte aligned memory, or null where there is none, and
+``void tanx_free(ptr)`` takes it back; both may be called by any thread, with or without the GIL.
+``ptr tanx_array(ptr dtype, i32 ndim, ptr shape)`` makes an ndarray over a block, as :func:`empty`
+does for Python; it needs the GIL. The array owns the block by way of NumPy's own interface for
+allocators, so it is an ordinary array in all respects.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import threading
+from functools import cache
+
+import numpy as np
+
+from .allocator import COUNTS, EXPORTED, TEXT
+
+__all__ = ["ALIGNMENT", "address", "allocator", "empty", "statistics", "trim", "use_in_numpy"]
+
+ALIGNMENT = 64
+"""Bytes: blocks begin at multiples of this, a line of cache and the widest vector."""
+
+_LARGE = 1 << 20
+"""Bytes from which on blocks are mapped one by one, and may have huge pages."""
+
+
+# -- what NumPy's and Python's own structures look like ------------------------------------------
+
+_OWNDATA, _CARRAY = 0x0004, 0x0001 | 0x0100 | 0x0400
+_NEW_FROM_DESCR, _SET_HANDLER = 94, 304  # places in NumPy's table of functions
+
+
+class _Handler(ctypes.Structure):
+    """NumPy's ``PyDataMem_Handler``."""
+
+    _fields_ = [("name", ctypes.c_char * 127), ("version", ctypes.c_uint8),
+                ("context", ctypes.c_void_p), ("malloc", ctypes.c_void_p),
+                ("calloc", ctypes.c_void_p), ("realloc", ctypes.c_void_p),
+                ("free", ctypes.c_void_p)]
+
+
+class _ArrayFields(ctypes.Structure):
+    """What follows the head of an ndarray."""
+
+    _fields_ = [("data", ctypes.c_void_p), ("nd", ctypes.c_int), ("dimensions", ctypes.c_void_p),
+                ("strides", ctypes.c_void_p), ("base", ctypes.c_void_p), ("descr", ctypes.c_void_p),
+                ("flags", ctypes.c_int), ("weakrefs", ctypes.c_void_p),
+                ("buffer_info", ctypes.c_void_p), ("mem_handler", ctypes.c_void_p)]
+
+
+class _DtypeFields(ctypes.Structure):
+    """What follows the head of a dtype."""
+
+    _fields_ = [("typeobj", ctypes.c_void_p), ("kind", ctypes.c_char * 4),
+                ("type_num", ctypes.c_int), ("flags", ctypes.c_uint64),
+                ("itemsize", ctypes.c_ssize_t)]
+
+
+class _Method(ctypes.Structure):
+    """Python's ``PyMethodDef``."""
+
+    _fields_ = [("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int),
+                ("doc", ctypes.c_char_p)]
+
+
+_FASTCALL = 0x0080
+
+
+class Allocator:
+    """The allocator of this process, from its first use on. Nothing of it is ever given back.
+
+    For arrays may go when Python's objects do, at the end of the process.
+    """
+
+    def __init__(self):
+        api = ctypes.pythonapi
+        self.handler_fields = _Handler(b"tanx", 1)
+        new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p,
+                                        ctypes.c_void_p)(("PyCapsule_New", api))
+        self.capsule_name = ctypes.create_string_buffer(b"mem_handler")
+        self.handler = new_capsule(ctypes.addressof(self.handler_fields),
+                                   ctypes.addressof(self.capsule_name), None)
+        self.addresses = _build(id(self.handler))
+        for name in ("malloc", "calloc", "realloc", "free"):
+            setattr(self.handler_fields, name, self.addresses[f"numpy_{name}"])
+        self.call("tanx_limit", _memory_of_machine() // 4)
+        self.method = _Method(b"empty", self.addresses["python_empty"], _FASTCALL, None)
+        new_function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p,
+                                         ctypes.c_void_p)(("PyCFunction_NewEx", api))
+        self.empty = new_function(ctypes.addressof(self.method), None, None)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=lambda: self.call("tanx_forked"))
+
+    def call(self, name: str, *numbers: int) -> None:
+        types = (ctypes.c_int64,) * len(numbers)
+        ctypes.CFUNCTYPE(None, *types)(self.addresses[name])(*numbers)
+
+
+def _build(handler: int) -> dict[str, int]:
+    """The addresses of the allocator's functions; ``handler`` is where NumPy's capsule is."""
+    from llvmlite import binding
+
+    from .._compiler.codegen.cpu import assemble, host
+    target = host()
+    head = object.__basicsize__
+    text = TEXT.format(
+        **{name: n for n, name in enumerate(COUNTS)}, most=1 << 56, large=_LARGE,
+        protection=mmap.PROT_READ | mmap.PROT_WRITE, mapping=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS,
+        huge=getattr(mmap, "MADV_HUGEPAGE", 0), array_type=id(np.ndarray), handler=handler,
+        new_array=_numpy_function(_NEW_FROM_DESCR), carray=_CARRAY, owndata=_OWNDATA,
+        itemsize=head + _DtypeFields.itemsize.offset, flags=head + _ArrayFields.flags.offset,
+        mem_handler=head + _ArrayFields.mem_handler.offset)
+    builder = binding.JITLibraryBuilder().add_object_img(assemble(text, target))
+    for name in EXPORTED:
+        builder.export_symbol(name)
+    linker = binding.create_lljit_compiler(use_jit_link=True)
+    library = builder.add_current_process().link(linker, "tanx_host")
+    addresses = {name: library[name] for name in EXPORTED}
+    library.detach()
+    linker.detach()
+    return addresses
+
+
+def _numpy_function(number: int) -> int:
+    """The address of a function of NumPy's C API."""
+    from numpy._core.multiarray import _ARRAY_API
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    table = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+        ctypes.cast(pointer, ctypes.c_void_p).value or 0)(_ARRAY_API, None)
+    return ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))[number] or 0
+
+
+def _memory_of_machine() -> int:
+    """Bytes of memory that the machine has, or that this process's group may use."""
+    sizes = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    try:
+        with open("/sys/fs/cgroup/memory.max") as limit:
+            sizes.append(int(limit.read()))
+    except (OSError, ValueError):  # not Linux, or no limit
+        pass
+    return min(sizes)
+
+
+_lock = threading.Lock()
+_allocator: Allocator | None = None
+
+
+def allocator() -> Allocator:
+    """The allocator, built when first asked for."""
+    global _allocator
+    if _allocator is None:
+        with _lock:
+            if _allocator is None:
+                _allocator = Allocator()
+    return _allocator
+
+
+def address(name: str) -> int:
+    """The address of a function of the allocator, as ``tanx_alloc``."""
+    return allocator().addresses[name]
+
+
+def empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """A new array of the allocator's memory; ``dtype`` is an object of NumPy's class.
+
+    >>> empty((2, 3), np.dtype("f4")).shape
+    (2, 3)
+    """
+    return allocator().empty(shape, dtype)
+
+
+def statistics() -> dict[str, int]:
+    """What the allocator has counted so far; sizes are in bytes."""
+    counts = (ctypes.c_int64 * len(COUNTS))()
+    if _allocator is not None:
+        _allocator.call("tanx_statistics", ctypes.addressof(counts))
+    return dict(zip(COUNTS, counts))
+
+
+def trim(keep: int = 0) -> None:
+    """Give memory that nobody uses back to the system, all but ``keep`` bytes."""
+    if _allocator is not None:
+        _allocator.call("tanx_trim", keep)
+
+
+@cache
+def _setter():
+    return ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(_numpy_function(_SET_HANDLER))
+
+
+def use_in_numpy() -> None:
+    """Let NumPy take memory from the allocator in the current context (of ``contextvars``)."""
+    _setter()(allocator().handler)

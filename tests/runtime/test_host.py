@@ -1,0 +1,192 @@
+"""The allocator: aligned blocks that are used again, counted and given back."""
+
+import ctypes
+import gc
+import os
+import sys
+import threading
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from tanx._runtime import host
+
+F4 = np.dtype("f4")
+
+
+def counts() -> dict:
+    gc.collect()
+    return host.statistics()
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (3, 4), (2, 0, 5), (1 << 20,), (7,) * 6])
+@pytest.mark.parametrize("dtype", ["f4", "c16", "?", ml_dtypes.bfloat16, ml_dtypes.int4])
+def test_arrays_are_ordinary_and_aligned(shape, dtype):
+    x = host.empty(shape, np.dtype(dtype))
+    assert x.shape == shape and x.dtype == dtype and x.base is None
+    assert x.flags.c_contiguous and x.flags.owndata and x.flags.writeable and x.flags.aligned
+    assert x.ctypes.data % host.ALIGNMENT == 0
+    x[...] = 1
+    assert (x == np.ones(shape, dtype)).all()
+
+
+def test_a_block_given_back_is_used_again():
+    x = host.empty((12345,), F4)
+    where = x.ctypes.data
+    del x
+    assert host.empty((12346,), F4).ctypes.data == where
+
+
+def test_a_view_keeps_the_block():
+    before = counts()["bytes_in_use"]
+    view = host.empty((1000,), F4)[10:20]
+    assert counts()["bytes_in_use"] == before + 4000
+    del view
+    assert counts()["bytes_in_use"] == before
+
+
+def test_counts():
+    host.trim()
+    before = counts()
+    assert before["bytes_cached"] == 0
+    xs = [host.empty((n,), F4) for n in (10, 1000, 1 << 20)]
+    during = counts()
+    asked = 4 * (10 + 1000 + (1 << 20))
+    assert during["bytes_in_use"] == before["bytes_in_use"] + asked
+    assert during["num_blocks"] == before["num_blocks"] + 3
+    assert during["num_allocs"] == before["num_allocs"] + 3
+    assert during["peak_bytes_in_use"] >= during["bytes_in_use"]
+    assert during["largest_alloc_size"] >= 4 << 20
+    assert asked <= during["bytes_reserved"] - before["bytes_reserved"] <= 1.25 * asked + 64
+    del xs
+    after = counts()
+    assert after["bytes_in_use"] == before["bytes_in_use"]
+    assert after["bytes_reserved"] == during["bytes_reserved"]  # kept
+    assert after["bytes_cached"] == during["bytes_reserved"] - before["bytes_reserved"]
+    host.trim()
+    assert counts()["bytes_reserved"] == before["bytes_reserved"]
+
+
+def test_trim_keeps_what_it_is_told_to():
+    host.trim()
+    xs = [host.empty((1 << 20,), np.dtype("u1")) for _ in range(8)]
+    del xs
+    host.trim(3 << 20)
+    assert counts()["bytes_cached"] == 3 << 20
+
+
+def test_what_is_beyond_the_limit_goes_back():
+    allocator = host.allocator()
+    limit = counts()["bytes_limit"]
+    host.trim()
+    allocator.call("tanx_limit", 4 << 20)
+    try:
+        xs = [host.empty((1 << 20,), np.dtype("u1")) for _ in range(16)]
+        del xs
+        assert counts()["bytes_cached"] <= 4 << 20
+    finally:
+        allocator.call("tanx_limit", limit)
+
+
+@pytest.mark.parametrize("shape", [(1 << 50,), (1 << 40, 1 << 40)])
+def test_too_large(shape):
+    before = counts()
+    with pytest.raises(MemoryError):
+        host.empty(shape, F4)
+    after = counts()
+    assert after["bytes_in_use"] == before["bytes_in_use"]
+    assert after["bytes_reserved"] <= before["bytes_reserved"]
+
+
+def test_sizes_of_all_classes():
+    """Blocks are as long as asked for: bytes at both ends are nobody else's."""
+    sizes = [s + d for k in range(18) for s in (1 << k, 3 << k) for d in (-1, 0, 1)]
+    xs = [host.empty((n,), np.dtype("u1")) for n in sizes]
+    for n, x in enumerate(xs):
+        x[...] = n % 251
+    for n, x in enumerate(xs):
+        assert (x == n % 251).all()
+
+
+def test_dtypes_keep_their_reference_counts():
+    dtype = np.dtype([("a", "f4"), ("b", "i8")])
+    before = sys.getrefcount(dtype)
+    xs = [host.empty((2,), dtype) for _ in range(10)]
+    assert sys.getrefcount(dtype) == before + 10
+    del xs
+    assert sys.getrefcount(dtype) == before
+
+
+@pytest.mark.parametrize("shape", [(1.5,), ("a",), [3], 3])
+def test_shapes_are_tuples_of_ints(shape):
+    with pytest.raises((TypeError, SystemError)):
+        host.empty(shape, F4)
+
+
+def test_numpy_takes_its_memory_here_where_told_to():
+    import contextvars
+    inside = contextvars.copy_context()
+    inside.run(host.use_in_numpy)
+    before = counts()["bytes_in_use"]
+    x = inside.run(np.arange, 1000.0)
+    y = np.arange(1000.0)
+    assert counts()["bytes_in_use"] == before + 8000
+    np.testing.assert_array_equal(x, y)
+    for n in (10, 1 << 20):  # fresh zeros, then zeros where something has been
+        for _ in range(2):
+            zeros = inside.run(np.zeros, n)
+            assert not zeros.any()
+            zeros += 1
+            del zeros
+    assert inside.run(np.fromiter, range(100_000), float).sum() == 4999950000  # grows
+    del x, y
+    assert counts()["bytes_in_use"] == before
+
+
+def test_many_threads():
+    allocate = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64)(host.address("tanx_alloc"))
+    free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(host.address("tanx_free"))
+    before = counts()
+    wrong = []
+
+    def work(seed):
+        rng = np.random.default_rng(seed)
+        held = {}
+        for n in rng.integers(1, 200_000, 400):
+            place = allocate(int(n))
+            ctypes.memset(place, seed, int(n))
+            held[place] = int(n)
+            if len(held) > 8:
+                place, n = held.popitem()
+                if set(ctypes.string_at(place, n)) != {seed}:
+                    wrong.append(place)
+                free(place)
+        for place in held:
+            free(place)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(1, 5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    after = counts()
+    assert after["bytes_in_use"] == before["bytes_in_use"]
+    assert after["num_blocks"] == before["num_blocks"]
+    assert after["num_allocs"] == before["num_allocs"] + 1600
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_fork_has_memory_of_its_own():
+    x = host.empty((1000,), F4)
+    x[...] = 1
+    child = os.fork()
+    if not child:
+        y = host.empty((1000,), F4)
+        y[...] = 2
+        x[...] = 3
+        os._exit(0 if y.sum() == 2000 and x.sum() == 3000 else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert x.sum() == 1000
