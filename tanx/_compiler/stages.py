@@ -10,8 +10,20 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from operator import is_
+from typing import Any
 
-from .._loops.expr import Expr, Index, Linear, Load, Node, const
+from .._loops.expr import (
+    Const,
+    Expr,
+    Index,
+    Linear,
+    Load,
+    Node,
+    Op,
+    Pick,
+    State,
+    const,
+)
 from .._loops.nest import PARALLEL, Buffer, Extern, Nest, Statement, Store
 from .._loops.traverse import (
     children,
@@ -19,10 +31,11 @@ from .._loops.traverse import (
     map_expressions,
     rebuild,
     statements_in,
+    walk,
 )
 
-__all__ = ["elements", "find_loads", "index_of", "is_affine", "loops_in", "loops_of", "mentioned",
-           "rename", "replace_loads"]
+__all__ = ["elements", "find_loads", "fingerprint", "index_of", "is_affine", "loops_in",
+           "loops_of", "mentioned", "rename", "replace_loads"]
 
 _LETTERS = "ijlmnpqrstuvw"  # folds are k
 
@@ -80,6 +93,62 @@ def mentioned(statement: Statement) -> dict[Buffer, None]:
             found.update((load.buffer, None) for load in find_loads(expressions(inner)))
             found[inner.buffer] = None
     return found
+
+
+def fingerprint(statement: Statement) -> tuple[tuple, list[Buffer]]:
+    """What statements have in common that do the same with other buffers; and the buffers.
+
+    Loops, states and buffers count by the order in which they occur, not by their names.
+    """
+    numbers: dict[Any, int] = {}
+    key: list[Any] = []
+    buffers: list[Buffer] = []
+
+    def number(node: Any) -> int:
+        """The number of a node all of whose parts have one."""
+        known = numbers.get(node)
+        if known is not None:
+            return known
+        kind = type(node)
+        if kind is Op:
+            key.append((node.name, node.dtype, node.attrs, *[numbers[a] for a in node.args]))
+        elif kind is Load:
+            key.append(("load", number(node.buffer), *[numbers[i] for i in node.index]))
+        elif kind is Buffer:
+            buffers.append(node)
+            key.append(("buffer", node.shape, node.dtype))
+        elif kind is Index:
+            key.append(("index", node.extent))
+        elif kind is State:
+            key.append(("state", node.dtype))
+        elif kind is Const:
+            key.append(node)
+        elif kind is Pick:
+            key.append(("pick", numbers[node.fold], node.position))
+        else:
+            key.append((node.combine, *[number(v) for v in (*node.indices, *node.states)],
+                        *[numbers[part] for part in children(node)]))
+        numbers[node] = len(numbers)
+        return numbers[node]
+
+    def add(inner: Statement) -> None:
+        if isinstance(inner, Nest):
+            key.append(("nest", inner.kinds, *map(number, inner.indices)))
+            for statement in inner.body:
+                add(statement)
+            key.append("end")
+        elif isinstance(inner, Store):
+            parts = expressions(inner)
+            for node in walk(*parts):
+                number(node)
+            key.append(("store", number(inner.buffer), inner.combine, inner.guard is None,
+                        *map(number, parts)))
+        else:
+            key.append((inner.name, inner.params, *map(number, inner.outputs), -1,
+                        *map(number, inner.inputs)))
+
+    add(statement)
+    return tuple(key), buffers
 
 
 def find_loads(roots: Iterable[Node]) -> list[Load]:

@@ -17,7 +17,7 @@ from math import prod
 
 from ..._loops.instructions import short_name
 from ..._loops.nest import TASKS, Buffer, Extern, Nest, Program, Statement
-from ..._loops.traverse import expressions, loads, statements_in, written
+from ..stages import fingerprint
 from .llvm import Kernel
 from .values import I64, Value, Writer
 
@@ -90,7 +90,8 @@ class _Module:
         self.program, self.target = program, target
         self.offsets, self.shared = offsets, shared
         self.writer = Writer()  # collects what functions need
-        self.functions: dict[str, str] = {}
+        self.functions: dict[str, str] = {}  # names by texts
+        self.written: dict[tuple, str] = {}  # names by fingerprints
         self.externs: dict[str, Extern] = {}
         self.numbers = {buffer: n for n, buffer in enumerate((
             *program.inputs, *program.outputs, *program.temps))}
@@ -126,35 +127,46 @@ class _Module:
 
     def call(self, statement: Statement) -> str:
         """A call of the function for a statement, which is written if there is none like it."""
-        used = _mentioned(statement)
+        form, used = fingerprint(statement)
+        memory = [self.shared.get(b, b) for b in used]
+        key = (form, *map(memory.index, memory))
+        if key not in self.written:
+            self.written[key] = self.function(statement, used)
+        name = self.written[key]
+        args = [f"ptr %b{self.numbers[b]}" for b in used]
+        extents = _task_extents(statement)
+        if not extents:
+            return f"call void @{name}({', '.join(args)})"
+        args.append("i64 %task")
+        task = self.named("task", "\n".join([
+            "(ptr %buffers, i64 %task) {", *self.addresses(used),
+            f"call void @{name}({', '.join(args)})", "ret void", "}"]))
+        self.writer.declared[PARALLEL] = f"declare void @{PARALLEL}(ptr, ptr, i64)"
+        return f"call void @{PARALLEL}(ptr @{task}, ptr %buffers, i64 {prod(extents)})"
+
+    def function(self, statement: Statement, used: Sequence[Buffer]) -> str:
+        """Write the function of a statement, which takes the addresses of the buffers used.
+
+        Of a nest with loops over tasks it runs one, whose number it takes as well.
+        """
         pointers = {buffer: f"%p{n}" for n, buffer in enumerate(used)}
         writer = Writer()
         writer.declared, writer.helpers = self.writer.declared, self.writer.helpers
         kernel = Kernel(writer, self.target.vector_bits, pointers, self.shared, self.symbol)
         params = [f"ptr noalias {name}" if self.alone(buffer, used) else f"ptr {name}"
                   for buffer, name in pointers.items()]
-        args = [f"ptr %b{self.numbers[b]}" for b in used]
-        if not (isinstance(statement, Nest) and TASKS in statement.kinds):
-            kernel.statement(statement, kernel.top)
-            return self.function(kernel, params, args)
-        tasks = statement.kinds.count(TASKS)
-        kernel.task(statement.indices[:tasks], Value(writer, "%task", I64))
-        kernel.statement(Nest(statement.indices[tasks:], statement.kinds[tasks:], statement.body),
-                         kernel.top)
-        number = "i64 %task"
-        lines = ["(ptr %buffers, i64 %task) {", *self.addresses(used),
-                 self.function(kernel, [*params, number], [*args, number]), "ret void", "}"]
-        name = self.functions.setdefault("\n".join(lines), f"task{len(self.functions)}")
-        self.writer.declared[PARALLEL] = f"declare void @{PARALLEL}(ptr, ptr, i64)"
-        count = prod(i.extent for i in statement.indices[:tasks])
-        return f"call void @{PARALLEL}(ptr @{name}, ptr %buffers, i64 {count})"
+        tasks = len(_task_extents(statement))
+        if tasks and isinstance(statement, Nest):
+            kernel.task(statement.indices[:tasks], Value(writer, "%task", I64))
+            statement = Nest(statement.indices[tasks:], statement.kinds[tasks:], statement.body)
+            params.append("i64 %task")
+        kernel.statement(statement, kernel.top)
+        return self.named("nest", "\n".join([
+            f"({', '.join(params)}) {{", "entry:", *kernel.top.lines, "ret void", "}"]))
 
-    def function(self, kernel: Kernel, params: Sequence[str], args: Sequence[str]) -> str:
-        """The call of the function that a kernel has written."""
-        head = f"({', '.join(params)}) {{"
-        text = "\n".join([head, "entry:", *kernel.top.lines, "ret void", "}"])
-        name = self.functions.setdefault(text, f"nest{len(self.functions)}")
-        return f"call void @{name}({', '.join(args)})"
+    def named(self, hint: str, text: str) -> str:
+        """The name of the function with that text."""
+        return self.functions.setdefault(text, f"{hint}{len(self.functions)}")
 
     def alone(self, buffer: Buffer, used: Sequence[Buffer]) -> bool:
         """Whether no other buffer of a statement is the same memory."""
@@ -176,15 +188,11 @@ class _Module:
         return symbol
 
 
-def _mentioned(statement: Statement) -> list[Buffer]:
-    """The buffers of a statement, in the order of the text."""
-    found: dict[Buffer, None] = {}
-    for inner in statements_in((statement,)):
-        found.update((load.buffer, None) for load in loads(*expressions(inner)))
-        found.update(written((inner,)))
-        if isinstance(inner, Extern):
-            found.update(dict.fromkeys(inner.inputs))
-    return list(found)
+def _task_extents(statement: Statement) -> list[int]:
+    """How many tasks there are in each of the loops over tasks."""
+    if not isinstance(statement, Nest):
+        return []
+    return [i.extent for i, kind in zip(statement.indices, statement.kinds) if kind == TASKS]
 
 
 # -- object code -----------------------------------------------------------------------------------
