@@ -17,7 +17,8 @@ from tanx._runtime.executable import Executable
 
 
 def evaluated(closed: ClosedJaxpr, args) -> list[np.ndarray]:
-    """The results by the ``eval`` rules."""
+    """The results by the ``eval`` rules; calls are inlined, for they would be compiled."""
+    closed = inline(closed)
     given = [Array(np.asarray(x, aval.dtype), aval=aval)
              for x, aval in zip(args, closed.in_avals, strict=True)]
     return [np.asarray(y) for y in eval_jaxpr(closed.jaxpr, closed.consts, *given)]
@@ -49,10 +50,10 @@ def uncertainty(closed: ClosedJaxpr, args) -> float:
     It goes by the coarsest floats and by the largest number on the way, since differences of large
     numbers may be small.
     """
-    inlined = inline(closed)
-    every = [v for eqn in inlined.eqns for v in eqn.outvars]
+    closed = inline(closed)
+    every = [v for eqn in closed.eqns for v in eqn.outvars]
     values = [np.asarray(x) for x in args]
-    values += evaluated(ClosedJaxpr(inlined.jaxpr.replace(outvars=every), inlined.consts), args)
+    values += evaluated(ClosedJaxpr(closed.jaxpr.replace(outvars=every), closed.consts), args)
     size, largest = 8, 1e-3
     for value in values:
         kind = letter(value.dtype)
