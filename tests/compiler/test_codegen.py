@@ -487,3 +487,16 @@ def test_threads_compile_and_run_at_once():
     for thread in threads:
         thread.join()
     assert not failures
+
+
+@pytest.mark.parametrize("name", ["sin", "exp", "logistic"])
+def test_functions_used_often_are_called(name):
+    def rule(at, x):
+        return tuple(op(name, x[at] * times) for times in range(1, 9))
+    x = np.linspace(-3, 1e5, 37).astype(np.float32)
+    many = run_rule(rule, [x], [x] * 8)
+    for times, values in enumerate(many, 1):
+        alone = run_rule(lambda at, x, t=times: op(name, x[at] * t), [x], [x])
+        np.testing.assert_array_equal(values, alone[0])
+    text = generate(element_program(rule, [x], [x] * 8), host()).text
+    assert text.count(f"@{name}.v") == 5  # it is written once as a function, and called

@@ -150,8 +150,7 @@ class _Module:
         Of a nest with loops over tasks it runs one, whose number it takes as well.
         """
         pointers = {buffer: f"%p{n}" for n, buffer in enumerate(used)}
-        writer = Writer()
-        writer.declared, writer.helpers = self.writer.declared, self.writer.helpers
+        writer = Writer(self.writer)
         kernel = Kernel(writer, self.target.vector_bits, pointers, self.shared, self.symbol)
         params = [f"ptr noalias {name}" if self.alone(buffer, used) else f"ptr {name}"
                   for buffer, name in pointers.items()]

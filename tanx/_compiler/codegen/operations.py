@@ -16,6 +16,7 @@ import numpy as np
 from ..._loops.instructions import kind_of, width
 from . import complex as complex_
 from . import math, special
+from .analysis import LENGTHS
 from .complex import Pair
 from .storage import (
     cast,
@@ -42,6 +43,7 @@ from .values import (
     intrinsic,
     maximum,
     minimum,
+    outlined,
     rint,
     select,
     shift_left,
@@ -52,6 +54,11 @@ from .values import (
 __all__ = ["apply", "choose", "multiply_add", "number"]
 
 Scalar = Value | Pair
+
+_LONG = 16
+"""Instructions that make a function of numbers a long one."""
+_WRITTEN_OUT = 4
+"""Times that a long function is written out in a module."""
 
 
 def number(writer, value, dtype: np.dtype) -> Scalar:
@@ -73,7 +80,8 @@ def apply(name: str, args: Sequence[Scalar], dtypes: Sequence[np.dtype], result:
     if kind == "c":
         return complex_.FUNCTIONS[name](*args)
     if kind == "f":
-        value = _FLOAT[name](*args, **attrs)
+        value = _long(name, args) if LENGTHS.get(name, 0) >= _LONG else _FLOAT[name](
+            *args, **attrs)
         return rounded(value, result) if is_narrow(result) and (
             name not in _EXACT or is_unsigned(result)) else value
     return _INTEGER[name](*args, **attrs) if name in _INTEGER else _SIGNED[name](
@@ -93,6 +101,17 @@ def multiply_add(a: Scalar, b: Scalar, c: Scalar, dtype: np.dtype) -> Scalar:
         return intrinsic("fmuladd", a, b, c)
     product = apply("mul", (a, b), (dtype, dtype), dtype, {})
     return apply("add", (c, product), (dtype, dtype), dtype, {})
+
+
+def _long(name: str, args: Sequence[Any]) -> Value:
+    """A function of numbers that takes many instructions: after some uses, it is called.
+
+    Code is quicker where it is written out, but it has to be compiled as often.
+    """
+    compute, uses = _FLOAT[name], args[0].writer.uses
+    kind = (name, max([arg.type for arg in args], key=lambda type: type.lanes))
+    uses[kind] += 1
+    return compute(*args) if uses[kind] <= _WRITTEN_OUT else outlined(name, compute, *args)
 
 
 # -- floats ----------------------------------------------------------------------------------------

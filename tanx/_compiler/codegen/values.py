@@ -9,6 +9,7 @@ same for one lane as for sixteen. No fast-math flags are ever set: what IEEE 754
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -89,13 +90,15 @@ class Writer:
     """Where instructions go: a place in a function, and what the function needs from outside.
 
     ``declared`` maps each name that is called to its declaration, ``helpers`` maps names to
-    functions written on the way.
+    functions written on the way, ``uses`` counts how often functions of numbers were used: these
+    three are one for the whole ``module``.
     """
 
-    def __init__(self):
+    def __init__(self, module: Writer | None = None):
         self.place = Place("entry")
-        self.declared: dict[str, str] = {}
-        self.helpers: dict[str, str] = {}
+        self.declared: dict[str, str] = module.declared if module else {}
+        self.helpers: dict[str, str] = module.helpers if module else {}
+        self.uses: Counter[tuple[str, Type]] = module.uses if module else Counter()
         self._count = 0
 
     def fresh(self, hint: str) -> str:
@@ -443,8 +446,7 @@ def outlined(name: str, compute: Callable[..., Value], *args: Value) -> Value:
     writer, types = args[0].writer, [a.type for a in args]
     name = f"{name}.{types[0].suffix}"
     if name not in writer.helpers:
-        inner = Writer()
-        inner.declared, inner.helpers = writer.declared, writer.helpers
+        inner = Writer(writer)
         inner.helpers[name] = ""  # a place before those that it needs itself
         params = [Value(inner, f"%x{n}", type) for n, type in enumerate(types)]
         result = compute(*params)
