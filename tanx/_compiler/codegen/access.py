@@ -15,9 +15,11 @@ from ..._loops.instructions import kind_of
 from ..._loops.nest import Buffer
 from .analysis import Analysis
 from .complex import Pair
+from .lanes import NEAR
 from .operations import number
 from .scopes import Lanes, Scope
 from .storage import from_memory, memory_type, part_dtype, to_memory
+from .transposes import transposed
 from .values import I64, Type, Value, Writer, any_lane, resized, select, type_of
 
 __all__ = ["Memory", "Scalar"]
@@ -31,7 +33,7 @@ class Memory:
 
     writer: Writer
     analysis: Analysis
-    pointers: Mapping[Buffer, str]
+    pointers: dict[Buffer, str]
 
     def value(self, expr: Expr, scope: Scope) -> Any:
         """The value of an expression; see ``llvm.py``."""
@@ -55,7 +57,11 @@ class Memory:
         if stride is None:
             return self._gather(buffer, self._offsets(terms, rest, scope))
         lanes = scope.lanes
+        if abs(stride) != 1 and self._crosses(load, terms, scope):
+            return self._from_tile(load, terms, rest, stride, scope)
         start = self._address(buffer, _with_first_lane(terms, lanes), rest, scope)
+        if 1 < stride <= NEAR and lanes.width > 1:
+            return self._read_every(buffer, start, stride, lanes.width, _reach(terms, rest))
         if abs(stride) != 1:
             steps = [n * stride for n in range(lanes.width)]
             return self._collect(buffer, [self._step(buffer, start, n) for n in steps])
@@ -86,6 +92,33 @@ class Memory:
             self._write_at(buffer, place, _parts(lambda v, n=n: v.lane(n), value))
         return None
 
+    # -- tiles -------------------------------------------------------------------------------------
+
+    def _crosses(self, load: Load, terms: Mapping[Expr, int], scope: Scope) -> bool:
+        """Whether neighbours of an element are read in iterations that are written out together."""
+        if scope.tile is None:
+            return False
+        tile, _ = scope.tile
+        index = tile.loop.index
+        return terms.get(index) == 1 and self.analysis.is_safe(load) and (
+            self.analysis.memory(load.buffer) not in tile.writes
+            and all(atom is index or atom.free.isdisjoint((index, *tile.loop.covers))
+                    for atom in terms))
+
+    def _from_tile(self, load: Load, terms: Mapping[Expr, int], rest: int, stride: int,
+                   scope: Scope) -> Scalar:
+        """The elements in all lanes, of a tile that is read when it is first asked for."""
+        tile, number = scope.tile
+        buffer, lanes = load.buffer, scope.lanes
+        first = {tile if atom is tile.loop.index else atom: factor
+                 for atom, factor in _with_first_lane(terms, lanes).items()}
+
+        def columns() -> list[Scalar]:
+            start = self._address(buffer, first, rest, tile.scope)
+            return transposed([self._read_at(buffer, self._step(buffer, start, n * stride),
+                                             lanes.width) for n in range(lanes.width)])
+        return self._known(tile.scope, ("tile", load), columns)[number]
+
     # -- addresses ---------------------------------------------------------------------------------
 
     def _base(self, buffer: Buffer) -> Value:
@@ -105,6 +138,9 @@ class Memory:
         """The address of an element, with what belongs to each loop added there."""
         by_home: dict[Scope, list[tuple[Any, Value, int]]] = {}
         for atom, factor in terms.items():
+            if scope.tile is not None and atom is scope.tile[0].loop.index:
+                atom, number = scope.tile
+                rest += factor * number
             value = self.value(atom, scope) if isinstance(atom, Expr) else None
             home, value = scope.locate(atom)
             if value.is_constant:
@@ -121,8 +157,8 @@ class Memory:
         return self._known(here, (buffer, sum_so_far, rest), lambda: self._step(
             buffer, pointer, rest))
 
-    def _known(self, scope: Scope, key, make) -> Value:
-        """An address that a scope has already, or a new one."""
+    def _known(self, scope: Scope, key, make) -> Any:
+        """What a scope has already, as an address, or has from now on."""
         if key not in scope.values:
             before, self.writer.place = self.writer.place, scope.place
             scope.values[key] = make()
@@ -187,6 +223,21 @@ class Memory:
         both = self._plain_load(type.of(2 * width), place)
         return Pair(both.shuffled(range(0, 2 * width, 2)), both.shuffled(range(1, 2 * width, 2)))
 
+    def _read_every(self, buffer: Buffer, place: Value, stride: int, width: int,
+                    last: int) -> Scalar:
+        """Elements a short way apart: all in between are loaded as well, and left out.
+
+        What follows the last element is not touched unless ``last``, the furthest place that any of
+        them has in the buffer, is far enough from its end.
+        """
+        parts = 2 if kind_of(buffer.dtype) == "c" else 1
+        spare = stride - 1 if last + stride <= prod(buffer.shape) else 0
+        count = (stride * (width - 1) + 1 + spare) * parts
+        wide = self._plain_load(memory_type(buffer.dtype).of(count), place)
+        found = [from_memory(wide.shuffled(range(part, count, stride * parts)[:width]),
+                             part_dtype(buffer.dtype)) for part in range(parts)]
+        return Pair(*found) if parts == 2 else found[0]
+
     def _write_at(self, buffer: Buffer, place: Value, value: Scalar) -> None:
         if isinstance(value, Pair):
             value = _interleaved(value.re, value.im)
@@ -215,6 +266,13 @@ def _stride(terms: Mapping[Expr, int], scope: Scope) -> int | None:
 def _with_first_lane(terms: Mapping[Expr, int], lanes: Lanes) -> Mapping[Any, int]:
     """Terms of the address in the first lane."""
     return {lanes if atom is lanes.loop.index else atom: factor for atom, factor in terms.items()}
+
+
+def _reach(terms: Mapping[Expr, int], rest: int) -> int:
+    """The greatest position that an access has, as far as is known."""
+    for atom, factor in terms.items():
+        rest += max(factor * end for end in bounds(atom))
+    return rest
 
 
 def _sum(parts: list[tuple[Any, Value, int]]) -> Value:

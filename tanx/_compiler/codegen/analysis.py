@@ -44,7 +44,7 @@ class Analysis:
     ``same`` maps buffers to others whose memory they are.
     """
 
-    def __init__(self, same: Mapping[Buffer, Buffer]):
+    def __init__(self, same: dict[Buffer, Buffer]):
         self._same = same
         self._reads: dict[Node, frozenset[Buffer]] = {}
         self._safe: dict[Node, bool] = {}
@@ -53,6 +53,10 @@ class Analysis:
     def memory(self, buffer: Buffer) -> Buffer:
         """The buffer that stands for all that have the same memory."""
         return self._same.get(buffer, buffer)
+
+    def also(self, buffer: Buffer, other: Buffer) -> None:
+        """Know a buffer by whose memory it is."""
+        self._same[buffer] = self.memory(other)
 
     def offset(self, load: Load) -> tuple[Terms, int]:
         """The position of a load in its buffer."""

@@ -19,25 +19,32 @@ from ..._loops.traverse import children
 from .analysis import Analysis, Terms, offset
 from .storage import register_type
 
-__all__ = ["Loop", "Planner"]
+__all__ = ["Loop", "NEAR", "Planner"]
 
-_GATHER, _REVERSE = 1.5, 1.5
-"""What it costs to collect an element, or to turn a vector around, where loading costs 1."""
+_GATHER, _REVERSE, _TRANSPOSE = 1.5, 1.5, 2.5
+"""What it costs to collect an element, to turn a vector around, or to have a tile transposed for
+each of its vectors, where loading costs 1."""
+NEAR = 4
+"""Distance up to which elements are loaded together with those between them."""
 _TINY, _SHORT, _LONG = 8, 32, 120
 """Lengths of code up to which sixteen, four, and two vectors are computed at a time."""
+_TILE = 480
+"""Instructions up to which the iterations of a tile are written out."""
 
 
 @dataclass(frozen=True)
 class Loop:
     """A loop of the code: its index, the indices of the program that it stands for, its lanes.
 
-    The indices are those of merged loops, outermost first; most often there is one.
+    The indices are those of merged loops, outermost first; most often there is one. A ``crossing``
+    loop is walked in tiles together with the one in lanes, which follows it (``transposes.py``).
     """
 
     index: Index
     covers: tuple[Index, ...]
     parallel: bool
     width: int = 1
+    crossing: bool = False
 
     @property
     def extent(self) -> int:
@@ -56,7 +63,7 @@ class _Inventory:
 
     def __init__(self, analysis: Analysis):
         self.analysis = analysis
-        self.memory: list[tuple[Terms, frozenset[Index]]] = []
+        self.memory: list[tuple[Terms, frozenset[Index], bool]] = []
         self.work: list[tuple[int, frozenset[Index]]] = []
         self.direct: set[Index] = set()  # indices used for more than to say where
         self.folds: list[Fold] = []
@@ -79,7 +86,8 @@ class _Inventory:
     def add_store(self, store: Store) -> None:
         """Take stock of a statement."""
         terms = offset(store.buffer, store.index)[0]
-        self._touch(terms, store.value, store.value.free.union(*[i.free for i in store.index]))
+        self._touch(terms, store.value, store.value.free.union(*[i.free for i in store.index]),
+                    loads=False)
         self.add(store.value, *_opaque(terms), *(() if store.guard is None else (store.guard,)))
 
     def _visit(self, node: Node) -> Iterable[Node]:
@@ -87,7 +95,7 @@ class _Inventory:
             self.direct.add(node)
         elif isinstance(node, Load):
             terms = self.analysis.offset(node)[0]
-            self._touch(terms, node, node.free)
+            self._touch(terms, node, node.free, loads=True)
             return _opaque(terms)
         elif isinstance(node, Fold):
             self.folds.append(node)
@@ -97,8 +105,8 @@ class _Inventory:
             self._widen(node)
         return children(node)
 
-    def _touch(self, terms: Terms, value: Expr, free: Iterable) -> None:
-        self.memory.append((terms, self._indices(free)))
+    def _touch(self, terms: Terms, value: Expr, free: Iterable, loads: bool) -> None:
+        self.memory.append((terms, self._indices(free), loads))
         self._widen(value)
 
     def _indices(self, free: Iterable) -> frozenset[Index]:
@@ -126,8 +134,11 @@ class Planner:
     def __init__(self, analysis: Analysis, vector_bits: int):
         self.analysis, self.vector_bits = analysis, vector_bits
 
-    def nest(self, nest: Nest) -> list[Loop]:
-        """The loops of a nest, outermost first; those of one iteration are left out."""
+    def nest(self, nest: Nest, repeatable: bool) -> list[Loop]:
+        """The loops of a nest, outermost first; those of one iteration are left out.
+
+        What is ``repeatable`` may be done twice, which makes all tiles as large as the first.
+        """
         loops = [Loop(i, (i,), kind == PARALLEL) for i, kind in zip(nest.indices, nest.kinds)
                  if i.extent > 1]
         stores = [s for s in nest.body if isinstance(s, Store)]
@@ -140,12 +151,27 @@ class Planner:
         inner = [Loop(i, (i,), False) for fold in found.folds if fold.combine for i in fold.indices]
         allowed = [loop for loop in loops if loop.parallel
                    and all(_in_step(store, loop) for store in stores)]
-        best = min([None, *allowed], key=lambda lane: self._price(lane, inner, found))
+        pairs: list[tuple[Loop | None, Loop | None]] = [(lane, None) for lane in (None, *allowed)]
+        if repeatable and not found.folds:
+            pairs += self._crossings(allowed, found)
+        best, crossing = min(pairs, key=lambda pair: self._price(pair[0], inner, found, pair[1]))
         if best is None:
             return loops
+        if crossing is not None:
+            return [*(loop for loop in loops if loop not in (best, crossing)),
+                    replace(crossing, crossing=True), replace(best, width=self._lanes(found))]
         carried = [fold for fold in found.folds if not fold.free.isdisjoint(best.covers)]
         wide = replace(best, width=self._width(found, best.extent, columns=bool(carried)))
         return _with_lanes(loops, best, wide) if wide.width > 1 else loops
+
+    def _crossings(self, loops: Sequence[Loop], found: _Inventory) -> list[tuple[Loop, Loop]]:
+        """Pairs of loops, the first to run in lanes, such that some load crosses between them."""
+        lanes = self._lanes(found)
+        loops = [loop for loop in loops if loop.extent >= lanes > 1]
+        if lanes * found.length > _TILE:
+            return []
+        return [(lane, loop) for lane in loops for loop in loops if loop is not lane and any(
+            _crosses(terms, lane, loop) for terms, _, loads in found.memory if loads)]
 
     def fold(self, fold: Fold, alone: bool) -> list[Loop]:
         """The loops of a fold; one may have lanes if the fold does not run in lanes itself."""
@@ -161,15 +187,23 @@ class Planner:
         width = self._width(found, best.extent)
         return [*(loop for loop in loops if loop is not best), replace(best, width=width)]
 
-    def _price(self, lane: Loop | None, inner: Sequence[Loop], found: _Inventory) -> float:
+    def _lanes(self, found: _Inventory) -> int:
+        """How many lanes fill one vector."""
+        return max(1, self.vector_bits // found.bits)
+
+    def _price(self, lane: Loop | None, inner: Sequence[Loop], found: _Inventory,
+               crossing: Loop | None = None) -> float:
         """About how long it takes if this loop has lanes; where it counts not, an inner one has."""
-        lanes = max(1, self.vector_bits // found.bits)
+        lanes = self._lanes(found)
         outer = () if lane is None else (lane,)
         total = 0.0
-        for terms, variables in found.memory:
+        for terms, variables, loads in found.memory:
+            if loads and crossing is not None and _crosses(terms, lane, crossing):
+                total += _TRANSPOSE / lanes * prod([i.extent for i in variables])
+                continue
             usable = ([loop for loop in outer if not variables.isdisjoint(loop.covers)]
                       or [loop for loop in inner if not variables.isdisjoint(loop.covers)])
-            total += min([_access_price(loop.stride(terms), lanes) for loop in usable],
+            total += min([_access_price(loop.stride(terms), lanes, loads) for loop in usable],
                          default=1.0) * prod([i.extent for i in variables])
         for length, variables in found.work:
             vector = any(not variables.isdisjoint(loop.covers) for loop in (*outer, *inner))
@@ -184,16 +218,24 @@ class Planner:
         vectors = 4 if found.length <= _SHORT else 2 if found.length <= _LONG else 1
         if columns and found.length <= _TINY:
             vectors = 16
-        lanes = max(1, self.vector_bits // found.bits) * vectors
+        lanes = self._lanes(found) * vectors
         while lanes > extent:
             lanes //= 2
         return lanes
 
 
-def _access_price(stride: int | None, lanes: int) -> float:
+def _access_price(stride: int | None, lanes: int, loads: bool) -> float:
     if stride in (0, 1, -1):
         return (_REVERSE if stride == -1 else 1.0) / lanes
+    if loads and stride is not None and 1 < stride <= NEAR:
+        return (stride + 1) / lanes
     return _GATHER
+
+
+def _crosses(terms: Terms, lane: Loop | None, crossing: Loop) -> bool:
+    """Whether an access has its neighbours along the crossing loop, and none along the lanes."""
+    return lane is not None and crossing.stride(terms) == 1 and (
+        lane.stride(terms) not in (None, 0, 1, -1))
 
 
 def _in_step(store: Store, loop: Loop) -> bool:
@@ -219,7 +261,7 @@ def _merged(loops: Iterable[Loop], found: _Inventory) -> list[Loop]:
 def _walk_as_one(outer: Loop, inner: Loop, found: _Inventory) -> bool:
     if outer.parallel != inner.parallel or not found.direct.isdisjoint(outer.covers + inner.covers):
         return False
-    for terms, _ in found.memory:
+    for terms, _, _ in found.memory:
         far, near = outer.stride(terms), inner.stride(terms)
         if far is None or near is None or far != near * inner.extent:
             return False

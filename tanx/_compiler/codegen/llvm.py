@@ -28,6 +28,8 @@ from .lanes import Loop, Planner
 from .operations import apply, choose, number
 from .scopes import Lanes, Scope
 from .sorting import CALLS
+from .storage import moves_as_bits
+from .transposes import write_tiles
 from .values import (
     I64,
     Value,
@@ -54,8 +56,8 @@ class Kernel(Folds):
 
     def __init__(self, writer: Writer, vector_bits: int, pointers: Mapping[Buffer, str],
                  same: Mapping[Buffer, Buffer], symbol: Callable[[Extern], str]):
-        self.writer, self.pointers, self.symbol = writer, pointers, symbol
-        self.analysis = Analysis(same)
+        self.writer, self.pointers, self.symbol = writer, dict(pointers), symbol
+        self.analysis = Analysis(dict(same))
         self.planner = Planner(self.analysis, vector_bits)
         self.top = Scope(None, "entry")
         writer.place = self.top
@@ -77,23 +79,44 @@ class Kernel(Folds):
         elif isinstance(statement, Extern):
             self.extern(statement, scope)
         elif all(i.extent for i in statement.indices):
+            statement = replace(statement, body=tuple(map(self.moved_as_bits, statement.body)))
             inner = scope.within(statement.indices, self.written(statement.body))
             inner.values.update({i: self.index(0) for i in statement.indices if i.extent == 1})
-            self.loops(self.planner.nest(statement), statement.body, inner)
+            loops = self.planner.nest(statement, self.repeatable(statement.body))
+            self.loops(loops, statement.body, inner)
+
+    def moved_as_bits(self, statement: Statement) -> Statement:
+        """A store of an element as it was loaded, as one of integers: nothing is made of it."""
+        if not isinstance(statement, Store) or not isinstance(statement.value, Load) or (
+                statement.combine is not None or not moves_as_bits(statement.buffer.dtype)):
+            return statement
+        target, source = (self.seen_as_bits(b) for b in (statement.buffer, statement.value.buffer))
+        return replace(statement, buffer=target, value=Load(source, statement.value.index))
+
+    def seen_as_bits(self, buffer: Buffer) -> Buffer:
+        """The same memory with unsigned integers in it."""
+        bits = Buffer(buffer.name, buffer.shape, f"uint{8 * buffer.dtype.itemsize}", buffer.role)
+        self.pointers[bits] = self.pointers[buffer]
+        self.analysis.also(bits, buffer)
+        return bits
 
     def loops(self, loops: Sequence[Loop], body: Iterable[Statement], scope: Scope) -> None:
         """Write loops around statements."""
         if not loops:
             for statement in body:
                 self.statement(statement, scope)
-            return
+            return None
         loop, rest = loops[0], loops[1:]
+        if loop.crossing:
+            return write_tiles(self, loop, rest[0], body, scope,
+                               self.planner.vector_bits // rest[0].width)
         whole, left = divmod(loop.extent, loop.width)
         overlaps = left > 0 and self.repeatable(body)
         self.nest_loop(loop, rest, body, scope, 0, whole + overlaps)
         if left and not overlaps:
             self.nest_loop(replace(loop, width=1), rest, body, scope, loop.extent - left,
                            loop.extent)
+        return None
 
     def nest_loop(self, loop: Loop, rest: Sequence[Loop], body: Iterable[Statement], scope: Scope,
                   first: int, last: int) -> None:

@@ -39,11 +39,12 @@ class Scope(Place):
     ``lanes``, if any, is the loop around that runs in vectors (:class:`Lanes`), ``varying`` are the
     variables that differ between lanes, ``mask`` tells which of them take part.
     ``names`` maps indices of the program to those of merged loops, or to None. ``carried`` are
-    elements that a loop keeps in registers.
+    elements that a loop keeps in registers. ``tile``, if any, is what is transposed in registers
+    (``transposes.py``), and the number of an iteration in it.
     """
 
     __slots__ = ("bound", "carried", "conditional", "depth", "label", "lanes", "mask", "names",
-                 "parent", "place", "values", "varying", "writes")
+                 "parent", "place", "tile", "values", "varying", "writes")
 
     def __init__(self, parent: Scope | None, block: str, *, bound: Iterable[Variable] = (),
                  writes: frozenset[Buffer] = frozenset(), conditional: bool = False):
@@ -59,6 +60,7 @@ class Scope(Place):
         self.mask: Any = parent.mask if parent else None
         self.names: Mapping[Expr, Index | None] = parent.names if parent else {}
         self.carried: frozenset[Load] = frozenset()
+        self.tile: Any = parent.tile if parent else None
 
     def beside(self, mask: Value) -> Scope:
         """The same code for fewer lanes."""

@@ -45,7 +45,7 @@ from .values import (
 )
 
 __all__ = ["cast", "from_bits", "from_memory", "is_narrow", "is_unsigned", "memory_type",
-           "part_dtype", "register_type", "rounded", "to_bits", "to_memory"]
+           "moves_as_bits", "part_dtype", "register_type", "rounded", "to_bits", "to_memory"]
 
 _HALF, _BFLOAT = np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)
 _PARTS: dict[np.dtype, np.dtype] = {np.dtype(np.complex64): np.dtype(np.float32),
@@ -59,6 +59,11 @@ def part_dtype(dtype: np.dtype) -> np.dtype:
 
 
 @cache
+def moves_as_bits(dtype: np.dtype) -> bool:
+    """Whether memory is copied more simply as integers than as what it holds."""
+    return kind_of(dtype) in "bc" and dtype.itemsize <= 8 or is_narrow(dtype)
+
+
 def is_narrow(dtype: np.dtype) -> bool:
     """Whether values of a dtype are floats that are computed in float32 and then rounded."""
     return kind_of(dtype) == "f" and dtype.itemsize < 4

@@ -1,0 +1,143 @@
+"""Nests that read along one loop and write along another: by square tiles in registers.
+
+The loop that stores neighbours runs in lanes. A load whose neighbours are along another loop, the
+*crossing* one, would take one element a lane. Instead, a whole tile is loaded, a vector for each
+lane, and transposed by shuffles; then it has, for each of as many iterations of the crossing loop,
+the vector of all lanes. Tiles are walked in blocks, so that lines of the cache are used up, and
+pages of memory found, while they are at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..._loops.expr import Index
+from ..._loops.nest import Buffer, Statement
+from ..._loops.traverse import expressions, loads, statements_in
+from .complex import Pair
+from .lanes import Loop
+from .scopes import Lanes, Scope
+from .values import Value, intrinsic
+
+if TYPE_CHECKING:
+    from .llvm import Kernel
+
+__all__ = ["Tile", "transposed", "write_tiles"]
+
+_LINE = 64
+"""Bytes of a line of the cache."""
+_LONG = 1024
+"""Iterations in lanes of one block where some loads read along them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tile:
+    """Iterations of the crossing loop that are written out one after the other.
+
+    ``first`` is the index in the first of them; a copy stands for each of them with its ``number``.
+    ``scope`` is where tiles that were read are kept.
+    """
+
+    loop: Loop
+    first: Value
+    size: int
+    scope: Scope
+    writes: frozenset[Buffer]
+
+
+def write_tiles(kernel: Kernel, crossing: Loop, lane: Loop, body: Iterable[Statement],
+                scope: Scope, item_bits: int) -> None:
+    """Write a crossing loop and the one in lanes around statements that may run twice."""
+    size, writes = lane.width, kernel.written(body)
+    line = max(size, 8 * _LINE // item_bits)
+    along = any(lane.stride(load.place[0]) == 1 for statement in statements_in(body)
+                for load in loads(*expressions(statement)))
+    deep, long = (_even(loop.extent, most, size)
+                  for loop, most in ((crossing, line), (lane, _LONG if along else line)))
+
+    def blocks(outer: Scope, loop: Loop, step: int, then: Callable[[Scope, Value], None]) -> None:
+        """A loop over blocks, of which the last may overlap the one before."""
+        index = Index(f"block.{loop.index.name}", -(-loop.extent // step))
+
+        def start(inner: Scope, _) -> list:
+            number = inner.values[index]
+            if number.is_constant:
+                then(inner, kernel.index(min(int(number.text) * step, loop.extent - step)))
+                return []
+            place = number * step
+            then(inner, intrinsic("umin", place, loop.extent - step) if loop.extent % step
+                 else place)
+            return []
+
+        kernel.loop(outer, Loop(index, (index,), True), 0, index.extent, [], start, writes=writes)
+
+    def steps(outer: Scope, loop: Loop, count: int, base: Value,
+              then: Callable[[Scope, Value], None]) -> None:
+        index = Index(f"step.{loop.index.name}", count)
+
+        def start(inner: Scope, _) -> list:
+            then(inner, inner.values[index] * size + base)
+            return []
+
+        kernel.loop(outer, Loop(index, (index,), True), 0, count, [], start, writes=writes,
+                    bound=(*loop.covers, loop.index) if loop is lane else ())
+
+    def in_lanes(inner: Scope, first: Value, top: Value) -> None:
+        _rename(inner, lane)
+        inner.lanes = Lanes(lane, first)
+        inner.varying = frozenset((*lane.covers, lane.index))
+        inner.values[inner.lanes] = first
+        steps(inner, crossing, deep // size, top, tile)
+
+    def tile(outer: Scope, first: Value) -> None:
+        tile = Tile(crossing, first, size, outer, writes)
+        outer.values[tile] = first
+        for number in range(size):
+            inner = outer.within((*crossing.covers, crossing.index), writes)
+            _rename(inner, crossing)
+            inner.values[crossing.index] = kernel.at(inner, lambda n=number: first + n)
+            inner.tile = (tile, number)
+            kernel.loops((), body, inner)
+
+    blocks(scope, lane, long, lambda a, left: blocks(
+        a, crossing, deep, lambda b, top: steps(
+            b, lane, long // size, left, lambda c, first: in_lanes(c, first, top))))
+
+
+def _even(extent: int, most: int, size: int) -> int:
+    """The length of blocks, in whole tiles, that cover a loop with little overlap."""
+    count = -(-extent // most)
+    return min(-(-extent // (count * size)), extent // size) * size
+
+
+def _rename(inner: Scope, loop: Loop) -> None:
+    """Indices of merged loops, by that of the merged one."""
+    if len(loop.covers) > 1:
+        inner.names = {**inner.names, **dict.fromkeys(loop.covers[:-1]),
+                       loop.covers[-1]: loop.index}
+
+
+def transposed(rows: Sequence[Any]) -> list[Any]:
+    """The columns of a square, of which smaller squares change places, from one element upwards."""
+    if isinstance(rows[0], Pair):
+        return [Pair(re, im) for re, im in zip(transposed([row.re for row in rows]),
+                                               transposed([row.im for row in rows]))]
+    vectors, size, square = list(rows), len(rows), 1
+    while square < size:
+        # Of two rows of squares, those above the diagonal go down, and those below it up.
+        upper = [n - square + size if n & square else n for n in range(size)]
+        lower = [n + size if n & square else n + square for n in range(size)]
+        for n in range(size):
+            if not n & square:
+                pair = vectors[n], vectors[n + square]
+                vectors[n], vectors[n + square] = _mixed(*pair, upper), _mixed(*pair, lower)
+        square *= 2
+    return vectors
+
+
+def _mixed(a: Value, b: Value, places: Sequence[int]) -> Value:
+    """A vector of lanes of two, which are counted on from the one to the other."""
+    order = ", ".join([f"i32 {n}" for n in places])
+    return a.writer.write(a.type, f"shufflevector {a!r}, {b!r}, <{len(places)} x i32> <{order}>")

@@ -1,0 +1,80 @@
+"""Elements that only change their places: by tiles in registers, by strides, as bits."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from tanx._loops.build import op
+from tanx._loops.expr import Load
+
+from .compiled import run_rule
+
+DTYPES = ["float32", "float64", "bfloat16", "float16", "float8_e4m3fn", "uint8", "int16", "int64",
+          "bool", "complex64", "complex128", "int4"]
+
+
+def numbers(shape, dtype):
+    return np.random.default_rng(0).integers(0, 8, shape).astype(np.dtype(dtype))
+
+
+def transpose(at, x, *, order):
+    return x[[at[order.index(d)] for d in range(x.ndim)]]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(37, 70), (16, 16), (300, 5), (3, 41)])
+def test_transposes(dtype, shape):
+    x = numbers(shape, dtype)
+    (out,) = run_rule(transpose, [x], x.T, order=(1, 0))
+    np.testing.assert_array_equal(out, x.T)
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+@pytest.mark.parametrize("shape", [(9, 20, 33), (2, 17, 8), (18, 1, 40)])
+def test_orders_of_dimensions(order, shape):
+    x = numbers(shape, "float32")
+    (out,) = run_rule(transpose, [x], x.transpose(order), order=order)
+    np.testing.assert_array_equal(out, x.transpose(order))
+
+
+@pytest.mark.parametrize("size", [5, 16, 50])
+def test_what_is_computed_from_both_orders(size):
+    x, b = numbers((size, size), "float32"), numbers(size, "float32")
+
+    def rule(at, x, b):
+        return op("select", x[at] < 4, x[at] + x[at[::-1]], b[at[0]] * b[at[1]])
+
+    (out,) = run_rule(rule, [x, b], x)
+    np.testing.assert_array_equal(out, np.where(x < 4, x + x.T, np.outer(b, b)))
+
+
+def test_a_transposed_row_and_column():
+    """Loads along a third loop, or at an index that is itself loaded, are collected."""
+    x, i = numbers((20, 6, 30), "int32"), np.arange(20)[::-1].copy()
+
+    def rule(at, x, i):
+        return x[[at[2], at[1], at[0]]] + x[[i[at[2]], at[1], at[0]]]
+
+    (out,) = run_rule(rule, [x, i], x.T)
+    np.testing.assert_array_equal(out, x.T + x[::-1].T)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("step", [2, 3, 4, 5, -2])
+def test_elements_some_steps_apart(dtype, step):
+    x = numbers((7, 113), dtype)
+    for start in range(2):
+        want = x[:, start::step] if step > 0 else x[:, ::step]
+        first = start if step > 0 else 112
+        (out,) = run_rule(lambda at, x: x[[at[0], first + at[1] * step]],  # noqa: B023
+                          [x], want)
+        np.testing.assert_array_equal(out, want)
+
+
+def test_bits_are_kept():
+    """What is moved is not computed with: NaN keeps what it carries."""
+    bits = np.array([0x7f81, 0xff93, 0x7fc0, 0x8000] * 9, np.uint16)
+    x = bits.view(np.dtype("bfloat16"))
+    (out,) = run_rule(lambda at, x: Load(x, (35 - at[0],)), [x], x)
+    np.testing.assert_array_equal(out.view(np.uint16), bits[::-1])
