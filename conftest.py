@@ -9,6 +9,8 @@ from hypothesis import settings
 
 # Read at import: each pass of the compiler is checked in tests.
 os.environ.setdefault("TANX_CHECK", "1")
+# No test depends on what others have left on disk.
+os.environ["TANX_ENABLE_COMPILATION_CACHE"] = "0"
 
 # The same examples in each run, and no limit on the time of one: machines are shared.
 settings.register_profile("tanx", deadline=None, derandomize=True)

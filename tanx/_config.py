@@ -323,7 +323,7 @@ def _define(name: str, kind: Kind, default: Any, doc: str, *, checks: bool = Fal
               "effect": effect, "callbacks": [],
               "public_name": _UNUSUAL_NAMES.get(name, f"jax_{name}")}
     flag: Flag = type(name, (Flag,), fields)()
-    for variable in (f"TANX_{name.upper()}", f"JAX_{name.upper()}", *variables):
+    for variable in (f"TANX_{name.upper()}", *variables, f"JAX_{name.upper()}"):
         given = os.environ.get(variable)
         if given is not None:
             type(flag).value = _from_environment(variable, given, kind)
@@ -449,13 +449,14 @@ array_garbage_collection_guard = _define(
     "array_garbage_collection_guard", choice("allow", "log", "fatal").or_none(), None,
     "What arrays that only the garbage collector can free do.")
 compilation_cache_dir = _define(
-    "compilation_cache_dir", text.or_none(), None, "The folder of code kept between processes.")
+    "compilation_cache_dir", text.or_none(), None, "The folder of code kept between processes; "
+    "None for tanx in the user's folder of caches.", variables=("TANX_CACHE_DIR",))
 enable_compilation_cache = _define(
     "enable_compilation_cache", boolean, True, "Keep compiled code on disk.")
 compilation_cache_max_size = _define(
-    "compilation_cache_max_size", integer, -1, "Bytes the folder may hold; -1 for no limit.")
+    "compilation_cache_max_size", integer, 1 << 30, "Bytes the folder may hold; -1 for no limit.")
 persistent_cache_min_compile_time_secs = _define(
-    "persistent_cache_min_compile_time_secs", real, 1.0,
+    "persistent_cache_min_compile_time_secs", real, 0.0,
     "Programs compiled in less time are not kept on disk.")
 persistent_cache_min_entry_size_bytes = _define(
     "persistent_cache_min_entry_size_bytes", integer, 0,

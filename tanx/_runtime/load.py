@@ -11,17 +11,18 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from itertools import count
 from typing import Any
 
 import numpy as np
 
-from .._compiler.codegen.cpu import ENTRY, PARALLEL, Generated, assemble, generate, host
-from .._config import enable_checks
+from .._compiler.codegen.abi import ENTRY, PARALLEL
 from .._loops.nest import Buffer, Extern, Program
+from .disk_cache import key_of
+from .native import Placed, address_of, image
 from .threads import parallel_address
 
-__all__ = ["Code", "LIMIT", "Library", "clear", "compile_program", "link", "python_library"]
+__all__ = ["Code", "LIMIT", "Libraries", "Library", "clear", "code", "compile_program",
+           "python_library"]
 
 LIMIT = 1 << 26
 """Bytes of code that are kept for the case that they are needed again."""
@@ -30,6 +31,7 @@ Library = Callable[[Extern], tuple[int, int, Any]]
 """Gives, for a library call, the address of a C function and that of a context, and what keeps the
 two alive. The function takes the context and an array with the addresses of the buffers: outputs,
 then inputs."""
+Libraries = Mapping[str, Library]
 
 _Entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _Callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p))
@@ -39,13 +41,16 @@ class Code:
     """A program in memory, ready to run; it stays there as long as this object does.
 
     ``address`` is that of its entry point, a C function of the address of an array that holds the
-    addresses of the buffers: inputs, outputs, then temporaries or the arena.
+    addresses of the buffers: inputs, outputs, then temporaries or the arena. ``key`` is the name
+    of the code, by which it is found again, with the library calls ``externs`` in it by symbol.
     """
 
-    def __init__(self, library, size: int, keep: Iterable[Any] = ()):
-        self._library, self._keep = library, tuple(keep)
-        self.nbytes = size
-        self.address: int = library[ENTRY]
+    def __init__(self, key: str, placed: Placed, externs: Mapping[str, Extern],
+                 keep: Iterable[Any] = ()):
+        self.key, self.externs = key, externs
+        self._placed, self._keep = placed, tuple(keep)
+        self.nbytes = placed.size
+        self.address = placed.addresses[ENTRY]
         self._entry = _Entry(self.address)
 
     def __call__(self, *arrays: np.ndarray) -> None:
@@ -53,14 +58,9 @@ class Code:
         self._entry((ctypes.c_void_p * max(1, len(arrays)))(*[a.ctypes.data for a in arrays]))
 
 
-_kept: OrderedDict[tuple, Code] = OrderedDict()
-_lock = threading.RLock()
-_numbers = count()
-
-
 def compile_program(program: Program, *, offsets: Mapping[Buffer, int] | None = None,
                     shared: Mapping[Buffer, Buffer] | None = None,
-                    libraries: Mapping[str, Library] | None = None) -> Code:
+                    libraries: Libraries | None = None) -> Code:
     """The machine code of a program, compiled unless there is some like it.
 
     ``offsets`` places temporaries in an arena, ``shared`` maps outputs to the inputs whose memory
@@ -73,74 +73,89 @@ def compile_program(program: Program, *, offsets: Mapping[Buffer, int] | None = 
     >>> y
     array([1., 2., 3.])
     """
-    target = host()
-    generated = generate(program, target, offsets, shared)
-    libraries = {e.name: (libraries or {})[e.name] for e in generated.externs.values()}
-    key = (generated.text, target, *libraries.items())
-    with _lock:
-        if key in _kept:
-            _kept.move_to_end(key)
-            return _kept[key]
-    code = link(assemble(generated.text, target, enable_checks.value), generated, libraries)
-    with _lock:
-        code = _kept.setdefault(key, code)
-        total = sum(other.nbytes for other in _kept.values())
-        while total > LIMIT and len(_kept) > 1:
-            total -= _kept.popitem(last=False)[1].nbytes
-    return code
+    from .._compiler.codegen.cpu import generate, host
+    generated = generate(program, host(), offsets, shared)
+    made = code(key_of("code", generated.text.encode()), generated.externs, libraries or {},
+                lambda: generated.text)
+    assert made is not None
+    return made
+
+
+# -- keeping ---------------------------------------------------------------------------------------
+
+
+class _Kept:
+    """Code by its key, of :data:`LIMIT` bytes at most; what was wanted longest ago goes first."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.code: OrderedDict[tuple, Code] = OrderedDict()
+        self.nbytes = 0
+
+    def find(self, key: tuple) -> Code | None:
+        with self.lock:
+            if key not in self.code:
+                return None
+            self.code.move_to_end(key)
+            return self.code[key]
+
+    def add(self, key: tuple, code: Code) -> Code:
+        """Keep code, unless there is some already, as another thread may have made it."""
+        with self.lock:
+            if key not in self.code:
+                self.code[key] = code
+                self.nbytes += code.nbytes
+            code = self.code[key]
+            while self.nbytes > LIMIT:
+                self.nbytes -= self.code.popitem(last=False)[1].nbytes
+            return code
+
+    def clear(self) -> None:
+        with self.lock:
+            self.code.clear()
+            self.nbytes = 0
+
+
+_kept = _Kept()
+
+
+def code(key: str, externs: Mapping[str, Extern], libraries: Libraries,
+         text: Callable[[], str] | None = None) -> Code | None:
+    """The code that goes by a key, ready to run: from memory, from disk, or made from its text."""
+    libraries = {call.name: libraries[call.name] for call in externs.values()}
+    whole_key = (key, *externs.items(), *libraries.items())  # texts do not hold parameters
+    found = _kept.find(whole_key)
+    if found is not None:
+        return found
+    linked = image(key, text)
+    if linked is None:
+        return None
+    addresses, keep = {}, []
+    for symbol, call in externs.items():
+        addresses[symbol], addresses[f"{symbol}.context"], alive = libraries[call.name](call)
+        keep.append(alive)
+    placed = Placed(linked, lambda symbol: addresses.get(symbol) or _address(symbol))
+    return _kept.add(whole_key, Code(key, placed, externs, keep))
 
 
 def clear() -> None:
     """Let go of all code that nobody holds."""
-    with _lock:
-        _kept.clear()
+    _kept.clear()
 
 
-# -- linking ---------------------------------------------------------------------------------------
+# -- what code calls -------------------------------------------------------------------------------
 
 
-@cache
-def _linker():
-    """LLVM's linker; all code of a process is loaded by one."""
-    from llvmlite import binding
-    return binding, binding.create_lljit_compiler(use_jit_link=True)
-
-
-def link(objects: bytes, generated: Generated, libraries: Mapping[str, Library]) -> Code:
-    """Load object code and give it the addresses of what it needs from outside."""
-    addresses, keep = {}, []
-    for symbol, call in generated.externs.items():
-        addresses[symbol], addresses[f"{symbol}.context"], alive = libraries[call.name](call)
-        keep.append(alive)
-    for symbol in generated.symbols:
-        if symbol not in addresses:
-            addresses[symbol] = _address(symbol)
-    with _lock:
-        binding, linker = _linker()
-        builder = binding.JITLibraryBuilder().add_object_img(objects).export_symbol(ENTRY)
-        builder.add_current_process()  # for what LLVM itself adds, as memset
-        for symbol, address in addresses.items():
-            builder.import_symbol(symbol, address)
-        library = builder.link(linker, f"tanx{next(_numbers)}")
-    return Code(library, len(objects), keep)
-
-
-@cache
 def _address(symbol: str) -> int:
-    """The address of the thread pool, of a function of the C library, or of one of SciPy's."""
+    """The address of the thread pool, of one of SciPy's functions, or one of the C library."""
     if symbol == PARALLEL:
         return parallel_address()
     if symbol.startswith("scipy."):
         return _scipy_address(symbol.removeprefix("scipy."))
-    binding, _ = _linker()
-    address = binding.address_of_symbol(symbol)
-    if not address:
-        from ctypes.util import find_library
-        function = getattr(ctypes.CDLL(find_library("m")), symbol)
-        address = ctypes.cast(function, ctypes.c_void_p).value
-    return address
+    return address_of(symbol)
 
 
+@cache
 def _scipy_address(name: str) -> int:
     """The address of a function that SciPy exports to Cython; of several, that for doubles."""
     from scipy.special import cython_special

@@ -21,7 +21,8 @@ import threading
 
 from tanx.errors import explain
 
-from .._compiler.codegen.cpu import PARALLEL, Target, assemble, host
+from .._compiler.codegen.abi import PARALLEL
+from .native import permanent
 
 __all__ = ["get_num_threads", "parallel_address", "set_num_threads"]
 
@@ -335,9 +336,9 @@ define void @tanx_fresh() {{
 """
 
 
-def _text(target: Target) -> str:
+def _text() -> str:
     """The pool as LLVM code."""
-    architecture = target.triple.partition("-")[0].replace("arm64", "aarch64")
+    architecture = os.uname().machine.replace("arm64", "aarch64")
     name, argument, pauses = _PAUSES.get(architecture, ("", "", 1000))
     opened = 1 << 16
     return _TEXT.format(
@@ -372,7 +373,7 @@ class _Pool:
         """Where the function :data:`PARALLEL` is."""
         with self._lock:
             if not self._addresses:
-                self._addresses = _build()
+                self._addresses = permanent("threads", _text)
                 self._call("tanx_fresh")
                 self._call("tanx_limit", self.size)
             return self._addresses[PARALLEL]
@@ -386,25 +387,6 @@ class _Pool:
     def _call(self, name: str, *numbers: int) -> None:
         types = (ctypes.c_int64,) * len(numbers)
         ctypes.CFUNCTYPE(None, *types)(self._addresses[name])(*numbers)
-
-
-def _build() -> dict[str, int]:
-    """The addresses of the pool's functions, in memory that is never given back.
-
-    For threads wait in this code until the process ends, later than Python's objects.
-    """
-    from llvmlite import binding
-    target = host()
-    names = (PARALLEL, "tanx_limit", "tanx_fresh")
-    builder = binding.JITLibraryBuilder().add_object_img(assemble(_text(target), target))
-    for name in names:
-        builder.export_symbol(name)
-    linker = binding.create_lljit_compiler(use_jit_link=True)
-    library = builder.add_current_process().link(linker, "tanx_threads")
-    addresses = {name: library[name] for name in names}
-    library.detach()
-    linker.detach()
-    return addresses
 
 
 def _default_size() -> int:

@@ -18,16 +18,11 @@ from math import prod
 from ..._loops.instructions import short_name
 from ..._loops.nest import TASKS, Buffer, Extern, Nest, Program, Statement
 from ..stages import fingerprint
+from .abi import ENTRY, PARALLEL
 from .llvm import Kernel
 from .values import I64, Value, Writer
 
-__all__ = ["ENTRY", "Generated", "PARALLEL", "Target", "assemble", "generate", "host"]
-
-ENTRY = "tanx_main"
-"""The name of the entry point: a function of the address of an array of addresses."""
-PARALLEL = "tanx_parallel"
-"""The name of the runtime's function that calls ``task(context, i)`` for each ``i`` below a count,
-given the three; in several threads."""
+__all__ = ["Generated", "Target", "assemble", "generate", "host"]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,289 @@
+"""Compiled code across processes: a folder of small files, each known by what it was made from.
+
+A name is the hash of everything that the content depends on: the program, the processor, the
+versions of tanx and LLVM. So a file is never out of date, it is only no longer asked for; when the
+folder is full, those go first that have not been used for longest.
+
+Nothing in the folder is trusted: a file must belong to this user, be writable by nobody else, and
+carry its own name and the right checksum. Whatever is wrong with it, it is as if it were not there
+and the code is compiled again. Files appear whole, by renaming, so that any number of processes may
+share a folder. Where it cannot be written to, tanx does without it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import stat
+import struct
+import sys
+import threading
+import time
+from ast import literal_eval
+from collections.abc import Iterable
+from functools import cache
+from typing import Any, BinaryIO
+
+try:  # as hashlib gives it, which loads OpenSSL first and takes longer than reading a file
+    from _blake2 import blake2b
+except ImportError:
+    from hashlib import blake2b
+
+from .._config import (
+    compilation_cache_dir,
+    compilation_cache_max_size,
+    enable_compilation_cache,
+    persistent_cache_min_compile_time_secs,
+    persistent_cache_min_entry_size_bytes,
+    raise_persistent_cache_errors,
+)
+from ..version import __version__
+
+__all__ = ["directory", "key_of", "read", "write"]
+
+_FORMAT = b"tanx code 1\n"
+_DIGEST = 32
+_LENGTH = struct.Struct("<Q")
+_SUFFIX = ".tanx"
+_PLAIN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # follows no link, waits for no pipe
+_ABANDONED = 3600.0
+"""Seconds after which a file that was never renamed belongs to nobody."""
+_WRITES_UNSEEN = 64
+"""Files that this process writes before it looks again what others have."""
+
+_log = logging.getLogger("tanx")
+
+
+# -- names -----------------------------------------------------------------------------------------
+
+
+def key_of(kind: str, *parts: bytes) -> str:
+    """The name of what is made from ``parts`` on this machine by this version of tanx.
+
+    >>> key_of("code", b"ret void") == key_of("code", b"ret", b" void")
+    False
+    """
+    digest = blake2b(_surroundings(), digest_size=_DIGEST)
+    for part in (kind.encode(), *parts):
+        digest.update(_LENGTH.pack(len(part)))
+        digest.update(part)
+    return digest.hexdigest()
+
+
+@cache
+def _surroundings() -> bytes:
+    """Whatever compiled code depends on besides the program."""
+    parts = [_FORMAT, __version__.encode(), sys.platform.encode(), *_processor(), *_llvm(),
+             *_sources()]
+    return blake2b(b"\0".join(parts), digest_size=_DIGEST).digest()
+
+
+_CPU_FACTS = (b"vendor_id", b"cpu family", b"model", b"stepping", b"flags", b"Features",
+              b"CPU implementer", b"CPU architecture", b"CPU variant", b"CPU part")
+
+
+def _processor() -> Iterable[bytes]:
+    """What distinguishes this processor from others, found without LLVM, which loads slowly."""
+    try:
+        with open("/proc/cpuinfo", "rb", buffering=0) as file:
+            first, _, _ = file.read(1 << 14).partition(b"\n\n")
+        facts = [line for line in first.split(b"\n")
+                 if line.partition(b":")[0].strip() in _CPU_FACTS]
+    except OSError:
+        facts = []
+    if not facts:
+        from .._compiler.codegen.cpu import host
+        facts = [repr(host()).encode()]
+    return [os.uname().machine.encode(), str(os.sysconf("SC_PAGESIZE")).encode(), *facts]
+
+
+def _llvm() -> Iterable[bytes]:
+    """The installed LLVM: the file that holds its version, for importing it takes long."""
+    from importlib.util import find_spec
+    spec = find_spec("llvmlite")
+    for folder in (spec and spec.submodule_search_locations) or ():
+        with contextlib.suppress(OSError), open(os.path.join(folder, "_version.py"), "rb") as file:
+            yield file.read()
+
+
+def _sources() -> Iterable[bytes]:
+    """When and how long the files of the compiler are, for those who work on it."""
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    for room in ("_compiler", "_compiler/codegen", "_core", "_loops", "_ops", "_runtime"):
+        with contextlib.suppress(OSError), os.scandir(os.path.join(root, room)) as files:
+            found = [(file.name, file.stat()) for file in files if file.name.endswith(".py")]
+            yield repr(sorted((name, s.st_size, s.st_mtime_ns) for name, s in found)).encode()
+
+
+# -- the folder ------------------------------------------------------------------------------------
+
+
+def directory() -> str | None:
+    """The folder in use; None where the cache is off."""
+    if not enable_compilation_cache.value:
+        return None
+    given = compilation_cache_dir.value
+    if given is None:
+        return _default_directory()
+    return None if not given or "://" in given else os.path.expanduser(given)
+
+
+@cache
+def _default_directory() -> str | None:
+    """Where programs of this user keep what they can make again."""
+    home = os.path.expanduser("~")
+    if sys.platform == "darwin":
+        caches = os.path.join(home, "Library", "Caches")
+    else:
+        caches = os.environ.get("XDG_CACHE_HOME") or os.path.join(home, ".cache")
+    return os.path.join(caches, "tanx") if os.path.isabs(caches) else None
+
+
+def read(key: str) -> tuple[Any, bytes] | None:
+    """The facts and the data that were written under a name, if they are as they were written."""
+    content = _read(key)
+    if content is None:
+        return None
+    (size,) = _LENGTH.unpack_from(content)
+    return literal_eval(content[_LENGTH.size:_LENGTH.size + size].decode()), content[
+        _LENGTH.size + size:]
+
+
+def write(key: str, facts: Any, data: bytes, seconds: float = 0.0) -> None:
+    """Keep what took so many seconds to make: facts, which are Python literals, and data."""
+    text = repr(facts).encode()
+    content = b"".join((_LENGTH.pack(len(text)), text, data))
+    if seconds >= persistent_cache_min_compile_time_secs.value and (
+            len(content) >= persistent_cache_min_entry_size_bytes.value):
+        _write(key, content)
+
+
+def _read(key: str) -> bytes | None:
+    folder = directory()
+    if folder is None:
+        return None
+    try:
+        file = os.open(os.path.join(folder, key + _SUFFIX), _PLAIN)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        _complain(folder, error)
+        return None
+    try:
+        with open(file, "rb") as opened:
+            facts = os.fstat(file)
+            owner, mode = facts.st_uid == os.geteuid(), facts.st_mode
+            if not owner or not stat.S_ISREG(mode) or mode & (stat.S_IWGRP | stat.S_IWOTH):
+                _complain(folder, PermissionError(f"{key} is open to other users."))
+                return None
+            content = _checked(key, opened, facts.st_size)
+            if content is not None:
+                with contextlib.suppress(OSError):
+                    os.utime(file)  # used last now
+            return content
+    except OSError as error:
+        _complain(folder, error)
+        return None
+
+
+def _write(key: str, content: bytes) -> None:
+    folder = directory()
+    if folder is None:
+        return
+    temporary = os.path.join(folder, f".{os.getpid()}-{threading.get_ident()}-{key[:16]}.new")
+    try:
+        os.makedirs(folder, 0o700, exist_ok=True)
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW,
+                          0o600), "wb") as file:
+            file.write(b"".join((_head(key, len(content)), _checksum(content), content)))
+        os.replace(temporary, os.path.join(folder, key + _SUFFIX))
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        _complain(folder, error)
+    else:
+        _usage(folder).written(len(content))
+
+
+def _head(key: str, size: int) -> bytes:
+    """The first bytes of a file: what it is, and how long."""
+    return b"".join((_FORMAT, bytes.fromhex(key), _LENGTH.pack(size)))
+
+
+def _checked(key: str, file: BinaryIO, size: int) -> bytes | None:
+    """The content of a file of that size if all of it is there and right."""
+    size -= len(_head(key, 0)) + _DIGEST
+    if size < 0 or file.read(len(_head(key, 0))) != _head(key, size):
+        return None
+    checksum, content = file.read(_DIGEST), file.read(size)
+    return content if checksum == _checksum(content) else None
+
+
+def _checksum(content: bytes) -> bytes:
+    return blake2b(content, digest_size=_DIGEST).digest()
+
+
+_complained: set[str] = set()
+
+
+def _complain(folder: str, error: OSError) -> None:
+    """The cache is a convenience: errors are logged, once a folder, unless they are asked for."""
+    if raise_persistent_cache_errors.value:
+        raise error
+    if folder not in _complained:
+        _complained.add(folder)
+        _log.info("tanx does without some of the compiled code in %s: %s", folder, error)
+
+
+# -- room ------------------------------------------------------------------------------------------
+
+
+class _Usage:
+    """What a folder holds, as far as this process knows."""
+
+    def __init__(self, folder: str):
+        self.folder = folder
+        self.lock = threading.Lock()
+        self.size: int | None = None
+        self.unseen = 0
+
+    def written(self, size: int) -> None:
+        """Make room if there is too much now."""
+        limit = compilation_cache_max_size.value
+        if limit < 0:
+            return
+        with self.lock:
+            self.unseen += 1
+            if self.size is not None:
+                self.size += size
+            if self.size is None or self.size > limit or self.unseen >= _WRITES_UNSEEN:
+                self.size, self.unseen = self._make_room(limit), 0
+
+    def _make_room(self, limit: int) -> int:
+        """Delete what was used longest ago, down to less than the limit; what is left."""
+        files, total, now = [], 0, time.time()
+        with contextlib.suppress(OSError), os.scandir(self.folder) as entries:
+            for entry in entries:
+                with contextlib.suppress(OSError):
+                    facts = entry.stat(follow_symlinks=False)
+                    if entry.name.endswith(_SUFFIX):
+                        files.append((facts.st_mtime, facts.st_size, entry.path))
+                        total += facts.st_size
+                    elif entry.name.endswith(".new") and facts.st_mtime < now - _ABANDONED:
+                        os.unlink(entry.path)
+        if total > limit:
+            for _, size, path in sorted(files):
+                if total <= 0.9 * limit:
+                    break
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
+                total -= size
+        return total
+
+
+_usages: dict[str, _Usage] = {}
+
+
+def _usage(folder: str) -> _Usage:
+    return _usages.setdefault(folder, _Usage(folder))

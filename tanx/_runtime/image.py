@@ -1,0 +1,286 @@
+"""Images: object code linked once, so that loading it takes no linker.
+
+LLVM emits an ELF file whose code does not care where it stands: :func:`link` lays its sections out
+and fills in all distances between them. What is left depends on the process, and is a list: slots
+for the addresses of functions from outside, and slots for addresses inside the image. Placing an
+image copies the bytes and fills the slots, in microseconds; LLVM need not be loaded for it. That is
+what is kept on disk.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import struct
+import sys
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
+__all__ = ["Image", "Placed", "link"]
+
+
+class Image(NamedTuple):
+    """Linked code. ``data`` may be executed up to ``writable``, and written to from there on.
+
+    The memory goes on with zeros up to ``size``. Offsets: of exported symbols, of slots for the
+    addresses of imported ones, and of slots for the addresses of places in the image itself.
+    """
+
+    data: bytes
+    writable: int
+    size: int
+    exports: tuple[tuple[str, int], ...]
+    imports: tuple[tuple[str, int], ...]
+    places: tuple[tuple[int, int], ...]
+
+
+# -- linking ---------------------------------------------------------------------------------------
+
+_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL = struct.Struct("<IBBHQQ")
+_RELOCATION = struct.Struct("<QQq")
+_SYMTAB, _RELA, _NOBITS = 2, 4, 8
+_WRITE, _ALLOC = 1, 2
+_X86_64, _AARCH64 = 62, 183
+_STUBS = {_X86_64: bytes.fromhex("ff2502000000cccc"),  # jmp *2(%rip)
+          _AARCH64: bytes.fromhex("5000005800021fd6")}  # ldr x16, 8; br x16
+"""A jump to the address in the slot behind it, for functions too far away for a call."""
+
+
+class _Section(NamedTuple):
+    name: int
+    kind: int
+    flags: int
+    address: int
+    offset: int
+    size: int
+    link: int
+    info: int
+    alignment: int
+    entry_size: int
+
+
+class _Symbol(NamedTuple):
+    name: str
+    is_global: bool
+    section: int  # 0 for what is not in this file
+    value: int
+
+
+def link(objects: bytes) -> Image:
+    """The image of an object file in the form of ELF, as LLVM emits it for ``reloc="pic"``."""
+    return _Linking(objects).run()
+
+
+class _Linking:
+    """An object file on its way to an image."""
+
+    def __init__(self, objects: bytes):
+        magic, kind, machine, *rest = _HEADER.unpack_from(objects)
+        if magic[:6] != b"\x7fELF\x02\x01" or kind != 1 or machine not in _STUBS:
+            raise NotImplementedError("tanx cannot load the code of this system yet: it links "
+                                      "ELF files for x86-64 and AArch64.")
+        self.objects, self.machine = objects, machine
+        start, count, names = rest[3], rest[9], rest[10]
+        self.sections = [_Section(*_SECTION.unpack_from(objects, start + n * _SECTION.size))
+                         for n in range(count)]
+        self.names = self.sections[names].offset
+        self.symbols = self._read_symbols()
+        self.offsets: dict[int, int] = {}  # of sections in the image
+        self.data = bytearray()
+        self.slots: dict[_Symbol, int] = {}
+        self.imports: list[tuple[str, int]] = []
+        self.places: list[tuple[int, int]] = []
+
+    def _read_symbols(self) -> list[_Symbol]:
+        for section in self.sections:
+            if section.kind == _SYMTAB:
+                names = self.sections[section.link].offset
+                return [_Symbol(self._text(names + name), info >> 4 == 1, home, value)
+                        for name, info, _, home, value, _ in _SYMBOL.iter_unpack(
+                            self._bytes(section))]
+        return []
+
+    def _bytes(self, section: _Section) -> bytes:
+        return self.objects[section.offset:section.offset + section.size]
+
+    def _text(self, start: int) -> str:
+        return self.objects[start:self.objects.index(0, start)].decode()
+
+    def run(self) -> Image:
+        # Nobody unwinds the stack through this code, so the tables for that are left out.
+        loaded = {n for n, s in enumerate(self.sections) if s.flags & _ALLOC and s.size
+                  and self._text(self.names + s.name) != ".eh_frame"}
+        relocations = list(self._relocations(loaded))
+        variable = sorted((n for n in loaded if self.sections[n].flags & _WRITE),
+                          key=lambda n: (self.sections[n].kind == _NOBITS, n))  # zeros come last
+        self._lay_out(sorted(loaded.difference(variable)))
+        self._make_slots(relocations)
+        writable = size = len(self.data)
+        if variable:
+            self.data.extend(bytes(-writable % mmap.PAGESIZE))
+            writable, size = len(self.data), self._lay_out(variable)
+        for symbol, slot in self.slots.items():
+            self._note_address(slot, symbol, 0)
+        for at, section, kind, symbol, addend in relocations:
+            self._relocate(self.offsets[section] + at, kind, symbol, addend)
+        exports = tuple((s.name, self._place(s)) for s in self.symbols
+                        if s.is_global and s.section)
+        return Image(bytes(self.data), writable, size, exports, tuple(self.imports),
+                     tuple(self.places))
+
+    def _relocations(self, loaded: set[int]):
+        for section in self.sections:
+            if section.kind == _RELA and section.info in loaded:
+                for at, info, addend in _RELOCATION.iter_unpack(self._bytes(section)):
+                    yield at, section.info, info & 0xFFFFFFFF, self.symbols[info >> 32], addend
+
+    def _lay_out(self, numbers: list[int]) -> int:
+        """Append sections; the end of the last, whose zeros need not be stored."""
+        end = len(self.data)
+        for n in numbers:
+            section = self.sections[n]
+            end += -end % max(section.alignment, 1)
+            self.offsets[n] = end
+            if section.kind != _NOBITS:
+                self.data.extend(bytes(end - len(self.data)))
+                self.data.extend(self._bytes(section))
+            end += section.size
+        return end
+
+    def _make_slots(self, relocations: list) -> None:
+        """A slot, behind a jump, for each symbol that is outside or reached through one."""
+        self.data.extend(bytes(-len(self.data) % 16))
+        for _, _, kind, symbol, _ in relocations:
+            if (not symbol.section or kind in _THROUGH_SLOTS) and symbol not in self.slots:
+                self.data.extend(_STUBS[self.machine])
+                self.slots[symbol] = len(self.data)
+                self.data.extend(bytes(8))
+
+    def _place(self, symbol: _Symbol) -> int:
+        if symbol.section not in self.offsets:
+            raise NotImplementedError(f"object code: {symbol.name!r} is in no section of it.")
+        return self.offsets[symbol.section] + symbol.value
+
+    def _note_address(self, at: int, symbol: _Symbol, addend: int) -> None:
+        """Eight bytes that are to hold the address of a symbol."""
+        if symbol.section:
+            self.places.append((at, self._place(symbol) + addend))
+        elif addend:
+            raise NotImplementedError(f"object code: a place {addend} bytes after {symbol.name!r}.")
+        else:
+            self.imports.append((symbol.name, at))
+
+    def _relocate(self, at: int, kind: int, symbol: _Symbol, addend: int) -> None:
+        """Fill in the distance from a place to a symbol, or note that it needs the address."""
+        if kind in _ADDRESSES:
+            self._note_address(at, symbol, addend)
+            return
+        if kind in _THROUGH_SLOTS:
+            target = self.slots[symbol]
+        else:
+            target = self._place(symbol) if symbol.section else self.slots[symbol] - 8
+        fill = _fill_x86_64 if self.machine == _X86_64 else _fill_aarch64
+        if not fill(self.data, at, kind, target + addend):
+            raise NotImplementedError(f"object code: a relocation of kind {kind}.")
+
+
+# Kinds of relocations, which are numbers that the two processors use for different ones.
+_ADDRESSES = frozenset((1, 257))
+_THROUGH_SLOTS = frozenset((9, 41, 42, 311, 312))
+_DISTANCES = {2: "<i", 4: "<i", 9: "<i", 41: "<i", 42: "<i", 24: "<q", 260: "<q", 261: "<i"}
+_BRANCHES = {273: (19, 5), 279: (14, 5), 280: (19, 5), 282: (26, 0), 283: (26, 0)}
+"""Words to a place: how many bits, and where in the instruction."""
+_PAGES = frozenset((275, 276, 311))
+_LOW = {277: 0, 278: 0, 284: 1, 285: 2, 286: 3, 299: 4, 312: 3}
+"""The low 12 bits of a place: by how many they are shifted, for loads of several bytes."""
+
+
+def _fill_x86_64(data: bytearray, at: int, kind: int, target: int) -> bool:
+    if kind not in _DISTANCES:
+        return False
+    struct.pack_into(_DISTANCES[kind], data, at, target - at)
+    return True
+
+
+def _fill_aarch64(data: bytearray, at: int, kind: int, target: int) -> bool:
+    if kind in (260, 261):
+        return _fill_x86_64(data, at, kind, target)
+    if kind in _BRANCHES:
+        bits, shift = _BRANCHES[kind]
+        field = (target - at >> 2 & (1 << bits) - 1) << shift
+        if not -1 << bits - 1 <= target - at >> 2 < 1 << bits - 1:
+            return False
+    elif kind == 274 or kind in _PAGES:
+        distance = (target >> 12) - (at >> 12) if kind in _PAGES else target - at
+        field = (distance & 3) << 29 | (distance >> 2 & 0x7FFFF) << 5
+    elif kind in _LOW:
+        field = (target & 0xFFF) >> _LOW[kind] << 10
+    else:
+        return False
+    (word,) = struct.unpack_from("<I", data, at)
+    struct.pack_into("<I", data, at, word | field)
+    return True
+
+
+# -- placing ---------------------------------------------------------------------------------------
+
+
+class Placed:
+    """An image in memory. Without ``forever`` it goes when this object does."""
+
+    def __init__(self, image: Image, resolve: Callable[[str], int], forever: bool = False):
+        libc, size = _libc(), max(image.size, 1)
+        addresses = [(at, resolve(symbol)) for symbol, at in image.imports]
+        base = libc.mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE,
+                         mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+        if base in (None, ctypes.c_void_p(-1).value):
+            raise MemoryError(f"no memory for {size} bytes of code.")
+        self.base, self.size, self._forever = base, size, forever
+        self._unmap, self._ending = libc.munmap, sys.is_finalizing
+        ctypes.memmove(base, image.data, len(image.data))
+        for at, address in (*addresses, *((at, base + to) for at, to in image.places)):
+            ctypes.c_uint64.from_address(base + at).value = address
+        if libc.mprotect(base, image.writable, mmap.PROT_READ | mmap.PROT_EXEC):
+            raise OSError(ctypes.get_errno(), "this system does not let memory be executed.")
+        _flush_instructions()(base, base + image.writable)
+        self.addresses = {name: base + offset for name, offset in image.exports}
+
+    def __del__(self):
+        # While Python ends, other threads may still run in the code.
+        if not self.__dict__.get("_forever", True) and not self._ending():
+            self._unmap(self.base, self.size)
+
+
+@cache
+def _libc():
+    """The functions of the C library that hand out memory."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *(ctypes.c_int,) * 3, ctypes.c_long)
+    libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+    libc.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    return libc
+
+
+@cache
+def _flush_instructions() -> Callable[[int, int], object]:
+    """Lets the processor see new code at a range of addresses, where it does not do so by itself.
+
+    x86-64 does. Linux does it for AArch64 when fresh memory becomes executable, but does not
+    promise it; the function for it is part of GCC's library.
+    """
+    if os.uname().machine in ("x86_64", "amd64"):
+        return lambda start, end: None
+    for library in (None, "libgcc_s.so.1"):
+        try:
+            flush = ctypes.CDLL(library).__clear_cache
+        except (OSError, AttributeError):
+            continue
+        flush.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
+        flush.restype = None
+        return flush
+    return lambda start, end: None

@@ -1,0 +1,59 @@
+"""Machine code from LLVM text: assembled and linked once, kept on disk, placed when needed."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping
+from functools import cache
+from time import perf_counter
+
+from .._config import enable_checks
+from . import disk_cache
+from .image import Image, Placed, link
+
+__all__ = ["Image", "Placed", "address_of", "image", "permanent"]
+
+
+def image(key: str, text: Callable[[], str] | None) -> Image | None:
+    """The code that goes by a name: from disk, or else made from its text if that can be had."""
+    found = disk_cache.read(key)
+    if found is not None:
+        facts, data = found
+        return Image(data, *facts)
+    if text is None:
+        return None
+    from .._compiler.codegen.cpu import assemble, host
+    start = perf_counter()
+    made = link(assemble(text(), host(), enable_checks.value))
+    disk_cache.write(key, tuple(made[1:]), made.data, perf_counter() - start)
+    return made
+
+
+def permanent(name: str, text: Callable[[], str],
+              symbols: Mapping[str, int] | None = None) -> dict[str, int]:
+    """The addresses of functions that tanx itself consists of, by their names.
+
+    ``text`` must depend on nothing but ``name``, the processor and the source of tanx: it is asked
+    for only if the code is not on disk. Addresses in this process go in by ``symbols``. The code
+    stays until the process ends, for threads may wait in it longer than Python's objects live.
+    """
+    made = image(disk_cache.key_of("native", name.encode()), text)
+    assert made is not None
+    given = symbols or {}
+    return Placed(made, lambda symbol: given.get(symbol) or address_of(symbol), True).addresses
+
+
+@cache
+def address_of(symbol: str) -> int:
+    """The address of a function of the C library, of Python, or of what GCC and LLVM rely on."""
+    for library in (None, "libm.so.6", "libgcc_s.so.1"):
+        try:
+            function = getattr(ctypes.CDLL(library), symbol)
+        except (OSError, AttributeError):
+            continue
+        return ctypes.cast(function, ctypes.c_void_p).value or 0
+    from llvmlite import binding
+    address = binding.address_of_symbol(symbol)
+    if not address:
+        raise NotImplementedError(f"compiled code needs {symbol}, which this system lacks.")
+    return address

@@ -1,0 +1,356 @@
+"""Code on disk: what is found again, what is refused, and what happens to the folder."""
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tanx
+import tanx.numpy as jnp
+from tanx import _config
+from tanx._compiler.codegen import cpu
+from tanx._core.canonical import BODIES, canonical
+from tanx._runtime import disk_cache, load
+from tanx._runtime.executable import Executable
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder in use; what is in memory is forgotten."""
+    load.clear()
+    path = tmp_path / "cache"
+    with _config.enable_compilation_cache(True), _config.compilation_cache_dir(str(path)):
+        yield path
+    load.clear()
+
+
+@pytest.fixture
+def assembled(monkeypatch):
+    """Gets an entry each time LLVM is at work."""
+    times = []
+    original = cpu.assemble
+    monkeypatch.setattr(cpu, "assemble", lambda *args: times.append(1) or original(*args))
+    return times
+
+
+def scaled(x, factor=3.0):
+    return jnp.exp(x) * factor
+
+
+def run(fun=scaled, *args):
+    """The result of a function compiled as in a new process."""
+    args = args or (np.arange(4, dtype=np.float32),)
+    load.clear()
+    executable = Executable(tanx.make_jaxpr(fun)(*args))
+    return np.asarray(executable.run([np.asarray(a) for a in args])[0])
+
+
+def files(folder):
+    return sorted(folder.glob("*.tanx"))
+
+
+EXPECTED = np.exp(np.arange(4, dtype=np.float32)) * 3
+
+
+# --- What is found again --------------------------------------------------------------------------
+
+
+def test_the_second_process_compiles_nothing(folder, assembled):
+    assert not folder.exists()
+    first = run()
+    assert len(assembled) == 1 and len(files(folder)) == 2
+    np.testing.assert_array_equal(run(), first)
+    assert len(assembled) == 1
+    np.testing.assert_allclose(first, EXPECTED, 1e-6)
+
+
+def test_programs_of_equal_code_share_it(folder, assembled):
+    run(scaled)
+    run(tanx.jit(scaled))
+    assert len(assembled) == 1 and len(files(folder)) == 3
+
+
+def test_nothing_is_written_when_it_is_off(folder):
+    with _config.enable_compilation_cache(False):
+        run()
+    for path in ("", "gs://bucket/folder"):
+        with _config.compilation_cache_dir(path):
+            run()
+    with _config.persistent_cache_min_compile_time_secs(1e3):
+        run()
+    with _config.persistent_cache_min_entry_size_bytes(1 << 30):
+        run()
+    assert not files(folder)
+
+
+def test_the_default_folder_is_that_of_the_user(monkeypatch, tmp_path):
+    disk_cache._default_directory.cache_clear()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(sys, "platform", "linux")
+    with _config.enable_compilation_cache(True), _config.compilation_cache_dir(None):
+        assert disk_cache.directory() == str(tmp_path / "tanx")
+    disk_cache._default_directory.cache_clear()
+    with _config.enable_compilation_cache(False):
+        assert disk_cache.directory() is None
+
+
+def test_constants_are_those_of_the_process_that_runs(folder, assembled):
+    table, offsets = np.arange(3000, dtype=np.float32), np.arange(6, dtype=np.float32)
+
+    def fun(x, table=table, offsets=offsets):
+        return x + jnp.asarray(table) + (jnp.asarray(offsets) * 2).sum()
+
+    x = np.ones(3000, np.float32)
+    expected = run(fun, x)
+    np.testing.assert_array_equal(expected, x + table + 30)
+    np.testing.assert_array_equal(run(fun, x), expected)
+    assert len(assembled) == 1
+    for change in ({"table": table + 1}, {"offsets": offsets + 1}):
+        other = run(lambda x, change=change: fun(x, **change), x)
+        np.testing.assert_array_equal(other, expected + (1 if "table" in change else 12))
+
+
+def test_donated_arguments_make_another_program(folder):
+    closed = tanx.make_jaxpr(lambda x: x + 1)(np.ones(8, np.float32))
+    for donated in ((False,), (True,), (False,), (True,)):
+        load.clear()
+        x = np.ones(8, np.float32)
+        (y,) = Executable(closed, donated).run([x])
+        np.testing.assert_array_equal(np.asarray(y), np.full(8, 2, np.float32))
+        assert np.shares_memory(np.asarray(y), x) == donated[0]
+
+
+def test_a_program_from_disk_knows_its_cost(folder):
+    args = (np.ones(4, np.float32),)
+    made = Executable(tanx.make_jaxpr(scaled)(*args))
+    load.clear()
+    found = Executable(tanx.make_jaxpr(scaled)(*args))
+    assert found.cost == made.cost and found.cost.transcendentals == 4
+
+
+# --- What is refused ------------------------------------------------------------------------------
+
+
+def damage(kind, data):
+    if kind == "empty":
+        return b""
+    if kind == "truncated":
+        return data[:-1]
+    if kind == "half":
+        return data[:len(data) // 2]
+    if kind == "longer":
+        return data + b"\0"
+    if kind == "garbage":
+        return os.urandom(len(data))
+    if kind == "text":
+        return b"import os; os.abort()\n" * 100
+    if kind == "another format":
+        return data.replace(b"tanx code 1", b"tanx code 0")
+    place = {"first": 0, "name": 20, "length": 45, "checksum": 60, "content": -8}[kind]
+    flipped = bytearray(data)
+    flipped[place] ^= 4
+    return bytes(flipped)
+
+
+@pytest.mark.parametrize("kind", [
+    "empty", "truncated", "half", "longer", "garbage", "text", "another format", "first", "name",
+    "length", "checksum", "content"])
+def test_damaged_files_are_compiled_over(folder, assembled, kind):
+    expected = run()
+    for path in files(folder):
+        whole = path.read_bytes()
+        path.write_bytes(damage(kind, whole))
+        np.testing.assert_array_equal(run(), expected)
+        assert path.read_bytes() == whole
+    assert len(assembled) == 2  # of the two files one holds the code
+
+
+def test_every_bit_counts(folder):
+    key = disk_cache.key_of("test")
+    disk_cache.write(key, ("facts", 1), b"data")
+    (path,) = files(folder)
+    whole = path.read_bytes()
+    for bit in range(8 * len(whole)):
+        flipped = bytearray(whole)
+        flipped[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(flipped)
+        assert disk_cache.read(key) is None
+    path.write_bytes(whole)
+    assert disk_cache.read(key) == (("facts", 1), b"data")
+
+
+def test_a_file_under_another_name_is_refused(folder):
+    one, other = disk_cache.key_of("one"), disk_cache.key_of("other")
+    disk_cache.write(one, (), b"data")
+    (path,) = files(folder)
+    path.rename(folder / f"{other}.tanx")
+    assert disk_cache.read(other) is None is disk_cache.read(one)
+
+
+@pytest.mark.parametrize("what", ["_processor", "_llvm", "_sources"])
+def test_code_of_another_machine_or_version_is_not_used(folder, assembled, monkeypatch, what):
+    run()
+    disk_cache._surroundings.cache_clear()
+    monkeypatch.setattr(disk_cache, what, lambda: [b"another"])
+    run()
+    assert len(assembled) == 2 and len(files(folder)) == 4
+    disk_cache._surroundings.cache_clear()
+
+
+def test_files_of_others_are_refused(folder, assembled, monkeypatch):
+    run()
+    for path in files(folder):
+        path.chmod(0o666)
+    run()
+    assert len(assembled) == 2
+    assert {stat.S_IMODE(path.stat().st_mode) for path in files(folder)} == {0o600}
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    run()
+    assert len(assembled) == 3
+
+
+def test_links_and_folders_in_place_of_files(folder, tmp_path, assembled):
+    run()
+    for number, path in enumerate(files(folder)):
+        path.rename(tmp_path / f"{number}")
+        path.symlink_to(tmp_path / f"{number}")
+    run()
+    assert len(assembled) == 2 and not any(path.is_symlink() for path in files(folder))
+    for path in files(folder):
+        path.unlink()
+        path.mkdir()
+    np.testing.assert_allclose(run(), EXPECTED, 1e-6)
+
+
+# --- The folder -----------------------------------------------------------------------------------
+
+
+def test_without_a_folder_to_write_to(tmp_path, caplog):
+    (tmp_path / "file").write_text("")
+    with _config.enable_compilation_cache(True), caplog.at_level("INFO", "tanx"):
+        with _config.compilation_cache_dir(str(tmp_path / "file" / "cache")):
+            np.testing.assert_allclose(run(), EXPECTED, 1e-6)
+            run()
+            assert len(caplog.records) == 1
+            with _config.raise_persistent_cache_errors(True), pytest.raises(OSError):
+                run()
+
+
+def test_a_full_disk(folder, monkeypatch):
+    def fail(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+    np.testing.assert_allclose(run(), EXPECTED, 1e-6)
+    assert not list(folder.iterdir())
+
+
+def test_what_was_used_longest_ago_goes_first(folder):
+    keys = [disk_cache.key_of("entry", bytes([n])) for n in range(8)]
+    with _config.compilation_cache_max_size(8 * 1200):
+        for age, key in enumerate(keys):
+            disk_cache.write(key, (), bytes(1000))
+            os.utime(folder / f"{key}.tanx", (1000 + age, 1000 + age))
+        assert disk_cache.read(keys[0]) is not None  # now the one used last
+        disk_cache.write(disk_cache.key_of("large"), (), bytes(2500))
+        left = [disk_cache.read(key) is not None for key in keys]
+    assert left[0] and not left[1] and left[-1] and left == sorted(left[:1]) + sorted(left[1:])
+    assert sum(path.stat().st_size for path in files(folder)) <= 8 * 1200
+
+
+def test_files_that_were_never_finished_are_cleared_away(folder):
+    folder.mkdir()
+    (folder / ".1-2-old.new").write_text("")
+    (folder / ".1-2-new.new").write_text("")
+    (folder / "of somebody else").write_text("")
+    os.utime(folder / ".1-2-old.new", (1000, 1000))
+    os.utime(folder / "of somebody else", (1000, 1000))
+    disk_cache.write(disk_cache.key_of("entry"), (), b"")
+    assert sorted(path.name for path in folder.iterdir() if path.suffix != ".tanx") == [
+        ".1-2-new.new", "of somebody else"]
+
+
+def test_many_processes_at_once(folder):
+    code = ("import tanx, tanx.numpy as jnp\n"
+            "for n in range(5): assert tanx.jit(lambda x, n=n: x * n + 1)(2.0) == 2 * n + 1\n"
+            "print('done')")
+    environment = {**os.environ, "TANX_CACHE_DIR": str(folder), "TANX_CHECK": "0",
+                   "TANX_ENABLE_COMPILATION_CACHE": "1"}
+    runs = [subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=environment, text=True,
+                             stdout=subprocess.PIPE) for _ in range(3)]
+    assert [run.communicate()[0].strip() for run in runs] == ["done"] * 3
+    assert len(files(folder)) == 10 and not list(folder.glob(".*"))
+    loads_llvm = (f"{code}\nimport sys\nprint('llvmlite' in sys.modules, "
+                  "'tanx._compiler.pipeline' in sys.modules)")
+    again = subprocess.run([sys.executable, "-c", loads_llvm], cwd=ROOT, env=environment, text=True,
+                           capture_output=True)
+    assert again.stdout.split() == ["done", "False", "False"]
+
+
+# --- What jaxprs are known by ---------------------------------------------------------------------
+
+
+def texts(*funs):
+    x = np.ones((2, 3), np.float32)
+    return [canonical(tanx.make_jaxpr(fun)(x)) for fun in funs]
+
+
+def test_equal_jaxprs_have_equal_texts():
+    one, other = texts(lambda x: jnp.sin(x).sum(0), lambda y: jnp.sin(y).sum(0))
+    assert one.text == other.text
+
+
+def test_different_jaxprs_have_different_texts():
+    found = texts(
+        lambda x: x + 1, lambda x: x + 2, lambda x: x - 1,
+        lambda x: x + x, lambda x: (x, x + 1), lambda x: (x + 1, x), lambda x: x.sum(0),
+        lambda x: x.sum(1), lambda x: x.astype(jnp.int8), lambda x: x.astype(jnp.uint8),
+        lambda x: x * 0.0, lambda x: x * -0.0, lambda x: x + jnp.asarray(np.ones(3)),
+        lambda x: x + jnp.asarray(np.zeros(3)), tanx.checkpoint(lambda x: x + 1),
+        tanx.jit(lambda x: x + 1), lambda x: x[0], lambda x: x[1], lambda x: x.T)
+    assert len({text.text for text in found}) == len(found)
+
+
+def test_types_of_arguments_count():
+    makes = [tanx.make_jaxpr(lambda x: x + x)(x) for x in (
+        1.0, np.float32(1), np.ones(1, np.float32), np.ones((1, 1), np.float32), 1)]
+    assert len({canonical(made).text for made in makes}) == 5
+
+
+def test_functions_of_users_have_no_text():
+    from tanx._core.primitive import Kind, Primitive
+
+    class Mine(Primitive):
+        name, kind = "mine", Kind.ELEMENTWISE
+
+        def infer(self, x):
+            return x
+
+    (text,) = texts(lambda x: Mine().bind(x))
+    assert text is None
+
+
+def test_custom_derivatives_do_not_keep_a_jaxpr_from_having_a_text():
+    relu = tanx.custom_jvp(lambda x: jnp.maximum(x, 0))
+    relu.defjvps(lambda t, y, x: t * (x > 0))
+    (text,) = texts(relu)
+    assert text is not None
+
+
+def test_bodies_are_those_that_the_compiler_puts_in_place():
+    from tanx._compiler.simplify import _CALLS
+    assert {name: params[0] for name, params in BODIES.items()} == _CALLS
+
+
+def test_large_constants_are_not_read_through(monkeypatch):
+    from tanx._core import canonical as module
+    monkeypatch.setattr(module, "CONSTANTS_LIMIT", 100)
+    assert texts(lambda x: x + jnp.asarray(np.arange(3, dtype=np.float32)))[0] is not None
+    assert texts(lambda x: x + jnp.asarray(np.ones((2, 3, 20), np.float32)).sum(-1))[0] is None
