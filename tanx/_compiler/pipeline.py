@@ -13,6 +13,7 @@ lower     program one nest of loops an equation
 fuse      program computes elements where they are read, merges nests
 reuse     program overwrites what nobody needs any more
 split     program loops without conditions on their indices and divisions of them
+schedule  program loops over tasks, for several threads
 memory    plan    places in an arena, donated arguments
 ========= ======= =================================================================
 """
@@ -35,6 +36,7 @@ from .decompose import decompose
 from .fuse import fuse
 from .lower import Lowered, lower
 from .memory import Plan, check_plan, in_place, plan, share
+from .schedule_cpu import schedule
 from .simplify import inline, simplify
 from .split import split
 
@@ -97,6 +99,7 @@ def build(closed: ClosedJaxpr, donated: Sequence[bool] = ()) -> Module:
     program, shared = share(program, _donated_buffers(lowered, donated))
     program = _inspected("reuse", in_place(program, shared), check, show)
     program = _inspected("split", split(program), check, show)
+    program = _inspected("schedule", schedule(program), check, show)
     memory = _inspected("memory", plan(program, shared), check_plan, str)
     return Module(memory, lowered.constants, lowered.results, tuple(original.in_avals),
                   tuple(original.out_avals))

@@ -17,6 +17,8 @@ SETTINGS = [
     {"fuse._STORE": -1000.0, "fuse._SMALL": 0, "fuse._ROWS": 1},  # and as much
     {"fuse._NODES": 8, "split._WORTH": 1, "split._PIECES": 4, "simplify._FOLDED": 2},
     {"fuse._CONTEXTS": 1, "fuse._ROWS": 1, "fuse._NEAR": 1000, "memory._PUT_OFF": 1000},
+    {"schedule_cpu._GRAIN": 1e-9, "schedule_cpu._LINE": 1, "fuse._ROWS": 1},
+    {"schedule_cpu._GRAIN": 2e-8, "schedule_cpu._LINE": 2, "schedule_cpu._ENOUGH": 3},
 ]
 
 

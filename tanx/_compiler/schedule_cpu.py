@@ -1,0 +1,382 @@
+"""Which work is split over threads: loops cut into tasks, and long reductions into partial ones.
+
+A statement that takes long enough gets an outermost loop over tasks, by cutting one of its loops
+whose iterations stay apart into stretches; what is left over is a statement of its own. ::
+
+    for i in 1000, j in 1000 parallel:        for t in 25 tasks, i in 40, j in 1000 parallel:
+        y[i, j] = exp(x[i, j])                    y[t * 40 + i, j] = exp(x[t * 40 + i, j])
+
+Where there are too few such iterations but long folds, the folds are cut instead: their parts are
+stored, and then combined. ::
+
+    once:                                     for t in 25 tasks:
+        y[] = add(k in 1000: x[k])                p0[t] = add(k in 40: x[t * 40 + k])
+                                              once:
+                                                  y[] = add(k in 25: p0[k])
+
+The cuts depend on the program alone, never on the threads at hand, and so do the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import prod
+from typing import Any
+
+from .._loops.build import arg_reduce, clamp_index, flatten_index, reduce, temp
+from .._loops.expr import (
+    Const,
+    Expr,
+    Fold,
+    Index,
+    Load,
+    Node,
+    Op,
+    Pick,
+    Variable,
+    const,
+    fresh_index,
+    linear_form,
+    op,
+)
+from .._loops.instructions import identity, kind_of
+from .._loops.nest import (
+    PARALLEL,
+    SEQUENTIAL,
+    TASKS,
+    Buffer,
+    Extern,
+    Nest,
+    Program,
+    Statement,
+    Store,
+)
+from .._loops.traverse import (
+    children,
+    expressions,
+    map_expressions,
+    rewrite,
+    statements_in,
+    substitute,
+    walk,
+    written,
+)
+from .cost import cost
+from .stages import find_loads, is_affine
+
+__all__ = ["schedule"]
+
+_GRAIN = 3e-5
+"""Seconds that a task should take at least: to wake a thread takes 5 to 10 us."""
+_MOST = 256
+"""Tasks of a statement at most."""
+_ENOUGH, _ENOUGH_ROWS = 32, 8
+"""Tasks that keep threads busy; with fewer, other ways to split are looked for."""
+_LINE = 64
+"""Neighbours in memory that stay in one task: whole vectors, and lines of cache."""
+
+
+def schedule(program: Program) -> Program:
+    """Split the statements that are worth it over tasks."""
+    scheduler = _Scheduler(program)
+    statements = [part for s in program.statements for part in scheduler.parts(s)]
+    return replace(program, temps=(*program.temps, *scheduler.temps), statements=tuple(statements))
+
+
+def _tasks_in(statement: Statement) -> int:
+    """How many tasks a statement is worth."""
+    return min(_MOST, int(cost(Program((), (), (), (statement,))).seconds / _GRAIN))
+
+
+class _Scheduler:
+    """Splits statements; ``temps`` are the buffers that this took."""
+
+    def __init__(self, program: Program):
+        self.taken = set(program.buffers)
+        self.temps: list[Buffer] = []
+
+    def parts(self, statement: Statement) -> Iterator[Statement]:
+        """The statements that one becomes."""
+        if not isinstance(statement, Nest) or TASKS in statement.kinds or any(
+                isinstance(inner, Extern) for inner in statements_in(statement.body)):
+            yield statement
+            return
+        wanted = _tasks_in(statement)
+        if wanted < 2:
+            yield statement
+            return
+        # Loops inside of others share what is in the cache, and are torn apart only if they must.
+        rows = any(isinstance(inner, Nest) for inner in statement.body)
+        enough = _ENOUGH_ROWS if rows else _ENOUGH
+        cut = _best_cut(_loops_apart(statement), wanted, enough,
+                        partial(_neighbours, _accesses((statement,))))
+        finer = self.finer(statement) if cut is None or cut.tasks < min(wanted // 2, enough) else []
+        for part in finer:
+            yield from self.parts(part)
+        if not finer:
+            yield from [statement] if cut is None else _applied(cut, statement)
+
+    def finer(self, nest: Nest) -> list[Statement]:
+        """Statements that do the same as a nest, with more to split; none if it has no such."""
+        if SEQUENTIAL in nest.kinds:
+            return []
+        groups = _groups(nest)
+        if len(groups) > 1 or isinstance(groups[0][0], Nest):
+            return [_within(nest, group) for group in groups]
+        return self.with_parts_of_folds(nest)
+
+    # -- folds -------------------------------------------------------------------------------------
+
+    def with_parts_of_folds(self, nest: Nest) -> list[Statement]:
+        """The nest, and before it those that compute its long folds in parts."""
+        before: list[Statement] = []
+        while (found := self.long_fold(nest)) is not None:
+            fold, cut, loops = found
+            results, statements = self.split_fold(fold, cut, loops)
+            before += statements
+            images: dict[Expr, Expr] = {Pick(fold, n): e for n, e in enumerate(results)}
+            nest = replace(nest, body=tuple(map_expressions(s, lambda e: rewrite(
+                e, images.get)) for s in nest.body))  # noqa: B023
+        return [*before, nest] if before else []
+
+    def long_fold(self, nest: Nest) -> tuple[Fold, _Cut, tuple[Index, ...]] | None:
+        """A fold that is worth splitting, how, and the loops that it depends on.
+
+        It is one that is computed in any case, and does not itself combine parts.
+        """
+        if any(getattr(s, "guard", None) is not None for s in nest.body):
+            return None
+        for node in walk(*(e for s in nest.body for e in expressions(s)), into=_sure):
+            if isinstance(node, Fold) and node.free <= {*nest.indices} and _has_parts(node) and (
+                    not any(load.buffer in self.temps for load in find_loads(node.body))):
+                loops = tuple(i for i in nest.indices if i in node.free)
+                alone = temp("alone", [i.extent for i in loops], node.states[0].dtype)
+                store = Store(alone, loops, Pick(node, 0))
+                wanted = _tasks_in(Nest(loops, (PARALLEL,) * len(loops), (store,)))
+                cut = _best_cut(node.indices, wanted, _ENOUGH,
+                                partial(_neighbours, _accesses((store,))))
+                if wanted > 1 and cut is not None:
+                    return node, cut, loops
+        return None
+
+    def split_fold(self, fold: Fold, cut: _Cut, loops: tuple[Index, ...],
+                   ) -> tuple[Sequence[Expr], list[Statement]]:
+        """What a fold carries last, and the statements that store its parts for that."""
+        extents = (*(i.extent for i in cut.whole), cut.count + (cut.left > 0))
+        rooms = [self.room((*extents, *(i.extent for i in loops)), state.dtype)
+                 for state in fold.states]
+
+        def storing(part: Fold, number: Expr, indices: tuple[Index, ...], tasks: int) -> Nest:
+            kinds = (TASKS,) * tasks + (PARALLEL,) * (len(indices) - tasks)
+            return Nest(indices, kinds, tuple(
+                Store(room, (*cut.whole, number, *loops), Pick(part, n))
+                for n, room in enumerate(rooms)))
+
+        task = fresh_index(cut.count, "t")
+        tasks = (*cut.whole, task)
+        statements: list[Statement] = [storing(
+            _part(fold, cut, cut.size, task * cut.size), task, (*tasks, *loops), len(tasks))]
+        if cut.left:
+            rest = _part(fold, cut, cut.left, const(cut.done))
+            statements.append(storing(rest, const(cut.count), (*cut.whole, *loops), 0))
+        part = lambda k: rooms[0][[*k, *loops]]
+        if fold.reducer:
+            return [reduce(fold.reducer, extents, part, fold.init[0])], statements
+        best, number = arg_reduce(str(fold.combine).removeprefix("arg"), extents[0], part)
+        return [best, rooms[1][[clamp_index(number, extents[0]), *loops]]], statements
+
+    def room(self, shape: tuple[int, ...], dtype: Any) -> Buffer:
+        """A new temporary."""
+        number = next(n for n in range(len(self.taken) + 1) if f"p{n}" not in self.taken)
+        self.taken.add(f"p{number}")
+        self.temps.append(temp(f"p{number}", shape, dtype))
+        return self.temps[-1]
+
+
+# -- cuts ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """A loop in ``count`` stretches of ``size``, inside of loops that are tasks as they are."""
+
+    whole: tuple[Index, ...]
+    index: Index
+    count: int
+    size: int
+
+    @property
+    def done(self) -> int:
+        """The iterations of the loop that belong to tasks."""
+        return self.count * self.size
+
+    @property
+    def left(self) -> int:
+        """The iterations that are left over."""
+        return self.index.extent - self.done
+
+    @property
+    def tasks(self) -> int:
+        return prod(i.extent for i in self.whole) * self.count
+
+
+def _best_cut(loops: Iterable[Index], wanted: int, enough: int,
+              neighbours: Callable[[Index], int]) -> _Cut | None:
+    """The outermost cut that gives enough tasks, or else the one that gives most.
+
+    ``neighbours`` tells of a loop how many iterations stay together.
+    """
+    enough = min(wanted // 2, enough)
+    best: _Cut | None = None
+    whole: tuple[Index, ...] = ()
+    for loop in loops:
+        together = neighbours(loop)
+        pieces = -(-wanted // prod(i.extent for i in whole))
+        cut = _cut(loop, pieces, together)
+        if cut is not None:
+            cut = replace(cut, whole=whole)
+            if best is None or cut.tasks > best.tasks:
+                best = cut
+            if cut.tasks >= enough:
+                break
+        if together == 1:
+            whole += (loop,)
+    return best
+
+
+def _cut(index: Index, wanted: int, together: int) -> _Cut | None:
+    """A loop in about so many stretches, with little left over, which is code of its own."""
+    most = index.extent // together
+    if most < 2:
+        return None
+    cuts = []
+    for count in range(min(most, max(2, wanted // 2)), min(most, 2 * wanted) + 1):
+        size = most // count * together
+        cuts.append(_Cut((), index, index.extent // size, size))
+    return min(cuts, key=lambda cut: (
+        cut.left / index.extent + (0.03 if cut.left else 0) + 0.02 * abs(cut.count / wanted - 1)))
+
+
+def _applied(cut: _Cut, nest: Nest) -> Iterator[Nest]:
+    """The nest in tasks, and what is left over."""
+    kinds = dict(zip(nest.indices, nest.kinds))
+    task = fresh_index(cut.count, "t")
+    tasks = (*cut.whole, task)
+
+    def moved(size: int, start: Expr, outer: tuple[Index, ...]) -> Nest:
+        inner = fresh_index(size, cut.index.name.split(".")[0])
+        at = start if size == 1 else start + inner
+        loops = [(inner if i is cut.index else i, kinds[i]) for i in nest.indices
+                 if i not in outer and (i is not cut.index or size > 1)]
+        loops = [*((i, TASKS) for i in outer), *loops]
+        change = partial(substitute, values={cut.index: at})
+        return Nest(tuple(i for i, _ in loops), tuple(kind for _, kind in loops),
+                    tuple(map_expressions(s, change) for s in nest.body))
+
+    yield moved(cut.size, task * cut.size, tasks)
+    if cut.left:
+        yield moved(cut.left, const(cut.done), ())
+
+
+# -- loops -----------------------------------------------------------------------------------------
+
+
+def _loops_apart(nest: Nest) -> list[Index]:
+    """The loops of a nest whose iterations may run at the same time, whatever stands inside."""
+    leading = next((n for n, kind in enumerate(nest.kinds) if kind != PARALLEL), len(nest.kinds))
+    if any(isinstance(s, Store) and s.combine for s in statements_in(nest.body)):
+        leading = 0
+    places = _places(nest)
+    return [i for n, (i, kind) in enumerate(zip(nest.indices, nest.kinds)) if i.extent > 1 and (
+        n < leading or kind == PARALLEL and all(_tells(i, of) for of in places.values()))]
+
+
+def _places(nest: Nest) -> Mapping[Buffer, set[tuple[Expr, ...]]]:
+    """Where a nest touches the buffers that it writes."""
+    found: dict[Buffer, set[tuple[Expr, ...]]] = {buffer: set() for buffer in written(nest.body)}
+    for inner in statements_in(nest.body):
+        if isinstance(inner, Store):
+            found[inner.buffer].add(inner.index)
+            for load in find_loads(expressions(inner)):
+                if load.buffer in found:
+                    found[load.buffer].add(load.index)
+    return found
+
+
+def _tells(index: Index, places: Iterable[tuple[Expr, ...]]) -> bool:
+    """Whether some dimension of a place tells the iteration of a loop, the same in all places."""
+    return any(len({*along}) == 1 and along[0].free == {index} and is_affine(along[0])
+               for along in zip(*places))
+
+
+def _neighbours(accesses: Iterable[Load | Store], index: Index) -> int:
+    """How many iterations of a loop stay together: more than one where they are neighbours."""
+    return _LINE if any(abs(linear_form(flatten_index(access.index, access.buffer.shape))[0].get(
+        index, 0)) == 1 for access in accesses) else 1
+
+
+def _accesses(statements: Iterable[Statement]) -> list[Load | Store]:
+    """The accesses that take most of the time: those that change in most loops."""
+    stores = [s for s in statements_in(statements) if isinstance(s, Store)]
+    loads = find_loads(e for store in stores for e in expressions(store))
+    accesses: list[Load | Store] = [*loads, *stores]
+    loops = [len(frozenset().union(*(i.free for i in access.index))) for access in accesses]
+    return [access for access, count in zip(accesses, loops) if count == max(loops)]
+
+
+# -- finer statements ------------------------------------------------------------------------------
+
+
+def _groups(nest: Nest) -> list[list[Statement]]:
+    """The body of a nest in parts that may run one after the other, each for all iterations."""
+    groups: list[list[Statement]] = []
+    made: set[Buffer] = set()
+    for statement in nest.body:
+        reads = {load.buffer for inner in statements_in((statement,))
+                 for load in find_loads(expressions(inner))}
+        targets = written((statement,))
+        alone = isinstance(statement, Nest) or not made.isdisjoint((*reads, *targets))
+        if alone or not groups or isinstance(groups[-1][0], Nest):
+            groups.append([])
+            made = set()
+        groups[-1].append(statement)
+        made.update(targets)
+    return groups
+
+
+def _within(nest: Nest, group: Sequence[Statement]) -> Nest:
+    """A part of a nest in its loops; those of a nest inside are loops beside them."""
+    first = group[0]
+    if isinstance(first, Nest):
+        return Nest(nest.indices + first.indices, nest.kinds + first.kinds, first.body)
+    return replace(nest, body=tuple(group))
+
+
+def _sure(node: Node) -> Iterable[Node]:
+    """The parts of a node that are computed whenever it is."""
+    return node.args[:1] if isinstance(node, Op) and node.name == "select" else children(node)
+
+
+def _has_parts(fold: Fold) -> bool:
+    """Whether parts of a fold can be computed by themselves, and then combined."""
+    if fold.reducer:
+        return fold.reducer not in ("max", "min") or kind_of(fold.states[0].dtype) != "c"
+    return fold.combine is not None and len(fold.indices) == 1 and any(
+        node is op("eq", fold.indices[0], 0) for node in walk(*fold.body))
+
+
+def _part(fold: Fold, cut: _Cut, size: int, start: Expr) -> Fold:
+    """A fold on a stretch of the loop that is cut, and on single steps of those around it."""
+    step = fresh_index(size, "k")
+    indices = [step if i is cut.index else i for i in fold.indices if i not in cut.whole]
+    body, init = fold.body, fold.init
+    if fold.reducer:
+        dtype = fold.states[0].dtype
+        init = (Const(identity(fold.reducer, dtype), dtype),)
+    else:  # a search takes its first element, whatever that is
+        first = op("eq", fold.indices[0], 0)
+        body = tuple(rewrite(e, lambda e: op("eq", step, 0) if e is first else None) for e in body)
+    moved: dict[Variable, Expr] = {cut.index: start + step}
+    return Fold(indices, init, fold.states, [substitute(e, moved) for e in body], fold.combine)

@@ -1,0 +1,230 @@
+"""Loops over tasks: what is split and how, and that nobody can tell from the results."""
+
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import tanx
+import tanx.numpy as jnp
+from tanx._compiler.pipeline import build
+from tanx._compiler.schedule_cpu import schedule
+from tanx._loops import interpret
+from tanx._loops.build import as_index, copy, element_program, nest, op, statement_program, store
+from tanx._loops.check import check
+from tanx._loops.nest import PARALLEL, TASKS
+from tanx._loops.show import show
+from tanx._runtime.load import compile_program
+from tests.compiler import compiled, programs
+
+
+@pytest.fixture(autouse=True)
+def same_number_afterwards():
+    before = tanx.get_num_threads()
+    yield
+    tanx.set_num_threads(before)
+
+
+def scheduled(function, *shapes, dtype="float32"):
+    """The program of a function of arrays of some shapes."""
+    args = [tanx.ShapeDtypeStruct(shape, dtype) for shape in shapes]
+    return build(tanx.make_jaxpr(function)(*args)).program
+
+
+def heads(function, *shapes):
+    """The first line of each statement."""
+    text = show(scheduled(function, *shapes))
+    return [line for line in text.splitlines() if line.endswith(":") and line[0] != " "]
+
+
+def softmax(x):
+    e = jnp.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+# -- what is split ---------------------------------------------------------------------------------
+
+
+def test_small_work_stays_in_one_piece():
+    assert heads(lambda x: x + x, (64, 64)) == ["for i in 64, j in 64 parallel:"]
+    assert heads(softmax, (64, 64)) == ["for i in 64 parallel:"]
+    assert heads(jnp.sum, (10_000,)) == ["once:"]
+
+
+def test_the_outermost_loop_is_cut():
+    assert show(scheduled(lambda x: x + x, (4096, 1000))) == """\
+program(x0: f32[4096,1000]) -> (y0: f32[4096,1000])
+for t in 64 tasks, i in 64, j in 1000 parallel:
+    y0[t * 64 + i, j] = x0[t * 64 + i, j] + x0[t * 64 + i, j]"""
+
+
+def test_what_is_left_over_is_a_statement_of_its_own():
+    program = scheduled(lambda x: 2 * x, (1_000_003,))
+    tasks, rest = program.statements
+    assert tasks.kinds[0] == TASKS and TASKS not in rest.kinds
+    done, size = (np.prod([i.extent for i in s.indices]) for s in (tasks, rest))
+    assert done + size == 1_000_003 and size < 10_000
+
+
+def test_short_loops_are_tasks_as_they_are():
+    (head,) = heads(lambda x: x + x, (2, 3, 1 << 18))
+    assert head.startswith("for i in 2, j in 3, t in ") and " tasks, l in " in head
+
+
+def test_rows_stay_together():
+    (head,) = heads(softmax, (1000, 1000))
+    assert head == "for t in 100 tasks, i in 10 parallel:"
+
+
+def test_few_long_rows_are_torn_apart():
+    found = heads(softmax, (2, 1 << 20))
+    assert sum("tasks" in head for head in found) == 4 and found[1] == "for i in 2 parallel:"
+
+
+def test_columns_are_taken_in_whole_lines():
+    (head,) = heads(lambda x: x.sum(0), (2000, 4096))
+    assert head == "for t in 64 tasks, i in 64 parallel:"
+
+
+def test_a_loop_that_is_parallel_inside_of_a_sequential_one():
+    (head,) = heads(lambda x: jnp.cumsum(x, 0), (1000, 1024))
+    assert head == "for t in 16 tasks, i in 1000 sequential, j in 64 parallel:"
+
+
+def test_reductions_to_a_number_are_split():
+    assert show(scheduled(lambda x: jnp.sqrt(x.sum()), (4096, 1000))) == """\
+program(x0: f32[4096,1000]) -> (y0: f32[])
+temp p0: f32[32]
+for t in 32 tasks:
+    p0[t] = add(k in 128, l in 1000: x0[t * 128 + k, l])
+once:
+    y0[] = sqrt(add(k in 32: p0[k]))"""
+
+
+def test_reductions_to_few_numbers_are_split():
+    first, second = heads(lambda x: x.sum(0), (1 << 20, 8))
+    assert first.endswith("tasks, i in 8 parallel:") and second == "for i in 8 parallel:"
+
+
+def test_iterations_that_meet_are_not_split():
+    def rule(into, x, at):
+        return [copy(into[0], x), nest(x.shape, lambda k: [
+            store(into[0], [as_index(at[k])], x[k], "add")])]
+
+    x, at = np.zeros(1 << 20, np.float32), np.zeros(1 << 20, np.int32)
+    copied, scattered = schedule(statement_program(rule, [x, at], x)).statements
+    assert TASKS in copied.kinds and TASKS not in scattered.kinds
+
+
+def test_columns_of_a_scatter_are_split():
+    index = np.arange(1000) % 7
+    heads_found = heads(lambda x, y: x.at[index].add(y), (10, 4096), (1000, 4096))
+    assert "tasks" in heads_found[-1]
+
+
+# -- results ---------------------------------------------------------------------------------------
+
+
+FUNCTIONS = {
+    "elements": (lambda x: jnp.exp(x) + 1, (37, 501)),
+    "one dimension": (lambda x: x * 2 + 1, (10_007,)),
+    "transpose": (lambda x: x.T + 1, (300, 77)),
+    "softmax": (softmax, (61, 130)),
+    "few rows": (softmax, (3, 5000)),
+    "sum": (jnp.sum, (113, 307)),
+    "sum of rows": (lambda x: x.sum(1), (7, 5000)),
+    "sum of columns": (lambda x: x.sum(0), (5000, 9)),
+    "max and min": (lambda x: (x.max(), x.min(0)), (700, 5)),
+    "variance": (lambda x: x.var(), (90, 91)),
+    "argmax": (lambda x: (x.argmax(), x.argmin(0), x.argmax(1)), (50, 301)),
+    "argmax of equals": (lambda x: (jnp.round(x).argmax(), jnp.round(x).argmin()), (10_001,)),
+    "cumsum": (lambda x: (x.cumsum(0), x.cumsum(1)), (70, 71)),
+    "concatenate": (lambda x: jnp.concatenate([x, x[:5] + 1]), (53, 40)),
+    "scatter": (lambda x: x.at[jnp.array([1, 2, 1, 3])].add(x[:4]), (9, 600)),
+    "matmul": (lambda x: x @ x.T, (40, 70)),
+    "any": (lambda x: ((x > 3).any(), (x > -9).all()), (20_000,)),
+}
+
+
+def run_compiled(module, args):
+    """The results of a module's code."""
+    data = [*map(np.asarray, (*module.constants, *args))]
+    plan = module.plan
+    code = compile_program(plan.program, offsets=plan.offsets, shared=plan.shared)
+    outs = [np.zeros(b.shape, b.dtype) for b in plan.program.outputs]
+    code(*data, *outs, np.full(plan.size + 64, 99, np.uint8))
+    held = dict(zip((*plan.program.inputs, *plan.program.outputs), (*data, *outs)))
+    return [held[b] for b in module.results]
+
+
+@pytest.fixture
+def tiny_tasks(monkeypatch):
+    """Whatever can be split is."""
+    monkeypatch.setattr("tanx._compiler.schedule_cpu._GRAIN", 1e-7)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_results_do_not_depend_on_threads(name, tiny_tasks):
+    function, shape = FUNCTIONS[name]
+    x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    module = build(tanx.make_jaxpr(function)(x))
+    check(module.program)
+    assert "tasks" in show(module.program)
+    expected = tanx.tree_util.tree_leaves(function(jnp.asarray(x)))
+    interpreted = interpret.run(module.program, *module.constants, x)
+    results = []
+    for threads in (1, 2, 3, 5):
+        tanx.set_num_threads(threads)
+        results.append(run_compiled(module, [x]))
+    for found in results[1:]:
+        for a, b in zip(results[0], found, strict=True):
+            np.testing.assert_array_equal(a, b)
+    for a, b, c in zip(results[0], interpreted, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-4)
+        np.testing.assert_allclose(a, c, rtol=2e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("position", [0, 1, 5000, 9_999, 10_000])
+def test_nan_and_equals_are_found_in_any_part(position, tiny_tasks):
+    x = np.zeros(10_001, np.float32)
+    x[position] = np.nan
+    x[-1] = np.nan
+    module = build(tanx.make_jaxpr(lambda x: (x.argmax(), x.max()))(x))
+    at, best = run_compiled(module, [x])
+    assert at == position and np.isnan(best)
+
+
+def test_tasks_of_several_loops():
+    x = np.random.default_rng(0).normal(size=(3, 4, 5)).astype(np.float32)
+    program = element_program(lambda at, x: op("neg", x[at]), [x], x)
+    (loop,) = program.statements
+    program = replace(program, statements=(replace(loop, kinds=(TASKS, TASKS, PARALLEL)),))
+    np.testing.assert_array_equal(compiled.run(program, x)[0], -x)
+
+
+def test_python_threads_run_one_program_at_once(tiny_tasks):
+    tanx.set_num_threads(3)
+    x = np.random.default_rng(0).normal(size=(200, 300)).astype(np.float32)
+    module = build(tanx.make_jaxpr(lambda x: softmax(x).sum(0))(x))
+    (expected,) = run_compiled(module, [x])
+    wrong = []
+
+    def caller():
+        for _ in range(20):
+            (found,) = run_compiled(module, [x])
+            if not np.array_equal(found, expected):
+                wrong.append(found)
+
+    callers = [threading.Thread(target=caller) for _ in range(4)]
+    for thread in callers:
+        thread.start()
+    for thread in callers:
+        thread.join()
+    assert not wrong
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_programs(seed, tiny_tasks):
+    source = programs.make(7000 + seed)
+    assert source.fails() is None, programs.smaller(source).script()
