@@ -18,7 +18,7 @@ import numpy as np
 from .._compiler.codegen.abi import ENTRY, PARALLEL
 from .._loops.nest import Buffer, Extern, Program
 from .disk_cache import key_of
-from .native import Placed, address_of, image
+from .machine import Placed, address_of, image
 from .threads import parallel_address
 
 __all__ = ["Code", "LIMIT", "Libraries", "Library", "clear", "code", "compile_program",

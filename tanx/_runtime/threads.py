@@ -22,7 +22,7 @@ import threading
 from tanx.errors import explain
 
 from .._compiler.codegen.abi import PARALLEL
-from .native import permanent
+from .machine import permanent
 
 __all__ = ["get_num_threads", "parallel_address", "set_num_threads"]
 

@@ -7,7 +7,7 @@ import pytest
 
 from tanx._compiler.codegen.cpu import assemble, host
 from tanx._runtime.image import Placed, link
-from tanx._runtime.native import address_of
+from tanx._runtime.machine import address_of
 
 TEXT = """
 declare double @sin(double)
