@@ -10,7 +10,8 @@ instructions.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from math import prod
@@ -23,6 +24,9 @@ from .llvm import Kernel
 from .values import I64, Value, Writer
 
 __all__ = ["Generated", "Target", "assemble", "generate", "host"]
+
+_SEVERAL_LOOPS = 5000
+"""Characters of a module from which on it is worth to change settings for its loops."""
 
 
 @dataclass(frozen=True)
@@ -212,4 +216,27 @@ def assemble(text: str, target: Target, verify: bool = False) -> bytes:
         module.triple = target.triple
         if verify:
             module.verify()
-        return _machine(target).emit_object(module)
+        with _settings(text):
+            return _machine(target).emit_object(module)
+
+
+@contextmanager
+def _settings(text: str) -> Iterator[None]:
+    """Settings under which LLVM is quicker with a module, and the code no slower.
+
+    Addresses are built up loop by loop already, so that strength reduction finds next to nothing.
+    Code without products and long functions does not run out of registers, which need no count.
+    Settings belong to the process, and others may use LLVM in it: they are put back.
+    """
+    changed = []
+    if len(text) > _SEVERAL_LOOPS:
+        changed.append(("-disable-lsr", 1, 0))
+    if "@llvm.fm" not in text:
+        changed.append(("-misched-regpressure", 0, 1))
+    for name, value, _ in changed:
+        _llvm().set_option("tanx", f"{name}={value}")
+    try:
+        yield
+    finally:
+        for name, _, usual in changed:
+            _llvm().set_option("tanx", f"{name}={usual}")
