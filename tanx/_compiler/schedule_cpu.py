@@ -25,7 +25,7 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from .._loops.build import arg_reduce, clamp_index, flatten_index, reduce, temp
+from .._loops.build import arg_reduce, clamp_index, reduce, temp
 from .._loops.expr import (
     Const,
     Expr,
@@ -307,23 +307,22 @@ def _places(nest: Nest) -> Mapping[Buffer, set[tuple[Expr, ...]]]:
 
 def _tells(index: Index, places: Iterable[tuple[Expr, ...]]) -> bool:
     """Whether some dimension of a place tells the iteration of a loop, the same in all places."""
-    return any(len({*along}) == 1 and along[0].free == {index} and is_affine(along[0])
-               for along in zip(*places))
+    return any(len({*along}) == 1 and along[0].free == {index}
+               and is_affine(linear_form(along[0])) for along in zip(*places))
 
 
-def _neighbours(accesses: Iterable[Load | Store], index: Index) -> int:
+def _neighbours(accesses: Iterable[Load], index: Index) -> int:
     """How many iterations of a loop stay together: more than one where they are neighbours."""
-    return _LINE if any(abs(linear_form(flatten_index(access.index, access.buffer.shape))[0].get(
-        index, 0)) == 1 for access in accesses) else 1
+    return _LINE if any(abs(access.place[0].get(index, 0)) == 1 for access in accesses) else 1
 
 
-def _accesses(statements: Iterable[Statement]) -> list[Load | Store]:
-    """The accesses that take most of the time: those that change in most loops."""
+def _accesses(statements: Iterable[Statement]) -> list[Load]:
+    """The elements whose accesses take most of the time: those that change in most loops."""
     stores = [s for s in statements_in(statements) if isinstance(s, Store)]
-    loads = find_loads(e for store in stores for e in expressions(store))
-    accesses: list[Load | Store] = [*loads, *stores]
-    loops = [len(frozenset().union(*(i.free for i in access.index))) for access in accesses]
-    return [access for access, count in zip(accesses, loops) if count == max(loops)]
+    accesses = find_loads(e for store in stores for e in expressions(store))
+    accesses += [Load(store.buffer, store.index) for store in stores]
+    most = max(len(access.free) for access in accesses)
+    return [access for access in accesses if len(access.free) == most]
 
 
 # -- finer statements ------------------------------------------------------------------------------
