@@ -13,6 +13,7 @@ lower     program one nest of loops an equation
 fuse      program computes elements where they are read, merges nests
 reuse     program overwrites what nobody needs any more
 split     program loops without conditions on their indices and divisions of them
+contract  program products of matrices in the form of tiles
 schedule  program loops over tasks, for several threads
 memory    plan    places in an arena, donated arguments
 ========= ======= =================================================================
@@ -31,6 +32,8 @@ from .._core.jaxpr import ClosedJaxpr
 from .._loops.check import check
 from .._loops.nest import Buffer, Program
 from .._loops.show import show
+from .codegen.cpu import host
+from .contraction import contract
 from .cost import Cost, cost
 from .decompose import decompose
 from .fuse import fuse
@@ -99,7 +102,8 @@ def build(closed: ClosedJaxpr, donated: Sequence[bool] = ()) -> Module:
     program, shared = share(program, _donated_buffers(lowered, donated))
     program = _inspected("reuse", in_place(program, shared), check, show)
     program = _inspected("split", split(program), check, show)
-    program = _inspected("schedule", schedule(program), check, show)
+    program = _inspected("contract", contract(program, host()), check, show)
+    program = _inspected("schedule", schedule(program, host()), check, show)
     memory = _inspected("memory", plan(program, shared), check_plan, str)
     return Module(memory, lowered.constants, lowered.results, tuple(original.in_avals),
                   tuple(original.out_avals))

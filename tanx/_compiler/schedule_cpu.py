@@ -63,6 +63,8 @@ from .._loops.traverse import (
     walk,
     written,
 )
+from .codegen.target import Target
+from .codegen.tiles import tiling
 from .cost import cost
 from .stages import find_loads, is_affine
 
@@ -78,9 +80,9 @@ _LINE = 64
 """Neighbours in memory that stay in one task: whole vectors, and lines of cache."""
 
 
-def schedule(program: Program) -> Program:
-    """Split the statements that are worth it over tasks."""
-    scheduler = _Scheduler(program)
+def schedule(program: Program, target: Target) -> Program:
+    """Split the statements that are worth it over tasks; those by tiles have tasks of their own."""
+    scheduler = _Scheduler(program, target)
     statements = [part for s in program.statements for part in scheduler.parts(s)]
     return replace(program, temps=(*program.temps, *scheduler.temps), statements=tuple(statements))
 
@@ -93,14 +95,16 @@ def _tasks_in(statement: Statement) -> int:
 class _Scheduler:
     """Splits statements; ``temps`` are the buffers that this took."""
 
-    def __init__(self, program: Program):
+    def __init__(self, program: Program, target: Target):
+        self.target = target
         self.taken = set(program.buffers)
         self.temps: list[Buffer] = []
 
     def parts(self, statement: Statement) -> Iterator[Statement]:
         """The statements that one becomes."""
         if not isinstance(statement, Nest) or TASKS in statement.kinds or any(
-                isinstance(inner, Extern) for inner in statements_in(statement.body)):
+                isinstance(inner, Extern) for inner in statements_in(statement.body)) or (
+                tiling(statement, self.target) is not None):
             yield statement
             return
         wanted = _tasks_in(statement)

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from .._compiler.codegen.abi import ENTRY, PARALLEL
+from .._compiler.codegen.abi import ENTRY, PARALLEL, TILE
 from .._loops.nest import Buffer, Extern, Program
 from .disk_cache import key_of
-from .machine import Placed, address_of, image
+from .machine import Placed, address_of, image, permanent
 from .threads import parallel_address
 
 __all__ = ["Code", "LIMIT", "Libraries", "Library", "clear", "code", "compile_program",
@@ -147,12 +147,25 @@ def clear() -> None:
 
 
 def _address(symbol: str) -> int:
-    """The address of the thread pool, of one of SciPy's functions, or one of the C library."""
+    """The address of the thread pool, of a kernel of tiles, of one of SciPy's functions, or of one
+    of the C library."""
     if symbol == PARALLEL:
         return parallel_address()
+    if symbol.startswith(TILE):
+        return _tile_address(symbol)
     if symbol.startswith("scipy."):
         return _scipy_address(symbol.removeprefix("scipy."))
     return address_of(symbol)
+
+
+@cache
+def _tile_address(symbol: str) -> int:
+    """The address of a kernel of tiles, which is there once for all programs."""
+    def text() -> str:
+        from .._compiler.codegen.cpu import host
+        from .._compiler.codegen.micro import kernel_text
+        return kernel_text(symbol, host())
+    return permanent(symbol, text)[symbol]
 
 
 @cache

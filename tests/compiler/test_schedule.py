@@ -8,6 +8,7 @@ import pytest
 
 import tanx
 import tanx.numpy as jnp
+from tanx._compiler.codegen.cpu import host
 from tanx._compiler.pipeline import build
 from tanx._compiler.schedule_cpu import schedule
 from tanx._loops import interpret
@@ -113,7 +114,7 @@ def test_iterations_that_meet_are_not_split():
             store(into[0], [as_index(at[k])], x[k], "add")])]
 
     x, at = np.zeros(1 << 20, np.float32), np.zeros(1 << 20, np.int32)
-    copied, scattered = schedule(statement_program(rule, [x, at], x)).statements
+    copied, scattered = schedule(statement_program(rule, [x, at], x), host()).statements
     assert TASKS in copied.kinds and TASKS not in scattered.kinds
 
 

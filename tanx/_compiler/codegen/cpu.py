@@ -20,23 +20,16 @@ from ..._loops.instructions import short_name
 from ..._loops.nest import TASKS, Buffer, Extern, Nest, Program, Statement
 from ..stages import fingerprint
 from .abi import ENTRY, PARALLEL
+from .gemm import write_task
 from .llvm import Kernel
+from .target import Target
+from .tiles import tiling
 from .values import I64, Value, Writer
 
 __all__ = ["Generated", "Target", "assemble", "generate", "host"]
 
 _SEVERAL_LOOPS = 5000
 """Characters of a module from which on it is worth to change settings for its loops."""
-
-
-@dataclass(frozen=True)
-class Target:
-    """A processor, as LLVM knows it, and the bits of its vector registers."""
-
-    triple: str
-    cpu: str
-    features: str
-    vector_bits: int
 
 
 @cache
@@ -90,7 +83,7 @@ class _Module:
         self.offsets, self.shared = offsets, shared
         self.writer = Writer()  # collects what functions need
         self.functions: dict[str, str] = {}  # names by texts
-        self.written: dict[tuple, str] = {}  # names by fingerprints
+        self.written: dict[tuple, tuple[str, int]] = {}  # names and tasks by fingerprints
         self.externs: dict[str, Extern] = {}
         self.numbers = {buffer: n for n, buffer in enumerate((
             *program.inputs, *program.outputs, *program.temps))}
@@ -131,36 +124,44 @@ class _Module:
         key = (form, *map(memory.index, memory))
         if key not in self.written:
             self.written[key] = self.function(statement, used)
-        name = self.written[key]
+        name, tasks = self.written[key]
         args = [f"ptr %b{self.numbers[b]}" for b in used]
-        extents = _task_extents(statement)
-        if not extents:
-            return f"call void @{name}({', '.join(args)})"
+        if tasks < 2:
+            return f"call void @{name}({', '.join([*args, 'i64 0'])})"
         args.append("i64 %task")
         task = self.named("task", "\n".join([
             "(ptr %buffers, i64 %task) {", *self.addresses(used),
             f"call void @{name}({', '.join(args)})", "ret void", "}"]))
         self.writer.declared[PARALLEL] = f"declare void @{PARALLEL}(ptr, ptr, i64)"
-        return f"call void @{PARALLEL}(ptr @{task}, ptr %buffers, i64 {prod(extents)})"
+        return f"call void @{PARALLEL}(ptr @{task}, ptr %buffers, i64 {tasks})"
 
-    def function(self, statement: Statement, used: Sequence[Buffer]) -> str:
+    def function(self, statement: Statement, used: Sequence[Buffer]) -> tuple[str, int]:
         """Write the function of a statement, which takes the addresses of the buffers used.
 
-        Of a nest with loops over tasks it runs one, whose number it takes as well.
+        It runs one of the tasks of the statement, whose number it takes as well; how many there
+        are is returned with its name.
         """
         pointers = {buffer: f"%p{n}" for n, buffer in enumerate(used)}
         writer = Writer(self.writer)
         kernel = Kernel(writer, self.target.vector_bits, pointers, self.shared, self.symbol)
         params = [f"ptr noalias {name}" if self.alone(buffer, used) else f"ptr {name}"
                   for buffer, name in pointers.items()]
-        tasks = len(_task_extents(statement))
-        if tasks and isinstance(statement, Nest):
-            kernel.task(statement.indices[:tasks], Value(writer, "%task", I64))
-            statement = Nest(statement.indices[tasks:], statement.kinds[tasks:], statement.body)
-            params.append("i64 %task")
-        kernel.statement(statement, kernel.top)
-        return self.named("nest", "\n".join([
-            f"({', '.join(params)}) {{", "entry:", *kernel.top.lines, "ret void", "}"]))
+        tiles = tiling(statement, self.target)
+        if tiles is not None:
+            write_task(tiles, kernel)
+            tasks = tiles.tasks
+        else:
+            extents = _task_extents(statement)
+            tasks = prod(extents)
+            if extents and isinstance(statement, Nest):
+                kernel.task(statement.indices[:len(extents)], Value(writer, "%task", I64))
+                statement = Nest(statement.indices[len(extents):], statement.kinds[len(extents):],
+                                 statement.body)
+            kernel.statement(statement, kernel.top)
+        name = self.named("nest", "\n".join([
+            f"({', '.join([*params, 'i64 %task'])}) {{", "entry:", *kernel.top.lines, "ret void",
+            "}"]))
+        return name, tasks
 
     def named(self, hint: str, text: str) -> str:
         """The name of the function with that text."""

@@ -51,7 +51,8 @@ class Folds(Memory):
 
     planner: Planner
 
-    def loop(self, scope: Scope, loop: Loop, first: int, last: int, states: Sequence[Scalar],
+    def loop(self, scope: Scope, loop: Loop, first: int, last: int | Value,
+             states: Sequence[Scalar],
              body: Callable[[Scope, Sequence[Scalar]], Sequence[Scalar]], bound: Iterable = (),
              writes: frozenset[Buffer] = frozenset(), base: Value | None = None) -> list[Scalar]:
         """Write a loop; see ``llvm.py``."""

@@ -173,6 +173,13 @@ class Planner:
         return [(lane, loop) for lane in loops for loop in loops if loop is not lane and any(
             _crosses(terms, lane, loop) for terms, _, loads in found.memory if loads)]
 
+    def width(self, stores: Iterable[Store], index: Index) -> int:
+        """How many lanes a loop over stores has, if it has any."""
+        found = _Inventory(self.analysis)
+        for store in stores:
+            found.add_store(store)
+        return self._width(found, index.extent)
+
     def fold(self, fold: Fold, alone: bool) -> list[Loop]:
         """The loops of a fold; one may have lanes if the fold does not run in lanes itself."""
         loops = [Loop(i, (i,), False) for i in fold.indices if i.extent > 1]

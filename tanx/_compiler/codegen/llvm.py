@@ -222,15 +222,16 @@ class Kernel(Folds):
         self.writer.place = before
         return result
 
-    def loop(self, scope: Scope, loop: Loop, first: int, last: int, states: Sequence[Scalar],
+    def loop(self, scope: Scope, loop: Loop, first: int, last: int | Value,
+             states: Sequence[Scalar],
              body: Callable[[Scope, Sequence[Scalar]], Sequence[Scalar]], bound: Iterable = (),
              writes: frozenset[Buffer] = frozenset(), base: Value | None = None) -> list[Scalar]:
         """Write a loop that carries states; ``body`` writes a step and gives the next states.
 
         Steps are numbered from ``first`` up to ``last``, and counted from ``base`` if there is one;
-        in lanes, each step is ``width`` iterations.
+        in lanes, each step is ``width`` iterations. A ``last`` that is not known yet is not 0.
         """
-        if last - first == 1:
+        if isinstance(last, int) and last - first == 1:
             return self.once(scope, loop, first, states, body, bound, writes, base)
         writer, place = self.writer, scope.place
         head, done, following = writer.fresh("loop"), writer.fresh("done"), writer.fresh("%n")
@@ -252,7 +253,7 @@ class Kernel(Folds):
         more = writer.fresh("%c")
         place.lines += [f"br label %{head}", f"{head}:", *phis, *inner.lines,
                         f"{following} = add nuw nsw i64 {counter.text}, 1",
-                        f"{more} = icmp ult i64 {following}, {last}",
+                        f"{more} = icmp ult i64 {following}, {_text(last)}",
                         f"br i1 {more}, label %{head}, label %{done}"]
         place.start(done)
         return after
@@ -466,6 +467,10 @@ def _is_small(expr: Expr) -> bool:
 def _map(change: Callable[[Value], Value], value: Scalar) -> Scalar:
     parts = [change(part) for part in flat(value)]
     return Pair(*parts) if isinstance(value, Pair) else parts[0]
+
+
+def _text(number: int | Value) -> str:
+    return number.text if isinstance(number, Value) else str(number)
 
 
 def _renamed(writer: Writer, value: Scalar) -> Scalar:

@@ -1,0 +1,157 @@
+"""Kernels that compute tiles of sums of products: the innermost loops of matrix products.
+
+A kernel is a function ``void(ptr a, i64 a_step, ptr b, i64 b_step, i64 terms, ptr out, i64
+out_step)`` of elements that lie side by side in one direction and steps apart in the other: of
+``a``, terms (form ``k``) or rows (form ``m``), of ``b`` and ``out`` columns. Its symbol says all
+that it takes to write it, so that whoever links code can make the kernels that are missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from .abi import TILE
+from .storage import register_type
+from .target import Target
+from .tiles import Tile, lanes_of
+from .values import I64, Type, Value, Writer, fma, repeat, type_of
+
+__all__ = ["kernel_symbol", "kernel_text"]
+
+_SIGNATURE = "ptr %a, i64 %a_step, ptr %b, i64 %b_step, i64 %terms, ptr %out, i64 %out_step"
+_POINTER = type_of("ptr")
+
+
+def kernel_symbol(tile: Tile, dtype: np.dtype) -> str:
+    """The symbol of a kernel.
+
+    >>> kernel_symbol(Tile("k", 5, 4, 4), np.dtype("float32"))
+    'tanx.tile.float32.k.5.4'
+    """
+    return f"{TILE}{dtype.name}.{tile.form}.{tile.rows}.{tile.vectors}"
+
+
+def kernel_text(symbol: str, target: Target) -> str:
+    """The LLVM code of a kernel."""
+    name, form, rows, vectors = symbol.removeprefix(TILE).split(".")
+    dtype = np.dtype(name)
+    tile = Tile(form, int(rows), int(vectors), lanes_of(dtype, target))  # type: ignore[arg-type]
+    writer = Writer()
+    _Kernel(writer, tile, register_type(dtype), target.multiplies_by_lane).write()
+    body = "\n".join([f'define void @"{symbol}"({_SIGNATURE}) {{', "entry:", *writer.place.lines,
+                      "ret void", "}"])
+    return "\n".join([body, *writer.declared.values(), ""])
+
+
+class _Kernel:
+    """Writes one kernel; ``by_lane`` if vectors are multiplied by lanes of others."""
+
+    def __init__(self, writer: Writer, tile: Tile, element: Type, by_lane: bool):
+        self.writer, self.tile, self.element = writer, tile, element
+        self.by_lane = by_lane
+        names = ("a", "a_step", "b", "b_step", "terms", "out", "out_step")
+        self.given = {name: Value(writer, f"%{name}", I64 if "step" in name or name == "terms"
+                                  else _POINTER) for name in names}
+
+    def write(self) -> None:
+        """The whole kernel: all terms, then the sums are stored."""
+        tile, terms, b = self.tile, self.given["terms"], self.given["b"]
+        zero = Value(self.writer, "zeroinitializer", self.element.of(tile.lanes))
+        sums = [zero] * (tile.rows * tile.vectors)
+        if tile.form == "m":
+            *_, sums = self.loop(terms, [self.given["a"], b], sums, self.rows_term)
+        else:
+            position, _ = self.number(0), self.rows
+            if self.by_lane:
+                whole = self.writer.write(I64, f"udiv {terms!r}, {tile.lanes}")
+                terms = self.writer.write(I64, f"urem {terms!r}, {tile.lanes}")
+                position, b, sums = self.loop(whole, [position, b], sums, self.lane_terms)
+            *_, sums = self.loop(terms, [position, b], sums, self.broadcast_term)
+        self.store(sums)
+
+    def loop(self, count: Value, places: Sequence[Value], sums: Sequence[Value],
+             step: Callable) -> tuple[Value, Value, list[Value]]:
+        """A loop over terms, which may be none; carries where both operands are, and the sums."""
+        writer, place, start = self.writer, self.writer.place, [*places, *sums]
+        some, after, before = writer.fresh("some"), writer.fresh("after"), place.block
+        place.lines.append(f"br {(count > 0)!r}, label %{some}, label %{after}")
+        place.start(some)
+        last = repeat(count, start, lambda k, state: step(state[0], state[1], state[2:]))
+        inner = place.block
+        place.lines.append(f"br label %{after}")
+        place.start(after)
+        joined = [writer.write(new.type, f"phi {new.type.text} [ {new.text}, %{inner} ], "
+                                         f"[ {old.text}, %{before} ]")
+                  for new, old in zip(last, start)]
+        return joined[0], joined[1], joined[2:]
+
+    # -- terms -------------------------------------------------------------------------------------
+
+    def rows_term(self, a: Value, b: Value, sums: Sequence[Value]) -> list[Value]:
+        """One term of rows that are neighbours."""
+        rows, lanes = self.tile.rows, self.tile.lanes
+        if self.by_lane:
+            vectors = [self.load(a, n, lanes) for n in range(0, rows, lanes)]
+            left = [vectors[n // lanes].shuffled([n % lanes] * lanes) for n in range(rows)]
+        else:
+            left = [self.load(a, n, 1).of(lanes) for n in range(rows)]
+        sums = self.added(left, b, sums)
+        return [self.step(a, self.given["a_step"]), self.step(b, self.given["b_step"]), *sums]
+
+    def broadcast_term(self, position: Value, b: Value, sums: Sequence[Value]) -> list[Value]:
+        """One term of each row."""
+        left = [self.load(row, position, 1).of(self.tile.lanes) for row in self.rows]
+        sums = self.added(left, b, sums)
+        return [position + 1, self.step(b, self.given["b_step"]), *sums]
+
+    def lane_terms(self, position: Value, b: Value, sums: Sequence[Value]) -> list[Value]:
+        """As many terms of each row as a vector has lanes."""
+        lanes = self.tile.lanes
+        rows = [self.load(row, position, lanes) for row in self.rows]
+        for n in range(lanes):
+            sums = self.added([row.shuffled([n] * lanes) for row in rows], b, sums)
+            b = self.step(b, self.given["b_step"])
+        return [position + lanes, b, *sums]
+
+    def added(self, left: Sequence[Value], b: Value, sums: Sequence[Value]) -> list[Value]:
+        """The sums with one more term each."""
+        tile = self.tile
+        right = [self.load(b, n * tile.lanes, tile.lanes) for n in range(tile.vectors)]
+        pairs = [(x, y) for x in left for y in right]
+        return [fma(x, y, total) if self.element.is_float else x * y + total
+                for (x, y), total in zip(pairs, sums)]
+
+    # -- memory ------------------------------------------------------------------------------------
+
+    def number(self, number: int) -> Value:
+        return Value(self.writer, str(number), I64)
+
+    @cached_property
+    def rows(self) -> list[Value]:
+        """Where the rows of the left operand begin."""
+        places = [self.given["a"]]
+        while len(places) < self.tile.rows:
+            places.append(self.step(places[-1], self.given["a_step"]))
+        return places
+
+    def step(self, place: Value, by: Value | int) -> Value:
+        by = self.number(by) if isinstance(by, int) else by
+        return self.writer.write(
+            _POINTER, f"getelementptr {self.element.text}, {place!r}, {by!r}")
+
+    def load(self, place: Value, offset: Value | int, lanes: int) -> Value:
+        type, place = self.element.of(lanes), self.step(place, offset)
+        return self.writer.write(
+            type, f"load {type.text}, {place!r}, align {self.element.bits // 8}")
+
+    def store(self, sums: Sequence[Value]) -> None:
+        tile, place = self.tile, self.given["out"]
+        for n, total in enumerate(sums):
+            row, vector = divmod(n, tile.vectors)
+            if row and not vector:
+                place = self.step(place, self.given["out_step"])
+            at = self.step(place, vector * tile.lanes)
+            self.writer.place.lines.append(f"store {total!r}, {at!r}, align {total.type.bits // 8}")

@@ -1,0 +1,28 @@
+"""What the code generator knows about a processor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Target"]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A processor, as LLVM knows it, and the bits of its vector registers."""
+
+    triple: str
+    cpu: str
+    features: str
+    vector_bits: int
+
+    @property
+    def vector_registers(self) -> int:
+        """How many vector registers there are."""
+        return 32 if self.multiplies_by_lane or self.vector_bits == 512 else 16
+
+    @property
+    def multiplies_by_lane(self) -> bool:
+        """Whether an instruction multiplies a vector by one lane of another; else a scalar from
+        memory is as quick."""
+        return self.triple.startswith(("aarch64", "arm64"))

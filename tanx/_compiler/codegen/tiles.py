@@ -1,0 +1,292 @@
+"""Sums of products by tiles: which nests can be computed so, and how their loops are cut.
+
+A tile is a block of the result that stays in registers while a kernel goes through all terms of
+its sums: a few rows, and a few vectors of columns. The kernels (``micro.py``) take addresses and
+distances in memory at run time, so a few of them serve all shapes. What is computed from the sums
+in the same loops is done row by row on a strip of tiles while that is in the nearest cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import ceil, prod
+from typing import Literal
+
+import numpy as np
+
+from ..._loops.expr import Const, Expr, Fold, Index, Load, Op, Pick, State
+from ..._loops.instructions import kind_of, width
+from ..._loops.nest import PARALLEL, Buffer, Nest, Statement, Store
+from ..._loops.traverse import rewrite, walk
+from .analysis import offset
+from .target import Target
+
+__all__ = ["Operand", "Tile", "Tiling", "best_tile", "final_stores", "has_tiles", "lanes_of",
+           "sum_of_products", "tiling"]
+
+Form = Literal["k", "m"]
+"""Whether terms or rows of the left operand are neighbours in memory."""
+
+_BLOCK_BYTES = 1 << 18
+"""Of the right operand, what is read again and again while it is in the second cache."""
+_STRIP = 512
+"""Columns of a strip at most, which is to stay in the first cache."""
+_CHUNK = 64
+"""Rows that make it worth to bring a block of the right operand into the second cache."""
+_TASK, _TASKS = 1 << 18, 256
+"""Products that are worth a task of their own, and tasks at most."""
+_WORTH = 256
+"""Products from which on tiles are quicker than plain loops."""
+_CALL = 30
+"""Cycles around a tile beside its terms."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A kernel: how it reads the left operand, and its rows and vectors of columns."""
+
+    form: Form
+    rows: int
+    vectors: int
+    lanes: int
+
+    @property
+    def columns(self) -> int:
+        return self.vectors * self.lanes
+
+
+@dataclass(frozen=True)
+class Operand:
+    """Where the elements lie that loops go through: distances in elements.
+
+    ``along`` is the distance of neighbouring rows (or columns), ``across`` that in the other loop.
+    Of ``panel`` columns, all terms come before those of the next panel; ``along`` is then the
+    distance of panels, inside of which columns are neighbours.
+    """
+
+    buffer: Buffer
+    first: int
+    outer: Mapping[Index, int]
+    along: int
+    across: int
+    panel: int = 0
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """How a nest is computed by tiles: its loops, its operands, and the sizes of its pieces.
+
+    ``stores`` is what is done with each sum, which they call ``total``; where that is just to store
+    it, ``result`` is where. The work is cut into units of ``chunk`` rows and ``block`` columns; a
+    task has ``group`` of them.
+    """
+
+    outer: tuple[Index, ...]
+    row: Index
+    column: Index
+    term: Index
+    left: Operand
+    right: Operand
+    total: State
+    stores: tuple[Store, ...]
+    tile: Tile
+    result: Operand | None
+    block: int = 1
+    chunk: int = 1
+    group: int = 1
+
+    @property
+    def pieces(self) -> tuple[int, ...]:
+        """How many units there are along each outer loop, the columns, and the rows."""
+        return (*(i.extent for i in self.outer), ceil(self.column.extent / self.block),
+                ceil(self.row.extent / self.chunk))
+
+    @property
+    def units(self) -> int:
+        return prod(self.pieces)
+
+    @property
+    def tasks(self) -> int:
+        return ceil(self.units / self.group)
+
+
+# -- tiles -----------------------------------------------------------------------------------------
+
+
+def has_tiles(dtype: np.dtype) -> bool:
+    """Whether kernels compute in a dtype: numbers that look in memory as they do in registers."""
+    return kind_of(dtype) == "f" and dtype.itemsize >= 4 or (
+        kind_of(dtype) in "iu" and width(dtype) == 8 * dtype.itemsize)
+
+
+def lanes_of(dtype: np.dtype, target: Target) -> int:
+    """How many numbers of a dtype a vector has."""
+    return target.vector_bits // (8 * dtype.itemsize)
+
+
+def _fits(tile: Tile, target: Target) -> bool:
+    """Whether the sums of a tile and what is multiplied stay in registers."""
+    left = 1
+    if target.multiplies_by_lane:
+        left = tile.rows if tile.form == "k" else ceil(tile.rows / tile.lanes)
+    return tile.rows * tile.vectors + left + tile.vectors < target.vector_registers
+
+
+def _cycles(tile: Tile, target: Target) -> float:
+    """Cycles that one term takes: two products at a time, two loads, four until a sum is ready."""
+    left = tile.rows / tile.lanes if target.multiplies_by_lane else tile.rows
+    return max(tile.rows * tile.vectors / 2, (left + tile.vectors) / 2, 4)
+
+
+def _tiles(form: Form, lanes: int, target: Target) -> Iterator[Tile]:
+    step = lanes if form == "m" and target.multiplies_by_lane else 1
+    for rows, vectors in product(range(step, 17, step), range(1, 7)):
+        tile = Tile(form, rows, vectors, lanes)
+        if _fits(tile, target):
+            yield tile
+
+
+def best_tile(form: Form, rows: int, columns: int, terms: int, dtype: np.dtype, target: Target,
+              panels: bool = False, panel: int = 0) -> Tile | None:
+    """The tile that is through with a product soonest; of ``panel`` columns, if that is given.
+
+    Where columns are put into ``panels``, there may be fewer of them than a tile has.
+    """
+    def time(tile: Tile) -> float:
+        tiles = ceil(rows / tile.rows) * ceil(columns / tile.columns)
+        return tiles * (_cycles(tile, target) * terms + _CALL)
+
+    found = [tile for tile in _tiles(form, lanes_of(dtype, target), target)
+             if tile.rows <= rows and (panels or tile.columns <= columns)
+             and (not panel or tile.columns == panel)]
+    return min(found, key=time, default=None)
+
+
+# -- recognition -----------------------------------------------------------------------------------
+
+
+def sum_of_products(stores: Iterable[Store]) -> Pick | None:
+    """The one sum that values are made from, if it is a sum of products."""
+    folds = {node for store in stores for node in walk(store.value) if isinstance(node, Fold)}
+    if len(folds) != 1:
+        return None
+    (fold,) = folds
+    if fold.combine != "add" or not isinstance(fold.init[0], Const) or fold.init[0].value != 0:
+        return None
+    (body,) = fold.body
+    return Pick(fold, 0) if isinstance(body, Op) and body.name == "mul" else None
+
+
+def final_stores(body: Iterable[Statement]) -> tuple[Store, ...]:
+    """The stores of a nest without those that later ones overwrite; none if there is anything else.
+    """
+    known: dict[Expr, Expr] = {}
+    last: dict[Load, Store] = {}
+    for store in body:
+        if not isinstance(store, Store) or store.combine or store.guard is not None:
+            return ()
+        store = replace(store, value=rewrite(store.value, known.get))
+        target = Load(store.buffer, store.index)
+        known[target], last[target] = store.value, store
+    return tuple(last.values())
+
+
+def tiling(statement: Statement, target: Target) -> Tiling | None:
+    """How tiles compute a statement; None if they do not.
+
+    They do where the last two loops are over rows and columns, one operand does not depend on the
+    former nor the other one on the latter, and elements that a kernel loads at once are neighbours.
+    """
+    if not isinstance(statement, Nest) or len(statement.indices) < 2 or any(
+            kind != PARALLEL for kind in statement.kinds):
+        return None
+    stores = final_stores(statement.body)
+    total = sum_of_products(stores)
+    if total is None or not has_tiles(total.dtype) or len(total.fold.indices) != 1:
+        return None
+    (*outer, row, column), (term,) = statement.indices, total.fold.indices
+    if row.extent * column.extent * term.extent < _WORTH:
+        return None
+    left, right = total.fold.body[0].args  # type: ignore[attr-defined]
+    if column in left.free:
+        left, right = right, left
+    state = total.fold.states[0]
+    stores = tuple([replace(store, value=rewrite(
+        store.value, lambda e: state if e is total else None)) for store in stores])
+    return _planned(_Loops(tuple(outer), row, column, term), left, right, state, stores, target)
+
+
+@dataclass(frozen=True)
+class _Loops:
+    outer: tuple[Index, ...]
+    row: Index
+    column: Index
+    term: Index
+
+    def operand(self, factor: Expr, along: Index, across: Index) -> Operand | None:
+        """Where the elements are that a factor goes through; None if not at equal distances."""
+        if not isinstance(factor, Load):
+            return None
+        places, first = offset(factor.buffer, factor.index)
+        outer: dict[Index, int] = {}
+        found: dict[object, int] = {}
+        panel = 0
+        for atom, distance in places.items():
+            if isinstance(atom, Index) and atom in self.outer:
+                outer[atom] = distance
+            elif atom is along or atom is across:
+                found[atom] = distance
+            elif isinstance(atom, Op) and atom.name in ("floor_div", "floor_mod") and (
+                    atom.args[0] is along and isinstance(atom.args[1], Const)):
+                found[atom.name] = distance
+                panel = atom.args[1].value
+            else:
+                return None
+        if panel and (along in found or found.get("floor_mod") != 1):
+            return None
+        return Operand(factor.buffer, first, outer, found.get("floor_div" if panel else along, 0),
+                       found.get(across, 0), panel)
+
+
+def _planned(loops: _Loops, left: Expr, right: Expr, total: State, stores: Sequence[Store],
+             target: Target) -> Tiling | None:
+    a = loops.operand(left, loops.row, loops.term)
+    b = loops.operand(right, loops.column, loops.term)
+    if a is None or b is None or a.panel or not (b.panel or b.along == 1):
+        return None
+    b = b if b.panel else _one_panel(b, loops)
+    form: Form = "k" if a.across == 1 else "m"
+    if form == "m" and a.along != 1:
+        return None
+    rows, columns, terms = loops.row.extent, loops.column.extent, loops.term.extent
+    tile = best_tile(form, rows, columns, terms, total.dtype, target, bool(b.panel), b.panel)
+    if tile is None:
+        return None
+    result = None
+    if len(stores) == 1 and stores[0].value is total and not (b.panel and columns % b.panel):
+        result = loops.operand(Load(stores[0].buffer, stores[0].index), loops.row, loops.column)
+        result = result if result and result.across == 1 else None
+    block = _BLOCK_BYTES // (terms * total.dtype.itemsize)
+    block = _pieces(columns, block if result else min(block, _STRIP), tile.columns)
+    chunk = _pieces(rows, max(_CHUNK, _TASK // (block * terms)), tile.rows)
+    whole = Tiling(loops.outer, loops.row, loops.column, loops.term, a, b, total, tuple(stores),
+                   tile, result, block, chunk)
+    group = max(_TASK // (block * chunk * terms), ceil(whole.units / _TASKS), 1)
+    return replace(whole, group=group)
+
+
+def _one_panel(right: Operand, loops: _Loops) -> Operand:
+    """An operand with fewer columns than there is room for: a panel, if that is all its memory."""
+    size = right.across
+    if loops.column.extent < size and right.buffer.shape[-2:] == (loops.term.extent, size) and (
+            right.first == 0):
+        return replace(right, panel=size)
+    return right
+
+
+def _pieces(extent: int, size: int, unit: int) -> int:
+    """The size, a multiple of a unit, of about equal pieces of at most about a size."""
+    count = max(1, round(extent / max(size, unit)))
+    return ceil(ceil(extent / count) / unit) * unit

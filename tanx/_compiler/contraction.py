@@ -1,0 +1,269 @@
+"""Products of matrices in the form that the code generator computes by tiles.
+
+``dot_general`` of any layout is a sum of products in some loops. A loop that only one factor
+depends on is over rows or columns of the result; one that both depend on is over a batch. Here such
+nests get one loop over rows, one over columns, and one over terms, as far as memory is walked
+through as if there were just one; all other loops go outside. Operands that kernels cannot read as
+they are, or not quickly, are copied: the left one row by row, the right one into panels, in which
+the columns of one tile lie side by side. Conversions and what else is computed for a factor is
+done on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+
+from .._loops.expr import Const, Expr, Fold, Index, Load, Pick, Variable, const, op
+from .._loops.nest import PARALLEL, Buffer, Nest, Program, Statement, Store
+from .._loops.traverse import loads, rewrite, substitute
+from .codegen.analysis import Terms, offset
+from .codegen.target import Target
+from .codegen.tiles import (
+    best_tile,
+    final_stores,
+    has_tiles,
+    lanes_of,
+    sum_of_products,
+    tiling,
+)
+
+__all__ = ["contract"]
+
+_NEAR = 1 << 15
+"""Bytes of a right operand that stay in the nearest cache, wherever they lie."""
+_FEW = 8
+"""Rows up to which columns are not read often enough to be worth a copy."""
+
+
+def contract(program: Program, target: Target) -> Program:
+    """Bring sums of products into the form of tiles, with copies of operands where needed."""
+    names = _Names(program)
+    statements = [new for statement in program.statements
+                  for new in _contracted(statement, names, target)]
+    return replace(program, statements=tuple(statements), temps=(*program.temps, *names.made))
+
+
+class _Names:
+    """Buffers that a program does not have yet."""
+
+    def __init__(self, program: Program):
+        self.taken = set(program.buffers)
+        self.made: list[Buffer] = []
+
+    def buffer(self, shape: Sequence[int], dtype: np.dtype) -> Buffer:
+        number = len(self.made)
+        while f"p{number}" in self.taken:
+            number += 1
+        self.taken.add(f"p{number}")
+        self.made.append(Buffer(f"p{number}", shape, dtype, "temp"))
+        return self.made[-1]
+
+
+def _contracted(statement: Statement, names: _Names, target: Target) -> Iterable[Statement]:
+    product = _product(statement)
+    if product is None or not has_tiles(product.total.dtype):
+        return [statement]
+    made = len(names.made)
+    copies, nest = _Layout(product, names, target).statements()
+    if tiling(nest, target) is None:
+        del names.made[made:]
+        return [statement]
+    return [*copies, nest]
+
+
+# -- loops -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Product:
+    """A sum of products in one loop over rows, one over columns, and one over terms."""
+
+    outer: tuple[Index, ...]
+    row: Index
+    column: Index
+    term: Index
+    left: Expr
+    right: Expr
+    total: Pick
+    stores: tuple[Store, ...]
+
+
+def _product(statement: Statement) -> _Product | None:
+    """The product that a statement computes; None if it is none, or one without rows."""
+    if not isinstance(statement, Nest) or any(kind != PARALLEL for kind in statement.kinds):
+        return None
+    stores = final_stores(statement.body)
+    total = sum_of_products(stores)
+    if total is None or not all(i.extent for i in (*statement.indices, *total.fold.indices)):
+        return None
+    left, right = total.fold.body[0].args  # type: ignore[attr-defined]
+    loops = [i for i in statement.indices if i.extent > 1]
+    places = [offset(store.buffer, store.index)[0] for store in stores]
+    places += [offset(load.buffer, load.index)[0] for store in stores
+               for load in _loads_beside(store.value, total)]
+    inner = next((i for i in loops if places[len(stores) - 1].get(i) == 1), None)
+    if inner is None or not (inner in left.free) ^ (inner in right.free):
+        return None
+    if inner in left.free:
+        left, right = right, left
+    columns = _run([i for i in loops if i in right.free and i not in left.free], inner, places)
+    rows = max((_run(own, i, places) for own in [[i for i in loops if i in left.free
+                                                  and i not in right.free]] for i in own),
+               key=lambda run: prod(i.extent for i in run), default=None)
+    if rows is None:
+        return None
+    outer = tuple(i for i in loops if i not in rows and i not in columns)
+    return _merged(outer, rows, columns, total, left, right, stores,
+                   {i: const(0) for i in statement.indices if i.extent == 1})
+
+
+def _loads_beside(value: Expr, total: Pick) -> Iterator[Load]:
+    """What a value loads, apart from its sum."""
+    return loads(rewrite(value, lambda e: total.fold.states[0] if e is total else None))
+
+
+def _run(loops: Sequence[Index], inner: Index, places: Sequence[Terms]) -> list[Index]:
+    """Loops, outermost first, that walk through memory as one; ``inner`` is the last of them."""
+    run = [inner]
+    extent = inner.extent
+    while True:
+        def joins(i: Index) -> bool:
+            return i not in run and all(
+                terms.get(i, 0) == terms.get(inner, 0) * extent  # noqa: B023
+                and not any(not isinstance(atom, Index) and {i, inner} & atom.free
+                            for atom in terms) for terms in places)
+        found = next(filter(joins, loops), None)
+        if found is None:
+            return run
+        run.insert(0, found)
+        extent *= found.extent
+
+
+def _merged(outer: tuple[Index, ...], rows: Sequence[Index], columns: Sequence[Index], total: Pick,
+            left: Expr, right: Expr, stores: Iterable[Store], moved: Mapping[Variable, Expr],
+            ) -> _Product:
+    """The product in one loop for each of rows, columns and terms."""
+    fold = total.fold
+    moved = dict(moved)
+    row, column, term = (_joined(name, run, moved) for name, run in (
+        ("row", rows), ("column", columns), ("term", fold.indices)))
+    left, right = substitute(left, moved), substitute(right, moved)
+    body = op("mul", left, right)
+    one = Pick(Fold((term,), fold.init, fold.states, (body,), fold.combine), 0)
+    changed = tuple([replace(
+        store, index=tuple([substitute(i, moved) for i in store.index]),
+        value=rewrite(substitute(rewrite(store.value, lambda e: fold.states[0] if e is total
+                                         else None), moved),
+                      lambda e: one if e is fold.states[0] else None)) for store in stores])
+    return _Product(outer, row, column, term, left, right, one, changed)
+
+
+def _joined(name: str, run: Sequence[Index], moved: dict[Variable, Expr]) -> Index:
+    """One loop for several; ``moved`` gets what their variables become."""
+    run = [i for i in run if i.extent > 1 or moved.setdefault(i, const(0)) is None] or run[:1]
+    if len(run) == 1:
+        return run[0]
+    whole = Index(name, prod(i.extent for i in run))
+    size = 1
+    for i in reversed(run):
+        part = whole // size if size > 1 else whole
+        moved[i] = part % i.extent if i is not run[0] else part
+        size *= i.extent
+    return whole
+
+
+# -- operands --------------------------------------------------------------------------------------
+
+
+class _Layout:
+    """Decides how the operands of a product lie in memory."""
+
+    def __init__(self, product: _Product, names: _Names, target: Target):
+        self.product, self.names, self.target = product, names, target
+        self.dtype = product.total.dtype
+        self.copies: list[Nest] = []
+
+    def statements(self) -> tuple[list[Nest], Nest]:
+        """The copies that are needed, and the nest that computes the product from them."""
+        product = self.product
+        left = self.left()
+        body = op("mul", left, self.right(left))
+        fold = product.total.fold
+        total = Pick(Fold(fold.indices, fold.init, fold.states, (body,), fold.combine), 0)
+        stores = tuple([replace(store, value=rewrite(
+            store.value, lambda e: total if e is product.total else None))
+            for store in product.stores])
+        loops = (*product.outer, product.row, product.column)
+        return self.copies, Nest(loops, (PARALLEL,) * len(loops), stores)
+
+    def outer(self, factor: Expr) -> tuple[Index, ...]:
+        return tuple(i for i in self.product.outer if i in factor.free)
+
+    def distances(self, factor: Expr, along: Index) -> tuple[int, int] | None:
+        """How far apart rows or columns are, and terms; None if not at equal distances."""
+        if not isinstance(factor, Load):
+            return None
+        terms = offset(factor.buffer, factor.index)[0]
+        if not all(isinstance(atom, Index) for atom in terms):
+            return None
+        return terms.get(along, 0), terms.get(self.product.term, 0)
+
+    def left(self) -> Expr:
+        """The left factor, with neighbouring terms or rows."""
+        product, factor = self.product, self.product.left
+        distances = self.distances(factor, product.row)
+        if distances is not None and (distances[1] == 1 or distances[0] == 1 and (
+                product.row.extent >= lanes_of(self.dtype, self.target))):
+            return factor
+        outer = self.outer(factor)
+        loops = (*outer, product.row, product.term)
+        copy = self.names.buffer([i.extent for i in loops], self.dtype)
+        self.store(copy, loops, loops, factor)
+        return copy[loops]
+
+    def right(self, left: Expr) -> Expr:
+        """The right factor, with neighbouring columns."""
+        product, factor = self.product, self.product.right
+        rows, columns, terms = (
+            i.extent for i in (product.row, product.column, product.term))
+        distances = self.distances(factor, product.column)
+        if distances is not None and distances[0] == 1 and (
+                columns >= lanes_of(self.dtype, self.target)) and (
+                rows <= _FEW or distances[1] * terms * self.dtype.itemsize <= _NEAR):
+            return factor
+        near = self.distances(left, product.row)
+        tile = best_tile("k" if near and near[1] == 1 else "m", rows, columns, terms, self.dtype,
+                         self.target, panels=True)
+        return factor if tile is None else self.panels(factor, tile.columns)
+
+    def panels(self, factor: Expr, size: int) -> Expr:
+        """The right factor in panels of a size, the last one filled up with zeros."""
+        product, outer = self.product, self.outer(factor)
+        column, term = product.column, product.term
+        whole, rest = divmod(column.extent, size)
+        copy = self.names.buffer([*(i.extent for i in outer), whole + (rest > 0), term.extent,
+                                  size], self.dtype)
+
+        def store(panel: Expr, first: int, width: int, value: Expr) -> None:
+            place = Index("place", width)
+            loops = [*outer, *([panel] if isinstance(panel, Index) else []), term, place]
+            index = [*outer, panel, term, place + first]
+            self.store(copy, loops, index, substitute(value, {
+                column: panel * size + place + first}))
+
+        if whole:
+            store(Index("panel", whole) if whole > 1 else const(0), 0, size, factor)
+        if rest:
+            store(const(whole), 0, rest, factor)
+            store(const(whole), rest, size - rest, Const(0, self.dtype))
+        panel, place = column // size, column % size
+        return copy[[*outer, panel, term, place]]
+
+    def store(self, buffer: Buffer, loops: Sequence, index: Sequence, value: Expr) -> None:
+        loops = tuple(loops)
+        self.copies.append(Nest(loops, (PARALLEL,) * len(loops),
+                                (Store(buffer, tuple(index), value),)))

@@ -1,0 +1,212 @@
+"""Products of matrices as machine code: layouts, dtypes, sizes around tiles, what is fused in."""
+
+import itertools
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tanx
+import tanx.numpy as jnp
+from tanx import lax, tree_util
+from tanx._compiler.codegen.cpu import host
+from tanx._compiler.codegen.micro import kernel_symbol, kernel_text
+from tanx._compiler.codegen.target import Target
+from tanx._compiler.codegen.tiles import best_tile, tiling
+from tanx._compiler.pipeline import build
+from tanx._runtime.executable import Executable
+from tests.compiler.agreement import assert_close, check_jaxpr_agrees, evaluated, uncertainty
+
+
+def numbers(*shape, dtype=np.float32, seed=0):
+    """Random numbers of any dtype; small enough that sums of integers mean something."""
+    random = np.random.default_rng([seed, *shape])
+    if np.dtype(dtype).kind in "iu":
+        return random.integers(0 if np.dtype(dtype).kind == "u" else -9, 10, shape).astype(dtype)
+    values = random.standard_normal(shape)
+    if np.dtype(dtype).kind == "c":
+        values = values + 1j * random.standard_normal(shape)
+    return values.astype(dtype)
+
+
+def check(fun, *args, interpret=True):
+    """Compare machine code and, where that is quick, the interpreter with ``eval``."""
+    closed = tanx.make_jaxpr(fun)(*args)
+    leaves = [np.asarray(x) for x in tree_util.tree_leaves(args)]
+    if interpret:
+        check_jaxpr_agrees(closed, leaves)
+    with tanx._config.enable_checks(True):
+        got = Executable(closed).run(leaves)
+    for mine, expected in zip(got, evaluated(closed, leaves), strict=True):
+        assert_close(np.asarray(mine), expected, uncertainty(closed, leaves))
+
+
+def products(fun, *args):
+    """How many statements of a compiled function are computed by tiles."""
+    program = build(tanx.make_jaxpr(fun)(*args)).program
+    return sum(tiling(statement, host()) is not None for statement in program.statements)
+
+
+# -- layouts ---------------------------------------------------------------------------------------
+
+LAYOUTS = [(x, y, out) for x in itertools.permutations("bik") for y in itertools.permutations("bkj")
+           for out in ("bij", "bji", "ibj", "jib")]
+
+
+@pytest.mark.parametrize("x, y, out", LAYOUTS, ids=lambda letters: "".join(letters))
+def test_every_order_of_dimensions(x, y, out):
+    sizes = {"b": 3, "i": 17, "j": 21, "k": 19}
+    spec = f"{''.join(x)},{''.join(y)}->{out}"
+    args = (numbers(*(sizes[c] for c in x)), numbers(*(sizes[c] for c in y), seed=1))
+    check(lambda x, y: jnp.einsum(spec, x, y), *args, interpret=False)
+
+
+@pytest.mark.parametrize("spec", [
+    "ik,kj->ij", "ki,kj->ij", "ik,jk->ij", "ki,jk->ij", "ik,kj->ji", "ki,jk->ji",
+    "aik,akj->aij", "iak,kaj->aij", "abik,abkj->abij", "baik,abkj->iabj",
+    "bihd,bjhd->bhij", "bhij,bjhd->bihd", "ikl,klj->ij", "ikl,lkj->ij", "kil,ljk->ij",
+    "iak,kj->iaj", "iak,kbj->iajb", "iak,bkj->aibj", "ika,kjb->ijab", "ik,kbj->bij",
+    "abcd,cdef->abef", "abcd,dcfe->efab", "ij,ji->ij", "bk,bkj->bj", "bik,bk->bi", "ik,k->i",
+    "k,kj->j", "i,j->ij"])
+@pytest.mark.parametrize("size", [5, 16])
+def test_contractions(spec, size):
+    sizes = {c: size + n for n, c in enumerate("ijkabcdefhl")} | {"a": 2, "b": 3, "h": 4}
+    left, right = spec.split("->")[0].split(",")
+    args = (numbers(*(sizes[c] for c in left)), numbers(*(sizes[c] for c in right), seed=1))
+    check(lambda x, y: jnp.einsum(spec, x, y), *args, interpret=size == 5)
+
+
+def test_views_of_operands():
+    x, y = numbers(40, 33), numbers(70, 48, seed=1)
+    check(lambda x, y: x[3:20, ::2] @ y[5:56:3], x, y)
+    check(lambda x, y: x[::-1] @ y[:33], x, y)
+    check(lambda x, y: x @ jnp.concatenate([y[:13], y[50:]]), x, y)
+    check(lambda x, y: (x.reshape(8, 5, 33) @ y[:33]).transpose(1, 0, 2), x, y)
+    check(lambda x, y: (x @ y[:33]).reshape(40, 4, 12).transpose(1, 0, 2), x, y)
+
+
+# -- sizes and dtypes ------------------------------------------------------------------------------
+
+EDGES = [1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 15, 16, 17, 31, 33]
+
+
+@pytest.mark.parametrize("rows", EDGES)
+def test_sizes_around_tiles(rows):
+    for columns, terms in itertools.product(EDGES, (1, 3, 4, 6, 9, 40)):  # a part of them
+        x, y = numbers(rows, terms), numbers(terms, columns, seed=1)
+        for fun in (lambda x, y: x @ y, lambda x, y: x @ y + 1):
+            if (rows + columns + terms) % 9 == 0:
+                check(fun, x, y, interpret=False)
+
+
+@pytest.mark.parametrize("rows, columns, terms", [
+    (70, 300, 400), (300, 130, 70), (129, 1100, 40), (9, 700, 300), (700, 9, 300), (64, 64, 64)])
+def test_large_products(rows, columns, terms):
+    x, y = numbers(rows, terms), numbers(terms, columns, seed=1)
+    check(lambda x, y: x @ y, x, y, interpret=False)
+    check(lambda x, y: jnp.tanh(x.T @ y), np.ascontiguousarray(x.T), y, interpret=False)
+    check(lambda x, y: (y.T @ x.T) * 2, x, y, interpret=False)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_results_do_not_depend_on_threads(threads):
+    x, y = numbers(6, 200, 150), numbers(6, 150, 130, seed=1)
+    before = tanx.get_num_threads()
+    run = tanx.jit(lambda x, y: jnp.sin(x @ y))
+    expected = np.asarray(run(x, y))
+    tanx.set_num_threads(threads)
+    try:
+        np.testing.assert_array_equal(run(x, y), expected)
+    finally:
+        tanx.set_num_threads(before)
+
+
+def test_empty_products():
+    check(lambda x, y: x @ y, numbers(0, 8), numbers(8, 9))
+    check(lambda x, y: x @ y, numbers(8, 0), numbers(0, 9))
+    check(lambda x, y: x @ y, numbers(0, 8, 9), numbers(0, 9, 8))
+
+
+DTYPES = [np.float32, np.float64, np.complex64, np.complex128, np.float16, ml_dtypes.bfloat16,
+          ml_dtypes.float8_e4m3fn, np.int8, np.uint8, np.int16, np.int32, np.uint32, np.int64,
+          np.uint64, np.bool_]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: np.dtype(d).name)
+def test_dtypes(dtype):
+    with tanx.enable_x64(True):
+        x, y = (np.abs(x * 3).astype(dtype) for x in (numbers(37, 26), numbers(26, 29, seed=1)))
+        check(lambda x, y: x @ y, x, y)
+        check(lambda x, y: (y.T @ x.T) + y.T[:, :1], x, y)
+
+
+@pytest.mark.parametrize("given, preferred", [
+    (np.int8, np.int32), (np.uint8, np.int32), (np.int16, np.float32), (np.float16, np.float32),
+    (ml_dtypes.bfloat16, np.float32), (np.int8, np.int16), (np.float32, np.float64),
+    (np.float32, ml_dtypes.bfloat16)], ids=lambda d: np.dtype(d).name)
+def test_preferred_element_types(given, preferred):
+    x, y = numbers(37, 26).astype(given), numbers(26, 29, seed=1).astype(given)
+    numbers_of_dot = (((1,), (0,)), ((), ()))
+    with tanx.enable_x64(True):
+        check(lambda x, y: lax.dot_general(
+            x, y, numbers_of_dot, preferred_element_type=preferred), x, y)
+
+
+def test_mixed_operands():
+    x, y = numbers(37, 26), numbers(26, 29, seed=1)
+    dims = (((1,), (0,)), ((), ()))
+    check(lambda x, y: lax.dot_general(x.astype(jnp.bfloat16), y, dims), x, y)
+    check(lambda x, y: lax.dot_general(x.astype(jnp.int32), y, dims), x, y)
+
+
+# -- what comes before and after -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fun", [
+    lambda x, w, b, r: jnp.maximum(x @ w + b, 0),
+    lambda x, w, b, r: jnp.tanh(x @ w + b) + r,
+    lambda x, w, b, r: (x @ w + r).T,
+    lambda x, w, b, r: ((x @ w) * b, jnp.exp(x @ w)),
+    lambda x, w, b, r: (x @ w).astype(jnp.bfloat16) + b.astype(jnp.bfloat16),
+    lambda x, w, b, r: jnp.where(x @ w > 0, r, b),
+    lambda x, w, b, r: x @ w + jnp.arange(w.shape[1]),
+    lambda x, w, b, r: x @ w + r.T.reshape(r.shape),
+    lambda x, w, b, r: jnp.sin(x) @ jnp.cos(w),
+    lambda x, w, b, r: (x + 1) @ (w * 2).astype(jnp.bfloat16).astype(jnp.float32),
+    lambda x, w, b, r: jnp.sum(jnp.tanh(x @ w + b)),
+    lambda x, w, b, r: (x @ w) @ (x @ w).T,
+    lambda x, w, b, r: tanx.grad(lambda w: jnp.sum(jnp.tanh(x @ w + b) @ w.T))(w),
+], ids=range(13))
+def test_neighbours(fun):
+    args = (numbers(38, 27), numbers(27, 45, seed=1), numbers(45, seed=2), numbers(38, 45, seed=3))
+    check(fun, *args)
+
+
+def test_results_may_overwrite_what_is_added_to_them():
+    fun = tanx.jit(lambda x, w, r: jnp.tanh(x @ w) + r, donate_argnums=2)
+    x, w, r = numbers(70, 50), numbers(50, 61, seed=1), numbers(70, 61, seed=2)
+    np.testing.assert_allclose(fun(x, w, jnp.array(r)), np.tanh(x @ w) + r, atol=1e-5)
+
+
+def test_products_are_computed_by_tiles():
+    x, w = numbers(64, 64), numbers(64, 64, seed=1)
+    assert products(lambda x, w: x @ w, x, w) == 1
+    assert products(lambda x, w: jnp.tanh(x.T @ w.T + 1).T, x, w) == 1
+    assert products(lambda x, w: jnp.einsum("ik,kj->ji", x, w), x, w) == 1
+    assert products(lambda x, w: x.astype(jnp.bfloat16) @ w.astype(jnp.bfloat16), x, w) == 1
+    assert products(lambda x, w: x @ w, numbers(5, 16, 16), numbers(5, 16, 16)) == 1
+    assert products(lambda x, w: x * w, x, w) == 0
+
+
+# -- kernels of other processors -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bits", [128, 256, 512])
+@pytest.mark.parametrize("form", ["k", "m"])
+def test_kernels_can_be_written_for_other_processors(bits, form):
+    target = Target("x86_64-unknown-linux-gnu", "generic", "", bits)
+    for dtype in map(np.dtype, (np.float32, np.float64, np.int32)):
+        tile = best_tile(form, 1000, 1000, 1000, dtype, target)
+        assert tile.rows * tile.vectors >= 8
+        text = kernel_text(kernel_symbol(tile, dtype), target)
+        assert f"<{tile.lanes} x " in text
