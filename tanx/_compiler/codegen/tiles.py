@@ -200,7 +200,8 @@ def tiling(statement: Statement, target: Target) -> Tiling | None:
     former nor the other one on the latter, and elements that a kernel loads at once are neighbours.
     """
     if not isinstance(statement, Nest) or len(statement.indices) < 2 or any(
-            kind != PARALLEL for kind in statement.kinds):
+            kind != PARALLEL for kind in statement.kinds) or not all(
+            i.extent for i in statement.indices):
         return None
     stores = final_stores(statement.body)
     total = sum_of_products(stores)
