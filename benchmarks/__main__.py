@@ -17,6 +17,8 @@ def _arguments() -> argparse.Namespace:
         prog="python -m benchmarks",
         description="Times the same code on tanx and on its rivals, in turns.")
     parser.add_argument("--rival", metavar="PYTHON", help="an interpreter that has jax")
+    parser.add_argument("--numpy", action=argparse.BooleanOptionalAction, default=True,
+                        help="time NumPy too, in this interpreter (on)")
     parser.add_argument("--torch", metavar="PYTHON", help="an interpreter that has torch")
     parser.add_argument("--numba", metavar="PYTHON", help="an interpreter that has Numba")
     parser.add_argument("--only", metavar="REGEX", default="",
@@ -34,7 +36,8 @@ def _arguments() -> argparse.Namespace:
 
 
 def _measure(options: argparse.Namespace, names: list[str]) -> dict:
-    pythons = {"tanx": sys.executable, "jax": options.rival, "numpy": sys.executable,
+    pythons = {"tanx": sys.executable, "jax": options.rival,
+               "numpy": sys.executable if options.numpy else None,
                "torch": options.torch, "numba": options.numba}
     present = {}
     for system, python in pythons.items():

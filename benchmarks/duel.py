@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import numpy as np
@@ -35,22 +35,24 @@ CACHES = {
 
 
 class Progress:
-    """One line on a terminal that says how far we are; silent elsewhere."""
+    """One line on a terminal that says how far we are; elsewhere a line now and then."""
 
     def __init__(self, title: str, total: int):
-        self.title, self.total, self.done = title, total, 0
+        self.title, self.total, self.done, self.said = title, total, 0, 0
         self.start = time.monotonic()
 
     def step(self, what: str) -> None:
         """Another piece of the work begins."""
+        percent = 100 * self.done // self.total
+        spent = time.monotonic() - self.start
+        left = f"{spent / self.done * (self.total - self.done):.0f} s left" if self.done else ""
         if sys.stderr.isatty():
-            spent = time.monotonic() - self.start
-            left = f"{spent / self.done * (self.total - self.done):.0f} s left" if self.done else ""
-            print(f"\r\033[K{self.title} {100 * self.done // self.total:3d} %  {left:<12} {what}",
-                  end="", file=sys.stderr, flush=True)
+            print(f"\r\033[K{self.title} {percent:3d} %  {left:<12} {what}", end="",
+                  file=sys.stderr, flush=True)
+        elif percent >= self.said + 10:
+            print(f"{self.title} {percent} %  {left}", file=sys.stderr, flush=True)
+            self.said = percent
         self.done += 1
-        if self.done > self.total:
-            raise AssertionError("more steps than were announced")
 
     def end(self) -> None:
         """Leave the line empty."""
@@ -67,15 +69,16 @@ def run(pythons: dict[str, str], names: Sequence[str], rounds: int, seconds: flo
     progress = Progress("timing", len(names) * rounds)
     with ExitStack() as stack:
         contestants = [stack.enter_context(Contestant(*item)) for item in pythons.items()]
-        for turn in range(rounds):
-            for name in names:
-                progress.step(name)
-                for one in contestants:
-                    _measure(one, name, cases[name], seconds)
-                if turn == 0:
-                    _compare(contestants, name, cases[name])
-            best = contestants[0].ask("machine")
-            machine |= {key: max(machine[key], best[key]) for key in best}
+        with suppress(KeyboardInterrupt):  # what has been measured until then is shown
+            for turn in range(rounds):
+                best = contestants[0].ask("machine")
+                machine |= {key: max(machine[key], best[key]) for key in best}
+                for name in names:
+                    progress.step(name)
+                    for one in contestants:
+                        _measure(one, name, cases[name], seconds)
+                    if turn == 0:
+                        _compare(contestants, name, cases[name])
     progress.end()
     return {"machine": machine, "cases": cases, "systems": {
         system: _version(system, python) for system, python in pythons.items()}}

@@ -66,7 +66,8 @@ class System:
         return nullcontext()
 
     def runner(self, function: Callable, arguments: tuple) -> Callable[[], Any]:
-        """One call of a compiled function, all of its results awaited."""
+        """One call of a compiled function, all of its results awaited; has been called once."""
+        function(*arguments)
         return lambda: function(*arguments)
 
     def to_numpy(self, array: Any) -> np.ndarray:
