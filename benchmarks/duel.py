@@ -62,7 +62,8 @@ class Progress:
 
 def run(pythons: dict[str, str], names: Sequence[str], rounds: int, seconds: float) -> dict:
     """Measure the cases; gives what the report and the chart are made of, ready for JSON."""
-    cases = {name: {"family": CASES[name].family, "seconds": {}, "errors": {},
+    cases = {name: {"family": CASES[name].family, "seconds": {}, "processor": {},
+                    "errors": {},
                     "flops": CASES[name].operations(), "memory": CASES[name].memory}
              for name in names}
     machine = {"processor": platform.machine(), "cores": os.cpu_count(), "bandwidth": 0, "peak": 0}
@@ -88,11 +89,12 @@ def _measure(one: Contestant, name: str, record: dict, seconds: float) -> None:
     if CASES[name].form(one.system) is None or one.system in record["errors"]:
         return
     try:
-        taken = one.ask("measure", case=name, seconds=seconds)["seconds"]
+        taken = one.ask("measure", case=name, seconds=seconds)
     except Failure as failure:
         record["errors"][one.system] = str(failure)
     else:
-        record["seconds"][one.system] = min(taken, record["seconds"].get(one.system, math.inf))
+        for kind, least in taken.items():
+            record[kind][one.system] = min(least, record[kind].get(one.system, math.inf))
 
 
 # -- agreement -------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.agreement import sample, type_name
 from benchmarks.cases import CASES
 from benchmarks.systems import SYSTEMS, System, leaves
-from benchmarks.timing import seconds_per_call
+from benchmarks.timing import time_of_call
 
 
 class Worker:
@@ -29,11 +29,12 @@ class Worker:
         self.compiled: dict[str, Callable] = {}
 
     def measure(self, case: str, seconds: float) -> dict[str, Any]:
-        """The time of one call, in seconds."""
+        """The time of one call in seconds, and its processor time."""
         chosen = CASES[case]
         with self.system.context(chosen):
             run = self.system.runner(*self._prepare(case))
-            return {"seconds": seconds_per_call(run, seconds)}
+            wall, processor = time_of_call(run, seconds)
+            return {"seconds": wall, "processor": processor}
 
     def first(self, case: str) -> dict[str, Any]:
         """The time of the first call in this process: tracing, compiling and running."""

@@ -9,7 +9,7 @@ import pytest
 from benchmarks import chart, report
 from benchmarks.contestant import Contestant, Failure
 from benchmarks.duel import run
-from benchmarks.timing import seconds_per_call
+from benchmarks.timing import time_of_call
 
 SCALAR = "jit: x + 1, a scalar"
 
@@ -93,5 +93,5 @@ def test_bars_to_the_left_are_slower():
 
 def test_a_call_is_timed_many_times():
     calls = []
-    assert seconds_per_call(lambda: calls.append(1), 0.001) > 0
+    assert min(time_of_call(lambda: calls.append(1), 0.001)) > 0
     assert len(calls) > 10
