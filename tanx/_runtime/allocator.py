@@ -8,16 +8,11 @@ One lock guards the lists and the counts. It is held for some nanoseconds, never
 the system, and who finds it taken lets other threads run.
 """
 
-__all__ = ["COUNTS", "EXPORTED", "TEXT"]
+__all__ = ["COUNTS", "TEXT"]
 
 COUNTS = ("bytes_in_use", "peak_bytes_in_use", "num_allocs", "largest_alloc_size",
           "bytes_reserved", "peak_bytes_reserved", "bytes_cached", "bytes_limit", "num_blocks")
 """What the allocator counts, in the order of its words."""
-
-EXPORTED = ("tanx_alloc", "tanx_free", "tanx_trim", "tanx_limit", "tanx_statistics", "tanx_forked",
-            "tanx_array", "python_empty", "numpy_malloc", "numpy_calloc", "numpy_realloc",
-            "numpy_free")
-"""The functions that others may call."""
 
 TEXT = """
 %header = type {{ ptr, i64, i64, i64, ptr, i64, i64, i64 }}
@@ -365,15 +360,25 @@ define void @numpy_free(ptr %context, ptr %data, i64 %bytes) {{
 
 ; -- arrays --
 
-@array_type = internal constant ptr inttoptr (i64 {array_type} to ptr)
-@new_array = internal constant ptr inttoptr (i64 {new_array} to ptr)
-@handler = internal constant ptr inttoptr (i64 {handler} to ptr)
+@array_type = internal global ptr null
+@new_array = internal global ptr null
+@handler = internal global ptr null
+@none = internal global ptr null
 declare ptr @PyErr_NoMemory()
 declare ptr @PyErr_Occurred()
 declare void @Py_IncRef(ptr)
 declare i64 @PyTuple_Size(ptr)
 declare ptr @PyTuple_GetItem(ptr, i64)
 declare i64 @PyLong_AsSsize_t(ptr)
+
+; Tells where NumPy's type and function for new arrays are, the allocator for NumPy, and None.
+define void @tanx_setup(ptr %array_type, ptr %new_array, ptr %handler, ptr %none) {{
+  store ptr %array_type, ptr @array_type
+  store ptr %new_array, ptr @new_array
+  store ptr %handler, ptr @handler
+  store ptr %none, ptr @none
+  ret void
+}}
 
 define ptr @tanx_array(ptr %dtype, i32 %ndim, ptr %shape) {{
 entry:
@@ -458,6 +463,55 @@ say:
   %memory = call ptr @PyErr_NoMemory()
   br label %end
 end:
+  ret ptr null
+}}
+
+; The Python function run(program, arena, *arrays): calls a program with the addresses of arrays and
+; of an arena of so many bytes; the GIL is released meanwhile.
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
+
+define ptr @python_run(ptr %self, ptr %args, i64 %count) {{
+entry:
+  %program_as_int = load ptr, ptr %args
+  %program_number = call i64 @PyLong_AsSsize_t(ptr %program_as_int)
+  %program = inttoptr i64 %program_number to ptr
+  %arena_at = getelementptr ptr, ptr %args, i64 1
+  %arena_as_int = load ptr, ptr %arena_at
+  %bytes = call i64 @PyLong_AsSsize_t(ptr %arena_as_int)
+  %addresses = alloca ptr, i64 %count
+  %arrays = sub i64 %count, 2
+  br label %next
+next:
+  %i = phi i64 [ 0, %entry ], [ %following, %array ]
+  %more = icmp slt i64 %i, %arrays
+  br i1 %more, label %array, label %arena
+array:
+  %position = add i64 %i, 2
+  %argument_at = getelementptr ptr, ptr %args, i64 %position
+  %argument = load ptr, ptr %argument_at
+  %data_at = getelementptr i8, ptr %argument, i64 {data}
+  %data = load ptr, ptr %data_at
+  %address_at = getelementptr ptr, ptr %addresses, i64 %i
+  store ptr %data, ptr %address_at
+  %following = add i64 %i, 1
+  br label %next
+arena:
+  %temporaries = call ptr @tanx_alloc(i64 %bytes)
+  %failed = icmp eq ptr %temporaries, null
+  br i1 %failed, label %refuse, label %go
+go:
+  %last = getelementptr ptr, ptr %addresses, i64 %arrays
+  store ptr %temporaries, ptr %last
+  %state = call ptr @PyEval_SaveThread()
+  call void %program(ptr %addresses)
+  call void @PyEval_RestoreThread(ptr %state)
+  call void @tanx_free(ptr %temporaries)
+  %result = load ptr, ptr @none
+  call void @Py_IncRef(ptr %result)
+  ret ptr %result
+refuse:
+  %error = call ptr @PyErr_NoMemory()
   ret ptr null
 }}
 """

@@ -6,6 +6,7 @@ import os
 
 from .._config import default_device as default_device_flag
 from ..errors import explain
+from .host import statistics
 
 __all__ = ["Device", "default_device", "devices_of"]
 
@@ -24,9 +25,13 @@ class Device:
 
     host_id = property(lambda self: self.process_index)
 
-    def memory_stats(self) -> dict[str, int] | None:
-        """Bytes in use and kin, where the device counts them; None on the CPU."""
-        return None
+    def memory_stats(self) -> dict[str, int]:
+        """Bytes in use and kin, as counted by the allocator of compiled functions.
+
+        Memory that nobody uses is kept for the next array of its size: it is in
+        ``bytes_reserved``, not in ``bytes_in_use``.
+        """
+        return statistics()
 
     def live_buffers(self) -> list:
         """The arrays alive on this device."""

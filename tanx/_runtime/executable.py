@@ -20,6 +20,7 @@ from .._core.canonical import Canonical, canonical
 from .._core.jaxpr import ClosedJaxpr, cached_by_jaxpr
 from .._loops.nest import Buffer, Extern
 from . import disk_cache
+from .host import empty, run
 from .load import Code, code, compile_program
 
 if TYPE_CHECKING:
@@ -116,9 +117,8 @@ class Executable:
         """The results, given the data of the arguments."""
         memory = [*self.constants, *map(_as_buffer, buffers)]
         for (shape, dtype), taken in zip(self.outputs, self.overwritten):
-            memory.append(np.empty(shape, dtype) if taken is None else memory[taken])
-        arena = np.empty(self.arena_size, np.uint8)
-        self.code(*memory, arena)
+            memory.append(empty(shape, dtype) if taken is None else memory[taken])
+        run(self.code.address, self.arena_size, *memory)
         return [Array(memory[place].reshape(aval.shape), False, aval)
                 for place, aval in self.results]
 

@@ -22,9 +22,11 @@ from functools import cache
 
 import numpy as np
 
-from .allocator import COUNTS, EXPORTED, TEXT
+from .allocator import COUNTS, TEXT
+from .machine import permanent
 
-__all__ = ["ALIGNMENT", "address", "allocator", "empty", "statistics", "trim", "use_in_numpy"]
+__all__ = ["ALIGNMENT", "address", "allocator", "empty", "run", "statistics", "trim",
+           "use_in_numpy"]
 
 ALIGNMENT = 64
 """Bytes: blocks begin at multiples of this, a line of cache and the widest vector."""
@@ -89,14 +91,19 @@ class Allocator:
         self.capsule_name = ctypes.create_string_buffer(b"mem_handler")
         self.handler = new_capsule(ctypes.addressof(self.handler_fields),
                                    ctypes.addressof(self.capsule_name), None)
-        self.addresses = _build(id(self.handler))
+        self.addresses = permanent(f"memory for heads of {object.__basicsize__} bytes", _text)
+        self.call("tanx_setup", id(np.ndarray), _numpy_function(_NEW_FROM_DESCR), id(self.handler),
+                  id(None))
         for name in ("malloc", "calloc", "realloc", "free"):
             setattr(self.handler_fields, name, self.addresses[f"numpy_{name}"])
         self.call("tanx_limit", _memory_of_machine() // 4)
-        self.method = _Method(b"empty", self.addresses["python_empty"], _FASTCALL, None)
         new_function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p,
                                          ctypes.c_void_p)(("PyCFunction_NewEx", api))
-        self.empty = new_function(ctypes.addressof(self.method), None, None)
+        self.methods = {name: _Method(name, self.addresses[f"python_{name.decode()}"], _FASTCALL)
+                        for name in (b"empty", b"run")}
+        self.empty, self.run = (new_function(ctypes.addressof(method), None, None)
+                                for method in self.methods.values())
+        api.Py_IncRef(ctypes.py_object(self))
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=lambda: self.call("tanx_forked"))
 
@@ -105,29 +112,15 @@ class Allocator:
         ctypes.CFUNCTYPE(None, *types)(self.addresses[name])(*numbers)
 
 
-def _build(handler: int) -> dict[str, int]:
-    """The addresses of the allocator's functions; ``handler`` is where NumPy's capsule is."""
-    from llvmlite import binding
-
-    from .._compiler.codegen.cpu import assemble, host
-    target = host()
+def _text() -> str:
+    """The allocator as LLVM code."""
     head = object.__basicsize__
-    text = TEXT.format(
+    return TEXT.format(
         **{name: n for n, name in enumerate(COUNTS)}, most=1 << 56, large=_LARGE,
         protection=mmap.PROT_READ | mmap.PROT_WRITE, mapping=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS,
-        huge=getattr(mmap, "MADV_HUGEPAGE", 0), array_type=id(np.ndarray), handler=handler,
-        new_array=_numpy_function(_NEW_FROM_DESCR), carray=_CARRAY, owndata=_OWNDATA,
-        itemsize=head + _DtypeFields.itemsize.offset, flags=head + _ArrayFields.flags.offset,
-        mem_handler=head + _ArrayFields.mem_handler.offset)
-    builder = binding.JITLibraryBuilder().add_object_img(assemble(text, target))
-    for name in EXPORTED:
-        builder.export_symbol(name)
-    linker = binding.create_lljit_compiler(use_jit_link=True)
-    library = builder.add_current_process().link(linker, "tanx_host")
-    addresses = {name: library[name] for name in EXPORTED}
-    library.detach()
-    linker.detach()
-    return addresses
+        huge=getattr(mmap, "MADV_HUGEPAGE", 0), carray=_CARRAY, owndata=_OWNDATA,
+        itemsize=head + _DtypeFields.itemsize.offset, data=head + _ArrayFields.data.offset,
+        flags=head + _ArrayFields.flags.offset, mem_handler=head + _ArrayFields.mem_handler.offset)
 
 
 def _numpy_function(number: int) -> int:
@@ -176,6 +169,14 @@ def empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     (2, 3)
     """
     return allocator().empty(shape, dtype)
+
+
+def run(program: int, arena: int, *arrays: np.ndarray) -> None:
+    """Call the program at an address with the addresses of ``arrays`` and of an arena.
+
+    ``arena`` is the size of the program's temporaries, in bytes. The GIL is released meanwhile.
+    """
+    allocator().run(program, arena, *arrays)
 
 
 def statistics() -> dict[str, int]:

@@ -18,6 +18,7 @@ import numpy as np
 from .._compiler.codegen.abi import ENTRY, PARALLEL, TILE
 from .._loops.nest import Buffer, Extern, Program
 from .disk_cache import key_of
+from .host import run
 from .machine import Placed, address_of, image, permanent
 from .threads import parallel_address
 
@@ -33,7 +34,6 @@ two alive. The function takes the context and an array with the addresses of the
 then inputs."""
 Libraries = Mapping[str, Library]
 
-_Entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _Callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p))
 
 
@@ -51,11 +51,10 @@ class Code:
         self._placed, self._keep = placed, tuple(keep)
         self.nbytes = placed.size
         self.address = placed.addresses[ENTRY]
-        self._entry = _Entry(self.address)
 
     def __call__(self, *arrays: np.ndarray) -> None:
         """Run on contiguous arrays, one for each buffer; the GIL is released meanwhile."""
-        self._entry((ctypes.c_void_p * max(1, len(arrays)))(*[a.ctypes.data for a in arrays]))
+        run(self.address, 0, *arrays)
 
 
 def compile_program(program: Program, *, offsets: Mapping[Buffer, int] | None = None,
