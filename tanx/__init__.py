@@ -2,7 +2,7 @@
 
 from importlib import import_module as _import_module
 
-from . import checkpoint_policies, dtypes, errors, sharding, tree, tree_util, typing
+from . import checkpoint_policies, dtypes, errors, sharding, stages, tree, tree_util, typing
 from ._api.autodiff import *
 from ._api.batching import vmap
 from ._api.jacobian import *

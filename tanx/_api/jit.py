@@ -15,20 +15,24 @@ from .._core.jaxpr import ClosedJaxpr, eval_jaxpr
 from .._core.naming import debug_info, name_of
 from .._core.stage import Staged, clear_memories, memory_of, stage_closed
 from .._core.trace import context
-from .._core.types import ShapeDtypeStruct, is_arraylike, typeof
+from .._core.types import is_arraylike, typeof
 from .._ops.layout import as_array
+from .._runtime.device import devices_of
 from .._runtime.dispatch import Dispatcher
 from .._runtime.eager import compiled
+from .._runtime.load import clear as clear_code
 from .._runtime.tier0 import program_of
 from .._traceback import boundary
 from ..errors import explain
 from ..tree_util import tree_flatten, tree_unflatten
+from .aot import Wrapped
 from .arguments import (
     check_callable,
     check_leaves,
     positions_and_names,
     result_leaves,
 )
+from .options import check_options, using_options
 
 __all__ = ["JitFunction", "clear_caches", "jit", "library_jit"]
 
@@ -43,12 +47,12 @@ class _Call(NamedTuple):
     arity: int
 
 
-class JitFunction:
+class JitFunction(Wrapped):
     """A function wrapped by :func:`jit`."""
 
     def __init__(self, fun: Callable, static_argnums, static_argnames, donate_argnums,
                  donate_argnames, keep_unused: bool, inline: bool, name: str | None = None,
-                 make: Callable[[ClosedJaxpr], Any] = compiled):
+                 make: Callable[[ClosedJaxpr], Any] = compiled, compiler_options=None):
         functools.update_wrapper(self, fun)
         self._fun, self._name = fun, name or name_of(fun)
         self._static, self._static_names = positions_and_names(
@@ -60,6 +64,7 @@ class JitFunction:
             raise ValueError(explain("tanx.jit", "a static argument has no data to donate.",
                                      f"static and donated: {', '.join(sorted(both))}"))
         self._keep_unused, self._inline = keep_unused, inline
+        self._compiler_options = check_options("tanx.jit", compiler_options)
         self._entries = memory_of(fun)
         self._dispatcher = Dispatcher(self._static, self._static_names, make)
 
@@ -77,10 +82,12 @@ class JitFunction:
                 return ready(args)
         call = self._take_apart(args, kwargs)
         entry, captured = self._entry(call, args, kwargs)
-        if signature is not None and not captured:
-            return self._dispatcher.remember(signature, entry.closed, entry.out_tree, args)(args)
-        operands = [*captured, *map(_present, call.leaves)]
-        outs = self._run(entry.closed, operands)
+        with using_options(self._compiler_options):
+            if signature is not None and not captured:
+                return self._dispatcher.remember(signature, entry.closed, entry.out_tree,
+                                                 args)(args)
+            operands = [*captured, *map(_present, call.leaves)]
+            outs = self._run(entry.closed, operands)
         return tree_unflatten(entry.out_tree, outs)
 
     def _run(self, closed: ClosedJaxpr, operands: list) -> list:
@@ -135,15 +142,6 @@ class JitFunction:
         closed, captured = stage_closed(flat, avals, debug)
         return Staged(closed, out_tree), captured
 
-    @boundary
-    def eval_shape(self, *args, **kwargs):
-        """Shapes and dtypes of the results, without computing them."""
-        call = self._take_apart(args, kwargs)
-        entry, _ = self._entry(call, args, kwargs)
-        return tree_unflatten(entry.out_tree, [
-            ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type)
-            for a in entry.closed.out_avals])
-
     def clear_cache(self) -> None:
         """Forget everything staged for this function."""
         self._entries.clear()
@@ -157,8 +155,9 @@ class JitFunction:
 
 
 def clear_caches() -> None:
-    """Forget everything staged of every function, by ``jit`` and ``checkpoint`` alike."""
+    """Forget everything staged and compiled of every function, but for what is on disk."""
     clear_memories()
+    clear_code()
 
 
 def _present(x):
@@ -214,8 +213,18 @@ def jit(fun: Callable = _MISSING, /, *, in_shardings=None, out_shardings=None, s
     check_callable("tanx.jit", fun)
     if in_shardings is not None or out_shardings is not None:
         raise NotImplementedError("tanx.jit: in_shardings and out_shardings are not supported yet.")
+    if device is not None or backend is not None:
+        _check_place(device, backend)
     return JitFunction(fun, static_argnums, static_argnames, donate_argnums, donate_argnames,
-                       keep_unused, inline)
+                       keep_unused, inline, compiler_options=compiler_options)
+
+
+def _check_place(device, backend) -> None:
+    """``device`` and ``backend`` name the place that everything runs at anyway, or are an error."""
+    known = devices_of(backend)  # says so where there is no such backend
+    if device is not None and device not in known:
+        raise ValueError(explain("tanx.jit", "there is no such device.", f"device: {device!r}",
+                                 f"devices: {', '.join(map(repr, known))}"))
 
 
 def library_jit(fun: Callable | None = None, *, name: str | None = None, static_argnums=(),

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from math import prod
+from typing import Any
 
 from ..._loops.instructions import short_name
 from ..._loops.nest import TASKS, Buffer, Extern, Nest, Program, Statement
@@ -26,7 +27,7 @@ from .target import Target
 from .tiles import tiling
 from .values import I64, Value, Writer
 
-__all__ = ["Generated", "Target", "assemble", "generate", "host"]
+__all__ = ["Generated", "Target", "assemble", "generate", "host", "instructions"]
 
 _SEVERAL_LOOPS = 5000
 """Characters of a module from which on it is worth to change settings for its loops."""
@@ -212,13 +213,26 @@ def _machine(target: Target):
 
 def assemble(text: str, target: Target, verify: bool = False) -> bytes:
     """The object code of a module; ``verify`` lets LLVM check the module before."""
+    with _parsed(text, target) as module:
+        if verify:
+            module.verify()
+        return _machine(target).emit_object(module)
+
+
+def instructions(text: str, target: Target) -> str:
+    """What :func:`assemble` makes, for people to read."""
+    with _parsed(text, target) as module:
+        return _machine(target).emit_assembly(module)
+
+
+@contextmanager
+def _parsed(text: str, target: Target) -> Iterator[Any]:
+    """A module as LLVM has it, with the settings for it."""
     llvm = _llvm()
     with llvm.create_context() as context, llvm.parse_assembly(text, context) as module:
         module.triple = target.triple
-        if verify:
-            module.verify()
         with _settings(text):
-            return _machine(target).emit_object(module)
+            yield module
 
 
 @contextmanager

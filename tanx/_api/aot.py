@@ -1,0 +1,420 @@
+"""Compilation ahead of time: ``jit(f).trace(...)``, ``.lower(...)`` and ``.compile()``.
+
+A function goes through three stages, each an object that can be looked at: :class:`Traced` (a
+jaxpr), :class:`Lowered` (a program of loops) and :class:`Compiled` (machine code, to be called).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._core.array import Array
+from .._core.jaxpr import ClosedJaxpr
+from .._core.trace import Tracer
+from .._core.types import ShapedArray, ShapeDtypeStruct, is_arraylike, typeof
+from .._runtime.device import default_device
+from .._runtime.donation import claim
+from .._traceback import boundary
+from ..errors import explain
+from ..sharding import SingleDeviceSharding
+from ..tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_unflatten
+from .options import CompilerOptions, check_options, using_options
+
+__all__ = ["ArgInfo", "Compiled", "CompilerOptions", "Lowered", "MemoryAnalysis", "Traced",
+           "Wrapped"]
+
+FORMS = ("jaxpr", "loops", "llvm")
+"""The forms of a program that can be printed, from first to last."""
+
+
+# -- what all stages know --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ArgInfo:
+    """The type of an argument, and whether its data may be reused for results."""
+
+    _aval: ShapedArray
+    donated: bool
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._aval.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self._aval.dtype
+
+
+@dataclass(frozen=True)
+class _Program:
+    """A function staged for arguments of certain types; what its stages share."""
+
+    name: str
+    closed: ClosedJaxpr
+    args_info: Any  # ((arguments), {keyword arguments}) of ArgInfo
+    out_tree: Any
+    keep_unused: bool
+    captured: tuple  # tracers that come before the arguments
+    options: Mapping[str, Any]
+
+    @cached_property
+    def donated(self) -> tuple[bool, ...]:
+        flags = tuple(info.donated for info in tree_flatten(self.args_info)[0])
+        return (*(False for _ in self.captured), *flags) if any(flags) else ()
+
+    @cached_property
+    def module(self):
+        """The program of loops and its memory."""
+        from .._compiler.pipeline import build
+        return build(self.closed, self.donated)
+
+    def llvm(self) -> str:
+        """The text that machine code is made from."""
+        from .._compiler.codegen.cpu import generate, host
+        plan = self.module.plan
+        return generate(plan.program, host(), plan.offsets, plan.shared).text
+
+
+class Stage:
+    """What each stage tells about arguments and results."""
+
+    def __init__(self, program: _Program):
+        self._program = program
+
+    @property
+    def args_info(self) -> Any:
+        """Arguments and keyword arguments, those that are static left out, as :class:`ArgInfo`."""
+        return self._program.args_info
+
+    @property
+    def in_tree(self) -> Any:
+        """The structure of ``(args, kwargs)``."""
+        return tree_flatten(self._program.args_info)[1]
+
+    @property
+    def in_avals(self) -> Any:
+        """The types of ``(args, kwargs)``."""
+        return tree_map(lambda info: info._aval, self._program.args_info)
+
+    @property
+    def donate_argnums(self) -> tuple[int, ...]:
+        """The leaves of the arguments whose data may be reused for results."""
+        infos = tree_flatten(self._program.args_info)[0]
+        return tuple(i for i, info in enumerate(infos) if info.donated)
+
+    @property
+    def out_tree(self) -> Any:
+        """The structure of the result."""
+        return self._program.out_tree
+
+    @property
+    def out_info(self) -> Any:
+        """Shapes and dtypes of the result."""
+        return tree_unflatten(self._program.out_tree, [
+            ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type)
+            for a in self._program.closed.out_avals])
+
+
+# -- the stages ------------------------------------------------------------------------------------
+
+
+class Wrapped:
+    """What :func:`tanx.jit` gives: a function that can be staged ahead of time."""
+
+    _name: str
+    _fun: Callable
+    _donated: tuple[int, ...]
+    _donated_names: tuple[str, ...]
+    _keep_unused: bool
+    _compiler_options: Mapping[str, Any]
+    _take_apart: Callable
+    _entry: Callable
+
+    @boundary
+    def trace(self, *args, **kwargs) -> Traced:
+        """Run the function on types, given by arguments or :class:`tanx.ShapeDtypeStruct`.
+
+        >>> tanx.jit(lambda x: x + 1).trace(ShapeDtypeStruct((3,), np.float32)).jaxpr
+        { lambda ; a:f32[3]. let b:f32[3] = add a 1.0:f32[] in (b,) }
+        """
+        call = self._take_apart(args, kwargs)
+        call = call._replace(leaves=[_typed(x) for x in call.leaves])
+        entry, captured = self._entry(call, args, kwargs)
+        dynamic = [(i, x) for i, x in enumerate(args) if i not in call.fixed]
+        keywords = {k: v for k, v in kwargs.items() if k not in call.fixed_names}
+        avals = iter([typeof(x) for x in call.leaves])
+        donated = {i % len(args) for i in self._donated if -len(args) <= i < len(args)}
+
+        def info(tree, gives: bool):
+            return tree_map(lambda _: ArgInfo(next(avals), gives), tree)
+
+        args_info = (tuple([info(x, i in donated) for i, x in dynamic]),
+                     {k: info(keywords[k], k in self._donated_names) for k in sorted(keywords)})
+        return Traced(_Program(self._name, entry.closed, args_info, entry.out_tree,
+                               self._keep_unused, tuple(captured), self._compiler_options))
+
+    @boundary
+    def lower(self, *args, **kwargs) -> Lowered:
+        """Trace the function, ready to be compiled; arguments as for :meth:`trace`."""
+        return self.trace(*args, **kwargs).lower()
+
+    @boundary
+    def eval_shape(self, *args, **kwargs):
+        """Shapes and dtypes of the results, without computing them; arguments as for ``trace``."""
+        return self.trace(*args, **kwargs).out_info
+
+
+class _Typed:
+    """Stands for an array of which the type alone is known."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: ShapedArray):
+        self.aval = aval
+
+
+def _typed(x):
+    """A leaf, as something that is an array if it says what shape and dtype it has."""
+    if is_arraylike(x) or not (hasattr(x, "shape") and hasattr(x, "dtype")):
+        return x
+    return _Typed(ShapedArray(x.shape, x.dtype, getattr(x, "weak_type", False)))
+
+
+class Traced(Stage):
+    """A function as a jaxpr; see :meth:`Wrapped.trace`."""
+
+    @property
+    def jaxpr(self) -> ClosedJaxpr:
+        """What the function does, equation by equation."""
+        return self._program.closed
+
+    @property
+    def fun_name(self) -> str:
+        """The name of the function."""
+        return self._program.name
+
+    @property
+    def effects(self) -> frozenset:
+        """What the function does besides computing results."""
+        return self._program.closed.effects
+
+    @property
+    def out_avals(self) -> Any:
+        """The types of the result."""
+        return tree_unflatten(self._program.out_tree, self._program.closed.out_avals)
+
+    @boundary
+    def lower(self, *, lowering_platforms: tuple[str, ...] | None = None,
+              _private_parameters=None) -> Lowered:
+        """Go on to the next stage; the only platform is the CPU."""
+        others = set(lowering_platforms or ()) - {"cpu"}
+        if others:
+            raise NotImplementedError(explain(
+                "tanx.stages.Traced.lower", "programs are compiled for the CPU only.",
+                f"lowering_platforms: {lowering_platforms}"))
+        return Lowered(self._program)
+
+
+class Lowered(Stage):
+    """A function as a program of loops; see :meth:`Wrapped.lower`.
+
+    >>> print(tanx.jit(lambda x: 2 * jnp.exp(x) + 1).lower(1.0).as_text())
+    program(x0: f32[]) -> (y0: f32[])
+    once:
+        y0[] = 2.0:f32 * exp(x0[]) + 1.0:f32
+    arena: 0 bytes
+    return y0
+    """
+
+    @boundary
+    def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
+        """The program in one of its forms: ``"jaxpr"``, ``"loops"`` (the default) or ``"llvm"``.
+
+        With ``debug_info``, the jaxpr shows the user's line behind each equation.
+        """
+        form = self.compiler_ir(dialect)
+        if isinstance(form, ClosedJaxpr):
+            return form.pretty_print(source_info=debug_info)
+        return str(form)
+
+    @boundary
+    def compiler_ir(self, dialect: str | None = None) -> Any:
+        """As :meth:`as_text`, as the compiler has it: a ``ClosedJaxpr``, a module, or text."""
+        if dialect in ("stablehlo", "mhlo", "hlo"):
+            raise NotImplementedError(explain(
+                "tanx.stages.Lowered", f"programs do not go through {dialect}.",
+                f"there are: {', '.join(FORMS)}"))
+        if dialect not in (None, *FORMS):
+            raise ValueError(explain("tanx.stages.Lowered", f"there is no form {dialect!r}.",
+                                     f"there are: {', '.join(FORMS)}"))
+        if dialect == "jaxpr":
+            return self._program.closed
+        return self._program.llvm() if dialect == "llvm" else self._program.module
+
+    def cost_analysis(self) -> dict[str, float]:
+        """Operations, functions such as ``exp``, and bytes moved, of one run."""
+        return self._program.module.cost.analysis
+
+    @boundary
+    def compile(self, compiler_options: CompilerOptions | None = None, *,
+                device_assignment=None) -> Compiled:
+        """Make machine code.
+
+        Options: ``tanx_dump``, the names of passes after which to print the program;
+        ``tanx_check``, whether to check it after each pass.
+
+        >>> tanx.jit(lambda x: x + 1).lower(1.0).compile()(2.0)
+        Array(3., dtype=float32, weak_type=True)
+        """
+        program = self._program
+        if program.captured:
+            raise TypeError(explain(
+                "tanx.stages.Lowered.compile",
+                f"{program.name} closes over values of a function that is being traced.",
+                f"traced values: {', '.join(str(x.aval) for x in program.captured)}",
+                hint="pass them as arguments."))
+        options = dict(program.options)
+        options.update(check_options("tanx.stages.Lowered.compile", compiler_options))
+        from .._runtime.executable import executable_of
+        with using_options(options):
+            donated = (program.donated,) if program.donated else ()
+            return Compiled(program, executable_of(program.closed, *donated))
+
+
+@dataclass(frozen=True)
+class MemoryAnalysis:
+    """Bytes that one call of a compiled function takes, besides those of its caller."""
+
+    argument_size_in_bytes: int
+    output_size_in_bytes: int
+    alias_size_in_bytes: int
+    temp_size_in_bytes: int
+    generated_code_size_in_bytes: int
+    host_argument_size_in_bytes: int = 0
+    host_output_size_in_bytes: int = 0
+    host_alias_size_in_bytes: int = 0
+    host_temp_size_in_bytes: int = 0
+    host_generated_code_size_in_bytes: int = 0
+
+    @property
+    def peak_memory_in_bytes(self) -> int:
+        """Arguments, results and temporaries together, what is reused counted once."""
+        return (self.argument_size_in_bytes + self.output_size_in_bytes + self.temp_size_in_bytes
+                - self.alias_size_in_bytes)
+
+
+class Compiled(Stage):
+    """A function as machine code for arguments of certain types; see :meth:`Lowered.compile`."""
+
+    def __init__(self, program: _Program, executable):
+        super().__init__(program)
+        self._executable = executable
+        leaves, self._in_tree = tree_flatten(program.args_info)
+        self._types = [(info.shape, info.dtype) for info in leaves]
+        overwritten = {n - len(executable.constants) for n in executable.overwritten
+                       if n is not None}
+        self._given_away = sorted(overwritten)
+
+    @boundary
+    def __call__(self, *args, **kwargs):
+        """Run on arguments of the types that the function was compiled for."""
+        leaves, tree = tree_flatten((args, kwargs))
+        if tree != self._in_tree:
+            raise self._wrong_structure((args, kwargs))
+        for x in leaves:
+            if isinstance(x, Tracer):
+                raise TypeError(explain(
+                    "tanx.stages.Compiled", "a compiled function cannot be transformed.",
+                    f"argument: {x.aval} of a function that is being traced",
+                    hint=f"transform {self._program.name} first, then compile it."))
+        if not all(map(is_arraylike, leaves)) or [
+                (a.shape, a.dtype) for a in map(typeof, leaves)] != self._types:
+            raise self._wrong_types(leaves)
+        buffers = [x._value if type(x) is Array else np.asarray(x, dtype)
+                   for x, (_, dtype) in zip(leaves, self._types)]
+        for i in self._given_away:
+            claim(leaves[i], buffers, i)
+        return tree_unflatten(self._program.out_tree, self._executable.run(buffers))
+
+    call = __call__
+
+    def _wrong_structure(self, given) -> TypeError:
+        mine = [keystr(path) for path, _ in tree_flatten_with_path(self._program.args_info)[0]]
+        theirs = [keystr(path) for path, _ in tree_flatten_with_path(given)[0]]
+        missing = [_path(p) for p in mine if p not in theirs]
+        added = [_path(p) for p in theirs if p not in mine]
+        return TypeError(explain(
+            "tanx.stages.Compiled", "was called with another structure of arguments than it was "
+            "compiled for.",
+            *([f"missing: {', '.join(missing)}"] if missing else []),
+            *([f"not expected: {', '.join(added)}"] if added else []),
+            *([f"compiled for: {self._in_tree}", f"called with:  {tree_flatten(given)[1]}"]
+              if not missing and not added else []),
+            hint="static arguments are part of the compiled function, and left out."))
+
+    def _wrong_types(self, leaves: list) -> TypeError:
+        names = self._program.closed.jaxpr.debug_info.arg_names
+        wrong = []
+        for name, x, (shape, dtype) in zip(names, leaves, self._types):
+            aval = typeof(x) if is_arraylike(x) else None
+            if aval is None or (aval.shape, aval.dtype) != (shape, dtype):
+                given = f"{x!r:.60}" if aval is None else str(aval)
+                wrong.append(f"{name}: compiled for {ShapedArray(shape, dtype)}, called with "
+                             f"{given}")
+        return TypeError(explain(
+            "tanx.stages.Compiled", "was called with arguments of other types than it was compiled "
+            "for.", *wrong, hint="enable_x64 must be as it was then."))
+
+    def as_text(self) -> str:
+        """The machine code, as instructions of the processor."""
+        from .._compiler.codegen.cpu import host, instructions
+        return instructions(self._program.llvm(), host())
+
+    def cost_analysis(self) -> dict[str, float]:
+        """Operations, functions such as ``exp``, and bytes moved, of one run."""
+        return self._executable.cost.analysis
+
+    def memory_analysis(self) -> MemoryAnalysis:
+        """Bytes of arguments, results, temporaries and code."""
+        jaxpr = self._program.closed.jaxpr
+        used = {v for eqn in jaxpr.eqns for v in eqn.invars}.union(jaxpr.outvars)
+        arguments = [v.aval.nbytes for v in jaxpr.invars
+                     if self._program.keep_unused or v in used]
+        reused = [jaxpr.invars[i].aval.nbytes for i in self._given_away]
+        return MemoryAnalysis(sum(arguments), sum(a.nbytes for a in jaxpr.out_avals), sum(reused),
+                              self._executable.arena_size, self._executable.code.nbytes)
+
+    def runtime_executable(self) -> Any:
+        """What runs the code on buffers."""
+        return self._executable
+
+    @property
+    def input_shardings(self) -> Any:
+        """Where arguments are, in the structure of ``(args, kwargs)``."""
+        return tree_map(lambda _: SingleDeviceSharding(default_device()), self._program.args_info)
+
+    @property
+    def output_shardings(self) -> Any:
+        """Where results are."""
+        return tree_unflatten(self.out_tree, [SingleDeviceSharding(default_device())] *
+                              self.out_tree.num_leaves)
+
+    @property
+    def input_formats(self) -> Any:
+        """Layouts of arguments; there is a class for them when there is more than one."""
+        raise NotImplementedError("tanx.stages.Compiled: tanx.experimental.layout is not there "
+                                  "yet; arrays are in row-major order.")
+
+    output_formats = input_formats
+
+
+def _path(key: str) -> str:
+    """``[0][1]`` and ``[1]['k']`` of ``(args, kwargs)`` in the words of a caller."""
+    head, _, rest = key[1:].partition("]")
+    return ("args" if head == "0" else "kwargs") + rest

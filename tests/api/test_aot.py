@@ -1,0 +1,247 @@
+"""``trace``, ``lower`` and ``compile``: the stages of a function on its way to machine code."""
+
+import numpy as np
+import pytest
+
+import tanx
+import tanx.numpy as jnp
+from tanx import ShapeDtypeStruct, stages
+
+X = ShapeDtypeStruct((2, 3), jnp.float32)
+ONES = np.ones((2, 3), np.float32)
+
+
+def scaled(x, y=2.0, *, shift=1.0):
+    return {"scaled": x * y + shift}
+
+
+def error(call, kind=TypeError) -> str:
+    with pytest.raises(kind) as caught:
+        call()
+    return str(caught.value)
+
+
+# --- The stages -----------------------------------------------------------------------------------
+
+
+def test_traced():
+    traced = tanx.jit(scaled).trace(X, 3.0, shift=1)
+    assert isinstance(traced, stages.Traced) and isinstance(tanx.jit(scaled), stages.Wrapped)
+    assert str(traced.jaxpr) == str(tanx.make_jaxpr(scaled)(ONES, 3.0, shift=1))
+    assert traced.fun_name == "scaled" and traced.effects == frozenset()
+    assert str(traced.in_tree) == "PyTreeDef(((*, *), {'shift': *}))"
+    assert str(traced.out_tree) == "PyTreeDef({'scaled': *})"
+    assert str(traced.in_avals) == str(
+        ((tanx.typeof(ONES), tanx.typeof(1.0)), {"shift": tanx.typeof(1)}))
+    assert traced.out_info == {"scaled": X} == tanx.jit(scaled).eval_shape(X, 3.0, shift=1)
+    assert traced.out_avals == {"scaled": tanx.typeof(ONES)}
+    (x, y), named = traced.args_info
+    assert (x.shape, x.dtype, x.donated) == ((2, 3), np.float32, False)
+    assert y.shape == () and list(named) == ["shift"]
+
+
+def test_lowered_has_a_text_in_each_form():
+    lowered = tanx.jit(scaled).lower(X)
+    assert lowered.as_text() == lowered.as_text("loops") == """\
+program(x0: f32[2,3]) -> (y0: f32[2,3])
+for i in 2, j in 3 parallel:
+    y0[i, j] = x0[i, j] * 2.0:f32 + 1.0:f32
+arena: 0 bytes
+return y0"""
+    assert lowered.as_text("jaxpr") == str(tanx.make_jaxpr(scaled)(ONES))
+    assert "test_aot.py" in lowered.as_text("jaxpr", debug_info=True)
+    assert "define void @tanx_main(ptr %buffers)" in lowered.as_text("llvm")
+    assert lowered.compiler_ir("jaxpr") is tanx.jit(scaled).trace(X).jaxpr
+    assert lowered.compiler_ir("llvm") == lowered.as_text("llvm")
+    assert str(lowered.compiler_ir()) == lowered.as_text()
+
+
+def test_forms_that_do_not_exist():
+    lowered = tanx.jit(scaled).lower(X)
+    assert error(lambda: lowered.as_text("stablehlo"), NotImplementedError) == """\
+tanx.stages.Lowered: programs do not go through stablehlo.
+  there are: jaxpr, loops, llvm"""
+    assert error(lambda: lowered.compiler_ir("poem"), ValueError) == """\
+tanx.stages.Lowered: there is no form 'poem'.
+  there are: jaxpr, loops, llvm"""
+    traced = tanx.jit(scaled).trace(X)
+    assert traced.lower(lowering_platforms=("cpu",)).as_text() == lowered.as_text()
+    assert "CPU" in error(lambda: traced.lower(lowering_platforms=("tpu",)), NotImplementedError)
+
+
+def test_compiled():
+    compiled = tanx.jit(scaled).lower(X, 3.0, shift=1).compile()
+    for x in (ONES, jnp.asarray(ONES), ONES.astype(np.float64)):
+        np.testing.assert_array_equal(compiled(x, 2.0, shift=5)["scaled"], 2 * ONES + 5)
+    assert isinstance(compiled(ONES, 2.0, shift=5)["scaled"], tanx.Array)
+    np.testing.assert_array_equal(compiled.call(ONES, 1.0, shift=0)["scaled"], ONES)
+    assert "tanx_main" in compiled.as_text() and "ret" in compiled.as_text()
+    assert compiled.out_info == {"scaled": X} and compiled.in_tree.num_leaves == 3
+    assert compiled.runtime_executable() is compiled.runtime_executable()
+    place = tanx.sharding.SingleDeviceSharding(tanx.devices()[0])
+    assert compiled.input_shardings == ((place, place), {"shift": place})
+    assert compiled.output_shardings == {"scaled": place}
+    with pytest.raises(NotImplementedError, match="layout"):
+        compiled.input_formats  # noqa: B018
+
+
+def test_results_have_the_types_that_jit_gives():
+    for args in ((1.0,), (1,), (np.float32(1),), (jnp.ones(2, jnp.bfloat16),)):
+        fun = tanx.jit(lambda x: (x * 2, x, x > 1))
+        for mine, usual in zip(fun.lower(*args).compile()(*args), fun(*args)):
+            assert mine.aval == usual.aval and (mine == usual).all()
+
+
+def test_figures():
+    lowered = tanx.jit(lambda x: jnp.exp(x) + 1).lower(X)
+    figures = {"flops": 6.0, "transcendentals": 6.0, "bytes accessed": 48.0}
+    assert lowered.cost_analysis() == lowered.compile().cost_analysis() == figures
+    memory = lowered.compile().memory_analysis()
+    assert (memory.argument_size_in_bytes, memory.output_size_in_bytes) == (24, 24)
+    assert (memory.alias_size_in_bytes, memory.temp_size_in_bytes) == (0, 0)
+    assert memory.generated_code_size_in_bytes > 0 and memory.peak_memory_in_bytes == 48
+
+
+def test_unused_arguments_take_no_memory_unless_they_are_kept():
+    def size(**options):
+        return tanx.jit(lambda x, y: x * 2, **options).lower(
+            X, X).compile().memory_analysis().argument_size_in_bytes
+
+    assert size() == 24 and size(keep_unused=True) == 48
+
+
+# --- Arguments ------------------------------------------------------------------------------------
+
+
+def test_static_arguments_are_left_out():
+    power = tanx.jit(lambda n, x, *, m: x ** n + m, static_argnums=0, static_argnames="m")
+    compiled = power.lower(3, X, m=1).compile()
+    np.testing.assert_array_equal(compiled(2 * ONES), 8 * ONES + 1)
+    assert str(compiled.in_tree) == "PyTreeDef(((*,), {}))"
+
+
+def test_pytrees_and_functions_of_functions():
+    def loss(tree):
+        return jnp.sum(tree["w"] ** 2)
+
+    tree = {"w": X, "b": None}
+    compiled = tanx.jit(tanx.grad(loss)).lower(tree).compile()
+    np.testing.assert_array_equal(compiled({"w": ONES, "b": None})["w"], 2 * ONES)
+    batched = tanx.jit(tanx.vmap(lambda x: x.sum())).lower(X).compile()
+    np.testing.assert_array_equal(batched(ONES), [3, 3])
+
+
+def test_donated_arguments():
+    step = tanx.jit(lambda x, y: x + y, donate_argnums=0)
+    lowered = step.lower(X, X)
+    assert lowered.donate_argnums == (0,) and lowered.args_info[0][0].donated
+    compiled = lowered.compile()
+    assert compiled.memory_analysis().alias_size_in_bytes == 24
+    x, y = jnp.asarray(ONES), jnp.asarray(ONES)
+    address = x.unsafe_buffer_pointer() if hasattr(x, "unsafe_buffer_pointer") else None
+    result = compiled(x, y)
+    assert x.is_deleted() and not y.is_deleted()
+    np.testing.assert_array_equal(result, 2 * ONES)
+    if address is not None:
+        assert result.unsafe_buffer_pointer() == address
+    mine = ONES.copy()
+    np.testing.assert_array_equal(compiled(mine, y), 2 * ONES)
+    np.testing.assert_array_equal(mine, ONES)
+
+
+def test_donated_data_that_others_see_is_left_alone():
+    compiled = tanx.jit(lambda x: x + 1, donate_argnums=0).lower(X).compile()
+    x = jnp.asarray(ONES)
+    view, other = np.asarray(x), x.reshape(6)
+    np.testing.assert_array_equal(compiled(x), 2 * ONES)
+    np.testing.assert_array_equal(view, ONES)
+    np.testing.assert_array_equal(other, ONES.ravel())
+    twice = tanx.jit(lambda x, y: (x + 1, y * 3), donate_argnums=0).lower(X, X).compile()
+    x = jnp.asarray(ONES)
+    first, second = twice(x, x)
+    np.testing.assert_array_equal(first, 2 * ONES)
+    np.testing.assert_array_equal(second, 3 * ONES)
+
+
+# --- What is refused ------------------------------------------------------------------------------
+
+
+def test_other_structures_are_refused():
+    compiled = tanx.jit(scaled).lower(X, shift=1.0).compile()
+    assert error(lambda: compiled(ONES)) == """\
+tanx.stages.Compiled: was called with another structure of arguments than it was compiled for.
+  missing: kwargs['shift']
+  Hint: static arguments are part of the compiled function, and left out."""
+    assert "not expected: args[1]" in error(lambda: compiled(ONES, 1.0, shift=1.0))
+    pair = tanx.jit(lambda t: t[0]).lower((1.0, 2.0)).compile()
+    assert "called with:  PyTreeDef((([*, *],), {}))" in error(lambda: pair([1.0, 2.0]))
+
+
+def test_other_types_are_refused():
+    compiled = tanx.jit(scaled).lower(X, 3.0).compile()
+    assert error(lambda: compiled(ONES[0], 3)) == """\
+tanx.stages.Compiled: was called with arguments of other types than it was compiled for.
+  x: compiled for f32[2,3], called with f32[3]
+  y: compiled for f32[], called with i32[]
+  Hint: enable_x64 must be as it was then."""
+    assert "x: compiled for f32[2,3], called with 'text'" in error(lambda: compiled("text", 3.0))
+    with tanx.enable_x64(True):
+        assert "f64" in error(lambda: compiled(ONES.astype(np.float64), 3.0))
+    np.testing.assert_array_equal(compiled(ONES, jnp.float32(2))["scaled"], 2 * ONES + 1)
+
+
+def test_compiled_functions_are_not_transformed():
+    compiled = tanx.jit(lambda x: x * 2).lower(1.0).compile()
+    assert error(lambda: tanx.grad(compiled)(1.0)) == """\
+tanx.stages.Compiled: a compiled function cannot be transformed.
+  argument: f32[] of a function that is being traced
+  Hint: transform <lambda> first, then compile it."""
+    for transform in (tanx.jit, tanx.vmap, tanx.make_jaxpr):
+        error(lambda transform=transform: transform(compiled)(jnp.ones(2)))
+
+
+def test_values_of_a_function_that_is_being_traced():
+    seen = []
+
+    @tanx.jit
+    def outer(x):
+        lowered = tanx.jit(lambda y: x * y).lower(2.0)
+        seen.append(lowered.as_text("jaxpr"))
+        seen.append(error(lowered.compile))
+        return x
+
+    outer(jnp.ones(3))
+    assert "mul" in seen[0]
+    assert "closes over values" in seen[1] and "f32[3]" in seen[1]
+
+
+def test_options(capsys):
+    fun = tanx.jit(lambda x: x * 7 + 1)
+    assert fun.lower(X).compile({"tanx_dump": "fuse"})(ONES)[0, 0] == 8
+    assert "-- after fuse" in capsys.readouterr().out
+    assert error(lambda: fun.lower(X).compile({"xla_cpu": 1}), ValueError) == """\
+tanx.stages.Lowered.compile: the compiler has no option 'xla_cpu'.
+  options: tanx_check, tanx_dump"""
+    assert "no option 'xla'" in error(
+        lambda: tanx.jit(lambda x: x, compiler_options={"xla": 1}), ValueError)
+    assert tanx.jit(lambda x: x * 8, compiler_options={"tanx_dump": "lower"})(1.0) == 8
+    assert "-- after lower" in capsys.readouterr().out
+
+
+def test_devices():
+    fun = tanx.jit(lambda x: x + 1, device=tanx.devices()[0], backend="cpu")
+    assert fun(1.0) == 2.0
+    error(lambda: tanx.jit(lambda x: x, backend="abacus"), RuntimeError)
+    assert "no such device" in error(lambda: tanx.jit(lambda x: x, device="cpu"), ValueError)
+
+
+def test_clearing_lets_go_of_code():
+    from tanx._runtime import load
+    fun = tanx.jit(lambda x: x * 5 - 1)
+    compiled = fun.lower(X).compile()
+    fun(ONES)
+    assert fun._cache_size() == 1
+    tanx.clear_caches()
+    assert fun._cache_size() == 0 and load._kept.nbytes == 0
+    np.testing.assert_array_equal(compiled(ONES), 4 * ONES)  # it holds its code
+    np.testing.assert_array_equal(fun(ONES), 4 * ONES)
