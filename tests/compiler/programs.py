@@ -9,7 +9,8 @@ sorting, rounding) take only values that are exact in any order of computation. 
     python -m tests.compiler.programs 1000 --jobs 4
 
 Small programs also run in the interpreter of loops, which shows whether a pass is to blame, or code
-generation. Large ones (a quarter of all) have room for vectors, tiles and threads.
+generation. Large ones (a quarter of all) have room for vectors, tiles and threads. Most run with
+other thresholds in the compiler than the usual ones, so that all its ways are taken.
 """
 
 from __future__ import annotations
@@ -18,10 +19,13 @@ import argparse
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from importlib import import_module
 from multiprocessing import get_context
+from unittest.mock import patch
 
 import numpy as np
 
@@ -33,6 +37,32 @@ from tests.compiler.agreement import check_jaxpr_agrees, evaluated
 NAMES = {"tanx": tanx, "jnp": jnp, "lax": lax, "np": np}
 LARGEST = {False: 1000, True: 1 << 16}
 """Elements of a value, in small and in large programs."""
+
+
+SETTINGS: tuple[dict[str, float], ...] = (
+    {},
+    {"fuse._STORE": 1000.0, "split._WORTH": 1, "fuse._REUSE": 2},  # store as little as possible
+    {"fuse._STORE": -1000.0, "fuse._SMALL": 0, "fuse._ROWS": 1},  # and as much
+    {"fuse._NODES": 8, "split._WORTH": 1, "split._PIECES": 4, "simplify._FOLDED": 2},
+    {"fuse._CONTEXTS": 1, "fuse._ROWS": 1, "fuse._NEAR": 1000, "memory._PUT_OFF": 1000},
+    {"schedule_cpu._GRAIN": 1e-9, "schedule_cpu._ENOUGH": 2, "schedule_cpu._ENOUGH_ROWS": 1,
+     "codegen.folds._STRETCH": 2, "codegen.lanes._TILE": 1},  # small tasks
+    {"fuse._REUSE": 1, "contraction._NEAR": 64, "contraction._FEW": 1, "codegen.tiles._WORTH": 1,
+     "codegen.tiles._BLOCK_BYTES": 1 << 10, "codegen.tiles._STRIP": 8, "codegen.tiles._CHUNK": 4,
+     "codegen.tiles._TASK": 16},  # small tiles
+)
+"""Thresholds of the compiler, by module and name, with which other ways are taken."""
+
+
+@contextmanager
+def settings(values: Mapping[str, float]) -> Iterator[None]:
+    """Let thresholds of the compiler be others for a while."""
+    with ExitStack() as stack:
+        for place, value in values.items():
+            module, _, name = place.rpartition(".")
+            target = import_module(f"tanx._compiler.{module}")
+            stack.enter_context(patch.object(target, name, value))
+        yield
 
 
 @dataclass(frozen=True)
@@ -66,6 +96,7 @@ class Source:
     returned: tuple[str, ...]
     transform: str = ""
     large: bool = False
+    settings: Mapping[str, float] = field(default_factory=dict)
 
     def __str__(self) -> str:
         names = ", ".join(a.name for a in self.arguments)
@@ -83,9 +114,10 @@ class Source:
         data = ",\n    ".join(f"np.array({a.data.tolist()!r}, {a.data.dtype.name!r})"
                               f".reshape({a.shape})" for a in self.arguments)
         return (f"import numpy as np\nimport tanx\nimport tanx.numpy as jnp\nfrom tanx import lax\n"
-                f"from tests.compiler.agreement import check_function\n\n\n{self}\n\n"
-                f"with tanx.enable_x64(True):\n    check_function(\n    "
-                f"{self.transform or 'program'},\n    {data})\n")
+                f"from tests.compiler.agreement import check_function\n"
+                f"from tests.compiler.programs import settings\n\n\n{self}\n\n"
+                f"with tanx.enable_x64(True), settings({dict(self.settings)}):\n"
+                f"    check_function(\n    {self.transform or 'program'},\n    {data})\n")
 
     def fails(self) -> str | None:
         """What goes wrong when it is compiled, if anything; it may be no program at all."""
@@ -98,7 +130,8 @@ class Source:
             except Exception:
                 return None
             try:
-                check_jaxpr_agrees(closed, args, interpreted=not self.large)
+                with settings(self.settings):
+                    check_jaxpr_agrees(closed, args, interpreted=not self.large)
             except Exception as error:
                 return f"{type(error).__name__}: {error}"
         return None
@@ -482,7 +515,7 @@ def make(seed: int) -> Source:
 
 def report_of(seed: int) -> str | None:
     """What goes wrong with the program of a seed, and the smallest program with which it does."""
-    source = make(seed)
+    source = replace(make(seed), settings=SETTINGS[seed // 4 % len(SETTINGS)])
     if not source.fails():
         return None
     least = smaller(source)
