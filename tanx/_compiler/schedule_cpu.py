@@ -76,8 +76,9 @@ _MOST = 256
 """Tasks of a statement at most."""
 _ENOUGH, _ENOUGH_ROWS = 32, 8
 """Tasks that keep threads busy; with fewer, other ways to split are looked for."""
-_LINE = 64
-"""Neighbours in memory that stay in one task: whole vectors, and lines of cache."""
+_LINE, _PIECE = 64, 256
+"""Neighbours in memory that stay in one task: whole vectors and lines of cache, and of arrays of
+several dimensions pieces that are long enough to be fetched ahead."""
 
 
 def schedule(program: Program, target: Target) -> Program:
@@ -116,7 +117,7 @@ class _Scheduler:
         enough = _ENOUGH_ROWS if rows else _ENOUGH
         cut = _best_cut(_loops_apart(statement), wanted, enough,
                         partial(_neighbours, _accesses((statement,))))
-        finer = self.finer(statement) if cut is None or cut.tasks < min(wanted // 2, enough) else []
+        finer = self.finer(statement) if cut is None or cut.gain < min(wanted // 2, enough) else []
         for part in finer:
             yield from self.parts(part)
         if not finer:
@@ -161,7 +162,7 @@ class _Scheduler:
                 wanted = _tasks_in(Nest(loops, (PARALLEL,) * len(loops), (store,)))
                 cut = _best_cut(node.indices, wanted, _ENOUGH,
                                 partial(_neighbours, _accesses((store,))))
-                if wanted > 1 and cut is not None:
+                if wanted > 1 and cut is not None and cut.gain >= 2:
                     return node, cut, loops
         return None
 
@@ -222,8 +223,9 @@ class _Cut:
         return self.index.extent - self.done
 
     @property
-    def tasks(self) -> int:
-        return prod(i.extent for i in self.whole) * self.count
+    def gain(self) -> float:
+        """How much sooner the work is done by as many threads as there are tasks."""
+        return prod(i.extent for i in self.whole) * self.index.extent / (self.size + self.left)
 
 
 def _best_cut(loops: Iterable[Index], wanted: int, enough: int,
@@ -241,9 +243,9 @@ def _best_cut(loops: Iterable[Index], wanted: int, enough: int,
         cut = _cut(loop, pieces, together)
         if cut is not None:
             cut = replace(cut, whole=whole)
-            if best is None or cut.tasks > best.tasks:
+            if best is None or cut.gain > best.gain:
                 best = cut
-            if cut.tasks >= enough:
+            if cut.gain >= enough:
                 break
         if together == 1:
             whole += (loop,)
@@ -252,15 +254,17 @@ def _best_cut(loops: Iterable[Index], wanted: int, enough: int,
 
 def _cut(index: Index, wanted: int, together: int) -> _Cut | None:
     """A loop in about so many stretches, with little left over, which is code of its own."""
-    most = index.extent // together
+    extent, most = index.extent, index.extent // together
     if most < 2:
         return None
-    cuts = []
-    for count in range(min(most, max(2, wanted // 2)), min(most, 2 * wanted) + 1):
-        size = most // count * together
-        cuts.append(_Cut((), index, index.extent // size, size))
-    return min(cuts, key=lambda cut: (
-        cut.left / index.extent + (0.03 if cut.left else 0) + 0.02 * abs(cut.count / wanted - 1)))
+
+    def price(size: int) -> float:
+        count, left = divmod(extent, size)
+        return left / extent + (0.03 if left else 0) + 0.02 * abs(count / wanted - 1)
+
+    counts = range(min(most, max(2, wanted // 2)), min(most, 2 * wanted) + 1)
+    size = min({most // count * together for count in counts}, key=price)
+    return _Cut((), index, extent // size, size)
 
 
 def _applied(cut: _Cut, nest: Nest) -> Iterator[Nest]:
@@ -292,9 +296,12 @@ def _loops_apart(nest: Nest) -> list[Index]:
     leading = next((n for n, kind in enumerate(nest.kinds) if kind != PARALLEL), len(nest.kinds))
     if any(isinstance(s, Store) and s.combine for s in statements_in(nest.body)):
         leading = 0
-    places = _places(nest)
-    return [i for n, (i, kind) in enumerate(zip(nest.indices, nest.kinds)) if i.extent > 1 and (
-        n < leading or kind == PARALLEL and all(_tells(i, of) for of in places.values()))]
+    found = list(nest.indices[:leading])
+    if PARALLEL in nest.kinds[leading:]:
+        places = _places(nest)
+        found += [i for i, kind in zip(nest.indices[leading:], nest.kinds[leading:])
+                  if kind == PARALLEL and all(_tells(i, of) for of in places.values())]
+    return [i for i in found if i.extent > 1]
 
 
 def _places(nest: Nest) -> Mapping[Buffer, set[tuple[Expr, ...]]]:
@@ -317,7 +324,8 @@ def _tells(index: Index, places: Iterable[tuple[Expr, ...]]) -> bool:
 
 def _neighbours(accesses: Iterable[Load], index: Index) -> int:
     """How many iterations of a loop stay together: more than one where they are neighbours."""
-    return _LINE if any(abs(access.place[0].get(index, 0)) == 1 for access in accesses) else 1
+    near = [access for access in accesses if abs(access.place[0].get(index, 0)) == 1]
+    return 1 if not near else _LINE if any(access.free == {index} for access in near) else _PIECE
 
 
 def _accesses(statements: Iterable[Statement]) -> list[Load]:

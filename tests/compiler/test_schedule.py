@@ -83,14 +83,16 @@ def test_few_long_rows_are_torn_apart():
     assert sum("tasks" in head for head in found) == 4 and found[1] == "for i in 2 parallel:"
 
 
-def test_columns_are_taken_in_whole_lines():
-    (head,) = heads(lambda x: x.sum(0), (2000, 4096))
-    assert head == "for t in 64 tasks, i in 64 parallel:"
+def test_columns_are_taken_in_long_pieces():
+    (head,) = heads(lambda x: x.sum(0), (100, 1 << 15))
+    assert head == "for t in 16 tasks, i in 2048 parallel:"
+    first, second = heads(lambda x: x.sum(0), (1000, 1000))
+    assert first == "for t in 5 tasks, i in 1000 parallel:" and "tasks" not in second
 
 
 def test_a_loop_that_is_parallel_inside_of_a_sequential_one():
     (head,) = heads(lambda x: jnp.cumsum(x, 0), (1000, 1024))
-    assert head == "for t in 16 tasks, i in 1000 sequential, j in 64 parallel:"
+    assert head == "for t in 4 tasks, i in 1000 sequential, j in 256 parallel:"
 
 
 def test_reductions_to_a_number_are_split():
@@ -130,7 +132,7 @@ def test_columns_of_a_scatter_are_split():
 FUNCTIONS = {
     "elements": (lambda x: jnp.exp(x) + 1, (37, 501)),
     "one dimension": (lambda x: x * 2 + 1, (10_007,)),
-    "transpose": (lambda x: x.T + 1, (300, 77)),
+    "transpose": (lambda x: x.T + 1, (300, 770)),
     "softmax": (softmax, (61, 130)),
     "few rows": (softmax, (3, 5000)),
     "sum": (jnp.sum, (113, 307)),
