@@ -17,16 +17,19 @@ from math import prod
 
 import numpy as np
 
-from .._loops.expr import Const, Expr, Fold, Index, Load, Pick, Variable, const, op
+from .._loops.expr import Expr, Fold, Index, Load, Pick, Variable, const, op
 from .._loops.nest import PARALLEL, Buffer, Nest, Program, Statement, Store
 from .._loops.traverse import loads, rewrite, substitute
 from .codegen.analysis import Terms, offset
 from .codegen.target import Target
 from .codegen.tiles import (
+    Form,
     best_tile,
     final_stores,
     has_tiles,
     lanes_of,
+    panel_columns,
+    panel_place,
     sum_of_products,
     tiling,
 )
@@ -37,6 +40,8 @@ _NEAR = 1 << 15
 """Bytes of a right operand that stay in the nearest cache, wherever they lie."""
 _FEW = 8
 """Rows up to which columns are not read often enough to be worth a copy."""
+_MANY = 192
+"""Columns from which on rows are read often enough to be worth a copy that is read quicker."""
 
 
 def contract(program: Program, target: Target) -> Program:
@@ -190,8 +195,8 @@ class _Layout:
     def statements(self) -> tuple[list[Nest], Nest]:
         """The copies that are needed, and the nest that computes the product from them."""
         product = self.product
-        left = self.left()
-        body = op("mul", left, self.right(left))
+        form, left = self.left()
+        body = op("mul", left, self.right(form))
         fold = product.total.fold
         total = Pick(Fold(fold.indices, fold.init, fold.states, (body,), fold.combine), 0)
         stores = tuple([replace(store, value=rewrite(
@@ -212,20 +217,26 @@ class _Layout:
             return None
         return terms.get(along, 0), terms.get(self.product.term, 0)
 
-    def left(self) -> Expr:
-        """The left factor, with neighbouring terms or rows."""
+    def left(self) -> tuple[Form, Expr]:
+        """The left factor, with neighbouring terms (form k) or rows (form m)."""
         product, factor = self.product, self.product.left
+        rows, columns = product.row.extent, product.column.extent
+        lanes = lanes_of(self.dtype, self.target)
         distances = self.distances(factor, product.row)
-        if distances is not None and (distances[1] == 1 or distances[0] == 1 and (
-                product.row.extent >= lanes_of(self.dtype, self.target))):
-            return factor
+        near: Form | None = None if distances is None else (
+            "k" if distances[1] == 1 else "m" if distances[0] == 1 and rows >= lanes else None)
+        if near is not None and (columns < _MANY or rows < 2 * lanes):
+            return near, factor
+        tile = best_tile("m", rows, columns, product.term.extent, self.dtype, self.target)
+        if tile is not None:
+            return "m", self.panels(factor, product.row, tile.rows)
         outer = self.outer(factor)
         loops = (*outer, product.row, product.term)
         copy = self.names.buffer([i.extent for i in loops], self.dtype)
         self.store(copy, loops, loops, factor)
-        return copy[loops]
+        return "k", copy[loops]
 
-    def right(self, left: Expr) -> Expr:
+    def right(self, form: Form) -> Expr:
         """The right factor, with neighbouring columns."""
         product, factor = self.product, self.product.right
         rows, columns, terms = (
@@ -235,33 +246,29 @@ class _Layout:
                 columns >= lanes_of(self.dtype, self.target)) and (
                 rows <= _FEW or distances[1] * terms * self.dtype.itemsize <= _NEAR):
             return factor
-        near = self.distances(left, product.row)
-        tile = best_tile("k" if near and near[1] == 1 else "m", rows, columns, terms, self.dtype,
-                         self.target, panels=True)
-        return factor if tile is None else self.panels(factor, tile.columns)
+        size = panel_columns(form, rows, columns, terms, self.dtype, self.target)
+        return self.panels(factor, product.column, size) if size else factor
 
-    def panels(self, factor: Expr, size: int) -> Expr:
-        """The right factor in panels of a size, the last one filled up with zeros."""
-        product, outer = self.product, self.outer(factor)
-        column, term = product.column, product.term
-        whole, rest = divmod(column.extent, size)
+    def panels(self, factor: Expr, along: Index, size: int) -> Expr:
+        """A factor in panels of a size: of rows or columns side by side, all terms follow."""
+        outer, term = self.outer(factor), self.product.term
+        whole, rest = divmod(along.extent, size)
         copy = self.names.buffer([*(i.extent for i in outer), whole + (rest > 0), term.extent,
                                   size], self.dtype)
 
-        def store(panel: Expr, first: int, width: int, value: Expr) -> None:
-            place = Index("place", width)
+        def store(panel: Expr, start: Expr, places: int) -> None:
+            place = Index("place", places)
             loops = [*outer, *([panel] if isinstance(panel, Index) else []), term, place]
-            index = [*outer, panel, term, place + first]
-            self.store(copy, loops, index, substitute(value, {
-                column: panel * size + place + first}))
+            self.store(copy, loops, [*outer, panel, term, place],
+                       substitute(factor, {along: start + place}))
 
         if whole:
-            store(Index("panel", whole) if whole > 1 else const(0), 0, size, factor)
+            panel = Index("panel", whole) if whole > 1 else const(0)
+            store(panel, panel * size, size)
         if rest:
-            store(const(whole), 0, rest, factor)
-            store(const(whole), rest, size - rest, Const(0, self.dtype))
-        panel, place = column // size, column % size
-        return copy[[*outer, panel, term, place]]
+            store(const(whole), const(max(along.extent - size, 0)), min(size, along.extent))
+        number, position = panel_place(along, size)
+        return copy[[*outer, number, term, position]]
 
     def store(self, buffer: Buffer, loops: Sequence, index: Sequence, value: Expr) -> None:
         loops = tuple(loops)

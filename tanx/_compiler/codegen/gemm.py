@@ -114,7 +114,7 @@ class _Task:
         """Tiles of the same rows, from a row and a column on, and what is computed from them."""
         tiling, tile = self.tiling, self.tiling.tile
         begin = self.before_end(row, tiling.row.extent, tile.rows)
-        place = self.step(left, begin * tiling.left.along)
+        place = self.step(left, self.at(tiling.left, row, begin, tile.rows))
         if result is None or tiling.result is None:
             # The strip has room for a tile on its left.
             out, step = Value(self.writer, "%strip", _POINTER), self.strip_step
@@ -132,19 +132,21 @@ class _Task:
                 (tiling.row,))
 
     def before_end(self, start: Value, extent: int, size: int) -> Value:
-        """Where a tile begins so that it does not reach beyond the end."""
-        return intrinsic("smin", start, extent - size) if extent % size else start
+        """Where a tile begins so that it does not reach beyond the end, if it can."""
+        return intrinsic("smin", start, max(extent - size, 0)) if extent % size else start
+
+    def at(self, operand: Operand, start: Value, begin: Value, size: int) -> Value:
+        """The distance of a tile in an operand, given where it would start and where it begins."""
+        if not operand.panel:
+            return begin * operand.along
+        return self.writer.write(I64, f"udiv {start!r}, {size}") * operand.along
 
     def tile(self, left: Value, right: Value, out: Value, out_step: int, column: Value) -> None:
         """One tile, by its kernel."""
         tiling, tile = self.tiling, self.tiling.tile
-        if tiling.right.panel:
-            number = self.writer.write(I64, f"udiv {column!r}, {tile.columns}")
-            place = self.step(right, number * tiling.right.along)
-        else:
-            column = self.before_end(column, tiling.column.extent, tile.columns)
-            place = self.step(right, column)
-        out = self.step(out, column)
+        begin = self.before_end(column, tiling.column.extent, tile.columns)
+        place = self.step(right, self.at(tiling.right, column, begin, tile.columns))
+        out = self.step(out, begin)
         a_step = tiling.left.along if tile.form == "k" else tiling.left.across
         self.writer.declared[self.symbol] = (
             f'declare void @"{self.symbol}"(ptr, i64, ptr, i64, i64, ptr, i64)')

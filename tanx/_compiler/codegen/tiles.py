@@ -16,15 +16,27 @@ from typing import Literal
 
 import numpy as np
 
-from ..._loops.expr import Const, Expr, Fold, Index, Load, Op, Pick, State
+from ..._loops.expr import (
+    Const,
+    Expr,
+    Fold,
+    Index,
+    Load,
+    Op,
+    Pick,
+    State,
+    const,
+    linear_form,
+    op,
+)
 from ..._loops.instructions import kind_of, width
 from ..._loops.nest import PARALLEL, Buffer, Nest, Statement, Store
 from ..._loops.traverse import rewrite, walk
 from .analysis import offset
 from .target import Target
 
-__all__ = ["Operand", "Tile", "Tiling", "best_tile", "final_stores", "has_tiles", "lanes_of",
-           "sum_of_products", "tiling"]
+__all__ = ["Form", "Operand", "Tile", "Tiling", "best_tile", "final_stores", "has_tiles",
+           "lanes_of", "panel_columns", "panel_place", "sum_of_products", "tiling"]
 
 Form = Literal["k", "m"]
 """Whether terms or rows of the left operand are neighbours in memory."""
@@ -62,8 +74,8 @@ class Operand:
     """Where the elements lie that loops go through: distances in elements.
 
     ``along`` is the distance of neighbouring rows (or columns), ``across`` that in the other loop.
-    Of ``panel`` columns, all terms come before those of the next panel; ``along`` is then the
-    distance of panels, inside of which columns are neighbours.
+    Of ``panel`` rows or columns, all terms come before those of the next panel; ``along`` is then
+    the distance of panels, inside of which rows or columns are neighbours.
     """
 
     buffer: Buffer
@@ -135,9 +147,13 @@ def _fits(tile: Tile, target: Target) -> bool:
 
 
 def _cycles(tile: Tile, target: Target) -> float:
-    """Cycles that one term takes: two products at a time, two loads, four until a sum is ready."""
+    """Cycles that one term takes: two products at a time, two loads, four until a sum is ready.
+
+    Loads are not quite hidden behind products.
+    """
     left = tile.rows / tile.lanes if target.multiplies_by_lane else tile.rows
-    return max(tile.rows * tile.vectors / 2, (left + tile.vectors) / 2, 4)
+    loads = (left + tile.vectors) / 2
+    return max(tile.rows * tile.vectors / 2, loads, 4) + loads / 4
 
 
 def _tiles(form: Form, lanes: int, target: Target) -> Iterator[Tile]:
@@ -149,19 +165,29 @@ def _tiles(form: Form, lanes: int, target: Target) -> Iterator[Tile]:
 
 
 def best_tile(form: Form, rows: int, columns: int, terms: int, dtype: np.dtype, target: Target,
-              panels: bool = False, panel: int = 0) -> Tile | None:
-    """The tile that is through with a product soonest; of ``panel`` columns, if that is given.
+              row_panel: int = 0, column_panel: int = 0) -> Tile | None:
+    """The tile that is through with a product soonest; as large as panels, where those are given.
 
-    Where columns are put into ``panels``, there may be fewer of them than a tile has.
+    A tile has no more rows than there are, and more columns only if there is a panel for them.
     """
     def time(tile: Tile) -> float:
         tiles = ceil(rows / tile.rows) * ceil(columns / tile.columns)
         return tiles * (_cycles(tile, target) * terms + _CALL)
 
     found = [tile for tile in _tiles(form, lanes_of(dtype, target), target)
-             if tile.rows <= rows and (panels or tile.columns <= columns)
-             and (not panel or tile.columns == panel)]
+             if tile.rows == (row_panel or tile.rows) and tile.rows <= rows
+             and tile.columns == (column_panel or tile.columns)
+             and (tile.columns <= columns or column_panel)]
     return min(found, key=time, default=None)
+
+
+def panel_columns(tile_form: Form, rows: int, columns: int, terms: int, dtype: np.dtype,
+                  target: Target) -> int:
+    """How many columns panels of the right operand have best."""
+    lanes = lanes_of(dtype, target)
+    whole = ceil(columns / lanes) * lanes
+    tile = best_tile(tile_form, rows, whole, terms, dtype, target)
+    return 0 if tile is None else tile.columns
 
 
 # -- recognition -----------------------------------------------------------------------------------
@@ -232,43 +258,65 @@ class _Loops:
             return None
         places, first = offset(factor.buffer, factor.index)
         outer: dict[Index, int] = {}
-        found: dict[object, int] = {}
-        panel = 0
+        within: dict[Expr, int] = {}
         for atom, distance in places.items():
             if isinstance(atom, Index) and atom in self.outer:
                 outer[atom] = distance
-            elif atom is along or atom is across:
-                found[atom] = distance
-            elif isinstance(atom, Op) and atom.name in ("floor_div", "floor_mod") and (
-                    atom.args[0] is along and isinstance(atom.args[1], Const)):
-                found[atom.name] = distance
-                panel = atom.args[1].value
-            else:
+            elif atom.free == {along}:
+                within[atom] = distance
+            elif atom is not across:
                 return None
-        if panel and (along in found or found.get("floor_mod") != 1):
+        found = _distance(within, along)
+        if found is None:
             return None
-        return Operand(factor.buffer, first, outer, found.get("floor_div" if panel else along, 0),
-                       found.get(across, 0), panel)
+        return Operand(factor.buffer, first, outer, found[0], places.get(across, 0), found[1])
+
+
+def _distance(places: Mapping[Expr, int], along: Index) -> tuple[int, int] | None:
+    """The distance of neighbours, or of panels and their size; None if it is not always the same.
+    """
+    size = next((atom.args[1].value for atom in places
+                 if isinstance(atom, Op) and atom.name == "floor_div"
+                 and isinstance(atom.args[1], Const)), 0)
+    if size and along.extent >= size:
+        panel, place = panel_place(along, size)
+        inside = linear_form(place)[0]
+        places = {atom: places.get(atom, 0) - inside.get(atom, 0) for atom in {*places, *inside}}
+        return (places.get(panel, 0), size) if all(
+            atom is panel or not distance for atom, distance in places.items()) else None
+    return (places.get(along, 0), 0) if not places.keys() - {along} else None
+
+
+def panel_place(index: Index, size: int) -> tuple[Expr, Expr]:
+    """Where an index is found in panels of a size: which panel, and the place in it.
+
+    The last panel ends with the last index, so it overlaps the one before if it has to. If there
+    are fewer indices than a panel has places, there is one, which has places left.
+    """
+    if index.extent <= size:
+        return const(0), index
+    panel = index // size
+    return panel, index - op("min", panel * size, index.extent - size)
 
 
 def _planned(loops: _Loops, left: Expr, right: Expr, total: State, stores: Sequence[Store],
              target: Target) -> Tiling | None:
     a = loops.operand(left, loops.row, loops.term)
     b = loops.operand(right, loops.column, loops.term)
-    if a is None or b is None or a.panel or not (b.panel or b.along == 1):
+    if a is None or b is None or not (b.panel or b.along == 1):
         return None
     b = b if b.panel else _one_panel(b, loops)
-    form: Form = "k" if a.across == 1 else "m"
-    if form == "m" and a.along != 1:
+    form: Form = "k" if a.across == 1 and not a.panel else "m"
+    if form == "m" and not a.panel and a.along != 1:
         return None
     rows, columns, terms = loops.row.extent, loops.column.extent, loops.term.extent
-    tile = best_tile(form, rows, columns, terms, total.dtype, target, bool(b.panel), b.panel)
+    tile = best_tile(form, rows, columns, terms, total.dtype, target, a.panel, b.panel)
     if tile is None:
         return None
     result = None
-    if len(stores) == 1 and stores[0].value is total and not (b.panel and columns % b.panel):
+    if len(stores) == 1 and stores[0].value is total and columns >= tile.columns:
         result = loops.operand(Load(stores[0].buffer, stores[0].index), loops.row, loops.column)
-        result = result if result and result.across == 1 else None
+        result = result if result and result.across == 1 and not result.panel else None
     block = _BLOCK_BYTES // (terms * total.dtype.itemsize)
     block = _pieces(columns, block if result else min(block, _STRIP), tile.columns)
     chunk = _pieces(rows, max(_CHUNK, _TASK // (block * terms)), tile.rows)
