@@ -134,10 +134,29 @@ def occurrences(roots: Iterable[Node]) -> list[tuple[Node, int]]:
     """
     found: list[tuple[Node, int]] = []
     seen: set[Node] = set()
-    now = [(root, _Frame()) for root in roots]
+    stack = list(roots)
     later: list[tuple[Node, _Frame]] = []
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            found.append((node, 1))
+            if type(node) is Fold:
+                # Bodies wait, for what stands outside as well is computed there, and less often.
+                later += [(value, _Frame(1, node, node.bound, _OUTSIDE)) for value in node.body]
+                stack += node.init
+            else:
+                stack += children(node)
+    if later:
+        _inside_folds(later, found, seen)
+    return found
+
+
+def _inside_folds(later: list[tuple[Node, _Frame]], found: list[tuple[Node, int]],
+                  seen: set[Node]) -> None:
+    """Add what occurs in folds, given their bodies."""
+    now: list[tuple[Node, _Frame]] = []
     while now or later:
-        # Bodies of folds wait, for what stands outside as well is computed there, and less often.
         node, frame = now.pop() if now else later.pop()
         while frame.outer is not None and frame.bound.isdisjoint(node.free):
             frame = frame.outer
@@ -148,13 +167,11 @@ def occurrences(roots: Iterable[Node]) -> list[tuple[Node, int]]:
         if frame.outer is not None:
             times *= _steps(node, frame)
         found.append((node, times))
-        if isinstance(node, Fold):
-            bound = frozenset((*node.indices, *node.states))
-            now.extend((value, frame) for value in node.init)
-            later.extend((value, _Frame(times, node, bound, frame)) for value in node.body)
+        if type(node) is Fold:
+            now += [(value, frame) for value in node.init]
+            later += [(value, _Frame(times, node, node.bound, frame)) for value in node.body]
         else:
-            now.extend((child, frame) for child in children(node))
-    return found
+            now += [(child, frame) for child in children(node)]
 
 
 class _Frame(NamedTuple):
@@ -164,6 +181,9 @@ class _Frame(NamedTuple):
     fold: Fold | None = None
     bound: frozenset = frozenset()
     outer: _Frame | None = None
+
+
+_OUTSIDE = _Frame()
 
 
 def _steps(node: Node, frame: _Frame) -> int:
@@ -186,8 +206,8 @@ class Work:
     effort: float = 0.0
     heavy: bool = False  # has an instruction of several times the effort of an addition
     nodes: int = 0
-    folds: bool = False
     selects: bool = False
+    folds: list[Fold] = field(default_factory=list)  # from the outside to the inside
     loads: list[tuple[Load, int]] = field(default_factory=list)
 
 
@@ -196,8 +216,9 @@ def work(roots: Iterable[Node]) -> Work:
     total = Work()
     for node, times in occurrences(roots):
         total.nodes += 1
-        if isinstance(node, Load):
-            total.loads.append((node, times))
+        kind = type(node)
+        if kind is Load:
+            total.loads.append((node, times))  # type: ignore[arg-type]
         elif isinstance(node, Op) and not _is_index_work(node):
             size = 0.5 if node.dtype.itemsize < 4 else 2.0 if kind_of(node.dtype) == "c" else 1.0
             each = _EFFORT.get(node.name, 1.0)
@@ -205,7 +226,7 @@ def work(roots: Iterable[Node]) -> Work:
             total.heavy |= each >= _HEAVY
             total.selects |= node.name == "select"
         elif isinstance(node, Fold):
-            total.folds = True
+            total.folds.append(node)
             total.effort += times * prod(i.extent for i in node.indices) if node.reducer else 0
     return total
 

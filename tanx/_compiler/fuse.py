@@ -29,7 +29,6 @@ from typing import NamedTuple
 from .._loops.expr import (
     Expr,
     Facts,
-    Fold,
     Index,
     Interval,
     Load,
@@ -169,29 +168,26 @@ def _measure(stage: _Stage) -> None:
         return
     total = work([s.value for s in stage.stores])
     stage.effort, stage.heavy = total.effort, total.heavy
-    stage.nodes, stage.folds = total.nodes, total.folds
+    stage.nodes, stage.folds = total.nodes, bool(total.folds)
     ranges = _ranges([s.value for s in stage.stores]) if total.selects else {}
-    order = _order(stage, total.folds)
-    stage.readings = [_reading(load, times, stage.loops, ranges.get(load, {}), order)
-                      for load, times in total.loads]
+    loops = (*stage.loops, *(i for fold in total.folds for i in fold.indices))
+    order: dict[Expr, int] = {i: depth for depth, i in enumerate(loops)}
+    own, count = stage.stores[0].index, stage.elements
+    stage.readings = [
+        _Reading(load, count, count, False, False, count, True)
+        if load.index == own and times == 1 and not ranges else
+        _reading(load, times, stage.loops, ranges.get(load, {}), order)
+        for load, times in total.loads]
     stage.contraction = stage.folds and any(
         is_contraction(s.value, stage.loops) for s in stage.stores)
-
-
-def _order(stage: _Stage, folds: bool) -> Mapping[Expr, int]:
-    """The depth of each loop of a stage, those of folds among them."""
-    loops = list(stage.loops)
-    if folds:
-        for node in reversed(list(walk(*(s.value for s in stage.stores)))):
-            loops += node.indices if isinstance(node, Fold) else ()
-    return {i: depth for depth, i in enumerate(loops)}
 
 
 def _reading(load: Load, times: int, loops: Sequence[Index], ranges: Facts,
              order: Mapping[Expr, int]) -> _Reading:
     """How a load that runs ``times`` in each iteration of loops reads its buffer.
 
-    It runs only where loop variables are in their ``ranges``.
+    It runs only where loop variables are in their ``ranges``; ``order`` has the depths of loops,
+    those of folds among them.
     """
     total = taken = times * repeats(load, loops)
     for i, (low, high) in ranges.items():
@@ -334,11 +330,13 @@ def _group(stages: Sequence[_Stage]) -> None:
     readers: dict[tuple, _Group] = {}
     count = 0
     for stage in stages:
-        group = _home(stage, makers, readers, count)
+        sources = {r.load.buffer: makers[r.load.buffer] for r in stage.readings
+                   if r.load.buffer in makers}
+        group = _home(stage, sources, readers, count)
         if group is None:
             group = _Group(count, stage.loops, not stage.stores)
             count += 1
-        _join(stage, group, makers)
+        _join(stage, group, sources)
         for buffer in stage.buffers:
             makers[buffer] = stage
         for reading in stage.readings:
@@ -346,12 +344,11 @@ def _group(stages: Sequence[_Stage]) -> None:
                 readers[reading.load.buffer, stage.loops] = group
 
 
-def _home(stage: _Stage, makers: dict[Buffer, _Stage], readers: dict[tuple, _Group],
+def _home(stage: _Stage, sources: dict[Buffer, _Stage], readers: dict[tuple, _Group],
           count: int) -> _Group | None:
-    """The group that a stage may and should join."""
+    """The group that a stage may and should join; ``sources`` make what it reads."""
     if not stage.stores or stage.contraction:
         return None
-    sources = _sources(stage, makers)
     last = max((s.group for s in sources.values()), key=lambda g: g.position, default=None)
     start = -1 if last is None else last.position
     if last is not None and _fits(stage, last, sources):
@@ -362,11 +359,6 @@ def _home(stage: _Stage, makers: dict[Buffer, _Stage], readers: dict[tuple, _Gro
                 _fits(stage, group, sources)):
             return group
     return None
-
-
-def _sources(stage: _Stage, makers: dict[Buffer, _Stage]) -> dict[Buffer, _Stage]:
-    """The stages that make what a stage reads."""
-    return {r.load.buffer: makers[r.load.buffer] for r in stage.readings if r.load.buffer in makers}
 
 
 def _fits(stage: _Stage, group: _Group, sources: dict[Buffer, _Stage]) -> bool:
@@ -397,22 +389,24 @@ def _shared_depth(stage: _Stage, group: _Group, sources: dict[Buffer, _Stage]) -
     """How many outer loops a stage can share with a group."""
     depth = _common(stage.loops, group.outer)
     for reading in stage.readings:
-        source = sources.get(reading.load.buffer)
+        load = reading.load
+        source = sources.get(load.buffer)
         if source is not None and source.group is group:
-            index = index_of(reading.load.buffer.shape)
-            places = [place for i, place in zip(index, reading.load.index) if isinstance(i, Index)]
-            if source.loops != stage.loops or places != list(source.loops):
+            index = index_of(load.buffer.shape)
+            if load.index != index or source.loops != stage.loops:
+                places = [place for i, place in zip(index, load.index) if isinstance(i, Index)]
                 depth = min(depth, _common(places, source.loops))
     return depth
 
 
 def _common(a: Sequence[Expr], b: Sequence[Expr]) -> int:
     """The length of the common beginning."""
+    if a == b:
+        return len(a)
     return next((n for n, (x, y) in enumerate(zip(a, b)) if x is not y), min(len(a), len(b)))
 
 
-def _join(stage: _Stage, group: _Group, makers: dict[Buffer, _Stage]) -> None:
-    sources = _sources(stage, makers)
+def _join(stage: _Stage, group: _Group, sources: dict[Buffer, _Stage]) -> None:
     within = {b: s for b, s in sources.items() if s.group is group}
     depth = _shared_depth(stage, group, sources)
     stage.group = group

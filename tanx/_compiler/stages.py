@@ -181,6 +181,8 @@ def replace_loads(statement: Statement, wanted: Container[Buffer],
 def _replaced(root: Expr, wanted: Container[Buffer], element: Callable[[Load], Expr | None],
               images: dict[Node, Node]) -> Expr:
     """An expression rebuilt bottom up; ``images`` are the nodes that are done."""
+    if root in images:
+        return images[root]  # type: ignore[return-value]
     stack: list[Node] = [root]
     while stack:
         node = stack[-1]

@@ -21,6 +21,8 @@ else:
             self._name = name
 
         def __getattr__(self, attribute: str):
-            return getattr(import_module(f"{__name__}.{self._name}"), attribute)
+            value = getattr(import_module(f"{__name__}.{self._name}"), attribute)
+            setattr(self, attribute, value)
+            return value
 
     build, instructions = _Late("build"), _Late("instructions")

@@ -310,6 +310,11 @@ class Fold(Node):
         return _free_in(self.init) | _free_in(self.body).difference(self.indices, self.states)
 
     @property
+    def bound(self) -> frozenset[Variable]:
+        """The variables that it binds."""
+        return frozenset((*self.indices, *self.states))
+
+    @property
     def reducer(self) -> str | None:
         """The reducer by which elements are combined, if this is a reduction."""
         return self.combine if self.combine in REDUCERS else None

@@ -77,15 +77,11 @@ def substitute(root: Expr, values: Mapping[Variable, Expr]) -> Expr:
             continue
         if node.free.isdisjoint(values):
             images[node] = node
-        elif isinstance(node, Fold) and not _bound(node).isdisjoint(arriving | values.keys()):
+        elif isinstance(node, Fold) and not node.bound.isdisjoint(arriving | values.keys()):
             images[node] = _substitute_fold(_renamed(node), values)
         else:
             images[node] = _rebuild(node, images)
     return images[root]
-
-
-def _bound(fold: Fold) -> frozenset:
-    return frozenset((*fold.indices, *fold.states))
 
 
 def _renamed(fold: Fold) -> Fold:
