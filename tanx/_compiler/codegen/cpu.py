@@ -82,7 +82,8 @@ class _Module:
                  shared: Mapping[Buffer, Buffer]):
         self.program, self.target = program, target
         self.offsets, self.shared = offsets, shared
-        self.writer = Writer()  # collects what functions need
+        # It collects what functions need.
+        self.writer = Writer(has_masks=target.vector_bits >= 512)
         self.functions: dict[str, str] = {}  # names by texts
         self.written: dict[tuple, tuple[str, int]] = {}  # names and tasks by fingerprints
         self.externs: dict[str, Extern] = {}

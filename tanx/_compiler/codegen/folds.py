@@ -15,16 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from ..._loops.expr import Const, Expr, Fold, Index, Op, op
+from ..._loops.expr import Const, Expr, Fold, Index, Load, Op, op
 from ..._loops.instructions import BOOL, INDEX, identity, kind_of
 from ..._loops.nest import Buffer
-from ..._loops.traverse import rewrite
+from ..._loops.traverse import rewrite, walk
 from .access import Memory, Scalar
 from .complex import Pair
 from .lanes import Loop, Planner
 from .operations import apply, choose, multiply_add, number
 from .scopes import Scope
-from .values import Value, resized
+from .storage import register_type
+from .values import Value, any_lane, resized
 
 __all__ = ["Folds", "flat", "whole"]
 
@@ -58,6 +59,11 @@ class Folds(Memory):
         """Write a loop; see ``llvm.py``."""
         raise NotImplementedError
 
+    def once(self, scope: Scope, loop: Loop, number: int, states: Sequence[Scalar], body,
+             bound: Iterable, writes: frozenset[Buffer], base: Value | None) -> list[Scalar]:
+        """Write a loop of a single step; see ``llvm.py``."""
+        raise NotImplementedError
+
     def bind(self, inner: Scope, loop: Loop, counter: Value) -> None:
         """Make the index of a loop known inside it."""
         raise NotImplementedError
@@ -78,13 +84,40 @@ class Folds(Memory):
                 return self.search(fold, loops[-1], inner)
             loops[-1] = replace(loops[-1], width=1)
         if not alone:
-            states = [state.of(scope.lanes.width) for state in states]
+            states = [self.spread_out(fold, state, scope.lanes.width) for state in states]
             inner.varying = inner.varying.union(fold.states)
         if prod(loop.extent for loop in loops) <= _UNROLLED and (
                 self.analysis.length(fold) <= _SHORT):
             return tuple(self.written_out(fold, loops, inner, states))
         return tuple(self.around(loops, inner, states, fold, lambda s, values: self.step(
             fold, s, values)))
+
+    def spread_out(self, fold: Fold, state: Scalar, width: int) -> Scalar:
+        """A state in lanes; a mask is held in integers as wide as what it is made from."""
+        value = state.of(width)
+        if isinstance(value, Value) and value.is_mask:
+            value = Value(self.writer, value.text, value.type)
+            value.mask_bits = max([8, *(register_type(node.dtype).bits for node in walk(*fold.body)
+                                        if isinstance(node, Load))])
+        return value
+
+    def rows(self, fold: Fold, scope: Scope, start: Value, count: int) -> Scalar:
+        """Some elements of a reduction that runs in lanes itself, combined."""
+        dtype, (index,) = fold.states[0].dtype, fold.indices
+        neutral = number(self.writer, np.asarray(
+            identity(fold.reducer or "", dtype)).astype(dtype)[()].item(), dtype)
+        inner = scope.within(fold.states)
+        inner.varying = inner.varying.union(fold.states)
+        states: list[Scalar] = [neutral.of(scope.lanes.width)]
+        for row in range(count):
+            states = self.once(inner, Loop(index, (index,), False), row, states,
+                               lambda s, values: self.step(fold, s, values), fold.states,
+                               frozenset(), start)
+        return states[0]
+
+    def joint(self, fold: Fold, a: Scalar, b: Scalar) -> Scalar:
+        """Two parts of a reduction, combined."""
+        return _combine(fold.reducer or "", a, b, fold.states[0].dtype)
 
     def around(self, loops: Sequence[Loop], scope: Scope, states: Sequence[Scalar], fold: Fold,
                body: Callable[[Scope, Sequence[Scalar]], Sequence[Scalar]]) -> Sequence[Scalar]:
@@ -131,7 +164,8 @@ class Folds(Memory):
         again = reducer in _IDEMPOTENT
         neutral = start if again else number(self.writer, np.asarray(
             identity(reducer, dtype)).astype(dtype)[()].item(), dtype)
-        states = [neutral.of(lane.width), *([neutral] if left and not again else [])]
+        states = [self.spread_out(fold, neutral, lane.width),
+                  *([neutral] if left and not again else [])]
 
         def innermost(inner: Scope, values: Sequence[Scalar]) -> list[Scalar]:
             lanes = self.stretches(fold, lane, inner, values[0], neutral,
@@ -173,6 +207,8 @@ class Folds(Memory):
 
     def across_lanes(self, reducer: str, value: Scalar, dtype: np.dtype) -> Scalar:
         """The combination of all lanes, by halves."""
+        if isinstance(value, Value) and value.is_mask and reducer in ("or", "and"):
+            return any_lane(value) if reducer == "or" else ~any_lane(~value)
         while (lanes := flat(value)[0].type.lanes) > 1:
             low, high = (_shuffled(value, half) for half in (range(lanes // 2),
                                                              range(lanes // 2, lanes)))
@@ -183,23 +219,28 @@ class Folds(Memory):
         """``argmax`` or ``argmin`` in lanes: each takes its first element, then better ones."""
         first = scope.within((*fold.indices, *fold.states, lane.index))
         self.bind(first, lane, self.index(0))
-        found = [whole(self.value(choice.args[1], first), choice.dtype).of(lane.width)
-                 for choice in map(_as_op, fold.body)]
+        value, position = (_as_op(choice).args[1] for choice in fold.body)
+        found = [self.value(expr, first).of(lane.width) for expr in (value, position)]
+        # After its first element, no lane need ask whether it has one.
+        is_first = op("eq", fold.indices[0], 0)
+        better = rewrite(_as_op(fold.body[0]).args[0],
+                         lambda e: Const(False, BOOL) if e is is_first else None)
+
+        def step(inner: Scope, values: Sequence[Scalar]) -> list[Scalar]:
+            inner.values.update(zip(fold.states, values))
+            takes = self.value(better, inner)
+            return [choose(takes, self.value(expr, inner), old)
+                    for expr, old in zip((value, position), values)]
+
         steps = -(-lane.extent // lane.width)
         if steps > 1:
-            # From here on, the test for the very first element is in vain.
-            is_first = op("eq", fold.indices[0], 0)
-            later = [rewrite(e, lambda e: Const(False, BOOL) if e is is_first else None)
-                     for e in fold.body]
-            rest = Fold(fold.indices, fold.init, fold.states, later, fold.combine)
-            found = self.loop(scope, lane, 1, steps, found, lambda inner, values: self.step(
-                rest, inner, values), bound=fold.states)
-        best, position = found
+            found = self.loop(scope, lane, 1, steps, found, step, bound=fold.states)
+        best, place = found
         while (lanes := best.type.lanes) > 1:
             low, high = range(lanes // 2), range(lanes // 2, lanes)
-            best, position = _better(fold, best.shuffled(low), position.shuffled(low),
-                                     best.shuffled(high), position.shuffled(high))
-        return best, position
+            best, place = _better(fold, best.shuffled(low), place.shuffled(low),
+                                  best.shuffled(high), place.shuffled(high))
+        return best, whole(place, position.dtype)
 
 
 def _combine(reducer: str, a: Scalar, b: Scalar, dtype: np.dtype) -> Scalar:

@@ -26,8 +26,8 @@ _GATHER, _REVERSE, _TRANSPOSE = 1.5, 1.5, 2.5
 each of its vectors, where loading costs 1."""
 NEAR = 4
 """Distance up to which elements are loaded together with those between them."""
-_TINY, _SHORT, _LONG = 8, 32, 120
-"""Lengths of code up to which sixteen, four, and two vectors are computed at a time."""
+_SHORT, _LONG = 32, 120
+"""Lengths of code up to which four, and two vectors are computed at a time."""
 _TILE = 480
 """Instructions up to which the iterations of a tile are written out."""
 
@@ -160,8 +160,7 @@ class Planner:
         if crossing is not None:
             return [*(loop for loop in loops if loop not in (best, crossing)),
                     replace(crossing, crossing=True), replace(best, width=self._lanes(found))]
-        carried = [fold for fold in found.folds if not fold.free.isdisjoint(best.covers)]
-        wide = replace(best, width=self._width(found, best.extent, columns=bool(carried)))
+        wide = replace(best, width=self._width(found, best.extent))
         return _with_lanes(loops, best, wide) if wide.width > 1 else loops
 
     def _crossings(self, loops: Sequence[Loop], found: _Inventory) -> list[tuple[Loop, Loop]]:
@@ -217,14 +216,9 @@ class Planner:
             total += length * prod([i.extent for i in variables]) / (lanes if vector else 1)
         return total
 
-    def _width(self, found: _Inventory, extent: int, columns: bool = False) -> int:
-        """How many lanes, a power of two: several vectors of them where code is short.
-
-        Of ``columns``, which are folded side by side, rows are read in longer pieces.
-        """
+    def _width(self, found: _Inventory, extent: int) -> int:
+        """How many lanes, a power of two: several vectors of them where code is short."""
         vectors = 4 if found.length <= _SHORT else 2 if found.length <= _LONG else 1
-        if columns and found.length <= _TINY:
-            vectors = 16
         lanes = self._lanes(found) * vectors
         while lanes > extent:
             lanes //= 2

@@ -22,6 +22,7 @@ from ..._loops.nest import Buffer, Extern, Nest, Statement, Store
 from ..._loops.traverse import expressions, loads, statements_in, walk, written
 from .access import Scalar
 from .analysis import QUICK, Analysis
+from .columns import columns, separate, write_columns
 from .complex import Pair
 from .folds import Folds, flat, whole
 from .lanes import Loop, Planner
@@ -35,6 +36,7 @@ from .values import (
     Value,
     Writer,
     any_lane,
+    as_mask,
     integer,
     intrinsic,
     lane_numbers,
@@ -100,7 +102,7 @@ class Kernel(Folds):
         self.analysis.also(bits, buffer)
         return bits
 
-    def loops(self, loops: Sequence[Loop], body: Iterable[Statement], scope: Scope) -> None:
+    def loops(self, loops: Sequence[Loop], body: Sequence[Statement], scope: Scope) -> None:
         """Write loops around statements."""
         if not loops:
             for statement in body:
@@ -110,15 +112,25 @@ class Kernel(Folds):
         if loop.crossing:
             return write_tiles(self, loop, rest[0], body, scope,
                                self.planner.vector_bits // rest[0].width)
+        if loop.width > 1 and loop.parallel and not rest:
+            parts = separate(body)
+            if len(parts) > 1 and any(columns(loop, part) for part in parts):
+                for part in parts:
+                    self.loops(loops, part, scope)
+                return None
         whole, left = divmod(loop.extent, loop.width)
         overlaps = left > 0 and self.repeatable(body)
-        self.nest_loop(loop, rest, body, scope, 0, whole + overlaps)
+        steps = whole + overlaps
+        if loop.width > 1 and loop.parallel and not rest and (folds := columns(loop, body)):
+            write_columns(self, loop, folds, body, scope, steps)
+        else:
+            self.nest_loop(loop, rest, body, scope, 0, steps)
         if left and not overlaps:
             self.nest_loop(replace(loop, width=1), rest, body, scope, loop.extent - left,
                            loop.extent)
         return None
 
-    def nest_loop(self, loop: Loop, rest: Sequence[Loop], body: Iterable[Statement], scope: Scope,
+    def nest_loop(self, loop: Loop, rest: Sequence[Loop], body: Sequence[Statement], scope: Scope,
                   first: int, last: int) -> None:
         """Write one loop of a nest, in steps from ``first`` up to ``last``."""
         kept = self.kept_elements(loop, body) if not rest and not loop.parallel else []
@@ -237,16 +249,19 @@ class Kernel(Folds):
         head, done, following = writer.fresh("loop"), writer.fresh("done"), writer.fresh("%n")
         inner = Scope(scope, head, bound=(*loop.covers, loop.index, *bound), writes=writes)
         counter = Value(writer, writer.fresh("%i"), I64)
-        inside = [_renamed(writer, state) for state in states]
+        given = self.at(scope, lambda: [_in_registers(state, state) for state in states])
+        inside = [_renamed(writer, state) for state in given]
 
-        def write() -> list[Scalar]:
+        def write() -> tuple[list[Scalar], list[Scalar]]:
             self.bind(inner, loop, counter if base is None else counter + base)
-            return list(body(inner, inside))
+            after = list(body(inner, [_from_registers(value, state)
+                                      for value, state in zip(inside, states)]))
+            return after, [_in_registers(value, state) for value, state in zip(after, states)]
 
-        after = self.at(inner, write)
+        after, kept = self.at(inner, write)
         phis = [f"{counter.text} = phi i64 [ {first}, %{place.block} ], "
                 f"[ {following}, %{inner.block} ]"]
-        for old, start, new in zip(inside, states, after):
+        for old, start, new in zip(inside, given, kept):
             phis += [f"{a.text} = phi {a.type.text} [ {b.text}, %{place.block} ], "
                      f"[ {c.text}, %{inner.block} ]"
                      for a, b, c in zip(flat(old), flat(start), flat(new))]
@@ -471,6 +486,20 @@ def _map(change: Callable[[Value], Value], value: Scalar) -> Scalar:
 
 def _text(number: int | Value) -> str:
     return number.text if isinstance(number, Value) else str(number)
+
+
+def _is_mask(value: Scalar) -> bool:
+    return isinstance(value, Value) and value.is_mask
+
+
+def _in_registers(value: Any, like: Any) -> Scalar:
+    """A value as a loop carries it: a mask as integers."""
+    return value.spread(like.mask_bits) if _is_mask(like) else value
+
+
+def _from_registers(value: Any, like: Any) -> Scalar:
+    """A value that a loop carries, as it is used."""
+    return as_mask(value) if _is_mask(like) else value
 
 
 def _renamed(writer: Writer, value: Scalar) -> Scalar:

@@ -9,7 +9,7 @@ pages of memory found, while they are at hand.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +47,7 @@ class Tile:
     writes: frozenset[Buffer]
 
 
-def write_tiles(kernel: Kernel, crossing: Loop, lane: Loop, body: Iterable[Statement],
+def write_tiles(kernel: Kernel, crossing: Loop, lane: Loop, body: Sequence[Statement],
                 scope: Scope, item_bits: int) -> None:
     """Write a crossing loop and the one in lanes around statements that may run twice."""
     size, writes = lane.width, kernel.written(body)

@@ -4,6 +4,10 @@ A :class:`Value` is a scalar, or a vector of some lanes, that an instruction has
 appends two lines to the :class:`Writer` behind ``x``. Numbers become constants of the other
 operand's type, and a scalar beside a vector is spread over its lanes, so that a formula reads the
 same for one lane as for sixteen. No fast-math flags are ever set: what IEEE 754 says, holds.
+
+Answers in lanes are of type i1. Processors without registers for such masks hold them as integers
+of all ones or zeros, as wide as what was compared. So that LLVM does not pack and unpack them, what
+is made of several answers is written in such integers (:meth:`Value.spread`).
 """
 
 from __future__ import annotations
@@ -15,9 +19,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 __all__ = ["F32", "F64", "I1", "I32", "I64", "I8", "Place", "Type", "Value", "Writer", "absolute",
-           "any_lane", "bits_of", "bits_to_float", "call_lanewise", "ceil", "constant", "convert",
-           "copysign", "floor", "fma", "integer", "intrinsic", "lane_numbers", "maximum", "minimum",
-           "outlined", "polynomial", "repeat", "resized", "rint", "select", "shift_left",
+           "any_lane", "as_mask", "bits_of", "bits_to_float", "call_lanewise", "ceil", "constant",
+           "convert", "copysign", "floor", "fma", "integer", "intrinsic", "lane_numbers", "maximum",
+           "minimum", "outlined", "polynomial", "repeat", "resized", "rint", "select", "shift_left",
            "shift_right", "sqrt", "trunc", "type_of", "when_any"]
 
 
@@ -91,11 +95,13 @@ class Writer:
 
     ``declared`` maps each name that is called to its declaration, ``helpers`` maps names to
     functions written on the way, ``uses`` counts how often functions of numbers were used: these
-    three are one for the whole ``module``.
+    three are one for the whole ``module``. ``has_masks`` tells that the processor has registers
+    for answers in lanes.
     """
 
-    def __init__(self, module: Writer | None = None):
+    def __init__(self, module: Writer | None = None, has_masks: bool = False):
         self.place = Place("entry")
+        self.has_masks: bool = module.has_masks if module else has_masks
         self.declared: dict[str, str] = module.declared if module else {}
         self.helpers: dict[str, str] = module.helpers if module else {}
         self.uses: Counter[tuple[str, Type]] = module.uses if module else Counter()
@@ -123,12 +129,17 @@ class Writer:
 
 
 class Value:
-    """What an instruction has made, or a constant; ``writer`` takes what is computed from it."""
+    """What an instruction has made, or a constant; ``writer`` takes what is computed from it.
 
-    __slots__ = ("text", "type", "writer")
+    Of a mask, ``mask_bits`` are those of what was compared, and ``wide`` may hold it as integers.
+    """
+
+    __slots__ = ("mask_bits", "text", "type", "wide", "writer")
 
     def __init__(self, writer: Writer, text: str, type: Type):
         self.writer, self.text, self.type = writer, text, type
+        self.mask_bits = 8
+        self.wide: Value | None = None
 
     def __repr__(self):
         return f"{self.type.text} {self.text}"
@@ -167,6 +178,20 @@ class Value:
             self.type.of(len(lanes)), f"shufflevector {self!r}, {self.type.text} poison, "
                                       f"<{len(lanes)} x i32> <{mask}>")
 
+    @property
+    def is_mask(self) -> bool:
+        """Whether these are answers in lanes, better held as integers."""
+        return self.type.bits == 1 and self.type.lanes > 1 and not self.writer.has_masks
+
+    def spread(self, bits: int) -> Value:
+        """A mask as integers of so many bits, all ones or zeros."""
+        to = integer(bits, self.type.lanes)
+        if self.is_constant:
+            return constant(Value(self.writer, "0", to), -1 if "true" in self.text else 0)
+        if self.wide is None or self.wide.type.bits == bits:
+            return self.wide or convert(self, "sext", to)
+        return resized(self.wide, bits)
+
     # -- operators: signed where it matters, ordered comparisons -----------------------------------
 
     def __add__(self, other):
@@ -195,16 +220,16 @@ class Value:
         return constant(self, 0) - self
 
     def __and__(self, other):
-        return _binary("and", self, other)
+        return _logic("and", self, other)
 
     def __or__(self, other):
-        return _binary("or", self, other)
+        return _logic("or", self, other)
 
     def __xor__(self, other):
-        return _binary("xor", self, other)
+        return _logic("xor", self, other)
 
     def __invert__(self):
-        return _binary("xor", self, -1 if self.type.bits > 1 else True)
+        return _logic("xor", self, -1 if self.type.bits > 1 else True)
 
     def __lt__(self, other):
         return self.compare("lt", other)
@@ -229,9 +254,12 @@ class Value:
     def compare(self, how: str, other, signed: bool = True) -> Value:
         """One of ``eq ne lt le gt ge``."""
         if self.type.is_float:
-            return _binary(f"fcmp {'une' if how == 'ne' else 'o' + how}", self, other, I1)
-        sign = "" if how in ("eq", "ne") else "s" if signed else "u"
-        return _binary(f"icmp {sign}{how}", self, other, I1)
+            answer = _binary(f"fcmp {'une' if how == 'ne' else 'o' + how}", self, other, I1)
+        else:
+            sign = "" if how in ("eq", "ne") else "s" if signed else "u"
+            answer = _binary(f"icmp {sign}{how}", self, other, I1)
+        answer.mask_bits = max(8, self.type.bits)
+        return answer
 
 
 def constant(like: Value, number) -> Value:
@@ -267,6 +295,24 @@ def _binary(name: str, a: Value, b, result: Type | None = None) -> Value:
         a, b = _together(a, b)
     type = a.type if result is None else result.of(a.type.lanes)
     return a.writer.write(type, f"{name} {a.type.text} {a.text}, {b.text}")
+
+
+def _logic(name: str, a: Value, b) -> Value:
+    """An instruction on bits, which of masks is one on integers."""
+    if not isinstance(b, Value):
+        b = constant(a, b)
+    a, b = _together(a, b)
+    if not a.is_mask:
+        return _binary(name, a, b)
+    bits = max([x.mask_bits for x in (a, b) if not x.is_constant], default=8)
+    return as_mask(_binary(name, a.spread(bits), b.spread(bits)))
+
+
+def as_mask(wide: Value) -> Value:
+    """The mask that integers of all ones or zeros are."""
+    answer = convert(wide, "trunc", I1)
+    answer.wide, answer.mask_bits = wide, wide.type.bits
+    return answer
 
 
 def intrinsic(name: str, *operands, extra: Sequence[Value] = ()) -> Value:
@@ -334,6 +380,12 @@ def select(condition: Value, a, b) -> Value:
     a, b = _together(a, b)
     if condition.type.lanes > a.type.lanes:
         a, b = a.of(condition.type.lanes), b.of(condition.type.lanes)
+    if condition.is_mask and a.is_mask:
+        return (condition & a) | (~condition & b)
+    if condition.is_mask and (condition.wide is not None or condition.mask_bits != a.type.bits):
+        mask = condition.spread(a.type.bits)
+        chosen = (bits_of(a) & mask) | (bits_of(b) & ~mask)
+        return bits_to_float(chosen) if a.type.is_float else chosen
     return a.writer.write(a.type, f"select {condition!r}, {a!r}, {b!r}")
 
 
@@ -415,6 +467,10 @@ def when_any(condition: Value, otherwise: Value, compute: Callable[[], Value]) -
 def any_lane(condition: Value) -> Value:
     """Whether a condition holds in some lane."""
     lanes = condition.type.lanes
+    if condition.is_mask and condition.wide is not None:
+        wide = condition.wide
+        return condition.writer.call(f"llvm.vector.reduce.or.{wide.type.suffix}", wide.type.of(1),
+                                     [wide]).ne(0)
     return condition if lanes == 1 else condition.writer.call(
         f"llvm.vector.reduce.or.v{lanes}i1", I1, [condition])
 

@@ -1,0 +1,146 @@
+"""Reductions of long columns, which lie across memory: row by row, not column by column.
+
+Columns that run in lanes are reduced side by side. Where there are many rows, each of which begins
+in a page of its own, walking down a few columns at a time would leave a page after a few bytes of
+it. Instead, the results of all columns are kept in memory close at hand, and a block of rows is
+added to them before the next one is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from ..._loops.expr import Const, Fold, Index, Load
+from ..._loops.instructions import kind_of
+from ..._loops.nest import Statement, Store
+from ..._loops.traverse import expressions, loads, walk, written
+from .access import Scalar
+from .complex import Pair
+from .folds import flat
+from .lanes import Loop
+from .scopes import Scope
+from .storage import part_dtype, register_type
+from .values import Value, type_of
+
+if TYPE_CHECKING:
+    from .llvm import Kernel
+
+__all__ = ["columns", "write_columns"]
+
+_ROWS = 4
+"""Rows of a block."""
+_MANY = 64
+"""Rows from which on it matters."""
+_FAR = 2048
+"""Bytes from row to row, from which on it matters."""
+_ROOM = 1 << 16
+"""Bytes for the results of a reduction that are kept at hand."""
+
+
+def columns(lane: Loop, body: Iterable[Statement]) -> list[Fold]:
+    """The reductions in some stores if they are all of them long columns; else none."""
+    found: list[Fold] = []
+    for statement in body:
+        if not isinstance(statement, Store) or statement.guard is not None or statement.combine:
+            return []
+        found += [node for node in walk(statement.value) if isinstance(node, Fold)]
+    found = list(dict.fromkeys(found))
+    return found if found and all(_is_column(fold, lane, found) for fold in found) else []
+
+
+def separate(body: Iterable[Statement]) -> list[list[Statement]]:
+    """Stores in parts of which none reads what it has stored itself."""
+    parts: list[list[Statement]] = []
+    targets: set[str] = set()
+    for statement in body:
+        reads = {load.buffer.name for load in loads(*expressions(statement))}
+        if not parts or not reads.isdisjoint(targets):
+            parts.append([])
+            targets.clear()
+        parts[-1].append(statement)
+        targets.update(buffer.name for buffer in written([statement]))
+    return parts
+
+
+def _is_column(fold: Fold, lane: Loop, others: Sequence[Fold]) -> bool:
+    extents = [i.extent for i in fold.indices]
+    if len(extents) != 1 or not fold.reducer or any(
+            [i.extent for i in other.indices] != extents for other in others):
+        return False
+    inside = list(walk(*fold.body))
+    strides = [(lane.stride(node.place[0]), node.place[0].get(fold.indices[0], 0)
+                * node.dtype.itemsize) for node in inside if isinstance(node, Load)]
+    return (extents[0] >= _MANY and isinstance(fold.init[0], Const)
+            and register_type(fold.states[0].dtype).bits >= 8
+            and not any(isinstance(node, Fold) for node in inside)
+            and 4 * lane.width <= lane.extent <= _ROOM // fold.states[0].dtype.itemsize
+            and any(along == 1 and down >= _FAR for along, down in strides))
+
+
+def write_columns(kernel: Kernel, lane: Loop, folds: Sequence[Fold], body: Sequence[Statement],
+                  scope: Scope, steps: int) -> None:
+    """Write the first steps of a loop in lanes over stores with such reductions."""
+    rooms = [_Room(kernel, fold, steps, lane.width) for fold in folds]
+    rows = folds[0].indices[0].extent
+    blocks, left = divmod(rows, _ROWS)
+
+    def each(outer: Scope, write: Callable[[Scope, Value], None]) -> None:
+        """A loop in lanes that knows the number of its step."""
+        index = Index("column", steps)
+
+        def step(inner: Scope, _) -> list:
+            kernel.bind(inner, lane, inner.values[index])
+            write(inner, inner.values[index])
+            return []
+
+        kernel.loop(outer, Loop(index, (index,), True), 0, steps, [], step,
+                    bound=(*lane.covers, lane.index), writes=kernel.written(body))
+
+    def add(outer: Scope, start: Value, count: int, first: bool) -> None:
+        """Add some rows to what there is, if there is anything."""
+        def columns(inner: Scope, number: Value) -> None:
+            for room in rooms:
+                part = kernel.rows(room.fold, inner, start, count)
+                room.put(number, part if first else kernel.joint(room.fold, room.get(number), part))
+        each(outer, columns)
+
+    def next_block(inner: Scope, _) -> list:
+        add(inner, inner.values[block] * _ROWS + left, _ROWS, first=False)
+        return []
+
+    def finish(inner: Scope, number: Value) -> None:
+        for room in rooms:
+            inner.values[room.fold] = (room.get(number),)
+        kernel.loops((), body, inner)
+
+    add(scope, kernel.index(0), left or _ROWS, first=True)
+    block = Index("block", blocks)
+    kernel.loop(scope, Loop(block, (block,), False), 0 if left else 1, blocks, [], next_block)
+    each(scope, finish)
+
+
+class _Room:
+    """Memory of the function for the results of a reduction, a vector for each step in lanes."""
+
+    def __init__(self, kernel: Kernel, fold: Fold, steps: int, width: int):
+        self.kernel, self.fold = kernel, fold
+        self.type = register_type(part_dtype(fold.states[0].dtype)).of(width)
+        self.parts = 2 if kind_of(fold.states[0].dtype) == "c" else 1
+        self.name = "%" + kernel.writer.fresh("room")
+        kernel.top.lines.insert(0, f"{self.name} = alloca [{steps * self.parts} x {self.type}]")
+
+    def places(self, number: Value) -> list[Value]:
+        write = self.kernel.writer.write
+        return [write(type_of("ptr"), f"getelementptr [{self.parts} x {self.type}], "
+                      f"ptr {self.name}, i64 {number.text}, i64 {part}")
+                for part in range(self.parts)]
+
+    def get(self, number: Value) -> Scalar:
+        found = [self.kernel.writer.write(self.type, f"load {self.type}, {place!r}")
+                 for place in self.places(number)]
+        return Pair(*found) if self.parts == 2 else found[0]
+
+    def put(self, number: Value, value: Scalar) -> None:
+        for part, place in zip(flat(value), self.places(number)):
+            self.kernel.writer.place.lines.append(f"store {part!r}, {place!r}")

@@ -1,0 +1,91 @@
+"""Reductions of columns: by blocks of rows, with results that depend on each other, and masks."""
+
+import numpy as np
+import pytest
+
+from tanx._loops.build import arg_reduce, convert, nest, op, reduce, statement_program, store
+from tanx._loops.interpret import run as interpret
+
+from .compiled import run, run_rule
+
+TYPES = ["float32", "float64", "bfloat16", "int8", "int32", "complex64"]
+
+
+def numbers(shape, dtype="float32"):
+    x = np.random.default_rng(0).standard_normal(shape) * 4
+    return x.astype(np.dtype(dtype))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("rows", [63, 64, 65, 66, 67, 131])
+def test_sums_of_columns(dtype, rows):
+    x = numbers((rows, 2055), dtype)
+    wide = np.dtype({"bfloat16": "float32", "int8": "int32"}.get(dtype, dtype))
+
+    def rule(at, x):
+        return reduce("add", rows, lambda k: convert(x[[k[0], at[0]]], wide))
+
+    (out,) = run_rule(rule, [x], np.zeros(2055, wide))
+    want = x.astype(np.complex128 if wide.kind == "c" else np.float64).sum(0)
+    np.testing.assert_allclose(out, want, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("shape", [(70, 600), (70, 1000), (128, 512), (300, 5000)])
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_result_that_another_reduction_needs(shape, shared):
+    """The greatest of a column, then the sum of what is left; both in the same memory."""
+    x = numbers(shape)
+    rows, _ = shape
+
+    def lower(into, x):
+        first, second = (into[0], into[0]) if shared else into
+
+        def body(k):
+            best = reduce("max", rows, lambda i: x[[i[0], k[0]]])
+            total = reduce("add", rows, lambda i: op("exp", x[[i[0], k[0]]] - first[k]))
+            return [store(first, k, best), store(second, k, total + first[k])]
+
+        return [nest(shape[1:], body)]
+
+    outs = [np.zeros(shape[1], np.float32)] * (1 if shared else 2)
+    program = statement_program(lower, [x], outs)
+    for got, want in zip(run(program, x), interpret(program, x), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-5)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "int32", "bfloat16"])
+@pytest.mark.parametrize("size", [1, 3, 16, 37, 100])
+def test_positions(axis, dtype, size):
+    x = numbers((size, size + 2), dtype)
+    if x.dtype.kind == "f":
+        x[size // 2, 1::3] = np.nan
+    x[-1] = x[0]
+    length = x.shape[axis]
+
+    def rule(at, x):
+        best, place = arg_reduce("max", length, lambda k: x[[k[0], at[0]] if axis == 0 else [
+            at[0], k[0]]], np.int32)
+        return place, convert(best, np.float32)
+
+    outs = [np.zeros(x.shape[1 - axis], d) for d in ("int32", "float32")]
+    place, best = run_rule(rule, [x], outs)
+    np.testing.assert_array_equal(place, np.argmax(x.astype(np.float64), axis))
+    np.testing.assert_array_equal(best, np.max(x.astype(np.float32), axis))
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "bool"])
+def test_answers(axis, dtype):
+    x = numbers((40, 75), dtype) if dtype != "bool" else numbers((40, 75)) > 5
+    for combine, limit, want in (("or", 9, np.any), ("and", -9, np.all), ("xor", 1, None)):
+        def answer(e, limit=limit):
+            return e if e.dtype == np.bool_ else (e > limit) & (e < limit + 30) | (e < -11)
+
+        def rule(at, x, combine=combine, answer=answer):
+            return reduce(combine, x.shape[axis], lambda k: answer(x[
+                [k[0], at[0]] if axis == 0 else [at[0], k[0]]]))
+
+        (out,) = run_rule(rule, [x], np.zeros(x.shape[1 - axis], bool))
+        y = x if dtype == "bool" else (x > limit) & (x < limit + 30) | (x < -11)
+        np.testing.assert_array_equal(out, y.sum(axis) % 2 == 1 if want is None else want(y, axis))
