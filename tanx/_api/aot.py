@@ -317,9 +317,10 @@ class Compiled(Stage):
         self._executable = executable
         leaves, self._in_tree = tree_flatten(program.args_info)
         self._types = [(info.shape, info.dtype) for info in leaves]
-        overwritten = {n - len(executable.constants) for n in executable.overwritten
-                       if n is not None}
-        self._given_away = sorted(overwritten)
+        first = len(executable.constants)
+        self._given_away = sorted({n - first for n in executable.overwritten if n is not None})
+        self._returned = sorted({n - first for n in executable.recipe.results
+                                 if 0 <= n - first < len(leaves)})
 
     @boundary
     def __call__(self, *args, **kwargs):
@@ -338,6 +339,9 @@ class Compiled(Stage):
             raise self._wrong_types(leaves)
         buffers = [x._value if type(x) is Array else np.asarray(x, dtype)
                    for x, (_, dtype) in zip(leaves, self._types)]
+        for i in self._returned:
+            if type(leaves[i]) is not Array:  # the caller may write to it
+                buffers[i] = buffers[i].copy()
         for i in self._given_away:
             claim(leaves[i], buffers, i)
         return tree_unflatten(self._program.out_tree, self._executable.run(buffers))

@@ -119,8 +119,12 @@ class Executable:
         for (shape, dtype), taken in zip(self.outputs, self.overwritten):
             memory.append(empty(shape, dtype) if taken is None else memory[taken])
         run(self.code.address, self.arena_size, *memory)
-        return [Array(memory[place].reshape(aval.shape), False, aval)
+        return [Array(_shaped(memory[place], aval.shape), False, aval)
                 for place, aval in self.results]
+
+
+def _shaped(data: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    return data if data.shape == shape else data.reshape(shape)
 
 
 def _data(constant) -> np.ndarray:

@@ -131,6 +131,14 @@ def test_pytrees_and_functions_of_functions():
     np.testing.assert_array_equal(batched(ONES), [3, 3])
 
 
+def test_results_that_are_arguments_are_nobody_elses():
+    compiled = tanx.jit(lambda x, y: (x, y + 1)).lower(X, X).compile()
+    mine = ONES.copy()
+    same, _ = compiled(mine, mine)
+    mine[:] = 5
+    np.testing.assert_array_equal(same, ONES)
+
+
 def test_donated_arguments():
     step = tanx.jit(lambda x, y: x + y, donate_argnums=0)
     lowered = step.lower(X, X)
@@ -138,12 +146,13 @@ def test_donated_arguments():
     compiled = lowered.compile()
     assert compiled.memory_analysis().alias_size_in_bytes == 24
     x, y = jnp.asarray(ONES), jnp.asarray(ONES)
-    address = x.unsafe_buffer_pointer() if hasattr(x, "unsafe_buffer_pointer") else None
+    address = x.unsafe_buffer_pointer()
     result = compiled(x, y)
     assert x.is_deleted() and not y.is_deleted()
     np.testing.assert_array_equal(result, 2 * ONES)
-    if address is not None:
-        assert result.unsafe_buffer_pointer() == address
+    assert result.unsafe_buffer_pointer() == address
+    again = compiled(result, y)
+    assert result.is_deleted() and again.unsafe_buffer_pointer() == address
     mine = ONES.copy()
     np.testing.assert_array_equal(compiled(mine, y), 2 * ONES)
     np.testing.assert_array_equal(mine, ONES)

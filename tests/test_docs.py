@@ -1,0 +1,33 @@
+"""What the documentation shows is what happens."""
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[1] / "docs"
+_BLOCK = re.compile(r"^```(python|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def pairs(text: str):
+    """Blocks of Python, each with the text that stands behind it as what it prints."""
+    blocks = [match.groups() for match in _BLOCK.finditer(text)]
+    for (kind, code), (following, output) in zip(blocks, [*blocks[1:], ("", "")]):
+        if kind == "python":
+            yield code, output if following == "text" else ""
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda path: path.name)
+def test_examples_print_what_is_written_behind_them(page):
+    names: dict = {}
+    for code, expected in pairs(page.read_text(encoding="utf-8")):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(code, str(page), "exec"), names)
+        assert printed.getvalue() == expected
+
+
+def test_the_pages_are_there():
+    assert [path.name for path in DOCS.glob("*.md")]
