@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from ._situation import KEY, VERSION, flags_version, situation
 from ._traceback import boundary
 from .errors import explain
 
@@ -198,7 +199,7 @@ class Flag(threading.local):
         value = self.checked(value)
         with _lock:
             type(self).value = value
-            _process.version += 1
+            flags_version.value += 1
             strict.refresh()
         self._announce(value)
 
@@ -227,6 +228,7 @@ class Flag(threading.local):
 
     def _overridden(self, value: Any, by: int) -> None:
         _thread.version = None
+        situation.words[VERSION] = -1
         if self in strict.flags and value != self.relaxed:
             with _lock:
                 strict.overrides += by
@@ -276,10 +278,6 @@ class Strict:
             type(flag).value != flag.relaxed for flag in self.flags)
 
 
-class _Process:
-    version = 0
-
-
 class _Thread(threading.local):
     """The key of :func:`trace_key` as this thread last computed it; None when it must be redone."""
 
@@ -288,10 +286,10 @@ class _Thread(threading.local):
 
 
 strict = Strict()
-_process = _Process()
 _thread = _Thread()
 _flags: dict[str, Flag] = {}
 _traced: list[Flag] = []
+_keys: dict[tuple, tuple] = {}  # all keys there were, so that equal ones are one object
 _UNUSUAL_NAMES = {"dump": "tanx_dump"} | {name: name for name in (
     "check_vma", "eager_constant_folding", "jax2tf_associative_scan_reductions",
     "jax2tf_default_native_serialization", "mock_num_gpu_processes")}
@@ -305,10 +303,12 @@ def trace_key() -> tuple:
     ...     assert trace_key() != before
     >>> assert trace_key() == before
     """
-    if _thread.version != _process.version:
-        version = _process.version
-        _thread.key = tuple(flag.value for flag in _traced)
+    if _thread.version != flags_version.value:
+        version = flags_version.value
+        key = tuple(flag.value for flag in _traced)
+        _thread.key = _keys.setdefault(key, key)
         _thread.version = version
+        situation.words[KEY], situation.words[VERSION] = id(_thread.key), version
     return _thread.key
 
 
@@ -378,7 +378,7 @@ jit_disabled = _define(
     "disable_jit", boolean, False, "Run jitted functions eagerly, line by line.", traced=True)
 no_tracing = _define("no_tracing", boolean, False, "Make any tracing an error.", checks=True)
 no_execution = _define(
-    "no_execution", boolean, False, "Make any execution an error.", checks=True)
+    "no_execution", boolean, False, "Make any execution an error.", checks=True, traced=True)
 enable_checks = _define(
     "enable_checks", boolean, False, "Check every form of a program after every pass.",
     variables=("TANX_CHECK",))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import sys
+import weakref
 from collections.abc import Callable
 from types import MethodType
 from typing import Any, NamedTuple
@@ -14,12 +16,12 @@ from .._core.axes import axis_sizes
 from .._core.jaxpr import ClosedJaxpr, eval_jaxpr
 from .._core.naming import debug_info, name_of
 from .._core.stage import Staged, clear_memories, memory_of, stage_closed
-from .._core.trace import context
+from .._core.trace import EvalTrace, context
 from .._core.types import is_arraylike, typeof
 from .._ops.layout import as_array
 from .._runtime.device import devices_of
-from .._runtime.dispatch import Dispatcher
-from .._runtime.eager import compiled
+from .._runtime.dispatch import Call, Dispatcher, NativeCalls
+from .._runtime.objects import callable_class
 from .._runtime.tier0 import program_of
 from .._traceback import boundary
 from ..errors import explain
@@ -46,13 +48,16 @@ class _Call(NamedTuple):
     arity: int
 
 
+@callable_class
 class JitFunction(Wrapped):
     """A function wrapped by :func:`jit`."""
 
     def __init__(self, fun: Callable, static_argnums, static_argnames, donate_argnums,
                  donate_argnames, keep_unused: bool, inline: bool, name: str | None = None,
-                 make: Callable[[ClosedJaxpr], Any] = compiled, compiler_options=None):
+                 compiler_options=None):
         functools.update_wrapper(self, fun)
+        self._options = (fun, static_argnums, static_argnames, donate_argnums, donate_argnames,
+                         keep_unused, inline, name, compiler_options)
         self._fun, self._name = fun, name or name_of(fun)
         self._static, self._static_names = positions_and_names(
             fun, "tanx.jit", "static", static_argnums, static_argnames)
@@ -65,7 +70,8 @@ class JitFunction(Wrapped):
         self._keep_unused, self._inline = keep_unused, inline
         self._compiler_options = check_options("tanx.jit", compiler_options)
         self._entries = memory_of(fun)
-        self._dispatcher = Dispatcher(self._static, self._static_names, make)
+        self._native_calls = NativeCalls()
+        _functions.add(self)
 
     def __get__(self, instance, owner=None):
         return self if instance is None else MethodType(self, instance)
@@ -74,20 +80,19 @@ class JitFunction(Wrapped):
     def __call__(self, *args, **kwargs):
         if _config.jit_disabled.value:
             return self._fun(*args, **kwargs)
-        signature = self._dispatcher.signature(args, kwargs)
-        if signature is not None:
-            ready = self._dispatcher.find(signature)
-            if ready is not None:
-                return ready(args)
-        call = self._take_apart(args, kwargs)
-        entry, captured = self._entry(call, args, kwargs)
+        call, entry, captured = self._staged(args, kwargs)
+        if not captured and type(context.trace) is EvalTrace:
+            whole = Call(args, kwargs, frozenset(call.fixed), frozenset(call.fixed_names))
+            self._native_calls.learn(self, whole, call.leaves, entry.closed, entry.out_tree)
+        operands = [*captured, *map(_present, call.leaves)]
         with using_options(self._compiler_options):
-            if signature is not None and not captured:
-                return self._dispatcher.remember(signature, entry.closed, entry.out_tree,
-                                                 args)(args)
-            operands = [*captured, *map(_present, call.leaves)]
             outs = self._run(entry.closed, operands)
         return tree_unflatten(entry.out_tree, outs)
+
+    def _staged(self, args: tuple, kwargs: dict) -> tuple[_Call, Staged, list]:
+        """The arguments taken apart, the function staged for them, the tracers it closes over."""
+        call = self._take_apart(args, kwargs)
+        return call, *self._entry(call, args, kwargs)
 
     def _run(self, closed: ClosedJaxpr, operands: list) -> list:
         if self._inline and context.trace.staging:
@@ -144,10 +149,17 @@ class JitFunction(Wrapped):
     def clear_cache(self) -> None:
         """Forget everything staged for this function."""
         self._entries.clear()
-        self._dispatcher.clear()
+        self._native_calls.clear(self)
 
     def _cache_size(self) -> int:
         return len(self._entries)
+
+    def __reduce__(self):
+        """Pickled by name, where that leads here, as functions are; else with the function."""
+        found: Any = sys.modules.get(getattr(self, "__module__", ""))
+        for name in getattr(self, "__qualname__", "<locals>").split("."):
+            found = getattr(found, name, None)
+        return self.__qualname__ if found is self else (JitFunction, self._options)
 
     def __repr__(self) -> str:
         return f"<jit of {name_of(self._fun)}>"
@@ -158,6 +170,11 @@ def clear_caches() -> None:
     from .._runtime.load import clear  # late: most programs never call this
     clear_memories()
     clear()
+    for function in list(_functions):
+        function._native_calls.clear(function)
+
+
+_functions: weakref.WeakSet[JitFunction] = weakref.WeakSet()
 
 
 def _present(x):
@@ -239,36 +256,41 @@ def library_jit(fun: Callable | None = None, *, name: str | None = None, static_
                                  static_argnames=static_argnames)
 
     @functools.cache  # looking at signatures takes time, and most functions are never called
-    def staged() -> JitFunction:
-        return JitFunction(fun, static_argnums or None, static_argnames, None, None, False, False,
-                           name, program_of)
+    def staged() -> tuple[JitFunction, Dispatcher]:
+        function = JitFunction(fun, static_argnums or None, static_argnames, None, None, False,
+                               False, name)
+        return function, Dispatcher(function._static, function._static_names, program_of)
 
     seen: set = set()
 
     @functools.wraps(fun)
     def either(*args, **kwargs):
-        function = staged()
+        function, dispatcher = staged()
         if context.trace.staging:
             return function(*args, **kwargs)
-        dispatcher = function._dispatcher
         signature = dispatcher.signature(args, kwargs)
         if signature is None:
             return fun(*args, **kwargs)
         ready = dispatcher.find(signature)
-        if ready is not None:
-            return ready(args)
-        return _second_time(signature, seen, function, fun)(*args, **kwargs)
+        if ready is None:
+            if not _second_time(signature, seen):
+                return fun(*args, **kwargs)
+            _, entry, captured = function._staged(args, kwargs)
+            if captured:
+                return fun(*args, **kwargs)
+            ready = dispatcher.remember(signature, entry.closed, entry.out_tree, args)
+        return ready(args)
     return either
 
 
-def _second_time(signature: tuple, seen: set, staged: JitFunction, fun: Callable) -> Callable:
-    """The staged function for a signature that was seen before, else the plain one."""
+def _second_time(signature: tuple, seen: set) -> bool:
+    """Whether a signature was seen before."""
     try:
         if signature in seen:
-            return staged
+            return True
         if len(seen) >= Dispatcher.LIMIT:
             seen.clear()
         seen.add(signature)
     except TypeError:  # a static argument without a hash
         pass
-    return fun
+    return False

@@ -15,6 +15,7 @@ import threading
 from typing import Any
 
 from .. import errors
+from .._situation import STAGING, situation
 from .._traceback import boundary
 from .operators import Operators
 from .types import ambiguous_truth, without_length
@@ -84,11 +85,16 @@ class running:
 
     def __enter__(self) -> Any:
         self.outer = context.trace
-        context.trace = self.trace
+        _switch(self.trace)
         return self.trace
 
     def __exit__(self, *_) -> None:
-        context.trace = self.outer
+        _switch(self.outer)
+
+
+def _switch(trace: Trace) -> None:
+    context.trace = trace
+    situation.words[STAGING] = trace.staging
 
 
 class Tracer(Operators):

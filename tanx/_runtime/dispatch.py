@@ -1,25 +1,28 @@
 """Dispatch: from the arguments of a call to the program that runs it.
 
-Most calls of a jitted function pass arrays and numbers by position, and what is static anyhow. For
-these the signature is a tuple of types, made without taking pytrees apart; a signature seen before
-leads straight to its program.
+Calls of a jitted function go to native code (``call.py``), which knows the signatures that were met
+twice and hands all others to Python. For Python, and for functions of the library, most calls pass
+arrays and numbers by position, and what is static anyhow: their signature is a tuple of types, made
+without taking pytrees apart, and one seen before leads straight to its program.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._config import strict, trace_key
+from .._config import debug_infs, debug_key_reuse, debug_nans, no_execution, strict, trace_key
 from .._core.array import Array
 from .._core.jaxpr import ClosedJaxpr
 from .._core.trace import EvalTrace, context
 from ..tree_util import tree_unflatten
 from .eager import compiled, quietly
+from .objects import native_calls, obstacle
 
-__all__ = ["Dispatcher"]
+__all__ = ["Call", "Dispatcher", "NativeCalls"]
 
 _NUMBERS = frozenset((bool, int, float, complex))
 
@@ -106,3 +109,66 @@ class Ready:
             if type(args[i]) is Array:
                 outs[k] = args[i]
         return outs[0] if self.single else tree_unflatten(self.out_tree, outs)
+
+
+# -- native calls ----------------------------------------------------------------------------------
+
+
+class Call(NamedTuple):
+    """The arguments of a call, and which of them are static: by position, and by keyword."""
+
+    args: tuple
+    kwargs: dict[str, Any]
+    static: frozenset[int]
+    static_names: frozenset[str]
+
+
+class NativeCalls:
+    """The signatures of one jitted function that native code knows."""
+
+    __slots__ = ("_known", "_lock")
+
+    def __init__(self) -> None:
+        self._known: dict[tuple, tuple | None] = {}
+        self._lock = threading.Lock()
+
+    def learn(self, function, call: Call, leaves: list, closed: ClosedJaxpr, out_tree) -> None:
+        """Take note of a call of ``function`` that Python takes; make the next like it native.
+
+        The first of a kind is only remembered, for many functions are called once.
+        """
+        if obstacle() is not None or any(flag.value for flag in _WATCHING):
+            return
+        for x in leaves:
+            if type(x) is Array:
+                _settle(x)
+        kind = (closed, tuple(call.kwargs), tuple(map(type, leaves)))
+        with self._lock:
+            if kind not in self._known:
+                if len(self._known) >= Dispatcher.LIMIT:
+                    self._known.pop(next(iter(self._known)))
+                self._known[kind] = None
+            elif self._known[kind] is None:
+                from .entries import entry_of, vectorcall  # late: they need the compiler
+                entry = entry_of(call, closed, out_tree)
+                self._known[kind] = entry or ()
+                if entry:
+                    native_calls(function, vectorcall(), tuple(filter(None, self._known.values())))
+
+    def clear(self, function) -> None:
+        """Forget all signatures."""
+        with self._lock:
+            self._known.clear()
+            if obstacle() is None:
+                function._native = ()
+
+
+def _settle(x: Array) -> None:
+    """Make the data of an array contiguous for good, rather than in each call again."""
+    buffer = x._buffer
+    if type(buffer) is np.ndarray and not buffer.flags.c_contiguous:
+        x._buffer = np.ascontiguousarray(buffer)
+
+
+_WATCHING = (debug_nans, debug_infs, debug_key_reuse, no_execution)
+"""Flags under which a call is more than running a program."""

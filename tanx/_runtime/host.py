@@ -25,8 +25,8 @@ import numpy as np
 from .allocator import COUNTS, TEXT
 from .machine import permanent
 
-__all__ = ["ALIGNMENT", "address", "allocator", "empty", "run", "statistics", "trim",
-           "use_in_numpy"]
+__all__ = ["ALIGNMENT", "address", "allocator", "empty", "numpy_function", "run", "statistics",
+           "trim", "use_in_numpy"]
 
 ALIGNMENT = 64
 """Bytes: blocks begin at multiples of this, a line of cache and the widest vector."""
@@ -92,7 +92,7 @@ class Allocator:
         self.handler = new_capsule(ctypes.addressof(self.handler_fields),
                                    ctypes.addressof(self.capsule_name), None)
         self.addresses = permanent(f"memory for heads of {object.__basicsize__} bytes", _text)
-        self.call("tanx_setup", id(np.ndarray), _numpy_function(_NEW_FROM_DESCR), id(self.handler),
+        self.call("tanx_setup", id(np.ndarray), numpy_function(_NEW_FROM_DESCR), id(self.handler),
                   id(None))
         for name in ("malloc", "calloc", "realloc", "free"):
             setattr(self.handler_fields, name, self.addresses[f"numpy_{name}"])
@@ -123,7 +123,7 @@ def _text() -> str:
         flags=head + _ArrayFields.flags.offset, mem_handler=head + _ArrayFields.mem_handler.offset)
 
 
-def _numpy_function(number: int) -> int:
+def numpy_function(number: int) -> int:
     """The address of a function of NumPy's C API."""
     from numpy._core.multiarray import _ARRAY_API
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
@@ -195,7 +195,7 @@ def trim(keep: int = 0) -> None:
 
 @cache
 def _setter():
-    return ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(_numpy_function(_SET_HANDLER))
+    return ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(numpy_function(_SET_HANDLER))
 
 
 def use_in_numpy() -> None:

@@ -14,7 +14,7 @@ from .image import Image, Placed, link
 __all__ = ["Image", "Placed", "address_of", "image", "permanent"]
 
 
-def image(key: str, text: Callable[[], str] | None) -> Image | None:
+def image(key: str, text: Callable[[], str] | None, tidy: bool = False) -> Image | None:
     """The code that goes by a name: from disk, or else made from its text if that can be had."""
     found = disk_cache.read(key)
     if found is not None:
@@ -24,20 +24,21 @@ def image(key: str, text: Callable[[], str] | None) -> Image | None:
         return None
     from .._compiler.codegen.cpu import assemble, host
     start = perf_counter()
-    made = link(assemble(text(), host(), enable_checks.value))
+    made = link(assemble(text(), host(), enable_checks.value, tidy))
     disk_cache.write(key, tuple(made[1:]), made.data, perf_counter() - start)
     return made
 
 
 def permanent(name: str, text: Callable[[], str],
-              symbols: Mapping[str, int] | None = None) -> dict[str, int]:
+              symbols: Mapping[str, int] | None = None, tidy: bool = False) -> dict[str, int]:
     """The addresses of functions that tanx itself consists of, by their names.
 
     ``text`` must depend on nothing but ``name``, the processor and the source of tanx: it is asked
     for only if the code is not on disk. Addresses in this process go in by ``symbols``. The code
     stays until the process ends, for threads may wait in it longer than Python's objects live.
+    ``tidy`` is for ``assemble``.
     """
-    made = image(disk_cache.key_of("native", name.encode()), text)
+    made = image(disk_cache.key_of("native", name.encode()), text, tidy)
     assert made is not None
     given = symbols or {}
     return Placed(made, lambda symbol: given.get(symbol) or address_of(symbol), True).addresses

@@ -212,12 +212,33 @@ def _machine(target: Target):
     return machines[target]
 
 
-def assemble(text: str, target: Target, verify: bool = False) -> bytes:
-    """The object code of a module; ``verify`` lets LLVM check the module before."""
+def assemble(text: str, target: Target, verify: bool = False, tidy: bool = False) -> bytes:
+    """The object code of a module; ``verify`` lets LLVM check the module before.
+
+    ``tidy`` puts variables into registers and functions where they are called, if they ask for it:
+    for code that was written without such care.
+    """
     with _parsed(text, target) as module:
         if verify:
             module.verify()
+        if tidy:
+            _tidy(module, _machine(target))
         return _machine(target).emit_object(module)
+
+
+def _tidy(module, machine) -> None:
+    llvm = _llvm()
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
+    each = llvm.create_new_function_pass_manager()
+    each.add_sroa_pass()
+    each.add_simplify_cfg_pass()
+    for function in module.functions:
+        if not function.is_declaration:
+            each.run(function, builder)
+    whole = llvm.create_new_module_pass_manager()
+    whole.add_always_inliner_pass()
+    whole.add_global_dead_code_eliminate_pass()
+    whole.run(module, builder)
 
 
 def instructions(text: str, target: Target) -> str:

@@ -1,0 +1,301 @@
+"""Machine code from a small part of Python, for what must run without the interpreter.
+
+A module of *native functions* is an ordinary file of Python. All values are integers of 64 bits,
+addresses among them; memory is read and written by the functions below, C functions are reached as
+attributes of :data:`C` and what lies at a fixed place as attributes of :data:`address_of`.
+:func:`translate` makes LLVM code of the whole file: assignments, ``if``, ``while``, ``return``,
+arithmetic, comparisons, ``and``, ``or``, ``not`` and calls, no more. Names in capitals are
+constants of the file, known when it is translated.
+"""
+
+from __future__ import annotations
+
+import ast
+import ctypes
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from types import ModuleType
+from typing import Any, TypeVar
+
+__all__ = ["C", "address_of", "call", "inline", "int32", "narrow", "put", "put8", "stack",
+           "translate", "word"]
+
+
+T = TypeVar("T", bound=Callable)
+
+
+# -- what native functions are written with --------------------------------------------------------
+
+
+def word(address: int, offset: int = 0) -> int:
+    """The 64 bits at an address.
+
+    >>> numbers = (ctypes.c_int64 * 2)(5, 6)
+    >>> word(ctypes.addressof(numbers), 8)
+    6
+    """
+    return ctypes.c_int64.from_address(address + offset).value
+
+
+def int32(address: int, offset: int = 0) -> int:
+    """The 32 bits at an address, as a number with a sign."""
+    return ctypes.c_int32.from_address(address + offset).value
+
+
+def put(address: int, offset: int, value: int) -> None:
+    """Write 64 bits."""
+    ctypes.c_int64.from_address(address + offset).value = value
+
+
+def put8(address: int, offset: int, value: int) -> None:
+    """Write the low 8 bits of a value."""
+    ctypes.c_uint8.from_address(address + offset).value = value & 255
+
+
+def narrow(address: int, source: int) -> None:
+    """Write the double at ``source`` as a float at ``address``."""
+    value = ctypes.c_double.from_address(source).value
+    ctypes.c_float.from_address(address).value = value
+
+
+def stack(size: int) -> int:
+    """The address of so many bytes, aligned for any use, until the calling function returns."""
+    raise NotImplementedError("native.stack: Python has no stack of bytes; translate the function.")
+
+
+def call(function: int, *args: int) -> int:
+    """Call the C function at an address."""
+    return ctypes.CFUNCTYPE(ctypes.c_int64, *(ctypes.c_int64,) * len(args))(function)(*args)
+
+
+def inline(function: T) -> T:
+    """A decorator: the function is written out wherever it is called."""
+    return function
+
+
+class _Symbols:
+    """Names of things outside; what they stand for is given when the code is linked."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise NotImplementedError(f"native: {name} is known only to translated functions.")
+
+
+C: Any = _Symbols()
+"""C functions by name; those that return an ``int`` are listed in :data:`INTS`."""
+address_of: Any = _Symbols()
+"""Addresses by name."""
+
+INTS = frozenset(("PyObject_RichCompareBool", "PyUnicode_Compare", "PyDict_SetItem"))
+"""C functions whose result has 32 bits."""
+NOTHING = frozenset(("Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyEval_RestoreThread",
+                     "PyMem_RawFree", "PyArray_ScalarAsCtype", "tanx_free"))
+"""C functions without a result."""
+
+
+# -- the translation -------------------------------------------------------------------------------
+
+_ARITHMETIC: dict[type, str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.BitAnd: "and", ast.BitOr: "or",
+    ast.LShift: "shl", ast.RShift: "ashr"}
+_COMPARISONS: dict[type, str] = {
+    ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "slt", ast.LtE: "sle", ast.Gt: "sgt", ast.GtE: "sge"}
+_LOADS = {"word": "i64", "int32": "i32"}
+_STORES = {"put": "i64", "put8": "i8"}
+
+
+class _Function:
+    """One function on its way to LLVM code; variables live in slots, which LLVM makes registers."""
+
+    def __init__(self, node: ast.FunctionDef, constants: Mapping[str, Any],
+                 functions: Mapping[str, ast.FunctionDef], symbols: dict[str, str], export: bool):
+        self.constants, self.functions, self.symbols = constants, functions, symbols
+        self.lines: list[str] = []
+        self.count = 0
+        self.loops: list[tuple[str, str]] = []  # where continue and break go
+        parameters = [a.arg for a in node.args.args]
+        assigned = {n.id: None for n in ast.walk(node)
+                    if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        self.variables = dict.fromkeys([*parameters, *assigned])
+        for name in self.variables:
+            self.lines.append(f"%v.{name} = alloca i64")
+        for name in parameters:
+            self.lines.append(f"store i64 %{name}.given, ptr %v.{name}")
+        self.block(node.body)
+        self.lines.append("ret i64 0")
+        given = ", ".join(f"i64 %{name}.given" for name in parameters)
+        linkage = "" if export else "internal "
+        inside = " alwaysinline" if node.decorator_list else ""
+        self.text = "\n".join([f"define {linkage}i64 @{node.name}({given}){inside} {{", "entry:",
+                               *self.lines, "}"])
+
+    def new(self, instruction: str) -> str:
+        self.count += 1
+        self.lines.append(f"%t{self.count} = {instruction}")
+        return f"%t{self.count}"
+
+    def labels(self, *names: str) -> list[str]:
+        self.count += 1
+        return [f"{name}{self.count}" for name in names]
+
+    def begin(self, label: str) -> None:
+        self.lines += [f"br label %{label}", f"{label}:"]
+
+    def block(self, body: Iterable[ast.stmt]) -> None:
+        for statement in body:
+            self.statement(statement)
+
+    def statement(self, node: ast.stmt) -> None:
+        match node:
+            case ast.Expr(ast.Constant()):
+                pass  # a docstring
+            case ast.Expr(value):
+                self.value(value)
+            case ast.Assign([ast.Name(name)], value):
+                self.lines.append(f"store i64 {self.value(value)}, ptr %v.{name}")
+            case ast.AugAssign(ast.Name(name), op, value):
+                result = self.binary(op, self.value(ast.Name(name, ast.Load())), self.value(value))
+                self.lines.append(f"store i64 {result}, ptr %v.{name}")
+            case ast.Return(value):
+                self.leave(f"ret i64 {self.value(value) if value else 0}")
+            case ast.If(test, body, orelse):
+                yes, no, end = self.labels("then", "else", "endif")
+                self.condition(test, yes, no)
+                self.lines.append(f"{yes}:")
+                self.block(body)
+                self.lines += [f"br label %{end}", f"{no}:"]
+                self.block(orelse)
+                self.begin(end)
+            case ast.While(test, body, []):
+                head, inside, end = self.labels("while", "do", "done")
+                self.begin(head)
+                self.condition(test, inside, end)
+                self.lines.append(f"{inside}:")
+                self.loops.append((head, end))
+                self.block(body)
+                self.loops.pop()
+                self.lines += [f"br label %{head}", f"{end}:"]
+            case ast.Continue():
+                self.leave(f"br label %{self.loops[-1][0]}")
+            case ast.Break():
+                self.leave(f"br label %{self.loops[-1][1]}")
+            case _:
+                raise _foreign(node)
+
+    def leave(self, instruction: str) -> None:
+        """End a block in the middle of the text; what follows is reached by nobody."""
+        self.lines += [instruction, f"{self.labels('after')[0]}:"]
+
+    def condition(self, node: ast.expr, yes: str, no: str) -> None:
+        """Branch on the truth of an expression."""
+        match node:
+            case ast.BoolOp(op, values):
+                for value in values[:-1]:
+                    (more,) = self.labels("more")
+                    if isinstance(op, ast.And):
+                        self.condition(value, more, no)
+                    else:
+                        self.condition(value, yes, more)
+                    self.lines.append(f"{more}:")
+                self.condition(values[-1], yes, no)
+            case ast.UnaryOp(ast.Not(), operand):
+                self.condition(operand, no, yes)
+            case ast.Compare(left, [op], [right]):
+                operands = f"{self.value(left)}, {self.value(right)}"
+                truth = self.new(f"icmp {_COMPARISONS[type(op)]} i64 {operands}")
+                self.lines.append(f"br i1 {truth}, label %{yes}, label %{no}")
+            case _:
+                truth = self.new(f"icmp ne i64 {self.value(node)}, 0")
+                self.lines.append(f"br i1 {truth}, label %{yes}, label %{no}")
+
+    def value(self, node: ast.expr) -> str:
+        """The operand for the value of an expression."""
+        match node:
+            case ast.Constant(int(number)):
+                return str(int(number))
+            case ast.Name(name) if name in self.variables:
+                return self.new(f"load i64, ptr %v.{name}")
+            case ast.Name(name) if isinstance(self.constants.get(name), int):
+                return str(self.constants[name])
+            case ast.UnaryOp(ast.USub(), operand):
+                return self.new(f"sub i64 0, {self.value(operand)}")
+            case ast.UnaryOp(ast.Invert(), operand):
+                return self.new(f"xor i64 -1, {self.value(operand)}")
+            case ast.Compare() | ast.BoolOp() | ast.UnaryOp(ast.Not()):
+                return self.truth(node)
+            case ast.BinOp(left, op, right) if type(op) in _ARITHMETIC:
+                return self.binary(op, self.value(left), self.value(right))
+            case ast.Attribute(ast.Name("address_of"), name):
+                self.symbols.setdefault(name, f"@{name} = external global i8")
+                return self.new(f"ptrtoint ptr @{name} to i64")
+            case ast.Call(ast.Attribute(ast.Name("C"), name), args):
+                return self.foreign_call(name, [self.value(a) for a in args])
+            case ast.Call(ast.Name(name), args):
+                return self.named_call(name, [self.value(a) for a in args], node)
+        raise _foreign(node)
+
+    def truth(self, node: ast.expr) -> str:
+        """A condition as the number 0 or 1."""
+        yes, no, end = self.labels("true", "false", "truth")
+        self.condition(node, yes, no)
+        self.lines += [f"{yes}:", f"br label %{end}", f"{no}:"]
+        self.begin(end)
+        return self.new(f"phi i64 [ 1, %{yes} ], [ 0, %{no} ]")
+
+    def binary(self, op: ast.operator, left: str, right: str) -> str:
+        return self.new(f"{_ARITHMETIC[type(op)]} i64 {left}, {right}")
+
+    def foreign_call(self, name: str, args: list[str]) -> str:
+        result = "void" if name in NOTHING else "i32" if name in INTS else "i64"
+        parameters = ", ".join(["i64"] * len(args))
+        self.symbols.setdefault(name, f"declare {result} @{name}({parameters})")
+        text = f"call {result} @{name}({', '.join(f'i64 {a}' for a in args)})"
+        if result == "void":
+            self.lines.append(text)
+            return "0"
+        made = self.new(text)
+        return made if result == "i64" else self.new(f"sext i32 {made} to i64")
+
+    def named_call(self, name: str, args: list[str], node: ast.expr) -> str:
+        if name in self.functions:
+            return self.new(f"call i64 @{name}({', '.join(f'i64 {a}' for a in args)})")
+        if name in _LOADS:
+            kind = _LOADS[name]
+            loaded = self.new(f"load {kind}, ptr {self.pointer(*args)}, align 1")
+            return loaded if kind == "i64" else self.new(f"sext {kind} {loaded} to i64")
+        if name in _STORES:
+            kind, value = _STORES[name], args[2]
+            if kind != "i64":
+                value = self.new(f"trunc i64 {value} to {kind}")
+            self.lines.append(f"store {kind} {value}, ptr {self.pointer(*args[:2])}, align 1")
+            return "0"
+        if name == "narrow":
+            wide = self.new(f"load double, ptr {self.pointer(args[1])}, align 1")
+            value = self.new(f"fptrunc double {wide} to float")
+            self.lines.append(f"store float {value}, ptr {self.pointer(args[0])}, align 1")
+            return "0"
+        if name == "stack":
+            memory = self.new(f"alloca i8, i64 {args[0]}, align 64")
+            return self.new(f"ptrtoint ptr {memory} to i64")
+        if name == "call":
+            rest = ", ".join(f"i64 {a}" for a in args[1:])
+            return self.new(f"call i64 {self.pointer(args[0])}({rest})")
+        raise _foreign(node)
+
+    def pointer(self, address: str, offset: str = "0") -> str:
+        if offset != "0":
+            address = self.new(f"add i64 {address}, {offset}")
+        return self.new(f"inttoptr i64 {address} to ptr")
+
+
+def _foreign(node: ast.AST) -> NotImplementedError:
+    return NotImplementedError(f"native: {ast.unparse(node)!r} is not in the language.")
+
+
+def translate(module: ModuleType, exports: Iterable[str] = ()) -> str:
+    """The functions of a module as LLVM code, to be made tidy; some are seen from outside."""
+    tree = ast.parse(inspect.getsource(module))
+    functions = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)}
+    symbols: dict[str, str] = {}
+    texts = [_Function(node, vars(module), functions, symbols, name in exports).text
+             for name, node in functions.items()]
+    return "\n".join([*symbols.values(), *texts, ""])

@@ -1,0 +1,75 @@
+"""Functions in the language of ``tanx/_runtime/native.py``, for its tests."""
+
+from tanx._runtime.native import C, inline, int32, narrow, put, put8, stack, word
+
+STEP = 8
+
+
+def gcd(a: int, b: int) -> int:
+    while b != 0:
+        if a < b:
+            swapped = a
+            a = b
+            b = swapped
+        a -= b
+        if a == 0:
+            return b
+    return a
+
+
+def total(numbers: int, count: int) -> int:
+    """Of the numbers up to the first that is zero, without those that are negative."""
+    result = 0
+    i = 0
+    while True:
+        if i == count or word(numbers + STEP * i) == 0:
+            break
+        i += 1
+        value = word(numbers, STEP * (i - 1))
+        if not value >= 0:
+            continue
+        result += value
+    return result
+
+
+@inline
+def between(low: int, x: int, high: int) -> int:
+    return low <= x and x <= high
+
+
+def classify(x: int) -> int:
+    if between(0, x, 9):
+        return 1
+    elif between(10, x, 99) or x == -1:
+        return 2
+    else:
+        return 3 + (x < 0) + 2 * (not x & 1)
+
+
+def bits(x: int, y: int) -> int:
+    return (x & y) | (~x << 3) - (y >> 1) * -2
+
+
+def factorial(n: int) -> int:
+    if n < 2:
+        return 1
+    return n * factorial(n - 1)
+
+
+def copies(to: int, source: int) -> None:
+    put(to, 0, int32(source, 4))
+    put8(to, 8, 511)
+    narrow(to + 16, source + 8)
+
+
+def on_stack(n: int) -> int:
+    memory = stack(8 * n)
+    i = 0
+    while i < n:
+        put(memory, 8 * i, i * i)
+        i += 1
+    return word(memory, 8 * (n - 1)) + (memory & 63)
+
+
+def length_of(x: int) -> int:
+    return C.PyObject_Size(x)
