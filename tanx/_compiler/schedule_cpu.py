@@ -137,60 +137,77 @@ class _Scheduler:
     def with_parts_of_folds(self, nest: Nest) -> list[Statement]:
         """The nest, and before it those that compute its long folds in parts."""
         before: list[Statement] = []
-        while (found := self.long_fold(nest)) is not None:
-            fold, cut, loops = found
-            results, statements = self.split_fold(fold, cut, loops)
+        while (found := self.long_folds(nest)) is not None:
+            results, statements = self.split_folds(*found)
             before += statements
-            images: dict[Expr, Expr] = {Pick(fold, n): e for n, e in enumerate(results)}
             nest = replace(nest, body=tuple(map_expressions(s, lambda e: rewrite(
-                e, images.get)) for s in nest.body))  # noqa: B023
+                e, results.get)) for s in nest.body))  # noqa: B023
         return [*before, nest] if before else []
 
-    def long_fold(self, nest: Nest) -> tuple[Fold, _Cut, tuple[Index, ...]] | None:
-        """A fold that is worth splitting, how, and the loops that it depends on.
+    def long_folds(self, nest: Nest) -> tuple[list[Fold], _Cut, tuple[Index, ...]] | None:
+        """Folds that are worth splitting together, how, and the loops that they depend on.
 
-        It is one that is computed in any case, and does not itself combine parts.
+        They are computed in any case, have the same extents, and do not need each other.
         """
         if any(getattr(s, "guard", None) is not None for s in nest.body):
             return None
+        groups: dict[tuple, list[Fold]] = {}
         for node in walk(*(e for s in nest.body for e in expressions(s)), into=_sure):
-            if isinstance(node, Fold) and node.free <= {*nest.indices} and _has_parts(node) and (
-                    not any(load.buffer in self.temps for load in find_loads(node.body))):
+            if isinstance(node, Fold) and node.free <= {*nest.indices} and self.has_parts(node):
                 loops = tuple(i for i in nest.indices if i in node.free)
-                alone = temp("alone", [i.extent for i in loops], node.states[0].dtype)
-                store = Store(alone, loops, Pick(node, 0))
-                wanted = _tasks_in(Nest(loops, (PARALLEL,) * len(loops), (store,)))
-                cut = _best_cut(node.indices, wanted, _ENOUGH,
-                                partial(_neighbours, _accesses((store,))))
-                if wanted > 1 and cut is not None and cut.gain >= 2:
-                    return node, cut, loops
+                group = groups.setdefault((loops, *(i.extent for i in node.indices)), [])
+                if not any(inner in group for inner in walk(*node.body)):
+                    group.append(node)
+        for (loops, *_), folds in groups.items():
+            alone = temp("alone", [i.extent for i in loops], folds[0].states[0].dtype)
+            stores = tuple(Store(alone, loops, Pick(fold, 0)) for fold in folds)
+            wanted = _tasks_in(Nest(loops, (PARALLEL,) * len(loops), stores))
+            cut = _best_cut(folds[0].indices, wanted, _ENOUGH,
+                            partial(_neighbours, _accesses(stores)))
+            if wanted > 1 and cut is not None and cut.gain >= 2:
+                return folds, cut, loops
         return None
 
-    def split_fold(self, fold: Fold, cut: _Cut, loops: tuple[Index, ...],
-                   ) -> tuple[Sequence[Expr], list[Statement]]:
-        """What a fold carries last, and the statements that store its parts for that."""
-        extents = (*(i.extent for i in cut.whole), cut.count + (cut.left > 0))
-        rooms = [self.room((*extents, *(i.extent for i in loops)), state.dtype)
-                 for state in fold.states]
+    def has_parts(self, fold: Fold) -> bool:
+        """Whether parts of a fold can be computed by themselves, and then combined."""
+        loads = find_loads(fold.body)
+        if loads and all(load.buffer in self.temps for load in loads):
+            return False  # it combines parts itself
+        if fold.reducer:
+            return fold.reducer not in ("max", "min") or kind_of(fold.states[0].dtype) != "c"
+        return fold.combine is not None and len(fold.indices) == 1 and any(
+            node is op("eq", fold.indices[0], 0) for node in walk(*fold.body))
 
-        def storing(part: Fold, number: Expr, indices: tuple[Index, ...], tasks: int) -> Nest:
-            kinds = (TASKS,) * tasks + (PARALLEL,) * (len(indices) - tasks)
-            return Nest(indices, kinds, tuple(
+    def split_folds(self, folds: Sequence[Fold], cut: _Cut, loops: tuple[Index, ...],
+                    ) -> tuple[Mapping[Expr, Expr], list[Statement]]:
+        """Expressions in place of what folds carry last, and the statements that store parts."""
+        extents = (*(i.extent for i in cut.whole), cut.count + (cut.left > 0))
+        shape = (*extents, *(i.extent for i in loops))
+        rooms = [[self.room(shape, state.dtype) for state in fold.states] for fold in folds]
+
+        def storing(size: int, start: Expr, number: Expr, outer: Sequence[Index],
+                    kind: str) -> Nest:
+            parts = [_part(_in_loops(fold, folds[0].indices), cut, size, start) for fold in folds]
+            return Nest((*outer, *loops), (kind,) * len(outer) + (PARALLEL,) * len(loops), tuple(
                 Store(room, (*cut.whole, number, *loops), Pick(part, n))
-                for n, room in enumerate(rooms)))
+                for part, own in zip(parts, rooms) for n, room in enumerate(own)))
 
         task = fresh_index(cut.count, "t")
-        tasks = (*cut.whole, task)
-        statements: list[Statement] = [storing(
-            _part(fold, cut, cut.size, task * cut.size), task, (*tasks, *loops), len(tasks))]
+        statements: list[Statement] = [
+            storing(cut.size, task * cut.size, task, (*cut.whole, task), TASKS)]
         if cut.left:
-            rest = _part(fold, cut, cut.left, const(cut.done))
-            statements.append(storing(rest, const(cut.count), (*cut.whole, *loops), 0))
-        part = lambda k: rooms[0][[*k, *loops]]
-        if fold.reducer:
-            return [reduce(fold.reducer, extents, part, fold.init[0])], statements
-        best, number = arg_reduce(str(fold.combine).removeprefix("arg"), extents[0], part)
-        return [best, rooms[1][[clamp_index(number, extents[0]), *loops]]], statements
+            statements.append(storing(cut.left, const(cut.done), const(cut.count), cut.whole,
+                                      PARALLEL))
+        results: dict[Expr, Expr] = {}
+        for fold, own in zip(folds, rooms):
+            part = lambda k, own=own: own[0][[*k, *loops]]
+            if fold.reducer:
+                results[Pick(fold, 0)] = reduce(fold.reducer, extents, part, fold.init[0])
+                continue
+            best, number = arg_reduce(str(fold.combine).removeprefix("arg"), extents[0], part)
+            results[Pick(fold, 0)] = best
+            results[Pick(fold, 1)] = own[1][[clamp_index(number, extents[0]), *loops]]
+        return results, statements
 
     def room(self, shape: tuple[int, ...], dtype: Any) -> Buffer:
         """A new temporary."""
@@ -260,10 +277,14 @@ def _cut(index: Index, wanted: int, together: int) -> _Cut | None:
 
     def price(size: int) -> float:
         count, left = divmod(extent, size)
-        return left / extent + (0.03 if left else 0) + 0.02 * abs(count / wanted - 1)
+        return (left / extent + (0.03 if left else 0) + 0.02 * abs(count / wanted - 1)
+                + (0.01 if together > 1 and size % _LINE else 0))
 
     counts = range(min(most, max(2, wanted // 2)), min(most, 2 * wanted) + 1)
-    size = min({most // count * together for count in counts}, key=price)
+    sizes = [extent // count for count in counts]
+    if together > 1:
+        sizes += [size // _LINE * _LINE for size in sizes if size // _LINE * _LINE >= together]
+    size = min(sizes, key=price)
     return _Cut((), index, extent // size, size)
 
 
@@ -370,12 +391,11 @@ def _sure(node: Node) -> Iterable[Node]:
     return node.args[:1] if isinstance(node, Op) and node.name == "select" else children(node)
 
 
-def _has_parts(fold: Fold) -> bool:
-    """Whether parts of a fold can be computed by themselves, and then combined."""
-    if fold.reducer:
-        return fold.reducer not in ("max", "min") or kind_of(fold.states[0].dtype) != "c"
-    return fold.combine is not None and len(fold.indices) == 1 and any(
-        node is op("eq", fold.indices[0], 0) for node in walk(*fold.body))
+def _in_loops(fold: Fold, indices: tuple[Index, ...]) -> Fold:
+    """A fold over other indices of the same extents."""
+    moved: dict[Variable, Expr] = {i: j for i, j in zip(fold.indices, indices) if i is not j}
+    return Fold(indices, fold.init, fold.states, [substitute(e, moved) for e in fold.body],
+                fold.combine) if moved else fold
 
 
 def _part(fold: Fold, cut: _Cut, size: int, start: Expr) -> Fold:

@@ -105,6 +105,11 @@ once:
     y0[] = sqrt(add(k in 32: p0[k]))"""
 
 
+def test_reductions_of_one_array_are_split_together():
+    first, second = heads(lambda x: (x.sum(), jnp.exp(x).max()), (1000, 1000))
+    assert "tasks" in first and second == "once:"
+
+
 def test_reductions_to_few_numbers_are_split():
     first, second = heads(lambda x: x.sum(0), (1 << 20, 8))
     assert first.endswith("tasks, i in 8 parallel:") and second == "for i in 8 parallel:"
@@ -140,6 +145,8 @@ FUNCTIONS = {
     "sum of columns": (lambda x: x.sum(0), (5000, 9)),
     "max and min": (lambda x: (x.max(), x.min(0)), (700, 5)),
     "variance": (lambda x: x.var(), (90, 91)),
+    "several sums": (lambda x: (x.sum(), jnp.exp(x).sum() / x.min()), (90, 91)),
+    "sums of sums": (lambda x: (x * x.sum()).sum(0).max() + (x - x.mean()).min(), (93, 91)),
     "argmax": (lambda x: (x.argmax(), x.argmin(0), x.argmax(1)), (50, 301)),
     "argmax of equals": (lambda x: (jnp.round(x).argmax(), jnp.round(x).argmin()), (10_001,)),
     "cumsum": (lambda x: (x.cumsum(0), x.cumsum(1)), (70, 71)),
