@@ -384,6 +384,8 @@ enable_checks = _define(
     variables=("TANX_CHECK",))
 dump = _define("dump", text, "", "Names of passes, separated by commas, after which the program "
                "is printed.")
+async_dispatch = _define(
+    "cpu_enable_async_dispatch", boolean, True, "Let long work go on in the background.")
 log_compiles = _define("log_compiles", boolean, False, "Log each trace and compilation.")
 explain_cache_misses = _define(
     "explain_cache_misses", boolean, False, "Log why a jitted function was traced again.")
@@ -487,7 +489,7 @@ _LEVELS = choice("UNKNOWN", "O0", "O1", "O2", "O3")
 _IGNORE_OR_RAISE = choice("ignore", "raise")
 _KEPT: dict[str, tuple[Kind, Any]] = {
     **dict.fromkeys((
-        "auto_pcast", "check_proxy_envs", "compiler_enable_remat_pass", "cpu_enable_async_dispatch",
+        "auto_pcast", "check_proxy_envs", "compiler_enable_remat_pass",
         "enable_preemption_service", "include_debug_info_in_dumps",
         "include_full_tracebacks_in_locations", "jax2tf_default_native_serialization",
         "mosaic_unzip_debug_locations", "mutable_array_checks",

@@ -18,7 +18,6 @@ from .._core.jaxpr import ClosedJaxpr
 from .._core.trace import Tracer
 from .._core.types import ShapedArray, ShapeDtypeStruct, is_arraylike, typeof
 from .._runtime.device import default_device
-from .._runtime.donation import claim
 from .._traceback import boundary
 from ..errors import explain
 from ..sharding import SingleDeviceSharding
@@ -129,8 +128,7 @@ class Wrapped:
 
     _name: str
     _fun: Callable
-    _donated: tuple[int, ...]
-    _donated_names: tuple[str, ...]
+    _donated_leaves: Callable[..., tuple[bool, ...]]
     _keep_unused: bool
     _compiler_options: Mapping[str, Any]
     _take_apart: Callable
@@ -149,13 +147,13 @@ class Wrapped:
         dynamic = [(i, x) for i, x in enumerate(args) if i not in call.fixed]
         keywords = {k: v for k, v in kwargs.items() if k not in call.fixed_names}
         avals = iter([typeof(x) for x in call.leaves])
-        donated = {i % len(args) for i in self._donated if -len(args) <= i < len(args)}
+        donated = iter(self._donated_leaves(call, args, kwargs) or [False] * len(call.leaves))
 
-        def info(tree, gives: bool):
-            return tree_map(lambda _: ArgInfo(next(avals), gives), tree)
+        def info(tree):
+            return tree_map(lambda _: ArgInfo(next(avals), next(donated)), tree)
 
-        args_info = (tuple([info(x, i in donated) for i, x in dynamic]),
-                     {k: info(keywords[k], k in self._donated_names) for k in sorted(keywords)})
+        args_info = (tuple([info(x) for _, x in dynamic]),
+                     {k: info(keywords[k]) for k in sorted(keywords)})
         return Traced(_Program(self._name, entry.closed, args_info, entry.out_tree,
                                self._keep_unused, tuple(captured), self._compiler_options))
 
@@ -317,10 +315,6 @@ class Compiled(Stage):
         self._executable = executable
         leaves, self._in_tree = tree_flatten(program.args_info)
         self._types = [(info.shape, info.dtype) for info in leaves]
-        first = len(executable.constants)
-        self._given_away = sorted({n - first for n in executable.overwritten if n is not None})
-        self._returned = sorted({n - first for n in executable.recipe.results
-                                 if 0 <= n - first < len(leaves)})
 
     @boundary
     def __call__(self, *args, **kwargs):
@@ -337,14 +331,9 @@ class Compiled(Stage):
         if not all(map(is_arraylike, leaves)) or [
                 (a.shape, a.dtype) for a in map(typeof, leaves)] != self._types:
             raise self._wrong_types(leaves)
-        buffers = [x._value if type(x) is Array else np.asarray(x, dtype)
-                   for x, (_, dtype) in zip(leaves, self._types)]
-        for i in self._returned:
-            if type(leaves[i]) is not Array:  # the caller may write to it
-                buffers[i] = buffers[i].copy()
-        for i in self._given_away:
-            claim(leaves[i], buffers, i)
-        return tree_unflatten(self._program.out_tree, self._executable.run(buffers))
+        operands = [x if type(x) is Array else np.asarray(x, dtype)
+                    for x, (_, dtype) in zip(leaves, self._types)]
+        return tree_unflatten(self._program.out_tree, self._executable.run(operands))
 
     call = __call__
 
@@ -390,7 +379,9 @@ class Compiled(Stage):
         used = {v for eqn in jaxpr.eqns for v in eqn.invars}.union(jaxpr.outvars)
         arguments = [v.aval.nbytes for v in jaxpr.invars
                      if self._program.keep_unused or v in used]
-        reused = [jaxpr.invars[i].aval.nbytes for i in self._given_away]
+        first = len(self._executable.constants)
+        reused = [jaxpr.invars[place - first].aval.nbytes
+                  for place in self._executable.overwritten if place is not None]
         return MemoryAnalysis(sum(arguments), sum(a.nbytes for a in jaxpr.out_avals), sum(reused),
                               self._executable.arena_size, self._executable.code.nbytes)
 

@@ -21,11 +21,12 @@ from .._core.types import is_arraylike, typeof
 from .._ops.layout import as_array
 from .._runtime.device import devices_of
 from .._runtime.dispatch import Call, Dispatcher, NativeCalls
+from .._runtime.host import trim
 from .._runtime.objects import callable_class
 from .._runtime.tier0 import program_of
 from .._traceback import boundary
 from ..errors import explain
-from ..tree_util import tree_flatten, tree_unflatten
+from ..tree_util import tree_flatten, tree_leaves, tree_unflatten
 from .aot import Wrapped
 from .arguments import (
     check_callable,
@@ -81,12 +82,14 @@ class JitFunction(Wrapped):
         if _config.jit_disabled.value:
             return self._fun(*args, **kwargs)
         call, entry, captured = self._staged(args, kwargs)
-        if not captured and type(context.trace) is EvalTrace:
+        donated = self._donated_leaves(call, args, kwargs)
+        if not captured and not donated and type(context.trace) is EvalTrace:
             whole = Call(args, kwargs, frozenset(call.fixed), frozenset(call.fixed_names))
             self._native_calls.learn(self, whole, call.leaves, entry.closed, entry.out_tree)
         operands = [*captured, *map(_present, call.leaves)]
         with using_options(self._compiler_options):
-            outs = self._run(entry.closed, operands)
+            outs = self._run(entry.closed, operands, donated and (
+                *(False for _ in captured), *donated))
         return tree_unflatten(entry.out_tree, outs)
 
     def _staged(self, args: tuple, kwargs: dict) -> tuple[_Call, Staged, list]:
@@ -94,11 +97,21 @@ class JitFunction(Wrapped):
         call = self._take_apart(args, kwargs)
         return call, *self._entry(call, args, kwargs)
 
-    def _run(self, closed: ClosedJaxpr, operands: list) -> list:
+    def _run(self, closed: ClosedJaxpr, operands: list, donated: tuple[bool, ...]) -> list:
         if self._inline and context.trace.staging:
             return eval_jaxpr(closed.jaxpr, closed.consts, *operands)
         return jit_p.bind(*operands, jaxpr=closed, name=self._name, inline=self._inline,
-                          keep_unused=self._keep_unused, donated_invars=())
+                          keep_unused=self._keep_unused, donated_invars=donated)
+
+    def _donated_leaves(self, call: _Call, args: tuple, kwargs: dict) -> tuple[bool, ...]:
+        """For each leaf of the arguments whether it is donated; empty where none is."""
+        if not self._donated and not self._donated_names:
+            return ()
+        positions = {i % len(args) for i in self._donated if -len(args) <= i < len(args)}
+        given = [(x, i in positions) for i, x in enumerate(args) if i not in call.fixed]
+        given += [(kwargs[name], name in self._donated_names)
+                  for name in sorted(kwargs.keys() - call.fixed_names.keys())]
+        return tuple(flag for x, flag in given for _ in tree_leaves(x))
 
     def _take_apart(self, args: tuple, kwargs: dict) -> _Call:
         count = len(args)
@@ -166,12 +179,16 @@ class JitFunction(Wrapped):
 
 
 def clear_caches() -> None:
-    """Forget everything staged and compiled of every function, but for what is on disk."""
+    """Forget everything staged and compiled of every function, but for what is on disk.
+
+    Memory that nobody uses goes back to the system.
+    """
     from .._runtime.load import clear  # late: most programs never call this
     clear_memories()
     clear()
     for function in list(_functions):
         function._native_calls.clear(function)
+    trim()
 
 
 _functions: weakref.WeakSet[JitFunction] = weakref.WeakSet()
@@ -180,7 +197,7 @@ _functions: weakref.WeakSet[JitFunction] = weakref.WeakSet()
 def _present(x):
     """An argument as an array whose data is still there."""
     x = as_array(x)
-    if type(x) is Array and x._buffer is None:
+    if type(x) is Array and x.is_deleted():
         x._value  # noqa: B018 - says that the data is gone
     return x
 

@@ -12,6 +12,7 @@ from .._core.array import Array
 from .._core.trace import Tracer
 from .._core.types import is_arraylike
 from .._ops.layout import as_array
+from .._runtime.background import barrier
 from .._runtime.device import Device, default_device, devices_of
 from ..errors import explain
 from ..sharding import Sharding, SingleDeviceSharding
@@ -176,7 +177,8 @@ def copy_to_host_async(x):
 
 
 def effects_barrier() -> None:
-    """Wait until all effects of computations that were started have happened."""
+    """Wait until all computations that were started are done, and so their effects."""
+    barrier()
 
 
 def print_environment_info(return_string: bool = False) -> str | None:

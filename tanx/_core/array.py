@@ -9,6 +9,7 @@ in is copied unless its maker gives it away. Operators and methods come from
 from __future__ import annotations
 
 import gc
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,8 @@ class Array(Operators, metaclass=_ArrayType):
     """An immutable n-dimensional array on a device. Made by functions such as ``jnp.array``."""
 
     __module__ = "tanx"  # also where another window shows it first, as tanx.numpy.ndarray
-    __slots__ = ("_buffer", "aval", "_device", "__weakref__")
+    # Where _buffer is None, _pending may have what waits for the data; it is not set otherwise.
+    __slots__ = ("_buffer", "aval", "_device", "_pending", "__weakref__")
     __array_priority__ = 100
 
     def __init__(self, buffer: np.ndarray, weak_type: bool = False, aval: ShapedArray | None = None,
@@ -44,16 +46,28 @@ class Array(Operators, metaclass=_ArrayType):
                      else ShapedArray(buffer.shape, buffer.dtype, weak_type))
         self._device = device
 
+    _pending: Any
+
     @property
     def _value(self) -> np.ndarray:
         """The data; waits for it where it is not there yet."""
         buffer = self._buffer
         if buffer is None:
-            raise RuntimeError(explain(
-                "tanx.Array", "the array was deleted or donated, its data is gone.",
-                f"array: {self.aval}",
-                hint="keep a copy with x.copy() before donating or deleting it."))
+            pending = self._pending_data
+            if pending is None:
+                raise RuntimeError(explain(
+                    "tanx.Array", "the array was deleted or donated, its data is gone.",
+                    f"array: {self.aval}",
+                    hint="keep a copy with x.copy() before donating or deleting it."))
+            buffer = pending.wait()
+            if self._pending is pending:  # not deleted meanwhile
+                self._buffer, self._pending = buffer, None
         return buffer
+
+    @property
+    def _pending_data(self) -> Any:
+        """What waits for the data, where it is on its way."""
+        return getattr(self, "_pending", None)
 
     # The type outlives the data, so these answer for deleted arrays as well.
     shape = property(lambda self: self.aval.shape)
@@ -66,15 +80,16 @@ class Array(Operators, metaclass=_ArrayType):
 
     def is_deleted(self) -> bool:
         """Whether the data has been given back."""
-        return self._buffer is None
+        return self._buffer is None and self._pending_data is None
 
     def delete(self) -> None:
         """Give the data back now, rather than when the last reference goes."""
-        self._buffer = None
+        self._buffer = self._pending = None
 
     def is_ready(self) -> bool:
         """Whether the data is there, so that reading it does not wait."""
-        return self._value is not None
+        pending = None if self._buffer is not None else self._pending_data
+        return self._value is not None if pending is None else pending.ready()
 
     def block_until_ready(self) -> Array:
         """Wait until the data is there; returns the array itself."""
@@ -82,8 +97,15 @@ class Array(Operators, metaclass=_ArrayType):
         return self
 
     def copy_to_host_async(self) -> None:
-        """Start bringing the data to the host; on the CPU it is there already."""
-        self._value  # noqa: B018 - raises where the data is gone
+        """Start bringing the data to the host; on the CPU that is where it is made."""
+        self.is_ready()  # raises where the data is gone
+
+    def __await__(self):
+        """Wait without holding up other coroutines; gives the array itself."""
+        if not self.is_ready():
+            from asyncio import get_running_loop
+            yield from get_running_loop().run_in_executor(None, self.block_until_ready)
+        return self.block_until_ready()
 
     @boundary
     def __len__(self) -> int:
@@ -181,9 +203,9 @@ class Array(Operators, metaclass=_ArrayType):
     copy = __copy__
 
     def __repr__(self) -> str:
-        if self._buffer is None:
+        if self.is_deleted():
             return f"Array(deleted, {self.aval})"
-        data = self._buffer
+        data = self._value
         kind = f"dtype={data.dtype.name}" + (", weak_type=True" if self.weak_type else "")
         if data.size == 0:
             return f"Array([], shape={data.shape}, {kind})"
@@ -193,7 +215,7 @@ class Array(Operators, metaclass=_ArrayType):
         return f"Array({body},{' ' if fits else '      '}{kind})"
 
     def __str__(self) -> str:
-        return f"Array(deleted, {self.aval})" if self._buffer is None else str(self._buffer)
+        return f"Array(deleted, {self.aval})" if self.is_deleted() else str(self._value)
 
     @boundary
     def __format__(self, format_spec: str) -> str:
@@ -222,7 +244,7 @@ def live_arrays(platform: str | None = None) -> list[Array]:
     """
     if platform not in (None, "cpu"):
         return []
-    return [x for x in gc.get_objects() if type(x) is Array and x._buffer is not None]
+    return [x for x in gc.get_objects() if type(x) is Array and not x.is_deleted()]
 
 
 def _literal_array(value: np.ndarray, aval: ShapedArray) -> Array:

@@ -35,7 +35,7 @@ class Dispatcher:
     LIMIT = 256  # signatures remembered; beyond, the oldest is forgotten
 
     def __init__(self, static: tuple[int, ...] = (), static_names: tuple[str, ...] = (),
-                 make: Callable[[ClosedJaxpr], Any] = compiled):
+                 make: Callable[..., Any] = compiled):
         self.static = frozenset(static)
         self.static_names = frozenset(static_names)
         self.make = make  # of a jaxpr what runs it: an executable, or a program of tier 0
@@ -71,16 +71,14 @@ class Dispatcher:
             return None
 
     def remember(self, signature: tuple, closed: ClosedJaxpr, out_tree, args: tuple,
-                 ) -> Ready:
+                 donated: tuple[bool, ...] = ()) -> Ready:
         """Keep the program for a signature, made for a call with ``args``."""
-        program = self.make(closed)
+        program = self.make(closed, donated) if donated else self.make(closed)
         if len(self.ready) >= self.LIMIT:
             self.ready.pop(next(iter(self.ready)), None)
         dynamic = [i for i, x in enumerate(args) if i not in self.static and x is not None]
         dtypes = [aval.dtype for aval in closed.in_avals]
-        forwarded = [(k, dynamic[closed.jaxpr.invars.index(v)])
-                     for k, v in enumerate(closed.jaxpr.outvars) if v in closed.jaxpr.invars]
-        ready = self.ready[signature] = Ready(program.run, dynamic, dtypes, forwarded, out_tree)
+        ready = self.ready[signature] = Ready(program.run, dynamic, dtypes, out_tree)
         return ready
 
     def clear(self) -> None:
@@ -91,23 +89,19 @@ class Dispatcher:
 class Ready:
     """A program with what it takes to call it."""
 
-    __slots__ = ("run", "dynamic", "dtypes", "forwarded", "out_tree", "single")
+    __slots__ = ("run", "dynamic", "dtypes", "out_tree", "single")
 
-    def __init__(self, run, dynamic: list[int], dtypes: list, forwarded: list, out_tree: Any):
+    def __init__(self, run, dynamic: list[int], dtypes: list, out_tree: Any):
         self.run, self.dynamic, self.dtypes = run, dynamic, dtypes
-        self.forwarded = forwarded  # results that are arguments: pairs of their positions
         self.out_tree = out_tree
         self.single = out_tree.num_leaves == 1 and out_tree.num_nodes == 1
 
     def __call__(self, args: tuple):
-        buffers = []
+        operands = []
         for i, dtype in zip(self.dynamic, self.dtypes):
             x = args[i]
-            buffers.append(x._value if type(x) is Array else np.asarray(x, dtype))
-        outs = quietly(self.run, buffers)
-        for k, i in self.forwarded:
-            if type(args[i]) is Array:
-                outs[k] = args[i]
+            operands.append(x if type(x) is Array else np.asarray(x, dtype))
+        outs = quietly(self.run, operands)
         return outs[0] if self.single else tree_unflatten(self.out_tree, outs)
 
 
@@ -141,6 +135,8 @@ class NativeCalls:
             return
         for x in leaves:
             if type(x) is Array:
+                if x._buffer is None:  # on its way: what it will be like is not known
+                    return
                 _settle(x)
         kind = (closed, tuple(call.kwargs), tuple(map(type, leaves)))
         with self._lock:

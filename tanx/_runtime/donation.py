@@ -1,35 +1,89 @@
-"""Donated arguments: their memory is taken, unless somebody else sees it as well."""
+"""Donation: arguments whose memory a program may use for its results.
+
+An argument that is as large as a result is taken: its array is deleted by the call. Where the
+compiler lets a result overwrite it, that happens in place if nobody else can see the memory, and in
+a copy otherwise. An array that NumPy or another array has a view of stays as it is.
+"""
 
 from __future__ import annotations
 
 import sys
+import warnings
+from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 
 from .._core.array import Array
+from .._core.jaxpr import ClosedJaxpr, Literal
+from .._core.source import user_source
+from .._core.types import ShapedArray
+from ..errors import explain
 
-__all__ = ["claim"]
+__all__ = ["given_away", "may_overwrite", "takers", "warn_of_unusable"]
 
 
-def claim(x, buffers: list, place: int) -> None:
-    """Take the data of ``x``, which stands in ``buffers``, to be overwritten.
+def takers(closed: ClosedJaxpr, donated: Sequence[bool]) -> tuple[tuple[int, ...], list]:
+    """Which donated arguments end with a call, by number, and the types of those that cannot.
 
-    The array is deleted. Its data is copied where other arrays are views of it, NumPy has a view,
-    or it is the caller's in the first place.
+    Results take arguments of their size, each one at most; arguments that are not used stay.
     """
-    if type(x) is not Array:
-        buffers[place] = buffers[place].copy()
-        return
-    data, buffers[place] = buffers[place], None
-    x.delete()
-    alone = data.base is None and data.flags.writeable and sys.getrefcount(data) <= _ALONE
-    buffers[place] = data if alone else data.copy()
+    jaxpr = closed.jaxpr
+    used = {v for eqn in jaxpr.eqns for v in eqn.invars if type(v) is not Literal}
+    used.update(v for v in jaxpr.outvars if type(v) is not Literal)
+    wanted = Counter(aval.nbytes for aval in closed.out_avals)
+    taken, unusable = [], []
+    for number, (var, given) in enumerate(zip(jaxpr.invars, donated)):
+        if given and var in used:
+            if wanted[var.aval.nbytes]:
+                wanted[var.aval.nbytes] -= 1
+                taken.append(number)
+            else:
+                unusable.append(var.aval)
+    return tuple(taken), unusable
+
+
+def warn_of_unusable(types: Sequence[ShapedArray]) -> None:
+    """Tell at the user's line that donating arguments was of no use."""
+    source = user_source()
+    text = explain("tanx.jit", "donated arguments that are as large as no result cannot be reused.",
+                   f"arguments: {', '.join(map(str, types))}",
+                   hint="do not donate them: they keep their data.")
+    warnings.warn_explicit(text, UserWarning, source.file, source.line)
+
+
+def given_away(operands: Sequence, taken: Sequence[int]) -> frozenset[int]:
+    """Which of the arguments in ``taken`` end with a call, as nobody else holds their data."""
+    if not taken:
+        return frozenset()
+    times = Counter(map(id, operands))
+    for number in taken:
+        x = operands[number]
+        if type(x) is Array and sum(operands[other] is x for other in taken) > 1:
+            raise RuntimeError(explain(
+                "tanx.jit", "the same array is donated twice in one call.", f"array: {x.aval}",
+                hint="pass a copy as one of the two arguments: x.copy()."))
+    return frozenset(i for i in taken if type(operands[i]) is Array
+                     and times[id(operands[i])] == 1 and _is_alone(operands[i]))
+
+
+def _is_alone(x: Array) -> bool:
+    """Whether no other array and no object of NumPy refers to the data of ``x``."""
+    if x._buffer is not None:
+        return sys.getrefcount(x._buffer) <= _ALONE
+    pending = x._pending_data
+    return pending is not None and sys.getrefcount(pending.data) - pending.holds() <= _ALONE
+
+
+def may_overwrite(data: np.ndarray) -> bool:
+    """Whether data that has one holder is all of its memory, and not read-only."""
+    return data.base is None and data.flags.owndata and data.flags.writeable
 
 
 def _references() -> int:
-    """What Python counts for an array that one local variable has."""
-    data = np.empty(1)
-    return sys.getrefcount(data)
+    """What Python counts for data that one array has."""
+    holder = Array(np.empty(1))
+    return sys.getrefcount(holder._buffer)
 
 
 _ALONE = _references()

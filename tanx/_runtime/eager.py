@@ -83,22 +83,22 @@ def _call(primitive, args, params):
     """Run a call: its body as a whole, where it has one and nothing watches each operation."""
     body = params.get("jaxpr")
     if isinstance(body, ClosedJaxpr) and not strict.value:
-        program = compiled(body) if primitive.unit else program_of(body)
-        types: list = []
-        buffers: list = []
+        program = (compiled(body, params.get("donated_invars", ())) if primitive.unit
+                   else program_of(body))
+        operands: list = []
         for x in args:
             if type(x) is Array:
-                buffers.append(x._value)
+                operands.append(x)
             else:
-                _take_in(x, types, buffers)
-        return _quiet.run(program.run, buffers)
+                _take_in(x, [], operands)
+        return _quiet.run(program.run, operands)
     return primitive.eval(*args, **params)
 
 
-def compiled(closed: ClosedJaxpr):
+def compiled(closed: ClosedJaxpr, donated: tuple[bool, ...] = ()):
     """The executable of a jaxpr; the compiler is loaded when the first one is wanted."""
     from .executable import executable_of
-    return executable_of(closed)
+    return executable_of(closed, donated) if any(donated) else executable_of(closed)
 
 
 def _take_in(x, types: list, values: list) -> None:

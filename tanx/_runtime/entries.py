@@ -83,7 +83,7 @@ class _Writer:
 
     def entry(self, call: Call, out_tree) -> tuple:
         executable = self.executable
-        if any(taken is not None for taken in executable.overwritten):
+        if not executable.direct:
             raise _Foreign
         values = [(i, x, i in call.static) for i, x in enumerate(call.args)]
         keywords = enumerate(call.kwargs.items(), len(call.args))
@@ -105,7 +105,7 @@ class _Writer:
         header = [self.address(trace_key()), len(call.args), names, len(static),
                   len(executable.constants), len(dynamic), len(executable.outputs), made,
                   len(executable.results), *self.frame(), executable.code.address,
-                  executable.cost.seconds > RELEASED]
+                  executable.recipe.seconds > RELEASED]
         words = header + self.words
         return pack(f"={len(words)}q", *words), *self.kept
 

@@ -7,6 +7,7 @@ jaxpr says, so that another process goes from the jaxpr to the code without any 
 from __future__ import annotations
 
 from ast import literal_eval
+from collections.abc import Sequence
 from dataclasses import astuple
 from math import prod
 from time import perf_counter
@@ -14,19 +15,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._config import dump, trace_key
+from .._config import async_dispatch, dump, trace_key
 from .._core.array import Array
 from .._core.canonical import Canonical, canonical
 from .._core.jaxpr import ClosedJaxpr, cached_by_jaxpr
+from .._core.types import ShapedArray
 from .._loops.nest import Buffer, Extern
 from . import disk_cache
+from .background import Work, pending_array, queue_of_thread
+from .donation import given_away, may_overwrite, takers, warn_of_unusable
 from .host import empty, run
 from .load import Code, code, compile_program
 
 if TYPE_CHECKING:
     from .._compiler.cost import Cost
 
-__all__ = ["Executable", "executable_of"]
+__all__ = ["LONG", "Executable", "executable_of"]
+
+LONG = 1e-3
+"""Seconds from which on work is worth going to the background."""
 
 _Type = tuple[tuple[int, ...], str]
 
@@ -44,6 +51,7 @@ class Recipe(NamedTuple):
     overwritten: tuple[int | None, ...]  # the buffer that each output takes the memory of
     results: tuple[int, ...]
     arena_size: int
+    seconds: float
     cost: tuple[int, int, int, int]
     externs: tuple[tuple[str, str, tuple[_Type, ...], tuple[_Type, ...], Any], ...]
 
@@ -53,6 +61,11 @@ class Executable:
 
     def __init__(self, closed: ClosedJaxpr, donated: tuple[bool, ...] = ()):
         self.out_avals = tuple(closed.out_avals)
+        self.arity = len(closed.in_avals)
+        self.taken, unusable = takers(closed, donated)
+        if unusable:
+            warn_of_unusable(unusable)
+        donated = tuple(i in self.taken for i in range(self.arity)) if self.taken else ()
         text = None if dump.value or disk_cache.directory() is None else canonical(closed)
         key = None if text is None else disk_cache.key_of(
             "executable", text.text, repr(donated).encode(), repr(trace_key()).encode())
@@ -90,7 +103,8 @@ class Executable:
                   for c, data in zip(module.constants, constants)),
             tuple(map(_type, program.outputs)),
             tuple(places[plan.shared[b]] if b in plan.shared else None for b in program.outputs),
-            tuple(places[b] for b in module.results), plan.size, astuple(module.cost),
+            tuple(places[b] for b in module.results), plan.size, module.estimate,
+            astuple(module.cost),
             tuple((symbol, e.name, tuple(map(_type, e.outputs)), tuple(map(_type, e.inputs)),
                    e.params) for symbol, e in ready.externs.items()))
         self._prepare(recipe, ready, constants)
@@ -101,11 +115,21 @@ class Executable:
     def _prepare(self, recipe: Recipe, ready: Code, constants: list[np.ndarray]) -> None:
         self.recipe, self.code = recipe, ready
         self.constants = list(map(_as_buffer, constants))
-        # For each output its shape and dtype, and the input that it overwrites, if it does.
-        self.outputs = [(shape, np.dtype(name)) for shape, name in recipe.outputs]
-        self.overwritten = recipe.overwritten
         self.results = list(zip(recipe.results, self.out_avals, strict=True))
+        # For each output its shape and dtype, and the input that it overwrites, if it does.
+        shapes = {place: aval.shape for place, aval in self.results}
+        inputs = len(self.constants) + self.arity
+        self.outputs = [(shapes.get(inputs + n, shape), np.dtype(name))
+                        for n, (shape, name) in enumerate(recipe.outputs)]
+        self.overwritten = recipe.overwritten
         self.arena_size = recipe.arena_size
+        self.long = recipe.seconds >= LONG
+        self.nbytes = sum(prod(shape) * dtype.itemsize for shape, dtype in self.outputs)
+
+    @property
+    def direct(self) -> bool:
+        """Whether a call needs no more than memory for outputs: nothing donated, and short."""
+        return not self.long and not self.taken
 
     @property
     def cost(self) -> Cost:
@@ -113,18 +137,73 @@ class Executable:
         from .._compiler.cost import Cost
         return Cost(*self.recipe.cost)
 
-    def run(self, buffers: list[np.ndarray]) -> list[Array]:
-        """The results, given the data of the arguments."""
-        memory = [*self.constants, *map(_as_buffer, buffers)]
-        for (shape, dtype), taken in zip(self.outputs, self.overwritten):
-            memory.append(empty(shape, dtype) if taken is None else memory[taken])
-        run(self.code.address, self.arena_size, *memory)
-        return [Array(_shaped(memory[place], aval.shape), False, aval)
-                for place, aval in self.results]
+    def run(self, operands: Sequence[Array | np.ndarray]) -> list[Array]:
+        """The results, given the arguments. Long work goes on in the background.
+
+        So does what depends on such work; results are arrays in any case.
+        """
+        given = given_away(operands, self.taken)  # first: whoever holds the data counts
+        parents: list[Work] = []
+        data = [_operand(x, parents) for x in operands]
+        background = bool(parents) or self.long and async_dispatch.value
+        if background:  # the caller may write to what is his before it is read
+            data = [d if type(x) is Array else d.copy() for x, d in zip(operands, data)]
+        memory = [*self.constants, *map(_as_buffer, data)]
+        for (shape, dtype), place in zip(self.outputs, self.overwritten):
+            if place is None:
+                memory.append(empty(shape, dtype))
+            else:
+                i = place - len(self.constants)
+                if i not in given or not may_overwrite(memory[place]):
+                    memory[place] = _copy(operands[i])
+                memory.append(memory[place])
+        work = None
+        if background:
+            work = queue_of_thread().submit(self.code, self.arena_size, memory, parents,
+                                            self.nbytes)
+        else:
+            run(self.code.address, self.arena_size, *memory)
+        results = [self._result(place, aval, memory, operands, given, work)
+                   for place, aval in self.results]
+        for i in given:
+            operands[i].delete()  # type: ignore[union-attr]
+        return results
+
+    def _result(self, place: int, aval: ShapedArray, memory: list[np.ndarray], operands: Sequence,
+                given: frozenset[int], work: Work | None) -> Array:
+        """The array for a result, which may be an output, an argument or a constant."""
+        data = memory[place]
+        i = place - len(self.constants)
+        if 0 <= i < len(operands) and i not in given:
+            if type(operands[i]) is Array:
+                return operands[i]
+            data = np.array(operands[i])
+        if data.shape != aval.shape:
+            data = data.reshape(aval.shape)
+        if work is None or i < 0:
+            return Array(data, False, aval)
+        return pending_array(work, data, aval)
 
 
-def _shaped(data: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    return data if data.shape == shape else data.reshape(shape)
+def _operand(x: Array | np.ndarray, parents: list[Work]) -> np.ndarray:
+    """The data of an argument; where that is on its way, the work goes to ``parents``."""
+    if type(x) is not Array:
+        return x  # type: ignore[return-value]
+    if x._buffer is not None:
+        return x._buffer
+    pending = x._pending_data
+    if pending is not None and pending.work.queue is queue_of_thread():
+        parents.append(pending.work)
+        return pending.data
+    return x._value
+
+
+def _copy(x: Array | np.ndarray) -> np.ndarray:
+    """The data of an argument as memory of the allocator's that nobody else has."""
+    data = x._value if type(x) is Array else x
+    copy = empty(data.shape, data.dtype)
+    np.copyto(copy, data)
+    return copy
 
 
 def _data(constant) -> np.ndarray:

@@ -18,6 +18,7 @@ import ctypes
 import mmap
 import os
 import threading
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -25,8 +26,8 @@ import numpy as np
 from .allocator import COUNTS, TEXT
 from .machine import permanent
 
-__all__ = ["ALIGNMENT", "address", "allocator", "empty", "numpy_function", "run", "statistics",
-           "trim", "use_in_numpy"]
+__all__ = ["ALIGNMENT", "address", "allocator", "builtin", "empty", "memory_of_machine",
+           "numpy_function", "run", "statistics", "trim", "use_in_numpy"]
 
 ALIGNMENT = 64
 """Bytes: blocks begin at multiples of this, a line of cache and the widest vector."""
@@ -77,6 +78,16 @@ class _Method(ctypes.Structure):
 _FASTCALL = 0x0080
 
 
+_methods: list[_Method] = []
+
+
+def builtin(name: str, address: int) -> Callable:
+    """The C function at an address as a function of Python; it takes an array of arguments."""
+    _methods.append(_Method(name.encode(), address, _FASTCALL))
+    new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+    return new(("PyCFunction_NewEx", ctypes.pythonapi))(ctypes.addressof(_methods[-1]), None, None)
+
+
 class Allocator:
     """The allocator of this process, from its first use on. Nothing of it is ever given back.
 
@@ -96,13 +107,9 @@ class Allocator:
                   id(None))
         for name in ("malloc", "calloc", "realloc", "free"):
             setattr(self.handler_fields, name, self.addresses[f"numpy_{name}"])
-        self.call("tanx_limit", _memory_of_machine() // 4)
-        new_function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p,
-                                         ctypes.c_void_p)(("PyCFunction_NewEx", api))
-        self.methods = {name: _Method(name, self.addresses[f"python_{name.decode()}"], _FASTCALL)
-                        for name in (b"empty", b"run")}
-        self.empty, self.run = (new_function(ctypes.addressof(method), None, None)
-                                for method in self.methods.values())
+        self.call("tanx_limit", memory_of_machine() // 4)
+        self.empty = builtin("empty", self.addresses["python_empty"])
+        self.run = builtin("run", self.addresses["python_run"])
         api.Py_IncRef(ctypes.py_object(self))
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=lambda: self.call("tanx_forked"))
@@ -132,7 +139,7 @@ def numpy_function(number: int) -> int:
     return ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))[number] or 0
 
 
-def _memory_of_machine() -> int:
+def memory_of_machine() -> int:
     """Bytes of memory that the machine has, or that this process's group may use."""
     sizes = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     try:

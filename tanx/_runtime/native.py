@@ -77,6 +77,8 @@ class _Symbols:
     """Names of things outside; what they stand for is given when the code is linked."""
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # Python asks, as for __wrapped__
+            raise AttributeError(name)
         raise NotImplementedError(f"native: {name} is known only to translated functions.")
 
 

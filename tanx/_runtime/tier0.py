@@ -65,10 +65,10 @@ class Program:
             self.slots[slot(eqn.outvars[0])] = np.asarray(eqn.primitive.eval(*values, **eqn.params))
         return True
 
-    def run(self, buffers: list) -> list:
-        """The results, given the data of the arguments; NumPy may warn."""
+    def run(self, operands: list) -> list:
+        """The results, given the arguments; NumPy may warn."""
         values = self.slots.copy()
-        values[:self.count] = buffers
+        values[:self.count] = [x._value if type(x) is Array else x for x in operands]
         for function, ins, params, out, dead in self.steps:
             result = function(*[values[i] for i in ins], **params)
             if type(out) is int:
@@ -78,7 +78,8 @@ class Program:
                     values[i] = np.asarray(y)
             for i in dead:
                 values[i] = None
-        return [Array(values[i], False, aval) for i, aval in self.outputs]
+        return [operands[i] if i < self.count and type(operands[i]) is Array
+                else Array(values[i], False, aval) for i, aval in self.outputs]
 
 
 def _body(eqn) -> ClosedJaxpr | None:

@@ -26,7 +26,7 @@ def test_devices():
     assert (tanx.device_count(), tanx.local_device_count(), tanx.default_backend()) == (1, 1, "cpu")
     assert (CPU.platform, CPU.id, CPU.process_index, CPU.host_id) == ("cpu", 0, 0, 0)
     assert (repr(CPU), str(CPU)) == ("CpuDevice(id=0)", "cpu:0")
-    assert CPU.memory_stats() is None
+    assert CPU.memory_stats()["bytes_in_use"] >= 0
     assert any(x is X for x in CPU.live_buffers())
 
 
