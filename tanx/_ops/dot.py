@@ -323,6 +323,14 @@ def _dot(function, lhs, rhs, dimension_numbers, precision, preferred_element_typ
 
 def canonical_numbers(dimension_numbers: DotDimensionNumbers):
     """Dimension numbers as nested tuples of Python ints."""
+    try:
+        return _canonical_numbers(dimension_numbers)
+    except TypeError:  # lists, or no dimension numbers at all
+        return _canonical_numbers.__wrapped__(dimension_numbers)
+
+
+@lru_cache
+def _canonical_numbers(dimension_numbers):
     (cx, cy), (bx, by) = dimension_numbers
     cx, cy, bx, by = (tuple(map(operator.index, dims)) for dims in (cx, cy, bx, by))
     return (cx, cy), (bx, by)

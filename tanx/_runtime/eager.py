@@ -49,12 +49,12 @@ def evaluate(primitive, args, params):
     """Run ``primitive`` on arrays, NumPy arrays and Python scalars; an ``Array`` or a list."""
     if primitive.kind is _CALL:
         return _call(primitive, args, params)
-    if len(args) == 2 and not params and type(args[0]) is Array and type(args[1]) is Array:
+    if len(args) == 2 and type(args[0]) is Array and type(args[1]) is Array:
         # Most operations are of this form: spare them the lists.
         x, y = args
-        out_type = primitive.infer(x.aval, y.aval)
+        out_type = primitive.infer(x.aval, y.aval, **params)
         out = _quiet.run(primitive.eval, x._buffer if x._buffer is not None else x._value,
-                         y._buffer if y._buffer is not None else y._value)
+                         y._buffer if y._buffer is not None else y._value, **params)
     elif len(args) == 1 and type(args[0]) is Array:
         (x,) = args
         out_type = primitive.infer(x.aval, **params)
