@@ -76,7 +76,7 @@ _MOST = 256
 """Tasks of a statement at most."""
 _ENOUGH, _ENOUGH_ROWS = 32, 8
 """Tasks that keep threads busy; with fewer, other ways to split are looked for."""
-_LINE, _PIECE = 64, 256
+_LINE, _PIECE = 64, 512
 """Neighbours in memory that stay in one task: whole vectors and lines of cache, and of arrays of
 several dimensions pieces that are long enough to be fetched ahead."""
 
@@ -162,8 +162,9 @@ class _Scheduler:
             alone = temp("alone", [i.extent for i in loops], folds[0].states[0].dtype)
             stores = tuple(Store(alone, loops, Pick(fold, 0)) for fold in folds)
             wanted = _tasks_in(Nest(loops, (PARALLEL,) * len(loops), stores))
+            near, least = partial(_neighbours, _accesses(stores)), _LINE if loops else 1
             cut = _best_cut(folds[0].indices, wanted, _ENOUGH,
-                            partial(_neighbours, _accesses(stores)))
+                            lambda i: max(near(i), least))  # noqa: B023
             if wanted > 1 and cut is not None and cut.gain >= 2:
                 return folds, cut, loops
         return None
