@@ -225,7 +225,7 @@ def _constant(data: bytes, kind: _Type, start: int) -> np.ndarray:
     """A constant that was computed while compiling."""
     shape, name = kind
     dtype = np.dtype(name)
-    return np.frombuffer(data, dtype, prod(shape), start).reshape(shape)
+    return np.frombuffer(data, dtype, prod(shape), start).reshape(shape).copy()  # aligned
 
 
 def _extern(name: str, outputs, inputs, params) -> Extern:
