@@ -83,9 +83,10 @@ class JitFunction(Wrapped):
             return self._fun(*args, **kwargs)
         call, entry, captured = self._staged(args, kwargs)
         donated = self._donated_leaves(call, args, kwargs)
-        if not captured and not donated and type(context.trace) is EvalTrace:
+        if not captured and type(context.trace) is EvalTrace:
             whole = Call(args, kwargs, frozenset(call.fixed), frozenset(call.fixed_names))
-            self._native_calls.learn(self, whole, call.leaves, entry.closed, entry.out_tree)
+            self._native_calls.learn(self, whole, call.leaves, entry.closed, donated,
+                                     entry.out_tree)
         operands = [*captured, *map(_present, call.leaves)]
         with using_options(self._compiler_options):
             outs = self._run(entry.closed, operands, donated and (

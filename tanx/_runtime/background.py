@@ -361,7 +361,7 @@ class Work:
     def __init__(self, queue: Queue, code: Code, memory: list[np.ndarray],
                  parents: tuple[Work, ...], nbytes: int):
         self.queue, self.nbytes = queue, nbytes
-        self.code: Code | None = code
+        self.code: Code | None = code  # until it is finished
         self.memory, self.parents = memory, parents
         self.number = 0
         self.state = ctypes.c_int64(_PENDING)
@@ -401,7 +401,8 @@ class Pending:
 
     def wait(self) -> np.ndarray:
         """The data, when it is there; raises what went wrong on the way."""
-        self.work.queue.wait(self.work.number)
+        if self.work.code is not None:
+            self.work.queue.wait(self.work.number)
         if self.work.error is not None:
             raise self.work.error.with_traceback(None)
         return self.data

@@ -41,7 +41,8 @@ ARGUMENTS_OFFSET = -1 << 63  # the slot before the first argument may be used
 
 # Ours.
 BUFFER, AVAL, DEVICE = (slot_offset(Array, name) for name in ("_buffer", "aval", "_device"))
-AVAL_DTYPE, AVAL_WEAK = (slot_offset(ShapedArray, name) for name in ("dtype", "weak_type"))
+AVAL_SHAPE, AVAL_DTYPE, AVAL_WEAK = (
+    slot_offset(ShapedArray, name) for name in ("shape", "dtype", "weak_type"))
 ENTRIES, LATEST = FIELDS + 8, FIELDS + 16  # of a jitted function
 STAGING, THREAD_KEY, THREAD_VERSION = 0, 8, 16  # of a thread: see _situation.py
 
@@ -49,11 +50,12 @@ STAGING, THREAD_KEY, THREAD_VERSION = 0, 8, 16  # of a thread: see _situation.py
 (KEY, COUNT, NAMES, STATICS, CONSTANTS, ARGUMENTS, OUTPUTS, RESULTS, MADE, FRAME, HELD_AT,
  OUTPUTS_AT, MADE_AT, NUMBERS_AT, ARENA_AT, ARENA, PROGRAM, RELEASE, HEADER) = range(0, 152, 8)
 (ARRAY, NDARRAY, SCALAR, F32, F64, I32, I64, BOOL, C64, C128,
- NONE, TUPLE, LIST, DICT, CUSTOM, LEAF) = range(16)
+ NONE, TUPLE, LIST, DICT, CUSTOM, LEAF, OBJECT) = range(17)
 
 # The header of a frame.
 CURSOR, NEXT, HELD, NUMBER, MADE_LIST, SCRATCH, ADDRESSES = range(0, 56, 8)
 
+ALONE, UNLOCKED, PYTHON = range(3)  # how a program runs: see ``run`` and ``run_by_python``
 MISS = 1  # in place of a result: the entry does not fit
 SMALL = 8192  # bytes of a frame on the stack
 
@@ -212,7 +214,9 @@ def in_frame(entry: int, args: int, frame: int) -> int:
     result = MISS
     if take_arguments(frame, args, word(entry, ARGUMENTS)):
         result = 0
-        if make_outputs(entry, frame):
+        if word(entry, RELEASE) == PYTHON:
+            result = run_by_python(entry, frame)
+        elif make_outputs(entry, frame):
             result = run(entry, frame)
     held = frame + word(entry, HELD_AT)
     release(held, (word(frame, HELD) - held) >> 3)
@@ -277,6 +281,8 @@ def take(frame: int, x: int) -> int:
         return take_ndarray(frame, x)
     if code == CUSTOM:
         return take_custom(frame, x)
+    if code == OBJECT:
+        return take_object(frame, x)
     return take_number(frame, code, x)
 
 
@@ -357,6 +363,26 @@ def same_form(x: int, code: int) -> int:
         if word(dims + 8 * i) != word(code + 8 * i, 16):
             return 0
         i += 1
+    return 1
+
+
+def take_object(frame: int, x: int) -> int:
+    """Code: class; type, shape, dtype and weak type of an array, or zeros. Takes ``x`` itself."""
+    code = word(frame, CURSOR)
+    put(frame, CURSOR, code + 40)
+    if word(x, TYPE) != word(code):
+        return 0
+    if word(code, 8) != 0:
+        aval = word(x, AVAL)
+        if aval != word(code, 8):
+            if word(aval, TYPE) != address_of.shaped_array_class:
+                return 0
+            if word(aval, AVAL_DTYPE) != word(code, 24) or word(aval, AVAL_WEAK) != word(code, 32):
+                return 0
+            shape = word(code, 16)
+            if not equal(word(aval, AVAL_SHAPE), word(shape, TYPE), shape):
+                return 0
+    hold(frame, x)
     return 1
 
 
@@ -534,7 +560,7 @@ def run(entry: int, frame: int) -> int:
         if memory == 0:
             return C.PyErr_NoMemory()
     give(frame, memory)
-    if word(entry, RELEASE):
+    if word(entry, RELEASE) == UNLOCKED:
         state = C.PyEval_SaveThread()
         call(word(entry, PROGRAM), frame + ADDRESSES)
         C.PyEval_RestoreThread(state)
@@ -544,6 +570,32 @@ def run(entry: int, frame: int) -> int:
         C.tanx_free(memory)
     if not make_arrays(entry, frame):
         return 0
+    return make(frame)
+
+
+def run_by_python(entry: int, frame: int) -> int:
+    """Let a Python function of the leaves run the program; it returns a list of the results."""
+    held = frame + word(entry, HELD_AT)
+    count = (word(frame, HELD) - held) >> 3
+    leaves = C.PyTuple_New(count)
+    if leaves == 0:
+        return 0
+    i = 0
+    while i < count:
+        C.Py_IncRef(word(held + 8 * i))
+        put(leaves + 8 * i, ITEMS, word(held + 8 * i))
+        i += 1
+    results = C.PyObject_CallOneArg(word(entry, PROGRAM), leaves)
+    C.Py_DecRef(leaves)
+    if results == 0:
+        return 0
+    i = 0
+    while i < word(entry, MADE):
+        made = word(word(results, ITEMS) + 8 * i)
+        C.Py_IncRef(made)
+        put(word(frame, MADE_LIST) + 8 * i, 0, made)
+        i += 1
+    C.Py_DecRef(results)
     return make(frame)
 
 

@@ -126,7 +126,8 @@ class NativeCalls:
         self._known: dict[tuple, tuple | None] = {}
         self._lock = threading.Lock()
 
-    def learn(self, function, call: Call, leaves: list, closed: ClosedJaxpr, out_tree) -> None:
+    def learn(self, function, call: Call, leaves: list, closed: ClosedJaxpr,
+              donated: tuple[bool, ...], out_tree) -> None:
         """Take note of a call of ``function`` that Python takes; make the next like it native.
 
         The first of a kind is only remembered, for many functions are called once.
@@ -135,8 +136,6 @@ class NativeCalls:
             return
         for x in leaves:
             if type(x) is Array:
-                if x._buffer is None:  # on its way: what it will be like is not known
-                    return
                 _settle(x)
         kind = (closed, tuple(call.kwargs), tuple(map(type, leaves)))
         with self._lock:
@@ -146,7 +145,7 @@ class NativeCalls:
                 self._known[kind] = None
             elif self._known[kind] is None:
                 from .entries import entry_of, vectorcall  # late: they need the compiler
-                entry = entry_of(call, closed, out_tree)
+                entry = entry_of(call, closed, donated, out_tree)
                 self._known[kind] = entry or ()
                 if entry:
                     native_calls(function, vectorcall(), tuple(filter(None, self._known.values())))

@@ -56,15 +56,18 @@ def given_away(operands: Sequence, taken: Sequence[int]) -> frozenset[int]:
     """Which of the arguments in ``taken`` end with a call, as nobody else holds their data."""
     if not taken:
         return frozenset()
-    times = Counter(map(id, operands))
-    for number in taken:
-        x = operands[number]
-        if type(x) is Array and sum(operands[other] is x for other in taken) > 1:
-            raise RuntimeError(explain(
-                "tanx.jit", "the same array is donated twice in one call.", f"array: {x.aval}",
-                hint="pass a copy as one of the two arguments: x.copy()."))
-    return frozenset(i for i in taken if type(operands[i]) is Array
-                     and times[id(operands[i])] == 1 and _is_alone(operands[i]))
+    arrays = [i for i in taken if type(operands[i]) is Array]
+    if len(set(map(id, operands))) < len(operands):
+        times = Counter(map(id, operands))
+        donated = Counter(id(operands[i]) for i in arrays)
+        for i in arrays:
+            if donated[id(operands[i])] > 1:
+                raise RuntimeError(explain(
+                    "tanx.jit", "the same array is donated twice in one call.",
+                    f"array: {operands[i].aval}",
+                    hint="pass a copy as one of the two arguments: x.copy()."))
+        arrays = [i for i in arrays if times[id(operands[i])] == 1]
+    return frozenset(i for i in arrays if _is_alone(operands[i]))
 
 
 def _is_alone(x: Array) -> bool:

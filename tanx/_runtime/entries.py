@@ -20,13 +20,15 @@ from .._core.array import Array
 from .._core.jaxpr import ClosedJaxpr
 from .._core.types import ShapedArray
 from .._situation import flags_version, storage
+from .._traceback import boundary
 from .._treedef import child_specs
 from .._treenodes import DictNode, ListNode, NamedTupleNode, NoneNode, TupleNode
 from ..tree_util import tree_flatten
 from . import call as native
 from . import host
 from .dispatch import Call
-from .executable import Executable, executable_of
+from .eager import compiled
+from .executable import Executable
 from .machine import permanent
 from .native import translate
 
@@ -36,13 +38,15 @@ RELEASED = 1e-5
 """Programs that are guessed to take more seconds than this run without Python's lock."""
 
 
-def entry_of(call: Call, closed: ClosedJaxpr, out_tree) -> tuple | None:
+def entry_of(call: Call, closed: ClosedJaxpr, donated: tuple[bool, ...], out_tree) -> tuple | None:
     """The entry for calls like ``call``, which are staged as ``closed`` with results of a tree.
 
     None where the call, or its program, has something that is left to Python.
     """
+    executable = compiled(closed, donated)
+    writer = _Writer if executable.direct else _PythonWriter
     try:
-        return _Writer(executable_of(closed), closed.in_avals).entry(call, out_tree)
+        return writer(executable, closed.in_avals).entry(call, out_tree)
     except _Foreign:
         return None
 
@@ -83,8 +87,6 @@ class _Writer:
 
     def entry(self, call: Call, out_tree) -> tuple:
         executable = self.executable
-        if not executable.direct:
-            raise _Foreign
         values = [(i, x, i in call.static) for i, x in enumerate(call.args)]
         keywords = enumerate(call.kwargs.items(), len(call.args))
         values += [(i, x, name in call.static_names)
@@ -98,14 +100,13 @@ class _Writer:
             self.words.append(i)
             leaves, tree = tree_flatten(x)
             self.tree(tree._spec, iter(leaves), self.leaf)
-        self.outputs()
+        outputs = self.outputs()
         made = self.results()
         self.tree(out_tree._spec, iter(self.places), lambda n: [native.LEAF, n])
         names = self.address(tuple(call.kwargs)) if call.kwargs else 0
         header = [self.address(trace_key()), len(call.args), names, len(static),
-                  len(executable.constants), len(dynamic), len(executable.outputs), made,
-                  len(executable.results), *self.frame(), executable.code.address,
-                  executable.recipe.seconds > RELEASED]
+                  len(executable.constants), len(dynamic), outputs, made,
+                  len(executable.results), *self.frame(), *self.program()]
         words = header + self.words
         return pack(f"={len(words)}q", *words), *self.kept
 
@@ -134,7 +135,7 @@ class _Writer:
     def leaf(self, x) -> list[int]:
         """The codes of a leaf of the arguments."""
         place, kind = next(self.arguments)
-        data = x._buffer if type(x) is Array else None
+        data = x._value if type(x) is Array else None
         if data is not None and self.suits(data, kind):
             aval = x.aval
             return [native.ARRAY, *map(self.address, (aval, aval.dtype, aval.weak_type)),
@@ -158,14 +159,15 @@ class _Writer:
     def form(self, dtype: np.dtype, shape: tuple[int, ...]) -> list[int]:
         return [self.address(dtype), len(shape), *shape]
 
-    def outputs(self) -> None:
-        """Write the outputs, with the shapes that the results have."""
+    def outputs(self) -> int:
+        """Write the outputs, with the shapes that the results have; how many they are."""
         shapes: dict[int, tuple[int, ...]] = {}
         for place, aval in self.executable.results:
             if shapes.setdefault(place, aval.shape) != aval.shape:
                 raise _Foreign
         for place, (shape, dtype) in enumerate(self.executable.outputs, self.inputs):
             self.words += self.form(dtype, shapes.get(place, shape))
+        return len(self.executable.outputs)
 
     def results(self) -> int:
         """Write the results that are no arguments; how many they are."""
@@ -190,6 +192,56 @@ class _Writer:
         size = self.executable.arena_size
         small = arena + size <= native.SMALL
         return [arena + size * small, held, made_outputs, made, numbers, arena, size * (not small)]
+
+    def program(self) -> list[int]:
+        """What to call, and how."""
+        long = self.executable.recipe.seconds > RELEASED
+        return [self.executable.code.address, native.UNLOCKED if long else native.ALONE]
+
+
+class _PythonWriter(_Writer):
+    """An entry for programs that Python runs: they take a while, or arguments are donated.
+
+    Arguments are passed as they are, and may be on their way still.
+    """
+
+    def __init__(self, executable: Executable, in_avals: list):
+        super().__init__(executable, in_avals)
+        self.dtypes: list[np.dtype | None] = []
+        self.places = list(range(len(executable.results)))
+
+    def leaf(self, x) -> list[int]:
+        _, kind = next(self.arguments)
+        self.dtypes.append(None if isinstance(x, np.ndarray) or type(x) is Array else kind.dtype)
+        if type(x) is Array:
+            aval = x.aval
+            return [native.OBJECT, id(Array), *map(self.address, (
+                aval, aval.shape, aval.dtype, aval.weak_type))]
+        if self.suits(x, kind):
+            return [native.NDARRAY, *self.form(x.dtype, x.shape)]
+        if isinstance(x, np.generic) and x.dtype == kind.dtype or (type(x), kind.dtype) in _NUMBERS:
+            return [native.OBJECT, self.address(type(x)), 0, 0, 0, 0]
+        raise _Foreign
+
+    def outputs(self) -> int:
+        return 0
+
+    def results(self) -> int:
+        return 0
+
+    def program(self) -> list[int]:
+        run, dtypes = self.executable.run, tuple(self.dtypes)
+
+        @boundary
+        def run_leaves(leaves: tuple) -> list[Array]:
+            return run(leaves)
+
+        @boundary
+        def convert_and_run(leaves: tuple) -> list[Array]:
+            return run([x if dtype is None else np.asarray(x, dtype)
+                        for x, dtype in zip(leaves, dtypes)])
+
+        return [self.address(convert_and_run if any(dtypes) else run_leaves), native.PYTHON]
 
 
 # -- the function that reads entries --------------------------------------------------------------

@@ -144,7 +144,8 @@ class Executable:
         """
         given = given_away(operands, self.taken)  # first: whoever holds the data counts
         parents: list[Work] = []
-        data = [_operand(x, parents) for x in operands]
+        data = [x._buffer if type(x) is Array and x._buffer is not None else _operand(x, parents)
+                for x in operands]
         background = bool(parents) or self.long and async_dispatch.value
         if background:  # the caller may write to what is his before it is read
             data = [d if type(x) is Array else d.copy() for x, d in zip(operands, data)]
@@ -189,8 +190,6 @@ def _operand(x: Array | np.ndarray, parents: list[Work]) -> np.ndarray:
     """The data of an argument; where that is on its way, the work goes to ``parents``."""
     if type(x) is not Array:
         return x  # type: ignore[return-value]
-    if x._buffer is not None:
-        return x._buffer
     pending = x._pending_data
     if pending is not None and pending.work.queue is queue_of_thread():
         parents.append(pending.work)

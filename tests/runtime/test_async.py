@@ -331,3 +331,22 @@ def test_fork_with_pending_work():
         os._exit(2)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert f(x)[0] == 8
+
+
+def test_calls_are_native_up_to_the_program():
+    fun = tanx.jit(lambda x, n: {"a": x + n, "b": (x, 2 * x)})
+    x, mine = jnp.arange(3.0), np.arange(3, dtype=np.float32)
+    for arguments in ((x, 1.0), (mine, 1.0), (x, np.float32(1)), (x, jnp.ones(3)), (mine, x)):
+        for _ in range(4):
+            with busy_queue():
+                y = fun(*arguments)
+                z = fun(y["a"], 1.0)  # on its way, and a signature met before
+                assert not z["a"].is_ready() and (y["b"][0] is x) == (arguments[0] is x)
+            np.testing.assert_array_equal(y["a"], np.arange(3) + np.asarray(arguments[1]))
+            np.testing.assert_array_equal(z["a"], np.asarray(y["a"]) + 1)
+            np.testing.assert_array_equal(y["b"][1], [0, 2, 4])
+    assert fun(jnp.ones((2, 2)), 1.0)["a"].shape == (2, 2)
+    assert fun(jnp.ones(3, "int32"), 1)["a"].dtype == np.int32
+    with pytest.raises(RuntimeError, match="deleted"):
+        x.delete()
+        fun(x, 1.0)
