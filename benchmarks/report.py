@@ -103,10 +103,11 @@ def summary(result: dict) -> list[str]:
     for what, times in result.get("imports", {}).items():
         lines.append(f"{what}: " + ", ".join(
             f"{NAMES[system]} {seconds:.2f} s" for system, seconds in times.items()))
-    for kind in ("cold", "warm"):
-        mean = geometric_mean(first_ratios(result, kind))
+    for mine, theirs in (("cold", "cold"), ("warm", "cold"), ("warm", "warm")):
+        mean = geometric_mean(first_ratios(result, mine, theirs))
         if not math.isnan(mean):
-            lines.append(f"first call, {kind}: {mean:.1f} times sooner than JAX (geometric mean)")
+            lines.append(f"first call, {mine}: {mean:.1f} times sooner than JAX {theirs} "
+                         "(geometric mean)")
     ratios = [value for value in map(ratio, result["cases"].values()) if value]
     if ratios:
         lines.append(f"{len(ratios)} cases, geometric mean of JAX/tanx {geometric_mean(ratios):.2f}"
@@ -114,11 +115,11 @@ def summary(result: dict) -> list[str]:
     return lines
 
 
-def first_ratios(result: dict, kind: str) -> list[float]:
+def first_ratios(result: dict, mine: str, theirs: str) -> list[float]:
     """How many times as long as tanx JAX takes for the first call of each case."""
-    return [times[f"jax {kind}"] / times[f"tanx {kind}"]
+    return [times[f"jax {theirs}"] / times[f"tanx {mine}"]
             for times in (record.get("first", {}) for record in result["cases"].values())
-            if {f"jax {kind}", f"tanx {kind}"} <= set(times)]
+            if {f"jax {theirs}", f"tanx {mine}"} <= set(times)]
 
 
 def terminal(result: dict) -> str:

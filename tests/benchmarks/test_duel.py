@@ -71,7 +71,7 @@ def test_the_table_shows_ratios_shares_and_problems():
     assert rows["slow <&>"].split()[-5:] == ["0.50", "50", "%", "fma", "slower"]
     assert "elementwise: 1.41 times as fast as JAX" in rows
     assert "broken: JAX fails: Oops" in rows and "wrong: differs from JAX: 1 against 2" in rows
-    assert "first call, cold: 3.0 times sooner than JAX (geometric mean)" in rows
+    assert "first call, cold: 3.0 times sooner than JAX cold (geometric mean)" in rows
 
 
 def test_markdown_has_a_row_for_each_case():
