@@ -17,7 +17,8 @@ from math import prod
 
 import numpy as np
 
-from .._loops.expr import Expr, Fold, Index, Load, Pick, Variable, const, op
+from .._loops.expr import Const, Expr, Fold, Index, Load, Pick, State, Variable, const, op
+from .._loops.instructions import kind_of
 from .._loops.nest import PARALLEL, Buffer, Nest, Program, Statement, Store
 from .._loops.traverse import loads, rewrite, substitute
 from .codegen.analysis import Terms, offset
@@ -26,10 +27,10 @@ from .codegen.tiles import (
     Form,
     best_tile,
     final_stores,
-    has_tiles,
     lanes_of,
     panel_columns,
     panel_place,
+    streams,
     sum_of_products,
     tiling,
 )
@@ -38,10 +39,14 @@ __all__ = ["contract"]
 
 _NEAR = 1 << 15
 """Bytes of a right operand that stay in the nearest cache, wherever they lie."""
-_FEW = 8
-"""Rows up to which columns are not read often enough to be worth a copy."""
 _MANY = 192
 """Columns from which on rows are read often enough to be worth a copy that is read quicker."""
+_FEWER = 8
+"""How many times fewer columns than rows there may be, so that the rows need no copy."""
+_SMALL = 4096
+"""Products of complex numbers that are not worth copies of their parts."""
+_PART, _SMALL_RESULT = 1024, 1 << 14
+"""Terms that are summed at a time where there are not more elements to compute than those."""
 
 
 def contract(program: Program, target: Target) -> Program:
@@ -68,16 +73,120 @@ class _Names:
         return self.made[-1]
 
 
-def _contracted(statement: Statement, names: _Names, target: Target) -> Iterable[Statement]:
+def _contracted(statement: Statement, names: _Names, target: Target) -> Sequence[Statement]:
+    """The statements that one becomes; just itself if tiles do not compute it."""
     product = _product(statement)
-    if product is None or not has_tiles(product.total.dtype):
+    if product is None:
         return [statement]
     made = len(names.made)
-    copies, nest = _Layout(product, names, target).statements()
-    if tiling(nest, target) is None:
+    steps = (_in_real_numbers if kind_of(product.total.dtype) == "c" else
+             _in_parts if _parts(product) > 1 else _by_tiles)
+    found = steps(product, names, target)
+    if found is None:
         del names.made[made:]
         return [statement]
-    return [*copies, nest]
+    return found
+
+
+def _by_tiles(product: _Product, names: _Names, target: Target) -> list[Statement] | None:
+    layout = _Layout(product, names, target)
+    if product.row.extent == 1 and not layout.streams():
+        return None
+    copies, nest = layout.statements()
+    return None if tiling(nest, target) is None else [*copies, nest]
+
+
+# -- steps on the way ------------------------------------------------------------------------------
+
+
+def _in_real_numbers(product: _Product, names: _Names, target: Target) -> list[Statement] | None:
+    """A product of complex matrices by one of real ones with twice the columns and terms.
+
+    Each row of the left one holds real and imaginary parts in turn. A row of the right one holds
+    the parts of its numbers in turn, and the next one those of their products with i.
+    """
+    row, column, term = product.row, product.column, product.term
+    dtype = product.total.dtype
+    real = np.dtype(np.float32 if dtype.itemsize == 8 else np.float64)
+    if column.extent * row.extent * term.extent < _SMALL:
+        return None
+    outer_left, outer_right = product.outer_of(product.left), product.outer_of(product.right)
+    left = names.buffer([*_extents(outer_left), row.extent, term.extent, 2], real)
+    right = names.buffer([*_extents(outer_right), term.extent, 2, column.extent, 2], real)
+    result = names.buffer([*_extents(product.outer), row.extent, column.extent, 2], real)
+    a, b, c = ([op("real", x), op("imag", x)] for x in (
+        product.left, product.right, _times_i(product.right)))
+    copies: list[Statement] = [
+        _parallel([*outer_left, row, term], [
+            Store(left, (*outer_left, row, term, const(n)), part) for n, part in enumerate(a)]),
+        _parallel([*outer_right, term, column], [
+            Store(right, (*outer_right, term, const(m), column, const(n)), part)
+            for m, parts in enumerate((b, c)) for n, part in enumerate(parts)])]
+    both, twice = Index("term", 2 * term.extent), Index("column", 2 * column.extent)
+    nest = _sums(product, result, (row, twice), (row, twice // 2, twice % 2), both,
+                 left[[*outer_left, row, both // 2, both % 2]],
+                 right[[*outer_right, both // 2, both % 2, twice // 2, twice % 2]])
+    found = _contracted(nest, names, target)
+    if found[-1] is nest:
+        return None
+    index = (*product.outer, row, column)
+    parts = [result[[*index, n]] for n in (0, 1)]
+    return [*copies, *found, product.rest(op("complex", *parts))]
+
+
+def _times_i(x: Expr) -> Expr:
+    return op("complex", op("neg", op("imag", x)), op("real", x))
+
+
+def _parts(product: _Product) -> int:
+    """Into how many parts long sums of few elements are cut, so that there is more to share out."""
+    elements = prod(_extents((*product.outer, product.row, product.column)))
+    return product.term.extent // _PART if elements <= _SMALL_RESULT else 1
+
+
+def _in_parts(product: _Product, names: _Names, target: Target) -> list[Statement] | None:
+    """A product whose terms are summed in parts first, and these then."""
+    count, loops = _parts(product), (product.row, product.column)
+    size, left_over = divmod(product.term.extent, count)
+    places = [(Index("part", count), size, 0)]
+    if left_over:
+        places.append((Index("part", 1), left_over, count * size))
+    sums = names.buffer([count + (left_over > 0), *_extents((*product.outer, *loops))],
+                        product.total.dtype)
+    found: list[Statement] = []
+    for number, (part, terms, start) in enumerate(places):
+        term = Index("term", terms)
+        moved: dict[Variable, Expr] = {product.term: part * terms + term + start}
+        outer = replace(product, outer=(part, *product.outer))
+        nest = _sums(outer, sums, loops, loops, term, substitute(product.left, moved),
+                     substitute(product.right, moved), first=number * count)
+        steps = _contracted(nest, names, target)
+        if steps[-1] is nest:
+            return None
+        found += steps
+    part = Index("part", sums.shape[0])
+    state = product.total.fold.states[0]
+    element = sums[[part, *product.outer, *loops]]
+    fold = Fold((part,), product.total.fold.init, (state,), (element,), "add")
+    return [*found, product.rest(Pick(fold, 0))]
+
+
+def _sums(product: _Product, buffer: Buffer, loops: Sequence[Index], index: Sequence[Expr],
+          term: Index, left: Expr, right: Expr, first: int = 0) -> Nest:
+    """The nest that stores plain sums of products."""
+    state = State("sum", buffer.dtype)
+    fold = Fold((term,), (Const(0, buffer.dtype),), (state,), (op("mul", left, right),), "add")
+    place = [i + first if n == 0 and first else i for n, i in enumerate(product.outer)]
+    return _parallel((*product.outer, *loops), [
+        Store(buffer, (*place, *index), Pick(fold, 0))])
+
+
+def _parallel(loops: Sequence[Index], stores: Sequence[Store]) -> Nest:
+    return Nest(tuple(loops), (PARALLEL,) * len(loops), tuple(stores))
+
+
+def _extents(loops: Iterable[Index]) -> list[int]:
+    return [i.extent for i in loops]
 
 
 # -- loops -----------------------------------------------------------------------------------------
@@ -96,9 +205,19 @@ class _Product:
     total: Pick
     stores: tuple[Store, ...]
 
+    def outer_of(self, factor: Expr) -> tuple[Index, ...]:
+        """The outer loops that a factor depends on."""
+        return tuple(i for i in self.outer if i in factor.free)
+
+    def rest(self, total: Expr) -> Nest:
+        """What is done with the sums, given these."""
+        stores = [replace(store, value=rewrite(
+            store.value, lambda e: total if e is self.total else None)) for store in self.stores]
+        return _parallel((*self.outer, self.row, self.column), stores)
+
 
 def _product(statement: Statement) -> _Product | None:
-    """The product that a statement computes; None if it is none, or one without rows."""
+    """The product that a statement computes, if it is one; without rows it gets one."""
     if not isinstance(statement, Nest) or any(kind != PARALLEL for kind in statement.kinds):
         return None
     stores = final_stores(statement.body)
@@ -116,14 +235,24 @@ def _product(statement: Statement) -> _Product | None:
     if inner in left.free:
         left, right = right, left
     columns = _run([i for i in loops if i in right.free and i not in left.free], inner, places)
-    rows = max((_run(own, i, places) for own in [[i for i in loops if i in left.free
-                                                  and i not in right.free]] for i in own),
-               key=lambda run: prod(i.extent for i in run), default=None)
-    if rows is None:
-        return None
+    own = [i for i in loops if i in left.free and i not in right.free]
+    rows = max((_run(own, i, places) for i in own), key=lambda run: prod(_extents(run)),
+               default=[Index("row", 1)])
     outer = tuple(i for i in loops if i not in rows and i not in columns)
+    if prod(_extents(rows)) * _FEWER <= prod(_extents(columns)) and _has_rows(right, total, inner):
+        if not own:
+            return None  # a row by a vector is a plain sum
+        left, right, rows, columns = right, left, columns, rows
     return _merged(outer, rows, columns, total, left, right, stores,
                    {i: const(0) for i in statement.indices if i.extent == 1})
+
+
+def _has_rows(factor: Expr, total: Pick, inner: Index) -> bool:
+    """Whether terms are neighbours in memory, but what ``inner`` counts is not."""
+    if not isinstance(factor, Load):
+        return False
+    places = offset(factor.buffer, factor.index)[0]
+    return places.get(total.fold.indices[-1]) == 1 and places.get(inner, 0) > 1
 
 
 def _loads_beside(value: Expr, total: Pick) -> Iterator[Load]:
@@ -154,6 +283,7 @@ def _merged(outer: tuple[Index, ...], rows: Sequence[Index], columns: Sequence[I
     """The product in one loop for each of rows, columns and terms."""
     fold = total.fold
     moved = dict(moved)
+    moved.update({i: const(0) for i in fold.indices if i.extent == 1})
     row, column, term = (_joined(name, run, moved) for name, run in (
         ("row", rows), ("column", columns), ("term", fold.indices)))
     left, right = substitute(left, moved), substitute(right, moved)
@@ -169,7 +299,7 @@ def _merged(outer: tuple[Index, ...], rows: Sequence[Index], columns: Sequence[I
 
 def _joined(name: str, run: Sequence[Index], moved: dict[Variable, Expr]) -> Index:
     """One loop for several; ``moved`` gets what their variables become."""
-    run = [i for i in run if i.extent > 1 or moved.setdefault(i, const(0)) is None] or run[:1]
+    run = [i for i in run if i.extent > 1] or run[:1]
     if len(run) == 1:
         return run[0]
     whole = Index(name, prod(i.extent for i in run))
@@ -199,14 +329,7 @@ class _Layout:
         body = op("mul", left, self.right(form))
         fold = product.total.fold
         total = Pick(Fold(fold.indices, fold.init, fold.states, (body,), fold.combine), 0)
-        stores = tuple([replace(store, value=rewrite(
-            store.value, lambda e: total if e is product.total else None))
-            for store in product.stores])
-        loops = (*product.outer, product.row, product.column)
-        return self.copies, Nest(loops, (PARALLEL,) * len(loops), stores)
-
-    def outer(self, factor: Expr) -> tuple[Index, ...]:
-        return tuple(i for i in self.product.outer if i in factor.free)
+        return self.copies, product.rest(total)
 
     def distances(self, factor: Expr, along: Index) -> tuple[int, int] | None:
         """How far apart rows or columns are, and terms; None if not at equal distances."""
@@ -216,6 +339,13 @@ class _Layout:
         if not all(isinstance(atom, Index) for atom in terms):
             return None
         return terms.get(along, 0), terms.get(self.product.term, 0)
+
+    def streams(self) -> bool:
+        """Whether the right factor is read right from where it is, for few rows."""
+        product = self.product
+        distances = self.distances(product.right, product.column)
+        return distances is not None and streams(
+            product.row.extent, product.term.extent, *distances, self.dtype.itemsize)
 
     def left(self) -> tuple[Form, Expr]:
         """The left factor, with neighbouring terms (form k) or rows (form m)."""
@@ -230,7 +360,7 @@ class _Layout:
         tile = best_tile("m", rows, columns, product.term.extent, self.dtype, self.target)
         if tile is not None:
             return "m", self.panels(factor, product.row, tile.rows)
-        outer = self.outer(factor)
+        outer = product.outer_of(factor)
         loops = (*outer, product.row, product.term)
         copy = self.names.buffer([i.extent for i in loops], self.dtype)
         self.store(copy, loops, loops, factor)
@@ -244,21 +374,25 @@ class _Layout:
         distances = self.distances(factor, product.column)
         if distances is not None and distances[0] == 1 and (
                 columns >= lanes_of(self.dtype, self.target)) and (
-                rows <= _FEW or distances[1] * terms * self.dtype.itemsize <= _NEAR):
+                self.streams() or distances[1] * terms * self.dtype.itemsize <= _NEAR):
             return factor
         size = panel_columns(form, rows, columns, terms, self.dtype, self.target)
         return self.panels(factor, product.column, size) if size else factor
 
     def panels(self, factor: Expr, along: Index, size: int) -> Expr:
         """A factor in panels of a size: of rows or columns side by side, all terms follow."""
-        outer, term = self.outer(factor), self.product.term
+        outer, term = self.product.outer_of(factor), self.product.term
         whole, rest = divmod(along.extent, size)
+        distances = self.distances(factor, along)
+        near = distances is not None and distances[0] == 1
         copy = self.names.buffer([*(i.extent for i in outer), whole + (rest > 0), term.extent,
                                   size], self.dtype)
 
         def store(panel: Expr, start: Expr, places: int) -> None:
             place = Index("place", places)
-            loops = [*outer, *([panel] if isinstance(panel, Index) else []), term, place]
+            loops = [*([panel] if isinstance(panel, Index) else []), term]
+            # Memory is read in order where neighbours are side by side.
+            loops = [*outer, *(loops[::-1] if near else loops), place]
             self.store(copy, loops, [*outer, panel, term, place],
                        substitute(factor, {along: start + place}))
 
@@ -271,6 +405,4 @@ class _Layout:
         return copy[[*outer, number, term, position]]
 
     def store(self, buffer: Buffer, loops: Sequence, index: Sequence, value: Expr) -> None:
-        loops = tuple(loops)
-        self.copies.append(Nest(loops, (PARALLEL,) * len(loops),
-                                (Store(buffer, tuple(index), value),)))
+        self.copies.append(_parallel(loops, [Store(buffer, tuple(index), value)]))

@@ -100,7 +100,8 @@ def test_sizes_around_tiles(rows):
 
 
 @pytest.mark.parametrize("rows, columns, terms", [
-    (70, 300, 400), (300, 130, 70), (129, 1100, 40), (9, 700, 300), (700, 9, 300), (64, 64, 64)])
+    (70, 300, 400), (300, 130, 70), (129, 1100, 40), (9, 700, 300), (700, 9, 300), (64, 64, 64),
+    (3, 301, 200), (1, 300, 257), (300, 1, 257), (5, 7, 9000), (150, 130, 5000), (16, 16, 20001)])
 def test_large_products(rows, columns, terms):
     x, y = numbers(rows, terms), numbers(terms, columns, seed=1)
     check(lambda x, y: x @ y, x, y, interpret=False)
@@ -196,6 +197,9 @@ def test_products_are_computed_by_tiles():
     assert products(lambda x, w: x.astype(jnp.bfloat16) @ w.astype(jnp.bfloat16), x, w) == 1
     assert products(lambda x, w: x @ w, numbers(5, 16, 16), numbers(5, 16, 16)) == 1
     assert products(lambda x, w: x * w, x, w) == 0
+    assert products(lambda x, w: x @ w, numbers(1000), numbers(1000, 50)) == 1
+    assert products(lambda x, w: x @ w, numbers(8, 8000), numbers(8000, 9)) == 2  # in parts
+    assert products(lambda x, w: x.astype(jnp.complex64) @ w, x, w) == 1
 
 
 # -- kernels of other processors -------------------------------------------------------------------

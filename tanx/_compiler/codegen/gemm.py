@@ -1,15 +1,16 @@
 """Code around the kernels of tiles: units of rows and columns, strips of tiles, and what follows.
 
-The function of a nest hands tasks to the thread pool, and a task goes through some units. In a
-unit, tiles of the same rows make a strip. Sums that are just stored go to where they belong;
-others stay in a strip of their own until all that is computed from them is stored, row by row.
-The last rows and columns are computed by tiles that begin earlier and overlap others.
+A task goes through some units. In a unit, tiles of the same rows make a strip. Sums that are just
+stored go to where they belong; others stay in strips of their own until all that is computed from
+them is stored, row by row. Where terms are many they are added in several passes, each of which
+adds to the strips of the whole unit. The last rows and columns are computed by tiles that begin
+earlier, and so overlap others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
+from math import ceil, prod
 
 from ..._loops.expr import Variable, fresh_index
 from .lanes import Loop
@@ -18,7 +19,7 @@ from .micro import kernel_symbol
 from .scopes import Lanes, Scope
 from .storage import register_type
 from .tiles import Operand, Tiling
-from .values import I64, Value, intrinsic, type_of
+from .values import I64, Value, intrinsic, select, type_of
 
 __all__ = ["write_task"]
 
@@ -36,12 +37,14 @@ class _Task:
     def __init__(self, tiling: Tiling, kernel: Kernel):
         self.tiling, self.kernel, self.writer = tiling, kernel, kernel.writer
         self.element = register_type(tiling.total.dtype)
-        self.symbol = kernel_symbol(tiling.tile, tiling.total.dtype)
+        self.passes = ceil(tiling.term.extent / tiling.depth)
+        self.symbol = kernel_symbol(tiling.tile, tiling.total.dtype, self.passes > 1)
         if tiling.result is None:
-            # Tiles may begin before a strip, or end behind it.
-            self.strip_step = tiling.block + 2 * tiling.tile.columns
-            size = tiling.tile.rows * self.strip_step
-            kernel.top.lines.append(f"%strip = alloca [{size} x {self.element.text}], align 64")
+            self.step_of_strip = ceil(tiling.block / tiling.tile.columns) * tiling.tile.columns
+            rows = ceil(tiling.chunk / tiling.tile.rows) if self.passes > 1 else 1
+            self.size_of_strips = rows * tiling.tile.rows * self.step_of_strip
+            kernel.top.lines.append(
+                f"%strip = alloca [{self.size_of_strips} x {self.element.text}], align 64")
 
     def write(self) -> None:
         """All units of a task."""
@@ -75,17 +78,53 @@ class _Task:
         columns = intrinsic("smin", tiling.column.extent - column, tiling.block)
         rows = intrinsic("smin", tiling.row.extent - row, tiling.chunk)
         left, right = (self.base(operand, scope) for operand in (tiling.left, tiling.right))
-        result = None if tiling.result is None else self.base(tiling.result, scope)
         strips = self.pieces(rows, tile.rows)
-        self.loop(scope, strips, lambda inner, n: self.strip(
-            inner, left, right, result, row + n * tile.rows, column, columns), tiling.outer)
+        if self.passes > 1:
+            self.passes_over(scope, left, right, strips, row, column, columns)
+        elif tiling.result is None:
+            def strip(inner: Scope, n: Value) -> None:
+                here = row + n * tile.rows
+                self.tiles(inner, left, right, self.strips, here, column, columns,
+                           self.number(tiling.term.extent))
+                self.finish(inner, self.strips, here, column, columns)
+            self.loop(scope, strips, strip, tiling.outer)
+        else:
+            result = self.base(tiling.result, scope)
+            self.loop(scope, strips, lambda inner, n: self.tiles(
+                inner, left, right, result, row + n * tile.rows, column, columns,
+                self.number(tiling.term.extent)), tiling.outer)
+
+    def passes_over(self, scope: Scope, left: Value, right: Value, strips: Value, row: Value,
+                    column: Value, columns: Value) -> None:
+        """All terms in several passes, and then what is computed from their sums."""
+        tiling, tile = self.tiling, self.tiling.tile
+
+        def strip_at(n: Value) -> Value:
+            return self.step(self.strips, n * (tile.rows * self.step_of_strip))
+
+        def one_pass(inner: Scope, n: Value) -> None:
+            done = n * tiling.depth
+            terms = intrinsic("smin", tiling.term.extent - done, tiling.depth)
+            a, b = (self.step(place, done * operand.across) for place, operand in (
+                (left, tiling.left), (right, tiling.right)))
+            self.loop(inner, strips, lambda deep, m: self.tiles(
+                deep, a, b, strip_at(m), row + m * tile.rows, column, columns, terms))
+
+        size = self.size_of_strips * self.element.bits // 8
+        name = "llvm.memset.p0.i64"
+        self.writer.declared[name] = f"declare void @{name}(ptr, i8, i64, i1)"
+        self.writer.place.lines.append(
+            f"call void @{name}(ptr align 64 %strip, i8 0, i64 {size}, i1 false)")
+        self.loop(scope, self.number(self.passes), one_pass, tiling.outer)
+        self.kernel.at(scope, lambda: self.loop(scope, strips, lambda inner, n: self.finish(
+            inner, strip_at(n), row + n * tile.rows, column, columns), tiling.outer))
 
     def digits(self, number: Value, sizes: Sequence[int]) -> list[Value]:
         """A number by its digits, the last one fastest."""
         found = []
         for size, above in zip(sizes[::-1], [prod(sizes[:n]) for n in range(len(sizes))][::-1]):
             if size == 1:
-                found.append(Value(self.writer, "0", I64))
+                found.append(self.number(0))
             elif above == 1:
                 found.append(number)
             else:
@@ -96,6 +135,15 @@ class _Task:
     def pieces(self, size: Value, unit: int) -> Value:
         return self.writer.write(I64, f"udiv {size + (unit - 1)!r}, {unit}")
 
+    # -- places ------------------------------------------------------------------------------------
+
+    def number(self, number: int) -> Value:
+        return Value(self.writer, str(number), I64)
+
+    @property
+    def strips(self) -> Value:
+        return Value(self.writer, "%strip", _POINTER)
+
     def base(self, operand: Operand, scope: Scope) -> Value:
         """Where an operand begins in the outer loops."""
         place = Value(self.writer, self.kernel.pointers[operand.buffer], _POINTER)
@@ -104,78 +152,90 @@ class _Task:
         return self.step(place, operand.first) if operand.first else place
 
     def step(self, place: Value, by: Value | int) -> Value:
-        by = Value(self.writer, str(by), I64) if isinstance(by, int) else by
+        by = self.number(by) if isinstance(by, int) else by
         return self.writer.write(_POINTER, f"getelementptr {self.element.text}, {place!r}, {by!r}")
-
-    # -- strips ------------------------------------------------------------------------------------
-
-    def strip(self, scope: Scope, left: Value, right: Value, result: Value | None, row: Value,
-              column: Value, columns: Value) -> None:
-        """Tiles of the same rows, from a row and a column on, and what is computed from them."""
-        tiling, tile = self.tiling, self.tiling.tile
-        begin = self.before_end(row, tiling.row.extent, tile.rows)
-        place = self.step(left, self.at(tiling.left, row, begin, tile.rows))
-        if result is None or tiling.result is None:
-            # The strip has room for a tile on its left.
-            out, step = Value(self.writer, "%strip", _POINTER), self.strip_step
-            out = self.step(out, tile.columns - column)
-        else:
-            out, step = self.step(result, begin * tiling.result.along), tiling.result.along
-        self.loop(scope, self.pieces(columns, tile.columns), lambda inner, n: self.tile(
-            place, right, out, step, column + n * tile.columns))
-        if result is None:
-            rows = intrinsic("smin", tiling.row.extent - row, tile.rows)
-            first = self.step(Value(self.writer, "%strip", _POINTER), tile.columns)
-            first = self.step(first, (row - begin) * self.strip_step)
-            self.loop(scope, rows, lambda inner, n: self.row(
-                inner, self.step(first, n * self.strip_step), row + n, column, columns),
-                (tiling.row,))
 
     def before_end(self, start: Value, extent: int, size: int) -> Value:
         """Where a tile begins so that it does not reach beyond the end, if it can."""
         return intrinsic("smin", start, max(extent - size, 0)) if extent % size else start
 
-    def at(self, operand: Operand, start: Value, begin: Value, size: int) -> Value:
+    def within(self, operand: Operand, start: Value, begin: Value, size: int) -> Value:
         """The distance of a tile in an operand, given where it would start and where it begins."""
         if not operand.panel:
             return begin * operand.along
         return self.writer.write(I64, f"udiv {start!r}, {size}") * operand.along
 
-    def tile(self, left: Value, right: Value, out: Value, out_step: int, column: Value) -> None:
-        """One tile, by its kernel."""
+    # -- tiles -------------------------------------------------------------------------------------
+
+    def tiles(self, scope: Scope, left: Value, right: Value, out: Value, row: Value, column: Value,
+              columns: Value, terms: Value) -> None:
+        """Tiles of the same rows, from a row and a column on; a strip has tiles side by side."""
         tiling, tile = self.tiling, self.tiling.tile
-        begin = self.before_end(column, tiling.column.extent, tile.columns)
-        place = self.step(right, self.at(tiling.right, column, begin, tile.columns))
-        out = self.step(out, begin)
+        begin = self.before_end(row, tiling.row.extent, tile.rows)
+        place = self.step(left, self.within(tiling.left, row, begin, tile.rows))
         a_step = tiling.left.along if tile.form == "k" else tiling.left.across
+        out_step = self.step_of_strip if tiling.result is None else tiling.result.along
+        if tiling.result is not None:
+            out = self.step(out, begin * tiling.result.along)
         self.writer.declared[self.symbol] = (
             f'declare void @"{self.symbol}"(ptr, i64, ptr, i64, i64, ptr, i64)')
-        self.writer.place.lines.append(
-            f'call void @"{self.symbol}"({left!r}, i64 {a_step}, {place!r}, '
-            f"i64 {tiling.right.across}, i64 {tiling.term.extent}, {out!r}, i64 {out_step})")
+
+        def one(inner: Scope, n: Value) -> None:
+            start = column + n * tile.columns
+            begin = self.before_end(start, tiling.column.extent, tile.columns)
+            b = self.step(right, self.within(tiling.right, start, begin, tile.columns))
+            to = self.step(out, n * tile.columns if tiling.result is None else begin)
+            self.writer.place.lines.append(
+                f'call void @"{self.symbol}"({place!r}, i64 {a_step}, {b!r}, '
+                f"i64 {tiling.right.across}, {terms!r}, {to!r}, i64 {out_step})")
+        self.loop(scope, self.pieces(columns, tile.columns), one)
 
     # -- what follows ------------------------------------------------------------------------------
 
-    def row(self, scope: Scope, sums: Value, row: Value, column: Value, columns: Value) -> None:
-        """What is computed from one row of sums: in vectors, and the rest one by one."""
-        tiling, kernel = self.tiling, self.kernel
-        scope.values[tiling.row] = row
-        bound = (tiling.column, tiling.total)
-        width = kernel.planner.width(tiling.stores, tiling.column)
-        if width == 1:
-            self.loop(scope, columns, lambda inner, n: self.elements(
-                inner, sums, column, n, 1), bound)
+    def finish(self, scope: Scope, strip: Value, row: Value, column: Value, columns: Value) -> None:
+        """What is computed from a strip, row by row; its last tile, too, may have begun earlier."""
+        tiling, tile = self.tiling, self.tiling.tile
+        rows = intrinsic("smin", tiling.row.extent - row, tile.rows)
+        begin = self.before_end(row, tiling.row.extent, tile.rows)
+        first = self.step(strip, (row - begin) * self.step_of_strip)
+
+        def one(inner: Scope, n: Value) -> None:
+            inner.values[tiling.row] = row + n
+            self.row(inner, self.step(first, n * self.step_of_strip), column, columns)
+        self.loop(scope, rows, one, (tiling.row,))
+
+    def row(self, scope: Scope, sums: Value, column: Value, columns: Value) -> None:
+        """One row of a strip: whole tiles, and the last one if it is not whole."""
+        tiling, size = self.tiling, self.tiling.tile.columns
+        if tiling.column.extent % size == 0:
+            self.stretch(scope, sums, column, columns)
             return
+        rest = self.writer.write(I64, f"urem {columns!r}, {size}")
+        whole = columns - rest
+        start = column + whole
+        begin = self.before_end(start, tiling.column.extent, size)
+
+        def part(inner: Scope, n: Value) -> None:
+            first = n.eq(0)
+            shift = select(first, 0, whole + (start - begin))
+            self.stretch(inner, self.step(sums, shift), select(first, column, start),
+                         select(first, whole, rest))
+        self.loop(scope, self.number(2), part)
+
+    def stretch(self, scope: Scope, sums: Value, column: Value, columns: Value) -> None:
+        """Some columns of a row, which may be none: in vectors, and the rest one by one."""
+        tiling, kernel, size = self.tiling, self.kernel, self.tiling.tile.columns
+        bound = (tiling.column, tiling.total)
+        width = min(kernel.planner.width(tiling.stores, tiling.column), size & -size)
         whole = self.writer.write(I64, f"udiv {columns!r}, {width}")
-        rest = self.writer.write(I64, f"urem {columns!r}, {width}")
         kernel.when(whole > 0, scope, lambda arm: self.loop(
             arm, whole, lambda inner, n: self.elements(inner, sums, column, n * width, width),
             bound))
-        if tiling.column.extent % width or tiling.block % width:
+        if width > 1 and tiling.column.extent % width:
             done = whole * width
-            kernel.when(rest > 0, scope, lambda arm: self.loop(
-                arm, rest, lambda inner, n: self.elements(inner, sums, column, done + n, 1),
-                bound))
+            kernel.when(columns > done, scope, lambda arm: self.loop(
+                arm, columns - done, lambda inner, n: self.elements(
+                    inner, sums, column, done + n, 1), bound))
 
     def elements(self, scope: Scope, sums: Value, column: Value, at: Value, width: int) -> None:
         """The stores of some columns that are side by side."""

@@ -2,13 +2,14 @@
 
 A kernel is a function ``void(ptr a, i64 a_step, ptr b, i64 b_step, i64 terms, ptr out, i64
 out_step)`` of elements that lie side by side in one direction and steps apart in the other: of
-``a``, terms (form ``k``) or rows (form ``m``), of ``b`` and ``out`` columns. Its symbol says all
-that it takes to write it, so that whoever links code can make the kernels that are missing.
+``a``, terms (form ``k``) or rows (form ``m``), of ``b`` and ``out`` columns. It may add to what is
+there, and fetches what the next tile needs then. Its symbol says all that it takes to write it, so
+that whoever links code can make the kernels that are missing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -23,24 +24,27 @@ __all__ = ["kernel_symbol", "kernel_text"]
 
 _SIGNATURE = "ptr %a, i64 %a_step, ptr %b, i64 %b_step, i64 %terms, ptr %out, i64 %out_step"
 _POINTER = type_of("ptr")
+_LINE = 512
+"""Bits of a line of the cache."""
 
 
-def kernel_symbol(tile: Tile, dtype: np.dtype) -> str:
-    """The symbol of a kernel.
+def kernel_symbol(tile: Tile, dtype: np.dtype, adds: bool = False) -> str:
+    """The symbol of a kernel, which stores its sums or ``adds`` them.
 
     >>> kernel_symbol(Tile("k", 5, 4, 4), np.dtype("float32"))
-    'tanx.tile.float32.k.5.4'
+    'tanx.tile.float32.k.5.4.store'
     """
-    return f"{TILE}{dtype.name}.{tile.form}.{tile.rows}.{tile.vectors}"
+    end = "add" if adds else "store"
+    return f"{TILE}{dtype.name}.{tile.form}.{tile.rows}.{tile.vectors}.{end}"
 
 
 def kernel_text(symbol: str, target: Target) -> str:
     """The LLVM code of a kernel."""
-    name, form, rows, vectors = symbol.removeprefix(TILE).split(".")
+    name, form, rows, vectors, end = symbol.removeprefix(TILE).split(".")
     dtype = np.dtype(name)
     tile = Tile(form, int(rows), int(vectors), lanes_of(dtype, target))  # type: ignore[arg-type]
     writer = Writer()
-    _Kernel(writer, tile, register_type(dtype), target.multiplies_by_lane).write()
+    _Kernel(writer, tile, register_type(dtype), target.multiplies_by_lane, end == "add").write()
     body = "\n".join([f'define void @"{symbol}"({_SIGNATURE}) {{', "entry:", *writer.place.lines,
                       "ret void", "}"])
     return "\n".join([body, *writer.declared.values(), ""])
@@ -49,9 +53,9 @@ def kernel_text(symbol: str, target: Target) -> str:
 class _Kernel:
     """Writes one kernel; ``by_lane`` if vectors are multiplied by lanes of others."""
 
-    def __init__(self, writer: Writer, tile: Tile, element: Type, by_lane: bool):
+    def __init__(self, writer: Writer, tile: Tile, element: Type, by_lane: bool, adds: bool):
         self.writer, self.tile, self.element = writer, tile, element
-        self.by_lane = by_lane
+        self.by_lane, self.adds = by_lane, adds
         names = ("a", "a_step", "b", "b_step", "terms", "out", "out_step")
         self.given = {name: Value(writer, f"%{name}", I64 if "step" in name or name == "terms"
                                   else _POINTER) for name in names}
@@ -59,8 +63,7 @@ class _Kernel:
     def write(self) -> None:
         """The whole kernel: all terms, then the sums are stored."""
         tile, terms, b = self.tile, self.given["terms"], self.given["b"]
-        zero = Value(self.writer, "zeroinitializer", self.element.of(tile.lanes))
-        sums = [zero] * (tile.rows * tile.vectors)
+        sums = self.start()
         if tile.form == "m":
             *_, sums = self.loop(terms, [self.given["a"], b], sums, self.rows_term)
         else:
@@ -71,6 +74,14 @@ class _Kernel:
                 position, b, sums = self.loop(whole, [position, b], sums, self.lane_terms)
             *_, sums = self.loop(terms, [position, b], sums, self.broadcast_term)
         self.store(sums)
+
+    def start(self) -> list[Value]:
+        """The sums before the first term."""
+        tile = self.tile
+        if self.adds:
+            return [self.load(place, 0, tile.lanes) for place in self.out_places()]
+        return [Value(self.writer, "zeroinitializer", self.element.of(tile.lanes))] * (
+            tile.rows * tile.vectors)
 
     def loop(self, count: Value, places: Sequence[Value], sums: Sequence[Value],
              step: Callable) -> tuple[Value, Value, list[Value]]:
@@ -120,6 +131,8 @@ class _Kernel:
         """The sums with one more term each."""
         tile = self.tile
         right = [self.load(b, n * tile.lanes, tile.lanes) for n in range(tile.vectors)]
+        if self.adds:
+            self.fetch(self.step(b, tile.columns))
         pairs = [(x, y) for x in left for y in right]
         return [fma(x, y, total) if self.element.is_float else x * y + total
                 for (x, y), total in zip(pairs, sums)]
@@ -147,11 +160,23 @@ class _Kernel:
         return self.writer.write(
             type, f"load {type.text}, {place!r}, align {self.element.bits // 8}")
 
-    def store(self, sums: Sequence[Value]) -> None:
+    def fetch(self, place: Value) -> None:
+        """Tell the processor that the lines of a tile's columns will be read soon."""
+        name = "llvm.prefetch.p0"
+        self.writer.declared[name] = f"declare void @{name}(ptr, i32, i32, i32)"
+        bits = self.element.bits
+        for n in range(0, self.tile.columns, _LINE // bits):
+            self.writer.place.lines.append(
+                f"call void @{name}({self.step(place, n)!r}, i32 0, i32 3, i32 1)")
+
+    def out_places(self) -> Iterator[Value]:
+        """Where the vectors of the result are, row by row."""
         tile, place = self.tile, self.given["out"]
-        for n, total in enumerate(sums):
-            row, vector = divmod(n, tile.vectors)
-            if row and not vector:
-                place = self.step(place, self.given["out_step"])
-            at = self.step(place, vector * tile.lanes)
-            self.writer.place.lines.append(f"store {total!r}, {at!r}, align {total.type.bits // 8}")
+        for row in range(tile.rows):
+            place = self.step(place, self.given["out_step"]) if row else place
+            yield from [self.step(place, n * tile.lanes) for n in range(tile.vectors)]
+
+    def store(self, sums: Sequence[Value]) -> None:
+        for total, place in zip(sums, self.out_places()):
+            self.writer.place.lines.append(
+                f"store {total!r}, {place!r}, align {self.element.bits // 8}")

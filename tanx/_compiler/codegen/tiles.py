@@ -36,7 +36,8 @@ from .analysis import offset
 from .target import Target
 
 __all__ = ["Form", "Operand", "Tile", "Tiling", "best_tile", "final_stores", "has_tiles",
-           "lanes_of", "panel_columns", "panel_place", "sum_of_products", "tiling"]
+           "lanes_of", "panel_columns", "panel_place", "streams", "sum_of_products",
+           "tiling"]
 
 Form = Literal["k", "m"]
 """Whether terms or rows of the left operand are neighbours in memory."""
@@ -51,6 +52,13 @@ _TASK, _TASKS = 1 << 18, 256
 """Products that are worth a task of their own, and tasks at most."""
 _WORTH = 256
 """Products from which on tiles are quicker than plain loops."""
+_NEAR = 1 << 15
+"""Bytes of a right operand that stay in the nearest cache, wherever they lie."""
+_FEW, _STREAMED = 16, 8
+"""Rows up to which columns are not read often enough to be worth a copy, and terms that are then
+added at a time."""
+_DEEP = 2048
+"""Terms that are added at a time where there are many: for the cache, and for small errors."""
 _CALL = 30
 """Cycles around a tile beside its terms."""
 
@@ -92,7 +100,7 @@ class Tiling:
 
     ``stores`` is what is done with each sum, which they call ``total``; where that is just to store
     it, ``result`` is where. The work is cut into units of ``chunk`` rows and ``block`` columns; a
-    task has ``group`` of them.
+    task has ``group`` of them. If there are more terms than ``depth``, so many are added at a time.
     """
 
     outer: tuple[Index, ...]
@@ -108,6 +116,7 @@ class Tiling:
     block: int = 1
     chunk: int = 1
     group: int = 1
+    depth: int = 1
 
     @property
     def pieces(self) -> tuple[int, ...]:
@@ -158,7 +167,7 @@ def _cycles(tile: Tile, target: Target) -> float:
 
 def _tiles(form: Form, lanes: int, target: Target) -> Iterator[Tile]:
     step = lanes if form == "m" and target.multiplies_by_lane else 1
-    for rows, vectors in product(range(step, 17, step), range(1, 7)):
+    for rows, vectors in product(range(step, 17, step), range(1, 13)):
         tile = Tile(form, rows, vectors, lanes)
         if _fits(tile, target):
             yield tile
@@ -313,17 +322,33 @@ def _planned(loops: _Loops, left: Expr, right: Expr, total: State, stores: Seque
     tile = best_tile(form, rows, columns, terms, total.dtype, target, a.panel, b.panel)
     if tile is None:
         return None
+    depth = _depth(rows, terms, b, total.dtype.itemsize)
     result = None
-    if len(stores) == 1 and stores[0].value is total and columns >= tile.columns:
+    if len(stores) == 1 and stores[0].value is total and columns >= tile.columns and (
+            depth == terms):
         result = loops.operand(Load(stores[0].buffer, stores[0].index), loops.row, loops.column)
         result = result if result and result.across == 1 and not result.panel else None
-    block = _BLOCK_BYTES // (terms * total.dtype.itemsize)
+    block = _BLOCK_BYTES // (depth * total.dtype.itemsize)
     block = _pieces(columns, block if result else min(block, _STRIP), tile.columns)
-    chunk = _pieces(rows, max(_CHUNK, _TASK // (block * terms)), tile.rows)
+    chunk = _pieces(rows, max(_CHUNK, _TASK // (block * terms)) if depth == terms else _CHUNK,
+                    tile.rows)
     whole = Tiling(loops.outer, loops.row, loops.column, loops.term, a, b, total, tuple(stores),
-                   tile, result, block, chunk)
+                   tile, result, block, chunk, depth=depth)
     group = max(_TASK // (block * chunk * terms), ceil(whole.units / _TASKS), 1)
     return replace(whole, group=group)
+
+
+def _depth(rows: int, terms: int, right: Operand, itemsize: int) -> int:
+    """How many terms are added at a time: few if the right operand is far, and used by few rows."""
+    if streams(rows, terms, right.along, right.across, itemsize) and not right.panel:
+        return _STREAMED
+    return terms if terms <= 2 * _DEEP else ceil(terms / round(terms / _DEEP))
+
+
+def streams(rows: int, terms: int, along: int, across: int, itemsize: int) -> bool:
+    """Whether columns are read right from where they are, row by row, since a copy is not worth it.
+    """
+    return along == 1 and rows <= _FEW and terms > _STREAMED and across * terms * itemsize > _NEAR
 
 
 def _one_panel(right: Operand, loops: _Loops) -> Operand:
