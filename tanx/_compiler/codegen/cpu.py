@@ -10,6 +10,7 @@ instructions.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -91,9 +92,18 @@ class _Module:
             *program.inputs, *program.outputs, *program.temps))}
 
     def generated(self) -> Generated:
-        calls = [self.call(statement) for statement in self.program.statements]
-        entry = [f"define void @{ENTRY}(ptr %buffers) {{", *self.addresses(self.numbers), *calls,
-                 "ret void", "}"]
+        statements, forms = self.program.statements, []
+        for statement in statements:
+            form, used = fingerprint(statement)
+            memory = [self.shared.get(b, b) for b in used]
+            forms.append(((form, *map(memory.index, memory)), used))
+        times = Counter(key for key, _ in forms)
+        passed = dict.fromkeys(b for key, used in forms if times[key] > 1 for b in used)
+        entry = [f"define void @{ENTRY}(ptr %buffers) {{", "entry:", *self.addresses(passed)]
+        for statement, (key, used) in zip(statements, forms):
+            entry += ([self.shared_call(statement, key, used)] if times[key] > 1
+                      else self.own_call(statement, used))
+        entry += ["ret void", "}"]
         functions = [f"define internal void @{name}{text}" for text, name in self.functions.items()]
         text = "\n".join(["\n".join(entry), *functions, *self.writer.helpers.values(),
                           *self.writer.declared.values(), ""])
@@ -108,7 +118,8 @@ class _Module:
             lines.append(f"%at.{name} = getelementptr ptr, ptr %buffers, i64 {number}")
             lines.append(f"%{name} = load ptr, ptr %at.{name}")
 
-        if self.offsets is not None:
+        buffers = list(buffers)
+        if self.offsets is not None and any(b.role == "temp" for b in buffers):
             load("arena", len(self.program.inputs) + len(self.program.outputs))
         for buffer in buffers:
             number = self.numbers[buffer]
@@ -119,54 +130,61 @@ class _Module:
                 load(f"b{number}", number)
         return lines
 
-    def call(self, statement: Statement) -> str:
-        """A call of the function for a statement, which is written if there is none like it."""
-        form, used = fingerprint(statement)
-        memory = [self.shared.get(b, b) for b in used]
-        key = (form, *map(memory.index, memory))
-        if key not in self.written:
-            self.written[key] = self.function(statement, used)
-        name, tasks = self.written[key]
-        args = [f"ptr %b{self.numbers[b]}" for b in used]
-        if tasks < 2:
-            return f"call void @{name}({', '.join([*args, 'i64 0'])})"
-        args.append("i64 %task")
-        task = self.named("task", "\n".join([
-            "(ptr %buffers, i64 %task) {", *self.addresses(used),
-            f"call void @{name}({', '.join(args)})", "ret void", "}"]))
-        self.writer.declared[PARALLEL] = f"declare void @{PARALLEL}(ptr, ptr, i64)"
-        return f"call void @{PARALLEL}(ptr @{task}, ptr %buffers, i64 {tasks})"
+    def own_call(self, statement: Statement, used: Sequence[Buffer]) -> list[str]:
+        """A call of the function for a statement like which there is no other.
 
-    def function(self, statement: Statement, used: Sequence[Buffer]) -> tuple[str, int]:
-        """Write the function of a statement, which takes the addresses of the buffers used.
-
-        It runs one of the tasks of the statement, whose number it takes as well; how many there
-        are is returned with its name.
+        Where the program has no other at all, what the function does.
         """
-        pointers = {buffer: f"%p{n}" for n, buffer in enumerate(used)}
+        tasks, lines = self.body(statement, {b: f"%b{self.numbers[b]}" for b in used})
+        lines = [*self.addresses(used), *lines]
+        if tasks < 2 and len(self.program.statements) == 1:
+            return ["%task = add i64 0, 0", *lines]
+        return [self.run(self.named("nest", ["(ptr %buffers, i64 %task) {", "entry:", *lines]),
+                         tasks)]
+
+    def shared_call(self, statement: Statement, key: tuple, used: Sequence[Buffer]) -> str:
+        """A call of the function for a statement and others that are like it, on other buffers."""
+        if key not in self.written:
+            pointers = {buffer: f"%p{n}" for n, buffer in enumerate(used)}
+            tasks, lines = self.body(statement, pointers)
+            params = [f"ptr noalias {name}" if self.alone(buffer, used) else f"ptr {name}"
+                      for buffer, name in pointers.items()]
+            self.written[key] = self.named("nest", [
+                f"({', '.join([*params, 'i64 %task'])}) {{", "entry:", *lines]), tasks
+        name, tasks = self.written[key]
+        args = ", ".join([f"ptr %b{self.numbers[b]}" for b in used])
+        if tasks < 2:
+            return f"call void @{name}({args}, i64 0)"
+        return self.run(self.named("task", [
+            "(ptr %buffers, i64 %task) {", *self.addresses(used),
+            f"call void @{name}({args}, i64 %task)"]), tasks)
+
+    def run(self, name: str, tasks: int) -> str:
+        """A call that runs all tasks, given the function for one of them."""
+        if tasks < 2:
+            return f"call void @{name}(ptr %buffers, i64 0)"
+        self.writer.declared[PARALLEL] = f"declare void @{PARALLEL}(ptr, ptr, i64)"
+        return f"call void @{PARALLEL}(ptr @{name}, ptr %buffers, i64 {tasks})"
+
+    def body(self, statement: Statement, pointers: Mapping[Buffer, str]) -> tuple[int, list[str]]:
+        """How many tasks a statement has, and the code of one of them: its number is ``%task``."""
         writer = Writer(self.writer)
         kernel = Kernel(writer, self.target.vector_bits, pointers, self.shared, self.symbol)
-        params = [f"ptr noalias {name}" if self.alone(buffer, used) else f"ptr {name}"
-                  for buffer, name in pointers.items()]
         tiles = tiling(statement, self.target)
         if tiles is not None:
             write_task(tiles, kernel)
-            tasks = tiles.tasks
-        else:
-            extents = _task_extents(statement)
-            tasks = prod(extents)
-            if extents and isinstance(statement, Nest):
-                kernel.task(statement.indices[:len(extents)], Value(writer, "%task", I64))
-                statement = Nest(statement.indices[len(extents):], statement.kinds[len(extents):],
-                                 statement.body)
-            kernel.statement(statement, kernel.top)
-        name = self.named("nest", "\n".join([
-            f"({', '.join([*params, 'i64 %task'])}) {{", "entry:", *kernel.top.lines, "ret void",
-            "}"]))
-        return name, tasks
+            return tiles.tasks, kernel.top.lines
+        extents = _task_extents(statement)
+        if extents and isinstance(statement, Nest):
+            kernel.task(statement.indices[:len(extents)], Value(writer, "%task", I64))
+            statement = Nest(statement.indices[len(extents):], statement.kinds[len(extents):],
+                             statement.body)
+        kernel.statement(statement, kernel.top)
+        return prod(extents), kernel.top.lines
 
-    def named(self, hint: str, text: str) -> str:
+    def named(self, hint: str, lines: Sequence[str]) -> str:
         """The name of the function with that text."""
+        text = "\n".join([*lines, "ret void", "}"])
         return self.functions.setdefault(text, f"{hint}{len(self.functions)}")
 
     def alone(self, buffer: Buffer, used: Sequence[Buffer]) -> bool:
