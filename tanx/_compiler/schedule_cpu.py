@@ -66,7 +66,7 @@ from .._loops.traverse import (
 from .codegen.target import Target
 from .codegen.tiles import tiling
 from .cost import cost
-from .stages import find_loads, is_affine
+from .stages import find_loads, is_affine, mentioned
 
 __all__ = ["schedule"]
 
@@ -76,6 +76,8 @@ _MOST = 256
 """Tasks of a statement at most."""
 _ENOUGH, _ENOUGH_ROWS = 32, 8
 """Tasks that keep threads busy; with fewer, other ways to split are looked for."""
+_LINES, _MOST_LINES = {"sort_lines": 1e-8, "least_of_lines": 1e-9}, 64
+"""Library calls on lines, with the seconds that they take for an element, and their most tasks."""
 _LINE, _PIECE = 64, 512
 """Neighbours in memory that stay in one task: whole vectors and lines of cache, and of arrays of
 several dimensions pieces that are long enough to be fetched ahead."""
@@ -84,8 +86,10 @@ several dimensions pieces that are long enough to be fetched ahead."""
 def schedule(program: Program, target: Target) -> Program:
     """Split the statements that are worth it over tasks; those by tiles have tasks of their own."""
     scheduler = _Scheduler(program, target)
-    statements = [part for s in program.statements for part in scheduler.parts(s)]
-    return replace(program, temps=(*program.temps, *scheduler.temps), statements=tuple(statements))
+    statements = tuple(part for s in program.statements for part in scheduler.parts(s))
+    used = {buffer for statement in statements for buffer in mentioned(statement)}
+    temps = (*program.temps, *scheduler.temps)
+    return replace(program, temps=tuple(b for b in temps if b in used), statements=statements)
 
 
 def _tasks_in(statement: Statement) -> int:
@@ -103,6 +107,8 @@ class _Scheduler:
 
     def parts(self, statement: Statement) -> Iterator[Statement]:
         """The statements that one becomes."""
+        if isinstance(statement, Extern) and statement.name in _LINES:
+            statement = self.with_room(statement)
         if not isinstance(statement, Nest) or TASKS in statement.kinds or any(
                 isinstance(inner, Extern) for inner in statements_in(statement.body)) or (
                 tiling(statement, self.target) is not None):
@@ -122,6 +128,16 @@ class _Scheduler:
             yield from self.parts(part)
         if not finer:
             yield from [statement] if cut is None else _applied(cut, statement)
+
+    def with_room(self, call: Extern) -> Extern:
+        """A library call on lines with spare room for several tasks, if it is worth that."""
+        (out, spare), (given,) = call.outputs, call.inputs
+        lines = prod(given.shape[:-2 if dict(call.params).get("pairs") else -1])
+        seconds = prod(given.shape) * _LINES[call.name]
+        tasks = min(lines, _MOST_LINES, int(seconds / _GRAIN))
+        if tasks < 2:
+            return call
+        return replace(call, outputs=(out, self.room((tasks, *spare.shape[1:]), spare.dtype)))
 
     def finer(self, nest: Nest) -> list[Statement]:
         """Statements that do the same as a nest, with more to split; none if it has no such."""

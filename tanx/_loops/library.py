@@ -1,7 +1,8 @@
 """Library calls that every target knows, and what they mean, in NumPy.
 
 They work on the lines of an array: its last dimension, or the one before where an element is a pair
-of integers. Elements are unsigned integers. ``spare`` is room that a call may use as it likes.
+of integers. Elements are unsigned integers. ``spare`` is room that a call may use as it likes; its
+first dimension is that of tasks, each of which takes some of the lines.
 
 - ``sorted, spare = sort_lines(x, bits, pairs)``: each line in the order of its keys, stably. The
   key of an element is in its highest ``bits``; the key of a pair is the second of the two.

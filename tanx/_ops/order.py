@@ -226,7 +226,7 @@ def _sorted(name: str, lines: _Lines, packing: _Packing, element: Element, disti
         return read, [build.nest(lines.shape, lambda line: _network(result, line, [
             element(line, build.const(i))[0] for i in range(lines.size)]))]
     given = build.temp(f"{name}_elements", result.shape, packing.dtype)
-    spare = build.temp(f"{name}_spare", (lines.size, *words), packing.dtype)
+    spare = build.temp(f"{name}_spare", (1, lines.size, *words), packing.dtype)
 
     def pack(k):
         stored = element(k[:-1], k[-1])
@@ -272,7 +272,7 @@ def top_statements(into: Sequence[Buffer], x, axis: int, descending: bool) -> li
         return statements + _fetch(into, (x, positions), lines, position)
     keys = build.temp("keys", (*lines.shape, lines.size), _unsigned(bits))
     least = build.temp("least", (*lines.shape, count), np.uint64)
-    spare = build.temp("spare", (3, room), np.uint64)
+    spare = build.temp("spare", (1, 3, room), np.uint64)
 
     def key(k):
         value = _key(x[lines.at(k[:-1], k[-1])], total=True)

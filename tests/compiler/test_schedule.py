@@ -115,6 +115,12 @@ def test_reductions_to_few_numbers_are_split():
     assert first.endswith("tasks, i in 8 parallel:") and second == "for i in 8 parallel:"
 
 
+def test_lines_are_sorted_in_tasks():
+    text = show(scheduled(jnp.sort, (100, 1000)))
+    assert "temp p0: u64[33,1000]" in text and "p0 = extern sort_lines" in text
+    assert "temp t2: u64[1,70]" in show(scheduled(jnp.sort, (50, 70)))
+
+
 def test_iterations_that_meet_are_not_split():
     def rule(into, x, at):
         return [copy(into[0], x), nest(x.shape, lambda k: [
@@ -153,6 +159,8 @@ FUNCTIONS = {
     "concatenate": (lambda x: jnp.concatenate([x, x[:5] + 1]), (53, 40)),
     "scatter": (lambda x: x.at[jnp.array([1, 2, 1, 3])].add(x[:4]), (9, 600)),
     "matmul": (lambda x: x @ x.T, (40, 70)),
+    "sort": (lambda x: (jnp.sort(x, 0), jnp.argsort(x)), (60, 70)),
+    "top": (lambda x: tanx.lax.top_k(x, 3), (5, 4000)),
     "any": (lambda x: ((x > 3).any(), (x > -9).all()), (20_000,)),
 }
 

@@ -13,6 +13,8 @@ from math import prod
 from string import Template
 
 from ..._loops.nest import Buffer, Extern
+from ..cost import nbytes
+from .abi import PARALLEL
 from .values import Writer
 
 __all__ = ["CALLS"]
@@ -171,6 +173,26 @@ done:
 ret void
 }""")
 
+_TASK = Template("""\
+define internal void @$name(ptr %context, i64 %task) {
+%spare.place = getelementptr ptr, ptr %context, i64 1
+%in.place = getelementptr ptr, ptr %context, i64 2
+%out = load ptr, ptr %context
+%spare = load ptr, ptr %spare.place
+%in = load ptr, ptr %in.place
+%out.start = mul i64 %task, $out_stride
+%spare.start = mul i64 %task, $spare_stride
+%in.start = mul i64 %task, $in_stride
+%out.at = getelementptr i8, ptr %out, i64 %out.start
+%spare.at = getelementptr i8, ptr %spare, i64 %spare.start
+%in.at = getelementptr i8, ptr %in, i64 %in.start
+%done = mul i64 %task, $chunk
+%left = sub i64 $lines, %done
+%count = call i64 @llvm.smin.i64(i64 %left, i64 $chunk)
+call void @$function(ptr %out.at, ptr %spare.at, ptr %in.at, i64 %count, i64 $n)
+ret void
+}""")
+
 _LEAST = Template("""\
 define internal void @$name(ptr %out, ptr %spare, ptr %in, i64 %lines, i64 %n) {
 entry:
@@ -307,20 +329,20 @@ def _sort_function(writer: Writer, bits: int, pair: bool, key_bits: int, n: int)
 
 
 def _sort_lines(call: Extern, pointers: Mapping[Buffer, str], writer: Writer) -> str:
-    (out, spare), (given,), params = call.outputs, call.inputs, dict(call.params)
+    (given,), params = call.inputs, dict(call.params)
     bits = 8 * given.dtype.itemsize
     *lines, n = given.shape[:-1] if params["pairs"] else given.shape
     sort = _sort_function(writer, bits, params["pairs"], params["bits"], n)
     unit = f"<2 x i{bits}>" if params["pairs"] else f"i{bits}"
     name = _helper(writer, f"lines.{sort}", _LINES, unit=unit, sort=sort)
-    return _call(name, (out, spare, given), pointers, prod(lines), n)
+    return _call(name, call, pointers, writer, prod(lines), n)
 
 
 def _least_of_lines(call: Extern, pointers: Mapping[Buffer, str], writer: Writer) -> str:
     (out, spare), (given,) = call.outputs, call.inputs
     *lines, n = given.shape
     count, bits = out.shape[-1], 8 * given.dtype.itemsize
-    room, width = spare.shape[1], 512 // bits
+    room, width = spare.shape[-1], 512 // bits
     sort = _sort_function(writer, 64, False, 32, room)
     reduce = f"llvm.vector.reduce.or.v{width}i1"
     writer.declared[reduce] = f"declare i1 @{reduce}(<{width} x i1>)"
@@ -332,12 +354,32 @@ def _least_of_lines(call: Extern, pointers: Mapping[Buffer, str], writer: Writer
         writer, f"least{count}.{bits}.{sort}", _LEAST, unit=f"i{bits}", align=bits // 8, room=room,
         last=count - 1, count=count, width=width, sort=sort, result_bytes=8 * count,
         zeros=f"<{width} x i32> zeroinitializer", **widen)
-    return _call(name, (out, spare, given), pointers, prod(lines), n)
+    return _call(name, call, pointers, writer, prod(lines), n)
 
 
-def _call(name: str, buffers, pointers: Mapping[Buffer, str], lines: int, n: int) -> str:
-    addresses = ", ".join(f"ptr {pointers[b]}" for b in buffers)
-    return f"call void @{name}({addresses}, i64 {lines}, i64 {n})"
+def _call(name: str, call: Extern, pointers: Mapping[Buffer, str], writer: Writer, lines: int,
+          n: int) -> str:
+    """The call of a function for all lines; in tasks where there is spare room for several."""
+    out, spare = call.outputs
+    tasks = spare.shape[0]
+    addresses = [pointers[buffer] for buffer in (out, spare, *call.inputs)]
+    if tasks == 1:
+        return f"call void @{name}(ptr {', ptr '.join(addresses)}, i64 {lines}, i64 {n})"
+    chunk = -(-lines // tasks)
+    strides = [chunk * nbytes(out) // lines, nbytes(spare) // tasks,
+               chunk * nbytes(call.inputs[0]) // lines]
+    task = _helper(writer, f"task{'x'.join(map(str, (lines, n, *strides)))}.{name}", _TASK,
+                   function=name, lines=lines, n=n, chunk=chunk, **dict(zip(
+                       ("out_stride", "spare_stride", "in_stride"), strides)))
+    writer.declared[PARALLEL] = f"declare void @{PARALLEL}(ptr, ptr, i64)"
+    context = "%" + writer.fresh("context")
+    code = [f"{context} = alloca [3 x ptr]"]
+    for number, address in enumerate(addresses):
+        place = "%" + writer.fresh("place")
+        code += [f"{place} = getelementptr ptr, ptr {context}, i64 {number}",
+                 f"store ptr {address}, ptr {place}"]
+    return "\n".join([*code, f"call void @{PARALLEL}(ptr @{task}, ptr {context}, "
+                             f"i64 {-(-lines // chunk)})"])
 
 
 CALLS: Mapping[str, Callable[[Extern, Mapping[Buffer, str], Writer], str]] = {
