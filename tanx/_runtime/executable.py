@@ -176,9 +176,10 @@ class Executable:
         data = memory[place]
         i = place - len(self.constants)
         if 0 <= i < len(operands) and i not in given:
-            if type(operands[i]) is Array:
+            if type(operands[i]) is not Array:
+                data = np.array(operands[i])
+            elif operands[i].aval == aval:
                 return operands[i]
-            data = np.array(operands[i])
         if data.shape != aval.shape:
             data = data.reshape(aval.shape)
         if work is None or i < 0:

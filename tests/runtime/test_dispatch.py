@@ -108,7 +108,7 @@ def test_wide_leaves(leaf):
     (X,), [X, 1.0], {"b": X, "a": 2.0}, None, (), [], {}, (None, [X, {"a": (X, None)}]),
     Point(X, 1.0), {"p": Point(X, [2.0]), "q": ()}, OrderedDict(b=X, a=X + 1),
     defaultdict(list, c=[X]), State(X), [State((X, 1.0))], Box(X, Box(2.0), label=(1, 2)),
-    {1: X, 0: 2.0}, {("a", 1): X}], ids=str)
+    {1: X, 0: 2.0}, {("a", 1): X}], ids=lambda tree: type(tree).__name__)
 def test_trees(tree):
     def double(tree):
         return tree_util.tree_map(lambda x: x * 2, tree)

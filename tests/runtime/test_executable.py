@@ -126,3 +126,11 @@ def test_many_threads_share_an_executable():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_arguments_returned_in_another_shape():
+    fun = tanx.jit(lambda x: (x.reshape(6), x[None], x))
+    x = jnp.ones((2, 3))
+    for _ in range(4):
+        flat, deeper, same = fun(x)
+        assert (flat.shape, deeper.shape) == ((6,), (1, 2, 3)) and same is x
