@@ -539,9 +539,7 @@ def make_outputs(entry: int, frame: int) -> int:
     while i < word(entry, OUTPUTS):
         descr = following(frame)
         ndim = following(frame)
-        C.Py_IncRef(descr)  # for the array, which takes it over
-        made = C.PyArray_NewFromDescr(address_of.PyArray_Type, descr, ndim, word(frame, CURSOR),
-                                      0, 0, 0, 0)
+        made = C.tanx_array(descr, ndim, word(frame, CURSOR))
         if made == 0:
             return 0
         put(frame, CURSOR, word(frame, CURSOR) + 8 * ndim)

@@ -8,9 +8,7 @@ class the fields by which native code takes its calls.
 from __future__ import annotations
 
 import ctypes
-import platform
 import sys
-import sysconfig
 from functools import cache
 from typing import TypeVar
 
@@ -43,11 +41,11 @@ def _word(address: int) -> int:
 @cache
 def obstacle() -> str | None:
     """Why calls cannot be native in this process; None where they can."""
-    if platform.python_implementation() != "CPython":
-        return f"{platform.python_implementation()} is not CPython"
+    if sys.implementation.name != "cpython":
+        return f"{sys.implementation.name} is not CPython"
     if sys.maxsize != 2 ** 63 - 1 or sys.byteorder != "little":
         return "the processor does not have little-endian words of 64 bits"
-    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+    if "t" in getattr(sys, "abiflags", ""):
         return "this Python runs threads without a global lock"
     if hasattr(sys, "getobjects"):
         return "objects of a Python built to trace references have other layouts"

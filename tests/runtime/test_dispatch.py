@@ -199,7 +199,7 @@ def test_methods():
     for _ in range(2):
         model.apply(X)
     with native_only(Model.apply):
-        for call in (model.apply, Model().apply.__get__(model), lambda x: Model.apply(model, x)):
+        for call in (model.apply, Model.apply.__get__(model), lambda x: Model.apply(model, x)):
             same(call(X), 3.0 * X)
     assert Model.apply.__get__(None, Model) is Model.apply
 
