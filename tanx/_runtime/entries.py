@@ -18,14 +18,14 @@ import numpy as np
 from .._config import trace_key
 from .._core.array import Array
 from .._core.jaxpr import ClosedJaxpr
-from .._core.types import ShapedArray
+from .._core.types import ShapedArray, typeof
 from .._situation import flags_version, storage
 from .._traceback import boundary
 from .._treedef import child_specs
 from .._treenodes import DictNode, ListNode, NamedTupleNode, NoneNode, TupleNode
 from ..tree_util import tree_flatten
-from . import call as native
-from . import host
+from . import call, call_arguments, call_frame, call_results, host
+from . import call_frame as native
 from .dispatch import Call
 from .eager import compiled
 from .executable import Executable
@@ -44,7 +44,7 @@ def entry_of(call: Call, closed: ClosedJaxpr, donated: tuple[bool, ...], out_tre
     None where the call, or its program, has something that is left to Python.
     """
     executable = compiled(closed, donated)
-    writer = _Writer if executable.direct else _PythonWriter
+    writer = _PythonWriter if executable.long else _Writer
     try:
         return writer(executable, closed.in_avals).entry(call, out_tree)
     except _Foreign:
@@ -62,6 +62,9 @@ _NUMBERS = {
     (bool, np.dtype("?")): native.BOOL}
 
 
+_SCALARS = frozenset(np.dtype(code).type for code in "?bhilqBHILQefdFD")
+
+
 class _Writer:
     """The words of an entry while it is written."""
 
@@ -70,15 +73,12 @@ class _Writer:
         self.kept: list[Any] = [executable]
         self.words: list[int] = []
         self.numbers = 0
-        self.inputs = len(executable.constants) + len(in_avals)
-        self.arguments = enumerate(in_avals, len(executable.constants))
-        # Where each result will be among those made; an argument that is a result is there once.
-        self.passed: dict[int, int] = {}
-        self.places = [self.passed.setdefault(place, n) if self.is_argument(place) else n
-                       for n, (place, _) in enumerate(executable.results)]
-
-    def is_argument(self, place: int) -> bool:
-        return len(self.executable.constants) <= place < self.inputs
+        self.in_avals = in_avals
+        self.arguments = enumerate(in_avals)
+        self.arrays: set[int] = set()  # the arguments that are arrays of ours
+        # Results by the number of the argument, output or constant (counted backwards) they are.
+        self.results = [(place - len(executable.constants), aval)
+                        for place, aval in executable.results]
 
     def address(self, x) -> int:
         """The address of an object, which will live as long as the entry."""
@@ -100,9 +100,9 @@ class _Writer:
             self.words.append(i)
             leaves, tree = tree_flatten(x)
             self.tree(tree._spec, iter(leaves), self.leaf)
-        outputs = self.outputs()
-        made = self.results()
-        self.tree(out_tree._spec, iter(self.places), lambda n: [native.LEAF, n])
+        outputs = self.write_outputs()
+        made, places = self.write_results()
+        self.tree(out_tree._spec, iter(places), lambda n: [native.LEAF, n])
         names = self.address(tuple(call.kwargs)) if call.kwargs else 0
         header = [self.address(trace_key()), len(call.args), names, len(static),
                   len(executable.constants), len(dynamic), outputs, made,
@@ -134,64 +134,109 @@ class _Writer:
 
     def leaf(self, x) -> list[int]:
         """The codes of a leaf of the arguments."""
-        place, kind = next(self.arguments)
+        number, kind = next(self.arguments)
         data = x._value if type(x) is Array else None
         if data is not None and self.suits(data, kind):
-            aval = x.aval
-            return [native.ARRAY, *map(self.address, (aval, aval.dtype, aval.weak_type)),
-                    self.passed.get(place, -1), *self.form(data.dtype, data.shape)]
-        if place in self.passed:  # a result must not be memory that others write to
+            self.arrays.add(number)
+            return [native.ARRAY, *map(self.address, (x.aval, x.aval.dtype, x.aval.weak_type)),
+                    self.result_that_is(number), self.fate(number), *self.form(data)]
+        if self.fate(number) != native.KEPT:
             raise _Foreign
-        if self.suits(x, kind):
-            return [native.NDARRAY, *self.form(x.dtype, x.shape)]
+        if self.convertible(x, kind):
+            return [native.NDARRAY, self.address(kind.dtype), *self.form(x)]
         self.numbers += 1
-        if isinstance(x, np.generic) and x.dtype == kind.dtype and x.dtype.isbuiltin == 1:
-            return [native.SCALAR, self.address(type(x))]
+        if type(x) in _SCALARS and typeof(x).dtype == kind.dtype:
+            # Of integers the low bits are wanted, which come first.
+            fewer = x.dtype.itemsize > kind.dtype.itemsize
+            doubles = {"f": 1, "c": 2}.get(x.dtype.kind, 0) if fewer else 0
+            return [native.SCALAR, self.address(type(x)), doubles]
         if (type(x), kind.dtype) in _NUMBERS:
             return [_NUMBERS[type(x), kind.dtype]]
         raise _Foreign
 
-    def suits(self, x, kind) -> bool:
-        """Whether an object is a NumPy array that can be passed for an argument of a type."""
-        return (type(x) is np.ndarray and x.dtype == kind.dtype and x.dtype.isnative
-                and x.shape == kind.shape and x.dtype.itemsize > 0)
+    def fate(self, number: int) -> int:
+        """What a call does to an argument."""
+        if number not in self.executable.taken:
+            return native.KEPT
+        place = number + len(self.executable.constants)
+        return native.OVERWRITTEN if place in self.executable.overwritten else native.ENDED
 
-    def form(self, dtype: np.dtype, shape: tuple[int, ...]) -> list[int]:
-        return [self.address(dtype), len(shape), *shape]
+    def result_that_is(self, number: int) -> int:
+        """The first result that is an argument which stays; -1 where there is none."""
+        if self.fate(number) != native.KEPT:
+            return -1
+        return next((n for n, (i, _) in enumerate(self.results) if i == number), -1)
 
-    def outputs(self) -> int:
-        """Write the outputs, with the shapes that the results have; how many they are."""
-        shapes: dict[int, tuple[int, ...]] = {}
-        for place, aval in self.executable.results:
-            if shapes.setdefault(place, aval.shape) != aval.shape:
+    def suits(self, data, kind) -> bool:
+        """Whether the data of an array can be passed for an argument of a type."""
+        return (type(data) is np.ndarray and data.dtype == kind.dtype and data.dtype.isnative
+                and data.shape == kind.shape and data.dtype.itemsize > 0)
+
+    def convertible(self, x, kind) -> bool:
+        """Whether an object is an array of NumPy that can be passed for an argument of a type."""
+        return type(x) is np.ndarray and x.shape == kind.shape and kind.dtype.itemsize > 0
+
+    def form(self, x) -> list[int]:
+        """The form of an array, or of what has a shape and a dtype."""
+        return [self.address(x.dtype), len(x.shape), *x.shape]
+
+    def write_outputs(self) -> int:
+        """Write the outputs, with the shapes that the results have; their number."""
+        constants, in_avals = len(self.executable.constants), self.in_avals
+        avals: dict[int, Any] = {}
+        for place, aval in self.results:
+            if avals.setdefault(place, aval).shape != aval.shape:
                 raise _Foreign
-        for place, (shape, dtype) in enumerate(self.executable.outputs, self.inputs):
-            self.words += self.form(dtype, shapes.get(place, shape))
+        outputs = zip(self.executable.outputs, self.executable.overwritten, strict=True)
+        for n, ((shape, dtype), taken) in enumerate(outputs, len(in_avals)):
+            kind = avals.get(n, ShapedArray(shape, dtype))
+            if taken is None:
+                self.words += [-1, *self.form(ShapedArray(kind.shape, dtype))]
+            elif in_avals[taken - constants].shape == kind.shape:
+                self.words.append(taken - constants)
+            else:
+                raise _Foreign
         return len(self.executable.outputs)
 
-    def results(self) -> int:
-        """Write the results that are no arguments; how many they are."""
-        count = 0
-        for n, (place, aval) in enumerate(self.executable.results):
-            if self.is_argument(place):
+    def write_results(self) -> tuple[int, list[int]]:
+        """Write the results that are not arguments as they came; their number.
+
+        Also, for each result, where it will be among those made.
+        """
+        constants, count = self.executable.constants, 0
+        places = []
+        for n, (i, aval) in enumerate(self.results):
+            is_argument = 0 <= i < len(self.in_avals)
+            if is_argument and i in self.arrays and self.fate(i) == native.KEPT:
+                places.append(self.result_that_is(i))
                 continue
-            constant = (self.executable.constants[place].reshape(aval.shape)
-                        if place < self.inputs else None)
-            self.words += [n, place - self.inputs, self.address(constant), self.address(aval)]
+            places.append(n)
             count += 1
-        return count
+            self.words += [n, self.address(aval)]
+            if i < 0:
+                data = constants[i + len(constants)].reshape(aval.shape)
+                self.words += [native.CONSTANT, self.address(data)]
+            elif not is_argument:
+                self.words += [native.OUTPUT, i - len(self.in_avals)]
+            elif i in self.arrays:
+                self.words += [native.MOVED, i]
+            else:
+                self.words += [native.COPIED, i, aval.nbytes, *self.form(aval)]
+        return count, places
 
     def frame(self) -> list[int]:
         """The sizes of a frame: all of it, where its parts begin, and temporaries outside of it."""
-        outputs = len(self.executable.outputs)
-        held = native.ADDRESSES + 8 * (self.inputs + outputs + 1)
-        made_outputs = held + 8 * (self.inputs - len(self.executable.constants))
+        arguments, outputs = len(self.in_avals), len(self.executable.outputs)
+        held = native.ADDRESSES + 8 * (len(self.executable.constants) + arguments + outputs + 1)
+        ended = held + 8 * arguments
+        made_outputs = ended + 8 * len(self.executable.taken)
         made = made_outputs + 8 * outputs
-        numbers = made + 8 * len(self.executable.results)
+        numbers = made + 8 * len(self.results)
         arena = (numbers + 16 * self.numbers + 63) & -64
         size = self.executable.arena_size
         small = arena + size <= native.SMALL
-        return [arena + size * small, held, made_outputs, made, numbers, arena, size * (not small)]
+        return [arena + size * small, held, ended, made_outputs, made, numbers, arena,
+                size * (not small)]
 
     def program(self) -> list[int]:
         """What to call, and how."""
@@ -200,15 +245,14 @@ class _Writer:
 
 
 class _PythonWriter(_Writer):
-    """An entry for programs that Python runs: they take a while, or arguments are donated.
+    """An entry for programs that take a while, which Python lets run in the background.
 
     Arguments are passed as they are, and may be on their way still.
     """
 
     def __init__(self, executable: Executable, in_avals: list):
         super().__init__(executable, in_avals)
-        self.dtypes: list[np.dtype | None] = []
-        self.places = list(range(len(executable.results)))
+        self.dtypes: list[np.dtype | None] = []  # what to convert numbers to
 
     def leaf(self, x) -> list[int]:
         _, kind = next(self.arguments)
@@ -217,17 +261,18 @@ class _PythonWriter(_Writer):
             aval = x.aval
             return [native.OBJECT, id(Array), *map(self.address, (
                 aval, aval.shape, aval.dtype, aval.weak_type))]
-        if self.suits(x, kind):
-            return [native.NDARRAY, *self.form(x.dtype, x.shape)]
-        if isinstance(x, np.generic) and x.dtype == kind.dtype or (type(x), kind.dtype) in _NUMBERS:
+        if self.convertible(x, kind):
+            return [native.NDARRAY, self.address(kind.dtype), *self.form(x)]
+        if type(x) in _SCALARS and typeof(x).dtype == kind.dtype or (
+                type(x), kind.dtype) in _NUMBERS:
             return [native.OBJECT, self.address(type(x)), 0, 0, 0, 0]
         raise _Foreign
 
-    def outputs(self) -> int:
+    def write_outputs(self) -> int:
         return 0
 
-    def results(self) -> int:
-        return 0
+    def write_results(self) -> tuple[int, list[int]]:
+        return 0, list(range(len(self.results)))
 
     def program(self) -> list[int]:
         run, dtypes = self.executable.run, tuple(self.dtypes)
@@ -241,7 +286,8 @@ class _PythonWriter(_Writer):
             return run([x if dtype is None else np.asarray(x, dtype)
                         for x, dtype in zip(leaves, dtypes)])
 
-        return [self.address(convert_and_run if any(dtypes) else run_leaves), native.PYTHON]
+        function = run_leaves if set(dtypes) <= {None} else convert_and_run
+        return [self.address(function), native.PYTHON]
 
 
 # -- the function that reads entries --------------------------------------------------------------
@@ -251,7 +297,7 @@ _OBJECTS: dict[str, Any] = {
     "PyBool_Type": bool, "PyLong_Type": int, "PyList_Type": list, "PyDict_Type": dict,
     "_Py_NoneStruct": None, "_Py_TrueStruct": True, "array_class": Array,
     "shaped_array_class": ShapedArray, "call_name": "__call__"}
-_NUMPY = {"PyArray_NewFromDescr": 94, "PyArray_ScalarAsCtype": 62}  # places in its table
+_NUMPY = {"PyArray_ScalarAsCtype": 62, "PyArray_FromArray": 109}  # places in its table
 
 
 @cache
@@ -261,6 +307,6 @@ def vectorcall() -> int:
     symbols |= {name: host.numpy_function(number) for name, number in _NUMPY.items()}
     symbols |= {name: host.address(name) for name in ("tanx_alloc", "tanx_free", "tanx_array")}
     symbols |= {"thread_key": storage.key, "flags_version": ctypes.addressof(flags_version)}
-    text = partial(translate, native, ["vectorcall"])
+    text = partial(translate, (call, call_arguments, call_frame, call_results), ["vectorcall"])
     # Where objects keep things depends on the version of Python.
     return permanent(f"calls in {sys.version}", text, symbols, tidy=True)["vectorcall"]

@@ -127,11 +127,6 @@ class Executable:
         self.nbytes = sum(prod(shape) * dtype.itemsize for shape, dtype in self.outputs)
 
     @property
-    def direct(self) -> bool:
-        """Whether a call needs no more than memory for outputs: nothing donated, and short."""
-        return not self.long and not self.taken
-
-    @property
     def cost(self) -> Cost:
         """Operations and bytes of one run."""
         from .._compiler.cost import Cost

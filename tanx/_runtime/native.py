@@ -3,7 +3,7 @@
 A module of *native functions* is an ordinary file of Python. All values are integers of 64 bits,
 addresses among them; memory is read and written by the functions below, C functions are reached as
 attributes of :data:`C` and what lies at a fixed place as attributes of :data:`address_of`.
-:func:`translate` makes LLVM code of the whole file: assignments, ``if``, ``while``, ``return``,
+:func:`translate` makes LLVM code of whole files: assignments, ``if``, ``while``, ``return``,
 arithmetic, comparisons, ``and``, ``or``, ``not`` and calls, no more. Names in capitals are
 constants of the file, known when it is translated.
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 import ctypes
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -109,7 +109,7 @@ class _Function:
     """One function on its way to LLVM code; variables live in slots, which LLVM makes registers."""
 
     def __init__(self, node: ast.FunctionDef, constants: Mapping[str, Any],
-                 functions: Mapping[str, ast.FunctionDef], symbols: dict[str, str], export: bool):
+                 functions: Container[str], symbols: dict[str, str], export: bool):
         self.constants, self.functions, self.symbols = constants, functions, symbols
         self.lines: list[str] = []
         self.count = 0
@@ -293,11 +293,15 @@ def _foreign(node: ast.AST) -> NotImplementedError:
     return NotImplementedError(f"native: {ast.unparse(node)!r} is not in the language.")
 
 
-def translate(module: ModuleType, exports: Iterable[str] = ()) -> str:
-    """The functions of a module as LLVM code, to be made tidy; some are seen from outside."""
-    tree = ast.parse(inspect.getsource(module))
-    functions = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)}
+def translate(modules: Iterable[ModuleType], exports: Iterable[str] = ()) -> str:
+    """The functions of some modules as LLVM code, to be made tidy.
+
+    They may call each other; those in ``exports`` are seen from outside.
+    """
+    homes = {node.name: (node, vars(module)) for module in modules
+             for node in ast.parse(inspect.getsource(module)).body
+             if isinstance(node, ast.FunctionDef)}
     symbols: dict[str, str] = {}
-    texts = [_Function(node, vars(module), functions, symbols, name in exports).text
-             for name, node in functions.items()]
+    texts = [_Function(node, constants, homes, symbols, name in exports).text
+             for name, (node, constants) in homes.items()]
     return "\n".join([*symbols.values(), *texts, ""])

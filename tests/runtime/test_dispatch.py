@@ -83,7 +83,10 @@ LEAVES = [
     jnp.ones(3, ml_dtypes.float8_e4m3fn),
     np.arange(3, dtype=np.float32), np.zeros((), np.int32), np.ones((2, 2), np.bool_),
     1.5, -3, True, False, 2.5 - 1j, float("inf"), 2 ** 31 - 1, -2 ** 31,
-    np.float32(1.5), np.int8(-3), np.bool_(True), np.complex64(1j), np.float16(0.5), np.uint32(7)]
+    np.float32(1.5), np.int8(-3), np.bool_(True), np.complex64(1j), np.float16(0.5), np.uint32(7),
+    np.float64(0.1), np.complex128(0.1 - 0.3j), np.int64(-5), np.uint64(2 ** 33 + 1),
+    np.linspace(0, 1, 5), np.arange(4), np.ones((3, 2), "f4").T, np.arange(6, dtype="i4")[::2],
+    np.array([0.1j])]
 
 
 @pytest.mark.parametrize("leaf", LEAVES, ids=lambda x: f"{type(x).__name__} {x}".replace("\n", ""))
@@ -148,6 +151,13 @@ def test_results_are_never_memory_of_the_caller():
         data[0] = 0
     for _ in range(3):
         same(tanx.jit(lambda x: x)(1.5), jnp.asarray(1.5))
+
+
+def test_numbers_that_are_results():
+    fun = learned(lambda t: [t, t[0]], (2.5, np.float32(3), np.arange(4), True))
+    tree = (2.5, np.float32(3), np.arange(4), True)
+    with native_only(fun):
+        same(fun(tree), [tree_util.tree_map(jnp.asarray, tree), jnp.asarray(2.5)])
 
 
 def test_large_temporaries_and_results():
@@ -243,6 +253,62 @@ def test_static_values_of_other_types_differ():
     for n in (1, True, 1.0, np.int64(1)) * 3:
         assert fun(0.0, n=n) == type(n).__name__.count("o")
     assert len(fun._native) == 4
+
+
+# --- Donation -------------------------------------------------------------------------------------
+
+
+def test_donated_arguments():
+    def step(state, x):
+        return {"w": state["w"] - x, "same": state["same"], "n": state["n"] + 1}, x + state["w"]
+
+    fun = tanx.jit(step, donate_argnums=0)
+    state = {"w": X + 0, "same": X + 1, "n": jnp.int32(0)}
+    for _ in range(2):
+        state, _ = fun(state, X)
+    with native_only(fun):
+        for i in range(3, 6):
+            before, where = state, state["w"]._buffer.ctypes.data
+            state, y = fun(state, X)
+            assert all(x.is_deleted() for x in before.values())
+            same((state["n"], state["same"]), (jnp.int32(i), X + 1))
+            same((state["w"], y), (X - i * X, X + (X - (i - 1) * X)))
+            assert where in (state["w"]._buffer.ctypes.data, y._buffer.ctypes.data)
+    assert not X.is_deleted()
+
+
+def test_donated_data_that_others_see_is_left_alone():
+    fun = tanx.jit(lambda x, y: x + y, donate_argnums=0)
+    for _ in range(3):
+        fun(X + 1, X)
+    x = X + 1
+    view = np.asarray(x)
+    same(fun(x, X), X + 1 + X)
+    np.testing.assert_array_equal(view, np.arange(3) + 1)
+    x = X + 1
+    same(fun(x, x), 2 * (X + 1))
+    x = X + 1
+    other = x.reshape(3, 1)
+    same(fun(x, X), X + 1 + X)
+    np.testing.assert_array_equal(other[:, 0], np.arange(3) + 1)
+    both = tanx.jit(lambda x, y: (x + y, x - y), donate_argnums=(0, 1))
+    for _ in range(3):
+        both(X + 1, X + 2)
+    with pytest.raises(RuntimeError, match="donated twice"):
+        x = X + 1
+        both(x, x)
+    gone = X + 1
+    gone.delete()
+    with pytest.raises(RuntimeError, match="deleted or donated"):
+        both(gone, X + 1)
+
+
+def test_references_to_donated_data():
+    fun = tanx.jit(lambda x, n: [x * 2, n], donate_argnums=(0, 1), donate_argnames=())
+    x, n = X + 1, jnp.arange(4)
+    for _ in range(50):
+        (x, n) = fun(x, n)
+    assert [sys.getrefcount(y._buffer) for y in (x, n)] == [2, 2]
 
 
 # --- What is left to Python -----------------------------------------------------------------------

@@ -17,7 +17,7 @@ NAMES = ["gcd", "total", "classify", "bits", "factorial", "copies", "on_stack", 
 @pytest.fixture(scope="module")
 def native():
     """The examples as functions of integers, translated."""
-    addresses = permanent("tests", partial(translate, examples, NAMES), tidy=True)
+    addresses = permanent("tests", partial(translate, [examples], NAMES), tidy=True)
     return {name: lambda *args, at=at: ctypes.PYFUNCTYPE(
         ctypes.c_int64, *[ctypes.c_int64] * len(args))(at)(*args) for name, at in addresses.items()}
 
@@ -68,4 +68,4 @@ def test_what_is_not_in_the_language(monkeypatch):
         source = f"def f(x):\n    {line}\n"
         monkeypatch.setattr("inspect.getsource", lambda _, source=source: source)
         with pytest.raises(NotImplementedError, match="is not in the language"):
-            translate(module)
+            translate([module])

@@ -1,0 +1,116 @@
+"""The words of native calls: where objects, entries and frames have things, and common steps.
+
+Translated with ``call.py``, which tells of entries and frames. Its files import all that is here.
+"""
+
+from __future__ import annotations
+
+from .._core.array import Array
+from .._core.types import ShapedArray
+from .native import C, address_of, call, inline, int32, narrow, put, put8, stack, word
+from .objects import FIELDS, slot_offset
+
+# Python's and NumPy's objects.
+COUNTED, TYPE, SIZE = 0, 8, 16  # how often an object is referred to
+ITEMS = tuple.__basicsize__  # where a tuple has its items
+LIST_ITEMS = 24  # where a list has the address of its items
+VALUE = 16  # where a float and a complex have their number
+BYTES = bytes.__basicsize__ - 1  # where a bytes has its contents
+DATA, NDIM, DIMS, BASE, DESCR, FLAGS = 16, 24, 32, 48, 56, 64  # of a NumPy array
+USABLE = 0x101  # flags: contiguous in row-major order, and aligned
+FORCED = 0x311  # flags: as USABLE, in the byte order of the machine, whatever is lost by it
+OWNED = 0x404  # flags: its memory is its own, and may be written to
+EQUAL = 2  # Py_EQ
+ARGUMENTS_OFFSET = -1 << 63  # the slot before the first argument may be used
+
+# Ours.
+BUFFER, AVAL, DEVICE = (slot_offset(Array, name) for name in ("_buffer", "aval", "_device"))
+AVAL_SHAPE, AVAL_DTYPE, AVAL_WEAK = (
+    slot_offset(ShapedArray, name) for name in ("shape", "dtype", "weak_type"))
+ENTRIES, LATEST = FIELDS + 8, FIELDS + 16  # of a jitted function
+STAGING, THREAD_KEY, THREAD_VERSION = 0, 8, 16  # of a thread: see _situation.py
+
+# The header of an entry, and the codes of trees. Numbers end as f32, f64, i32 and so on.
+(KEY, COUNT, NAMES, STATICS, CONSTANTS, ARGUMENTS, OUTPUTS, RESULTS, MADE, FRAME, HELD_AT,
+ ENDED_AT, OUTPUTS_AT, MADE_AT, NUMBERS_AT, ARENA_AT, ARENA, PROGRAM, RELEASE,
+ HEADER) = range(0, 160, 8)
+(ARRAY, NDARRAY, SCALAR, F32, F64, I32, I64, BOOL, C64, C128,
+ NONE, TUPLE, LIST, DICT, CUSTOM, LEAF, OBJECT) = range(17)
+KEPT, ENDED, OVERWRITTEN = range(3)  # what a call does to an array
+OUTPUT, CONSTANT, MOVED, COPIED = range(4)  # what has the data of a result
+
+# The header of a frame.
+CURSOR, NEXT, HELD, END, NUMBER, MADE_LIST, SCRATCH, ADDRESSES = range(0, 64, 8)
+
+ALONE, UNLOCKED, PYTHON = range(3)  # how a program runs: see ``run`` and ``run_by_python``
+MISS = 1  # in place of a result: the entry does not fit
+SMALL = 8192  # bytes of a frame on the stack
+
+
+# -- steps ---------------------------------------------------------------------------------------
+
+
+@inline
+def following(frame: int) -> int:
+    """The word at the cursor, which moves on."""
+    cursor = word(frame, CURSOR)
+    put(frame, CURSOR, cursor + 8)
+    return word(cursor)
+
+
+@inline
+def append(frame: int, pointer: int, value: int) -> None:
+    """Write a word where one of the frame's pointers points, and move the pointer on."""
+    place = word(frame, pointer)
+    put(place, 0, value)
+    put(frame, pointer, place + 8)
+
+
+@inline
+def copy_words(to: int, source: int, count: int) -> None:
+    i = 0
+    while i < count:
+        put(to, 8 * i, word(source + 8 * i))
+        i += 1
+
+
+@inline
+def clear_words(at: int, count: int) -> None:
+    i = 0
+    while i < count:
+        put(at, 8 * i, 0)
+        i += 1
+
+
+@inline
+def release(at: int, count: int) -> None:
+    """Give up some references, where there are any."""
+    i = 0
+    while i < count:
+        C.Py_DecRef(word(at + 8 * i))
+        i += 1
+
+
+def equal(x: int, kind: int, value: int) -> int:
+    """Whether ``x`` is of a type and equal to a value; asking may run any Python code."""
+    if x == value:
+        return 1
+    if word(x, TYPE) != kind:
+        return 0
+    C.Py_IncRef(x)
+    same = C.PyObject_RichCompareBool(x, value, EQUAL)
+    C.Py_DecRef(x)
+    if same < 0:
+        C.PyErr_Clear()
+        return 0
+    return same
+
+
+@inline
+def usable(x: int) -> int:
+    """Whether an object, or none at all, is a NumPy array that programs can read in place."""
+    if x == 0:
+        return 0
+    if word(x, TYPE) != address_of.PyArray_Type:
+        return 0
+    return int32(x, FLAGS) & USABLE == USABLE
