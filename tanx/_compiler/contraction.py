@@ -382,25 +382,17 @@ class _Layout:
     def panels(self, factor: Expr, along: Index, size: int) -> Expr:
         """A factor in panels of a size: of rows or columns side by side, all terms follow."""
         outer, term = self.product.outer_of(factor), self.product.term
-        whole, rest = divmod(along.extent, size)
+        count, places = -(-along.extent // size), min(size, along.extent)
+        copy = self.names.buffer([*_extents(outer), count, term.extent, size], self.dtype)
+        panel: Expr = Index("panel", count) if count > 1 else const(0)
+        place = Index("place", places)
+        start = op("min", panel * size, along.extent - places)
         distances = self.distances(factor, along)
-        near = distances is not None and distances[0] == 1
-        copy = self.names.buffer([*(i.extent for i in outer), whole + (rest > 0), term.extent,
-                                  size], self.dtype)
-
-        def store(panel: Expr, start: Expr, places: int) -> None:
-            place = Index("place", places)
-            loops = [*([panel] if isinstance(panel, Index) else []), term]
-            # Memory is read in order where neighbours are side by side.
-            loops = [*outer, *(loops[::-1] if near else loops), place]
-            self.store(copy, loops, [*outer, panel, term, place],
-                       substitute(factor, {along: start + place}))
-
-        if whole:
-            panel = Index("panel", whole) if whole > 1 else const(0)
-            store(panel, panel * size, size)
-        if rest:
-            store(const(whole), const(max(along.extent - size, 0)), min(size, along.extent))
+        loops = [*([panel] if isinstance(panel, Index) else []), term]
+        if distances is not None and distances[0] == 1:
+            loops.reverse()  # memory is read in order
+        self.store(copy, [*outer, *loops, place], [*outer, panel, term, place],
+                   substitute(factor, {along: start + place}))
         number, position = panel_place(along, size)
         return copy[[*outer, number, term, position]]
 

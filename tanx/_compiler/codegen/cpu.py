@@ -21,7 +21,7 @@ from typing import Any
 from ..._loops.instructions import short_name
 from ..._loops.nest import TASKS, Buffer, Extern, Nest, Program, Statement
 from ..stages import fingerprint
-from .abi import ENTRY, PARALLEL
+from .abi import ENTRY, PARALLEL, TILE
 from .gemm import write_task
 from .llvm import Kernel
 from .target import Target
@@ -286,7 +286,9 @@ def _settings(text: str) -> Iterator[None]:
     changed = []
     if len(text) > _SEVERAL_LOOPS:
         changed.append(("-disable-lsr", 1, 0))
-    if "@llvm.fm" not in text:
+    if f'define void @"{TILE}' in text:
+        changed.append(("-enable-misched", 0, 1))  # a kernel is in a good order as it is written
+    elif "@llvm.fm" not in text:
         changed.append(("-misched-regpressure", 0, 1))
     for name, value, _ in changed:
         _llvm().set_option("tanx", f"{name}={value}")
