@@ -190,3 +190,19 @@ def test_narrow_floats_are_rounded_once(name, dtype):
         settled = (got == want) | (np.isnan(got.astype(float)) & np.isnan(want.astype(float)))
     assert np.where(settled, 0, off).max() <= 1
     assert settled.mean() > 0.995
+
+
+def test_remainders():
+    """Of float32 in wider numbers: where a quotient is rounded up, and where it is huge."""
+    rng = np.random.default_rng(0)
+    b = np.concatenate([rng.normal(size=4000), np.exp(rng.uniform(-40, 40, 4000))])
+    n = np.concatenate([rng.integers(-2 ** 20, 2 ** 20, 4000), rng.integers(-50, 50, 4000)])
+    b = b.astype(np.float32)
+    a = np.concatenate([(n * b).astype(np.float32), np.nextafter((n * b).astype(np.float32), 0),
+                        rng.normal(size=len(b)).astype(np.float32) * np.float32(1e12),
+                        np.array([0, -0.0, 1, -1, np.inf, np.nan, 3], np.float32)])
+    b = np.concatenate([b, b, b, np.array([1, 1, np.inf, 0, 1, 1, -np.inf], np.float32)])
+    with np.errstate(all="ignore"):
+        got, want = compiled("rem", a, b), np.fmod(a, b)
+    np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(np.signbit(got)[want == 0], np.signbit(want)[want == 0])

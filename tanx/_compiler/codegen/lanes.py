@@ -26,7 +26,7 @@ _GATHER, _REVERSE, _TRANSPOSE = 1.5, 1.5, 2.5
 each of its vectors, where loading costs 1."""
 NEAR = 4
 """Distance up to which elements are loaded together with those between them."""
-_SHORT, _LONG = 32, 120
+_SHORT, _LONG = 48, 160
 """Lengths of code up to which four, and two vectors are computed at a time."""
 _TILE = 480
 """Instructions up to which the iterations of a tile are written out."""

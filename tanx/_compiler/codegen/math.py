@@ -10,7 +10,7 @@ the tests hold the functions to it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf, nan
 
@@ -40,11 +40,11 @@ from .values import (
 
 __all__ = ["ULP", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh",
            "exp", "exp2", "expm1", "exponent_and_fraction", "hypot", "log", "log1p", "log2",
-           "logistic", "pow", "sin", "sinh", "tan", "tanh"]
+           "logistic", "odd_ratio", "pow", "sin", "sinh", "tan", "tanh"]
 
 ULP = {"exp": 1.5, "exp2": 1.5, "expm1": 2.5, "log": 1.5, "log2": 2, "log1p": 1.5, "sin": 2,
        "cos": 2, "tan": 4, "asin": 2.5, "acos": 2.5, "atan": 2.5, "atan2": 3, "sinh": 3, "cosh": 2,
-       "tanh": 3, "asinh": 3, "acosh": 3, "atanh": 3, "logistic": 2.5, "pow": 1.5, "cbrt": 1.5,
+       "tanh": 5, "asinh": 3, "acosh": 3, "atanh": 3, "logistic": 2.5, "pow": 1.5, "cbrt": 1.5,
        "hypot": 1.5}
 """The greatest error of each function, in units in the last place."""
 
@@ -221,9 +221,24 @@ def cosh(x: Value) -> Value:
 
 def tanh(x: Value) -> Value:
     """The hyperbolic tangent."""
-    size = minimum(absolute(x), 10.0 if x.type.bits == 32 else 22.0)
-    power = _expm1(size + size)
+    if x.type.bits == 32:
+        return odd_ratio(x, *_TANH)
+    power = _expm1(minimum(absolute(x), 22.0) * 2.0)
     return copysign(power / (power + 2.0), x)
+
+
+_TANH = (9.0, (6.944743891068583e-09, 1.071717997547239e-05, 0.0018177789170295,
+               0.06958404928445816, 0.5200201272964478),
+         (4.043989179081109e-07, 0.00017086006118915975, 0.013456562533974648, 0.24292398989200592,
+          0.5200201272964478))
+"""Where the hyperbolic tangent becomes 1, and a ratio for it, of x²."""
+
+
+def odd_ratio(x: Value, limit: float, above: Sequence[float], below: Sequence[float]) -> Value:
+    """``x above(x²) / below(x²)``, which is ±1 beyond a limit."""
+    x = _clamped(x, -limit, limit)
+    z = x * x
+    return _clamped(x * polynomial(z, above) / polynomial(z, below), -1.0, 1.0)
 
 
 # -- logarithms ------------------------------------------------------------------------------------
@@ -456,56 +471,53 @@ def pow(x: Value, y: Value) -> Value:
     return select(x.eq(1) | y.eq(0), 1.0, result)
 
 
-_ATANH_32 = (0.11798170843851949, 0.14268301216070647, 0.2000017278947756, 0.3333333280161078)
-_ATANH_64 = (0.06605777558821026, 0.06627609207325556, 0.07693412038088006, 0.09090891482204823,
-             0.11111111267685633, 0.1428571428500832, 0.2000000000000121)
-"""The series of ``atanh(s) / s`` in s² without its first term, and without its first two."""
+_LOG2: dict[int, tuple[tuple[float, float], tuple[float, float], tuple[float, ...]]] = {
+    32: ((0.3333333432674408, -9.934107481068821e-09), (2.885390043258667, 3.85192597818218e-08),
+         (0.09560780227184296, 0.11102357506752014, 0.1428576558828354, 0.20000000298023224)),
+    64: ((0.3333333333333333, 1.850371707708594e-17), (2.8853900817779268, 4.0710547481862066e-17),
+         (0.06605777558821026, 0.06627609207325556, 0.07693412038088006, 0.09090891482204823,
+          0.11111111267685633, 0.1428571428500832, 0.2000000000000121))}
+"""⅓ and 2 / ln 2 in two parts, and the series of ``atanh(s) / s`` in s² from its third term on."""
 
 
 def _positive_power(x: Value, y: Value) -> Value:
     """``x^y`` of a finite positive x."""
-    if x.type.bits == 32:
-        x, y = convert(x, "fpext", F64), convert(y, "fpext", F64)
-        e, f = exponent_and_fraction(x)
-        s = f / (f + 2.0)
-        z = s * s
-        log = fma(fma(z * s, polynomial(z, _ATANH_32), s), 2 * _FORMATS[64].log2_e, e)
-        return convert(_exp2_of_sum(log * y, None, _FORMATS[32].exp), "fptrunc", F32)
     high, low = _log2_in_two_parts(x)
     product = y * high
     lost = fma(y, low, fma(y, high, -product))
-    return _exp2_of_sum(product, select(absolute(product) < 1100.0, lost, 0.0), _format(x).exp)
+    small = absolute(product) < 1.1 * (_format(x).bias + _format(x).mantissa)
+    return _exp2_of_sum(product, select(small, lost, 0.0))
 
 
-def _exp2_of_sum(x: Value, rest: Value | None, series: tuple[float, ...]) -> Value:
-    """2 to the power of a sum, by a series for ``(e^r - 1 - r) / r²``."""
+def _exp2_of_sum(x: Value, rest: Value) -> Value:
+    """2 to the power of a sum."""
     form = _format(x)
     x = _clamped(x, -3.0 - form.bias - form.mantissa, form.bias + 3.0)
     rounded = x + form.magic
-    r = x - (rounded - form.magic)
-    r = (r if rest is None else r + rest) * 0.6931471805599453
-    return _scaled(fma(polynomial(r, series), r * r, r) + 1.0, rounded)
+    r = (x - (rounded - form.magic) + rest) * 0.6931471805599453
+    return _scaled(_exp_minus_one(r) + 1.0, rounded)
 
 
 def _log2_in_two_parts(x: Value) -> tuple[Value, Value]:
-    """The logarithm to base 2 of a float64 with about 64 bits, as a sum."""
+    """The logarithm to base 2, with more bits than a number has, as a sum."""
+    (part, part_low), (scale, scale_low), series = _LOG2[x.type.bits]
     e, f = exponent_and_fraction(x)
     run = f + 2.0
-    s = f / run
-    s_low = (fma(s, -run, f) - s * (f - (run - 2.0))) / run
+    inverse = 1.0 / run
+    s = f * inverse
+    s_low = (fma(s, -run, f) - s * (f - (run - 2.0))) * inverse
     z = s * s
     z_low = fma(s, s, -z) + (s + s) * s_low
     # atanh(s) / s is 1 + third + tail
-    tail = polynomial(z, _ATANH_64) * (z * z)
-    third = z * (1 / 3)
-    third_low = fma(z, 1 / 3, -third) + (z * 1.850371707708594e-17 + z_low * (1 / 3))
+    tail = polynomial(z, series) * (z * z)
+    third = z * part
+    third_low = fma(z, part, -third) + (z * part_low + z_low * part)
     sum_high, sum_low = _two_sum(third, tail + third_low)
     more = s * sum_high
     more_low = fma(s, sum_high, -more) + (s * sum_low + s_low * sum_high)
     half, half_low = _two_sum(s, more)
     half_low = half_low + (more_low + s_low)
     # times 2 / ln 2, plus the exponent
-    scale, scale_low = 2.8853900817779268, 4.0710547481862066e-17
     log = half * scale
     log_low = fma(half, scale, -log) + (half * scale_low + half_low * scale)
     high, low = _two_sum(e, log)

@@ -29,6 +29,8 @@ from .storage import (
     to_bits,
 )
 from .values import (
+    F32,
+    F64,
     Value,
     absolute,
     bits_of,
@@ -39,6 +41,7 @@ from .values import (
     convert,
     copysign,
     floor,
+    fma,
     integer,
     intrinsic,
     maximum,
@@ -49,6 +52,8 @@ from .values import (
     shift_left,
     shift_right,
     sqrt,
+    trunc,
+    when_any,
 )
 
 __all__ = ["apply", "choose", "multiply_add", "number"]
@@ -82,7 +87,7 @@ def apply(name: str, args: Sequence[Scalar], dtypes: Sequence[np.dtype], result:
     if kind == "f":
         value = _long(name, args) if LENGTHS.get(name, 0) >= _LONG else _FLOAT[name](
             *args, **attrs)
-        return rounded(value, result) if is_narrow(result) and (
+        return rounded(value, result, computed=True) if is_narrow(result) and (
             name not in _EXACT or is_unsigned(result)) else value
     return _INTEGER[name](*args, **attrs) if name in _INTEGER else _SIGNED[name](
         *args, signed=kind == "i", **attrs)
@@ -153,7 +158,18 @@ def _reduce_precision(x: Value, *, exponent_bits: int, mantissa_bits: int) -> Va
 
 
 def _rem(a: Value, b: Value) -> Value:
-    return call_lanewise("fmodf" if a.type.bits == 32 else "fmod", a, b)
+    """What is left of a quotient; of float32 in float64, in which multiples of b are exact."""
+    if a.type.bits == 64:
+        return call_lanewise("fmod", a, b)
+    wide, by = convert(a, "fpext", F64), convert(b, "fpext", F64)
+    count = trunc(wide / by)
+    left = fma(-count, by, wide)
+    # Where the quotient was rounded up to an integer, that is one too many.
+    left = select((left < 0) ^ (wide < 0) & left.ne(0), left + copysign(by, wide), left)
+    near = copysign(convert(left, "fptrunc", F32), a)
+    near = select(absolute(b).eq(np.inf) & (absolute(a) < np.inf), a, near)
+    huge = (absolute(a) > absolute(b) * 2.0 ** 28) & (absolute(a) < np.inf) & b.ne(0)
+    return when_any(huge, near, lambda: call_lanewise("fmodf", a, b))
 
 
 _FLOAT: dict[str, Callable] = {

@@ -154,13 +154,17 @@ def _format(dtype: np.dtype) -> _Format:
                    int(codes[1]) if np.isnan(back[1]) and not fnuz else None, fnuz)
 
 
-def rounded(x: Value, dtype: np.dtype) -> Value:
-    """A float32 rounded to a narrow dtype, still in float32; halves go to even."""
+def rounded(x: Value, dtype: np.dtype, computed: bool = False) -> Value:
+    """A float32 rounded to a narrow dtype, still in float32; halves go to even.
+
+    NaN that was ``computed`` from narrow numbers has nothing in the bits that are dropped.
+    """
     if dtype == _HALF:
         return convert(convert(x, "fptrunc", type_of("half")), "fpext", F32)
     bits = bits_of(x)
     if dtype == _BFLOAT:
-        return select(x.eq(x), bits_to_float(_without_low_bits(bits, 16)), _quiet(x))
+        near = bits_to_float(_without_low_bits(bits, 16))
+        return near if computed else select(x.eq(x), near, _quiet(x))
     if is_unsigned(dtype):
         up = select(x > 2.0 ** -127, bits_to_float((bits + 0x400000) & 0x7f800000), 2.0 ** -127)
         return select((x > 0) & (x <= _format(dtype).greatest), up, np.nan)
