@@ -166,7 +166,8 @@ def _rem(a: Value, b: Value) -> Value:
     left = fma(-count, by, wide)
     # Where the quotient was rounded up to an integer, that is one too many.
     left = select((left < 0) ^ (wide < 0) & left.ne(0), left + copysign(by, wide), left)
-    near = copysign(convert(left, "fptrunc", F32), a)
+    near = convert(left, "fptrunc", F32)
+    near = select(near.eq(near), copysign(near, a), near)
     near = select(absolute(b).eq(np.inf) & (absolute(a) < np.inf), a, near)
     huge = (absolute(a) > absolute(b) * 2.0 ** 28) & (absolute(a) < np.inf) & b.ne(0)
     return when_any(huge, near, lambda: call_lanewise("fmodf", a, b))
