@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import short_name
 from .array import Array
 from .jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from .primitive import Kind, primitives
@@ -99,7 +100,7 @@ class _Writer:
         if text is None:
             if type(aval) is ShapedArray:
                 weak = "~" if aval.weak_type else ""
-                text = f"{aval.dtype.name}[{','.join(map(str, aval.shape))}]{weak}"
+                text = f"{short_name(aval.dtype)}[{','.join(map(str, aval.shape))}]{weak}"
             elif type(aval) is AbstractToken:
                 text = "token"
             else:
@@ -126,7 +127,7 @@ class _Writer:
         if value is None or kind in _PLAIN:
             self.parts.append(repr(value))
         elif isinstance(value, np.dtype):
-            self.parts.append(f"dtype({value.name})")
+            self.parts.append(f"dtype({short_name(value)})")
         elif isinstance(value, enum.Enum):
             self.parts.append(f"{_name(kind)}.{value.name}")
         elif kind is tuple and all(type(item) in _PLAIN for item in value):
@@ -158,7 +159,7 @@ class _Writer:
         self.room -= data.nbytes
         if self.room < 0 or data.dtype.hasobject:
             raise _Unwritable
-        self.parts.append(f"array({data.dtype.name}{list(data.shape)}")
+        self.parts.append(f"array({short_name(data.dtype)}{list(data.shape)}")
         self.parts.append(data.tobytes())
         self.parts.append(")")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from ast import literal_eval
 from collections.abc import Sequence
 from dataclasses import astuple
+from functools import cache
 from math import prod
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -213,7 +214,12 @@ def _as_buffer(data: np.ndarray) -> np.ndarray:
 
 
 def _type(array) -> _Type:
-    return tuple(array.shape), array.dtype.name
+    return tuple(array.shape), _name(array.dtype)
+
+
+@cache
+def _name(dtype: np.dtype) -> str:
+    return dtype.name
 
 
 def _constant(data: bytes, kind: _Type, start: int) -> np.ndarray:

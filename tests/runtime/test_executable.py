@@ -104,8 +104,8 @@ def test_code_of_dropped_functions_is_freed(monkeypatch):
         gc.collect()
         return resident()
 
-    before = rounds(0, 300)
-    assert rounds(300, 2000) - before < 8 << 20
+    before = rounds(0, 200)
+    assert rounds(200, 1000) - before < 4 << 20
 
 
 def test_many_threads_share_an_executable():
