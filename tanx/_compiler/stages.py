@@ -6,9 +6,10 @@ is the same expression in both places, and putting one in the other costs nothin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from math import prod
 from operator import is_
 from typing import Any
 
@@ -22,6 +23,7 @@ from .._loops.expr import (
     Op,
     Pick,
     State,
+    bounds,
     const,
 )
 from .._loops.nest import PARALLEL, Buffer, Extern, Nest, Statement, Store
@@ -35,7 +37,7 @@ from .._loops.traverse import (
 )
 
 __all__ = ["elements", "find_loads", "fingerprint", "index_of", "is_affine", "loops_in",
-           "loops_of", "mentioned", "rename", "replace_loads"]
+           "loops_of", "mentioned", "rename", "replace_loads", "windows"]
 
 _LETTERS = "ijlmnpqrstuvw"  # folds are k
 
@@ -149,6 +151,78 @@ def fingerprint(statement: Statement) -> tuple[tuple, list[Buffer]]:
 
     add(statement)
     return tuple(key), buffers
+
+
+def windows(statement: Statement) -> tuple[Statement, dict[Buffer, tuple[Buffer, int]]]:
+    """The statement on buffers that are just the rows it touches of those that it names.
+
+    Statements on different rows of the same array, as those of a loop that is written out, become
+    alike. Each new buffer comes with the one it is a part of, and where it begins in it.
+    """
+    touched: dict[Buffer, list[tuple[Expr, ...]]] = {}
+    passed: set[Buffer] = set()
+    for inner in statements_in((statement,)):
+        if isinstance(inner, Extern):
+            passed.update(inner.inputs, inner.outputs)
+        elif isinstance(inner, Store):
+            touched.setdefault(inner.buffer, []).append(inner.index)
+            for load in find_loads(expressions(inner)):
+                touched.setdefault(load.buffer, []).append(load.index)
+    parts: dict[Buffer, tuple[Buffer, int, int, int]] = {}
+    for buffer, indices in touched.items():
+        part = None if buffer in passed else _window(buffer, indices)
+        if part is not None:
+            parts[buffer] = part
+    if not parts:
+        return statement, {}
+
+    def moved(buffer: Buffer, index: Sequence[Expr]) -> tuple[Expr, ...]:
+        _, _, dropped, low = parts[buffer]
+        first, rest = index[dropped:dropped + 1], index[dropped + 1:]
+        return (*(i - low if low else i for i in first), *rest)
+
+    def element(load: Load) -> Load:
+        return Load(parts[load.buffer][0], moved(load.buffer, load.index))
+
+    def targets(inner: Statement) -> Statement:
+        if isinstance(inner, Nest):
+            return replace(inner, body=tuple(map(targets, inner.body)))
+        if isinstance(inner, Store) and inner.buffer in parts:
+            return replace(inner, buffer=parts[inner.buffer][0],
+                           index=moved(inner.buffer, inner.index))
+        return inner
+    return targets(replace_loads(statement, parts, element)), {
+        part: (buffer, start) for buffer, (part, start, _, _) in parts.items()}
+
+
+def _window(buffer: Buffer, indices: Sequence[tuple[Expr, ...]],
+            ) -> tuple[Buffer, int, int, int] | None:
+    """The rows of a buffer that are touched, unless that is all of it.
+
+    With where they begin, the dimensions that are gone, and the first index in the next one.
+    """
+    shape, start, dropped, low, size = buffer.shape, 0, 0, 0, 1
+    if any(index and isinstance(index[0], Index) and index[0].extent == shape[0]
+           for index in indices):
+        return None
+    while dropped < len(shape):
+        places = {index[dropped] for index in indices}
+        step = prod(shape[dropped + 1:])
+        first = next(iter(places))
+        if len(places) > 1 or not isinstance(first, Const):
+            ends = [bounds(place) for place in places]
+            low, high = min(a for a, _ in ends), max(b for _, b in ends)
+            if low < 0 or high >= shape[dropped]:
+                return None  # it is guarded, and the guards know the shape
+            start, size = start + low * step, high - low + 1
+            break
+        if not 0 <= first.value < shape[dropped]:
+            return None
+        start, dropped = start + first.value * step, dropped + 1
+    shape = (size, *shape[dropped + 1:]) if dropped < len(shape) else ()
+    if prod(shape) == prod(buffer.shape):
+        return None
+    return Buffer(f"{buffer.name}@{start}", shape, buffer.dtype, buffer.role), start, dropped, low
 
 
 def find_loads(roots: Iterable[Node]) -> list[Load]:

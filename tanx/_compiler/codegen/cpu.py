@@ -20,7 +20,7 @@ from typing import Any
 
 from ..._loops.instructions import short_name
 from ..._loops.nest import TASKS, Buffer, Extern, Nest, Program, Statement
-from ..stages import fingerprint
+from ..stages import fingerprint, windows
 from .abi import ENTRY, PARALLEL, TILE
 from .gemm import write_task
 from .llvm import Kernel
@@ -82,7 +82,8 @@ class _Module:
     def __init__(self, program: Program, target: Target, offsets: Mapping[Buffer, int] | None,
                  shared: Mapping[Buffer, Buffer]):
         self.program, self.target = program, target
-        self.offsets, self.shared = offsets, shared
+        self.offsets, self.shared = offsets, dict(shared)
+        self.parts: dict[Buffer, tuple[Buffer, int]] = {}  # what buffers are parts of, and where
         # It collects what functions need.
         self.writer = Writer(has_masks=target.vector_bits >= 512)
         self.functions: dict[str, str] = {}  # names by texts
@@ -92,9 +93,11 @@ class _Module:
             *program.inputs, *program.outputs, *program.temps))}
 
     def generated(self) -> Generated:
-        statements, forms = self.program.statements, []
-        for statement in statements:
-            form, used = fingerprint(statement)
+        statements, forms = list(self.program.statements), []
+        for n, statement in enumerate(statements):
+            if len(statements) > 1:
+                statements[n] = self.windows(statement)
+            form, used = fingerprint(statements[n])
             memory = [self.shared.get(b, b) for b in used]
             forms.append(((form, *map(memory.index, memory)), used))
         times = Counter(key for key, _ in forms)
@@ -112,23 +115,38 @@ class _Module:
 
     def addresses(self, buffers: Iterable[Buffer]) -> list[str]:
         """Lines that load the addresses of buffers."""
-        lines = []
+        lines: dict[str, None] = {}
 
         def load(name: str, number: int) -> None:
-            lines.append(f"%at.{name} = getelementptr ptr, ptr %buffers, i64 {number}")
-            lines.append(f"%{name} = load ptr, ptr %at.{name}")
+            lines[f"%at.{name} = getelementptr ptr, ptr %buffers, i64 {number}"] = None
+            lines[f"%{name} = load ptr, ptr %at.{name}"] = None
 
-        buffers = list(buffers)
-        if self.offsets is not None and any(b.role == "temp" for b in buffers):
-            load("arena", len(self.program.inputs) + len(self.program.outputs))
-        for buffer in buffers:
+        def find(buffer: Buffer) -> None:
             number = self.numbers[buffer]
-            if self.offsets is not None and buffer.role == "temp":
-                place = self.offsets[buffer]
-                lines.append(f"%b{number} = getelementptr i8, ptr %arena, i64 {place}")
+            if buffer in self.parts:
+                whole, start = self.parts[buffer]
+                find(whole)
+                base, place = f"b{self.numbers[whole]}", start * buffer.dtype.itemsize
+            elif self.offsets is not None and buffer.role == "temp":
+                load("arena", len(self.program.inputs) + len(self.program.outputs))
+                base, place = "arena", self.offsets[buffer]
             else:
                 load(f"b{number}", number)
-        return lines
+                return
+            lines[f"%b{number} = getelementptr i8, ptr %{base}, i64 {place}"] = None
+
+        for buffer in buffers:
+            find(buffer)
+        return list(lines)
+
+    def windows(self, statement: Statement) -> Statement:
+        """The statement on parts of buffers, which are made known."""
+        statement, parts = windows(statement)
+        for part, (whole, start) in parts.items():
+            self.parts[part] = whole, start
+            self.shared[part] = self.shared.get(whole, whole)
+            self.numbers.setdefault(part, len(self.numbers))
+        return statement
 
     def own_call(self, statement: Statement, used: Sequence[Buffer]) -> list[str]:
         """A call of the function for a statement like which there is no other.
