@@ -31,7 +31,7 @@ from ..._loops.expr import (
 )
 from ..._loops.instructions import kind_of, width
 from ..._loops.nest import PARALLEL, Buffer, Nest, Statement, Store
-from ..._loops.traverse import rewrite, walk
+from ..._loops.traverse import children, rewrite, walk
 from .analysis import offset
 from .target import Target
 
@@ -214,18 +214,33 @@ def sum_of_products(stores: Iterable[Store]) -> Pick | None:
     return Pick(fold, 0) if isinstance(body, Op) and body.name == "mul" else None
 
 
-def final_stores(body: Iterable[Statement]) -> tuple[Store, ...]:
+def final_stores(body: Sequence[Statement]) -> tuple[Store, ...]:
     """The stores of a nest without those that later ones overwrite; none if there is anything else.
+
+    What later ones read of them is put in their place, if it is made of sums alone: other elements
+    may be overwritten in between.
     """
+    if any(not isinstance(s, Store) or s.combine or s.guard is not None for s in body):
+        return ()
+    targets = [Load(s.buffer, s.index) for s in body]  # type: ignore[union-attr]
     known: dict[Expr, Expr] = {}
-    last: dict[Load, Store] = {}
-    for store in body:
-        if not isinstance(store, Store) or store.combine or store.guard is not None:
-            return ()
+    final: list[Store] = []
+    for n, (store, target) in enumerate(zip(body, targets)):
+        assert isinstance(store, Store)
         store = replace(store, value=rewrite(store.value, known.get))
-        target = Load(store.buffer, store.index)
-        known[target], last[target] = store.value, store
-    return tuple(last.values())
+        known.pop(target, None)
+        if _reads_nothing_beside_folds(store.value):
+            known[target] = store.value
+        elif target in targets[n + 1:]:
+            return ()
+        if target not in targets[n + 1:]:
+            final.append(store)
+    return tuple(final)
+
+
+def _reads_nothing_beside_folds(value: Expr) -> bool:
+    return not any(isinstance(node, Load) for node in walk(
+        value, into=lambda node: () if isinstance(node, Fold) else children(node)))
 
 
 def tiling(statement: Statement, target: Target) -> Tiling | None:
