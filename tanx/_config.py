@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from ._locks import new_lock
 from ._situation import KEY, VERSION, flags_version, situation
 from ._traceback import boundary
 from .errors import explain
@@ -150,7 +151,7 @@ class _Unset:
 
 
 _UNSET: Any = _Unset()
-_lock = threading.RLock()
+_lock = new_lock()
 
 
 class Flag(threading.local):

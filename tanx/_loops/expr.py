@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import count
 from math import gcd
-from threading import RLock
 from typing import Any
 from weakref import ref
 
 import numpy as np
 
+from .._locks import new_lock
 from .instructions import BOOL, INDEX, REDUCERS, kind_of, result_dtype, short_name, value_range
 
 __all__ = ["Const", "Expr", "Facts", "Fold", "Index", "Interval", "Linear", "Load", "Node", "Op",
@@ -45,7 +45,7 @@ class _Interned(ref):
 
 
 _interned: dict[tuple, _Interned] = {}
-_lock = RLock()  # to forget a node may happen while another one is being made
+_lock = new_lock()  # to forget a node may happen while another one is being made
 
 
 def _forget(dead: _Interned) -> None:

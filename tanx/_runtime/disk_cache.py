@@ -37,9 +37,10 @@ from .._config import (
     persistent_cache_min_entry_size_bytes,
     raise_persistent_cache_errors,
 )
+from .._locks import new_lock
 from ..version import __version__
 
-__all__ = ["directory", "key_of", "read", "write"]
+__all__ = ["directory", "key_of", "parsed", "read", "write"]
 
 _FORMAT = b"tanx code 1\n"
 _DIGEST = 32
@@ -144,8 +145,17 @@ def read(key: str) -> tuple[Any, bytes] | None:
     if content is None:
         return None
     (size,) = _LENGTH.unpack_from(content)
-    return literal_eval(content[_LENGTH.size:_LENGTH.size + size].decode()), content[
+    return parsed(content[_LENGTH.size:_LENGTH.size + size].decode()), content[
         _LENGTH.size + size:]
+
+
+_parser = new_lock()
+
+
+def parsed(text: str) -> Any:
+    """The value of a literal; Python's parser of them is not made for several threads at a time."""
+    with _parser:
+        return literal_eval(text)
 
 
 def write(key: str, facts: Any, data: bytes, seconds: float = 0.0) -> None:
@@ -244,7 +254,7 @@ class _Usage:
 
     def __init__(self, folder: str):
         self.folder = folder
-        self.lock = threading.Lock()
+        self.lock = new_lock()
         self.size: int | None = None
         self.unseen = 0
 

@@ -8,7 +8,6 @@ without taking pytrees apart, and one seen before leads straight to its program.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ from .._config import debug_infs, debug_key_reuse, debug_nans, no_execution, str
 from .._core.array import Array
 from .._core.jaxpr import ClosedJaxpr
 from .._core.trace import EvalTrace, context
+from .._locks import new_lock
 from ..tree_util import tree_unflatten
 from .eager import compiled, quietly
 from .objects import native_calls, obstacle
@@ -124,7 +124,7 @@ class NativeCalls:
 
     def __init__(self) -> None:
         self._known: dict[tuple, tuple | None] = {}
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     def learn(self, function, call: Call, leaves: list, closed: ClosedJaxpr,
               donated: tuple[bool, ...], out_tree) -> None:

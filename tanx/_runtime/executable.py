@@ -6,7 +6,6 @@ jaxpr says, so that another process goes from the jaxpr to the code without any 
 
 from __future__ import annotations
 
-from ast import literal_eval
 from collections.abc import Sequence
 from dataclasses import astuple
 from functools import cache
@@ -239,7 +238,7 @@ def _extern(name: str, outputs, inputs, params) -> Extern:
 def _is_plain(recipe: Recipe) -> bool:
     """Whether a recipe can be written down and read."""
     try:
-        return literal_eval(repr(tuple(recipe))) == tuple(recipe)
+        return disk_cache.parsed(repr(tuple(recipe))) == tuple(recipe)
     except (ValueError, SyntaxError):
         return False
 

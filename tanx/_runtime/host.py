@@ -17,12 +17,12 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
-import threading
 from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 
+from .._locks import new_lock
 from .allocator import COUNTS, TEXT
 from .machine import permanent
 
@@ -150,7 +150,7 @@ def memory_of_machine() -> int:
     return min(sizes)
 
 
-_lock = threading.Lock()
+_lock = new_lock()
 _allocator: Allocator | None = None
 
 

@@ -7,7 +7,6 @@ when nobody holds it and it has not been used for long.
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._compiler.codegen.abi import ENTRY, PARALLEL, TILE
+from .._locks import new_lock
 from .._loops.nest import Buffer, Extern, Program
 from .disk_cache import key_of
 from .host import run
@@ -87,7 +87,7 @@ class _Kept:
     """Code by its key, of :data:`LIMIT` bytes at most; what was wanted longest ago goes first."""
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()
+        self.lock = new_lock()
         self.code: OrderedDict[tuple, Code] = OrderedDict()
         self.nbytes = 0
 

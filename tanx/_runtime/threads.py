@@ -17,11 +17,11 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
-import threading
 
 from tanx.errors import explain
 
 from .._compiler.codegen.abi import PARALLEL
+from .._locks import new_lock
 from .machine import permanent
 
 __all__ = ["get_num_threads", "parallel_address", "set_num_threads"]
@@ -352,7 +352,7 @@ class _Pool:
     """The pool of this process: its size, and its functions once somebody needs them."""
 
     def __init__(self):
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._size: int | None = None
         self._addresses: dict[str, int] = {}
 
@@ -380,7 +380,6 @@ class _Pool:
 
     def forked(self) -> None:
         """In a new process, where none of the threads but the calling one exists."""
-        self._lock = threading.Lock()
         if self._addresses:
             self._call("tanx_fresh")
 
