@@ -124,7 +124,7 @@ class NativeCalls:
 
     def __init__(self) -> None:
         self._known: dict[tuple, tuple | None] = {}
-        self._lock = new_lock()
+        self._lock = new_lock()  # one to be taken again: flattening may call the function
 
     def learn(self, function, call: Call, leaves: list, closed: ClosedJaxpr,
               donated: tuple[bool, ...], out_tree) -> None:

@@ -16,6 +16,7 @@ import pytest
 import tanx
 import tanx.numpy as jnp
 from tanx import tree_util
+from tanx._runtime import dispatch, objects
 from tanx._runtime.objects import obstacle
 
 pytestmark = pytest.mark.skipif(obstacle() is not None, reason=f"no native calls: {obstacle()}")
@@ -500,6 +501,18 @@ def test_functions_go_when_nobody_has_them():
     assert [reference() for reference in references] == [None, None]
 
 
+def test_flattening_may_call_the_function():
+    class Calling(Box):
+        def tree_flatten(self):
+            assert fun(1.0) == 2.0
+            return self.items, None
+
+    tree_util.register_pytree_node(Calling, Calling.tree_flatten, lambda _, c: Calling(*c))
+    fun = tanx.jit(lambda t: tree_util.tree_leaves(t)[0] + 1)
+    for _ in range(4):
+        assert fun(Calling(2.0)) == 3.0
+
+
 def test_arguments_may_change_while_they_are_read():
     class Shrinking(Box):
         def tree_flatten(self):
@@ -543,3 +556,42 @@ def test_many_threads():
     stop.set()
     clearing.join()
     assert not problems
+
+
+# --- Other interpreters ---------------------------------------------------------------------------
+
+
+def test_where_native_code_is_not_possible(monkeypatch):
+    class Plain:
+        """Calls itself."""
+
+        def __call__(self, x):
+            return x
+
+    monkeypatch.setattr(objects, "obstacle", lambda: "the moon is full")
+    monkeypatch.setattr(dispatch, "obstacle", lambda: "the moon is full")
+    assert objects.callable_class(Plain) is Plain
+    fun = tanx.jit(lambda x: x + 1)
+    for _ in range(4):
+        same(fun(X), X + 1)
+    fun.clear_cache()
+    assert not hasattr(fun, "_native")
+
+
+def test_classes_that_take_native_calls():
+    class Plain:
+        """Gives back what it is given."""
+
+        def __call__(self, *args, **kwargs):
+            return self, args, kwargs
+
+    made = objects.callable_class(Plain)
+    assert (made.__name__, made.__doc__, made.__mro__[1]) == ("Plain", Plain.__doc__, Plain)
+    x = made()
+    x.attribute = 3
+    assert x(1, y=2) == (x, (1,), {"y": 2}) and weakref.ref(x)() is x
+
+    class Wide(Plain):
+        __slots__ = ("more",)
+
+    assert objects.callable_class(Wide) is Wide  # its fields are not where they are expected
