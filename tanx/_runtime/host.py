@@ -18,7 +18,6 @@ import ctypes
 import mmap
 import os
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from .allocator import COUNTS, TEXT
 from .machine import permanent
 
 __all__ = ["ALIGNMENT", "address", "allocator", "builtin", "empty", "memory_of_machine",
-           "numpy_function", "run", "statistics", "trim", "use_in_numpy"]
+           "numpy_function", "run", "statistics", "trim"]
 
 ALIGNMENT = 64
 """Bytes: blocks begin at multiples of this, a line of cache and the widest vector."""
@@ -39,7 +38,7 @@ _LARGE = 1 << 20
 # -- what NumPy's and Python's own structures look like ------------------------------------------
 
 _OWNDATA, _CARRAY = 0x0004, 0x0001 | 0x0100 | 0x0400
-_NEW_FROM_DESCR, _SET_HANDLER = 94, 304  # places in NumPy's table of functions
+_NEW_FROM_DESCR = 94  # a place in NumPy's table of functions
 
 
 class _Handler(ctypes.Structure):
@@ -102,7 +101,8 @@ class Allocator:
         self.capsule_name = ctypes.create_string_buffer(b"mem_handler")
         self.handler = new_capsule(ctypes.addressof(self.handler_fields),
                                    ctypes.addressof(self.capsule_name), None)
-        self.addresses = permanent(f"memory for heads of {object.__basicsize__} bytes", _text)
+        self.addresses = permanent(f"memory for heads of {object.__basicsize__} bytes", _text,
+                                   tidy=True)
         self.call("tanx_setup", id(np.ndarray), numpy_function(_NEW_FROM_DESCR), id(self.handler),
                   id(None))
         for name in ("malloc", "calloc", "realloc", "free"):
@@ -199,12 +199,3 @@ def trim(keep: int = 0) -> None:
     if _allocator is not None:
         _allocator.call("tanx_trim", keep)
 
-
-@cache
-def _setter():
-    return ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(numpy_function(_SET_HANDLER))
-
-
-def use_in_numpy() -> None:
-    """Let NumPy take memory from the allocator in the current context (of ``contextvars``)."""
-    _setter()(allocator().handler)
