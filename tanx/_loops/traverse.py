@@ -30,15 +30,19 @@ def children(node: Node) -> tuple[Node, ...]:
 def walk(*roots: Node, into: Callable[[Node], Iterable[Node]] = children) -> Iterator[Node]:
     """Each node under ``roots`` once, children before parents, however deep."""
     seen: set[Node] = set()
-    stack: list[tuple[Node, bool]] = [(root, False) for root in reversed(roots)]
+    stack: list[Any] = list(reversed(roots))
     while stack:
-        node, ready = stack.pop()
-        if ready:
-            yield node
+        node = stack.pop()
+        if node is None:  # the children of the one below are done
+            yield stack.pop()
         elif node not in seen:
             seen.add(node)
-            stack.append((node, True))
-            stack.extend((child, False) for child in reversed(tuple(into(node))))
+            parts = list(into(node))
+            if parts:
+                parts.reverse()
+                stack += (node, None, *parts)
+            else:
+                yield node
 
 
 def loads(*roots: Node) -> Iterator[Load]:
