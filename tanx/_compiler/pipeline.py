@@ -21,7 +21,9 @@ memory    plan    places in an arena, donated arguments
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -94,6 +96,11 @@ def build(closed: ClosedJaxpr, donated: Sequence[bool] = ()) -> Module:
     arena: 0 bytes
     return y0
     """
+    with _collector_paused():
+        return _built(closed, donated)
+
+
+def _built(closed: ClosedJaxpr, donated: Sequence[bool]) -> Module:
     original = closed
     for name, jaxpr_pass in jaxpr_passes:
         closed = _inspected(name, jaxpr_pass(closed), check_jaxpr, str)
@@ -107,6 +114,21 @@ def build(closed: ClosedJaxpr, donated: Sequence[bool] = ()) -> Module:
     memory = _inspected("memory", plan(program, shared), check_plan, str)
     return Module(memory, lowered.constants, lowered.results, tuple(original.in_avals),
                   tuple(original.out_avals))
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Programs are made of many small objects without cycles: it is in vain to look for some.
+
+    Looking would take a fifth of the time that it takes to compile a large program.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _inspected(name: str, form, checker: Callable, text: Callable[[Any], str]):

@@ -103,8 +103,11 @@ def _substitute_fold(fold: Fold, values: Mapping) -> Fold:
 
 
 def _rebuild(node: Node, images: Mapping[Node, Any]) -> Node:
-    parts = tuple(images.get(child, child) for child in children(node))
-    return node if parts == children(node) else rebuild(node, parts)
+    before = children(node)
+    if not before:
+        return node
+    parts = tuple([images.get(child, child) for child in before])
+    return node if parts == before else rebuild(node, parts)
 
 
 def rebuild(node: Node, parts: Sequence[Any]) -> Node:

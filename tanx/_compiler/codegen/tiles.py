@@ -8,8 +8,9 @@ in the same loops is done row by row on a strip of tiles while that is in the ne
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from itertools import product
 from math import ceil, prod
 from typing import Literal
@@ -165,14 +166,15 @@ def _cycles(tile: Tile, target: Target) -> float:
     return max(tile.rows * tile.vectors / 2, loads, 4) + loads / 4
 
 
-def _tiles(form: Form, lanes: int, target: Target) -> Iterator[Tile]:
+@cache
+def _tiles(form: Form, lanes: int, target: Target) -> list[Tile]:
     step = lanes if form == "m" and target.multiplies_by_lane else 1
-    for rows, vectors in product(range(step, 17, step), range(1, 13)):
-        tile = Tile(form, rows, vectors, lanes)
-        if _fits(tile, target):
-            yield tile
+    every = [Tile(form, rows, vectors, lanes)
+             for rows, vectors in product(range(step, 17, step), range(1, 13))]
+    return [tile for tile in every if _fits(tile, target)]
 
 
+@lru_cache(maxsize=1024)
 def best_tile(form: Form, rows: int, columns: int, terms: int, dtype: np.dtype, target: Target,
               row_panel: int = 0, column_panel: int = 0) -> Tile | None:
     """The tile that is through with a product soonest; as large as panels, where those are given.
@@ -243,6 +245,7 @@ def _reads_nothing_beside_folds(value: Expr) -> bool:
         value, into=lambda node: () if isinstance(node, Fold) else children(node)))
 
 
+@lru_cache(maxsize=256)
 def tiling(statement: Statement, target: Target) -> Tiling | None:
     """How tiles compute a statement; None if they do not.
 
