@@ -86,7 +86,7 @@ MULTIPLY = """
 declare {type} {fma}({type}, {type}, {type})
 define void @multiply(ptr %result) {{
 entry:
-  %seed = load {type}, ptr %result
+  %seed = load {type}, ptr %result, align 4
   br label %loop
 loop:
   %i = phi i64 [0, %entry], [%next, %loop]
@@ -97,7 +97,7 @@ loop:
   br i1 %more, label %loop, label %done
 done:
   {sums}
-  store {type} %s{last}, ptr %result
+  store {type} %s{last}, ptr %result, align 4
   ret void
 }}
 """

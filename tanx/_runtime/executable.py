@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import astuple
 from functools import cache
+from itertools import accumulate
 from math import prod
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -96,7 +97,7 @@ class Executable:
         constants = list(map(_data, module.constants))
         numbers = {id(c): n for n, c in enumerate(text.constants)} if text else {}
         stored = [_data(c) for c in module.constants if id(c) not in numbers]
-        starts = iter(np.cumsum([0, *(c.nbytes for c in stored)]).tolist())
+        starts = accumulate([c.nbytes for c in stored], initial=0)
         recipe = Recipe(
             ready.key,
             tuple(numbers[id(c)] if id(c) in numbers else (_type(data), next(starts))
