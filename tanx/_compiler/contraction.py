@@ -39,8 +39,15 @@ __all__ = ["contract"]
 
 _NEAR = 1 << 15
 """Bytes of a right operand that stay in the nearest cache, wherever they lie."""
-_MANY = 192
-"""Columns from which on rows are read often enough to be worth a copy that is read quicker."""
+_FAR = 1 << 18
+"""Bytes of a matrix from which on tiles beat plain loops if it is to be multiplied by a vector."""
+_MANY, _MANY_IN_CONFLICT = 192, 48
+"""Columns from which on rows are read often enough to be worth a copy that is read quicker; and if
+the rows are in conflict over places in the cache, since they are so many bytes apart."""
+_CONFLICT, _STRETCH = 4096, 512
+"""Bytes between rows that bring them into conflict, and terms from which on that matters."""
+_AT_A_TIME = (16, 12, 20, 10, 8)
+"""Terms that are copied at a time, of all columns, if that goes evenly."""
 _FEWER = 8
 """How many times fewer columns than rows there may be, so that the rows need no copy."""
 _SMALL = 4096
@@ -90,7 +97,8 @@ def _contracted(statement: Statement, names: _Names, target: Target) -> Sequence
 
 def _by_tiles(product: _Product, names: _Names, target: Target) -> list[Statement] | None:
     layout = _Layout(product, names, target)
-    if product.row.extent == 1 and not layout.streams():
+    size = product.term.extent * product.column.extent * product.total.dtype.itemsize
+    if product.row.extent == 1 and not (layout.streams() and size >= _FAR):
         return None
     copies, nest = layout.statements()
     return None if tiling(nest, target) is None else [*copies, nest]
@@ -355,7 +363,7 @@ class _Layout:
         distances = self.distances(factor, product.row)
         near: Form | None = None if distances is None else (
             "k" if distances[1] == 1 else "m" if distances[0] == 1 and rows >= lanes else None)
-        if near is not None and (columns < _MANY or rows < 2 * lanes):
+        if near is not None and (columns < self.many(distances) or rows < 2 * lanes):
             return near, factor
         tile = best_tile("m", rows, columns, product.term.extent, self.dtype, self.target)
         if tile is not None:
@@ -365,6 +373,12 @@ class _Layout:
         copy = self.names.buffer([i.extent for i in loops], self.dtype)
         self.store(copy, loops, loops, factor)
         return "k", copy[loops]
+
+    def many(self, distances: tuple[int, int] | None) -> int:
+        """Columns from which on a left factor at such distances is worth a copy."""
+        far = max(distances or (0,)) * self.dtype.itemsize
+        conflicts = far and far % _CONFLICT == 0 and self.product.term.extent >= _STRETCH
+        return _MANY_IN_CONFLICT if conflicts else _MANY
 
     def right(self, form: Form) -> Expr:
         """The right factor, with neighbouring columns."""
@@ -387,12 +401,17 @@ class _Layout:
         panel: Expr = Index("panel", count) if count > 1 else const(0)
         place = Index("place", places)
         start = op("min", panel * size, along.extent - places)
+        loops, at = [*([panel] if isinstance(panel, Index) else []), term], term
+        moved: dict[Variable, Expr] = {along: start + place}
         distances = self.distances(factor, along)
-        loops = [*([panel] if isinstance(panel, Index) else []), term]
-        if distances is not None and distances[0] == 1:
-            loops.reverse()  # memory is read in order
-        self.store(copy, [*outer, *loops, place], [*outer, panel, term, place],
-                   substitute(factor, {along: start + place}))
+        size_of_few = next((n for n in _AT_A_TIME if term.extent % n == 0), 0)
+        if distances is not None and distances[0] == 1 and size_of_few:
+            # Neither lines that are read nor those that are written have to come back.
+            stretch, few = Index("stretch", term.extent // size_of_few), Index("few", size_of_few)
+            loops = [stretch, *loops[:-1], few]
+            at = moved[term] = stretch * size_of_few + few
+        self.store(copy, [*outer, *loops, place], [*outer, panel, at, place],
+                   substitute(factor, moved))
         number, position = panel_place(along, size)
         return copy[[*outer, number, term, position]]
 

@@ -24,6 +24,8 @@ __all__ = ["kernel_symbol", "kernel_text"]
 
 _SIGNATURE = "ptr %a, i64 %a_step, ptr %b, i64 %b_step, i64 %terms, ptr %out, i64 %out_step"
 _POINTER = type_of("ptr")
+_AHEAD = 256
+"""Bytes from what is read to what is to be fetched."""
 _LINE = 512
 """Bits of a line of the cache."""
 
@@ -132,7 +134,7 @@ class _Kernel:
         tile = self.tile
         right = [self.load(b, n * tile.lanes, tile.lanes) for n in range(tile.vectors)]
         if self.adds:
-            self.fetch(self.step(b, tile.columns))
+            self.fetch(self.step(b, _AHEAD * 8 // self.element.bits))
         pairs = [(x, y) for x in left for y in right]
         return [fma(x, y, total) if self.element.is_float else x * y + total
                 for (x, y), total in zip(pairs, sums)]

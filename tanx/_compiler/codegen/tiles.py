@@ -45,8 +45,9 @@ Form = Literal["k", "m"]
 
 _BLOCK_BYTES = 1 << 18
 """Of the right operand, what is read again and again while it is in the second cache."""
-_STRIP = 512
-"""Columns of a strip at most, which is to stay in the first cache."""
+_STRIP, _STRIPS = 512, 4096
+"""Columns of a strip, and elements of all strips of few rows, that are to stay in the first cache.
+"""
 _CHUNK = 64
 """Rows that make it worth to bring a block of the right operand into the second cache."""
 _TASK, _TASKS = 1 << 18, 256
@@ -55,9 +56,9 @@ _WORTH = 256
 """Products from which on tiles are quicker than plain loops."""
 _NEAR = 1 << 15
 """Bytes of a right operand that stay in the nearest cache, wherever they lie."""
-_FEW, _STREAMED = 16, 8
+_FEW, _STREAMED, _VERY_FEW, _LEAST = 16, 16, 2, 4
 """Rows up to which columns are not read often enough to be worth a copy, and terms that are then
-added at a time."""
+added at a time; very few rows, and terms that are added at a time for those."""
 _DEEP = 2048
 """Terms that are added at a time where there are many: for the cache, and for small errors."""
 _CALL = 30
@@ -347,7 +348,8 @@ def _planned(loops: _Loops, left: Expr, right: Expr, total: State, stores: Seque
         result = loops.operand(Load(stores[0].buffer, stores[0].index), loops.row, loops.column)
         result = result if result and result.across == 1 and not result.panel else None
     block = _BLOCK_BYTES // (depth * total.dtype.itemsize)
-    block = _pieces(columns, block if result else min(block, _STRIP), tile.columns)
+    block = block if result else min(block, max(_STRIP, _STRIPS // rows))
+    block = _pieces(columns, block, tile.columns)
     chunk = _pieces(rows, max(_CHUNK, _TASK // (block * terms)) if depth == terms else _CHUNK,
                     tile.rows)
     whole = Tiling(loops.outer, loops.row, loops.column, loops.term, a, b, total, tuple(stores),
@@ -359,7 +361,7 @@ def _planned(loops: _Loops, left: Expr, right: Expr, total: State, stores: Seque
 def _depth(rows: int, terms: int, right: Operand, itemsize: int) -> int:
     """How many terms are added at a time: few if the right operand is far, and used by few rows."""
     if streams(rows, terms, right.along, right.across, itemsize) and not right.panel:
-        return _STREAMED
+        return _STREAMED if rows > _VERY_FEW else _LEAST
     return terms if terms <= 2 * _DEEP else ceil(terms / round(terms / _DEEP))
 
 
