@@ -158,8 +158,14 @@ finish:
   store atomic i64 %outcome, ptr %state release, align 8
   %done = getelementptr %queue, ptr %queue, i64 0, i32 2
   %told = call i32 @pthread_cond_broadcast(ptr %done)
+  %left = load ptr, ptr %first_at
+  %empty = icmp eq ptr %left, null
+  br i1 %empty, label %end, label %wake
+wake:
   %work = getelementptr %queue, ptr %queue, i64 0, i32 1
   %signalled = call i32 @pthread_cond_signal(ptr %work)
+  br label %end
+end:
   ret void
 }}
 
@@ -282,10 +288,15 @@ enqueue:
   %worker_at = getelementptr %queue, ptr %queue, i64 0, i32 8
   %worker = load i64, ptr %worker_at
   %alone = icmp eq i64 %worker, 0
-  br i1 %alone, label %start, label %wake
+  br i1 %alone, label %start, label %hired
 start:
   call void @hire(ptr %queue)
   br label %end
+hired:
+  %running_at = getelementptr %queue, ptr %queue, i64 0, i32 7
+  %running = load i64, ptr %running_at
+  %idle = icmp eq i64 %running, 0
+  br i1 %idle, label %wake, label %end
 wake:
   %work = getelementptr %queue, ptr %queue, i64 0, i32 1
   %signalled = call i32 @pthread_cond_signal(ptr %work)
