@@ -47,7 +47,7 @@ SETTINGS: tuple[dict[str, float], ...] = (
     {"fuse._CONTEXTS": 1, "fuse._ROWS": 1, "fuse._NEAR": 1000, "memory._PUT_OFF": 1000},
     {"schedule_cpu._GRAIN": 1e-9, "schedule_cpu._ENOUGH": 2, "schedule_cpu._ENOUGH_ROWS": 1,
      "codegen.folds._STRETCH": 2, "codegen.lanes._TILE": 1},  # small tasks
-    {"fuse._REUSE": 1, "contraction._NEAR": 64, "contraction._FEW": 1, "codegen.tiles._WORTH": 1,
+    {"fuse._REUSE": 1, "contraction._NEAR": 64, "contraction._FEWER": 1, "codegen.tiles._WORTH": 1,
      "codegen.tiles._BLOCK_BYTES": 1 << 10, "codegen.tiles._STRIP": 8, "codegen.tiles._CHUNK": 4,
      "codegen.tiles._TASK": 16},  # small tiles
 )
