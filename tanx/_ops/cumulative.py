@@ -10,6 +10,7 @@ from .._core.linear import expansion, never
 from .._core.primitive import Kind, Primitive
 from .._core.types import typeof
 from .._loops import build
+from .._loops.instructions import identity
 from ..errors import explain
 from .derive import linear
 from .families import INEXACT, NUMBER, accumulator, letter, like
@@ -33,6 +34,10 @@ class Cumulative(Primitive):
     def combine(self, a, b):
         """The running value and the next element, as expressions of loops, combined."""
         raise NotImplementedError(f"{type(self).__name__}.combine")
+
+    def neutral(self, dtype: np.dtype):
+        """The running value that leaves every first element as it is, or None."""
+        return None
 
     def accumulate(self, x: np.ndarray, axis: int) -> np.ndarray:
         """All running values, on NumPy arrays."""
@@ -60,7 +65,10 @@ class Cumulative(Primitive):
         return self.bind(x, axis=axis + (axis >= d), reverse=reverse), d
 
     def lower(self, into, x, *, axis, reverse):
-        """One running value for each line along the axis, whose loop runs in order."""
+        """One running value for each line along the axis, whose loop runs in order.
+
+        Where there is something to start from, no step need ask whether it is the first.
+        """
         (out,) = into
         lines = x.shape[:axis] + x.shape[axis + 1:]
         running = build.temp("running", lines, self.state(x.dtype))
@@ -68,13 +76,18 @@ class Cumulative(Primitive):
         def step(k):
             line, i = k[:axis] + k[axis + 1:], k[axis]
             at = (*k[:axis], x.shape[axis] - 1 - i if reverse else i, *k[axis + 1:])
-            value = build.convert(x[at], running.dtype)
-            value = build.select(build.eq(i, 0), value, self.combine(running[line], value))
+            first = build.convert(x[at], running.dtype)
+            value = self.combine(running[line], first)
+            if start is None:
+                value = build.select(build.eq(i, 0), first, value)
             return [build.store(running, line, value),
                     build.store(out, at, build.convert(running[line], out.dtype))]
 
+        start = self.neutral(running.dtype)
+        begin = [] if start is None else [build.nest(lines, lambda k: [
+            build.store(running, k, build.const(start, running.dtype))])]
         in_order = tuple(d == axis for d in range(x.ndim))
-        return [build.nest(x.shape, step, sequential=in_order)]
+        return [*begin, build.nest(x.shape, step, sequential=in_order)]
 
 
 class CumSum(Cumulative):
@@ -86,6 +99,10 @@ class CumSum(Cumulative):
 
     def state(self, dtype):
         return _WIDER.get(dtype) or accumulator(dtype)
+
+    def neutral(self, dtype):
+        kind = letter(dtype)
+        return complex(-0.0, -0.0) if kind == "c" else -0.0 if kind == "f" else 0
 
     def combine(self, a, b):
         return a + b
@@ -107,6 +124,9 @@ class CumProd(Cumulative):
     def state(self, dtype):
         return accumulator(dtype)
 
+    def neutral(self, dtype):
+        return None if letter(dtype) == "c" else 1
+
     def combine(self, a, b):
         return a * b
 
@@ -122,6 +142,9 @@ class CumMax(Cumulative):
     name = "cummax"
     ufunc = np.maximum
 
+    def neutral(self, dtype):
+        return None if letter(dtype) == "c" else identity("max", dtype)
+
     def combine(self, a, b):
         return build.op("max", a, b)
 
@@ -136,6 +159,9 @@ class CumMin(Cumulative):
 
     name = "cummin"
     ufunc = np.minimum
+
+    def neutral(self, dtype):
+        return None if letter(dtype) == "c" else identity("min", dtype)
 
     def combine(self, a, b):
         return build.op("min", a, b)
@@ -165,6 +191,9 @@ class CumLogSumExp(Cumulative):
             x[span:] = _log_add_exp(x[:-span].copy(), x[span:])
             span *= 2
         return np.moveaxis(x, 0, axis)
+
+    def neutral(self, dtype):
+        return None if letter(dtype) == "c" else -np.inf
 
     def combine(self, a, b):
         parts = [build.op("real", v) if letter(v.dtype) == "c" else v for v in (a, b)]
