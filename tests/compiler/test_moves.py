@@ -5,10 +5,10 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from tanx._loops.build import op
+from tanx._loops.build import const, convert, nest, op, statement_program, store, temp
 from tanx._loops.expr import Load
 
-from .compiled import run_rule
+from .compiled import run, run_rule
 
 DTYPES = ["float32", "float64", "bfloat16", "float16", "float8_e4m3fn", "uint8", "int16", "int64",
           "bool", "complex64", "complex128", "int4"]
@@ -78,3 +78,40 @@ def test_bits_are_kept():
     x = bits.view(np.dtype("bfloat16"))
     (out,) = run_rule(lambda at, x: Load(x, (35 - at[0],)), [x], x)
     np.testing.assert_array_equal(out.view(np.uint16), bits[::-1])
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (9, 37), (70, 30), (3, 100), (5, 2)])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int32", "complex64"])
+def test_running_values_along_rows(shape, dtype):
+    """Rows run side by side; what they store goes through tiles."""
+    x = numbers(shape, dtype)
+    wide = np.dtype({"float32": "float64", "bfloat16": "float32"}.get(dtype, dtype))
+
+    def lower(into, x):
+        out, doubled = into
+        total = temp("total", shape[:1], wide)
+
+        def step(k):
+            at = [k[0]]
+            return [store(total, at, total[at] + convert(x[k], wide)),
+                    store(out, k, convert(total[at], x.dtype)),
+                    store(doubled, k, x[k] + x[k])]
+
+        return [nest(shape[:1], lambda k: [store(total, k, const(0, wide))]),
+                nest(shape, step, sequential=(False, True))]
+
+    out, doubled = run(statement_program(lower, [x], [x, x]), x)
+    np.testing.assert_array_equal(out, np.cumsum(x.astype(wide), 1).astype(x.dtype))
+    np.testing.assert_array_equal(doubled, x + x)
+
+
+def test_stores_in_two_orders():
+    x = numbers((20, 45), "float32")
+
+    def lower(into, x):
+        out, across = into
+        return [nest(x.shape, lambda k: [store(out, k, x[k] + 1), store(across, k[::-1], x[k])])]
+
+    out, across = run(statement_program(lower, [x], [x, x.T]), x)
+    np.testing.assert_array_equal(out, x + 1)
+    np.testing.assert_array_equal(across, x.T)

@@ -6,7 +6,7 @@ alone. Neighbours in memory are loaded and stored as vectors; other elements one
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -15,11 +15,11 @@ from ..._loops.instructions import kind_of
 from ..._loops.nest import Buffer
 from .analysis import Analysis
 from .complex import Pair
-from .lanes import NEAR
+from .lanes import NEAR, crosses
 from .operations import number
 from .scopes import Lanes, Scope
 from .storage import from_memory, memory_type, part_dtype, to_memory
-from .transposes import transposed
+from .transposes import Tile, transposed
 from .values import I64, Type, Value, Writer, any_lane, resized, select, type_of
 
 __all__ = ["Memory", "Scalar"]
@@ -78,6 +78,11 @@ class Memory:
             return self._write_at(buffer, self._address(buffer, terms, rest, scope), value)
         stride, lanes = _stride(terms, scope), scope.lanes
         value = value.of(lanes.width)
+        if scope.tile is not None and stride is not None and crosses(
+                terms, lanes.loop, scope.tile[0].loop):
+            tile, number = scope.tile
+            tile.columns.setdefault(load, {})[number] = value
+            return None
         if stride == 1:
             start = self._address(buffer, _with_first_lane(terms, lanes), rest, scope)
             return self._write_at(buffer, start, value)
@@ -118,6 +123,18 @@ class Memory:
             return transposed([self._read_at(buffer, self._step(buffer, start, n * stride),
                                              lanes.width) for n in range(lanes.width)])
         return self._known(tile.scope, ("tile", load), columns)[number]
+
+    def write_tile(self, target: Load, rows: Sequence[Scalar], tile: Tile) -> None:
+        """Store the rows of a tile where a load would find elements of its first iteration."""
+        scope, lanes = tile.scope, tile.scope.lanes
+        terms, rest = self.analysis.offset(target)
+        terms = _named(terms, scope)
+        stride = terms[lanes.loop.index]
+        first = {tile if atom is tile.loop.index else atom: factor
+                 for atom, factor in _with_first_lane(terms, lanes).items()}
+        start = self._address(target.buffer, first, rest, scope)
+        for n, row in enumerate(rows):
+            self._write_at(target.buffer, self._step(target.buffer, start, n * stride), row)
 
     # -- addresses ---------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from ..._loops.traverse import children
 from .analysis import Analysis, Terms, offset
 from .storage import register_type
 
-__all__ = ["Loop", "NEAR", "Planner"]
+__all__ = ["Loop", "NEAR", "Planner", "crosses"]
 
 _GATHER, _REVERSE, _TRANSPOSE = 1.5, 1.5, 2.5
 """What it costs to collect an element, to turn a vector around, or to have a tile transposed for
@@ -28,6 +28,8 @@ NEAR = 4
 """Distance up to which elements are loaded together with those between them."""
 _SHORT, _LONG = 48, 160
 """Lengths of code up to which four, and two vectors are computed at a time."""
+_MOVE = 12
+"""Instructions up to which time goes into moving elements."""
 _TILE = 480
 """Instructions up to which the iterations of a tile are written out."""
 
@@ -160,8 +162,12 @@ class Planner:
         if crossing is not None:
             return [*(loop for loop in loops if loop not in (best, crossing)),
                     replace(crossing, crossing=True), replace(best, width=self._lanes(found))]
-        wide = replace(best, width=self._width(found, best.extent))
-        return _with_lanes(loops, best, wide) if wide.width > 1 else loops
+        width = self._width(found, best.extent)
+        if found.length <= _MOVE and any(
+               crosses(terms, best, loop) for loop in loops if not loop.parallel
+               for terms, _, loads in found.memory if not loads):
+            width = min(width, max(2, self.vector_bits // 32))
+        return _with_lanes(loops, best, replace(best, width=width)) if width > 1 else loops
 
     def _crossings(self, loops: Sequence[Loop], found: _Inventory) -> list[tuple[Loop, Loop]]:
         """Pairs of loops, the first to run in lanes, such that some load crosses between them."""
@@ -170,7 +176,7 @@ class Planner:
         if lanes * found.length > _TILE:
             return []
         return [(lane, loop) for lane in loops for loop in loops if loop is not lane and any(
-            _crosses(terms, lane, loop) for terms, _, loads in found.memory if loads)]
+            crosses(terms, lane, loop) for terms, _, loads in found.memory if loads)]
 
     def width(self, stores: Iterable[Store], index: Index) -> int:
         """How many lanes a loop over stores has, if it has any."""
@@ -204,7 +210,7 @@ class Planner:
         outer = () if lane is None else (lane,)
         total = 0.0
         for terms, variables, loads in found.memory:
-            if loads and crossing is not None and _crosses(terms, lane, crossing):
+            if loads and crossing is not None and crosses(terms, lane, crossing):
                 total += _TRANSPOSE / lanes * prod([i.extent for i in variables])
                 continue
             usable = ([loop for loop in outer if not variables.isdisjoint(loop.covers)]
@@ -233,7 +239,7 @@ def _access_price(stride: int | None, lanes: int, loads: bool) -> float:
     return _GATHER
 
 
-def _crosses(terms: Terms, lane: Loop | None, crossing: Loop) -> bool:
+def crosses(terms: Terms, lane: Loop | None, crossing: Loop) -> bool:
     """Whether an access has its neighbours along the crossing loop, and none along the lanes."""
     return lane is not None and crossing.stride(terms) == 1 and (
         lane.stride(terms) not in (None, 0, 1, -1))

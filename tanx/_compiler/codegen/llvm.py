@@ -30,7 +30,7 @@ from .operations import apply, choose, number
 from .scopes import Lanes, Scope
 from .sorting import CALLS
 from .storage import moves_as_bits
-from .transposes import write_tiles
+from .transposes import crosses_in_order, write_in_order, write_tiles
 from .values import (
     I64,
     Value,
@@ -142,7 +142,11 @@ class Kernel(Folds):
             self.loops(rest, body, inner)
             return [inner.values[load] for load in kept]
 
-        elements = self.loop(scope, loop, first, last, elements, step, writes=self.written(body))
+        if not rest and crosses_in_order(self, loop, body, scope.lanes):
+            first, elements = write_in_order(self, loop, body, scope, kept, elements)
+        if first < last:
+            elements = self.loop(scope, loop, first, last, elements, step,
+                                 writes=self.written(body))
         for load, element in zip(kept, elements):
             self.put(load, element, scope)
 

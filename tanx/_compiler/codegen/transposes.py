@@ -10,24 +10,26 @@ pages of memory found, while they are at hand.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..._loops.expr import Index
-from ..._loops.nest import Buffer, Statement
+from ..._loops.expr import Index, Load
+from ..._loops.nest import Buffer, Statement, Store
 from ..._loops.traverse import expressions, loads, statements_in
 from .complex import Pair
-from .lanes import Loop
+from .lanes import Loop, crosses
 from .scopes import Lanes, Scope
 from .values import Value, intrinsic
 
 if TYPE_CHECKING:
     from .llvm import Kernel
 
-__all__ = ["Tile", "transposed", "write_tiles"]
+__all__ = ["Tile", "crosses_in_order", "transposed", "write_in_order", "write_tiles"]
 
 _LINE = 64
 """Bytes of a line of the cache."""
+_SHORT = 128
+"""Instructions in all iterations of a tile that run in order."""
 _LONG = 1024
 """Iterations in lanes of one block where some loads read along them."""
 
@@ -36,8 +38,8 @@ _LONG = 1024
 class Tile:
     """Iterations of the crossing loop that are written out one after the other.
 
-    ``first`` is the index in the first of them; a copy stands for each of them with its ``number``.
-    ``scope`` is where tiles that were read are kept.
+    ``first`` is the index in the first of them. ``scope`` is where tiles that were read are kept;
+    ``columns`` are those to be stored, one for each iteration, by their place in memory.
     """
 
     loop: Loop
@@ -45,6 +47,7 @@ class Tile:
     size: int
     scope: Scope
     writes: frozenset[Buffer]
+    columns: dict[Load, dict[int, Any]] = field(default_factory=dict)
 
 
 def write_tiles(kernel: Kernel, crossing: Loop, lane: Loop, body: Sequence[Statement],
@@ -100,10 +103,57 @@ def write_tiles(kernel: Kernel, crossing: Loop, lane: Loop, body: Sequence[State
             inner.values[crossing.index] = kernel.at(inner, lambda n=number: first + n)
             inner.tile = (tile, number)
             kernel.loops((), body, inner)
+        _store_columns(kernel, tile)
 
     blocks(scope, lane, long, lambda a, left: blocks(
         a, crossing, deep, lambda b, top: steps(
             b, lane, long // size, left, lambda c, first: in_lanes(c, first, top))))
+
+
+def crosses_in_order(kernel: Kernel, loop: Loop, body: Sequence[Statement],
+                     lanes: Lanes | None) -> bool:
+    """Whether stores in a loop that runs in order, inside one in lanes, are neighbours along it."""
+    if lanes is None or loop.parallel or not 1 < lanes.width <= loop.extent:
+        return False
+    length = sum(kernel.analysis.length(s.value) for s in body if isinstance(s, Store))
+    if length * lanes.width > _SHORT:
+        return False
+    reads = {load.buffer.name for s in body for load in loads(*expressions(s))}
+    return all(isinstance(s, Store) and s.guard is None and s.combine is None
+               for s in body) and any(
+        crosses(Load(s.buffer, s.index).place[0], lanes.loop, loop) and s.buffer.name not in reads
+        for s in body if isinstance(s, Store))
+
+
+def write_in_order(kernel: Kernel, loop: Loop, body: Sequence[Statement], scope: Scope,
+                   kept: Sequence[Load], states: Sequence[Any]) -> tuple[int, list[Any]]:
+    """Write as much of such a loop as whole tiles are; how much that is, and what it carries."""
+    size, writes = scope.lanes.width, kernel.written(body)
+    index = Index("tile", loop.extent // size)
+
+    def step(outer: Scope, states: Sequence[Any]) -> list[Any]:
+        tile = Tile(loop, outer.values[index] * size, size, outer, writes)
+        outer.values[tile] = tile.first
+        for number in range(size):
+            inner = outer.within((*loop.covers, loop.index), writes)
+            _rename(inner, loop)
+            inner.values[loop.index] = kernel.at(inner, lambda n=number: tile.first + n)
+            inner.tile, inner.carried = (tile, number), frozenset(kept)
+            inner.values.update(zip(kept, states))
+            kernel.loops((), body, inner)
+            states = [inner.values[load] for load in kept]
+        _store_columns(kernel, tile)
+        return list(states)
+
+    states = kernel.loop(scope, Loop(index, (index,), False), 0, index.extent, states, step,
+                         writes=writes)
+    return index.extent * size, states
+
+
+def _store_columns(kernel: Kernel, tile: Tile) -> None:
+    for target, columns in tile.columns.items():
+        rows = kernel.at(tile.scope, lambda c=columns: transposed(list(c.values())))
+        kernel.at(tile.scope, lambda t=target, r=rows: kernel.write_tile(t, r, tile))
 
 
 def _even(extent: int, most: int, size: int) -> int:
