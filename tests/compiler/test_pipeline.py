@@ -9,6 +9,7 @@ import tanx
 import tanx.numpy as jnp
 from tanx import _config
 from tanx._compiler import pipeline
+from tanx._compiler.codegen.cpu import generate, host
 from tanx._compiler.pipeline import build
 from tanx._loops.check import ProgramError
 from tanx._loops.nest import Store
@@ -85,6 +86,40 @@ def test_large_functions_take_work_in_proportion():
     jaxprs = {n: network(n) for n in (12, 24)}
     with _config.enable_checks(False):
         assert_linear(lambda n: lambda: build(jaxprs[n]), 12)
+
+
+def chain(x, w, n):
+    for _ in range(n):
+        x = jnp.sin(x) * x
+    return x
+
+
+def tree(x, w, n):
+    parts = [jnp.sin(x * (k + 1.0)) for k in range(n)]
+    while len(parts) > 1:
+        parts = [a + b for a, b in zip(parts[::2], parts[1::2])] + parts[len(parts) // 2 * 2:]
+    return parts[0]
+
+
+def steps(x, w, n):
+    h = x[0]
+    for k in range(n // 4):
+        h = jnp.tanh(x[k % 8] @ w + h @ w) * 0.5 + h
+    return h
+
+
+@pytest.mark.parametrize("fun", [chain, tree, steps])
+def test_thousands_of_equations_take_work_in_proportion(fun):
+    x, w = np.ones((8, 8), np.float32), np.ones((8, 8), np.float32)
+    jaxprs = {n: tanx.make_jaxpr(lambda x, w, n=n: fun(x, w, n))(x, w) for n in (300, 600)}
+
+    def work(n):
+        def run():
+            module = build(jaxprs[n])
+            generate(module.program, host(), module.plan.offsets, module.plan.shared)
+        return run
+    with _config.enable_checks(False):
+        assert_linear(work, 300)
 
 
 def test_deep_expressions_do_not_exhaust_the_stack():
