@@ -55,7 +55,7 @@ def bars(result: dict, width: int = 50) -> str:
 def svg(result: dict) -> str:
     """The picture; pointing at a dot shows its case."""
     rows = _rows(result)
-    values = [value for cases in rows.values() for value in cases.values()]
+    values = [value for cases in rows.values() for value in cases.values()] or [1.0]
     low = min(-1, math.floor(math.log2(min(values))))
     high = max(1, math.ceil(math.log2(max(values))))
     x = lambda value: LEFT + WIDTH * (math.log2(value) - low) / (high - low)

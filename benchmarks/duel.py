@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -66,14 +67,14 @@ def run(pythons: dict[str, str], names: Sequence[str], rounds: int, seconds: flo
                     "errors": {},
                     "flops": CASES[name].operations(), "memory": CASES[name].memory}
              for name in names}
-    machine = {"processor": platform.machine(), "cores": os.cpu_count(), "bandwidth": 0, "peak": 0}
+    machine: dict[str, Any] = {"processor": platform.machine(), "cores": os.cpu_count()}
     progress = Progress("timing", len(names) * rounds)
     with ExitStack() as stack:
         contestants = [stack.enter_context(Contestant(*item)) for item in pythons.items()]
         with suppress(KeyboardInterrupt):  # what has been measured until then is shown
             for turn in range(rounds):
-                best = contestants[0].ask("machine")
-                machine |= {key: max(machine[key], best[key]) for key in best}
+                for limit, best in contestants[0].ask("machine").items():
+                    machine[limit] = max(best, machine.get(limit, 0))
                 for name in names:
                     progress.step(name)
                     for one in contestants:
@@ -125,7 +126,8 @@ def _results(one: Contestant, name: str, folder: str, record: dict) -> tuple[lis
     except Failure as failure:
         record["errors"][one.system] = str(failure)
         return [], []
-    record.setdefault("bytes", answer["bytes"])
+    record.setdefault("read", answer["read"])
+    record.setdefault("written", answer["written"])
     with np.load(file) as arrays:
         return [arrays[key] for key in arrays], answer["types"]
 

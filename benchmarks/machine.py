@@ -1,4 +1,4 @@
-"""What this machine can do at best: bytes copied and operations done in a second, on all cores.
+"""What this machine can do at best, on all cores: plain loops that copy, read, write, and multiply.
 
 A case that is bound by memory or by arithmetic is shown as a share of these.
 """
@@ -7,42 +7,55 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
-__all__ = ["bandwidth", "peak"]
+__all__ = ["best_seconds", "limits"]
 
-COPIED = 1 << 26
-"""Bytes of the array that is copied: far more than any cache holds."""
+MOVED = 1 << 26
+"""Bytes of the array that is copied, read or written: far more than any cache holds."""
 
 CHAINS, STEPS = 12, 1 << 20
 """Independent chains of fused multiply-adds (enough to fill the pipes, few enough for the registers
 of any processor), and the length of each."""
 
 
-def bandwidth() -> float:
-    """Bytes read and written in a second by the best of some ways to copy a large array."""
-    source, target = np.ones(COPIED, np.uint8), np.ones(COPIED, np.uint8)
-    parts = 4 * _cores()
-    pieces = list(zip(np.split(source, parts), np.split(target, parts)))
+def limits() -> dict[str, float]:
+    """Bytes that are copied (read and written: both count), read, or written in a second by the
+    best of some ways, and operations on f32 in a second (a fused multiply-add is two)."""
+    source, target = np.ones(MOVED, np.uint8), np.ones(MOVED, np.uint8)
+    cores, code = _cores(), _native()
+    pieces = list(zip(np.split(target, 4 * cores), np.split(source, 4 * cores)))
 
-    copy = _native()["copy"]
-    ways = [lambda piece: copy(piece[1].ctypes.data, piece[0].ctypes.data, piece[0].size),
-            lambda piece: np.copyto(piece[1], piece[0])]
-    return 2 * COPIED / min(_best(way, pieces, threads) for way in ways
-                            for threads in sorted({1, _cores()}))
+    def bytes_per_second(name: str, *others: Callable) -> float:
+        loop = code[name]
+        ways = [lambda to, of: loop(to.ctypes.data, of.ctypes.data, of.size), *others]
+        return MOVED / min(_best(way, pieces, threads) for way in ways
+                           for threads in sorted({1, cores}))
+
+    result, operations = np.zeros(64, np.float32), 2 * CHAINS * code["lanes"] * STEPS * cores
+    return {
+        "copy": 2 * bytes_per_second("copy", np.copyto),
+        "read": bytes_per_second("read"),
+        "write": bytes_per_second("write", lambda to, of: to.fill(1)),
+        "peak": operations / _best(lambda: code["multiply"](result.ctypes.data), [()] * cores,
+                                   cores)}
 
 
-def peak() -> float:
-    """Operations on f32 in a second, a fused multiply-add counting as two."""
-    code, cores = _native(), _cores()
-    result = np.zeros(64, np.float32)
-    operations = 2 * CHAINS * code["lanes"] * STEPS * cores
-    return operations / _best(lambda _: code["multiply"](result.ctypes.data), range(cores), cores)
+def best_seconds(machine: dict[str, float], read: int, written: int) -> float:
+    """The time of plain loops that read and write so many bytes: as much as possible is copied.
+
+    >>> best_seconds({"copy": 10.0, "read": 6.0, "write": 8.0}, read=11, written=5)
+    2.0
+    """
+    both = min(read, written)
+    return (2 * both / machine["copy"] + (read - both) / machine["read"]
+            + (written - both) / machine["write"])
 
 
 def _cores() -> int:
@@ -50,13 +63,14 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _best(work: Callable, pieces, threads: int, repeats: int = 5) -> float:
+def _best(work: Callable, pieces: Sequence[tuple], threads: int, repeats: int = 5) -> float:
     """Seconds for all pieces, spread over threads."""
     if threads == 1:
-        return min(_timed(lambda: [work(piece) for piece in pieces]) for _ in range(repeats))
+        return min(_timed(lambda: [work(*piece) for piece in pieces]) for _ in range(repeats))
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, pieces))  # starts the threads
-        return min(_timed(lambda: list(pool.map(work, pieces))) for _ in range(repeats))
+        run = lambda: list(pool.map(lambda piece: work(*piece), pieces))
+        run()  # starts the threads
+        return min(_timed(run) for _ in range(repeats))
 
 
 def _timed(run: Callable) -> float:
@@ -67,67 +81,70 @@ def _timed(run: Callable) -> float:
 
 # -- native loops ----------------------------------------------------------------------------------
 
-COPY = """
-define void @copy(ptr %target, ptr %source, i64 %bytes) {{
+LOOP = """
+define void @{name}(ptr %target, ptr %source, i64 %count) {{
 entry:
+  %seed = load {type}, ptr %source, align 4
   br label %loop
 loop:
   %i = phi i64 [0, %entry], [%next, %loop]
-  {moves}
+  {body}
   %next = add i64 %i, {step}
-  %more = icmp ult i64 %next, %bytes
+  %more = icmp ult i64 %next, %count
   br i1 %more, label %loop, label %done
 done:
+  {end}
   ret void
 }}
 """
 
-MULTIPLY = """
-declare {type} {fma}({type}, {type}, {type})
+
+def _loop(name: str, kind: str, step: int, body: list[str], end: Sequence[str] = ()) -> str:
+    return LOOP.format(name=name, type=kind, step=step, body="\n  ".join(body),
+                       end="\n  ".join(end))
+
+
+def _sums(kind: str, count: int) -> tuple[list[str], list[str]]:
+    """``count`` running sums ``%x0`` to ``%y0`` and so on, and their total in the target."""
+    phis = [f"%x{k} = phi {kind} [%seed, %entry], [%y{k}, %loop]" for k in range(count)]
+    total = [f"%s{k + 1} = fadd {kind} %{f's{k}' if k else 'y0'}, %y{k}" for k in range(count)]
+    return phis, [*total, f"store {kind} %s{count}, ptr %target, align 4"]
+
+
+def _memory_loops(lanes: int, unroll: int = 8) -> str:
+    kind, size, each = f"<{lanes} x float>", lanes * 4, range(unroll)
+    at = [f"%at{k} = add i64 %i, {k * size}" for k in each]
+    loads = [line for k in each for line in (
+        f"%from{k} = getelementptr i8, ptr %source, i64 %at{k}",
+        f"%value{k} = load {kind}, ptr %from{k}, align 4")]
+    to = [f"%to{k} = getelementptr i8, ptr %target, i64 %at{k}" for k in each]
+    phis, total = _sums(kind, unroll)
+    step = unroll * size
+    return "".join([
+        _loop("copy", kind, step, [*at, *loads, *to, *[
+            f"store {kind} %value{k}, ptr %to{k}, align 4" for k in each]]),
+        _loop("read", kind, step, [*phis, *at, *loads, *[
+            f"%y{k} = fadd {kind} %x{k}, %value{k}" for k in each]], total),
+        _loop("write", kind, step, [*at, *to, *[
+            f"store {kind} %seed, ptr %to{k}, align 4" for k in each]])])
+
+
+def _multiply_loop(lanes: int) -> str:
+    kind, fma = f"<{lanes} x float>", f"@llvm.fma.v{lanes}f32"
+    phis, total = _sums(kind, CHAINS)
+    steps = [f"%y{k} = call {kind} {fma}({kind} %seed, {kind} %seed, {kind} %x{k})"
+             for k in range(CHAINS)]
+    return f"declare {kind} {fma}({kind}, {kind}, {kind})" + _loop(
+        "multiply_loop", kind, 1, [*phis, *steps], total) + f"""
 define void @multiply(ptr %result) {{
-entry:
-  %seed = load {type}, ptr %result, align 4
-  br label %loop
-loop:
-  %i = phi i64 [0, %entry], [%next, %loop]
-  {phis}
-  {steps}
-  %next = add i64 %i, 1
-  %more = icmp ult i64 %next, {count}
-  br i1 %more, label %loop, label %done
-done:
-  {sums}
-  store {type} %s{last}, ptr %result, align 4
+  call void @multiply_loop(ptr %result, ptr %result, i64 {STEPS})
   ret void
 }}
 """
-
-
-def _copy_text(lanes: int, unroll: int = 4) -> str:
-    kind, moves = f"<{lanes} x float>", []
-    for k in range(unroll):
-        moves += [f"%at{k} = add i64 %i, {k * lanes * 4}",
-                  f"%from{k} = getelementptr i8, ptr %source, i64 %at{k}",
-                  f"%to{k} = getelementptr i8, ptr %target, i64 %at{k}",
-                  f"%value{k} = load {kind}, ptr %from{k}, align 4"]
-    moves += [f"store {kind} %value{k}, ptr %to{k}, align 4" for k in range(unroll)]
-    return COPY.format(moves="\n  ".join(moves), step=unroll * lanes * 4)
-
-
-def _multiply_text(lanes: int) -> str:
-    kind, chains = f"<{lanes} x float>", range(CHAINS)
-    name = f"@llvm.fma.v{lanes}f32"
-    phis = [f"%x{k} = phi {kind} [%seed, %entry], [%y{k}, %loop]" for k in chains]
-    steps = [f"%y{k} = call {kind} {name}({kind} %seed, {kind} %seed, {kind} %x{k})"
-             for k in chains]
-    sums = [f"%s0 = fadd {kind} %y0, %y0"]
-    sums += [f"%s{k} = fadd {kind} %s{k - 1}, %y{k}" for k in chains[1:]]
-    return MULTIPLY.format(type=kind, phis="\n  ".join(phis), steps="\n  ".join(steps),
-                           count=STEPS, sums="\n  ".join(sums), last=CHAINS - 1, fma=name)
 
 
 @cache
-def _native() -> dict:
+def _native() -> dict[str, Any]:
     """The loops as functions of addresses; the GIL is released while they run."""
     from llvmlite import binding as llvm
     llvm.initialize_native_target()
@@ -137,10 +154,12 @@ def _native() -> dict:
     processor = llvm.Target.from_default_triple().create_target_machine(
         cpu=llvm.get_host_cpu_name(), features=features.flatten(), opt=2, jit=True)
     linker = llvm.create_lljit_compiler(processor)
-    library = llvm.JITLibraryBuilder().add_ir(_copy_text(lanes) + _multiply_text(lanes))
-    linked = library.export_symbol("copy").export_symbol("multiply").link(linker, "machine")
-    pointer = ctypes.c_void_p
-    return {
-        "lanes": lanes, "keep": (linker, linked),
-        "copy": ctypes.CFUNCTYPE(None, pointer, pointer, ctypes.c_int64)(linked["copy"]),
-        "multiply": ctypes.CFUNCTYPE(None, pointer)(linked["multiply"])}
+    library = llvm.JITLibraryBuilder().add_ir(_memory_loops(lanes) + _multiply_loop(lanes))
+    address, size = ctypes.c_void_p, ctypes.c_int64
+    types = {name: ctypes.CFUNCTYPE(None, address, address, size)
+             for name in ("copy", "read", "write")} | {"multiply": ctypes.CFUNCTYPE(None, address)}
+    for name in types:
+        library.export_symbol(name)
+    linked = library.link(linker, "machine")
+    functions = {name: kind(linked[name]) for name, kind in types.items()}
+    return {"lanes": lanes, "keep": (linker, linked), **functions}

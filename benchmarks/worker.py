@@ -57,20 +57,20 @@ class Worker:
             return {"seconds": perf_counter() - start}
 
     def results(self, case: str, file: str) -> dict[str, Any]:
-        """Write a sample of the results to a file; tell the bytes of arguments and results."""
+        """Write a sample of the results to a file; tell the bytes of arguments and of results."""
         chosen = CASES[case]
         with self.system.context(chosen):
             function, arguments = self._prepare(case)
             arrays = [self.system.to_numpy(leaf) for leaf in leaves(function(*arguments))]
         np.savez(file, *map(sample, arrays))
-        moved = sum(getattr(leaf, "nbytes", 0) for leaf in leaves(arguments))
         return {"types": [*map(type_name, arrays)],
-                "bytes": moved + sum(array.nbytes for array in arrays)}
+                "read": sum(getattr(leaf, "nbytes", 0) for leaf in leaves(arguments)),
+                "written": sum(array.nbytes for array in arrays)}
 
     def machine(self) -> dict[str, Any]:
         """What the processor and its memory can do at best."""
-        from benchmarks.machine import bandwidth, peak
-        return {"bandwidth": bandwidth(), "peak": peak()}
+        from benchmarks.machine import limits
+        return limits()
 
     def _prepare(self, case: str) -> tuple[Callable, tuple]:
         """The compiled function, and arguments that were made anew: they are large."""

@@ -21,11 +21,12 @@ def record(tanx, jax=None, family="elementwise", **more):
 
 
 RESULT = {
-    "machine": {"processor": "some", "cores": 2, "bandwidth": 10e9, "peak": 80e9},
+    "machine": {"processor": "some", "cores": 2, "copy": 10e9, "read": 5e9,
+                "write": 8e9, "peak": 80e9},
     "systems": {"tanx": "1", "jax": "2"},
     "imports": {"import": {"tanx": 0.1, "jax": 0.9}},
     "cases": {
-        "fast": record(1e-3, 4e-3, memory=True, bytes=1 << 26,
+        "fast": record(10e-3, 40e-3, memory=True, read=30_000_000, written=10_000_000,
                        first={"tanx cold": 1, "jax cold": 3}),
         "slow <&>": record(2e-3, 1e-3, flops=8e7),
         "broken": record(1e-3, 1e-3, "sort") | {"errors": {"jax": "Oops"}},
@@ -60,14 +61,14 @@ def test_tanx_and_numpy_take_turns():
     (case,) = result["cases"].values()
     assert set(case["seconds"]) == {"tanx", "numpy"} and not case["errors"]
     assert "disagrees" not in case
-    assert result["machine"]["bandwidth"] > 0 and result["machine"]["peak"] > 0
+    assert all(result["machine"][limit] > 0 for limit in ("copy", "read", "write", "peak"))
     assert SCALAR in report.terminal(result)
 
 
 def test_the_table_shows_ratios_shares_and_problems():
     text = report.terminal(RESULT)
     rows = {line.split("  ")[0]: line for line in text.splitlines()}
-    assert rows["fast"].split() == ["fast", "1,000", "4,000", "4.00", "671", "%", "mem"]
+    assert rows["fast"].split() == ["fast", "10,000", "40,000", "4.00", "60", "%", "mem"]
     assert rows["slow <&>"].split()[-5:] == ["0.50", "50", "%", "fma", "slower"]
     assert "elementwise: 1.41 times as fast as JAX" in rows
     assert "broken: JAX fails: Oops" in rows and "wrong: differs from JAX: 1 against 2" in rows
@@ -76,7 +77,7 @@ def test_the_table_shows_ratios_shares_and_problems():
 
 def test_markdown_has_a_row_for_each_case():
     text = report.markdown(RESULT)
-    assert "| fast | 1,000 | 4,000 | 4.00 | 671 % mem |" in text
+    assert "| fast | 10,000 | 40,000 | 4.00 | 60 % mem |" in text
     assert "| **elementwise** |  |  | **1.41** |  |" in text
 
 
