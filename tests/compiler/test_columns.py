@@ -17,7 +17,7 @@ def numbers(shape, dtype="float32"):
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("rows", [63, 64, 65, 66, 67, 131])
+@pytest.mark.parametrize("rows", [15, 16, 17, 63, 64, 65, 66, 67, 131])
 def test_sums_of_columns(dtype, rows):
     x = numbers((rows, 2055), dtype)
     wide = np.dtype({"bfloat16": "float32", "int8": "int32"}.get(dtype, dtype))
@@ -28,6 +28,15 @@ def test_sums_of_columns(dtype, rows):
     (out,) = run_rule(rule, [x], np.zeros(2055, wide))
     want = x.astype(np.complex128 if wide.kind == "c" else np.float64).sum(0)
     np.testing.assert_allclose(out, want, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("shape", [(3, 16, 64), (3, 18, 70), (2, 67, 131), (5, 64, 256)])
+@pytest.mark.parametrize("reducer", ["add", "max"])
+def test_columns_of_several_matrices(shape, reducer):
+    x = numbers(shape)
+    (out,) = run_rule(lambda at, x: reduce(
+        reducer, shape[1], lambda k: x[[at[0], k[0], at[1]]]), [x], np.zeros(shape[::2], x.dtype))
+    np.testing.assert_allclose(out, {"add": np.sum, "max": np.max}[reducer](x, 1), 1e-5, 1e-5)
 
 
 @pytest.mark.parametrize("shape", [(70, 600), (70, 1000), (128, 512), (300, 5000)])

@@ -1,9 +1,9 @@
-"""Reductions of long columns, which lie across memory: row by row, not column by column.
+"""Reductions of columns, which lie across memory: row by row, not column by column.
 
-Columns that run in lanes are reduced side by side. Where there are many rows, each of which begins
-in a page of its own, walking down a few columns at a time would leave a page after a few bytes of
-it. Instead, the results of all columns are kept in memory close at hand, and a block of rows is
-added to them before the next one is looked at.
+Columns that run in lanes are reduced side by side. Walking down a few of them at a time would fetch
+a few bytes here and there, and leave a page after a few bytes of it where rows are long. Instead,
+the results of all columns are kept in memory close at hand, and a block of rows is added to them
+before the next one is looked at: memory is read in order.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ __all__ = ["columns", "write_columns"]
 
 _ROWS = 4
 """Rows of a block."""
-_MANY = 64
-"""Rows from which on it matters."""
-_FAR = 2048
+_MANY = 16
+"""Rows from which on it matters: several blocks."""
+_FAR = 256
 """Bytes from row to row, from which on it matters."""
 _ROOM = 1 << 16
 """Bytes for the results of a reduction that are kept at hand."""
