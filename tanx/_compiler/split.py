@@ -2,7 +2,8 @@
 
 ``concatenate`` and ``pad`` give elements by ``select(i < n, a[i], b[i - n])``. A nest over all of
 them becomes one nest for each stretch of the indices in which the answers stay the same: plain
-loops, which read memory in vectors.
+loops, which read memory in vectors. Where rows are short, as in ``stack`` along the last axis, the
+parts of a row are written together, lest each line of the cache be fetched for each of them.
 
 ``reshape`` behind ``transpose`` reads at ``x[i // 16, j, i % 16]``. A loop over ``i`` becomes one
 over each of the two, and memory is read at equal distances in both.
@@ -11,14 +12,14 @@ over each of the two, and memory is read at equal distances in both.
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise, product
+from itertools import dropwhile, groupby, pairwise, product
 from math import prod
 
-from .._loops.expr import Const, Expr, Index, Op, Variable, const, fresh_index
+from .._loops.expr import Const, Expr, Fold, Index, Op, Variable, const, fresh_index
 from .._loops.nest import PARALLEL, Nest, Program, Statement, Store
-from .._loops.traverse import expressions, substitute, walk
+from .._loops.traverse import expressions, substitute, walk, written
 from .stages import find_loads, is_affine
 
 __all__ = ["split"]
@@ -27,6 +28,8 @@ _PIECES = 32
 """Nests that one becomes at most."""
 _WORTH = 256
 """Elements from which on a nest is cut."""
+_ROW = 256
+"""Bytes of a row up to which its parts are written together."""
 
 _DIVISIONS = 3
 """Times that indices of one nest are divided."""
@@ -58,7 +61,24 @@ def _pieces(nest: Nest) -> Iterable[Nest]:
     if not cuts or prod(len(places) - 1 for places in cuts.values()) > _PIECES:
         return [nest]
     stretches = [list(pairwise(cuts.get(i, [0, i.extent]))) for i in nest.indices]
-    return [_piece(nest, chosen) for chosen in product(*stretches)]
+    pieces = [_piece(nest, chosen) for chosen in product(*stretches)]
+    return _together(pieces) if _has_short_rows(nest, cuts) else pieces
+
+
+def _has_short_rows(nest: Nest, cut: Container[Index]) -> bool:
+    """Whether a nest, of one store without folds, is cut in loops that cover little memory."""
+    if len(nest.body) > 1 or any(
+            isinstance(node, Fold) for node in walk(*expressions(nest.body[0]))):
+        return False
+    row = prod(i.extent for i in dropwhile(lambda i: i not in cut, nest.indices))
+    return all(row * buffer.dtype.itemsize <= _ROW for buffer in written(nest.body))
+
+
+def _together(pieces: Iterable[Nest]) -> Iterator[Nest]:
+    """Neighbouring pieces as one where they have the same loops."""
+    for _, same in groupby(pieces, key=lambda piece: piece.indices):
+        first, *others = same
+        yield replace(first, body=(*first.body, *(s for piece in others for s in piece.body)))
 
 
 def _cuts(nest: Nest) -> Mapping[Index, list[int]]:

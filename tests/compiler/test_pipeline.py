@@ -64,6 +64,17 @@ def test_concatenated_and_padded_arrays_are_written_piece_by_piece():
         assert "select" not in show(m.program)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int8", "complex64"])
+@pytest.mark.parametrize("parts", [2, 3, 4])
+def test_short_rows_are_joined_in_one_nest(parts, dtype):
+    xs = [np.arange(k, k + 1005).astype(dtype) for k in range(parts)]
+    module = check_function(lambda *xs: jnp.stack(xs, 1), *xs)
+    assert len(module.program.statements) == 1
+    rows = [x.reshape(-1, 5) for x in xs]
+    module = check_function(lambda *xs: jnp.concatenate([*xs, xs[0][:, :3]], 1), *rows)
+    assert len(module.program.statements) == 2
+
+
 def test_loops_are_divided_where_memory_is():
     x = np.arange(6 * 4 * 8 * 16, dtype=np.float32).reshape(6, 4, 8, 16)
     module = check_function(lambda x: jnp.moveaxis(x, 1, 2).reshape(6, 8, 64) * 2, x)
