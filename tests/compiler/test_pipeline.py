@@ -64,6 +64,20 @@ def test_concatenated_and_padded_arrays_are_written_piece_by_piece():
         assert "select" not in show(m.program)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int8", "bool", "complex64"])
+@pytest.mark.parametrize("parts", [2, 3, 4, 8])
+@pytest.mark.parametrize("size", [257, 1005])
+def test_stacked_elements_are_stored_by_turns(size, parts, dtype):
+    rng = np.random.default_rng(0)
+    xs = [rng.integers(0, 2 if dtype == "bool" else 50, size).astype(np.dtype(dtype))
+          for _ in range(parts)]
+    changed = lambda x: ~x if dtype == "bool" else x * x
+    check_function(lambda *xs: jnp.stack(xs, 1), *xs)
+    check_function(lambda *xs: jnp.stack([changed(x) for x in xs], 1), *xs)
+    check_function(lambda x, *xs: jnp.stack([x, *map(changed, xs)], 1), *xs)
+    check_function(lambda x: jnp.stack([x, jnp.zeros_like(x), *[changed(x)] * 2], -1)[::-1], xs[0])
+
+
 @pytest.mark.parametrize("dtype", ["float32", "int8", "complex64"])
 @pytest.mark.parametrize("parts", [2, 3, 4])
 def test_short_rows_are_joined_in_one_nest(parts, dtype):

@@ -26,6 +26,8 @@ __all__ = ["Memory", "Scalar"]
 
 Scalar = Value | Pair
 _POINTER = type_of("ptr")
+_FILLED = (2, 4, 8)
+"""Numbers of vectors that are stored by turns."""
 
 
 class Memory:
@@ -96,6 +98,29 @@ class Memory:
         for n, place in enumerate(places):
             self._write_at(buffer, place, _parts(lambda v, n=n: v.lane(n), value))
         return None
+
+    def fills_gaps(self, targets: Sequence[Load], scope: Scope) -> bool:
+        """Whether stores of lanes, each with gaps in between, make one without gaps."""
+        if scope.lanes is None or scope.tile is not None or len(targets) not in _FILLED or any(
+                kind_of(load.dtype) == "c" or load.buffer != targets[0].buffer or (
+                    load in scope.carried) for load in targets):
+            return False
+        found = [self.analysis.offset(load) for load in targets]
+        terms, first = found[0]
+        named = _named(terms, scope)
+        return (found == [(terms, first + n) for n in range(len(targets))]
+                and any(scope.varies(atom) for atom in named)
+                and _stride(named, scope) == len(targets))
+
+    def write_filled(self, target: Load, values: Sequence[Value], scope: Scope) -> None:
+        """Store lanes of several values by turns, beginning where a load would find the first."""
+        buffer, (terms, rest) = target.buffer, self.analysis.offset(target)
+        start = self._address(buffer, _with_first_lane(_named(terms, scope), scope.lanes), rest,
+                              scope)
+        vectors = [to_memory(value.of(scope.lanes.width), buffer.dtype) for value in values]
+        filled = _by_turns(vectors)
+        self.writer.place.lines.append(
+            f"store {filled!r}, {start!r}, align {buffer.dtype.itemsize}")
 
     # -- tiles -------------------------------------------------------------------------------------
 
@@ -314,3 +339,9 @@ def _interleaved(re: Value, im: Value) -> Value:
         return start.with_lane(0, re).with_lane(1, im)
     order = ", ".join([f"i32 {n + part * width}" for n in range(width) for part in (0, 1)])
     return re.writer.write(both, f"shufflevector {re!r}, {im!r}, <{2 * width} x i32> <{order}>")
+
+
+def _by_turns(vectors: Sequence[Value]) -> Value:
+    """The first lanes of some vectors, then the second ones, and so on; a power of two of them."""
+    return vectors[0] if len(vectors) == 1 else _interleaved(
+        _by_turns(vectors[::2]), _by_turns(vectors[1::2]))

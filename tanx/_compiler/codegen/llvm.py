@@ -105,8 +105,9 @@ class Kernel(Folds):
     def loops(self, loops: Sequence[Loop], body: Sequence[Statement], scope: Scope) -> None:
         """Write loops around statements."""
         if not loops:
-            for statement in body:
-                self.statement(statement, scope)
+            if not self.fill(body, scope):
+                for statement in body:
+                    self.statement(statement, scope)
             return None
         loop, rest = loops[0], loops[1:]
         if loop.crossing:
@@ -196,6 +197,19 @@ class Kernel(Folds):
             value = self.at(scope, lambda: apply(
                 combine, (self.value(target, scope), value), dtypes, dtypes[0], {}))
         self.put(target, value, scope)
+
+    def fill(self, body: Sequence[Statement], scope: Scope) -> bool:
+        """Write stores at once that fill each other's gaps, if that is what they do."""
+        stores = [s for s in body if isinstance(s, Store) and s.guard is None and s.combine is None]
+        targets = [Load(store.buffer, store.index) for store in stores]
+        if len(stores) < len(body) or not self.repeatable(body) or (
+                not self.fills_gaps(targets, scope)):
+            return False
+        values = [self.value(store.value, scope) for store in stores]
+        self.at(scope, lambda: self.write_filled(
+            targets[0], [whole(value, targets[0].dtype) for value in values], scope))
+        scope.forget(self.analysis.memory(targets[0].buffer), self.analysis)
+        return True
 
     def put(self, target: Load, value: Scalar, scope: Scope) -> None:
         """Store a value, and remember it as what a load finds there."""
