@@ -505,3 +505,15 @@ def test_functions_used_often_are_called(name):
         np.testing.assert_array_equal(values, alone[0])
     text = generate(element_program(rule, [x], [x] * 8), host()).text
     assert text.count(f"@{name}.v") == 5  # it is written once as a function, and called
+
+
+@pytest.mark.parametrize("steps", [31, 32, 33, 1000])
+def test_scattered_updates_of_a_large_buffer(steps):
+    random, size = np.random.default_rng(steps), 200_003
+    places = random.integers(-size - 50, size + 50, steps).astype(np.int32)
+    old, new = (random.integers(0, 9, n).astype(np.float32) for n in (size, steps))
+    got = tanx.jit(lambda x, i, v: x.at[i].add(v))(*map(tanx.numpy.asarray, (old, places, new)))
+    places = np.where(places < 0, places + size, places)
+    inside = (places >= 0) & (places < size)
+    np.add.at(old, places[inside], new[inside])
+    np.testing.assert_array_equal(np.asarray(got), old)

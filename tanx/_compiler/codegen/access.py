@@ -122,6 +122,14 @@ class Memory:
         self.writer.place.lines.append(
             f"store {filled!r}, {start!r}, align {buffer.dtype.itemsize}")
 
+    def prefetch(self, load: Load, scope: Scope) -> None:
+        """Ask for an element that is going to be written; there need not be one."""
+        terms, rest = self.analysis.offset(load)
+        place = self._address(load.buffer, _named(terms, scope), rest, scope)
+        name = "llvm.prefetch.p0"
+        self.writer.declared[name] = f"declare void @{name}(ptr, i32, i32, i32)"
+        scope.place.lines.append(f"call void @{name}({place!r}, i32 1, i32 3, i32 1)")
+
     # -- tiles -------------------------------------------------------------------------------------
 
     def _crosses(self, load: Load, terms: Mapping[Expr, int], scope: Scope) -> bool:

@@ -47,6 +47,10 @@ __all__ = ["Kernel"]
 
 _DEAR = 64
 """Instructions that are worth asking whether any lane needs them."""
+_SCATTERED_BYTES = 1 << 19
+"""Size from which on a buffer is too large for all of it to be near the processor."""
+_STEPS_AHEAD = 16
+"""How many steps before it is updated an element is asked for."""
 
 
 class Kernel(Folds):
@@ -138,6 +142,8 @@ class Kernel(Folds):
         elements = [self.value(load, scope) for load in kept]
 
         def step(inner: Scope, states: Sequence[Scalar]) -> list[Scalar]:
+            if not rest and loop.width == 1:
+                self.fetch_ahead(loop, body, inner)
             inner.carried = frozenset(kept)
             inner.values.update(zip(kept, states))
             self.loops(rest, body, inner)
@@ -150,6 +156,29 @@ class Kernel(Folds):
                                  writes=self.written(body))
         for load, element in zip(kept, elements):
             self.put(load, element, scope)
+
+    def fetch_ahead(self, loop: Loop, body: Sequence[Statement], inner: Scope) -> None:
+        """Ask for the elements that later steps update, where only data tell which those are.
+
+        They are far apart in a large buffer, and each would be waited for. It is written before
+        the step itself: what it computes belongs to another step, and is of no use to this one.
+        """
+        stores = [s for s in body if isinstance(s, Store) and self.is_scattered(s, loop)]
+        if not stores or loop.extent < 2 * _STEPS_AHEAD:
+            return
+        later = inner.within((*loop.covers, loop.index), inner.writes)
+        later.values[loop.index] = self.at(inner, lambda: intrinsic(
+            "umin", inner.values[loop.index] + _STEPS_AHEAD, loop.extent - 1))
+        for store in stores:
+            self.at(later, lambda s=store: self.prefetch(Load(s.buffer, s.index), later))
+
+    def is_scattered(self, store: Store, loop: Loop) -> bool:
+        """Whether steps of a loop store far apart, at places that are no trouble to find out."""
+        target = Load(store.buffer, store.index)
+        return prod(store.buffer.shape) * store.buffer.dtype.itemsize >= _SCATTERED_BYTES and (
+            loop.stride(self.analysis.offset(target)[0]) is None
+            and all(self.analysis.is_safe(place) and self.analysis.length(place) < QUICK
+                    for place in store.index))
 
     def written(self, body: Iterable[Statement]) -> frozenset[Buffer]:
         """The memory that statements write."""
