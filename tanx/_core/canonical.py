@@ -45,7 +45,7 @@ def canonical(closed: ClosedJaxpr) -> Canonical | None:
     """The canonical text of a closed jaxpr, or None where it has none.
 
     >>> canonical(tanx.make_jaxpr(lambda x: jnp.sin(x) * 2)(1.0)).text
-    b'{0:float32[]~|1:float32[]~=sin[accuracy=None,]0|2:float32[]~=mul[]1 float32[]~<00000040>|2}'
+    b'{0:f32[]~|1:f32[]~=sin[accuracy=None,]0|2:f32[]~=mul[]1 f32[]~<00000040>|2}'
     """
     writer = _Writer()
     try:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from itertools import count
 from xml.etree import ElementTree
 
 import pytest
@@ -92,7 +93,9 @@ def test_bars_to_the_left_are_slower():
     assert "▒│ 0.50" in text and "│█" in text
 
 
-def test_a_call_is_timed_many_times():
+def test_a_call_is_timed_many_times(monkeypatch):
+    clock = count(step=1e-5)  # each look at it takes ten microseconds
+    monkeypatch.setattr("benchmarks.timing.perf_counter", lambda: next(clock))
     calls = []
     assert min(time_of_call(lambda: calls.append(1), 0.001)) > 0
     assert len(calls) > 10
