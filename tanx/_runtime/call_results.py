@@ -106,28 +106,25 @@ def make_tuple(frame: int, count: int) -> int:
     made = C.PyTuple_New(count)
     if made == 0:
         return 0
-    i = 0
-    while i < count:
-        item = make(frame)
-        if item == 0:
-            C.Py_DecRef(made)
-            return 0
-        put(made + 8 * i, ITEMS, item)
-        i += 1
-    return made
+    return filled(frame, made, made + ITEMS, count)
 
 
 def make_list(frame: int, count: int) -> int:
     made = C.PyList_New(count)
     if made == 0:
         return 0
+    return filled(frame, made, word(made, LIST_ITEMS), count)
+
+
+def filled(frame: int, made: int, items: int, count: int) -> int:
+    """A sequence whose items, at ``items``, are made now; 0 where one of them cannot be."""
     i = 0
     while i < count:
         item = make(frame)
         if item == 0:
             C.Py_DecRef(made)
             return 0
-        put(word(made, LIST_ITEMS) + 8 * i, 0, item)
+        put(items, 8 * i, item)
         i += 1
     return made
 
