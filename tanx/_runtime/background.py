@@ -29,7 +29,7 @@ from .._core.source import SourceInfo, user_source
 from .._core.types import ShapedArray
 from ..errors import explain
 from .host import address, builtin, memory_of_machine
-from .machine import permanent
+from .machine import PTHREADS, permanent
 
 if TYPE_CHECKING:
     from .load import Code
@@ -53,17 +53,7 @@ _TEXT = """
 declare ptr @malloc(i64)
 declare ptr @calloc(i64, i64)
 declare void @free(ptr)
-declare i32 @pthread_create(ptr, ptr, ptr, ptr)
-declare i32 @pthread_detach(i64)
-declare i32 @pthread_sigmask(i32, ptr, ptr)
-declare i32 @sigfillset(ptr)
-declare i32 @pthread_mutex_init(ptr, ptr)
-declare i32 @pthread_mutex_lock(ptr)
-declare i32 @pthread_mutex_unlock(ptr)
-declare i32 @pthread_cond_init(ptr, ptr)
-declare i32 @pthread_cond_wait(ptr, ptr)
-declare i32 @pthread_cond_signal(ptr)
-declare i32 @pthread_cond_broadcast(ptr)
+{pthreads}
 declare ptr @tanx_alloc(i64)
 declare void @tanx_free(ptr)
 declare i64 @PyLong_AsSsize_t(ptr)
@@ -351,7 +341,8 @@ def _native() -> dict[str, Callable]:
     """The functions of queues, as Python calls them."""
     addresses = permanent(
         f"queues for heads of {object.__basicsize__} bytes",
-        lambda: _TEXT.format(setmask=int(signal.SIG_SETMASK), data=object.__basicsize__),
+        lambda: _TEXT.format(pthreads=PTHREADS, setmask=int(signal.SIG_SETMASK),
+                             data=object.__basicsize__),
         {name: address(name) for name in ("tanx_alloc", "tanx_free")})
     number, nothing = ctypes.c_void_p, None
     functions: dict[str, Callable] = {

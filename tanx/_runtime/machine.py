@@ -11,7 +11,22 @@ from .._config import enable_checks
 from . import disk_cache
 from .image import Image, Placed, link
 
-__all__ = ["Image", "Placed", "address_of", "image", "permanent"]
+__all__ = ["PTHREADS", "Image", "Placed", "address_of", "image", "permanent"]
+
+
+PTHREADS = """\
+declare i32 @pthread_create(ptr, ptr, ptr, ptr)
+declare i32 @pthread_detach(i64)
+declare i32 @pthread_sigmask(i32, ptr, ptr)
+declare i32 @sigfillset(ptr)
+declare i32 @pthread_mutex_init(ptr, ptr)
+declare i32 @pthread_mutex_lock(ptr)
+declare i32 @pthread_mutex_unlock(ptr)
+declare i32 @pthread_cond_init(ptr, ptr)
+declare i32 @pthread_cond_wait(ptr, ptr)
+declare i32 @pthread_cond_signal(ptr)
+declare i32 @pthread_cond_broadcast(ptr)"""
+"""What native code that starts threads and waits for them declares of the C library."""
 
 
 def image(key: str, text: Callable[[], str] | None, tidy: bool = False) -> Image | None:

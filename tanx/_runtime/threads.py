@@ -22,7 +22,7 @@ from tanx.errors import explain
 
 from .._compiler.codegen.abi import PARALLEL
 from .._locks import new_lock
-from .machine import permanent
+from .machine import PTHREADS, permanent
 
 __all__ = ["get_num_threads", "parallel_address", "set_num_threads"]
 
@@ -48,17 +48,7 @@ _TEXT = """
 @blocked = internal global [16 x i64] zeroinitializer
 @before = internal global [16 x i64] zeroinitializer
 
-declare i32 @pthread_create(ptr, ptr, ptr, ptr)
-declare i32 @pthread_detach(i64)
-declare i32 @pthread_sigmask(i32, ptr, ptr)
-declare i32 @sigfillset(ptr)
-declare i32 @pthread_mutex_init(ptr, ptr)
-declare i32 @pthread_mutex_lock(ptr)
-declare i32 @pthread_mutex_unlock(ptr)
-declare i32 @pthread_cond_init(ptr, ptr)
-declare i32 @pthread_cond_wait(ptr, ptr)
-declare i32 @pthread_cond_signal(ptr)
-declare i32 @pthread_cond_broadcast(ptr)
+{pthreads}
 {declare_pause}
 
 define void @tanx_parallel(ptr %task, ptr %context, i64 %count) {{
@@ -342,7 +332,7 @@ def _text() -> str:
     name, argument, pauses = _PAUSES.get(architecture, ("", "", 1000))
     opened = 1 << 16
     return _TEXT.format(
-        declare_pause=name and f"declare void @{name}({argument.split(' ')[0]})",
+        pthreads=PTHREADS, declare_pause=name and f"declare void @{name}({argument.split(' ')[0]})",
         pause=name and f"call void @{name}({argument})", pauses=pauses,
         setmask=int(signal.SIG_SETMASK), members=opened - 1, open=opened, not_open=~opened,
         open_or_members=2 * opened - 1, epochs=-1 << 32, step=(1 << 32) + opened)
