@@ -1,12 +1,14 @@
 """Jaxprs to loop nests: one nest an equation, by the ``lower`` rules of primitives.
 
 Every variable gets a buffer of its own; which of them are really stored is decided by ``fuse``.
-Nothing here depends on the length of the jaxpr but the time it takes.
+No primitive is known here: those whose results are better stored by statements than computed
+element by element say so by ``fill``, those that move nothing by ``is_view``. Nothing depends on
+the length of the jaxpr but the time it takes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,19 +19,13 @@ from .._core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Literal, Var
 from .._core.primitive import Kind
 from .._loops import build
 from .._loops.build import Operand
-from .._loops.instructions import value_range
 from .._loops.nest import Buffer, Nest, Program, Statement
 from .._loops.show import show
-from .._ops.convert import optimization_barrier_p
-from .._ops.layout import reshape_p
 from .stages import elements, rename
 
 __all__ = ["Lowered", "lower"]
 
 _BOOL = np.dtype(np.bool_)
-_JOINED = 16
-"""Arrays up to which joining them asks, at each element, from which of them it comes."""
-
 
 @dataclass(frozen=True)
 class Lowered:
@@ -77,8 +73,8 @@ class _Lowering:
         self.constants.extend(np.asarray(atom.val, atom.aval.dtype) for atom in literals)
         self.bind(self.jaxpr.invars, "x", "input", self.inputs)
         for eqn in self.jaxpr.eqns:
-            if eqn.primitive is optimization_barrier_p:
-                # It has done its work, which was to keep equations apart.
+            if _is_view(eqn) and all(v.aval.shape == a.aval.shape
+                                     for v, a in zip(eqn.outvars, eqn.invars)):
                 self.names.update((v, self.names.get(a, a))
                                   for v, a in zip(eqn.outvars, eqn.invars))
                 continue
@@ -114,14 +110,12 @@ class _Lowering:
         primitive, params = eqn.primitive, eqn.params
         into = [self.buffers[v] for v in eqn.outvars]
         operands = [self.operand(a) for a in eqn.invars]
-        if primitive.name == "dynamic_update_slice" and _worth_copying(*operands[:2]):
-            self.statements += _update_slice(into[0], *operands)
-        elif primitive.name in ("concatenate", "stack") and len(operands) > _JOINED:
-            self.statements += _join(into[0], operands, **params)
-        elif primitive.kind in (Kind.STATEMENT, Kind.CALL):
-            self.append(primitive.lower(into, *operands, **params), {*into, *operands})
-        else:
+        rule = primitive.lower if primitive.kind in (Kind.STATEMENT, Kind.CALL) else primitive.fill
+        statements = None if rule is None else rule(into, *operands, **params)
+        if statements is None:
             self.statements += _element_nests(eqn, into, operands)
+        else:
+            self.append(statements, {*into, *operands})
 
     def append(self, statements: Sequence[Statement], given: set) -> None:
         """Append what a statement rule made of what it was given.
@@ -157,50 +151,15 @@ def _element_nests(eqn: JaxprEqn, into: Sequence[Buffer], operands: Sequence) ->
 # -- results that are other shapes of something ----------------------------------------------------
 
 
+def _is_view(eqn: JaxprEqn) -> bool:
+    rule = eqn.primitive.is_view
+    return rule is not None and rule(**eqn.params)
+
+
 def _sources(eqns: Iterable[JaxprEqn], atoms: Iterable[Atom]) -> list[Atom]:
     """For each atom, the one that holds its elements in the same order and is no view itself."""
     sources: dict[Atom, Atom] = {}
     for eqn in eqns:
-        if eqn.primitive is optimization_barrier_p or (
-                eqn.primitive is reshape_p and eqn.params["dimensions"] is None):
+        if _is_view(eqn):
             sources.update((v, sources.get(a, a)) for v, a in zip(eqn.outvars, eqn.invars))
     return [sources.get(atom, atom) for atom in atoms]
-
-
-# -- joining ---------------------------------------------------------------------------------------
-
-
-def _join(out: Buffer, operands: Sequence, *, dimension: int | None = None,
-          axis: int | None = None) -> Iterator[Statement]:
-    """``concatenate`` along a dimension, or ``stack`` along a new axis, one operand at a time."""
-    start = 0
-    for x in operands:
-        def place(k, x=x, start=start):
-            if axis is not None:
-                return [build.store(out, (*k[:axis], start, *k[axis:]), x[k])]
-            moved = (*k[:dimension], k[dimension] + start, *k[dimension + 1:])
-            return [build.store(out, moved, x[k])]
-        yield build.nest(x.shape, place)
-        start += 1 if dimension is None else x.shape[dimension]
-
-
-# -- updates of a part -----------------------------------------------------------------------------
-
-
-def _worth_copying(x, update) -> bool:
-    """Whether to copy the array and overwrite a part, rather than ask at each element for it.
-
-    The copy is spared where the memory of the array can be reused.
-    """
-    return 2 * np.prod(update.shape) <= np.prod(x.shape) and isinstance(x, Buffer)
-
-
-def _update_slice(out: Buffer, x, update, *starts) -> list[Statement]:
-    """``dynamic_update_slice`` as statements."""
-    first = []
-    for start, n, size in zip(starts, x.shape, update.shape):
-        high = min(n - size, value_range(start.dtype)[1])
-        first.append(build.const(0) if n == size else build.as_index(build.op(
-            "clamp", build.const(0, start.dtype), start[()], build.const(high, start.dtype))))
-    return [build.copy(out, x), build.nest(update.shape, lambda k: [
-        build.store(out, [s + i for s, i in zip(first, k)], update[k])])]

@@ -18,8 +18,16 @@ A primitive is one instance of one class whose methods are its rules:
     The element of the result at an index, as an expression of :mod:`tanx._loops`; for
     ``Kind.STATEMENT`` it is ``lower(into, *operands, **params)`` and gives statements.
 
-A rule that cannot exist says so: ``transpose = never("tanh is not linear")``. Higher-order
-primitives may add ``partial_eval``, ``stage`` and ``batch_axis``; their docstrings are here.
+A rule that cannot exist says so: ``transpose = never("tanh is not linear")``. Two more are there
+for those who have something to say:
+
+``fill(into, *operands, **params)``
+    Statements that store the result, or None where the elements of ``lower`` serve better.
+``is_view(**params)``
+    Whether each result holds the elements of its operand, in the same row-major order.
+
+Higher-order primitives may add ``partial_eval``, ``stage`` and ``batch_axis``; their docstrings
+are here.
 """
 
 from __future__ import annotations
@@ -66,6 +74,10 @@ class Primitive:
     transpose: Any
     batch: Any
     lower: Any
+
+    # Optional rules for compiled code; see above.
+    fill: Any = None
+    is_view: Any = None
 
     # Optional rules of higher-order primitives.
     # partial_eval(trace, args, params): split work known now from what ``trace`` must record.

@@ -282,6 +282,9 @@ class OptimizationBarrier(Primitive):
     def lower(self, into, *operands):
         return [build.copy(out, x) for out, x in zip(into, operands)]
 
+    def is_view(self):
+        return True
+
 
 convert_element_type_p, bitcast_convert_type_p = ConvertElementType(), BitcastConvertType()
 reduce_precision_p, stop_gradient_p, copy_p = ReducePrecision(), StopGradient(), Copy()

@@ -29,6 +29,9 @@ __all__ = ["broadcast", "broadcast_in_dim", "broadcast_in_dim_p", "broadcast_lik
 # Below this many elements NumPy repeats them sooner than it makes a view that repeats them.
 _SMALL = 4096
 
+# Joining this many operands asks, at each element of compiled code, from which one it comes.
+_CHOSEN = 16
+
 
 def as_array(x):
     """The operand as it is handed back by a function that has nothing to do."""
@@ -264,6 +267,9 @@ class Reshape(Primitive):
                 index[d] = place
         return x[index]
 
+    def is_view(self, *, new_sizes, dimensions, sharding=None):
+        return dimensions is None
+
 
 def _matching_runs(old: Sequence[int], new: Sequence[int]) -> Iterator[tuple[slice, slice]]:
     """The shortest runs of dimensions that hold equally many elements in both shapes.
@@ -448,6 +454,9 @@ class Squeeze(Primitive):
         rest = iter(at)
         return x[[0 if d in dimensions else next(rest) for d in range(x.ndim)]]
 
+    def is_view(self, *, dimensions):
+        return True
+
 
 squeeze_p = Squeeze()
 
@@ -556,6 +565,9 @@ class Stack(Primitive):
         position = at.pop(axis)
         return choose(position, [1] * len(xs), lambda k, _: xs[k][at])
 
+    def fill(self, into, *xs, axis):
+        return fill_by_parts(into, xs, lambda n, k: (*k[:axis], n, *k[axis:]))
+
 
 def choose(position, sizes: Sequence[int], element):
     """``element(k, offset)`` of the ``k``-th of consecutive stretches: the one ``position`` is in.
@@ -570,6 +582,18 @@ def choose(position, sizes: Sequence[int], element):
         middle = (low + high) // 2
         return build.select(position < offsets[middle], between(low, middle), between(middle, high))
     return between(0, len(sizes))
+
+
+def fill_by_parts(into, operands, place):
+    """Store operands one after another, the element ``k`` of the ``n``-th at ``place(n, k)``.
+
+    None where they are few, so that ``choose`` does it.
+    """
+    if len(operands) <= _CHOSEN:
+        return None
+    (out,) = into
+    return [build.nest(x.shape, lambda k, n=n, x=x: [build.store(out, place(n, k), x[k])])
+            for n, x in enumerate(operands)]
 
 
 stack_p = Stack()

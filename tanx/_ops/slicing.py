@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import operator
 from functools import lru_cache
+from math import prod
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from .layout import (
     canonical_axis,
     choose,
     expand_dims,
+    fill_by_parts,
     same_dtype,
     squeeze,
     unstack,
@@ -415,6 +417,15 @@ class DynamicUpdateSlice(Primitive):
         clamped = _clamped_starts(starts, x.shape, update.shape)
         return build.load_guarded(update, [i - start for i, start in zip(at, clamped)], x[at])
 
+    def fill(self, into, x, update, *starts):
+        """Copy all and overwrite a part, if that is small; memory that is reused needs no copy."""
+        (out,) = into
+        if 2 * prod(update.shape) > prod(x.shape):
+            return None
+        clamped = _clamped_starts(starts, x.shape, update.shape)
+        return [build.copy(out, x), build.nest(update.shape, lambda k: [
+            build.store(out, [start + i for start, i in zip(clamped, k)], update[k])])]
+
 
 dynamic_update_slice_p = DynamicUpdateSlice()
 
@@ -596,6 +607,11 @@ class Concatenate(Primitive):
         xs = [x for x in xs if x.shape[dimension]] or xs[:1]
         return choose(at[dimension], [x.shape[dimension] for x in xs], lambda k, i: xs[k][
             [*at[:dimension], i, *at[dimension + 1:]]])
+
+    def fill(self, into, *xs, dimension):
+        starts = np.cumsum([0, *(x.shape[dimension] for x in xs)]).tolist()
+        return fill_by_parts(into, xs, lambda n, k: (
+            *k[:dimension], k[dimension] + starts[n], *k[dimension + 1:]))
 
 
 concatenate_p = Concatenate()

@@ -68,6 +68,14 @@ def test_barriers_leave_nothing_behind():
     assert len(form.program.statements) == 1
 
 
+def test_views_share_the_buffer_of_what_they_show():
+    closed = tanx.make_jaxpr(lambda x: (lax.squeeze(x[None], (0,)), lax.reshape(x, (6,))))(X)
+    form = lower(closed)
+    assert [b.name for b in form.results] == ["y0", "x0"]
+    moved = tanx.make_jaxpr(lambda x: lax.reshape(x, (6,), dimensions=(1, 0)))(X)
+    assert [b.name for b in lower(moved).results] == ["y0"]
+
+
 def test_updates_of_a_small_part_copy_and_overwrite():
     form = lowered(lambda x, u, i: lax.dynamic_update_slice(x, u, (i, 0)), X, X[:1], 1)
     copy, update = form.program.statements[-2:]
