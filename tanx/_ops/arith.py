@@ -109,6 +109,7 @@ class Mul(Elementwise):
 
     name = "mul"
     accepts = NUMBER
+    ufunc_alone = np.multiply
 
     def infer(self, x, y, *, out_dtype=None):
         if out_dtype is None:
@@ -148,6 +149,7 @@ class Div(Elementwise):
 
     name = "div"
     accepts = NUMBER
+    ufunc_alone = np.true_divide  # of floats; of integers, it gives floats
 
     def eval(self, x, y):
         if x.dtype.kind in "fcV" and dtypes.issubdtype(x.dtype, np.inexact):
@@ -261,6 +263,7 @@ class Abs(Elementwise):
     name = "abs"
     accepts = INEXACT | frozenset("i")
     result = staticmethod(real_dtype)
+    ufunc_alone = np.absolute
 
     def eval(self, x):
         out, dtype = np.absolute(x), real_dtype(x.dtype)

@@ -87,6 +87,13 @@ class Elementwise(Primitive):
                 x = self.joined(x, y)
         return x if self.result is None else ShapedArray(x.shape, self.result(dtype), x.weak_type)
 
+    @property
+    def ufunc_alone(self) -> np.ufunc | None:
+        """What ``eval`` comes to where operands have dtypes of NumPy's own and there are no
+        parameters: a function of NumPy's; None where it is more than that."""
+        rule: Any = self.eval
+        return rule if isinstance(rule, np.ufunc) else getattr(rule, "ufunc", None)
+
     def joined(self, x: ShapedArray, y: ShapedArray) -> ShapedArray:
         """The type of operands of one dtype together: equal ranks, sizes equal or 1, or rank 0."""
         weak = x.weak_type and y.weak_type
@@ -158,6 +165,10 @@ class Accurate(Elementwise):
     accepts = INEXACT
     ufunc: Callable
 
+    @property
+    def ufunc_alone(self) -> np.ufunc | None:
+        return self.ufunc if isinstance(self.ufunc, np.ufunc) else None
+
     def eval(self, x, *, accuracy=None):
         return self.ufunc(x)
 
@@ -171,6 +182,7 @@ def keeping_dtype(ufunc):
     def eval(self, *operands):
         out, dtype = ufunc(*operands), operands[0].dtype
         return out if out.dtype == dtype else out.astype(dtype)
+    eval.ufunc = ufunc  # type: ignore[attr-defined]
     return eval
 
 

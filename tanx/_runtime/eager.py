@@ -42,7 +42,10 @@ def quietly(function, *args):
     return _quiet.run(function, *args)
 
 
-_CALL = Kind.CALL  # looking a member up in its enumeration costs as much as a small addition
+# Looking a member up in its enumeration costs as much as a small addition.
+_CALL, _ELEMENTWISE = Kind.CALL, Kind.ELEMENTWISE
+LARGE = 1 << 16
+"""Elements from which on an operation is worth several threads."""
 
 
 def evaluate(primitive, args, params):
@@ -53,12 +56,19 @@ def evaluate(primitive, args, params):
         # Most operations are of this form: spare them the lists.
         x, y = args
         out_type = primitive.infer(x.aval, y.aval, **params)
-        out = _quiet.run(primitive.eval, x._buffer if x._buffer is not None else x._value,
-                         y._buffer if y._buffer is not None else y._value, **params)
+        a = x._buffer if x._buffer is not None else x._value
+        b = y._buffer if y._buffer is not None else y._value
+        out = _spread(primitive, out_type, (a, b), params) if (
+            a.size >= LARGE or b.size >= LARGE) else None
+        if out is None:
+            out = _quiet.run(primitive.eval, a, b, **params)
     elif len(args) == 1 and type(args[0]) is Array:
         (x,) = args
         out_type = primitive.infer(x.aval, **params)
-        out = _quiet.run(primitive.eval, x._buffer if x._buffer is not None else x._value, **params)
+        a = x._buffer if x._buffer is not None else x._value
+        out = _spread(primitive, out_type, (a,), params) if a.size >= LARGE else None
+        if out is None:
+            out = _quiet.run(primitive.eval, a, **params)
     else:
         types: list = []
         values: list = []
@@ -69,7 +79,10 @@ def evaluate(primitive, args, params):
             else:
                 _take_in(x, types, values)
         out_type = primitive.infer(*types, **params)
-        out = _quiet.run(primitive.eval, *values, **params)
+        out = _spread(primitive, out_type, values, params) if any(
+            value.size >= LARGE for value in values) else None
+        if out is None:
+            out = _quiet.run(primitive.eval, *values, **params)
     if primitive.multiple_results:
         result = [Array(np.asarray(y), aval=t) for y, t in zip(out, out_type, strict=True)]
     else:
@@ -77,6 +90,17 @@ def evaluate(primitive, args, params):
     if strict.value:
         _check_finite(primitive, result if primitive.multiple_results else [result])
     return result
+
+
+def _spread(primitive, out_type, values, params) -> np.ndarray | None:
+    """Large elementwise work in all threads; None where NumPy does it better alone."""
+    if primitive.kind is not _ELEMENTWISE or any(p is not None for p in params.values()):
+        return None
+    ufunc = getattr(primitive, "ufunc_alone", None)
+    if ufunc is None:
+        return None
+    from .ufuncs import spread  # late: small programs need no threads
+    return spread(ufunc, out_type.shape, out_type.dtype, *values)
 
 
 def _call(primitive, args, params):

@@ -90,7 +90,7 @@ address_of: Any = _Symbols()
 INTS = frozenset(("PyObject_RichCompareBool", "PyUnicode_Compare", "PyDict_SetItem"))
 """C functions whose result has 32 bits."""
 NOTHING = frozenset(("Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyEval_RestoreThread",
-                     "PyMem_RawFree", "PyArray_ScalarAsCtype", "tanx_free"))
+                     "PyMem_RawFree", "PyArray_ScalarAsCtype", "tanx_free", "tanx_parallel"))
 """C functions without a result."""
 
 
