@@ -182,7 +182,7 @@ def keeping_dtype(ufunc):
     def eval(self, *operands):
         out, dtype = ufunc(*operands), operands[0].dtype
         return out if out.dtype == dtype else out.astype(dtype)
-    eval.ufunc = ufunc  # type: ignore[attr-defined]
+    eval.ufunc = ufunc
     return eval
 
 
