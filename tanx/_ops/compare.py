@@ -154,6 +154,10 @@ class SelectN(Primitive):
             *(f"case {i}: {case}" for i, case in enumerate(cases)),
             hint="tanx.numpy.where broadcasts and promotes."))
 
+    def taken(self, which: np.ndarray, cases: int) -> int:
+        """The position of the operand that is the result, given the scalar ``which``."""
+        return 1 + min(max(int(which), 0), cases - 1)
+
     def eval(self, which, *cases):
         if which.dtype == _BOOL:
             return np.where(which, cases[-1], cases[0])

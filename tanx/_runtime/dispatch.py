@@ -21,6 +21,7 @@ from .._locks import new_lock
 from ..tree_util import tree_unflatten
 from .eager import compiled, quietly
 from .objects import native_calls, obstacle
+from .tier0 import Program
 
 __all__ = ["Call", "Dispatcher", "NativeCalls"]
 
@@ -78,7 +79,9 @@ class Dispatcher:
             self.ready.pop(next(iter(self.ready)), None)
         dynamic = [i for i, x in enumerate(args) if i not in self.static and x is not None]
         dtypes = [aval.dtype for aval in closed.in_avals]
-        ready = self.ready[signature] = Ready(program.run, dynamic, dtypes, out_tree)
+        whole = [i for i in dynamic if type(args[i]) is int]
+        kind = Repeated if whole and type(program) is Program else Ready
+        ready = self.ready[signature] = kind(program, dynamic, dtypes, out_tree)
         return ready
 
     def clear(self) -> None:
@@ -91,18 +94,54 @@ class Ready:
 
     __slots__ = ("run", "dynamic", "dtypes", "out_tree", "single")
 
-    def __init__(self, run, dynamic: list[int], dtypes: list, out_tree: Any):
-        self.run, self.dynamic, self.dtypes = run, dynamic, dtypes
+    def __init__(self, program, dynamic: list[int], dtypes: list, out_tree: Any):
+        self.run, self.dynamic, self.dtypes = program.run, dynamic, dtypes
         self.out_tree = out_tree
         self.single = out_tree.num_leaves == 1 and out_tree.num_nodes == 1
 
     def __call__(self, args: tuple):
+        return self.called(self.run, args)
+
+    def called(self, run, args: tuple):
+        """Call the program, or one like it."""
         operands = []
         for i, dtype in zip(self.dynamic, self.dtypes):
             x = args[i]
             operands.append(x if type(x) is Array else np.asarray(x, dtype))
-        outs = quietly(self.run, operands)
+        outs = quietly(run, operands)
         return outs[0] if self.single else tree_unflatten(self.out_tree, outs)
+
+
+class Repeated(Ready):
+    """A program of tier 0 some of whose arguments are integers: most often always the same ones.
+
+    When they were so some times in a row, what depends on them alone is computed for good.
+    """
+
+    __slots__ = ("program", "last", "times", "special")
+
+    TIMES, TRIES = 3, 8  # calls in a row that make it worth it, and how often it is done
+
+    def __init__(self, program, dynamic: list[int], dtypes: list, out_tree: Any):
+        super().__init__(program, dynamic, dtypes, out_tree)
+        self.program = program
+        self.last: list[int] = []
+        self.times = 0  # since they changed
+        self.special: list[tuple[list[int], Any]] = []  # by integers
+
+    def __call__(self, args: tuple):
+        integers = [x for x in args if type(x) is int]
+        for known, run in self.special:
+            if known == integers:
+                return self.called(run, args)
+        if integers != self.last:
+            self.last, self.times = integers, 0
+        self.times += 1
+        if self.times == self.TIMES and len(self.special) < self.TRIES:
+            values = {n: np.asarray(args[i], dtype) for n, (i, dtype) in enumerate(
+                zip(self.dynamic, self.dtypes)) if type(args[i]) is int}
+            self.special.append((integers, self.program.knowing(values).run))
+        return self.called(self.run, args)
 
 
 # -- native calls ----------------------------------------------------------------------------------

@@ -7,6 +7,10 @@ spares what eager execution pays for each operation: types, dispatch, wrapping.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from operator import itemgetter
+
 import numpy as np
 
 from .._core.array import Array
@@ -22,17 +26,23 @@ KEPT_ELEMENTS = 1 << 14
 
 
 class Program:
-    """A jaxpr as steps over slots. ``runnable`` is False where it holds calls without a body."""
+    """A jaxpr as steps over slots. ``runnable`` is False where it holds calls without a body.
 
-    __slots__ = ("steps", "slots", "outputs", "count", "runnable")
+    ``known`` are arguments that are the same in all runs, by their positions.
+    """
 
-    def __init__(self, closed: ClosedJaxpr):
+    __slots__ = ("steps", "slots", "outputs", "count", "runnable", "closed")
+
+    def __init__(self, closed: ClosedJaxpr, known: Mapping[int, np.ndarray] | None = None):
+        self.closed = closed
         inlined = inline_calls(closed, _body)
         jaxpr = inlined.jaxpr
         self.runnable = all(e.primitive.kind is not Kind.CALL for e in jaxpr.eqns)
         self.count = len(jaxpr.invars)
         self.slots: list = [None] * self.count + [x._value if type(x) is Array else x
                                                   for x in inlined.consts]
+        for i, value in (known or {}).items():
+            self.slots[i] = value
         position: dict = {v: i for i, v in enumerate((*jaxpr.invars, *jaxpr.constvars))}
 
         def slot(atom) -> int:
@@ -49,11 +59,20 @@ class Program:
             ins = tuple(map(slot, eqn.invars))
             if self.runnable and self._fold(eqn, ins, slot):
                 continue
+            if (taken := self._taken(eqn, ins)) is not None and eqn.invars[taken] in last:
+                position[eqn.outvars[0]] = ins[taken]
+                continue
             several = eqn.primitive.multiple_results
             out = tuple(map(slot, eqn.outvars)) if several else slot(eqn.outvars[0])
             dead = tuple(i for i in map(slot, last) if self.slots[i] is None)
-            self.steps.append((eqn.primitive.eval, ins, eqn.params, out, dead))
+            rule = eqn.primitive.eval
+            self.steps.append((partial(rule, **eqn.params) if eqn.params else rule, _taking(ins),
+                               out, dead))
         self.outputs = [(slot(v), v.aval) for v in jaxpr.outvars]
+
+    def knowing(self, known: Mapping[int, np.ndarray]) -> Program:
+        """The same program for runs in which these arguments have these values."""
+        return Program(self.closed, known)
 
     def _fold(self, eqn, ins: tuple[int, ...], slot) -> bool:
         """Take a step now if it depends on no argument and its result is small."""
@@ -65,12 +84,19 @@ class Program:
             self.slots[slot(eqn.outvars[0])] = np.asarray(eqn.primitive.eval(*values, **eqn.params))
         return True
 
+    def _taken(self, eqn, ins: tuple[int, ...]) -> int | None:
+        """Which operand a choice takes, where that is known."""
+        which = getattr(eqn.primitive, "taken", None)
+        first = self.slots[ins[0]] if ins else None
+        return None if which is None or first is None or first.ndim else (
+            which(first, len(ins) - 1))
+
     def run(self, operands: list) -> list:
         """The results, given the arguments; NumPy may warn."""
         values = self.slots.copy()
         values[:self.count] = [x._value if type(x) is Array else x for x in operands]
-        for function, ins, params, out, dead in self.steps:
-            result = function(*[values[i] for i in ins], **params)
+        for function, operands_in, out, dead in self.steps:
+            result = function(*operands_in(values))
             if type(out) is int:
                 values[out] = result if type(result) is np.ndarray else np.asarray(result)
             else:
@@ -80,6 +106,13 @@ class Program:
                 values[i] = None
         return [operands[i] if i < self.count and type(operands[i]) is Array
                 else Array(values[i], False, aval) for i, aval in self.outputs]
+
+
+def _taking(places: tuple[int, ...]) -> Callable[[list], Sequence]:
+    """A function that takes the values at some places out of a list, in C."""
+    if len(places) > 1:
+        return itemgetter(*places)
+    return itemgetter(slice(places[0], places[0] + 1) if places else slice(0))
 
 
 def _body(eqn) -> ClosedJaxpr | None:
