@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from .._loops.expr import Const, Fold, Index, Load, Node, Op
 from .._loops.instructions import BOOL, INDEX, kind_of
-from .._loops.nest import Buffer, Nest, Program, Statement, Store
+from .._loops.nest import Branch, Buffer, Loop, Nest, Program, Statement, Store
 from .._loops.traverse import children, expressions
 
 __all__ = ["Cost", "Work", "cost", "nbytes", "occurrences", "repeats", "work"]
@@ -36,6 +36,8 @@ _HEAVY = 4.0
 
 _FLOPS, _FUNCTIONS, _BYTES = 1e10, 5e8, 2e10
 """In a second: operations on vectors, functions as ``exp``, and bytes from or to memory."""
+_STEPS = 100
+"""Steps that a loop has if nobody knows."""
 _START = 1e-7
 """Seconds that a program takes if it has nothing to do."""
 
@@ -60,6 +62,11 @@ class Cost:
         """The figures by the names that users know."""
         return {"flops": float(self.flops), "transcendentals": float(self.transcendentals),
                 "bytes accessed": float(self.bytes_read + self.bytes_written)}
+
+    def times(self, count: int) -> Cost:
+        """The cost of doing it that often."""
+        return Cost(count * self.flops, count * self.transcendentals, count * self.bytes_read,
+                    count * self.bytes_written)
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(self.flops + other.flops, self.transcendentals + other.transcendentals,
@@ -97,6 +104,12 @@ def _cost_of(body: Iterable[Statement], loops: tuple[Index, ...], read: dict[Buf
             total += _cost_of(statement.body, (*loops, *statement.indices), read)
         elif isinstance(statement, Store):
             stores.append(statement)
+        elif isinstance(statement, Loop):
+            total += cost(statement.body.program).times(
+                _STEPS if statement.count is None else statement.count)
+        elif isinstance(statement, Branch):
+            total += max((cost(body.program) for body in statement.bodies),
+                         key=lambda c: c.seconds)
         else:
             total += Cost(0, 0, sum(map(nbytes, statement.inputs)),
                           sum(map(nbytes, statement.outputs)))

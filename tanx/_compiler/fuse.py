@@ -39,7 +39,7 @@ from .._loops.expr import (
     facts_of,
     linear_form,
 )
-from .._loops.nest import PARALLEL, Buffer, Extern, Nest, Program, Statement, Store
+from .._loops.nest import PARALLEL, Buffer, Call, Nest, Program, Statement, Store
 from .._loops.traverse import children, expressions, statements_in, substitute, walk, written
 from .cost import occurrences, repeats, work
 from .stages import index_of, is_affine, loops_in, loops_of, mentioned, replace_loads
@@ -272,7 +272,7 @@ def _inline_layouts(program: Program) -> list[_Stage]:
     writers: Counter[Buffer] = Counter()
     passed: set[Buffer] = set()  # to library functions, which need memory
     for statement in statements_in(program.statements):
-        if isinstance(statement, Extern):
+        if isinstance(statement, Call):
             passed.update(statement.inputs)
         if not isinstance(statement, Nest):
             writers.update(list(written((statement,))))
@@ -442,7 +442,7 @@ def _decide(stages: Sequence[_Stage]) -> None:
         stage.dead = not own and not kept
         if stage.dead:
             continue
-        if isinstance(stage.statement, Extern):
+        if isinstance(stage.statement, Call):
             passed.update(stage.statement.inputs)
         found = [r for b in stage.buffers for r in readers.get(b, ())]
         stage.alone = len(found) == 1 and found[0].alone

@@ -21,6 +21,7 @@ from .._loops import build
 from .._loops.build import Operand
 from .._loops.nest import Buffer, Nest, Program, Statement
 from .._loops.show import show
+from .control import LOWERED, Inner
 from .stages import elements, rename
 
 __all__ = ["Lowered", "lower"]
@@ -46,14 +47,18 @@ class Lowered:
         return f"{show(self.program)}\nreturn {returned}"
 
 
-def lower(closed: ClosedJaxpr) -> Lowered:
-    """The program of a jaxpr without calls, with one nest (or the statements) of each equation."""
-    return _Lowering(closed).run()
+def lower(closed: ClosedJaxpr, inner: Inner | None = None, apart: bool = False) -> Lowered:
+    """The program of a jaxpr without calls, with one nest (or the statements) of each equation.
+
+    ``inner`` makes the plans of loops' and branches' bodies. With ``apart`` each result has an
+    output of its own, in order, as it must be where the jaxpr is such a body.
+    """
+    return _Lowering(closed, inner, apart).run()
 
 
 class _Lowering:
-    def __init__(self, closed: ClosedJaxpr):
-        self.jaxpr = closed.jaxpr
+    def __init__(self, closed: ClosedJaxpr, inner: Inner | None, apart: bool):
+        self.jaxpr, self.inner, self.apart = closed.jaxpr, inner, apart
         self.constants = list(closed.consts)
         self.buffers: dict[Var, Buffer] = {}
         self.names: dict[Atom, Atom] = {}  # variables that are others
@@ -63,7 +68,9 @@ class _Lowering:
         self.statements: list[Statement] = []
 
     def run(self) -> Lowered:
-        returned = _sources(self.jaxpr.eqns, self.jaxpr.outvars)
+        returned: list[Atom | None] = [*_sources(self.jaxpr.eqns, self.jaxpr.outvars)]
+        if self.apart:
+            returned = self.own_outputs(returned)
         literals = list(dict.fromkeys(a for a in returned if isinstance(a, Literal)))
         wanted = {atom for atom in returned if isinstance(atom, Var)}
         self.bind(self.jaxpr.constvars, "c", "input", self.inputs)
@@ -84,11 +91,30 @@ class _Lowering:
                 else:
                     self.bind([var], "t", "temp", self.temps)
             self.equation(eqn)
-        results = tuple(self.buffers[atom] if isinstance(atom, Var) else held[atom]
-                        for atom in returned)
-        program = Program(tuple(self.inputs), tuple(self.outputs), tuple(self.temps),
+        results = tuple(self.buffers[atom] if isinstance(atom, Var) else
+                        self.copied(self.jaxpr.outvars[n]) if atom is None else held[atom]
+                        for n, atom in enumerate(returned))
+        outputs = results if self.apart else tuple(self.outputs)
+        program = Program(tuple(self.inputs), outputs, tuple(self.temps),
                           tuple(self.statements))
         return Lowered(program, tuple(self.constants), results)
+
+    def own_outputs(self, returned: Sequence[Atom | None]) -> list[Atom | None]:
+        """Results with None in place of those that another result, or no equation, gives."""
+        made = {v for eqn in self.jaxpr.eqns for v in eqn.outvars}
+        first: dict[Atom | None, int] = {}
+        for n, atom in enumerate(returned):
+            if atom in made:
+                first.setdefault(atom, n)
+        return [atom if first.get(atom) == n else None for n, atom in enumerate(returned)]
+
+    def copied(self, atom: Atom) -> Buffer:
+        """An output for a result that needs a copy."""
+        out = Buffer(f"y{len(self.outputs)}", atom.aval.shape, _stored(atom), "output")
+        self.outputs.append(out)
+        x = self.operand(atom)
+        self.statements.append(elements(out.shape, lambda at: [build.store(out, at, x[at])]))
+        return out
 
     def bind(self, variables: Iterable[Var], prefix: str, role: str, into: list[Buffer]) -> None:
         """Give variables buffers."""
@@ -110,6 +136,10 @@ class _Lowering:
         primitive, params = eqn.primitive, eqn.params
         into = [self.buffers[v] for v in eqn.outvars]
         operands = [self.operand(a) for a in eqn.invars]
+        if primitive.kind is Kind.CALL and primitive.name in LOWERED:
+            self.append(LOWERED[primitive.name](into, operands, self.inner, **params),
+                        {*into, *operands})
+            return
         rule = primitive.lower if primitive.kind in (Kind.STATEMENT, Kind.CALL) else primitive.fill
         statements = None if rule is None else rule(into, *operands, **params)
         if statements is None:
@@ -130,9 +160,9 @@ class _Lowering:
         self.statements += [rename(s, names) for s in statements] if names else statements
 
 
-def _stored(var: Var) -> np.dtype:
+def _stored(atom: Atom) -> np.dtype:
     """The dtype of a variable in memory; what has no data is a bool."""
-    return _BOOL if var.aval.dtype == dtypes.float0 else var.aval.dtype
+    return _BOOL if atom.aval.dtype == dtypes.float0 else atom.aval.dtype
 
 
 def _element_nests(eqn: JaxprEqn, into: Sequence[Buffer], operands: Sequence) -> list[Nest]:

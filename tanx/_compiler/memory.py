@@ -10,19 +10,18 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from operator import is_
 
 from .._loops.check import ProgramError
 from .._loops.expr import Expr, Load, linear_form
-from .._loops.nest import Buffer, Extern, Nest, Program, Statement, Store
-from .._loops.show import show
+from .._loops.nest import Buffer, Call, Nest, Plan, Program, Statement, Store
 from .._loops.traverse import expressions, written
 from ..errors import explain
 from .cost import nbytes
 from .stages import find_loads, is_affine, mentioned, rename
 
-__all__ = ["ALIGNMENT", "Plan", "check_plan", "in_place", "plan", "share"]
+__all__ = ["ALIGNMENT", "check_plan", "in_place", "plan", "share"]
 
 ALIGNMENT = 64
 """Bytes: a line of cache, and the widest vector."""
@@ -57,7 +56,7 @@ class _Accesses:
         if isinstance(statement, Nest):
             for inner in statement.body:
                 self._visit(inner, (*nests, statement))
-        elif isinstance(statement, Extern):
+        elif isinstance(statement, Call):
             self.whole.update((*statement.inputs, *statement.outputs))
         else:
             self.count += 1
@@ -109,16 +108,18 @@ def _lives(mentions: Iterable[Iterable[Buffer]]) -> dict[Buffer, tuple[int, int]
 # -- donated inputs -------------------------------------------------------------------------------
 
 
-def share(program: Program, donated: Iterable[Buffer]) -> tuple[Program, dict[Buffer, Buffer]]:
+def share(program: Program, donated: Iterable[Buffer],
+          partners: Mapping[Buffer, Buffer] | None = None) -> tuple[Program, dict[Buffer, Buffer]]:
     """The donated input whose memory each output takes, for those that find one.
 
+    Any output of the same type may take an input, or just its partner where there are such.
     A statement may be put off a little for that: the new weights of a layer are stored after the
     old ones have been read for the last time. The program comes back in that order.
     """
     donated = tuple(donated)
     if not donated:
         return program, {}
-    sharing = _Sharing(program)
+    sharing = _Sharing(program, partners)
     for given in donated:
         sharing.put_off(given)
     for given in sorted(donated, key=sharing.last):
@@ -130,8 +131,9 @@ def share(program: Program, donated: Iterable[Buffer]) -> tuple[Program, dict[Bu
 class _Sharing:
     """Statements, known by number, in an order that may change."""
 
-    def __init__(self, program: Program):
+    def __init__(self, program: Program, partners: Mapping[Buffer, Buffer] | None):
         self.program, self.shared = program, dict[Buffer, Buffer]()
+        self.partners = partners
         self.order = list(range(len(program.statements)))
         self.place = list(self.order)
         self.users: dict[Buffer, list[int]] = {}
@@ -159,7 +161,8 @@ class _Sharing:
         return self.accesses[number].may_overwrite(given, out)
 
     def candidates(self, given: Buffer) -> list[Buffer]:
-        return [out for out in self.free if (out.shape, out.dtype) == (given.shape, given.dtype)]
+        return [out for out in self.free if (out.shape, out.dtype) == (given.shape, given.dtype)
+                and (self.partners is None or self.partners.get(given) is out)]
 
     def put_off(self, given: Buffer) -> None:
         """Move a statement that reads an input and makes an output of it behind its last reader."""
@@ -267,28 +270,6 @@ def _does_nothing(statement: Statement, shared: Mapping[Buffer, Buffer]) -> bool
 
 
 # -- the plan --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Where the buffers of a program are.
-
-    ``offsets`` are those of the temporaries in an arena of ``size`` bytes, multiples of
-    :data:`ALIGNMENT`. An output in ``shared`` is the memory of a donated input; all other outputs
-    are memory of their own. ``peak`` is the most that temporaries need at a time.
-    """
-
-    program: Program
-    offsets: dict[Buffer, int] = field(default_factory=dict)
-    size: int = 0
-    peak: int = 0
-    shared: dict[Buffer, Buffer] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        lines = [show(self.program), f"arena: {self.size} bytes"]
-        lines += [f"  {b.name} at {offset}" for b, offset in self.offsets.items()]
-        lines += [f"{out.name} overwrites {given.name}" for out, given in self.shared.items()]
-        return "\n".join(lines)
 
 
 def plan(program: Program, shared: Mapping[Buffer, Buffer] = {}) -> Plan:

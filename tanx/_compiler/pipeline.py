@@ -7,6 +7,7 @@ after each of them; ``TANX_DUMP=fuse,memory`` prints it after those named.
 name      form    what it does
 ========= ======= =================================================================
 inline    jaxpr   puts the bodies of calls in their places
+bodies    jaxpr   all passes on jaxprs in the bodies of loops and branches
 decompose jaxpr   expresses primitives by others
 simplify  jaxpr   folds constants, applies algebra, merges equal equations
 lower     program one nest of loops an equation
@@ -22,7 +23,7 @@ memory    plan    places in an arena, donated arguments
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,15 +33,16 @@ from .._config import dump, enable_checks
 from .._core.check import check_jaxpr
 from .._core.jaxpr import ClosedJaxpr
 from .._loops.check import check
-from .._loops.nest import Buffer, Program
-from .._loops.show import show
+from .._loops.nest import Buffer, Plan, Program
+from .._loops.show import show, show_plan
+from .bodies import open_bodies
 from .codegen.cpu import host
 from .contraction import contract
 from .cost import Cost, cost
 from .decompose import decompose
 from .fuse import fuse
 from .lower import Lowered, lower
-from .memory import Plan, check_plan, in_place, plan, share
+from .memory import check_plan, in_place, plan, share
 from .schedule_cpu import schedule
 from .simplify import inline, simplify
 from .split import split
@@ -79,12 +81,23 @@ class Module:
         return self.cost.seconds
 
     def __str__(self) -> str:
-        return f"{self.plan}\nreturn {', '.join(b.name for b in self.results)}"
+        return f"{show_plan(self.plan)}\nreturn {', '.join(b.name for b in self.results)}"
+
+
+def _bodies(closed: ClosedJaxpr) -> ClosedJaxpr:
+    return open_bodies(closed, _smaller)
 
 
 jaxpr_passes: tuple[tuple[str, Callable[[ClosedJaxpr], ClosedJaxpr]], ...] = (
-    ("inline", inline), ("decompose", decompose), ("simplify", simplify))
+    ("inline", inline), ("bodies", _bodies), ("decompose", decompose), ("simplify", simplify))
 """From jaxpr to jaxpr."""
+
+
+def _smaller(closed: ClosedJaxpr) -> ClosedJaxpr:
+    for name, jaxpr_pass in jaxpr_passes:
+        closed = _inspected(name, jaxpr_pass(closed), check_jaxpr, str)
+    return closed
+
 
 def build(closed: ClosedJaxpr, donated: Sequence[bool] = ()) -> Module:
     """Run all passes on a jaxpr; ``donated`` tells which arguments may be overwritten.
@@ -101,19 +114,29 @@ def build(closed: ClosedJaxpr, donated: Sequence[bool] = ()) -> Module:
 
 
 def _built(closed: ClosedJaxpr, donated: Sequence[bool]) -> Module:
-    original = closed
-    for name, jaxpr_pass in jaxpr_passes:
-        closed = _inspected(name, jaxpr_pass(closed), check_jaxpr, str)
-    lowered = _inspected("lower", lower(closed), _check_lowered, str)
-    program = _inspected("fuse", fuse(lowered.program), check, show)
-    program, shared = share(program, _donated_buffers(lowered, donated))
+    lowered = _inspected("lower", lower(_smaller(closed), _inner), _check_lowered, str)
+    memory = _planned(fuse(lowered.program), _donated_buffers(lowered, donated))
+    return Module(memory, lowered.constants, lowered.results, tuple(closed.in_avals),
+                  tuple(closed.out_avals))
+
+
+def _inner(closed: ClosedJaxpr, overwriting: Mapping[int, int]) -> Plan:
+    """The plan of a program inside of another; ``overwriting`` maps inputs to outputs."""
+    lowered = _inspected("lower", lower(closed, _inner, apart=True), _check_lowered, str)
+    program = fuse(lowered.program)
+    partners = {program.inputs[n]: program.outputs[m] for n, m in overwriting.items()}
+    return _planned(program, list(partners), partners)
+
+
+def _planned(program: Program, donated: Sequence[Buffer],
+             partners: Mapping[Buffer, Buffer] | None = None) -> Plan:
+    program = _inspected("fuse", program, check, show)
+    program, shared = share(program, donated, partners)
     program = _inspected("reuse", in_place(program, shared), check, show)
     program = _inspected("split", split(program), check, show)
     program = _inspected("contract", contract(program, host()), check, show)
     program = _inspected("schedule", schedule(program, host()), check, show)
-    memory = _inspected("memory", plan(program, shared), check_plan, str)
-    return Module(memory, lowered.constants, lowered.results, tuple(original.in_avals),
-                  tuple(original.out_avals))
+    return _inspected("memory", plan(program, shared), check_plan, show_plan)
 
 
 @contextmanager

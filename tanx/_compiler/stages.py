@@ -26,7 +26,7 @@ from .._loops.expr import (
     bounds,
     const,
 )
-from .._loops.nest import PARALLEL, Buffer, Extern, Nest, Statement, Store
+from .._loops.nest import PARALLEL, Buffer, Call, Nest, Statement, Store
 from .._loops.traverse import (
     children,
     expressions,
@@ -89,7 +89,7 @@ def mentioned(statement: Statement) -> dict[Buffer, None]:
     """The buffers that a statement and those inside it read or write (an ordered set)."""
     found: dict[Buffer, None] = {}
     for inner in statements_in((statement,)):
-        if isinstance(inner, Extern):
+        if isinstance(inner, Call):
             found.update(dict.fromkeys((*inner.inputs, *inner.outputs)))
         elif isinstance(inner, Store):
             found.update((load.buffer, None) for load in find_loads(expressions(inner)))
@@ -146,7 +146,7 @@ def fingerprint(statement: Statement) -> tuple[tuple, list[Buffer]]:
             key.append(("store", number(inner.buffer), inner.combine, inner.guard is None,
                         *map(number, parts)))
         else:
-            key.append((inner.name, inner.params, *map(number, inner.outputs), -1,
+            key.append((*inner.form, *map(number, inner.outputs), -1,
                         *map(number, inner.inputs)))
 
     add(statement)
@@ -162,7 +162,7 @@ def windows(statement: Statement) -> tuple[Statement, dict[Buffer, tuple[Buffer,
     touched: dict[Buffer, list[tuple[Expr, ...]]] = {}
     passed: set[Buffer] = set()
     for inner in statements_in((statement,)):
-        if isinstance(inner, Extern):
+        if isinstance(inner, Call):
             passed.update(inner.inputs, inner.outputs)
         elif isinstance(inner, Store):
             touched.setdefault(inner.buffer, []).append(inner.index)

@@ -64,7 +64,18 @@ from .expr import (
     op,
 )
 from .instructions import BOOL, INDEX, REDUCERS, identity, kind_of, short_name
-from .nest import PARALLEL, SEQUENTIAL, Buffer, Extern, Nest, Program, Statement, Store, index_tuple
+from .nest import (
+    PARALLEL,
+    SEQUENTIAL,
+    Buffer,
+    Call,
+    Extern,
+    Nest,
+    Program,
+    Statement,
+    Store,
+    index_tuple,
+)
 from .traverse import expressions, loads, statements_in, written
 
 __all__ = ["Operand", "all_of", "any_of", "arg_reduce", "as_index", "clamp_index", "const",
@@ -275,7 +286,7 @@ def extern(name: str, outputs: Sequence[Buffer], inputs: Sequence[Buffer], **par
     for array in (*outputs, *inputs):
         if not isinstance(array, Buffer):
             raise TypeError(f"extern {name}: {array!r} is not stored; a library needs memory.")
-    return Extern(name, tuple(outputs), tuple(inputs), tuple(sorted(params.items())))
+    return Extern(tuple(outputs), tuple(inputs), name, tuple(sorted(params.items())))
 
 
 # -- programs of one rule --------------------------------------------------------------------------
@@ -317,7 +328,7 @@ def temporaries(statements: Iterable[Statement]) -> tuple[Buffer, ...]:
     for statement in statements_in(statements):
         found.update((load.buffer, None) for load in loads(*expressions(statement)))
         found.update(written((statement,)))
-        if isinstance(statement, Extern):
+        if isinstance(statement, Call):
             found.update(dict.fromkeys(statement.inputs))
     return tuple(b for b in found if b.role == "temp")
 

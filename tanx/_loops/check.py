@@ -7,15 +7,16 @@ prove nor refute is returned, and is what the interpreter finds out when it runs
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from math import prod
 from typing import NoReturn
 
 from tanx.errors import explain
 
 from .expr import Expr, Facts, Fold, Index, Load, Node, Op, Pick, State, bounds, facts_of
 from .instructions import BOOL, INDEX, REDUCERS, result_dtype, short_name
-from .nest import PARALLEL, SEQUENTIAL, TASKS, Buffer, Nest, Program, Statement, Store
+from .nest import PARALLEL, SEQUENTIAL, TASKS, Branch, Buffer, Loop, Nest, Program, Statement, Store
 from .show import show_expr, show_statement
 from .traverse import children, expressions, statements_in, walk, written
 
@@ -80,6 +81,35 @@ class _Checker:
             for buffer in statement.outputs:
                 self.writable(buffer, statement)
                 self.defined.add(buffer)
+            if isinstance(statement, Loop):
+                self.loop(statement)
+            elif isinstance(statement, Branch):
+                for body in statement.bodies:
+                    self.fits(statement, statement.inputs[1:], body.program.inputs)
+                    self.fits(statement, statement.outputs[:-1], body.program.outputs)
+
+    def loop(self, loop: Loop) -> None:
+        tests, constants, carries, read, filled = loop.parts
+        body = loop.body.program
+        if (loop.count is None) != (loop.condition is not None):
+            _fail("a loop has a count or a condition.", loop)
+        if loop.tasks > 1 and (loop.carried or loop.count is None):
+            _fail("a loop over tasks carries nothing and is counted.", loop)
+        if carries != loop.outputs[:loop.carried]:
+            _fail("what a loop carries is read and written.", loop)
+        self.fits(loop, (*constants, *carries, *map(_row, read)), body.inputs)
+        self.fits(loop, (*carries, *map(_row, filled)), body.outputs)
+        if any(b.shape[:1] != (loop.count,) for b in (*read, *filled)):
+            _fail("an array that is read or filled by rows has one for each step.", loop)
+        if loop.condition is not None:
+            self.fits(loop, (*tests, *carries), loop.condition.program.inputs)
+
+    def fits(self, statement: Statement, given: Sequence[Buffer], wanted: Sequence[Buffer],
+             ) -> None:
+        """Buffers have the elements that a program wants, whatever the shape."""
+        if [(prod(b.shape), b.dtype) for b in given] != [(prod(b.shape), b.dtype) for b in wanted]:
+            _fail("a program inside of another takes what it is given.", statement,
+                  f"given:  {list(given)}", f"wanted: {list(wanted)}")
 
     def nest(self, nest: Nest, scope: frozenset, parallel: tuple) -> None:
         if len(nest.kinds) != len(nest.indices) or not {*nest.kinds} <= {
@@ -193,6 +223,10 @@ class _Checker:
             texts = ["(" + ", ".join(map(short_name, part)) + ")" for part in types]
             _fail("start and step of a fold must have the dtypes of its states.", where,
                   f"states: {texts[0]}", f"start:  {texts[1]}", f"step:   {texts[2]}")
+
+
+def _row(buffer: Buffer) -> Buffer:
+    return Buffer(buffer.name, buffer.shape[1:], buffer.dtype)
 
 
 class _Ranges:

@@ -10,7 +10,7 @@ finds wrong in a live lane is an error that names the access.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from math import prod
 
@@ -19,7 +19,7 @@ import numpy as np
 from .expr import Const, Expr, Fold, Load, Node, Op, Pick
 from .library import LIBRARY
 from .memory import Memory
-from .nest import SEQUENTIAL, TASKS, Extern, Nest, Program, Statement, Store
+from .nest import SEQUENTIAL, TASKS, Branch, Call, Extern, Loop, Nest, Program, Statement, Store
 from .numerics import apply
 from .traverse import children, walk, written
 
@@ -97,7 +97,11 @@ class _Runner:
             elif isinstance(statement, Store):
                 self.store(statement, _Scope(scope))
             else:
-                self.call(statement)
+                results = (self.repeated(statement) if isinstance(statement, Loop) else
+                           self.branch(statement) if isinstance(statement, Branch) else
+                           self.call(statement))
+                for buffer, result in zip(statement.outputs, results, strict=True):
+                    self.memory.put(buffer, np.asarray(result))
 
     def loops(self, indices, kinds, body, scope: _Scope) -> None:
         """Run a body in the loops that are left: at once in all leading ones of a parallel kind."""
@@ -121,7 +125,8 @@ class _Runner:
         index = [self.value(i, scope) for i in store.index]
         self.memory.store(store, index, self.value(store.value, scope), scope.live, scope.lanes)
 
-    def call(self, statement: Extern) -> None:
+    def call(self, statement: Extern) -> Sequence[np.ndarray]:
+        """The results of a library function."""
         arrays = [self.memory.take(buffer) for buffer in statement.inputs]
         if statement.name in self.externs:
             results = self.externs[statement.name](*arrays, **dict(statement.params))
@@ -129,9 +134,33 @@ class _Runner:
             results = LIBRARY[statement.name](statement, *arrays)
         else:
             raise NotImplementedError(f"no function was given for the extern {statement.name!r}.")
-        results = results if isinstance(results, (tuple, list)) else (results,)
-        for buffer, result in zip(statement.outputs, results, strict=True):
-            self.memory.put(buffer, np.asarray(result))
+        return results if isinstance(results, (tuple, list)) else (results,)
+
+    def repeated(self, loop: Loop) -> Sequence[np.ndarray]:
+        """What a loop leaves."""
+        tests, constants, carries, read = [
+            [self.memory.take(b) for b in part] for part in loop.parts[:4]]
+        filled = [np.zeros(b.shape, b.dtype) for b in loop.parts[4]]
+        step = 0
+        while step != loop.count:
+            if loop.condition is not None and not run(
+                    loop.condition.program, *tests, *carries, externs=self.externs)[0]:
+                break
+            row = -1 - step if loop.reverse else step
+            results = run(loop.body.program, *constants, *carries, *(x[row] for x in read),
+                          externs=self.externs)
+            carries = [x.reshape(c.shape) for x, c in zip(results, carries)]
+            for array, result in zip(filled, results[loop.carried:], strict=True):
+                array[row] = result.reshape(array.shape[1:])
+            step += 1
+        return *carries, *filled, _room(loop)
+
+    def branch(self, branch: Branch) -> Sequence[np.ndarray]:
+        """What the branch that is taken gives."""
+        choice, *given = [self.memory.take(b) for b in branch.inputs]
+        number = int(choice) if 0 <= choice < len(branch.bodies) else -1
+        body = branch.bodies[number]
+        return *run(body.program, *given, externs=self.externs), _room(branch)
 
     # -- expressions -------------------------------------------------------------------------------
 
@@ -196,6 +225,11 @@ class _Runner:
             inner = _Scope(scope, values | dict(zip(fold.states, states)))
             states = tuple(self.value(expr, inner) for expr in fold.body)
         return states
+
+
+def _room(call: Call) -> np.ndarray:
+    """The memory for a statement's own use, which tells nothing."""
+    return np.zeros(call.outputs[-1].shape, call.outputs[-1].dtype)
 
 
 def _lanes(scope: _Scope, indices) -> _Scope:

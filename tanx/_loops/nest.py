@@ -2,13 +2,14 @@
 
 A :class:`Program` reads input buffers and fills output buffers by running statements in order:
 a :class:`Nest` of loops around others, a :class:`Store` of one element, an :class:`Extern` call of
-a library. What is stored is an expression (``expr.py``); a :class:`Buffer` is read by indexing it.
+a library, a :class:`Loop` or a :class:`Branch` that runs other programs. What is stored is an
+expression (``expr.py``); a :class:`Buffer` is read by indexing it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,8 @@ import numpy as np
 from .expr import Const, Expr, Index, Load, Node
 from .instructions import INDEX, short_name
 
-__all__ = ["Buffer", "Extern", "Nest", "PARALLEL", "Program", "SEQUENTIAL", "Statement", "Store",
-           "TASKS", "index_tuple"]
+__all__ = ["Branch", "Buffer", "Call", "Extern", "Loop", "Nest", "PARALLEL", "Plan", "Program",
+           "SEQUENTIAL", "Statement", "Store", "TASKS", "index_tuple"]
 
 PARALLEL = "parallel"
 SEQUENTIAL = "sequential"
@@ -102,19 +103,79 @@ class Nest:
 
 
 @dataclass(frozen=True, slots=True)
-class Extern:
+class Call:
+    """A statement that reads and fills whole buffers, in a way that the form does not tell.
+
+    A buffer among both ``inputs`` and ``outputs`` is changed where it is.
+    """
+
+    outputs: tuple[Buffer, ...]
+    inputs: tuple[Buffer, ...]
+
+    @property
+    def form(self) -> tuple:
+        """What it has in common with those that do the same on other buffers."""
+        return type(self), *(getattr(self, f.name) for f in fields(self)[2:])
+
+
+@dataclass(frozen=True, slots=True)
+class Extern(Call):
     """Calls a function of the runtime's library: sort, FFT, LAPACK and kin.
 
     ``params`` are pairs of a name and a hashable value, sorted by name.
     """
 
     name: str
-    outputs: tuple[Buffer, ...]
-    inputs: tuple[Buffer, ...]
     params: tuple[tuple[str, Any], ...] = ()
 
 
-Statement = Store | Nest | Extern
+@dataclass(frozen=True, slots=True)
+class Loop(Call):
+    """Runs a program again and again, each time on what the time before has left.
+
+    The body takes constants, carries, and a row of each array that is read by rows; it gives the
+    next carries, and a row of each array that is filled by rows. The loop has ``count`` steps, or
+    as many as there are until ``condition``, a program from its own constants and the carries to
+    one bool, says no.
+
+    ``inputs`` are the constants of the condition (``tests`` of them), those of the body, the
+    carries, and ``rows`` arrays to be read; ``outputs`` are the carries again, the arrays to be
+    filled, and memory for the loop's own use. A loop without carries has steps that are apart: they
+    run in ``tasks`` stretches, each of which may be in a thread of its own.
+    """
+
+    body: Plan
+    carried: int = 0
+    condition: Plan | None = None
+    tests: int = 0
+    rows: int = 0
+    count: int | None = None
+    reverse: bool = False
+    tasks: int = 1
+
+    @property
+    def parts(self) -> tuple[tuple[Buffer, ...], ...]:
+        """Constants of the condition and of the body, carries, arrays to be read, and filled."""
+        rows = len(self.inputs) - self.rows
+        carries = rows - self.carried
+        return (self.inputs[:self.tests], self.inputs[self.tests:carries],
+                self.inputs[carries:rows], self.inputs[rows:], self.outputs[self.carried:-1])
+
+
+@dataclass(frozen=True, slots=True)
+class Branch(Call):
+    """Runs one of several programs, the one whose number the first input holds.
+
+    All of them take the other inputs and fill the outputs; the last output is memory for their own
+    use. The first ``carried`` outputs are the last inputs, too: a program that leaves such an array
+    as it is has nothing to do for it.
+    """
+
+    bodies: tuple[Plan, ...]
+    carried: int = 0
+
+
+Statement = Store | Nest | Extern | Loop | Branch
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,3 +191,19 @@ class Program:
     def buffers(self) -> Mapping[str, Buffer]:
         """All buffers by name."""
         return {b.name: b for b in (*self.inputs, *self.outputs, *self.temps)}
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Where the buffers of a program are.
+
+    ``offsets`` are those of the temporaries in an arena of ``size`` bytes. An output in ``shared``
+    is the memory of an input that may be overwritten; all other outputs are memory of their own.
+    ``peak`` is the most that temporaries need at a time.
+    """
+
+    program: Program
+    offsets: dict[Buffer, int] = field(default_factory=dict)
+    size: int = 0
+    peak: int = 0
+    shared: dict[Buffer, Buffer] = field(default_factory=dict)

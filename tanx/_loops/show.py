@@ -18,10 +18,10 @@ import numpy as np
 
 from .expr import Const, Expr, Fold, Load, Node, Op, Pick, Variable
 from .instructions import identity, kind_of, short_name
-from .nest import Buffer, Extern, Nest, Program, Statement, Store
+from .nest import Branch, Buffer, Extern, Loop, Nest, Plan, Program, Statement, Store
 from .traverse import children, expressions, walk
 
-__all__ = ["show", "show_expr", "show_statement"]
+__all__ = ["show", "show_expr", "show_plan", "show_statement"]
 
 _SHORT = 20
 """Columns up to which a shared expression is written out again instead of being named."""
@@ -53,6 +53,14 @@ def show(program: Program) -> str:
     lines = [f"program({ins}) -> ({outs})", *(f"temp {b!r}" for b in program.temps)]
     for statement in program.statements:
         lines += _Printer(program.buffers).statement(statement)
+    return "\n".join(lines)
+
+
+def show_plan(plan: Plan) -> str:
+    """The text of a program and of where its buffers are."""
+    lines = [show(plan.program), f"arena: {plan.size} bytes"]
+    lines += [f"  {b.name} at {offset}" for b, offset in plan.offsets.items()]
+    lines += [f"{out.name} overwrites {given.name}" for out, given in plan.shared.items()]
     return "\n".join(lines)
 
 
@@ -92,6 +100,10 @@ class _Printer:
             return self.store(statement)
         if isinstance(statement, Extern):
             return [self.extern(statement)]
+        if isinstance(statement, Loop):
+            return self.loop(statement)
+        if isinstance(statement, Branch):
+            return self.branch(statement)
         before = dict(self.names)
         lines = [self.header(statement)]
         for inner in statement.body:
@@ -120,6 +132,26 @@ class _Printer:
         outs = ", ".join(b.name for b in call.outputs)
         params = [f"{k}={v}" for k, v in call.params]
         return f"{outs} = extern {call.name}({', '.join([b.name for b in call.inputs] + params)})"
+
+    def loop(self, loop: Loop) -> list[str]:
+        tests, constants, carries, read, filled = loop.parts
+        words = ["loop" if loop.count is None else f"loop {loop.count} times"]
+        words += ["backwards"] * loop.reverse + [f"in {loop.tasks} tasks"] * (loop.tasks > 1)
+        for word, buffers in (("with", constants), ("carrying", carries), ("reading", read),
+                              ("filling", filled)):
+            words += [f"{word} {_names(buffers)}"] * bool(buffers)
+        lines = [f"{' '.join(words)}:"]
+        if loop.condition is not None:
+            lines += [f"    while given {_names(tests)}:" if tests else "    while:"]
+            lines += _indented(_indented(show_plan(loop.condition).split("\n")))
+        return lines + _indented(show_plan(loop.body).split("\n"))
+
+    def branch(self, branch: Branch) -> list[str]:
+        choice, *given = branch.inputs
+        lines = [f"{_names(branch.outputs[:-1])} = branch {choice.name} of {_names(given)}:"]
+        for number, body in enumerate(branch.bodies):
+            lines += [f"    {number}:", *_indented(_indented(show_plan(body).split("\n")))]
+        return lines
 
     # -- expressions -------------------------------------------------------------------------------
 
@@ -234,3 +266,7 @@ def _is_identity(fold: Fold) -> bool:
 
 def _indented(lines: Iterable[str]) -> list[str]:
     return ["    " + line for line in lines]
+
+
+def _names(buffers: Iterable[Buffer]) -> str:
+    return ", ".join(b.name for b in buffers)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from .expr import Expr, Fold, Load, Node, Op, Pick, Variable, fresh_index, fresh_state, op
-from .nest import Buffer, Extern, Nest, Statement, Store
+from .nest import Buffer, Call, Nest, Statement, Store
 
 __all__ = ["children", "expressions", "loads", "map_expressions", "rebuild", "rewrite",
            "statements_in", "substitute", "walk", "written"]
@@ -159,6 +159,6 @@ def written(statements: Iterable[Statement]) -> dict[Buffer, None]:
     for statement in statements_in(statements):
         if isinstance(statement, Store):
             found[statement.buffer] = None
-        elif isinstance(statement, Extern):
+        elif isinstance(statement, Call):
             found.update(dict.fromkeys(statement.outputs))
     return found

@@ -233,7 +233,7 @@ def _extern(name: str, outputs, inputs, params) -> Extern:
     """A library call as the runtime knows it; its buffers have no names any more."""
     def buffers(types) -> tuple[Buffer, ...]:
         return tuple(Buffer("", shape, dtype) for shape, dtype in types)
-    return Extern(name, buffers(outputs), buffers(inputs), params)
+    return Extern(buffers(outputs), buffers(inputs), name, params)
 
 
 def _is_plain(recipe: Recipe) -> bool:

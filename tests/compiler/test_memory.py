@@ -9,13 +9,13 @@ import tanx
 import tanx.numpy as jnp
 from tanx import lax
 from tanx._compiler.cost import nbytes
-from tanx._compiler.memory import ALIGNMENT, Plan, check_plan, in_place, plan
+from tanx._compiler.memory import ALIGNMENT, check_plan, in_place, plan
 from tanx._compiler.pipeline import build
 from tanx._compiler.stages import elements, rename
 from tanx._loops.build import copy, nest, op, store
 from tanx._loops.check import ProgramError, check
 from tanx._loops.interpret import run
-from tanx._loops.nest import Buffer, Program
+from tanx._loops.nest import Buffer, Plan, Program
 from tanx._loops.show import show
 from tests.compiler.agreement import assert_close, evaluated, uncertainty
 from tests.compiler.counting import assert_linear

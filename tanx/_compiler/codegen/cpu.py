@@ -19,9 +19,10 @@ from math import prod
 from typing import Any
 
 from ..._loops.instructions import short_name
-from ..._loops.nest import TASKS, Buffer, Extern, Nest, Program, Statement
+from ..._loops.nest import TASKS, Branch, Buffer, Extern, Loop, Nest, Plan, Program, Statement
 from ..stages import fingerprint, windows
 from .abi import ENTRY, PARALLEL, TILE
+from .control import write_branch, write_loop
 from .gemm import write_task
 from .llvm import Kernel
 from .target import Target
@@ -75,24 +76,67 @@ def generate(program: Program, target: Target, offsets: Mapping[Buffer, int] | N
     ``offsets`` places temporaries in an arena; without it each has an address of its own.
     ``shared`` maps outputs to the inputs whose memory they are.
     """
-    return _Module(program, target, offsets, shared or {}).generated()
+    module = _Module(target)
+    entry = _Unit(module, Plan(program, dict(offsets or {}), shared=dict(shared or {})),
+                  arena=offsets is not None).written(f"define void @{ENTRY}")
+    return module.generated(entry)
 
 
 class _Module:
-    def __init__(self, program: Program, target: Target, offsets: Mapping[Buffer, int] | None,
-                 shared: Mapping[Buffer, Buffer]):
-        self.program, self.target = program, target
-        self.offsets, self.shared = offsets, dict(shared)
-        self.parts: dict[Buffer, tuple[Buffer, int]] = {}  # what buffers are parts of, and where
-        # It collects what functions need.
-        self.writer = Writer(has_masks=target.vector_bits >= 512)
-        self.functions: dict[str, str] = {}  # names by texts
-        self.written: dict[tuple, tuple[str, int]] = {}  # names and tasks by fingerprints
-        self.externs: dict[str, Extern] = {}
-        self.numbers = {buffer: n for n, buffer in enumerate((
-            *program.inputs, *program.outputs, *program.temps))}
+    """What the functions of a module share."""
 
-    def generated(self) -> Generated:
+    def __init__(self, target: Target):
+        self.target = target
+        self.writer = Writer(has_masks=target.vector_bits >= 512)  # it collects what they need
+        self.functions: dict[str, str] = {}  # names by texts
+        self.tasks: dict[tuple, tuple[str, int]] = {}  # names and tasks by fingerprints
+        self.programs: dict[Plan, str] = {}  # names of those inside of others
+        self.externs: dict[str, Extern] = {}
+
+    def generated(self, entry: str) -> Generated:
+        functions = [f"define internal void @{name}{text}" for text, name in self.functions.items()]
+        text = "\n".join([entry, *functions, *self.writer.helpers.values(),
+                          *self.writer.declared.values(), ""])
+        symbols = [name for name in self.writer.declared if not name.startswith("llvm.")]
+        return Generated(text, tuple(symbols), self.externs)
+
+    def named(self, hint: str, text: str) -> str:
+        """The name of the function with that text."""
+        return self.functions.setdefault(text, f"{hint}{len(self.functions)}")
+
+    def inner(self, plan: Plan) -> str:
+        """The name of the function that runs a program inside of another."""
+        if plan not in self.programs:
+            self.programs[plan] = self.named("program", _Unit(self, plan).written(""))
+        return self.programs[plan]
+
+    def symbol(self, call: Extern) -> str:
+        """The symbol of a library call; calls that differ only in their buffers have one."""
+        types = [f"{short_name(b.dtype)}{list(b.shape)}" for b in (*call.outputs, *call.inputs)]
+        key = f"{call.name}({', '.join(types)}, {call.params})"
+        for symbol, other in self.externs.items():
+            same = [f"{short_name(b.dtype)}{list(b.shape)}"
+                    for b in (*other.outputs, *other.inputs)]
+            if key == f"{other.name}({', '.join(same)}, {other.params})":
+                return symbol
+        symbol = f"extern{len(self.externs)}"
+        self.externs[symbol] = call
+        return symbol
+
+
+class _Unit:
+    """Writes the functions of one program, the whole one or one inside of another."""
+
+    def __init__(self, module: _Module, plan: Plan, arena: bool = True):
+        self.module, self.program = module, plan.program
+        self.offsets = plan.offsets if arena else None
+        self.shared = dict(plan.shared)
+        self.parts: dict[Buffer, tuple[Buffer, int]] = {}  # what buffers are parts of, and where
+        self.numbers = {buffer: n for n, buffer in enumerate((
+            *self.program.inputs, *self.program.outputs, *self.program.temps))}
+
+    def written(self, head: str) -> str:
+        """The function that runs the program."""
         statements, forms = list(self.program.statements), []
         for n, statement in enumerate(statements):
             if len(statements) > 1:
@@ -102,16 +146,11 @@ class _Module:
             forms.append(((form, *map(memory.index, memory)), used))
         times = Counter(key for key, _ in forms)
         passed = dict.fromkeys(b for key, used in forms if times[key] > 1 for b in used)
-        entry = [f"define void @{ENTRY}(ptr %buffers) {{", "entry:", *self.addresses(passed)]
+        lines = [f"{head}(ptr %buffers) {{", "entry:", *self.addresses(passed)]
         for statement, (key, used) in zip(statements, forms):
-            entry += ([self.shared_call(statement, key, used)] if times[key] > 1
+            lines += ([self.shared_call(statement, key, used)] if times[key] > 1
                       else self.own_call(statement, used))
-        entry += ["ret void", "}"]
-        functions = [f"define internal void @{name}{text}" for text, name in self.functions.items()]
-        text = "\n".join(["\n".join(entry), *functions, *self.writer.helpers.values(),
-                          *self.writer.declared.values(), ""])
-        symbols = [name for name in self.writer.declared if not name.startswith("llvm.")]
-        return Generated(text, tuple(symbols), self.externs)
+        return "\n".join([*lines, "ret void", "}"])
 
     def addresses(self, buffers: Iterable[Buffer]) -> list[str]:
         """Lines that load the addresses of buffers."""
@@ -162,14 +201,14 @@ class _Module:
 
     def shared_call(self, statement: Statement, key: tuple, used: Sequence[Buffer]) -> str:
         """A call of the function for a statement and others that are like it, on other buffers."""
-        if key not in self.written:
+        if key not in self.module.tasks:
             pointers = {buffer: f"%p{n}" for n, buffer in enumerate(used)}
             tasks, lines = self.body(statement, pointers)
             params = [f"ptr noalias {name}" if self.alone(buffer, used) else f"ptr {name}"
                       for buffer, name in pointers.items()]
-            self.written[key] = self.named("nest", [
+            self.module.tasks[key] = self.named("nest", [
                 f"({', '.join([*params, 'i64 %task'])}) {{", "entry:", *lines]), tasks
-        name, tasks = self.written[key]
+        name, tasks = self.module.tasks[key]
         args = ", ".join([f"ptr %b{self.numbers[b]}" for b in used])
         if tasks < 2:
             return f"call void @{name}({args}, i64 0)"
@@ -181,14 +220,19 @@ class _Module:
         """A call that runs all tasks, given the function for one of them."""
         if tasks < 2:
             return f"call void @{name}(ptr %buffers, i64 0)"
-        self.writer.declared[PARALLEL] = f"declare void @{PARALLEL}(ptr, ptr, i64)"
+        self.module.writer.declared[PARALLEL] = f"declare void @{PARALLEL}(ptr, ptr, i64)"
         return f"call void @{PARALLEL}(ptr @{name}, ptr %buffers, i64 {tasks})"
 
     def body(self, statement: Statement, pointers: Mapping[Buffer, str]) -> tuple[int, list[str]]:
         """How many tasks a statement has, and the code of one of them: its number is ``%task``."""
-        writer = Writer(self.writer)
-        kernel = Kernel(writer, self.target.vector_bits, pointers, self.shared, self.symbol)
-        tiles = tiling(statement, self.target)
+        writer = Writer(self.module.writer)
+        if isinstance(statement, Loop):
+            return statement.tasks, write_loop(statement, pointers, writer, self.module.inner)
+        if isinstance(statement, Branch):
+            return 1, write_branch(statement, pointers, writer, self.module.inner)
+        kernel = Kernel(writer, self.module.target.vector_bits, pointers, self.shared,
+                        self.module.symbol)
+        tiles = tiling(statement, self.module.target)
         if tiles is not None:
             write_task(tiles, kernel)
             return tiles.tasks, kernel.top.lines
@@ -200,29 +244,15 @@ class _Module:
         kernel.statement(statement, kernel.top)
         return prod(extents), kernel.top.lines
 
-    def named(self, hint: str, lines: Sequence[str]) -> str:
-        """The name of the function with that text."""
-        text = "\n".join([*lines, "ret void", "}"])
-        return self.functions.setdefault(text, f"{hint}{len(self.functions)}")
-
     def alone(self, buffer: Buffer, used: Sequence[Buffer]) -> bool:
         """Whether no other buffer of a statement is the same memory."""
         memory = self.shared.get(buffer, buffer)
         return all(self.shared.get(other, other) is not memory for other in used
                    if other is not buffer)
 
-    def symbol(self, call: Extern) -> str:
-        """The symbol of a library call; calls that differ only in their buffers have one."""
-        types = [f"{short_name(b.dtype)}{list(b.shape)}" for b in (*call.outputs, *call.inputs)]
-        key = f"{call.name}({', '.join(types)}, {call.params})"
-        for symbol, other in self.externs.items():
-            same = [f"{short_name(b.dtype)}{list(b.shape)}"
-                    for b in (*other.outputs, *other.inputs)]
-            if key == f"{other.name}({', '.join(same)}, {other.params})":
-                return symbol
-        symbol = f"extern{len(self.externs)}"
-        self.externs[symbol] = call
-        return symbol
+    def named(self, hint: str, lines: Sequence[str]) -> str:
+        """The name of the function with these lines."""
+        return self.module.named(hint, "\n".join([*lines, "ret void", "}"]))
 
 
 def _task_extents(statement: Statement) -> list[int]:

@@ -84,7 +84,7 @@ class Kernel(Folds):
             self.store(statement, scope)
         elif isinstance(statement, Extern):
             self.extern(statement, scope)
-        elif all(i.extent for i in statement.indices):
+        elif isinstance(statement, Nest) and all(i.extent for i in statement.indices):
             statement = replace(statement, body=tuple(map(self.moved_as_bits, statement.body)))
             inner = scope.within(statement.indices, self.written(statement.body))
             inner.values.update({i: self.index(0) for i in statement.indices if i.extent == 1})

@@ -1,0 +1,224 @@
+"""Loops and branches in jaxprs: bodies made small, what is the same in all steps moved out.
+
+The passes on jaxprs run in the bodies, too. Constants of a body, and what a loop computes from
+nothing else, become operands of the loop; a carry that no step changes becomes a constant of it.
+Out of branches nothing is moved: one that is not taken costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from .._core.primitive import Kind
+
+__all__ = ["CONTROL", "open_bodies"]
+
+CONTROL = frozenset(("scan", "while", "cond"))
+"""Names of the primitives whose operands are those of programs inside of the program."""
+
+Passes = Callable[[ClosedJaxpr], ClosedJaxpr]
+
+
+def open_bodies(closed: ClosedJaxpr, passes: Passes) -> ClosedJaxpr:
+    """Prepare the bodies of all loops and branches, those inside of them included, by ``passes``.
+
+    No body has constants afterwards.
+    """
+    if not any(is_control(eqn) for eqn in closed.jaxpr.eqns):
+        return closed
+    opener = _Opener(closed, passes)
+    for eqn in closed.jaxpr.eqns:
+        opener.equation(eqn)
+    jaxpr = closed.jaxpr
+    return ClosedJaxpr(jaxpr.replace(
+        constvars=list(opener.constants), eqns=opener.eqns,
+        outvars=[opener.read(a) for a in jaxpr.outvars]), list(opener.constants.values()))
+
+
+def is_control(eqn: JaxprEqn) -> bool:
+    """Whether an equation is a loop or a branch."""
+    return eqn.primitive.kind is Kind.CALL and eqn.primitive.name in CONTROL
+
+
+class _Opener:
+    """The jaxpr around, as far as it is written."""
+
+    def __init__(self, closed: ClosedJaxpr, passes: Passes):
+        self.passes = passes
+        self.eqns: list[JaxprEqn] = []
+        self.names: dict[Var, Atom] = {}
+        self.constants: dict[Var, Any] = dict(zip(closed.jaxpr.constvars, closed.consts))
+        self.held = {id(value): var for var, value in self.constants.items()}
+
+    def read(self, atom: Atom) -> Atom:
+        return self.names.get(atom, atom) if isinstance(atom, Var) else atom
+
+    def equation(self, eqn: JaxprEqn) -> None:
+        eqn = eqn.replace(invars=[self.read(a) for a in eqn.invars])
+        if is_control(eqn):
+            eqn = getattr(self, f"open_{eqn.primitive.name}")(eqn)
+        self.eqns.append(eqn)
+
+    def open_scan(self, eqn: JaxprEqn) -> JaxprEqn:
+        params = eqn.params
+        first, carried = params["num_consts"], params["num_carry"]
+        constants, init, rows = _cut(eqn.invars, first, carried)
+        body = self.passes(_specialized(params["jaxpr"], constants))
+        kept = _changing(body.jaxpr, first, carried)
+        constants = [*constants, *(a for a, k in zip(init, kept) if not k)]
+        body = self.without_fixed(eqn, body, first, kept, init)
+        body, constants = self.hoisted(body, constants)
+        init = [a for a, k in zip(init, kept) if k]
+        operands = [*constants, *init, *rows]
+        return eqn.replace(
+            invars=operands, outvars=_kept(eqn.outvars, kept),
+            params=dict(params, jaxpr=body, num_consts=len(constants), num_carry=len(init),
+                        linear=(False,) * len(operands)))
+
+    def open_while(self, eqn: JaxprEqn) -> JaxprEqn:
+        params = eqn.params
+        tests, first = params["cond_nconsts"], params["body_nconsts"]
+        asked, constants, init = _cut(eqn.invars, tests, first)
+        body = self.passes(_specialized(params["body_jaxpr"], constants))
+        condition = self.passes(_specialized(params["cond_jaxpr"], asked))
+        kept = _changing(body.jaxpr, first, len(init))
+        fixed = [a for a, k in zip(init, kept) if not k]
+        condition, asked = self.hoisted(_reordered(condition, tests, kept), [*asked, *fixed])
+        body = self.without_fixed(eqn, body, first, kept, init)
+        body, constants = self.hoisted(body, [*constants, *fixed])
+        return eqn.replace(
+            invars=[*asked, *constants, *(a for a, k in zip(init, kept) if k)],
+            outvars=_kept(eqn.outvars, kept),
+            params=dict(params, body_jaxpr=body, body_nconsts=len(constants),
+                        cond_jaxpr=condition, cond_nconsts=len(asked)))
+
+    def open_cond(self, eqn: JaxprEqn) -> JaxprEqn:
+        """Give all branches the constants of each of them as operands."""
+        choice, *operands = eqn.invars
+        branches = [self.passes(_specialized(b, operands)) for b in eqn.params["branches"]]
+        constants = [[self.constant(v, c) for v, c in zip(b.jaxpr.constvars, b.consts)]
+                     for b in branches]
+        together = list(dict.fromkeys(v for part in constants for v in part))
+        opened = []
+        for branch, own in zip(branches, constants):
+            inner = dict(zip(own, branch.jaxpr.constvars))
+            taken = [inner.get(v, Var(v.aval)) for v in together]
+            opened.append(ClosedJaxpr(branch.jaxpr.replace(
+                constvars=[], invars=[*taken, *branch.jaxpr.invars])))
+        return eqn.replace(invars=[choice, *together, *operands],
+                           params=dict(eqn.params, branches=tuple(opened)))
+
+    def constant(self, var: Var, value) -> Var:
+        """The variable here that stands for a constant of a body."""
+        if id(value) not in self.held:
+            self.held[id(value)] = new = Var(var.aval)
+            self.constants[new] = value
+        return self.held[id(value)]
+
+    def without_fixed(self, eqn: JaxprEqn, body: ClosedJaxpr, first: int, kept: Sequence[bool],
+                      init: Sequence[Atom]) -> ClosedJaxpr:
+        """A body that takes carries which no step changes as its last constants."""
+        self.names.update((v, a) for v, a, k in zip(eqn.outvars, init, kept) if not k)
+        body = _reordered(body, first, kept)
+        return ClosedJaxpr(body.jaxpr.replace(outvars=_kept(body.jaxpr.outvars, kept)), body.consts)
+
+    def hoisted(self, closed: ClosedJaxpr, operands: Sequence[Atom],
+                ) -> tuple[ClosedJaxpr, list[Atom]]:
+        """A body without what does not change in a loop, and its constants: atoms of the outside.
+
+        The first arguments of the body are constants and have been ``operands``.
+        """
+        jaxpr, count = closed.jaxpr, len(operands)
+        outside: dict[Atom, Atom] = dict(zip(jaxpr.invars, operands))
+        for var, value in zip(jaxpr.constvars, closed.consts):
+            outside[var] = self.constant(var, value)
+        moved = _invariant(jaxpr, outside)
+        for eqn in moved:
+            results = [Var(v.aval) for v in eqn.outvars]
+            self.eqns.append(eqn.replace(invars=[outside.get(a, a) for a in eqn.invars],
+                                         outvars=results))
+            outside.update(zip(eqn.outvars, results))
+        left = _still_needed(jaxpr, moved, outside)
+        used = {a for eqn in left for a in eqn.invars}.union(jaxpr.outvars)
+        taken = [v for v in outside if v in used]
+        body = jaxpr.replace(constvars=[], invars=[*taken, *jaxpr.invars[count:]], eqns=left)
+        return ClosedJaxpr(body), [outside[v] for v in taken]
+
+
+def _invariant(jaxpr: Jaxpr, known: Iterable[Atom]) -> list[JaxprEqn]:
+    """The equations worth moving out of a loop, with those that they need.
+
+    Layouts and numbers of elements cost nothing where they are read, so they stay unless something
+    that moves reads them.
+    """
+    makers: dict[Atom, JaxprEqn] = {}
+    same = set(known)
+    wanted: dict[JaxprEqn, None] = {}
+    for eqn in jaxpr.eqns:
+        if eqn.effects or is_control(eqn) or not all(
+                isinstance(a, Literal) or a in same for a in eqn.invars):
+            continue
+        same.update(eqn.outvars)
+        makers.update((v, eqn) for v in eqn.outvars)
+        if eqn.primitive.kind is not Kind.LAYOUT and eqn.invars:
+            wanted[eqn] = None
+    stack = list(wanted)
+    while stack:
+        for atom in stack.pop().invars:
+            maker = makers.get(atom)
+            if maker is not None and maker not in wanted:
+                wanted[maker] = None
+                stack.append(maker)
+    return [eqn for eqn in jaxpr.eqns if eqn in wanted]
+
+
+def _still_needed(jaxpr: Jaxpr, moved: Sequence[JaxprEqn], outside) -> list[JaxprEqn]:
+    """The equations that stay; a layout that was moved for others stays, too, if it is read."""
+    gone = set(moved)
+    needed = set(jaxpr.outvars)
+    left = []
+    for eqn in reversed(jaxpr.eqns):
+        if eqn in gone and not (eqn.primitive.kind is Kind.LAYOUT and any(
+                v in needed for v in eqn.outvars)):
+            continue
+        for v in eqn.outvars:
+            outside.pop(v, None)
+        needed.update(eqn.invars)
+        left.append(eqn)
+    return left[::-1]
+
+
+def _specialized(closed: ClosedJaxpr, operands: Sequence[Atom]) -> ClosedJaxpr:
+    """A body that knows the numbers among its first operands; it still takes them."""
+    names = {v: a for v, a in zip(closed.jaxpr.invars, operands) if isinstance(a, Literal)}
+    if not names:
+        return closed
+    read = lambda a: names.get(a, a) if isinstance(a, Var) else a
+    return ClosedJaxpr(closed.jaxpr.replace(
+        eqns=[e.replace(invars=[read(a) for a in e.invars]) for e in closed.jaxpr.eqns],
+        outvars=[read(a) for a in closed.jaxpr.outvars]), closed.consts)
+
+
+def _changing(jaxpr: Jaxpr, first: int, carried: int) -> list[bool]:
+    """Which carries may differ from one step to the next."""
+    return [out is not given for out, given in zip(jaxpr.outvars, jaxpr.invars[first:])][:carried]
+
+
+def _reordered(closed: ClosedJaxpr, first: int, kept: Sequence[bool]) -> ClosedJaxpr:
+    """A body that takes the carries that are not kept before those that are."""
+    constants, carries, rows = _cut(closed.jaxpr.invars, first, len(kept))
+    fixed = [v for v, k in zip(carries, kept) if not k]
+    return ClosedJaxpr(closed.jaxpr.replace(
+        invars=[*constants, *fixed, *(v for v, k in zip(carries, kept) if k), *rows]),
+        closed.consts)
+
+
+def _kept(items: Sequence[Any], kept: Sequence[bool]) -> list[Any]:
+    """Items without those at the start that are not kept."""
+    return [*(x for x, k in zip(items, kept) if k), *items[len(kept):]]
+
+
+def _cut(items: Sequence[Any], first: int, second: int) -> tuple[list, list, list]:
+    return list(items[:first]), list(items[first:first + second]), list(items[first + second:])
