@@ -37,6 +37,9 @@ class Call(Primitive):
     def effects(self, *types, jaxpr: ClosedJaxpr, **params):
         return jaxpr.effects
 
+    def called(self, params):
+        return params["jaxpr"]
+
     def named_axes(self, params):
         return tuple(e.name for e in params["jaxpr"].effects if isinstance(e, NamedAxisEffect))
 

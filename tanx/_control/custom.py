@@ -154,6 +154,10 @@ class CustomCall(Primitive):
         return trace.record(self, [*captured, *args], {
             **params, "call_jaxpr": closed, "num_consts": params["num_consts"] + len(captured)})
 
+    def called(self, params):
+        call = params["call_jaxpr"]
+        return call if isinstance(call, ClosedJaxpr) else None
+
     def depends_on(self, axis, params):
         call = params["call_jaxpr"]
         return not isinstance(call, ClosedJaxpr) or NamedAxisEffect(axis.name) in call.effects

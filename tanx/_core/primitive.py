@@ -96,6 +96,10 @@ class Primitive:
         """Apply the primitive, in whichever trace is running."""
         return context.trace.process(self, args, params)
 
+    def called(self, params: dict[str, Any]) -> Any:
+        """The closed jaxpr that a use runs on its operands, once; None where it does more."""
+        return None
+
     def named_axes(self, params: dict[str, Any]) -> tuple:
         """Names of mapped axes that a use of this primitive involves."""
         return ()

@@ -105,8 +105,8 @@ def _spread(primitive, out_type, values, params) -> np.ndarray | None:
 
 def _call(primitive, args, params):
     """Run a call: its body as a whole, where it has one and nothing watches each operation."""
-    body = params.get("jaxpr")
-    if isinstance(body, ClosedJaxpr) and not strict.value:
+    body = primitive.called(params)
+    if body is not None and not strict.value:
         program = (compiled(body, params.get("donated_invars", ())) if primitive.unit
                    else program_of(body))
         operands: list = []

@@ -117,10 +117,7 @@ def _taking(places: tuple[int, ...]) -> Callable[[list], Sequence]:
 
 def _body(eqn) -> ClosedJaxpr | None:
     """The jaxpr that a call runs on its operands."""
-    if eqn.primitive.kind is not Kind.CALL:
-        return None
-    body = eqn.params.get("jaxpr", eqn.params.get("call_jaxpr"))
-    return body if isinstance(body, ClosedJaxpr) else None
+    return eqn.primitive.called(eqn.params)
 
 
 program_of = cached_by_jaxpr(Program)

@@ -9,6 +9,7 @@ primals are computed at once, and what is recorded is linear in the tangents.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from .._core.jaxpr import ClosedJaxpr, Jaxpr, jaxpr_as_fun
@@ -53,18 +54,20 @@ class PartialTrace(StageTrace):
 
 
 def partial_eval(fun: Callable, unknown: Sequence[AbstractValue | None], args: Sequence[Any],
+                 forget: Sequence[bool] = (),
                  ) -> tuple[list, list[bool], Jaxpr, list[Any]]:
     """Run a function whose arguments are partly unknown.
 
     ``unknown`` holds a type for each unknown argument and None for the known ones, whose values
     are in ``args``. Gives the outputs (None where unknown), which of them are unknown, and the
-    jaxpr of the unknown part with its residuals.
+    jaxpr of the unknown part with its residuals. ``forget`` tells which outputs to take for
+    unknown in any case.
     """
     trace = PartialTrace(context.trace)
     values = [x if aval is None else trace.argument(aval) for x, aval in zip(args, unknown)]
     with running(trace):
         outs = fun(*values)
-    which = [trace.unknown(x) for x in outs]
+    which = [trace.unknown(x) or f for x, f in zip_longest(outs, forget, fillvalue=False)]
     jaxpr, residuals = trace.finish([x for x, u in zip(outs, which) if u])
     return [None if u else x for x, u in zip(outs, which)], which, jaxpr, residuals
 
@@ -90,7 +93,7 @@ def linearize(fun: Callable, primals: Sequence[Any],
     return outs, nonzero, jaxpr, residuals
 
 
-def partial_eval_jaxpr(closed: ClosedJaxpr, unknown: Sequence[bool],
+def partial_eval_jaxpr(closed: ClosedJaxpr, unknown: Sequence[bool], forget: Sequence[bool] = (),
                        ) -> tuple[ClosedJaxpr, ClosedJaxpr, list[bool], list[int | None]]:
     """Split a closed jaxpr into a known part and an unknown part.
 
@@ -98,6 +101,7 @@ def partial_eval_jaxpr(closed: ClosedJaxpr, unknown: Sequence[bool],
     unknown part takes the residuals, then the unknown arguments, and gives the unknown outputs.
     The third result tells which outputs are unknown; the fourth, for each residual, which known
     argument it is, or None where the known part computes it (only those are among its outputs).
+    ``forget`` tells which outputs to take for unknown in any case.
     """
     in_avals = closed.in_avals
     found: dict[str, Any] = {}
@@ -106,7 +110,8 @@ def partial_eval_jaxpr(closed: ClosedJaxpr, unknown: Sequence[bool],
         given = iter(known_args)
         args = [None if u else next(given) for u in unknown]
         outs, which, jaxpr, residuals = partial_eval(
-            jaxpr_as_fun(closed), [a if u else None for a, u in zip(in_avals, unknown)], args)
+            jaxpr_as_fun(closed), [a if u else None for a, u in zip(in_avals, unknown)], args,
+            forget)
         position = {id(x): i for i, x in enumerate(known_args)}
         forwarded = [position.get(id(x)) for x in residuals]
         found.update(which=which, jaxpr=jaxpr, forwarded=forwarded)

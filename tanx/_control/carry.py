@@ -1,0 +1,152 @@
+"""Bodies of loops: staging them, and the carry that goes round.
+
+A body is staged on flat arguments into a jaxpr without constants: what the function closes over,
+traced or not, comes first among its arguments. The carry must come back with the structure and the
+types it had; a Python number at the start gives way to the type that the body makes of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from .. import dtypes, tree_util
+from .._config import trace_key
+from .._core.axes import axis_sizes
+from .._core.jaxpr import ClosedJaxpr
+from .._core.naming import debug_info, leaf_names, name_of
+from .._core.rewrite import constvars_to_invars
+from .._core.stage import memory_of, stage
+from .._core.trace import Tracer
+from .._core.types import ShapedArray, typeof
+from .._ops.convert import convert
+from .._treedef import mismatches
+from ..errors import explain
+from .custom import flat_leaves
+
+__all__ = ["Body", "check_carry", "check_structure", "described", "settled", "stage_body"]
+
+
+class Body(NamedTuple):
+    """A function of pytrees staged for arguments of some types."""
+
+    closed: ClosedJaxpr  # takes what is captured, then the leaves of the arguments
+    captured: list[Any]
+    out_tree: Any
+
+    @property
+    def out_avals(self) -> list[ShapedArray]:
+        return self.closed.out_avals
+
+
+def apply(fun: Callable, *args):
+    """The plainest way to run a body."""
+    return fun(*args)
+
+
+def stage_body(function: str, fun: Callable, args: tuple, run: Callable = apply) -> Body:
+    """Stage ``run(fun, *args)``, where the leaves of ``args`` are types.
+
+    ``run`` is a function of a module, not a closure: what was staged of ``fun`` is remembered by
+    it, for as long as ``fun`` lives, unless it closes over traced values.
+    """
+    avals, in_tree = tree_util.tree_flatten(args)
+    key = (function, run, in_tree, tuple(avals), trace_key(), tuple(axis_sizes().items()))
+    memory: dict = memory_of(fun)
+    if key in memory:
+        return memory[key]
+    out_tree = None
+
+    def flat(*leaves):
+        nonlocal out_tree
+        result = run(fun, *tree_util.tree_unflatten(in_tree, leaves))
+        outs, out_tree = flat_leaves(f"{function}: result of {name_of(fun)}", result)
+        return outs
+
+    jaxpr, captured = stage(flat, avals, debug_info(function.rpartition(".")[2], fun, args, {}))
+    body = Body(ClosedJaxpr(constvars_to_invars(jaxpr)), captured, out_tree)
+    if not any(isinstance(x, Tracer) for x in captured):
+        memory[key] = body
+    return body
+
+
+def settled(leaves: Sequence[Any], trace: Callable[[list[ShapedArray]], tuple[Any, Sequence]],
+            ) -> tuple[list[Any], Any]:
+    """The carry to start with, and what ``trace`` makes of its types.
+
+    ``trace`` gives, for the types of the carry, something staged and the types that come back.
+    Where a weak type comes back as another, the carry starts with the type that both promote to;
+    that may change others, so this is repeated until nothing changes.
+    """
+    leaves = list(leaves)
+    while True:
+        avals = [typeof(x) for x in leaves]
+        staged, outs = trace(avals)
+        promoted = [_promoted(aval, out) for aval, out in zip(avals, outs, strict=True)]
+        if promoted == [aval.dtype for aval in avals]:
+            return leaves, staged
+        leaves = [x if dtype == aval.dtype else convert(x, dtype)
+                  for x, aval, dtype in zip(leaves, avals, promoted)]
+
+
+def _promoted(start: ShapedArray, end: ShapedArray):
+    if not start.weak_type or start.shape != end.shape or start.dtype == end.dtype:
+        return start.dtype
+    return dtypes.result_type(start, end)
+
+
+def check_structure(function: str, fun: Callable, args: tuple, start, end) -> None:
+    """The body must give a carry of the structure it takes; ``start`` and ``end`` are structures.
+
+    ``args`` are the arguments of ``fun`` that the carry is made of, for their names.
+    """
+    if start == end:
+        return
+    taken, given = (tree_util.tree_unflatten(tree, range(tree.num_leaves)) for tree in (start, end))
+    forward = mismatches(start._spec, given)
+    found = (forward or [m._replace(expected=m.found, found=m.expected)
+                         for m in mismatches(end._spec, taken)])
+    facts = [f"in the carry of {name_of(fun)}, given back for {', '.join(_roots(fun, args))}"]
+    for m in found[:3]:
+        where = "".join(map(str, m.path)) or "the root"
+        facts += [f"at {where}: takes {_plain(m.expected)}, gives {_plain(m.found)}"]
+    raise TypeError(explain(
+        function, "the body must give back a carry of the structure that it takes.", *facts,
+        hint="return the carry with the same containers, keys and lengths each time."))
+
+
+def _plain(description: str) -> str:
+    return "an array" if description.startswith("leaf of type") else description
+
+
+def _roots(fun: Callable, args: tuple) -> list[str]:
+    return [name for i, _ in enumerate(args)
+            for name in leaf_names(fun, (*[None] * i, 0, *[None] * (len(args) - i - 1)), {})]
+
+
+def check_carry(function: str, fun: Callable, args: tuple, start: Sequence[ShapedArray],
+                end: Sequence[ShapedArray]) -> None:
+    """The body must give a carry of the types it takes, weak or not."""
+    wrong = [(name, a, b) for name, a, b in zip(leaf_names(fun, args, {}), start, end, strict=True)
+             if a.shape != b.shape or a.dtype != b.dtype]
+    if not wrong:
+        return
+    name, taken, given = wrong[0]
+    if taken.shape != given.shape:
+        hint = "start with an array of the shape that the body gives, or reshape what it gives."
+    else:
+        hint = (f"start with {name} as {given.dtype.name}, or let the body return "
+                f"its new value .astype({taken.dtype.name!r}).")
+    raise TypeError(explain(
+        function, "the body must give back a carry of the types that it takes.",
+        *(f"{name}: takes {described(a)}, gives {described(b)}" for name, a, b in wrong),
+        hint=hint))
+
+
+def described(aval: ShapedArray) -> str:
+    """A type in words: weak ones came from Python numbers.
+
+    >>> described(ShapedArray((), "int32", weak_type=True))
+    'i32[] of a Python number'
+    """
+    return f"{aval} of a Python number" if aval.weak_type else str(aval)

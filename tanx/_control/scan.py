@@ -1,0 +1,425 @@
+"""``scan``: a loop of known length that carries values along and stacks what each step gives.
+
+The operands are values that stay (*consts*), values that go round (*carry*) and arrays that are
+read one slice a step (*xs*); the results are the last carry and the stacked *ys*. The body takes
+consts, carry and one slice of each of the xs, and gives carry and ys. Every transformation of a
+scan is a scan of a transformed body; which carries take part is found by repeating until the
+carries that go in are those that come out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from .._core.array import Array
+from .._core.effects import NamedAxisEffect
+from .._core.jaxpr import (
+    Atom,
+    ClosedJaxpr,
+    Jaxpr,
+    Literal,
+    Var,
+    cached_by_jaxpr,
+    eval_jaxpr,
+)
+from .._core.linear import Linear, Zero, never
+from .._core.primitive import Kind, Primitive
+from .._core.rewrite import dce, prune_constants, substitute
+from .._core.stage import stage
+from .._core.trace import EvalTrace, running
+from .._core.types import ShapedArray
+from .._ops.batching import materialize, to_front
+from .._ops.derive import instantiate, sum_cotangents, zeros_of
+from .._transforms.jvp import jvp_jaxpr
+from .._transforms.linearize import partial_eval, partial_eval_jaxpr
+from .._transforms.transpose import backward, transpose_jaxpr
+from .._transforms.vmap import batch_jaxpr
+from ..errors import explain
+
+__all__ = ["map_lanes", "scan_p"]
+
+T = TypeVar("T")
+
+
+def split(items: Sequence[T], *counts: int) -> list[list[T]]:
+    """Consecutive parts of a sequence, and what is left.
+
+    >>> split("abcdef", 1, 3)
+    [['a'], ['b', 'c', 'd'], ['e', 'f']]
+    """
+    parts, start = [], 0
+    for count in counts:
+        parts.append(list(items[start:start + count]))
+        start += count
+    return [*parts, list(items[start:])]
+
+
+def kept(items: Sequence[T], which: Sequence[bool]) -> list[T]:
+    """The items for which ``which`` is true."""
+    return [x for x, keep in zip(items, which, strict=True) if keep]
+
+
+def parted(items: Sequence[T], which: Sequence[bool]) -> tuple[list[T], list[T]]:
+    """The items for which ``which`` is false, and those for which it is true."""
+    return kept(items, [not w for w in which]), kept(items, which)
+
+
+def reordered(closed: ClosedJaxpr, ins: Sequence[int], outs: Sequence[int]) -> ClosedJaxpr:
+    """The same function with its arguments and its results in another order."""
+    jaxpr = closed.jaxpr
+    return ClosedJaxpr(jaxpr.replace(invars=[jaxpr.invars[i] for i in ins],
+                                     outvars=[jaxpr.outvars[i] for i in outs]), closed.consts)
+
+
+def paired(which: Sequence[bool], *counts: int) -> list[int]:
+    """The order in which each part of the primals is followed by its tangents.
+
+    Before, all primals came first, then the tangents of those in ``which``; ``counts`` are the
+    lengths of all parts but the last.
+    """
+    positions = split(range(len(which)), *counts)
+    tangents = iter(range(len(which), len(which) + sum(which)))
+    return [i for part in positions for i in (*part, *[next(tangents) for k in part if which[k]])]
+
+
+# -- bodies ----------------------------------------------------------------------------------------
+
+
+@cached_by_jaxpr
+def _forward(closed: ClosedJaxpr, num_consts: int, num_carry: int, nonzero: tuple[bool, ...],
+             ) -> tuple[ClosedJaxpr, list[bool]]:
+    """The body of the derivative, and which results have a tangent."""
+    consts, carry, xs = split(nonzero, num_consts, num_carry)
+    while True:
+        more = [*carry, *[False] * (len(closed.jaxpr.outvars) - num_carry)]
+        body, found = jvp_jaxpr(closed, (*consts, *carry, *xs), more)
+        if found[:num_carry] == carry:
+            break
+        carry = found[:num_carry]
+    return reordered(body, paired([*consts, *carry, *xs], num_consts, num_carry),
+                     paired(found, num_carry)), found
+
+
+class Parts(NamedTuple):
+    """A scan in two: what is known now, and what a trace records for later.
+
+    What later needs of now, the residuals, is the same in each step or is read step by step.
+    """
+
+    before: ClosedJaxpr  # from known consts to residuals that are the same in each step
+    now: ClosedJaxpr  # takes what is used of: known consts, those residuals, carry, xs
+    used: list[bool]
+    later: ClosedJaxpr
+    carry: list[bool]  # which carries are unknown
+    ys: list[bool]
+    fixed: list[int]  # what later gets as constants: positions among known consts and ``before``
+    read: list[int]  # what later reads: positions among known xs and stacks
+
+
+@cached_by_jaxpr
+def _parts(closed: ClosedJaxpr, num_consts: int, num_carry: int, unknown: tuple[bool, ...],
+           ) -> Parts:
+    """Split a body in two. What is recorded stays linear in what is unknown."""
+    consts, carry, xs = split(unknown, num_consts, num_carry)
+    num_ys = len(closed.jaxpr.outvars) - num_carry
+    while True:
+        known, later, which, forwarded = partial_eval_jaxpr(
+            closed, (*consts, *carry, *xs), [*carry, *[False] * num_ys])
+        if which[:num_carry] == carry:
+            break
+        carry = which[:num_carry]
+    jaxpr = known.jaxpr
+    counts = consts.count(False), carry.count(False)
+    given_consts, given_carry, given_xs = split(jaxpr.invars, *counts)
+    outs, computed = split(jaxpr.outvars, which.count(False))
+    made = iter(computed)
+    residuals = [next(made) if i is None else jaxpr.invars[i] for i in forwarded]
+    invariant = _invariant(jaxpr, given_consts)
+    same = [type(v) is Literal or v in invariant for v in residuals]
+    hoisted = [v for v, s in zip(residuals, same) if s and v not in given_consts]
+    stacked = [v for v, s in zip(residuals, same) if not s and v not in given_xs]
+    fixed, read = [*given_consts, *hoisted], [*given_xs, *stacked]
+    order = sorted(range(len(residuals)), key=lambda i: not same[i])
+    count = sum(same)
+    rest = range(len(residuals), len(later.jaxpr.invars))
+    unknown_first = [*order[:count], *rest, *order[count:]]
+    names: dict[Any, Var] = {v: Var(v.aval) for v in hoisted}
+    loop = substitute(jaxpr.replace(outvars=[*outs, *stacked]), names)
+    loop, used = dce(loop.replace(invars=[*given_consts, *names.values(), *given_carry, *given_xs]),
+                     [True] * len(loop.outvars))
+    used[len(fixed):len(fixed) + len(given_carry)] = [True] * len(given_carry)
+    before, _ = dce(jaxpr.replace(invars=given_consts, outvars=hoisted), [True] * len(hoisted))
+    return Parts(
+        prune_constants(ClosedJaxpr(before, known.consts)),
+        prune_constants(ClosedJaxpr(loop.replace(invars=kept(loop.invars, used)), known.consts)),
+        used, reordered(later, unknown_first, range(len(later.jaxpr.outvars))), carry,
+        which[num_carry:], [fixed.index(residuals[i]) for i in order[:count]],
+        [read.index(residuals[i]) for i in order[count:]])
+
+
+def _invariant(jaxpr: Jaxpr, fixed: Sequence[Var]) -> set[Atom]:
+    """The variables that are the same in each step, given those that are."""
+    found: set[Atom] = {*jaxpr.constvars, *fixed}
+    for eqn in jaxpr.eqns:
+        if not eqn.effects and all(type(a) is Literal or a in found for a in eqn.invars):
+            found.update(eqn.outvars)
+    return found
+
+
+@cached_by_jaxpr
+def _backward(closed: ClosedJaxpr, num_consts: int, num_carry: int, linear: tuple[bool, ...],
+              nonzero: tuple[bool, ...]) -> tuple[ClosedJaxpr, list[bool]]:
+    """The transposed body, and which cotangents it gives: of consts, carry and xs that are linear.
+
+    It takes the known consts; then, as its carry, cotangents of consts, summed up so far, and of
+    the carry; then cotangents of ys and the known xs. The cotangents are those that are not zero.
+    """
+    consts, _, xs = split(linear, num_consts, num_carry)
+    carry, ys = split(nonzero, num_carry)
+    flags = (*consts, *[True] * num_carry, *xs)
+    count = sum(consts)
+    while True:
+        body, found = transpose_jaxpr(closed, flags, (*carry, *ys))
+        grown = [a or b for a, b in zip(carry, found[count:])]
+        if grown == carry:
+            break
+        carry = grown
+    in_avals, out_avals = closed.in_avals, [a.to_tangent() for a in closed.out_avals]
+    linear_consts = kept(in_avals[:num_consts], consts)
+    sums = [a.to_tangent() for a, nz in zip(linear_consts, found) if nz]
+    ct_carry, ct_ys = kept(out_avals[:num_carry], carry), kept(out_avals[num_carry:], ys)
+    res_consts = [a for a, is_linear in zip(in_avals, consts) if not is_linear]
+    res_xs = [a for a, is_linear in zip(in_avals[num_consts + num_carry:], xs) if not is_linear]
+
+    def fun(*args):
+        known, totals, cts, stacked, read = split(
+            args, len(res_consts), len(sums), len(ct_carry), len(ct_ys))
+        answers = iter(eval_jaxpr(body.jaxpr, body.consts, *known, *read, *cts, *stacked))
+        totals = [sum_cotangents(total, next(answers)) for total in totals]
+        back = [next(answers) if nz else Zero(a) for nz, a in zip(
+            found[count:count + num_carry], out_avals)]
+        return [*totals, *map(instantiate, kept(back, carry)), *answers]
+
+    jaxpr, constants = stage(fun, [*res_consts, *sums, *ct_carry, *ct_ys, *res_xs])
+    return ClosedJaxpr(jaxpr, constants), [*found[:count], *carry, *found[count + num_carry:]]
+
+
+@cached_by_jaxpr
+def _batched(closed: ClosedJaxpr, num_consts: int, num_carry: int, axis,
+             batched: tuple[bool, ...]) -> tuple[ClosedJaxpr, list[bool]]:
+    """The body over a batch, whose axis comes first, and which results have that axis."""
+    consts, carry, xs = split(batched, num_consts, num_carry)
+    while True:
+        more = [*carry, *[False] * (len(closed.jaxpr.outvars) - num_carry)]
+        dims = [0 if b else None for b in (*consts, *carry, *xs)]
+        body, found = batch_jaxpr(closed, axis, dims, more)
+        out = [d is not None for d in found]
+        if out[:num_carry] == carry:
+            return body, out
+        carry = out[:num_carry]
+
+
+@cached_by_jaxpr
+def _pruned(closed: ClosedJaxpr, num_consts: int, num_carry: int, used: tuple[bool, ...],
+            ) -> tuple[ClosedJaxpr | None, list[bool], list[bool]]:
+    """The body without what leads to no used result (None: all does), operands and results left."""
+    carry, ys = split(used, num_carry)
+    while True:
+        jaxpr, found = dce(closed.jaxpr, [*carry, *ys])
+        consts, needed, xs = split(found, num_consts, num_carry)
+        grown = [a or b for a, b in zip(carry, needed)]
+        if grown == carry:
+            break
+        carry = grown
+    ins, outs = [*consts, *carry, *xs], [*carry, *ys]
+    if jaxpr is closed.jaxpr and all(ins):
+        return None, ins, outs
+    jaxpr = jaxpr.replace(invars=kept(jaxpr.invars, ins))
+    return prune_constants(ClosedJaxpr(jaxpr, closed.consts)), ins, outs
+
+
+@cached_by_jaxpr
+def _lanes(closed: ClosedJaxpr, batched: tuple[bool, ...]) -> ClosedJaxpr:
+    """The same function with the arguments that differ from lane to lane behind the others."""
+    order = sorted(range(len(batched)), key=lambda i: batched[i])
+    return reordered(closed, order, range(len(closed.jaxpr.outvars)))
+
+
+# -- the primitive ---------------------------------------------------------------------------------
+
+
+class Scan(Primitive):
+    """Runs a body ``length`` times, from the first slice of the xs to the last or in reverse."""
+
+    name = "scan"
+    kind = Kind.CALL
+    multiple_results = True
+
+    def infer(self, *types, jaxpr: ClosedJaxpr, length: int, num_consts: int, num_carry: int,
+              **params):
+        ins = jaxpr.in_avals
+        count = num_consts + num_carry
+        expected = ins[:count] + [_stacked(a, length) for a in ins[count:]]
+        wrong = [(i, a, b) for i, (a, b) in enumerate(zip(expected, types, strict=True))
+                 if a.shape != b.shape or a.dtype != b.dtype]
+        if wrong:
+            raise TypeError(explain(
+                "tanx.lax.scan", "the operands must be of the types that the body takes.",
+                *(f"operand {i}: {b}, expected {a}" for i, a, b in wrong)))
+        outs = jaxpr.out_avals
+        return outs[:num_carry] + [_stacked(a, length) for a in outs[num_carry:]]
+
+    def effects(self, *types, jaxpr: ClosedJaxpr, **params):
+        return jaxpr.effects
+
+    def named_axes(self, params):
+        return tuple(e.name for e in params["jaxpr"].effects if isinstance(e, NamedAxisEffect))
+
+    def eval(self, *args, jaxpr: ClosedJaxpr, length, num_consts, num_carry, reverse, **params):
+        consts, carry, xs = split([np.asarray(x) for x in args], num_consts, num_carry)
+        avals = [*jaxpr.out_avals[:num_carry],
+                 *(_stacked(a, length) for a in jaxpr.out_avals[num_carry:])]
+        stacks = [np.empty(a.shape, a.dtype) for a in avals[num_carry:]]
+        with running(EvalTrace(None)):
+            for i in reversed(range(length)) if reverse else range(length):
+                outs = eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *consts, *carry, *(x[i] for x in xs))
+                carry = outs[:num_carry]
+                for stack, y in zip(stacks, outs[num_carry:], strict=True):
+                    stack[i] = y
+        return [Array(np.asarray(x), False, a) for x, a in zip([*carry, *stacks], avals)]
+
+    def jvp(self, primals, tangents, *, jaxpr, num_consts, num_carry, **params):
+        nonzero = tuple(type(t) is not Zero for t in tangents)
+        body, found = _forward(jaxpr, num_consts, num_carry, nonzero)
+        (consts, carry, xs), (dconsts, dcarry, dxs) = (
+            split(values, num_consts, num_carry) for values in (primals, tangents))
+        dconsts, dxs = ([t for t in part if type(t) is not Zero] for part in (dconsts, dxs))
+        # A tangent that is zero at first may be so no more after a step.
+        dcarry = [instantiate(t) for t, nz in zip(dcarry, found) if nz]
+        outs = self.bind(*consts, *dconsts, *carry, *dcarry, *xs, *dxs, jaxpr=body,
+                         num_consts=len(consts) + len(dconsts),
+                         num_carry=len(carry) + len(dcarry), **params)
+        carry, dcarry, ys, dys = split(outs, num_carry, len(dcarry), len(found) - num_carry)
+        out, given = [*carry, *ys], iter([*dcarry, *dys])
+        return out, [next(given) if nz else Zero.tangent_of(x) for x, nz in zip(out, found)]
+
+    def partial_eval(self, trace, args, params):
+        """Run what is known as one scan now, and record another for the rest."""
+        rest = {name: params[name] for name in ("length", "reverse", "unroll")}
+        num_consts, num_carry = params["num_consts"], params["num_carry"]
+        unknown = tuple(trace.unknown(x) for x in args)
+        parts = _parts(params["jaxpr"], num_consts, num_carry, unknown)
+        consts, carry, xs = split(args, num_consts, num_carry)
+        consts, late_consts = parted(consts, unknown[:num_consts])
+        carry, late_carry = parted(carry, parts.carry)
+        xs, late_xs = parted(xs, unknown[num_consts + num_carry:])
+        with running(trace.below):
+            hoisted = eval_jaxpr(parts.before.jaxpr, parts.before.consts, *consts)
+            fixed = [*consts, *hoisted]
+            outs = [] if not (parts.now.out_avals or parts.now.effects) else self.bind(
+                *kept([*fixed, *carry, *xs], parts.used), jaxpr=parts.now, num_carry=len(carry),
+                num_consts=sum(parts.used[:len(fixed)]), **rest)
+        last, ys, stacks = split(outs, len(carry), parts.ys.count(False))
+        read = [*xs, *stacks]
+        late_consts = [*(fixed[i] for i in parts.fixed), *late_consts]
+        recorded = iter(trace.record(
+            self, [*late_consts, *late_carry, *late_xs, *(read[i] for i in parts.read)],
+            dict(jaxpr=parts.later, num_consts=len(late_consts), num_carry=len(late_carry),
+                 **rest)))
+        known = iter([*last, *ys])
+        return [next(recorded) if u else next(known) for u in (*parts.carry, *parts.ys)]
+
+    def transpose(self, cts, *args, jaxpr, num_consts, num_carry, reverse, **params):
+        linear = tuple(type(x) is Linear for x in args)
+        if not all(_parts(jaxpr, num_consts, num_carry, linear).carry):
+            # Some of the carry, as a counter, does not depend on anything linear.
+            return _apart(cts, args, dict(params, jaxpr=jaxpr, num_consts=num_consts,
+                                          num_carry=num_carry, reverse=reverse))
+        nonzero = tuple(type(ct) is not Zero for ct in cts)
+        body, found = _backward(jaxpr, num_consts, num_carry, linear, nonzero)
+        consts, _, xs = split(args, num_consts, num_carry)
+        known_consts, linear_consts = parted(consts, linear[:num_consts])
+        known_xs, linear_xs = parted(xs, linear[num_consts + num_carry:])
+        sums, carry, _ = split(found, len(linear_consts), num_carry)
+        totals = [zeros_of(x.aval.to_tangent()) for x in kept(linear_consts, sums)]
+        start = [instantiate(ct) for ct in kept(cts[:num_carry], carry)]
+        stacked = [ct for ct in cts[num_carry:] if type(ct) is not Zero]
+        outs = iter(self.bind(
+            *known_consts, *totals, *start, *stacked, *known_xs, jaxpr=body, reverse=not reverse,
+            num_consts=len(known_consts), num_carry=len(totals) + len(start), **params))
+        answers = iter([next(outs) if nz else None for nz in found])
+        asked = (*linear[:num_consts], *[True] * num_carry, *linear[num_consts + num_carry:])
+        return [next(answers) if a else None for a in asked]
+
+    def batch_axis(self, axis, args, dims, *, jaxpr, num_consts, num_carry, length, **params):
+        batched = tuple(d is not None for d in dims)
+        body, out = _batched(jaxpr, num_consts, num_carry, axis, batched)
+        count = num_consts + num_carry
+        operands = [materialize(x, d, axis.size) if num_consts <= i < count and out[i - num_consts]
+                    else materialize(x, d, axis.size, 1) if i >= count and d is not None
+                    else to_front(x, d) for i, (x, d) in enumerate(zip(args, dims))]
+        outs = self.bind(*operands, jaxpr=body, num_consts=num_consts, num_carry=num_carry,
+                         length=length, **params)
+        return outs, [None if not b else 0 if i < num_carry else 1 for i, b in enumerate(out)]
+
+    batch = never("a loop is batched by batch_axis, which knows the mapped axis")
+    lower = never("the compiler makes loops of the native program itself")
+
+    def dce(self, used_outs, eqn):
+        """Drop carries, ys and operands that lead to no used result."""
+        params = eqn.params
+        num_consts, num_carry = params["num_consts"], params["num_carry"]
+        body, ins, outs = _pruned(params["jaxpr"], num_consts, num_carry, tuple(used_outs))
+        if body is None:
+            return ins, eqn
+        return ins, eqn.replace(
+            invars=kept(eqn.invars, ins), outvars=kept(eqn.outvars, outs), effects=body.effects,
+            params={**params, "jaxpr": body, "num_consts": sum(ins[:num_consts]),
+                    "num_carry": sum(outs[:num_carry])})
+
+    def show_params(self, params):
+        consts, carry, xs = split(["None"] * len(params["jaxpr"].in_avals),
+                                  params["num_consts"], params["num_carry"])
+        ys = len(params["jaxpr"].out_avals) - len(carry)
+        shown = {name: params[name] for name in ("jaxpr", "length", "reverse", "unroll")}
+        return {"ft_in": _grouped(consts, carry, xs),
+                "ft_out": _grouped(carry, ["RightsOnly(Right(None))"] * ys), **shown}
+
+
+scan_p = Scan()
+
+
+def _apart(cts, args, params) -> list:
+    """Transpose a scan that first has to be split into what is known and what is linear."""
+    unknown = [x.aval if type(x) is Linear else None for x in args]
+    _, which, jaxpr, residuals = partial_eval(lambda *xs: scan_p.bind(*xs, **params), unknown, args)
+    answers = iter(backward(jaxpr, residuals, [Linear(v.aval) for v in jaxpr.invars],
+                            kept(cts, which)))
+    return [None if aval is None else next(answers) for aval in unknown]
+
+
+def _stacked(aval: ShapedArray, length: int) -> ShapedArray:
+    return aval.update(shape=(length, *aval.shape))
+
+
+def _grouped(*groups: Sequence[str]) -> str:
+    """Groups of words as tuples are written."""
+    words = [f"({', '.join(group)}{',' if len(group) == 1 else ''})" for group in groups]
+    return f"({', '.join(words)})"
+
+
+def map_lanes(closed: ClosedJaxpr, axis_size: int, args: Sequence[Any],
+              dims: Sequence[int | None]) -> list[Any]:
+    """Run a function for each lane of a batch by itself; results have the batch axis in front.
+
+    A scan without a carry: its steps do not depend on one another, so that the compiler is free to
+    run them in any order, in threads and in vector lanes.
+    """
+    batched = tuple(d is not None for d in dims)
+    consts = kept(args, [not b for b in batched])
+    lanes = [to_front(x, d) for x, d in zip(args, dims) if d is not None]
+    return scan_p.bind(*consts, *lanes, jaxpr=_lanes(closed, batched), length=axis_size,
+                       num_consts=len(consts), num_carry=0, reverse=False, unroll=1)
