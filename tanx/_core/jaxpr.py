@@ -18,7 +18,8 @@ from .trace import EvalTrace, context, running
 from .types import AbstractValue, typeof
 
 __all__ = ["Atom", "ClosedJaxpr", "DropVar", "Jaxpr", "JaxprEqn", "Literal", "Var",
-           "cached_by_jaxpr", "eval_jaxpr", "jaxpr_as_fun", "jaxprs_in_params", "subjaxprs"]
+           "cached_by_jaxpr", "eval_jaxpr", "jaxpr_as_fun", "jaxprs_in_params", "one_equation",
+           "subjaxprs"]
 
 
 class Var:
@@ -198,6 +199,15 @@ def jaxpr_as_fun(closed: ClosedJaxpr):
     def fun(*args):
         return eval_jaxpr(closed.jaxpr, closed.consts, *args)
     return fun
+
+
+def one_equation(primitive, types: Sequence[Any], params: dict[str, Any]) -> ClosedJaxpr:
+    """The function that is one use of a primitive with several results, and nothing else."""
+    invars = [Var(aval) for aval in types]
+    outvars = [Var(aval) for aval in primitive.infer(*types, **params)]
+    effects = primitive.effects(*types, **params)
+    return ClosedJaxpr(Jaxpr((), invars, outvars,
+                             [JaxprEqn(invars, outvars, primitive, params, effects)]))
 
 
 def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Jaxpr]:

@@ -72,12 +72,14 @@ def _accumulate(totals: dict, atom, ct) -> None:
     totals[atom] = sum_cotangents(totals[atom], ct) if atom in totals else ct
 
 
-def transpose_jaxpr(closed: ClosedJaxpr, linear: Sequence[bool],
-                    nonzero_cts: Sequence[bool]) -> tuple[ClosedJaxpr, list[bool]]:
+def transpose_jaxpr(closed: ClosedJaxpr, linear: Sequence[bool], nonzero_cts: Sequence[bool],
+                    instantiate_outs: Sequence[bool] | None = None,
+                    ) -> tuple[ClosedJaxpr, list[bool]]:
     """The transpose of a closed jaxpr, as a closed jaxpr.
 
     It takes the known arguments, then the cotangents that are nonzero, and gives the cotangents
     of the ``linear`` arguments that are not zero; the second result tells which those are.
+    ``instantiate_outs`` asks for cotangents even where they are zero.
     """
     jaxpr = closed.jaxpr
     known_avals = [v.aval for v, is_linear in zip(jaxpr.invars, linear) if not is_linear]
@@ -91,8 +93,9 @@ def transpose_jaxpr(closed: ClosedJaxpr, linear: Sequence[bool],
         cts = [next(given) if nz else Zero(a) for a, nz in zip(ct_avals, nonzero_cts)]
         answers = backward(jaxpr, closed.consts, operands, cts)
         wanted = [ct for ct, is_linear in zip(answers, linear) if is_linear]
-        nonzero_out[:] = [type(ct) is not Zero for ct in wanted]
-        return [instantiate(ct) for ct in wanted if type(ct) is not Zero]
+        asked = instantiate_outs or [False] * len(wanted)
+        nonzero_out[:] = [w or type(ct) is not Zero for ct, w in zip(wanted, asked, strict=True)]
+        return [instantiate(ct) for ct, nz in zip(wanted, nonzero_out) if nz]
 
     transposed, consts = stage(
         fun, known_avals + [a for a, nz in zip(ct_avals, nonzero_cts) if nz])

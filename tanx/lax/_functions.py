@@ -4,8 +4,10 @@ What users call trims the traceback of an error. Inside the library that would b
 step, and it costs as much as a small operation; what users call there does it already.
 """
 
+from .._control.cond import *
 from .._control.loops import *
 from .._control.scan import *
+from .._control.while_loop import *
 from .._ops.arith import *
 from .._ops.collective import *
 from .._ops.compare import *

@@ -1,0 +1,460 @@
+"""``cond`` and ``switch``: one of several functions runs, chosen by a value.
+
+All branches take the same operands and give results of the same types. Each transformation of a
+branch is made so that the branches stay alike: what one of them needs or gives, all do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import dtypes, tree_util
+from .._config import jit_disabled
+from .._core.effects import NamedAxisEffect
+from .._core.jaxpr import (
+    ClosedJaxpr,
+    Jaxpr,
+    Var,
+    cached_by_jaxpr,
+    eval_jaxpr,
+    jaxpr_as_fun,
+    one_equation,
+)
+from .._core.linear import Linear, Zero, never
+from .._core.primitive import Kind, Primitive
+from .._core.rewrite import dce
+from .._core.stage import stage
+from .._core.trace import Tracer, running
+from .._core.types import ShapedArray, is_arraylike, typeof
+from .._ops.batching import materialize
+from .._ops.compare import clamp, ne, select_n
+from .._ops.convert import convert
+from .._ops.create import empty
+from .._ops.families import like
+from .._ops.layout import broadcast_in_dim
+from .._transforms.linearize import partial_eval_jaxpr
+from ..errors import explain
+from .call import backward_body, batched_body, forward_body
+from .carry import Body, described, stage_body
+from .custom import flat_leaves
+from .scan import map_lanes
+
+__all__ = ["cond", "cond_p", "platform_dependent", "switch"]
+
+_INT32 = np.dtype(np.int32)
+Branches = tuple[ClosedJaxpr, ...]
+
+
+def _alike(transform: Callable, branches: Branches, *key) -> tuple[Branches, list]:
+    """Every branch transformed, with the results that any of them has; where those are."""
+    found = [transform(branch, *key)[1] for branch in branches]
+    wanted = tuple(any(f is not None and f is not False for f in each) for each in zip(*found))
+    done = [transform(branch, *key, wanted) for branch in branches]
+    return tuple(body for body, _ in done), done[0][1]
+
+
+class Cond(Primitive):
+    """Runs the branch that the first operand counts to on the other operands."""
+
+    name = "cond"
+    kind = Kind.CALL
+    multiple_results = True
+
+    def infer(self, index, *operands, branches: Branches):
+        if index.shape or index.dtype != _INT32:
+            raise TypeError(explain("tanx.lax.cond", "the index must be an i32[].",
+                                    f"index: {index}"))
+        for number, branch in enumerate(branches):
+            wrong = [i for i, (a, b) in enumerate(zip(branch.in_avals, operands, strict=True))
+                     if a.shape != b.shape or a.dtype != b.dtype]
+            if wrong:
+                raise TypeError(explain(
+                    "tanx.lax.cond", "operands must have the types that branches take.",
+                    f"operand {wrong[0]}: {operands[wrong[0]]}",
+                    f"branch {number}:  {branch.in_avals[wrong[0]]}"))
+        return _joined(branches)
+
+    def effects(self, *types, branches: Branches):
+        return frozenset().union(*(branch.effects for branch in branches))
+
+    def named_axes(self, params):
+        return tuple(e.name for branch in params["branches"] for e in branch.effects
+                     if isinstance(e, NamedAxisEffect))
+
+    def eval(self, index, *operands, branches: Branches):
+        return _run(branches, int(index), operands)
+
+    def jvp(self, primals, tangents, *, branches: Branches):
+        nonzero = tuple(type(t) is not Zero for t in tangents[1:])
+        bodies, nonzero_out = _alike(forward_body, branches, nonzero)
+        given = [t for t in tangents[1:] if type(t) is not Zero]
+        outs = self.bind(*primals, *given, branches=bodies)
+        out_tangents = iter(outs[len(nonzero_out):])
+        return outs[:len(nonzero_out)], [
+            next(out_tangents) if nz else Zero(a.to_tangent())
+            for a, nz in zip(_joined(branches), nonzero_out)]
+
+    def partial_eval(self, trace, args, params):
+        """Run what is known of the chosen branch now, and record another choice for the rest."""
+        unknown = tuple(trace.unknown(x) for x in args[1:])
+        if trace.unknown(args[0]):
+            return trace.record(self, args, params)
+        first, *rest = params["branches"]
+        split = _split(first, tuple(rest), unknown)
+        index, known_args = args[0], [x for x, u in zip(args[1:], unknown) if not u]
+        known: list = []
+        if split.known[0].jaxpr.outvars or any(branch.effects for branch in split.known):
+            with running(trace.below):
+                known = self.bind(index, *known_args, branches=split.known)
+        count = len(split.which) - sum(split.which)
+        operands = [index, *(known_args[i] for i in split.passed), *known[count:],
+                    *(x for x, u in zip(args[1:], unknown) if u)]
+        recorded = iter(trace.record(self, operands, dict(branches=split.unknown)))
+        known_outs = iter(known[:count])
+        return [next(recorded) if u else next(known_outs) for u in split.which]
+
+    def transpose(self, cts, index, *args, branches: Branches):
+        linear = tuple(type(x) is Linear for x in args)
+        nonzero = tuple(type(ct) is not Zero for ct in cts)
+        bodies, nonzero_out = _alike(backward_body, branches, linear, nonzero)
+        outs = iter(self.bind(index, *(x for x in args if type(x) is not Linear),
+                              *(ct for ct in cts if type(ct) is not Zero), branches=bodies))
+        found = iter(nonzero_out)
+        return [None, *(None if not is_linear else next(outs) if next(found)
+                        else Zero(x.aval.to_tangent()) for x, is_linear in zip(args, linear))]
+
+    def batch_axis(self, axis, args, dims, *, branches: Branches):
+        """One choice for the batch where all lanes choose the same, else one a lane."""
+        if dims[0] is None:
+            bodies, out_dims = _alike(batched_body, branches, axis, tuple(dims[1:]))
+            return self.bind(*args, branches=bodies), out_dims
+        if NamedAxisEffect(axis.name) in self.effects(branches=branches) or _harmless(branches):
+            outs = _selected(axis, args, dims, branches)
+        else:
+            outs = map_lanes(_lane(branches[0], branches[1:]), axis.size, args, dims)
+        return outs, [0] * len(outs)
+
+    batch = never("branches are batched by batch_axis, which knows the mapped axis")
+    lower = never("the compiler makes branches of it")
+
+    def dce(self, used_outs, eqn):
+        """Drop what no branch needs for the used results, and operands that none then takes."""
+        first, *rest = eqn.params["branches"]
+        smaller = _without_dead_code(first, tuple(rest), tuple(used_outs))
+        if smaller is None:
+            return [True] * len(eqn.invars), eqn
+        branches, used_ins = smaller
+        used_ins = [True, *used_ins]
+        return used_ins, eqn.replace(
+            invars=[x for x, used in zip(eqn.invars, used_ins) if used],
+            outvars=[v for v, used in zip(eqn.outvars, used_outs) if used],
+            params=dict(branches=branches), effects=self.effects(branches=branches))
+
+
+cond_p = Cond()
+
+
+def _joined(branches: Branches) -> list[ShapedArray]:
+    """The types of results; weak where they are in every branch."""
+    return [a[0].update(weak_type=all(x.weak_type for x in a))
+            for a in zip(*(branch.out_avals for branch in branches))]
+
+
+def _run(branches: Branches, index: int, operands: Sequence) -> list:
+    """Run one branch; the results have the types that hold for all of them."""
+    chosen = branches[min(max(index, 0), len(branches) - 1)]
+    outs = eval_jaxpr(chosen.jaxpr, chosen.consts, *operands)
+    return [y if typeof(y).weak_type == a.weak_type else convert(y, a.dtype, a.weak_type)
+            for y, a in zip(outs, _joined(branches))]
+
+
+@cached_by_jaxpr
+def _lane(first: ClosedJaxpr, rest: Branches) -> ClosedJaxpr:
+    """A function that is one choice and nothing else."""
+    types = [ShapedArray((), _INT32), *first.in_avals]
+    return one_equation(cond_p, types, dict(branches=(first, *rest)))
+
+
+# What costs next to nothing and does no harm, not even by its derivative, where it is not taken.
+_HARMLESS = frozenset((
+    "abs", "add", "and", "broadcast_in_dim", "convert_element_type", "copy", "eq", "floor", "ge",
+    "gt", "le", "lt", "max", "min", "ne", "neg", "not", "or", "reshape", "round", "select_n",
+    "sign", "squeeze", "stop_gradient", "sub", "xor"))
+_FEW = 16
+
+
+def _harmless(branches: Branches) -> bool:
+    """Whether taking every branch and selecting is as good as taking one."""
+    return (all(eqn.primitive.name in _HARMLESS for branch in branches for eqn in branch.eqns)
+            and sum(len(branch.eqns) for branch in branches) <= _FEW
+            and all(a.size <= _FEW for branch in branches for e in branch.eqns
+                    for a in (v.aval for v in e.outvars)))
+
+
+def _selected(axis, args: Sequence, dims: Sequence, branches: Branches) -> list:
+    """Take every branch for all lanes, then the results that each lane has chosen."""
+    index = materialize(args[0], dims[0], axis.size)
+    bodies, _ = zip(*(batched_body(branch, axis, tuple(dims[1:]), (True,) * len(branch.out_avals))
+                      for branch in branches))
+    outs = [jaxpr_as_fun(body)(*args[1:]) for body in bodies]
+    return [select_n(broadcast_in_dim(index, typeof(cases[0]).shape, (0,)), *cases)
+            for cases in zip(*outs)]
+
+
+class _Split(NamedTuple):
+    """Branches taken apart: what is known, what is not, and what passes between them."""
+
+    known: Branches  # from known arguments to known results, then residuals
+    unknown: Branches  # from what is passed, residuals and unknown arguments to the other results
+    which: list[bool]  # results that are unknown
+    passed: list[int]  # known arguments that the unknown parts need
+
+
+@cached_by_jaxpr
+def _split(first: ClosedJaxpr, rest: Branches, unknown: tuple[bool, ...]) -> _Split:
+    """Split every branch; residuals of one type share a place among the results."""
+    branches = (first, *rest)
+    which = [any(each) for each in
+             zip(*(partial_eval_jaxpr(branch, unknown)[2] for branch in branches))]
+    parts = [partial_eval_jaxpr(branch, unknown, which) for branch in branches]
+    count = len(which) - sum(which)
+    residuals = [known.out_avals[count:] for known, _, _, _ in parts]
+    places, slots = _places(residuals)
+    passed = sorted({i for *_, forwarded in parts for i in forwarded if i is not None})
+    known_avals = [a for a, u in zip(first.in_avals, unknown) if not u]
+    return _Split(
+        tuple(_known_branch(known, count, where, slots)
+              for (known, *_), where in zip(parts, places)),
+        tuple(_unknown_branch(later, forwarded, where, slots, passed, known_avals)
+              for (_, later, _, forwarded), where in zip(parts, places)),
+        which, passed)
+
+
+def _places(residuals: Sequence[Sequence[ShapedArray]]) -> tuple[list[list[int]], list]:
+    """Where residuals of each branch go in a list common to all, and the types in that list."""
+    slots: list[ShapedArray] = []
+    places = []
+    for avals in residuals:
+        free = list(range(len(slots)))
+        where = []
+        for aval in (a.strip_weak_type() for a in avals):
+            place = next((i for i in free if slots[i] == aval), None)
+            if place is None:
+                place = len(slots)
+                slots.append(aval)
+            else:
+                free.remove(place)
+            where.append(place)
+        places.append(where)
+    return places, slots
+
+
+def _known_branch(known: ClosedJaxpr, count: int, where: list[int], slots: list) -> ClosedJaxpr:
+    """The known part of a branch, its residuals in their places; others do not matter."""
+    def fun(*args):
+        outs = jaxpr_as_fun(known)(*args)
+        at = dict(zip(where, outs[count:]))
+        return outs[:count] + [at[i] if i in at else empty(a.shape, a.dtype)
+                               for i, a in enumerate(slots)]
+    return ClosedJaxpr(*stage(fun, known.in_avals, known.jaxpr.debug_info))
+
+
+def _unknown_branch(later: ClosedJaxpr, forwarded: list, where: list[int], slots: list,
+                    passed: list[int], known_avals: list) -> ClosedJaxpr:
+    """The unknown part of a branch as a function of what is passed, residuals and unknowns."""
+    jaxpr = later.jaxpr
+    own = dict(zip([f for f in forwarded if f is not None],
+                   [v for v, f in zip(jaxpr.invars, forwarded) if f is not None]))
+    computed = dict(zip(where, [v for v, f in zip(jaxpr.invars, forwarded) if f is None]))
+    invars = [own[i] if i in own else Var(known_avals[i]) for i in passed]
+    invars += [computed[i] if i in computed else Var(a) for i, a in enumerate(slots)]
+    return ClosedJaxpr(jaxpr.replace(invars=invars + jaxpr.invars[len(forwarded):]), later.consts)
+
+
+@cached_by_jaxpr
+def _without_dead_code(first: ClosedJaxpr, rest: Branches, used_outs: tuple[bool, ...],
+                       ) -> tuple[Branches, list[bool]] | None:
+    """Smaller branches and which operands they take; None where nothing can be dropped."""
+    branches = (first, *rest)
+    found = [dce(branch.jaxpr, used_outs) for branch in branches]
+    used = [any(each) for each in zip(*(used_ins for _, used_ins in found))]
+    if all(used) and all(new is old.jaxpr for (new, _), old in zip(found, branches)):
+        return None
+
+    def taking_used(jaxpr: Jaxpr) -> Jaxpr:
+        return jaxpr.replace(invars=[v for v, u in zip(jaxpr.invars, used) if u])
+    return tuple(ClosedJaxpr(taking_used(new), old.consts)
+                 for (new, _), old in zip(found, branches)), used
+
+
+# -- public functions ------------------------------------------------------------------------------
+
+_MISSING = object()
+
+
+def cond(pred, true_fun, false_fun, *operands, operand=_MISSING):
+    """Run ``true_fun(*operands)`` if ``pred`` holds, else ``false_fun(*operands)``.
+
+    Both give pytrees of the same structure and types. Only one of them runs, under ``vmap`` too,
+    where each element of the batch takes its own way. ``pred`` is a scalar; numbers other than
+    zero are true.
+
+    >>> lax.cond(3 > 2, lambda x: x + 1, lambda x: x - 1, 10.0)
+    Array(11., dtype=float32, weak_type=True)
+    """
+    if (len(operands) == 2 and not callable(true_fun) and callable(false_fun)
+            and callable(operands[1])):  # cond(pred, true_operand, true_fun, false_operand, …)
+        on_true, on_false = false_fun, operands[1]
+        return cond(pred, lambda both: on_true(both[0]), lambda both: on_false(both[1]),
+                    (true_fun, operands[0]))
+    if operand is not _MISSING:
+        if operands:
+            raise TypeError(explain("tanx.lax.cond", "takes operands by position or operand=, "
+                                    "not both."))
+        operands = (operand,)
+    if not (callable(true_fun) and callable(false_fun)):
+        raise TypeError(explain(
+            "tanx.lax.cond", "true_fun and false_fun must be functions.",
+            f"true_fun:  {true_fun!r:.100}", f"false_fun: {false_fun!r:.100}",
+            hint="write lax.cond(pred, lambda x: ..., lambda x: ..., x)."))
+    index = convert(_truth(pred), _INT32)
+    return _choose("tanx.lax.cond", index, [false_fun, true_fun], ["false_fun", "true_fun"],
+                   operands)
+
+
+def _truth(pred):
+    """A predicate as a scalar of type bool."""
+    if not is_arraylike(pred) or typeof(pred).shape:
+        found = typeof(pred) if is_arraylike(pred) else f"{pred!r:.100}"
+        raise TypeError(explain(
+            "tanx.lax.cond", "the predicate must be a scalar.", f"pred: {found}",
+            hint="use pred.any() or pred.all() for one choice, tanx.numpy.where(pred, x, y) or "
+                 "tanx.vmap of cond for a choice an element."))
+    if not dtypes.issubdtype(typeof(pred).dtype, np.number) and typeof(pred).dtype != bool:
+        raise TypeError(explain(
+            "tanx.lax.cond", "the predicate must be a boolean or a number.",
+            f"pred: {typeof(pred)}"))
+    if typeof(pred).dtype == bool:
+        return pred
+    return ne(convert(pred, typeof(pred).dtype, typeof(pred).weak_type), like(pred, 0))
+
+
+def switch(index, branches, *operands, operand=_MISSING):
+    """Run the function of ``branches`` that ``index`` counts to on the operands.
+
+    ``index``, an integer, is moved into range first. All functions give pytrees of the same
+    structure and types; only one of them runs, under ``vmap`` too.
+
+    >>> lax.switch(2, [jnp.sin, jnp.cos, jnp.abs], -5.0)
+    Array(5., dtype=float32, weak_type=True)
+    """
+    branches = list(branches)
+    if operand is not _MISSING:
+        if operands:
+            raise TypeError(explain("tanx.lax.switch", "takes operands by position or operand=, "
+                                    "not both."))
+        operands = (operand,)
+    if not branches:
+        raise ValueError(explain("tanx.lax.switch", "needs at least one branch."))
+    if not all(map(callable, branches)):
+        raise TypeError(explain("tanx.lax.switch", "branches must be functions.",
+                                f"branches: {branches!r:.200}"))
+    kind = typeof(index) if is_arraylike(index) else None
+    if kind is None or kind.shape or not dtypes.issubdtype(kind.dtype, np.integer):
+        raise TypeError(explain(
+            "tanx.lax.switch", "the index must be a scalar of integers.",
+            f"index: {f'{index!r:.100}' if kind is None else kind}",
+            hint="convert it with .astype(int), or tanx.vmap the switch over many indices."))
+    if len(branches) == 1:
+        return branches[0](*operands)
+    index = clamp(like(np.int32(0), 0), convert(index, _INT32),
+                  like(np.int32(0), len(branches) - 1))
+    return _choose("tanx.lax.switch", index, branches,
+                   [f"branch {i}" for i in range(len(branches))], operands)
+
+
+def platform_dependent(*args, default: Callable | None = None, **per_platform: Callable):
+    """Run the function written for the platform at hand, else ``default``.
+
+    >>> lax.platform_dependent(-1.0, cpu=jnp.abs, default=jnp.sign)
+    Array(1., dtype=float32, weak_type=True)
+    """
+    chosen = per_platform.get("cpu", default)
+    if chosen is None:
+        raise NotImplementedError(explain(
+            "tanx.lax.platform_dependent", "there is no function for this platform.",
+            "platform: cpu", f"given:    {', '.join(per_platform)}",
+            hint="give a default."))
+    return chosen(*args)
+
+
+def _choose(function: str, index, funs: list[Callable], labels: list[str], operands: tuple):
+    """Stage the branches, see that they agree, and take one of them if it is known which."""
+    chosen = index.concrete() if isinstance(index, Tracer) else index
+    if chosen is not None and jit_disabled.value:
+        return funs[int(chosen)](*operands)
+    leaves, in_tree = flat_leaves(function, operands)
+    types = tree_util.tree_unflatten(in_tree, [typeof(x) for x in leaves])
+    # What is closed over is numbered as functions are written, and true_fun is written first.
+    order = range(len(funs))[::-1] if labels[0] == "false_fun" else range(len(funs))
+    staged = dict(sorted((i, stage_body(function, funs[i], types)) for i in order))
+    captured: dict[int, Any] = {id(x): x for i in order for x in staged[i].captured}
+    bodies = list(staged.values())
+    _check_alike(function, labels, bodies)
+    branches = tuple(_taking(body, captured) for body in bodies)
+    args = [*captured.values(), *leaves]
+    if chosen is not None:
+        outs = _run(branches, int(chosen), args)
+    else:
+        outs = _bind_forwarded(index, args, branches)
+    return tree_util.tree_unflatten(bodies[0].out_tree, outs)
+
+
+def _taking(body: Body, captured: dict[int, Any]) -> ClosedJaxpr:
+    """A branch that takes what any branch closes over."""
+    if not captured:
+        return body.closed
+    invars = body.closed.jaxpr.invars
+    own = dict(zip(map(id, body.captured), invars))
+    leading = [own[i] if i in own else Var(typeof(x)) for i, x in captured.items()]
+    return ClosedJaxpr(body.closed.jaxpr.replace(invars=leading + invars[len(own):]))
+
+
+def _bind_forwarded(index, args: list, branches: Branches) -> list:
+    """Apply the primitive; results that are the same operand in every branch stay outside."""
+    position = [{v: i for i, v in enumerate(branch.jaxpr.invars)} for branch in branches]
+    outs: list = []
+    for atoms in zip(*(branch.jaxpr.outvars for branch in branches)):
+        places = {where.get(atom) for where, atom in zip(position, atoms)}
+        (place,) = places if len(places) == 1 else (None,)
+        outs.append(None if place is None else args[place])
+    if any(x is not None for x in outs):
+        kept = [x is None for x in outs]
+        branches = tuple(ClosedJaxpr(branch.jaxpr.replace(
+            outvars=[v for v, k in zip(branch.jaxpr.outvars, kept) if k])) for branch in branches)
+    computed = iter(cond_p.bind(index, *args, branches=branches))
+    return [next(computed) if x is None else x for x in outs]
+
+
+def _check_alike(function: str, labels: list[str], bodies: list[Body]) -> None:
+    """Branches must give pytrees of one structure whose leaves have the same types."""
+    first = bodies[0]
+    for label, body in zip(labels[1:], bodies[1:]):
+        if body.out_tree != first.out_tree:
+            raise TypeError(explain(
+                function, "all branches must give results of the same structure.",
+                f"{labels[0]}: {first.out_tree}", f"{label}: {body.out_tree}"))
+        numbered = tree_util.tree_unflatten(first.out_tree, range(first.out_tree.num_leaves))
+        for path, i in tree_util.tree_leaves_with_path(numbered):
+            a, b = first.out_avals[i], body.out_avals[i]
+            if a.shape == b.shape and a.dtype == b.dtype:
+                continue
+            where = f" at {tree_util.keystr(path)}" if path else ""
+            raise TypeError(explain(
+                function, f"all branches must give results of the same types{where}.",
+                f"{labels[0]}: {described(a)}", f"{label}: {described(b)}",
+                hint=f"convert one of them, as with .astype({a.dtype.name!r})."
+                if a.shape == b.shape else "broadcast or reshape one of them."))

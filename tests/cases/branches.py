@@ -1,0 +1,40 @@
+"""Rows for functions chosen by a value, and for loops that stop by themselves."""
+
+from tanx import lax
+
+from .case import Case, b, f, i, pos
+
+
+def chosen(p, x, y):
+    return lax.cond(p, lambda x, y: lax.mul(lax.sin(x), y), lambda x, y: lax.sub(y, x), x, y)
+
+
+def switched(n, x):
+    return lax.switch(n, [lax.sin, lambda x: lax.mul(x, x), lax.exp], x)
+
+
+def some_results(p, x, n):
+    return lax.cond(p, lambda: (lax.sin(x), n), lambda: (x, lax.add(n, n)))
+
+
+def halved(x, y):
+    """Halves x until it is small, and adds up what it passes through, times y."""
+    return lax.while_loop(
+        lambda c: lax.gt(c[0], 0.3),
+        lambda c: (lax.mul(c[0], 0.5), lax.add(c[1], lax.mul(lax.mul(c[0], c[0]), y))),
+        (x, y))[1]
+
+
+def powers(n, x):
+    """x times sin(x), n times."""
+    return lax.while_loop(lambda c: c[0] > 0,
+                          lambda c: (c[0] - 1, lax.mul(c[1], lax.sin(x))), (n, x))
+
+
+CASES = [
+    Case("cond", chosen, b(), f(3), f(3), lower=False),
+    Case("cond", switched, i(low=-1, high=4), f(2, 3), lower=False, name="switch"),
+    Case("cond", some_results, b(), f(3), i(3), lower=False, name="closure"),
+    Case("while", halved, pos(), f(), lower=False, modes="fwd"),
+    Case("while", powers, i(low=0, high=5), f(3), lower=False, modes="fwd", name="closure"),
+]
