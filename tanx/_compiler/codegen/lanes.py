@@ -28,6 +28,8 @@ NEAR = 4
 """Distance up to which elements are loaded together with those between them."""
 _SHORT, _LONG = 48, 160
 """Lengths of code up to which four, and two vectors are computed at a time."""
+_ROUNDED = 4
+"""Instructions from which on a fold of narrow numbers is more than a sum."""
 _MOVE = 12
 """Instructions up to which time goes into moving elements."""
 _TILE = 480
@@ -70,6 +72,7 @@ class _Inventory:
         self.direct: set[Index] = set()  # indices used for more than to say where
         self.folds: list[Fold] = []
         self.bits = 8
+        self.items: list[tuple[int, frozenset[Index]]] = []  # bits of what is loaded and stored
         self._steps: dict[State, frozenset[Index]] = {}
 
     @property
@@ -109,6 +112,7 @@ class _Inventory:
 
     def _touch(self, terms: Terms, value: Expr, free: Iterable, loads: bool) -> None:
         self.memory.append((terms, self._indices(free), loads))
+        self.items.append((8 * value.dtype.itemsize, self.memory[-1][1]))
         self._widen(value)
 
     def _indices(self, free: Iterable) -> frozenset[Index]:
@@ -162,7 +166,7 @@ class Planner:
         if crossing is not None:
             return [*(loop for loop in loops if loop not in (best, crossing)),
                     replace(crossing, crossing=True), replace(best, width=self._lanes(found))]
-        width = self._width(found, best.extent)
+        width = self._width(found, best)
         if found.length <= _MOVE and any(
                crosses(terms, best, loop) for loop in loops if not loop.parallel
                for terms, _, loads in found.memory if not loads):
@@ -183,7 +187,7 @@ class Planner:
         found = _Inventory(self.analysis)
         for store in stores:
             found.add_store(store)
-        return self._width(found, index.extent)
+        return self._width(found, Loop(index, (index,), True))
 
     def fold(self, fold: Fold, alone: bool) -> list[Loop]:
         """The loops of a fold; one may have lanes if the fold does not run in lanes itself."""
@@ -196,7 +200,7 @@ class Planner:
         best = min([None, *loops], key=lambda lane: self._price(lane, (), found))
         if best is None:
             return loops
-        width = self._width(found, best.extent)
+        width = self._width(found, best)
         return [*(loop for loop in loops if loop is not best), replace(best, width=width)]
 
     def _lanes(self, found: _Inventory) -> int:
@@ -222,11 +226,19 @@ class Planner:
             total += length * prod([i.extent for i in variables]) / (lanes if vector else 1)
         return total
 
-    def _width(self, found: _Inventory, extent: int) -> int:
-        """How many lanes, a power of two: several vectors of them where code is short."""
+    def _width(self, found: _Inventory, loop: Loop) -> int:
+        """How many lanes, a power of two: several vectors of them where code is short.
+
+        Where memory has half of what registers have, as of bfloat16, it is vectors of memory that
+        count: rounding after each step makes for long waits, and for more to do meanwhile.
+        """
         vectors = 4 if found.length <= _SHORT else 2 if found.length <= _LONG else 1
+        narrow = all(2 * bits <= found.bits for bits, variables in found.items
+                     if not variables.isdisjoint(loop.covers))
+        if narrow and vectors == 4 and (loop.parallel or len(found.work) >= _ROUNDED):
+            vectors = 8
         lanes = self._lanes(found) * vectors
-        while lanes > extent:
+        while lanes > loop.extent:
             lanes //= 2
         return lanes
 

@@ -26,7 +26,7 @@ from .columns import columns, separate, write_columns
 from .complex import Pair
 from .folds import Folds, flat, whole
 from .lanes import Loop, Planner
-from .operations import apply, choose, number
+from .operations import Reciprocal, apply, choose, has_reciprocals, number
 from .scopes import Lanes, Scope
 from .sorting import CALLS
 from .storage import moves_as_bits
@@ -390,6 +390,8 @@ class Kernel(Folds):
                 return self.select(node, scope)
             args = [scope.find(arg) for arg in node.args]
             dtypes = [arg.dtype for arg in node.args]
+            if node.name == "div" and has_reciprocals(node.dtype):
+                args = [args[0], self.divisor(node.args[1], scope)]
             if node.dtype == INDEX or INDEX in dtypes:
                 return self.index_operation(node, args, dtypes)
             return apply(node.name, args, dtypes, node.dtype, dict(node.attrs))
@@ -416,6 +418,13 @@ class Kernel(Folds):
                  for arg, dtype in zip(args, dtypes)]
         return apply(node.name, given, [small if d == INDEX else d for d in dtypes],
                      small if node.dtype == INDEX else node.dtype, dict(node.attrs))
+
+    def divisor(self, expr: Expr, scope: Scope) -> Value | Reciprocal:
+        """What to divide by: the same number in all lanes is inverted once, outside of the loop."""
+        home, value = scope.locate(expr)
+        if scope.lanes is None or value.type.lanes > 1 or home.depth >= scope.depth:
+            return value
+        return self._known(home, (Reciprocal, value.text), lambda: Reciprocal.of(value))
 
     # -- choices -----------------------------------------------------------------------------------
 

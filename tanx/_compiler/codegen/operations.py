@@ -8,6 +8,7 @@ to the last bit; other functions within the bounds that ``math.py`` and ``specia
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
@@ -56,7 +57,7 @@ from .values import (
     when_any,
 )
 
-__all__ = ["apply", "choose", "multiply_add", "number"]
+__all__ = ["Reciprocal", "apply", "choose", "has_reciprocals", "multiply_add", "number"]
 
 Scalar = Value | Pair
 
@@ -106,6 +107,33 @@ def multiply_add(a: Scalar, b: Scalar, c: Scalar, dtype: np.dtype) -> Scalar:
         return intrinsic("fmuladd", a, b, c)
     product = apply("mul", (a, b), (dtype, dtype), dtype, {})
     return apply("add", (c, product), (dtype, dtype), dtype, {})
+
+
+def has_reciprocals(dtype: np.dtype) -> bool:
+    """Whether numbers of a dtype are divided as well by multiplying with a :class:`Reciprocal`."""
+    return dtype == ml_dtypes.bfloat16
+
+
+@dataclass(frozen=True)
+class Reciprocal:
+    """A bfloat16 to divide many others by: products in float32, rounded, are the quotients.
+
+    A quotient of numbers of 8 bits is nowhere so near to the middle between two of them that the
+    errors of three operations could matter: it is 2^-17 off, and they are 2^-22. Where a divisor is
+    so small that its inverse would overflow, it is scaled, and so are the dividends.
+    """
+
+    scale: Value
+    inverse: Value
+
+    @staticmethod
+    def of(divisor: Value) -> Reciprocal:
+        scale = select(absolute(divisor) < 2.0 ** -64, constant(divisor, 2.0 ** 64), 1.0)
+        return Reciprocal(scale, 1.0 / (divisor * scale))
+
+
+def _quotient(a: Value, b: Value | Reciprocal) -> Value:
+    return a * b.scale * b.inverse if isinstance(b, Reciprocal) else a / b
 
 
 def _long(name: str, args: Sequence[Any]) -> Value:
@@ -174,7 +202,7 @@ def _rem(a: Value, b: Value) -> Value:
 
 
 _FLOAT: dict[str, Callable] = {
-    "add": Value.__add__, "sub": Value.__sub__, "mul": Value.__mul__, "div": Value.__truediv__,
+    "add": Value.__add__, "sub": Value.__sub__, "mul": Value.__mul__, "div": _quotient,
     "rem": _rem, "max": maximum, "min": minimum, "atan2": math.atan2,
     "neg": Value.__neg__, "square": lambda x: x * x, "sign": _sign, "sqrt": sqrt,
     "rsqrt": lambda x: 1.0 / sqrt(x),

@@ -184,9 +184,12 @@ def rounded(x: Value, dtype: np.dtype, computed: bool = False) -> Value:
 
 
 def _without_low_bits(bits: Value, drop: int) -> Value:
-    """Float bits rounded to drop some of the mantissa, halves to even."""
-    odd = shift_right(bits, drop) & 1
-    return (bits + ((1 << drop - 1) - 1) + odd) & -(1 << drop)
+    """Float bits rounded to drop some of the mantissa, halves to even: up where they are odd."""
+    nearly = bits + ((1 << drop - 1) - 1)
+    if bits.type.lanes == 1 or bits.writer.has_masks:
+        return (nearly + (shift_right(bits, drop) & 1)) & -(1 << drop)
+    # A test of bits gives -1, and needs no shift, of which processors do fewer at a time.
+    return (nearly - convert((bits & (1 << drop)).ne(0), "sext", I32)) & -(1 << drop)
 
 
 def _quiet(x: Value) -> Value:

@@ -1,0 +1,62 @@
+"""Narrow floats in vectors: rounding after each instruction, to the last bit as NumPy has it."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from tanx._loops.build import convert, op
+
+from .compiled import run_rule
+
+BFLOAT = np.dtype(ml_dtypes.bfloat16)
+ALL = np.arange(1 << 16, dtype=np.uint16).view(BFLOAT)
+
+
+def agree(out, expected):
+    """The same bits, or NaN in both."""
+    both = np.isnan(out.astype(np.float32)) & np.isnan(expected.astype(np.float32))
+    np.testing.assert_array_equal(np.where(both, 0, out.view(np.uint16)),
+                                  np.where(both, 0, expected.view(np.uint16)))
+
+
+def near_halves() -> np.ndarray:
+    """Numbers at, just below and just above the middle between neighbours, subnormal ones too."""
+    middle = (np.arange(1 << 16, dtype=np.uint32) << 16) + 0x8000
+    bits = np.concatenate([middle - 1, middle, middle + 1, middle - 0x8000, middle ^ 0xffff])
+    return bits.astype(np.uint32).view(np.float32)
+
+
+def test_rounding_to_bfloat16():
+    x = near_halves()
+    (out,) = run_rule(lambda at, x: convert(x[at], BFLOAT), [x], np.empty(x.shape, BFLOAT))
+    with np.errstate(all="ignore"):
+        agree(out, x.astype(BFLOAT))
+
+
+@pytest.mark.parametrize("name, ufunc", [("add", np.add), ("sub", np.subtract),
+                                         ("mul", np.multiply), ("div", np.divide)])
+def test_each_element_with_another(name, ufunc):
+    x, y = ALL, np.random.default_rng(0).permutation(ALL)
+    (out,) = run_rule(lambda at, x, y: op(name, x[at], y[at]), [x, y], x)
+    with np.errstate(all="ignore"):
+        agree(out, ufunc(x.astype(np.float32), y.astype(np.float32)).astype(BFLOAT))
+
+
+@pytest.mark.parametrize("exponent", [0, 1, 2, 62, 63, 64, 65, 100, 127, 128, 200, 253, 254, 255])
+def test_division_of_many_by_one(exponent):
+    """By way of an inverse, which must not show: of the least and the greatest divisors too."""
+    by = ALL[exponent << 7:][:128]
+    by = np.concatenate([by, -by])
+    x = ALL[np.random.default_rng(exponent).integers(0, 1 << 16, 1500)]
+    (out,) = run_rule(lambda at, x, by: op("div", x[[at[1]]], by[[at[0]]]), [x, by],
+                      np.empty((len(by), len(x)), BFLOAT))
+    with np.errstate(all="ignore"):
+        agree(out, (x.astype(np.float32) / by.astype(np.float32)[:, None]).astype(BFLOAT))
+
+
+@pytest.mark.parametrize("n", [1, 3, 7, 31, 32, 33, 100])
+def test_lengths_that_fill_no_vectors(n):
+    x = ALL[np.random.default_rng(n).integers(0x3f00, 0x4100, (3, n))]
+    (out,) = run_rule(lambda at, x: x[at] * x[at] + x[at], [x], x)
+    f = x.astype(np.float32)
+    agree(out, ((f * f).astype(BFLOAT).astype(np.float32) + f).astype(BFLOAT))
