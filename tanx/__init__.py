@@ -30,6 +30,7 @@ from ._api.placement import (
 )
 from ._api.staging import ensure_compile_time_eval, eval_shape, make_jaxpr, named_call
 from ._config import *
+from ._control.callback import pure_callback
 from ._control.custom_jvp import custom_jvp
 from ._control.custom_vjp import closure_convert, custom_gradient, custom_vjp
 from ._control.remat import checkpoint, remat
@@ -60,7 +61,7 @@ _operators.install_at_first_use(_methods)
 publish(__name__, boundary)
 
 # Rooms that load when they are first asked for, so that ``import tanx`` is quick.
-_LATE = ("lax", "numpy")
+_LATE = ("debug", "experimental", "lax", "numpy")
 globals()["__all__"] += _LATE
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn
 from .._loops import build
 from .._loops.build import Operand
+from .._loops.library import has_effects
 from .._loops.nest import Branch, Buffer, Loop, Plan, Statement
 from .codegen.control import room_of_branch, room_of_loop
 from .cost import cost, nbytes
@@ -70,7 +71,8 @@ def _scan(into: Sequence[Buffer], operands: Sequence[_Array], inner: Inner, *, j
     carries = into[:num_carry]
     for target, x in zip(carries, operands[num_consts:]):
         write.copy(target, x)
-    tasks = 1 if num_carry or jaxpr.effects else _tasks(body, length)
+    in_order = num_carry or has_effects(*body.program.statements)
+    tasks = 1 if in_order else _tasks(body, length)
     room = room_of_loop(body, None, num_carry, tasks)
     write.statements.append(Loop(
         (*into, _room(room.size)), (*constants, *carries, *rows), body, num_carry,

@@ -39,6 +39,7 @@ from .._loops.expr import (
     facts_of,
     linear_form,
 )
+from .._loops.library import has_effects
 from .._loops.nest import PARALLEL, Buffer, Call, Nest, Program, Statement, Store
 from .._loops.traverse import children, expressions, statements_in, substitute, walk, written
 from .cost import occurrences, repeats, work
@@ -438,7 +439,8 @@ def _decide(stages: Sequence[_Stage]) -> None:
         own: dict[tuple, _Context] = {}
         for buffer in stage.buffers:
             own.update(contexts.get(buffer, {}))
-        kept = any(b.role == "output" or b in passed for b in stage.buffers)
+        kept = has_effects(stage.statement) or any(
+            b.role == "output" or b in passed for b in stage.buffers)
         stage.dead = not own and not kept
         if stage.dead:
             continue

@@ -4,7 +4,8 @@ An effect is a plain object in an equation's ``effects`` set. Equations with eff
 dropped, merged or moved across one another when their effect is ordered.
 """
 
-__all__ = ["Effect", "NamedAxisEffect", "no_effects"]
+__all__ = ["DebugEffect", "Effect", "IOEffect", "NamedAxisEffect", "OrderedDebugEffect",
+           "OrderedIOEffect", "no_effects"]
 
 
 class Effect:
@@ -16,6 +17,39 @@ class Effect:
 
     ordered = False
     observable = True
+
+
+class _Plain(Effect):
+    """An effect without parts: one is as good as another of its class."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    def __repr__(self) -> str:
+        return type(self).__name__.removesuffix("Effect")
+
+
+class IOEffect(_Plain):
+    """The equation calls a function that talks to the world outside."""
+
+
+class OrderedIOEffect(_Plain):
+    """As :class:`IOEffect`, in program order."""
+
+    ordered = True
+
+
+class DebugEffect(_Plain):
+    """The equation shows something to the programmer."""
+
+
+class OrderedDebugEffect(_Plain):
+    """As :class:`DebugEffect`, in program order."""
+
+    ordered = True
 
 
 class NamedAxisEffect(Effect):

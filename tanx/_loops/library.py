@@ -9,17 +9,40 @@ first dimension is that of tasks, each of which takes some of the lines.
 - ``least, spare = least_of_lines(x)``: the least elements of each line, least first and of equals
   the first first, as many as there is room for in ``least``; each as a uint64 with the element in
   the upper half and its position in the lower one.
+- ``outputs = callback(inputs, call)``: what the Python function ``call`` gives for a list of
+  arrays. It may have effects: such calls are kept, and stay in order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from .nest import Extern
+from .nest import Branch, Extern, Loop, Program, Statement
+from .traverse import statements_in
 
-__all__ = ["LIBRARY"]
+__all__ = ["CALLBACK", "LIBRARY", "has_effects"]
+
+CALLBACK = "callback"
+"""The name of the function that calls Python."""
+
+
+def has_effects(*statements: Statement) -> bool:
+    """Whether statements, or some inside of them, do more than filling their outputs."""
+    return any(isinstance(s, Extern) and s.name == CALLBACK
+               or any(has_effects(*program.statements) for program in _programs(s))
+               for s in statements_in(statements))
+
+
+def _programs(statement: Statement) -> Iterator[Program]:
+    """The programs that a statement runs."""
+    if isinstance(statement, Branch):
+        yield from (plan.program for plan in statement.bodies)
+    elif isinstance(statement, Loop):
+        yield statement.body.program
+        if statement.condition is not None:
+            yield statement.condition.program
 
 
 def _sort_lines(call: Extern, x: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -39,6 +62,10 @@ def _least_of_lines(call: Extern, x: np.ndarray) -> tuple[np.ndarray, ...]:
     return np.sort(packed, -1)[..., :least.shape[-1]], np.zeros(spare.shape, spare.dtype)
 
 
+def _callback(call: Extern, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+    return tuple(dict(call.params)["call"]([x.copy() for x in arrays]))
+
+
 LIBRARY: Mapping[str, Callable[..., tuple[np.ndarray, ...]]] = {
-    "sort_lines": _sort_lines, "least_of_lines": _least_of_lines}
+    "sort_lines": _sort_lines, "least_of_lines": _least_of_lines, CALLBACK: _callback}
 """The functions by name; each takes the call and its input arrays."""

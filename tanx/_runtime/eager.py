@@ -38,8 +38,17 @@ _quiet = _Quiet()
 
 
 def quietly(function, *args):
-    """Call a function of NumPy arrays where NumPy does not warn."""
-    return _quiet.run(function, *args)
+    """Call a function where NumPy does not warn; it may run other primitives, quietly, too."""
+    run = _quiet.run
+    _quiet.run = _directly  # a context cannot be entered twice
+    try:
+        return run(function, *args)
+    finally:
+        _quiet.run = run
+
+
+def _directly(function, *args, **params):
+    return function(*args, **params)
 
 
 # Looking a member up in its enumeration costs as much as a small addition.
@@ -115,7 +124,7 @@ def _call(primitive, args, params):
                 operands.append(x)
             else:
                 _take_in(x, [], operands)
-        return _quiet.run(program.run, operands)
+        return quietly(program.run, operands)
     return primitive.eval(*args, **params)
 
 

@@ -44,6 +44,8 @@ def entry_of(call: Call, closed: ClosedJaxpr, donated: tuple[bool, ...], out_tre
     None where the call, or its program, has something that is left to Python.
     """
     executable = compiled(closed, donated)
+    if executable.calls_python:
+        return None
     writer = _PythonWriter if executable.long else _Writer
     try:
         return writer(executable, closed.in_avals).entry(call, out_tree)

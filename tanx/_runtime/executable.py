@@ -24,6 +24,7 @@ from .._core.types import ShapedArray
 from .._loops.nest import Buffer, Extern
 from . import disk_cache
 from .background import Work, pending_array, queue_of_thread
+from .callbacks import LIBRARIES, run_watched
 from .donation import given_away, may_overwrite, takers, warn_of_unusable
 from .host import empty, run
 from .load import Code, code, compile_program
@@ -79,7 +80,7 @@ class Executable:
         if found is None:
             return False
         recipe, data = Recipe(*found[0]), found[1]
-        ready = code(recipe.code, {e[0]: _extern(*e[1:]) for e in recipe.externs}, {})
+        ready = code(recipe.code, {e[0]: _extern(*e[1:]) for e in recipe.externs}, LIBRARIES)
         if ready is not None:
             self._prepare(recipe, ready, [
                 _data(text.constants[c]) if isinstance(c, int) else _constant(data, *c)
@@ -92,7 +93,8 @@ class Executable:
         start = perf_counter()
         module = build(closed, donated)
         plan, program = module.plan, module.program
-        ready = compile_program(program, offsets=plan.offsets, shared=plan.shared)
+        ready = compile_program(program, offsets=plan.offsets, shared=plan.shared,
+                                libraries=LIBRARIES)
         places = {b: n for n, b in enumerate((*program.inputs, *program.outputs))}
         constants = list(map(_data, module.constants))
         numbers = {id(c): n for n, c in enumerate(text.constants)} if text else {}
@@ -124,7 +126,8 @@ class Executable:
                         for n, (shape, name) in enumerate(recipe.outputs)]
         self.overwritten = recipe.overwritten
         self.arena_size = recipe.arena_size
-        self.long = recipe.seconds >= LONG
+        self.calls_python = any(e[1] in LIBRARIES for e in recipe.externs)
+        self.long = recipe.seconds >= LONG and not self.calls_python
         self.nbytes = sum(prod(shape) * dtype.itemsize for shape, dtype in self.outputs)
 
     @property
@@ -136,11 +139,13 @@ class Executable:
     def run(self, operands: Sequence[Array | np.ndarray]) -> list[Array]:
         """The results, given the arguments. Long work goes on in the background.
 
-        So does what depends on such work; results are arrays in any case.
+        So does what depends on such work, unless it calls Python: that happens here and now, in
+        the order of the calls. Results are arrays in any case.
         """
         given = given_away(operands, self.taken)  # first: whoever holds the data counts
         parents: list[Work] = []
-        data = [x._buffer if type(x) is Array and x._buffer is not None else _operand(x, parents)
+        data = [x._buffer if type(x) is Array and x._buffer is not None else
+                x._value if type(x) is Array and self.calls_python else _operand(x, parents)
                 for x in operands]
         background = bool(parents) or self.long and async_dispatch.value
         if background:  # the caller may write to what is his before it is read
@@ -158,6 +163,8 @@ class Executable:
         if background:
             work = queue_of_thread().submit(self.code, self.arena_size, memory, parents,
                                             self.nbytes)
+        elif self.calls_python:
+            run_watched(run, self.code.address, self.arena_size, *memory)
         else:
             run(self.code.address, self.arena_size, *memory)
         results = [self._result(place, aval, memory, operands, given, work)

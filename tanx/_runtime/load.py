@@ -16,6 +16,7 @@ import numpy as np
 
 from .._compiler.codegen.abi import ENTRY, PARALLEL, TILE
 from .._locks import new_lock
+from .._loops.library import CALLBACK
 from .._loops.nest import Buffer, Extern, Program
 from .disk_cache import key_of
 from .host import run
@@ -134,7 +135,9 @@ def code(key: str, externs: Mapping[str, Extern], libraries: Libraries,
         addresses[symbol], addresses[f"{symbol}.context"], alive = libraries[call.name](call)
         keep.append(alive)
     placed = Placed(linked, lambda symbol: addresses.get(symbol) or _address(symbol))
-    return _kept.add(whole_key, Code(key, placed, externs, keep))
+    made = Code(key, placed, externs, keep)
+    # What a user's function holds is not kept for the case that it is needed again.
+    return made if CALLBACK in libraries else _kept.add(whole_key, made)
 
 
 def clear() -> None:

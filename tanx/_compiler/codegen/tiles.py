@@ -246,7 +246,6 @@ def _reads_nothing_beside_folds(value: Expr) -> bool:
         value, into=lambda node: () if isinstance(node, Fold) else children(node)))
 
 
-@lru_cache(maxsize=256)
 def tiling(statement: Statement, target: Target) -> Tiling | None:
     """How tiles compute a statement; None if they do not.
 
@@ -257,6 +256,11 @@ def tiling(statement: Statement, target: Target) -> Tiling | None:
             kind != PARALLEL for kind in statement.kinds) or not all(
             i.extent for i in statement.indices):
         return None
+    return _tiling(statement, target)
+
+
+@lru_cache(maxsize=256)
+def _tiling(statement: Nest, target: Target) -> Tiling | None:
     stores = final_stores(statement.body)
     total = sum_of_products(stores)
     if total is None or not has_tiles(total.dtype) or len(total.fold.indices) != 1:

@@ -1,0 +1,391 @@
+"""Calls of Python functions from compiled code: for values, for effects, for looking inside.
+
+Four primitives hand arrays to a function of the user's: ``pure_callback`` for its results alone,
+``io_callback`` for what it does to the world, ``debug_callback`` and ``debug_print`` for the eyes
+of the programmer. What a function promised to return is checked each time it returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, tree_util
+from .._core.array import Array
+from .._core.effects import (
+    DebugEffect,
+    Effect,
+    IOEffect,
+    OrderedDebugEffect,
+    OrderedIOEffect,
+)
+from .._core.jaxpr import ClosedJaxpr
+from .._core.linear import never
+from .._core.primitive import Kind, Primitive
+from .._core.stage import stage
+from .._core.trace import EvalTrace, Tracer, context, leaked, running
+from .._core.types import ShapedArray, typeof
+from .._loops.build import copy, extern, temp
+from .._loops.library import CALLBACK
+from .._loops.nest import Buffer
+from .._ops.batching import materialize
+from .._ops.layout import broadcast_in_dim, squeeze
+from .._ops.slicing import concatenate, slice_in_dim
+from ..errors import explain
+from .custom import flat_leaves
+from .scan import map_lanes
+
+__all__ = ["FlatCallback", "HostCall", "debug_callback_p", "debug_print_p", "debug_effect",
+           "io_callback", "io_callback_p", "pure_callback", "pure_callback_p"]
+
+_UNROLLED = 32
+"""Elements of a batch up to which each has an equation of its own."""
+
+VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all",
+                "legacy_vectorized", None)
+
+
+def debug_effect(ordered: bool) -> Effect:
+    """What an equation that shows something does."""
+    return OrderedDebugEffect() if ordered else DebugEffect()
+
+
+# -- the Python side -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class FlatCallback:
+    """A function of pytrees as one of their leaves; the tree of its result is what it promised."""
+
+    callback_func: Callable
+    in_tree: Any
+    out_tree: Any = field(default=None, repr=False)  # None: the result does not matter
+    name: str = field(default="tanx.debug.callback", repr=False)
+
+    def __call__(self, *leaves) -> list:
+        args, kwargs = tree_util.tree_unflatten(self.in_tree, leaves)
+        result = self.callback_func(*args, **kwargs)
+        if self.out_tree is None:
+            return []
+        outs, tree = tree_util.tree_flatten(result)
+        if tree != self.out_tree:
+            raise TypeError(explain(
+                self.name, "the callback returned another structure than it promised.",
+                f"promised: {self.out_tree}", f"returned: {tree}"))
+        return outs
+
+    def __repr__(self) -> str:
+        return f"_FlatCallback(callback_func={self.callback_func!r}, in_tree={self.in_tree!r})"
+
+
+class HostCall:
+    """A function of arrays as programs call it: whatever it gives is of the promised types.
+
+    Operands are taken as they are; they must be memory that nobody else is going to write to.
+    """
+
+    __slots__ = ("name", "function", "avals")
+
+    def __init__(self, name: str, function: Callable, avals: Sequence[ShapedArray] = ()):
+        self.name, self.function, self.avals = name, function, tuple(avals)
+
+    def __call__(self, operands: Sequence[np.ndarray]) -> list[np.ndarray]:
+        with running(_eval):
+            results = self.function(*(Array(x) for x in operands))
+            return [self.checked(x, aval) for x, aval in zip(results, self.avals, strict=True)]
+
+    def checked(self, result, aval: ShapedArray) -> np.ndarray:
+        data = np.asarray(result)
+        if data.dtype != aval.dtype:
+            data = data.astype(dtypes.canonicalize_dtype(data.dtype))
+        if data.dtype != aval.dtype or data.shape != aval.shape:
+            raise TypeError(explain(
+                self.name, "the callback returned another type than it promised.",
+                f"promised: {aval}", f"returned: {ShapedArray(data.shape, data.dtype)}",
+                hint="result_shape_dtypes says what the callback returns; np.asarray(y, dtype) "
+                     "makes an array of a dtype."))
+        return data
+
+
+_eval = EvalTrace(None)
+
+
+class Callback(Primitive):
+    """Base of the primitives that call Python; ``host_call`` says what is called."""
+
+    kind = Kind.CALL
+    multiple_results = True
+
+    def host_call(self, params: dict[str, Any]) -> HostCall:
+        """What a program calls for an equation with these parameters."""
+        raise NotImplementedError(f"{type(self).__name__}.host_call")
+
+    def infer(self, *types, **params):
+        return list(self.host_call(params).avals)
+
+    def eval(self, *args, **params):
+        for x in args:
+            if isinstance(x, Tracer):
+                raise leaked(x)
+        call = self.host_call(params)
+        outs = call([np.array(x._value) if type(x) is Array else np.array(x, typeof(x).dtype)
+                     for x in args])
+        return [Array(np.array(x), False, aval) for x, aval in zip(outs, call.avals)]
+
+    transpose = never("what Python computes is not known to be linear")
+
+    def lower(self, into, *operands, **params):
+        """A call of the runtime's library, on operands in memory."""
+        statements: list = []
+        buffers = []
+        for n, x in enumerate(operands):
+            if not isinstance(x, Buffer):
+                buffers.append(temp(f"operand{n}", x.shape, x.dtype))
+                statements.append(copy(buffers[-1], x))
+            else:
+                buffers.append(x)
+        return [*statements, extern(CALLBACK, into, buffers, call=self.host_call(params))]
+
+
+# -- for values and for effects --------------------------------------------------------------------
+
+
+class PureCallback(Callback):
+    """Calls a Python function without effects: it may be called more than once, or never."""
+
+    name = "pure_callback"
+
+    def host_call(self, params):
+        return HostCall("tanx.pure_callback", params["callback"], params["result_avals"])
+
+    def jvp(self, primals, tangents, **params):
+        raise ValueError(explain(
+            "tanx.pure_callback", "a callback has no derivative.",
+            f"operands: {', '.join(str(typeof(x)) for x in primals)}",
+            hint="tanx.custom_jvp gives it one; where none is wanted, write "
+                 "tanx.lax.stop_gradient(x)."))
+
+    def batch(self, args, dims, *, result_avals, vmap_method, **params):
+        if vmap_method is None:
+            raise NotImplementedError(explain(
+                "tanx.pure_callback", "under vmap it must know how to call the callback.",
+                "vmap_method: None",
+                hint="vmap_method='sequential' calls it once for each element, 'expand_dims' and "
+                     "'broadcast_all' once for all of them."))
+        params = dict(params, vmap_method=vmap_method)
+        size = _batch_size(args, dims)
+        if vmap_method.startswith("sequential"):
+            return in_turn(self, args, dims, dict(params, result_avals=result_avals),
+                           looped=vmap_method == "sequential")
+        if vmap_method == "broadcast_all":
+            operands = [materialize(x, d, size) for x, d in zip(args, dims)]
+        else:
+            operands = [x if d is None and vmap_method == "legacy_vectorized"
+                        else materialize(x, d, 1 if d is None else size)
+                        for x, d in zip(args, dims)]
+        avals = tuple(a.update(shape=(size, *a.shape)) for a in result_avals)
+        return self.bind(*operands, result_avals=avals, **params), [0] * len(avals)
+
+
+class IOCallback(Callback):
+    """Calls a Python function for what it does; exactly once each time it is reached."""
+
+    name = "io_callback"
+
+    def effects(self, *types, ordered, **params):
+        return frozenset((OrderedIOEffect() if ordered else IOEffect(),))
+
+    def host_call(self, params):
+        return HostCall("tanx.experimental.io_callback", params["callback"],
+                        params["result_avals"])
+
+    def jvp(self, primals, tangents, **params):
+        raise ValueError(explain(
+            "tanx.experimental.io_callback", "a callback has no derivative.",
+            f"operands: {', '.join(str(typeof(x)) for x in primals)}",
+            hint="where none is wanted, write tanx.lax.stop_gradient(x)."))
+
+    def batch(self, args, dims, *, ordered, **params):
+        if ordered:
+            raise ValueError(explain(
+                "tanx.experimental.io_callback", "the elements of a batch have no order, which an "
+                "ordered callback needs.", "ordered: True",
+                hint="ordered=False, or a loop: tanx.lax.map."))
+        return in_turn(self, args, dims, dict(params, ordered=ordered), looped=True)
+
+
+class _Shows(Callback):
+    """Shows values to the programmer: derivatives pass it by, and each element is shown."""
+
+    def jvp(self, primals, tangents, **params):
+        return self.bind(*primals, **params), []
+
+    def batch(self, args, dims, **params):
+        return in_turn(self, args, dims, params)
+
+
+class DebugCallback(_Shows):
+    """Calls a Python function that looks at values."""
+
+    name = "debug_callback"
+
+    def effects(self, *types, effect, **params):
+        return frozenset((effect,))
+
+    def host_call(self, params):
+        return HostCall("tanx.debug.callback", params["callback"])
+
+
+class DebugPrint(_Shows):
+    """Prints values by a format string."""
+
+    name = "debug_print"
+
+    def effects(self, *types, ordered, **params):
+        return frozenset((debug_effect(ordered),))
+
+    def host_call(self, params):
+        return HostCall("tanx.debug.print", _Printer(**{k: params[k] for k in _Printer.USED}))
+
+
+@dataclass(frozen=True, eq=False)
+class _Printer:
+    """Formats leaves as they were given to ``tanx.debug.print``."""
+
+    fmt: str
+    in_tree: Any
+    static_args: tuple[tuple[int, Any], ...]
+    np_printoptions: tuple[tuple[str, Any], ...]
+    has_placeholders: bool
+    logging_record: Any
+
+    USED = ("fmt", "in_tree", "static_args", "np_printoptions", "has_placeholders",
+            "logging_record")
+
+    def __call__(self, *arrays) -> tuple[()]:
+        args, kwargs = with_static(self.in_tree, self.static_args, arrays)
+        with np.printoptions(**dict(self.np_printoptions)):
+            text = self.fmt.format(*args, **kwargs) if self.has_placeholders else self.fmt
+        if self.logging_record is None:
+            print(text, flush=True)
+        else:
+            import logging
+            record = logging.makeLogRecord({**self.logging_record.__dict__, "msg": text})
+            logging.getLogger(record.name).handle(record)
+        return ()
+
+
+def with_static(in_tree, static_args: Sequence[tuple[int, Any]], arrays: Sequence):
+    """The tree of arguments, from those that are no arrays, by their place, and those that are."""
+    leaves, static = iter(arrays), dict(static_args)
+    return tree_util.tree_unflatten(in_tree, [
+        static[n] if n in static else next(leaves) for n in range(in_tree.num_leaves)])
+
+
+pure_callback_p = PureCallback()
+io_callback_p = IOCallback()
+debug_callback_p = DebugCallback()
+debug_print_p = DebugPrint()
+
+
+# -- batches ---------------------------------------------------------------------------------------
+
+
+def _batch_size(args: Sequence[Any], dims: Sequence[int | None]) -> int:
+    return next(typeof(x).shape[d] for x, d in zip(args, dims) if d is not None)
+
+
+def in_turn(primitive: Callback, args, dims, params, looped: bool = False,
+            ) -> tuple[list, list[int]]:
+    """Call once for each element of a batch, in the order of elements.
+
+    Where equations are recorded, many calls are a loop; any number is if ``looped`` asks for it.
+    """
+    size, avals = _batch_size(args, dims), primitive.host_call(params).avals
+    if context.trace.staging and (looped or size > _UNROLLED):
+        types = [typeof(x) if d is None else typeof(x).update(
+            shape=(*typeof(x).shape[:d], *typeof(x).shape[d + 1:])) for x, d in zip(args, dims)]
+        jaxpr, consts = stage(lambda *lane: primitive.bind(*lane, **params), types)
+        return map_lanes(ClosedJaxpr(jaxpr, consts), size, args, dims), [0] * len(avals)
+    lanes = [primitive.bind(*(x if d is None else squeeze(slice_in_dim(x, n, n + 1, axis=d), [d])
+                              for x, d in zip(args, dims)), **params)
+             for n in range(size)]
+    return [concatenate([broadcast_in_dim(lane[n], (1, *aval.shape), range(1, aval.ndim + 1))
+                         for lane in lanes], 0) for n, aval in enumerate(avals)], [0] * len(avals)
+
+
+# -- what users call -------------------------------------------------------------------------------
+
+
+def _promised(name: str, tree) -> tuple[tuple[ShapedArray, ...], Any]:
+    """The types in ``result_shape_dtypes``, and its structure."""
+    leaves, structure = tree_util.tree_flatten(tree)
+    avals = []
+    for leaf in leaves:
+        if not hasattr(leaf, "shape") or not hasattr(leaf, "dtype"):
+            raise TypeError(explain(
+                name, "result_shape_dtypes must be a pytree of things with a shape and a dtype.",
+                f"found: {leaf!r:.100}", hint="tanx.ShapeDtypeStruct(shape, dtype) is one."))
+        if dtypes.canonicalize_dtype(leaf.dtype) != leaf.dtype:
+            raise ValueError(explain(
+                name, "result_shape_dtypes names a type of 64 bits, which are not enabled.",
+                f"found: {np.dtype(leaf.dtype).name}", hint="tanx.enable_x64(True), or a type of "
+                f"32 bits: {dtypes.canonicalize_dtype(leaf.dtype).name}."))
+        avals.append(ShapedArray(tuple(leaf.shape), leaf.dtype))
+    return tuple(avals), structure
+
+
+def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any,
+                  sharding=None, vmap_method: str | None = None, **kwargs: Any):
+    """Call a Python function for its results, from compiled code too.
+
+    ``callback`` takes ``args`` and ``kwargs`` with arrays for leaves and returns a pytree of arrays
+    like ``result_shape_dtypes``, whose leaves have a shape and a dtype. It must have no effects:
+    it is called when and as often as it suits, not at all where nobody reads the results.
+
+    ``vmap_method`` says what happens under ``vmap``: ``"sequential"`` and
+    ``"sequential_unrolled"`` call once for each element; the others call once, with a leading axis
+    on what is batched and on the results. Operands that are not batched get an axis of 1 by
+    ``"expand_dims"``, one of the size of the batch by ``"broadcast_all"``, none by
+    ``"legacy_vectorized"``.
+
+    >>> x = jnp.arange(3.0)
+    >>> tanx.jit(lambda x: tanx.pure_callback(np.cbrt, x, x))(x)
+    Array([0.       , 1.       , 1.2599211], dtype=float32)
+    """
+    name = "tanx.pure_callback"
+    if vmap_method not in VMAP_METHODS:
+        raise ValueError(explain(name, "there is no such vmap_method.",
+                                 f"vmap_method: {vmap_method!r}",
+                                 f"known:       {', '.join(map(repr, VMAP_METHODS))}"))
+    avals, out_tree = _promised(name, result_shape_dtypes)
+    leaves, in_tree = flat_leaves(name, (args, kwargs), "close over what is no array.")
+    outs = pure_callback_p.bind(
+        *leaves, callback=FlatCallback(callback, in_tree, out_tree, name), result_avals=avals,
+        sharding=sharding, vmap_method=vmap_method)
+    return tree_util.tree_unflatten(out_tree, outs)
+
+
+def io_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any,
+                sharding=None, ordered: bool = False, **kwargs: Any):
+    """Call a Python function that does something, from compiled code too.
+
+    As :func:`tanx.pure_callback`, but each call happens exactly once, whether or not anybody reads
+    the results; ``result_shape_dtypes`` may be None. ``ordered`` calls happen in program order.
+
+    >>> seen = []
+    >>> tanx.jit(lambda x: io_callback(lambda y: seen.append(float(y)), None, x + 1))(1.0)
+    >>> tanx.effects_barrier()
+    >>> seen
+    [2.0]
+    """
+    name = "tanx.experimental.io_callback"
+    avals, out_tree = _promised(name, result_shape_dtypes)
+    leaves, in_tree = flat_leaves(name, (args, kwargs), "close over what is no array.")
+    outs = io_callback_p.bind(
+        *leaves, callback=FlatCallback(callback, in_tree, out_tree, name), result_avals=avals,
+        sharding=sharding, ordered=bool(ordered))
+    return tree_util.tree_unflatten(out_tree, outs)

@@ -1,0 +1,9 @@
+"""tanx.debug: print, call back and stop inside of transformed and compiled functions."""
+
+from ._control.breakpoint import *
+from ._control.debugging import *
+from ._core.effects import DebugEffect, OrderedDebugEffect
+from ._traceback import boundary
+from ._window import publish
+
+publish(__name__, boundary)
