@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import NamedTuple
 
-from .._loops.expr import Const, Fold, Index, Load, Node, Op
+from .._loops.expr import Const, Fold, Index, Load, Node, Op, While
 from .._loops.instructions import BOOL, INDEX, kind_of
 from .._loops.nest import Branch, Buffer, Loop, Nest, Program, Statement, Store
 from .._loops.traverse import children, expressions
@@ -122,7 +122,7 @@ def _cost_of(body: Iterable[Statement], loops: tuple[Index, ...], read: dict[Buf
             elif node.name not in ("convert", "bitcast", "select"):
                 flops += times
         elif isinstance(node, Fold):
-            flops += times * prod(i.extent for i in node.indices) * len(node.states)
+            flops += times * _length(node) * len(node.states)
         elif isinstance(node, Load):
             whole, before = nbytes(node.buffer), read.get(node.buffer, 0)
             read[node.buffer] = min(whole, before + times * node.dtype.itemsize)
@@ -154,9 +154,10 @@ def occurrences(roots: Iterable[Node]) -> list[tuple[Node, int]]:
         if node not in seen:
             seen.add(node)
             found.append((node, 1))
-            if type(node) is Fold:
+            if isinstance(node, Fold):
                 # Bodies wait, for what stands outside as well is computed there, and less often.
-                later += [(value, _Frame(1, node, node.bound, _OUTSIDE)) for value in node.body]
+                later += [(value, _Frame(1, node, node.bound, _OUTSIDE))
+                          for value in node.parts[len(node.init):]]
                 stack += node.init
             else:
                 stack += children(node)
@@ -180,9 +181,10 @@ def _inside_folds(later: list[tuple[Node, _Frame]], found: list[tuple[Node, int]
         if frame.outer is not None:
             times *= _steps(node, frame)
         found.append((node, times))
-        if type(node) is Fold:
+        if isinstance(node, Fold):
             now += [(value, frame) for value in node.init]
-            later += [(value, _Frame(times, node, node.bound, frame)) for value in node.body]
+            later += [(value, _Frame(times, node, node.bound, frame))
+                      for value in node.parts[len(node.init):]]
         else:
             now += [(child, frame) for child in children(node)]
 
@@ -203,10 +205,17 @@ def _steps(node: Node, frame: _Frame) -> int:
     """The steps of a fold in which a node inside it is computed."""
     assert frame.fold is not None
     indices = frame.fold.indices
+    if isinstance(frame.fold, While):
+        return _STEPS
     depth = len(indices)
     if node.free.isdisjoint(frame.fold.states):
         depth = max(n + 1 for n, i in enumerate(indices) if i in node.free)
     return prod(i.extent for i in indices[:depth])
+
+
+def _length(fold: Fold) -> int:
+    """The steps of a fold."""
+    return _STEPS if isinstance(fold, While) else prod(i.extent for i in fold.indices)
 
 
 @dataclass

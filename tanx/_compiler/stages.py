@@ -128,7 +128,7 @@ def fingerprint(statement: Statement) -> tuple[tuple, list[Buffer]]:
         elif kind is Pick:
             key.append(("pick", numbers[node.fold], node.position))
         else:
-            key.append((node.combine, *[number(v) for v in (*node.indices, *node.states)],
+            key.append((kind, node.combine, *[number(v) for v in (*node.indices, *node.states)],
                         *[numbers[part] for part in children(node)]))
         numbers[node] = len(numbers)
         return numbers[node]

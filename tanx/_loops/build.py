@@ -26,6 +26,8 @@ operand is stored or not (then it is inlined: that is fusion). A scalar ignores 
 - ``arg_reduce("max" or "min", extent, lambda k: element, dtype)``: the pair (best, position).
 - ``fold(extents, init, lambda k, state: next_state)``: any loop in order; ``init``, ``state``,
   ``next_state`` and the result are tuples.
+- ``while_loop(init, lambda state: condition, lambda state: next_state)``: a loop that goes on as
+  long as the condition holds.
 - ``flatten_index(index, shape)``, ``unflatten_index(flat, shape)``: row-major, as reshape needs.
 
 **Statement rules** fill buffers: ``lower(self, into, *operands, **params) -> list of statements``.
@@ -57,6 +59,7 @@ from .expr import (
     Expr,
     Fold,
     Pick,
+    While,
     const,
     flatten_index,
     fresh_index,
@@ -81,7 +84,7 @@ from .traverse import expressions, loads, statements_in, written
 __all__ = ["Operand", "all_of", "any_of", "arg_reduce", "as_index", "clamp_index", "const",
            "convert", "copy", "element_program", "eq", "extern", "flatten_index", "fold",
            "in_range", "load_guarded", "ne", "nest", "op", "reduce", "select", "statement_program",
-           "store", "temp", "temporaries", "unflatten_index"]
+           "store", "temp", "temporaries", "unflatten_index", "while_loop"]
 
 At = tuple[Expr, ...]
 
@@ -243,13 +246,37 @@ def arg_reduce(which: str, extent: int, element: Callable[[At], Expr], dtype=IND
 def _fold(extents, init: At, step, combine: str | None) -> At:
     indices = _indices(extents, "k")
     states = tuple(fresh_state(value.dtype) for value in init)
-    body = tuple(step(indices, states))
+    body = _next_states("fold", states, step(indices, states))
+    return _results(Fold(indices, init, states, body, combine))
+
+
+def while_loop(init: Sequence[Expr], condition: Callable[[At], Expr],
+               step: Callable[[At], Sequence[Expr]]) -> At:
+    """Carry values through a loop: ``state = step(state)`` while ``condition(state)`` holds.
+
+    >>> from tanx._loops.show import show_expr
+    >>> n, = while_loop([const(1)], lambda s: s[0] < 1000, lambda s: [s[0] * 2])
+    >>> print(show_expr(n))
+    while(s = 1; s < 1000: s * 2)
+    """
+    states = tuple(fresh_state(value.dtype) for value in init)
+    holds = condition(states)
+    if not isinstance(holds, Expr) or holds.dtype != BOOL:
+        raise TypeError(f"while_loop: the condition must be a bool expression, got {holds!r}.")
+    return _results(While(init, states, holds, _next_states("while_loop", states, step(states))))
+
+
+def _next_states(name: str, states: At, given: Sequence[Expr]) -> At:
+    body = tuple(given)
     if [e.dtype for e in body] != [s.dtype for s in states]:
-        raise TypeError(f"fold: a step must give what init holds, dtypes "
+        raise TypeError(f"{name}: a step must give what init holds, dtypes "
                         f"{[short_name(s.dtype) for s in states]}, but it gave "
                         f"{[short_name(e.dtype) for e in body]}.")
-    loop = Fold(indices, init, states, body, combine)
-    return tuple(Pick(loop, position) for position in range(len(states)))
+    return body
+
+
+def _results(loop: Fold) -> At:
+    return tuple(Pick(loop, position) for position in range(len(loop.states)))
 
 
 # -- statements ------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from tanx.errors import explain
 
-from .expr import Expr, Facts, Fold, Index, Load, Node, Op, Pick, State, bounds, facts_of
+from .expr import Expr, Facts, Fold, Index, Load, Node, Op, Pick, State, While, bounds, facts_of
 from .instructions import BOOL, INDEX, REDUCERS, result_dtype, short_name
 from .nest import PARALLEL, SEQUENTIAL, TASKS, Branch, Buffer, Loop, Nest, Program, Statement, Store
 from .show import show_expr, show_statement
@@ -218,6 +218,9 @@ class _Checker:
                 _fail("a reduction has one state and does not look at it.", where)
         elif fold.combine not in (None, "argmax", "argmin"):
             _fail("there is no such reduction.", where, f"combine: {fold.combine}")
+        if isinstance(fold, While) and fold.condition.dtype != BOOL:
+            _fail("the condition of a loop must be bool.", where,
+                  f"condition: {short_name(fold.condition.dtype)}")
         types = [[e.dtype for e in part] for part in (fold.states, fold.init, fold.body)]
         if not types[0] == types[1] == types[2]:
             texts = ["(" + ", ".join(map(short_name, part)) + ")" for part in types]
@@ -280,8 +283,13 @@ def _ways(node: Node) -> list[tuple[Node, tuple[Facts, bool]]]:
         return [(condition, ({}, True)), (yes, (facts_of(condition), False)),
                 (no, (facts_of(condition, False), False))]
     if isinstance(node, Fold):
+        always = [*node.init]
         runs = all(i.extent for i in node.indices)
-        return [*((e, ({}, True)) for e in node.init), *((e, ({}, runs)) for e in node.body)]
+        facts: Facts = {}
+        if isinstance(node, While):
+            always.append(node.condition)
+            runs, facts = False, facts_of(node.condition)
+        return [*((e, ({}, True)) for e in always), *((e, (facts, runs)) for e in node.body)]
     return [(child, ({}, True)) for child in children(node)]
 
 

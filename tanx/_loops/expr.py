@@ -25,7 +25,7 @@ from .._locks import new_lock
 from .instructions import BOOL, INDEX, REDUCERS, kind_of, result_dtype, short_name, value_range
 
 __all__ = ["Const", "Expr", "Facts", "Fold", "Index", "Interval", "Linear", "Load", "Node", "Op",
-           "Pick", "State", "Variable", "bounds", "const", "facts_of", "flatten_index",
+           "Pick", "State", "Variable", "While", "bounds", "const", "facts_of", "flatten_index",
            "fresh_index", "fresh_state", "linear_form", "op", "position"]
 
 Interval = tuple[int, int]
@@ -307,7 +307,19 @@ class Fold(Node):
         return cls._make(tuple(fields.values()), **fields)
 
     def _free(self):
-        return _free_in(self.init) | _free_in(self.body).difference(self.indices, self.states)
+        inside = _free_in(self.parts[len(self.init):])
+        return _free_in(self.init) | inside.difference(self.indices, self.states)
+
+    @property
+    def parts(self) -> tuple[Expr, ...]:
+        """What it is made of: the start, and then what is evaluated in each step."""
+        return (*self.init, *self.body)
+
+    def made_of(self, parts: Sequence[Expr], indices: Sequence[Index],
+                states: Sequence[State]) -> Fold:
+        """A fold like this one of other parts, which binds other variables."""
+        split = len(self.init)
+        return Fold(indices, parts[:split], states, parts[split:], self.combine)
 
     @property
     def bound(self) -> frozenset[Variable]:
@@ -330,6 +342,33 @@ class Fold(Node):
     def _brief(self, depth):
         loops = ", ".join(f"{i.name} in {i.extent}" for i in self.indices)
         return f"{self.combine or 'fold'}({loops}: {_brief_list(self.body, depth)})"
+
+
+class While(Fold):
+    """A fold over no indices, which goes on as long as a condition on its states holds.
+
+    The condition is asked before each step. Nobody knows whether it ends: it is evaluated only
+    where its value is needed.
+    """
+
+    __slots__ = ("condition",)
+    condition: Expr
+
+    def __new__(cls, init, states, condition: Expr, body):
+        fields = dict(indices=(), init=tuple(init), states=tuple(states), body=tuple(body),
+                      combine=None, condition=condition)
+        return cls._make(tuple(fields.values()), **fields)
+
+    @property
+    def parts(self):
+        return (*self.init, *self.body, self.condition)
+
+    def made_of(self, parts, indices, states):
+        split = len(self.init)
+        return While(parts[:split], states, parts[-1], parts[split:-1])
+
+    def _brief(self, depth):
+        return f"while({_brief_list((self.condition, *self.body), depth)})"
 
 
 class Pick(Expr):

@@ -3,9 +3,10 @@
 The lanes of parallel loops run in lockstep as axes of NumPy arrays. A loop further in puts its axis
 in *front*, so that values of loops further out broadcast against its own without reshaping.
 Sequential loops run in Python. A reduction becomes one more axis, then a tree of combinations; any
-other fold runs step by step. A lane is dead in the arm of a ``select`` that it does not take and in
-stores whose guard does not hold; what a dead lane would load is not looked at. What ``memory.py``
-finds wrong in a live lane is an error that names the access.
+other fold runs step by step. A lane is dead in the arm of a ``select`` that it does not take, in
+steps of a ``while`` that it has left, and in stores whose guard does not hold; what a dead lane
+would load is not looked at. What ``memory.py`` finds wrong in a live lane is an error that names
+the access.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from math import prod
 
 import numpy as np
 
-from .expr import Const, Expr, Fold, Load, Node, Op, Pick
+from .expr import Const, Expr, Fold, Load, Node, Op, Pick, While
 from .library import LIBRARY
 from .memory import Memory
 from .nest import SEQUENTIAL, TASKS, Branch, Call, Extern, Loop, Nest, Program, Statement, Store
@@ -180,6 +181,8 @@ class _Runner:
             return self.memory.load(node, [scope.find(i) for i in node.index], scope.live)
         if isinstance(node, Pick):
             return scope.find(node.fold)[node.position]
+        if isinstance(node, While):
+            return self.unfinished(node, scope)
         if isinstance(node, Fold):
             return (self.reduction(node, node.reducer, scope) if node.reducer else
                     self.fold(node, scope))
@@ -225,6 +228,18 @@ class _Runner:
             inner = _Scope(scope, values | dict(zip(fold.states, states)))
             states = tuple(self.value(expr, inner) for expr in fold.body)
         return states
+
+    def unfinished(self, loop: While, scope: _Scope) -> tuple[np.ndarray, ...]:
+        states = tuple(scope.find(value) for value in loop.init)
+        while True:
+            inner = _Scope(scope, dict(zip(loop.states, states)))
+            holds = self.value(loop.condition, inner)
+            step = inner.where(loop.condition, holds, True)
+            active = np.asarray(step.live)
+            if not active.any():
+                return states
+            states = tuple(np.where(active, self.value(expr, step), old)
+                           for expr, old in zip(loop.body, states))
 
 
 def _room(call: Call) -> np.ndarray:

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from .expr import Const, Expr, Fold, Load, Node, Op, Pick, Variable
+from .expr import Const, Expr, Fold, Load, Node, Op, Pick, Variable, While
 from .instructions import identity, kind_of, short_name
 from .nest import Branch, Buffer, Extern, Loop, Nest, Plan, Program, Statement, Store
 from .traverse import children, expressions, walk
@@ -235,12 +235,15 @@ class _Printer:
             if not _is_identity(fold):
                 head += f" from {init[0]}"
         else:
-            head += "".join(f", {self.name(s)} = {v}" for s, v in zip(fold.states, init))
-        self.shorten(fold.body)
+            starts = [f"{self.name(s)} = {v}" for s, v in zip(fold.states, init)]
+            head = ", ".join([head, *starts] if head else starts)
+        self.shorten(fold.parts[len(fold.init):])
+        if isinstance(fold, While):
+            head += f"; {self.text(fold.condition)}"
         body = ", ".join(map(self.text, fold.body))
         frame = self.frames.pop()
         self.names = before
-        what = fold.combine or "fold"
+        what = "while" if isinstance(fold, While) else fold.combine or "fold"
         if frame.lines or len(body) > _WIDE:
             self.share(fold, [f"{what} {head}:", *_indented([*frame.lines, body])])
         return f"{what}({head}: {body})"

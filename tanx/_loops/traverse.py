@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .expr import Expr, Fold, Load, Node, Op, Pick, Variable, fresh_index, fresh_state, op
+from .expr import Expr, Fold, Load, Node, Op, Pick, Variable, While, fresh_index, fresh_state, op
 from .nest import Buffer, Call, Nest, Statement, Store
 
 __all__ = ["children", "expressions", "loads", "map_expressions", "rebuild", "rewrite",
@@ -22,8 +22,8 @@ def children(node: Node) -> tuple[Node, ...]:
         return node.index  # type: ignore[attr-defined]
     if kind is Pick:
         return (node.fold,)  # type: ignore[attr-defined]
-    if kind is Fold:
-        return (*node.init, *node.body)  # type: ignore[attr-defined]
+    if kind is Fold or kind is While:
+        return node.parts  # type: ignore[attr-defined]
     return ()
 
 
@@ -94,12 +94,12 @@ def _renamed(fold: Fold) -> Fold:
     states = [fresh_state(s.dtype, s.name.split(".")[0]) for s in fold.states]
     names: dict[Variable, Expr] = {**dict(zip(fold.indices, indices, strict=True)),
                                    **dict(zip(fold.states, states, strict=True))}
-    return Fold(indices, fold.init, states, [substitute(e, names) for e in fold.body], fold.combine)
+    inside = [substitute(e, names) for e in fold.parts[len(fold.init):]]
+    return fold.made_of((*fold.init, *inside), indices, states)
 
 
 def _substitute_fold(fold: Fold, values: Mapping) -> Fold:
-    return Fold(fold.indices, [substitute(e, values) for e in fold.init], fold.states,
-                [substitute(e, values) for e in fold.body], fold.combine)
+    return fold.made_of([substitute(e, values) for e in fold.parts], fold.indices, fold.states)
 
 
 def _rebuild(node: Node, images: Mapping[Node, Any]) -> Node:
@@ -119,8 +119,7 @@ def rebuild(node: Node, parts: Sequence[Any]) -> Node:
     if isinstance(node, Pick):
         return Pick(parts[0], node.position)
     assert isinstance(node, Fold)
-    split = len(node.init)
-    return Fold(node.indices, parts[:split], node.states, parts[split:], node.combine)
+    return node.made_of(parts, node.indices, node.states)
 
 
 # -- statements ------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from tanx._loops.build import (
     flatten_index,
     fold,
     load_guarded,
+    ne,
     nest,
     op,
     reduce,
@@ -26,6 +27,7 @@ from tanx._loops.build import (
     store,
     temp,
     unflatten_index,
+    while_loop,
 )
 
 
@@ -141,6 +143,67 @@ def total(at, x):
     return reduce("add", x.shape, lambda k: x[k], 10.0)
 
 
+def escape(at, x, y):
+    """How many steps a point takes to get away, and how far it is then: lanes end on their own."""
+    def step(state):
+        re, im, n = state
+        return re * re - im * im + x[at], 2.0 * re * im + y[at], n + 1
+
+    zero = const(0, x.dtype)
+    re, im, n = while_loop([zero, zero, const(0, np.int32)], lambda s: (
+        s[0] * s[0] + s[1] * s[1] < 4.0) & (s[2] < 40), step)
+    return convert(n, x.dtype) + re * re
+
+
+def find(at, x, table):
+    """The first place in an ordered table that is not below a number, by halves."""
+    def step(state):
+        low, high = state
+        middle = (low + high) // 2
+        below = table[[clamp_index(middle, table.shape[0])]] < x[at]
+        return select(below, middle + 1, low), select(below, high, middle)
+
+    low, _ = while_loop([const(0), const(table.shape[0])], lambda s: s[0] < s[1], step)
+    return convert(low, np.int32)
+
+
+def powers(at, x, *, count):
+    """A loop of a fixed length that carries a counter beside numbers of its own in each lane."""
+    return while_loop([const(0, np.int32), const(1, x.dtype)], lambda s: s[0] < count,
+                      lambda s: [s[0] + 1, s[1] * x[at]])[1]
+
+
+def nested(at, x):
+    """A loop in a loop: sums of what it takes to halve numbers down to one."""
+    def halvings(n):
+        return while_loop([n, const(0, np.int32)], lambda s: s[0] > 1,
+                          lambda s: [s[0] >> 1, s[1] + 1])[1]
+
+    return while_loop([x[at], const(0, np.int32)], lambda s: s[0] > 0,
+                      lambda s: [s[0] - 3, s[1] + halvings(s[0])])[1]
+
+
+def endless(at, x):
+    """Two results of one loop that would never end where it is not needed."""
+    a, b = while_loop([x[at], const(0, x.dtype)], lambda s: ne(s[0], 1.0),
+                      lambda s: [s[0] * 0.5, s[1] + s[0]])
+    one = x[at] > 0.5
+    return select(one, a + b, select(one, b, x[at]))
+
+
+def expected_escape(x, y):
+    z, n = np.zeros(x.shape, np.complex64), np.zeros(x.shape, np.float32)
+    for _ in range(40):
+        on = z.real * z.real + z.imag * z.imag < 4
+        z, n = np.where(on, z * z + x + 1j * y, z).astype(np.complex64), n + on
+    return n + z.real * z.real
+
+
+def expected_nested(x):
+    return np.array([sum(max(k, 1).bit_length() - 1 for k in range(n, 0, -3)) for n in x.ravel()],
+                    np.int32).reshape(x.shape)
+
+
 # -- statement rules -------------------------------------------------------------------------------
 
 
@@ -205,6 +268,9 @@ X, Y, V = normal(6, 4), normal(4, 5), normal(4)
 ROWS, UPDATES = integers(9, 20), normal(20, 4)
 BYTES = integers(100, 6, 4, dtype=np.int8)
 SPOTS, SETS = integers(4, 12), normal(12)
+TABLE, WANTED = np.sort(normal(13)), normal(7, 5)
+NUMBERS = integers(40, 9, 5)
+HALVES = np.float32(2) ** integers(9, 6, 4).astype(np.float32) / 4
 EXP = np.exp(X - X.max(1, keepdims=True))
 PADDED = np.full((13, 6), np.float32(7))
 PADDED[1:12:2, 1:5] = X
@@ -233,6 +299,14 @@ CASES = [
     Case("total of nothing", total, [np.zeros((3, 0), np.float32)], [np.float32(10)]),
     Case("affine of nothing", affine, [np.zeros((0, 4), np.float32), V],
          [np.zeros((0, 4), np.float32)]),
+    Case("escape", escape, [X / 2, normal(4, 6).T / 4],
+         [expected_escape(X / 2, normal(4, 6).T / 4)]),
+    Case("find", find, [WANTED, TABLE], [np.searchsorted(TABLE, WANTED).astype(np.int32)]),
+    Case("find in nothing", find, [WANTED, TABLE[:0]], [np.zeros_like(WANTED, np.int32)]),
+    Case("powers", powers, [X], [X ** 5], {"count": 5}),
+    Case("powers of scalars", powers, [np.float32(1.5)], [np.float32(1.5) ** 5], {"count": 5}),
+    Case("nested", nested, [NUMBERS], [expected_nested(NUMBERS)]),
+    Case("endless", endless, [HALVES], [np.where(HALVES > 0.5, 2 * HALVES - 1, HALVES)]),
     Case("cumsum", cumsum, [X], [X.cumsum(1)], statements=True),
     Case("cumsum of a vector", cumsum, [V], [V.cumsum()], statements=True),
     Case("scatter add", scatter_add, [X, ROWS, UPDATES], [expected_scatter_add(X, ROWS, UPDATES)],

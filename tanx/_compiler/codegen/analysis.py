@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import prod
 
-from ..._loops.expr import Expr, Fold, Index, Load, Node, Op, bounds
+from ..._loops.expr import Expr, Fold, Index, Load, Node, Op, While, bounds
 from ..._loops.instructions import INDEX
 from ..._loops.nest import Buffer
 from ..._loops.traverse import children, walk
@@ -111,6 +111,8 @@ class Analysis:
             if isinstance(node, Load):
                 reads |= {self.memory(node.buffer)}
                 safe = safe and _in_range(node)
+            elif isinstance(node, While):
+                length, safe = _ENDLESS, False
             elif isinstance(node, Fold):
                 length *= prod([i.extent for i in node.indices])
             elif isinstance(node, Op) and node.name == "select":

@@ -3,6 +3,8 @@
 A reduction in lanes keeps a partial result in each of them and combines these in the end, so that
 several additions are under way at a time. Long sums are added up in stretches, which keeps errors
 small. ``argmax`` and ``argmin`` do the same with pairs of a value and its position.
+
+A loop with a condition runs in lanes as well, each of which ends by itself.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._loops.expr import Const, Expr, Fold, Index, Load, Op, op
+from ..._loops.expr import Const, Expr, Fold, Index, Load, Op, State, While, op
 from ..._loops.instructions import BOOL, INDEX, identity, kind_of
 from ..._loops.nest import Buffer
 from ..._loops.traverse import rewrite, walk
@@ -25,9 +27,9 @@ from .lanes import Loop, Planner
 from .operations import apply, choose, multiply_add, number
 from .scopes import Scope
 from .storage import register_type
-from .values import Value, any_lane, resized
+from .values import Value, Writer, any_lane, as_mask, resized
 
-__all__ = ["Folds", "flat", "whole"]
+__all__ = ["Folds", "flat", "from_registers", "in_registers", "mapped", "renamed", "whole"]
 
 _UNROLLED, _SHORT = 8, 96
 """Steps, and instructions in all, up to which a loop is written out."""
@@ -45,6 +47,31 @@ def whole(value: Any, dtype: np.dtype) -> Any:
 def flat(value: Scalar) -> list[Value]:
     """The parts of a number: two of a complex one, else one."""
     return [value.re, value.im] if isinstance(value, Pair) else [value]
+
+
+def mapped(change: Callable[[Value], Value], value: Scalar) -> Scalar:
+    """A number whose parts are changed."""
+    parts = [change(part) for part in flat(value)]
+    return Pair(*parts) if isinstance(value, Pair) else parts[0]
+
+
+def _is_mask(value: Scalar) -> bool:
+    return isinstance(value, Value) and value.is_mask
+
+
+def in_registers(value: Any, like: Any) -> Scalar:
+    """A value as a loop carries it: a mask as integers."""
+    return value.spread(like.mask_bits) if _is_mask(like) else value
+
+
+def from_registers(value: Any, like: Any) -> Scalar:
+    """A value that a loop carries, as it is used."""
+    return as_mask(value) if _is_mask(like) else value
+
+
+def renamed(writer: Writer, value: Scalar) -> Scalar:
+    """A fresh name for a value of the same type."""
+    return mapped(lambda part: Value(writer, writer.fresh("%s"), part.type), value)
 
 
 class Folds(Memory):
@@ -68,8 +95,17 @@ class Folds(Memory):
         """Make the index of a loop known inside it."""
         raise NotImplementedError
 
+    def at(self, scope: Scope, write: Callable[[], Any]) -> Any:
+        """Write code into a scope."""
+        before, self.writer.place = self.writer.place, scope.place
+        result = write()
+        self.writer.place = before
+        return result
+
     def fold(self, fold: Fold, scope: Scope) -> tuple[Scalar, ...]:
         """What a fold carries last."""
+        if isinstance(fold, While):
+            return self.repeated(fold, scope)
         states = [whole(scope.find(value), value.dtype) for value in fold.init]
         if not all(i.extent for i in fold.indices):
             return tuple(states)
@@ -84,21 +120,79 @@ class Folds(Memory):
                 return self.search(fold, loops[-1], inner)
             loops[-1] = replace(loops[-1], width=1)
         if not alone:
-            states = [self.spread_out(fold, state, scope.lanes.width) for state in states]
-            inner.varying = inner.varying.union(fold.states)
+            states = self.spread_states(fold, states, inner)
         if prod(loop.extent for loop in loops) <= _UNROLLED and (
                 self.analysis.length(fold) <= _SHORT):
             return tuple(self.written_out(fold, loops, inner, states))
         return tuple(self.around(loops, inner, states, fold, lambda s, values: self.step(
             fold, s, values)))
 
+    def repeated(self, loop: While, scope: Scope) -> tuple[Scalar, ...]:
+        """What a loop carries last that goes on as long as a condition holds.
+
+        In lanes it goes on until the last of them has finished; the others keep their states.
+        """
+        writer, place = self.writer, scope.place
+        head, done = writer.fresh("loop"), writer.fresh("done")
+        asking = Scope(scope, head, bound=loop.states)
+        start = self.spread_states(loop, [whole(scope.find(value), value.dtype)
+                                          for value in loop.init], asking)
+        given = [in_registers(state, state) for state in start]
+        inside = [renamed(writer, state) for state in given]
+        states = self.at(asking, lambda: [from_registers(value, state)
+                                          for value, state in zip(inside, start)])
+        asking.values.update(zip(loop.states, states))
+        holds = self.value(loop.condition, asking)
+        in_lanes = holds.type.lanes > 1
+        if in_lanes:
+            holds = self.at(asking, lambda: as_mask(holds.spread(holds.mask_bits))
+                            if scope.mask is None else holds & scope.mask)
+        step = asking.arm(writer.fresh("step"), {})
+        step.mask = holds if in_lanes else scope.mask
+
+        def write() -> list[Scalar]:
+            after = [whole(self.value(expr, step), expr.dtype).of(flat(state)[0].type.lanes)
+                     for expr, state in zip(loop.body, states)]
+            if in_lanes:
+                after = [new if new is old else choose(holds, new, old)
+                         for new, old in zip(after, states)]
+            return [in_registers(value, state) for value, state in zip(after, start)]
+
+        kept = self.at(step, write)
+        more = self.at(asking, lambda: any_lane(holds))
+        phis = [f"{a.text} = phi {a.type.text} [ {b.text}, %{place.block} ], "
+                f"[ {c.text}, %{step.block} ]" for old, first, new in zip(inside, given, kept)
+                for a, b, c in zip(flat(old), flat(first), flat(new))]
+        place.lines += [f"br label %{head}", f"{head}:", *phis, *asking.lines,
+                        f"br {more!r}, label %{step.label}, label %{done}",
+                        f"{step.label}:", *step.lines, f"br label %{head}"]
+        place.start(done)
+        return tuple(states)
+
+    def spread_states(self, fold: Fold, states: Sequence[Scalar], inner: Scope) -> list[Scalar]:
+        """The states of a fold before its first step, in lanes where they come to differ.
+
+        Those that do are made known to the scope of its steps.
+        """
+        differ: set[State] = set()
+        before = -1
+        while before < len(differ):
+            before = len(differ)
+            inner.varying = inner.varying.union(differ)
+            if isinstance(fold, While) and inner.varies(fold.condition):
+                differ.update(fold.states)
+            differ.update(state for state, *parts in zip(fold.states, fold.init, fold.body)
+                          if any(inner.varies(part) for part in parts))
+        return [self.spread_out(fold, value, inner.lanes.width) if state in differ else value
+                for state, value in zip(fold.states, states)]
+
     def spread_out(self, fold: Fold, state: Scalar, width: int) -> Scalar:
         """A state in lanes; a mask is held in integers as wide as what it is made from."""
         value = state.of(width)
         if isinstance(value, Value) and value.is_mask:
             value = Value(self.writer, value.text, value.type)
-            value.mask_bits = max([8, *(register_type(node.dtype).bits for node in walk(*fold.body)
-                                        if isinstance(node, Load))])
+            value.mask_bits = max([8, *(register_type(node.dtype).bits for node in walk(*fold.parts)
+                                        if isinstance(node, (Load, State)))])
         return value
 
     def rows(self, fold: Fold, scope: Scope, start: Value, count: int) -> Scalar:

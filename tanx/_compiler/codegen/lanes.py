@@ -104,7 +104,8 @@ class _Inventory:
             return _opaque(terms)
         elif isinstance(node, Fold):
             self.folds.append(node)
-            self._steps.update(dict.fromkeys(node.states, frozenset(node.indices)))
+            steps = self._indices(node.free).union(node.indices)
+            self._steps.update(dict.fromkeys(node.states, steps))
         elif isinstance(node, Op) and (length := self.analysis.own_length(node)):
             self.work.append((length, self._indices(node.free)))
             self._widen(node)

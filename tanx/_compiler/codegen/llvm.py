@@ -24,10 +24,10 @@ from .access import Scalar
 from .analysis import QUICK, Analysis
 from .columns import columns, separate, write_columns
 from .complex import Pair
-from .folds import Folds, flat, whole
+from .folds import Folds, flat, from_registers, in_registers, mapped, renamed, whole
 from .lanes import Loop, Planner
 from .operations import Reciprocal, apply, choose, has_reciprocals, number
-from .scopes import Lanes, Scope
+from .scopes import Lanes, Scope, Way
 from .sorting import CALLS
 from .storage import moves_as_bits
 from .transposes import crosses_in_order, write_in_order, write_tiles
@@ -36,7 +36,6 @@ from .values import (
     Value,
     Writer,
     any_lane,
-    as_mask,
     integer,
     intrinsic,
     lane_numbers,
@@ -51,6 +50,7 @@ _SCATTERED_BYTES = 1 << 19
 """Size from which on a buffer is too large for all of it to be near the processor."""
 _STEPS_AHEAD = 16
 """How many steps before it is updated an element is asked for."""
+_NOWHERE: Way = ()
 
 
 class Kernel(Folds):
@@ -274,13 +274,6 @@ class Kernel(Folds):
 
     # -- control -----------------------------------------------------------------------------------
 
-    def at(self, scope: Scope, write: Callable[[], Any]) -> Any:
-        """Write code into a scope."""
-        before, self.writer.place = self.writer.place, scope.place
-        result = write()
-        self.writer.place = before
-        return result
-
     def loop(self, scope: Scope, loop: Loop, first: int, last: int | Value,
              states: Sequence[Scalar],
              body: Callable[[Scope, Sequence[Scalar]], Sequence[Scalar]], bound: Iterable = (),
@@ -296,14 +289,14 @@ class Kernel(Folds):
         head, done, following = writer.fresh("loop"), writer.fresh("done"), writer.fresh("%n")
         inner = Scope(scope, head, bound=(*loop.covers, loop.index, *bound), writes=writes)
         counter = Value(writer, writer.fresh("%i"), I64)
-        given = self.at(scope, lambda: [_in_registers(state, state) for state in states])
-        inside = [_renamed(writer, state) for state in given]
+        given = self.at(scope, lambda: [in_registers(state, state) for state in states])
+        inside = [renamed(writer, state) for state in given]
 
         def write() -> tuple[list[Scalar], list[Scalar]]:
             self.bind(inner, loop, counter if base is None else counter + base)
-            after = list(body(inner, [_from_registers(value, state)
+            after = list(body(inner, [from_registers(value, state)
                                       for value, state in zip(inside, states)]))
-            return after, [_in_registers(value, state) for value, state in zip(after, states)]
+            return after, [in_registers(value, state) for value, state in zip(after, states)]
 
         after, kept = self.at(inner, write)
         phis = [f"{counter.text} = phi i64 [ {first}, %{place.block} ], "
@@ -459,46 +452,66 @@ class Kernel(Folds):
     def branch(self, node: Op, scope: Scope) -> Scalar:
         """A choice by scalars: one condition after the other is asked, and one arm executed."""
         writer, join = self.writer, self.writer.fresh("join")
-        results: list[tuple[Scalar, Scope]] = []
+        results: list[tuple[Scalar, Scope, Way]] = []
         ends: list[tuple[Scope, str]] = []
-        here: Scope = scope
+        here, way = scope, _NOWHERE
         last: Any = node
         while self.is_chained(last, here):
             condition = self.value(last.args[0], here)
             if condition.type.lanes > 1:
                 break
-            yes = Scope(here, writer.fresh("then"), conditional=True)
-            no = Scope(here, writer.fresh("else"), conditional=True)
-            results.append((self.value(last.args[1], yes), yes))
+            taken, other = (*way, (last.args[0], True)), (*way, (last.args[0], False))
+            yes = here.arm(writer.fresh("then"), scope.found_on(taken))
+            no = here.arm(writer.fresh("else"), scope.found_on(other))
+            results.append((self.value(last.args[1], yes), yes, taken))
             ends += [(here, f"br {condition!r}, label %{yes.label}, label %{no.label}"),
                      (yes, f"br label %{join}")]
-            here, last = no, last.args[2]
-        results.append((self.value(last, here), here))
+            here, way, last = no, other, last.args[2]
+        results.append((self.value(last, here), here, way))
         ends.append((here, f"br label %{join}"))
-        types = [flat(value)[0].type for value, _ in results]
+        types = [flat(value)[0].type for value, _, _ in results]
         width, bits = max(t.lanes for t in types), max(t.bits for t in types)
         ways = [(self.at(arm, lambda v=value: _fitted(v, bits).of(width)), arm)
-                for value, arm in results]
+                for value, arm, _ in results]
         place = scope.place
         place.lines.append(ends[0][1])
         for arm, end in ends[1:]:
             place.lines += [f"{arm.label}:", *arm.lines, end]
         place.start(join)
-        return self.joined([(value, arm.block) for value, arm in ways])
+        blocks = [arm.block for _, arm in ways]
+        chosen = self.joined([(value, arm.block) for value, arm in ways])
+        for _, arm, way in results:
+            self.remember(scope, way, arm, blocks)
+        return chosen
+
+    def remember(self, scope: Scope, way: Way, arm: Scope, blocks: Sequence[str]) -> None:
+        """Let other arms on the same way know what loops in this one have carried last.
+
+        The ways come together where ``scope`` is now; each has its last block among ``blocks``.
+        """
+        def join(value: Scalar) -> Scalar:
+            return self.joined([(value if block == arm.block else mapped(lambda part: Value(
+                self.writer, "poison", part.type), value), block) for block in blocks])
+
+        found = scope.found.setdefault(way, {})
+        loops = [node for node in arm.values if isinstance(node, Fold) and node not in found]
+        found.update({node: tuple(map(join, arm.values[node])) for node in loops})
 
     def choose_in_lanes(self, node: Op, scope: Scope) -> Scalar:
         """A choice that lanes make by themselves: all arms are computed, each for its lanes."""
         chosen: list[tuple[Value, Scalar]] = []
-        mask, here = scope.mask, scope
+        mask, here, way = scope.mask, scope, _NOWHERE
         last: Any = node
         while last is node or self.is_chained(last, here):
             condition = self.value(last.args[0], here)
             yes, no = condition, ~condition
             if mask is not None:
                 yes, no = yes & mask, no & mask
-            chosen.append((condition, self.arm(last.args[1], yes, scope)))
+            chosen.append((condition, self.arm(last.args[1], yes, scope,
+                                               (*way, (last.args[0], True)))))
+            way = (*way, (last.args[0], False))
             mask, here, last = no, scope.beside(no), last.args[2]
-        result = self.arm(last, mask, scope)
+        result = self.arm(last, mask, scope, way)
         for condition, value in reversed(chosen):
             result = choose(condition, *self.alike([value, result]))
         return result
@@ -508,25 +521,29 @@ class Kernel(Folds):
         bits = max(flat(value)[0].type.bits for value in values)
         return [_fitted(value, bits) for value in values]
 
-    def arm(self, expr: Expr, mask: Value, scope: Scope) -> Scalar:
+    def arm(self, expr: Expr, mask: Value, scope: Scope, way: Way) -> Scalar:
         """The value of an arm in the lanes that need it; if it is long, only if some do."""
-        if mask.type.lanes == 1 or self.length_left(expr, scope) < _DEAR:
-            return self.value(expr, scope.beside(mask))
+        beside = scope.beside(mask)
+        beside.values.update(scope.found_on(way))
+        if mask.type.lanes == 1 or self.length_left(expr, beside) < _DEAR:
+            return self.value(expr, beside)
         writer, place, width = self.writer, scope.place, mask.type.lanes
-        some = Scope(scope, writer.fresh("some"), conditional=True)
+        some = scope.arm(writer.fresh("some"), beside.values)
         some.mask = mask
         value = self.at(some, lambda: self.value(expr, some).of(width))
         after, before = writer.fresh("after"), place.block
         place.lines += [f"br {any_lane(mask)!r}, label %{some.label}, label %{after}",
                         f"{some.label}:", *some.lines, f"br label %{after}"]
         place.start(after)
-        return self.joined([(value, some.block), (_map(lambda part: Value(
+        result = self.joined([(value, some.block), (mapped(lambda part: Value(
             writer, "poison", part.type), value), before)])
+        self.remember(scope, way, some, [some.block, before])
+        return result
 
 
 def _fitted(value: Scalar, bits: int) -> Scalar:
     """An int64 in the width that it has elsewhere."""
-    return value if flat(value)[0].type.bits == bits else _map(lambda v: resized(v, bits), value)
+    return value if flat(value)[0].type.bits == bits else mapped(lambda v: resized(v, bits), value)
 
 
 def _is_small(expr: Expr) -> bool:
@@ -535,29 +552,5 @@ def _is_small(expr: Expr) -> bool:
     return -(1 << 31) <= low and high < 1 << 31
 
 
-def _map(change: Callable[[Value], Value], value: Scalar) -> Scalar:
-    parts = [change(part) for part in flat(value)]
-    return Pair(*parts) if isinstance(value, Pair) else parts[0]
-
-
 def _text(number: int | Value) -> str:
     return number.text if isinstance(number, Value) else str(number)
-
-
-def _is_mask(value: Scalar) -> bool:
-    return isinstance(value, Value) and value.is_mask
-
-
-def _in_registers(value: Any, like: Any) -> Scalar:
-    """A value as a loop carries it: a mask as integers."""
-    return value.spread(like.mask_bits) if _is_mask(like) else value
-
-
-def _from_registers(value: Any, like: Any) -> Scalar:
-    """A value that a loop carries, as it is used."""
-    return as_mask(value) if _is_mask(like) else value
-
-
-def _renamed(writer: Writer, value: Scalar) -> Scalar:
-    """A fresh name for a value of the same type."""
-    return _map(lambda part: Value(writer, writer.fresh("%s"), part.type), value)

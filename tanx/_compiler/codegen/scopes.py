@@ -17,7 +17,9 @@ from .analysis import Analysis
 from .lanes import Loop
 from .values import Place, Value
 
-__all__ = ["Lanes", "Scope"]
+__all__ = ["Lanes", "Scope", "Way"]
+
+Way = tuple[tuple[Expr, bool], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +42,12 @@ class Scope(Place):
     variables that differ between lanes, ``mask`` tells which of them take part.
     ``names`` maps indices of the program to those of merged loops, or to None. ``carried`` are
     elements that a loop keeps in registers. ``tile``, if any, is what is transposed in registers
-    (``transposes.py``), and the number of an iteration in it.
+    (``transposes.py``), and the number of an iteration in it. ``found`` has what is known in arms
+    of choices: by the conditions on the way to the arm, and whether they hold there.
     """
 
-    __slots__ = ("bound", "carried", "conditional", "depth", "label", "lanes", "mask", "names",
-                 "parent", "place", "tile", "values", "varying", "writes")
+    __slots__ = ("bound", "carried", "conditional", "depth", "found", "label", "lanes", "mask",
+                 "names", "parent", "place", "tile", "values", "varying", "writes")
 
     def __init__(self, parent: Scope | None, block: str, *, bound: Iterable[Variable] = (),
                  writes: frozenset[Buffer] = frozenset(), conditional: bool = False):
@@ -61,6 +64,18 @@ class Scope(Place):
         self.names: Mapping[Expr, Index | None] = parent.names if parent else {}
         self.carried: frozenset[Load] = frozenset()
         self.tile: Any = parent.tile if parent else None
+        self.found: dict[Way, dict[Node, Any]] = {}
+
+    def arm(self, block: str, known: Mapping[Node, Any]) -> Scope:
+        """Code that runs under a condition, in which some values are known."""
+        inner = Scope(self, block, conditional=True)
+        inner.values.update(known)
+        return inner
+
+    def found_on(self, way: Way) -> dict[Node, Any]:
+        """What is known in arms that are reached on a way."""
+        above = self.parent.found_on(way) if self.parent else {}
+        return above | self.found[way] if way in self.found else above
 
     def beside(self, mask: Value) -> Scope:
         """The same code for fewer lanes."""
@@ -132,8 +147,9 @@ class Scope(Place):
         """A buffer was written: what was read from it is not known any more."""
         scope: Scope | None = self
         while scope is not None:
-            stale = [key for key in scope.values
-                     if isinstance(key, Node) and buffer in analysis.reads(key)]
-            for key in stale:
-                del scope.values[key]
+            for values in (scope.values, *scope.found.values()):
+                stale = [key for key in values
+                         if isinstance(key, Node) and buffer in analysis.reads(key)]
+                for key in stale:
+                    del values[key]
             scope = scope.parent

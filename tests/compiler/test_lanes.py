@@ -1,0 +1,96 @@
+"""Loops and choices in lanes: each lane ends by itself, and nothing runs where nobody needs it."""
+
+import numpy as np
+
+from tanx._compiler.codegen.cpu import generate, host
+from tanx._loops import interpret
+from tanx._loops.build import clamp_index, const, element_program, fold, select, while_loop
+from tests.compiler.compiled import run
+from tests.loops.programs import endless, normal
+
+
+def agree(rule, inputs, out):
+    program = element_program(rule, inputs, out)
+    for got, want in zip(run(program, *inputs), interpret.run(program, *inputs), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-5)
+    return generate(program, host()).text
+
+
+def test_a_loop_with_several_results_in_arms_of_one_condition_is_written_once():
+    x = np.float32(2) ** np.arange(-3, 20, dtype=np.float32)
+    assert agree(endless, [x], x).count("step") == agree(endless, [x[0]], x[0]).count("step")
+
+
+def test_the_counter_of_a_loop_that_is_the_same_for_all_lanes_is_no_vector():
+    def rule(at, x, n):
+        return while_loop([const(0, np.int32), x[at]], lambda s: s[0] < n[()],
+                          lambda s: [s[0] + 1, s[1] * 0.5])[1]
+
+    text = agree(rule, [normal(64), np.int32(5)], normal(64))
+    assert "phi i32" in text and "x i32> [" not in text
+
+
+def test_states_of_a_fold_that_are_the_same_for_all_lanes_are_no_vectors():
+    def rule(at, x):
+        return fold(100, [const(0, np.int32), x[at]], lambda k, s: [s[0] * 3 + 1, s[1] * 0.5])[1]
+
+    text = agree(rule, [normal(64)], normal(64))
+    assert "x i32> [" not in text
+
+
+def test_lanes_that_have_ended_read_nothing():
+    """A chain of links that ends at -1; where a lane has ended, its link is no index."""
+    links = np.array([3, -1, 1, 2, 0, 4, 5, 6, 7, -1, 9, 10, -1], np.int64)
+
+    def rule(at, links):
+        return while_loop([links[at], const(0, np.int32)], lambda s: s[0] >= 0,
+                          lambda s: [links[[s[0]]], s[1] + 1])[1]
+
+    agree(rule, [links], links.astype(np.int32))
+
+
+def test_what_does_not_change_in_a_loop_is_not_read_before_its_first_step():
+    def rule(at, x, starts):
+        last = x[[starts[at]]]  # out of range where the loop does not run
+        return while_loop([starts[at], const(0, x.dtype)],
+                          lambda s: (s[0] >= 0) & (s[0] < x.shape[0]),
+                          lambda s: [s[0] + 2, s[1] + x[[s[0]]] * last])[1]
+
+    agree(rule, [normal(9), np.array([0, 1 << 40, 3, -(1 << 40), 8, 9, 2, 5, 1], np.int64)],
+          normal(9))
+
+
+def test_a_loop_in_an_arm_runs_for_the_lanes_that_take_it():
+    """It ends for no other lane, and has another loop in it."""
+    def rule(at, x):
+        def inner(n):
+            return while_loop([n], lambda s: s[0] > 2.0, lambda s: [s[0] - 2.0])[0]
+
+        def dear():
+            return while_loop([x[at], const(0, x.dtype)], lambda s: (s[0] > 1.0) | (s[0] < 0.0),
+                              lambda s: [s[0] - 1.0, s[1] + inner(s[0])])[1]
+        return select(x[at] >= 0.0, dear(), x[at])
+
+    x = np.arange(-10, 30, dtype=np.float32)
+    agree(rule, [x], x)
+
+
+def test_loops_with_bools_among_their_states():
+    def rule(at, x):
+        n, found, _ = while_loop(
+            [const(0), const(False, bool), const(True, bool)], lambda s: s[2],
+            lambda s: [s[0] + 1, s[1] | (x[[clamp_index(s[0], x.shape[0])]] > x[at]),
+                       s[0] < x.shape[0] - 1])
+        return select(found, const(1.0, x.dtype), const(0.0, x.dtype))
+
+    agree(rule, [normal(21)], normal(21))
+    agree(rule, [normal(1)], normal(1))
+
+
+def test_complex_states():
+    def rule(at, x):
+        return while_loop([x[at], const(0, np.int32)], lambda s: s[1] < 7,
+                          lambda s: [s[0] * s[0] + x[at], s[1] + 1])[0]
+
+    x = (normal(20) / 4 + 0.25j * normal(20)).astype(np.complex64)
+    agree(rule, [x], x)
