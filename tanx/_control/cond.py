@@ -32,7 +32,7 @@ from .._core.types import ShapedArray, is_arraylike, typeof
 from .._ops.batching import materialize
 from .._ops.compare import clamp, ne, select_n
 from .._ops.convert import convert
-from .._ops.create import empty
+from .._ops.create import scratch
 from .._ops.families import like
 from .._ops.layout import broadcast_in_dim
 from .._transforms.linearize import partial_eval_jaxpr
@@ -257,7 +257,7 @@ def _known_branch(known: ClosedJaxpr, count: int, where: list[int], slots: list)
     def fun(*args):
         outs = jaxpr_as_fun(known)(*args)
         at = dict(zip(where, outs[count:]))
-        return outs[:count] + [at[i] if i in at else empty(a.shape, a.dtype)
+        return outs[:count] + [at[i] if i in at else scratch(a.shape, a.dtype)
                                for i, a in enumerate(slots)]
     return ClosedJaxpr(*stage(fun, known.in_avals, known.jaxpr.debug_info))
 

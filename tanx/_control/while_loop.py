@@ -11,33 +11,40 @@ from .._config import jit_disabled
 from .._core.effects import NamedAxisEffect
 from .._core.jaxpr import (
     ClosedJaxpr,
+    DropVar,
     Var,
     cached_by_jaxpr,
     eval_jaxpr,
     jaxpr_as_fun,
     one_equation,
 )
-from .._core.linear import Zero, never
+from .._core.linear import Linear, Zero, expansion, never
 from .._core.primitive import Kind, Primitive
+from .._core.rewrite import dce, prune_constants
 from .._core.stage import stage
-from .._core.trace import Tracer
+from .._core.trace import Tracer, running
 from .._core.types import ShapedArray, typeof
 from .._ops.batching import materialize
-from .._ops.compare import select
+from .._ops.compare import gt, select
 from .._ops.convert import convert
-from .._ops.derive import instantiate
+from .._ops.derive import instantiate, zeros_of
+from .._ops.families import like
 from .._ops.layout import broadcast_in_dim
 from .._ops.reduce import reduce_or
 from .._transforms.jvp import jvp_jaxpr
-from .._transforms.vmap import Axis, batch_jaxpr
+from .._transforms.linearize import partial_eval, partial_eval_jaxpr
+from .._transforms.transpose import backward
+from .._transforms.vmap import Axis, batch, batch_jaxpr
 from ..errors import explain
 from .carry import Body, check_carry, check_structure, settled, stage_body
 from .custom import flat_leaves
 from .scan import kept, map_lanes, paired, reordered, split
+from .tape import carried_along, unwound
 
-__all__ = ["while_loop", "while_p"]
+__all__ = ["repeat_p", "while_loop", "while_p"]
 
 _BOOL = np.dtype(bool)
+_INDEX = ShapedArray((), np.dtype(np.int32))
 
 
 class While(Primitive):
@@ -118,12 +125,107 @@ class While(Primitive):
             outs = map_lanes(_lane(body_jaxpr, cond_jaxpr, cond_nconsts), axis.size, args, dims)
         return outs, [0] * len(outs)
 
-    transpose = never("it is not linear")
+    def partial_eval(self, trace, args, params):
+        """Run the loop of what is known now, and record one of as many steps for the rest."""
+        tested, given, moving = map(tuple, _parts(
+            [trace.unknown(x) for x in args], params["cond_nconsts"], params["body_nconsts"]))
+        known = None if any(tested) else _known_loop(params["body_jaxpr"], params["cond_jaxpr"],
+                                                     len(tested), given, moving)
+        if known is None:  # how long it runs is not known
+            return trace.record(self, args, params)
+        body, condition, moving = known
+        tests, consts, carry = _parts(args, len(tested), len(given))
+        sure = [not m for m in moving]
+        with running(trace.below):
+            steps, *outs = self.bind(
+                *tests, *kept(consts, [not g for g in given]), zeros_of(_INDEX), *kept(carry, sure),
+                cond_jaxpr=condition, cond_nconsts=len(tests), body_jaxpr=body,
+                body_nconsts=given.count(False))
+        recorded = trace.record(repeat_p, [steps, *consts, *carry], dict(
+            body=params["body_jaxpr"]))
+        found = iter(outs)
+        return [y if m else next(found) for y, m in zip(recorded, moving)]
+
+    def transpose(self, cts, *args, **params):
+        """Find the number of steps from what is known, then run them backwards."""
+        unknown = [x.aval if type(x) is Linear else None for x in args]
+        _, which, jaxpr, residuals = partial_eval(lambda *xs: self.bind(*xs, **params), unknown,
+                                                  args)
+        answers = iter(backward(jaxpr, residuals, [Linear(v.aval) for v in jaxpr.invars],
+                                kept(cts, which)))
+        return [None if aval is None else next(answers) for aval in unknown]
+
+    batch = never("loops are batched by batch_axis, which knows the mapped axis")
+    lower = never("the compiler makes a loop of it")
+
+    def dce(self, used_outs, eqn):
+        """Drop carries that neither the condition nor a used result depends on."""
+        smaller = _pruned_loop(eqn.params["body_jaxpr"], eqn.params["cond_jaxpr"],
+                               eqn.params["cond_nconsts"], tuple(used_outs))
+        if smaller is None:
+            return [True] * len(eqn.invars), eqn
+        params, used_ins, used_carry = smaller
+        return used_ins, eqn.replace(
+            invars=kept(eqn.invars, used_ins),
+            outvars=[v if used else DropVar(v.aval) for v, used, needed
+                     in zip(eqn.outvars, used_outs, used_carry) if needed],
+            params=params, effects=self.effects(**params))
+
+
+class Repeat(Primitive):
+    """Runs a body as many times as its first operand says, on a carry: a loop run before.
+
+    Operands are the number of steps, what the body closes over, and the carry. It stands for an
+    ordinary loop; only in reverse mode does it matter that the number of steps is known.
+    """
+
+    name = "repeat"
+    kind = Kind.CALL
+    multiple_results = True
+
+    def infer(self, steps, *types, body: ClosedJaxpr):
+        return body.out_avals
+
+    def effects(self, *types, body: ClosedJaxpr):
+        return body.effects
+
+    def named_axes(self, params):
+        return tuple(e.name for e in params["body"].effects if isinstance(e, NamedAxisEffect))
+
+    def called(self, params):
+        return _as_while(params["body"])
+
+    def eval(self, *args, body: ClosedJaxpr):
+        return jaxpr_as_fun(_as_while(body))(*args)
+
+    @expansion
+    def jvp(self, *args, body):
+        return jaxpr_as_fun(_as_while(body))(*args)
+
+    def partial_eval(self, trace, args, params):
+        return self.eval(*args, **params)
+
+    def transpose(self, cts, steps, *args, body: ClosedJaxpr):
+        # A tangent that is zero at first is known then, but not so later.
+        linear = carried_along(body, tuple(type(x) is Linear for x in args))
+        back = unwound(body, while_loop, linear, tuple(type(ct) is not Zero for ct in cts))
+        outs = iter(jaxpr_as_fun(back.closed)(
+            steps, *(x for x, is_linear in zip(args, linear) if not is_linear),
+            *(ct for ct, is_linear in zip(cts, linear[-len(cts):])
+              if is_linear and type(ct) is not Zero)))
+        found = iter(back.nonzero)
+        answers = [None if not is_linear else next(outs) if next(found)
+                   else Zero(a.to_tangent()) for a, is_linear in zip(body.in_avals, linear)]
+        return [None, *(ct if type(x) is Linear else None for x, ct in zip(args, answers))]
+
+    def batch_axis(self, axis, args, dims, *, body):
+        return batch(jaxpr_as_fun(_as_while(body)), axis, args, dims)
+
     batch = never("loops are batched by batch_axis, which knows the mapped axis")
     lower = never("the compiler makes a loop of it")
 
 
-while_p = While()
+while_p, repeat_p = While(), Repeat()
 
 
 def _parts(args, cond_nconsts: int, body_nconsts: int) -> list[list]:
@@ -144,6 +246,95 @@ def _forward_loop(body: ClosedJaxpr, given: tuple[bool, ...], moving: tuple[bool
             order = paired(given + moving, len(given))
             return reordered(forward, order, range(len(forward.out_avals))), moving
         moving = tuple(found)
+
+
+@cached_by_jaxpr
+def _known_loop(body: ClosedJaxpr, condition: ClosedJaxpr, cond_nconsts: int,
+                given: tuple[bool, ...], moving: tuple[bool, ...],
+                ) -> tuple[ClosedJaxpr, ClosedJaxpr, tuple[bool, ...]] | None:
+    """Body and condition of a loop that counts its steps, and which carries are unknown.
+
+    It carries the count, then what is known. None where the condition asks for the unknown.
+    """
+    while True:
+        known, _, which, _ = partial_eval_jaxpr(body, given + moving, moving)
+        if tuple(which) == moving:
+            break
+        moving = tuple(which)
+    sure = [not m for m in moving]
+    _, read = dce(condition.jaxpr, [True])
+    if not any(sure) and condition.in_avals or any(
+            r and m for r, m in zip(read[cond_nconsts:], moving)):
+        return None
+    nconsts = given.count(False)
+
+    def counted(*args):
+        consts, (count, *carry) = split(args, nconsts)
+        outs = jaxpr_as_fun(known)(*consts, *carry)
+        return [count + 1, *outs[:len(carry)]]
+
+    def tested(*args):
+        consts, (_, *carry) = split(args, cond_nconsts)
+        found = iter(carry)
+        return jaxpr_as_fun(condition)(*consts, *(
+            next(found) if s else zeros_of(a)
+            for a, s in zip(condition.in_avals[cond_nconsts:], sure)))
+
+    consts, carry = split(known.in_avals, nconsts)
+    tests = condition.in_avals[:cond_nconsts]
+    return (_without_waste(ClosedJaxpr(*stage(counted, [*consts, _INDEX, *carry]))),
+            _without_waste(ClosedJaxpr(*stage(tested, [*tests, _INDEX, *carry]))), moving)
+
+
+def _without_waste(closed: ClosedJaxpr) -> ClosedJaxpr:
+    jaxpr, _ = dce(closed.jaxpr, [True] * len(closed.out_avals))
+    return prune_constants(ClosedJaxpr(jaxpr, closed.consts))
+
+
+@cached_by_jaxpr
+def _pruned_loop(body: ClosedJaxpr, condition: ClosedJaxpr, cond_nconsts: int,
+                 used: tuple[bool, ...]) -> tuple[dict, list[bool], list[bool]] | None:
+    """The parameters of a smaller loop, which operands it takes, and which carries it has."""
+    nconsts = len(body.in_avals) - len(body.out_avals)
+    test, tested = dce(condition.jaxpr, [True])
+    carried = [u or t for u, t in zip(used, tested[cond_nconsts:])]
+    while True:
+        step, taken = dce(body.jaxpr, carried)
+        wider = [c or t for c, t in zip(carried, taken[nconsts:])]
+        if wider == carried:
+            break
+        carried = wider
+    used_ins = tested[:cond_nconsts] + taken[:nconsts] + carried
+    if all(used_ins) and step is body.jaxpr and test is condition.jaxpr:
+        return None
+    test = test.replace(invars=kept(test.invars, tested[:cond_nconsts] + carried))
+    step = step.replace(invars=kept(step.invars, taken[:nconsts] + carried))
+    return dict(
+        cond_jaxpr=prune_constants(ClosedJaxpr(test, condition.consts)),
+        cond_nconsts=sum(tested[:cond_nconsts]),
+        body_jaxpr=prune_constants(ClosedJaxpr(step, body.consts)),
+        body_nconsts=sum(taken[:nconsts])), used_ins, carried
+
+
+@cached_by_jaxpr
+def _as_while(body: ClosedJaxpr) -> ClosedJaxpr:
+    """A loop of a given number of steps as an ordinary one."""
+    nconsts = len(body.in_avals) - len(body.out_avals)
+
+    def step(*args):
+        consts, (left, *carry) = split(args, nconsts)
+        return [left - 1, *jaxpr_as_fun(body)(*consts, *carry)]
+
+    def fun(steps, *args):
+        consts, carry = split(args, nconsts)
+        return while_p.bind(*consts, steps, *carry, cond_jaxpr=condition, cond_nconsts=0,
+                            body_jaxpr=loop, body_nconsts=nconsts)[1:]
+
+    types, carried = split(body.in_avals, nconsts)
+    loop = ClosedJaxpr(*stage(step, [*types, _INDEX, *carried]))
+    condition = ClosedJaxpr(*stage(lambda left, *_: [gt(left, like(left, 0))],
+                                   [_INDEX, *carried]))
+    return ClosedJaxpr(*stage(fun, [_INDEX, *body.in_avals]))
 
 
 @cached_by_jaxpr

@@ -69,7 +69,16 @@ class Empty(Primitive):
         return build.const(0, dtype)
 
 
-iota_p, empty_p = Iota(), Empty()
+class Scratch(Empty):
+    """Room whose elements are written before they are read; compiled code does not clear it."""
+
+    name = "scratch"
+
+    def fill(self, into, *, shape, dtype):
+        return []
+
+
+iota_p, empty_p, scratch_p = Iota(), Empty(), Scratch()
 
 
 def full(shape, fill_value, dtype=None, *, sharding=None):
@@ -125,6 +134,11 @@ def broadcasted_iota(dtype, shape, dimension, *, out_sharding=None):
     return iota_p.bind(dtype=dtypes.requested_dtype(dtype, "tanx.lax.broadcasted_iota"),
                        shape=canonical_shape(shape, "tanx.lax.broadcasted_iota"),
                        dimension=index(dimension), sharding=out_sharding)
+
+
+def scratch(shape, dtype):
+    """Room to be written before it is read, for use inside tanx: it costs nothing to make."""
+    return scratch_p.bind(shape=tuple(shape), dtype=dtype)
 
 
 def empty(shape, dtype, *, out_sharding=None):

@@ -31,10 +31,19 @@ def powers(n, x):
                           lambda c: (c[0] - 1, lax.mul(c[1], lax.sin(x))), (n, x))
 
 
+def linear(x, n):
+    """The power of a matrix, applied to x."""
+    return lax.while_loop(lambda c: c[1] > 0,
+                          lambda c: (lax.rev(lax.mul(c[0], 0.7), (0,)), c[1] - 1), (x, n))[0]
+
+
 CASES = [
     Case("cond", chosen, b(), f(3), f(3), lower=False),
     Case("cond", switched, i(low=-1, high=4), f(2, 3), lower=False, name="switch"),
     Case("cond", some_results, b(), f(3), i(3), lower=False, name="closure"),
-    Case("while", halved, pos(), f(), lower=False, modes="fwd"),
-    Case("while", powers, i(low=0, high=5), f(3), lower=False, modes="fwd", name="closure"),
+    Case("while", halved, pos(), f(), lower=False),
+    Case("while", linear, f(3), i(low=0, high=5), lower=False, name="linear"),
+    Case("while", powers, i(low=0, high=5), f(3), lower=False, name="closure"),
+    # Appears between forward and backward pass only.
+    Case("repeat", halved, pos(), f(), lower=False, rewritten=True),
 ]

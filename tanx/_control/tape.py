@@ -1,0 +1,237 @@
+"""Reverse mode of loops whose number of steps is found by running them.
+
+A backward pass needs the states that the loop went through, last one first. They are made again
+from the first one and written down, as many as there is room for, evenly spread; what lies between
+two of them is found in the same way, in the room of the next level. With S slots a level, loops of
+S steps are run once more, those of S * S steps twice, and so on: memory has a bound that does not
+depend on the number of steps, and all of it is made of ordinary loops, which can be transformed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._core.jaxpr import ClosedJaxpr, Jaxpr, cached_by_jaxpr, jaxpr_as_fun
+from .._core.linear import Linear, Zero
+from .._core.rewrite import dce, prune_constants
+from .._core.stage import stage
+from .._core.types import ShapedArray
+from .._ops.arith import div, max, min
+from .._ops.compare import lt, select
+from .._ops.create import scratch
+from .._ops.derive import instantiate, sum_cotangents, zeros_of
+from .._ops.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
+from .._transforms.linearize import partial_eval, partial_eval_jaxpr
+from .._transforms.transpose import backward as run_backward
+from .scan import kept, split
+
+__all__ = ["Unwound", "carried_along", "unwound"]
+
+ROOM = 1 << 26  # bytes for the states written down at each level
+FEWEST, MOST = 64, 4096  # slots a level
+LONGEST = 1 << 24  # steps for which the levels suffice; longer loops repeat more of their steps
+_INDEX = ShapedArray((), np.dtype(np.int32))
+
+
+class Unwound(NamedTuple):
+    """The transpose of a loop of n steps."""
+
+    # From n, the known consts, the known carry and the nonzero cotangents of the carry to
+    # cotangents of linear consts and of the linear carry, those that are nonzero.
+    closed: ClosedJaxpr
+    nonzero: list[bool]
+
+
+class _Steps(NamedTuple):
+    """One step of a loop, as the backward pass needs it."""
+
+    forward: ClosedJaxpr  # from known consts and the needed state to the next one
+    back: ClosedJaxpr  # from known consts, the needed state and cotangents to earlier ones
+    needed: list[bool]  # which of the known carry is needed for that
+    moving: tuple[bool, ...]  # which of the linear carry has a cotangent
+    consts: list[bool]  # which of the linear consts gets one
+
+
+@cached_by_jaxpr
+def carried_along(body: ClosedJaxpr, linear: tuple[bool, ...]) -> tuple[bool, ...]:
+    """Which consts and carries are linear, those included that become so in a step."""
+    num_consts = len(body.in_avals) - len(body.out_avals)
+    consts, carry = linear[:num_consts], linear[num_consts:]
+    while True:
+        which = partial_eval_jaxpr(body, consts + carry, carry)[2]
+        if tuple(which) == carry:
+            return consts + carry
+        carry = tuple(which)
+
+
+@cached_by_jaxpr
+def unwound(body: ClosedJaxpr, loop: Callable, linear: tuple[bool, ...], nonzero: tuple[bool, ...],
+            ) -> Unwound:
+    """The transpose of a loop of ``body``, as a function.
+
+    ``linear`` tells which of the consts and of the carry are linear, ``nonzero`` which results
+    have a cotangent. ``loop`` runs loops: it is ``while_loop``.
+    """
+    num_consts = len(body.in_avals) - len(body.out_avals)
+    steps = _steps(body, num_consts, linear, kept(nonzero, linear[num_consts:]))
+    const_avals, carry_avals = split(body.in_avals, num_consts)
+    const_linear, carry_linear = split(linear, num_consts)
+    known_consts = kept(const_avals, [not is_linear for is_linear in const_linear])
+    known_carry = kept(carry_avals, [not is_linear for is_linear in carry_linear])
+    ct_avals = [a.to_tangent() for a in kept(carry_avals, carry_linear)]
+    given = kept(nonzero, carry_linear)
+    sum_avals = kept([a.to_tangent() for a in kept(const_avals, const_linear)], steps.consts)
+
+    def fun(count, *args):
+        consts, carry, cts = split(args, len(known_consts), len(known_carry))
+        found = iter(cts)
+        cts = [next(found) if nz else Zero(a) for a, nz in zip(ct_avals, given)]
+        state = [instantiate(ct) for ct in kept(cts, steps.moving)]
+        state += [zeros_of(a) for a in sum_avals]
+        return _Unwinding(loop, steps, consts).run(kept(carry, steps.needed), count, state)
+
+    jaxpr, captured = stage(fun, [_INDEX, *known_consts, *known_carry, *kept(ct_avals, given)])
+    return Unwound(ClosedJaxpr(jaxpr, captured), [*steps.consts, *steps.moving])
+
+
+def _steps(body: ClosedJaxpr, num_consts: int, linear: tuple[bool, ...],
+           moving: Sequence[bool]) -> _Steps:
+    """A step forward and a step back; cotangents that a step back makes are there from the start.
+    """
+    count = sum(not is_linear for is_linear in linear[:num_consts])
+    moving = tuple(moving)
+    while True:
+        back, consts, found = _step_back(body, num_consts, linear, moving)
+        if found == moving:
+            break
+        moving = found
+    forward = _step_forward(body, num_consts, linear)
+    backward, used = dce(back.jaxpr, [True] * len(back.out_avals))
+    needed = used[count:len(forward.in_avals)]
+    while True:
+        onward, used = dce(forward.jaxpr, needed)
+        wider = [a or b for a, b in zip(used[count:], needed)]
+        if wider == needed:
+            break
+        needed = wider
+    taken = [True] * count + needed
+    return _Steps(_taking(onward, forward.consts, taken),
+                  _taking(backward, back.consts, taken + [True] * sum(moving)),
+                  needed, moving, consts)
+
+
+def _taking(jaxpr: Jaxpr, consts: list, taken: Sequence[bool]) -> ClosedJaxpr:
+    """A closed jaxpr without the arguments, and the constants, that it has no use for."""
+    return prune_constants(ClosedJaxpr(jaxpr.replace(invars=kept(jaxpr.invars, taken)), consts))
+
+
+def _step_forward(body: ClosedJaxpr, num_consts: int, linear: tuple[bool, ...]) -> ClosedJaxpr:
+    """The part of a step that concerns known values."""
+    known = [not is_linear for is_linear in linear]
+    jaxpr, _ = dce(body.jaxpr, known[num_consts:])
+    return _taking(jaxpr, body.consts, known)
+
+
+def _step_back(body: ClosedJaxpr, num_consts: int, linear: tuple[bool, ...],
+               moving: tuple[bool, ...]) -> tuple[ClosedJaxpr, list[bool], tuple[bool, ...]]:
+    """A function that linearizes a step where it is and runs it backwards.
+
+    From known arguments and cotangents of the linear carry to those of the linear carry before,
+    then those of the linear consts that have any.
+    """
+    in_avals = body.in_avals
+    known_avals = [a for a, is_linear in zip(in_avals, linear) if not is_linear]
+    ct_avals = [a.to_tangent() for a in kept(body.out_avals, linear[num_consts:])]
+    found: list[Any] = []
+
+    def fun(*args):
+        known, given = map(iter, split(args, len(known_avals)))
+        values = [None if is_linear else next(known) for is_linear in linear]
+        unknown = [a if is_linear else None for a, is_linear in zip(in_avals, linear)]
+        _, _, jaxpr, residuals = partial_eval(jaxpr_as_fun(body), unknown, values,
+                                              linear[num_consts:])
+        cts = [next(given) if m else Zero(a) for a, m in zip(ct_avals, moving)]
+        answers = run_backward(jaxpr, residuals, [Linear(v.aval) for v in jaxpr.invars], cts)
+        consts, carry = split(answers, sum(linear[:num_consts]))
+        found[:] = ([type(ct) is not Zero for ct in consts],
+                    tuple(m or type(ct) is not Zero for ct, m in zip(carry, moving)))
+        return [instantiate(ct) for ct in (*kept(carry, found[1]), *kept(consts, found[0]))]
+
+    jaxpr, consts = stage(fun, [*known_avals, *kept(ct_avals, moving)])
+    return ClosedJaxpr(jaxpr, consts), *found
+
+
+class _Unwinding:
+    """Runs a loop backwards; the parts are traced where they are called."""
+
+    def __init__(self, loop: Callable, steps: _Steps, consts: list):
+        self.loop, self.steps, self.consts = loop, steps, consts
+        self.count = sum(steps.moving)
+        types = steps.forward.in_avals[len(consts):]
+        size = sum(a.nbytes for a in types)
+        self.slots = sorted((FEWEST, ROOM // (size or 1), MOST))[1]
+        self.levels = 1
+        while self.slots ** self.levels < LONGEST:
+            self.levels += 1
+
+    def run(self, carry: list, count, state: list) -> list:
+        """The state, cotangents and sums, before ``count`` steps, given the one after them."""
+        state = self.unwind(self.levels, carry, count, state)
+        cts, sums = split(state, self.count)
+        return [*sums, *cts]
+
+    def unwind(self, level: int, carry: list, count, state: list) -> list:
+        """As :meth:`run`, with as many slots for states as there are at each level."""
+        if not carry:  # every step is the same
+            return self.repeat(count, state, lambda i, state: self.back(carry, state))
+        gap = div(count + (self.slots - 1), np.int32(self.slots))
+        parts = div(count + (gap - 1), max(gap, np.int32(1)))
+        written = self.written(carry, gap, parts)
+
+        def part(i, state):
+            place = parts - 1 - i
+            start = [_read(x, place) for x in written]
+            size = min(gap, count - place * gap)
+            if level > 1:
+                return self.unwind(level - 1, start, size, state)
+            return self.repeat(size, state, lambda k, state: self.back(
+                self.advance(start, size - 1 - k), state))
+        return self.repeat(parts, state, part)
+
+    def written(self, carry: list, gap, parts) -> list:
+        """The states before every ``gap`` steps, in slots."""
+        def write(i, both):
+            carry, slots = both
+            slots = [_written(s, x, i) for s, x in zip(slots, carry)]
+            # The last part is not run through here: nobody asks for the state after it.
+            return self.advance(carry, select(lt(i, parts - 1), gap, np.int32(0))), slots
+        slots = [scratch((self.slots, *x.shape), x.dtype) for x in carry]
+        return self.repeat(parts, (carry, slots), write)[1]
+
+    def advance(self, carry: list, count) -> list:
+        """The state ``count`` steps later."""
+        return self.repeat(count, carry, lambda i, carry: jaxpr_as_fun(self.steps.forward)(
+            *self.consts, *carry))
+
+    def back(self, carry: list, state: list) -> list:
+        """One step back from the state after it, given the carry before it."""
+        cts, sums = split(state, self.count)
+        outs = jaxpr_as_fun(self.steps.back)(*self.consts, *carry, *cts)
+        cts, more = split(outs, self.count)
+        return [*cts, *map(sum_cotangents, sums, more)]
+
+    def repeat(self, count, state, step: Callable):
+        """``step(i, state)`` for i from 0 on, ``count`` times."""
+        return self.loop(lambda both: lt(both[0], count),
+                         lambda both: (both[0] + 1, step(*both)), (np.int32(0), state))[1]
+
+
+def _read(slots, place):
+    return dynamic_index_in_dim(slots, place, keepdims=False, allow_negative_indices=False)
+
+
+def _written(slots, x, place):
+    return dynamic_update_index_in_dim(slots, x, place, 0, allow_negative_indices=False)
