@@ -61,6 +61,8 @@ _CONTEXTS = 8
 """Places in which an array that is not stored is computed, at most."""
 _STORE, _LOAD, _NEST = 2.0, 1.0, 50.0
 """Effort of storing an element, of loading one, and of running another nest."""
+_PART = 4
+"""How much larger an array is than what of it is worth storing before it is overwritten."""
 _REUSE = 4
 """Uses of each element of both operands that make a sum of products a contraction."""
 
@@ -278,6 +280,7 @@ def _inline_layouts(program: Program) -> list[_Stage]:
         if not isinstance(statement, Nest):
             writers.update(list(written((statement,))))
     views: dict[Buffer, _Stage] = {}
+    copied = {x for x in map(_copied, program.statements) if x is not None}
     stages = []
     for statement in program.statements:
         stores = _stores_of(statement, writers)
@@ -298,10 +301,26 @@ def _inline_layouts(program: Program) -> list[_Stage]:
             stage.rewrite(replace_loads(statement, views, element))
             _measure(stage)
         stages.append(stage)
-        if _is_free(stage) and stage.stores[0].buffer not in passed:
+        if _is_free(stage) and stage.stores[0].buffer not in passed and not any(
+                r.load.buffer in copied and _is_part(stage, r) for r in stage.readings):
             stage.free = True
             views[stage.stores[0].buffer] = stage
     return [stage for stage in stages if not stage.free]
+
+
+def _copied(statement: Statement) -> Buffer | None:
+    """The array that a statement copies, element by element, and does nothing else."""
+    if isinstance(statement, Nest) and len(statement.body) == 1:
+        (store,) = statement.body
+        if isinstance(store, Store) and isinstance(store.value, Load) and not store.combine and (
+                store.index == store.value.index and loops_in(store.index) == statement.indices):
+            return store.value.buffer
+    return None
+
+
+def _is_part(stage: _Stage, reading: _Reading) -> bool:
+    """Whether a stage stores much less than there is in an array that it reads."""
+    return stage.elements * _PART <= prod(reading.load.buffer.shape)
 
 
 def _is_free(stage: _Stage) -> bool:
@@ -435,6 +454,7 @@ def _decide(stages: Sequence[_Stage]) -> None:
     readers: dict[Buffer, list[_Stage]] = {}
     sizes: dict[tuple, int] = {}
     passed: set[Buffer] = set()
+    copies = {x: s.group.position for s in stages if (x := _copied(s.statement)) is not None}
     for stage in reversed(stages):
         own: dict[tuple, _Context] = {}
         for buffer in stage.buffers:
@@ -448,7 +468,8 @@ def _decide(stages: Sequence[_Stage]) -> None:
             passed.update(stage.statement.inputs)
         found = [r for b in stage.buffers for r in readers.get(b, ())]
         stage.alone = len(found) == 1 and found[0].alone
-        stage.virtual = not kept and _is_virtual(stage, own, sizes, readers)
+        stage.virtual = not kept and not _before_update(stage, own, copies) and (
+            _is_virtual(stage, own, sizes, readers))
         if not stage.virtual:
             stage.alone = True
             key = (stage.group.position, stage.loops, stage.phase)
@@ -457,6 +478,16 @@ def _decide(stages: Sequence[_Stage]) -> None:
         for context in own.values():
             sizes[context.root] = sizes.get(context.root, 0) + stage.nodes
         _pass_on(stage, own, contexts, readers)
+
+
+def _before_update(stage: _Stage, own: dict[tuple, _Context], copies: Mapping[Buffer, int],
+                   ) -> bool:
+    """Whether a part of an array is read before a copy of that is changed, and wanted afterwards.
+
+    If the part is stored, the array is needed no more and can itself be changed.
+    """
+    return any(stage.group.position < copies.get(r.load.buffer, 0) <= c.root[0]
+               and _is_part(stage, r) for r in stage.readings for c in own.values())
 
 
 def _is_virtual(stage: _Stage, own: dict[tuple, _Context], sizes: dict[tuple, int],
