@@ -18,6 +18,7 @@ from .._loops.library import has_effects
 from .._loops.nest import Branch, Buffer, Loop, Plan, Statement
 from .codegen.control import room_of_branch, room_of_loop
 from .cost import cost, nbytes
+from .flatten import flattened
 from .stages import elements
 
 __all__ = ["LOWERED", "Inner"]
@@ -74,9 +75,9 @@ def _scan(into: Sequence[Buffer], operands: Sequence[_Array], inner: Inner, *, j
     in_order = num_carry or has_effects(*body.program.statements)
     tasks = 1 if in_order else _tasks(body, length)
     room = room_of_loop(body, None, num_carry, tasks)
-    write.statements.append(Loop(
-        (*into, _room(room.size)), (*constants, *carries, *rows), body, num_carry,
-        rows=len(rows), count=length, reverse=reverse, tasks=tasks))
+    loop = Loop((*into, _room(room.size)), (*constants, *carries, *rows), body, num_carry,
+                rows=len(rows), count=length, reverse=reverse, tasks=tasks)
+    write.statements += flattened(loop) or [loop]
     return write.statements
 
 

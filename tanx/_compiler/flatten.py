@@ -1,0 +1,116 @@
+"""Loops with small bodies as nests: the statements of the body in one loop, in one function.
+
+So what a step computes is shared between its statements, and elements that each step overwrites stay
+in registers. A body with much to do in a step is better off as a program of its own, which knows
+tiles and threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from .._loops.build import copy, temp, unflatten_index
+from .._loops.expr import Expr, Load, flatten_index, fresh_index
+from .._loops.nest import (
+    PARALLEL,
+    SEQUENTIAL,
+    TASKS,
+    Buffer,
+    Call,
+    Loop,
+    Nest,
+    Program,
+    Statement,
+    Store,
+)
+from .._loops.traverse import statements_in
+from .codegen.cpu import host
+from .codegen.tiles import tiling
+from .cost import cost, nbytes
+from .stages import rename, replace_loads
+
+__all__ = ["flattened"]
+
+_SMALL = 1e-6
+"""Seconds up to which a step is small."""
+_STATEMENTS = 16
+"""Statements of a body at most; with more, code is slow to compile."""
+_COPIED = 256
+"""Bytes up to which a carry is worth being copied at the end of each step."""
+
+
+def flattened(loop: Loop) -> list[Statement] | None:
+    """The statements that do the same as a loop; None where it is to stay as it is."""
+    program = loop.body.program
+    if loop.count is None or not _is_simple(program):
+        return None
+    flat = _Flat(loop)
+    if not flat.fits():
+        return None
+    body = [flat.moved(statement) for statement in program.statements] + flat.copies
+    return [Nest((flat.step,), (SEQUENTIAL if loop.carried else PARALLEL,), tuple(body))]
+
+
+def _is_simple(program: Program) -> bool:
+    """Whether a program has only small nests."""
+    if len(program.statements) > _STATEMENTS or cost(program).seconds > _SMALL:
+        return False
+    return not any(isinstance(s, Call) or isinstance(s, Nest) and TASKS in s.kinds
+                   for s in statements_in(program.statements)) and not any(
+        tiling(s, host()) is not None for s in program.statements)
+
+
+class _Flat:
+    """A loop on its way: which buffers take the places of those of its body."""
+
+    def __init__(self, loop: Loop):
+        self.loop, program = loop, loop.body.program
+        self.step = fresh_index(loop.count or 0, "s")
+        row = (loop.count or 0) - 1 - self.step if loop.reverse else self.step
+        _, constants, carries, read, filled = loop.parts
+        first = len(constants)
+        self.names: dict[Buffer, Buffer] = dict(zip(program.inputs, (*constants, *carries)))
+        self.names.update((t, temp(f"s.{t.name}", t.shape, t.dtype)) for t in program.temps)
+        self.rows: dict[Buffer, Callable[[tuple[Expr, ...]], Load]] = {
+            inner: _row(inner, array, row) for inner, array in (
+                *zip(program.inputs[first + loop.carried:], read),
+                *zip(program.outputs[loop.carried:], filled))}
+        self.copies: list[Statement] = []
+        for inner, carry in zip(program.outputs, carries):
+            if inner in loop.body.shared:
+                self.names[inner] = carry
+            else:
+                self.names[inner] = later = temp(f"s.{inner.name}", inner.shape, inner.dtype)
+                self.copies.append(copy(carry, later))
+
+    def fits(self) -> bool:
+        """Whether all carries can be kept in place."""
+        program, carries = self.loop.body.program, self.loop.parts[2]
+        return all(inner.shape == carry.shape and (
+            inner in self.loop.body.shared or nbytes(carry) <= _COPIED)
+            for inner, carry in zip(program.outputs, carries))
+
+    def moved(self, statement: Statement) -> Statement:
+        """A statement of the body on the buffers outside."""
+        statement = replace_loads(statement, self.rows, lambda load: self.rows[load.buffer](
+            load.index))
+        return self.stored(rename(statement, self.names))
+
+    def stored(self, statement: Statement) -> Statement:
+        """The statement with rows as targets of its stores."""
+        if isinstance(statement, Nest):
+            return replace(statement, body=tuple(map(self.stored, statement.body)))
+        if isinstance(statement, Store) and statement.buffer in self.rows:
+            target = self.rows[statement.buffer](statement.index)
+            return replace(statement, buffer=target.buffer, index=target.index)
+        return statement
+
+
+def _row(inner: Buffer, array: Buffer, row: Expr) -> Callable[[tuple[Expr, ...]], Load]:
+    """What an element of a row is in the array; shapes may differ, with elements in one order."""
+    def element(index: tuple[Expr, ...]) -> Load:
+        if inner.shape != array.shape[1:]:
+            index = unflatten_index(flatten_index(index, inner.shape), array.shape[1:])
+        return Load(array, (row, *index))
+    return element
