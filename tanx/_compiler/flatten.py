@@ -1,7 +1,7 @@
 """Loops with small bodies as nests: the statements of the body in one loop, in one function.
 
-So what a step computes is shared between its statements, and elements that each step overwrites stay
-in registers. A body with much to do in a step is better off as a program of its own, which knows
+So what a step computes is shared between its statements, and elements that each step overwrites
+stay in registers. A body with much to do in a step is better off as a program of its own, which knows
 tiles and threads.
 """
 

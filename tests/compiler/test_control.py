@@ -1,0 +1,153 @@
+"""Loops and branches as compiled code: they agree with ``eval``, and copy nothing they need not."""
+
+import numpy as np
+import pytest
+
+import tanx
+import tanx.numpy as jnp
+from tanx import lax
+from tanx._compiler.pipeline import build
+from tanx._loops.nest import Branch, Loop, Nest
+from tanx._loops.traverse import statements_in
+from tests.compiler.agreement import assert_close
+
+X = np.random.default_rng(0).normal(size=(6, 40)).astype(np.float32)
+
+
+def module(f, *args, donated=()):
+    return build(tanx.make_jaxpr(f)(*args), donated)
+
+
+def found(program, kind):
+    return [s for s in statements_in(program.statements) if isinstance(s, kind)]
+
+
+def rnn(w, h, xs):
+    def step(h, x):
+        h = jnp.tanh(h @ w + x)
+        return h, h[:3].sum()
+    return lax.scan(step, h, xs)
+
+
+def newton(x, goal):
+    return lax.while_loop(lambda s: jnp.abs(s[0] * s[0] - goal).max() > 1e-4,
+                          lambda s: (0.5 * (s[0] + goal / s[0]), s[1] + 1), (x, 0))
+
+
+def rows(x):
+    """Rows of which some are sorted and some are not: a branch in a loop over apart steps."""
+    def row(_, r):
+        return None, lax.cond(r[0] > 0, jnp.sort, lambda r: r * 2, r)
+    return lax.scan(row, None, x)[1]
+
+
+def swapped(a, b):
+    return lax.scan(lambda c, _: ((c[1], c[0] + c[1]), c[0]), (a, b), None, 9)
+
+
+def backwards(x):
+    def step(total, r):
+        return total + r.sum(), total * r
+    return lax.scan(step, 1.0, x, reverse=True)
+
+
+def nested(x):
+    def outer(total, r):
+        inner = lax.scan(lambda c, v: (c * 0.9 + v, c), total, r)
+        return inner[0], inner[1].sum()
+    return lax.scan(outer, 0.0, x)
+
+
+@pytest.mark.parametrize(("f", "args"), [
+    (rnn, (X[:, :6].T @ X[:, :6], X[0, :6], X[:, 6:12])),
+    (rnn, (np.zeros((200, 200), np.float32), np.ones(200, np.float32),
+           np.ones((5, 200), np.float32))),
+    (newton, (np.abs(X[0]) + 1, np.abs(X[1]) + 1)),
+    (rows, (X,)),
+    (swapped, (np.int32(0), np.int32(1))),
+    (swapped, (X[0], X[1])),
+    (backwards, (X,)),
+    (nested, (X,)),
+    (backwards, (X[:0],)),
+])
+def test_compiled_code_agrees_with_eval(f, args):
+    closed = tanx.make_jaxpr(f)(*args)
+    expected = [np.asarray(y) for y in evaluated(closed, args)]
+    given = tanx.tree.leaves(tanx.jit(f)(*args))
+    for y, z in zip(given, expected, strict=True):
+        np.testing.assert_allclose(y, z, rtol=2e-5, atol=1e-5)
+
+
+def evaluated(closed, args):
+    """The results by the ``eval`` rules of the equations."""
+    values = dict(zip(closed.jaxpr.constvars, closed.consts))
+    values.update(zip(closed.jaxpr.invars, args))
+    for eqn in closed.jaxpr.eqns:
+        operands = [np.asarray(values[a] if a in values else a.val) for a in eqn.invars]
+        out = eqn.primitive.eval(*operands, **eqn.params)
+        outs = out if eqn.primitive.multiple_results else [out]
+        values.update((v, np.asarray(y, v.aval.dtype)) for v, y in zip(eqn.outvars, outs))
+    return [values[a] if a in values else a.val for a in closed.jaxpr.outvars]
+
+
+def test_an_updated_carry_is_never_copied():
+    def update(buffer, steps):
+        def body(buffer, i):
+            buffer = buffer.at[i % 100].set(buffer[(i + 3) % 100] + 1)
+            return lax.dynamic_update_slice(buffer, buffer[:2] * 2, (i % 50,)), buffer[i % 7]
+        return lax.scan(body, buffer, steps)
+    args = np.zeros(100_000, np.float32), np.arange(1000, dtype=np.int32)
+    program = module(update, *args, donated=(True, False)).program
+    large = [s for s in found(program, Nest) for i in s.indices if i.extent == 100_000]
+    assert not large
+    assert module(update, *args, donated=(True, False)).plan.size < 10_000
+
+
+def test_a_branch_changes_a_large_carry_in_place():
+    def update(buffer, steps):
+        def body(buffer, i):
+            return lax.cond(i % 3 == 0, lambda b: b.at[i].set(1.0), lambda b: b, buffer), None
+        return lax.scan(body, buffer, steps)[0]
+    args = np.zeros(10_000, np.float32), np.arange(100, dtype=np.int32)
+    planned = module(update, *args, donated=(True, False))
+    (loop,) = found(planned.program, Loop)
+    (branch,) = found(loop.body.program, Branch)
+    assert branch.carried == 1
+    for body in branch.bodies:
+        assert not [s for s in body.program.statements if isinstance(s, Nest) and s.indices]
+    result = tanx.jit(update)(*args)
+    assert_close(np.asarray(result)[:100], (np.arange(100) % 3 == 0).astype(np.float32))
+
+
+def test_what_no_step_changes_is_computed_once():
+    def f(w, v, xs):
+        return lax.scan(lambda c, x: (c + (w @ w.T) @ x, None), v, xs)[0]
+    w = np.ones((64, 64), np.float32)
+    program = module(f, w, w[0], w).program
+    (loop,) = found(program, Loop) or found(program, Nest)[-1:]
+    assert found(program, Nest)[0].indices  # the product stands before the loop
+    inside = loop.body.program.statements if isinstance(loop, Loop) else loop.body
+    assert "x0" not in {b.name for s in inside for b in getattr(s, "inputs", ())}
+
+
+def test_a_carry_that_stays_the_same_is_a_constant():
+    def f(x, w):
+        return lax.fori_loop(0, 5, lambda i, s: (s[0] @ s[1], s[1]), (x, w))
+    x = np.ones((300, 300), np.float32)
+    (loop,) = found(module(f, x, x).program, Loop)
+    assert loop.carried == 1
+
+
+def test_steps_that_are_apart_run_in_tasks():
+    def f(x):
+        return lax.scan(lambda _, r: (None, lax.while_loop(
+            lambda y: y.sum() < 100, lambda y: y * 1.5 + jnp.sort(y), r)), None, x)[1]
+    x = np.abs(np.random.default_rng(0).normal(size=(64, 300))).astype(np.float32)
+    (loop,) = found(module(f, x).program, Loop)
+    assert loop.tasks > 1
+    expected = []
+    for row in x:
+        while row.sum() < 100:
+            row = row * 1.5 + np.sort(row)
+        expected.append(row)
+    np.testing.assert_allclose(tanx.jit(f)(x), expected, rtol=1e-5)
