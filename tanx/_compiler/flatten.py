@@ -1,8 +1,8 @@
 """Loops with small bodies as nests: the statements of the body in one loop, in one function.
 
 So what a step computes is shared between its statements, and elements that each step overwrites
-stay in registers. A body with much to do in a step is better off as a program of its own, which knows
-tiles and threads.
+stay in registers. A body with much to do in a step is better off as a program of its own, which
+knows tiles and threads.
 """
 
 from __future__ import annotations

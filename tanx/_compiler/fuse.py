@@ -43,6 +43,7 @@ from .._loops.library import has_effects
 from .._loops.nest import PARALLEL, Buffer, Call, Nest, Program, Statement, Store
 from .._loops.traverse import children, expressions, statements_in, substitute, walk, written
 from .cost import occurrences, repeats, work
+from .order import copied
 from .stages import index_of, is_affine, loops_in, loops_of, mentioned, replace_loads
 
 __all__ = ["fuse", "is_contraction"]
@@ -280,7 +281,7 @@ def _inline_layouts(program: Program) -> list[_Stage]:
         if not isinstance(statement, Nest):
             writers.update(list(written((statement,))))
     views: dict[Buffer, _Stage] = {}
-    copied = {x for x in map(_copied, program.statements) if x is not None}
+    changed = {x for x in map(copied, program.statements) if x is not None}
     stages = []
     for statement in program.statements:
         stores = _stores_of(statement, writers)
@@ -302,20 +303,10 @@ def _inline_layouts(program: Program) -> list[_Stage]:
             _measure(stage)
         stages.append(stage)
         if _is_free(stage) and stage.stores[0].buffer not in passed and not any(
-                r.load.buffer in copied and _is_part(stage, r) for r in stage.readings):
+                r.load.buffer in changed and _is_part(stage, r) for r in stage.readings):
             stage.free = True
             views[stage.stores[0].buffer] = stage
     return [stage for stage in stages if not stage.free]
-
-
-def _copied(statement: Statement) -> Buffer | None:
-    """The array that a statement copies, element by element, and does nothing else."""
-    if isinstance(statement, Nest) and len(statement.body) == 1:
-        (store,) = statement.body
-        if isinstance(store, Store) and isinstance(store.value, Load) and not store.combine and (
-                store.index == store.value.index and loops_in(store.index) == statement.indices):
-            return store.value.buffer
-    return None
 
 
 def _is_part(stage: _Stage, reading: _Reading) -> bool:
@@ -454,7 +445,7 @@ def _decide(stages: Sequence[_Stage]) -> None:
     readers: dict[Buffer, list[_Stage]] = {}
     sizes: dict[tuple, int] = {}
     passed: set[Buffer] = set()
-    copies = {x: s.group.position for s in stages if (x := _copied(s.statement)) is not None}
+    copies = {x: s.group.position for s in stages if (x := copied(s.statement)) is not None}
     for stage in reversed(stages):
         own: dict[tuple, _Context] = {}
         for buffer in stage.buffers:

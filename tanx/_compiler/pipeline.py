@@ -43,6 +43,7 @@ from .decompose import decompose
 from .fuse import fuse
 from .lower import Lowered, lower
 from .memory import check_plan, in_place, plan, share
+from .order import reads_first
 from .schedule_cpu import schedule
 from .simplify import inline, simplify
 from .split import split
@@ -115,7 +116,7 @@ def build(closed: ClosedJaxpr, donated: Sequence[bool] = ()) -> Module:
 
 def _built(closed: ClosedJaxpr, donated: Sequence[bool]) -> Module:
     lowered = _inspected("lower", lower(_smaller(closed), _inner), _check_lowered, str)
-    memory = _planned(fuse(lowered.program), _donated_buffers(lowered, donated))
+    memory = _planned(lowered.program, _donated_buffers(lowered, donated))
     return Module(memory, lowered.constants, lowered.results, tuple(closed.in_avals),
                   tuple(closed.out_avals))
 
@@ -123,14 +124,14 @@ def _built(closed: ClosedJaxpr, donated: Sequence[bool]) -> Module:
 def _inner(closed: ClosedJaxpr, overwriting: Mapping[int, int]) -> Plan:
     """The plan of a program inside of another; ``overwriting`` maps inputs to outputs."""
     lowered = _inspected("lower", lower(closed, _inner, apart=True), _check_lowered, str)
-    program = fuse(lowered.program)
+    program = lowered.program
     partners = {program.inputs[n]: program.outputs[m] for n, m in overwriting.items()}
     return _planned(program, list(partners), partners)
 
 
 def _planned(program: Program, donated: Sequence[Buffer],
              partners: Mapping[Buffer, Buffer] | None = None) -> Plan:
-    program = _inspected("fuse", program, check, show)
+    program = _inspected("fuse", fuse(reads_first(program)), check, show)
     program, shared = share(program, donated, partners)
     program = _inspected("reuse", in_place(program, shared), check, show)
     program = _inspected("split", split(program), check, show)

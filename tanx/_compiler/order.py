@@ -1,0 +1,58 @@
+"""The order of statements: what reads an array comes before a copy of it is changed, if it can.
+
+Then nobody needs the array any more when the copy is made, and no copy is made: the change goes to
+the array itself (``memory.py``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .._loops.expr import Load
+from .._loops.nest import Buffer, Call, Nest, Program, Statement, Store
+from .._loops.traverse import written
+from .stages import loops_in, mentioned
+
+__all__ = ["copied", "reads_first"]
+
+
+def copied(statement: Statement) -> Buffer | None:
+    """The array that a statement copies, element by element, and does nothing else."""
+    if isinstance(statement, Nest) and len(statement.body) == 1:
+        (store,) = statement.body
+        if isinstance(store, Store) and isinstance(store.value, Load) and not store.combine and (
+                store.index == store.value.index and loops_in(store.index) == statement.indices):
+            return store.value.buffer
+    return None
+
+
+def reads_first(program: Program) -> Program:
+    """Move what reads an array, and needs nothing else that comes later, in front of its copy."""
+    copies = [(s, x) for s in program.statements if (x := copied(s)) is not None]
+    if not copies:
+        return program
+    mentions = {id(s): mentioned(s) for s in program.statements}
+    users: dict[Buffer, list[Statement]] = {}
+    for statement in program.statements:
+        for buffer in mentions[id(statement)]:
+            users.setdefault(buffer, []).append(statement)
+    order = list(program.statements)
+    place = {id(s): n for n, s in enumerate(order)}
+    for copy, x in copies:
+        (target,) = written((copy,))
+        start, last = place[id(copy)], max(place[id(s)] for s in users[x])
+        if last == start or len(users[target]) < 2 or target.shape != x.shape:
+            continue
+        first: list[Statement] = []
+        later: list[Statement] = []
+        changed: set[Buffer] = set()
+        for statement in order[start:last + 1]:
+            if statement is copy or isinstance(statement, Call) or not changed.isdisjoint(
+                    mentions[id(statement)]):
+                later.append(statement)
+                changed.update(written((statement,)))
+            else:
+                first.append(statement)
+        order[start:last + 1] = [*first, *later]
+        place.update((id(s), n) for n, s in enumerate(order[start:last + 1], start))
+    return replace(program, statements=tuple(order))
