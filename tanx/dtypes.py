@@ -50,6 +50,8 @@ __all__ = [
     "scalar_type_of",
     "scalar_types",
     "short_name",
+    "stored",
+    "stored_as",
     "to_complex_dtype",
     "to_floating_dtype",
     "to_inexact_dtype",
@@ -116,6 +118,9 @@ _PYTHON_SCALARS: dict[type, np.dtype] = {
     bool: _BOOL, int: _INT64, float: _FLOAT64, complex: _COMPLEX128}
 
 
+_STORED = {itemsize: np.dtype(code) for itemsize, code in ((4, "u4"), (8, "u8"), (16, "c16"))}
+
+
 class extended(np.generic):
     """The abstract class of element types that NumPy does not know."""
 
@@ -130,6 +135,7 @@ class ExtendedDType:
     name: str
     type: type
     itemsize: int
+    stored: np.dtype  # how elements lie in memory
     kind = "V"  # NumPy's letter for types that it does not know
 
     def __repr__(self) -> str:
@@ -149,12 +155,26 @@ class KeyType(ExtendedDType):
         self.impl = impl
         self.name = f"key<{impl.tag}>"
         self.itemsize = 4 * math.prod(impl.key_shape)
+        self.stored = stored_as(self.itemsize)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, KeyType) and self.impl == other.impl
 
     def __hash__(self) -> int:
         return hash((KeyType, self.impl))
+
+
+def stored_as(itemsize: int) -> np.dtype:
+    """The dtype in which keys of so many bytes are stored: as one element, which is only moved."""
+    if itemsize not in _STORED:
+        raise NotImplementedError(explain(
+            "tanx.random", "keys have one, two or four words.", f"bytes of a key: {itemsize}"))
+    return _STORED[itemsize]
+
+
+def stored(dtype: Any) -> np.dtype:
+    """The dtype of the elements in memory of arrays of ``dtype``."""
+    return dtype.stored if isinstance(dtype, ExtendedDType) else dtype
 
 
 def is_extended(dtype: Any) -> bool:

@@ -14,6 +14,7 @@ from .._core.types import is_arraylike
 from .._ops.layout import as_array
 from .._runtime.background import barrier
 from .._runtime.device import Device, default_device, devices_of
+from ..dtypes import is_extended
 from ..errors import explain
 from ..sharding import Sharding, SingleDeviceSharding
 
@@ -153,7 +154,8 @@ def device_get(x):
     >>> device_get({"a": jnp.ones(2)})
     {'a': array([1., 1.], dtype=float32)}
     """
-    return tree_util.tree_map(lambda leaf: np.asarray(leaf) if type(leaf) is Array else leaf, x)
+    return tree_util.tree_map(lambda leaf: (
+        np.asarray(leaf) if type(leaf) is Array and not is_extended(leaf.dtype) else leaf), x)
 
 
 def block_until_ready(x):

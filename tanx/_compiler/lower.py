@@ -74,10 +74,10 @@ class _Lowering:
         literals = list(dict.fromkeys(a for a in returned if isinstance(a, Literal)))
         wanted = {atom for atom in returned if isinstance(atom, Var)}
         self.bind(self.jaxpr.constvars, "c", "input", self.inputs)
-        held = {atom: Buffer(f"c{len(self.inputs) + n}", atom.aval.shape, atom.aval.dtype)
+        held = {atom: Buffer(f"c{len(self.inputs) + n}", atom.aval.shape, _stored(atom))
                 for n, atom in enumerate(literals)}
         self.inputs.extend(held.values())
-        self.constants.extend(np.asarray(atom.val, atom.aval.dtype) for atom in literals)
+        self.constants.extend(np.asarray(atom.val, _stored(atom)) for atom in literals)
         self.bind(self.jaxpr.invars, "x", "input", self.inputs)
         for eqn in self.jaxpr.eqns:
             if _is_view(eqn) and all(v.aval.shape == a.aval.shape
@@ -127,8 +127,8 @@ class _Lowering:
     def operand(self, atom: Atom) -> Buffer | Operand:
         atom = self.names.get(atom, atom)
         if isinstance(atom, Literal):
-            value = build.const(np.asarray(atom.val), atom.aval.dtype)
-            return Operand((), atom.aval.dtype, lambda at: value)
+            value = build.const(np.asarray(atom.val), _stored(atom))
+            return Operand((), _stored(atom), lambda at: value)
         return self.buffers[atom]
 
     def equation(self, eqn: JaxprEqn) -> None:
@@ -162,7 +162,7 @@ class _Lowering:
 
 def _stored(atom: Atom) -> np.dtype:
     """The dtype of a variable in memory; what has no data is a bool."""
-    return _BOOL if atom.aval.dtype == dtypes.float0 else atom.aval.dtype
+    return _BOOL if atom.aval.dtype == dtypes.float0 else dtypes.stored(atom.aval.dtype)
 
 
 def _element_nests(eqn: JaxprEqn, into: Sequence[Buffer], operands: Sequence) -> list[Nest]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.array import Array
 from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, cached_by_jaxpr
 from .._core.primitive import Kind
 from .._core.rewrite import dce, inline_calls, prune_constants
@@ -20,6 +21,7 @@ from .._core.types import ShapedArray
 from .._ops.convert import optimization_barrier_p
 from .._ops.families import Elementwise
 from .._ops.layout import broadcast_in_dim_p
+from ..dtypes import is_extended, stored
 from .algebra import RULES
 
 __all__ = ["drop_dead", "inline", "simplify"]
@@ -102,7 +104,7 @@ class Sweep:
         self.first: dict[tuple, list[Var]] = {}
         for var, value in zip(closed.jaxpr.constvars, closed.consts):
             if var.aval.shape == ():
-                self.names[var] = Literal(np.asarray(value), var.aval)
+                self.names[var] = Literal(_data(value), var.aval)
             else:
                 self._add_constant(var, value)
 
@@ -270,9 +272,15 @@ class Sweep:
         return np.asarray(atom.val) if isinstance(atom, Literal) else self.values.get(atom)
 
     def _add_constant(self, var: Var, value) -> None:
-        self.constants[var] = value
+        data = _data(value)
+        keys = is_extended(var.aval.dtype) and type(value) is not Array
+        self.constants[var] = Array(data, False, var.aval) if keys else value
         if var.aval.size <= _FOLDED:
-            self.values[var] = np.asarray(value)
+            self.values[var] = data
+
+
+def _data(constant) -> np.ndarray:
+    return constant._value if type(constant) is Array else np.asarray(constant)
 
 
 def _evaluate(eqn: JaxprEqn, operands: Sequence[Any], aval: ShapedArray | None = None,
@@ -282,7 +290,8 @@ def _evaluate(eqn: JaxprEqn, operands: Sequence[Any], aval: ShapedArray | None =
         out = eqn.primitive.eval(*operands, **eqn.params)
     outs = out if eqn.primitive.multiple_results else [out]
     avals = [v.aval for v in eqn.outvars] if aval is None else [aval]
-    return [np.asarray(x, a.dtype).reshape(a.shape) for x, a in zip(outs, avals, strict=True)]
+    return [np.asarray(x, stored(a.dtype)).reshape(a.shape)
+            for x, a in zip(outs, avals, strict=True)]
 
 
 def _same_type(a, b) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._traceback import boundary
+from ..dtypes import is_extended
 from ..errors import explain
 from . import trace
 from .operators import Operators
@@ -69,6 +70,15 @@ class Array(Operators, metaclass=_ArrayType):
         """What waits for the data, where it is on its way."""
         return getattr(self, "_pending", None)
 
+    @property
+    def _numbers(self) -> np.ndarray:
+        """The data, for those who want numbers; keys are none."""
+        if self.aval.dtype.kind == "V" and is_extended(self.aval.dtype):
+            raise TypeError(explain(
+                "numpy.asarray", "keys are not numbers.", f"array: {self.aval}",
+                hint="tanx.random.key_data(keys) gives their words."))
+        return self._value
+
     # The type outlives the data, so these answer for deleted arrays as well.
     shape = property(lambda self: self.aval.shape)
     dtype = property(lambda self: self.aval.dtype)
@@ -116,7 +126,7 @@ class Array(Operators, metaclass=_ArrayType):
 
     @boundary
     def __array__(self, dtype=None, context=None, copy=None) -> np.ndarray:
-        data = self._value
+        data = self._numbers
         if dtype is not None and data.dtype != dtype:
             if copy is False:
                 raise ValueError(explain(
@@ -133,7 +143,7 @@ class Array(Operators, metaclass=_ArrayType):
         return memoryview(self.__array__())
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        data = self._value
+        data = self._numbers
         if dl_device not in (None, (1, 0)):
             raise BufferError(explain(
                 "tanx.Array.__dlpack__", "the data lives on the CPU.", f"asked for: {dl_device}"))
@@ -143,7 +153,7 @@ class Array(Operators, metaclass=_ArrayType):
         return (1, 0)  # kDLCPU
 
     def _scalar(self, what: str) -> np.ndarray:
-        data = self._value
+        data = self._numbers
         if data.ndim:
             raise TypeError(explain(
                 what, "only arrays of zero dimensions convert to Python scalars.",
@@ -152,7 +162,7 @@ class Array(Operators, metaclass=_ArrayType):
 
     @boundary
     def __bool__(self) -> bool:
-        data = self._value
+        data = self._numbers
         if data.size != 1:
             raise ambiguous_truth(self.aval)
         return bool(data.reshape(()))
@@ -171,7 +181,7 @@ class Array(Operators, metaclass=_ArrayType):
 
     @boundary
     def __index__(self) -> int:
-        data = self._value
+        data = self._numbers
         if data.ndim or not np.issubdtype(data.dtype, np.integer):
             raise TypeError(explain(
                 "index", "only integer arrays of zero dimensions can be used as an index.",
@@ -181,18 +191,21 @@ class Array(Operators, metaclass=_ArrayType):
     @boundary
     def item(self, *args):
         """The element as a Python scalar; with arguments, the element at that index."""
-        return self._value.item(*args)
+        return self._numbers.item(*args)
 
     def tolist(self):
         """The data as nested lists of Python scalars."""
-        return self._value.tolist()
+        return self._numbers.tolist()
 
     def tobytes(self, order="C") -> bytes:
         """The data as bytes in row-major order."""
-        return self._value.tobytes(order)
+        return self._numbers.tobytes(order)
 
     def __reduce__(self):
-        return _from_pickle, (self.__array__(), self.weak_type)
+        aval = self.aval
+        if is_extended(aval.dtype):
+            return _from_pickle, (self._value, False, aval.dtype)
+        return _from_pickle, (self.__array__(), aval.weak_type)
 
     def __copy__(self) -> Array:
         return Array(self._value.copy(), self.weak_type, self.aval, self._device)
@@ -206,6 +219,8 @@ class Array(Operators, metaclass=_ArrayType):
         if self.is_deleted():
             return f"Array(deleted, {self.aval})"
         data = self._value
+        if is_extended(self.aval.dtype):
+            return _keys_as_text(data, self.aval)
         kind = f"dtype={data.dtype.name}" + (", weak_type=True" if self.weak_type else "")
         if data.size == 0:
             return f"Array([], shape={data.shape}, {kind})"
@@ -215,7 +230,9 @@ class Array(Operators, metaclass=_ArrayType):
         return f"Array({body},{' ' if fits else '      '}{kind})"
 
     def __str__(self) -> str:
-        return f"Array(deleted, {self.aval})" if self.is_deleted() else str(self._value)
+        if self.is_deleted() or is_extended(self.aval.dtype):
+            return repr(self)
+        return str(self._value)
 
     @boundary
     def __format__(self, format_spec: str) -> str:
@@ -229,8 +246,14 @@ class Array(Operators, metaclass=_ArrayType):
         return str(self)
 
 
-def _from_pickle(data: np.ndarray, weak_type: bool) -> Array:
-    return Array(data.copy(), weak_type)
+def _keys_as_text(data: np.ndarray, aval: ShapedArray) -> str:
+    words = np.asarray(data, order="C").reshape(*data.shape, 1).view(np.uint32)
+    return f"Array({aval.shape}, dtype={aval.dtype.name}) overlaying:\n{words}"
+
+
+def _from_pickle(data: np.ndarray, weak_type: bool, dtype=None) -> Array:
+    aval = ShapedArray(data.shape, data.dtype if dtype is None else dtype, weak_type)
+    return Array(data.copy(), weak_type, aval)
 
 
 def live_arrays(platform: str | None = None) -> list[Array]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import short_name
+from ..dtypes import short_name, stored
 from .array import Array
 from .jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from .primitive import Kind, primitives
@@ -91,7 +91,7 @@ class _Writer:
 
     def atom(self, atom: Atom, numbers: dict[Var, int]) -> str:
         if type(atom) is Literal:
-            data = np.asarray(atom.val, atom.aval.dtype).tobytes().hex()
+            data = np.asarray(atom.val, stored(atom.aval.dtype)).tobytes().hex()
             return f"{self.type(atom.aval)}<{data}>"
         return str(numbers[atom])  # type: ignore[index]
 
@@ -152,6 +152,8 @@ class _Writer:
             self.array(np.asarray(value))
         elif kind is ShapedArray:
             self.parts.append(self.type(value))
+        elif "__reduce__" in vars(kind) and type(value.__reduce__()) is str:
+            self.parts.append(f"{_name(kind)}:{value.__reduce__()}")  # a constant of its module
         else:
             raise _Unwritable
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import is_extended, stored
 from ..errors import JaxprTypeError, explain
 from .axes import axis_sizes
 from .effects import NamedAxisEffect
@@ -79,9 +80,14 @@ def _read(bound: set[Var], atoms: Sequence[Atom], eqn: JaxprEqn | None) -> None:
             if atom not in bound:
                 raise _error("a variable is used before it is bound.", eqn,
                              f"{what} {position}: {atom}")
-        elif not _agree(atom.aval, _type_of_literal(atom.val)):
+        elif not _agree(_stored(atom.aval), _type_of_literal(atom.val)):
             raise _error("a literal is not of its type.", eqn, f"{what} {position}: {atom.val!r}",
                          f"type:      {atom.aval}")
+
+
+def _stored(aval):
+    """The type of the data in memory: keys are numbers there."""
+    return aval.update(dtype=stored(aval.dtype)) if is_extended(aval.dtype) else aval
 
 
 def _type_of_literal(value) -> AbstractValue:

@@ -37,19 +37,30 @@ class Comparison(Elementwise):
     jvp = never("comparisons give booleans")
 
 
-class Eq(Comparison):
+class Equality(Comparison):
+    """Compares anything, keys of one or two words included; they are stored as integers."""
+
+    accepts = ANY | frozenset("k")
+
+    def infer(self, x, y):
+        if letter(x.dtype) == "k" and x.dtype.itemsize > 8:
+            raise TypeError(explain(
+                f"tanx.lax.{self.name}", "does not take keys of more than two words.",
+                f"operand: {x}", hint="compare tanx.random.key_data(keys)."))
+        return super().infer(x, y)
+
+
+class Eq(Equality):
     """Whether operands are equal; NaN equals nothing."""
 
     name = "eq"
-    accepts = ANY
     eval = staticmethod(np.equal)
 
 
-class Ne(Comparison):
+class Ne(Equality):
     """Whether operands differ; NaN differs from everything."""
 
     name = "ne"
-    accepts = ANY
     eval = staticmethod(np.not_equal)
 
 

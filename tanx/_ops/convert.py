@@ -325,8 +325,10 @@ def convert(x, dtype: np.dtype, weak_type: bool = False):
 @lru_cache(maxsize=4096, typed=True)
 def _literal(x, dtype: np.dtype, weak_type: bool) -> tuple[np.ndarray, ShapedArray]:
     """The value and the type of a Python scalar as an array; integers wrap around."""
+    if dtypes.is_extended(dtype) and x:
+        convert_element_type_p.infer(typeof(x), new_dtype=dtype, weak_type=False)  # raises
     try:
-        value = np.asarray(x, dtype)
+        value = np.asarray(x, dtypes.stored(dtype))
     except OverflowError:
         value = cast(np.asarray(x, np.int64 if x < 0 else np.uint64), dtype)
     return value, ShapedArray((), dtype, weak_type)

@@ -34,17 +34,18 @@ BOOL_INT = BOOL | INT
 ANY = BOOL | NUMBER
 
 _WORDS = {"b": "bool", "i": "signed integer", "u": "unsigned integer", "f": "floating point",
-          "c": "complex"}
+          "c": "complex", "k": "key"}
 _FLOAT32 = np.dtype(np.float32)
 _letters: dict[np.dtype, str] = {}
 
 
 def letter(dtype: np.dtype) -> str:
-    """The group of a dtype: b, i, u, f or c (narrow floats and integers included)."""
+    """The group of a dtype: b, i, u, f, c or k for keys (narrow numbers included)."""
     known = _letters.get(dtype)
     if known is None:
         for group, base in (("b", np.bool_), ("i", np.signedinteger), ("u", np.unsignedinteger),
-                            ("f", np.floating), ("c", np.complexfloating)):
+                            ("f", np.floating), ("c", np.complexfloating),
+                            ("k", dtypes.prng_key)):
             if dtypes.issubdtype(dtype, base):
                 known = group
                 break
@@ -118,7 +119,7 @@ class Elementwise(Primitive):
         """The error for operands of a dtype that is not accepted."""
         return TypeError(explain(
             f"tanx.lax.{self.function}", f"does not take {x.dtype} operands.", f"operand: {x}",
-            f"takes:   {', '.join(_WORDS[k] for k in 'biufc' if k in self.accepts)}"))
+            f"takes:   {', '.join(_WORDS[k] for k in 'biufck' if k in self.accepts)}"))
 
     def mixed(self, x: ShapedArray, y: ShapedArray) -> TypeError:
         """The error for operands of different dtypes."""

@@ -396,12 +396,14 @@ def gather(operand, start_indices, dimension_numbers, slice_sizes, *, unique_ind
 
 
 def default_fill(dtype: np.dtype):
-    """The value that stands for nothing: NaN, an extreme integer, or True."""
+    """The value that stands for nothing: NaN, an extreme integer, True, or a key of zeros."""
     kind = letter(dtype)
     if kind in "fc":
         return float("nan")
     if kind == "b":
         return True
+    if kind == "k":
+        return 0
     return value_range(dtype)[kind == "u"]
 
 

@@ -23,6 +23,7 @@ from .._situation import flags_version, storage
 from .._traceback import boundary
 from .._treedef import child_specs
 from .._treenodes import DictNode, ListNode, NamedTupleNode, NoneNode, TupleNode
+from ..dtypes import stored
 from ..tree_util import tree_flatten
 from . import call, call_arguments, call_frame, call_results, host
 from . import call_frame as native
@@ -171,8 +172,8 @@ class _Writer:
 
     def suits(self, data, kind) -> bool:
         """Whether the data of an array can be passed for an argument of a type."""
-        return (type(data) is np.ndarray and data.dtype == kind.dtype and data.dtype.isnative
-                and data.shape == kind.shape and data.dtype.itemsize > 0)
+        return (type(data) is np.ndarray and data.dtype == stored(kind.dtype)
+                and data.dtype.isnative and data.shape == kind.shape and data.dtype.itemsize > 0)
 
     def convertible(self, x, kind) -> bool:
         """Whether an object is an array of NumPy that can be passed for an argument of a type."""

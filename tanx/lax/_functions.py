@@ -9,6 +9,7 @@ from .._control.loops import *
 from .._control.scan import *
 from .._control.while_loop import *
 from .._ops.arith import *
+from .._ops.bit_generator import *
 from .._ops.collective import *
 from .._ops.compare import *
 from .._ops.convert import *

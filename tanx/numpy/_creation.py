@@ -138,7 +138,7 @@ def _from_list(nested, dtype):
         for x in leaves:
             if isinstance(x, np.ndarray | np.generic):
                 _element_type(x)
-        dtype = dtypes.canonicalize_dtype(dtypes.result_type(*leaves))
+        dtype = dtypes.canonicalize_dtype(dtypes.result_type(*leaves), True)
     if any(isinstance(x, Array) for x in leaves):
         return _stacked(nested, dtype)
     return convert(_rectangular(nested, dtype), dtype)

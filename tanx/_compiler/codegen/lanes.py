@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from ..._loops.expr import Expr, Fold, Index, Load, Node, Op, State
-from ..._loops.instructions import BOOL, INDEX
+from ..._loops.instructions import BOOL, INDEX, kind_of
 from ..._loops.nest import PARALLEL, Nest, Store
 from ..._loops.traverse import children
 from .analysis import Analysis, Terms, offset
@@ -73,6 +73,7 @@ class _Inventory:
         self.folds: list[Fold] = []
         self.bits = 8
         self.items: list[tuple[int, frozenset[Index]]] = []  # bits of what is loaded and stored
+        self.plain = 0  # instructions on integers
         self._steps: dict[State, frozenset[Index]] = {}
 
     @property
@@ -108,6 +109,7 @@ class _Inventory:
             self._steps.update(dict.fromkeys(node.states, steps))
         elif isinstance(node, Op) and (length := self.analysis.own_length(node)):
             self.work.append((length, self._indices(node.free)))
+            self.plain += length * (kind_of(node.dtype) in "iu")
             self._widen(node)
         return children(node)
 
@@ -127,7 +129,8 @@ class _Inventory:
         return frozenset(found)
 
     def _widen(self, value: Expr) -> None:
-        if value.dtype not in (BOOL, INDEX):
+        """Values as wide as this one are in lanes, unless all lanes have the same."""
+        if value.dtype not in (BOOL, INDEX) and value.free:
             self.bits = max(self.bits, register_type(value.dtype).bits)
 
 
@@ -232,8 +235,10 @@ class Planner:
 
         Where memory has half of what registers have, as of bfloat16, it is vectors of memory that
         count: rounding after each step makes for long waits, and for more to do meanwhile.
+        Integers need few registers and wait for each other, so they count a third.
         """
-        vectors = 4 if found.length <= _SHORT else 2 if found.length <= _LONG else 1
+        length = found.length - found.plain * 2 // 3
+        vectors = 4 if length <= _SHORT else 2 if length <= _LONG else 1
         narrow = all(2 * bits <= found.bits for bits, variables in found.items
                      if not variables.isdisjoint(loop.covers))
         if narrow and vectors == 4 and (loop.parallel or len(found.work) >= _ROUNDED):

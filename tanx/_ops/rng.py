@@ -1,0 +1,321 @@
+"""Random bits: keys as arrays, and the primitives that make, split and use them.
+
+An array of keys has one element a key, of a dtype such as ``key<fry>`` that names the generator.
+In memory a key is one integer (or one complex number, where it has four words), so that everything
+that only moves elements, from slices to ``scan``, treats keys as it treats numbers.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from .._core.linear import never
+from .._core.primitive import Kind, Primitive
+from .._core.types import ShapedArray, canonical_shape, typeof
+from .._loops import build
+from ..errors import explain
+from .batching import to_front
+from .families import INT, Elementwise, letter
+from .generators import (
+    GENERATORS,
+    Generator,
+    Words,
+    as_dtype,
+    as_keys,
+    as_words,
+    chosen,
+    halves,
+    joined,
+    place_of,
+    threefry2x32,
+)
+from .layout import broadcast_in_dim
+
+__all__ = ["GENERATORS", "Generator", "generator_of", "key_type", "random_bits", "random_bits_p",
+           "random_clone", "random_clone_p", "random_fold_in", "random_fold_in_p", "random_seed",
+           "random_seed_p", "random_split", "random_split_p", "random_unwrap", "random_unwrap_p",
+           "random_wrap", "random_wrap_p", "threefry2x32_p"]
+
+_U32, _U64 = np.dtype(np.uint32), np.dtype(np.uint64)
+_BITS: dict[int, np.dtype] = {8: np.dtype(np.uint8), 16: np.dtype(np.uint16), 32: _U32, 64: _U64}
+
+# Elements that ``eval`` works on at a time: words and their temporaries stay in the first cache.
+_PIECE = 4096
+
+_key_types: dict[Generator, dtypes.KeyType] = {}
+
+
+def key_type(generator: Generator) -> dtypes.KeyType:
+    """The dtype of the keys of a generator: one object for each, so that types compare quickly."""
+    if generator not in _key_types:
+        _key_types[generator] = dtypes.KeyType(generator)
+    return _key_types[generator]
+
+
+def generator_of(aval, function: str = "tanx.random") -> Generator:
+    """The generator that keys belong to."""
+    if not isinstance(aval.dtype, dtypes.KeyType):
+        raise TypeError(explain(function, "needs keys.", f"operand: {aval}",
+                                hint="make keys with tanx.random.key(seed)."))
+    return aval.dtype.impl
+
+
+class KeyPrimitive(Primitive):
+    """What primitives on keys share: no derivatives, and batches of keys as more dimensions.
+
+    The parameter ``impl`` is the generator. The types of the operands say the same, so printed
+    jaxprs leave it out.
+    """
+
+    kind = Kind.ELEMENTWISE
+    jvp = never("bits have no derivative")
+    transpose = never("bits are not linear")
+
+    def batch(self, args, dims, **params):
+        (x,), (dim,) = args, dims
+        return self.bind(to_front(x, dim), **params), 0
+
+    def show_params(self, params: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in params.items() if name != "impl"}
+
+
+class RandomSeed(KeyPrimitive):
+    """Keys from integers, one from each."""
+
+    name = "random_seed"
+
+    def infer(self, seeds, *, impl):
+        if letter(seeds.dtype) not in INT:
+            raise TypeError(explain("tanx.random.key", "a seed is an integer.", f"seed: {seeds}"))
+        return ShapedArray(seeds.shape, key_type(impl))
+
+    def eval(self, seeds, *, impl):
+        wide = seeds.dtype.itemsize == 8
+        high, low = halves(seeds.astype(_U64) if wide else seeds.astype(_U32).astype(_U64))
+        return as_keys(impl.seed(high, low))
+
+    def lower(self, at, seeds, *, impl):
+        seed, wide = seeds[at], seeds.dtype.itemsize == 8
+        position = build.convert(seed if wide else build.convert(seed, _U32), _U64)
+        return as_keys(impl.seed(*halves(position)))
+
+    def show_params(self, params):
+        return params
+
+
+class RandomSplit(KeyPrimitive):
+    """New keys of a shape for each key."""
+
+    name = "random_split"
+
+    def infer(self, keys, *, shape, impl):
+        return ShapedArray((*keys.shape, *shape), keys.dtype)
+
+    def eval(self, keys, *, shape, impl):
+        numbers = np.arange(prod(shape), dtype=_U64).reshape(shape)
+        key = [word.reshape((*keys.shape, *(1,) * len(shape))) for word in as_words(keys)]
+        return as_keys(impl.split(key, *halves(numbers)))
+
+    def lower(self, at, keys, *, shape, impl):
+        number = build.flatten_index(at[keys.ndim:], shape)
+        return as_keys(impl.split(as_words(keys[at[:keys.ndim]]), *place_of(number, prod(shape))))
+
+
+class RandomFoldIn(KeyPrimitive):
+    """For each key and number a key that belongs to both."""
+
+    name = "random_fold_in"
+
+    def infer(self, keys, numbers, *, impl):
+        if numbers.dtype != _U32 or keys.shape != numbers.shape:
+            raise TypeError(explain(
+                "tanx.random.fold_in", "needs a number of type uint32 for each key.",
+                f"keys: {keys}", f"data: {numbers}"))
+        return keys
+
+    def eval(self, keys, numbers, *, impl):
+        return as_keys(impl.fold_in(as_words(keys), *halves(numbers.astype(_U64))))
+
+    def batch(self, args, dims, **params):
+        keys, numbers = (to_front(x, d) for x, d in zip(args, dims))
+        size = next(typeof(x).shape[d] for x, d in zip(args, dims) if d is not None)
+        keys, numbers = (x if d is not None else broadcast_in_dim(
+            x, (size, *typeof(x).shape), range(1, 1 + typeof(x).ndim))
+            for x, d in zip((keys, numbers), dims))
+        return self.bind(keys, numbers, **params), 0
+
+    def lower(self, at, keys, numbers, *, impl):
+        number = build.convert(numbers[at], _U64)
+        return as_keys(impl.fold_in(as_words(keys[at]), *halves(number)))
+
+
+class RandomBits(KeyPrimitive):
+    """Random integers of a shape for each key."""
+
+    name = "random_bits"
+
+    def infer(self, keys, *, bit_width, shape, impl):
+        if bit_width not in _BITS:
+            raise TypeError(explain("tanx.random.bits", "bits come in 8, 16, 32 or 64 at a time.",
+                                    f"bit_width: {bit_width}"))
+        return ShapedArray((*keys.shape, *shape), _BITS[bit_width])
+
+    def eval(self, keys, *, bit_width, shape, impl):
+        count = prod(shape)
+        key = [word.reshape(-1, 1) for word in as_words(keys)]
+        out = np.empty((keys.size, count), _BITS[bit_width])
+        rows, columns = max(1, _PIECE // max(1, count)), min(_PIECE, max(1, count))
+        for row in range(0, keys.size, rows):
+            some = [word[row:row + rows] for word in key]
+            for column in range(0, count, columns):
+                piece = out[row:row + rows, column:column + columns]
+                places = np.arange(column, column + piece.shape[1], dtype=_U64)
+                piece[...] = _elements(impl, some, places, count, bit_width)
+        return out.reshape((*keys.shape, *shape))
+
+    def lower(self, at, keys, *, bit_width, shape, impl):
+        place = build.flatten_index(at[keys.ndim:], shape)
+        return _elements(impl, as_words(keys[at[:keys.ndim]]), place, prod(shape), bit_width)
+
+
+def _elements(impl: Generator, key: Words, place, size: int, bit_width: int):
+    """The random integers of a key at places among so many."""
+    if impl.block == 2:  # a block for each integer
+        a, b = impl.words(key, *place_of(place, size))
+        return joined(a, b) if bit_width == 64 else as_dtype(a ^ b, _BITS[bit_width])
+    each = 2 if bit_width == 64 else 1
+    per_block = impl.block // each
+    words = impl.words(key, *place_of(place // per_block, size))
+    blocks = [words[i:i + each] for i in range(0, impl.block, each)]
+    values = [joined(*reversed(block)) if each == 2 else as_dtype(block[0], _BITS[bit_width])
+              for block in blocks]
+    return chosen(place % per_block, values)
+
+
+class RandomWrap(KeyPrimitive):
+    """Words as keys; they are the last dimensions of the operand."""
+
+    name = "random_wrap"
+
+    def infer(self, words, *, impl):
+        n = words.ndim - len(impl.key_shape)
+        if words.dtype != _U32 or n < 0 or words.shape[n:] != impl.key_shape:
+            raise TypeError(explain(
+                "tanx.random.wrap_key_data", f"keys of {impl.name} are words of uint32 in a last "
+                f"dimension of size {impl.key_shape[0]}.", f"operand: {words}"))
+        return ShapedArray(words.shape[:n], key_type(impl))
+
+    def eval(self, words, *, impl):
+        return as_keys(tuple(np.moveaxis(words, -1, 0)))
+
+    def lower(self, at, words, *, impl):
+        return as_keys(tuple(words[[*at, build.const(i)]] for i in range(impl.key_shape[0])))
+
+    def show_params(self, params):
+        return params
+
+
+class RandomUnwrap(KeyPrimitive):
+    """Keys as words, in a new last dimension."""
+
+    name = "random_unwrap"
+
+    def infer(self, keys, *, impl):
+        return ShapedArray((*keys.shape, *impl.key_shape), _U32)
+
+    def eval(self, keys, *, impl):
+        return np.stack(as_words(keys), -1)
+
+    def lower(self, at, keys, *, impl):
+        return chosen(at[-1], list(as_words(keys[at[:-1]])))
+
+
+class RandomClone(KeyPrimitive):
+    """The same keys, for use once more."""
+
+    name = "random_clone"
+
+    def infer(self, keys, *, impl):
+        return keys
+
+    def eval(self, keys, *, impl):
+        return keys
+
+    def lower(self, at, keys, *, impl):
+        return keys[at]
+
+
+class Threefry2x32(Elementwise):
+    """Threefry on two words of key and two of counter, element by element."""
+
+    name = "threefry2x32"
+    multiple_results = True
+    jvp = never("bits have no derivative")
+
+    def infer(self, *words):
+        shape = np.broadcast_shapes(*(w.shape for w in words))
+        if any(w.dtype != _U32 for w in words):
+            raise TypeError(explain("tanx.extend.random.threefry_2x32", "needs words of uint32.",
+                                    *(f"operand {i}: {w}" for i, w in enumerate(words))))
+        return [ShapedArray(shape, _U32)] * 2
+
+    def eval(self, *words):
+        return list(np.broadcast_arrays(*threefry2x32(*words)))
+
+    def batch(self, args, dims, **params):
+        out, dim = super().batch(args, dims, **params)
+        return out, [dim] * 2
+
+    def lower(self, at, *words):
+        return threefry2x32(*self.elements(at, *words))
+
+
+
+# -- functions -------------------------------------------------------------------------------------
+
+random_seed_p, random_split_p, random_fold_in_p = RandomSeed(), RandomSplit(), RandomFoldIn()
+random_bits_p, random_wrap_p, random_unwrap_p = RandomBits(), RandomWrap(), RandomUnwrap()
+random_clone_p, threefry2x32_p = RandomClone(), Threefry2x32()
+
+
+def random_seed(seeds, impl: Generator):
+    """Keys of a generator from integers, one from each."""
+    return random_seed_p.bind(seeds, impl=impl)
+
+
+def random_split(keys, shape):
+    """New keys of ``shape`` for each key."""
+    return random_split_p.bind(keys, shape=canonical_shape(shape, "tanx.random.split"),
+                               impl=generator_of(typeof(keys), "tanx.random.split"))
+
+
+def random_fold_in(keys, numbers):
+    """For each key and number of type uint32 a key that belongs to both."""
+    return random_fold_in_p.bind(keys, numbers,
+                                 impl=generator_of(typeof(keys), "tanx.random.fold_in"))
+
+
+def random_bits(keys, bit_width: int, shape):
+    """Random integers of ``shape`` and of so many bits for each key."""
+    return random_bits_p.bind(keys, bit_width=bit_width,
+                              shape=canonical_shape(shape, "tanx.random.bits"),
+                              impl=generator_of(typeof(keys), "tanx.random.bits"))
+
+
+def random_wrap(words, impl: Generator):
+    """Words of uint32 as keys of a generator."""
+    return random_wrap_p.bind(words, impl=impl)
+
+
+def random_unwrap(keys):
+    """The words of keys, in a new last dimension."""
+    return random_unwrap_p.bind(keys, impl=generator_of(typeof(keys), "tanx.random.key_data"))
+
+
+def random_clone(keys):
+    """The same keys, for use once more."""
+    return random_clone_p.bind(keys, impl=generator_of(typeof(keys), "tanx.random.clone"))

@@ -1,0 +1,92 @@
+"""What samplers share: dtypes and shapes that are asked for, and how eager code runs them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from math import prod
+
+import numpy as np
+
+from .. import dtypes
+from .._api.jit import jit, library_jit
+from ..errors import explain
+from ..numpy._promotion import canonical_shape, staging, typeof
+
+__all__ = ["complex_or_float", "dtype_of", "floating", "integer", "sample_shape", "sampler"]
+
+LARGE = 1 << 12
+"""Elements from which on eager code compiles a sampler.
+
+NumPy goes over the data a hundred times to make random bits; compiled code keeps them in
+registers, and has made up for its compilation after about a million elements.
+"""
+
+
+def sampler(fun: Callable) -> Callable:
+    """For the insides of samplers: a call in jaxprs, and for large results compiled code.
+
+    All arguments behind the key that are given by keyword are static; ``shape`` is one of them.
+    """
+    @functools.cache
+    def versions(names: tuple[str, ...]):
+        return (library_jit(fun, static_argnames=names), jit(fun, static_argnames=names))
+
+    @functools.wraps(fun)
+    def either(*args, shape, **options):
+        small, large = versions(("shape", *options))
+        chosen = large if prod(shape) >= LARGE and not staging() else small
+        return chosen(*args, shape=shape, **options)
+    return either
+
+
+def dtype_of(function: str, dtype, default: Callable[[], np.dtype]) -> np.dtype:
+    """The dtype that is asked for, or the default."""
+    return dtypes.requested_dtype(default() if dtype is None else dtype, f"tanx.random.{function}")
+
+
+def floating(function: str, dtype) -> np.dtype:
+    """The floating-point dtype that is asked for."""
+    found = dtype_of(function, dtype, dtypes.default_float)
+    if not dtypes.issubdtype(found, np.floating):
+        raise ValueError(explain(f"tanx.random.{function}", "gives floating-point numbers.",
+                                 f"dtype: {found}"))
+    return found
+
+
+def complex_or_float(function: str, dtype) -> np.dtype:
+    """The floating-point or complex dtype that is asked for."""
+    found = dtype_of(function, dtype, dtypes.default_float)
+    if not dtypes.issubdtype(found, np.inexact):
+        raise ValueError(explain(
+            f"tanx.random.{function}", "gives floating-point or complex numbers.",
+            f"dtype: {found}"))
+    return found
+
+
+def integer(function: str, dtype) -> np.dtype:
+    """The integer dtype that is asked for."""
+    found = dtype_of(function, dtype, dtypes.default_int)
+    if not dtypes.issubdtype(found, np.integer):
+        raise TypeError(explain(f"tanx.random.{function}", "gives integers.", f"dtype: {found}"))
+    return found
+
+
+def sample_shape(function: str, shape, **parameters) -> tuple[int, ...]:
+    """The shape of the result: the one asked for, or that of all parameters together.
+
+    Parameters must broadcast to it without making it larger.
+    """
+    shapes = [typeof(x).shape for x in parameters.values()]
+    try:
+        together = np.broadcast_shapes(*shapes)
+        if shape is None:
+            return together
+        shape = canonical_shape(shape, f"tanx.random.{function}")
+        if np.broadcast_shapes(shape, together) == shape:
+            return shape
+    except ValueError:
+        pass
+    raise ValueError(explain(
+        f"tanx.random.{function}", "parameters must broadcast to the shape of the result.",
+        *(f"{name}: {typeof(x)}" for name, x in parameters.items()), f"shape: {shape}"))

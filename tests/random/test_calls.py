@@ -1,0 +1,50 @@
+"""Bits and samples are JAX's."""
+
+import json
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tanx
+
+from .calls import CALLS, DATA, WIDE, names, read, run
+
+RECORDED = json.loads(DATA.read_text(encoding="utf-8"))
+# Expressions whose floating-point results may differ by more than a few units in the last place.
+LOOSE: dict[str, float] = {}
+
+
+def agree(actual: np.ndarray, expected: np.ndarray, tolerance: float) -> None:
+    assert actual.shape == expected.shape
+    assert actual.dtype == expected.dtype
+    if actual.dtype.kind in "biu":
+        np.testing.assert_array_equal(actual, expected)
+        return
+    eps = float(ml_dtypes.finfo(actual.dtype).eps)
+    wide = np.complex128 if actual.dtype.kind == "c" else np.float64
+    np.testing.assert_allclose(actual.astype(wide), expected.astype(wide), rtol=tolerance * eps,
+                               atol=tolerance * eps)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_results_are_those_of_jax(call):
+    agree(run(tanx, call), read(RECORDED["calls"][call]), LOOSE.get(call, 8))
+
+
+@pytest.mark.parametrize("call", WIDE)
+def test_results_with_64_bits_are_those_of_jax(call):
+    with tanx.enable_x64(True):
+        agree(run(tanx, call), read(RECORDED["wide"][call]), LOOSE.get(call, 8))
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_compiled_results_are_those_of_jax(call):
+    """The same calls inside of jit, where bits are made by generated code."""
+    compiled = tanx.jit(lambda k, ks, rbg, urbg, raw: eval(
+        call, names(tanx) | {"k": k, "ks": ks, "rbg": rbg, "urbg": urbg, "raw": raw}))
+    known = names(tanx)
+    out = compiled(*(known[name] for name in ("k", "ks", "rbg", "urbg", "raw")))
+    if tanx.dtypes.issubdtype(out.dtype, tanx.dtypes.prng_key):
+        out = tanx.random.key_data(out)
+    agree(np.asarray(out), read(RECORDED["calls"][call]), LOOSE.get(call, 8))

@@ -1,0 +1,162 @@
+"""Keys are arrays: everything that moves elements takes them."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import tanx
+import tanx.numpy as jnp
+from tanx import random
+
+IMPLS = ("threefry2x32", "rbg", "unsafe_rbg")
+
+
+def words(keys):
+    return np.asarray(random.key_data(keys))
+
+
+@pytest.fixture(params=IMPLS)
+def keys(request):
+    return random.split(random.key(1, impl=request.param), 4)
+
+
+MOVES = {
+    "index": lambda x: x[1],
+    "negative index": lambda x: x[-1],
+    "slice": lambda x: x[1:3],
+    "mask": lambda x: x[np.array([True, False, True, True])],
+    "gather": lambda x: x[jnp.array([2, 0, 2])],
+    "stack": lambda x: jnp.stack([x[0], x[1]]),
+    "concatenate": lambda x: jnp.concatenate([x, x[:1]]),
+    "reshape": lambda x: x.reshape(2, 2, *x.shape[1:]),
+    "flip": lambda x: jnp.flip(x, 0),
+    "roll": lambda x: jnp.roll(x, 1, axis=0),
+    "repeat": lambda x: jnp.repeat(x, 2, axis=0),
+    "expand": lambda x: x[None],
+    "set": lambda x: x.at[1].set(x[0]),
+}
+
+
+@pytest.mark.parametrize("move", MOVES.values(), ids=MOVES)
+def test_moving_keys_moves_their_words(keys, move):
+    """Keys move as the words do, which have one more dimension at the end."""
+    expected = np.asarray(move(jnp.asarray(words(keys))))
+    np.testing.assert_array_equal(words(move(keys)), expected)
+    np.testing.assert_array_equal(words(tanx.jit(move)(keys)), expected)
+
+
+def test_choosing_between_keys(keys):
+    mask = np.array([True, False, True, False])
+    chosen = tanx.jit(lambda x: jnp.where(mask, x, x[0]))(keys)
+    expected = np.where(mask[:, None], words(keys), words(keys)[0])
+    np.testing.assert_array_equal(words(chosen), expected)
+
+
+def test_keys_of_two_words_compare():
+    keys = random.split(random.key(0), 3)
+    assert (keys == keys[1]).tolist() == [False, True, False]
+    assert (keys != keys[1]).tolist() == [True, False, True]
+    with pytest.raises(TypeError, match="more than two words"):
+        random.key(0, impl="rbg") == random.key(1, impl="rbg")
+
+
+def test_keys_are_leaves_and_survive_pickling(keys):
+    assert tanx.tree.leaves({"a": keys})[0] is keys
+    copy = pickle.loads(pickle.dumps(keys))
+    assert copy.dtype == keys.dtype
+    np.testing.assert_array_equal(words(copy), words(keys))
+
+
+def test_keys_are_no_numbers():
+    key = random.key(0)
+    for use in (np.asarray, bool, int, float, lambda k: k.item(), lambda k: k.tolist(),
+                lambda k: k < k, lambda k: k.astype(int), lambda k: tanx.lax.add(k, k)):
+        with pytest.raises(TypeError):
+            use(key)
+    with pytest.raises(ValueError, match="only booleans and numbers promote"):
+        key + 1
+
+
+def test_text_and_type():
+    key = random.key(7)
+    assert repr(key) == str(key) == "Array((), dtype=key<fry>) overlaying:\n[0 7]"
+    assert key.dtype == random.key_dtype("threefry2x32")
+    assert tanx.dtypes.issubdtype(key.dtype, tanx.dtypes.prng_key)
+    assert (key.itemsize, key.nbytes, key.size) == (8, 8, 1)
+
+
+def test_keys_closed_over_and_made_inside():
+    key = random.key(3)
+    outside = tanx.jit(lambda x: x * random.normal(key, (2,)))(2.0)
+    inside = tanx.jit(lambda x: x * random.normal(random.key(3), (2,)))(2.0)
+    np.testing.assert_array_equal(outside, inside)
+
+
+def test_derivatives_pass_keys_by():
+    key = random.key(3)
+    f = lambda x, k: x * random.normal(k)
+    assert float(tanx.grad(f)(2.0, key)) == float(random.normal(key))
+    assert tanx.grad(f, argnums=1, allow_int=True)(2.0, key).dtype == tanx.dtypes.float0
+    with pytest.raises(TypeError, match="real or complex"):
+        tanx.grad(f, argnums=1)(2.0, key)
+
+
+def test_jaxprs_are_those_of_jax():
+    key = random.key(0)
+    assert str(tanx.make_jaxpr(lambda k: random.bits(random.split(k)[0], (3,)))(key)) == """\
+{ lambda ; a:key<fry>[]. let
+    b:key<fry>[2] = random_split[shape=(2,)] a
+    c:key<fry>[1] = slice[limit_indices=(1,) start_indices=(0,) strides=None] b
+    d:key<fry>[] = squeeze[dimensions=(0,)] c
+    e:u32[3] = random_bits[bit_width=32 shape=(3,)] d
+  in (e,) }"""
+    assert str(tanx.make_jaxpr(lambda s: random.fold_in(random.PRNGKey(s), 3))(0)) == """\
+{ lambda ; a:i32[]. let
+    b:key<fry>[] = random_seed[impl=fry] a
+    c:u32[2] = random_unwrap b
+    d:key<fry>[] = random_wrap[impl=fry] c
+    e:key<fry>[] = random_fold_in d 3:u32[]
+    f:u32[2] = random_unwrap e
+  in (f,) }"""
+
+
+@pytest.mark.parametrize("call, error, words", [
+    (lambda: random.key(1.5), TypeError, "a seed is an integer"),
+    (lambda: random.key(jnp.arange(2)), TypeError, "takes a single seed"),
+    (lambda: random.key(0, impl="foo"), ValueError, "no such generator"),
+    (lambda: random.key(0, impl="rbg", dtype=random.key_dtype("rbg")), ValueError, "not both"),
+    (lambda: random.uniform(3), TypeError, "needs a key"),
+    (lambda: random.uniform([0, 0]), TypeError, "needs a key"),
+    (lambda: random.uniform(jnp.zeros(3, jnp.uint32)), TypeError, "last dimension of size 2"),
+    (lambda: random.uniform(jnp.zeros(2, jnp.int32)), TypeError, "words of uint32"),
+    (lambda: random.uniform(random.split(random.key(0))), ValueError, "takes a single key"),
+    (lambda: random.fold_in(random.key(0), -1), OverflowError, "fit into uint32"),
+    (lambda: random.fold_in(random.key(0), jnp.arange(2)), TypeError, "single number"),
+    (lambda: random.bits(random.key(0), (2,), jnp.int32), ValueError, "unsigned integers"),
+    (lambda: random.uniform(random.key(0), (2,), int), ValueError, "floating-point numbers"),
+    (lambda: random.randint(random.key(0), (2,), 0, 3, float), TypeError, "gives integers"),
+    (lambda: random.bernoulli(random.key(0), 1), TypeError, "floating point"),
+    (lambda: random.bernoulli(random.key(0), jnp.ones(3), (2,)), ValueError, "must broadcast"),
+])
+def test_mistakes(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_raw_keys_can_be_refused():
+    with tanx.legacy_prng_key("error"), pytest.raises(ValueError, match="raw key"):
+        random.uniform(random.PRNGKey(0))
+
+
+def test_large_results_of_eager_code_are_compiled_and_the_same():
+    key, n = random.key(5), 1 << 13
+    np.testing.assert_array_equal(random.uniform(key, (n,))[:100],
+                                  random.uniform(key, (100,)))
+
+
+def test_bits_look_random():
+    bits = np.asarray(random.bits(random.key(11), (1 << 14,)))
+    ones = np.unpackbits(bits.view(np.uint8)).mean()
+    assert abs(ones - 0.5) < 5 * 0.5 / np.sqrt(32 * bits.size)
+    assert len(np.unique(bits)) > bits.size - 100
