@@ -52,7 +52,7 @@ def positions_and_names(fun: Callable, function: str, what: str, nums, names,
     """``static_argnums`` and ``static_argnames``: each completed by what the other implies."""
     positions = as_tuple(function, f"{what}_argnums", nums, int)
     keywords = as_tuple(function, f"{what}_argnames", names, str)
-    parameters = parameters_of(fun)
+    parameters = parameters_of(fun) if positions or keywords else None  # looking them up takes time
     if parameters is None:
         return positions, keywords
     ordered = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from types import FunctionType
 from typing import NamedTuple
 
 from .. import tree_util
@@ -48,15 +49,25 @@ def leaf_names(fun: Callable, args: tuple, kwargs: dict, skip: Iterable[int] = (
     >>> leaf_names(lambda x, *rest: x, ({"w": 1, "b": 2}, 3, 4), {})
     ["x['b']", "x['w']", 'rest[0]', 'rest[1]']
     """
-    parameters = parameters_of(fun) or []
-    ordered = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    more = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "args")
-    roots = ordered + [f"{more}[{i}]" for i in range(len(args) - len(ordered))]
+    ordered, more = _positional(fun)
+    roots = [*ordered, *(f"{more}[{i}]" for i in range(len(args) - len(ordered)))]
     skip = set(skip)
     named = [(root, arg) for i, (root, arg) in enumerate(zip(roots, args)) if i not in skip]
     named += sorted(kwargs.items())
     return [root + tree_util.keystr(path) for root, arg in named
             for path, _ in tree_util.tree_flatten_with_path(arg)[0]]
+
+
+def _positional(fun: Callable) -> tuple[Sequence[str], str]:
+    """The names of positional parameters, and of that which takes all more of them."""
+    if type(fun) is FunctionType and not fun.__dict__.keys() & {"__wrapped__", "__signature__"}:
+        code = fun.__code__
+        names, count = code.co_varnames, code.co_argcount
+        more = names[count + code.co_kwonlyargcount] if code.co_flags & inspect.CO_VARARGS else ""
+        return names[:count], more or "args"
+    parameters = parameters_of(fun) or []
+    return ([p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)],
+            next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "args"))
 
 
 def debug_info(transform: str, fun: Callable, args: tuple, kwargs: dict,

@@ -5,24 +5,25 @@ versions of tanx and LLVM. So a file is never out of date, it is only no longer 
 folder is full, those go first that have not been used for longest.
 
 Nothing in the folder is trusted: a file must belong to this user, be writable by nobody else, and
-carry its own name and the right checksum. Whatever is wrong with it, it is as if it were not there
-and the code is compiled again. Files appear whole, by renaming, so that any number of processes may
-share a folder. Where it cannot be written to, tanx does without it.
+carry its own name and the right checksum, before anything in it is looked at. Whatever is wrong
+with it, it is as if it were not there and the code is compiled again. Files appear whole, by
+renaming, so that any number of processes may share a folder. Where it cannot be written to, tanx
+does without it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import marshal
 import os
 import stat
 import struct
 import sys
 import threading
 import time
-from ast import literal_eval
 from collections.abc import Iterable
 from functools import cache
-from typing import Any, BinaryIO
+from typing import Any
 
 try:  # as hashlib gives it, which loads OpenSSL first and takes longer than reading a file
     from _blake2 import blake2b
@@ -40,9 +41,9 @@ from .._config import (
 from .._locks import new_lock
 from ..version import __version__
 
-__all__ = ["directory", "key_of", "parsed", "read", "write"]
+__all__ = ["directory", "is_plain", "key_of", "read", "write"]
 
-_FORMAT = b"tanx code 1\n"
+_FORMAT = b"tanx code 2\n"
 _DIGEST = 32
 _LENGTH = struct.Struct("<Q")
 _SUFFIX = ".tanx"
@@ -72,8 +73,8 @@ def key_of(kind: str, *parts: bytes) -> str:
 @cache
 def _surroundings() -> bytes:
     """Whatever compiled code depends on besides the program."""
-    parts = [_FORMAT, __version__.encode(), sys.platform.encode(), *_processor(), *_llvm(),
-             *_sources()]
+    parts = [_FORMAT, __version__.encode(), sys.platform.encode(), sys.version.encode(),
+             *_processor(), *_llvm(), *_sources()]
     return blake2b(b"\0".join(parts), digest_size=_DIGEST).digest()
 
 
@@ -145,22 +146,25 @@ def read(key: str) -> tuple[Any, bytes] | None:
     if content is None:
         return None
     (size,) = _LENGTH.unpack_from(content)
-    return parsed(content[_LENGTH.size:_LENGTH.size + size].decode()), content[
-        _LENGTH.size + size:]
+    # Unlike a pickle, this makes numbers, texts and tuples, and calls nothing.
+    return marshal.loads(content[_LENGTH.size:_LENGTH.size + size]), content[_LENGTH.size + size:]
 
 
-_parser = new_lock()
+def is_plain(facts: Any) -> bool:
+    """Whether facts can be written, and are the same when they are read.
 
-
-def parsed(text: str) -> Any:
-    """The value of a literal; Python's parser of them is not made for several threads at a time."""
-    with _parser:
-        return literal_eval(text)
+    >>> is_plain(("add", (2, 3), 1.5, None)), is_plain((np.int64(1),)), is_plain((object(),))
+    (True, False, False)
+    """
+    try:
+        return marshal.loads(marshal.dumps(facts)) == facts
+    except ValueError:
+        return False
 
 
 def write(key: str, facts: Any, data: bytes, seconds: float = 0.0) -> None:
-    """Keep what took so many seconds to make: facts, which are Python literals, and data."""
-    text = repr(facts).encode()
+    """Keep what took so many seconds to make: plain facts, and data."""
+    text = marshal.dumps(facts)
     content = b"".join((_LENGTH.pack(len(text)), text, data))
     if seconds >= persistent_cache_min_compile_time_secs.value and (
             len(content) >= persistent_cache_min_entry_size_bytes.value):
@@ -179,20 +183,21 @@ def _read(key: str) -> bytes | None:
         _complain(folder, error)
         return None
     try:
-        with open(file, "rb") as opened:
-            facts = os.fstat(file)
-            owner, mode = facts.st_uid == os.geteuid(), facts.st_mode
-            if not owner or not stat.S_ISREG(mode) or mode & (stat.S_IWGRP | stat.S_IWOTH):
-                _complain(folder, PermissionError(f"{key} is open to other users."))
-                return None
-            content = _checked(key, opened, facts.st_size)
-            if content is not None:
-                with contextlib.suppress(OSError):
-                    os.utime(file)  # used last now
-            return content
+        facts = os.fstat(file)
+        owner, mode = facts.st_uid == os.geteuid(), facts.st_mode
+        if not owner or not stat.S_ISREG(mode) or mode & (stat.S_IWGRP | stat.S_IWOTH):
+            _complain(folder, PermissionError(f"{key} is open to other users."))
+            return None
+        content = _checked(key, os.read(file, facts.st_size))
+        if content is not None:
+            with contextlib.suppress(OSError):
+                os.utime(file)  # used last now
+        return content
     except OSError as error:
         _complain(folder, error)
         return None
+    finally:
+        os.close(file)
 
 
 def _write(key: str, content: bytes) -> None:
@@ -219,13 +224,12 @@ def _head(key: str, size: int) -> bytes:
     return b"".join((_FORMAT, bytes.fromhex(key), _LENGTH.pack(size)))
 
 
-def _checked(key: str, file: BinaryIO, size: int) -> bytes | None:
-    """The content of a file of that size if all of it is there and right."""
-    size -= len(_head(key, 0)) + _DIGEST
-    if size < 0 or file.read(len(_head(key, 0))) != _head(key, size):
-        return None
-    checksum, content = file.read(_DIGEST), file.read(size)
-    return content if checksum == _checksum(content) else None
+def _checked(key: str, whole: bytes) -> bytes | None:
+    """The content of a file if all of it is there and right."""
+    start = len(_head(key, 0)) + _DIGEST
+    content = whole[start:]
+    head = _head(key, len(content)) + _checksum(content)
+    return content if whole[:start] == head else None
 
 
 def _checksum(content: bytes) -> bytes:

@@ -111,7 +111,7 @@ class Executable:
             tuple((symbol, e.name, tuple(map(_type, e.outputs)), tuple(map(_type, e.inputs)),
                    e.params) for symbol, e in ready.externs.items()))
         self._prepare(recipe, ready, constants)
-        if key and _is_plain(recipe):
+        if key and disk_cache.is_plain(tuple(recipe)):
             disk_cache.write(key, tuple(recipe), b"".join(c.tobytes() for c in stored),
                              perf_counter() - start)
 
@@ -241,14 +241,6 @@ def _extern(name: str, outputs, inputs, params) -> Extern:
     def buffers(types) -> tuple[Buffer, ...]:
         return tuple(Buffer("", shape, dtype) for shape, dtype in types)
     return Extern(buffers(outputs), buffers(inputs), name, params)
-
-
-def _is_plain(recipe: Recipe) -> bool:
-    """Whether a recipe can be written down and read."""
-    try:
-        return disk_cache.parsed(repr(tuple(recipe))) == tuple(recipe)
-    except (ValueError, SyntaxError):
-        return False
 
 
 executable_of = cached_by_jaxpr(Executable)

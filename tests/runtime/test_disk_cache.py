@@ -153,7 +153,7 @@ def damage(kind, data):
     if kind == "text":
         return b"import os; os.abort()\n" * 100
     if kind == "another format":
-        return data.replace(b"tanx code 1", b"tanx code 0")
+        return data.replace(b"tanx code 2", b"tanx code 0")
     place = {"first": 0, "name": 20, "length": 45, "checksum": 60, "content": -8}[kind]
     flipped = bytearray(data)
     flipped[place] ^= 4
