@@ -115,7 +115,9 @@ class _Linking:
         loaded = {n for n, s in enumerate(self.sections) if s.flags & _ALLOC and s.size
                   and self._text(self.names + s.name) != ".eh_frame"}
         relocations = list(self._relocations(loaded))
-        variable = sorted((n for n in loaded if self.sections[n].flags & _WRITE),
+        # LLVM is not always told that something is constant; its section says so.
+        variable = sorted((n for n in loaded if self.sections[n].flags & _WRITE
+                           and self._text(self.names + self.sections[n].name) != ".rodata"),
                           key=lambda n: (self.sections[n].kind == _NOBITS, n))  # zeros come last
         self._lay_out(sorted(loaded.difference(variable)))
         self._make_slots(relocations)

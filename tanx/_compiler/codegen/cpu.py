@@ -88,7 +88,9 @@ class _Module:
 
     def __init__(self, target: Target):
         self.target = target
-        self.writer = Writer(has_masks=target.vector_bits >= 512)  # it collects what they need
+        # It collects what they need.
+        self.writer = Writer(has_masks=target.vector_bits >= 512,
+                             spares_addends=target.spares_addends)
         self.functions: dict[str, str] = {}  # names by texts
         self.tasks: dict[tuple, tuple[str, int]] = {}  # names and tasks by fingerprints
         self.programs: dict[Plan, str] = {}  # names of those inside of others

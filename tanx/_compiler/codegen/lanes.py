@@ -26,8 +26,9 @@ _GATHER, _REVERSE, _TRANSPOSE = 1.5, 1.5, 2.5
 each of its vectors, where loading costs 1."""
 NEAR = 4
 """Distance up to which elements are loaded together with those between them."""
-_SHORT, _LONG = 48, 160
-"""Lengths of code up to which four, and two vectors are computed at a time."""
+_BRIEF, _SHORT, _LONG = 24, 48, 160
+"""Lengths of code up to which eight (of narrow numbers), four, and two vectors are computed at a
+time."""
 _ROUNDED = 4
 """Instructions from which on a fold of narrow numbers is more than a sum."""
 _MOVE = 12
@@ -241,7 +242,7 @@ class Planner:
         vectors = 4 if length <= _SHORT else 2 if length <= _LONG else 1
         narrow = all(2 * bits <= found.bits for bits, variables in found.items
                      if not variables.isdisjoint(loop.covers))
-        if narrow and vectors == 4 and (loop.parallel or len(found.work) >= _ROUNDED):
+        if narrow and found.length <= _BRIEF and (loop.parallel or len(found.work) >= _ROUNDED):
             vectors = 8
         lanes = self._lanes(found) * vectors
         while lanes > loop.extent:

@@ -411,10 +411,17 @@ def _arc(rise: Value, run: Value) -> Value:
 
 
 def atan(x: Value) -> Value:
-    """The inverse tangent."""
-    size = absolute(x)
-    arc = _arc(minimum(size, 1.0), maximum(size, 1.0))
-    return copysign(select(size > 1.0, _right_angles_minus(1, arc), arc), x)
+    """The inverse tangent: of a size, of its distance from 1, or of its inverse, and the rest."""
+    form, size = _format(x), absolute(x)
+    middle, great = size > 0.41421356237309503, size > 2.414213562373095
+    rise = select(great, -1.0, select(middle, size - 1.0, size))
+    run = select(great, size, select(middle, size + 1.0, 1.0))
+    slope = rise / run
+    z = slope * slope
+    arc = fma(z * slope, polynomial(z, form.atan), slope)
+    high, low, _ = form.half_pi
+    corner = select(great, constant(x, high), select(middle, constant(x, high / 2), 0.0))
+    return copysign(fma(corner, low / high, arc) + corner, x)
 
 
 def atan2(y: Value, x: Value) -> Value:

@@ -26,3 +26,8 @@ class Target:
         """Whether an instruction multiplies a vector by one lane of another; else a scalar from
         memory is as quick."""
         return self.triple.startswith(("aarch64", "arm64"))
+
+    @property
+    def spares_addends(self) -> bool:
+        """Whether an instruction that multiplies and adds can overwrite a factor, not the sum."""
+        return not self.triple.startswith(("aarch64", "arm64"))

@@ -50,6 +50,8 @@ class Type:
         return self if lanes == self.lanes else type_of(self.element, lanes)
 
 
+_MANY = 6
+"""Coefficients of a polynomial from which on all but the last go into its parts."""
 _FLOAT_BITS = {"half": 16, "float": 32, "double": 64}
 
 
@@ -96,12 +98,15 @@ class Writer:
     ``declared`` maps each name that is called to its declaration, ``helpers`` maps names to
     functions written on the way, ``uses`` counts how often functions of numbers were used: these
     three are one for the whole ``module``. ``has_masks`` tells that the processor has registers
-    for answers in lanes.
+    for answers in lanes, ``spares_addends`` that its fused instructions need not overwrite what
+    they add to.
     """
 
-    def __init__(self, module: Writer | None = None, has_masks: bool = False):
+    def __init__(self, module: Writer | None = None, has_masks: bool = False,
+                 spares_addends: bool = True):
         self.place = Place("entry")
         self.has_masks: bool = module.has_masks if module else has_masks
+        self.spares_addends: bool = module.spares_addends if module else spares_addends
         self.declared: dict[str, str] = module.declared if module else {}
         self.helpers: dict[str, str] = module.helpers if module else {}
         self.uses: Counter[tuple[str, Type]] = module.uses if module else Counter()
@@ -327,7 +332,23 @@ def intrinsic(name: str, *operands, extra: Sequence[Value] = ()) -> Value:
 
 def fma(a, b, c) -> Value:
     """``a * b + c`` with one rounding."""
+    a, b, c = _together(a, b, c)
+    if c.is_constant and c.type.lanes > 1 and not c.writer.spares_addends:
+        c = _from_memory(c)
     return intrinsic("fma", a, b, c)
+
+
+def _from_memory(c: Value) -> Value:
+    """A constant that is loaded where it is used, rather than copied from register to register.
+
+    Loads go beside the arithmetic, copies are part of it. Were the memory declared constant, LLVM
+    would load it once and make the copies; so only its section says that nobody writes to it.
+    """
+    scalar = c.text.removeprefix(f"splat ({c.type.element} ").removesuffix(")")
+    name = f'"{c.type.suffix} {scalar}"'
+    c.writer.helpers[name] = (f"@{name} = internal global {c!r}, section \".rodata\", "
+                              f"align {c.type.bits // 8}")
+    return c.writer.write(c.type, f"load {c.type}, ptr @{name}, align {c.type.bits // 8}")
 
 
 def sqrt(x: Value) -> Value:
@@ -430,7 +451,10 @@ def resized(x: Value, bits: int) -> Value:
 
 
 def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
-    """A polynomial by Horner's rule with fused steps; the coefficient of the highest power first.
+    """A polynomial in fused steps; the coefficient of the highest power first.
+
+    The last steps, which count most for the error, follow Horner's rule. What comes before is
+    computed in parts that need not wait for each other.
 
     >>> writer = Writer()
     >>> polynomial(Value(writer, "%x", F32), [2.0, 3.0, 4.0])
@@ -438,10 +462,33 @@ def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
     >>> len(writer.place.lines)
     2
     """
-    result = constant(x, coefficients[0])
-    for c in coefficients[1:]:
+    top = len(coefficients) - (1 if len(coefficients) >= _MANY else 2)
+    if top < 3:
+        result = constant(x, coefficients[0])
+        top = 1
+    else:
+        result = _by_squares(x, coefficients[:top])
+    for c in coefficients[top:]:
         result = fma(result, x, c)
     return result
+
+
+def _by_squares(x: Value, coefficients: Sequence[float]) -> Value:
+    """A polynomial by those of neighbouring coefficients, in powers of the square."""
+    odd = len(coefficients) % 2
+    terms = [constant(x, c) for c in coefficients[:odd]]
+    terms += [fma(constant(x, a), x, b) for a, b in zip(coefficients[odd::2],
+                                                        coefficients[odd + 1::2])]
+    while len(terms) > 1:
+        x = x * x
+        if len(terms) < 4:  # few enough to go on one by one
+            result = terms[0]
+            for term in terms[1:]:
+                result = fma(result, x, term)
+            return result
+        odd = len(terms) % 2
+        terms = terms[:odd] + [fma(a, x, b) for a, b in zip(terms[odd::2], terms[odd + 1::2])]
+    return terms[0]
 
 
 # -- what is more than one instruction -------------------------------------------------------------
