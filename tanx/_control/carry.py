@@ -98,30 +98,28 @@ def _promoted(start: ShapedArray, end: ShapedArray):
 def check_structure(function: str, fun: Callable, args: tuple, start, end) -> None:
     """The body must give a carry of the structure it takes; ``start`` and ``end`` are structures.
 
-    ``args`` are the arguments of ``fun`` that the carry is made of, for their names.
+    ``args`` are the arguments of ``fun`` that make up the carry: one, or a tuple of several.
     """
     if start == end:
         return
     taken, given = (tree_util.tree_unflatten(tree, range(tree.num_leaves)) for tree in (start, end))
-    forward = mismatches(start._spec, given)
-    found = (forward or [m._replace(expected=m.found, found=m.expected)
-                         for m in mismatches(end._spec, taken)])
-    facts = [f"in the carry of {name_of(fun)}, given back for {', '.join(_roots(fun, args))}"]
-    for m in found[:3]:
-        where = "".join(map(str, m.path)) or "the root"
-        facts += [f"at {where}: takes {_plain(m.expected)}, gives {_plain(m.found)}"]
+    found = mismatches(start._spec, given) or [
+        m._replace(expected=m.found, found=m.expected) for m in mismatches(end._spec, taken)]
+    roots = leaf_names(fun, (0,) * len(args), {})
+
+    def name(path: tuple) -> str:
+        root = roots[0] if len(args) == 1 else roots[path[0].idx]
+        return root + tree_util.keystr(path if len(args) == 1 else path[1:])
+
     raise TypeError(explain(
-        function, "the body must give back a carry of the structure that it takes.", *facts,
+        function, "the body must give back a carry of the structure that it takes.",
+        *(f"{name(m.path)}: takes {_plain(m.expected)}, gives {_plain(m.found)}"
+          for m in found[:3]),
         hint="return the carry with the same containers, keys and lengths each time."))
 
 
 def _plain(description: str) -> str:
     return "an array" if description.startswith("leaf of type") else description
-
-
-def _roots(fun: Callable, args: tuple) -> list[str]:
-    return [name for i, _ in enumerate(args)
-            for name in leaf_names(fun, (*[None] * i, 0, *[None] * (len(args) - i - 1)), {})]
 
 
 def check_carry(function: str, fun: Callable, args: tuple, start: Sequence[ShapedArray],

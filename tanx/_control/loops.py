@@ -1,20 +1,34 @@
-"""Loops over arrays and over numbers: ``scan``, ``map`` and ``fori_loop``."""
+"""Loops over arrays and over numbers: ``scan``, ``map``, ``fori_loop``, ``checkpointed_scan``."""
 
 from __future__ import annotations
 
+import functools
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
 
-from .. import tree_util
+import numpy as np
+
+from .. import dtypes, tree_util
+from .._config import jit_disabled
 from .._core.naming import name_of
-from .._core.types import ShapedArray, typeof
+from .._core.types import ShapedArray, is_arraylike, typeof
+from .._ops.arith import add
+from .._ops.batching import materialize
+from .._ops.compare import lt
+from .._ops.convert import convert
+from .._ops.layout import collapse, reshape, stack
+from .._ops.slicing import concatenate, index_in_dim, slice
+from .._transforms.vmap import Axis, batch
 from ..errors import explain
 from .carry import Body, check_carry, check_structure, settled, stage_body
 from .custom import flat_leaves
-from .scan import scan_p
+from .remat import checkpoint
+from .scan import bind_forwarding
+from .while_loop import while_loop
 
-__all__ = ["scan"]
+__all__ = ["checkpointed_scan", "fori_loop", "map", "scan"]
 
 
 def scan(f: Callable, init, xs=None, length: int | None = None, reverse: bool = False,
@@ -47,6 +61,186 @@ def scan(f: Callable, init, xs=None, length: int | None = None, reverse: bool = 
     Array(1024, dtype=int32, weak_type=True)
     """
     return run_scan("tanx.lax.scan", f, init, xs, length, reverse, unroll, pair_of)
+
+
+def map(f: Callable, xs, *, batch_size: int | None = None):
+    """Apply ``f`` to each slice of ``xs`` along the leading axes, and stack the results.
+
+    As :func:`tanx.vmap` in what it computes, and as a loop in how: ``f`` runs on one slice after
+    another, so that memory for its intermediate values is needed once. With ``batch_size``, it
+    runs on so many slices at once, vectorised.
+
+    >>> map(lambda x: x ** 2, jnp.arange(4))
+    Array([0, 1, 4, 9], dtype=int32)
+    >>> map(lambda x: x ** 2, jnp.arange(5), batch_size=2)
+    Array([ 0,  1,  4,  9, 16], dtype=int32)
+    """
+    function = "tanx.lax.map"
+    if not batch_size:
+        return run_scan(function, f, (), xs, None, False, 1, _mapped)[1]
+    slices, tree = flat_leaves(f"{function}: xs", xs)
+    size = operator.index(batch_size)
+    steps = steps_of(function, xs, slices, None)
+    count, rest = divmod(steps, size)
+    if not count:
+        return _vmapped(f, (), xs)[1]
+    whole = [reshape(_rows(x, 0, count * size), (count, size, *x.shape[1:])) for x in slices]
+    last = [_rows(x, count * size, steps) for x in slices] if rest else []
+    _, ys = run_scan(function, f, (), tree_util.tree_unflatten(tree, whole), None, False, 1,
+                     _vmapped)
+    if not rest:
+        return tree_util.tree_map(lambda y: collapse(y, 0, 2), ys)
+    _, end = _vmapped(f, (), tree_util.tree_unflatten(tree, last))
+    return tree_util.tree_map(lambda y, z: concatenate([collapse(y, 0, 2), z], 0), ys, end)
+
+
+def _rows(x, start: int, stop: int):
+    """The slices from ``start`` up to ``stop``."""
+    if stop - start == x.shape[0]:
+        return x
+    return slice(x, (start, *[0] * (x.ndim - 1)), (stop, *x.shape[1:]))
+
+
+def _mapped(f: Callable, _, x) -> tuple[Any, Any]:
+    return (), f(x)
+
+
+def _vmapped(f: Callable, _, x) -> tuple[Any, Any]:
+    """Run ``f`` over the leading axis of ``x``, vectorised."""
+    leaves, in_tree = tree_util.tree_flatten(x)
+    size = leaves[0].shape[0]
+    out_tree: Any = None
+
+    def flat(*args):
+        nonlocal out_tree
+        outs, out_tree = flat_leaves(f"tanx.lax.map: result of {name_of(f)}",
+                                     f(tree_util.tree_unflatten(in_tree, args)))
+        return outs
+
+    outs, dims = batch(flat, Axis(None, size), leaves, [0] * len(leaves))
+    return (), tree_util.tree_unflatten(
+        out_tree, [materialize(y, d, size) for y, d in zip(outs, dims)])
+
+
+def fori_loop(lower, upper, body_fun: Callable, init_val, *, unroll: int | bool | None = None):
+    """Replace ``init_val`` by ``body_fun(i, value)`` for each ``i`` from ``lower`` up to ``upper``.
+
+    The value, a pytree, keeps its structure and types. Where both bounds are Python or NumPy
+    integers this is a :func:`scan`, else a :func:`while_loop`; both can be differentiated.
+    ``unroll`` tells how many steps to compile in a row, and needs such bounds.
+
+    >>> fori_loop(1, 6, lambda i, product: product * i, 1)
+    Array(120, dtype=int32, weak_type=True)
+    """
+    function = "tanx.lax.fori_loop"
+    if not callable(body_fun):
+        raise TypeError(explain(function, "needs a function.", f"given: {body_fun!r:.100}"))
+    lower, upper = _bounds(function, lower, upper)
+    if isinstance(lower, int) and isinstance(upper, int):
+        (_, result), _ = run_scan(
+            function, body_fun, (lower, init_val), None, max(upper - lower, 0), False,
+            1 if unroll is None else unroll, _counted, several=True)
+        return result
+    if unroll not in (None, False, 1):
+        raise ValueError(explain(
+            function, "unroll needs bounds that are known while tracing.", f"unroll: {unroll}",
+            f"lower:  {typeof(lower)}", f"upper:  {typeof(upper)}"))
+
+    def proceed(state):
+        i, end, value = state
+        return _next(i), end, body_fun(i, value)
+
+    return while_loop(lambda state: lt(state[0], state[1]), proceed, (lower, upper, init_val))[2]
+
+
+def _counted(body_fun: Callable, carry, _) -> tuple[Any, Any]:
+    i, value = carry
+    return (_next(i), body_fun(i, value)), None
+
+
+def _next(i):
+    aval = typeof(i)
+    return add(i, convert(1, aval.dtype, aval.weak_type))
+
+
+def _bounds(function: str, lower, upper) -> tuple[Any, Any]:
+    """Both bounds as Python integers where known, else as arrays of one type."""
+    bounds = {"lower": lower, "upper": upper}
+    if not all(_is_integer(x) for x in bounds.values()):
+        raise TypeError(explain(
+            function, "the bounds must be integers.",
+            *(f"{name}: {str(typeof(x)) if is_arraylike(x) else repr(x):.100}"
+              for name, x in bounds.items())))
+    types = [typeof(x) for x in bounds.values()]
+    if len({t.dtype for t in types if not t.weak_type}) > 1:
+        raise TypeError(explain(
+            function, "the bounds must be of one type.", f"lower: {types[0]}",
+            f"upper: {types[1]}", hint=f"convert one with .astype({types[0].dtype.name!r})."))
+    if all(isinstance(x, (int, np.integer)) for x in (lower, upper)):
+        largest = np.iinfo(dtypes.canonicalize_dtype(np.int64)).max
+        if max(abs(int(lower)), abs(int(upper))) > largest:
+            raise OverflowError(explain(
+                function, f"the bounds must not exceed {largest}.", f"lower: {lower}",
+                f"upper: {upper}", hint="tanx.enable_x64 makes integers of 64 bits."))
+        return int(lower), int(upper)
+    dtype, weak = dtypes.result_type(*types, return_weak_type_flag=True)
+    return convert(lower, dtype, weak), convert(upper, dtype, weak)
+
+
+def _is_integer(x) -> bool:
+    aval = typeof(x) if is_arraylike(x) else None
+    return aval is not None and not aval.shape and dtypes.issubdtype(aval.dtype, np.integer)
+
+
+def checkpointed_scan(f: Callable, init, xs=None, length: int | None = None,
+                      reverse: bool = False, unroll: int | bool = 1, *,
+                      segment: int | None = None):
+    """As :func:`scan`, with memory for gradients that grows as the square root of its length.
+
+    The loop is cut into segments. For the backward pass only the carry at the start of each is
+    stored, and a segment is run again when its turn comes: one more forward computation, in
+    exchange for memory of ``n / segment`` carries and of the intermediate values of one segment.
+    ``segment`` is the number of steps in each; about the square root of all unless given.
+
+    >>> f = lambda x: checkpointed_scan(lambda c, _: (jnp.sin(c), None), x, length=100)[0]
+    >>> tanx.grad(f)(1.0)
+    Array(0.00369862, dtype=float32, weak_type=True)
+    """
+    function = "tanx.lax.checkpointed_scan"
+    slices, tree = flat_leaves(f"{function}: xs", xs)
+    steps = steps_of(function, xs, slices, length)
+    size = max(1, math.isqrt(steps)) if segment is None else operator.index(segment)
+    if size < 1:
+        raise ValueError(explain(function, "a segment has at least one step.",
+                                 f"segment: {segment}"))
+    count, rest = divmod(steps, size)
+    whole = [reshape(_rows(x, 0, count * size), (count, size, *x.shape[1:])) for x in slices]
+    last = [_rows(x, count * size, steps) for x in slices]
+
+    def stretch(carry, part, steps=size):
+        return run_scan(function, f, carry, part, steps, reverse, unroll, pair_of)
+
+    def segments(carry):
+        carry, ys = run_scan(function, checkpoint(stretch, prevent_cse=False), carry,
+                             tree_util.tree_unflatten(tree, whole), count, reverse, 1, pair_of)
+        return carry, tree_util.tree_map(lambda y: collapse(y, 0, 2), ys)
+
+    def end(carry):
+        return checkpoint(functools.partial(stretch, steps=rest), prevent_cse=False)(
+            carry, tree_util.tree_unflatten(tree, last))
+
+    if not rest:
+        return segments(init)
+    if reverse:
+        carry, late = end(init)
+        carry, early = segments(carry)
+    else:
+        carry, early = segments(init)
+        carry, late = end(carry)
+    return carry, tree_util.tree_map(lambda a, b: concatenate([a, b], 0), early, late)
+
+
+# -- what they share -------------------------------------------------------------------------------
 
 
 def pair_of(f: Callable, carry, x) -> tuple[Any, Any]:
@@ -85,7 +279,10 @@ def run_scan(function: str, f: Callable, init, xs, length, reverse, unroll, run:
         raise TypeError(explain(function, "needs a function.", f"given: {f!r:.100}"))
     start, carry_tree = flat_leaves(f"{function}: init", init)
     slices, xs_tree = flat_leaves(f"{function}: xs", xs)
-    steps = _length(function, xs, slices, length)
+    steps = steps_of(function, xs, slices, length)
+    if jit_disabled.value and steps:
+        whole = tree_util.tree_unflatten(xs_tree, slices)
+        return _in_python(f, init, whole, steps, reverse, run)
     x = tree_util.tree_unflatten(xs_tree, [typeof(s).update(shape=s.shape[1:]) for s in slices])
 
     def trace(avals: list[ShapedArray]) -> tuple[Body, list]:
@@ -99,13 +296,23 @@ def run_scan(function: str, f: Callable, init, xs, length, reverse, unroll, run:
     avals = [typeof(leaf) for leaf in start]
     carry = tree_util.tree_unflatten(carry_tree, avals)
     check_carry(function, f, carry if several else (carry,), avals, body.out_avals[:len(avals)])
-    outs = scan_p.bind(*body.captured, *start, *slices, jaxpr=body.closed, length=steps,
-                       num_consts=len(body.captured), num_carry=len(start),
-                       reverse=bool(reverse), unroll=_unrolled(function, unroll, steps))
+    outs = bind_forwarding(body.captured, start, slices, body.closed, length=steps,
+                           reverse=bool(reverse), unroll=_unrolled(function, unroll, steps))
     return tree_util.tree_unflatten(body.out_tree, outs)
 
 
-def _length(function: str, xs, slices, length) -> int:
+def _in_python(f: Callable, init, xs, length: int, reverse: bool, run: Callable) -> tuple[Any, Any]:
+    """The loop as Python runs it, for ``disable_jit``."""
+    carry, ys = init, []
+    for i in reversed(range(length)) if reverse else range(length):
+        carry, y = run(f, carry, tree_util.tree_map(
+            lambda x, i=i: index_in_dim(x, i, keepdims=False), xs))
+        ys.append(y)
+    stacked = tree_util.tree_map(lambda *parts: stack(parts), *(ys[::-1] if reverse else ys))
+    return carry, stacked
+
+
+def steps_of(function: str, xs, slices, length) -> int:
     """The number of steps, on which the leaves of ``xs`` must agree."""
     sizes = [(path, leaf.shape[:1]) for (path, _), leaf in zip(
         tree_util.tree_flatten_with_path(xs)[0], slices, strict=True)]

@@ -32,14 +32,14 @@ from .._core.stage import stage
 from .._core.trace import EvalTrace, running
 from .._core.types import ShapedArray
 from .._ops.batching import materialize, to_front
-from .._ops.derive import instantiate, sum_cotangents, zeros_of
+from .._ops.derive import instantiate, zeros_of
 from .._transforms.jvp import jvp_jaxpr
 from .._transforms.linearize import partial_eval, partial_eval_jaxpr
 from .._transforms.transpose import backward, transpose_jaxpr
 from .._transforms.vmap import batch_jaxpr
 from ..errors import explain
 
-__all__ = ["map_lanes", "scan_p"]
+__all__ = ["scan_p"]  # the window tanx.lax takes these; rules of other loops use more
 
 T = TypeVar("T")
 
@@ -116,7 +116,7 @@ class Parts(NamedTuple):
     carry: list[bool]  # which carries are unknown
     ys: list[bool]
     fixed: list[int]  # what later gets as constants: positions among known consts and ``before``
-    read: list[int]  # what later reads: positions among known xs and stacks
+    read: list[int]  # what later reads: positions among known xs, ys and stacks
 
 
 @cached_by_jaxpr
@@ -139,9 +139,13 @@ def _parts(closed: ClosedJaxpr, num_consts: int, num_carry: int, unknown: tuple[
     residuals = [next(made) if i is None else jaxpr.invars[i] for i in forwarded]
     invariant = _invariant(jaxpr, given_consts)
     same = [type(v) is Literal or v in invariant for v in residuals]
-    hoisted = [v for v, s in zip(residuals, same) if s and v not in given_consts]
-    stacked = [v for v, s in zip(residuals, same) if not s and v not in given_xs]
-    fixed, read = [*given_consts, *hoisted], [*given_xs, *stacked]
+    hoisted = list(dict.fromkeys(
+        v for v, s in zip(residuals, same) if s and v not in given_consts))
+    # Of what changes from step to step, some is read or stacked in any case.
+    fixed, read = [*given_consts, *hoisted], [*given_xs, *outs[counts[1]:]]
+    stacked = list(dict.fromkeys(
+        v for v, s in zip(residuals, same) if not s and v not in read))
+    read += stacked
     order = sorted(range(len(residuals)), key=lambda i: not same[i])
     count = sum(same)
     rest = range(len(residuals), len(later.jaxpr.invars))
@@ -182,29 +186,33 @@ def _backward(closed: ClosedJaxpr, num_consts: int, num_carry: int, linear: tupl
     flags = (*consts, *[True] * num_carry, *xs)
     count = sum(consts)
     while True:
-        body, found = transpose_jaxpr(closed, flags, (*carry, *ys))
+        _, found = transpose_jaxpr(closed, flags, (*carry, *ys))
         grown = [a or b for a, b in zip(carry, found[count:])]
         if grown == carry:
             break
         carry = grown
-    in_avals, out_avals = closed.in_avals, [a.to_tangent() for a in closed.out_avals]
-    linear_consts = kept(in_avals[:num_consts], consts)
-    sums = [a.to_tangent() for a, nz in zip(linear_consts, found) if nz]
-    ct_carry, ct_ys = kept(out_avals[:num_carry], carry), kept(out_avals[num_carry:], ys)
-    res_consts = [a for a, is_linear in zip(in_avals, consts) if not is_linear]
-    res_xs = [a for a, is_linear in zip(in_avals[num_consts + num_carry:], xs) if not is_linear]
+    jaxpr = closed.jaxpr
+    const_vars, _, x_vars = split(jaxpr.invars, num_consts, num_carry)
+    known_consts, linear_consts = parted(const_vars, consts)
+    known_xs, _ = parted(x_vars, xs)
+    summed = kept(linear_consts, found[:count])
+    cts = kept([Var(v.aval.to_tangent()) for v in jaxpr.outvars], [*carry, *ys])
 
     def fun(*args):
-        known, totals, cts, stacked, read = split(
-            args, len(res_consts), len(sums), len(ct_carry), len(ct_ys))
-        answers = iter(eval_jaxpr(body.jaxpr, body.consts, *known, *read, *cts, *stacked))
-        totals = [sum_cotangents(total, next(answers)) for total in totals]
-        back = [next(answers) if nz else Zero(a) for nz, a in zip(
-            found[count:count + num_carry], out_avals)]
-        return [*totals, *map(instantiate, kept(back, carry)), *answers]
+        values = dict(zip([*known_consts, *summed, *cts, *known_xs], args))
+        operands = [Linear(v.aval) if f else values[v] for v, f in zip(jaxpr.invars, flags)]
+        given = iter([values[v] for v in cts])
+        answers = backward(
+            jaxpr, closed.consts, operands,
+            [next(given) if nz else Zero(v.aval.to_tangent())
+             for v, nz in zip(jaxpr.outvars, [*carry, *ys])], {v: values[v] for v in summed})
+        return [instantiate(ct) for ct, wanted in zip(kept(answers, flags), given_out) if wanted]
 
-    jaxpr, constants = stage(fun, [*res_consts, *sums, *ct_carry, *ct_ys, *res_xs])
-    return ClosedJaxpr(jaxpr, constants), [*found[:count], *carry, *found[count + num_carry:]]
+    given_out = [*found[:count], *carry, *found[count + num_carry:]]
+    avals = [v.aval for v in known_consts], [v.aval.to_tangent() for v in summed]
+    transposed, constants = stage(fun, [
+        *avals[0], *avals[1], *(v.aval for v in cts), *(v.aval for v in known_xs)])
+    return ClosedJaxpr(transposed, constants), given_out
 
 
 @cached_by_jaxpr
@@ -239,6 +247,27 @@ def _pruned(closed: ClosedJaxpr, num_consts: int, num_carry: int, used: tuple[bo
         return None, ins, outs
     jaxpr = jaxpr.replace(invars=kept(jaxpr.invars, ins))
     return prune_constants(ClosedJaxpr(jaxpr, closed.consts)), ins, outs
+
+
+@cached_by_jaxpr
+def forwarding(closed: ClosedJaxpr, num_consts: int, num_carry: int,
+               ) -> tuple[ClosedJaxpr | None, list[bool], list[int | None]]:
+    """The body without carries that never change and without ys that are xs.
+
+    Such carries come first among its consts. Gives that body (None where it is the same), which
+    carries they are, and for each of the ys which of the xs it is, if any.
+    """
+    jaxpr = closed.jaxpr
+    consts, carry, xs = split(jaxpr.invars, num_consts, num_carry)
+    ends, ys = split(jaxpr.outvars, num_carry)
+    stays = [start is end for start, end in zip(carry, ends)]
+    sources = [xs.index(y) if y in xs else None for y in ys]
+    if not any(stays) and all(i is None for i in sources):
+        return None, stays, sources
+    moving, fixed = parted(carry, stays)
+    outs = [*kept(ends, [not s for s in stays]), *(y for y, i in zip(ys, sources) if i is None)]
+    return ClosedJaxpr(jaxpr.replace(invars=[*fixed, *consts, *moving, *xs], outvars=outs),
+                       closed.consts), stays, sources
 
 
 @cached_by_jaxpr
@@ -322,14 +351,14 @@ class Scan(Primitive):
             outs = [] if not (parts.now.out_avals or parts.now.effects) else self.bind(
                 *kept([*fixed, *carry, *xs], parts.used), jaxpr=parts.now, num_carry=len(carry),
                 num_consts=sum(parts.used[:len(fixed)]), **rest)
-        last, ys, stacks = split(outs, len(carry), parts.ys.count(False))
+        last, stacks = split(outs, len(carry))
         read = [*xs, *stacks]
         late_consts = [*(fixed[i] for i in parts.fixed), *late_consts]
         recorded = iter(trace.record(
             self, [*late_consts, *late_carry, *late_xs, *(read[i] for i in parts.read)],
             dict(jaxpr=parts.later, num_consts=len(late_consts), num_carry=len(late_carry),
                  **rest)))
-        known = iter([*last, *ys])
+        known = iter([*last, *stacks])
         return [next(recorded) if u else next(known) for u in (*parts.carry, *parts.ys)]
 
     def transpose(self, cts, *args, jaxpr, num_consts, num_carry, reverse, **params):
@@ -390,6 +419,20 @@ class Scan(Primitive):
 
 
 scan_p = Scan()
+
+
+def bind_forwarding(consts: Sequence[Any], carry: Sequence[Any], xs: Sequence[Any],
+                    closed: ClosedJaxpr, **params) -> list[Any]:
+    """Apply the primitive; carries that never change and ys that are xs take no part in it."""
+    smaller, stays, sources = forwarding(closed, len(consts), len(carry))
+    body = closed if smaller is None else smaller
+    moving, fixed = parted(carry, stays)
+    outs = [] if not (body.out_avals or body.effects) else scan_p.bind(
+        *fixed, *consts, *moving, *xs, jaxpr=body, num_consts=len(fixed) + len(consts),
+        num_carry=len(moving), **params)
+    made = iter(outs)
+    return [*(x if s else next(made) for x, s in zip(carry, stays)),
+            *(next(made) if i is None else xs[i] for i in sources)]
 
 
 def _apart(cts, args, params) -> list:

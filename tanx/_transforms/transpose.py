@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._core.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var
@@ -16,12 +16,13 @@ __all__ = ["backward", "transpose_jaxpr"]
 
 
 def backward(jaxpr: Jaxpr, residuals: Sequence[Any], args: Sequence[Any],
-             cotangents: Sequence[Any]) -> list:
+             cotangents: Sequence[Any], sums: Mapping[Var, Any] | None = None) -> list:
     """Cotangents of the arguments of a linear jaxpr, given those of its results.
 
     ``args`` holds :class:`Linear` for each argument to be differentiated and a value for those
     that are known; the answer has None for the latter. Equations that do not depend on linear
-    arguments are evaluated on the way. Zeros stay symbolic.
+    arguments are evaluated on the way. Zeros stay symbolic. ``sums`` holds cotangents that some
+    of the arguments have already, to be added to.
     """
     values: dict[Var, Any] = dict(zip(jaxpr.constvars, residuals, strict=True))
     values.update((v, x) for v, x in zip(jaxpr.invars, args, strict=True) if type(x) is not Linear)
@@ -34,7 +35,7 @@ def backward(jaxpr: Jaxpr, residuals: Sequence[Any], args: Sequence[Any],
         else:
             _evaluate(eqn, values)
 
-    totals: dict[Var, Any] = {}
+    totals: dict[Var, Any] = dict(sums or {})
     for atom, ct in zip(jaxpr.outvars, cotangents, strict=True):
         _accumulate(totals, atom, ct)
     for eqn in reversed(linear_eqns):

@@ -4,6 +4,7 @@ What users call trims the traceback of an error. Inside the library that would b
 step, and it costs as much as a small operation; what users call there does it already.
 """
 
+from .._control.associative import *
 from .._control.cond import *
 from .._control.loops import *
 from .._control.scan import *

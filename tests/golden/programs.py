@@ -100,6 +100,57 @@ def lax_programs(jax):
     }
 
 
+def loop_programs(jax):
+    """Loops over arrays and numbers."""
+    lax = jax.lax
+    x, four, m = np.ones(3, np.float32), np.ones(4, np.float32), np.ones((4, 3), np.float32)
+    c = jax.device_put(np.arange(3, dtype=np.float32))
+
+    def body(carry, x):
+        return carry * lax.sin(x), carry + x
+
+    def scan(a, xs):
+        return lax.scan(body, a, xs)
+
+    def counting(carry, _):
+        return (carry[0] + 1, carry[1] * 2.), carry[0]
+
+    def both(a, b):
+        return a[0] + b[0], a[1] * b[1]
+
+    def summed(x):
+        return lax.scan(lambda s, _: (s + lax.psum(x, "i"), None), x, None, length=2)
+
+    return {
+        "scan": (scan, 1.0, x),
+        "scan from a constant": (lambda xs: scan(0.0, xs), x),
+        "scan from an integer": (lambda: lax.scan(lambda s, _: (s * 1.5, s), 0, None, length=3)),
+        "scan with a captured value": (
+            lambda a, xs: lax.scan(lambda s, x: (s * a + x, s), a, xs), 1.0, x),
+        "scan with a constant": (lambda xs: lax.scan(lambda s, x: (s * c + x, s), c, xs), x),
+        "scan without slices": (lambda a: lax.scan(
+            lambda s, _: (s * 2, None), a, None, length=5, reverse=True, unroll=2), 1.0),
+        "scan of a pair": (lambda a: lax.scan(counting, (0, a), None, length=5), 1.0),
+        "scan of no steps": (scan, 1.0, x[:0]),
+        "scan of what never changes": (lambda a, b, xs: lax.scan(
+            lambda s, x: ((s[0], s[1] + x * b), s[0]), (a, b), xs), x[0], x[1], x),
+        "vmap of scan": (jax.vmap(scan, (0, None)), x, x),
+        "vmap of the slices of scan": (jax.vmap(scan, (None, 0)), 1.0, m),
+        "vmap of scan with a named axis": (jax.vmap(summed, axis_name="i"), x),
+        "map": (lambda xs: lax.map(lambda x: x * 2, xs), x),
+        "map in batches": (lambda xs: lax.map(lambda x: x * 2, xs, batch_size=2), four),
+        "map in batches with a rest": (lambda xs: lax.map(lambda x: x * 2, xs, batch_size=2), x),
+        "fori_loop": (lambda a: lax.fori_loop(0, 10, lambda i, s: s * i, a), 1.0),
+        "fori_loop of the identity": (
+            lambda a: lax.fori_loop(2, 10, lambda i, s: s, a, unroll=4), 1.0),
+        "associative_scan": (lambda xs: lax.associative_scan(lax.add, xs), np.ones(8, np.float32)),
+        "associative_scan of odd length": (
+            lambda xs: lax.associative_scan(lax.bitwise_or, xs, reverse=True), np.ones(5, bool)),
+        "associative_scan of a pair": (
+            lambda xs: lax.associative_scan(both, xs, axis=1), (m, m[:1])),
+    }
+
+
 def numpy_programs(jax):
     """Programs that use arrays the way NumPy's users do."""
     jnp = importlib.import_module(f"{jax.__name__}.numpy")
@@ -140,7 +191,7 @@ def numpy_programs(jax):
 
 def programs(jax) -> dict[str, tuple]:
     """All programs: name, function and arguments."""
-    found = {**lax_programs(jax), **numpy_programs(jax)}
+    found = {**lax_programs(jax), **loop_programs(jax), **numpy_programs(jax)}
     return {name: program if isinstance(program, tuple) else (program,)
             for name, program in found.items()}
 

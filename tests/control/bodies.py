@@ -1,0 +1,88 @@
+"""Random bodies of loops, and the loops as Python runs them."""
+
+import numpy as np
+
+import tanx
+import tanx.numpy as jnp
+from tanx import lax
+
+LANES, SIZE = 2, 3
+
+
+def random_body(rng: np.random.Generator, forward: bool = False):
+    """A body of a scan ``(w, carry, x) -> (carry, y)``, where carry is ``(vector, scalar, count)``.
+
+    It is made of smooth functions, so that derivatives of all kinds exist; some carries stay the
+    same, some are exchanged, some are forgotten, and some results depend on nothing. Functions
+    with rules of their own are among them; those for reverse mode only unless ``forward``.
+    """
+    unary = [jnp.sin, jnp.cos, jnp.tanh, lambda v: v * 0.5, lambda v: v / (1 + v * v),
+             tanx.jit(jnp.sin), tanx.checkpoint(jnp.tanh),
+             _with_jvp if forward else _with_vjp]
+    binary = [jnp.add, jnp.multiply, jnp.subtract, lambda a, b: jnp.where(b > 0, a, a * b)]
+    steps = [(int(rng.integers(6)), int(rng.integers(len(unary))), int(rng.integers(6)),
+              int(rng.integers(len(binary)))) for _ in range(int(rng.integers(2, 6)))]
+    picks = rng.integers(0, 100, 3).tolist()
+    odd = int(rng.integers(6))
+
+    def body(w, carry, x):
+        vector, scalar, count = carry
+        values = [vector, jnp.full(SIZE, 1.0) * scalar, w, x, vector * count, jnp.exp(-w * w)]
+        for a, f, b, g in steps:
+            values.append(binary[g](unary[f](values[a % len(values)]), values[b % len(values)]))
+        new, total, y = (values[i % len(values)] for i in picks)
+        if odd == 0:
+            new = vector
+        elif odd == 1:
+            total = w
+        elif odd == 2:
+            y = x
+        elif odd == 3:
+            new = jnp.ones(SIZE, vector.dtype)
+        return (jnp.tanh(new), jnp.tanh(total.sum()), count + 1), (y, count)
+    return body
+
+
+@tanx.custom_jvp
+def _with_jvp(v):
+    return jnp.sin(v)
+
+
+_with_jvp.defjvps(lambda dv, out, v: dv * jnp.cos(v))
+
+
+@tanx.custom_vjp
+def _with_vjp(v):
+    return jnp.sin(v)
+
+
+_with_vjp.defvjp(lambda v: (jnp.sin(v), v), lambda v, ct: (ct * jnp.cos(v),))
+
+
+def scanned(body, steps: int, reverse: bool, unroll: int):
+    """A function of ``(w, vector, scalar, xs)``: the floats that a scan gives."""
+    def fun(w, vector, scalar, xs):
+        carry, ys = lax.scan(lambda c, x: body(w, c, x), (vector, scalar, 0), xs, steps, reverse,
+                             unroll)
+        return [carry[0], carry[1], ys[0]]
+    return fun
+
+
+def looped(body, steps: int, reverse: bool, unroll: int):
+    """The same, as a loop of Python."""
+    def fun(w, vector, scalar, xs):
+        carry, ys = (vector, scalar, 0), [None] * steps
+        for i in reversed(range(steps)) if reverse else range(steps):
+            carry, (ys[i], _) = body(w, carry, xs[i])
+        return [carry[0], carry[1], jnp.stack(ys)]
+    return fun
+
+
+def arguments(rng: np.random.Generator, steps: int, lead: tuple[int, ...] = ()):
+    shapes = (SIZE,), (SIZE,), (), (steps, SIZE)
+    return [jnp.asarray(rng.normal(size=lead + shape)) for shape in shapes]
+
+
+def weighed(fun):
+    """A number that depends on all that ``fun`` gives."""
+    return lambda *args: sum((jnp.cos(y + k) * y).sum() for k, y in enumerate(fun(*args)))
