@@ -70,19 +70,22 @@ class _Flat:
         row = (loop.count or 0) - 1 - self.step if loop.reverse else self.step
         _, constants, carries, read, filled = loop.parts
         first = len(constants)
-        self.names: dict[Buffer, Buffer] = dict(zip(program.inputs, (*constants, *carries)))
-        self.names.update((t, temp(f"s.{t.name}", t.shape, t.dtype)) for t in program.temps)
+        # Names of the body may be names outside as well, so those of the body make way first.
+        self.own: dict[Buffer, Buffer] = {b: temp(f"s.{b.name}", b.shape, b.dtype) for b in (
+            *program.inputs, *program.outputs, *program.temps)}
+        inputs, outputs = ([self.own[b] for b in buffers]
+                           for buffers in (program.inputs, program.outputs))
+        self.names: dict[Buffer, Buffer] = dict(zip(inputs, (*constants, *carries)))
         self.rows: dict[Buffer, Callable[[tuple[Expr, ...]], Load]] = {
             inner: _row(inner, array, row) for inner, array in (
-                *zip(program.inputs[first + loop.carried:], read),
-                *zip(program.outputs[loop.carried:], filled))}
+                *zip(inputs[first + loop.carried:], read),
+                *zip(outputs[loop.carried:], filled))}
         self.copies: list[Statement] = []
         for inner, carry in zip(program.outputs, carries):
             if inner in loop.body.shared:
-                self.names[inner] = carry
+                self.names[self.own[inner]] = carry
             else:
-                self.names[inner] = later = temp(f"s.{inner.name}", inner.shape, inner.dtype)
-                self.copies.append(copy(carry, later))
+                self.copies.append(copy(carry, self.own[inner]))
 
     def fits(self) -> bool:
         """Whether all carries can be kept in place."""
@@ -93,6 +96,7 @@ class _Flat:
 
     def moved(self, statement: Statement) -> Statement:
         """A statement of the body on the buffers outside."""
+        statement = rename(statement, self.own)
         statement = replace_loads(statement, self.rows, lambda load: self.rows[load.buffer](
             load.index))
         return self.stored(rename(statement, self.names))

@@ -57,6 +57,13 @@ def nested(x):
     return lax.scan(outer, 0.0, x)
 
 
+def forgetful(w, v, s, x):
+    """Each step gives the same carries; inside, results have the names of other ones outside."""
+    def step(carry, _):
+        return (jnp.tanh(w), jnp.tanh(w.sum())), carry[1] + jnp.zeros(40)
+    return lax.scan(step, (v, s), x)
+
+
 @pytest.mark.parametrize(("f", "args"), [
     (rnn, (X[:, :6].T @ X[:, :6], X[0, :6], X[:, 6:12])),
     (rnn, (np.zeros((200, 200), np.float32), np.ones(200, np.float32),
@@ -68,6 +75,7 @@ def nested(x):
     (backwards, (X,)),
     (nested, (X,)),
     (backwards, (X[:0],)),
+    (forgetful, (X[0], X[1], X[0, 0], X)),
 ])
 def test_compiled_code_agrees_with_eval(f, args):
     closed = tanx.make_jaxpr(f)(*args)
