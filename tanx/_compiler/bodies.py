@@ -12,6 +12,7 @@ from typing import Any
 
 from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from .._core.primitive import Kind
+from .distribute import distribute
 
 __all__ = ["CONTROL", "open_bodies"]
 
@@ -57,9 +58,12 @@ class _Opener:
 
     def equation(self, eqn: JaxprEqn) -> None:
         eqn = eqn.replace(invars=[self.read(a) for a in eqn.invars])
+        after: list[JaxprEqn] = []
         if is_control(eqn):
             eqn = getattr(self, f"open_{eqn.primitive.name}")(eqn)
-        self.eqns.append(eqn)
+            if eqn.primitive.name == "scan":
+                eqn, after = distribute(eqn, self.eqns.append)
+        self.eqns += [eqn, *after]
 
     def open_scan(self, eqn: JaxprEqn) -> JaxprEqn:
         params = eqn.params

@@ -7,7 +7,7 @@ result's buffer and changed there; the copy goes away if nobody needs the first 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -16,15 +16,32 @@ from .._loops import build
 from .._loops.build import Operand
 from .._loops.library import has_effects
 from .._loops.nest import Branch, Buffer, Loop, Plan, Statement
+from .._loops.traverse import written
 from .codegen.control import room_of_branch, room_of_loop
 from .cost import cost, nbytes
 from .flatten import flattened
-from .stages import elements
+from .stages import elements, rename
 
-__all__ = ["LOWERED", "Inner"]
+__all__ = ["LOWERED", "Inner", "Inside"]
 
-Inner = Callable[[ClosedJaxpr, Mapping[int, int]], Plan]
-"""Makes the plan of a body; tells which of its inputs the outputs should overwrite, by numbers."""
+
+class Inside(NamedTuple):
+    """The plan of a body, and statements to be run before on its constants.
+
+    Inputs of the program that have the names of temporaries which those statements fill come behind
+    the other constants.
+    """
+
+    plan: Plan
+    before: Sequence[Statement] = ()
+
+
+class Inner(Protocol):
+    """Makes the plan of a body, given which inputs its outputs should overwrite, by numbers, and
+    how many of its first inputs are the same each time it runs."""
+
+    def __call__(self, closed: ClosedJaxpr, overwriting: Mapping[int, int], constants: int = 0, /,
+                 ) -> Inside: ...
 
 _GRAIN = 3e-5
 """Seconds that a task should take at least."""
@@ -57,6 +74,18 @@ class _Writer:
             found.append(x)
         return found
 
+    def constants(self, inside: Inside, given: Sequence[_Array]) -> list[Buffer]:
+        """The constants of a body: what is given, and what is made of it before the loop."""
+        stored = self.stored(given)
+        inputs = inside.plan.program.inputs
+        names = dict(zip(inputs, stored))
+        made = written(inside.before)
+        number = len(self.statements)
+        names.update((b, build.temp(f"{b.name}.{number}", b.shape, b.dtype)) for b in made)
+        self.statements += [rename(s, names) for s in inside.before]
+        by_name = {b.name: names[b] for b in made}
+        return stored + [by_name[b.name] for b in inputs[len(stored):] if b.name in by_name]
+
 
 def _room(size: int) -> Buffer:
     return build.temp("room", (size,), np.uint8)
@@ -66,8 +95,8 @@ def _scan(into: Sequence[Buffer], operands: Sequence[_Array], inner: Inner, *, j
           length: int, num_consts: int, num_carry: int, reverse: bool, **params: Any,
           ) -> list[Statement]:
     write = _Writer()
-    body = inner(jaxpr, {num_consts + n: n for n in range(num_carry)})
-    constants = write.stored(operands[:num_consts])
+    inside = inner(jaxpr, {num_consts + n: n for n in range(num_carry)}, num_consts)
+    body, constants = inside.plan, write.constants(inside, operands[:num_consts])
     rows = write.stored(operands[num_consts + num_carry:])
     carries = into[:num_carry]
     for target, x in zip(carries, operands[num_consts:]):
@@ -93,14 +122,17 @@ def _while(into: Sequence[Buffer], operands: Sequence[_Array], inner: Inner, *,
            cond_jaxpr: ClosedJaxpr, cond_nconsts: int, body_jaxpr: ClosedJaxpr, body_nconsts: int,
            **params: Any) -> list[Statement]:
     write = _Writer()
-    body = inner(body_jaxpr, {body_nconsts + n: n for n in range(len(into))})
-    condition = inner(cond_jaxpr, {})
-    constants = write.stored(operands[:cond_nconsts + body_nconsts])
+    inside = inner(body_jaxpr, {body_nconsts + n: n for n in range(len(into))}, body_nconsts)
+    asked = inner(cond_jaxpr, {}, cond_nconsts)
+    body, condition = inside.plan, asked.plan
+    tests = write.constants(asked, operands[:cond_nconsts])
+    constants = write.constants(inside, operands[cond_nconsts:cond_nconsts + body_nconsts])
     for target, x in zip(into, operands[cond_nconsts + body_nconsts:], strict=True):
         write.copy(target, x)
     room = room_of_loop(body, condition, len(into), 1)
     write.statements.append(Loop(
-        (*into, _room(room.size)), (*constants, *into), body, len(into), condition, cond_nconsts))
+        (*into, _room(room.size)), (*tests, *constants, *into), body, len(into), condition,
+        len(tests)))
     return write.statements
 
 
@@ -111,8 +143,8 @@ def _cond(into: Sequence[Buffer], operands: Sequence[_Array], inner: Inner, *,
     order = [*(n for n in range(len(operands) - 1) if n not in pairs), *pairs]
     results = [*pairs.values(), *(n for n in range(len(into)) if n not in pairs.values())]
     plain = len(order) - len(pairs)
-    bodies = tuple(inner(_rearranged(b, order, results), {plain + n: n for n in range(len(pairs))})
-                   for b in branches)
+    bodies = tuple(inner(_rearranged(b, order, results), {
+        plain + n: n for n in range(len(pairs))}).plan for b in branches)
     given = write.stored([operands[0], *(operands[1 + n] for n in order[:plain])])
     carries = [into[n] for n in pairs.values()]
     for target, n in zip(carries, pairs):

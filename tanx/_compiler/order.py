@@ -1,19 +1,20 @@
 """The order of statements: what reads an array comes before a copy of it is changed, if it can.
 
 Then nobody needs the array any more when the copy is made, and no copy is made: the change goes to
-the array itself (``memory.py``).
+the array itself (``memory.py``). And what a loop would do in each step alike comes before the loop.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 from .._loops.expr import Load
 from .._loops.nest import Buffer, Call, Nest, Program, Statement, Store
 from .._loops.traverse import written
-from .stages import loops_in, mentioned
+from .stages import loops_in, mentioned, rename
 
-__all__ = ["copied", "reads_first"]
+__all__ = ["copied", "reads_first", "without_invariants"]
 
 
 def copied(statement: Statement) -> Buffer | None:
@@ -56,3 +57,31 @@ def reads_first(program: Program) -> Program:
         order[start:last + 1] = [*first, *later]
         place.update((id(s), n) for n, s in enumerate(order[start:last + 1], start))
     return replace(program, statements=tuple(order))
+
+
+def without_invariants(program: Program, constants: int) -> tuple[Program, list[Statement]]:
+    """A program without what depends on its first inputs alone, and the statements for that.
+
+    What these fill, temporaries so far, become inputs behind those; they keep their names.
+    """
+    same = set(program.inputs[:constants])
+    outputs = set(program.outputs)
+    writers = Counter(b for s in program.statements for b in written((s,)))
+    before: list[Statement] = []
+    for statement in program.statements:
+        made = written((statement,))
+        if same.issuperset(b for b in mentioned(statement) if b not in made) and made and all(
+                writers[b] == 1 and b not in outputs for b in made):
+            before.append(statement)
+            same.update(made)
+    if not before:
+        return program, []
+    gone = set(map(id, before))
+    left = [s for s in program.statements if id(s) not in gone]
+    used = {b for s in left for b in mentioned(s)}
+    taken = {b: Buffer(b.name, b.shape, b.dtype) for b in written(before) if b in used}
+    made = written(before)
+    return Program(
+        (*program.inputs[:constants], *taken.values(), *program.inputs[constants:]),
+        program.outputs, tuple(b for b in program.temps if b not in made),
+        tuple(rename(s, taken) for s in left)), before

@@ -38,12 +38,13 @@ from .._loops.show import show, show_plan
 from .bodies import open_bodies
 from .codegen.cpu import host
 from .contraction import contract
+from .control import Inside
 from .cost import Cost, cost
 from .decompose import decompose
 from .fuse import fuse
 from .lower import Lowered, lower
 from .memory import check_plan, in_place, plan, share
-from .order import reads_first
+from .order import reads_first, without_invariants
 from .schedule_cpu import schedule
 from .simplify import inline, simplify
 from .split import split
@@ -116,28 +117,35 @@ def build(closed: ClosedJaxpr, donated: Sequence[bool] = ()) -> Module:
 
 def _built(closed: ClosedJaxpr, donated: Sequence[bool]) -> Module:
     lowered = _inspected("lower", lower(_smaller(closed), _inner), _check_lowered, str)
-    memory = _planned(lowered.program, _donated_buffers(lowered, donated))
+    program, shared = _scheduled(lowered.program, _donated_buffers(lowered, donated))
+    memory = _inspected("memory", plan(program, shared), check_plan, show_plan)
     return Module(memory, lowered.constants, lowered.results, tuple(closed.in_avals),
                   tuple(closed.out_avals))
 
 
-def _inner(closed: ClosedJaxpr, overwriting: Mapping[int, int]) -> Plan:
-    """The plan of a program inside of another; ``overwriting`` maps inputs to outputs."""
+def _inner(closed: ClosedJaxpr, overwriting: Mapping[int, int], constants: int = 0) -> Inside:
+    """A program inside of another; ``overwriting`` maps inputs to outputs.
+
+    What it does with its first inputs, ``constants`` of them, is the same each time and comes out.
+    """
     lowered = _inspected("lower", lower(closed, _inner, apart=True), _check_lowered, str)
     program = lowered.program
     partners = {program.inputs[n]: program.outputs[m] for n, m in overwriting.items()}
-    return _planned(program, list(partners), partners)
+    program, shared = _scheduled(program, list(partners), partners)
+    program, before = without_invariants(program, constants)
+    return Inside(_inspected("memory", plan(program, shared), check_plan, show_plan), before)
 
 
-def _planned(program: Program, donated: Sequence[Buffer],
-             partners: Mapping[Buffer, Buffer] | None = None) -> Plan:
+def _scheduled(program: Program, donated: Sequence[Buffer],
+               partners: Mapping[Buffer, Buffer] | None = None,
+               ) -> tuple[Program, dict[Buffer, Buffer]]:
+    """All passes up to the plan; also which outputs take the memory of inputs."""
     program = _inspected("fuse", fuse(reads_first(program)), check, show)
     program, shared = share(program, donated, partners)
     program = _inspected("reuse", in_place(program, shared), check, show)
     program = _inspected("split", split(program), check, show)
     program = _inspected("contract", contract(program, host()), check, show)
-    program = _inspected("schedule", schedule(program, host()), check, show)
-    return _inspected("memory", plan(program, shared), check_plan, show_plan)
+    return _inspected("schedule", schedule(program, host()), check, show), shared
 
 
 @contextmanager

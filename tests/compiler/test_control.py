@@ -158,3 +158,30 @@ def test_steps_that_are_apart_run_in_tasks():
             row = row * 1.5 + np.sort(row)
         expected.append(row)
     np.testing.assert_allclose(tanx.jit(f)(x), expected, rtol=1e-5)
+
+
+def test_products_of_rows_and_sums_of_products_leave_the_loop():
+    def loss(w, u, h, xs):
+        def step(h, x):
+            h = jnp.tanh(x @ u + h @ w)
+            return h, None
+        return (lax.scan(step, h, xs)[0] ** 2).sum()
+    rng = np.random.default_rng(0)
+    w, u = (rng.normal(size=(64, 64)).astype(np.float32) / 8 for _ in range(2))
+    h, xs = rng.normal(size=(8, 64)).astype(np.float32), rng.normal(size=(10, 8, 64)).astype("f")
+    gradient = tanx.grad(loss, (0, 1))
+    forward, backward = found(module(gradient, w, u, h, xs).program, Loop)
+    assert forward.carried == backward.carried == 1
+    for got, expected in zip(tanx.jit(gradient)(w, u, h, xs), gradient_by_hand(w, u, h, xs)):
+        np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-4)
+
+
+def gradient_by_hand(w, u, h, xs):
+    states = [h]
+    for x in xs:
+        states.append(np.tanh(x @ u + states[-1] @ w))
+    d, dw, du = 2 * states[-1], 0, 0
+    for x, before, after in zip(xs[::-1], states[-2::-1], states[:0:-1]):
+        d = d * (1 - after ** 2)
+        dw, du, d = dw + before.T @ d, du + x.T @ d, d @ w.T
+    return dw, du

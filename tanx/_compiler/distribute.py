@@ -1,0 +1,207 @@
+"""Products in the steps of a scan that need not wait for each other, as one product for all steps.
+
+A product of what a step reads with constants is computed for all steps before the loop, which then
+reads its rows. A sum of products that the steps only add to is one product behind the loop, in
+which the steps are one more dimension to be summed over: so gradients of weights come about. ::
+
+    scan: h, x -> tanh(x @ u + h @ w)     xu = xs @ u;  scan: h, xu -> tanh(xu + h @ w)
+    scan: g, x, d -> g + x.T @ d          g + einsum("tbi,tbj->ij", xs, ds)
+
+Large products run at the speed of arithmetic, small ones at that of memory.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from .._core.primitive import Kind
+from .._core.rewrite import dce
+from .._core.stage import stage
+from .._core.types import ShapedArray
+from .._ops.arith import add_p
+from .._ops.batching import materialize
+from .._ops.dot import dot_general_p
+
+__all__ = ["distribute"]
+
+_ROOM = 1 << 27
+"""Bytes that the rows of one product may take."""
+_SMALL = 1 << 10
+"""Multiplications of a step's product up to which it is not worth it."""
+
+Emit = Callable[[JaxprEqn], None]
+
+
+def distribute(eqn: JaxprEqn, emit: Emit) -> tuple[JaxprEqn, list[JaxprEqn]]:
+    """A scan with less to do, and what is to be done after it; ``emit`` takes what comes before."""
+    if eqn.params["length"] < 2 or not any(
+            e.primitive is dot_general_p for e in eqn.params["jaxpr"].jaxpr.eqns):
+        return eqn, []
+    return _sums_after(_products_before(eqn, emit))
+
+
+# -- before ----------------------------------------------------------------------------------------
+
+
+def _products_before(eqn: JaxprEqn, emit: Emit) -> JaxprEqn:
+    params = eqn.params
+    body, length, first = params["jaxpr"].jaxpr, params["length"], params["num_consts"]
+    rows = first + params["num_carry"]
+    wanted, needed = _products_of_rows(body, first, rows, length)
+    if not wanted:
+        return eqn
+    sources = dict(zip(body.invars, eqn.invars))
+    used = list(dict.fromkeys(a for e in needed for a in e.invars if a in sources))
+    read = set(body.invars[rows:])
+    results = [v for e in wanted for v in e.outvars]
+    staged = _for_all_steps(needed, used, [a in read for a in used], results, length)
+    names: dict[Any, Atom] = dict(zip(staged.invars, (sources[a] for a in used)))
+    for e in staged.eqns:
+        fresh = [Var(v.aval) for v in e.outvars]
+        emit(e.replace(invars=[names.get(a, a) for a in e.invars], outvars=fresh))
+        names.update(zip(e.outvars, fresh))
+    gone = set(wanted)
+    body = body.replace(invars=[*body.invars, *results],
+                        eqns=[e for e in body.eqns if e not in gone])
+    body, _ = dce(body, [True] * len(body.outvars))
+    operands = [*eqn.invars, *(names[a] for a in staged.outvars)]
+    return eqn.replace(invars=operands, params=dict(
+        params, jaxpr=ClosedJaxpr(body), linear=(False,) * len(operands)))
+
+
+def _products_of_rows(body: Jaxpr, first: int, rows: int, length: int,
+                      ) -> tuple[list[JaxprEqn], list[JaxprEqn]]:
+    """The products of a step that depend on constants and rows alone, and all that they need."""
+    constants, known = set(body.invars[:first]), {*body.invars[:first], *body.invars[rows:]}
+    makers: dict[Atom, JaxprEqn] = {}
+    wanted: dict[JaxprEqn, None] = {}
+    for eqn in body.eqns:
+        if eqn.effects or eqn.primitive.kind is Kind.CALL or not all(
+                isinstance(a, Literal) or a in known for a in eqn.invars):
+            continue
+        known.update(eqn.outvars)
+        makers.update((v, eqn) for v in eqn.outvars)
+        if eqn.primitive is dot_general_p and any(a in constants for a in eqn.invars) and (
+                _multiplications(eqn) > _SMALL and length * _nbytes(eqn.outvars[0]) <= _ROOM):
+            wanted[eqn] = None
+    needed, stack = dict(wanted), list(wanted)
+    while stack:
+        for atom in stack.pop().invars:
+            maker = makers.get(atom)
+            if maker is not None and maker not in needed:
+                needed[maker] = None
+                stack.append(maker)
+    return list(wanted), [eqn for eqn in body.eqns if eqn in needed]
+
+
+def _for_all_steps(eqns: Sequence[JaxprEqn], given: Sequence[Atom], by_row: Sequence[bool],
+                   results: Sequence[Var], length: int) -> Jaxpr:
+    """Equations of a step as those of all steps; what they give has an axis in front for them."""
+    def run(*args):
+        values = {a: (x, 0 if r else None) for a, x, r in zip(given, args, by_row)}
+        for eqn in eqns:
+            pairs = [(a.val, None) if isinstance(a, Literal) else values[a] for a in eqn.invars]
+            operands, dims = [x for x, _ in pairs], [d for _, d in pairs]
+            if all(d is None for d in dims):
+                out = eqn.primitive.bind(*operands, **eqn.params)
+                dim: Any = [None] * len(eqn.outvars) if eqn.primitive.multiple_results else None
+            else:
+                out, dim = eqn.primitive.batch(operands, dims, **eqn.params)
+            if not eqn.primitive.multiple_results:
+                out, dim = [out], [dim]
+            values.update((v, pair) for v, pair in zip(eqn.outvars, zip(out, dim)))
+        return [materialize(*values[v], length, 0) for v in results]
+
+    types = [_stacked(a.aval, length) if r else a.aval for a, r in zip(given, by_row)]
+    jaxpr, constants = stage(run, types)
+    assert not constants
+    return jaxpr
+
+
+def _multiplications(eqn: JaxprEqn) -> int:
+    """How many products a product of matrices sums up."""
+    (contracted, _), _ = eqn.params["dimension_numbers"]
+    return eqn.outvars[0].aval.size * prod(eqn.invars[0].aval.shape[d] for d in contracted)
+
+
+def _nbytes(atom: Atom) -> int:
+    return atom.aval.size * atom.aval.dtype.itemsize
+
+
+def _stacked(aval: ShapedArray, length: int) -> ShapedArray:
+    return ShapedArray((length, *aval.shape), aval.dtype, aval.weak_type)
+
+
+# -- after -----------------------------------------------------------------------------------------
+
+
+def _sums_after(eqn: JaxprEqn) -> tuple[JaxprEqn, list[JaxprEqn]]:
+    params = eqn.params
+    body, length, first = params["jaxpr"].jaxpr, params["length"], params["num_consts"]
+    carried = params["num_carry"]
+    makers = {v: e for e in body.eqns for v in e.outvars}
+    uses = Counter(a for e in body.eqns for a in e.invars) + Counter(body.outvars)
+    rows = dict(zip(body.invars[first + carried:], eqn.invars[first + carried:]))
+    constants = set(body.invars[:first])
+    sums: dict[int, JaxprEqn] = {}
+    for k in range(carried):
+        product = _only_added(body.outvars[k], body.invars[first + k], makers, uses)
+        if product is not None and _is_worth_it(product, length, constants):
+            sums[k] = product
+    if not sums:
+        return eqn, []
+    factors = list(dict.fromkeys(a for p in sums.values() for a in p.invars if a not in rows))
+    stacks = {a: Var(_stacked(a.aval, length)) for a in factors}
+    after = []
+    for k, product in sums.items():
+        x, y = (stacks[a] if a in stacks else rows[a] for a in product.invars)
+        total = Var(product.outvars[0].aval)
+        after += [JaxprEqn([x, y], [total], dot_general_p, dict(
+            product.params, dimension_numbers=_also_over_steps(product)), source_info=(
+                product.source_info)),
+            JaxprEqn([eqn.invars[first + k], total], [eqn.outvars[k]], add_p, {},
+                     source_info=product.source_info)]
+    kept = [k for k in range(carried) if k not in sums]
+    outs = [*(body.outvars[k] for k in kept), *body.outvars[carried:], *factors]
+    ins = [*body.invars[:first], *(body.invars[first + k] for k in kept),
+           *body.invars[first + carried:]]
+    body, _ = dce(body.replace(invars=ins, outvars=outs), [True] * len(outs))
+    operands = [*eqn.invars[:first], *(eqn.invars[first + k] for k in kept),
+                *eqn.invars[first + carried:]]
+    return eqn.replace(
+        invars=operands,
+        outvars=[*(eqn.outvars[k] for k in kept), *eqn.outvars[carried:], *stacks.values()],
+        params=dict(params, jaxpr=ClosedJaxpr(body), num_carry=len(kept),
+                    linear=(False,) * len(operands))), after
+
+
+def _only_added(out: Atom, carry: Var, makers: dict, uses: Counter) -> JaxprEqn | None:
+    """The product that each step adds to a carry, of which it makes no other use."""
+    total = makers.get(out)
+    if total is None or total.primitive.name not in ("add", "add_any") or uses[carry] != 1 or (
+            uses[out] != 1 or carry not in total.invars):
+        return None
+    (other,) = [a for a in total.invars if a is not carry] or [carry]
+    product = makers.get(other)
+    if product is None or product.primitive is not dot_general_p or uses[other] != 1 or (
+            product.outvars[0].aval.dtype != carry.aval.dtype):
+        return None
+    return product
+
+
+def _is_worth_it(product: JaxprEqn, length: int, constants: set) -> bool:
+    """Whether to keep the factors of all steps costs less than to add up in each."""
+    size = sum(map(_nbytes, product.invars))
+    return (size <= 4 * _nbytes(product.outvars[0]) and size * length <= _ROOM
+            and _multiplications(product) > _SMALL
+            and not any(isinstance(a, Literal) or a in constants for a in product.invars))
+
+
+def _also_over_steps(product: JaxprEqn) -> tuple:
+    contracted, batch = product.params["dimension_numbers"]
+    return (tuple((0, *(d + 1 for d in dims)) for dims in contracted),
+            tuple(tuple(d + 1 for d in dims) for dims in batch))
