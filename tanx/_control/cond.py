@@ -321,8 +321,8 @@ def cond(pred, true_fun, false_fun, *operands, operand=_MISSING):
             f"true_fun:  {true_fun!r:.100}", f"false_fun: {false_fun!r:.100}",
             hint="write lax.cond(pred, lambda x: ..., lambda x: ..., x)."))
     index = convert(_truth(pred), _INT32)
-    return _choose("tanx.lax.cond", index, [false_fun, true_fun], ["false_fun", "true_fun"],
-                   operands)
+    return _choose("tanx.lax.cond", index, {"true_fun": true_fun, "false_fun": false_fun},
+                   operands, reverse=True)
 
 
 def _truth(pred):
@@ -372,8 +372,8 @@ def switch(index, branches, *operands, operand=_MISSING):
         return branches[0](*operands)
     index = clamp(like(np.int32(0), 0), convert(index, _INT32),
                   like(np.int32(0), len(branches) - 1))
-    return _choose("tanx.lax.switch", index, branches,
-                   [f"branch {i}" for i in range(len(branches))], operands)
+    named = {f"branch {i}": branch for i, branch in enumerate(branches)}
+    return _choose("tanx.lax.switch", index, named, operands)
 
 
 def platform_dependent(*args, default: Callable | None = None, **per_platform: Callable):
@@ -391,20 +391,21 @@ def platform_dependent(*args, default: Callable | None = None, **per_platform: C
     return chosen(*args)
 
 
-def _choose(function: str, index, funs: list[Callable], labels: list[str], operands: tuple):
-    """Stage the branches, see that they agree, and take one of them if it is known which."""
+def _choose(function: str, index, funs: dict[str, Callable], operands: tuple,
+            reverse: bool = False):
+    """Stage the branches, see that they agree, and take one of them if it is known which.
+
+    With ``reverse``, ``index`` counts from the last one, as it does for true and false.
+    """
     chosen = index.concrete() if isinstance(index, Tracer) else index
     if chosen is not None and jit_disabled.value:
-        return funs[int(chosen)](*operands)
+        return [*funs.values()][::-1 if reverse else 1][int(chosen)](*operands)
     leaves, in_tree = flat_leaves(function, operands)
     types = tree_util.tree_unflatten(in_tree, [typeof(x) for x in leaves])
-    # What is closed over is numbered as functions are written, and true_fun is written first.
-    order = range(len(funs))[::-1] if labels[0] == "false_fun" else range(len(funs))
-    staged = dict(sorted((i, stage_body(function, funs[i], types)) for i in order))
-    captured: dict[int, Any] = {id(x): x for i in order for x in staged[i].captured}
-    bodies = list(staged.values())
-    _check_alike(function, labels, bodies)
-    branches = tuple(_taking(body, captured) for body in bodies)
+    bodies = [stage_body(function, fun, types) for fun in funs.values()]
+    _check_alike(function, list(funs), bodies)
+    captured: dict[int, Any] = {id(x): x for body in bodies for x in body.captured}
+    branches = tuple(_taking(body, captured) for body in bodies)[::-1 if reverse else 1]
     args = [*captured.values(), *leaves]
     if chosen is not None:
         outs = _run(branches, int(chosen), args)
@@ -415,46 +416,64 @@ def _choose(function: str, index, funs: list[Callable], labels: list[str], opera
 
 def _taking(body: Body, captured: dict[int, Any]) -> ClosedJaxpr:
     """A branch that takes what any branch closes over."""
-    if not captured:
-        return body.closed
-    invars = body.closed.jaxpr.invars
-    own = dict(zip(map(id, body.captured), invars))
-    leading = [own[i] if i in own else Var(typeof(x)) for i, x in captured.items()]
-    return ClosedJaxpr(body.closed.jaxpr.replace(invars=leading + invars[len(own):]))
+    own = {id(x): i for i, x in enumerate(body.captured)}
+    places = tuple(own.get(i, typeof(x)) for i, x in captured.items())
+    return body.closed if places == tuple(range(len(own))) else _placed(body.closed, places)
+
+
+@cached_by_jaxpr
+def _placed(closed: ClosedJaxpr, places: tuple) -> ClosedJaxpr:
+    """A branch whose first arguments are at ``places``; a type stands for one that it ignores."""
+    invars = closed.jaxpr.invars
+    leading = [invars[p] if isinstance(p, int) else Var(p) for p in places]
+    count = sum(isinstance(p, int) for p in places)
+    return ClosedJaxpr(closed.jaxpr.replace(invars=leading + invars[count:]))
 
 
 def _bind_forwarded(index, args: list, branches: Branches) -> list:
     """Apply the primitive; results that are the same operand in every branch stay outside."""
-    position = [{v: i for i, v in enumerate(branch.jaxpr.invars)} for branch in branches]
-    outs: list = []
-    for atoms in zip(*(branch.jaxpr.outvars for branch in branches)):
-        places = {where.get(atom) for where, atom in zip(position, atoms)}
-        (place,) = places if len(places) == 1 else (None,)
-        outs.append(None if place is None else args[place])
-    if any(x is not None for x in outs):
-        kept = [x is None for x in outs]
-        branches = tuple(ClosedJaxpr(branch.jaxpr.replace(
-            outvars=[v for v, k in zip(branch.jaxpr.outvars, kept) if k])) for branch in branches)
+    found = _forwarded(branches[0], branches[1:])
+    if found is None:
+        return cond_p.bind(index, *args, branches=branches)
+    branches, places = found
     computed = iter(cond_p.bind(index, *args, branches=branches))
-    return [next(computed) if x is None else x for x in outs]
+    return [next(computed) if place is None else args[place] for place in places]
+
+
+@cached_by_jaxpr
+def _forwarded(first: ClosedJaxpr, rest: Branches) -> tuple[Branches, list[int | None]] | None:
+    """Branches without results that are the same operand in all, and which operands those are."""
+    branches = (first, *rest)
+    numbers = [{v: i for i, v in enumerate(branch.jaxpr.invars)} for branch in branches]
+    places: list[int | None] = []
+    for atoms in zip(*(branch.jaxpr.outvars for branch in branches)):
+        found = {number.get(atom) for number, atom in zip(numbers, atoms)}
+        places.append(found.pop() if len(found) == 1 else None)
+    if all(place is None for place in places):
+        return None
+    return tuple(ClosedJaxpr(branch.jaxpr.replace(
+        outvars=[v for v, place in zip(branch.jaxpr.outvars, places) if place is None]))
+        for branch in branches), places
 
 
 def _check_alike(function: str, labels: list[str], bodies: list[Body]) -> None:
     """Branches must give pytrees of one structure whose leaves have the same types."""
-    first = bodies[0]
-    for label, body in zip(labels[1:], bodies[1:]):
-        if body.out_tree != first.out_tree:
+    (first, wanted), *others = zip(labels, bodies)
+    for label, body in others:
+        width = max(len(first), len(label)) + 1
+        names = [f"{name + ':':{width}}" for name in (first, label)]
+        if body.out_tree != wanted.out_tree:
             raise TypeError(explain(
                 function, "all branches must give results of the same structure.",
-                f"{labels[0]}: {first.out_tree}", f"{label}: {body.out_tree}"))
-        numbered = tree_util.tree_unflatten(first.out_tree, range(first.out_tree.num_leaves))
+                f"{names[0]} {wanted.out_tree}", f"{names[1]} {body.out_tree}"))
+        numbered = tree_util.tree_unflatten(wanted.out_tree, range(wanted.out_tree.num_leaves))
         for path, i in tree_util.tree_leaves_with_path(numbered):
-            a, b = first.out_avals[i], body.out_avals[i]
+            a, b = wanted.out_avals[i], body.out_avals[i]
             if a.shape == b.shape and a.dtype == b.dtype:
                 continue
             where = f" at {tree_util.keystr(path)}" if path else ""
             raise TypeError(explain(
                 function, f"all branches must give results of the same types{where}.",
-                f"{labels[0]}: {described(a)}", f"{label}: {described(b)}",
+                f"{names[0]} {described(a)}", f"{names[1]} {described(b)}",
                 hint=f"convert one of them, as with .astype({a.dtype.name!r})."
                 if a.shape == b.shape else "broadcast or reshape one of them."))

@@ -14,6 +14,7 @@ from .._config import trace_key
 from .._core.axes import axis_sizes
 from .._core.jaxpr import (
     ClosedJaxpr,
+    DropVar,
     JaxprEqn,
     Var,
     cached_by_jaxpr,
@@ -82,13 +83,21 @@ def _split_by_policy(closed: ClosedJaxpr, unknown: tuple[bool, ...], policy: Cal
     outs = [v for v, u in zip(jaxpr.outvars, which) if u]
     later, needed = dce(
         jaxpr.replace(invars=[*storable, *jaxpr.invars], outvars=outs, eqns=[
-            e for e in jaxpr.eqns if not (e.outvars and all(v in stored for v in e.outvars))]),
+            _not_giving(e, stored) for e in jaxpr.eqns
+            if not (e.outvars and all(v in stored for v in e.outvars))]),
         [True] * len(outs))
     later = later.replace(invars=[v for v, n in zip(later.invars, needed) if n])
     used = [True] * which.count(False) + needed[:len(storable)]
     now, _ = dce(known.jaxpr, used + [False] * (len(known.jaxpr.outvars) - len(used)))
     return (prune_constants(ClosedJaxpr(now, known.consts)),
             prune_constants(ClosedJaxpr(later, closed.consts)), which, needed[len(storable):])
+
+
+def _not_giving(eqn: JaxprEqn, stored: set[Var]) -> JaxprEqn:
+    """An equation some of whose results may be known from elsewhere."""
+    if stored.isdisjoint(eqn.outvars):
+        return eqn
+    return eqn.replace(outvars=[DropVar(v.aval) if v in stored else v for v in eqn.outvars])
 
 
 def _body_of_jit(eqn: JaxprEqn) -> ClosedJaxpr | None:

@@ -20,7 +20,7 @@ from .._core.jaxpr import (
 )
 from .._core.linear import Linear, Zero, expansion, never
 from .._core.primitive import Kind, Primitive
-from .._core.rewrite import dce, prune_constants
+from .._core.rewrite import dce, prune_constants, silent
 from .._core.stage import stage
 from .._core.trace import Tracer, running
 from .._core.types import ShapedArray, typeof
@@ -141,8 +141,8 @@ class While(Primitive):
                 *tests, *kept(consts, [not g for g in given]), zeros_of(_INDEX), *kept(carry, sure),
                 cond_jaxpr=condition, cond_nconsts=len(tests), body_jaxpr=body,
                 body_nconsts=given.count(False))
-        recorded = trace.record(repeat_p, [steps, *consts, *carry], dict(
-            body=params["body_jaxpr"]))
+        recorded = trace.record(repeat_p, [steps, *consts, *carry],
+                                dict(body=silent(params["body_jaxpr"])))
         found = iter(outs)
         return [y if m else next(found) for y, m in zip(recorded, moving)]
 
@@ -412,15 +412,23 @@ def while_loop(cond_fun: Callable, body_fun: Callable, init_val):
     Array(128, dtype=int32, weak_type=True)
     """
     function = "tanx.lax.while_loop"
+    if jit_disabled.value and not any(
+            isinstance(x, Tracer) for x in tree_util.tree_leaves(init_val)):
+        while cond_fun(init_val):
+            init_val = body_fun(init_val)
+        return init_val
+    condition, body, leaves = staged_loop(function, cond_fun, body_fun, init_val)
+    return tree_util.tree_unflatten(body.out_tree, _bind_hoisted(condition, body, leaves))
+
+
+def staged_loop(function: str, cond_fun: Callable, body_fun: Callable, init_val,
+                ) -> tuple[Body, Body, list]:
+    """Condition and body, staged and found to fit together, and the carry to start with."""
     if not (callable(cond_fun) and callable(body_fun)):
         raise TypeError(explain(
             function, "cond_fun and body_fun must be functions.",
             f"cond_fun: {cond_fun!r:.100}", f"body_fun: {body_fun!r:.100}"))
     leaves, tree = flat_leaves(function, init_val)
-    if jit_disabled.value and not any(isinstance(x, Tracer) for x in leaves):
-        while cond_fun(init_val):
-            init_val = body_fun(init_val)
-        return init_val
 
     def staged(avals):
         body = stage_body(function, body_fun, (tree_util.tree_unflatten(tree, avals),))
@@ -432,8 +440,7 @@ def while_loop(cond_fun: Callable, body_fun: Callable, init_val):
     check_carry(function, body_fun, (init_val,), types, body.out_avals)
     condition = stage_body(function, cond_fun, (tree_util.tree_unflatten(tree, types),))
     _check_condition(function, condition)
-    outs = _bind_hoisted(condition, body, leaves)
-    return tree_util.tree_unflatten(tree, outs)
+    return condition, body, leaves
 
 
 def _check_condition(function: str, condition: Body) -> None:
@@ -449,23 +456,34 @@ def _check_condition(function: str, condition: Body) -> None:
 
 def _bind_hoisted(condition: Body, body: Body, leaves: list) -> list:
     """Apply the primitive; what every step gives back as it is, is no part of the carry."""
-    nconsts, tested = len(body.captured), len(condition.captured)
-    jaxpr, test = body.closed.jaxpr, condition.closed.jaxpr
-    own, tests = jaxpr.invars[nconsts:], test.invars[tested:]
-    fixed = [v is w for v, w in zip(own, jaxpr.outvars)]
-    read = {v for eqn in test.eqns for v in eqn.invars}.union(test.outvars)
-
-    def part(items, wanted: bool) -> list:
-        return [x for x, f in zip(items, fixed) if f is wanted]
-
-    shown = [v in read for v in part(tests, True)]
-    cond_jaxpr = test.replace(invars=[*test.invars[:tested], *kept(part(tests, True), shown),
-                                      *part(tests, False)])
-    body_jaxpr = jaxpr.replace(invars=[*jaxpr.invars[:nconsts], *part(own, True),
-                                       *part(own, False)], outvars=part(jaxpr.outvars, False))
-    known = part(leaves, True)
+    jaxpr, nconsts = body.closed.jaxpr, len(body.captured)
+    fixed = tuple(v is w for v, w in zip(jaxpr.invars[nconsts:], jaxpr.outvars))
+    step, test, read = body.closed, condition.closed, [False] * sum(fixed)
+    if any(fixed):
+        step, test, read = _hoisted(step, test, fixed)
+    known = kept(leaves, fixed)
+    tested, given = [*kept(known, read), *condition.captured], [*known, *body.captured]
     outs = iter(while_p.bind(
-        *condition.captured, *kept(known, shown), *body.captured, *known, *part(leaves, False),
-        cond_jaxpr=ClosedJaxpr(cond_jaxpr), cond_nconsts=tested + sum(shown),
-        body_jaxpr=ClosedJaxpr(body_jaxpr), body_nconsts=nconsts + len(known)))
+        *tested, *given, *(x for x, f in zip(leaves, fixed) if not f), cond_jaxpr=test,
+        cond_nconsts=len(tested), body_jaxpr=step, body_nconsts=len(given)))
     return [x if f else next(outs) for x, f in zip(leaves, fixed)]
+
+
+@cached_by_jaxpr
+def _hoisted(body: ClosedJaxpr, condition: ClosedJaxpr, fixed: tuple[bool, ...],
+             ) -> tuple[ClosedJaxpr, ClosedJaxpr, list[bool]]:
+    """Body and condition that take what is ``fixed`` first; which of that the condition reads."""
+    _, used = dce(condition.jaxpr, [True])
+
+    def apart(items: list) -> tuple[list, list, list]:
+        """What is fixed of the carry, what was closed over, and the rest of the carry."""
+        others, carry = split(items, len(items) - len(fixed))
+        return kept(carry, fixed), others, [x for x, f in zip(carry, fixed) if not f]
+
+    same, others, carry = apart(condition.jaxpr.invars)
+    read = apart(used)[0]
+    test = condition.jaxpr.replace(invars=[*kept(same, read), *others, *carry])
+    same, others, carry = apart(body.jaxpr.invars)
+    step = body.jaxpr.replace(invars=[*same, *others, *carry],
+                              outvars=apart(body.jaxpr.outvars)[2])
+    return ClosedJaxpr(step), ClosedJaxpr(test), read

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from .jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Var, cached_by_jaxpr
 
 __all__ = ["constvars_to_invars", "dce", "dce_closed", "fresh", "inline_calls",
-           "invars_to_constvars", "prune_constants", "substitute"]
+           "invars_to_constvars", "prune_constants", "silent", "substitute"]
 
 
 def _renamed(atoms: Iterable[Atom], names: Mapping[Var, Atom]) -> list[Atom]:
@@ -151,3 +151,33 @@ def inline_calls(closed: ClosedJaxpr, body: Callable[[JaxprEqn], ClosedJaxpr | N
     outvars = sweep(closed.jaxpr, {}, False)
     return ClosedJaxpr(closed.jaxpr.replace(constvars=constvars, outvars=outvars, eqns=eqns),
                        consts)
+
+
+def silent(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """The same function for running it again: without equations that give nothing but effects.
+
+    Those of inner jaxprs go as well. Effects of equations that give results stay.
+    """
+    if not any(effect.observable for effect in closed.effects):
+        return closed
+    return _silenced(closed)
+
+
+@cached_by_jaxpr
+def _silenced(closed: ClosedJaxpr) -> ClosedJaxpr:
+    eqns = []
+    for eqn in closed.eqns:
+        if any(effect.observable for effect in eqn.effects):
+            if not eqn.outvars:
+                continue
+            params = {name: _silent_parameter(value) for name, value in eqn.params.items()}
+            effects = eqn.primitive.effects(*(atom.aval for atom in eqn.invars), **params)
+            eqn = eqn.replace(params=params, effects=effects)
+        eqns.append(eqn)
+    return ClosedJaxpr(closed.jaxpr.replace(eqns=eqns), closed.consts)
+
+
+def _silent_parameter(value):
+    if isinstance(value, tuple):
+        return tuple(map(_silent_parameter, value))
+    return silent(value) if isinstance(value, ClosedJaxpr) else value

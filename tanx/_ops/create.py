@@ -75,7 +75,10 @@ class Scratch(Empty):
     name = "scratch"
 
     def fill(self, into, *, shape, dtype):
-        return []
+        """Stores that never happen; a single number may as well be stored."""
+        (out,) = into
+        return [build.nest((0, *shape[1:]), lambda k: [build.store(out, k, build.const(0, dtype))])
+                ] if shape else None
 
 
 iota_p, empty_p, scratch_p = Iota(), Empty(), Scratch()

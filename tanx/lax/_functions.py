@@ -5,6 +5,7 @@ step, and it costs as much as a small operation; what users call there does it a
 """
 
 from .._control.associative import *
+from .._control.bounded import *
 from .._control.cond import *
 from .._control.loops import *
 from .._control.scan import *

@@ -189,9 +189,51 @@ def numpy_programs(jax):
     }
 
 
+def branch_programs(jax):
+    """Programs with branches, and with loops that stop by themselves."""
+    lax, jnp = jax.lax, importlib.import_module(f"{jax.__name__}.numpy")
+    p, s, v = np.bool_(True), np.float32(3.0), np.ones(3, np.float32)
+    n, c = np.int32(1), jax.device_put(np.arange(3, dtype=np.float32))
+
+    def chosen(p, x):
+        return lax.cond(p, lambda x: x + 1, lambda x: x * 2.0, x)
+
+    def doubled(x, limit):
+        return lax.while_loop(lambda c: c[0] < limit, lambda c: (c[0] * 2, c[1] + x, c[2]),
+                              (x, 0, limit))
+
+    def powers(y):
+        return lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * y), (n, y))
+
+    return {
+        "cond": (chosen, p, s),
+        "cond on a number": (chosen, n, s),
+        "cond without operands": (lambda p: lax.cond(p, lambda: 1, lambda: jnp.int32(2)), p),
+        "cond with closures": (
+            lambda p, x, y: lax.cond(p, lambda: x + y, lambda: y * 2.0), p, s, s),
+        "cond with constants": (
+            lambda p, x: lax.cond(p, lambda: x * c, lambda: c + np.arange(3.0)), p, s),
+        "cond with results that are operands": (
+            lambda p, x, y: lax.cond(p, lambda a, b: (a, b), lambda a, b: (a * 2, b), x, y),
+            p, s, s),
+        "switch": (lambda i, x: lax.switch(i, [jnp.sin, jnp.cos, jnp.exp], x), n, s),
+        "switch of one": (lambda i, x: lax.switch(i, [jnp.sin], x), n, s),
+        "vmap of cond": (jax.vmap(lambda p, x: lax.cond(p, jnp.sin, jnp.cos, x), (None, 0)), p, v),
+        "jvp of cond": (lambda p, x, t: jax.jvp(
+            lambda x: lax.cond(p, lambda x: x * 2, lambda x: 1.0, x), (x,), (t,)), p, s, s),
+        "while": (doubled, s, s),
+        "while with constants": (
+            lambda x: lax.while_loop(lambda x: (x < c).any(), lambda x: x + c, x), v),
+        "while of a number that becomes an array": (
+            lambda y: lax.while_loop(lambda x: x < 3, lambda x: x + y, 0), s),
+        "jvp of while": (lambda y, t: jax.jvp(lambda y: powers(y)[1], (y,), (t,)), s, s),
+    }
+
+
 def programs(jax) -> dict[str, tuple]:
     """All programs: name, function and arguments."""
-    found = {**lax_programs(jax), **loop_programs(jax), **numpy_programs(jax)}
+    found = {**lax_programs(jax), **loop_programs(jax), **numpy_programs(jax),
+             **branch_programs(jax)}
     return {name: program if isinstance(program, tuple) else (program,)
             for name, program in found.items()}
 

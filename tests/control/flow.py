@@ -1,0 +1,99 @@
+"""Random programs with control flow, to be run by Python or by tanx.lax.
+
+A program changes a few numbers, its state. It is a tuple of statements:
+
+    ("set", i, operation, j, k)      state[i] = operation(state[j], state[k])
+    ("if", i, j, then, otherwise)    then, if state[i] > state[j], else otherwise
+    ("switch", i, programs)          the program that twice state[i] counts to
+    ("while", i, n, program)         while state[i] < 1 and fewer than n steps are done
+
+The same program runs on Python's own control flow, where it needs numbers that are known, and on
+that of tanx.lax.
+"""
+
+import random
+
+import tanx.numpy as jnp
+from tanx import lax
+
+OPERATIONS = {
+    "wave": lambda a, b: jnp.sin(a) + 0.3 * b,
+    "squash": lambda a, b: jnp.tanh(a * b),
+    "less": lambda a, b: 0.9 * a - 0.2 * b,
+    "bump": lambda a, b: jnp.exp(-a * a) + 0.1 * b,
+    "root": lambda a, b: jnp.sqrt(1.0 + a * a) * 0.5 - b * 0.25,
+}
+SIZE = 3
+
+
+def program(seed: int, depth: int = 2) -> tuple:
+    """A random program; ``depth`` is how deep control flow goes."""
+    rng = random.Random(seed)
+    return (*_statements(rng, depth), *_statements(rng, depth))
+
+
+def _statements(rng, depth: int) -> tuple:
+    return tuple(_statement(rng, depth) for _ in range(rng.randint(1, 3)))
+
+
+def _statement(rng, depth: int) -> tuple:
+    i, j, k = (rng.randrange(SIZE) for _ in range(3))
+    kind = rng.choice(["set", "if", "switch", "while", "while"] if depth else ["set"])
+    if kind == "set":
+        return ("set", i, rng.choice(list(OPERATIONS)), j, k)
+    if kind == "if":
+        return ("if", i, j, _statements(rng, depth - 1), _statements(rng, depth - 1))
+    if kind == "switch":
+        return ("switch", i, tuple(_statements(rng, depth - 1) for _ in range(rng.randint(2, 3))))
+    return ("while", i, rng.randint(0, 5), _statements(rng, depth - 1))
+
+
+def by_python(statements: tuple, state: list) -> list:
+    """Run a program on Python's ``if`` and ``while``."""
+    state = list(state)
+    for kind, i, *rest in statements:
+        if kind == "set":
+            operation, j, k = rest
+            state[i] = OPERATIONS[operation](state[j], state[k])
+        elif kind == "if":
+            j, then, otherwise = rest
+            state = by_python(then if state[i] > state[j] else otherwise, state)
+        elif kind == "switch":
+            (programs,) = rest
+            chosen = min(max(int(lax.stop_gradient(state[i]) * 2), 0), len(programs) - 1)
+            state = by_python(programs[chosen], state)
+        else:
+            limit, inner = rest
+            steps = 0
+            while steps < limit and state[i] < 1:
+                state = by_python(inner, state)
+                steps += 1
+    return state
+
+
+def by_lax(statements: tuple, state: list) -> list:
+    """Run a program on the control flow of tanx.lax."""
+    state = list(state)
+    for kind, i, *rest in statements:
+        if kind == "set":
+            operation, j, k = rest
+            state[i] = OPERATIONS[operation](state[j], state[k])
+        elif kind == "if":
+            j, *both = rest
+            state = lax.cond(state[i] > state[j], *(_runner(p) for p in both), state)
+        elif kind == "switch":
+            (programs,) = rest
+            index = (state[i] * 2).astype(int)
+            state = lax.switch(index, [_runner(p) for p in programs], state)
+        else:
+            state = _while(i, *rest, state)
+    return state
+
+
+def _runner(statements: tuple):
+    return lambda state: by_lax(statements, state)
+
+
+def _while(i: int, limit: int, inner: tuple, state: list) -> list:
+    return lax.while_loop(lambda c: (c[0] < limit) & (c[1][i] < 1),
+                          lambda c: (c[0] + 1, by_lax(inner, c[1])), (0, state))[1]

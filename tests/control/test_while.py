@@ -1,0 +1,347 @@
+"""``while_loop`` and ``bounded_while_loop``: calls, lanes, derivatives in both modes, errors."""
+
+import numpy as np
+import pytest
+
+import tanx
+import tanx.numpy as jnp
+from tanx import lax
+from tanx._control import tape
+from tanx._core.rewrite import dce
+
+X = jnp.arange(4.0)
+
+
+def eagerly(fun):
+    return fun
+
+
+each_way = pytest.mark.parametrize("run", [eagerly, tanx.jit], ids=["eager", "jit"])
+
+
+def error(kind, call) -> str:
+    with pytest.raises(kind) as caught:
+        call()
+    return caught.value.args[0]
+
+
+def waves(x, n):
+    """Takes the sine of x n times, and multiplies by x each time."""
+    return lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, jnp.sin(c[1]) * x), (0, x))[1]
+
+
+def bounded_waves(x, n):
+    return lax.bounded_while_loop(lambda c: c[0] < n,
+                                  lambda c: (c[0] + 1, jnp.sin(c[1]) * x), (0, x), max_steps=12)[1]
+
+
+def plain_waves(x, n):
+    y = x
+    for _ in range(n):
+        y = jnp.sin(y) * x
+    return y
+
+
+# --- Calls ----------------------------------------------------------------------------------------
+
+
+@each_way
+def test_pytrees_closures_and_carries_that_never_change(run):
+    def f(x, y):
+        def body(state):
+            return {"i": state["i"] + 1, "sum": state["sum"] + x, "same": state["same"]}
+        return lax.while_loop(lambda s: s["sum"].sum() < s["same"], body,
+                              {"i": 0, "sum": jnp.zeros(4), "same": y})
+
+    out = run(f)(X, 20.0)
+    assert (int(out["i"]), float(out["same"])) == (4, 20.0)
+    np.testing.assert_array_equal(out["sum"], 4 * X)
+
+
+@each_way
+def test_numbers_give_way_to_what_the_body_makes_of_them(run):
+    out = run(lambda y: lax.while_loop(lambda x: x < 3, lambda x: x + y, 0))(jnp.float32(1.5))
+    assert out.dtype == np.float32 and out == 3.0
+    assert lax.while_loop(lambda x: x < 3, lambda x: x + 1, 0).weak_type
+    assert not lax.while_loop(lambda x: x < 3, lambda x: x + jnp.int32(1), 0).weak_type
+
+
+@each_way
+def test_a_loop_may_not_run_at_all(run):
+    assert run(lambda x: lax.while_loop(lambda x: False, lambda x: x + 1, x))(2) == 2
+    assert run(tanx.grad(waves))(1.3, 0) == 1.0
+
+
+def test_without_jit_python_runs_the_loop():
+    seen = []
+
+    def body(i):
+        seen.append(int(i))
+        return i + 1
+
+    with tanx.disable_jit():
+        assert lax.while_loop(lambda i: i < 3, body, 0) == 3
+    assert seen == [0, 1, 2]
+
+
+def test_functions_are_staged_once():
+    traced = []
+
+    def body(x):
+        traced.append(1)
+        return x + 1
+
+    for _ in range(3):
+        lax.while_loop(lambda x: x < 3, body, 0)
+    assert len(traced) == 1
+
+
+@each_way
+def test_loops_in_loops(run):
+    def f(n):
+        def inner(c):
+            i, total = c
+            add = lambda d: (d[0] + 1, d[1] + d[0])
+            return i + 1, lax.while_loop(lambda d: d[0] < i, add, (0, total))[1]
+        return lax.while_loop(lambda c: c[0] < n, inner, (0, 0))[1]
+
+    assert run(f)(6) == sum(j for i in range(6) for j in range(i))
+
+
+# --- Batches --------------------------------------------------------------------------------------
+
+
+@each_way
+def test_each_lane_stops_by_itself(run):
+    seen = []
+
+    def halve(c):
+        tanx.debug.callback(lambda lane: seen.append(int(lane)), c[2])
+        return c[0] + 1, c[1] / 2, c[2]
+
+    f = lambda x, lane: lax.while_loop(lambda c: c[1] > 1, halve, (0, x, lane))[:2]
+    steps, x = run(tanx.vmap(f))(jnp.array([8.0, 0.5, 2.0]), jnp.arange(3))
+    tanx.effects_barrier()
+    np.testing.assert_array_equal(steps, [3, 0, 1])
+    np.testing.assert_array_equal(x, [1, 0.5, 1])
+    assert sorted(seen) == [0, 0, 0, 2]  # a lane that has finished does no more work
+
+
+@each_way
+def test_the_carry_of_a_finished_lane_is_not_touched(run):
+    """Going on would make nan of the first lane, and nan stays."""
+    f = lambda x: lax.while_loop(lambda x: x > 1, lambda x: jnp.log(x - 1), x)
+    np.testing.assert_allclose(run(tanx.vmap(f))(jnp.array([0.5, 30.0, 2.0])),
+                               [0.5, np.log(np.log(29.0) - 1), 0.0], rtol=1e-5)
+
+
+@each_way
+def test_one_loop_for_all_lanes_where_they_agree(run):
+    f = lambda n, x: lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, c[1] * x, c[2] + 1),
+                                    (0, 1.0, 0.0))
+    count, power, other = run(tanx.vmap(f, (None, 0)))(3, X)
+    np.testing.assert_array_equal(power, X**3)
+    np.testing.assert_array_equal(count, [3] * 4)
+    jaxpr = tanx.make_jaxpr(tanx.vmap(f, (None, 0)))(3, X)
+    assert "scan" not in str(jaxpr) and "while" in str(jaxpr)
+
+
+@each_way
+def test_maps_in_maps(run):
+    f = lambda x, y: lax.while_loop(lambda c: c[0] < y, lambda c: (c[0] + x, c[1] + 1), (x, 0))[1]
+    steps = run(tanx.vmap(tanx.vmap(f, (None, 0)), (0, None)))(jnp.array([1, 2]), jnp.arange(5))
+    np.testing.assert_array_equal(steps, [[0, 0, 1, 2, 3], [0, 0, 0, 1, 1]])
+
+
+@each_way
+def test_lanes_that_communicate_take_steps_together(run):
+    def f(x):
+        return lax.while_loop(lambda c: c < 3, lambda c: c + lax.pmax(x, "lanes"), x)
+
+    np.testing.assert_array_equal(run(tanx.vmap(f, axis_name="lanes"))(jnp.array([0.0, 1.0, 2.5])),
+                                  [5.0, 3.5, 5.0])
+
+
+def test_batched_constants_of_the_condition():
+    f = lambda limit: lax.while_loop(lambda x: x < limit, lambda x: x * 2, 1)
+    np.testing.assert_array_equal(tanx.vmap(f)(jnp.array([1, 5, 100])), [1, 8, 128])
+
+
+# --- Derivatives ----------------------------------------------------------------------------------
+
+
+@each_way
+@pytest.mark.parametrize("f", [waves, bounded_waves])
+def test_reverse_mode_agrees_with_a_python_loop(run, f):
+    for n in (0, 1, 2, 7):
+        expected = tanx.value_and_grad(plain_waves)(1.3, n)
+        np.testing.assert_allclose(run(tanx.value_and_grad(f))(1.3, n), expected, rtol=1e-5)
+
+
+@each_way
+def test_lanes_in_reverse(run):
+    x, n = jnp.array([1.3, 0.5, 0.2]), jnp.array([0, 3, 5])
+    expected = [tanx.grad(plain_waves)(a, int(m)) for a, m in zip(x, n)]
+    total = lambda x: tanx.vmap(waves)(x, n).sum()
+    np.testing.assert_allclose(run(tanx.vmap(tanx.grad(waves)))(x, n), expected, rtol=1e-5)
+    np.testing.assert_allclose(run(tanx.grad(total))(x), expected, rtol=1e-5)
+
+
+def test_derivatives_of_derivatives():
+    f, plain = (lambda x: waves(x, 4)), (lambda x: plain_waves(x, 4))
+    for _ in range(2):
+        f, plain = tanx.grad(f), tanx.grad(plain)
+        np.testing.assert_allclose(f(1.3), plain(1.3), rtol=1e-4)
+    np.testing.assert_allclose(tanx.hessian(lambda x: waves(x, 3).sum())(X),
+                               tanx.hessian(lambda x: plain_waves(x, 3).sum())(X),
+                               rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 4, 5, 9, 16, 17, 27, 28, 70])
+def test_every_number_of_steps_fits_into_few_slots(steps, monkeypatch):
+    """With three slots and three levels, 27 steps are the last that need no other measures."""
+    monkeypatch.setattr(tape, "FEWEST", 3)
+    monkeypatch.setattr(tape, "MOST", 3)
+    monkeypatch.setattr(tape, "LONGEST", 27)
+    f = lambda x: lax.while_loop(lambda c: c[0] < steps,
+                                 lambda c: (c[0] + 1, jnp.sin(c[1]) * x), (0, x))[1]
+    np.testing.assert_allclose(tanx.grad(f)(1.3), tanx.grad(plain_waves)(1.3, steps), rtol=1e-5)
+
+
+def test_room_for_states_has_a_limit():
+    """Slots are as many as fit into a fixed room, whatever the number of steps."""
+    def f(x):
+        return lax.while_loop(lambda c: c[1] < 1000000, lambda c: (jnp.sin(c[0]), c[1] + 1),
+                              (x, 0))[0].sum()
+
+    for size, slots in ((4, 4096), (1 << 16, 256), (1 << 20, 64)):
+        text = str(tanx.make_jaxpr(tanx.grad(f))(jnp.zeros(size)))
+        assert f"f32[{slots},{size}]" in text
+
+
+def test_what_the_backward_pass_does_not_need_is_not_kept():
+    def f(x):
+        return lax.while_loop(lambda c: c[0] < 9, lambda c: (c[0] + 1, c[1] * 2, c[2] + c[1]),
+                              (0, x, x))[2].sum()
+
+    np.testing.assert_array_equal(tanx.grad(f)(X), [512.0] * 4)
+    assert "scratch" not in str(tanx.make_jaxpr(tanx.grad(f))(X))
+
+
+@each_way
+def test_constants_get_the_sum_of_what_steps_give(run):
+    w = jnp.array([[0.5, -0.2], [0.1, 0.3]])
+
+    def f(w, loop):
+        return loop(lambda v: jnp.tanh(w @ v), jnp.ones(2)).sum()
+
+    ours = lambda step, v: lax.while_loop(lambda c: c[0] < 5, lambda c: (c[0] + 1, step(c[1])),
+                                          (0, v))[1]
+
+    def plain(step, v):
+        for _ in range(5):
+            v = step(v)
+        return v
+
+    np.testing.assert_allclose(run(tanx.grad(lambda w: f(w, ours)))(w),
+                               tanx.grad(lambda w: f(w, plain))(w), rtol=1e-5)
+
+
+@each_way
+def test_rules_of_users_hold_inside(run):
+    @tanx.custom_jvp
+    def tripled(x):
+        return x
+
+    tripled.defjvp(lambda primals, tangents: (tripled(*primals), 3 * tangents[0]))
+
+    @tanx.custom_vjp
+    def fivefold(x):
+        return x
+
+    fivefold.defvjp(lambda x: (x, None), lambda _, ct: (5 * ct,))
+
+    def f(x, n):
+        step = lambda c: (c[0] + 1, tanx.checkpoint(jnp.sin)(fivefold(tripled(c[1]))))
+        return lax.while_loop(lambda c: c[0] < n, step, (0, x))[1]
+
+    np.testing.assert_allclose(run(tanx.grad(f))(0.0, 2), 15.0**2)
+    np.testing.assert_allclose(run(tanx.vmap(tanx.grad(f)))(jnp.zeros(3), jnp.arange(3)),
+                               [1, 15, 225])
+
+
+def test_what_is_shown_is_shown_once(capsys):
+    def body(c):
+        tanx.debug.print("step {}", c[0])
+        return c[0] + 1, jnp.sin(c[1])
+
+    tanx.grad(lambda x: lax.while_loop(lambda c: c[0] < 3, body, (0, x))[1])(1.0)
+    tanx.effects_barrier()
+    assert capsys.readouterr().out.split("\n")[:-1] == ["step 0", "step 1", "step 2"]
+
+
+def test_a_linear_loop_can_be_transposed():
+    f = lambda x: lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * 2), (0, x))[1]
+    assert tanx.linear_transpose(f, 1.0)(1.0)[0] == 8.0
+
+
+def test_a_loop_inside_checkpoint():
+    f = tanx.checkpoint(lambda x: waves(x, 4))
+    np.testing.assert_allclose(tanx.grad(f)(1.3), tanx.grad(plain_waves)(1.3, 4), rtol=1e-5)
+
+
+def test_dead_carries_are_dropped():
+    def f(x, y):
+        return lax.while_loop(lambda c: c[0] < 3,
+                              lambda c: (c[0] + 1, jnp.sin(c[1]), jnp.exp(c[2]) + c[1]),
+                              (0, x, y))[1]
+
+    jaxpr, used = dce(tanx.make_jaxpr(f)(1.0, 2.0).jaxpr, [True])
+    assert used == [True, False]
+    assert "exp" not in str(jaxpr)
+
+
+def test_a_limit_holds():
+    f = lambda n: lax.bounded_while_loop(lambda x: x < 100, lambda x: 2 * x, 1, max_steps=n)
+    assert [int(f(n)) for n in (0, 1, 3, 7, 50)] == [1, 2, 8, 128, 128]
+    got = tanx.vmap(bounded_waves)(jnp.array([1.3, 0.5]), jnp.array([3, 9]))
+    np.testing.assert_allclose(got, [plain_waves(1.3, 3), plain_waves(0.5, 9)], rtol=1e-5)
+
+
+# --- Errors ---------------------------------------------------------------------------------------
+
+
+def test_conditions_that_are_no_boolean():
+    assert error(TypeError, lambda: lax.while_loop(lambda x: x < 3, lambda x: x, X)) == """\
+tanx.lax.while_loop: cond_fun must give one boolean.
+  it gave: bool[4]
+  Hint: combine many with .any() or .all(); compare numbers, as in x != 0."""
+    assert error(TypeError, lambda: lax.while_loop(lambda x: (x, x), lambda x: x, 1)) == """\
+tanx.lax.while_loop: cond_fun must give one boolean.
+  it gave: PyTreeDef((*, *))"""
+
+
+def test_carries_that_change():
+    assert error(TypeError, lambda: lax.while_loop(
+        lambda c: True, lambda c: {"n": c["n"] + 1.5, "x": c["x"]},
+        {"n": jnp.int32(0), "x": X})) == """\
+tanx.lax.while_loop: the body must give back a carry of the types that it takes.
+  c['n']: takes i32[], gives f32[] of a Python number
+  Hint: start with c['n'] as float32, or let the body return its new value .astype('int32')."""
+    assert error(TypeError, lambda: lax.while_loop(
+        lambda x: True, lambda x: (x, x), X)).startswith(
+        "tanx.lax.while_loop: the body must give back a carry of the structure that it takes.")
+
+
+def test_limits_that_are_none():
+    assert error(ValueError, lambda: lax.bounded_while_loop(
+        lambda x: True, lambda x: x, 1, max_steps=-1)) == """\
+tanx.lax.bounded_while_loop: max_steps must be an integer that is known while tracing, and not \
+negative.
+  max_steps: -1
+  Hint: tanx.lax.while_loop needs no limit."""
+
+
+def test_what_is_no_function():
+    assert error(TypeError, lambda: lax.while_loop(1, lambda x: x, 0)).startswith(
+        "tanx.lax.while_loop: cond_fun and body_fun must be functions.\n  cond_fun: 1\n")
