@@ -155,7 +155,9 @@ def _parts(closed: ClosedJaxpr, num_consts: int, num_carry: int, unknown: tuple[
     loop, used = dce(loop.replace(invars=[*given_consts, *names.values(), *given_carry, *given_xs]),
                      [True] * len(loop.outvars))
     used[len(fixed):len(fixed) + len(given_carry)] = [True] * len(given_carry)
-    before, _ = dce(jaxpr.replace(invars=given_consts, outvars=hoisted), [True] * len(hoisted))
+    pure = [e for e in jaxpr.eqns if not any(effect.observable for effect in e.effects)]
+    before, _ = dce(jaxpr.replace(invars=given_consts, outvars=hoisted, eqns=pure),
+                    [True] * len(hoisted))
     return Parts(
         prune_constants(ClosedJaxpr(before, known.consts)),
         prune_constants(ClosedJaxpr(loop.replace(invars=kept(loop.invars, used)), known.consts)),
