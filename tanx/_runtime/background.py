@@ -28,6 +28,7 @@ from .._core.array import Array
 from .._core.source import SourceInfo, user_source
 from .._core.types import ShapedArray
 from ..errors import explain
+from . import stop
 from .host import address, builtin, memory_of_machine
 from .machine import PTHREADS, permanent
 
@@ -43,7 +44,8 @@ _PENDING, _DONE, _FAILED = 0, 1, 2
 
 _TEXT = """
 ; Mutex, condition for the worker, condition for those who wait, first and last job, how many jobs
-; were submitted, how many are done, and whether: one is running, there is a worker, it shall end.
+; were submitted, how many are done, whether one is running, the worker's thread or 0, and whether
+; it shall end.
 %queue = type {{ [16 x i64], [16 x i64], [16 x i64], ptr, ptr, i64, i64, i64, i64, i64 }}
 
 ; The next job, the program, the size of its arena, where its state is, how many addresses there are
@@ -59,6 +61,7 @@ declare void @tanx_free(ptr)
 declare i64 @PyLong_AsSsize_t(ptr)
 declare ptr @PyLong_FromSsize_t(i64)
 declare ptr @PyErr_NoMemory()
+declare i32 @PyErr_CheckSignals()
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
 
@@ -205,8 +208,8 @@ entry:
   br i1 %fine, label %started, label %end
 started:
   %worker_at = getelementptr %queue, ptr %queue, i64 0, i32 8
-  store i64 1, ptr %worker_at
   %id = load i64, ptr %thread
+  store i64 %id, ptr %worker_at
   %detached = call i32 @pthread_detach(i64 %id)
   br label %end
 end:
@@ -300,7 +303,8 @@ refuse:
   ret ptr null
 }}
 
-; The Python function wait(queue, number): returns how many jobs are done when that one is.
+; The Python function wait(queue, number): returns how many jobs are done when that one is. Signal
+; handlers run meanwhile, and may raise.
 define ptr @python_wait(ptr %self, ptr %args, i64 %arguments) {{
 entry:
   %queue_number = call i64 @number(ptr %args, i64 0)
@@ -325,8 +329,21 @@ help:
   call void @step(ptr %queue)
   br label %look
 wait:
-  %waited = call i32 @pthread_cond_wait(ptr %done, ptr %queue)
+  %waited = call i32 @wait_a_while(ptr %done, ptr %queue)
+  %in_time = icmp eq i32 %waited, 0
+  br i1 %in_time, label %look, label %late
+late:
+  %opened = call i32 @pthread_mutex_unlock(ptr %queue)
+  call void @PyEval_RestoreThread(ptr %thread)
+  %raised = call i32 @PyErr_CheckSignals()
+  %fine = icmp eq i32 %raised, 0
+  br i1 %fine, label %back, label %give_up
+back:
+  %same = call ptr @PyEval_SaveThread()
+  %again = call i32 @pthread_mutex_lock(ptr %queue)
   br label %look
+give_up:
+  ret ptr null
 end:
   %unlocked = call i32 @pthread_mutex_unlock(ptr %queue)
   call void @PyEval_RestoreThread(ptr %thread)
@@ -334,6 +351,10 @@ end:
   ret ptr %result
 }}
 """
+
+_WORKER = 3 * 128 + 5 * 8
+"""Where the thread of its worker is in a queue."""
+
 
 
 @cache
@@ -368,7 +389,7 @@ class Work:
         self.number = 0
         self.state = ctypes.c_int64(_PENDING)
         self.source: SourceInfo = user_source()
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
 
     @property
     def done(self) -> bool:
@@ -382,6 +403,7 @@ class Work:
                 f"started at: {self.source}"))
         for parent in self.parents:
             self.error = self.error or parent.error
+        stop.spare(self)
         self.code, self.memory, self.parents = None, [], ()
 
 
@@ -431,6 +453,11 @@ class Queue:
         self.lock = threading.RLock()
         _queues.add(self)
 
+    @property
+    def worker(self) -> int:
+        """The thread that goes through the queue, or 0."""
+        return ctypes.c_int64.from_address(self.address + _WORKER).value
+
     def submit(self, code: Code, arena: int, memory: list[np.ndarray], parents: Iterable[Work],
                nbytes: int) -> Work:
         """Start a program; ``parents`` is the work whose results it reads.
@@ -451,9 +478,37 @@ class Queue:
         return work
 
     def wait(self, number: int) -> None:
-        """Return when the job of that number is done, and so all before it."""
-        self.native["wait"](self.address, number)
+        """Return when the job of that number is done, and so all before it.
+
+        Who waits may run jobs. Ctrl-C while a job runs, here or by the worker, ends it and all that
+        is waiting: nobody can wait for that any more without an error.
+        """
+        thread = threading.get_ident()
+        before, _helping[thread] = _helping.get(thread), self
+        try:
+            self.native["wait"](self.address, number)
+        except BaseException as error:
+            self.give_up(error)
+            raise
+        finally:
+            _helping[thread] = before
         self.reap()
+        stop.settle()
+
+    def give_up(self, error: BaseException) -> None:
+        """Let all jobs fail that are not done."""
+        with self.lock:
+            for work in self.records:
+                if not work.done and work.error is None:
+                    work.error = _interrupted(work, error)
+                    stop.doom(work)
+
+    def error_of_running(self, error: BaseException | None) -> BaseException | None:
+        """Why the job that is running shall stop, if it shall; ``error`` is a reason for all."""
+        if error is not None:
+            self.give_up(error)
+        with self.lock:
+            return next((work.error for work in self.records if not work.done), None)
 
     def reap(self) -> None:
         """Let go of what finished work has held."""
@@ -478,6 +533,27 @@ class Queue:
             self.native["queue_end"](self.address)
 
 
+def _interrupted(work: Work, error: BaseException) -> KeyboardInterrupt:
+    """What is raised where somebody asks for the results of work that was stopped."""
+    stopped = KeyboardInterrupt(explain(
+        "tanx.jit", "the computation was stopped before it was done.",
+        f"started at: {work.source}"))
+    stopped.__cause__ = error
+    return stopped
+
+
+_helping: dict[int, Queue | None] = {}  # whose jobs a thread runs while it waits
+
+
+def _error_in(thread: int, error: BaseException | None) -> BaseException | None:
+    """Why the job shall stop that runs in a thread, if one does."""
+    queue = _helping.get(thread)
+    if queue is None:
+        queue = next((q for q in list(_queues) if q.worker == thread), None)
+    return None if queue is None else queue.error_of_running(error)
+
+
+stop.errors_of_threads.append(_error_in)
 _gate = threading.Lock()  # closed while the process forks
 _queues: weakref.WeakSet[Queue] = weakref.WeakSet()
 _local = threading.local()

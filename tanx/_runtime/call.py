@@ -15,8 +15,9 @@ header, and then what :func:`attempt` reads from front to back, a *cursor* going
     the codes of the tree of results
 
 Codes say what a tree is, node by node; the same codes tell what to expect and what to make. Entries
-never change. Nothing here raises: where an argument is not what an entry expects, where anything is
-unusual or an error comes up, the call goes to the method ``__call__``, which says what is wrong.
+never change. Nothing here raises but what the program does: where an argument is not what an entry
+expects, where anything is unusual or an error comes up, the call goes to the method ``__call__``,
+which says what is wrong.
 
 A call has a *frame*: a few words, the addresses that the program takes, what the call holds (for
 each argument its array), arrays whose data ends with the call, and the program's temporaries where
@@ -46,8 +47,10 @@ def vectorcall(self: int, args: int, flagged: int, names: int) -> int:
             result = search(self, entries, word(thread, THREAD_KEY), args,
                             flagged & ~ARGUMENTS_OFFSET, names)
             C.Py_DecRef(entries)
-            if result > MISS:
+            if result > RAISED:
                 return result
+            if result == RAISED:
+                return 0
             if result == 0:
                 C.PyErr_Clear()
     return slow(self, args, flagged, names)
@@ -226,6 +229,11 @@ def run(entry: int, frame: int) -> int:
         call(word(entry, PROGRAM), frame + ADDRESSES)
     if arena != 0:
         C.tanx_free(memory)
+    if word(address_of.tanx_stop) != 0:
+        settled = C.PyObject_CallNoArgs(address_of.settle)
+        if settled == 0:
+            return RAISED
+        C.Py_DecRef(settled)
     if not make_arrays(entry, frame):
         return 0
     return make(frame)
@@ -246,7 +254,7 @@ def run_by_python(entry: int, frame: int) -> int:
     results = C.PyObject_CallOneArg(word(entry, PROGRAM), leaves)
     C.Py_DecRef(leaves)
     if results == 0:
-        return 0
+        return RAISED
     i = 0
     while i < word(entry, MADE):
         made = word(word(results, LIST_ITEMS) + 8 * i)

@@ -43,7 +43,7 @@ OUTPUT, CONSTANT, MOVED, COPIED = range(4)  # what has the data of a result
 CURSOR, NEXT, HELD, END, NUMBER, MADE_LIST, SCRATCH, ADDRESSES = range(0, 64, 8)
 
 ALONE, UNLOCKED, PYTHON = range(3)  # how a program runs: see ``run`` and ``run_by_python``
-MISS = 1  # in place of a result: the entry does not fit
+MISS, RAISED = 1, 2  # in place of a result: the entry does not fit; an exception was raised
 SMALL = 8192  # bytes of a frame on the stack
 
 

@@ -17,12 +17,10 @@ import numpy as np
 
 from .._loops.library import CALLBACK
 from .._loops.nest import Buffer, Extern
+from . import stop
 from .load import Library
 
 __all__ = ["LIBRARIES", "run_watched"]
-
-_Function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p))
-
 
 class _Run:
     """One run of a program; ``error`` is what a function raised."""
@@ -32,49 +30,62 @@ class _Run:
     def __init__(self) -> None:
         self.error: BaseException | None = None
 
-
-class _Runs(threading.local):
-    """The runs in this thread, innermost last: a function may run programs itself."""
-
-    def __init__(self) -> None:
-        self.stack: list[_Run] = []
+    def fail(self, error: BaseException) -> None:
+        """Call no further function, and let loops end."""
+        self.error = error
+        stop.doom(self)
 
 
-_runs = _Runs()
+_runs: dict[int, list[_Run]] = {}
+"""The runs in each thread, innermost last: a function may run programs itself."""
 
 
 def run_watched(run: Callable[..., None], *args) -> None:
     """Run a program that calls Python; raises what the functions it calls raise."""
     current = _Run()
-    _runs.stack.append(current)
+    thread = threading.get_ident()
+    running = _runs.setdefault(thread, [])
+    running.append(current)
     try:
         run(*args)
     finally:
-        _runs.stack.pop()
+        running.pop()
+        if not running:
+            del _runs[thread]
+        stop.spare(current)
     if current.error is not None:
         raise current.error
+
+
+def _error_in(thread: int, error: BaseException | None) -> BaseException | None:
+    return _runs[thread][-1].error if thread in _runs else None
+
+
+stop.errors_of_threads.append(_error_in)
 
 
 def _callback(call: Extern) -> tuple[int, int, Any]:
     """The C function for a call of Python, which copies arrays in and out of memory."""
     function = dict(call.params)["call"]
-    results = len(call.outputs)
     views = [_view(buffer) for buffer in (*call.outputs, *call.inputs)]
+    results, table = len(call.outputs), ctypes.c_size_t * max(1, len(views))
 
-    def enter(context, addresses) -> None:
-        run = _runs.stack[-1]
+    def enter(error: BaseException | None, address: int) -> None:
+        run = (_runs.get(threading.get_ident()) or _runs[stop.owner.value])[-1]
         if run.error is not None:
             return
         try:
-            outs = function([view(addresses[n]).copy()
-                             for n, view in enumerate(views[results:], results)])
-            for n, out in enumerate(outs):
-                np.copyto(views[n](addresses[n]), out)
+            if error is not None:  # of a signal handler
+                raise error
+            places = list(table.from_address(address))
+            outs = function([view(place).copy() for view, place in zip(
+                views[results:], places[results:])])
+            for view, place, out in zip(views, places, outs):
+                np.copyto(view(place), out)
         except BaseException as error:  # KeyboardInterrupt too: nothing may pass native code
-            run.error = error
+            run.fail(error)
 
-    entry = _Function(enter)
-    return ctypes.cast(entry, ctypes.c_void_p).value or 0, 1, entry
+    return stop.enter_address(), id(enter), enter
 
 
 def _view(buffer: Buffer) -> Callable[[int], np.ndarray]:

@@ -25,7 +25,7 @@ from .._treedef import child_specs
 from .._treenodes import DictNode, ListNode, NamedTupleNode, NoneNode, TupleNode
 from ..dtypes import stored
 from ..tree_util import tree_flatten
-from . import call, call_arguments, call_frame, call_results, host
+from . import call, call_arguments, call_frame, call_results, host, stop
 from . import call_frame as native
 from .dispatch import Call
 from .eager import compiled
@@ -309,6 +309,7 @@ def vectorcall() -> int:
     symbols = {name: id(x) for name, x in _OBJECTS.items()}
     symbols |= {name: host.numpy_function(number) for name, number in _NUMPY.items()}
     symbols |= {name: host.address(name) for name in ("tanx_alloc", "tanx_free", "tanx_array")}
+    symbols |= {"tanx_stop": ctypes.addressof(stop.words), "settle": id(stop.settle)}
     symbols |= {"thread_key": storage.key, "flags_version": ctypes.addressof(flags_version)}
     text = partial(translate, (call, call_arguments, call_frame, call_results), ["vectorcall"])
     # Where objects keep things depends on the version of Python.

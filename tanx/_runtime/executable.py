@@ -22,7 +22,7 @@ from .._core.canonical import Canonical, canonical
 from .._core.jaxpr import ClosedJaxpr, cached_by_jaxpr
 from .._core.types import ShapedArray
 from .._loops.nest import Buffer, Extern
-from . import disk_cache
+from . import disk_cache, stop
 from .background import Work, pending_array, queue_of_thread
 from .callbacks import LIBRARIES, run_watched
 from .donation import given_away, may_overwrite, takers, warn_of_unusable
@@ -167,6 +167,8 @@ class Executable:
             run_watched(run, self.code.address, self.arena_size, *memory)
         else:
             run(self.code.address, self.arena_size, *memory)
+        if stop.words.failing:
+            stop.settle()
         results = [self._result(place, aval, memory, operands, given, work)
                    for place, aval in self.results]
         for i in given:

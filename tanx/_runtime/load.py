@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from .._compiler.codegen.abi import ENTRY, PARALLEL, TILE
+from .._compiler.codegen.abi import ENTRY, PARALLEL, STOP, STOPPED, TILE
 from .._locks import new_lock
 from .._loops.library import CALLBACK
 from .._loops.nest import Buffer, Extern, Program
+from . import stop
 from .disk_cache import key_of
 from .host import run
 from .machine import Placed, address_of, image, permanent
@@ -149,10 +150,11 @@ def clear() -> None:
 
 
 def _address(symbol: str) -> int:
-    """The address of the thread pool, of a kernel of tiles, of one of SciPy's functions, or of one
-    of the C library."""
+    """The address of something of the runtime's, of SciPy's, or of the C library's."""
     if symbol == PARALLEL:
         return parallel_address()
+    if symbol in (STOP, STOPPED):
+        return stop.addresses()[symbol]
     if symbol.startswith(TILE):
         return _tile_address(symbol)
     if symbol.startswith("scipy."):

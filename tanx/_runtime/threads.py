@@ -20,8 +20,9 @@ import signal
 
 from tanx.errors import explain
 
-from .._compiler.codegen.abi import PARALLEL
+from .._compiler.codegen.abi import PARALLEL, STOP, STOPPED
 from .._locks import new_lock
+from . import stop
 from .machine import PTHREADS, permanent
 
 __all__ = ["get_num_threads", "parallel_address", "set_num_threads"]
@@ -47,6 +48,10 @@ _TEXT = """
 @done = internal global [16 x i64] zeroinitializer
 @blocked = internal global [16 x i64] zeroinitializer
 @before = internal global [16 x i64] zeroinitializer
+@tanx_owner = external global i64
+@tanx_workers = external global [1024 x i64]
+@{stop} = external global i64
+declare i32 @{stopped}()
 
 {pthreads}
 {declare_pause}
@@ -72,6 +77,8 @@ each:
   br i1 %more, label %each, label %finished
 publish:
   call void @hire(i64 %limit)
+  %self = call i64 @pthread_self()
+  store atomic i64 %self, ptr @tanx_owner monotonic, align 8
   store ptr %task, ptr @task
   store ptr %context, ptr @context
   store i64 %count, ptr @count
@@ -91,6 +98,7 @@ work:
   call void @work()
   %closed = atomicrmw and ptr @word, i64 {not_open} seq_cst
   call void @join()
+  store atomic i64 0, ptr @tanx_owner monotonic, align 8
   store atomic i64 0, ptr @busy release, align 8
   br label %finished
 finished:
@@ -134,6 +142,9 @@ start:
 started:
   %thread = load i64, ptr @thread
   %detached = call i32 @pthread_detach(i64 %thread)
+  %number = and i64 %n, 1023
+  %known = getelementptr i64, ptr @tanx_workers, i64 %number
+  store atomic i64 %thread, ptr %known monotonic, align 8
   %grown = add i64 %n, 1
   store i64 %grown, ptr @workers
   %more = icmp slt i64 %grown, %wanted
@@ -169,7 +180,8 @@ end:
   ret void
 }}
 
-; The caller waits for the members of the job that it closed.
+; The caller waits for the members of the job that it closed. It looks up now and then, for it may
+; be the one that is told that they shall stop.
 define internal void @join() {{
 entry:
   br label %look
@@ -196,7 +208,14 @@ check:
   %some = icmp ne i64 %left, 0
   br i1 %some, label %wait, label %awake
 wait:
-  %waited = call i32 @pthread_cond_wait(ptr @done, ptr @mutex)
+  %waited = call i32 @wait_a_while(ptr @done, ptr @mutex)
+  %stop = load atomic i64, ptr @{stop} monotonic, align 8
+  %quiet = icmp eq i64 %stop, 0
+  br i1 %quiet, label %check, label %look_up
+look_up:
+  %opened = call i32 @pthread_mutex_unlock(ptr @mutex)
+  %stopped = call i32 @{stopped}()
+  %again = call i32 @pthread_mutex_lock(ptr @mutex)
   br label %check
 awake:
   store atomic i64 0, ptr @waiting monotonic, align 8
@@ -332,7 +351,8 @@ def _text() -> str:
     name, argument, pauses = _PAUSES.get(architecture, ("", "", 1000))
     opened = 1 << 16
     return _TEXT.format(
-        pthreads=PTHREADS, declare_pause=name and f"declare void @{name}({argument.split(' ')[0]})",
+        pthreads=PTHREADS, stop=STOP, stopped=STOPPED,
+        declare_pause=name and f"declare void @{name}({argument.split(' ')[0]})",
         pause=name and f"call void @{name}({argument})", pauses=pauses,
         setmask=int(signal.SIG_SETMASK), members=opened - 1, open=opened, not_open=~opened,
         open_or_members=2 * opened - 1, epochs=-1 << 32, step=(1 << 32) + opened)
@@ -363,7 +383,9 @@ class _Pool:
         """Where the function :data:`PARALLEL` is."""
         with self._lock:
             if not self._addresses:
-                self._addresses = permanent("threads", _text)
+                self._addresses = permanent("threads", _text, stop.addresses() | {
+                    "tanx_owner": ctypes.addressof(stop.owner),
+                    "tanx_workers": ctypes.addressof(stop.workers)})
                 self._call("tanx_fresh")
                 self._call("tanx_limit", self.size)
             return self._addresses[PARALLEL]

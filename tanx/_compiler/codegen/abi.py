@@ -1,11 +1,15 @@
 """The names by which compiled code and the runtime know each other."""
 
-__all__ = ["ENTRY", "PARALLEL", "TILE"]
+__all__ = ["ENTRY", "PARALLEL", "STOP", "STOPPED", "TILE"]
 
 ENTRY = "tanx_main"
 """The name of the entry point: a function of the address of an array of addresses."""
 PARALLEL = "tanx_parallel"
 """A function of a task, a context and a count, that calls the task with the context and each number
 below the count, in several threads."""
+STOP = "tanx_stop"
+"""A word of 64 bits that is zero unless some program shall stop."""
+STOPPED = "tanx_stopped"
+"""A function without arguments: whether the program that calls it, in this thread, shall stop."""
 TILE = "tanx.tile."
 """How the names of kernels of tiles begin (``micro.py``), which whoever links code makes."""

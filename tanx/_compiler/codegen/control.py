@@ -13,6 +13,7 @@ from itertools import accumulate
 from math import prod
 
 from ..._loops.nest import Branch, Buffer, Loop, Plan
+from .polling import poll
 from .values import Writer
 
 __all__ = ["Room", "room_of_branch", "room_of_loop", "write_branch", "write_loop"]
@@ -124,7 +125,7 @@ class _LoopWriter:
 
     def written(self) -> list[str]:
         code, loop = self.code, self.loop
-        start, head, body, done = map(code.label, ("start", "head", "body", "done"))
+        start, head, body, again, done = map(code.label, ("start", "head", "body", "again", "done"))
         slots = self.slots()
         tests = self.test_slots()
         first, last = self.steps()
@@ -133,8 +134,8 @@ class _LoopWriter:
         code.go(head)
         code.begin(head)
         step, following = code.label("step"), code.label("next")
-        code.add(f"%{step} = phi i64 [ {first}, %{start} ], [ %{following}, %{body} ]")
-        now = self.turns(start, body, slots, tests)
+        code.add(f"%{step} = phi i64 [ {first}, %{start} ], [ %{following}, %{again} ]")
+        now = self.turns(start, again, slots, tests)
         self.row_slots(slots, f"%{step}")
         if loop.condition is None:
             goes_on = code.let("more", f"icmp ult i64 %{step}, {last}")
@@ -144,6 +145,8 @@ class _LoopWriter:
         code.begin(body)
         code.add(f"call void @{self.function(loop.body)}(ptr {slots})")
         code.add(f"%{following} = add i64 %{step}, 1")
+        code.lines += poll(code.writer, again, done)
+        code.begin(again)
         code.go(head)
         code.begin(done)
         self.put_back(now)
@@ -192,7 +195,7 @@ class _LoopWriter:
         code.put(slots, len(condition.program.inputs) + 1, self.base)
         return slots
 
-    def turns(self, start: str, body: str, slots: str, tests: str) -> dict[int, str]:
+    def turns(self, start: str, again: str, slots: str, tests: str) -> dict[int, str]:
         """Let carries that have two places use them in turn; where they are at a step."""
         code, now = self.code, dict[int, str]()
         outputs = len(self.loop.body.program.inputs)
@@ -204,8 +207,8 @@ class _LoopWriter:
             for n, offset in self.room.places.items()]
         for n, (here, there) in names.items():
             own = self.pointers[self.carries[n]]
-            code.add(f"%{here} = phi ptr [ {own}, %{start} ], [ %{there}, %{body} ]")
-            code.add(f"%{there} = phi ptr [ %{second[n]}, %{start} ], [ %{here}, %{body} ]")
+            code.add(f"%{here} = phi ptr [ {own}, %{start} ], [ %{there}, %{again} ]")
+            code.add(f"%{there} = phi ptr [ %{second[n]}, %{start} ], [ %{here}, %{again} ]")
         for n, (here, there) in names.items():
             now[n] = f"%{here}"
             code.put(slots, self.first + n, f"%{here}")

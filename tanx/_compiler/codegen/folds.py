@@ -25,6 +25,7 @@ from .access import Memory, Scalar
 from .complex import Pair
 from .lanes import Loop, Planner
 from .operations import apply, choose, multiply_add, number
+from .polling import poll
 from .scopes import Scope
 from .storage import register_type
 from .values import Value, Writer, any_lane, as_mask, resized
@@ -133,7 +134,7 @@ class Folds(Memory):
         In lanes it goes on until the last of them has finished; the others keep their states.
         """
         writer, place = self.writer, scope.place
-        head, done = writer.fresh("loop"), writer.fresh("done")
+        head, again, done = map(writer.fresh, ("loop", "again", "done"))
         asking = Scope(scope, head, bound=loop.states)
         start = self.spread_states(loop, [whole(scope.find(value), value.dtype)
                                           for value in loop.init], asking)
@@ -161,11 +162,12 @@ class Folds(Memory):
         kept = self.at(step, write)
         more = self.at(asking, lambda: any_lane(holds))
         phis = [f"{a.text} = phi {a.type.text} [ {b.text}, %{place.block} ], "
-                f"[ {c.text}, %{step.block} ]" for old, first, new in zip(inside, given, kept)
+                f"[ {c.text}, %{again} ]" for old, first, new in zip(inside, given, kept)
                 for a, b, c in zip(flat(old), flat(first), flat(new))]
         place.lines += [f"br label %{head}", f"{head}:", *phis, *asking.lines,
                         f"br {more!r}, label %{step.label}, label %{done}",
-                        f"{step.label}:", *step.lines, f"br label %{head}"]
+                        f"{step.label}:", *step.lines, *poll(writer, again, done),
+                        f"{again}:", f"br label %{head}"]
         place.start(done)
         return tuple(states)
 

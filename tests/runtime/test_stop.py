@@ -1,0 +1,163 @@
+"""Programs that are stopped: by Ctrl-C, wherever they run, and by exceptions in callbacks."""
+
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import tanx
+import tanx.numpy as jnp
+from tanx import lax
+from tanx._runtime import stop
+
+ROOT = Path(__file__).parents[2]
+START = """
+import os, signal, threading, time
+import numpy as np
+import tanx
+import tanx.numpy as jnp
+from tanx import _config, lax
+
+ENDLESS = 1 << 60
+X = jnp.ones(3)
+
+def step(c, _):
+    return jnp.sin(c) * 1.01, None
+
+endless = tanx.jit(lambda x: lax.scan(step, x, None, length=ENDLESS)[0])
+short = tanx.jit(lambda x: lax.scan(step, x, None, length=100)[0])
+expected = np.asarray(short(X))
+
+def pressed(fun, *args):
+    "Call a function, press Ctrl-C meanwhile, and tell what comes of it."
+    def press():
+        time.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGINT)
+    thread = threading.Thread(target=press)
+    thread.start()
+    try:
+        fun(*args)
+        time.sleep(5)
+        print("went on")
+    except KeyboardInterrupt as error:
+        print("stopped", error, sep="|")
+    thread.join()
+    assert np.array_equal(short(X), expected)
+"""
+
+
+def run(script: str) -> list[str]:
+    """The lines that a process prints; it must be through in time."""
+    done = subprocess.run([sys.executable, "-c", START + textwrap.dedent(script)], cwd=ROOT,
+                          capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    return done.stdout.splitlines()
+
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs POSIX signals")
+
+
+def test_in_the_calling_thread():
+    """By Python, and by native calls, which begin with the third of their kind."""
+    assert run("""
+        with _config.async_dispatch(False):
+            for _ in range(4):
+                pressed(endless, X)
+    """) == ["stopped|"] * 4
+
+
+def test_in_the_background():
+    lines = run("""
+        pressed(lambda: endless(X).block_until_ready())
+        y = endless(X)
+        z = tanx.jit(lambda y: y + 1)(y)
+        time.sleep(0.1)
+        pressed(lambda: np.asarray(z))
+        for later in (y, z):
+            try:
+                later.block_until_ready()
+            except KeyboardInterrupt as error:
+                print(error)
+    """)
+    assert lines[:2] == ["stopped|", "stopped|"]
+    assert lines[2::2] == ["tanx.jit: the computation was stopped before it was done."] * 2
+    assert all(line.startswith("  started at: <string>:") for line in lines[3::2])
+    assert len(lines) == 6
+
+
+def test_in_several_threads():
+    assert run("""
+        from tanx._control.scan import map_lanes
+        tanx.set_num_threads(2)
+        lane = tanx.make_jaxpr(lambda x: lax.scan(step, x, None, length=ENDLESS)[0])(1.0)
+        lanes = tanx.jit(lambda x: map_lanes(lane, 8, [x], [0])[0])
+        for _ in range(3):
+            pressed(lambda: lanes(jnp.arange(8.0)).block_until_ready())
+    """) == ["stopped|"] * 3
+
+
+def test_other_threads_go_on():
+    assert run("""
+        long = tanx.jit(lambda x: lax.scan(step, x, None, length=3_000_000)[0])
+        results = []
+        thread = threading.Thread(target=lambda: results.append(np.asarray(long(X))))
+        thread.start()
+        pressed(lambda: endless(X).block_until_ready())
+        thread.join()
+        print(np.array_equal(results[0], np.asarray(long(X))))
+    """) == ["stopped|", "True"]
+
+
+def test_handlers_of_users_run_while_loops_do():
+    assert run("""
+        seen = []
+        signal.signal(signal.SIGINT, lambda *_: seen.append(1) if len(seen) < 2 else 1 / 0)
+        fresh = tanx.jit(lambda x: lax.scan(step, x + 1, None, length=ENDLESS)[0])
+        def press():
+            for n in range(3):
+                time.sleep(0.2)
+                os.kill(os.getpid(), signal.SIGINT)
+        threading.Thread(target=press).start()
+        try:
+            with _config.async_dispatch(False):
+                fresh(X)
+        except ZeroDivisionError:
+            print(len(seen))
+    """) == ["2"]
+
+
+def test_in_a_callback_and_around_it():
+    assert run("""
+        def wait(x):
+            time.sleep(0.5)
+            return x
+        waiting = lambda c, _: (tanx.pure_callback(wait, c, c), None)
+        loop = tanx.jit(lambda x: lax.scan(waiting, x, None, length=ENDLESS)[0])
+        pressed(loop, X)
+        quick = lambda c, _: (tanx.pure_callback(lambda c: c, c, c), None)
+        loop = tanx.jit(lambda x: lax.scan(quick, x, None, length=ENDLESS)[0])
+        pressed(loop, X)
+    """) == ["stopped|"] * 2
+
+
+def test_exceptions_end_loops():
+    calls = []
+
+    def fail(x):
+        calls.append(float(x))
+        if x > 2:
+            raise LookupError(float(x))
+        return x + 1
+    step = lambda c, _: (tanx.pure_callback(fail, c, c), None)
+    inner = lambda c, _: lax.scan(step, c, None, length=1 << 50)
+    fun = tanx.jit(lambda x: lax.scan(inner, x, None, length=1 << 50)[0])
+    for _ in range(2):
+        with pytest.raises(LookupError, match=r"3\.0"):
+            fun(0.0)
+    assert calls == [0.0, 1.0, 2.0, 3.0] * 2
+    assert stop.words.failing == 0
+    assert float(tanx.jit(lambda x: lax.scan(lambda c, _: (c + 1, None), x, None, length=10)[0])(
+        jnp.float32(0))) == 10.0
