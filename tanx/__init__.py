@@ -2,7 +2,7 @@
 
 from importlib import import_module as _import_module
 
-from . import checkpoint_policies, dtypes, errors, sharding, stages, tree, tree_util, typing
+from . import checkpoint_policies, dtypes, errors, sharding, tree, tree_util, typing
 from ._api.autodiff import *
 from ._api.batching import vmap
 from ._api.jacobian import *
@@ -61,7 +61,7 @@ _operators.install_at_first_use(_methods)
 publish(__name__, boundary)
 
 # Rooms that load when they are first asked for, so that ``import tanx`` is quick.
-_LATE = ("debug", "experimental", "lax", "numpy", "random")
+_LATE = ("debug", "experimental", "lax", "numpy", "random", "stages")
 globals()["__all__"] += _LATE
 
 

@@ -6,7 +6,7 @@ jaxpr), :class:`Lowered` (a program of loops) and :class:`Compiled` (machine cod
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,8 +24,8 @@ from ..sharding import SingleDeviceSharding
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_unflatten
 from .options import CompilerOptions, check_options, using_options
 
-__all__ = ["ArgInfo", "Compiled", "CompilerOptions", "Lowered", "MemoryAnalysis", "Traced",
-           "Wrapped"]
+__all__ = ["ArgInfo", "Compiled", "CompilerOptions", "Lowered", "MemoryAnalysis", "Program",
+           "Traced"]
 
 FORMS = ("jaxpr", "loops", "llvm")
 """The forms of a program that can be printed, from first to last."""
@@ -51,7 +51,7 @@ class ArgInfo:
 
 
 @dataclass(frozen=True)
-class _Program:
+class Program:
     """A function staged for arguments of certain types; what its stages share."""
 
     name: str
@@ -83,7 +83,7 @@ class _Program:
 class Stage:
     """What each stage tells about arguments and results."""
 
-    def __init__(self, program: _Program):
+    def __init__(self, program: Program):
         self._program = program
 
     @property
@@ -123,69 +123,8 @@ class Stage:
 # -- the stages ------------------------------------------------------------------------------------
 
 
-class Wrapped:
-    """What :func:`tanx.jit` gives: a function that can be staged ahead of time."""
-
-    _name: str
-    _fun: Callable
-    _donated_leaves: Callable[..., tuple[bool, ...]]
-    _keep_unused: bool
-    _compiler_options: Mapping[str, Any]
-    _take_apart: Callable
-    _entry: Callable
-
-    @boundary
-    def trace(self, *args, **kwargs) -> Traced:
-        """Run the function on types, given by arguments or :class:`tanx.ShapeDtypeStruct`.
-
-        >>> tanx.jit(lambda x: x + 1).trace(ShapeDtypeStruct((3,), np.float32)).jaxpr
-        { lambda ; a:f32[3]. let b:f32[3] = add a 1.0:f32[] in (b,) }
-        """
-        call = self._take_apart(args, kwargs)
-        call = call._replace(leaves=[_typed(x) for x in call.leaves])
-        entry, captured = self._entry(call, args, kwargs)
-        dynamic = [(i, x) for i, x in enumerate(args) if i not in call.fixed]
-        keywords = {k: v for k, v in kwargs.items() if k not in call.fixed_names}
-        avals = iter([typeof(x) for x in call.leaves])
-        donated = iter(self._donated_leaves(call, args, kwargs) or [False] * len(call.leaves))
-
-        def info(tree):
-            return tree_map(lambda _: ArgInfo(next(avals), next(donated)), tree)
-
-        args_info = (tuple([info(x) for _, x in dynamic]),
-                     {k: info(keywords[k]) for k in sorted(keywords)})
-        return Traced(_Program(self._name, entry.closed, args_info, entry.out_tree,
-                               self._keep_unused, tuple(captured), self._compiler_options))
-
-    @boundary
-    def lower(self, *args, **kwargs) -> Lowered:
-        """Trace the function, ready to be compiled; arguments as for :meth:`trace`."""
-        return self.trace(*args, **kwargs).lower()
-
-    @boundary
-    def eval_shape(self, *args, **kwargs):
-        """Shapes and dtypes of the results, without computing them; arguments as for ``trace``."""
-        return self.trace(*args, **kwargs).out_info
-
-
-class _Typed:
-    """Stands for an array of which the type alone is known."""
-
-    __slots__ = ("aval",)
-
-    def __init__(self, aval: ShapedArray):
-        self.aval = aval
-
-
-def _typed(x):
-    """A leaf, as something that is an array if it says what shape and dtype it has."""
-    if is_arraylike(x) or not (hasattr(x, "shape") and hasattr(x, "dtype")):
-        return x
-    return _Typed(ShapedArray(x.shape, x.dtype, getattr(x, "weak_type", False)))
-
-
 class Traced(Stage):
-    """A function as a jaxpr; see :meth:`Wrapped.trace`."""
+    """A function as a jaxpr; see :meth:`tanx.stages.Wrapped.trace`."""
 
     @property
     def jaxpr(self) -> ClosedJaxpr:
@@ -220,7 +159,7 @@ class Traced(Stage):
 
 
 class Lowered(Stage):
-    """A function as a program of loops; see :meth:`Wrapped.lower`.
+    """A function as a program of loops; see :meth:`tanx.stages.Wrapped.lower`.
 
     >>> print(tanx.jit(lambda x: 2 * jnp.exp(x) + 1).lower(1.0).as_text())
     program(x0: f32[]) -> (y0: f32[])
@@ -310,7 +249,7 @@ class MemoryAnalysis:
 class Compiled(Stage):
     """A function as machine code for arguments of certain types; see :meth:`Lowered.compile`."""
 
-    def __init__(self, program: _Program, executable):
+    def __init__(self, program: Program, executable):
         super().__init__(program)
         self._executable = executable
         leaves, self._in_tree = tree_flatten(program.args_info)

@@ -21,13 +21,11 @@ from .._core.types import is_arraylike, typeof
 from .._ops.layout import as_array
 from .._runtime.device import devices_of
 from .._runtime.dispatch import Call, Dispatcher, NativeCalls
-from .._runtime.host import trim
 from .._runtime.objects import callable_class
 from .._runtime.tier0 import program_of
 from .._traceback import boundary
 from ..errors import explain
 from ..tree_util import tree_flatten, tree_leaves, tree_unflatten
-from .aot import Wrapped
 from .arguments import (
     check_callable,
     check_leaves,
@@ -35,6 +33,7 @@ from .arguments import (
     result_leaves,
 )
 from .options import check_options, using_options
+from .wrapped import Wrapped
 
 __all__ = ["JitFunction", "clear_caches", "jit", "library_jit"]
 
@@ -184,7 +183,8 @@ def clear_caches() -> None:
 
     Memory that nobody uses goes back to the system.
     """
-    from .._runtime.load import clear  # late: most programs never call this
+    from .._runtime.host import trim  # late: most programs never call this
+    from .._runtime.load import clear
     clear_memories()
     clear()
     for function in list(_functions):

@@ -12,7 +12,6 @@ from .._core.array import Array
 from .._core.trace import Tracer
 from .._core.types import is_arraylike
 from .._ops.layout import as_array
-from .._runtime.background import barrier
 from .._runtime.device import Device, default_device, devices_of
 from ..dtypes import is_extended
 from ..errors import explain
@@ -180,6 +179,7 @@ def copy_to_host_async(x):
 
 def effects_barrier() -> None:
     """Wait until all computations that were started are done, and so their effects."""
+    from .._runtime.background import barrier  # late: nothing is on its way before it is loaded
     barrier()
 
 

@@ -28,9 +28,7 @@ from .._core.primitive import Kind, Primitive
 from .._core.stage import stage
 from .._core.trace import EvalTrace, Tracer, context, leaked, running
 from .._core.types import ShapedArray, typeof
-from .._loops.build import copy, extern, temp
-from .._loops.library import CALLBACK
-from .._loops.nest import Buffer
+from .._loops import build, library
 from .._ops.batching import materialize
 from .._ops.layout import broadcast_in_dim, squeeze
 from .._ops.slicing import concatenate, slice_in_dim
@@ -142,12 +140,13 @@ class Callback(Primitive):
         statements: list = []
         buffers = []
         for n, x in enumerate(operands):
-            if not isinstance(x, Buffer):
-                buffers.append(temp(f"operand{n}", x.shape, x.dtype))
-                statements.append(copy(buffers[-1], x))
+            if not isinstance(x, build.Buffer):
+                buffers.append(build.temp(f"operand{n}", x.shape, x.dtype))
+                statements.append(build.copy(buffers[-1], x))
             else:
                 buffers.append(x)
-        return [*statements, extern(CALLBACK, into, buffers, call=self.host_call(params))]
+        return [*statements, build.extern(library.CALLBACK, into, buffers,
+                                           call=self.host_call(params))]
 
 
 # -- for values and for effects --------------------------------------------------------------------

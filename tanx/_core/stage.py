@@ -16,7 +16,6 @@ import numpy as np
 
 from .._config import enable_checks
 from .array import Array
-from .check import check_jaxpr
 from .jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr
 from .leaks import check_leaks
 from .naming import DebugInfo
@@ -240,6 +239,7 @@ class StageTrace(Trace):
         jaxpr = Jaxpr([c.var for c in constants], self.invars, outvars, self.eqns,
                       debug_info=self.debug)
         if enable_checks.value:
+            from .check import check_jaxpr
             check_jaxpr(jaxpr)
         return jaxpr, [c.value for c in constants]
 

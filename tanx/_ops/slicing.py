@@ -19,8 +19,7 @@ from .._core.linear import is_linear
 from .._core.primitive import Kind, Primitive
 from .._core.trace import Tracer
 from .._core.types import ShapedArray, canonical_shape, is_arraylike, typeof
-from .._loops import build
-from .._loops.instructions import value_range
+from .._loops import build, instructions
 from ..errors import explain
 from .batching import batch_size, materialize
 from .derive import instantiate, linear, linear_in, zeros_of
@@ -199,7 +198,7 @@ def _clamped_starts(starts, shape, sizes) -> list:
     """The same for starts to be read from data when compiled code runs."""
     clamped = []
     for i, n, size in zip(starts, shape, sizes):
-        high = min(n - size, value_range(i.dtype)[1])
+        high = min(n - size, instructions.value_range(i.dtype)[1])
         clamped.append(build.const(0) if n == size else build.as_index(build.op(
             "clamp", build.const(0, i.dtype), i[()], build.const(high, i.dtype))))
     return clamped
@@ -287,7 +286,7 @@ def _starts(function: str, operand, start_indices, allow_negative) -> list:
             f"operand: {typeof(operand)}", f"start_indices: {len(starts)} of them"))
     wide = dtypes.canonicalize_dtype(np.dtype("int64"))
     dtype = next((typeof(i).dtype for i in starts if type(i) is not int), wide)
-    if max(shape, default=0) > value_range(dtype)[1]:
+    if max(shape, default=0) > instructions.value_range(dtype)[1]:
         from .convert import convert_element_type
         dtype = wide
         starts = [i if type(i) is int else convert_element_type(i, dtype) for i in starts]
@@ -321,7 +320,7 @@ def _known_or_traced(function: str, start_indices) -> list:
 def _from_end(index, n: int, dtype, allowed: bool):
     if type(index) is int:
         index = index + n if allowed and index < 0 else index
-        low, high = value_range(dtype)
+        low, high = instructions.value_range(dtype)
         return dtype.type(min(max(index, low), high))
     own = typeof(index).dtype
     if not allowed or letter(own) != "i":

@@ -6,7 +6,6 @@ import os
 
 from .._config import default_device as default_device_flag
 from ..errors import explain
-from .host import statistics
 
 __all__ = ["Device", "default_device", "devices_of"]
 
@@ -31,6 +30,7 @@ class Device:
         Memory that nobody uses is kept for the next array of its size: it is in
         ``bytes_reserved``, not in ``bytes_in_use``.
         """
+        from .host import statistics  # late: it takes the allocator
         return statistics()
 
     def live_buffers(self) -> list:

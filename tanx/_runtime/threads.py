@@ -18,12 +18,10 @@ import ctypes
 import os
 import signal
 
-from tanx.errors import explain
-
 from .._compiler.codegen.abi import PARALLEL, STOP, STOPPED
 from .._locks import new_lock
+from ..errors import explain
 from . import stop
-from .machine import PTHREADS, permanent
 
 __all__ = ["get_num_threads", "parallel_address", "set_num_threads"]
 
@@ -347,6 +345,7 @@ define void @tanx_fresh() {{
 
 def _text() -> str:
     """The pool as LLVM code."""
+    from .machine import PTHREADS
     architecture = os.uname().machine.replace("arm64", "aarch64")
     name, argument, pauses = _PAUSES.get(architecture, ("", "", 1000))
     opened = 1 << 16
@@ -383,6 +382,7 @@ class _Pool:
         """Where the function :data:`PARALLEL` is."""
         with self._lock:
             if not self._addresses:
+                from .machine import permanent  # late: most imports of tanx run no threads
                 self._addresses = permanent("threads", _text, stop.addresses() | {
                     "tanx_owner": ctypes.addressof(stop.owner),
                     "tanx_workers": ctypes.addressof(stop.workers)})

@@ -1,0 +1,77 @@
+"""What functions that are compiled have in common: they can be staged ahead of time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from .._core.types import ShapedArray, is_arraylike, typeof
+from .._traceback import boundary
+from ..tree_util import tree_map
+
+if TYPE_CHECKING:
+    from .aot import Lowered, Traced
+
+__all__ = ["Wrapped"]
+
+
+class Wrapped:
+    """What :func:`tanx.jit` gives: a function that can be staged ahead of time."""
+
+    _name: str
+    _fun: Callable
+    _donated_leaves: Callable[..., tuple[bool, ...]]
+    _keep_unused: bool
+    _compiler_options: Mapping[str, Any]
+    _take_apart: Callable
+    _entry: Callable
+
+    @boundary
+    def trace(self, *args, **kwargs) -> Traced:
+        """Run the function on types, given by arguments or :class:`tanx.ShapeDtypeStruct`.
+
+        >>> tanx.jit(lambda x: x + 1).trace(ShapeDtypeStruct((3,), np.float32)).jaxpr
+        { lambda ; a:f32[3]. let b:f32[3] = add a 1.0:f32[] in (b,) }
+        """
+        from .aot import ArgInfo, Program, Traced  # late: most functions are just called
+        call = self._take_apart(args, kwargs)
+        call = call._replace(leaves=[_typed(x) for x in call.leaves])
+        entry, captured = self._entry(call, args, kwargs)
+        dynamic = [(i, x) for i, x in enumerate(args) if i not in call.fixed]
+        keywords = {k: v for k, v in kwargs.items() if k not in call.fixed_names}
+        avals = iter([typeof(x) for x in call.leaves])
+        donated = iter(self._donated_leaves(call, args, kwargs) or [False] * len(call.leaves))
+
+        def info(tree):
+            return tree_map(lambda _: ArgInfo(next(avals), next(donated)), tree)
+
+        args_info = (tuple([info(x) for _, x in dynamic]),
+                     {k: info(keywords[k]) for k in sorted(keywords)})
+        return Traced(Program(self._name, entry.closed, args_info, entry.out_tree,
+                               self._keep_unused, tuple(captured), self._compiler_options))
+
+    @boundary
+    def lower(self, *args, **kwargs) -> Lowered:
+        """Trace the function, ready to be compiled; arguments as for :meth:`trace`."""
+        return self.trace(*args, **kwargs).lower()
+
+    @boundary
+    def eval_shape(self, *args, **kwargs):
+        """Shapes and dtypes of the results, without computing them; arguments as for ``trace``."""
+        return self.trace(*args, **kwargs).out_info
+
+
+class _Typed:
+    """Stands for an array of which the type alone is known."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: ShapedArray):
+        self.aval = aval
+
+
+def _typed(x):
+    """A leaf, as something that is an array if it says what shape and dtype it has."""
+    if is_arraylike(x) or not (hasattr(x, "shape") and hasattr(x, "dtype")):
+        return x
+    return _Typed(ShapedArray(x.shape, x.dtype, getattr(x, "weak_type", False)))
