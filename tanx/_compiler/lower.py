@@ -21,6 +21,7 @@ from .._loops import build
 from .._loops.build import Operand
 from .._loops.nest import Buffer, Nest, Program, Statement
 from .._loops.show import show
+from . import registers
 from .control import LOWERED, Inner
 from .stages import elements, rename
 
@@ -66,6 +67,7 @@ class _Lowering:
         self.temps: list[Buffer] = []
         self.outputs: list[Buffer] = []
         self.statements: list[Statement] = []
+        self.read = {a for eqn in self.jaxpr.eqns for a in eqn.invars}.union(self.jaxpr.outvars)
 
     def run(self) -> Lowered:
         returned: list[Atom | None] = [*_sources(self.jaxpr.eqns, self.jaxpr.outvars)]
@@ -137,8 +139,11 @@ class _Lowering:
         into = [self.buffers[v] for v in eqn.outvars]
         operands = [self.operand(a) for a in eqn.invars]
         if primitive.kind is Kind.CALL and primitive.name in LOWERED:
-            self.append(LOWERED[primitive.name](into, operands, self.inner, **params),
-                        {*into, *operands})
+            wanted = [b if v in self.read else None for v, b in zip(eqn.outvars, into)]
+            loops = registers.statements(eqn, operands, wanted)
+            if loops is None:
+                loops = LOWERED[primitive.name](into, operands, self.inner, **params)
+            self.append(loops, {*into, *operands})
             return
         rule = primitive.lower if primitive.kind in (Kind.STATEMENT, Kind.CALL) else primitive.fill
         statements = None if rule is None else rule(into, *operands, **params)

@@ -820,7 +820,10 @@ def _split(terms: Mapping[Expr, int], constant: int, g: int) -> tuple[Expr, Expr
 
 
 def _sign_of(a: Expr, b: Expr) -> Interval | None:
-    """An interval of ``a - b`` for int64 that do not wrap."""
+    """An interval of ``a - b`` for integers; int64 must not wrap."""
+    if a.dtype != INDEX and kind_of(a.dtype) in "iu":
+        (low, high), (least, most) = bounds(a), bounds(b)
+        return low - most, high - least
     if a.dtype != INDEX or not (_exact(a) and _exact(b)):
         return None
     return _sum_ends(_plus(_linear(a), _linear(b), -1))
@@ -833,6 +836,8 @@ def _comparison(name: str, true_when, false_when):
             return None
         if true_when(*ends) or false_when(*ends):
             return Const(true_when(*ends), BOOL)
+        if a.dtype != INDEX:
+            return _asked(name, a, b)
         terms, offset = _linear(a)
         if offset and terms and isinstance(b, Const):
             bare, limit = _sum(terms, 0), b.value - offset
@@ -840,6 +845,14 @@ def _comparison(name: str, true_when, false_when):
                 _exact(bare) and _fits((limit, limit))) else None
         return None
     return simplify
+
+
+def _asked(name: str, a: Expr, b: Expr) -> Expr | None:
+    """The bool behind a comparison of its number with 0 or 1."""
+    if name in ("eq", "ne") and isinstance(a, Op) and a.name == "convert" and isinstance(
+            b, Const) and b.value in (0, 1) and a.args[0].dtype == BOOL:
+        return a.args[0] if (b.value == 1) is (name == "eq") else op("not", a.args[0])
+    return None
 
 
 def _simplify_max(a: Expr, b: Expr) -> Expr | None:
@@ -875,6 +888,8 @@ def _simplify_not(a: Expr) -> Expr | None:
 def _simplify_select(condition: Expr, a: Expr, b: Expr) -> Expr | None:
     if isinstance(condition, Const):
         return a if condition.value else b
+    if isinstance(condition, Op) and condition.name == "not":
+        return op("select", condition.args[0], b, a)
     return a if a == b else None
 
 
@@ -886,7 +901,7 @@ def _simplify_convert(x: Expr, *, dtype: np.dtype) -> Expr | None:
     if isinstance(x, Op) and x.name == "convert" and x.args[0].dtype == dtype:
         inner, outer = kind_of(dtype), kind_of(x.dtype)
         if inner in "biu" and outer in "iu":
-            (a, b), (c, d) = value_range(dtype), value_range(x.dtype)
+            (a, b), (c, d) = bounds(x.args[0]), value_range(x.dtype)
             return x.args[0] if c <= a and b <= d else None
     return None
 

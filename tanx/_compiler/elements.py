@@ -1,0 +1,416 @@
+"""Jaxprs as elements: how one element of a result is made, loops and branches included.
+
+Nothing is stored on the way: an array is an :class:`Operand` that makes the element at an index
+when it is read. A loop carries just the elements that are asked for, and those that they are made
+from in turn: of a vector whose elements keep to themselves that is one, of a point in space its
+coordinates. A loop that needs many elements at a time is none for registers, and is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial, reduce
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from .._core.primitive import Kind
+from .._loops import build
+from .._loops.build import Operand
+from .._loops.expr import (
+    Const,
+    Expr,
+    Fold,
+    Index,
+    Op,
+    Pick,
+    State,
+    Variable,
+    While,
+    fresh_index,
+    fresh_state,
+)
+from .._loops.instructions import identity, kind_of, value_range
+from .._loops.nest import Buffer
+from .._loops.traverse import rewrite, substitute, walk
+from .bodies import is_control
+
+__all__ = ["Array", "Body", "Inexpressible", "Key", "MOST", "Recurrence", "Steps", "branches_of",
+           "every", "number", "row", "scan_of", "while_of"]
+
+Array = Buffer | Operand
+At = tuple[Expr, ...]
+Key = tuple[int, At]
+"""An element of a carry: the number of the carry, and the index."""
+
+MOST = 16
+"""Elements of an array that are taken apart, so that each is a number by itself."""
+_STATES = 32
+"""Numbers that a loop carries at most."""
+_NODES = 3000
+"""Parts of the expressions in a loop at most."""
+
+
+class Inexpressible(Exception):
+    """Elements cannot be made by themselves, or not well."""
+
+
+def number(atom: Literal) -> Operand:
+    """A literal as an array."""
+    value = build.const(np.asarray(atom.val), atom.aval.dtype)
+    return Operand((), atom.aval.dtype, lambda at: value)
+
+
+def every(shape: Sequence[int]) -> Iterator[At]:
+    """All indices into a small array."""
+    return (tuple(map(build.const, place)) for place in product(*map(range, shape)))
+
+
+class Body:
+    """The arrays in a jaxpr without constants, given its operands; each is made when it is read.
+
+    ``outer`` are the variables that are known wherever the jaxpr's elements are.
+    """
+
+    def __init__(self, jaxpr: Jaxpr, operands: Sequence[Array], outer: frozenset[Variable]):
+        if jaxpr.constvars or jaxpr.effects:
+            raise Inexpressible
+        self.jaxpr, self.outer = jaxpr, outer
+        self.arrays: dict[Var, Array] = dict(zip(jaxpr.invars, operands, strict=True))
+        self.read = {a for eqn in jaxpr.eqns for a in eqn.invars}.union(jaxpr.outvars)
+        for eqn in jaxpr.eqns:
+            self.arrays.update(zip(eqn.outvars, self.results(eqn), strict=True))
+
+    def array(self, atom: Atom) -> Array:
+        """The array of an atom."""
+        return number(atom) if isinstance(atom, Literal) else self.arrays[atom]
+
+    def results(self, eqn: JaxprEqn) -> list[Array]:
+        """The arrays that an equation makes."""
+        operands = [self.array(a) for a in eqn.invars]
+        if is_control(eqn):
+            used = [v in self.read for v in eqn.outvars]
+            return _CONTROL[eqn.primitive.name](operands, used, self.outer, **eqn.params)
+        if eqn.primitive.name == "optimization_barrier":
+            return operands
+        if eqn.primitive.kind in (Kind.STATEMENT, Kind.CALL):
+            raise Inexpressible
+        known: dict[At, Sequence[Expr]] = {}
+
+        def element(at: At, n: int) -> Expr:
+            if at not in known:
+                value = eqn.primitive.lower(at, *operands, **eqn.params)
+                known[at] = value if eqn.primitive.multiple_results else (value,)
+            return known[at][n]
+
+        return [Operand(v.aval.shape, v.aval.dtype, partial(element, n=n))
+                for n, v in enumerate(eqn.outvars)]
+
+    def out(self, n: int) -> Array:
+        """A result; the numbers that it is made from are made now, in order."""
+        wanted: set[Atom] = {self.jaxpr.outvars[n]}
+        for eqn in reversed(self.jaxpr.eqns):
+            if not wanted.isdisjoint(eqn.outvars):
+                wanted.update(eqn.invars)
+        for eqn in self.jaxpr.eqns:
+            for v in eqn.outvars:
+                if v in wanted and not v.aval.shape:
+                    self.arrays[v][()]
+        return self.array(self.jaxpr.outvars[n])
+
+
+# -- loops -----------------------------------------------------------------------------------------
+
+
+@dataclass
+class Steps:
+    """A loop over some elements: the state of each, where it starts, and what a step makes of it.
+
+    ``rows`` are what else is made in each step, ``counters`` elements that are known by the number
+    of the step: what they are in it, and what after the last.
+    """
+
+    index: Index | None
+    states: dict[Key, State]
+    init: list[Expr] = field(default_factory=list)
+    next: list[Expr] = field(default_factory=list)
+    rows: list[Expr] = field(default_factory=list)
+    condition: Expr | None = None
+    counters: dict[Key, tuple[Expr, Expr]] = field(default_factory=dict)
+
+
+class Recurrence:
+    """A loop whose carries are arrays, of which elements are asked for.
+
+    ``step`` gives the body for an index and arrays of carries; the loop has ``length`` steps, or
+    goes on as long as what ``condition`` makes of carries holds. ``used`` tells which carries are
+    read after the loop. ``split`` has the dimensions of carries that are taken apart.
+    """
+
+    def __init__(self, init: Sequence[Array], step: Callable[[Expr, Sequence[Array]], Body],
+                 condition: Callable[[Sequence[Array]], Body] | None, length: int | None,
+                 used: Sequence[bool], outer: frozenset[Variable]):
+        self.init, self.step, self.condition, self.length = init, step, condition, length
+        self.used, self.outer = used, outer
+        self.split: list[set[int]] = [set() for _ in init]
+        self.chained: set[Expr] = set()  # indices by which elements are chosen
+        self.built: list[tuple[Steps, Fold]] = []
+
+    def results(self) -> list[Array]:
+        """What is carried last."""
+        return [Operand(x.shape, x.dtype, partial(self.element, n))
+                for n, x in enumerate(self.init)]
+
+    def element(self, n: int, at: At) -> Expr:
+        """An element of a carry after the last step."""
+        while True:
+            apart = next((d for d in sorted(self.split[n]) if not isinstance(at[d], Const)), None)
+            if apart is not None:
+                return self.chosen(n, at, apart, self.element)
+            found = self.find((n, at))
+            if found is not None:
+                return found
+            self.build([(n, at), *self.beside(n, at)])
+
+    def beside(self, n: int, at: At) -> Iterator[Key]:
+        """Other elements that had better be computed in the same loop."""
+        shape, fixed = self.init[n].shape, not any(i.free for i in at)
+        for m, (x, used) in enumerate(zip(self.init, self.used)):
+            if used and fixed and prod(x.shape) <= MOST:
+                yield from ((m, place) for place in every(x.shape))
+            elif used and x.shape == shape and m != n:
+                yield m, at
+
+    def find(self, key: Key) -> Expr | None:
+        """An element of a loop that is there already."""
+        for steps, loop in self.built:
+            if key in steps.counters:
+                return steps.counters[key][1]
+            if key in steps.states:
+                return Pick(loop, list(steps.states).index(key))
+        return None
+
+    def build(self, keys: Iterable[Key]) -> None:
+        """Make the loop for some elements, unless it turns out that carries must be taken apart."""
+        steps = self.steps(list(keys), ())
+        if steps is None:
+            return
+        if steps.condition is not None:
+            loop: Fold = While(steps.init, steps.states.values(), steps.condition, steps.next)
+        else:
+            assert steps.index is not None
+            loop = Fold((steps.index,), steps.init, tuple(steps.states.values()), steps.next)
+        self.built.append((steps, loop))
+
+    def steps(self, keys: Sequence[Key], rows: Sequence[Key]) -> Steps | None:
+        """What each step does for elements after the loop, and for elements of each step.
+
+        None if carries had to be taken apart on the way: then the keys may have to be others.
+        """
+        index = None if self.length is None else fresh_index(self.length, "k")
+        known = self.outer.union(*(i.free for _, at in (*keys, *rows) for i in at))
+        steps = Steps(index, {})
+        before = [len(dims) for dims in self.split]
+
+        def read(n: int, at: At) -> Expr:
+            for d, i in enumerate(at):
+                if not self.stays_whole(n, d, i, known):
+                    return self.chosen(n, at, d, read)
+            if (n, at) not in steps.states:
+                if len(steps.states) == _STATES:
+                    raise Inexpressible
+                steps.states[n, at] = fresh_state(self.init[n].dtype)
+            return steps.states[n, at]
+
+        carries = [Operand(x.shape, x.dtype, partial(read, n)) for n, x in enumerate(self.init)]
+        body = self.step(index if index is not None else build.const(0), carries)
+        if self.condition is not None:
+            steps.condition = self.condition(carries).out(0)[()]
+        for n, at in keys:
+            read(n, at)
+        steps.rows = [body.out(len(self.init) + n)[at] for n, at in rows]
+        while len(steps.next) < len(steps.states):
+            n, at = list(steps.states)[len(steps.next)]
+            steps.next.append(body.out(n)[at])
+        if before != [len(dims) for dims in self.split]:
+            return None
+        steps.init = [self.init[n][at] for n, at in steps.states]
+        return _counted(_written_out(steps), self.length)
+
+    def stays_whole(self, n: int, d: int, i: Expr, known: frozenset[Variable]) -> bool:
+        """Whether the index in a dimension tells which element a state is; notes if it does not."""
+        if isinstance(i, Const):
+            extents = [self.init[n].shape[e] for e in {d, *self.split[n]}]
+            if self.init[n].shape[d] > 1 and prod(extents) <= MOST:
+                self.split[n].add(d)
+            return True
+        if d in self.split[n]:
+            return False
+        if i.free <= known:
+            return True
+        self.split[n].add(d)
+        return False
+
+    def chosen(self, n: int, at: At, d: int, element: Callable[[int, At], Expr]) -> Expr:
+        """The element at an index that is not known, among all along a dimension."""
+        extent = self.init[n].shape[d]
+        if extent > MOST:
+            raise Inexpressible
+        self.chained.add(at[d])
+        result = element(n, (*at[:d], build.const(extent - 1), *at[d + 1:]))
+        for place in reversed(range(extent - 1)):
+            result = build.select(build.eq(at[d], place), element(
+                n, (*at[:d], build.const(place), *at[d + 1:])), result)
+        return result
+
+
+def _written_out(steps: Steps) -> Steps:
+    """Short reductions of states as single operations, so that each state is just itself."""
+    states = frozenset(steps.states.values())
+
+    def replacement(expr: Expr) -> Expr | None:
+        if not isinstance(expr, Pick) or not expr.fold.reducer or expr.fold.free.isdisjoint(states):
+            return None
+        fold = expr.fold
+        if prod(i.extent for i in fold.indices) > MOST:
+            return None
+        (start,), (element,) = fold.init, fold.body
+        dtype, reducer = start.dtype, str(fold.reducer)
+        terms = [substitute(element, dict(zip(fold.indices, place)))
+                 for place in every([i.extent for i in fold.indices])]
+        if not terms or kind_of(dtype) == "c" or (
+                start is not Const(identity(reducer, dtype), dtype)):
+            terms.insert(0, start)
+        return reduce(lambda a, b: Op(reducer, (a, b), dtype), terms)
+
+    change = lambda exprs: [rewrite(e, replacement) for e in exprs]
+    steps.next, steps.rows = change(steps.next), change(steps.rows)
+    if steps.condition is not None:
+        (steps.condition,) = change([steps.condition])
+    roots = [*steps.next, *steps.rows]
+    if sum(1 for _ in walk(*roots)) > _NODES:
+        raise Inexpressible
+    return steps
+
+
+def _counted(steps: Steps, length: int | None) -> Steps:
+    """The loop without states that just count its steps."""
+    if steps.index is None or length is None:
+        return steps
+    counts: dict[Variable, Expr] = {}
+    kept = []
+    for (key, state), init, after in zip(steps.states.items(), steps.init, steps.next):
+        by = _increment(state, after)
+        if by is None or not isinstance(init, Const) or not _fits(init, by * length):
+            kept.append((key, state, init, after))
+            continue
+        counts[state] = build.convert(steps.index * by + init.value, state.dtype)
+        steps.counters[key] = counts[state], build.const(init.value + by * length, state.dtype)
+    if counts:
+        steps.states = {key: state for key, state, _, _ in kept}
+        steps.init = [init for _, _, init, _ in kept]
+        steps.next = [substitute(after, counts) for _, _, _, after in kept]
+        steps.rows = [substitute(row, counts) for row in steps.rows]
+    return steps
+
+
+def _increment(state: State, after: Expr) -> int | None:
+    """What is added to a state in each step, if that is all."""
+    if not isinstance(after, Op) or after.name not in ("add", "sub") or (
+            kind_of(state.dtype) not in "iu"):
+        return None
+    a, b = after.args
+    if a is state and isinstance(b, Const):
+        return b.value if after.name == "add" else -b.value
+    return a.value if b is state and isinstance(a, Const) and after.name == "add" else None
+
+
+def _fits(start: Const, more: int) -> bool:
+    low, high = value_range(start.dtype)
+    return low <= start.value + more <= high
+
+
+def scan_of(operands: Sequence[Array], used: Sequence[bool], outer: frozenset[Variable], *,
+            jaxpr: ClosedJaxpr, length: int, num_consts: int, num_carry: int, reverse: bool,
+            **params: Any) -> Recurrence:
+    """The loop of a ``scan`` with carries."""
+    first = num_consts + num_carry
+    constants, init, arrays = operands[:num_consts], operands[num_consts:first], operands[first:]
+
+    def step(k: Expr, carries: Sequence[Array]) -> Body:
+        place = length - 1 - k if reverse else k
+        rows = [row(x, (place,)) for x in arrays]
+        return Body(jaxpr.jaxpr, [*constants, *carries, *rows], outer | k.free)
+    return Recurrence(init, step, None, length, used[:num_carry], outer)
+
+
+def while_of(operands: Sequence[Array], used: Sequence[bool], outer: frozenset[Variable], *,
+             cond_jaxpr: ClosedJaxpr, cond_nconsts: int, body_jaxpr: ClosedJaxpr,
+             body_nconsts: int, **params: Any) -> Recurrence:
+    """The loop of a ``while``."""
+    first = cond_nconsts + body_nconsts
+    asked, constants, init = operands[:cond_nconsts], operands[cond_nconsts:first], operands[first:]
+
+    def step(k: Expr, carries: Sequence[Array]) -> Body:
+        return Body(body_jaxpr.jaxpr, [*constants, *carries], outer)
+
+    def condition(carries: Sequence[Array]) -> Body:
+        return Body(cond_jaxpr.jaxpr, [*asked, *carries], outer)
+    return Recurrence(init, step, condition, None, used, outer)
+
+
+def row(x: Array, place: At) -> Operand:
+    """The part of an array at an index in its first dimensions."""
+    return Operand(x.shape[len(place):], x.dtype, lambda at: x[[*place, *at]])
+
+
+def _scan(operands: Sequence[Array], used: Sequence[bool], outer: frozenset[Variable],
+          **params: Any) -> list[Array]:
+    """The results of a ``scan``; rows that it fills step by step are no elements by themselves."""
+    count, carried = params["num_consts"], params["num_carry"]
+    jaxpr = params["jaxpr"].jaxpr
+
+    def refuse(at: At) -> Expr:
+        raise Inexpressible
+
+    shapes = [((params["length"], *v.aval.shape), v.aval.dtype) for v in jaxpr.outvars[carried:]]
+    if carried:
+        return [*scan_of(operands, used, outer, **params).results(),
+                *(Operand(shape, dtype, refuse) for shape, dtype in shapes)]
+    bodies: dict[Expr, Body] = {}
+
+    def element(at: At, n: int) -> Expr:
+        place = at[0]
+        if place not in bodies:
+            rows = [row(x, (place,)) for x in operands[count:]]
+            bodies[place] = Body(jaxpr, [*operands[:count], *rows], outer | place.free)
+        return bodies[place].out(n)[at[1:]]
+    return [Operand(shape, dtype, partial(element, n=n)) for n, (shape, dtype) in enumerate(shapes)]
+
+
+def _while(operands: Sequence[Array], used: Sequence[bool], outer: frozenset[Variable],
+           **params: Any) -> list[Array]:
+    return while_of(operands, used, outer, **params).results()
+
+
+def branches_of(operands: Sequence[Array], used: Sequence[bool], outer: frozenset[Variable], *,
+                branches: Sequence[ClosedJaxpr], **params: Any) -> list[Array]:
+    """The results of a ``cond``: choices, of which only what is taken is evaluated."""
+    choice, *given = operands
+    bodies = [Body(b.jaxpr, given, outer) for b in branches]
+
+    def element(at: At, n: int) -> Expr:
+        which, (*others, result) = choice[()], [body.out(n)[at] for body in bodies]
+        for number, value in reversed(list(enumerate(others))):
+            result = build.select(build.eq(which, number), value, result)
+        return result
+    return [Operand(v.aval.shape, v.aval.dtype, partial(element, n=n))
+            for n, v in enumerate(branches[0].jaxpr.outvars)]
+
+
+_CONTROL: dict[str, Callable[..., list[Array]]] = {
+    "scan": _scan, "while": _while, "cond": branches_of}

@@ -1,0 +1,341 @@
+"""Loops and branches whose values fit into registers: ``scan``, ``while`` and ``cond`` as nests.
+
+Where the elements of a loop's carries keep to themselves, or are few, the loop is an expression
+(:mod:`tanx._compiler.elements`), and its results are stored by ordinary nests: they are fused, run
+in lanes and in threads like any others. What a loop stores in each step takes a sequential nest::
+
+    for i in 64 parallel:                        # where the carries start
+        s0[i] = x0[i]
+    for i in 64 parallel, k in 100 sequential:   # the ones in memory stay in registers meanwhile
+        y1[k, i] = s0[i]
+        s0[i] = s0[i] * 0.5:f32 + x1[k, i]
+
+A ``scan`` without carries is a parallel loop around its body, which is lowered equation by equation
+in that loop.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import count, product
+from math import prod
+from typing import Any
+
+from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, jaxprs_in_params
+from .._core.primitive import Kind
+from .._loops import build
+from .._loops.expr import Expr, Load, State, Variable
+from .._loops.nest import PARALLEL, SEQUENTIAL, Buffer, Nest, Program, Statement, Store
+from .._loops.traverse import substitute
+from .bodies import is_control
+from .cost import cost
+from .elements import (
+    MOST,
+    Array,
+    Inexpressible,
+    Key,
+    Recurrence,
+    Steps,
+    branches_of,
+    number,
+    row,
+    scan_of,
+    while_of,
+)
+from .stages import find_loads, index_of, loops_of
+
+__all__ = ["statements"]
+
+_DEPTH = 20_000
+"""Calls inside of each other that expressions of long bodies take to be built."""
+_STEPS = 100
+"""Steps that a loop has if nobody knows."""
+_AGAIN, _LITTLE = 4, 1 << 12
+"""How many times the work of a loop's equations may be done, and work that does not matter."""
+_ROOM = 1 << 22
+"""Elements of the arrays that a loop without carries computes for all of its steps at a time."""
+_ROW, _ROWS = 1 << 14, 1 << 22
+"""Bytes of a row, and of all rows, from which on rows had better be read one after the other."""
+
+At = tuple[Expr, ...]
+Into = Sequence[Buffer | None]
+
+
+def statements(eqn: JaxprEqn, operands: Sequence[Array], into: Into) -> list[Statement] | None:
+    """The statements of a loop or branch in registers; None if it is none for them.
+
+    Results that nobody reads have no buffer in ``into``.
+    """
+    if eqn.effects:
+        return None
+    with _deep_calls():
+        try:
+            lowering = _Lowering(())
+            lowering.equation(eqn, operands, into)
+        except (Inexpressible, RecursionError):
+            return None
+    spent = cost(Program((), (), (), tuple(lowering.statements)))
+    effort = spent.flops + 10 * spent.transcendentals
+    return lowering.statements if effort <= _AGAIN * _effort(eqn) + _LITTLE else None
+
+
+@contextmanager
+def _deep_calls() -> Iterator[None]:
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _DEPTH))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def _effort(eqn: JaxprEqn) -> float:
+    """About how many operations an equation takes."""
+    inner = [sum(map(_effort, jaxpr.eqns)) for jaxpr in jaxprs_in_params(eqn.params)]
+    if is_control(eqn):
+        steps = {"while": _STEPS, "scan": eqn.params.get("length", 1)}.get(eqn.primitive.name, 1)
+        return steps * sum(inner)
+    return sum(inner) + max(prod(a.aval.shape) for a in (*eqn.invars, *eqn.outvars))
+
+
+class _Lowering:
+    """Statements in parallel loops of the extents ``axes``; buffers have these dimensions first."""
+
+    def __init__(self, axes: tuple[int, ...]):
+        self.axes = axes
+        self.place = index_of(axes)
+        self.statements: list[Statement] = []
+
+    @property
+    def outer(self) -> frozenset[Variable]:
+        return frozenset(loops_of(self.axes))
+
+    def equation(self, eqn: JaxprEqn, operands: Sequence[Array], into: Into) -> None:
+        """Append the statements of an equation on operands without the axes."""
+        used = [out is not None for out in into]
+        if eqn.primitive.name == "cond":
+            self.branches(operands, into, used, eqn.params)
+        elif eqn.primitive.name == "while":
+            self.loop(while_of(operands, used, self.outer, **eqn.params), into)
+        elif eqn.params["num_carry"] == 0:
+            self.mapped(operands, into, **eqn.params)
+        else:
+            loop = scan_of(operands, used, self.outer, **eqn.params)
+            count = eqn.params["num_carry"]
+            if any(used[count:]):
+                self.recurrence(loop, into[:count], into[count:], eqn.params["reverse"])
+            else:
+                self.loop(loop, into[:count])
+            self.refuse_long_rows(operands[eqn.params["num_consts"] + count:], into[count:])
+
+    def refuse_long_rows(self, read: Sequence[Array], filled: Into) -> None:
+        for x in (*read, *filter(None, filled)):
+            size = prod(x.shape) * x.dtype.itemsize
+            if size > _ROWS and size // max(1, x.shape[0]) > _ROW and not self.axes:
+                raise Inexpressible
+
+    # -- elements ----------------------------------------------------------------------------------
+
+    def index(self, shape: Sequence[int], split: set[int]) -> Iterator[At]:
+        """The indices of an array's elements, some of whose dimensions are taken apart."""
+        whole = iter(index_of((*self.axes, *self.whole(shape, split)))[len(self.axes):])
+        at = [None if d in split else next(whole) for d in range(len(shape))]
+        for fixed in product(*(range(shape[d]) for d in sorted(split))):
+            places = iter(fixed)
+            yield tuple(build.const(next(places)) if i is None else i for i in at)
+
+    def whole(self, shape: Sequence[int], split: set[int]) -> tuple[int, ...]:
+        """The extents of the dimensions of an array that are not taken apart."""
+        return tuple(n for d, n in enumerate(shape) if d not in split)
+
+    def nest(self, extents: tuple[int, ...], stores: Sequence[Store]) -> None:
+        """Append a parallel nest."""
+        loops = loops_of((*self.axes, *extents))
+        self.statements.append(Nest(loops, (PARALLEL,) * len(loops), tuple(stores)))
+
+    def store(self, out: Buffer, at: At, value: Expr) -> Store:
+        return build.store(out, (*self.place, *at), value)
+
+    def branches(self, operands: Sequence[Array], into: Into, used: Sequence[bool],
+                 params: dict[str, Any]) -> None:
+        arrays = branches_of(operands, used, self.outer, **params)
+        wanted = [(out, x) for out, x in zip(into, arrays) if out is not None]
+        if not self.axes and sum(prod(x.shape) for _, x in wanted) > MOST:
+            raise Inexpressible  # all elements take the same branch
+        groups: dict[tuple[int, ...], list[Store]] = {}
+        for out, x in wanted:
+            stores = groups.setdefault(x.shape, [])
+            stores += [self.store(out, at, x[at]) for at in self.index(x.shape, set())]
+        for shape, stores in groups.items():
+            self.nest(shape, stores)
+
+    # -- loops -------------------------------------------------------------------------------------
+
+    def loop(self, loop: Recurrence, into: Into) -> None:
+        """Store what a loop carries last."""
+        wanted = [(n, out) for n, out in enumerate(into) if out is not None]
+        self.settle(loop, lambda: [(n, at) for n, _ in wanted for at in self.index(
+            loop.init[n].shape, loop.split[n])])
+        groups: dict[tuple[int, ...], list[tuple[Key, Buffer]]] = {}
+        for n, out in wanted:
+            shape, split = loop.init[n].shape, loop.split[n]
+            groups.setdefault(self.whole(shape, split), []).extend(
+                ((n, at), out) for at in self.index(shape, split))
+        for extents, elements in groups.items():
+            loop.build([key for key, _ in elements])
+            self.nest(extents, [self.store(out, at, loop.element(n, at))
+                                for (n, at), out in elements])
+
+    def settle(self, loop: Recurrence, keys: Callable[[], list[Key]]) -> None:
+        """Find out which carries are to be taken apart."""
+        while True:
+            before = [len(dims) for dims in loop.split]
+            for key in keys():
+                loop.steps([key], ())
+            if before == [len(dims) for dims in loop.split]:
+                return
+
+    def recurrence(self, loop: Recurrence, into: Into, filled: Into, reverse: bool) -> None:
+        """Store rows in each step, and what is carried last."""
+        wanted = [(n, out) for n, out in enumerate(into) if out is not None]
+        rows = [(n, out) for n, out in enumerate(filled) if out is not None]
+        depth = len(self.axes)
+        self.settle(loop, lambda: [(n, at) for n, _ in wanted for at in self.index(
+            loop.init[n].shape, loop.split[n])])
+        apart: dict[int, set[int]] = {n: set() for n, _ in rows}
+        for n, out in rows:
+            shape = out.shape[depth + 1:]
+            while True:
+                loop.chained.clear()
+                before = len(apart[n]), [len(dims) for dims in loop.split]
+                for at in self.index(shape, apart[n]):
+                    loop.steps((), [(n, at)])
+                    apart[n].update(d for d, i in enumerate(at) if i in loop.chained)
+                if before == (len(apart[n]), [len(dims) for dims in loop.split]):
+                    break
+        groups: dict[tuple[int, ...], tuple[list, list]] = {}
+        for kind, outs in enumerate((wanted, rows)):
+            for n, out in outs:
+                shape, split = ((out.shape[depth + 1:], apart[n]) if kind else
+                                (loop.init[n].shape, loop.split[n]))
+                groups.setdefault(self.whole(shape, split), ([], []))[kind].extend(
+                    ((n, at), out) for at in self.index(shape, split))
+        for extents, (last, each) in groups.items():
+            steps = loop.steps([key for key, _ in last], [key for key, _ in each])
+            assert steps is not None
+            self.sequence(extents, steps, last, each, reverse)
+
+    def sequence(self, extents: tuple[int, ...], steps: Steps, last: Sequence[tuple[Key, Buffer]],
+                 each: Sequence[tuple[Key, Buffer]], reverse: bool) -> None:
+        """The nests of a loop that stores rows."""
+        shape = (*self.axes, *extents)
+        loops, place, k = loops_of(shape), index_of(shape), steps.index
+        assert k is not None
+        room = {state: _temp(shape, state.dtype)[place] for state in steps.states.values()}
+        moved: dict[Variable, Expr] = dict(room.items())
+        self.nest(extents, [Store(room[state].buffer, place, init)
+                            for state, init in zip(room, steps.init)])
+        at_row = k.extent - 1 - k if reverse else k
+        body = [build.store(out, (*self.place, at_row, *at), substitute(value, moved))
+                for ((_, at), out), value in zip(each, steps.rows)]
+        body += _updates(room, [substitute(e, moved) for e in steps.next])
+        self.statements.append(Nest((*loops, k), (PARALLEL,) * len(loops) + (SEQUENTIAL,),
+                                    tuple(body)))
+        final = {key: room[state] for key, state in steps.states.items()}
+        final |= {key: value for key, (_, value) in steps.counters.items()}
+        if last:
+            self.nest(extents, [self.store(out, key[1], final[key]) for key, out in last])
+
+    # -- loops without carries ---------------------------------------------------------------------
+
+    def mapped(self, operands: Sequence[Array], into: Into, *, jaxpr: ClosedJaxpr, length: int,
+               num_consts: int, **params: Any) -> None:
+        """The body of a scan without carries, for all of its steps at a time."""
+        inside = _Lowering((*self.axes, length))
+        step = inside.place[-1]
+        rows = [row(x, (step,)) for x in operands[num_consts:]]
+        inside.body(jaxpr.jaxpr, [*operands[:num_consts], *rows], into)
+        self.statements += inside.statements
+
+    def body(self, jaxpr: Jaxpr, operands: Sequence[Array], into: Into) -> None:
+        """Append the statements of all equations of a jaxpr."""
+        if jaxpr.constvars:
+            raise Inexpressible
+        arrays: dict[Atom, Array] = dict(zip(jaxpr.invars, operands, strict=True))
+        read = {a for eqn in jaxpr.eqns for a in eqn.invars}
+        targets: dict[Atom, Buffer] = {}
+        made = {v for eqn in jaxpr.eqns for v in eqn.outvars}
+        for atom, out in zip(jaxpr.outvars, into):
+            if out is not None and atom in made:
+                targets.setdefault(atom, out)
+        for eqn in jaxpr.eqns:
+            given = [number(a) if isinstance(a, Literal) else arrays[a] for a in eqn.invars]
+            outs = [targets.get(v) or (self.temp(v) if v in read else None) for v in eqn.outvars]
+            arrays.update((v, row(out, self.place)) for v, out in zip(eqn.outvars, outs) if out)
+            self.one(eqn, given, outs)
+        for atom, out in zip(jaxpr.outvars, into):
+            if out is not None and targets.get(atom) is not out:
+                x = number(atom) if isinstance(atom, Literal) else arrays[atom]
+                self.copy(out, x)
+
+    def one(self, eqn: JaxprEqn, operands: Sequence[Array], into: Into) -> None:
+        """Append the statements of an equation in a body."""
+        if is_control(eqn):
+            return self.equation(eqn, operands, into)
+        if eqn.primitive.name == "optimization_barrier":
+            for x, out in zip(operands, into):
+                if out is not None:
+                    self.copy(out, x)
+            return None
+        if eqn.primitive.kind in (Kind.STATEMENT, Kind.CALL, Kind.CONTRACTION):
+            raise Inexpressible
+        for n, out in enumerate(into):
+            if out is not None:
+                self.nest(out.shape[len(self.axes):], [
+                    self.store(out, at, _result(eqn, at, operands, n))
+                    for at in self.index(out.shape[len(self.axes):], set())])
+        return None
+
+    def copy(self, out: Buffer, x: Array) -> None:
+        self.nest(x.shape, [self.store(out, at, x[at]) for at in self.index(x.shape, set())])
+
+    def temp(self, var: Atom) -> Buffer:
+        """Memory for a variable in all iterations of the loops."""
+        shape = (*self.axes, *var.aval.shape)
+        if prod(shape) > _ROOM:
+            raise Inexpressible
+        return _temp(shape, var.aval.dtype)
+
+
+_serial = count()
+
+
+def _temp(shape: Sequence[int], dtype: Any) -> Buffer:
+    """Memory with a name that nobody else has."""
+    return build.temp(f"m{next(_serial)}", shape, dtype)
+
+
+def _result(eqn: JaxprEqn, at: At, operands: Sequence[Array], n: int) -> Expr:
+    value = eqn.primitive.lower(at, *operands, **eqn.params)
+    return value[n] if eqn.primitive.multiple_results else value
+
+
+def _updates(room: Mapping[State, Load], after: Sequence[Expr]) -> list[Store]:
+    """Stores that replace all states at once, though they come one after the other."""
+    left = dict(zip(room.values(), after))
+    reads = {load: {*find_loads([value])} for load, value in left.items()}
+    stores: list[Store] = []
+    while left:
+        # What no other state is made from is overwritten; if there is no such, one has to wait.
+        ready = next((load for load in left if not any(
+            load in reads[other] for other in left if other is not load)), None)
+        if ready is not None:
+            stores.append(Store(ready.buffer, ready.index, left.pop(ready)))
+            continue
+        waiting = max(left, key=lambda load: len(reads[load]))
+        held = Load(_temp(waiting.buffer.shape, waiting.dtype), waiting.index)
+        stores.append(Store(held.buffer, held.index, left[waiting]))
+        left[waiting], reads[waiting] = held, set()
+    return stores
