@@ -36,6 +36,8 @@ _SMALL = 1e-6
 """Seconds up to which a step is small."""
 _STATEMENTS = 16
 """Statements of a body at most; with more, code is slow to compile."""
+_TEMPORARIES = 1 << 16
+"""Bytes up to which steps that are apart have temporaries of their own."""
 _COPIED = 256
 """Bytes up to which a carry is worth being copied at the end of each step."""
 
@@ -43,7 +45,8 @@ _COPIED = 256
 def flattened(loop: Loop) -> list[Statement] | None:
     """The statements that do the same as a loop; None where it is to stay as it is."""
     program = loop.body.program
-    if loop.count is None or not _is_simple(program):
+    if loop.count is None or not _is_simple(program) or (
+            not loop.carried and loop.count * sum(map(nbytes, program.temps)) > _TEMPORARIES):
         return None
     flat = _Flat(loop)
     if not flat.fits():
@@ -80,6 +83,11 @@ class _Flat:
             inner: _row(inner, array, row) for inner, array in (
                 *zip(inputs[first + loop.carried:], read),
                 *zip(outputs[loop.carried:], filled))}
+        if not loop.carried:  # steps run at once, and must not share temporaries
+            for t in program.temps:
+                own = self.own[t]
+                every = temp(f"{own.name}.all", (loop.count or 0, *t.shape), t.dtype)
+                self.rows[own] = _row(own, every, self.step)
         self.copies: list[Statement] = []
         for inner, carry in zip(program.outputs, carries):
             if inner in loop.body.shared:

@@ -26,10 +26,6 @@ from .algebra import RULES
 
 __all__ = ["drop_dead", "inline", "simplify"]
 
-_CALLS = {"jit": "jaxpr", "remat2": "jaxpr", "custom_jvp_call": "call_jaxpr",
-          "custom_vjp_call": "call_jaxpr"}
-"""Primitives that do nothing but run a jaxpr on their operands, and the parameter that holds it."""
-
 _COMMUTATIVE = frozenset(("add", "mul", "and", "or", "xor", "eq", "ne"))
 _REPEATING = frozenset(("broadcast_in_dim", "reshape", "transpose", "squeeze", "rev", "slice",
                         "tile"))
@@ -43,7 +39,7 @@ _FOLDED = 1024
 
 
 def inline(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """Put the bodies of ``jit``, ``checkpoint`` and custom derivatives in place of their calls.
+    """Put bodies that run once, of ``jit``, ``checkpoint`` and kin, in place of their calls.
 
     What ``checkpoint`` computes again stands behind a barrier, so that it is not merged with the
     first computation, which would keep alive what it is there to forget.
@@ -52,10 +48,7 @@ def inline(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 
 def _called(eqn: JaxprEqn) -> ClosedJaxpr | None:
-    parameter = _CALLS.get(eqn.primitive.name)
-    if parameter is None or eqn.primitive.kind is not Kind.CALL:
-        return None
-    body = eqn.params[parameter]
+    body = eqn.primitive.called(eqn.params)
     again = eqn.params.get("prevent_cse") and eqn.params.get("differentiated")
     return _behind_barrier(body) if again else body
 

@@ -288,6 +288,7 @@ class Scan(Primitive):
     name = "scan"
     kind = Kind.CALL
     multiple_results = True
+    unit = True
 
     def infer(self, *types, jaxpr: ClosedJaxpr, length: int, num_consts: int, num_carry: int,
               **params):

@@ -56,6 +56,7 @@ class While(Primitive):
     name = "while"
     kind = Kind.CALL
     multiple_results = True
+    unit = True
 
     def infer(self, *types, cond_jaxpr, cond_nconsts, body_jaxpr, body_nconsts):
         carry = types[cond_nconsts + body_nconsts:]

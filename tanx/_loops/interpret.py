@@ -20,7 +20,19 @@ import numpy as np
 from .expr import Const, Expr, Fold, Load, Node, Op, Pick, While
 from .library import LIBRARY
 from .memory import Memory
-from .nest import SEQUENTIAL, TASKS, Branch, Call, Extern, Loop, Nest, Program, Statement, Store
+from .nest import (
+    SEQUENTIAL,
+    TASKS,
+    Branch,
+    Call,
+    Extern,
+    Loop,
+    Nest,
+    Plan,
+    Program,
+    Statement,
+    Store,
+)
 from .numerics import apply
 from .traverse import children, walk, written
 
@@ -36,10 +48,17 @@ def run(program: Program, *inputs, externs: Mapping[str, Callable] | None = None
     ``externs`` gives the functions that ``Extern`` statements name; each takes the input arrays and
     the parameters, and returns an array or a tuple of them (a primitive's ``eval`` serves).
     """
+    return _run(Plan(program), inputs, externs or {})
+
+
+def _run(plan: Plan, inputs: Sequence, externs: Mapping[str, Callable]) -> tuple:
+    program = plan.program
     if len(inputs) != len(program.inputs):
         raise TypeError(f"the program takes {len(program.inputs)} inputs, got {len(inputs)}.")
     memory = Memory(program, inputs)
-    _Runner(memory, externs or {}).statements(program.statements, _Scope())
+    for output, given in plan.shared.items():
+        memory.put(output, memory.take(given))
+    _Runner(memory, externs).statements(program.statements, _Scope())
     return tuple(memory.take(buffer) for buffer in program.outputs)
 
 
@@ -144,12 +163,12 @@ class _Runner:
         filled = [np.zeros(b.shape, b.dtype) for b in loop.parts[4]]
         step = 0
         while step != loop.count:
-            if loop.condition is not None and not run(
-                    loop.condition.program, *tests, *carries, externs=self.externs)[0]:
+            if loop.condition is not None and not _run(
+                    loop.condition, [*tests, *carries], self.externs)[0]:
                 break
             row = -1 - step if loop.reverse else step
-            results = run(loop.body.program, *constants, *carries, *(x[row] for x in read),
-                          externs=self.externs)
+            results = _run(loop.body, [*constants, *carries, *(x[row] for x in read)],
+                           self.externs)
             carries = [x.reshape(c.shape) for x, c in zip(results, carries)]
             for array, result in zip(filled, results[loop.carried:], strict=True):
                 array[row] = result.reshape(array.shape[1:])
@@ -161,7 +180,7 @@ class _Runner:
         choice, *given = [self.memory.take(b) for b in branch.inputs]
         number = int(choice) if 0 <= choice < len(branch.bodies) else -1
         body = branch.bodies[number]
-        return *run(body.program, *given, externs=self.externs), _room(branch)
+        return *_run(body, given, self.externs), _room(branch)
 
     # -- expressions -------------------------------------------------------------------------------
 

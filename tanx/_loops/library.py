@@ -11,6 +11,7 @@ first dimension is that of tasks, each of which takes some of the lines.
   the upper half and its position in the lower one.
 - ``outputs = callback(inputs, call)``: what the Python function ``call`` gives for a list of
   arrays. It may have effects: such calls are kept, and stay in order.
+- ``outputs = scratch()``: arrays of anything; there is nothing to be done for them.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ import numpy as np
 from .nest import Branch, Extern, Loop, Program, Statement
 from .traverse import statements_in
 
-__all__ = ["CALLBACK", "LIBRARY", "has_effects"]
+__all__ = ["CALLBACK", "LIBRARY", "SCRATCH", "has_effects"]
 
 CALLBACK = "callback"
+SCRATCH = "scratch"
 """The name of the function that calls Python."""
 
 
@@ -66,6 +68,11 @@ def _callback(call: Extern, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
     return tuple(dict(call.params)["call"]([x.copy() for x in arrays]))
 
 
+def _scratch(call: Extern) -> tuple[np.ndarray, ...]:
+    return tuple(np.zeros(b.shape, b.dtype) for b in call.outputs)
+
+
 LIBRARY: Mapping[str, Callable[..., tuple[np.ndarray, ...]]] = {
-    "sort_lines": _sort_lines, "least_of_lines": _least_of_lines, CALLBACK: _callback}
+    "sort_lines": _sort_lines, "least_of_lines": _least_of_lines, CALLBACK: _callback,
+    SCRATCH: _scratch}
 """The functions by name; each takes the call and its input arrays."""

@@ -11,6 +11,7 @@ from .._core.linear import never
 from .._core.primitive import Kind, Primitive
 from .._core.types import ShapedArray, canonical_shape, typeof
 from .._loops import build
+from .._loops.library import SCRATCH
 from ..errors import explain
 from .convert import cast, convert
 from .families import NUMBER, letter
@@ -75,10 +76,7 @@ class Scratch(Empty):
     name = "scratch"
 
     def fill(self, into, *, shape, dtype):
-        """Stores that never happen; a single number may as well be stored."""
-        (out,) = into
-        return [build.nest((0, *shape[1:]), lambda k: [build.store(out, k, build.const(0, dtype))])
-                ] if shape else None
+        return [build.extern(SCRATCH, into, [])]
 
 
 iota_p, empty_p, scratch_p = Iota(), Empty(), Scratch()

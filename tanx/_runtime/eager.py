@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import contextvars
 import threading
+from functools import lru_cache
 
 import numpy as np
 
 from .. import dtypes
-from .._config import debug_infs, debug_nans, strict
+from .._config import debug_infs, debug_nans, jit_disabled, strict
 from .._core.array import Array
-from .._core.jaxpr import ClosedJaxpr
+from .._core.jaxpr import ClosedJaxpr, one_equation
 from .._core.primitive import Kind
 from .._core.trace import Tracer, leaked
 from .._core.types import typeof
@@ -115,7 +116,9 @@ def _spread(primitive, out_type, values, params) -> np.ndarray | None:
 def _call(primitive, args, params):
     """Run a call: its body as a whole, where it has one and nothing watches each operation."""
     body = primitive.called(params)
-    if body is not None and not strict.value:
+    if body is None and primitive.unit:
+        body = _one_equation(primitive, tuple([typeof(x) for x in args]), tuple(params.items()))
+    if body is not None and not strict.value and not (jit_disabled.value and primitive.unit):
         program = (compiled(body, params.get("donated_invars", ())) if primitive.unit
                    else program_of(body))
         operands: list = []
@@ -126,6 +129,12 @@ def _call(primitive, args, params):
                 _take_in(x, [], operands)
         return quietly(program.run, operands)
     return primitive.eval(*args, **params)
+
+
+@lru_cache(maxsize=512)
+def _one_equation(primitive, types: tuple, params: tuple) -> ClosedJaxpr:
+    """A loop as a function of its own: one for each body and kind of operands."""
+    return one_equation(primitive, types, dict(params))
 
 
 def compiled(closed: ClosedJaxpr, donated: tuple[bool, ...] = ()):

@@ -17,11 +17,12 @@ from tanx._runtime.executable import Executable
 
 
 def evaluated(closed: ClosedJaxpr, args) -> list[np.ndarray]:
-    """The results by the ``eval`` rules; calls are inlined, for they would be compiled."""
+    """The results by the ``eval`` rules; calls are inlined, and nothing is compiled."""
     closed = inline(closed)
     given = [Array(np.asarray(x, aval.dtype), aval=aval)
              for x, aval in zip(args, closed.in_avals, strict=True)]
-    return [np.asarray(y) for y in eval_jaxpr(closed.jaxpr, closed.consts, *given)]
+    with tanx.disable_jit():
+        return [np.asarray(y) for y in eval_jaxpr(closed.jaxpr, closed.consts, *given)]
 
 
 def run_program(program: Program, module: Module, args) -> list[np.ndarray]:

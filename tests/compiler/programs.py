@@ -41,12 +41,15 @@ LARGEST = {False: 1000, True: 1 << 16}
 
 SETTINGS: tuple[dict[str, float], ...] = (
     {},
-    {"fuse._STORE": 1000.0, "split._WORTH": 1, "fuse._REUSE": 2},  # store as little as possible
-    {"fuse._STORE": -1000.0, "fuse._SMALL": 0, "fuse._ROWS": 1},  # and as much
+    {"fuse._STORE": 1000.0, "split._WORTH": 1, "fuse._REUSE": 2,
+     "flatten._SMALL": 0.0, "distribute._SMALL": 0},  # store as little as possible; host loops
+    {"fuse._STORE": -1000.0, "fuse._SMALL": 0, "fuse._ROWS": 1, "flatten._SMALL": 1.0,
+     "flatten._COPIED": 1 << 20},  # and as much; all loops in kernels
     {"fuse._NODES": 8, "split._WORTH": 1, "split._PIECES": 4, "simplify._FOLDED": 2},
     {"fuse._CONTEXTS": 1, "fuse._ROWS": 1, "fuse._NEAR": 1000, "memory._PUT_OFF": 1000},
     {"schedule_cpu._GRAIN": 1e-9, "schedule_cpu._ENOUGH": 2, "schedule_cpu._ENOUGH_ROWS": 1,
-     "codegen.folds._STRETCH": 2, "codegen.lanes._TILE": 1},  # small tasks
+     "codegen.folds._STRETCH": 2, "codegen.lanes._TILE": 1,
+     "control._GRAIN": 1e-9, "control._WORTH": 1, "distribute._SMALL": 0},  # small tasks
     {"fuse._REUSE": 1, "contraction._NEAR": 64, "contraction._FEWER": 1, "codegen.tiles._WORTH": 1,
      "codegen.tiles._BLOCK_BYTES": 1 << 10, "codegen.tiles._STRIP": 8, "codegen.tiles._CHUNK": 4,
      "codegen.tiles._TASK": 16},  # small tiles
@@ -219,7 +222,7 @@ class Maker:
         text, *reads = made
         kept = exact and all(v.exact for v in reads)
         try:
-            with tanx.enable_x64(True), warnings.catch_warnings():
+            with tanx.enable_x64(True), tanx.disable_jit(), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 scope = NAMES | {v.name: jnp.asarray(v.data) for v in reads}
                 if self.large and self.size_of(text, reads) > LARGEST[True]:
@@ -458,11 +461,61 @@ def transformed(make: Maker):
     ]), x
 
 
+def loop(make: Maker):
+    x, y = make.operand("f", rank=1), make.operand("f")
+    if x is None or y is None or not x.shape[0]:
+        return None
+    a, b, width = x.name, y.name, x.shape[-1]
+    dtype = f"{a}.dtype"
+    return make.pick([
+        f"lax.scan(lambda c, r: (0.5 * c + r, c * r), jnp.zeros_like({a}[0]), {a})[1]",
+        f"lax.scan(lambda c, r: (0.5 * c + r.sum(), jnp.tanh(r) + c), jnp.ones((), {dtype}), {a}, "
+        f"reverse=True)[1]",
+        f"lax.scan(lambda c, r: ((c[1], c[0] * 0.5 + r.sum()), c[0]), "
+        f"(jnp.ones((), {dtype}),) * 2, {a}, unroll=2)[1]",
+        f"lax.fori_loop(0, 3, lambda i, c: (jnp.sin(c) + {b}.mean() * i).astype({dtype}), {a})",
+        f"lax.fori_loop(0, 4, lambda i, c: c.at[i % {x.shape[0]}].set("
+        f"0.5 * c[(i + 1) % {x.shape[0]}] + i), {a})",
+        f"lax.while_loop(lambda s: s[0] < 5, lambda s: (s[0] + 1, jnp.cos(s[1])), (0, {a}))[1]",
+        f"lax.map(lambda r: jnp.exp(-abs(r)).sum() + r, {a})",
+        f"lax.associative_scan(lambda p, q: p + 0.5 * q * p, jnp.tanh({a}))",
+        f"lax.scan(lambda c, r: (0.5 * c + jnp.outer(r, r), r @ c), "
+        f"jnp.zeros(({width}, {width}), {dtype}), jnp.tanh({a}).reshape(-1, {width}))[1]",
+        f"lax.scan(lambda c, r: (jnp.tanh(c @ jnp.outer(r, r) + r), c.sum()), "
+        f"jnp.ones({width}, {dtype}), {a}.reshape(-1, {width}))[1]",
+        f"tanx.vmap(lambda n, r: lax.fori_loop(0, n % 4, lambda i, c: jnp.sin(c) + i, r))("
+        f"jnp.arange({x.shape[0]}), {a})",
+        f"tanx.grad(lambda p: lax.scan(lambda c, r: (jnp.sin(c) * r, c), p[0], p)[1].sum())({a})",
+        f"tanx.grad(lambda p: lax.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, "
+        f"jnp.sin(s[1]) * p), (0, p))[1].sum())({a})",
+    ]), x, y
+
+
+def branch(make: Maker):
+    x, i = make.operand("f", rank=1), make.operand("biu", exact=True)
+    p = make.operand("iuf", exact=True, rank=1)
+    if x is None or i is None or p is None or not i.data.size or not p.data.size:
+        return None
+    a, k, e = x.name, f"{i.name}.ravel()[0]", p.name
+    return make.pick([
+        f"lax.cond({k} > 0, lambda x: x * 2, lambda x: jnp.sin(x), {a})",
+        f"lax.cond({k} > 0, lambda x: x.at[0].set(1), lambda x: x, {a})",
+        f"lax.switch({k}.astype('int32'), [jnp.cos, lambda x: x[::-1], lambda x: x - x.sum()], "
+        f"{a})",
+        f"tanx.vmap(lambda r: lax.cond(r.sum() > 0, lambda r: r * 2.0, lambda r: r + 0.5, r))("
+        f"{e}.astype('float64'))",
+        f"tanx.vmap(lambda r: lax.while_loop(lambda s: (s[0] < 3) & (s[1].sum() < 9), "
+        f"lambda s: (s[0] + 1, s[1] * 2), (0, r)))({e})[1]",
+        f"tanx.grad(lambda x: lax.cond({k} > 0, lambda x: (x * x).sum(), "
+        f"lambda x: jnp.sin(x).sum(), x))({a})",
+    ]), x, i, p
+
+
 LINES = [(smooth, False, 4), (plain, True, 3), (jumpy, True, 2), (integers, True, 1),
          (binary, True, 4), (comparison, True, 2), (choice, True, 2), (layout, True, 6),
          (joined, True, 1), (reduction, False, 3), (exact_reduction, True, 1), (scan, False, 1),
          (normalised, False, 2), (contraction, False, 3), (indexing, True, 3), (cast, True, 1),
-         (counted, True, 1), (transformed, False, 2)]
+         (counted, True, 1), (transformed, False, 2), (loop, False, 2), (branch, False, 1)]
 WEIGHTS = np.array([weight for *_, weight in LINES]) / sum(weight for *_, weight in LINES)
 
 

@@ -19,6 +19,7 @@ from math import prod
 from typing import Any
 
 from ..._loops.instructions import short_name
+from ..._loops.library import SCRATCH
 from ..._loops.nest import TASKS, Branch, Buffer, Extern, Loop, Nest, Plan, Program, Statement
 from ..stages import fingerprint, windows
 from .abi import ENTRY, PARALLEL, TILE
@@ -140,7 +141,9 @@ class _Unit:
 
     def written(self, head: str) -> str:
         """The function that runs the program."""
-        statements, forms = list(self.program.statements), []
+        statements = [s for s in self.program.statements
+                      if not isinstance(s, Extern) or s.name != SCRATCH]
+        forms = []
         for n, statement in enumerate(statements):
             if len(statements) > 1:
                 statements[n] = self.windows(statement)
