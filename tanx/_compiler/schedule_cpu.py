@@ -14,6 +14,16 @@ stored, and then combined. ::
                                               once:
                                                   y[] = add(k in 25: p0[k])
 
+Iterations that meet in a few elements get such elements of their own for each task. ::
+
+    for i in 100000 parallel:                 for t in 5 tasks:
+        y[x[i]] add= z[i]                         for j in 8 parallel:
+                                                      p0[t, j] = -0
+                                                  for i in 20000 parallel:
+                                                      p0[t, x[t * 20000 + i]] add= z[t * 20000 + i]
+                                              for j in 8 parallel:
+                                                  y[j] add= add(k in 5: p0[k, j])
+
 The cuts depend on the program alone, never on the threads at hand, and so do the results.
 """
 
@@ -71,16 +81,20 @@ from .stages import find_loads, is_affine, mentioned
 __all__ = ["schedule"]
 
 _GRAIN = 3e-5
-"""Seconds that a task should take at least: to wake a thread takes 5 to 10 us."""
+"""Seconds that work should take for each thread: to wake one takes 5 to 10 us."""
+_FINE = 4
+"""Tasks in such a stretch of work, where there are few: else some threads have one too many."""
 _MOST = 256
 """Tasks of a statement at most."""
 _ENOUGH, _ENOUGH_ROWS = 32, 8
 """Tasks that keep threads busy; with fewer, other ways to split are looked for."""
 _LINES, _MOST_LINES = {"sort_lines": 1e-8, "least_of_lines": 1e-9}, 64
 """Library calls on lines, with the seconds that they take for an element, and their most tasks."""
-_LINE, _PIECE = 64, 512
+_MOST_COPIES, _MANY_EACH = 16, 4
+"""Tasks with elements of their own at most, and how often each of those is met at least."""
+_LINE, _PIECE, _LONG_PIECE = 64, 512, 2048
 """Neighbours in memory that stay in one task: whole vectors and lines of cache, and of arrays of
-several dimensions pieces that are long enough to be fetched ahead."""
+several dimensions pieces that are long enough to be fetched ahead, the longer the better."""
 
 
 def schedule(program: Program, target: Target) -> Program:
@@ -95,6 +109,11 @@ def schedule(program: Program, target: Target) -> Program:
 def _tasks_in(statement: Statement) -> int:
     """How many tasks a statement is worth."""
     return min(_MOST, int(cost(Program((), (), (), (statement,))).seconds / _GRAIN))
+
+
+def _even(tasks: int) -> int:
+    """More tasks where there are few, so that threads get about the same."""
+    return max(tasks, min(_FINE * tasks, _ENOUGH))
 
 
 class _Scheduler:
@@ -143,10 +162,37 @@ class _Scheduler:
         """Statements that do the same as a nest, with more to split; none if it has no such."""
         if SEQUENTIAL in nest.kinds:
             return []
+        if apart := self.with_own_elements(nest):
+            return apart
         groups = _groups(nest)
         if len(groups) > 1 or isinstance(groups[0][0], Nest):
             return [_within(nest, group) for group in groups]
         return self.with_parts_of_folds(nest)
+
+    # -- meetings ----------------------------------------------------------------------------------
+
+    def with_own_elements(self, nest: Nest) -> list[Statement]:
+        """A nest that combines many values into few elements, of which each task has its own."""
+        store = nest.body[0]
+        if len(nest.body) > 1 or not _may_meet_elsewhere(store):
+            return []
+        few = prod(store.buffer.shape)
+        most = prod(i.extent for i in nest.indices) // (_MANY_EACH * max(few, 1))
+        wanted = min(_even(_tasks_in(nest)), _MOST_COPIES, most)
+        cut = _cut(nest.indices[0], wanted, 1) if wanted > 1 else None
+        if cut is None:
+            return []
+        room = self.room((cut.count, *store.buffer.shape), store.buffer.dtype)
+        tasks, *rest = _applied(cut, nest)
+        task, cells = tasks.indices[0], tuple(fresh_index(n, "j") for n in store.buffer.shape)
+        kinds = (PARALLEL,) * len(cells)
+        neutral = Const(_neutral(store.combine, room.dtype), room.dtype)
+        inside = Nest(tasks.indices[1:], tasks.kinds[1:], tuple(
+            replace(s, buffer=room, index=(task, *s.index)) for s in tasks.body))
+        parts = reduce(store.combine, (cut.count,), lambda k: room[[*k, *cells]], neutral.value)
+        return [Nest((task,), (TASKS,), (Nest(cells, kinds, (
+            Store(room, (task, *cells), neutral),)), inside)), *rest,
+            Nest(cells, kinds, (Store(store.buffer, cells, parts, store.combine),))]
 
     # -- folds -------------------------------------------------------------------------------------
 
@@ -273,7 +319,7 @@ def _best_cut(loops: Iterable[Index], wanted: int, enough: int,
     whole: tuple[Index, ...] = ()
     for loop in loops:
         together = neighbours(loop)
-        pieces = -(-wanted // prod(i.extent for i in whole))
+        pieces = -(-_even(wanted) // prod(i.extent for i in whole))
         cut = _cut(loop, pieces, together)
         if cut is not None:
             cut = replace(cut, whole=whole)
@@ -297,7 +343,7 @@ def _cut(index: Index, wanted: int, together: int) -> _Cut | None:
         return (left / extent + (0.03 if left else 0) + 0.02 * abs(count / wanted - 1)
                 + (0.01 if together > 1 and size % _LINE else 0))
 
-    counts = range(min(most, max(2, wanted // 2)), min(most, 2 * wanted) + 1)
+    counts = range(min(most, max(2, wanted // _FINE)), min(most, 2 * wanted) + 1)
     sizes = [extent // count for count in counts]
     if together > 1:
         sizes += [size // _LINE * _LINE for size in sizes if size // _LINE * _LINE >= together]
@@ -363,7 +409,9 @@ def _tells(index: Index, places: Iterable[tuple[Expr, ...]]) -> bool:
 def _neighbours(accesses: Iterable[Load], index: Index) -> int:
     """How many iterations of a loop stay together: more than one where they are neighbours."""
     near = [access for access in accesses if abs(access.place[0].get(index, 0)) == 1]
-    return 1 if not near else _LINE if any(access.free == {index} for access in near) else _PIECE
+    if not near or any(access.free == {index} for access in near):
+        return _LINE if near else 1
+    return _LONG_PIECE if index.extent >= _ENOUGH_ROWS * _LONG_PIECE else _PIECE
 
 
 def _accesses(statements: Iterable[Statement]) -> list[Load]:
@@ -373,6 +421,25 @@ def _accesses(statements: Iterable[Statement]) -> list[Load]:
     accesses += [Load(store.buffer, store.index) for store in stores]
     most = max(len(access.free) for access in accesses)
     return [access for access in accesses if len(access.free) == most]
+
+
+def _may_meet_elsewhere(store: Statement) -> bool:
+    """Whether what iterations combine into elements may be combined elsewhere first.
+
+    Sums of narrow floats depend on their order too much.
+    """
+    if not isinstance(store, Store) or not store.combine or any(
+            load.buffer == store.buffer for load in find_loads(expressions(store))):
+        return False
+    kind = kind_of(store.buffer.dtype)
+    return kind in "biu" or store.buffer.dtype.itemsize >= 4 and (
+        kind == "f" or store.combine in ("add", "mul"))
+
+
+def _neutral(combine: str, dtype: Any) -> Any:
+    """What changes no element: of sums of floats, the negative zero."""
+    zeros = {"f": -0.0, "c": complex(-0.0, -0.0)}
+    return zeros.get(kind_of(dtype), 0) if combine == "add" else identity(combine, dtype)
 
 
 # -- finer statements ------------------------------------------------------------------------------

@@ -87,7 +87,13 @@ def test_columns_are_taken_in_long_pieces():
     (head,) = heads(lambda x: x.sum(0), (100, 1 << 15))
     assert head == "for t in 16 tasks, i in 2048 parallel:"
     first, second = heads(lambda x: x.sum(0), (1000, 1000))
-    assert first == "for t in 5 tasks, i in 1000 parallel:" and "tasks" not in second
+    assert first == "for t in 10 tasks, i in 1000 parallel:" and "tasks" not in second
+
+
+def test_few_tasks_are_more():
+    """So that of two threads one does not have three of five."""
+    (head,) = heads(jnp.arctan, (100_000,))
+    assert 16 <= int(head.split()[3]) <= 40
 
 
 def test_a_loop_that_is_parallel_inside_of_a_sequential_one():
@@ -137,6 +143,51 @@ def test_columns_of_a_scatter_are_split():
     assert "tasks" in heads_found[-1]
 
 
+def run_compiled(module, args):
+    """The results of a module's code."""
+    data = [*map(np.asarray, (*module.constants, *args))]
+    plan = module.plan
+    code = compile_program(plan.program, offsets=plan.offsets, shared=plan.shared)
+    outs = [np.zeros(b.shape, b.dtype) for b in plan.program.outputs]
+    code(*data, *outs, np.full(plan.size + 64, 99, np.uint8))
+    held = dict(zip((*plan.program.inputs, *plan.program.outputs), (*data, *outs)))
+    return [held[b] for b in module.results]
+
+
+@pytest.fixture
+def tiny_tasks(monkeypatch):
+    """Whatever can be split is."""
+    monkeypatch.setattr("tanx._compiler.schedule_cpu._GRAIN", 1e-7)
+
+
+def test_many_updates_of_few_elements_are_made_apart():
+    at = np.zeros(1_000_000, np.int32)
+    text = show(schedule(build(tanx.make_jaxpr(lambda x, at, y: x.at[at].max(y))(
+        np.zeros(8, np.float32), at, np.zeros(at.shape, np.float32))).program, host()))
+    assert "p0[t, j] = -inf:f32" in text and "] max= max(k in " in text
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "complex64", "uint8", "bfloat16"])
+@pytest.mark.parametrize("combine", ["add", "max", "multiply", "min"])
+def test_updates_that_meet(combine, dtype, tiny_tasks):
+    """Places out of range and negative ones among them; what nobody updates stays as it is."""
+    rng = np.random.default_rng(0)
+    x = np.array([-0.0, 0.0, 1, 2, 3, 4, 5], dtype)
+    at = rng.integers(-9, 5, 10_001).astype(np.int32)
+    at[at % 7 == 1] = 2
+    y = (1 + rng.integers(0, 3, at.shape) * (combine != "multiply")).astype(dtype)
+    function = lambda x, at, y: getattr(x.at[at], combine)(y, mode="drop")
+    module = build(tanx.make_jaxpr(function)(x, at, y))
+    assert ("p0[t" in show(module.program)) == (dtype != "bfloat16" and not (
+        dtype == "complex64" and combine in ("max", "min")))
+    check(module.program)
+    (found,) = run_compiled(module, [x, at, y])
+    expected = np.asarray(function(jnp.asarray(x), at, y))
+    np.testing.assert_allclose(found.astype("complex128"), expected.astype("complex128"))
+    np.testing.assert_array_equal(np.signbit(found.real.astype(float)),
+                                  np.signbit(expected.real.astype(float)))
+
+
 # -- results ---------------------------------------------------------------------------------------
 
 
@@ -163,23 +214,6 @@ FUNCTIONS = {
     "top": (lambda x: tanx.lax.top_k(x, 3), (5, 4000)),
     "any": (lambda x: ((x > 3).any(), (x > -9).all()), (20_000,)),
 }
-
-
-def run_compiled(module, args):
-    """The results of a module's code."""
-    data = [*map(np.asarray, (*module.constants, *args))]
-    plan = module.plan
-    code = compile_program(plan.program, offsets=plan.offsets, shared=plan.shared)
-    outs = [np.zeros(b.shape, b.dtype) for b in plan.program.outputs]
-    code(*data, *outs, np.full(plan.size + 64, 99, np.uint8))
-    held = dict(zip((*plan.program.inputs, *plan.program.outputs), (*data, *outs)))
-    return [held[b] for b in module.results]
-
-
-@pytest.fixture
-def tiny_tasks(monkeypatch):
-    """Whatever can be split is."""
-    monkeypatch.setattr("tanx._compiler.schedule_cpu._GRAIN", 1e-7)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

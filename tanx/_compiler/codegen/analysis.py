@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import prod
 
-from ..._loops.expr import Expr, Fold, Index, Load, Node, Op, While, bounds
+from ..._loops.expr import Const, Expr, Fold, Index, Load, Node, Op, While, bounds
 from ..._loops.instructions import INDEX
 from ..._loops.nest import Buffer
 from ..._loops.traverse import children, walk
 
-__all__ = ["Analysis", "LENGTHS", "QUICK", "Terms", "offset"]
+__all__ = ["Analysis", "LENGTHS", "QUICK", "Terms", "offset", "span"]
 
 Terms = Mapping[Expr, int]
 
@@ -36,6 +36,18 @@ _ENDLESS = 1 << 40
 def offset(buffer: Buffer, index: Iterable[Expr]) -> tuple[Terms, int]:
     """The position of an element in its buffer, row by row, as a sum of terms and a constant."""
     return Load(buffer, index).place
+
+
+def span(node: Op) -> tuple[Expr, int] | None:
+    """Of a condition that an int64 is not negative and not above a number: it, and the limit."""
+    if node.name != "and" or not all(
+            isinstance(arg, Op) and arg.name == how and isinstance(arg.args[1], Const)
+            for arg, how in zip(node.args, ("ge", "le"))):
+        return None
+    (low, least), (high, greatest) = (arg.args for arg in node.args)  # type: ignore[attr-defined]
+    return (low, greatest.value + 1) if (
+        low is high and low.dtype == INDEX and least.value == 0 <= greatest.value < 1 << 30
+        ) else None
 
 
 class Analysis:
@@ -88,6 +100,8 @@ class Analysis:
             return node.init
         if isinstance(node, Op) and node.name == "select" and not self.is_quick(node):
             return node.args[:1]
+        if isinstance(node, Op) and (found := span(node)):
+            return found[:1]
         return children(node)
 
     def is_quick(self, select: Op) -> bool:

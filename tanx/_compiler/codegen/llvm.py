@@ -21,7 +21,7 @@ from ..._loops.instructions import INDEX
 from ..._loops.nest import Buffer, Extern, Nest, Statement, Store
 from ..._loops.traverse import expressions, loads, statements_in, walk, written
 from .access import Scalar
-from .analysis import QUICK, Analysis
+from .analysis import QUICK, Analysis, span
 from .columns import columns, separate, write_columns
 from .complex import Pair
 from .folds import Folds, flat, from_registers, in_registers, mapped, renamed, whole
@@ -381,6 +381,8 @@ class Kernel(Folds):
         if isinstance(node, Op):
             if node.name == "select" and not self.analysis.is_quick(node):
                 return self.select(node, scope)
+            if inside := span(node):  # a negative number is a great one without its sign
+                return scope.find(inside[0]).compare("lt", inside[1], signed=False)
             args = [scope.find(arg) for arg in node.args]
             dtypes = [arg.dtype for arg in node.args]
             if node.name == "div" and has_reciprocals(node.dtype):
