@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -20,7 +21,7 @@ import numpy as np
 from .._loops.expr import Const, Expr, Fold, Index, Load, Pick, State, Variable, const, op
 from .._loops.instructions import kind_of
 from .._loops.nest import PARALLEL, Buffer, Nest, Program, Statement, Store
-from .._loops.traverse import loads, rewrite, substitute
+from .._loops.traverse import loads, map_expressions, rewrite, substitute
 from .codegen.analysis import Terms, offset
 from .codegen.target import Target
 from .codegen.tiles import (
@@ -52,6 +53,8 @@ _FEWER = 8
 """How many times fewer columns than rows there may be, so that the rows need no copy."""
 _SMALL = 4096
 """Products of complex numbers that are not worth copies of their parts."""
+_TINY, _TINY_ROWS = 4, 64
+"""Columns and terms at most that are written out, and rows for which it is worth that."""
 _PART, _SMALL_RESULT = 1024, 1 << 14
 """Terms that are summed at a time where there are not more elements to compute than those."""
 
@@ -96,12 +99,29 @@ def _contracted(statement: Statement, names: _Names, target: Target) -> Sequence
 
 
 def _by_tiles(product: _Product, names: _Names, target: Target) -> list[Statement] | None:
+    if _is_tiny(product):
+        return [_written_out(product)]
     layout = _Layout(product, names, target)
     size = product.term.extent * product.column.extent * product.total.dtype.itemsize
     if product.row.extent == 1 and not (layout.streams() and size >= _FAR):
         return None
     copies, nest = layout.statements()
     return None if tiling(nest, target) is None else [*copies, nest]
+
+
+def _is_tiny(product: _Product) -> bool:
+    """Whether so few numbers multiply so many rows that all of them stay in registers."""
+    (store, *others), rows = product.stores, product.row.extent
+    return max(product.column.extent, product.term.extent) <= _TINY and rows >= _TINY_ROWS and (
+        not others and not product.outer and store.combine is None and store.guard is None)
+
+
+def _written_out(product: _Product) -> Nest:
+    """A product whose columns are stores beside each other, in one loop over rows."""
+    (store,) = product.stores
+    return _parallel([product.row], [
+        map_expressions(store, partial(substitute, values={product.column: const(n)}))
+        for n in range(product.column.extent)])
 
 
 # -- steps on the way ------------------------------------------------------------------------------

@@ -108,7 +108,7 @@ def schedule(program: Program, target: Target) -> Program:
 
 def _tasks_in(statement: Statement) -> int:
     """How many tasks a statement is worth."""
-    return min(_MOST, int(cost(Program((), (), (), (statement,))).seconds / _GRAIN))
+    return min(_MOST, round(cost(Program((), (), (), (statement,))).seconds / _GRAIN))
 
 
 def _even(tasks: int) -> int:

@@ -214,3 +214,27 @@ def test_kernels_can_be_written_for_other_processors(bits, form):
         assert tile.rows * tile.vectors >= 8
         text = kernel_text(kernel_symbol(tile, dtype), target)
         assert f"<{tile.lanes} x " in text
+
+
+# -- tiny ones -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("terms, columns", itertools.product((1, 2, 3, 4), repeat=2))
+@pytest.mark.parametrize("rows", [64, 103])
+def test_a_few_numbers_by_many_rows(rows, terms, columns):
+    x, y = numbers(rows, terms), numbers(terms, columns, seed=1)
+    check(lambda x, y: x @ y, x, y)
+    check(lambda x, y: jnp.tanh(x @ y.T + y[0, 0]) * 2, x, numbers(columns, terms, seed=1))
+    check(lambda x, y: x.T @ y, numbers(terms, rows), numbers(terms, columns, seed=1))
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.complex64, np.float16, ml_dtypes.bfloat16, np.int8])
+def test_tiny_products_of_other_dtypes(dtype):
+    check(lambda x, y: x @ y, numbers(77, 3, dtype=dtype), numbers(3, 3, dtype=dtype, seed=1))
+
+
+def test_tiny_products_need_no_tiles():
+    x, y = numbers(1000, 3), numbers(3, 3)
+    assert products(lambda x, y: x @ y, x, y) == 0
+    (statement,) = build(tanx.make_jaxpr(lambda x, y: x @ y)(x, y)).program.statements
+    assert [i.extent for i in statement.indices] == [1000] and len(statement.body) == 3

@@ -5,7 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from tanx._loops.build import const, convert, nest, op, statement_program, store, temp
+from tanx._loops.build import const, convert, copy, nest, op, statement_program, store, temp
 from tanx._loops.expr import Load
 
 from .compiled import run, run_rule
@@ -115,3 +115,35 @@ def test_stores_in_two_orders():
     out, across = run(statement_program(lower, [x], [x, x.T]), x)
     np.testing.assert_array_equal(out, x + 1)
     np.testing.assert_array_equal(across, x.T)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "uint8", "bool", "complex64"])
+@pytest.mark.parametrize("size", [2, 3, 4, 5, 8])
+@pytest.mark.parametrize("n", [1, 5, 16, 40, 67])
+def test_groups_of_neighbours(dtype, size, n):
+    """Loaded once for all that read some of them, and stored at once."""
+    x = numbers((n, size), dtype)
+
+    def lower(into, x):
+        return [nest((n,), lambda at: [
+            store(into[0], [at[0], k], x[[at[0], (k + 1) % size]]) for k in range(size)])]
+
+    (out,) = run(statement_program(lower, [x], [x]), x)
+    np.testing.assert_array_equal(out, np.roll(x, -1, axis=1))
+
+
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_groups_that_change_on_the_way(size):
+    """An element that was stored is read as it is now, not as it was loaded with its group."""
+    x = numbers((50, size), "float32")
+
+    def lower(into, x):
+        out = into[0]
+        return [copy(out, x), nest((50,), lambda at: [
+            store(out, [at[0], k], out[[at[0], (k + 1) % size]] + 1) for k in range(size)])]
+
+    (found,) = run(statement_program(lower, [x], [x]), x)
+    expected = x.copy()
+    for k in range(size):
+        expected[:, k] = expected[:, (k + 1) % size] + 1
+    np.testing.assert_array_equal(found, expected)

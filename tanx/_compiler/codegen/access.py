@@ -17,7 +17,7 @@ from .analysis import Analysis
 from .complex import Pair
 from .lanes import NEAR, crosses
 from .operations import number
-from .scopes import Lanes, Scope
+from .scopes import Groups, Lanes, Scope
 from .storage import from_memory, memory_type, part_dtype, to_memory
 from .transposes import Tile, transposed
 from .values import I64, Type, Value, Writer, any_lane, resized, select, type_of
@@ -26,7 +26,7 @@ __all__ = ["Memory", "Scalar"]
 
 Scalar = Value | Pair
 _POINTER = type_of("ptr")
-_FILLED = (2, 4, 8)
+_FILLED = (2, 3, 4, 8)
 """Numbers of vectors that are stored by turns."""
 
 
@@ -63,7 +63,8 @@ class Memory:
             return self._from_tile(load, terms, rest, stride, scope)
         start = self._address(buffer, _with_first_lane(terms, lanes), rest, scope)
         if 1 < stride <= NEAR and lanes.width > 1:
-            return self._read_every(buffer, start, stride, lanes.width, _reach(terms, rest))
+            return (self._read_of_group(buffer, terms, rest, stride, scope)
+                    or self._read_every(buffer, start, stride, lanes.width, _reach(terms, rest)))
         if abs(stride) != 1:
             steps = [n * stride for n in range(lanes.width)]
             return self._collect(buffer, [self._step(buffer, start, n) for n in steps])
@@ -273,6 +274,24 @@ class Memory:
         both = self._plain_load(type.of(2 * width), place)
         return Pair(both.shuffled(range(0, 2 * width, 2)), both.shuffled(range(1, 2 * width, 2)))
 
+    def _read_of_group(self, buffer: Buffer, terms: Mapping[Expr, int], rest: int, stride: int,
+                       scope: Scope) -> Scalar | None:
+        """Elements a short way apart, of groups that are loaded once for all that ask for others.
+
+        None where such groups do not lie in the buffer as a whole.
+        """
+        part, lanes = rest % stride, scope.lanes
+        if rest < part or _reach(terms, rest) - part + stride > prod(buffer.shape) or (
+                any(factor < 0 for factor in terms.values()) or kind_of(buffer.dtype) == "c"):
+            return None
+        start = self._address(buffer, _with_first_lane(terms, lanes), rest - part, scope)
+        key = Groups(self.analysis.memory(buffer), start.text, lanes.width)
+        wide = scope.find(key)
+        if wide is None:
+            wide = scope.values[key] = self._plain_load(
+                memory_type(buffer.dtype).of(stride * lanes.width), start)
+        return from_memory(wide.shuffled(range(part, stride * lanes.width, stride)), buffer.dtype)
+
     def _read_every(self, buffer: Buffer, place: Value, stride: int, width: int,
                     last: int) -> Scalar:
         """Elements a short way apart: all in between are loaded as well, and left out.
@@ -350,6 +369,20 @@ def _interleaved(re: Value, im: Value) -> Value:
 
 
 def _by_turns(vectors: Sequence[Value]) -> Value:
-    """The first lanes of some vectors, then the second ones, and so on; a power of two of them."""
+    """The first lanes of some vectors, then the second ones, and so on."""
+    if len(vectors) == 3:
+        return _three_by_turns(*vectors)
     return vectors[0] if len(vectors) == 1 else _interleaved(
         _by_turns(vectors[::2]), _by_turns(vectors[1::2]))
+
+
+def _three_by_turns(a: Value, b: Value, c: Value) -> Value:
+    """As instructions that store three vectors do it, if the processor has them."""
+    width, write = a.type.lanes, a.writer.write
+    every = ", ".join([f"i32 {n}" for n in range(2 * width)])
+    pair, poison = a.type.of(2 * width), Value(a.writer, "poison", a.type)
+    first, last = (write(pair, f"shufflevector {x!r}, {y!r}, <{2 * width} x i32> <{every}>")
+                   for x, y in ((a, b), (c, poison)))
+    order = ", ".join([f"i32 {n + part * width}" for n in range(width) for part in range(3)])
+    return write(a.type.of(3 * width), f"shufflevector {first!r}, {last!r}, "
+                                       f"<{3 * width} x i32> <{order}>")

@@ -159,7 +159,8 @@ class Planner:
         for store in stores:
             found.add_store(store)
         loops = _merged(loops, found)
-        inner = [Loop(i, (i,), False) for fold in found.folds if fold.combine for i in fold.indices]
+        inner = [Loop(i, (i,), False) for fold in found.folds if fold.combine for i in fold.indices
+                 if i.extent >= self._lanes(found)]
         allowed = [loop for loop in loops if loop.parallel
                    and all(_in_step(store, loop) for store in stores)]
         pairs: list[tuple[Loop | None, Loop | None]] = [(lane, None) for lane in (None, *allowed)]

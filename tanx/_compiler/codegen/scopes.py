@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..._loops.expr import Expr, Index, Load, Node, Variable
 from ..._loops.nest import Buffer
@@ -32,6 +32,14 @@ class Lanes:
     @property
     def width(self) -> int:
         return self.loop.width
+
+
+class Groups(NamedTuple):
+    """What was loaded from memory at an address, as a key: groups of neighbours, for some lanes."""
+
+    memory: Buffer
+    address: str
+    width: int
 
 
 class Scope(Place):
@@ -149,7 +157,8 @@ class Scope(Place):
         while scope is not None:
             for values in (scope.values, *scope.found.values()):
                 stale = [key for key in values
-                         if isinstance(key, Node) and buffer in analysis.reads(key)]
+                         if isinstance(key, Node) and buffer in analysis.reads(key)
+                         or isinstance(key, Groups) and key.memory is buffer]
                 for key in stale:
                     del values[key]
             scope = scope.parent
