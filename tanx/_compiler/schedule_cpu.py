@@ -173,8 +173,8 @@ class _Scheduler:
 
     def with_own_elements(self, nest: Nest) -> list[Statement]:
         """A nest that combines many values into few elements, of which each task has its own."""
-        store = nest.body[0]
-        if len(nest.body) > 1 or not _may_meet_elsewhere(store):
+        store = _meeting(nest)
+        if store is None or store.combine is None:
             return []
         few = prod(store.buffer.shape)
         most = prod(i.extent for i in nest.indices) // (_MANY_EACH * max(few, 1))
@@ -188,7 +188,8 @@ class _Scheduler:
         kinds = (PARALLEL,) * len(cells)
         neutral = Const(_neutral(store.combine, room.dtype), room.dtype)
         inside = Nest(tasks.indices[1:], tasks.kinds[1:], tuple(
-            replace(s, buffer=room, index=(task, *s.index)) for s in tasks.body))
+            replace(s, buffer=room, index=(task, *s.index)) for s in tasks.body
+            if isinstance(s, Store)))
         parts = reduce(store.combine, (cut.count,), lambda k: room[[*k, *cells]], neutral.value)
         return [Nest((task,), (TASKS,), (Nest(cells, kinds, (
             Store(room, (task, *cells), neutral),)), inside)), *rest,
@@ -423,17 +424,18 @@ def _accesses(statements: Iterable[Statement]) -> list[Load]:
     return [access for access in accesses if len(access.free) == most]
 
 
-def _may_meet_elsewhere(store: Statement) -> bool:
-    """Whether what iterations combine into elements may be combined elsewhere first.
+def _meeting(nest: Nest) -> Store | None:
+    """The store in which iterations of a nest combine values, if they may do so elsewhere first.
 
-    Sums of narrow floats depend on their order too much.
+    Sums of narrow floats depend on their order too much for that.
     """
-    if not isinstance(store, Store) or not store.combine or any(
+    store = nest.body[0]
+    if len(nest.body) > 1 or not isinstance(store, Store) or not store.combine or any(
             load.buffer == store.buffer for load in find_loads(expressions(store))):
-        return False
+        return None
     kind = kind_of(store.buffer.dtype)
-    return kind in "biu" or store.buffer.dtype.itemsize >= 4 and (
-        kind == "f" or store.combine in ("add", "mul"))
+    return store if kind in "biu" or store.buffer.dtype.itemsize >= 4 and (
+        kind == "f" or store.combine in ("add", "mul")) else None
 
 
 def _neutral(combine: str, dtype: Any) -> Any:
