@@ -6,15 +6,15 @@ jaxpr), :class:`Lowered` (a program of loops) and :class:`Compiled` (machine cod
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from .._core.array import Array
-from .._core.jaxpr import ClosedJaxpr
+from .._core.jaxpr import ClosedJaxpr, eval_jaxpr
 from .._core.trace import Tracer
 from .._core.types import ShapedArray, ShapeDtypeStruct, is_arraylike, typeof
 from .._runtime.device import default_device
@@ -22,6 +22,7 @@ from .._traceback import boundary
 from ..errors import explain
 from ..sharding import SingleDeviceSharding
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_unflatten
+from .layouts import Format, Layout
 from .options import CompilerOptions, check_options, using_options
 
 __all__ = ["ArgInfo", "Compiled", "CompilerOptions", "Lowered", "MemoryAnalysis", "Program",
@@ -145,6 +146,53 @@ class Traced(Stage):
     def out_avals(self) -> Any:
         """The types of the result."""
         return tree_unflatten(self._program.out_tree, self._program.closed.out_avals)
+
+    @property
+    def lojax(self) -> Traced:
+        """The function in terms of arrays alone, which it always is."""
+        return self
+
+    def physicalize(self, ctx) -> Traced:
+        """Not there: programs are compiled as they are traced."""
+        raise NotImplementedError(explain(
+            "tanx.stages.Traced.physicalize", "there is no separate form without extended dtypes.",
+            hint="lower() takes functions of random keys as they are."))
+
+    def with_consts_as_arg(self) -> tuple[list, Traced]:
+        """The arrays that the function closes over, and the function with a list of them in front.
+
+        >>> consts, traced = tanx.jit(lambda x: x + np.arange(2)).trace(1).with_consts_as_arg()
+        >>> traced.lower().compile()(consts, 1)
+        Array([1, 2], dtype=int32)
+        """
+        program, jaxpr = self._program, self._program.closed.jaxpr
+        names = [f"consts[{n}]" for n in range(len(jaxpr.constvars))]
+        first = len(program.captured)
+        opened = jaxpr.replace(
+            constvars=(), invars=(*jaxpr.invars[:first], *jaxpr.constvars, *jaxpr.invars[first:]),
+            debug_info=jaxpr.debug_info._replace(arg_names=(*names, *jaxpr.debug_info.arg_names)))
+        args, keywords = program.args_info
+        consts = [ArgInfo(v.aval, False) for v in jaxpr.constvars]
+        return list(program.closed.consts), Traced(replace(
+            program, closed=ClosedJaxpr(opened, ()), args_info=((consts, *args), keywords)))
+
+    def closure_convert(self) -> tuple[list, Callable]:
+        """The arrays that the function closes over, and a function of a list of them and the rest.
+
+        Unlike what :meth:`with_consts_as_arg` gives, it can be transformed.
+        """
+        program, in_tree = self._program, self.in_tree
+
+        @boundary
+        def converted(consts, *args, **kwargs):
+            leaves, tree = tree_flatten((args, kwargs))
+            if tree != in_tree:
+                raise TypeError(explain(
+                    program.name, "was converted for another structure of arguments.",
+                    f"converted for: {in_tree}", f"called with:   {tree}"))
+            outs = eval_jaxpr(program.closed.jaxpr, consts, *program.captured, *leaves)
+            return tree_unflatten(program.out_tree, outs)
+        return list(program.closed.consts), converted
 
     @boundary
     def lower(self, *, lowering_platforms: tuple[str, ...] | None = None,
@@ -341,11 +389,18 @@ class Compiled(Stage):
 
     @property
     def input_formats(self) -> Any:
-        """Layouts of arguments; there is a class for them when there is more than one."""
-        raise NotImplementedError("tanx.stages.Compiled: tanx.experimental.layout is not there "
-                                  "yet; arrays are in row-major order.")
+        """How arguments lie in memory, in the structure of ``(args, kwargs)``."""
+        return tree_map(lambda info: _format(info.shape), self._program.args_info)
 
-    output_formats = input_formats
+    @property
+    def output_formats(self) -> Any:
+        """How results lie in memory."""
+        return tree_map(lambda result: _format(result.shape), self.out_info)
+
+
+def _format(shape: tuple[int, ...]) -> Format:
+    """Row-major order, which everything is in."""
+    return Format(Layout(tuple(range(len(shape))), ()), SingleDeviceSharding(default_device()))
 
 
 def _path(key: str) -> str:

@@ -21,7 +21,6 @@ import signal
 from .._compiler.codegen.abi import PARALLEL, STOP, STOPPED
 from .._locks import new_lock
 from ..errors import explain
-from . import stop
 
 __all__ = ["get_num_threads", "parallel_address", "set_num_threads"]
 
@@ -382,7 +381,8 @@ class _Pool:
         """Where the function :data:`PARALLEL` is."""
         with self._lock:
             if not self._addresses:
-                from .machine import permanent  # late: most imports of tanx run no threads
+                from . import stop  # late: most imports of tanx run no threads
+                from .machine import permanent
                 self._addresses = permanent("threads", _text, stop.addresses() | {
                     "tanx_owner": ctypes.addressof(stop.owner),
                     "tanx_workers": ctypes.addressof(stop.workers)})

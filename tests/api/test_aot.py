@@ -6,6 +6,7 @@ import pytest
 import tanx
 import tanx.numpy as jnp
 from tanx import ShapeDtypeStruct, stages
+from tanx.experimental.layout import Format, Layout
 
 X = ShapeDtypeStruct((2, 3), jnp.float32)
 ONES = np.ones((2, 3), np.float32)
@@ -81,8 +82,47 @@ def test_compiled():
     place = tanx.sharding.SingleDeviceSharding(tanx.devices()[0])
     assert compiled.input_shardings == ((place, place), {"shift": place})
     assert compiled.output_shardings == {"scaled": place}
-    with pytest.raises(NotImplementedError, match="layout"):
-        compiled.input_formats  # noqa: B018
+    matrix, scalar = [Format(Layout(order, ()), place) for order in ((0, 1), ())]
+    assert compiled.input_formats == ((matrix, scalar), {"shift": scalar})
+    assert compiled.output_formats == {"scaled": matrix}
+
+
+def closing_over_an_array(x, *, k):
+    return {"r": x * np.arange(3, dtype=np.float32) + k}
+
+
+def test_arrays_that_a_function_closes_over_as_arguments():
+    x, want = np.ones(3, np.float32), [2.0, 3.0, 4.0]
+    traced = tanx.jit(closing_over_an_array).trace(x, k=2.0)
+    consts, opened = traced.with_consts_as_arg()
+    assert str(opened.in_tree) == "PyTreeDef((([*], *), {'k': *}))"
+    assert not opened.jaxpr.consts and len(opened.jaxpr.in_avals) == 3
+    compiled = opened.lower().compile()
+    assert compiled(consts, x, k=2.0)["r"].tolist() == want
+    assert compiled([2 * c for c in consts], x, k=2.0)["r"].tolist() == [2.0, 4.0, 6.0]
+    assert "consts[0]: compiled for f32[3]" in error(lambda: compiled([x[:2]], x, k=2.0))
+    again, same = opened.with_consts_as_arg()
+    assert again == [] and str(same.jaxpr) == str(opened.jaxpr)
+
+
+def test_functions_without_what_they_close_over():
+    x = np.ones(3, np.float32)
+    consts, converted = tanx.jit(closing_over_an_array).trace(x, k=2.0).closure_convert()
+    assert converted(consts, x, k=2.0)["r"].tolist() == [2.0, 3.0, 4.0]
+    slope = tanx.grad(lambda cs: converted(cs, 3 * x, k=2.0)["r"].sum())(consts)
+    assert slope[0].tolist() == [3.0, 3.0, 3.0]
+    assert error(lambda: converted(consts, x)) == """\
+closing_over_an_array: was converted for another structure of arguments.
+  converted for: PyTreeDef(((*,), {'k': *}))
+  called with:   PyTreeDef(((*,), {}))"""
+
+
+def test_forms_that_jax_has_between_tracing_and_lowering():
+    traced = tanx.jit(scaled).trace(X)
+    assert traced.lojax is traced
+    assert error(lambda: traced.physicalize(None), NotImplementedError) == """\
+tanx.stages.Traced.physicalize: there is no separate form without extended dtypes.
+  Hint: lower() takes functions of random keys as they are."""
 
 
 def test_results_have_the_types_that_jit_gives():
