@@ -27,6 +27,7 @@ from .codegen.target import Target
 from .codegen.tiles import (
     Form,
     best_tile,
+    factors,
     final_stores,
     lanes_of,
     panel_columns,
@@ -252,7 +253,7 @@ def _product(statement: Statement) -> _Product | None:
     total = sum_of_products(stores)
     if total is None or not all(i.extent for i in (*statement.indices, *total.fold.indices)):
         return None
-    left, right = total.fold.body[0].args  # type: ignore[attr-defined]
+    left, right = factors(total)
     loops = [i for i in statement.indices if i.extent > 1]
     places = [offset(store.buffer, store.index)[0] for store in stores]
     places += [offset(load.buffer, load.index)[0] for store in stores

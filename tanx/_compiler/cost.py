@@ -238,9 +238,8 @@ def work(roots: Iterable[Node]) -> Work:
     total = Work()
     for node, times in occurrences(roots):
         total.nodes += 1
-        kind = type(node)
-        if kind is Load:
-            total.loads.append((node, times))  # type: ignore[arg-type]
+        if isinstance(node, Load):
+            total.loads.append((node, times))
         elif isinstance(node, Op) and not _is_index_work(node):
             size = 0.5 if node.dtype.itemsize < 4 else 2.0 if kind_of(node.dtype) == "c" else 1.0
             each = _EFFORT.get(node.name, 1.0)

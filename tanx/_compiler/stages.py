@@ -248,15 +248,15 @@ def replace_loads(statement: Statement, wanted: Container[Buffer],
         body = tuple([replace_loads(inner, wanted, element) for inner in statement.body])
         same = all(map(is_, body, statement.body))
         return statement if same else Nest(statement.indices, statement.kinds, body)
-    images: dict[Node, Node] = {}
+    images: dict[Any, Any] = {}
     return map_expressions(statement, lambda e: _replaced(e, wanted, element, images))
 
 
 def _replaced(root: Expr, wanted: Container[Buffer], element: Callable[[Load], Expr | None],
-              images: dict[Node, Node]) -> Expr:
+              images: dict[Any, Any]) -> Expr:
     """An expression rebuilt bottom up; ``images`` are the nodes that are done."""
     if root in images:
-        return images[root]  # type: ignore[return-value]
+        return images[root]
     stack: list[Node] = [root]
     while stack:
         node = stack[-1]
@@ -273,7 +273,7 @@ def _replaced(root: Expr, wanted: Container[Buffer], element: Callable[[Load], E
             other = element(image)
             image = image if other is None else other
         images[node] = image
-    return images[root]  # type: ignore[return-value]
+    return images[root]
 
 
 def rename(statement: Statement, names: Mapping[Buffer, Buffer]) -> Statement:

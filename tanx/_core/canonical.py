@@ -90,10 +90,10 @@ class _Writer:
         return " ".join(found)
 
     def atom(self, atom: Atom, numbers: dict[Var, int]) -> str:
-        if type(atom) is Literal:
+        if isinstance(atom, Literal):
             data = np.asarray(atom.val, stored(atom.aval.dtype)).tobytes().hex()
             return f"{self.type(atom.aval)}<{data}>"
-        return str(numbers[atom])  # type: ignore[index]
+        return str(numbers[atom])
 
     def type(self, aval) -> str:
         text = self.types.get(aval)

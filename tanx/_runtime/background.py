@@ -434,8 +434,8 @@ class Pending:
 
 def pending_array(work: Work, data: np.ndarray, aval: ShapedArray) -> Array:
     """An array whose data work is going to write."""
-    array = Array(None, False, aval)  # type: ignore[arg-type]
-    array._pending = Pending(work, data)
+    array = Array(data, False, aval)
+    array._buffer, array._pending = None, Pending(work, data)
     return array
 
 

@@ -84,6 +84,7 @@ def write_columns(kernel: Kernel, lane: Loop, folds: Sequence[Fold], body: Seque
     rooms = [_Room(kernel, fold, steps, lane.width) for fold in folds]
     rows = folds[0].indices[0].extent
     blocks, left = divmod(rows, _ROWS)
+    assert blocks > (not left), "the loop over blocks takes at least one step after the first rows"
 
     def each(outer: Scope, write: Callable[[Scope, Value], None]) -> None:
         """A loop in lanes that knows the number of its step."""

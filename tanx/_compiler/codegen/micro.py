@@ -44,7 +44,7 @@ def kernel_text(symbol: str, target: Target) -> str:
     """The LLVM code of a kernel."""
     name, form, rows, vectors, end = symbol.removeprefix(TILE).split(".")
     dtype = np.dtype(name)
-    tile = Tile(form, int(rows), int(vectors), lanes_of(dtype, target))  # type: ignore[arg-type]
+    tile = Tile("k" if form == "k" else "m", int(rows), int(vectors), lanes_of(dtype, target))
     writer = Writer()
     _Kernel(writer, tile, register_type(dtype), target.multiplies_by_lane, end == "add").write()
     body = "\n".join([f'define void @"{symbol}"({_SIGNATURE}) {{', "entry:", *writer.place.lines,

@@ -36,7 +36,7 @@ from ..._loops.traverse import children, rewrite, walk
 from .analysis import offset
 from .target import Target
 
-__all__ = ["Form", "Operand", "Tile", "Tiling", "best_tile", "final_stores", "has_tiles",
+__all__ = ["Form", "Operand", "Tile", "Tiling", "best_tile", "factors", "final_stores", "has_tiles",
            "lanes_of", "panel_columns", "panel_place", "streams", "sum_of_products",
            "tiling"]
 
@@ -217,19 +217,27 @@ def sum_of_products(stores: Iterable[Store]) -> Pick | None:
     return Pick(fold, 0) if isinstance(body, Op) and body.name == "mul" else None
 
 
+def factors(total: Pick) -> tuple[Expr, Expr]:
+    """What is multiplied in a sum of products."""
+    (product,) = total.fold.body
+    assert isinstance(product, Op)
+    left, right = product.args
+    return left, right
+
+
 def final_stores(body: Sequence[Statement]) -> tuple[Store, ...]:
     """The stores of a nest without those that later ones overwrite; none if there is anything else.
 
     What later ones read of them is put in their place, if it is made of sums alone: other elements
     may be overwritten in between.
     """
-    if any(not isinstance(s, Store) or s.combine or s.guard is not None for s in body):
+    stores = [s for s in body if isinstance(s, Store) and not s.combine and s.guard is None]
+    if len(stores) < len(body):
         return ()
-    targets = [Load(s.buffer, s.index) for s in body]  # type: ignore[union-attr]
+    targets = [Load(s.buffer, s.index) for s in stores]
     known: dict[Expr, Expr] = {}
     final: list[Store] = []
-    for n, (store, target) in enumerate(zip(body, targets)):
-        assert isinstance(store, Store)
+    for n, (store, target) in enumerate(zip(stores, targets)):
         store = replace(store, value=rewrite(store.value, known.get))
         known.pop(target, None)
         if _reads_nothing_beside_folds(store.value):
@@ -268,7 +276,7 @@ def _tiling(statement: Nest, target: Target) -> Tiling | None:
     (*outer, row, column), (term,) = statement.indices, total.fold.indices
     if row.extent * column.extent * term.extent < _WORTH:
         return None
-    left, right = total.fold.body[0].args  # type: ignore[attr-defined]
+    left, right = factors(total)
     if column in left.free:
         left, right = right, left
     state = total.fold.states[0]
