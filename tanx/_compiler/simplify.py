@@ -50,7 +50,7 @@ def inline(closed: ClosedJaxpr) -> ClosedJaxpr:
 def _called(eqn: JaxprEqn) -> ClosedJaxpr | None:
     body = eqn.primitive.called(eqn.params)
     again = eqn.params.get("prevent_cse") and eqn.params.get("differentiated")
-    return _behind_barrier(body) if again else body
+    return _behind_barrier(body) if again and body is not None else body
 
 
 @cached_by_jaxpr

@@ -5,6 +5,7 @@ from the first one and written down, as many as there is room for, evenly spread
 two of them is found in the same way, in the room of the next level. With S slots a level, loops of
 S steps are run once more, those of S * S steps twice, and so on: memory has a bound that does not
 depend on the number of steps, and all of it is made of ordinary loops, which can be transformed.
+Nothing of it is kept between the passes, so that loops around this one have nothing to store.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from .._core.rewrite import dce, prune_constants
 from .._core.stage import stage
 from .._core.types import ShapedArray
 from .._ops.arith import div, max, min
-from .._ops.compare import lt, select
+from .._ops.compare import eq, lt, select
+from .._ops.convert import convert
 from .._ops.create import scratch
 from .._ops.derive import instantiate, sum_cotangents, zeros_of
 from .._ops.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
@@ -30,9 +32,10 @@ from .scan import kept, split
 
 __all__ = ["Unwound", "carried_along", "unwound"]
 
-ROOM = 1 << 26  # bytes for the states written down at each level
-FEWEST, MOST = 64, 4096  # slots a level
-LONGEST = 1 << 24  # steps for which the levels suffice; longer loops repeat more of their steps
+ROOM = 1 << 22  # bytes for the states written down at each level, if that makes enough slots
+FEWEST, MOST = 64, 1 << 16  # slots a level
+LEVELS = 3  # at most; should they not suffice, steps of the last one are repeated more often
+LONGEST = 1 << 31  # steps that are counted
 _INDEX = ShapedArray((), np.dtype(np.int32))
 
 
@@ -174,7 +177,7 @@ class _Unwinding:
         size = sum(a.nbytes for a in types)
         self.slots = sorted((FEWEST, ROOM // (size or 1), MOST))[1]
         self.levels = 1
-        while self.slots ** self.levels < LONGEST:
+        while self.levels < LEVELS and self.slots ** self.levels < LONGEST:
             self.levels += 1
 
     def run(self, carry: list, count, state: list) -> list:
@@ -189,7 +192,7 @@ class _Unwinding:
             return self.repeat(count, state, lambda i, state: self.back(carry, state))
         gap = div(count + (self.slots - 1), np.int32(self.slots))
         parts = div(count + (gap - 1), max(gap, np.int32(1)))
-        written = self.written(carry, gap, parts)
+        written = self.written(carry, count, gap)
 
         def part(i, state):
             place = parts - 1 - i
@@ -197,24 +200,30 @@ class _Unwinding:
             size = min(gap, count - place * gap)
             if level > 1:
                 return self.unwind(level - 1, start, size, state)
+            if self.slots ** self.levels >= LONGEST:  # there is but one step left
+                return self.back(start, state)
             return self.repeat(size, state, lambda k, state: self.back(
-                self.advance(start, size - 1 - k), state))
+                self.repeat(size - 1 - k, start, self.forward), state))
         return self.repeat(parts, state, part)
 
-    def written(self, carry: list, gap, parts) -> list:
-        """The states before every ``gap`` steps, in slots."""
-        def write(i, both):
-            carry, slots = both
-            slots = [_written(s, x, i) for s, x in zip(slots, carry)]
-            # The last part is not run through here: nobody asks for the state after it.
-            return self.advance(carry, select(lt(i, parts - 1), gap, np.int32(0))), slots
-        slots = [scratch((self.slots, *x.shape), x.dtype) for x in carry]
-        return self.repeat(parts, (carry, slots), write)[1]
+    def written(self, carry: list, count, gap) -> list:
+        """The states before the first step, and after every ``gap`` others, in slots."""
+        def step(i, given):
+            left, place, carry, slots = given
+            carry = self.forward(i, carry)
+            full = eq(left, np.int32(1))
+            target = select(full, place, np.int32(self.slots))  # what is not kept goes behind
+            slots = [_written(s, x, target) for s, x in zip(slots, carry)]
+            return select(full, gap, left - 1), place + convert(full, place.dtype), carry, slots
 
-    def advance(self, carry: list, count) -> list:
-        """The state ``count`` steps later."""
-        return self.repeat(count, carry, lambda i, carry: jaxpr_as_fun(self.steps.forward)(
-            *self.consts, *carry))
+        slots = [_written(scratch((self.slots + 1, *x.shape), x.dtype), x, np.int32(0))
+                 for x in carry]
+        start = gap, np.int32(1), carry, slots
+        return self.repeat(count - 1, start, step)[3]
+
+    def forward(self, _, carry: list) -> list:
+        """The state one step later."""
+        return jaxpr_as_fun(self.steps.forward)(*self.consts, *carry)
 
     def back(self, carry: list, state: list) -> list:
         """One step back from the state after it, given the carry before it."""

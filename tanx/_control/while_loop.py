@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -36,12 +37,13 @@ from .._transforms.linearize import partial_eval, partial_eval_jaxpr
 from .._transforms.transpose import backward
 from .._transforms.vmap import Axis, batch, batch_jaxpr
 from ..errors import explain
+from .call import Call
 from .carry import Body, check_carry, check_structure, settled, stage_body
 from .custom import flat_leaves
 from .scan import kept, map_lanes, paired, reordered, split
 from .tape import carried_along, unwound
 
-__all__ = ["repeat_p", "while_loop", "while_p"]
+__all__ = ["repeat_p", "unwind_p", "while_loop", "while_p"]
 
 _BOOL = np.dtype(bool)
 _INDEX = ShapedArray((), np.dtype(np.int32))
@@ -209,11 +211,13 @@ class Repeat(Primitive):
     def transpose(self, cts, steps, *args, body: ClosedJaxpr):
         # A tangent that is zero at first is known then, but not so later.
         linear = carried_along(body, tuple(type(x) is Linear for x in args))
-        back = unwound(body, while_loop, linear, tuple(type(ct) is not Zero for ct in cts))
-        outs = iter(jaxpr_as_fun(back.closed)(
+        nonzero = tuple(type(ct) is not Zero for ct in cts)
+        back = unwound(body, while_loop, linear, nonzero)
+        outs = iter(unwind_p.bind(
             steps, *(x for x, is_linear in zip(args, linear) if not is_linear),
             *(ct for ct, is_linear in zip(cts, linear[-len(cts):])
-              if is_linear and type(ct) is not Zero)))
+              if is_linear and type(ct) is not Zero),
+            jaxpr=back.closed, origin=(body, linear, nonzero)))
         found = iter(back.nonzero)
         answers = [None if not is_linear else next(outs) if next(found)
                    else Zero(a.to_tangent()) for a, is_linear in zip(body.in_avals, linear)]
@@ -226,7 +230,38 @@ class Repeat(Primitive):
     lower = never("the compiler makes a loop of it")
 
 
-while_p, repeat_p = While(), Repeat()
+class Unwind(Call):
+    """Runs a loop backwards: a call with much room for states, which each lane uses by itself.
+
+    ``origin`` is what :func:`unwound` made the program from, or None after a transformation.
+    """
+
+    name = "unwind"
+
+    def for_operands(self, params, more=()):
+        return {**params, "origin": None}
+
+    def batch_axis(self, axis, args, dims, *, jaxpr, origin):
+        if dims[0] is not None or origin is None:
+            outs = map_lanes(jaxpr, axis.size, args, dims)
+            return outs, [0] * len(outs)
+        body, linear, nonzero = origin
+        known = iter([d is not None for d in dims[1:]])
+        batched = tuple(is_linear or next(known) for is_linear in linear)
+        given, moving = split(batched, len(batched) - len(nonzero))
+        body, moving = _batched_body(body, axis, tuple(given), tuple(moving))
+        wanted = [b for b, is_linear in zip((*given, *moving), linear) if not is_linear]
+        operands = [materialize(x, d, axis.size) if w else x for x, d, w in itertools.zip_longest(
+            args[1:], dims[1:], wanted, fillvalue=True)]
+        closed = unwound(body, while_loop, linear, nonzero).closed
+        outs = self.bind(args[0], *operands, jaxpr=closed, origin=(body, linear, nonzero))
+        return outs, [0] * len(outs)
+
+    def show_params(self, params):
+        return {"jaxpr": params["jaxpr"]}
+
+
+while_p, repeat_p, unwind_p = While(), Repeat(), Unwind()
 
 
 def _parts(args, cond_nconsts: int, body_nconsts: int) -> list[list]:
@@ -343,17 +378,25 @@ def _batched_loop(body: ClosedJaxpr, condition: ClosedJaxpr, axis, tested: tuple
                   given: tuple[bool, ...], moving: tuple[bool, ...],
                   ) -> tuple[ClosedJaxpr, ClosedJaxpr, tuple[bool, ...], bool]:
     """Body and condition over a batch, which carries have the batch axis, and whether truth has.
+    """
+    batched, moving = _batched_body(body, axis, given, moving)
+    test, (truth,) = batch_jaxpr(condition, axis, _fronts(tested + moving))
+    return batched, test, moving, truth is not None
 
-    Axes come first; a carry that the body gives one has it from the start.
+
+@cached_by_jaxpr
+def _batched_body(body: ClosedJaxpr, axis, given: tuple[bool, ...], moving: tuple[bool, ...],
+                  ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    """The body of a loop over a batch, and which carries have the batch axis, always in front.
+
+    A carry that a step gives one has it from the start.
     """
     while True:
         batched, found = batch_jaxpr(body, axis, _fronts(given + moving), moving)
         out = tuple(d is not None for d in found)
         if out == moving:
-            break
+            return batched, moving
         moving = out
-    test, (truth,) = batch_jaxpr(condition, axis, _fronts(tested + moving))
-    return batched, test, moving, truth is not None
 
 
 def _fronts(batched) -> list[int | None]:

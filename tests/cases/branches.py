@@ -1,5 +1,6 @@
 """Rows for functions chosen by a value, and for loops that stop by themselves."""
 
+import tanx
 from tanx import lax
 
 from .case import Case, b, f, i, pos
@@ -44,6 +45,9 @@ CASES = [
     Case("while", halved, pos(), f(), lower=False),
     Case("while", linear, f(3), i(low=0, high=5), lower=False, name="linear"),
     Case("while", powers, i(low=0, high=5), f(3), lower=False, name="closure"),
-    # Appears between forward and backward pass only.
+    # Those appear in reverse mode only.
     Case("repeat", halved, pos(), f(), lower=False, rewritten=True),
+    Case("unwind", lambda x, y: tanx.grad(halved)(x, y), pos(), f(), lower=False),
+    Case("unwind", tanx.grad(lambda x, n: lax.reduce_sum(powers(n, x)[1], (0,))), f(3),
+         i(low=0, high=5), lower=False, name="closure"),
 ]
