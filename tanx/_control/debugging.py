@@ -137,8 +137,9 @@ class _Checker(string.Formatter):
         return ""
 
 
-def check_format(function: str, fmt: str, args: Sequence, kwargs: dict[str, Any]) -> None:
-    """Raise unless the fields of a format string are the arguments, no more and no fewer."""
+def check_format(function: str, fmt: str, args: Sequence, kwargs: dict[str, Any],
+                 all_used: bool = True) -> None:
+    """Raise unless the fields of a format string are the arguments: no more, and no fewer."""
     checker = _Checker()
     try:
         checker.vformat(fmt, args, kwargs)
@@ -152,7 +153,7 @@ def check_format(function: str, fmt: str, args: Sequence, kwargs: dict[str, Any]
             f"format:    {fmt!r}", f"arguments: {', '.join(kwargs) or 'none'} by name")) from None
     unused = [f"#{n}" for n in range(len(args)) if n not in checker.used]
     unused += [name for name in kwargs if name not in checker.used]
-    if unused:
+    if unused and all_used:
         raise ValueError(explain(
             function, "there are arguments that the format does not use.", f"format: {fmt!r}",
             f"unused: {', '.join(unused)}",

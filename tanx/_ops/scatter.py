@@ -68,7 +68,7 @@ class ScatterDimensionNumbers(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def _window(operand: tuple[int, ...], indices: tuple[int, ...], updates: tuple[int, ...],
+def window_of(operand: tuple[int, ...], indices: tuple[int, ...], updates: tuple[int, ...],
             numbers: ScatterDimensionNumbers) -> tuple[Geometry, tuple[int, ...]]:
     """The geometry of a scatter and the shape of a window in the operand."""
     absent = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
@@ -102,7 +102,7 @@ class Scatter(Primitive):
                                      f"operand: {x}", f"indices: {indices}"))
         same_dtype(self.function, (x, updates))
         try:
-            _window(x.shape, indices.shape, updates.shape, dimension_numbers)
+            window_of(x.shape, indices.shape, updates.shape, dimension_numbers)
         except Mismatch as broken:
             raise TypeError(explain(
                 self.function, str(broken), f"operand:           {x}",
@@ -112,7 +112,7 @@ class Scatter(Primitive):
 
     def eval(self, x, indices, updates, *, dimension_numbers, unique_indices, mode, update_jaxpr,
              **params):
-        geo, sizes = _window(x.shape, indices.shape, updates.shape, dimension_numbers)
+        geo, sizes = window_of(x.shape, indices.shape, updates.shape, dimension_numbers)
         if indices.ndim == 1 and (update_jaxpr is None or self.combine):
             return self._one_window(x, indices.tolist(), updates, geo, sizes, mode)
         indices, only = as_int64(indices), None
@@ -212,7 +212,7 @@ class Scatter(Primitive):
               update_jaxpr, **params):
         (out,) = into
         clip = mode is GatherScatterMode.CLIP
-        geo, sizes = _window(x.shape, indices.shape, updates.shape, dimension_numbers)
+        geo, sizes = window_of(x.shape, indices.shape, updates.shape, dimension_numbers)
 
         def update(k):
             index, valid = window_index(k, x, indices, geo, sizes, clip)
@@ -231,7 +231,7 @@ class Scatter(Primitive):
 def gather_like(x, indices, shape: tuple[int, ...], params, fill_value=None):
     """Read from ``x`` where a scatter with these parameters writes updates of the given shape."""
     numbers = params["dimension_numbers"]
-    _, sizes = _window(typeof(x).shape, typeof(indices).shape, shape, numbers)
+    _, sizes = window_of(typeof(x).shape, typeof(indices).shape, shape, numbers)
     return gather(x, indices, GatherDimensionNumbers(*numbers), sizes, mode=params["mode"],
                   fill_value=fill_value)
 

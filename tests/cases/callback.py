@@ -1,10 +1,10 @@
-"""Rows for calls of Python functions."""
+"""Rows for calls of Python functions, and for checks."""
 
 import numpy as np
 
 import tanx
 from tanx import lax
-from tanx.experimental import io_callback
+from tanx.experimental import checkify, io_callback
 
 from .case import Case, f, i
 
@@ -38,6 +38,8 @@ CASES = [
          rewritten=True),
     Case("debug_callback", shown(lambda x: tanx.debug.callback(silent, x)), f(3), lower=False,
          rewritten=True),
+    Case("check", shown(lambda x: checkify.check(lax.reduce_max(x, (0,)) < 9, "{x}", x=x)), f(3),
+         lower=False, rewritten=True),
     Case("debug_print", shown(lambda x: tanx.debug.print("{}", x)), f(3), lower=False,
          rewritten=True),
 ]
