@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .._config import trace_key
+from .._config import strict, trace_key
 from .effects import no_effects
 from .source import SourceInfo, attributed_to
 from .trace import EvalTrace, context, running
@@ -166,11 +166,11 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args) -> list:
     """Run a jaxpr's equations, in whichever trace is running; the list of results.
 
     Values are let go after their last use. Equations staged on the way keep the lines of the user's
-    code that they come from.
+    code that they come from, and so do errors where values are watched.
     """
     environment: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     environment.update(zip(jaxpr.invars, args, strict=True))
-    staging = context.trace.staging
+    located = context.trace.staging or strict.value
 
     def read(atom):
         if type(atom) is Literal:
@@ -179,7 +179,7 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args) -> list:
 
     for eqn, last in zip(jaxpr.eqns, jaxpr.last_uses(), strict=True):
         operands = map(read, eqn.invars)
-        if staging:
+        if located:
             with attributed_to(eqn.source_info):
                 out = eqn.primitive.bind(*operands, **eqn.params)
         else:

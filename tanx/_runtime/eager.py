@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextvars
 import threading
+from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -18,6 +19,7 @@ from .._config import debug_infs, debug_nans, jit_disabled, strict
 from .._core.array import Array
 from .._core.jaxpr import ClosedJaxpr, one_equation
 from .._core.primitive import Kind
+from .._core.source import user_source
 from .._core.trace import Tracer, leaked
 from .._core.types import typeof
 from ..errors import explain
@@ -114,21 +116,30 @@ def _spread(primitive, out_type, values, params) -> np.ndarray | None:
 
 
 def _call(primitive, args, params):
-    """Run a call: its body as a whole, where it has one and nothing watches each operation."""
+    """Run a call: its body as a whole, where it has one.
+
+    Where values are watched, results are; if one is not what it should be, the body runs once more,
+    operation by operation, and the one that made it raises.
+    """
     body = primitive.called(params)
     if body is None and primitive.unit:
         body = _one_equation(primitive, tuple([typeof(x) for x in args]), tuple(params.items()))
-    if body is not None and not strict.value and not (jit_disabled.value and primitive.unit):
-        program = (compiled(body, params.get("donated_invars", ())) if primitive.unit
-                   else program_of(body))
-        operands: list = []
-        for x in args:
-            if type(x) is Array:
-                operands.append(x)
-            else:
-                _take_in(x, [], operands)
-        return quietly(program.run, operands)
-    return primitive.eval(*args, **params)
+    watched = strict.value and (debug_nans.value or debug_infs.value)
+    if body is None or (jit_disabled.value if primitive.unit else watched):
+        return primitive.eval(*args, **params)
+    donated = () if watched else params.get("donated_invars", ())
+    program = compiled(body, donated) if primitive.unit else program_of(body)
+    operands: list = []
+    for x in args:
+        if type(x) is Array:
+            operands.append(x)
+        else:
+            _take_in(x, [], operands)
+    results = quietly(program.run, operands)
+    if watched and next(_not_finite(results), None):
+        primitive.eval(*args, **params)
+        _check_finite(primitive, results)
+    return results
 
 
 @lru_cache(maxsize=512)
@@ -154,13 +165,21 @@ def _take_in(x, types: list, values: list) -> None:
 
 def _check_finite(primitive, results) -> None:
     """Under ``debug_nans`` and ``debug_infs``: stop at the operation that made the value."""
+    for result, what, count in _not_finite(results):
+        source = user_source()
+        raise FloatingPointError(explain(
+            f"tanx.lax.{primitive.name}", f"made a value that is {what}.",
+            f"result: {result.aval}, {count} of {result.size} elements",
+            f"at:     {source}" + (f": {source.text}" if source.text else ""),
+            hint=f"tanx.debug_{what}s(False) lets it pass."))
+
+
+def _not_finite(results) -> Iterator[tuple[Array, str, int]]:
+    """The results with values that the flags forbid, what these are, and how many."""
     for result in results:
         data = result._value
         if not dtypes.issubdtype(data.dtype, np.inexact):
             continue
         for flag, test, what in ((debug_nans, np.isnan, "nan"), (debug_infs, np.isinf, "inf")):
-            if flag.value and test(data).any():
-                raise FloatingPointError(explain(
-                    f"tanx.lax.{primitive.name}", f"made a value that is {what}.",
-                    f"result: {result.aval}, {int(test(data).sum())} of {data.size} elements",
-                    hint=f"tanx.debug_{what}s(False) lets it pass."))
+            if flag.value and (count := int(test(data).sum())):
+                yield result, what, count
