@@ -37,11 +37,11 @@ class Inside(NamedTuple):
 
 
 class Inner(Protocol):
-    """Makes the plan of a body, given which inputs its outputs should overwrite, by numbers, and
-    how many of its first inputs are the same each time it runs."""
+    """Makes the plan of a body, given which inputs its outputs should overwrite, by numbers, and of
+    a loop how many of its first inputs are the same in each step."""
 
-    def __call__(self, closed: ClosedJaxpr, overwriting: Mapping[int, int], constants: int = 0, /,
-                 ) -> Inside: ...
+    def __call__(self, closed: ClosedJaxpr, overwriting: Mapping[int, int],
+                 constants: int | None = None, /) -> Inside: ...
 
 _GRAIN = 3e-5
 """Seconds that a task should take at least."""

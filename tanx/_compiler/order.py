@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import replace
 
 from .._loops.expr import Load
+from .._loops.library import has_effects
 from .._loops.nest import Buffer, Call, Nest, Program, Statement, Store
 from .._loops.traverse import written
 from .stages import loops_in, mentioned, rename
@@ -62,7 +63,8 @@ def reads_first(program: Program) -> Program:
 def without_invariants(program: Program, constants: int) -> tuple[Program, list[Statement]]:
     """A program without what depends on its first inputs alone, and the statements for that.
 
-    What these fill, temporaries so far, become inputs behind those; they keep their names.
+    What these fill, temporaries so far, become inputs behind those; they keep their names. What has
+    effects stays.
     """
     same = set(program.inputs[:constants])
     outputs = set(program.outputs)
@@ -71,7 +73,7 @@ def without_invariants(program: Program, constants: int) -> tuple[Program, list[
     for statement in program.statements:
         made = written((statement,))
         if same.issuperset(b for b in mentioned(statement) if b not in made) and made and all(
-                writers[b] == 1 and b not in outputs for b in made):
+                writers[b] == 1 and b not in outputs for b in made) and not has_effects(statement):
             before.append(statement)
             same.update(made)
     if not before:

@@ -33,7 +33,7 @@ from .._config import dump, enable_checks
 from .._core.check import check_jaxpr
 from .._core.jaxpr import ClosedJaxpr
 from .._loops.check import check
-from .._loops.nest import Buffer, Plan, Program
+from .._loops.nest import Buffer, Plan, Program, Statement
 from .._loops.show import show, show_plan
 from .bodies import open_bodies
 from .codegen.cpu import host
@@ -123,16 +123,20 @@ def _built(closed: ClosedJaxpr, donated: Sequence[bool]) -> Module:
                   tuple(closed.out_avals))
 
 
-def _inner(closed: ClosedJaxpr, overwriting: Mapping[int, int], constants: int = 0) -> Inside:
+def _inner(closed: ClosedJaxpr, overwriting: Mapping[int, int], constants: int | None = None,
+           ) -> Inside:
     """A program inside of another; ``overwriting`` maps inputs to outputs.
 
-    What it does with its first inputs, ``constants`` of them, is the same each time and comes out.
+    Of a loop, what it does with its first inputs, ``constants`` of them, is the same each time and
+    comes out.
     """
     lowered = _inspected("lower", lower(closed, _inner, apart=True), _check_lowered, str)
     program = lowered.program
     partners = {program.inputs[n]: program.outputs[m] for n, m in overwriting.items()}
     program, shared = _scheduled(program, list(partners), partners)
-    program, before = without_invariants(program, constants)
+    before: list[Statement] = []
+    if constants is not None:
+        program, before = without_invariants(program, constants)
     return Inside(_inspected("memory", plan(program, shared), check_plan, show_plan), before)
 
 

@@ -1,0 +1,223 @@
+"""Callbacks in loops and branches: the calls are those that plain Python would make."""
+
+import bdb
+import io
+
+import numpy as np
+import pytest
+
+import tanx
+import tanx.numpy as jnp
+from tanx import debug, lax
+from tanx.experimental import io_callback
+
+
+def eagerly(fun):
+    return fun
+
+
+each_way = pytest.mark.parametrize("run", [eagerly, tanx.jit], ids=["eager", "jit"])
+
+
+class Notes(list):
+    """Remembers the numbers it is called with."""
+
+    def __call__(self, *values):
+        self.append(tuple(float(v) for v in values))
+
+    def taken(self):
+        tanx.effects_barrier()
+        found, self[:] = list(self), []
+        return found
+
+
+WAYS = {
+    "debug": lambda notes, *xs: debug.callback(notes, *xs),
+    "ordered": lambda notes, *xs: debug.callback(notes, *xs, ordered=True),
+    "io": lambda notes, *xs: io_callback(notes, None, *xs),
+    "ordered-io": lambda notes, *xs: io_callback(notes, None, *xs, ordered=True),
+}
+each_kind = pytest.mark.parametrize("note", WAYS.values(), ids=WAYS)
+shows = pytest.mark.parametrize("note", [WAYS["debug"], WAYS["ordered"]],
+                                ids=["debug", "ordered"])
+
+
+# Each takes what notes a value, and a number; Python's version stands beside.
+
+
+def scanned(note, x):
+    def step(c, k):
+        note(c, k)
+        return c * 2 + k, c
+    return lax.scan(step, x, jnp.arange(3.0))[0]
+
+
+def scanned_in_python(note, x):
+    for k in range(3):
+        note(x, k)
+        x = x * 2 + k
+    return x
+
+
+def repeated(note, x):
+    def ask(c):
+        note(c, 0)
+        return c < 20
+
+    def step(c):
+        note(c, 1)
+        return c * 2 + 1
+    return lax.while_loop(ask, step, x)
+
+
+def repeated_in_python(note, x):
+    while note(x, 0) or x < 20:
+        note(x, 1)
+        x = x * 2 + 1
+    return x
+
+
+def branched(note, x):
+    def small(x):
+        note(x, 0)
+        return x + 1
+
+    def large(x):
+        note(x, 1)
+        return lax.fori_loop(0, 2, lambda i, c: (note(c, i), c - i)[1], x)
+    return lax.cond(x < 5, small, large, x)
+
+
+def branched_in_python(note, x):
+    if x < 5:
+        note(x, 0)
+        return x + 1
+    note(x, 1)
+    for i in range(2):
+        note(x, i)
+        x = x - i
+    return x
+
+
+def nested(note, x):
+    return lax.scan(lambda c, _: (branched(note, repeated(note, c) / 8), None), x, None,
+                    length=3)[0]
+
+
+def nested_in_python(note, x):
+    for _ in range(3):
+        x = branched_in_python(note, repeated_in_python(note, x) / 8)
+    return x
+
+
+FUNCTIONS = {"scan": (scanned, scanned_in_python), "while": (repeated, repeated_in_python),
+             "cond": (branched, branched_in_python), "nested": (nested, nested_in_python)}
+each_function = pytest.mark.parametrize("fun, plain", FUNCTIONS.values(), ids=FUNCTIONS)
+
+
+@each_way
+@each_kind
+@each_function
+def test_calls_are_those_of_python(run, note, fun, plain):
+    notes = Notes()
+    compiled = run(lambda x: fun(lambda *xs: note(notes, *xs), x))
+    for x in (1.0, 3.5, 30.0):
+        expected = plain(notes, x)
+        calls = notes.taken()
+        assert float(compiled(x)) == expected
+        assert notes.taken() == calls
+
+
+@each_way
+@shows
+@each_function
+def test_lanes_make_their_own_calls(run, note, fun, plain):
+    """In which order lanes go is open; a branch that a lane does not take has no effect."""
+    notes, xs = Notes(), [1.0, 7.0, 30.0]
+    expected = [plain(notes, x) for x in xs]
+    calls = notes.taken()
+    out = run(tanx.vmap(lambda x: fun(lambda *xs: note(notes, *xs), x)))(jnp.array(xs))
+    np.testing.assert_array_equal(out, expected)
+    assert sorted(notes.taken()) == sorted(calls)
+
+
+@each_way
+@shows
+@each_function
+def test_derivatives_make_the_calls_of_the_forward_pass(run, note, fun, plain):
+    notes = Notes()
+    noted = lambda x: fun(lambda *xs: note(notes, *xs), x)
+    plain(notes, 3.0)
+    calls = notes.taken()
+    silent = tanx.grad(lambda x: fun(lambda *xs: None, x))(3.0)
+    np.testing.assert_allclose(run(tanx.grad(noted))(3.0), silent, rtol=1e-6)
+    assert notes.taken() == calls
+    run(lambda x: tanx.jvp(noted, (x,), (x,)))(3.0)
+    assert notes.taken() == calls
+
+
+@each_way
+def test_values_of_callbacks_in_loops(run):
+    count = []
+
+    def step(c, k):
+        y = tanx.pure_callback(lambda c, k: (count.append(1), np.float32(c * 2 + k))[1], c, c, k)
+        return y, y
+    carry, ys = run(lambda x: lax.scan(step, x, jnp.arange(4.0)))(jnp.float32(1))
+    assert float(carry) == 27.0 and len(count) == 4
+    np.testing.assert_array_equal(ys, [2, 5, 12, 27])
+    stop_at = lambda c: tanx.pure_callback(lambda c: np.bool_(c < 100), jnp.bool_(0), c)
+    assert float(run(lambda x: lax.while_loop(stop_at, lambda c: c * 3, x))(1.0)) == 243.0
+
+
+def test_exceptions_end_while_loops():
+    def fail(c):
+        raise LookupError(float(c))
+    step = lambda c: tanx.pure_callback(fail, c, c)
+    loop = tanx.jit(lambda x: lax.while_loop(lambda c: c < 3, step, x))
+    for _ in range(3):
+        with pytest.raises(LookupError, match="1.0"):
+            loop(1.0)
+    branch = tanx.jit(lambda x: lax.cond(x > 0, step, lambda x: x, x))
+    assert branch(-1.0) == -1.0
+    with pytest.raises(LookupError, match="2.0"):
+        branch(2.0)
+    lanes = tanx.jit(tanx.vmap(lambda x: lax.while_loop(
+        lambda c: c < 3, lambda c: tanx.pure_callback(fail, c, c, vmap_method="sequential"), x)))
+    with pytest.raises(LookupError):
+        lanes(jnp.arange(4.0))
+
+
+def test_a_loop_of_prints(capsys):
+    @tanx.jit
+    def fun(x):
+        debug.print("before {}", x)
+        y = lax.fori_loop(0, 3, lambda i, c: (debug.print("{} {}", i, c), c + i)[1], x)
+        debug.print("after {}", y)
+        return y
+    assert float(fun(1.0)) == 4.0
+    tanx.effects_barrier()
+    assert capsys.readouterr().out.splitlines() == [
+        "before 1.0", "0 1.0", "1 1.0", "2 2.0", "after 4.0"]
+
+
+def test_breakpoints_in_loops():
+    stdin, stdout = io.StringIO("p c\nc\np c\nq\n"), io.StringIO()
+
+    def step(c, _):
+        debug.breakpoint(stdin=stdin, stdout=stdout, num_frames=1)
+        return c + 1, None
+    with pytest.raises(bdb.BdbQuit):
+        tanx.jit(lambda x: lax.scan(step, x, None, length=5))(1.0)
+    answers = [text.splitlines()[0] for text in stdout.getvalue().split("(tanx) ")[1:-1]]
+    assert answers[::2] == ["Array(1., dtype=float32)", "Array(2., dtype=float32)"]
+
+
+def test_many_elements_are_a_loop():
+    """The calls of a large batch are not written out one by one."""
+    notes = Notes()
+    fun = tanx.vmap(lambda x: debug.callback(notes, x))
+    closed = tanx.make_jaxpr(fun)(jnp.arange(1000.0))
+    assert [e.primitive.name for e in closed.eqns] == ["scan"]
+    tanx.jit(fun)(jnp.arange(1000.0))
+    assert notes.taken() == [(float(k),) for k in range(1000)]
