@@ -37,6 +37,7 @@ from .._transforms.jvp import jvp_jaxpr
 from .._transforms.linearize import partial_eval, partial_eval_jaxpr
 from .._transforms.transpose import backward, transpose_jaxpr
 from .._transforms.vmap import batch_jaxpr
+from ..dtypes import stored
 from ..errors import explain
 
 __all__ = ["scan_p"]  # the window tanx.lax takes these; rules of other loops use more
@@ -282,6 +283,10 @@ def _lanes(closed: ClosedJaxpr, batched: tuple[bool, ...]) -> ClosedJaxpr:
 # -- the primitive ---------------------------------------------------------------------------------
 
 
+def _data(x) -> np.ndarray:
+    return x._value if type(x) is Array else np.asarray(x)
+
+
 class Scan(Primitive):
     """Runs a body ``length`` times, from the first slice of the xs to the last or in reverse."""
 
@@ -311,17 +316,19 @@ class Scan(Primitive):
         return tuple(e.name for e in params["jaxpr"].effects if isinstance(e, NamedAxisEffect))
 
     def eval(self, *args, jaxpr: ClosedJaxpr, length, num_consts, num_carry, reverse, **params):
-        consts, carry, xs = split([np.asarray(x) for x in args], num_consts, num_carry)
+        consts, carry, xs = split(args, num_consts, num_carry)
+        rows = list(zip(map(_data, xs), jaxpr.in_avals[num_consts + num_carry:], strict=True))
         avals = [*jaxpr.out_avals[:num_carry],
                  *(_stacked(a, length) for a in jaxpr.out_avals[num_carry:])]
-        stacks = [np.empty(a.shape, a.dtype) for a in avals[num_carry:]]
+        stacks = [np.empty(a.shape, stored(a.dtype)) for a in avals[num_carry:]]
         with running(EvalTrace(None)):
             for i in reversed(range(length)) if reverse else range(length):
-                outs = eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *consts, *carry, *(x[i] for x in xs))
+                row = (Array(np.asarray(x[i]), False, a) for x, a in rows)
+                outs = eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *consts, *carry, *row)
                 carry = outs[:num_carry]
                 for stack, y in zip(stacks, outs[num_carry:], strict=True):
-                    stack[i] = y
-        return [Array(np.asarray(x), False, a) for x, a in zip([*carry, *stacks], avals)]
+                    stack[i] = _data(y)
+        return [Array(_data(x), False, a) for x, a in zip([*carry, *stacks], avals)]
 
     def jvp(self, primals, tangents, *, jaxpr, num_consts, num_carry, **params):
         nonzero = tuple(type(t) is not Zero for t in tangents)

@@ -12,6 +12,10 @@ Bits and samples equal those of JAX.
 
 from .._traceback import boundary
 from .._window import publish
+from ._choice import *
+from ._continuous import *
+from ._counts import *
+from ._gamma import *
 from ._keys import (
     Key,
     PRNGKey,

@@ -23,14 +23,19 @@ registers, and has made up for its compilation after about a million elements.
 """
 
 
-def sampler(fun: Callable) -> Callable:
+def sampler(fun: Callable | None = None, *, inline: bool = False) -> Callable:
     """For the insides of samplers: a call in jaxprs, and for large results compiled code.
 
-    All arguments behind the key that are given by keyword are static; ``shape`` is one of them.
+    Arguments that are given by keyword are static; ``shape`` is one of them. What is ``inline`` is
+    no call in jaxprs.
     """
+    if fun is None:
+        return functools.partial(sampler, inline=inline)
+
     @functools.cache
     def versions(names: tuple[str, ...]):
-        return (library_jit(fun, static_argnames=names), jit(fun, static_argnames=names))
+        small = fun if inline else library_jit(fun, static_argnames=names)
+        return small, jit(fun, static_argnames=names)
 
     @functools.wraps(fun)
     def either(*args, shape, **options):

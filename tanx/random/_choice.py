@@ -1,0 +1,162 @@
+"""Samples of finite sets: categories, elements, orders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, log, prod
+
+import numpy as np
+
+from .. import dtypes, lax
+from .. import numpy as jnp
+from .._api.jit import library_jit
+from ..errors import explain
+from ..numpy._promotion import canonical_shape, is_arraylike, typeof
+from ._continuous import gumbel
+from ._keys import bits, single, split
+from ._uniform import randint, uniform
+
+__all__ = ["categorical", "choice", "permutation"]
+
+
+def categorical(key, logits, axis: int = -1, shape: Sequence[int] | None = None,
+                replace: bool = True, mode: str | None = None, *, out_sharding=None):
+    """Numbers of categories, drawn by the logarithms of their probabilities.
+
+    Args:
+      key: A key.
+      logits: Logarithms of probabilities, up to a constant, along ``axis``.
+      axis: The dimension of categories.
+      shape: Of the result; it ends with the shape of ``logits`` without ``axis``, which is the
+        default. Without ``replace`` that is what stands in front of it whose elements differ.
+      replace: Whether a category may come more than once.
+      mode: See :func:`gumbel`.
+      out_sharding: How the result lies on devices.
+
+    >>> tanx.random.categorical(tanx.random.key(0), jnp.log(jnp.array([0.1, 0.2, 0.7])), shape=(5,))
+    Array([1, 2, 2, 1, 2], dtype=int32)
+    """
+    wrapped, logits = single("categorical", key), jnp.asarray(logits)
+    axis = range(logits.ndim)[axis]
+    rest = tuple(n for d, n in enumerate(logits.shape) if d != axis)
+    shape = rest if shape is None else canonical_shape(shape, "tanx.random.categorical")
+    lead = shape[:len(shape) - len(rest)]
+    if (*lead, *rest) != shape:
+        raise ValueError(explain(
+            "tanx.random.categorical", "shape must end with that of logits without its axis.",
+            f"logits: {typeof(logits)}", f"axis:   {axis}", f"shape:  {shape}"))
+    if replace:
+        noise = gumbel(wrapped, (*lead, *logits.shape), logits.dtype, mode)
+        return lax.argmax(noise + lax.expand_dims(logits, range(len(lead))), axis + len(lead),
+                          dtypes.default_int())
+    count = prod(lead)
+    if count > logits.shape[axis]:
+        raise ValueError(explain(
+            "tanx.random.categorical", "there are not so many categories to draw from.",
+            f"categories: {logits.shape[axis]}", f"drawn:      {count}"))
+    noisy = logits + gumbel(wrapped, logits.shape, logits.dtype, mode)
+    _, drawn = lax.top_k(noisy, count, axis=axis)
+    order = (axis, *(d for d in range(logits.ndim) if d != axis))
+    return lax.reshape(drawn, shape, order)
+
+
+def choice(key, a, shape: Sequence[int] = (), replace: bool = True, p=None, axis: int = 0,
+           mode: str | None = None):
+    """Elements of an array, drawn at random.
+
+    Args:
+      key: A key.
+      a: An array to draw slices of along ``axis``; or a number, which stands for ``arange(a)``.
+      shape: How many, in place of ``axis``.
+      replace: Whether an element may come more than once.
+      p: Probabilities of the elements; equal ones by default.
+      axis: The dimension to draw along.
+      mode: See :func:`gumbel`.
+
+    >>> tanx.random.choice(tanx.random.key(0), jnp.array([2, 3, 5, 7]), (3,), replace=False)
+    Array([2, 3, 7], dtype=int32)
+    """
+    wrapped = single("choice", key)
+    for x in (a,) if p is None else (a, p):
+        if not is_arraylike(x):
+            raise TypeError(explain("tanx.random.choice", "needs arrays or numbers.",
+                                    f"argument: {x!r:.100}"))
+    shape, array = canonical_shape(shape, "tanx.random.choice"), jnp.asarray(a)
+    axis = 0 if not array.ndim else range(array.ndim)[axis]
+    size = array.shape[axis] if array.ndim else int(array)
+    count = prod(shape)
+    if not count:
+        return jnp.zeros(shape, array.dtype)
+    if size <= 0:
+        raise ValueError(explain("tanx.random.choice", "there is nothing to draw from.",
+                                 f"a: {typeof(a)}"))
+    if not replace and count > size:
+        raise ValueError(explain("tanx.random.choice", "there are not so many elements.",
+                                 f"elements: {size}", f"drawn:    {count}",
+                                 hint="replace=True lets elements come more than once."))
+    if p is None and not replace:
+        shuffled = permutation(wrapped, array if array.ndim else size, axis)
+        drawn = shuffled[(slice(None),) * axis + (slice(count),)]
+        return drawn.reshape(array.shape[:axis] + shape + array.shape[axis + 1:])
+    places = (randint(wrapped, shape, 0, size) if p is None
+              else _drawn_places(wrapped, size, shape, replace, p, mode))
+    return jnp.take(array, places, axis) if array.ndim else places
+
+
+def _drawn_places(key, size: int, shape, replace: bool, p, mode):
+    """Places drawn by probabilities: by where a uniform number falls, or the greatest of noise."""
+    p = jnp.asarray(p)
+    p = p if dtypes.issubdtype(p.dtype, np.inexact) else p.astype(dtypes.default_float())
+    if p.shape != (size,):
+        raise ValueError(explain(
+            "tanx.random.choice", "p must be a vector with a probability for each element.",
+            f"p: {typeof(p)}", f"elements: {size}"))
+    if not replace:
+        noisy = gumbel(key, (size,), p.dtype, mode) + jnp.log(p)
+        return lax.top_k(noisy, prod(shape))[1].reshape(shape)
+    total = jnp.cumsum(p)
+    return jnp.searchsorted(total, total[-1] * (1 - uniform(key, shape, total.dtype)))
+
+
+def permutation(key, x, axis: int = 0, independent: bool = False, *, out_sharding=None):
+    """An array in random order along an axis.
+
+    Args:
+      key: A key.
+      x: An array; or an integer, which stands for ``arange(x)``.
+      axis: The dimension to shuffle.
+      independent: Whether every row along ``axis`` is shuffled by itself.
+      out_sharding: How the result lies on devices.
+
+    >>> tanx.random.permutation(tanx.random.key(0), 5)
+    Array([0, 1, 4, 3, 2], dtype=int32)
+    """
+    wrapped = single("permutation", key)
+    if not is_arraylike(x):
+        raise TypeError(explain("tanx.random.permutation", "needs an array or an integer.",
+                                f"x: {x!r:.100}"))
+    aval = typeof(x)
+    if not aval.shape:
+        if not dtypes.issubdtype(aval.dtype, np.integer):
+            raise TypeError(explain("tanx.random.permutation", "needs an array or an integer.",
+                                    f"x: {aval}"))
+        return _shuffle(wrapped, jnp.arange(x), 0)
+    if not -len(aval.shape) <= axis < len(aval.shape):
+        raise ValueError(explain("tanx.random.permutation", "the array has no such axis.",
+                                 f"x:    {aval}", f"axis: {axis}"))
+    axis, x = range(len(aval.shape))[axis], jnp.asarray(x)
+    if independent or x.ndim == 1 and not dtypes.is_extended(x.dtype):
+        return _shuffle(wrapped, x, axis)
+    order = _shuffle(wrapped, jnp.arange(x.shape[axis]), 0)
+    return jnp.take(x, order, axis, unique_indices=True)
+
+
+@library_jit(name="_shuffle", static_argnums=2)
+def _shuffle(key, x, axis):
+    """Sort by random words, so often that ties do no harm."""
+    rounds = ceil(3 * log(max(1, x.size)) / log(np.iinfo(np.uint32).max))
+    for _ in range(rounds):
+        key, word_key = split(key)
+        words = bits(word_key, x.shape, np.uint32)
+        _, x = lax.sort_key_val(words, x, axis)
+    return x
