@@ -28,7 +28,7 @@ from .rng import generator_of
 from .special import digamma_p, erf_inv_p, lgamma_p
 from .transcendental import exp
 
-__all__ = ["random_gamma", "random_gamma_grad", "random_gamma_grad_p", "random_gamma_p"]
+__all__ = ["random_gamma_grad", "random_gamma_grad_p"]
 
 State = tuple[Any, ...]
 

@@ -22,7 +22,7 @@ from .._ops.gather import *
 from .._ops.layout import *
 from .._ops.precision import *
 from .._ops.ragged import *
-from .._ops.random_gamma import random_gamma_grad
+from .._ops.random_gamma import *
 from .._ops.reduce import *
 from .._ops.scatter import *
 from .._ops.slicing import *
