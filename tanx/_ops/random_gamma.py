@@ -322,10 +322,10 @@ def random_gamma(keys, alpha, log_space: bool):
                                impl=generator_of(typeof(keys), "tanx.random.gamma"))
 
 
-def random_gamma_grad(a, x):
-    """How samples ``x`` of the gamma distribution move with its parameter ``a``.
+def random_gamma_grad(*args):
+    """Of ``(a, x)``: how samples ``x`` of the gamma distribution move with its parameter ``a``.
 
     >>> lax.random_gamma_grad(1.0, 2.0)
     Array(1.3472, dtype=float32, weak_type=True)
     """
-    return random_gamma_grad_p.bind(a, x)
+    return random_gamma_grad_p.bind(*args)

@@ -226,7 +226,7 @@ def _f(key, dfnum, dfden, *, shape, dtype):
     return (numerator / dfnum) / (denominator / dfden)
 
 
-def t(key, df, shape: Sequence[int] = (), dtype=None, *, out_sharding=None):
+def t(key, df, shape: Sequence[int] | None = None, dtype=None, *, out_sharding=None):
     """Numbers of Student's t distribution: a normal number over a root of a mean of squares.
 
     Args:
