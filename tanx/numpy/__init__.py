@@ -7,6 +7,7 @@ from .._traceback import boundary
 from .._window import publish
 from ._assemble import *
 from ._bins import *
+from ._complex import *
 from ._contract import *
 from ._creation import *
 from ._cumulative import *
@@ -28,6 +29,7 @@ from ._sets import *
 from ._shape import *
 from ._sort import *
 from ._statistics import *
+from ._transcendental import *
 from ._types import *
 from ._ufunc import *
 from ._vectorize import *

@@ -15,8 +15,9 @@ from .. import dtypes
 from .._api.jit import library_jit
 from ..errors import explain
 from ..lax import _functions as lax
+from ._complex import conj
 from ._creation import array
-from ._math import conj, multiply, subtract
+from ._math import multiply, subtract
 from ._promotion import as_operand, convert, like, promote_dtypes, typeof
 from ._reduce import refuse_out
 from ._shape import canonical_axes, canonical_axis, moveaxis, ravel

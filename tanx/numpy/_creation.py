@@ -13,7 +13,6 @@ from .._api.jit import library_jit
 from .._api.placement import device_put
 from ..errors import explain
 from ..lax import _functions as lax
-from ._math import log10
 from ._promotion import (
     Array,
     as_operand,
@@ -24,6 +23,7 @@ from ._promotion import (
     typeof,
 )
 from ._shape import broadcast_to, canonical_axis, expand_dims, moveaxis, reshape
+from ._transcendental import log10
 
 __all__ = ["arange", "array", "asarray", "astype", "bartlett", "blackman", "copy", "empty",
            "empty_like", "from_dlpack", "frombuffer", "fromiter", "fromstring", "full",

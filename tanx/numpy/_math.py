@@ -1,13 +1,12 @@
-"""Elementwise functions: arithmetic, powers, trigonometry, order, complex parts, bits.
+"""Elementwise functions: arithmetic, powers, order, bits.
 
 ``add``, ``multiply`` and kin are plain functions here; :mod:`._ufunc` makes objects with
-``reduce`` and ``at`` of them. Rounding is in :mod:`._rounding`.
+``reduce`` and ``at`` of them. Rounding is in :mod:`._rounding`, exponentials and trigonometry in
+:mod:`._transcendental`, parts of complex numbers in :mod:`._complex`.
 """
 
 from __future__ import annotations
 
-import builtins
-import math
 from types import FunctionType
 
 import numpy as np
@@ -31,19 +30,14 @@ from ._promotion import (
     promote_shapes,
 )
 
-__all__ = ["abs", "absolute", "acos", "acosh", "angle", "arccos", "arccosh", "arcsin", "arcsinh",
-           "arctan", "arctan2", "arctanh", "asin", "asinh", "atan", "atan2", "atanh",
-           "bitwise_count", "bitwise_invert", "bitwise_left_shift", "bitwise_not",
-           "bitwise_right_shift", "cbrt", "clip", "conj", "conjugate", "cos", "cosh", "deg2rad",
-           "degrees", "divide", "divmod", "exp", "exp2", "expm1", "fabs", "float_power",
-           "floor_divide", "fmax", "fmin", "fmod", "heaviside", "hypot", "imag", "invert",
-           "iscomplex", "isreal", "left_shift", "log", "log10", "log1p", "log2", "mod",
-           "nan_to_num", "positive", "pow", "power", "rad2deg", "radians", "real", "reciprocal",
-           "remainder", "right_shift", "sign", "sin", "sinc", "sinh", "sqrt", "square", "tan",
-           "tanh", "true_divide", "unwrap"]
+__all__ = ["abs", "absolute", "bitwise_count", "bitwise_invert", "bitwise_left_shift",
+           "bitwise_not", "bitwise_right_shift", "cbrt", "clip", "divide", "divmod", "fabs",
+           "float_power", "floor_divide", "fmax", "fmin", "fmod", "heaviside", "hypot", "invert",
+           "left_shift", "mod", "nan_to_num", "positive", "pow", "power", "reciprocal",
+           "remainder", "right_shift", "sign", "sqrt", "square", "true_divide"]
 
 
-def _renamed(function, name: str):
+def renamed(function, name: str):
     """A copy of ``function`` under another name; unlike a wrapper it costs no second call."""
     copy = FunctionType(function.__code__, function.__globals__, name, function.__defaults__,
                         function.__closure__)
@@ -371,340 +365,6 @@ def _hypot_jvp(primals, tangents):
     return length, lax.add(lax.mul(dx, lax.div(x, length)), lax.mul(dy, lax.div(y, length)))
 
 
-# -- exponentials and logarithms -------------------------------------------------------------------
-
-
-def exp(x, /):
-    """e raised to ``x``.
-
-    >>> jnp.exp(0)
-    Array(1., dtype=float32, weak_type=True)
-    """
-    return lax.exp(inexact("exp", x))
-
-
-def exp2(x, /):
-    """2 raised to ``x``.
-
-    >>> jnp.exp2(jnp.array([3, -1]))
-    Array([8. , 0.5], dtype=float32)
-    """
-    return lax.exp2(inexact("exp2", x))
-
-
-def expm1(x, /):
-    """``exp(x) - 1``, exact also for small ``x``.
-
-    >>> jnp.expm1(1e-7)
-    Array(1.e-07, dtype=float32, weak_type=True)
-    """
-    return lax.expm1(inexact("expm1", x))
-
-
-def log(x, /):
-    """The natural logarithm; NaN of negative real numbers.
-
-    >>> jnp.log(1)
-    Array(0., dtype=float32, weak_type=True)
-    """
-    return lax.log(inexact("log", x))
-
-
-def log1p(x, /):
-    """``log(1 + x)``, exact also for small ``x``.
-
-    >>> jnp.log1p(1e-7)
-    Array(1.e-07, dtype=float32, weak_type=True)
-    """
-    return lax.log1p(inexact("log1p", x))
-
-
-def log2(x, /):
-    """The logarithm to the base 2.
-
-    >>> jnp.log2(jnp.array([8, 0.5]))
-    Array([ 3., -1.], dtype=float32)
-    """
-    return lax.log2(inexact("log2", x))
-
-
-def log10(x, /):
-    """The logarithm to the base 10.
-
-    >>> jnp.log10(jnp.array([1.0, 100.0]))
-    Array([0., 2.], dtype=float32)
-    """
-    return _scaled(lax.log(inexact("log10", x)), 1 / math.log(10))
-
-
-def _scaled(x, factor: float):
-    """``x`` times a real factor; complex numbers by their parts, lest infinities make NaN."""
-    if x.dtype.kind != "c":
-        return lax.mul(x, convert(factor, x.dtype))
-    real, imag = lax.real(x), lax.imag(x)
-    return lax.complex(_scaled(real, factor), _scaled(imag, factor))
-
-
-def _logarithm_of_sum(name: str, raised, unit: float):
-    """The function ``log(b**x + b**y)``, given ``b**x`` as ``raised`` and ``log(e)`` as ``unit``.
-
-    It is the greater operand, plus the logarithm of what the lesser adds to it.
-    """
-    def scaled(x):
-        return x if unit == 1 else lax.mul(like(x, unit), x)
-
-    @custom_jvp
-    def function(x, y):
-        greater = lax.max(x, y)
-        if x.dtype.kind != "c":
-            apart = lax.sub(x, y)
-            # Equal infinities are not apart, although their difference is NaN.
-            equal, sum = lax.ne(apart, apart), lax.add(x, y)
-            gain = scaled(lax.log1p(raised(lax.neg(lax.abs(apart)))))
-            return lax.select(equal, sum, lax.add(greater, gain))
-        below = lax.sub(lax.add(x, y), lax.mul(greater, like(greater, 2)))
-        whole = lax.add(greater, scaled(lax.log1p(raised(below))))
-        return lax.complex(lax.real(whole), _wrapped(lax.imag(whole), math.pi * unit))
-
-    @function.defjvp
-    def rule(primals, tangents):
-        """Each operand has the share of the sum that comes from it."""
-        (x, y), (dx, dy) = primals, tangents
-        apart = where(lax.eq(x, y), like(x, 0), lax.sub(x, y))
-        apart = lax.mul(like(apart, 1 / unit), apart)
-        share, rest = lax.logistic(apart), lax.logistic(lax.neg(apart))
-        return function(x, y), lax.add(lax.mul(dx, share), lax.mul(dy, rest))
-
-    function.fun.__name__, rule.__name__ = name, f"_{name}_jvp"
-    return function
-
-
-def _wrapped(x, half: float):
-    """Angles moved by whole turns of ``2 * half`` to between ``-half`` and ``half``."""
-    turn = like(x, 2 * half)
-    rest = lax.rem(lax.add(x, like(x, half)), turn)
-    rest = lax.select(lax.lt(rest, like(x, 0)), lax.add(rest, turn), rest)
-    return lax.sub(rest, like(x, half))
-
-
-_logaddexp = _logarithm_of_sum("logaddexp", lax.exp, 1.0)
-_logaddexp2 = _logarithm_of_sum("logaddexp2", lax.exp2, 1 / math.log(2))
-
-
-def logaddexp(x, y, /):
-    """``log(exp(x) + exp(y))``, without overflow between.
-
-    >>> jnp.logaddexp(1000.0, 0.0)
-    Array(1000., dtype=float32, weak_type=True)
-    """
-    return _logaddexp(*promote_inexact("logaddexp", x, y))
-
-
-def logaddexp2(x, y, /):
-    """``log2(2**x + 2**y)``, without overflow between.
-
-    >>> jnp.logaddexp2(1000.0, 1000.0)
-    Array(1001., dtype=float32, weak_type=True)
-    """
-    return _logaddexp2(*promote_inexact("logaddexp2", x, y))
-
-
-# -- trigonometry ----------------------------------------------------------------------------------
-
-
-def sin(x, /):
-    """The sine of ``x`` in radians.
-
-    >>> jnp.sin(0)
-    Array(0., dtype=float32, weak_type=True)
-    """
-    return lax.sin(inexact("sin", x))
-
-
-def cos(x, /):
-    """The cosine of ``x`` in radians.
-
-    >>> jnp.cos(0)
-    Array(1., dtype=float32, weak_type=True)
-    """
-    return lax.cos(inexact("cos", x))
-
-
-def tan(x, /):
-    """The tangent of ``x`` in radians.
-
-    >>> jnp.tan(0)
-    Array(0., dtype=float32, weak_type=True)
-    """
-    return lax.tan(inexact("tan", x))
-
-
-def arcsin(x, /):
-    """The angle, between -π/2 and π/2, whose sine is ``x``.
-
-    >>> jnp.arcsin(0)
-    Array(0., dtype=float32, weak_type=True)
-    """
-    return lax.asin(inexact("arcsin", x))
-
-
-def arccos(x, /):
-    """The angle, between 0 and π, whose cosine is ``x``.
-
-    >>> jnp.arccos(1)
-    Array(0., dtype=float32, weak_type=True)
-    """
-    return lax.acos(inexact("arccos", x))
-
-
-def arctan(x, /):
-    """The angle, between -π/2 and π/2, whose tangent is ``x``.
-
-    >>> jnp.arctan(0)
-    Array(0., dtype=float32, weak_type=True)
-    """
-    return lax.atan(inexact("arctan", x))
-
-
-def arctan2(x1, x2, /):
-    """The angle of the point at ``x2`` along the first axis and ``x1`` along the second.
-
-    >>> jnp.arctan2(jnp.array([0.0, 1.0]), -1.0)
-    Array([3.1415927, 2.3561945], dtype=float32)
-    """
-    return lax.atan2(*promote_inexact("arctan2", x1, x2))
-
-
-def sinh(x, /):
-    """The hyperbolic sine.
-
-    >>> jnp.sinh(0)
-    Array(0., dtype=float32, weak_type=True)
-    """
-    return lax.sinh(inexact("sinh", x))
-
-
-def cosh(x, /):
-    """The hyperbolic cosine.
-
-    >>> jnp.cosh(0)
-    Array(1., dtype=float32, weak_type=True)
-    """
-    return lax.cosh(inexact("cosh", x))
-
-
-def tanh(x, /):
-    """The hyperbolic tangent.
-
-    >>> jnp.tanh(0)
-    Array(0., dtype=float32, weak_type=True)
-    """
-    return lax.tanh(inexact("tanh", x))
-
-
-def arcsinh(x, /):
-    """The number whose hyperbolic sine is ``x``.
-
-    >>> jnp.arcsinh(0)
-    Array(0., dtype=float32, weak_type=True)
-    """
-    return lax.asinh(inexact("arcsinh", x))
-
-
-@library_jit
-def arccosh(x, /):
-    """The number, not below zero, whose hyperbolic cosine is ``x``; NaN of real ``x`` below 1.
-
-    >>> jnp.arccosh(1)
-    Array(0., dtype=float32, weak_type=True)
-    """
-    out = lax.acosh(inexact("arccosh", x))
-    if out.dtype.kind != "c":
-        return out
-    part = lax.real(out)
-    return where(lax.lt(part, like(part, 0)), lax.neg(out), out)
-
-
-def arctanh(x, /):
-    """The number whose hyperbolic tangent is ``x``; NaN of real ``x`` outside of -1 to 1.
-
-    >>> jnp.arctanh(0)
-    Array(0., dtype=float32, weak_type=True)
-    """
-    return lax.atanh(inexact("arctanh", x))
-
-
-def deg2rad(x, /):
-    """Degrees as radians.
-
-    >>> jnp.deg2rad(180)
-    Array(3.1415927, dtype=float32, weak_type=True)
-    """
-    x = inexact("deg2rad", x)
-    return lax.mul(x, like(x, math.pi / 180))
-
-
-def rad2deg(x, /):
-    """Radians as degrees.
-
-    >>> jnp.rad2deg(jnp.pi)
-    Array(180., dtype=float32, weak_type=True)
-    """
-    x = inexact("rad2deg", x)
-    return lax.mul(x, like(x, 180 / math.pi))
-
-
-@library_jit
-def sinc(x, /):
-    """``sin(πx) / πx``, which is 1 at zero; exactly 0 at the other integers.
-
-    >>> jnp.sinc(jnp.array([0.0, 0.5, 1.0]))
-    Array([1.       , 0.6366198, 0.       ], dtype=float32)
-    """
-    x = inexact("sinc", x)
-    if x.dtype.kind == "c":
-        return _complex_sinc(x)
-    if x.dtype.itemsize < 4:  # the series needs more digits than narrow floats have
-        return convert(_real_sinc(convert(x, np.dtype(np.float32))), x.dtype)
-    return _real_sinc(x)
-
-
-def _sinc_series(square, count: int):
-    """``sin(y) / y`` where ``square`` is y², by so many terms of its series."""
-    terms = [(-1) ** k / math.factorial(2 * k + 1) for k in range(count)]
-    total = lax.full_like(square, terms[-1])
-    for term in reversed(terms[:-1]):
-        total = lax.add(like(square, term), lax.mul(square, total))
-    return total
-
-
-def _real_sinc(x):
-    """By the distance to the nearest integer, where the sine is small and the series short."""
-    nearest = lax.stop_gradient(lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN))
-    zero, two = like(x, 0), like(x, 2)
-    # At infinity the distance would be NaN; the limit is 0.
-    rest = where(lax.eq(lax.abs(x), like(x, np.inf)), zero, lax.sub(x, nearest))
-    terms = 7 if x.dtype.itemsize < 8 else 12
-    lobe = _sinc_series(lax.mul(like(x, math.pi**2), lax.square(rest)), terms)
-    central, odd = lax.eq(nearest, zero), lax.ne(lax.rem(nearest, two), zero)
-    outer = lax.div(lax.mul(rest, lobe), where(central, like(x, 1), x))
-    outer = where(odd, lax.neg(outer), outer)
-    # Exactly at an integer: zero without a sign, the slope staying as it is.
-    outer = where(lax.eq(rest, zero), lax.sub(outer, lax.stop_gradient(outer)), outer)
-    return where(central, lobe, outer)
-
-
-def _complex_sinc(x):
-    size, zero, one = lax.abs(lax.real(x)), like(x, 0), like(x, 1)
-    # Along the real axis the limit is 0, where the sine would be NaN.
-    vanishes = lax.bitwise_and(lax.eq(size, like(size, np.inf)), lax.is_finite(lax.imag(x)))
-    angle = where(vanishes, one, lax.mul(like(x, math.pi), x))
-    near = lax.lt(lax.abs(angle), like(size, 1))
-    far = where(near, one, angle)
-    series = _sinc_series(lax.square(where(near, angle, zero)), 12)
-    return where(vanishes, zero, where(near, series, lax.div(lax.sin(far), far)))
-
-
 # -- order -----------------------------------------------------------------------------------------
 
 
@@ -793,108 +453,6 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     return where(lax.eq(x, like(x, -np.inf)), convert(neginf, x.dtype), x)
 
 
-# -- complex numbers -------------------------------------------------------------------------------
-
-
-def real(val, /):
-    """The real part; real numbers as they are.
-
-    >>> jnp.real(jnp.array([1 + 2j]))
-    Array([1.], dtype=float32)
-    """
-    val = as_operand("real", val)
-    return lax.real(val) if val.dtype.kind == "c" else val
-
-
-def imag(val, /):
-    """The imaginary part; zeros of real numbers.
-
-    >>> jnp.imag(jnp.array([1 + 2j]))
-    Array([2.], dtype=float32)
-    """
-    val = as_operand("imag", val)
-    return lax.imag(val) if val.dtype.kind == "c" else lax.full_like(val, 0)
-
-
-def conjugate(x, /):
-    """The complex conjugate; real numbers as they are.
-
-    >>> jnp.conjugate(jnp.array([1 + 2j]))
-    Array([1.-2.j], dtype=complex64)
-    """
-    x = as_operand("conjugate", x)
-    return lax.conj(x) if x.dtype.kind == "c" else x
-
-
-@library_jit(static_argnames=("deg",))
-def angle(z, deg=False):
-    """The angle of complex numbers, in radians or, with ``deg``, in degrees.
-
-    >>> jnp.angle(jnp.array([1 + 1j, -1]), deg=True)
-    Array([ 45., 180.], dtype=float32)
-    """
-    z = as_operand("angle", z)
-    if z.dtype.kind == "c":
-        part = lax.real(z)
-        out = lax.atan2(lax.imag(z), part)
-    else:
-        z = z if is_dtype(z, np.inexact) else convert(z, dtypes.default_float())
-        out = arctan2(lax.full_like(z, 0, z.dtype), z)
-    return rad2deg(out) if deg else out
-
-
-@library_jit(static_argnames=("axis",))
-def unwrap(p, discont=None, axis=-1, period=2 * math.pi):
-    """Angles along ``axis`` without jumps: whole periods are added where steps are too large.
-
-    A step is too large from ``discont`` on, which is half a period unless given.
-
-    >>> jnp.unwrap(jnp.array([0, 3, 7, 10]), period=6)
-    Array([0, 3, 1, 4], dtype=int32)
-    """
-    p = as_operand("unwrap", p)
-    refuse_complex("unwrap", p, error=ValueError)
-    if not p.ndim:
-        raise IndexError(explain("tanx.numpy.unwrap", "there is no axis to go along.",
-                                 f"operand: {p.aval}"))
-    p, period = promote("unwrap", p, period)
-    axis %= p.ndim
-    before, after = (lax.slice_in_dim(p, start, start + builtins.max(p.shape[axis] - 1, 0),
-                                      axis=axis) for start in (0, 1))
-    step = lax.sub(after, before)
-    half = floor_divide(period, 2) if is_dtype(p, np.integer) else divide(period, 2)
-    small = lax.sub(remainder(lax.add(step, half), period), half)
-    upwards = lax.bitwise_and(lax.eq(small, lax.neg(half)), lax.gt(step, like(step, 0)))
-    limit = divide(period, 2) if discont is None else discont
-    change = where(less(absolute(step), limit), like(step, 0),
-                   lax.sub(where(upwards, half, small), step))
-    first = lax.slice_in_dim(p, 0, 1 if p.shape[axis] else 0, axis=axis)
-    moved = lax.add(after, lax.cumsum(change, axis))
-    return lax.concatenate([convert(x, p.dtype) for x in (first, moved)], axis)
-
-
-@library_jit
-def isreal(x):
-    """Whether the imaginary part is zero.
-
-    >>> jnp.isreal(jnp.array([1, 1j]))
-    Array([ True, False], dtype=bool)
-    """
-    part = imag(x)
-    return lax.eq(part, like(part, 0))
-
-
-@library_jit
-def iscomplex(x):
-    """Whether the imaginary part is other than zero.
-
-    >>> jnp.iscomplex(jnp.array([1, 1j]))
-    Array([False,  True], dtype=bool)
-    """
-    part = imag(x)
-    return lax.ne(part, like(part, 0))
-
-
 # -- bits ------------------------------------------------------------------------------------------
 
 
@@ -967,16 +525,10 @@ def bitwise_count(x, /):
 
 # -- the same functions under other names ----------------------------------------------------------
 
-true_divide = _renamed(divide, "true_divide")
-abs = _renamed(absolute, "abs")
-mod = _renamed(remainder, "mod")
-pow = _renamed(power, "pow")
-conj = _renamed(conjugate, "conj")
-degrees, radians = _renamed(rad2deg, "degrees"), _renamed(deg2rad, "radians")
-acos, acosh = _renamed(arccos, "acos"), _renamed(arccosh, "acosh")
-asin, asinh = _renamed(arcsin, "asin"), _renamed(arcsinh, "asinh")
-atan, atanh, atan2 = (_renamed(f, name) for f, name in (
-    (arctan, "atan"), (arctanh, "atanh"), (arctan2, "atan2")))
-bitwise_not, bitwise_invert = _renamed(invert, "bitwise_not"), _renamed(invert, "bitwise_invert")
-bitwise_left_shift = _renamed(left_shift, "bitwise_left_shift")
-bitwise_right_shift = _renamed(right_shift, "bitwise_right_shift")
+true_divide = renamed(divide, "true_divide")
+abs = renamed(absolute, "abs")
+mod = renamed(remainder, "mod")
+pow = renamed(power, "pow")
+bitwise_not, bitwise_invert = renamed(invert, "bitwise_not"), renamed(invert, "bitwise_invert")
+bitwise_left_shift = renamed(left_shift, "bitwise_left_shift")
+bitwise_right_shift = renamed(right_shift, "bitwise_right_shift")

@@ -15,6 +15,7 @@ from ..lax import _functions as lax
 from . import (
     _assemble,
     _at,
+    _complex,
     _contract,
     _creation,
     _cumulative,
@@ -341,7 +342,8 @@ _FUNCTIONS = {
     _contract: "dot",
     _cumulative: "cumprod cumsum",
     _lookup: "choose take",
-    _math: "clip conj conjugate",
+    _complex: "conj conjugate",
+    _math: "clip",
     _matrices: "diagonal trace",
     _nonzero: "nonzero",
     _reduce: "all any argmax argmin max mean min prod ptp std sum var",
@@ -356,7 +358,7 @@ _HERE = (__iter__, __contains__, __setitem__, __hash__, __round__, __array_names
 _OF_DATA = "__dlpack__ __reduce__ delete is_deleted tobytes"
 _PROPERTIES = {
     "T": transpose, "mT": _shape.matrix_transpose, "at": _at.At, "flat": flat,
-    "real": _math.real, "imag": _math.imag,
+    "real": _complex.real, "imag": _complex.imag,
     "device": device, "sharding": sharding, "committed": committed, "traceback": traceback,
     "addressable_shards": addressable_shards, "global_shards": addressable_shards,
     "is_fully_addressable": is_fully_replicated, "is_fully_replicated": is_fully_replicated,

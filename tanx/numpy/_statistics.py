@@ -8,8 +8,9 @@ from .. import dtypes
 from .._api.jit import library_jit
 from ..errors import explain
 from ..lax import _functions as lax
+from ._complex import conj
 from ._contract import dot
-from ._math import clip, conj, divide, multiply, subtract
+from ._math import clip, divide, multiply, subtract
 from ._promotion import as_operand, check_arraylike, convert, typeof
 from ._reduce import mean, reduced_axes, sum
 from ._shape import broadcast_to, canonical_axis, reshape

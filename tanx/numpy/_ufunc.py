@@ -21,7 +21,7 @@ from .._api.jit import library_jit
 from .._traceback import boundary
 from ..errors import explain
 from ..lax import _functions as lax
-from . import _logic, _math, _reduce
+from . import _logic, _math, _reduce, _transcendental
 from ._at import At
 from ._logic import where as choose
 from ._promotion import (
@@ -421,9 +421,9 @@ logical_or = _make(_logic.logical_or, identity=False, reduce=lax.reduce_or,
                    accumulate=_of_truth(lax.cummax), prepare=_as_truth)
 logical_xor = _make(_logic.logical_xor, identity=False, reduce=lax.reduce_xor,
                     accumulate=_of_truth(lax.cumsum), prepare=_as_truth)
-logaddexp = _make(_math.logaddexp, identity=-np.inf, reduce=_log_of_sum(lax.exp, lax.log),
-                  accumulate=lax.cumlogsumexp, prepare=_as_inexact)
-logaddexp2 = _make(_math.logaddexp2, identity=-np.inf, reduce=_log_of_sum(lax.exp2, lax.log2),
-                   prepare=_as_inexact)
+logaddexp = _make(_transcendental.logaddexp, identity=-np.inf, prepare=_as_inexact,
+                  reduce=_log_of_sum(lax.exp, lax.log), accumulate=lax.cumlogsumexp)
+logaddexp2 = _make(_transcendental.logaddexp2, identity=-np.inf, prepare=_as_inexact,
+                   reduce=_log_of_sum(lax.exp2, lax.log2))
 subtract = _make(_math.subtract, at="subtract")
 negative = ufunc(_math.negative, 1, 1, call=_math.negative)
