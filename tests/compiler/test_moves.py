@@ -5,7 +5,19 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from tanx._loops.build import const, convert, copy, nest, op, statement_program, store, temp
+from tanx._compiler.codegen.cpu import generate, host
+from tanx._loops.build import (
+    const,
+    convert,
+    copy,
+    element_program,
+    nest,
+    op,
+    select,
+    statement_program,
+    store,
+    temp,
+)
 from tanx._loops.expr import Load
 
 from .compiled import run, run_rule
@@ -147,3 +159,60 @@ def test_groups_that_change_on_the_way(size):
     for k in range(size):
         expected[:, k] = expected[:, (k + 1) % size] + 1
     np.testing.assert_array_equal(found, expected)
+
+
+# -- by way of rooms -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def everything_is_far(monkeypatch):
+    """Transposes go by way of rooms, however small the arrays are, and the rooms are small too."""
+    monkeypatch.setattr("tanx._compiler.codegen.transposes._FAR", 0)
+    monkeypatch.setattr("tanx._compiler.codegen.transposes._READ", 128)
+    monkeypatch.setattr("tanx._compiler.codegen.transposes._WRITTEN", 64)
+
+
+def rooms_in(program):
+    return generate(program, host()).text.count(" = alloca [")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(37, 70), (16, 16), (300, 16), (64, 41), (17, 129)])
+def test_transposes_in_blocks(dtype, shape, everything_is_far):
+    x = numbers(shape, dtype)
+    (out,) = run_rule(transpose, [x], x.T, order=(1, 0))
+    np.testing.assert_array_equal(out, x.T)
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+@pytest.mark.parametrize("shape", [(9, 20, 33), (4, 17, 8), (18, 1, 40)])
+def test_orders_of_dimensions_in_blocks(order, shape, everything_is_far):
+    x = numbers(shape, "float32")
+    (out,) = run_rule(transpose, [x], x.transpose(order), order=order)
+    np.testing.assert_array_equal(out, x.transpose(order))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int8", "bool"])
+@pytest.mark.parametrize("n", [16, 33, 70])
+def test_what_is_computed_in_blocks(dtype, n, everything_is_far):
+    """With neighbours of both kinds, choices, and elements that are the same for a row."""
+    x, y, row = numbers((n, n), dtype), numbers((n, n), dtype)[::-1].copy(), numbers((n,), dtype)
+    how, ufunc = ("or", np.bitwise_or) if dtype == "bool" else ("add", np.add)
+
+    def rule(at, x, y, row):
+        i, j = at
+        both = op(how, op(how, x[[i, j]], x[[j, i]]), op(how, row[[i]], y[[j, i]]))
+        return select(op("lt", i, j), both, y[[j, i]])
+
+    program = element_program(rule, [x, y, row], x)
+    assert rooms_in(program) == 2
+    (out,) = run(program, x, y, row)
+    both = ufunc(ufunc(x, x.T), ufunc(row[:, None], y.T))
+    np.testing.assert_array_equal(out, np.where(np.triu(np.ones((n, n)), 1) > 0, both, y.T))
+
+
+def test_small_arrays_need_no_rooms():
+    x = numbers((70, 70), "float32")
+    assert rooms_in(element_program(transpose, [x], x, {"order": (1, 0)})) == 0
+    far = np.empty((2048, 2048), np.float32)
+    assert rooms_in(element_program(transpose, [far], far, {"order": (1, 0)})) == 1

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
-from ..._loops.expr import Expr, Load, bounds
+from ..._loops.expr import Expr, Index, Load, bounds
 from ..._loops.instructions import kind_of
 from ..._loops.nest import Buffer
 from .analysis import Analysis
 from .complex import Pair
-from .lanes import NEAR, crosses
+from .lanes import NEAR, Loop, crosses
 from .operations import number
 from .scopes import Groups, Lanes, Scope
 from .storage import from_memory, memory_type, part_dtype, to_memory
@@ -49,6 +49,8 @@ class Memory:
 
     def read(self, load: Load, scope: Scope) -> Scalar:
         """The element, or the elements in all lanes, that a load asks for."""
+        if load in scope.rooms:
+            return self._from_room(load, scope)
         buffer, (terms, rest) = load.buffer, self.analysis.offset(load)
         terms = _named(terms, scope)
         if scope.mask is not None and not self.analysis.is_safe(load):
@@ -169,6 +171,45 @@ class Memory:
         start = self._address(target.buffer, first, rest, scope)
         for n, row in enumerate(rows):
             self._write_at(target.buffer, self._step(target.buffer, start, n * stride), row)
+
+    # -- rooms -------------------------------------------------------------------------------------
+
+    def crosses(self, load: Load, crossing: Loop, lane: Loop, scope: Scope,
+                writes: frozenset[Buffer]) -> bool:
+        """Whether a load finds neighbours along one loop, and elements apart along another one."""
+        terms = _named(self.analysis.offset(load)[0], scope)
+        ours = {crossing.index, *crossing.covers, lane.index, *lane.covers}
+        return terms.get(crossing.index) == 1 and abs(terms.get(lane.index, 0)) > 1 and (
+            self.analysis.is_safe(load) and self.analysis.memory(load.buffer) not in writes
+            and all(isinstance(atom, Index) or atom.free.isdisjoint(ours) for atom in terms))
+
+    def place_in_block(self, load: Load, crossing: Loop, lane: Loop, scope: Scope, row: Value,
+                       column: Value) -> tuple[Value, int]:
+        """The address of an element, given the indices of two loops, and how far lanes are apart.
+        """
+        inner = scope.within((*crossing.covers, *lane.covers))
+        for loop in (crossing, lane):
+            inner.names = {**inner.names, **dict.fromkeys(loop.covers[:-1]),
+                           loop.covers[-1]: loop.index}
+        inner.values.update({crossing.index: row, lane.index: column})
+        terms, rest = self.analysis.offset(load)
+        terms = _named(terms, inner)
+        return self._address(load.buffer, terms, rest, inner), terms[lane.index]
+
+    def plain_load(self, type: Type, buffer: Buffer, place: Value, step: int) -> Value:
+        """Elements as they are in memory, some steps after an address."""
+        return self._plain_load(type, self._step(buffer, place, step))
+
+    def to_room(self, room: str, place: Value, row: Value) -> None:
+        """Store elements at a place of a room."""
+        at = self.writer.write(_POINTER, f"getelementptr {row.type.element}, ptr {room}, {place!r}")
+        self.writer.place.lines.append(f"store {row!r}, {at!r}, align {-(-row.type.bits // 8)}")
+
+    def _from_room(self, load: Load, scope: Scope) -> Scalar:
+        room, place = scope.rooms[load]
+        type = memory_type(load.dtype).of(scope.lanes.width)
+        at = self.writer.write(_POINTER, f"getelementptr {type.element}, ptr {room}, {place!r}")
+        return from_memory(self._plain_load(type, at), load.dtype)
 
     # -- addresses ---------------------------------------------------------------------------------
 

@@ -50,12 +50,13 @@ class Scope(Place):
     variables that differ between lanes, ``mask`` tells which of them take part.
     ``names`` maps indices of the program to those of merged loops, or to None. ``carried`` are
     elements that a loop keeps in registers. ``tile``, if any, is what is transposed in registers
-    (``transposes.py``), and the number of an iteration in it. ``found`` has what is known in arms
+    (``transposes.py``), and the number of an iteration in it; ``rooms`` have what some loads find,
+    as it was copied there, from a place on. ``found`` has what is known in arms
     of choices: by the conditions on the way to the arm, and whether they hold there.
     """
 
     __slots__ = ("bound", "carried", "conditional", "depth", "found", "label", "lanes", "mask",
-                 "names", "parent", "place", "tile", "values", "varying", "writes")
+                 "names", "parent", "place", "rooms", "tile", "values", "varying", "writes")
 
     def __init__(self, parent: Scope | None, block: str, *, bound: Iterable[Variable] = (),
                  writes: frozenset[Buffer] = frozenset(), conditional: bool = False):
@@ -72,6 +73,7 @@ class Scope(Place):
         self.names: Mapping[Expr, Index | None] = parent.names if parent else {}
         self.carried: frozenset[Load] = frozenset()
         self.tile: Any = parent.tile if parent else None
+        self.rooms: Mapping[Load, tuple[str, Value]] = parent.rooms if parent else {}
         self.found: dict[Way, dict[Node, Any]] = {}
 
     def arm(self, block: str, known: Mapping[Node, Any]) -> Scope:

@@ -5,20 +5,27 @@ The loop that stores neighbours runs in lanes. A load whose neighbours are along
 lane, and transposed by shuffles; then it has, for each of as many iterations of the crossing loop,
 the vector of all lanes. Tiles are walked in blocks, so that lines of the cache are used up, and
 pages of memory found, while they are at hand.
+
+Arrays that no cache holds want more: memory is quick only at long stretches, both to read and to
+write. There, blocks are transposed into room at hand first, and the statements then run on them row
+by row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ..._loops.expr import Index, Load
+from ..._loops.instructions import kind_of
 from ..._loops.nest import Buffer, Statement, Store
 from ..._loops.traverse import expressions, loads, statements_in
 from .complex import Pair
 from .lanes import Loop, crosses
 from .scopes import Lanes, Scope
+from .storage import memory_type
 from .values import Value, intrinsic
 
 if TYPE_CHECKING:
@@ -32,6 +39,10 @@ _SHORT = 128
 """Instructions in all iterations of a tile that run in order."""
 _LONG = 1024
 """Iterations in lanes of one block where some loads read along them."""
+_FAR, _ROOMS = 1 << 21, 2
+"""Bytes of an array that is read by way of a room, and how many rooms there are at most."""
+_READ, _WRITTEN, _VECTORS = 1024, 256, 4
+"""Bytes that are read and written at a stretch, and vectors of them at a time: measured."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +64,8 @@ class Tile:
 def write_tiles(kernel: Kernel, crossing: Loop, lane: Loop, body: Sequence[Statement],
                 scope: Scope, item_bits: int) -> None:
     """Write a crossing loop and the one in lanes around statements that may run twice."""
+    if far := _far_loads(kernel, crossing, lane, body, scope):
+        return _Blocks(kernel, crossing, lane, body, far).write(scope)
     size, writes = lane.width, kernel.written(body)
     line = max(size, 8 * _LINE // item_bits)
     along = any(lane.stride(load.place[0]) == 1 for statement in statements_in(body)
@@ -108,6 +121,119 @@ def write_tiles(kernel: Kernel, crossing: Loop, lane: Loop, body: Sequence[State
     blocks(scope, lane, long, lambda a, left: blocks(
         a, crossing, deep, lambda b, top: steps(
             b, lane, long // size, left, lambda c, first: in_lanes(c, first, top))))
+    return None
+
+
+def _far_loads(kernel: Kernel, crossing: Loop, lane: Loop, body: Sequence[Statement],
+               scope: Scope) -> list[Load]:
+    """The loads that cross between two loops, if they are of large arrays and few enough."""
+    inner = scope.within((*crossing.covers, crossing.index, *lane.covers, lane.index))
+    for loop in (crossing, lane):
+        _rename(inner, loop)
+    writes = kernel.written(body)
+    found = [load for load in dict.fromkeys(load for statement in statements_in(body)
+                                            for load in loads(*expressions(statement)))
+             if kernel.crosses(load, crossing, lane, inner, writes)]
+    return found if 0 < len(found) <= _ROOMS and all(
+        prod(load.buffer.shape) * load.dtype.itemsize >= _FAR and kind_of(load.dtype) != "c"
+        for load in found) else []
+
+
+class _Blocks:
+    """Statements on blocks of a crossing loop and the one in lanes, of which loads are copied."""
+
+    def __init__(self, kernel: Kernel, crossing: Loop, lane: Loop, body: Sequence[Statement],
+                 far: Sequence[Load]):
+        self.kernel, self.crossing, self.lane, self.body = kernel, crossing, lane, body
+        self.writes = kernel.written(body)
+        item = max(load.dtype.itemsize for load in far)
+        wide = lane.width
+        while wide < _VECTORS * lane.width and 2 * wide <= lane.extent:
+            wide *= 2
+        self.deep = _even(crossing.extent, _READ // item, lane.width)
+        self.long = _even(lane.extent, max(wide, _WRITTEN * _READ // (self.deep * item) // item),
+                          wide)
+        self.wide = replace(lane, width=wide)
+        self.rooms = {load: self.room(load) for load in far}
+
+    def room(self, load: Load) -> str:
+        name = "%" + self.kernel.writer.fresh("room")
+        self.kernel.top.lines.insert(0, f"{name} = alloca [{self.deep * self.long} x "
+                                        f"{memory_type(load.dtype)}], align 64")
+        return name
+
+    def write(self, scope: Scope) -> None:
+        """Write loops over blocks, of which the last may overlap those before."""
+        def block(inner: Scope, left: Value, top: Value) -> None:
+            for load, room in self.rooms.items():
+                self.copy(load, room, inner, left, top)
+            self.rows(inner, left, top)
+
+        self.each_block(scope, self.lane, self.long, lambda a, left: self.each_block(
+            a, self.crossing, self.deep, lambda b, top: block(b, left, top)))
+
+    def each_block(self, scope: Scope, loop: Loop, step: int,
+                   then: Callable[[Scope, Value], None]) -> None:
+        last = loop.extent - step
+
+        def start(inner: Scope, number: Value) -> None:
+            if number.is_constant:
+                return then(inner, self.kernel.index(min(int(number.text) * step, last)))
+            place = number * step
+            return then(inner, intrinsic("umin", place, last) if loop.extent % step else place)
+
+        self.each(scope, -(-loop.extent // step), start)
+
+    def each(self, scope: Scope, count: int, then: Callable[[Scope, Value], None],
+             bound: Sequence[Index] = ()) -> None:
+        """A loop that knows the number of its step."""
+        index = Index("step", count)
+
+        def step(inner: Scope, _) -> list:
+            then(inner, inner.values[index])
+            return []
+
+        self.kernel.loop(scope, Loop(index, (index,), True), 0, count, [], step, bound=bound,
+                         writes=self.writes)
+
+    def copy(self, load: Load, room: str, scope: Scope, left: Value, top: Value) -> None:
+        """Transpose what a load finds in a block into its room, tile by tile."""
+        kernel, size = self.kernel, self.lane.width
+        type = memory_type(load.dtype).of(size)
+
+        def tile(inner: Scope, across: Value, along: Value) -> None:
+            place, stride = kernel.place_in_block(load, self.crossing, self.lane, inner,
+                                                  along * size + top, across * size + left)
+            rows = transposed([kernel.plain_load(type, load.buffer, place, n * stride)
+                               for n in range(size)])
+            first = along * (size * self.long) + across * size
+            for n, row in enumerate(rows):
+                kernel.to_room(room, first + n * self.long, row)
+
+        self.each(scope, self.long // size, lambda a, across: self.each(
+            a, self.deep // size, lambda b, along: tile(b, across, along)))
+
+    def rows(self, scope: Scope, left: Value, top: Value) -> None:
+        """The statements on a block, row by row."""
+        kernel, crossing, lane = self.kernel, self.crossing, self.wide
+
+        def in_lanes(inner: Scope, row: Value, step: Value) -> None:
+            for loop in (crossing, lane):
+                _rename(inner, loop)
+            first = step * lane.width + left
+            inner.lanes = Lanes(lane, first)
+            inner.varying = frozenset((*lane.covers, lane.index))
+            inner.values[inner.lanes] = first
+            place = row * self.long + step * lane.width
+            inner.rooms = {load: (room, place) for load, room in self.rooms.items()}
+            kernel.loops((), self.body, inner)
+
+        def one_row(outer: Scope, row: Value) -> None:
+            outer.values[crossing.index] = row + top
+            self.each(outer, self.long // lane.width,
+                      lambda inner, step: in_lanes(inner, row, step), (*lane.covers, lane.index))
+
+        self.each(scope, self.deep, one_row, (*crossing.covers, crossing.index))
 
 
 def crosses_in_order(kernel: Kernel, loop: Loop, body: Sequence[Statement],
