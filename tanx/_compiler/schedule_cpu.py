@@ -14,6 +14,7 @@ stored, and then combined. ::
                                               once:
                                                   y[] = add(k in 25: p0[k])
 
+Running sums along a line are those of rows side by side, each from the sum of those before it.
 Iterations that meet in a few elements get such elements of their own for each task. ::
 
     for i in 100000 parallel:                 for t in 5 tasks:
@@ -92,6 +93,8 @@ _LINES, _MOST_LINES = {"sort_lines": 1e-8, "least_of_lines": 1e-9}, 64
 """Library calls on lines, with the seconds that they take for an element, and their most tasks."""
 _MOST_COPIES, _MANY_EACH = 16, 4
 """Tasks with elements of their own at most, and how often each of those is met at least."""
+_SCAN_ROWS, _SCAN_LENGTH, _LANES = 2048, 4096, 16
+"""Rows of a scan at most, their length at least, and how many may run in lanes."""
 _LINE, _PIECE, _LONG_PIECE = 64, 512, 2048
 """Neighbours in memory that stay in one task: whole vectors and lines of cache, and of arrays of
 several dimensions pieces that are long enough to be fetched ahead, the longer the better."""
@@ -161,7 +164,7 @@ class _Scheduler:
     def finer(self, nest: Nest) -> list[Statement]:
         """Statements that do the same as a nest, with more to split; none if it has no such."""
         if SEQUENTIAL in nest.kinds:
-            return []
+            return self.with_rows_of_scan(nest)
         if apart := self.with_own_elements(nest):
             return apart
         groups = _groups(nest)
@@ -194,6 +197,45 @@ class _Scheduler:
         return [Nest((task,), (TASKS,), (Nest(cells, kinds, (
             Store(room, (task, *cells), neutral),)), inside)), *rest,
             Nest(cells, kinds, (Store(store.buffer, cells, parts, store.combine),))]
+
+    # -- scans -------------------------------------------------------------------------------------
+
+    def with_rows_of_scan(self, nest: Nest) -> list[Statement]:
+        """A running sum and kin by rows side by side, each from what those before come to."""
+        found = _scan(nest)
+        if found is None:
+            return []
+        state, element = found
+        (index,), combine = nest.indices, nest.body[0].value.name  # type: ignore[union-attr]
+        rows = min(_SCAN_ROWS, index.extent // _SCAN_LENGTH) // _LANES * _LANES
+        length = index.extent // max(rows, 1) // _LINE * _LINE
+        if rows < 2 * _LANES:
+            return []
+        row, step, before = fresh_index(rows, "r"), fresh_index(length, "k"), fresh_index(rows, "r")
+        sums, starts = (self.room((rows,), state.dtype) for _ in range(2))
+        at: dict[Variable, Expr] = {index: row * length + step}
+        within = {state: starts[[row]]}
+
+        def moved(store: Statement) -> Store:
+            assert isinstance(store, Store)
+            change = lambda e: substitute(rewrite(e, within.get), at)
+            target = starts, (row,)
+            if store.buffer != state.buffer:
+                target = store.buffer, tuple(change(i) for i in store.index)
+            return Store(*target, change(store.value))
+
+        rest = fresh_index(index.extent - rows * length, "i")
+        left = partial(substitute, values={index: rest + rows * length})
+        return [
+            Nest((row,), (PARALLEL,), (Store(sums, (row,), reduce(
+                combine, (length,), lambda k: substitute(element, {index: row * length + k[0]}),
+                _neutral(combine, state.dtype))),)),
+            Nest((before,), (SEQUENTIAL,), (
+                Store(starts, (before,), state),
+                Store(state.buffer, state.index, op(combine, state, sums[[before]])))),
+            Nest((row, step), (PARALLEL, SEQUENTIAL), tuple(map(moved, nest.body))),
+            *([Nest((rest,), (SEQUENTIAL,), tuple(map_expressions(s, left) for s in nest.body))]
+              if rest.extent else [])]
 
     # -- folds -------------------------------------------------------------------------------------
 
@@ -422,6 +464,30 @@ def _accesses(statements: Iterable[Statement]) -> list[Load]:
     accesses += [Load(store.buffer, store.index) for store in stores]
     most = max(len(access.free) for access in accesses)
     return [access for access in accesses if len(access.free) == most]
+
+
+def _scan(nest: Nest) -> tuple[Load, Expr] | None:
+    """The element that a loop in order keeps combining with others, and those; None if it is more.
+
+    What it stores besides depends on what that element is, or on nothing that the loop stores.
+    """
+    first = nest.body[0]
+    if len(nest.indices) != 1 or not isinstance(first, Store) or not isinstance(first.value, Op) or (
+            first.value.name not in ("add", "max", "min")):
+        return None  # products could overflow by themselves, and not where they are to go
+    (index,), state = nest.indices, Load(first.buffer, first.index)
+    elements = [arg for arg in first.value.args if arg is not state]
+    if len(elements) != 1 or index in state.free or not all(
+            isinstance(s, Store) and s.combine is None and s.guard is None for s in nest.body):
+        return None
+    targets = written(nest.body)
+    read = find_loads(e for s in nest.body for e in expressions(s))
+    others = [Load(s.buffer, s.index) for s in nest.body[1:] if isinstance(s, Store)]
+    return (state, elements[0]) if (
+        all(load is state or load.buffer not in targets for load in read)
+        and state not in find_loads(elements) and all(
+            load.buffer != state.buffer and _tells(index, [load.index]) for load in others)
+        and len({load.buffer for load in others}) == len(others)) else None
 
 
 def _meeting(nest: Nest) -> Store | None:

@@ -50,6 +50,7 @@ SETTINGS: tuple[dict[str, float], ...] = (
      "codegen.transposes._FAR": 0, "codegen.transposes._READ": 64, "contraction._TINY_ROWS": 1},
     {"schedule_cpu._GRAIN": 1e-9, "schedule_cpu._ENOUGH": 2, "schedule_cpu._ENOUGH_ROWS": 1,
      "codegen.folds._STRETCH": 2, "codegen.lanes._TILE": 1, "schedule_cpu._MANY_EACH": 1,
+     "schedule_cpu._SCAN_LENGTH": 4, "schedule_cpu._LANES": 2, "schedule_cpu._LINE": 4,
      "control._GRAIN": 1e-9, "control._WORTH": 1, "distribute._SMALL": 0},  # small tasks
     {"fuse._REUSE": 1, "contraction._NEAR": 64, "contraction._FEWER": 1, "codegen.tiles._WORTH": 1,
      "codegen.tiles._BLOCK_BYTES": 1 << 10, "codegen.tiles._STRIP": 8, "codegen.tiles._CHUNK": 4,

@@ -188,6 +188,31 @@ def test_updates_that_meet(combine, dtype, tiny_tasks):
                                   np.signbit(expected.real.astype(float)))
 
 
+@pytest.mark.parametrize("name, dtype", [
+    ("cumsum", "float32"), ("cumsum", "int32"), ("cumsum", "bfloat16"), ("cumsum", "complex64"),
+    ("cummax", "float32"), ("cummin", "int8"), ("cumprod", "float32")])
+@pytest.mark.parametrize("n", [128, 5000, 10_007])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_scans_of_a_line(name, dtype, n, reverse, tiny_tasks, monkeypatch):
+    monkeypatch.setattr("tanx._compiler.schedule_cpu._SCAN_LENGTH", 64)
+    x = (np.random.default_rng(0).normal(size=n) / 8).astype(dtype)
+    if name == "cummax":
+        x[n // 2] = np.nan
+    function = lambda x: getattr(tanx.lax, name)(x, reverse=reverse)
+    module = build(tanx.make_jaxpr(function)(x))
+    check(module.program)
+    assert ("parallel, k in " in show(module.program)) == (n > 128 and name != "cumprod")
+    (found,) = run_compiled(module, [x])
+    expected = np.asarray(function(jnp.asarray(x)))
+    np.testing.assert_allclose(found.astype("complex128"), expected.astype("complex128"),
+                               rtol=2e-5 if dtype != "bfloat16" else 1e-2, atol=1e-4)
+
+
+def test_long_lines_are_scanned_in_rows():
+    text = show(scheduled(jnp.cumsum, (16_000_000,)))
+    assert text.count(" tasks, r in ") == 2 and "sequential" in text.splitlines()[-3]
+
+
 # -- results ---------------------------------------------------------------------------------------
 
 

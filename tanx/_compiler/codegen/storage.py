@@ -38,6 +38,7 @@ from .values import (
     bits_to_float,
     convert,
     integer,
+    intrinsic,
     select,
     shift_left,
     shift_right,
@@ -161,10 +162,11 @@ def rounded(x: Value, dtype: np.dtype, computed: bool = False) -> Value:
     """
     if dtype == _HALF:
         return convert(convert(x, "fptrunc", type_of("half")), "fpext", F32)
+    if dtype == _BFLOAT and computed:
+        return bits_to_float(_without_low_bits(bits_of(x), 16))
+    if dtype == _BFLOAT:  # NaN is made quiet, and then nothing is added to it
+        return bits_to_float(_without_low_bits(bits_of(intrinsic("canonicalize", x)), 16, x.eq(x)))
     bits = bits_of(x)
-    if dtype == _BFLOAT:
-        near = bits_to_float(_without_low_bits(bits, 16))
-        return near if computed else select(x.eq(x), near, _quiet(x))
     if is_unsigned(dtype):
         up = select(x > 2.0 ** -127, bits_to_float((bits + 0x400000) & 0x7f800000), 2.0 ** -127)
         return select((x > 0) & (x <= _format(dtype).greatest), up, np.nan)
@@ -183,18 +185,19 @@ def rounded(x: Value, dtype: np.dtype, computed: bool = False) -> Value:
     return select(x.eq(x), bits_to_float(bits_of(near) | sign), odd)
 
 
-def _without_low_bits(bits: Value, drop: int) -> Value:
-    """Float bits rounded to drop some of the mantissa, halves to even: up where they are odd."""
-    nearly = bits + ((1 << drop - 1) - 1)
+def _without_low_bits(bits: Value, drop: int, where: Value | None = None) -> Value:
+    """Float bits rounded to drop some of the mantissa, halves to even: up where they are odd.
+
+    Elsewhere than ``where``, they are just dropped.
+    """
+    half = (1 << drop - 1) - 1
     if bits.type.lanes == 1 or bits.writer.has_masks:
-        return (nearly + (shift_right(bits, drop) & 1)) & -(1 << drop)
-    # A test of bits gives -1, and needs no shift, of which processors do fewer at a time.
-    return (nearly - convert((bits & (1 << drop)).ne(0), "sext", I32)) & -(1 << drop)
-
-
-def _quiet(x: Value) -> Value:
-    """NaN with the sign of x and nothing in the low bits."""
-    return bits_to_float((bits_of(x) & -0x80000000) | 0x7fc00000)
+        odd = shift_right(bits, drop) & 1
+    else:  # a test of bits gives -1, and needs no shift, of which processors do fewer at a time
+        odd = -convert((bits & (1 << drop)).ne(0), "sext", I32)
+    if where is None:
+        return (bits + half + odd) & -(1 << drop)
+    return (bits + select(where, odd + half, 0)) & -(1 << drop)
 
 
 def to_bits(x: Value, dtype: np.dtype) -> Value:
