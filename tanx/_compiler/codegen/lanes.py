@@ -8,14 +8,15 @@ merged before, so that a tensor is as good as a vector.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from ..._loops.expr import Expr, Fold, Index, Load, Node, Op, State
+from ..._loops.expr import Const, Expr, Fold, Index, Load, Node, Op, State
 from ..._loops.instructions import BOOL, INDEX, kind_of
 from ..._loops.nest import PARALLEL, Nest, Store
-from ..._loops.traverse import children
+from ..._loops.traverse import children, walk
 from .analysis import Analysis, Terms, offset
 from .storage import register_type
 
@@ -29,6 +30,9 @@ NEAR = 4
 _BRIEF, _SHORT, _LONG = 24, 48, 160
 """Lengths of code up to which eight (of narrow numbers), four, and two vectors are computed at a
 time."""
+_DEEP, _SPECIAL, _WRITTEN_OUT = 8, 4, 192
+"""Steps of a chain that are worth more vectors, the length of a step that is more than one, and that
+of code that is written so often."""
 _ROUNDED = 4
 """Instructions from which on a fold of narrow numbers is more than a sum."""
 _MOVE = 12
@@ -72,6 +76,7 @@ class _Inventory:
         self.work: list[tuple[int, frozenset[Index]]] = []
         self.direct: set[Index] = set()  # indices used for more than to say where
         self.folds: list[Fold] = []
+        self.roots: list[Node] = []
         self.bits = 8
         self.items: list[tuple[int, frozenset[Index]]] = []  # bits of what is loaded and stored
         self.plain = 0  # instructions on integers
@@ -83,6 +88,7 @@ class _Inventory:
 
     def add(self, *roots: Node) -> None:
         """Take stock of expressions and all their parts."""
+        self.roots += roots
         stack, seen = list(roots), set()
         while stack:
             node = stack.pop()
@@ -135,15 +141,34 @@ class _Inventory:
             self.bits = max(self.bits, register_type(value.dtype).bits)
 
 
+def _chain(roots: Sequence[Node], loop: Loop) -> tuple[int, int, int]:
+    """Of code in lanes: how many steps wait for each other, how many values there are at a time,
+    and how many numbers beside them."""
+    order = [n for n in walk(*roots) if isinstance(n, (Op, Load)) and (
+        not n.free.isdisjoint(loop.covers) and n.dtype != INDEX)]
+    place = {node: n for n, node in enumerate(order)}
+    last = {child: place[node] for node in order for child in children(node) if child in place}
+    depth: dict[Node, int] = {}
+    ends = Counter(last.values())
+    now = most = 0
+    for n, node in enumerate(order):
+        depth[node] = 1 + max([depth[c] for c in children(node) if c in place], default=0)
+        now += 1
+        most = max(most, now)
+        now -= ends[n]
+    numbers = {child for node in order for child in children(node) if isinstance(child, Const)}
+    return max(depth.values(), default=0), most, len(numbers)
+
+
 def _opaque(terms: Terms) -> list[Expr]:
     return [atom for atom in terms if not isinstance(atom, Index)]
 
 
 class Planner:
-    """Decides about loops for processors whose vector registers have so many bits."""
+    """Decides about loops for processors that have so many vector registers of so many bits."""
 
-    def __init__(self, analysis: Analysis, vector_bits: int):
-        self.analysis, self.vector_bits = analysis, vector_bits
+    def __init__(self, analysis: Analysis, vector_bits: int, registers: int):
+        self.analysis, self.vector_bits, self.registers = analysis, vector_bits, registers
 
     def nest(self, nest: Nest, repeatable: bool) -> list[Loop]:
         """The loops of a nest, outermost first; those of one iteration are left out.
@@ -209,6 +234,17 @@ class Planner:
         width = self._width(found, best)
         return [*(loop for loop in loops if loop is not best), replace(best, width=width)]
 
+    def _vectors_of_chain(self, found: _Inventory, loop: Loop) -> int:
+        """How many vectors give enough to do while steps of a long chain wait for each other.
+
+        Some values may go to memory for a while: that is done beside.
+        """
+        depth, values, numbers = _chain(found.roots, loop)
+        if depth < _DEEP or found.length > _WRITTEN_OUT:
+            return 1
+        return (8 if 8 * values + numbers <= self.registers else
+                4 if 4 * values + numbers <= 2 * self.registers else 1)
+
     def _lanes(self, found: _Inventory) -> int:
         """How many lanes fill one vector."""
         return max(1, self.vector_bits // found.bits)
@@ -245,6 +281,9 @@ class Planner:
                      if not variables.isdisjoint(loop.covers))
         if narrow and found.length <= _BRIEF and (loop.parallel or len(found.work) >= _ROUNDED):
             vectors = 8
+        if loop.parallel and not found.folds and max(
+                [length for length, _ in found.work], default=0) < _SPECIAL:
+            vectors = max(vectors, self._vectors_of_chain(found, loop))
         lanes = self._lanes(found) * vectors
         while lanes > loop.extent:
             lanes //= 2

@@ -64,7 +64,8 @@ class Kernel(Folds):
                  same: Mapping[Buffer, Buffer], symbol: Callable[[Extern], str]):
         self.writer, self.pointers, self.symbol = writer, dict(pointers), symbol
         self.analysis = Analysis(dict(same))
-        self.planner = Planner(self.analysis, vector_bits)
+        registers = 16 if writer.spares_addends and vector_bits < 512 else 32
+        self.planner = Planner(self.analysis, vector_bits, registers)
         self.top = Scope(None, "entry")
         writer.place = self.top
 
