@@ -214,15 +214,15 @@ class _Scheduler:
         row, step, before = fresh_index(rows, "r"), fresh_index(length, "k"), fresh_index(rows, "r")
         sums, starts = (self.room((rows,), state.dtype) for _ in range(2))
         at: dict[Variable, Expr] = {index: row * length + step}
-        within = {state: starts[[row]]}
+
+        def change(expr: Expr) -> Expr:
+            return substitute(rewrite(expr, lambda e: starts[[row]] if e is state else None), at)
 
         def moved(store: Statement) -> Store:
             assert isinstance(store, Store)
-            change = lambda e: substitute(rewrite(e, within.get), at)
-            target = starts, (row,)
-            if store.buffer != state.buffer:
-                target = store.buffer, tuple(change(i) for i in store.index)
-            return Store(*target, change(store.value))
+            if store.buffer == state.buffer:
+                return Store(starts, (row,), change(store.value))
+            return Store(store.buffer, tuple(map(change, store.index)), change(store.value))
 
         rest = fresh_index(index.extent - rows * length, "i")
         left = partial(substitute, values={index: rest + rows * length})
@@ -472,8 +472,8 @@ def _scan(nest: Nest) -> tuple[Load, Expr] | None:
     What it stores besides depends on what that element is, or on nothing that the loop stores.
     """
     first = nest.body[0]
-    if len(nest.indices) != 1 or not isinstance(first, Store) or not isinstance(first.value, Op) or (
-            first.value.name not in ("add", "max", "min")):
+    if len(nest.indices) != 1 or not isinstance(first, Store) or not isinstance(
+            first.value, Op) or first.value.name not in ("add", "max", "min"):
         return None  # products could overflow by themselves, and not where they are to go
     (index,), state = nest.indices, Load(first.buffer, first.index)
     elements = [arg for arg in first.value.args if arg is not state]

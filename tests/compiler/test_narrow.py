@@ -60,3 +60,24 @@ def test_lengths_that_fill_no_vectors(n):
     (out,) = run_rule(lambda at, x: x[at] * x[at] + x[at], [x], x)
     f = x.astype(np.float32)
     agree(out, ((f * f).astype(BFLOAT).astype(np.float32) + f).astype(BFLOAT))
+
+
+HALF = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+
+
+@pytest.mark.parametrize("name, ufunc", [
+    ("add", np.add), ("sub", np.subtract), ("mul", np.multiply), ("div", np.divide),
+    ("max", np.maximum), ("min", np.minimum), ("sqrt", np.sqrt), ("neg", np.negative)])
+def test_float16(name, ufunc):
+    """As if computed in float32 and rounded, subnormal numbers and infinities too."""
+    args = [HALF, np.random.default_rng(0).permutation(HALF)][:ufunc.nin]
+    (out,) = run_rule(lambda at, *xs: op(name, *(x[at] for x in xs)), args, HALF)
+    with np.errstate(all="ignore"):
+        agree(out, ufunc(*(x.astype(np.float32) for x in args)).astype(np.float16))
+
+
+def test_chains_of_float16_round_each_time():
+    x, y = HALF[0x3000:0x5000], HALF[0x2000:0x4000]
+    (out,) = run_rule(lambda at, x, y: (x[at] * y[at] + y[at]) * x[at] - y[at], [x, y], x)
+    with np.errstate(all="ignore"):
+        agree(out, (x * y + y) * x - y)

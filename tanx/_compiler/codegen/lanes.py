@@ -31,8 +31,8 @@ _BRIEF, _SHORT, _LONG = 24, 48, 160
 """Lengths of code up to which eight (of narrow numbers), four, and two vectors are computed at a
 time."""
 _DEEP, _SPECIAL, _WRITTEN_OUT = 8, 4, 192
-"""Steps of a chain that are worth more vectors, the length of a step that is more than one, and that
-of code that is written so often."""
+"""Steps of a chain that are worth more vectors, the length of a step that is more than one, and
+that of code that is written so often."""
 _ROUNDED = 4
 """Instructions from which on a fold of narrow numbers is more than a sum."""
 _MOVE = 12

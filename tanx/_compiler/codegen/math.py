@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from math import inf, nan
 
 from .values import (
-    F32,
-    F64,
     Value,
     absolute,
     bits_of,
@@ -558,18 +556,15 @@ def _third(x: Value) -> Value:
 
 
 def hypot(x: Value, y: Value) -> Value:
-    """``√(x² + y²)`` without overflow on the way."""
-    if x.type.bits == 32:
-        wide, high = convert(x, "fpext", F64), convert(y, "fpext", F64)
-        result = convert(sqrt(fma(wide, wide, high * high)), "fptrunc", F32)
-    else:
-        great = maximum(absolute(x), absolute(y))
-        power = shift_right(bits_of(great), 52)
-        power = select(power > 2000, 2000, power)
-        down, up = (bits_to_float(shift_left(p, 52)) for p in (2046 - power, power))
-        # Below 2^-1022 the power would be 0: subnormal numbers are scaled as the least normal one.
-        low = power.eq(0)
-        down, up = select(low, 2.0 ** 1022, down), select(low, 2.0 ** -1022, up)
-        a, b = x * down, y * down
-        result = sqrt(fma(a, a, b * b)) * up
+    """``√(x² + y²)`` without overflow on the way: of numbers that are scaled by a power of 2."""
+    form = _format(x)
+    power = shift_right(bits_of(maximum(absolute(x), absolute(y))), form.mantissa)
+    limit = 2 * form.bias - 46
+    power = select(power > limit, limit, power)
+    down, up = (bits_to_float(shift_left(p, form.mantissa)) for p in (2 * form.bias - power, power))
+    # Below the least normal number the power would be 0: subnormal ones are scaled as that is.
+    low, least = power.eq(0), 2.0 ** (1 - form.bias)
+    down, up = select(low, 1 / least, down), select(low, least, up)
+    a, b = x * down, y * down
+    result = sqrt(fma(a, a, b * b)) * up
     return select(absolute(x).eq(inf) | absolute(y).eq(inf), inf, result)

@@ -54,6 +54,7 @@ from .values import (
     shift_right,
     sqrt,
     trunc,
+    type_of,
     when_any,
 )
 
@@ -85,6 +86,8 @@ def apply(name: str, args: Sequence[Scalar], dtypes: Sequence[np.dtype], result:
         return choose(*args)
     if kind == "c":
         return complex_.FUNCTIONS[name](*args)
+    if kind == "f" and result == np.float16 and name in _IN_HALF:
+        return _in_half(name, args)
     if kind == "f":
         value = _long(name, args) if LENGTHS.get(name, 0) >= _LONG else _FLOAT[name](
             *args, **attrs)
@@ -92,6 +95,15 @@ def apply(name: str, args: Sequence[Scalar], dtypes: Sequence[np.dtype], result:
             name not in _EXACT or is_unsigned(result)) else value
     return _INTEGER[name](*args, **attrs) if name in _INTEGER else _SIGNED[name](
         *args, signed=kind == "i", **attrs)
+
+
+def _in_half(name: str, args: Sequence[Any]) -> Value:
+    """An instruction on float16, in float16 itself where the processor has that."""
+    if not args[0].writer.has_half:
+        value = _FLOAT[name](*args)
+        return value if name in _EXACT else rounded(value, np.dtype(np.float16), computed=True)
+    half = type_of("half")
+    return convert(_FLOAT[name](*(convert(x, "fptrunc", half) for x in args)), "fpext", F32)
 
 
 def choose(condition: Any, a: Any, b: Any) -> Scalar:
@@ -221,6 +233,9 @@ _FLOAT: dict[str, Callable] = {
 _EXACT = {"max", "min", "neg", "sign", "clamp", "is_finite", "floor", "ceil", "round_away",
           "round_even"}
 """Results that need no rounding where the operands are narrow floats."""
+_IN_HALF = {"add", "sub", "mul", "div", "sqrt", "max", "min", "neg"}
+"""What comes out the same in float16 as in float32 and then rounded. LLVM leaves out conversions
+between such instructions."""
 
 
 # -- integers --------------------------------------------------------------------------------------

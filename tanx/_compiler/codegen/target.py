@@ -31,3 +31,8 @@ class Target:
     def spares_addends(self) -> bool:
         """Whether an instruction that multiplies and adds can overwrite a factor, not the sum."""
         return not self.triple.startswith(("aarch64", "arm64"))
+
+    @property
+    def has_half(self) -> bool:
+        """Whether there is arithmetic in float16, or LLVM at least makes as good as that."""
+        return self.triple.startswith(("aarch64", "arm64")) or "+avx512fp16" in self.features

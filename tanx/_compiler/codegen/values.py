@@ -99,14 +99,15 @@ class Writer:
     functions written on the way, ``uses`` counts how often functions of numbers were used: these
     three are one for the whole ``module``. ``has_masks`` tells that the processor has registers
     for answers in lanes, ``spares_addends`` that its fused instructions need not overwrite what
-    they add to.
+    they add to, ``has_half`` that it computes in float16.
     """
 
     def __init__(self, module: Writer | None = None, has_masks: bool = False,
-                 spares_addends: bool = True):
+                 spares_addends: bool = True, has_half: bool = False):
         self.place = Place("entry")
         self.has_masks: bool = module.has_masks if module else has_masks
         self.spares_addends: bool = module.spares_addends if module else spares_addends
+        self.has_half: bool = module.has_half if module else has_half
         self.declared: dict[str, str] = module.declared if module else {}
         self.helpers: dict[str, str] = module.helpers if module else {}
         self.uses: Counter[tuple[str, Type]] = module.uses if module else Counter()
