@@ -8,13 +8,48 @@ One lock guards the lists and the counts. It is held for some nanoseconds, never
 the system, and who finds it taken lets other threads run.
 """
 
-__all__ = ["COUNTS", "TEXT"]
+__all__ = ["ARGUMENTS", "COUNTS", "TEXT"]
 
 COUNTS = ("bytes_in_use", "peak_bytes_in_use", "num_allocs", "largest_alloc_size",
           "bytes_reserved", "peak_bytes_reserved", "bytes_cached", "bytes_limit", "num_blocks")
 """What the allocator counts, in the order of its words."""
 
-TEXT = """
+ARGUMENTS = """
+declare i64 @PyLong_AsSsize_t(ptr)
+
+; The number that is an argument of a function called from Python.
+define internal i64 @number(ptr %args, i64 %i) {{
+  %at = getelementptr ptr, ptr %args, i64 %i
+  %object = load ptr, ptr %at
+  %value = call i64 @PyLong_AsSsize_t(ptr %object)
+  ret i64 %value
+}}
+
+; Where the data is of the arrays that are the last arguments: writes so many addresses.
+define internal void @addresses(ptr %args, i64 %first, i64 %count, ptr %into) {{
+entry:
+  %arrays = getelementptr ptr, ptr %args, i64 %first
+  br label %next
+next:
+  %i = phi i64 [ 0, %entry ], [ %following, %array ]
+  %more = icmp slt i64 %i, %count
+  br i1 %more, label %array, label %end
+array:
+  %argument_at = getelementptr ptr, ptr %arrays, i64 %i
+  %argument = load ptr, ptr %argument_at
+  %data_at = getelementptr i8, ptr %argument, i64 {data}
+  %data = load ptr, ptr %data_at
+  %address_at = getelementptr ptr, ptr %into, i64 %i
+  store ptr %data, ptr %address_at
+  %following = add i64 %i, 1
+  br label %next
+end:
+  ret void
+}}
+"""
+"""How functions that Python calls take their arguments."""
+
+TEXT = ARGUMENTS + """
 %header = type {{ ptr, i64, i64, i64, ptr, i64, i64, i64 }}
 
 @lists = internal global [256 x ptr] zeroinitializer, align 128
@@ -369,7 +404,6 @@ declare ptr @PyErr_Occurred()
 declare void @Py_IncRef(ptr)
 declare i64 @PyTuple_Size(ptr)
 declare ptr @PyTuple_GetItem(ptr, i64)
-declare i64 @PyLong_AsSsize_t(ptr)
 
 ; Tells where NumPy's type and function for new arrays are, the allocator for NumPy, and None.
 define void @tanx_setup(ptr %array_type, ptr %new_array, ptr %handler, ptr %none) {{
@@ -473,30 +507,12 @@ declare void @PyEval_RestoreThread(ptr)
 
 define ptr @python_run(ptr %self, ptr %args, i64 %count) {{
 entry:
-  %program_as_int = load ptr, ptr %args
-  %program_number = call i64 @PyLong_AsSsize_t(ptr %program_as_int)
+  %program_number = call i64 @number(ptr %args, i64 0)
   %program = inttoptr i64 %program_number to ptr
-  %arena_at = getelementptr ptr, ptr %args, i64 1
-  %arena_as_int = load ptr, ptr %arena_at
-  %bytes = call i64 @PyLong_AsSsize_t(ptr %arena_as_int)
+  %bytes = call i64 @number(ptr %args, i64 1)
   %addresses = alloca ptr, i64 %count
   %arrays = sub i64 %count, 2
-  br label %next
-next:
-  %i = phi i64 [ 0, %entry ], [ %following, %array ]
-  %more = icmp slt i64 %i, %arrays
-  br i1 %more, label %array, label %arena
-array:
-  %position = add i64 %i, 2
-  %argument_at = getelementptr ptr, ptr %args, i64 %position
-  %argument = load ptr, ptr %argument_at
-  %data_at = getelementptr i8, ptr %argument, i64 {data}
-  %data = load ptr, ptr %data_at
-  %address_at = getelementptr ptr, ptr %addresses, i64 %i
-  store ptr %data, ptr %address_at
-  %following = add i64 %i, 1
-  br label %next
-arena:
+  call void @addresses(ptr %args, i64 2, i64 %arrays, ptr %addresses)
   %temporaries = call ptr @tanx_alloc(i64 %bytes)
   %failed = icmp eq ptr %temporaries, null
   br i1 %failed, label %refuse, label %go

@@ -29,6 +29,7 @@ from .._core.source import SourceInfo, user_source
 from .._core.types import ShapedArray
 from ..errors import explain
 from . import stop
+from .allocator import ARGUMENTS
 from .host import address, builtin, memory_of_machine
 from .machine import PTHREADS, permanent
 
@@ -42,7 +43,7 @@ MOST_PENDING = 32
 
 _PENDING, _DONE, _FAILED = 0, 1, 2
 
-_TEXT = """
+_TEXT = ARGUMENTS + """
 ; Mutex, condition for the worker, condition for those who wait, first and last job, how many jobs
 ; were submitted, how many are done, whether one is running, the worker's thread or 0, and whether
 ; it shall end.
@@ -58,7 +59,6 @@ declare void @free(ptr)
 {pthreads}
 declare ptr @tanx_alloc(i64)
 declare void @tanx_free(ptr)
-declare i64 @PyLong_AsSsize_t(ptr)
 declare ptr @PyLong_FromSsize_t(i64)
 declare ptr @PyErr_NoMemory()
 declare i32 @PyErr_CheckSignals()
@@ -216,13 +216,6 @@ end:
   ret void
 }}
 
-define internal i64 @number(ptr %args, i64 %i) {{
-  %at = getelementptr ptr, ptr %args, i64 %i
-  %object = load ptr, ptr %at
-  %value = call i64 @PyLong_AsSsize_t(ptr %object)
-  ret i64 %value
-}}
-
 ; The Python function submit(queue, state, program, arena, *arrays): the number of the job.
 define ptr @python_submit(ptr %self, ptr %args, i64 %arguments) {{
 entry:
@@ -249,22 +242,8 @@ fill:
   store ptr %state, ptr %state_at
   %count_at = getelementptr %job, ptr %job, i64 0, i32 4
   store i64 %count, ptr %count_at
-  br label %next
-next:
-  %i = phi i64 [ 0, %fill ], [ %following, %array ]
-  %more = icmp slt i64 %i, %count
-  br i1 %more, label %array, label %enqueue
-array:
-  %position = add i64 %i, 4
-  %argument_at = getelementptr ptr, ptr %args, i64 %position
-  %argument = load ptr, ptr %argument_at
-  %data_at = getelementptr i8, ptr %argument, i64 {data}
-  %data = load ptr, ptr %data_at
-  %address_at = getelementptr %job, ptr %job, i64 0, i32 5, i64 %i
-  store ptr %data, ptr %address_at
-  %following = add i64 %i, 1
-  br label %next
-enqueue:
+  %addresses = getelementptr %job, ptr %job, i64 0, i32 5
+  call void @addresses(ptr %args, i64 4, i64 %count, ptr %addresses)
   %locked = call i32 @pthread_mutex_lock(ptr %queue)
   %first_at = getelementptr %queue, ptr %queue, i64 0, i32 3
   %last_at = getelementptr %queue, ptr %queue, i64 0, i32 4
