@@ -20,7 +20,7 @@ scheduler knows them: see :func:`is_contraction`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
@@ -29,6 +29,7 @@ from typing import NamedTuple
 from .._loops.expr import (
     Expr,
     Facts,
+    Fold,
     Index,
     Interval,
     Load,
@@ -41,7 +42,7 @@ from .._loops.expr import (
 )
 from .._loops.library import has_effects
 from .._loops.nest import PARALLEL, Buffer, Call, Nest, Program, Statement, Store
-from .._loops.traverse import children, expressions, statements_in, substitute, walk, written
+from .._loops.traverse import children, expressions, loads, statements_in, substitute, walk, written
 from .cost import occurrences, repeats, work
 from .order import copied
 from .stages import index_of, is_affine, loops_in, loops_of, mentioned, replace_loads
@@ -89,6 +90,7 @@ class _Group:
     uniform: bool = True  # all stages have just the outer loops
     contraction: bool = False  # begins with one, and has only what follows it in the same loops
     nodes: int = 0
+    ways: frozenset[str] = frozenset()  # those of its stages
 
 
 class _Reading(NamedTuple):
@@ -135,6 +137,7 @@ class _Stage:
     heavy: bool = False
     nodes: int = 0
     folds: bool = False
+    ways: frozenset[str] = frozenset()  # in which its folds go through memory
     contraction: bool = False
     dead: bool = False
 
@@ -184,6 +187,21 @@ def _measure(stage: _Stage) -> None:
         for load, times in total.loads]
     stage.contraction = stage.folds and any(
         is_contraction(s.value, stage.loops) for s in stage.stores)
+    stage.ways = frozenset(way for fold in total.folds for way in _ways(fold, stage.loops[-1:]))
+
+
+def _ways(fold: Fold, inner: tuple[Index, ...]) -> Iterator[str]:
+    """Whether a fold goes along rows of memory, or across them if the inner loop goes along.
+
+    The one wants the fold in lanes, the other the loop: they are better off in nests of their own.
+    """
+    for load in loads(*fold.body):
+        if inner and inner[0] in load.free and not load.free.isdisjoint(fold.indices):
+            last = [i for i, n in zip(load.index, load.buffer.shape) if n != 1][-1]
+            if not last.free.isdisjoint(fold.indices):
+                yield "along"
+            elif inner[0] in last.free:
+                yield "across"
 
 
 def _reading(load: Load, times: int, loops: Sequence[Index], ranges: Facts,
@@ -378,7 +396,7 @@ def _fits(stage: _Stage, group: _Group, sources: dict[Buffer, _Stage]) -> bool:
         return False
     depth = _shared_depth(stage, group, sources)
     if depth == len(stage.loops) and group.uniform and stage.loops == group.outer:
-        return True
+        return len(group.ways | stage.ways) < 2
     if group.contraction or not group.uniform and depth < len(group.outer):
         return False
     outer = frozenset(group.outer[:depth])
@@ -426,6 +444,7 @@ def _join(stage: _Stage, group: _Group, sources: dict[Buffer, _Stage]) -> None:
     group.uniform &= depth == len(stage.loops) == len(group.outer)
     group.outer = group.outer[:depth]
     group.nodes += stage.nodes
+    group.ways |= stage.ways
     group.fixed |= not stage.stores
     group.contraction |= stage.contraction
 
@@ -444,6 +463,7 @@ def _decide(stages: Sequence[_Stage]) -> None:
     contexts: dict[Buffer, dict[tuple, _Context]] = {}
     readers: dict[Buffer, list[_Stage]] = {}
     sizes: dict[tuple, int] = {}
+    ways: dict[tuple, frozenset[str]] = {}
     passed: set[Buffer] = set()
     copies = {x: s.group.position for s in stages if (x := copied(s.statement)) is not None}
     for stage in reversed(stages):
@@ -460,7 +480,9 @@ def _decide(stages: Sequence[_Stage]) -> None:
         found = [r for b in stage.buffers for r in readers.get(b, ())]
         stage.alone = len(found) == 1 and found[0].alone
         stage.virtual = not kept and not _before_update(stage, own, copies) and (
-            _is_virtual(stage, own, sizes, readers))
+            _is_virtual(stage, own, sizes, readers)) and not (
+            stage.ways and any(len(ways.get(c.root, stage.ways) | stage.ways) > 1
+                               for c in own.values()))
         if not stage.virtual:
             stage.alone = True
             key = (stage.group.position, stage.loops, stage.phase)
@@ -468,6 +490,7 @@ def _decide(stages: Sequence[_Stage]) -> None:
             own = {key: _Context(total, key, not stage.stores, False)}
         for context in own.values():
             sizes[context.root] = sizes.get(context.root, 0) + stage.nodes
+            ways[context.root] = ways.get(context.root, stage.ways) | stage.ways
         _pass_on(stage, own, contexts, readers)
 
 

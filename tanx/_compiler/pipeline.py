@@ -51,6 +51,9 @@ from .split import split
 
 __all__ = ["Module", "build", "jaxpr_passes"]
 
+_STEPS = 16
+"""How often the body of a loop runs, at least as a rule."""
+
 
 @dataclass(frozen=True)
 class Module:
@@ -147,7 +150,7 @@ def _scheduled(program: Program, donated: Sequence[Buffer],
     program = _inspected("fuse", fuse(reads_first(program)), check, show)
     program, shared = share(program, donated, partners)
     program = _inspected("reuse", in_place(program, shared), check, show)
-    program = _inspected("split", split(program), check, show)
+    program = _inspected("split", split(program, 1 if partners is None else _STEPS), check, show)
     program = _inspected("contract", contract(program, host()), check, show)
     return _inspected("schedule", schedule(program, host()), check, show), shared
 

@@ -27,7 +27,7 @@ __all__ = ["split"]
 _PIECES = 32
 """Nests that one becomes at most."""
 _WORTH = 256
-"""Elements from which on a nest is cut."""
+"""Elements, of all times that it runs, from which on a nest is cut."""
 _ROW = 256
 """Bytes of a row up to which its parts are written together."""
 
@@ -38,24 +38,29 @@ _CUTS = {"lt": (0,), "ge": (0,), "le": (1,), "gt": (1,), "eq": (0, 1), "ne": (0,
 """Where the answer changes, counted from the number compared with."""
 
 
-def split(program: Program) -> Program:
-    """Cut nests where conditions on one of their indices change, and divide indices in parts."""
-    return replace(program, statements=tuple(_pieces_of_all(program.statements)))
+def split(program: Program, times: int = 1) -> Program:
+    """Cut nests where conditions on one of their indices change, and divide indices in parts.
+
+    ``times`` is how often the program runs where it is part of another.
+    """
+    return replace(program, statements=tuple(_pieces_of_all(program.statements, times)))
 
 
-def _pieces_of_all(statements: Iterable[Statement]) -> Iterator[Statement]:
+def _pieces_of_all(statements: Iterable[Statement], times: int) -> Iterator[Statement]:
+    """The pieces of statements that run some times."""
     for statement in statements:
         if not isinstance(statement, Nest):
             yield statement
-        elif all(isinstance(inner, Store) for inner in statement.body):
-            yield from map(_divided, _pieces(statement))
+            continue
+        trips = times * prod(i.extent for i in statement.indices)
+        if all(isinstance(inner, Store) for inner in statement.body):
+            yield from map(_divided, _pieces(statement, trips))
         else:
-            yield replace(statement, body=tuple(_pieces_of_all(statement.body)))
+            yield replace(statement, body=tuple(_pieces_of_all(statement.body, trips)))
 
 
-def _pieces(nest: Nest) -> Iterable[Nest]:
-    if any(kind != PARALLEL for kind in nest.kinds) or (
-            prod(i.extent for i in nest.indices) < _WORTH):
+def _pieces(nest: Nest, trips: int) -> Iterable[Nest]:
+    if any(kind != PARALLEL for kind in nest.kinds) or trips < _WORTH:
         return [nest]
     cuts = _cuts(nest)
     if not cuts or prod(len(places) - 1 for places in cuts.values()) > _PIECES:
