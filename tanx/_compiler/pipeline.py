@@ -49,7 +49,7 @@ from .schedule_cpu import schedule
 from .simplify import inline, simplify
 from .split import split
 
-__all__ = ["Module", "build", "jaxpr_passes"]
+__all__ = ["Module", "build", "inner", "jaxpr_passes"]
 
 _STEPS = 16
 """How often the body of a loop runs, at least as a rule."""
@@ -119,21 +119,21 @@ def build(closed: ClosedJaxpr, donated: Sequence[bool] = ()) -> Module:
 
 
 def _built(closed: ClosedJaxpr, donated: Sequence[bool]) -> Module:
-    lowered = _inspected("lower", lower(_smaller(closed), _inner), _check_lowered, str)
+    lowered = _inspected("lower", lower(_smaller(closed), inner), _check_lowered, str)
     program, shared = _scheduled(lowered.program, _donated_buffers(lowered, donated))
     memory = _inspected("memory", plan(program, shared), check_plan, show_plan)
     return Module(memory, lowered.constants, lowered.results, tuple(closed.in_avals),
                   tuple(closed.out_avals))
 
 
-def _inner(closed: ClosedJaxpr, overwriting: Mapping[int, int], constants: int | None = None,
-           ) -> Inside:
+def inner(closed: ClosedJaxpr, overwriting: Mapping[int, int], constants: int | None = None,
+          ) -> Inside:
     """A program inside of another; ``overwriting`` maps inputs to outputs.
 
     Of a loop, what it does with its first inputs, ``constants`` of them, is the same each time and
     comes out.
     """
-    lowered = _inspected("lower", lower(closed, _inner, apart=True), _check_lowered, str)
+    lowered = _inspected("lower", lower(closed, inner, apart=True), _check_lowered, str)
     program = lowered.program
     partners = {program.inputs[n]: program.outputs[m] for n, m in overwriting.items()}
     program, shared = _scheduled(program, list(partners), partners)

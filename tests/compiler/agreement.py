@@ -24,7 +24,13 @@ def evaluated(closed: ClosedJaxpr, args) -> list[np.ndarray]:
     given = [Array(np.asarray(x, aval.dtype), aval=aval)
              for x, aval in zip(args, closed.in_avals, strict=True)]
     with tanx.disable_jit():
-        return [np.asarray(y) for y in eval_jaxpr(closed.jaxpr, closed.consts, *given)]
+        return [numbers(y) for y in eval_jaxpr(closed.jaxpr, closed.consts, *given)]
+
+
+def numbers(x) -> np.ndarray:
+    """An array as NumPy's; of keys their words."""
+    is_key = tanx.dtypes.issubdtype(x.dtype, tanx.dtypes.prng_key)
+    return np.asarray(tanx.random.key_data(x) if is_key else x)
 
 
 def run_program(program: Program, module: Module, args) -> list[np.ndarray]:
@@ -46,7 +52,7 @@ def run_native(closed: ClosedJaxpr, args, donated: tuple[bool, ...] = ()) -> lis
     given = [np.array(x, aval.dtype) for x, aval in zip(args, closed.in_avals, strict=True)]
     with warnings.catch_warnings():  # all are donated, whether or not a result has their size
         warnings.filterwarnings("ignore", "tanx.jit: donated arguments")
-        return [np.asarray(y) for y in Executable(closed, donated).run(given)]
+        return [numbers(y) for y in Executable(closed, donated).run(given)]
 
 
 def uncertainty(closed: ClosedJaxpr, args) -> float:

@@ -9,7 +9,8 @@ from tanx import lax
 from tanx._compiler.cost import cost
 from tanx._compiler.fuse import fuse, is_contraction
 from tanx._compiler.lower import lower
-from tanx._compiler.pipeline import build, jaxpr_passes
+from tanx._compiler.pipeline import build, inner, jaxpr_passes
+from tanx._compiler.split import split
 from tanx._loops.build import copy, extern
 from tanx._loops.check import check
 from tanx._loops.interpret import run
@@ -30,7 +31,7 @@ def programs_of(fun, *args):
     closed = tanx.make_jaxpr(fun)(*args)
     for _, jaxpr_pass in jaxpr_passes:
         closed = jaxpr_pass(closed)
-    before = lower(closed).program
+    before = lower(closed, inner).program
     after = fuse(before)
     check(after)
     return before, after
@@ -226,7 +227,8 @@ def test_no_transcendental_is_computed_more_often(seed):
     source = make(seed)
     with tanx.enable_x64(True):
         before, after = programs_of(source.function(), *(a.data for a in source.arguments))
-    assert cost(after).transcendentals <= cost(before).transcendentals
+    # Cut where choices change, a program counts no arm that is not taken.
+    assert cost(split(after, 1000)).transcendentals <= cost(before).transcendentals
     assert len(after.statements) <= len(before.statements)
 
 
@@ -258,7 +260,7 @@ def test_the_work_grows_with_the_number_of_equations():
         closed = network(n)
         for _, jaxpr_pass in jaxpr_passes:
             closed = jaxpr_pass(closed)
-        forms[n] = lower(closed).program
+        forms[n] = lower(closed, inner).program
     assert_linear(lambda n: lambda: fuse(forms[n]), 8)
 
 
