@@ -35,7 +35,7 @@ from .._ops.batching import materialize, to_front
 from .._ops.derive import instantiate, zeros_of
 from .._transforms.jvp import jvp_jaxpr
 from .._transforms.linearize import partial_eval, partial_eval_jaxpr
-from .._transforms.transpose import backward, transpose_jaxpr
+from .._transforms.transpose import backward
 from .._transforms.vmap import batch_jaxpr
 from ..dtypes import stored
 from ..errors import explain
@@ -186,36 +186,51 @@ def _backward(closed: ClosedJaxpr, num_consts: int, num_carry: int, linear: tupl
     """
     consts, _, xs = split(linear, num_consts, num_carry)
     carry, ys = split(nonzero, num_carry)
-    flags = (*consts, *[True] * num_carry, *xs)
-    count = sum(consts)
+    sums = [True] * sum(consts)
     while True:
-        _, found = transpose_jaxpr(closed, flags, (*carry, *ys))
-        grown = [a or b for a, b in zip(carry, found[count:])]
-        if grown == carry:
-            break
-        carry = grown
+        body, found = _transposed(closed, consts, xs, sums, carry, ys)
+        more, grown, read = split(found, len(sums), num_carry)
+        grown = [a or b for a, b in zip(carry, grown)]
+        if (more, grown) == (sums, carry):
+            return body, [*sums, *carry, *read]
+        sums, carry = more, grown
+
+
+def _transposed(closed: ClosedJaxpr, consts: Sequence[bool], xs: Sequence[bool],
+                sums: Sequence[bool], carry: Sequence[bool], ys: Sequence[bool],
+                ) -> tuple[ClosedJaxpr, list[bool]]:
+    """A transposed body, and which cotangents turned out not to be zero.
+
+    ``consts`` and ``xs`` tell which are linear; ``sums``, for which linear consts cotangents are
+    summed up; ``carry`` and ``ys``, which of them have cotangents.
+    """
     jaxpr = closed.jaxpr
-    const_vars, _, x_vars = split(jaxpr.invars, num_consts, num_carry)
-    known_consts, linear_consts = parted(const_vars, consts)
-    known_xs, _ = parted(x_vars, xs)
-    summed = kept(linear_consts, found[:count])
-    cts = kept([Var(v.aval.to_tangent()) for v in jaxpr.outvars], [*carry, *ys])
+    const_vars, carry_vars, x_vars = split(jaxpr.invars, len(consts), len(carry))
+    (known_consts, linear_consts), (known_xs, linear_xs) = (
+        parted(const_vars, consts), parted(x_vars, xs))
+    summed = kept(linear_consts, sums)
+    ct_avals = [v.aval.to_tangent() for v in jaxpr.outvars]
+    given = kept(ct_avals, [*carry, *ys])
+    found: list[bool] = []
 
     def fun(*args):
-        values = dict(zip([*known_consts, *summed, *cts, *known_xs], args))
-        operands = [Linear(v.aval) if f else values[v] for v, f in zip(jaxpr.invars, flags)]
-        given = iter([values[v] for v in cts])
-        answers = backward(
-            jaxpr, closed.consts, operands,
-            [next(given) if nz else Zero(v.aval.to_tangent())
-             for v, nz in zip(jaxpr.outvars, [*carry, *ys])], {v: values[v] for v in summed})
-        return [instantiate(ct) for ct, wanted in zip(kept(answers, flags), given_out) if wanted]
+        fixed, totals, cts, read = split(args, len(known_consts), len(summed), len(given))
+        values = dict(zip([*known_consts, *known_xs], [*fixed, *read]))
+        start = dict(zip(summed, totals))
+        nonzero = iter(cts)
+        answers = dict(zip(jaxpr.invars, backward(
+            jaxpr, closed.consts, [values.get(v, Linear(v.aval)) for v in jaxpr.invars],
+            [next(nonzero) if nz else Zero(a) for a, nz in zip(ct_avals, [*carry, *ys])], start)))
+        found[:] = [type(answers[v]) is not Zero and answers[v] is not start.get(v)
+                    for v in (*linear_consts, *carry_vars, *linear_xs)]
+        return [*(answers[v] for v in summed),
+                *(instantiate(answers[v]) for v in kept(carry_vars, carry)),
+                *(answers[v] for v in linear_xs if type(answers[v]) is not Zero)]
 
-    given_out = [*found[:count], *carry, *found[count + num_carry:]]
-    avals = [v.aval for v in known_consts], [v.aval.to_tangent() for v in summed]
     transposed, constants = stage(fun, [
-        *avals[0], *avals[1], *(v.aval for v in cts), *(v.aval for v in known_xs)])
-    return ClosedJaxpr(transposed, constants), given_out
+        *(v.aval for v in known_consts), *(v.aval.to_tangent() for v in summed), *given,
+        *(v.aval for v in known_xs)])
+    return ClosedJaxpr(transposed, constants), found
 
 
 @cached_by_jaxpr
@@ -373,7 +388,8 @@ class Scan(Primitive):
 
     def transpose(self, cts, *args, jaxpr, num_consts, num_carry, reverse, **params):
         linear = tuple(type(x) is Linear for x in args)
-        if not all(_parts(jaxpr, num_consts, num_carry, linear).carry):
+        starts = linear[num_consts:num_consts + num_carry]
+        if not all(starts) and not all(_parts(jaxpr, num_consts, num_carry, linear).carry):
             # Some of the carry, as a counter, does not depend on anything linear.
             return _apart(cts, args, dict(params, jaxpr=jaxpr, num_consts=num_consts,
                                           num_carry=num_carry, reverse=reverse))
