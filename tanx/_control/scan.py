@@ -30,7 +30,7 @@ from .._core.primitive import Kind, Primitive
 from .._core.rewrite import dce, prune_constants, substitute
 from .._core.stage import stage
 from .._core.trace import EvalTrace, running
-from .._core.types import ShapedArray
+from .._core.types import ShapedArray, typeof
 from .._ops.batching import materialize, to_front
 from .._ops.derive import instantiate, zeros_of
 from .._transforms.jvp import jvp_jaxpr
@@ -178,17 +178,21 @@ def _invariant(jaxpr: Jaxpr, fixed: Sequence[Var]) -> set[Atom]:
 
 @cached_by_jaxpr
 def _backward(closed: ClosedJaxpr, num_consts: int, num_carry: int, linear: tuple[bool, ...],
-              nonzero: tuple[bool, ...]) -> tuple[ClosedJaxpr, list[bool]]:
+              nonzero: tuple[bool, ...], weak: tuple[bool, ...],
+              ) -> tuple[ClosedJaxpr, list[bool]]:
     """The transposed body, and which cotangents it gives: of consts, carry and xs that are linear.
 
     It takes the known consts; then, as its carry, cotangents of consts, summed up so far, and of
-    the carry; then cotangents of ys and the known xs. The cotangents are those that are not zero.
+    the carry; then cotangents of ys and the known xs. The cotangents are those that are not zero;
+    ``weak`` tells which of those given have a weak type.
     """
     consts, _, xs = split(linear, num_consts, num_carry)
     carry, ys = split(nonzero, num_carry)
     sums = [True] * sum(consts)
+    closed = _settled(closed, num_consts, num_carry)
+    ct_avals = [a.to_tangent().update(weak_type=w) for a, w in zip(closed.out_avals, weak)]
     while True:
-        body, found = _transposed(closed, consts, xs, sums, carry, ys)
+        body, found = _transposed(closed, consts, xs, sums, [*carry, *ys], ct_avals)
         more, grown, read = split(found, len(sums), num_carry)
         grown = [a or b for a, b in zip(carry, grown)]
         if (more, grown) == (sums, carry):
@@ -196,35 +200,44 @@ def _backward(closed: ClosedJaxpr, num_consts: int, num_carry: int, linear: tupl
         sums, carry = more, grown
 
 
+def _settled(closed: ClosedJaxpr, num_consts: int, num_carry: int) -> ClosedJaxpr:
+    """The body with carries that are weak only where they come back weak."""
+    jaxpr = closed.jaxpr
+    carry = jaxpr.invars[num_consts:num_consts + num_carry]
+    names: dict[Var, Atom] = {v: Var(v.aval.strip_weak_type()) for v, end in zip(
+        carry, jaxpr.outvars) if v.aval.weak_type and not end.aval.weak_type}
+    return ClosedJaxpr(substitute(jaxpr, names).replace(
+        invars=[names.get(v, v) for v in jaxpr.invars]), closed.consts)
+
+
 def _transposed(closed: ClosedJaxpr, consts: Sequence[bool], xs: Sequence[bool],
-                sums: Sequence[bool], carry: Sequence[bool], ys: Sequence[bool],
+                sums: Sequence[bool], nonzero: Sequence[bool], ct_avals: Sequence[ShapedArray],
                 ) -> tuple[ClosedJaxpr, list[bool]]:
     """A transposed body, and which cotangents turned out not to be zero.
 
     ``consts`` and ``xs`` tell which are linear; ``sums``, for which linear consts cotangents are
-    summed up; ``carry`` and ``ys``, which of them have cotangents.
+    summed up; ``nonzero``, which results have cotangents.
     """
     jaxpr = closed.jaxpr
-    const_vars, carry_vars, x_vars = split(jaxpr.invars, len(consts), len(carry))
+    num_carry = len(jaxpr.invars) - len(consts) - len(xs)
+    const_vars, carry_vars, x_vars = split(jaxpr.invars, len(consts), num_carry)
     (known_consts, linear_consts), (known_xs, linear_xs) = (
         parted(const_vars, consts), parted(x_vars, xs))
     summed = kept(linear_consts, sums)
-    ct_avals = [v.aval.to_tangent() for v in jaxpr.outvars]
-    given = kept(ct_avals, [*carry, *ys])
+    given = kept(ct_avals, nonzero)
     found: list[bool] = []
 
     def fun(*args):
         fixed, totals, cts, read = split(args, len(known_consts), len(summed), len(given))
         values = dict(zip([*known_consts, *known_xs], [*fixed, *read]))
-        start = dict(zip(summed, totals))
-        nonzero = iter(cts)
+        start, left = dict(zip(summed, totals)), iter(cts)
         answers = dict(zip(jaxpr.invars, backward(
             jaxpr, closed.consts, [values.get(v, Linear(v.aval)) for v in jaxpr.invars],
-            [next(nonzero) if nz else Zero(a) for a, nz in zip(ct_avals, [*carry, *ys])], start)))
+            [next(left) if nz else Zero(a) for a, nz in zip(ct_avals, nonzero)], start)))
         found[:] = [type(answers[v]) is not Zero and answers[v] is not start.get(v)
                     for v in (*linear_consts, *carry_vars, *linear_xs)]
         return [*(answers[v] for v in summed),
-                *(instantiate(answers[v]) for v in kept(carry_vars, carry)),
+                *(instantiate(answers[v]) for v in kept(carry_vars, nonzero[:num_carry])),
                 *(answers[v] for v in linear_xs if type(answers[v]) is not Zero)]
 
     transposed, constants = stage(fun, [
@@ -394,7 +407,8 @@ class Scan(Primitive):
             return _apart(cts, args, dict(params, jaxpr=jaxpr, num_consts=num_consts,
                                           num_carry=num_carry, reverse=reverse))
         nonzero = tuple(type(ct) is not Zero for ct in cts)
-        body, found = _backward(jaxpr, num_consts, num_carry, linear, nonzero)
+        weak = tuple((ct.aval if type(ct) is Zero else typeof(ct)).weak_type for ct in cts)
+        body, found = _backward(jaxpr, num_consts, num_carry, linear, nonzero, weak)
         consts, _, xs = split(args, num_consts, num_carry)
         known_consts, linear_consts = parted(consts, linear[:num_consts])
         known_xs, linear_xs = parted(xs, linear[num_consts + num_carry:])
