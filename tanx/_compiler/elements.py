@@ -186,11 +186,12 @@ class Recurrence:
                 yield m, at
 
     def find(self, key: Key) -> Expr | None:
-        """An element of a loop that is there already."""
+        """An element of a loop that is there already, and that needs no more than its index."""
+        known = self.outer.union(*(i.free for i in key[1]))
         for steps, loop in self.built:
             if key in steps.counters:
                 return steps.counters[key][1]
-            if key in steps.states:
+            if key in steps.states and all(i.free <= known for _, at in steps.states for i in at):
                 return Pick(loop, list(steps.states).index(key))
         return None
 

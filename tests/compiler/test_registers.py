@@ -106,6 +106,11 @@ def switched(k, x):
     return lax.switch(k, [jnp.sin, lambda x: x + 1, lambda x: x * x], x)
 
 
+def of_two_ranks(vector, number, xs):
+    """The vector needs the number; the number alone does not need the vector's index."""
+    return lax.scan(lambda c, x: ((c[0] + c[1] * x, c[1] * 2.0), None), (vector, number), xs)[0]
+
+
 def halved(x):
     return lax.while_loop(lambda s: s[1] & (s[0] > 1e-3), lambda s: (s[0] / 2, s[0] > 1e-2),
                           (x, True))
@@ -116,6 +121,8 @@ def powers(z):
 
 
 CASES = {
+    "carries of two ranks": (tanx.vmap(of_two_ranks),
+                             (normal(2, 3), normal(2), normal(2, 4, 3))),
     "escape": (steps_to_escape, (np.float32(0.3), np.float32(0.5))),
     "escape in lanes": (tanx.vmap(tanx.vmap(steps_to_escape)), (normal(5, 21), normal(5, 21) / 2)),
     "lorenz": (lorenz, (np.ones(3, np.float32),)),
