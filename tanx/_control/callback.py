@@ -28,7 +28,8 @@ from .._core.primitive import Kind, Primitive
 from .._core.stage import stage
 from .._core.trace import EvalTrace, Tracer, context, leaked, running
 from .._core.types import ShapedArray, typeof
-from .._loops import build, library
+from .._loops import build
+from .._loops.names import CALLBACK
 from .._ops.batching import materialize
 from .._ops.layout import broadcast_in_dim, squeeze
 from .._ops.slicing import concatenate, slice_in_dim
@@ -145,8 +146,7 @@ class Callback(Primitive):
                 statements.append(build.copy(buffers[-1], x))
             else:
                 buffers.append(x)
-        return [*statements, build.extern(library.CALLBACK, into, buffers,
-                                           call=self.host_call(params))]
+        return [*statements, build.extern(CALLBACK, into, buffers, call=self.host_call(params))]
 
 
 # -- for values and for effects --------------------------------------------------------------------

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from . import build as build
     from . import instructions as instructions
-    from . import library as library
 else:
     from importlib import import_module
 
@@ -26,4 +25,4 @@ else:
             setattr(self, attribute, value)
             return value
 
-    build, instructions, library = _Late("build"), _Late("instructions"), _Late("library")
+    build, instructions = _Late("build"), _Late("instructions")

@@ -20,15 +20,11 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
+from .names import CALLBACK, SCRATCH
 from .nest import Branch, Extern, Loop, Program, Statement
 from .traverse import statements_in
 
-__all__ = ["CALLBACK", "LIBRARY", "SCRATCH", "has_effects"]
-
-CALLBACK = "callback"
-SCRATCH = "scratch"
-"""The name of the function that calls Python."""
-
+__all__ = ["LIBRARY", "has_effects"]
 
 def has_effects(*statements: Statement) -> bool:
     """Whether statements, or some inside of them, do more than filling their outputs."""

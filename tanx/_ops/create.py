@@ -11,7 +11,7 @@ from .._core.linear import never
 from .._core.primitive import Kind, Primitive
 from .._core.types import ShapedArray, canonical_shape, typeof
 from .._loops import build
-from .._loops.library import SCRATCH
+from .._loops.names import SCRATCH
 from ..errors import explain
 from .convert import cast, convert
 from .families import NUMBER, letter

@@ -9,8 +9,7 @@ import numpy as np
 from .._core.linear import expansion, never
 from .._core.primitive import Kind, Primitive
 from .._core.types import typeof
-from .._loops import build
-from .._loops.instructions import identity
+from .._loops import build, instructions
 from ..errors import explain
 from .derive import linear
 from .families import INEXACT, NUMBER, accumulator, letter, like
@@ -143,7 +142,7 @@ class CumMax(Cumulative):
     ufunc = np.maximum
 
     def neutral(self, dtype):
-        return None if letter(dtype) == "c" else identity("max", dtype)
+        return None if letter(dtype) == "c" else instructions.identity("max", dtype)
 
     def combine(self, a, b):
         return build.op("max", a, b)
@@ -161,7 +160,7 @@ class CumMin(Cumulative):
     ufunc = np.minimum
 
     def neutral(self, dtype):
-        return None if letter(dtype) == "c" else identity("min", dtype)
+        return None if letter(dtype) == "c" else instructions.identity("min", dtype)
 
     def combine(self, a, b):
         return build.op("min", a, b)

@@ -18,8 +18,7 @@ from .._core.array import Array
 from .._core.linear import Zero
 from .._core.primitive import Kind, Primitive
 from .._core.types import ShapedArray, canonical_shape, typeof
-from .._loops import build
-from .._loops.instructions import value_range
+from .._loops import build, instructions
 from ..errors import explain
 from .batching import batch_size, to_front
 from .convert import cast
@@ -252,7 +251,7 @@ def window_index(at, operand, indices, geo: Geometry, sizes, clip: bool):
         if k is not None:
             start = indices[[*batch, k]]
             if clip:
-                high = min(n - size, value_range(start.dtype)[1])
+                high = min(n - size, instructions.value_range(start.dtype)[1])
                 place = build.as_index(build.op("clamp", build.const(0, start.dtype), start,
                                                 build.const(high, start.dtype)))
             else:
@@ -404,7 +403,7 @@ def default_fill(dtype: np.dtype):
         return True
     if kind == "k":
         return 0
-    return value_range(dtype)[kind == "u"]
+    return instructions.value_range(dtype)[kind == "u"]
 
 
 def canonical_numbers(numbers):

@@ -14,7 +14,6 @@ import numpy as np
 
 from .. import dtypes
 from .._loops import build
-from .._loops.expr import Expr
 
 __all__ = ["GENERATORS", "Generator", "Words", "as_dtype", "as_keys", "as_words", "chosen",
            "halves", "joined", "philox4x32", "place_of", "rbg", "threefry", "threefry2x32",
@@ -49,7 +48,7 @@ def philox4x32(k0, k1, x0, x1, x2, x3) -> Words:
 
 def _product(x, factor: int) -> Words:
     """Both halves of a product of words."""
-    if isinstance(x, Expr):
+    if isinstance(x, build.Expr):
         return build.op("mulhi", x, factor), x * factor
     return halves(np.multiply(x, factor, dtype=_U64))
 
@@ -58,7 +57,7 @@ def as_dtype(x, dtype: np.dtype):
     """An integer in another dtype; high bits are dropped."""
     if x.dtype == dtype:
         return x
-    return build.convert(x, dtype) if isinstance(x, Expr) else x.astype(dtype)
+    return build.convert(x, dtype) if isinstance(x, build.Expr) else x.astype(dtype)
 
 
 def halves(x) -> Words:
@@ -71,7 +70,7 @@ def place_of(flat, size: int) -> Words:
 
     The code for a counter of 32 bits runs in twice as many lanes as that for 64 bits.
     """
-    if isinstance(flat, Expr) and size <= 1 << 32:
+    if isinstance(flat, build.Expr) and size <= 1 << 32:
         return build.const(0, _U32), build.convert(flat, _U32)
     return halves(flat)
 
@@ -83,7 +82,7 @@ def joined(high, low):
 
 def chosen(number, values: list):
     """The value of a number, of a list of them."""
-    if not isinstance(number, Expr):
+    if not isinstance(number, build.Expr):
         return np.choose(number.astype(np.int64), values)
     out = values[0]
     for i, value in enumerate(values[1:], 1):
@@ -96,7 +95,7 @@ def chosen(number, values: list):
 
 def as_words(keys) -> Words:
     """The words of keys as they are stored: integers, or complex numbers where there are four."""
-    if not isinstance(keys, Expr):
+    if not isinstance(keys, build.Expr):
         words = np.asarray(keys, order="C").reshape(*keys.shape, 1).view(_U32)
         return tuple(words[..., i] for i in range(words.shape[-1]))
     if keys.dtype == _U32:
@@ -109,7 +108,7 @@ def as_words(keys) -> Words:
 
 def as_keys(words: Words):
     """Keys as they are stored, from their words."""
-    if not isinstance(words[0], Expr):
+    if not isinstance(words[0], build.Expr):
         stacked = np.stack(np.broadcast_arrays(*words), -1)
         return stacked.view(dtypes.stored_as(4 * len(words)))[..., 0]
     if len(words) == 1:

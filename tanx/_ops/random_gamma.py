@@ -18,7 +18,6 @@ from .._core.linear import Zero, is_zero, never
 from .._core.primitive import Kind, Primitive
 from .._core.types import typeof
 from .._loops import build
-from .._loops.expr import Expr
 from ..errors import explain
 from .arith import div, mul
 from .batching import batch_size, materialize
@@ -38,7 +37,7 @@ State = tuple[Any, ...]
 
 def _while(init: State, condition: Callable[[State], Any], step: Callable[[State], State]) -> State:
     """Each element's state, taken on for as long as the condition holds of it."""
-    if isinstance(init[0], Expr):
+    if isinstance(init[0], build.Expr):
         return build.while_loop(init, condition, step)
     state = [np.array(x) for x in np.broadcast_arrays(*init)]
     active = np.flatnonzero(condition(tuple(state)))
@@ -57,12 +56,12 @@ _FUNCTIONS: dict[str, Callable] = {
 
 def _apply(name: str, *args):
     """A function of one of the instructions."""
-    return (build.op(name, *args) if any(isinstance(x, Expr) for x in args)
+    return (build.op(name, *args) if any(isinstance(x, build.Expr) for x in args)
             else _FUNCTIONS[name](*args))
 
 
 def _where(condition, a, b):
-    if isinstance(condition, Expr):
+    if isinstance(condition, build.Expr):
         return build.select(condition, a, b)
     like = a if hasattr(a, "dtype") else b
     return np.where(condition, a, b).astype(like.dtype)
@@ -70,7 +69,7 @@ def _where(condition, a, b):
 
 def _constant(value: float, like):
     """A number of the dtype, and for arrays of the shape, of another."""
-    return (build.const(value, like.dtype) if isinstance(like, Expr)
+    return (build.const(value, like.dtype) if isinstance(like, build.Expr)
             else np.full_like(like, value))
 
 
@@ -97,7 +96,7 @@ def _uniform(impl: Generator, key: Words, dtype: np.dtype):
         bits = as_dtype(as_dtype(first, np.dtype(f"uint{width}")), words)
     one = int(np.ones((), dtype).view(words))
     bits = bits >> width - info.nmant | one
-    number = (build.op("bitcast", bits, dtype=dtype) if isinstance(bits, Expr)
+    number = (build.op("bitcast", bits, dtype=dtype) if isinstance(bits, build.Expr)
               else np.asarray(bits).view(dtype))
     return number - dtype.type(1)
 
@@ -156,7 +155,7 @@ def _sample(impl: Generator, key: Words, alpha, log_space: bool):
 
 
 def _equal(a, b):
-    return build.eq(a, b) if isinstance(a, Expr) else a == b
+    return build.eq(a, b) if isinstance(a, build.Expr) else a == b
 
 
 class RandomGamma(Primitive):

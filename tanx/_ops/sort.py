@@ -21,7 +21,6 @@ from .compare import total_order_key
 from .derive import zeros_of
 from .families import accumulator, letter
 from .layout import broadcast_in_dim, canonical_axis, reshape
-from .order import sort_statements, top_statements
 
 __all__ = ["approx_max_k", "approx_min_k", "approx_top_k_p", "sort", "sort_key_val", "sort_p",
            "top_k", "top_k_p"]
@@ -70,6 +69,7 @@ class Sort(Primitive):
         return outs, [d] * len(outs)
 
     def lower(self, into, *operands, dimension, is_stable, num_keys):
+        from .order import sort_statements  # late, as all that compiles
         return sort_statements(into, operands, dimension, num_keys)
 
 
@@ -115,6 +115,7 @@ class Selection(Primitive):
 
     def lower(self, into, x, **params):
         axis, _, descending = self.choice(x.shape, **params)
+        from .order import top_statements
         return top_statements(into, x, axis, descending)
 
 

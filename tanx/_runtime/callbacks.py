@@ -11,16 +11,19 @@ import ctypes
 import threading
 from collections.abc import Callable
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._loops.library import CALLBACK
-from .._loops.nest import Buffer, Extern
+from .._loops.names import CALLBACK
 from . import stop
 from .load import Library
 
+if TYPE_CHECKING:
+    from .._loops.nest import Buffer, Extern
+
 __all__ = ["LIBRARIES", "run_watched"]
+
 
 class _Run:
     """One run of a program; ``error`` is what a function raised."""

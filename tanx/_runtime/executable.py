@@ -21,7 +21,6 @@ from .._core.array import Array
 from .._core.canonical import Canonical, canonical
 from .._core.jaxpr import ClosedJaxpr, cached_by_jaxpr
 from .._core.types import ShapedArray
-from .._loops.nest import Buffer, Extern
 from . import disk_cache, stop
 from .background import Work, pending_array, queue_of_thread
 from .callbacks import LIBRARIES, run_watched
@@ -31,6 +30,7 @@ from .load import Code, code, compile_program
 
 if TYPE_CHECKING:
     from .._compiler.cost import Cost
+    from .._loops.nest import Buffer, Extern
 
 __all__ = ["LONG", "Executable", "executable_of"]
 
@@ -240,6 +240,8 @@ def _constant(data: bytes, kind: _Type, start: int) -> np.ndarray:
 
 def _extern(name: str, outputs, inputs, params) -> Extern:
     """A library call as the runtime knows it; its buffers have no names any more."""
+    from .._loops.nest import Buffer, Extern  # late: most programs have none
+
     def buffers(types) -> tuple[Buffer, ...]:
         return tuple(Buffer("", shape, dtype) for shape, dtype in types)
     return Extern(buffers(outputs), buffers(inputs), name, params)

@@ -10,19 +10,21 @@ import ctypes
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._compiler.codegen.abi import ENTRY, PARALLEL, STOP, STOPPED, TILE
 from .._locks import new_lock
-from .._loops.library import CALLBACK
-from .._loops.nest import Buffer, Extern, Program
+from .._loops.names import CALLBACK
 from . import stop
 from .disk_cache import key_of
 from .host import run
 from .machine import Placed, address_of, image, permanent
 from .threads import parallel_address
+
+if TYPE_CHECKING:
+    from .._loops.nest import Buffer, Extern, Program
 
 __all__ = ["Code", "LIMIT", "Libraries", "Library", "clear", "code", "compile_program",
            "python_library"]
@@ -30,7 +32,7 @@ __all__ = ["Code", "LIMIT", "Libraries", "Library", "clear", "code", "compile_pr
 LIMIT = 1 << 26
 """Bytes of code that are kept for the case that they are needed again."""
 
-Library = Callable[[Extern], tuple[int, int, Any]]
+Library = Callable[["Extern"], tuple[int, int, Any]]
 """Gives, for a library call, the address of a C function and that of a context, and what keeps the
 two alive. The function takes the context and an array with the addresses of the buffers: outputs,
 then inputs."""

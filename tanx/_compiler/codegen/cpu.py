@@ -19,7 +19,7 @@ from math import prod
 from typing import Any
 
 from ..._loops.instructions import short_name
-from ..._loops.library import SCRATCH
+from ..._loops.names import SCRATCH
 from ..._loops.nest import TASKS, Branch, Buffer, Extern, Loop, Nest, Plan, Program, Statement
 from ..stages import fingerprint, windows
 from .abi import ENTRY, PARALLEL, TILE
