@@ -226,15 +226,33 @@ def read(row: dict) -> np.ndarray:
     return data.astype(dtype).reshape(row["shape"])
 
 
+def write(path: Path, tables: dict) -> None:
+    """Write tables of results, a line each."""
+    texts = []
+    for name, table in tables.items():
+        rows = [f"{json.dumps(call)}: {json.dumps(written(x))}" for call, x in table.items()]
+        texts.append(f"{json.dumps(name)}: {{\n" + ",\n".join(rows) + "\n}")
+    path.write_text("{" + ",\n".join(texts) + "}\n", encoding="utf-8")
+
+
+def agree(actual: np.ndarray, expected: np.ndarray, tolerance: float) -> None:
+    """Integers must be equal, other numbers within so many units in the last place of 1."""
+    assert actual.shape == expected.shape
+    assert actual.dtype == expected.dtype
+    if actual.dtype.kind in "biu":
+        np.testing.assert_array_equal(actual, expected)
+        return
+    eps = float(ml_dtypes.finfo(actual.dtype).eps)
+    wide = np.complex128 if actual.dtype.kind == "c" else np.float64
+    np.testing.assert_allclose(actual.astype(wide), expected.astype(wide), rtol=tolerance * eps,
+                               atol=tolerance * eps)
+
+
 def record(jax) -> None:
     """Write what JAX gives."""
-    recorded = {call: written(run(jax, call)) for call in CALLS}
+    calls = {call: run(jax, call) for call in CALLS}
     with jax.enable_x64(True):
-        wide = {call: written(run(jax, call)) for call in WIDE}
-    lines = [f"{json.dumps(call)}: {json.dumps(row)}" for call, row in recorded.items()]
-    wider = [f"{json.dumps(call)}: {json.dumps(row)}" for call, row in wide.items()]
-    DATA.write_text('{"calls": {\n' + ",\n".join(lines) + '\n},\n"wide": {\n'
-                    + ",\n".join(wider) + "\n}}\n")
+        write(DATA, {"calls": calls, "wide": {call: run(jax, call) for call in WIDE}})
 
 
 if __name__ == "__main__":

@@ -2,29 +2,16 @@
 
 import json
 
-import ml_dtypes
 import numpy as np
 import pytest
 
 import tanx
 
-from .calls import CALLS, DATA, WIDE, names, read, run
+from .calls import CALLS, DATA, WIDE, agree, names, read, run
 
 RECORDED = json.loads(DATA.read_text(encoding="utf-8"))
 # Expressions whose floating-point results may differ by more than a few units in the last place.
 LOOSE: dict[str, float] = {}
-
-
-def agree(actual: np.ndarray, expected: np.ndarray, tolerance: float) -> None:
-    assert actual.shape == expected.shape
-    assert actual.dtype == expected.dtype
-    if actual.dtype.kind in "biu":
-        np.testing.assert_array_equal(actual, expected)
-        return
-    eps = float(ml_dtypes.finfo(actual.dtype).eps)
-    wide = np.complex128 if actual.dtype.kind == "c" else np.float64
-    np.testing.assert_allclose(actual.astype(wide), expected.astype(wide), rtol=tolerance * eps,
-                               atol=tolerance * eps)
 
 
 @pytest.mark.parametrize("call", CALLS)

@@ -1,0 +1,11 @@
+"""tanx.nn: functions that neural networks are made of."""
+
+from .._traceback import boundary
+from .._window import publish
+from . import initializers
+from ._activations import *
+from ._attention import *
+from ._normalize import *
+from ._scaled import *
+
+publish(__name__, boundary)

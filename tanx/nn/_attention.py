@@ -1,0 +1,299 @@
+"""Attention: weighted means of values, the weights a softmax of products of queries and keys.
+
+Short sequences go through the matrix of scores. For long ones that matrix is never stored: keys and
+values come in blocks, the softmax is kept up to date from block to block (Milakov and Gimelshein
+2018), and derivatives compute each block once more (Dao et al. 2022). Memory is then linear in the
+number of tokens.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import dtypes, lax
+from .. import numpy as jnp
+from .._control.custom_vjp import custom_vjp
+from ..errors import explain
+from ..numpy._promotion import typeof
+
+__all__ = ["dot_product_attention"]
+
+LONG = 1 << 20
+"""Scores of one head from which on they are computed in blocks."""
+
+BLOCK = 256
+"""Keys of one block."""
+
+_MASKED = -0.7 * float(np.finfo(np.float32).max)  # what is added to it does not overflow
+
+
+class _Masks(NamedTuple):
+    """What decides which keys a query sees; arrays or None."""
+
+    mask: Any = None  # B or 1, heads of keys or 1, queries a key head or 1, T or 1, S or 1
+    query_lengths: Any = None
+    key_lengths: Any = None
+
+
+class _Options(NamedTuple):
+    """What is known of a call before it runs."""
+
+    scale: float
+    causal: bool
+    window: tuple[int, int] | None
+
+
+def dot_product_attention(
+        query, key, value, bias=None, mask=None, *, scale: float | None = None,
+        is_causal: bool = False, query_seq_lengths=None, key_value_seq_lengths=None,
+        local_window_size: int | tuple[int, int] | None = None,
+        implementation: str | None = None, return_residual: bool = False):
+    """Attention of queries to keys, and the means of values that follow from it.
+
+    With B batches, T queries, S keys, N heads of queries, K heads of keys (which divides N: each is
+    shared by N / K heads of queries) and vectors of H numbers. B may be left out everywhere.
+
+    Args:
+      query: ``[B, T, N, H]``.
+      key: ``[B, S, K, H]``.
+      value: ``[B, S, K, H]``.
+      bias: Added to the scores; broadcasts to ``[B, N, T, S]``.
+      mask: Which keys a query sees, booleans; broadcasts to ``[B, N, T, S]``.
+      scale: Factor of the scores; by default ``1 / sqrt(H)``.
+      is_causal: Whether a query sees only keys that are not behind it.
+      query_seq_lengths: ``int32[B]``, how many queries there really are; others give zeros.
+      key_value_seq_lengths: ``int32[B]``, how many keys there really are.
+      local_window_size: How many keys before a query and behind it are seen; one number for both.
+      implementation: None or ``"xla"``; there is one way to compute it.
+      return_residual: Whether to give the logarithms of the softmax's denominators as well.
+
+    Returns:
+      ``[B, T, N, H]``, of the dtype of the queries; with ``return_residual`` a pair with an array
+      ``[B, T, N]``.
+
+    >>> x = jnp.ones((4, 2, 8))
+    >>> tanx.nn.dot_product_attention(x, x, x, is_causal=True).shape
+    (4, 2, 8)
+    """
+    query, key, value = jnp.asarray(query), jnp.asarray(key), jnp.asarray(value)
+    if implementation not in (None, "xla"):
+        raise ValueError(explain("tanx.nn.dot_product_attention", "no such implementation.",
+                                 f"implementation: {implementation!r}"))
+    out_shape, lead = query.shape, query.ndim - 3
+    query, key, value = (x if x.ndim == 4 else x[None] for x in (query, key, value))
+    _check(query, key, value, mask, query_seq_lengths, key_value_seq_lengths)
+    batch, count, heads, size = query.shape
+    groups = heads // key.shape[2]
+    query = query.reshape(batch, count, key.shape[2], groups, size)
+    masks = _Masks(_by_group(mask, key.shape[2], groups), query_seq_lengths,
+                   key_value_seq_lengths)
+    bias = _by_group(bias, key.shape[2], groups)
+    window = local_window_size
+    window = (window, window) if isinstance(window, int) else window
+    options = _Options(float(size ** -0.5 if scale is None else scale), bool(is_causal), window)
+    if bias is None and count * key.shape[1] >= LONG:
+        out, residual = _blocked(options, query, key, value, masks)
+    else:
+        out, residual = _whole(options, query, key, value, bias, masks)
+    if query_seq_lengths is not None:
+        real = jnp.arange(count) < jnp.asarray(query_seq_lengths)[:, None]
+        out = out * real[:, :, None, None, None].astype(out.dtype)
+    out = out.reshape(out_shape)
+    if not return_residual:
+        return out
+    residual = residual.reshape(batch, count, heads)
+    return out, residual if lead else residual[0]
+
+
+def _check(query, key, value, mask, *lengths) -> None:
+    facts = [f"query: {typeof(query)}", f"key:   {typeof(key)}", f"value: {typeof(value)}"]
+    if not query.ndim == key.ndim == value.ndim == 4 or key.shape != value.shape or (
+            query.shape[0] != key.shape[0] or query.shape[-1] != key.shape[-1]):
+        raise ValueError(explain(
+            "tanx.nn.dot_product_attention", "needs a query [B, T, N, H], and a key and a value "
+            "[B, S, K, H].", *facts))
+    if not query.dtype == key.dtype == value.dtype:
+        raise ValueError(explain("tanx.nn.dot_product_attention",
+                                 "query, key and value must have one dtype.", *facts))
+    if query.shape[2] % key.shape[2]:
+        raise ValueError(explain("tanx.nn.dot_product_attention", "the heads of keys must divide "
+                                 "those of queries.", *facts))
+    if mask is not None and mask.dtype != np.bool_:
+        raise ValueError(explain("tanx.nn.dot_product_attention", "a mask is of booleans.",
+                                 f"mask: {typeof(mask)}"))
+    for given in lengths:
+        if given is not None and jnp.shape(given) != query.shape[:1]:
+            raise ValueError(explain(
+                "tanx.nn.dot_product_attention", "there must be a length for each batch.",
+                f"batches: {query.shape[0]}", f"lengths: {typeof(given)}"))
+
+
+def _by_group(x, heads: int, groups: int):
+    """``[B, N, T, S]`` with the heads of queries by the heads of keys that they share."""
+    if x is None:
+        return None
+    x = x.reshape((1,) * (4 - x.ndim) + x.shape)
+    batch, count, *rest = x.shape
+    return x.reshape((batch, *((1, 1) if count == 1 else (heads, groups)), *rest))
+
+
+# -- scores ----------------------------------------------------------------------------------------
+
+
+def _scores(options: _Options, query, key, first, masks: _Masks, bias=None):
+    """Scores of queries and some keys, from the ``first`` on: ``[B, K, G, T, S]`` in float32.
+
+    The mask must be of those keys.
+    """
+    wide = np.float64 if query.dtype == np.float64 else np.float32
+    scores = jnp.einsum("btkgh,bskh->bkgts", query, key, preferred_element_type=wide)
+    scores = scores * scores.dtype.type(options.scale)
+    if bias is not None:
+        scores = scores + bias.astype(scores.dtype)
+    seen = _seen(options, query.shape[1], first + jnp.arange(key.shape[1]), masks)
+    return scores if seen is None else jnp.where(seen, scores, scores.dtype.type(_MASKED))
+
+
+def _seen(options: _Options, queries: int, keys, masks: _Masks):
+    """Which keys queries see, broadcasting to scores; None where they see all."""
+    rows = jnp.arange(queries)[:, None]
+    conditions = [] if masks.mask is None else [masks.mask]
+    if options.causal:
+        conditions.append(rows >= keys)
+    if options.window is not None:
+        before, behind = options.window
+        conditions.append((rows <= keys + before) & (rows >= keys - behind))
+    if masks.query_lengths is not None:
+        conditions.append(rows < jnp.asarray(masks.query_lengths)[:, None, None, None, None])
+    if masks.key_lengths is not None:
+        conditions.append(keys < jnp.asarray(masks.key_lengths)[:, None, None, None, None])
+    if not conditions:
+        return None
+    seen = conditions[0]
+    for condition in conditions[1:]:
+        seen = seen & condition
+    return seen
+
+
+def _whole(options: _Options, query, key, value, bias, masks: _Masks):
+    """Attention by way of the matrix of scores."""
+    scores = _scores(options, query, key, 0, masks, bias)
+    largest = lax.stop_gradient(jnp.max(scores, -1, keepdims=True))
+    powers = jnp.exp(scores - largest)
+    total = jnp.sum(powers, -1, keepdims=True)
+    weights = (powers / total).astype(key.dtype)
+    out = jnp.einsum("bkgts,bskh->btkgh", weights, value, preferred_element_type=scores.dtype)
+    residual = (jnp.log(total) + largest)[..., 0]
+    return out.astype(query.dtype), jnp.transpose(residual, (0, 3, 1, 2))
+
+
+# -- scores in blocks ------------------------------------------------------------------------------
+
+
+def _padded(x, axis: int):
+    """An array with zeros behind it, so that blocks of keys are whole."""
+    missing = -x.shape[axis] % BLOCK
+    return x if not missing else jnp.pad(
+        x, [(0, missing if d == axis else 0) for d in range(x.ndim)])
+
+
+class _Keys:
+    """Keys and values, of which a block is taken at a time.
+
+    Its number is carried by the loop: then no product of all blocks is made before it.
+    """
+
+    def __init__(self, options: _Options, key, value, masks: _Masks):
+        size = key.shape[1]
+        self.options, self.count = options, -(-size // BLOCK)
+        self.key, self.value = _padded(key, 1), _padded(value, 1)
+        lengths = masks.key_lengths
+        if self.count * BLOCK > size:  # what was added is not seen
+            whole = jnp.full(key.shape[:1], size)
+            lengths = whole if lengths is None else jnp.minimum(jnp.asarray(lengths), whole)
+        mask = masks.mask
+        self.wide_mask = mask is not None and mask.shape[-1] > 1
+        self.masks = _Masks(_padded(mask, 4) if self.wide_mask else mask, masks.query_lengths,
+                            lengths)
+
+    def block(self, query, number):
+        """The keys and values of a block, and the scores of queries with them."""
+        first = number * BLOCK
+        key, value = (lax.dynamic_slice_in_dim(x, first, BLOCK, 1) for x in (self.key, self.value))
+        masks = self.masks
+        if self.wide_mask:
+            masks = masks._replace(mask=lax.dynamic_slice_in_dim(masks.mask, first, BLOCK, 4))
+        return key, value, _scores(self.options, query, key, first, masks)
+
+
+@partial(custom_vjp, nondiff_argnums=(0,))
+def _blocked(options: _Options, query, key, value, masks: _Masks):
+    """Attention block by block: of all keys so far, the greatest score, the sum and the mean."""
+    keys = _Keys(options, key, value, masks)
+    batch, count, heads, groups, size = query.shape
+    wide = np.float64 if query.dtype == np.float64 else np.float32
+
+    def step(state, _):
+        number, largest, total, mean = state
+        _, some_values, scores = keys.block(query, number)
+        new = jnp.maximum(largest, jnp.max(scores, -1))
+        shrink = jnp.exp(largest - new)
+        powers = jnp.exp(scores - new[..., None])
+        part = jnp.einsum("bkgts,bskh->bkgth", powers.astype(some_values.dtype), some_values,
+                          preferred_element_type=wide)
+        return (number + 1, new, total * shrink + jnp.sum(powers, -1),
+                mean * shrink[..., None] + part), None
+
+    shape = (batch, heads, groups, count)
+    start = (0, jnp.full(shape, -np.inf, wide), jnp.zeros(shape, wide),
+             jnp.zeros((*shape, size), wide))
+    (_, largest, total, mean), _ = lax.scan(step, start, None, length=keys.count)
+    out = jnp.transpose(mean / total[..., None], (0, 3, 1, 2, 4)).astype(query.dtype)
+    return out, jnp.transpose(jnp.log(total) + largest, (0, 3, 1, 2))
+
+
+def _blocked_forward(options, query, key, value, masks):
+    out, residual = _blocked(options, query, key, value, masks)
+    return (out, residual), (query, key, value, masks, out, residual)
+
+
+def _blocked_backward(options, kept, cotangents):
+    """Each block's weights once more, from the residual."""
+    query, key, value, masks, out, residual = kept
+    dout, dresidual = cotangents
+    keys = _Keys(options, key, value, masks)
+    wide = residual.dtype
+    spread = jnp.transpose(residual, (0, 2, 3, 1))[..., None]
+    # What all weights of a query have in common.
+    common = jnp.sum(dout.astype(wide) * out.astype(wide), -1) - dresidual
+    common = jnp.transpose(common, (0, 2, 3, 1))[..., None]
+
+    def step(state, _):
+        number, dquery = state
+        some_keys, some_values, scores = keys.block(query, number)
+        weights = jnp.exp(scores - spread)
+        dvalue = jnp.einsum("bkgts,btkgh->bskh", weights, dout, preferred_element_type=wide)
+        dweights = jnp.einsum("btkgh,bskh->bkgts", dout, some_values, preferred_element_type=wide)
+        dscores = weights * (dweights - common) * weights.dtype.type(options.scale)
+        dquery = dquery + jnp.einsum("bkgts,bskh->btkgh", dscores, some_keys,
+                                     preferred_element_type=wide)
+        dkey = jnp.einsum("bkgts,btkgh->bskh", dscores, query, preferred_element_type=wide)
+        return (number + 1, dquery), (dkey, dvalue)
+
+    start = 0, jnp.zeros(query.shape, wide)
+    (_, dquery), parts = lax.scan(step, start, None, length=keys.count)
+    dkey, dvalue = (
+        jnp.moveaxis(x, 0, 1).reshape(x.shape[1], -1, *x.shape[3:])[:, :key.shape[1]].astype(
+            key.dtype) for x in parts)
+    return dquery.astype(query.dtype), dkey, dvalue, _no_cotangents(masks)
+
+
+def _no_cotangents(masks: _Masks) -> _Masks:
+    """Booleans and integers have cotangents without data."""
+    return _Masks(*(None if x is None else np.zeros(jnp.shape(x), dtypes.float0) for x in masks))
+
+
+_blocked.defvjp(_blocked_forward, _blocked_backward)

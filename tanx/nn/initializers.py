@@ -1,0 +1,337 @@
+"""tanx.nn.initializers: makers of functions that fill new parameters.
+
+Each gives a function ``init(key, shape, dtype=..., out_sharding=None)``; :func:`zeros` and
+:func:`ones` are such functions themselves. *Fans* are how many inputs and outputs a unit has: the
+sizes of ``in_axis`` and ``out_axis``, times those of all other dimensions but ``batch_axis``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod, sqrt
+from typing import Any, Protocol
+
+import numpy as np
+
+from .. import dtypes, lax, random
+from .. import numpy as jnp
+from .._window import publish
+from ..errors import explain
+from ..numpy._promotion import canonical_shape
+
+__all__ = ["Initializer", "constant", "delta_orthogonal", "glorot_normal", "glorot_uniform",
+           "he_normal", "he_uniform", "kaiming_normal", "kaiming_uniform", "lecun_normal",
+           "lecun_uniform", "normal", "ones", "orthogonal", "truncated_normal", "uniform",
+           "variance_scaling", "xavier_normal", "xavier_uniform", "zeros"]
+
+# The standard deviation of normal numbers of which only those between -2 and 2 are taken.
+_TRUNCATED = 0.87962566103423978
+
+
+class Initializer(Protocol):
+    """The type of functions that fill new parameters."""
+
+    def __call__(self, key, shape, dtype=None, out_sharding=None) -> Any:
+        """An array of ``shape`` and ``dtype``."""
+
+
+def _dtype(dtype):
+    return dtypes.requested_dtype(dtypes.default_float() if dtype is None else dtype,
+                                  "tanx.nn.initializers")
+
+
+def zeros(key, shape, dtype=None, out_sharding=None):
+    """Zeros, whatever the key.
+
+    >>> tanx.nn.initializers.zeros(None, (2,))
+    Array([0., 0.], dtype=float32)
+    """
+    return jnp.zeros(shape, _dtype(dtype))
+
+
+def ones(key, shape, dtype=None, out_sharding=None):
+    """Ones, whatever the key.
+
+    >>> tanx.nn.initializers.ones(None, (2,))
+    Array([1., 1.], dtype=float32)
+    """
+    return jnp.ones(shape, _dtype(dtype))
+
+
+def constant(value, dtype=None) -> Initializer:
+    """For parameters that all have one value, or that of an array which broadcasts to them.
+
+    >>> tanx.nn.initializers.constant(3.0)(None, (2,))
+    Array([3., 3.], dtype=float32)
+    """
+    default = dtype
+
+    def init(key, shape, dtype=default, out_sharding=None):
+        return jnp.full(shape, value, _dtype(dtype))
+    return init
+
+
+def uniform(scale=1e-2, dtype=None) -> Initializer:
+    """For uniform numbers from 0 to ``scale``.
+
+    >>> tanx.nn.initializers.uniform(10.0)(tanx.random.key(0), (2,))
+    Array([9.47667 , 9.785799], dtype=float32)
+    """
+    default = dtype
+
+    def init(key, shape, dtype=default, out_sharding=None):
+        dtype = _dtype(dtype)
+        return random.uniform(key, shape, dtype) * jnp.asarray(scale, dtype)
+    return init
+
+
+def normal(stddev=1e-2, dtype=None) -> Initializer:
+    """For normal numbers with mean 0.
+
+    >>> tanx.nn.initializers.normal(1.0)(tanx.random.key(0), (2,))
+    Array([1.6226422, 2.0252647], dtype=float32)
+    """
+    default = dtype
+
+    def init(key, shape, dtype=default, out_sharding=None):
+        dtype = _dtype(dtype)
+        return random.normal(key, shape, dtype) * jnp.asarray(stddev, dtype)
+    return init
+
+
+def truncated_normal(stddev=1e-2, dtype=None, lower=-2.0, upper=2.0) -> Initializer:
+    """For normal numbers of which those outside of ``lower`` to ``upper`` are not taken.
+
+    The bounds are in units of ``stddev``, which is that of the numbers before.
+
+    >>> tanx.nn.initializers.truncated_normal(1.0)(tanx.random.key(0), (2,))
+    Array([1.455959 , 1.7147485], dtype=float32)
+    """
+    default = dtype
+
+    def init(key, shape, dtype=default, out_sharding=None):
+        dtype = _dtype(dtype)
+        numbers = random.truncated_normal(key, lower, upper, canonical_shape(shape), dtype)
+        return numbers * jnp.asarray(stddev, dtype)
+    return init
+
+
+# -- by fans ---------------------------------------------------------------------------------------
+
+
+def _fans(shape, in_axis, out_axis, batch_axis) -> tuple[float, float]:
+    """How many inputs and outputs a unit has."""
+    if len(shape) < 2:
+        raise ValueError(explain(
+            "tanx.nn.initializers.variance_scaling", "needs at least an axis of inputs and one of "
+            "outputs.", f"shape: {tuple(shape)}"))
+
+    def size(axes) -> int:
+        return prod(shape[d] for d in (axes if isinstance(axes, Sequence) else (axes,)))
+
+    inputs, outputs = size(in_axis), size(out_axis)
+    field = prod(shape) / inputs / outputs / size(batch_axis)
+    return inputs * field, outputs * field
+
+
+def variance_scaling(scale, mode: str, distribution: str, in_axis=-2, out_axis=-1, batch_axis=(),
+                     dtype=None) -> Initializer:
+    """For numbers whose variance is ``scale`` over a fan.
+
+    Args:
+      scale: A positive number.
+      mode: Which fan: ``"fan_in"``, ``"fan_out"``, ``"fan_avg"`` for their mean, or
+        ``"fan_geo_avg"`` for the root of their product.
+      distribution: ``"normal"``, ``"truncated_normal"`` (at two standard deviations) or
+        ``"uniform"``.
+      in_axis, out_axis: Dimensions of inputs and of outputs.
+      batch_axis: Dimensions that are just repeated.
+      dtype: Of the result unless told; complex numbers are spread over a disc.
+
+    >>> init = tanx.nn.initializers.variance_scaling(1.0, "fan_in", "normal")
+    >>> init(tanx.random.key(0), (4, 1)).shape
+    (4, 1)
+    """
+    default = dtype
+
+    def init(key, shape, dtype=default, out_sharding=None):
+        dtype, shape = _dtype(dtype), canonical_shape(shape, "tanx.nn.initializers")
+        fan_in, fan_out = _fans(shape, in_axis, out_axis, batch_axis)
+        fans = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2,
+                "fan_geo_avg": sqrt(fan_in * fan_out)}
+        if mode not in fans:
+            raise ValueError(explain(
+                "tanx.nn.initializers.variance_scaling", "there is no such mode.",
+                f"mode: {mode!r}", f"known: {', '.join(fans)}"))
+        variance = jnp.asarray(scale / fans[mode], dtype)
+        return _spread(distribution, key, shape, dtype, variance)
+    return init
+
+
+def _spread(distribution: str, key, shape, dtype, variance):
+    """Numbers of a distribution with mean 0 and a variance."""
+    is_complex = dtypes.issubdtype(dtype, np.complexfloating)
+    if distribution == "normal":
+        return random.normal(key, shape, dtype) * jnp.sqrt(variance)
+    if distribution == "truncated_normal":
+        if is_complex:
+            deviation = jnp.sqrt(variance) / jnp.asarray(0.95311164380491208, dtype)
+            return _complex_truncated(key, 2.0, shape, dtype) * deviation
+        deviation = jnp.sqrt(variance) / jnp.asarray(_TRUNCATED, dtype)
+        return random.truncated_normal(key, -2.0, 2.0, shape, dtype) * deviation
+    if distribution == "uniform":
+        if is_complex:
+            return _complex_uniform(key, shape, dtype) * jnp.sqrt(2 * variance)
+        return random.uniform(key, shape, dtype, -1) * jnp.sqrt(3 * variance)
+    raise ValueError(explain(
+        "tanx.nn.initializers.variance_scaling", "there is no such distribution.",
+        f"distribution: {distribution!r}", "known: normal, truncated_normal, uniform"))
+
+
+def _complex_uniform(key, shape, dtype):
+    """Numbers of the unit disc, all equally likely."""
+    radius_key, angle_key = random.split(key)
+    part = np.dtype(f"f{dtype.itemsize // 2}")
+    radius = jnp.sqrt(random.uniform(radius_key, shape, part)).astype(dtype)
+    angle = (2 * np.pi * random.uniform(angle_key, shape, part)).astype(dtype)
+    return radius * jnp.exp(1j * angle)
+
+
+def _complex_truncated(key, upper, shape, dtype):
+    """Complex normal numbers of which those with a larger modulus are not taken."""
+    radius_key, angle_key = random.split(key)
+    part = np.dtype(f"f{dtype.itemsize // 2}")
+    inside = (1 - jnp.exp(jnp.asarray(-(upper ** 2), dtype))) * random.uniform(
+        radius_key, shape, part).astype(dtype)
+    radius = jnp.sqrt(-jnp.log(1 - inside))
+    angle = (2 * np.pi * random.uniform(angle_key, shape, part)).astype(dtype)
+    return radius * jnp.exp(1j * angle)
+
+
+def glorot_uniform(in_axis=-2, out_axis=-1, batch_axis=(), dtype=None) -> Initializer:
+    """For uniform numbers with variance 1 over the mean of both fans (Glorot and Bengio 2010).
+
+    >>> tanx.nn.initializers.glorot_uniform()(tanx.random.key(0), (2, 3)).shape
+    (2, 3)
+    """
+    return variance_scaling(1.0, "fan_avg", "uniform", in_axis, out_axis, batch_axis, dtype)
+
+
+def glorot_normal(in_axis=-2, out_axis=-1, batch_axis=(), dtype=None) -> Initializer:
+    """For truncated normal numbers with variance 1 over the mean of both fans.
+
+    >>> tanx.nn.initializers.glorot_normal()(tanx.random.key(0), (2, 3)).shape
+    (2, 3)
+    """
+    return variance_scaling(1.0, "fan_avg", "truncated_normal", in_axis, out_axis, batch_axis,
+                            dtype)
+
+
+def lecun_uniform(in_axis=-2, out_axis=-1, batch_axis=(), dtype=None) -> Initializer:
+    """For uniform numbers with variance 1 over the fan of inputs (LeCun et al. 1998).
+
+    >>> tanx.nn.initializers.lecun_uniform()(tanx.random.key(0), (2, 3)).shape
+    (2, 3)
+    """
+    return variance_scaling(1.0, "fan_in", "uniform", in_axis, out_axis, batch_axis, dtype)
+
+
+def lecun_normal(in_axis=-2, out_axis=-1, batch_axis=(), dtype=None) -> Initializer:
+    """For truncated normal numbers with variance 1 over the fan of inputs.
+
+    >>> tanx.nn.initializers.lecun_normal()(tanx.random.key(0), (2, 3)).shape
+    (2, 3)
+    """
+    return variance_scaling(1.0, "fan_in", "truncated_normal", in_axis, out_axis, batch_axis,
+                            dtype)
+
+
+def he_uniform(in_axis=-2, out_axis=-1, batch_axis=(), dtype=None) -> Initializer:
+    """For uniform numbers with variance 2 over the fan of inputs (He et al. 2015).
+
+    >>> tanx.nn.initializers.he_uniform()(tanx.random.key(0), (2, 3)).shape
+    (2, 3)
+    """
+    return variance_scaling(2.0, "fan_in", "uniform", in_axis, out_axis, batch_axis, dtype)
+
+
+def he_normal(in_axis=-2, out_axis=-1, batch_axis=(), dtype=None) -> Initializer:
+    """For truncated normal numbers with variance 2 over the fan of inputs.
+
+    >>> tanx.nn.initializers.he_normal()(tanx.random.key(0), (2, 3)).shape
+    (2, 3)
+    """
+    return variance_scaling(2.0, "fan_in", "truncated_normal", in_axis, out_axis, batch_axis,
+                            dtype)
+
+
+xavier_uniform, xavier_normal = glorot_uniform, glorot_normal
+kaiming_uniform, kaiming_normal = he_uniform, he_normal
+
+
+# -- orthogonal matrices ---------------------------------------------------------------------------
+
+
+def _orthogonal(key, rows: int, columns: int, dtype):
+    """A matrix whose shorter vectors are orthonormal, all such equally likely."""
+    linalg: Any = getattr(jnp, "linalg", None)
+    if not hasattr(linalg, "qr"):
+        raise NotImplementedError("tanx.nn.initializers.orthogonal needs tanx.numpy.linalg.qr.")
+    shape = max(rows, columns), min(rows, columns)
+    q, r = linalg.qr(random.normal(key, shape, dtype))
+    diagonal = jnp.diagonal(r)
+    q = q * lax.expand_dims(diagonal / jnp.abs(diagonal), (0,))
+    return jnp.swapaxes(q, 0, 1) if rows < columns else q
+
+
+def orthogonal(scale=1.0, column_axis: int = -1, dtype=None) -> Initializer:
+    """For orthogonal matrices, times ``scale``.
+
+    Args:
+      scale: A number.
+      column_axis: The dimension of columns; all others together are the rows.
+      dtype: Of the result unless told.
+
+    Where there are more columns than rows, rows are orthonormal, else columns are.
+    """
+    default = dtype
+
+    def init(key, shape, dtype=default, out_sharding=None):
+        dtype, shape = _dtype(dtype), canonical_shape(shape, "tanx.nn.initializers")
+        if len(shape) < 2:
+            raise ValueError(explain("tanx.nn.initializers.orthogonal", "makes matrices.",
+                                     f"shape: {shape}"))
+        axis = range(len(shape))[column_axis]
+        size = shape[axis]
+        q = _orthogonal(key, size, prod(shape) // max(1, size), dtype)
+        q = q.reshape((size, *(n for d, n in enumerate(shape) if d != axis)))
+        return jnp.asarray(scale, dtype) * jnp.moveaxis(q, 0, axis)
+    return init
+
+
+def delta_orthogonal(scale=1.0, column_axis: int = -1, dtype=None) -> Initializer:
+    """For kernels of convolutions that are an orthogonal matrix in the middle, else 0.
+
+    Args:
+      scale: A number.
+      column_axis: The dimension of columns of the matrix.
+      dtype: Of the result unless told.
+
+    Kernels have one to three dimensions of space, then inputs and outputs, of which there are not
+    fewer (Xiao et al. 2018).
+    """
+    default = dtype
+
+    def init(key, shape, dtype=default, out_sharding=None):
+        dtype, shape = _dtype(dtype), canonical_shape(shape, "tanx.nn.initializers")
+        if len(shape) not in (3, 4, 5) or shape[-1] < shape[-2]:
+            raise ValueError(explain(
+                "tanx.nn.initializers.delta_orthogonal", "makes kernels of 3 to 5 dimensions with "
+                "no fewer outputs than inputs.", f"shape: {shape}"))
+        matrix = orthogonal(scale, column_axis, dtype)(key, (shape[-1], shape[-1]))
+        middle = tuple((n - 1) // 2 for n in shape[:-2])
+        return jnp.zeros(shape, dtype).at[middle].set(matrix[:shape[-2]])
+    return init
+
+
+publish(__name__)
