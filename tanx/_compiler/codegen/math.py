@@ -75,8 +75,9 @@ class _Format:
         return 1.5 * 2.0 ** self.mantissa
 
     @property
-    def magic_bits(self) -> int:
-        return (self.bias + self.mantissa << self.mantissa) + (1 << self.mantissa - 1)
+    def magic_bias(self) -> float:
+        """The same with twice the bias, so that the low bits are those of two exponents."""
+        return self.magic + 2 * self.bias
 
 
 _FORMATS = {
@@ -129,11 +130,11 @@ def _clamped(x: Value, low: float, high: float) -> Value:
     return minimum(maximum(x, low), high)
 
 
-def _reduced(x: Value) -> tuple[Value, Value]:
-    """``x`` as ``n ln 2 + r``: a number whose low bits are n, and r between ±ln(2)/2."""
+def _reduced(x: Value, less: int = 0) -> tuple[Value, Value]:
+    """``x`` as ``n ln 2 + r``: a number that :func:`_powers` takes, and r between ±ln(2)/2."""
     form = _format(x)
-    rounded = fma(x, form.log2_e, form.magic)
-    n = rounded - form.magic
+    rounded = fma(x, form.log2_e, form.magic_bias - less)
+    n = rounded - (form.magic_bias - less)
     return rounded, fma(n, -form.ln2[1], fma(n, -form.ln2[0], x))
 
 
@@ -142,31 +143,26 @@ def _exp_minus_one(r: Value) -> Value:
     return fma(polynomial(r, _format(r).exp), r * r, r)
 
 
-def _exponents(rounded: Value, less: int = 0) -> tuple[Value, Value]:
-    """Exponents, biased, whose sum is n - less; n stands in the low bits of a number.
+def _powers(rounded: Value) -> tuple[Value, Value]:
+    """The bits of two powers of 2 whose product is 2^n, given n + ``magic_bias``.
 
     They are those of normal numbers also where 2^n is subnormal or overflows.
     """
-    form = _format(rounded)
-    both = bits_of(rounded) - (form.magic_bits - 2 * form.bias + less)
-    first = shift_right(both, 1)
-    return first, both - first
+    bits, mantissa = bits_of(rounded), _format(rounded).mantissa
+    first = shift_left(shift_right(bits, 1), mantissa)
+    return first, shift_left(bits, mantissa) - first
 
 
-def _power_of_two(exponent: Value, form: _Format) -> Value:
-    return bits_to_float(shift_left(exponent, form.mantissa))
-
-
-def _scaled(y: Value, rounded: Value, less: int = 0) -> Value:
-    """``y 2^(n - less)``, rounded once; n stands in the low bits of ``rounded``."""
-    first, second = (_power_of_two(e, _format(y)) for e in _exponents(rounded, less))
-    return y * first * second
+def _scaled(more: Value, rounded: Value) -> Value:
+    """``(1 + more) 2^n``, given n + ``magic_bias``."""
+    first, second = map(bits_to_float, _powers(rounded))
+    return fma(more, first, first) * second
 
 
 def _exp(x: Value, less: int = 0) -> Value:
     """``e^x 2^-less``"""
-    rounded, r = _reduced(_clamped(x, *_format(x).exp_range))
-    return _scaled(_exp_minus_one(r) + 1.0, rounded, less)
+    rounded, r = _reduced(_clamped(x, *_format(x).exp_range), less)
+    return _scaled(_exp_minus_one(r), rounded)
 
 
 def exp(x: Value) -> Value:
@@ -178,19 +174,19 @@ def exp2(x: Value) -> Value:
     """``2^x``"""
     form = _format(x)
     x = _clamped(x, -1.0 - form.bias - form.mantissa, form.bias + 1.0)
-    rounded = x + form.magic
-    r = (x - (rounded - form.magic)) * (1 / form.log2_e)
-    return _scaled(_exp_minus_one(r) + 1.0, rounded)
+    rounded = x + form.magic_bias
+    r = (x - (rounded - form.magic_bias)) * (1 / form.log2_e)
+    return _scaled(_exp_minus_one(r), rounded)
 
 
 def _expm1(x: Value, less: int = 0) -> Value:
     """``(e^x - 1) 2^-less``"""
     form = _format(x)
     lowest = -(form.mantissa + 4) * 0.7  # e^x - 1 is -1 below
-    rounded, r = _reduced(_clamped(x, lowest, form.exp_range[1]))
-    first, second = _exponents(rounded, less)
-    inverse = _power_of_two((2 * form.bias - less) - second, form)
-    first, second = _power_of_two(first, form), _power_of_two(second, form)
+    rounded, r = _reduced(_clamped(x, lowest, form.exp_range[1]), less)
+    first, second = _powers(rounded)
+    inverse = bits_to_float(constant(second, 2 * form.bias - less << form.mantissa) - second)
+    first, second = bits_to_float(first), bits_to_float(second)
     result = fma(_exp_minus_one(r), first, first - inverse) * second
     return select(x.eq(0), x, result)
 
@@ -498,9 +494,9 @@ def _exp2_of_sum(x: Value, rest: Value) -> Value:
     """2 to the power of a sum."""
     form = _format(x)
     x = _clamped(x, -3.0 - form.bias - form.mantissa, form.bias + 3.0)
-    rounded = x + form.magic
-    r = (x - (rounded - form.magic) + rest) * 0.6931471805599453
-    return _scaled(_exp_minus_one(r) + 1.0, rounded)
+    rounded = x + form.magic_bias
+    r = (x - (rounded - form.magic_bias) + rest) * 0.6931471805599453
+    return _scaled(_exp_minus_one(r), rounded)
 
 
 def _log2_in_two_parts(x: Value) -> tuple[Value, Value]:
