@@ -302,7 +302,8 @@ FACTS = {
     "jnp.add(True, True)": "Array(True, dtype=bool)",
     "jnp.angle(-1)": "Array(3.1415927, dtype=float32)",
     "jnp.angle(-1+0j)": "Array(3.1415927, dtype=float32, weak_type=True)",
-    "jnp.arctan2(1, 1)": "Array(0.7853982, dtype=float32, weak_type=True)",
+    # Whole numbers: in the last digit of others, NumPy differs between processors.
+    "jnp.arctan2(0, 1)": "Array(0., dtype=float32, weak_type=True)",
     "jnp.clip(1, min=2)": "Array(2, dtype=int32, weak_type=True)",
     "jnp.copysign(1, -2)": "Array(-1., dtype=float32, weak_type=True)",
     "jnp.divide(True, True)": "Array(1., dtype=float32)",
@@ -320,7 +321,7 @@ FACTS = {
     "jnp.left_shift(True, 1)": "Array(2, dtype=int32, weak_type=True)",
     "jnp.log10(1000.)": "Array(3., dtype=float32)",
     "jnp.log2(8)": "Array(3., dtype=float32, weak_type=True)",
-    "jnp.logaddexp(1, 2)": "Array(2.3132617, dtype=float32, weak_type=True)",
+    "jnp.logaddexp(200, 2)": "Array(200., dtype=float32, weak_type=True)",
     "jnp.maximum(1j, 2)": "Array(2.+0.j, dtype=complex64, weak_type=True)",
     "jnp.modf(1.5)": ("(Array(0.5, dtype=float32, weak_type=True), "
                       "Array(1., dtype=float32, weak_type=True))"),
