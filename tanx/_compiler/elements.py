@@ -8,7 +8,7 @@ coordinates. A loop that needs many elements at a time is none for registers, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from itertools import product
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
 from .._core.primitive import Kind
 from .._loops import build
 from .._loops.build import Operand
@@ -51,6 +51,8 @@ MOST = 16
 """Elements of an array that are taken apart, so that each is a number by itself."""
 _STATES = 32
 """Numbers that a loop carries at most."""
+_SCALARS = 400
+"""Operations on numbers in a step at most, where arrays are taken apart."""
 _NODES = 3000
 """Parts of the expressions in a loop at most."""
 
@@ -68,6 +70,10 @@ def number(atom: Literal) -> Operand:
 def every(shape: Sequence[int]) -> Iterator[At]:
     """All indices into a small array."""
     return (tuple(map(build.const, place)) for place in product(*map(range, shape)))
+
+
+class _TakenApart(Exception):
+    """An array has to be taken apart, which nobody knew."""
 
 
 class Body:
@@ -148,12 +154,14 @@ class Recurrence:
 
     ``step`` gives the body for an index and arrays of carries; the loop has ``length`` steps, or
     goes on as long as what ``condition`` makes of carries holds. ``used`` tells which carries are
-    read after the loop. ``split`` has the dimensions of carries that are taken apart.
+    read after the loop. ``split`` has the dimensions of carries that are taken apart. ``bodies``
+    are the jaxprs behind it, for their size.
     """
 
     def __init__(self, init: Sequence[Array], step: Callable[[Expr, Sequence[Array]], Body],
                  condition: Callable[[Sequence[Array]], Body] | None, length: int | None,
-                 used: Sequence[bool], outer: frozenset[Variable]):
+                 used: Sequence[bool], outer: frozenset[Variable], *bodies: Jaxpr):
+        self.bodies = bodies
         self.init, self.step, self.condition, self.length = init, step, condition, length
         self.used, self.outer = used, outer
         self.split: list[set[int]] = [set() for _ in init]
@@ -174,7 +182,9 @@ class Recurrence:
             found = self.find((n, at))
             if found is not None:
                 return found
-            self.build([(n, at), *self.beside(n, at)])
+            steps = self.steps([(n, at), *self.beside(n, at)], ())
+            if steps is not None:
+                self.add(steps)
 
     def beside(self, n: int, at: At) -> Iterator[Key]:
         """Other elements that had better be computed in the same loop."""
@@ -184,6 +194,10 @@ class Recurrence:
                 yield from ((m, place) for place in every(x.shape))
             elif used and x.shape == shape and m != n:
                 yield m, at
+
+    def size(self, lanes: int) -> int:
+        """About how many operations a step takes in each lane."""
+        return sum(_operations(jaxpr, lanes) for jaxpr in self.bodies)
 
     def find(self, key: Key) -> Expr | None:
         """An element of a loop that is there already, and that needs no more than its index."""
@@ -195,11 +209,8 @@ class Recurrence:
                 return Pick(loop, list(steps.states).index(key))
         return None
 
-    def build(self, keys: Iterable[Key]) -> None:
-        """Make the loop for some elements, unless it turns out that carries must be taken apart."""
-        steps = self.steps(list(keys), ())
-        if steps is None:
-            return
+    def add(self, steps: Steps) -> None:
+        """Make the loop for some elements."""
         if steps.condition is not None:
             loop: Fold = While(steps.init, steps.states.values(), steps.condition, steps.next)
         else:
@@ -212,10 +223,21 @@ class Recurrence:
 
         None if carries had to be taken apart on the way: then the keys may have to be others.
         """
+        lanes = {i for _, at in (*keys, *rows) for place in at for i in place.free}
+        if any(self.split) and self.size(prod(
+                i.extent for i in lanes if isinstance(i, Index))) > _SCALARS:
+            raise Inexpressible
+        try:
+            steps = self.closed(keys, rows, self.outer | lanes)
+        except _TakenApart:
+            return None
+        return _counted(_written_out(steps), self.length)
+
+    def closed(self, keys: Sequence[Key], rows: Sequence[Key], known: frozenset[Variable],
+               ) -> Steps:
+        """The steps with the elements that are asked for and all that those are made from."""
         index = None if self.length is None else fresh_index(self.length, "k")
-        known = self.outer.union(*(i.free for _, at in (*keys, *rows) for i in at))
         steps = Steps(index, {})
-        before = [len(dims) for dims in self.split]
 
         def read(n: int, at: At) -> Expr:
             for d, i in enumerate(at):
@@ -237,24 +259,23 @@ class Recurrence:
         while len(steps.next) < len(steps.states):
             n, at = list(steps.states)[len(steps.next)]
             steps.next.append(body.out(n)[at])
-        if before != [len(dims) for dims in self.split]:
-            return None
         steps.init = [self.init[n][at] for n, at in steps.states]
-        return _counted(_written_out(steps), self.length)
+        return steps
 
     def stays_whole(self, n: int, d: int, i: Expr, known: frozenset[Variable]) -> bool:
-        """Whether the index in a dimension tells which element a state is; notes if it does not."""
-        if isinstance(i, Const):
-            extents = [self.init[n].shape[e] for e in {d, *self.split[n]}]
-            if self.init[n].shape[d] > 1 and prod(extents) <= MOST:
-                self.split[n].add(d)
-            return True
+        """Whether the index in a dimension tells which element a state is."""
         if d in self.split[n]:
-            return False
-        if i.free <= known:
+            return isinstance(i, Const)
+        if not isinstance(i, Const) and i.free <= known:
             return True
-        self.split[n].add(d)
-        return False
+        shape = self.init[n].shape
+        small = prod([shape[e] for e in {d, *self.split[n]}]) <= MOST
+        if shape[d] > 1 and small or not isinstance(i, Const):
+            if not small:
+                raise Inexpressible
+            self.split[n].add(d)
+            raise _TakenApart
+        return True
 
     def chosen(self, n: int, at: At, d: int, element: Callable[[int, At], Expr]) -> Expr:
         """The element at an index that is not known, among all along a dimension."""
@@ -267,6 +288,16 @@ class Recurrence:
             result = build.select(build.eq(at[d], place), element(
                 n, (*at[:d], build.const(place), *at[d + 1:])), result)
         return result
+
+
+def _operations(jaxpr: Jaxpr, lanes: int) -> int:
+    """Operations on numbers in a jaxpr, in each of some lanes."""
+    total = 0
+    for eqn in jaxpr.eqns:
+        sizes = [prod(a.aval.shape) for a in (*eqn.invars, *eqn.outvars)]
+        total += -(-max(sizes) // max(1, lanes))
+        total += sum(_operations(inner, lanes) for inner in jaxprs_in_params(eqn.params))
+    return total
 
 
 def _written_out(steps: Steps) -> Steps:
@@ -346,7 +377,7 @@ def scan_of(operands: Sequence[Array], used: Sequence[bool], outer: frozenset[Va
         place = length - 1 - k if reverse else k
         rows = [row(x, (place,)) for x in arrays]
         return Body(jaxpr.jaxpr, [*constants, *carries, *rows], outer | k.free)
-    return Recurrence(init, step, None, length, used[:num_carry], outer)
+    return Recurrence(init, step, None, length, used[:num_carry], outer, jaxpr.jaxpr)
 
 
 def while_of(operands: Sequence[Array], used: Sequence[bool], outer: frozenset[Variable], *,
@@ -361,7 +392,8 @@ def while_of(operands: Sequence[Array], used: Sequence[bool], outer: frozenset[V
 
     def condition(carries: Sequence[Array]) -> Body:
         return Body(cond_jaxpr.jaxpr, [*asked, *carries], outer)
-    return Recurrence(init, step, condition, None, used, outer)
+    return Recurrence(init, step, condition, None, used, outer, cond_jaxpr.jaxpr,
+                      body_jaxpr.jaxpr)
 
 
 def row(x: Array, place: At) -> Operand:

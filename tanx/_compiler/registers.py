@@ -17,8 +17,9 @@ in that loop.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import count, product
 from math import prod
 from typing import Any
@@ -26,7 +27,7 @@ from typing import Any
 from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, jaxprs_in_params
 from .._core.primitive import Kind
 from .._loops import build
-from .._loops.expr import Expr, Load, State, Variable
+from .._loops.expr import Expr, Index, Load, State, Variable
 from .._loops.nest import PARALLEL, SEQUENTIAL, Buffer, Nest, Program, Statement, Store
 from .._loops.traverse import substitute
 from .bodies import is_control
@@ -100,6 +101,26 @@ def _effort(eqn: JaxprEqn) -> float:
     return sum(inner) + max(prod(a.aval.shape) for a in (*eqn.invars, *eqn.outvars))
 
 
+@dataclass
+class _Group:
+    """Elements to be stored in parallel loops of the same extents: after a loop, in each step."""
+
+    extents: tuple[int, ...]
+    last: list[tuple[Key, Buffer]]
+    each: list[tuple[Key, Buffer]]
+
+    def take_apart(self, chosen: Container[Expr], apart: Mapping[int, set[int]]) -> bool:
+        """Note dimensions of rows along which elements are ``chosen``; whether there are any."""
+        found = False
+        for (n, at), _ in self.each:
+            for d, i in enumerate(at):
+                if i in chosen and d not in apart[n] and isinstance(i, Index) and (
+                        i.extent <= MOST):
+                    apart[n].add(d)
+                    found = True
+        return found
+
+
 class _Lowering:
     """Statements in parallel loops of the extents ``axes``; buffers have these dimensions first."""
 
@@ -123,12 +144,9 @@ class _Lowering:
             self.mapped(operands, into, **eqn.params)
         else:
             loop = scan_of(operands, used, self.outer, **eqn.params)
-            count = eqn.params["num_carry"]
-            if any(used[count:]):
-                self.recurrence(loop, into[:count], into[count:], eqn.params["reverse"])
-            else:
-                self.loop(loop, into[:count])
-            self.refuse_long_rows(operands[eqn.params["num_consts"] + count:], into[count:])
+            carried = eqn.params["num_carry"]
+            self.loop(loop, into[:carried], into[carried:], eqn.params["reverse"])
+            self.refuse_long_rows(operands[eqn.params["num_consts"] + carried:], into[carried:])
 
     def refuse_long_rows(self, read: Sequence[Array], filled: Into) -> None:
         for x in (*read, *filter(None, filled)):
@@ -173,63 +191,54 @@ class _Lowering:
 
     # -- loops -------------------------------------------------------------------------------------
 
-    def loop(self, loop: Recurrence, into: Into) -> None:
-        """Store what a loop carries last."""
-        wanted = [(n, out) for n, out in enumerate(into) if out is not None]
-        self.settle(loop, lambda: [(n, at) for n, _ in wanted for at in self.index(
-            loop.init[n].shape, loop.split[n])])
-        groups: dict[tuple[int, ...], list[tuple[Key, Buffer]]] = {}
-        for n, out in wanted:
-            shape, split = loop.init[n].shape, loop.split[n]
-            groups.setdefault(self.whole(shape, split), []).extend(
-                ((n, at), out) for at in self.index(shape, split))
-        for extents, elements in groups.items():
-            loop.build([key for key, _ in elements])
-            self.nest(extents, [self.store(out, at, loop.element(n, at))
-                                for (n, at), out in elements])
+    def loop(self, loop: Recurrence, into: Into, filled: Into = (), reverse: bool = False) -> None:
+        """Store what a loop carries last, and the rows that it fills step by step."""
+        for group, steps in self.groups(loop, into, filled):
+            if group.each:
+                self.sequence(group, steps, reverse)
+                continue
+            loop.add(steps)
+            self.nest(group.extents, [self.store(out, at, loop.element(n, at))
+                                      for (n, at), out in group.last])
 
-    def settle(self, loop: Recurrence, keys: Callable[[], list[Key]]) -> None:
-        """Find out which carries are to be taken apart."""
+    def groups(self, loop: Recurrence, into: Into, filled: Into) -> list[tuple[_Group, Steps]]:
+        """The elements to be stored that have the same loops around them, with what makes them.
+
+        It takes a few attempts to find out which arrays are to be taken apart.
+        """
+        apart: dict[int, set[int]] = {n: set() for n in range(len(filled))}
         while True:
-            before = [len(dims) for dims in loop.split]
-            for key in keys():
-                loop.steps([key], ())
-            if before == [len(dims) for dims in loop.split]:
-                return
-
-    def recurrence(self, loop: Recurrence, into: Into, filled: Into, reverse: bool) -> None:
-        """Store rows in each step, and what is carried last."""
-        wanted = [(n, out) for n, out in enumerate(into) if out is not None]
-        rows = [(n, out) for n, out in enumerate(filled) if out is not None]
-        depth = len(self.axes)
-        self.settle(loop, lambda: [(n, at) for n, _ in wanted for at in self.index(
-            loop.init[n].shape, loop.split[n])])
-        apart: dict[int, set[int]] = {n: set() for n, _ in rows}
-        for n, out in rows:
-            shape = out.shape[depth + 1:]
-            while True:
+            made = []
+            for group in self.grouped(loop, into, filled, apart):
                 loop.chained.clear()
-                before = len(apart[n]), [len(dims) for dims in loop.split]
-                for at in self.index(shape, apart[n]):
-                    loop.steps((), [(n, at)])
-                    apart[n].update(d for d, i in enumerate(at) if i in loop.chained)
-                if before == (len(apart[n]), [len(dims) for dims in loop.split]):
+                steps = loop.steps([key for key, _ in group.last], [key for key, _ in group.each])
+                if steps is None or group.take_apart(loop.chained, apart):
                     break
-        groups: dict[tuple[int, ...], tuple[list, list]] = {}
-        for kind, outs in enumerate((wanted, rows)):
-            for n, out in outs:
-                shape, split = ((out.shape[depth + 1:], apart[n]) if kind else
-                                (loop.init[n].shape, loop.split[n]))
-                groups.setdefault(self.whole(shape, split), ([], []))[kind].extend(
-                    ((n, at), out) for at in self.index(shape, split))
-        for extents, (last, each) in groups.items():
-            steps = loop.steps([key for key, _ in last], [key for key, _ in each])
-            assert steps is not None
-            self.sequence(extents, steps, last, each, reverse)
+                made.append((group, steps))
+            else:
+                return made
 
-    def sequence(self, extents: tuple[int, ...], steps: Steps, last: Sequence[tuple[Key, Buffer]],
-                 each: Sequence[tuple[Key, Buffer]], reverse: bool) -> None:
+    def grouped(self, loop: Recurrence, into: Into, filled: Into,
+                apart: Mapping[int, set[int]]) -> Iterable[_Group]:
+        groups: dict[tuple[int, ...], _Group] = {}
+
+        def add(n: int, out: Buffer, shape: Sequence[int], split: set[int], row: bool) -> None:
+            extents = self.whole(shape, split)
+            group = groups.setdefault(extents, _Group(extents, [], []))
+            (group.each if row else group.last).extend(
+                ((n, at), out) for at in self.index(shape, split))
+
+        for n, out in enumerate(into):
+            if out is not None:
+                add(n, out, loop.init[n].shape, loop.split[n], False)
+        for n, out in enumerate(filled):
+            if out is not None:
+                add(n, out, out.shape[len(self.axes) + 1:], apart[n], True)
+        return groups.values()
+
+    def sequence(self, group: _Group, steps: Steps, reverse: bool) -> None:
         """The nests of a loop that stores rows."""
+        extents = group.extents
         shape = (*self.axes, *extents)
         loops, place, k = loops_of(shape), index_of(shape), steps.index
         assert k is not None
@@ -239,14 +248,14 @@ class _Lowering:
                             for state, init in zip(room, steps.init)])
         at_row = k.extent - 1 - k if reverse else k
         body = [build.store(out, (*self.place, at_row, *at), substitute(value, moved))
-                for ((_, at), out), value in zip(each, steps.rows)]
+                for ((_, at), out), value in zip(group.each, steps.rows)]
         body += _updates(room, [substitute(e, moved) for e in steps.next])
         self.statements.append(Nest((*loops, k), (PARALLEL,) * len(loops) + (SEQUENTIAL,),
                                     tuple(body)))
         final = {key: room[state] for key, state in steps.states.items()}
         final |= {key: value for key, (_, value) in steps.counters.items()}
-        if last:
-            self.nest(extents, [self.store(out, key[1], final[key]) for key, out in last])
+        if group.last:
+            self.nest(extents, [self.store(out, key[1], final[key]) for key, out in group.last])
 
     # -- loops without carries ---------------------------------------------------------------------
 

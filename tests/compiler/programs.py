@@ -42,7 +42,8 @@ LARGEST = {False: 1000, True: 1 << 16}
 SETTINGS: tuple[dict[str, float], ...] = (
     {},
     {"fuse._STORE": 1000.0, "split._WORTH": 1, "fuse._REUSE": 2,
-     "flatten._SMALL": 0.0, "distribute._SMALL": 0},  # store as little as possible; host loops
+     "flatten._SMALL": 0.0, "distribute._SMALL": 0,
+     "registers._LITTLE": -1e18},  # store as little as possible; host loops
     {"fuse._STORE": -1000.0, "fuse._SMALL": 0, "fuse._ROWS": 1, "flatten._SMALL": 1.0,
      "flatten._COPIED": 1 << 20},  # and as much; all loops in kernels
     {"fuse._NODES": 8, "split._WORTH": 1, "split._PIECES": 4, "simplify._FOLDED": 2},
