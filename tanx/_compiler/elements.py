@@ -37,6 +37,7 @@ from .._loops.expr import (
 from .._loops.instructions import identity, kind_of, value_range
 from .._loops.nest import Buffer
 from .._loops.traverse import rewrite, substitute, walk
+from ..dtypes import stored
 from .bodies import is_control
 
 __all__ = ["Array", "Body", "Inexpressible", "Key", "MOST", "Recurrence", "Steps", "branches_of",
@@ -113,7 +114,7 @@ class Body:
                 known[at] = value if eqn.primitive.multiple_results else (value,)
             return known[at][n]
 
-        return [Operand(v.aval.shape, v.aval.dtype, partial(element, n=n))
+        return [Operand(v.aval.shape, stored(v.aval.dtype), partial(element, n=n))
                 for n, v in enumerate(eqn.outvars)]
 
     def out(self, n: int) -> Array:
@@ -410,7 +411,8 @@ def _scan(operands: Sequence[Array], used: Sequence[bool], outer: frozenset[Vari
     def refuse(at: At) -> Expr:
         raise Inexpressible
 
-    shapes = [((params["length"], *v.aval.shape), v.aval.dtype) for v in jaxpr.outvars[carried:]]
+    shapes = [((params["length"], *v.aval.shape), stored(v.aval.dtype))
+              for v in jaxpr.outvars[carried:]]
     if carried:
         return [*scan_of(operands, used, outer, **params).results(),
                 *(Operand(shape, dtype, refuse) for shape, dtype in shapes)]
@@ -441,7 +443,7 @@ def branches_of(operands: Sequence[Array], used: Sequence[bool], outer: frozense
         for number, value in reversed(list(enumerate(others))):
             result = build.select(build.eq(which, number), value, result)
         return result
-    return [Operand(v.aval.shape, v.aval.dtype, partial(element, n=n))
+    return [Operand(v.aval.shape, stored(v.aval.dtype), partial(element, n=n))
             for n, v in enumerate(branches[0].jaxpr.outvars)]
 
 

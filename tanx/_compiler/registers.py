@@ -30,6 +30,7 @@ from .._loops import build
 from .._loops.expr import Expr, Index, Load, State, Variable
 from .._loops.nest import PARALLEL, SEQUENTIAL, Buffer, Nest, Program, Statement, Store
 from .._loops.traverse import substitute
+from ..dtypes import stored
 from .bodies import is_control
 from .cost import cost
 from .elements import (
@@ -315,7 +316,7 @@ class _Lowering:
         shape = (*self.axes, *var.aval.shape)
         if prod(shape) > _ROOM:
             raise Inexpressible
-        return _temp(shape, var.aval.dtype)
+        return _temp(shape, stored(var.aval.dtype))
 
 
 _serial = count()

@@ -40,7 +40,7 @@ from ..errors import explain
 from .call import backward_body, batched_body, forward_body
 from .carry import Body, described, stage_body
 from .custom import flat_leaves
-from .scan import map_lanes
+from .scan import map_lanes, typed
 
 __all__ = ["cond", "cond_p", "platform_dependent", "switch"]
 
@@ -85,7 +85,7 @@ class Cond(Primitive):
                      if isinstance(e, NamedAxisEffect))
 
     def eval(self, index, *operands, branches: Branches):
-        return _run(branches, int(index), operands)
+        return _run(branches, int(index), typed(operands, branches[0].in_avals))
 
     def jvp(self, primals, tangents, *, branches: Branches):
         nonzero = tuple(type(t) is not Zero for t in tangents[1:])

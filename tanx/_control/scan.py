@@ -75,6 +75,12 @@ def reordered(closed: ClosedJaxpr, ins: Sequence[int], outs: Sequence[int]) -> C
                                      outvars=[jaxpr.outvars[i] for i in outs]), closed.consts)
 
 
+def typed(values: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Array]:
+    """What ``eval`` is given, as arrays of their types: NumPy does not know keys, nor weakness."""
+    return [Array(x._value if type(x) is Array else np.asarray(x), False, a)
+            for x, a in zip(values, avals, strict=True)]
+
+
 def paired(which: Sequence[bool], *counts: int) -> list[int]:
     """The order in which each part of the primals is followed by its tangents.
 
@@ -311,10 +317,6 @@ def _lanes(closed: ClosedJaxpr, batched: tuple[bool, ...]) -> ClosedJaxpr:
 # -- the primitive ---------------------------------------------------------------------------------
 
 
-def _data(x) -> np.ndarray:
-    return x._value if type(x) is Array else np.asarray(x)
-
-
 class Scan(Primitive):
     """Runs a body ``length`` times, from the first slice of the xs to the last or in reverse."""
 
@@ -344,19 +346,20 @@ class Scan(Primitive):
         return tuple(e.name for e in params["jaxpr"].effects if isinstance(e, NamedAxisEffect))
 
     def eval(self, *args, jaxpr: ClosedJaxpr, length, num_consts, num_carry, reverse, **params):
-        consts, carry, xs = split(args, num_consts, num_carry)
-        rows = list(zip(map(_data, xs), jaxpr.in_avals[num_consts + num_carry:], strict=True))
+        fixed, rows = split(jaxpr.in_avals, num_consts + num_carry)
+        consts, carry, xs = split(typed(args, [*fixed, *(_stacked(a, length) for a in rows)]),
+                                  num_consts, num_carry)
         avals = [*jaxpr.out_avals[:num_carry],
                  *(_stacked(a, length) for a in jaxpr.out_avals[num_carry:])]
         stacks = [np.empty(a.shape, stored(a.dtype)) for a in avals[num_carry:]]
         with running(EvalTrace(None)):
             for i in reversed(range(length)) if reverse else range(length):
-                row = (Array(np.asarray(x[i]), False, a) for x, a in rows)
-                outs = eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *consts, *carry, *row)
-                carry = outs[:num_carry]
-                for stack, y in zip(stacks, outs[num_carry:], strict=True):
-                    stack[i] = _data(y)
-        return [Array(_data(x), False, a) for x, a in zip([*carry, *stacks], avals)]
+                outs = eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *consts, *carry,
+                                  *typed([x._value[i] for x in xs], rows))
+                carry, ys = split(outs, num_carry)
+                for stack, y in zip(stacks, typed(ys, jaxpr.out_avals[num_carry:]), strict=True):
+                    stack[i] = y._value
+        return typed([*carry, *stacks], avals)
 
     def jvp(self, primals, tangents, *, jaxpr, num_consts, num_carry, **params):
         nonzero = tuple(type(t) is not Zero for t in tangents)

@@ -27,7 +27,6 @@ from .._core.trace import Tracer, running
 from .._core.types import ShapedArray, typeof
 from .._ops.batching import materialize
 from .._ops.compare import gt, select
-from .._ops.convert import convert
 from .._ops.derive import instantiate, zeros_of
 from .._ops.families import like
 from .._ops.layout import broadcast_in_dim
@@ -40,7 +39,7 @@ from ..errors import explain
 from .call import Call
 from .carry import Body, check_carry, check_structure, settled, stage_body
 from .custom import flat_leaves
-from .scan import kept, map_lanes, paired, reordered, split
+from .scan import kept, map_lanes, paired, reordered, split, typed
 from .tape import carried_along, unwound
 
 __all__ = ["repeat_p", "unwind_p", "while_loop", "while_p"]
@@ -81,13 +80,13 @@ class While(Primitive):
         return tuple(e.name for e in self.effects(**params) if isinstance(e, NamedAxisEffect))
 
     def eval(self, *args, cond_jaxpr, cond_nconsts, body_jaxpr, body_nconsts):
-        tested, consts, carry = _parts(args, cond_nconsts, body_nconsts)
-        types = self.infer(*map(typeof, args), cond_jaxpr=cond_jaxpr, cond_nconsts=cond_nconsts,
+        avals = cond_jaxpr.in_avals[:cond_nconsts] + body_jaxpr.in_avals
+        types = self.infer(*avals, cond_jaxpr=cond_jaxpr, cond_nconsts=cond_nconsts,
                            body_jaxpr=body_jaxpr, body_nconsts=body_nconsts)
+        tested, consts, carry = _parts(typed(args, avals), cond_nconsts, body_nconsts)
         while eval_jaxpr(cond_jaxpr.jaxpr, cond_jaxpr.consts, *tested, *carry)[0]:
             carry = eval_jaxpr(body_jaxpr.jaxpr, body_jaxpr.consts, *consts, *carry)
-        return [x if typeof(x).weak_type == a.weak_type else convert(x, a.dtype, a.weak_type)
-                for x, a in zip(carry, types)]
+        return typed(carry, types)
 
     def jvp(self, primals, tangents, *, cond_jaxpr, cond_nconsts, body_jaxpr, body_nconsts):
         """One loop of primals, and of the tangents in the carry that are not zero all the time."""

@@ -60,14 +60,14 @@ class Empty(Primitive):
         return ShapedArray(shape, dtype)
 
     def eval(self, *, shape, dtype, out_sharding=None):
-        return np.broadcast_to(np.zeros((), dtype), shape)
+        return np.broadcast_to(np.zeros((), dtypes.stored(dtype)), shape)
 
     jvp = never("it has no operands")
     transpose = never("it has no operands")
     batch = never("it has no operands")
 
     def lower(self, at, *, shape, dtype, out_sharding=None):
-        return build.const(0, dtype)
+        return build.const(0, dtypes.stored(dtype))
 
 
 class Scratch(Empty):

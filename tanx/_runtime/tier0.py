@@ -101,7 +101,7 @@ class Program:
                 values[out] = result if type(result) is np.ndarray else np.asarray(result)
             else:
                 for i, y in zip(out, result, strict=True):
-                    values[i] = np.asarray(y)
+                    values[i] = y._value if type(y) is Array else np.asarray(y)
             for i in dead:
                 values[i] = None
         return [operands[i] if i < self.count and type(operands[i]) is Array

@@ -108,6 +108,30 @@ def test_loops_in_loops(run):
     assert run(f)(6) == sum(j for i in range(6) for j in range(i))
 
 
+@each_way
+def test_keys_go_round(run):
+    def walk(key, x, n):
+        def step(c):
+            key, now = tanx.random.split(c[1])
+            return c[0] + 1, key, c[2] * (1 + 0.1 * tanx.random.normal(now))
+        return lax.while_loop(lambda c: c[0] < n, step, (0, key, x))[2]
+
+    def plain(key, x, n):
+        for _ in range(n):
+            key, now = tanx.random.split(key)
+            x = x * (1 + 0.1 * tanx.random.normal(now))
+        return x
+
+    keys = tanx.random.split(tanx.random.key(0), 3)
+    expected = [plain(keys[i], 1.0, i) for i in range(3)]
+    np.testing.assert_allclose(run(walk)(keys[2], 1.0, 2), expected[2], rtol=1e-6)
+    np.testing.assert_allclose(run(tanx.grad(walk, 1))(keys[2], 3.0, 2), expected[2], rtol=1e-6)
+    np.testing.assert_allclose(run(tanx.vmap(walk, (0, None, 0)))(keys, 1.0, jnp.arange(3)),
+                               expected, rtol=1e-6)
+    chosen = run(tanx.vmap(lambda p, k: lax.cond(p, lambda: k, lambda: tanx.random.fold_in(k, 1))))
+    assert (chosen(jnp.array([True, False, True]), keys) == keys).tolist() == [True, False, True]
+
+
 # --- Batches --------------------------------------------------------------------------------------
 
 
