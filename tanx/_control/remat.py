@@ -13,6 +13,7 @@ from .. import tree_util
 from .._config import trace_key
 from .._core.axes import axis_sizes
 from .._core.jaxpr import (
+    Atom,
     ClosedJaxpr,
     DropVar,
     JaxprEqn,
@@ -24,7 +25,7 @@ from .._core.jaxpr import (
 from .._core.linear import Linear, Zero
 from .._core.naming import debug_info, name_of
 from .._core.primitive import Kind, Primitive
-from .._core.rewrite import dce, inline_calls, prune_constants
+from .._core.rewrite import dce, inline_calls, prune_constants, substitute
 from .._core.stage import Staged, memory_of, stage, stage_closed
 from .._core.trace import running
 from .._core.types import typeof
@@ -36,6 +37,7 @@ from .._transforms.transpose import backward
 from ..errors import explain
 from .call import Call, jit_p
 from .custom import flat_leaves
+from .exposure import expose_loops
 
 __all__ = ["checkpoint", "checkpoint_name", "name_p", "remat", "remat_p"]
 
@@ -70,16 +72,21 @@ def _split_by_policy(closed: ClosedJaxpr, unknown: tuple[bool, ...], policy: Cal
     other part takes those, then the arguments it needs, and recomputes the rest itself.
     """
     wanted: list[Var] = []
+    again: dict[Var, Atom] = {}
     if policy is not None:
         closed = inline_calls(closed, _body_of_jit)  # a policy looks into functions
-        wanted = [v for e in closed.eqns for v in e.outvars
-                  if policy(e.primitive, *(a.aval for a in e.invars), **e.params)]
+        closed, wanted, again = expose_loops(closed, unknown, policy)  # and into loops
+        repeated = set(again.values())
+        wanted = list(dict.fromkeys([*wanted, *(
+            v for e in closed.eqns for v in e.outvars if repeated.isdisjoint(e.outvars)
+            and policy(e.primitive, *(a.aval for a in e.invars), **e.params))]))
     jaxpr = closed.jaxpr
     both = ClosedJaxpr(jaxpr.replace(outvars=[*jaxpr.outvars, *wanted]), closed.consts)
     known, _, which, _ = partial_eval_jaxpr(both, unknown)
     which, found = which[:len(jaxpr.outvars)], which[len(jaxpr.outvars):]
     storable = [v for v, u in zip(wanted, found) if not u]
     stored = set(storable)
+    jaxpr = substitute(jaxpr, {v: w for v, w in again.items() if v not in stored})
     outs = [v for v, u in zip(jaxpr.outvars, which) if u]
     later, needed = dce(
         jaxpr.replace(invars=[*storable, *jaxpr.invars], outvars=outs, eqns=[

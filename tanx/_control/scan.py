@@ -127,7 +127,7 @@ class Parts(NamedTuple):
 
 
 @cached_by_jaxpr
-def _parts(closed: ClosedJaxpr, num_consts: int, num_carry: int, unknown: tuple[bool, ...],
+def parts_of(closed: ClosedJaxpr, num_consts: int, num_carry: int, unknown: tuple[bool, ...],
            ) -> Parts:
     """Split a body in two. What is recorded stays linear in what is unknown."""
     consts, carry, xs = split(unknown, num_consts, num_carry)
@@ -381,7 +381,7 @@ class Scan(Primitive):
         rest = {name: params[name] for name in ("length", "reverse", "unroll")}
         num_consts, num_carry = params["num_consts"], params["num_carry"]
         unknown = tuple(trace.unknown(x) for x in args)
-        parts = _parts(params["jaxpr"], num_consts, num_carry, unknown)
+        parts = parts_of(params["jaxpr"], num_consts, num_carry, unknown)
         consts, carry, xs = split(args, num_consts, num_carry)
         consts, late_consts = parted(consts, unknown[:num_consts])
         carry, late_carry = parted(carry, parts.carry)
@@ -405,7 +405,7 @@ class Scan(Primitive):
     def transpose(self, cts, *args, jaxpr, num_consts, num_carry, reverse, **params):
         linear = tuple(type(x) is Linear for x in args)
         starts = linear[num_consts:num_consts + num_carry]
-        if not all(starts) and not all(_parts(jaxpr, num_consts, num_carry, linear).carry):
+        if not all(starts) and not all(parts_of(jaxpr, num_consts, num_carry, linear).carry):
             # Some of the carry, as a counter, does not depend on anything linear.
             return _apart(cts, args, dict(params, jaxpr=jaxpr, num_consts=num_consts,
                                           num_carry=num_carry, reverse=reverse))

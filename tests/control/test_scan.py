@@ -9,6 +9,7 @@ import tanx
 import tanx.numpy as jnp
 from tanx import lax
 from tanx._control.scan import map_lanes, scan_p
+from tanx._core.jaxpr import jaxprs_in_params
 from tanx._core.rewrite import dce
 from tests.control.bodies import arguments, looped, random_body, scanned, weighed
 
@@ -47,6 +48,8 @@ TRANSFORMED = {
     "jit of grad": lambda f: tanx.jit(grad(weighed(f), argnums=(0, 1, 2, 3))),
     "grad of jit": lambda f: grad(weighed(tanx.jit(f)), argnums=(1, 3)),
     "grad of checkpoint": lambda f: grad(weighed(tanx.checkpoint(f)), argnums=(0, 2)),
+    "grad of checkpoint that stores some": lambda f: grad(weighed(tanx.checkpoint(
+        f, policy=lambda primitive, *_, **__: primitive.name in ("tanh", "mul"))), argnums=(0, 1)),
     "jvp": lambda f: lambda *args: tanx.jvp(f, args, args),
     "jvp of some": lambda f: lambda w, v, s, xs: tanx.jvp(lambda v: f(w, v, s, xs), (v,), (w,)),
     "vmap of grad": lambda f: tanx.vmap(grad(weighed(f), argnums=(0, 3))),
@@ -239,6 +242,39 @@ def test_linearize_runs_the_loop_once():
         lambda c, _: (jnp.sin(c), None), x, length=4)[0], 1.0)
     (eqn,) = [e for e in tanx.make_jaxpr(derivative)(1.0).eqns if e.primitive is scan_p]
     assert {e.primitive.name for e in eqn.params["jaxpr"].eqns} == {"mul"}
+
+
+def products(fun, w, xs) -> list[int]:
+    """How many products of matrices the gradient has, in each of its scans."""
+    found = []
+
+    def visit(jaxpr):
+        for eqn in jaxpr.eqns:
+            if eqn.primitive is scan_p:
+                found.append(sum(e.primitive.name == "dot_general"
+                                 for e in eqn.params["jaxpr"].eqns))
+            else:
+                for inner in jaxprs_in_params(eqn.params):
+                    visit(inner)
+
+    visit(tanx.make_jaxpr(tanx.grad(fun))(w, xs).jaxpr)
+    return found
+
+
+@pytest.mark.parametrize("policy, counts", [
+    ("nothing_saveable", [1, 1, 2]),  # forward, forward again, backward
+    ("dots_saveable", [1, 0, 2]),
+    ("everything_saveable", [1, 0, 2]),
+])
+def test_policies_look_into_loops(policy, counts):
+    w, xs = jnp.asarray(np.eye(3, dtype=np.float32)), jnp.ones((4, 3))
+
+    def loss(w, xs):
+        return lax.scan(lambda h, x: (jnp.sin(h @ w + x), None), jnp.ones(3), xs)[0].sum()
+
+    checkpointed = tanx.checkpoint(loss, policy=getattr(tanx.checkpoint_policies, policy))
+    assert products(checkpointed, w, xs) == counts
+    np.testing.assert_allclose(tanx.grad(checkpointed)(w, xs), tanx.grad(loss)(w, xs), rtol=1e-6)
 
 
 def test_dead_code_leaves_the_loop():
