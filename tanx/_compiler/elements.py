@@ -64,8 +64,8 @@ class Inexpressible(Exception):
 
 def number(atom: Literal) -> Operand:
     """A literal as an array."""
-    value = build.const(np.asarray(atom.val), atom.aval.dtype)
-    return Operand((), atom.aval.dtype, lambda at: value)
+    value = build.const(np.asarray(atom.val), stored(atom.aval.dtype))
+    return Operand((), stored(atom.aval.dtype), lambda at: value)
 
 
 def every(shape: Sequence[int]) -> Iterator[At]:
