@@ -5,7 +5,9 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+import tanx
 from tanx._compiler.codegen.cpu import generate, host
+from tanx._compiler.codegen.residues import by_residues
 from tanx._loops.build import (
     const,
     convert,
@@ -216,3 +218,32 @@ def test_small_arrays_need_no_rooms():
     assert rooms_in(element_program(transpose, [x], x, {"order": (1, 0)})) == 0
     far = np.empty((2048, 2048), np.float32)
     assert rooms_in(element_program(transpose, [far], far, {"order": (1, 0)})) == 1
+
+
+# -- in turn ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int8", "bool", "complex64"])
+@pytest.mark.parametrize("config", [
+    [(0, 0, 0), (0, 0, 1)], [(0, 0, 1), (0, 0, 1)], [(2, 1, 0), (1, 2, 2)], [(0, 0, 3), (3, 0, 3)],
+    [(-1, 1, 1), (2, -3, 1)], [(0, 0, 0), (1, 1, 4)], [(1, 0, 2), (-2, -2, 7)]])
+def test_padding_between_elements(dtype, config):
+    x = numbers((7, 40), dtype)
+    fill = numbers((), dtype)
+    pad = tanx.lax.pad_p
+    expected = pad.eval(x, fill, padding_config=config)
+    (out,) = run_rule(pad.lower, [x, fill], expected, padding_config=config)
+    np.testing.assert_array_equal(out, expected)
+
+
+def test_iterations_that_do_things_in_turn():
+    x = np.empty((5, 100), np.float32)
+    program = element_program(lambda at, x: select(op("eq", at[1] % 3, 1), x[[at[0], at[1] // 3]],
+                                                   const(7, np.float32)),
+                              [x], np.empty((5, 301), np.float32))
+    first, rest = by_residues(program.statements[0])
+    assert [i.extent for i in first.indices] == [5, 100] and len(first.body) == 3
+    assert [isinstance(store.value, Load) for store in first.body] == [False, True, False]
+    assert [i.extent for i in rest.indices] == [5, 1]
+    other = element_program(lambda at, x: x[[at[0], at[1] // 3]], [x], x)
+    assert by_residues(other.statements[0]) == [other.statements[0]]

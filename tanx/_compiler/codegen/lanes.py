@@ -77,6 +77,7 @@ class _Inventory:
         self.direct: set[Index] = set()  # indices used for more than to say where
         self.folds: list[Fold] = []
         self.roots: list[Node] = []
+        self.filled = 0  # the distance of stores that fill each other's gaps
         self.bits = 8
         self.items: list[tuple[int, frozenset[Index]]] = []  # bits of what is loaded and stored
         self.plain = 0  # instructions on integers
@@ -183,6 +184,7 @@ class Planner:
         found = _Inventory(self.analysis)
         for store in stores:
             found.add_store(store)
+        found.filled = _filled(stores)
         loops = _merged(loops, found)
         inner = [Loop(i, (i,), False) for fold in found.folds if fold.combine for i in fold.indices
                  if i.extent >= self._lanes(found)]
@@ -261,7 +263,10 @@ class Planner:
                 continue
             usable = ([loop for loop in outer if not variables.isdisjoint(loop.covers)]
                       or [loop for loop in inner if not variables.isdisjoint(loop.covers)])
-            total += min([_access_price(loop.stride(terms), lanes, loads) for loop in usable],
+            strides = [loop.stride(terms) for loop in usable]
+            if not loads:
+                strides = [1 if stride == found.filled else stride for stride in strides]
+            total += min([_access_price(stride, lanes, loads) for stride in strides],
                          default=1.0) * prod([i.extent for i in variables])
         for length, variables in found.work:
             vector = any(not variables.isdisjoint(loop.covers) for loop in (*outer, *inner))
@@ -296,6 +301,14 @@ def _access_price(stride: int | None, lanes: int, loads: bool) -> float:
     if loads and stride is not None and 1 < stride <= NEAR:
         return (stride + 1) / lanes
     return _GATHER
+
+
+def _filled(stores: Sequence[Store]) -> int:
+    """How many stores there are of neighbours; 0 where they are not neighbours."""
+    found = [offset(store.buffer, store.index) for store in stores]
+    terms, first = found[0]
+    return len(stores) if len(stores) > 1 and len({store.buffer for store in stores}) == 1 and (
+        found == [(terms, first + n) for n in range(len(stores))]) else 0
 
 
 def crosses(terms: Terms, lane: Loop | None, crossing: Loop) -> bool:

@@ -27,6 +27,7 @@ from .complex import Pair
 from .folds import Folds, flat, from_registers, in_registers, mapped, renamed, whole
 from .lanes import Loop, Planner
 from .operations import Reciprocal, apply, choose, has_reciprocals, number
+from .residues import by_residues
 from .scopes import Lanes, Scope, Way
 from .sorting import CALLS
 from .storage import moves_as_bits
@@ -86,11 +87,16 @@ class Kernel(Folds):
         elif isinstance(statement, Extern):
             self.extern(statement, scope)
         elif isinstance(statement, Nest) and all(i.extent for i in statement.indices):
-            statement = replace(statement, body=tuple(map(self.moved_as_bits, statement.body)))
-            inner = scope.within(statement.indices, self.written(statement.body))
-            inner.values.update({i: self.index(0) for i in statement.indices if i.extent == 1})
-            loops = self.planner.nest(statement, self.repeatable(statement.body))
-            self.loops(loops, statement.body, inner)
+            for nest in by_residues(statement):
+                self.nest(nest, scope)
+
+    def nest(self, nest: Nest, scope: Scope) -> None:
+        """Write a nest of loops that all have iterations."""
+        body = tuple(map(self.moved_as_bits, nest.body))
+        inner = scope.within(nest.indices, self.written(body))
+        inner.values.update({i: self.index(0) for i in nest.indices if i.extent == 1})
+        loops = self.planner.nest(replace(nest, body=body), self.repeatable(body))
+        self.loops(loops, body, inner)
 
     def moved_as_bits(self, statement: Statement) -> Statement:
         """A store of an element as it was loaded, as one of integers: nothing is made of it."""

@@ -1,0 +1,60 @@
+"""Loops whose iterations do one thing or another in turn, as those of interior padding.
+
+Which one is told by a remainder of the loop's index by a small number, as ``j % 2 == 0``. Such a
+loop is written as one over groups of as many iterations, each of which knows what it does::
+
+    for j in 1999 parallel:                           for q in 999 parallel:
+        y[j] = select(j % 2 == 0, x[j // 2], 0)           y[q * 2] = x[q]
+                                                          y[q * 2 + 1] = 0
+                                                      for j in 1 parallel:
+                                                          y[1998 + j] = x[999]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from ..._loops.expr import Const, Index, Load, Op, const, fresh_index, linear_form
+from ..._loops.instructions import INDEX
+from ..._loops.nest import PARALLEL, Nest, Store
+from ..._loops.traverse import expressions, map_expressions, substitute, walk
+
+__all__ = ["by_residues"]
+
+_GROUPS = (2, 3, 4, 8)
+"""Sizes of groups whose elements are stored at once."""
+_WORTH = 16
+"""Iterations from which on it matters."""
+
+
+def by_residues(nest: Nest) -> Sequence[Nest]:
+    """The nests that one becomes; just itself where no remainder tells what its last loop does."""
+    store = nest.body[0]
+    if len(nest.body) > 1 or not isinstance(store, Store) or store.guard is not None or (
+            store.combine is not None or not nest.indices or nest.kinds[-1] != PARALLEL):
+        return [nest]
+    index = nest.indices[-1]
+    size = _group(store, index)
+    if size is None or index.extent < _WORTH:
+        return [nest]
+    groups, left = divmod(index.extent, size)
+    group, rest = fresh_index(groups, "q"), fresh_index(left, "j")
+
+    def moved(inner: Index, *places) -> Nest:
+        return Nest((*nest.indices[:-1], inner), nest.kinds, tuple(map_expressions(
+            store, partial(substitute, values={index: place})) for place in places))
+
+    found = [moved(group, *(group * size + n for n in range(size)))]
+    return [*found, moved(rest, rest + const(groups * size))] if left else found
+
+
+def _group(store: Store, index: Index) -> int | None:
+    """The number whose remainders tell what an iteration stores beside its neighbours."""
+    if Load(store.buffer, store.index).place[0].get(index) != 1:
+        return None
+    sizes = {node.args[1].value for node in walk(*expressions(store))
+             if isinstance(node, Op) and node.name == "floor_mod" and node.dtype == INDEX
+             and isinstance(node.args[1], Const)
+             and abs(linear_form(node.args[0])[0].get(index, 0)) == 1}
+    return sizes.pop() if len(sizes) == 1 and sizes <= {*_GROUPS} else None
