@@ -13,6 +13,7 @@ import numpy as np
 from .. import dtypes, tree_util
 from .._config import jit_disabled
 from .._core.naming import name_of
+from .._core.trace import Tracer
 from .._core.types import ShapedArray, is_arraylike, typeof
 from .._ops.arith import add
 from .._ops.batching import materialize
@@ -26,7 +27,7 @@ from .carry import Body, check_carry, check_structure, settled, stage_body
 from .custom import flat_leaves
 from .remat import checkpoint
 from .scan import bind_forwarding
-from .while_loop import while_loop
+from .while_loop import bind_hoisted
 
 __all__ = ["checkpointed_scan", "fori_loop", "map", "scan"]
 
@@ -136,6 +137,8 @@ def fori_loop(lower, upper, body_fun: Callable, init_val, *, unroll: int | bool 
     if not callable(body_fun):
         raise TypeError(explain(function, "needs a function.", f"given: {body_fun!r:.100}"))
     lower, upper = _bounds(function, lower, upper)
+    if jit_disabled.value and not any(isinstance(x, Tracer) for x in (lower, upper)):
+        lower, upper = int(lower), int(upper)
     if isinstance(lower, int) and isinstance(upper, int):
         (_, result), _ = run_scan(
             function, body_fun, (lower, init_val), None, max(upper - lower, 0), False,
@@ -146,11 +149,16 @@ def fori_loop(lower, upper, body_fun: Callable, init_val, *, unroll: int | bool 
             function, "unroll needs bounds that are known while tracing.", f"unroll: {unroll}",
             f"lower:  {typeof(lower)}", f"upper:  {typeof(upper)}"))
 
-    def proceed(state):
-        i, end, value = state
-        return _next(i), end, body_fun(i, value)
+    start, body = _staged(function, body_fun, (lower, init_val), None, _counted, several=True)
+    leaves = [typeof(leaf) for leaf in start]
+    test = stage_body(function, lt, (typeof(upper), *leaves), _below)
+    outs = bind_hoisted(test._replace(captured=[*test.captured, upper]), body, start)
+    (_, result), _ = tree_util.tree_unflatten(body.out_tree, outs)
+    return result
 
-    return while_loop(lambda state: lt(state[0], state[1]), proceed, (lower, upper, init_val))[2]
+
+def _below(compare: Callable, upper, i, *_):
+    return compare(i, upper)
 
 
 def _counted(body_fun: Callable, carry, _) -> tuple[Any, Any]:
@@ -277,28 +285,37 @@ def run_scan(function: str, f: Callable, init, xs, length, reverse, unroll, run:
     """
     if not callable(f):
         raise TypeError(explain(function, "needs a function.", f"given: {f!r:.100}"))
-    start, carry_tree = flat_leaves(f"{function}: init", init)
     slices, xs_tree = flat_leaves(f"{function}: xs", xs)
     steps = steps_of(function, xs, slices, length)
     if jit_disabled.value and steps:
         whole = tree_util.tree_unflatten(xs_tree, slices)
         return _in_python(f, init, whole, steps, reverse, run)
     x = tree_util.tree_unflatten(xs_tree, [typeof(s).update(shape=s.shape[1:]) for s in slices])
+    start, body = _staged(function, f, init, x, run, several)
+    outs = bind_forwarding(body.captured, start, slices, body.closed, length=steps,
+                           reverse=bool(reverse), unroll=_unrolled(function, unroll, steps))
+    return tree_util.tree_unflatten(body.out_tree, outs)
+
+
+def _staged(function: str, f: Callable, init, x, run: Callable, several: bool,
+            ) -> tuple[list[Any], Body]:
+    """The leaves of the carry to start with, and the body staged for them; all checked."""
+    start, tree = flat_leaves(f"{function}: init", init)
+
+    def named(avals) -> tuple:
+        carry = tree_util.tree_unflatten(tree, avals)
+        return carry if several else (carry,)
 
     def trace(avals: list[ShapedArray]) -> tuple[Body, list]:
-        carry = tree_util.tree_unflatten(carry_tree, avals)
-        body = stage_body(function, f, (carry, x), run)
+        body = stage_body(function, f, (tree_util.tree_unflatten(tree, avals), x), run)
         end = tree_util.treedef_children(body.out_tree)[0]
-        check_structure(function, f, carry if several else (carry,), carry_tree, end)
+        check_structure(function, f, named(avals), tree, end)
         return body, body.out_avals[:len(avals)]
 
     start, body = settled(start, trace)
     avals = [typeof(leaf) for leaf in start]
-    carry = tree_util.tree_unflatten(carry_tree, avals)
-    check_carry(function, f, carry if several else (carry,), avals, body.out_avals[:len(avals)])
-    outs = bind_forwarding(body.captured, start, slices, body.closed, length=steps,
-                           reverse=bool(reverse), unroll=_unrolled(function, unroll, steps))
-    return tree_util.tree_unflatten(body.out_tree, outs)
+    check_carry(function, f, named(avals), avals, body.out_avals[:len(avals)])
+    return start, body
 
 
 def _in_python(f: Callable, init, xs, length: int, reverse: bool, run: Callable) -> tuple[Any, Any]:

@@ -461,7 +461,7 @@ def while_loop(cond_fun: Callable, body_fun: Callable, init_val):
             init_val = body_fun(init_val)
         return init_val
     condition, body, leaves = staged_loop(function, cond_fun, body_fun, init_val)
-    return tree_util.tree_unflatten(body.out_tree, _bind_hoisted(condition, body, leaves))
+    return tree_util.tree_unflatten(body.out_tree, bind_hoisted(condition, body, leaves))
 
 
 def staged_loop(function: str, cond_fun: Callable, body_fun: Callable, init_val,
@@ -497,7 +497,7 @@ def _check_condition(function: str, condition: Body) -> None:
             hint="combine many with .any() or .all(); compare numbers, as in x != 0."))
 
 
-def _bind_hoisted(condition: Body, body: Body, leaves: list) -> list:
+def bind_hoisted(condition: Body, body: Body, leaves: list) -> list:
     """Apply the primitive; what every step gives back as it is, is no part of the carry."""
     jaxpr, nconsts = body.closed.jaxpr, len(body.captured)
     fixed = tuple(v is w for v, w in zip(jaxpr.invars[nconsts:], jaxpr.outvars))

@@ -134,7 +134,31 @@ tanx.lax.fori_loop: needs a function.
   given: None"""
 
 
+def test_a_loop_with_traced_bounds_is_staged_once():
+    calls = []
+
+    def body(i, x):
+        calls.append(i)
+        return x * i
+
+    for n in (3, 4, 5):
+        lax.fori_loop(jnp.int32(1), jnp.int32(n), body, jnp.float32(1))
+    assert len(calls) == 1
+
+
+def test_without_jit_the_loop_is_pythons():
+    seen = []
+    with tanx.disable_jit():
+        total = lax.fori_loop(0, jnp.int32(3), lambda i, x: (seen.append(int(i)), x + i)[1], 10)
+    assert seen == [0, 1, 2] and total == 13
+
+
 def test_mistakes_in_the_value():
+    traced = tanx.jit(lambda n: lax.fori_loop(0, n, lambda i, state: {"k": X}, {"k": 1.0}))
+    assert error(TypeError, traced, 3) == """\
+tanx.lax.fori_loop: the body must give back a carry of the types that it takes.
+  state['k']: takes f32[] of a Python number, gives f32[3]
+  Hint: start with an array of the shape that the body gives, or reshape what it gives."""
     assert error(TypeError, lax.fori_loop, 0, 3, lambda i, state: [state], 1) == """\
 tanx.lax.fori_loop: the body must give back a carry of the structure that it takes.
   state: takes an array, gives list of length 1
