@@ -9,6 +9,7 @@ before the next one is looked at: memory is read in order.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..._loops.expr import Const, Fold, Index, Load
@@ -26,7 +27,7 @@ from .values import Value, type_of
 if TYPE_CHECKING:
     from .llvm import Kernel
 
-__all__ = ["columns", "write_columns"]
+__all__ = ["columns", "separate", "widened", "write_columns"]
 
 _ROWS = 4
 """Rows of a block."""
@@ -34,6 +35,8 @@ _MANY = 16
 """Rows from which on it matters: several blocks."""
 _FAR = 256
 """Bytes from row to row, from which on it matters."""
+_NEAR, _SIDE_BY_SIDE = 3 << 14, 8
+"""Bytes that stay in the fastest cache; columns are then reduced in so many vectors at a time."""
 _ROOM = 1 << 16
 """Bytes for the results of a reduction that are kept at hand."""
 
@@ -47,6 +50,20 @@ def columns(lane: Loop, body: Iterable[Statement]) -> list[Fold]:
         found += [node for node in walk(statement.value) if isinstance(node, Fold)]
     found = list(dict.fromkeys(found))
     return found if found and all(_is_column(fold, lane, found) for fold in found) else []
+
+
+def widened(lane: Loop, folds: Sequence[Fold]) -> Loop | None:
+    """A loop over columns in more lanes, if all that they read is near: then they go down at once.
+
+    Results stay in registers, and there are enough of them that additions need not wait.
+    """
+    reach = sum(fold.indices[0].extent * max(
+        abs(node.place[0].get(fold.indices[0], 0)) * node.dtype.itemsize
+        for node in walk(*fold.body) if isinstance(node, Load)) for fold in folds)
+    width = lane.width
+    while len(folds) * width < _SIDE_BY_SIDE * lane.width and 2 * width <= lane.extent:
+        width *= 2
+    return replace(lane, width=width) if reach <= _NEAR else None
 
 
 def separate(body: Iterable[Statement]) -> list[list[Statement]]:

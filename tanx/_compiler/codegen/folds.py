@@ -301,11 +301,11 @@ class Folds(Memory):
             (start,) = self.loop(scope, lane, done, steps, [start], step, bound=fold.states)
         return start
 
-    def across_lanes(self, reducer: str, value: Scalar, dtype: np.dtype) -> Scalar:
-        """The combination of all lanes, by halves."""
+    def across_lanes(self, reducer: str, value: Scalar, dtype: np.dtype, left: int = 1) -> Scalar:
+        """The combination of all lanes, by halves, until so many are left."""
         if isinstance(value, Value) and value.is_mask and reducer in ("or", "and"):
             return any_lane(value) if reducer == "or" else ~any_lane(~value)
-        while (lanes := flat(value)[0].type.lanes) > 1:
+        while (lanes := flat(value)[0].type.lanes) > left:
             low, high = (_shuffled(value, half) for half in (range(lanes // 2),
                                                              range(lanes // 2, lanes)))
             value = _combine(reducer, low, high, dtype)

@@ -22,12 +22,13 @@ from ..._loops.nest import Buffer, Extern, Nest, Statement, Store
 from ..._loops.traverse import expressions, loads, statements_in, walk, written
 from .access import Scalar
 from .analysis import QUICK, Analysis, span
-from .columns import columns, separate, write_columns
+from .columns import columns, separate, widened, write_columns
 from .complex import Pair
 from .folds import Folds, flat, from_registers, in_registers, mapped, renamed, whole
 from .lanes import Loop, Planner
 from .operations import Reciprocal, apply, choose, has_reciprocals, number
 from .residues import by_residues
+from .rows import sums_of_rows, write_rows
 from .scopes import Lanes, Scope, Way
 from .sorting import CALLS
 from .storage import moves_as_bits
@@ -130,11 +131,17 @@ class Kernel(Folds):
                 for part in parts:
                     self.loops(loops, part, scope)
                 return None
+        folds = columns(loop, body) if loop.width > 1 and loop.parallel and not rest else []
+        if folds and (wider := widened(loop, folds)) is not None:
+            loop, folds = wider, []
         whole, left = divmod(loop.extent, loop.width)
         overlaps = left > 0 and self.repeatable(body)
         steps = whole + overlaps
-        if loop.width > 1 and loop.parallel and not rest and (folds := columns(loop, body)):
+        if folds:
             write_columns(self, loop, folds, body, scope, steps)
+        elif not rest and scope.lanes is None and (folds := sums_of_rows(self, loop, body)):
+            done = write_rows(self, loop, folds, body, scope)
+            self.nest_loop(loop, rest, body, scope, done, loop.extent)
         else:
             self.nest_loop(loop, rest, body, scope, 0, steps)
         if left and not overlaps:

@@ -1,0 +1,114 @@
+"""Reductions along rows, several rows at a time: what they have in common is read once.
+
+A matrix times a vector sums ``x[i, k] * v[k]`` over ``k`` for each row ``i``. One row at a time,
+every element of the vector is loaded for each element of the matrix. With a few rows side by side
+it is loaded once for all of them, and the additions of one row need not wait for those of another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..._loops.expr import Fold, Index
+from ..._loops.instructions import kind_of
+from ..._loops.nest import Statement, Store
+from ..._loops.traverse import loads, walk
+from .access import Scalar
+from .lanes import Loop
+from .operations import number
+from .scopes import Scope
+from .storage import register_type
+from .values import Value
+
+if TYPE_CHECKING:
+    from .llvm import Kernel
+
+__all__ = ["SIDE_BY_SIDE", "sums_of_rows", "write_rows"]
+
+SIDE_BY_SIDE = 8
+"""Rows at a time."""
+_LONG = 1 << 10
+"""Elements of a row up to which a sum needs no stretches to be exact enough."""
+_VECTORS = 2
+"""Vectors of each row that are added to in turn."""
+
+
+def sums_of_rows(kernel: Kernel, loop: Loop, body: Iterable[Statement]) -> list[Fold]:
+    """The sums in some stores if all of them are sums of rows that share a factor; else none."""
+    found: list[Fold] = []
+    for statement in body:
+        if not isinstance(statement, Store) or statement.guard is not None or statement.combine:
+            return []
+        found += [node for node in walk(statement.value) if isinstance(node, Fold)]
+    found = list(dict.fromkeys(found))
+    fits = loop.width == 1 and loop.parallel and loop.extent >= SIDE_BY_SIDE and 0 < len(
+        found) <= 2 and all(_is_sum_of_row(kernel, fold, loop, found[0]) for fold in found)
+    return found if fits else []
+
+
+def _is_sum_of_row(kernel: Kernel, fold: Fold, loop: Loop, first: Fold) -> bool:
+    dtype = fold.states[0].dtype
+    if fold.combine != "add" or kind_of(dtype) != "f" or len(fold.indices) != 1 or (
+            fold.indices != first.indices) or any(
+            isinstance(node, Fold) for node in walk(*fold.body)):
+        return False
+    read = list(loads(*fold.body))
+    own = [load for load in read if not load.free.isdisjoint(loop.covers)]
+    return bool(own) and len(own) < len(read) and dtype == first.states[0].dtype and (
+        fold.indices[0].extent <= _LONG and _lanes(kernel, fold)[0].width > 1)
+
+
+def _lanes(kernel: Kernel, fold: Fold) -> list[Loop]:
+    """The loop along a row: in a few vectors, in one for what is left, and without lanes."""
+    (loop,) = kernel.planner.fold(fold, True) or [Loop(fold.indices[0], fold.indices, False)]
+    lanes = kernel.planner.vector_bits // register_type(fold.states[0].dtype).bits
+    widths = {min(loop.width, lanes * _VECTORS), min(loop.width, lanes), 1}
+    return [replace(loop, width=width) for width in sorted(widths, reverse=True)]
+
+
+def write_rows(kernel: Kernel, loop: Loop, folds: Sequence[Fold], body: Sequence[Statement],
+               scope: Scope) -> int:
+    """Write a loop over rows in blocks of several; how many rows that makes."""
+    blocks = loop.extent // SIDE_BY_SIDE
+    index = Index("rows", blocks)
+    dtype = folds[0].states[0].dtype
+    lanes = _lanes(kernel, folds[0])
+    own = (*loop.covers, loop.index)
+    bound = [state for fold in folds for state in fold.states]
+
+    def row(outer: Scope, base: Value, number: int) -> Scope:
+        inner = outer.within(own)
+        kernel.bind(inner, loop, base + number)
+        return inner
+
+    def block(outer: Scope, _) -> list[Scalar]:
+        base = outer.values[index] * SIDE_BY_SIDE
+
+        def add(inner: Scope, states: Sequence[Scalar]) -> list[Scalar]:
+            rows = [row(inner, base, n) for n in range(SIDE_BY_SIDE)]
+            pairs = zip(states, [(scope, fold) for scope in rows for fold in folds])
+            return [kernel.step(fold, scope, [state])[0] for state, (scope, fold) in pairs]
+
+        zero = number(kernel.writer, 0.0, dtype)
+        totals: list[Scalar] = [zero.of(lanes[0].width)] * (SIDE_BY_SIDE * len(folds))
+        done = 0
+        for lane in lanes:
+            totals = [kernel.across_lanes("add", value, dtype, lane.width) for value in totals]
+            first, last = done // lane.width, lane.extent // lane.width
+            if first < last:
+                totals = kernel.loop(outer, lane, first, last, totals, add, bound=bound)
+                done = last * lane.width
+        found = iter(totals)
+        for n in range(SIDE_BY_SIDE):
+            inner = row(outer, base, n)
+            for fold in folds:
+                start = kernel.value(fold.init[0], inner)
+                inner.values[fold] = (kernel.joint(fold, next(found), start),)
+            kernel.loops((), body, inner)
+        return []
+
+    kernel.loop(scope, Loop(index, (index,), True), 0, blocks, [], block, bound=own,
+                writes=kernel.written(body))
+    return blocks * SIDE_BY_SIDE

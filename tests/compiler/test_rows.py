@@ -1,0 +1,34 @@
+"""Sums along rows, several rows at a time."""
+
+import numpy as np
+import pytest
+
+import tanx
+import tanx.numpy as jnp
+from tests.compiler.agreement import check_function
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize(("n", "m"), [(8, 16), (9, 16), (7, 40), (24, 33), (100, 100), (64, 1000)])
+def test_a_matrix_times_a_vector(n, m, dtype):
+    rng = np.random.default_rng(0)
+    x, v = (rng.normal(size=s).astype(jnp.dtype(dtype)) for s in ((n, m), (m,)))
+    with tanx.enable_x64(True):
+        check_function(lambda x, v: x @ v, x, v)
+        check_function(lambda x, v: jnp.tanh(x @ v) + (x * v * 2 + x).sum(1), x, v)
+
+
+def test_two_sums_in_the_same_loop():
+    rng = np.random.default_rng(0)
+    x, y = (rng.normal(size=(20, 50)).astype(np.float32) for _ in range(2))
+    check_function(lambda x, y: x @ x[0] + y @ x[1], x, y)
+
+
+def test_rows_share_what_they_read():
+    from tanx._compiler.codegen.cpu import generate, host
+    from tanx._compiler.pipeline import build
+    x = np.ones((64, 64), np.float32)
+    module = build(tanx.make_jaxpr(lambda x, v: x @ v)(x, x[0]))
+    text = generate(module.program, host(), module.plan.offsets).text
+    loads = [line for line in text.splitlines() if "load <" in line]
+    assert len(loads) == 9  # of eight rows and of the vector, each of two registers
