@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 
@@ -96,9 +97,37 @@ def check_jaxpr_agrees(closed: ClosedJaxpr, args, interpreted: bool = True) -> M
         if interpreted:
             runs.append(run_module(module, args))
         for results in runs:
-            for got, want in zip(results, expected, strict=True):
-                assert_close(got, want, atol)
+            _assert_agree(results, expected, atol, lambda: shaken(closed, args, expected))
     return module
+
+
+def _assert_agree(results, expected, atol: float, spread: Callable[[], list[float]]) -> None:
+    """All results are close, or as close as can be asked of an ill-conditioned program."""
+    try:
+        for got, want in zip(results, expected, strict=True):
+            assert_close(got, want, atol)
+    except AssertionError:
+        moved = spread()
+        if not any(moved):
+            raise
+        for got, want, by in zip(results, expected, moved, strict=True):
+            assert_close(got, want, atol + min(_SHAKEN * by, _AT_MOST * atol))
+
+
+_SHAKEN, _AT_MOST = 8, 50
+"""Times that rounding may move a result more than the last digits of the arguments do; and times
+the usual tolerance that this may excuse."""
+
+
+def shaken(closed: ClosedJaxpr, args, expected) -> list[float]:
+    """How far each result moves when the arguments change in their last digits."""
+    rng = np.random.default_rng(0)
+    others = [np.nextafter(x, np.where(rng.random(x.shape) < 0.5, -np.inf, np.inf).astype(x.dtype))
+              if (x := np.asarray(given)).dtype in (np.float32, np.float64) else x
+              for given in args]
+    return [float(np.nanmax(np.abs(a.astype(np.complex128) - b.astype(np.complex128)), initial=0))
+            if letter(b.dtype) in "fc" else 0.0
+            for a, b in zip(evaluated(closed, others), expected, strict=True)]
 
 
 def check_function(fun, *args) -> Module:
