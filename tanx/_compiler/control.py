@@ -91,13 +91,13 @@ def _room(size: int) -> Buffer:
     return build.temp("room", (size,), np.uint8)
 
 
-def _scan(into: Sequence[Buffer], operands: Sequence[_Array], inner: Inner, *, jaxpr: ClosedJaxpr,
-          length: int, num_consts: int, num_carry: int, reverse: bool, **params: Any,
-          ) -> list[Statement]:
+def _scan(into: Sequence[Buffer], operands: Sequence[_Array], views: Sequence[_Array],
+          inner: Inner, *, jaxpr: ClosedJaxpr, length: int, num_consts: int, num_carry: int,
+          reverse: bool, **params: Any) -> list[Statement]:
     write = _Writer()
     inside = inner(jaxpr, {num_consts + n: n for n in range(num_carry)}, num_consts)
     body, constants = inside.plan, write.constants(inside, operands[:num_consts])
-    rows = write.stored(operands[num_consts + num_carry:])
+    rows = write.stored(views[num_consts + num_carry:])  # the shape does not matter to rows
     carries = into[:num_carry]
     for target, x in zip(carries, operands[num_consts:]):
         write.copy(target, x)
@@ -118,9 +118,9 @@ def _tasks(body: Plan, length: int) -> int:
     return -(-length // -(-length // tasks)) if length else 1  # none without steps
 
 
-def _while(into: Sequence[Buffer], operands: Sequence[_Array], inner: Inner, *,
-           cond_jaxpr: ClosedJaxpr, cond_nconsts: int, body_jaxpr: ClosedJaxpr, body_nconsts: int,
-           **params: Any) -> list[Statement]:
+def _while(into: Sequence[Buffer], operands: Sequence[_Array], views: Sequence[_Array],
+           inner: Inner, *, cond_jaxpr: ClosedJaxpr, cond_nconsts: int, body_jaxpr: ClosedJaxpr,
+           body_nconsts: int, **params: Any) -> list[Statement]:
     write = _Writer()
     inside = inner(body_jaxpr, {body_nconsts + n: n for n in range(len(into))}, body_nconsts)
     asked = inner(cond_jaxpr, {}, cond_nconsts)
@@ -136,8 +136,8 @@ def _while(into: Sequence[Buffer], operands: Sequence[_Array], inner: Inner, *,
     return write.statements
 
 
-def _cond(into: Sequence[Buffer], operands: Sequence[_Array], inner: Inner, *,
-          branches: tuple[ClosedJaxpr, ...], **params: Any) -> list[Statement]:
+def _cond(into: Sequence[Buffer], operands: Sequence[_Array], views: Sequence[_Array],
+          inner: Inner, *, branches: tuple[ClosedJaxpr, ...], **params: Any) -> list[Statement]:
     write = _Writer()
     pairs = _changed_in_place([b.jaxpr for b in branches], into)
     order = [*(n for n in range(len(operands) - 1) if n not in pairs), *pairs]
@@ -145,7 +145,7 @@ def _cond(into: Sequence[Buffer], operands: Sequence[_Array], inner: Inner, *,
     plain = len(order) - len(pairs)
     bodies = tuple(inner(_rearranged(b, order, results), {
         plain + n: n for n in range(len(pairs))}).plan for b in branches)
-    given = write.stored([operands[0], *(operands[1 + n] for n in order[:plain])])
+    given = write.stored([views[0], *(views[1 + n] for n in order[:plain])])
     carries = [into[n] for n in pairs.values()]
     for target, n in zip(carries, pairs):
         write.copy(target, operands[1 + n])
@@ -188,4 +188,7 @@ def _rearranged(closed: ClosedJaxpr, order: Sequence[int], results: Sequence[int
 
 LOWERED: dict[str, Callable[..., list[Statement]]] = {
     "scan": _scan, "while": _while, "cond": _cond}
-"""The statements of equations by the names of their primitives."""
+"""The statements of equations by the names of their primitives.
+
+They take the results' buffers, the operands, and these as the arrays of which they are views.
+"""

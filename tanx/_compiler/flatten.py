@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import prod
 
 from .._loops.build import copy, temp, unflatten_index
 from .._loops.expr import Expr, Load, flatten_index, fresh_index
@@ -122,7 +123,8 @@ class _Flat:
 def _row(inner: Buffer, array: Buffer, row: Expr) -> Callable[[tuple[Expr, ...]], Load]:
     """What an element of a row is in the array; shapes may differ, with elements in one order."""
     def element(index: tuple[Expr, ...]) -> Load:
-        if inner.shape != array.shape[1:]:
-            index = unflatten_index(flatten_index(index, inner.shape), array.shape[1:])
-        return Load(array, (row, *index))
+        if inner.shape == array.shape[1:]:
+            return Load(array, (row, *index))
+        place = row * prod(inner.shape) + flatten_index(index, inner.shape)
+        return Load(array, unflatten_index(place, array.shape))
     return element

@@ -67,10 +67,11 @@ class _Lowering:
         self.temps: list[Buffer] = []
         self.outputs: list[Buffer] = []
         self.statements: list[Statement] = []
+        self.sources = _sources(self.jaxpr.eqns)
         self.read = {a for eqn in self.jaxpr.eqns for a in eqn.invars}.union(self.jaxpr.outvars)
 
     def run(self) -> Lowered:
-        returned: list[Atom | None] = [*_sources(self.jaxpr.eqns, self.jaxpr.outvars)]
+        returned: list[Atom | None] = [self.sources.get(a, a) for a in self.jaxpr.outvars]
         if self.apart:
             returned = self.own_outputs(returned)
         literals = list(dict.fromkeys(a for a in returned if isinstance(a, Literal)))
@@ -142,7 +143,9 @@ class _Lowering:
             wanted = [b if v in self.read else None for v, b in zip(eqn.outvars, into)]
             loops = registers.statements(eqn, operands, wanted)
             if loops is None:
-                loops = LOWERED[primitive.name](into, operands, self.inner, **params)
+                views = [self.operand(self.sources.get(a, a)) for a in eqn.invars]
+                loops = LOWERED[primitive.name](into, operands, views, self.inner, **params)
+                operands += views
             self.append(loops, {*into, *operands})
             return
         rule = primitive.lower if primitive.kind in (Kind.STATEMENT, Kind.CALL) else primitive.fill
@@ -191,10 +194,10 @@ def _is_view(eqn: JaxprEqn) -> bool:
     return rule is not None and rule(**eqn.params)
 
 
-def _sources(eqns: Iterable[JaxprEqn], atoms: Iterable[Atom]) -> list[Atom]:
-    """For each atom, the one that holds its elements in the same order and is no view itself."""
+def _sources(eqns: Iterable[JaxprEqn]) -> dict[Atom, Atom]:
+    """For each view, what holds its elements in the same order and is no view itself."""
     sources: dict[Atom, Atom] = {}
     for eqn in eqns:
         if _is_view(eqn):
             sources.update((v, sources.get(a, a)) for v, a in zip(eqn.outvars, eqn.invars))
-    return [sources.get(atom, atom) for atom in atoms]
+    return sources

@@ -97,10 +97,14 @@ class _Checker:
             _fail("a loop over tasks carries nothing and is counted.", loop)
         if carries != loop.outputs[:loop.carried]:
             _fail("what a loop carries is read and written.", loop)
-        self.fits(loop, (*constants, *carries, *map(_row, read)), body.inputs)
-        self.fits(loop, (*carries, *map(_row, filled)), body.outputs)
-        if any(b.shape[:1] != (loop.count,) for b in (*read, *filled)):
-            _fail("an array that is read or filled by rows has one for each step.", loop)
+        fixed = len(constants) + len(carries)
+        self.fits(loop, (*constants, *carries), body.inputs[:fixed])
+        self.fits(loop, carries, body.outputs[:len(carries)])
+        rows = (*body.inputs[fixed:], *body.outputs[len(carries):])
+        for array, row in zip((*read, *filled), rows, strict=True):
+            if prod(array.shape) != (loop.count or 0) * prod(row.shape) or array.dtype != row.dtype:
+                _fail("an array that is read or filled by rows has one for each step.", loop,
+                      f"array: {array!r}", f"row:   {row!r}")
         if loop.condition is not None:
             self.fits(loop, (*tests, *carries), loop.condition.program.inputs)
 
@@ -226,10 +230,6 @@ class _Checker:
             texts = ["(" + ", ".join(map(short_name, part)) + ")" for part in types]
             _fail("start and step of a fold must have the dtypes of its states.", where,
                   f"states: {texts[0]}", f"start:  {texts[1]}", f"step:   {texts[2]}")
-
-
-def _row(buffer: Buffer) -> Buffer:
-    return Buffer(buffer.name, buffer.shape[1:], buffer.dtype)
 
 
 class _Ranges:

@@ -55,7 +55,7 @@ def _run(plan: Plan, inputs: Sequence, externs: Mapping[str, Callable]) -> tuple
     program = plan.program
     if len(inputs) != len(program.inputs):
         raise TypeError(f"the program takes {len(program.inputs)} inputs, got {len(inputs)}.")
-    memory = Memory(program, inputs)
+    memory = Memory(program, [np.reshape(x, b.shape) for x, b in zip(inputs, program.inputs)])
     for output, given in plan.shared.items():
         memory.put(output, memory.take(given))
     _Runner(memory, externs).statements(program.statements, _Scope())
@@ -167,8 +167,8 @@ class _Runner:
                     loop.condition, [*tests, *carries], self.externs)[0]:
                 break
             row = -1 - step if loop.reverse else step
-            results = _run(loop.body, [*constants, *carries, *(x[row] for x in read)],
-                           self.externs)
+            rows = [x.reshape(loop.count or 1, -1)[row] for x in read]
+            results = _run(loop.body, [*constants, *carries, *rows], self.externs)
             carries = [x.reshape(c.shape) for x, c in zip(results, carries)]
             for array, result in zip(filled, results[loop.carried:], strict=True):
                 array[row] = result.reshape(array.shape[1:])

@@ -139,9 +139,9 @@ class Loop(Call):
     one bool, says no.
 
     ``inputs`` are the constants of the condition (``tests`` of them), those of the body, the
-    carries, and ``rows`` arrays to be read; ``outputs`` are the carries again, the arrays to be
-    filled, and memory for the loop's own use. A loop without carries has steps that are apart: they
-    run in ``tasks`` stretches, each of which may be in a thread of its own.
+    carries, and ``rows`` arrays to be read, of any shape; ``outputs`` are the carries again, the
+    arrays to be filled, and memory for the loop's own use. A loop without carries has steps that
+    are apart: they run in ``tasks`` stretches, each of which may be in a thread of its own.
     """
 
     body: Plan

@@ -222,12 +222,12 @@ class _LoopWriter:
         code, loop, program = self.code, self.loop, self.loop.body.program
         if loop.reverse and (self.read or self.filled):
             step = code.let("row", f"sub i64 {(loop.count or 0) - 1}, {step}")
+        every = (*program.inputs, *program.outputs)
         starts = (self.first + loop.carried, len(program.inputs) + loop.carried)
         for start, arrays in zip(starts, (self.read, self.filled)):
-            for n, buffer in enumerate(arrays):
-                size = prod(buffer.shape[1:]) * buffer.dtype.itemsize
-                distance = code.let("distance", f"mul i64 {step}, {size}")
-                code.put(slots, start + n, code.offset(self.pointers[buffer], distance))
+            for n, buffer in enumerate(arrays, start):
+                distance = code.let("distance", f"mul i64 {step}, {_nbytes(every[n])}")
+                code.put(slots, n, code.offset(self.pointers[buffer], distance))
 
     def test(self, tests: str) -> str:
         """Ask whether there is another step."""
