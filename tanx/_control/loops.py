@@ -217,7 +217,7 @@ def checkpointed_scan(f: Callable, init, xs=None, length: int | None = None,
     function = "tanx.lax.checkpointed_scan"
     slices, tree = flat_leaves(f"{function}: xs", xs)
     steps = steps_of(function, xs, slices, length)
-    size = max(1, math.isqrt(steps)) if segment is None else operator.index(segment)
+    size = _segment(steps) if segment is None else operator.index(segment)
     if size < 1:
         raise ValueError(explain(function, "a segment has at least one step.",
                                  f"segment: {segment}"))
@@ -246,6 +246,16 @@ def checkpointed_scan(f: Callable, init, xs=None, length: int | None = None,
         carry, early = segments(init)
         carry, late = end(carry)
     return carry, tree_util.tree_map(lambda a, b: concatenate([a, b], 0), early, late)
+
+
+def _segment(steps: int) -> int:
+    """A length of segments near the square root that leaves no rest, if there is one.
+
+    Then the arrays that are read step by step are read where they are.
+    """
+    root = max(1, math.isqrt(steps))
+    whole = [n for n in range(max(1, root // 2), 2 * root + 1) if steps % n == 0]
+    return min(whole, key=lambda n: abs(n - root), default=root)
 
 
 # -- what they share -------------------------------------------------------------------------------
