@@ -8,7 +8,7 @@ coordinates. A loop that needs many elements at a time is none for registers, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from itertools import product
@@ -26,6 +26,7 @@ from .._loops.expr import (
     Expr,
     Fold,
     Index,
+    Load,
     Op,
     Pick,
     State,
@@ -35,13 +36,13 @@ from .._loops.expr import (
     fresh_state,
 )
 from .._loops.instructions import identity, kind_of, value_range
-from .._loops.nest import Buffer
-from .._loops.traverse import rewrite, substitute, walk
+from .._loops.nest import Buffer, Nest, Store
+from .._loops.traverse import loads, rewrite, statements_in, substitute, walk
 from ..dtypes import stored
 from .bodies import is_control
 
 __all__ = ["Array", "Body", "Inexpressible", "Key", "MOST", "Recurrence", "Steps", "branches_of",
-           "every", "number", "row", "scan_of", "while_of"]
+           "every", "number", "results_of", "row", "scan_of", "while_of"]
 
 Array = Buffer | Operand
 At = tuple[Expr, ...]
@@ -102,20 +103,7 @@ class Body:
         if is_control(eqn):
             used = [v in self.read for v in eqn.outvars]
             return _CONTROL[eqn.primitive.name](operands, used, self.outer, **eqn.params)
-        if eqn.primitive.name == "optimization_barrier":
-            return operands
-        if eqn.primitive.kind in (Kind.STATEMENT, Kind.CALL):
-            raise Inexpressible
-        known: dict[At, Sequence[Expr]] = {}
-
-        def element(at: At, n: int) -> Expr:
-            if at not in known:
-                value = eqn.primitive.lower(at, *operands, **eqn.params)
-                known[at] = value if eqn.primitive.multiple_results else (value,)
-            return known[at][n]
-
-        return [Operand(v.aval.shape, stored(v.aval.dtype), partial(element, n=n))
-                for n, v in enumerate(eqn.outvars)]
+        return results_of(eqn, operands)
 
     def out(self, n: int) -> Array:
         """A result; the numbers that it is made from are made now, in order."""
@@ -128,6 +116,67 @@ class Body:
                 if v in wanted and not v.aval.shape:
                     self.arrays[v][()]
         return self.array(self.jaxpr.outvars[n])
+
+
+def results_of(eqn: JaxprEqn, operands: Sequence[Array]) -> list[Array]:
+    """The arrays that an equation makes which is neither a loop nor a branch."""
+    if eqn.primitive.name == "optimization_barrier":
+        return list(operands)
+    if eqn.primitive.kind is Kind.CALL:
+        raise Inexpressible
+    if eqn.primitive.kind is Kind.STATEMENT:
+        return _stored_results(eqn, operands)
+    known: dict[At, Sequence[Expr]] = {}
+
+    def element(at: At, n: int) -> Expr:
+        if at not in known:
+            value = eqn.primitive.lower(at, *operands, **eqn.params)
+            known[at] = value if eqn.primitive.multiple_results else (value,)
+        return known[at][n]
+
+    return [Operand(v.aval.shape, stored(v.aval.dtype), partial(element, n=n))
+            for n, v in enumerate(eqn.outvars)]
+
+
+def _stored_results(eqn: JaxprEqn, operands: Sequence[Array]) -> list[Array]:
+    """Small arrays that statements fill: each store is asked whether it meets the element."""
+    into = [build.temp(f"into{n}", v.aval.shape, stored(v.aval.dtype))
+            for n, v in enumerate(eqn.outvars)]
+    if any(prod(out.shape) > MOST for out in into):
+        raise Inexpressible
+    statements = eqn.primitive.lower(into, *operands, **eqn.params)
+    stores = [(nest.indices, s) for nest in statements if isinstance(nest, Nest)
+              for s in nest.body if isinstance(s, Store) and s.buffer in into]
+    if len(stores) < sum(1 for s in statements_in(statements) if not isinstance(s, Nest)):
+        raise Inexpressible
+
+    def element(at: At, out: Buffer) -> Expr:
+        value: Expr = build.const(0, out.dtype)  # until it is stored
+        for indices, store in stores:
+            if store.buffer is not out:
+                continue
+            if prod(i.extent for i in indices) > MOST:
+                raise Inexpressible
+            for place in every([i.extent for i in indices]):
+                value = _after(store, dict(zip(indices, place)), at, value)
+        return value
+    return [Operand(out.shape, out.dtype, partial(element, out=out)) for out in into]
+
+
+def _after(store: Store, place: Mapping[Variable, Expr], at: At, before: Expr) -> Expr:
+    """What is at an index after an iteration has stored something, there or elsewhere."""
+    meets = build.all_of(*(build.eq(substitute(i, place), a) for i, a in zip(store.index, at)))
+    if store.guard is not None:
+        meets = meets & substitute(store.guard, place)
+    was = fresh_state(before.dtype)  # stands for the element until its index is known
+    own = Load(store.buffer, store.index)
+    value = rewrite(store.value, lambda e: was if e is own else None)
+    if any(load.buffer is store.buffer for load in loads(value)):
+        raise Inexpressible
+    value = substitute(value, {**place, was: before})
+    if store.combine is not None:
+        value = Op(store.combine, (before, value), value.dtype)
+    return build.select(meets, value, before)
 
 
 # -- loops -----------------------------------------------------------------------------------------

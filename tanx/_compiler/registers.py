@@ -42,6 +42,7 @@ from .elements import (
     Steps,
     branches_of,
     number,
+    results_of,
     row,
     scan_of,
     while_of,
@@ -56,6 +57,8 @@ _STEPS = 100
 """Steps that a loop has if nobody knows."""
 _AGAIN, _LITTLE = 4, 1 << 12
 """How many times the work of a loop's equations may be done, and work that does not matter."""
+_PRODUCTS = 256
+"""Elements of the larger operand up to which a product of matrices is left to lanes."""
 _ROOM = 1 << 22
 """Elements of the arrays that a loop without carries computes for all of its steps at a time."""
 _ROW, _ROWS = 1 << 14, 1 << 22
@@ -294,18 +297,11 @@ class _Lowering:
         """Append the statements of an equation in a body."""
         if is_control(eqn):
             return self.equation(eqn, operands, into)
-        if eqn.primitive.name == "optimization_barrier":
-            for x, out in zip(operands, into):
-                if out is not None:
-                    self.copy(out, x)
-            return None
-        if eqn.primitive.kind in (Kind.STATEMENT, Kind.CALL, Kind.CONTRACTION):
+        if eqn.primitive.kind is Kind.CONTRACTION and _effort(eqn) > _PRODUCTS:
             raise Inexpressible
-        for n, out in enumerate(into):
+        for x, out in zip(results_of(eqn, operands), into):
             if out is not None:
-                self.nest(out.shape[len(self.axes):], [
-                    self.store(out, at, _result(eqn, at, operands, n))
-                    for at in self.index(out.shape[len(self.axes):], set())])
+                self.copy(out, x)
         return None
 
     def copy(self, out: Buffer, x: Array) -> None:
@@ -325,11 +321,6 @@ _serial = count()
 def _temp(shape: Sequence[int], dtype: Any) -> Buffer:
     """Memory with a name that nobody else has."""
     return build.temp(f"m{next(_serial)}", shape, dtype)
-
-
-def _result(eqn: JaxprEqn, at: At, operands: Sequence[Array], n: int) -> Expr:
-    value = eqn.primitive.lower(at, *operands, **eqn.params)
-    return value[n] if eqn.primitive.multiple_results else value
 
 
 def _updates(room: Mapping[State, Load], after: Sequence[Expr]) -> list[Store]:

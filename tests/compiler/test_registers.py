@@ -94,6 +94,20 @@ def spots(xs, where):
                     xs, where)[0]
 
 
+def marked(x, where):
+    """A small array of which elements are replaced and added to, in a loop with its own end."""
+    def step(state):
+        k, x = state
+        x = x.at[where[k]].set(x.sum()).at[k].add(1.0, mode="drop")
+        return k + 1, x * 0.5
+    return lax.while_loop(lambda s: (s[0] < 5) & (s[1][0] < 9.0), step, (0, x))[1]
+
+
+def of_products(x, w):
+    """Products of small matrices around a loop."""
+    return lax.while_loop(lambda c: c[0] < 9.0, lambda c: w @ c + 1.0, w @ x) @ w
+
+
 def counted(x):
     """Two counters, of which one goes down."""
     def step(c, _):
@@ -154,6 +168,11 @@ CASES = {
     "turning": (turning, (normal(2),)),
     "turning in lanes": (tanx.vmap(turning), (normal(21, 2),)),
     "spots": (spots, (normal(4), np.array([0, 3, 1, 1, 2]))),
+    "marked": (marked, (normal(4), np.array([0, 3, 1, 7, 2]))),
+    "marked in lanes": (tanx.vmap(marked, (0, None)), (normal(21, 4), np.array([0, 3, 1, 7, 2]))),
+    "of products": (of_products, (abs(normal(3)), abs(normal(3, 3)))),
+    "of products in lanes": (tanx.vmap(of_products, (0, None)),
+                             (abs(normal(21, 3)), abs(normal(3, 3)))),
     "counted": (counted, (normal(4),)),
     "switched": (switched, (np.int32(1), np.float32(2))),
     "switched in lanes": (tanx.vmap(switched), (np.arange(21, dtype=np.int32) % 3, normal(21))),
