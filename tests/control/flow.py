@@ -6,6 +6,7 @@ A program changes a few numbers, its state. It is a tuple of statements:
     ("if", i, j, then, otherwise)    then, if state[i] > state[j], else otherwise
     ("switch", i, programs)          the program that twice state[i] counts to
     ("while", i, n, program)         while state[i] < 1 and fewer than n steps are done
+    ("for", i, n, program)           n times, and i times more if n is odd, where that is traced
 
 The same program runs on Python's own control flow, where it needs numbers that are known, and on
 that of tanx.lax.
@@ -38,14 +39,14 @@ def _statements(rng, depth: int) -> tuple:
 
 def _statement(rng, depth: int) -> tuple:
     i, j, k = (rng.randrange(SIZE) for _ in range(3))
-    kind = rng.choice(["set", "if", "switch", "while", "while"] if depth else ["set"])
+    kind = rng.choice(["set", "if", "switch", "while", "while", "for"] if depth else ["set"])
     if kind == "set":
         return ("set", i, rng.choice(list(OPERATIONS)), j, k)
     if kind == "if":
         return ("if", i, j, _statements(rng, depth - 1), _statements(rng, depth - 1))
     if kind == "switch":
         return ("switch", i, tuple(_statements(rng, depth - 1) for _ in range(rng.randint(2, 3))))
-    return ("while", i, rng.randint(0, 5), _statements(rng, depth - 1))
+    return (kind, i, rng.randint(0, 5 if kind == "while" else 3), _statements(rng, depth - 1))
 
 
 def by_python(statements: tuple, state: list) -> list:
@@ -62,6 +63,10 @@ def by_python(statements: tuple, state: list) -> list:
             (programs,) = rest
             chosen = min(max(int(lax.stop_gradient(state[i]) * 2), 0), len(programs) - 1)
             state = by_python(programs[chosen], state)
+        elif kind == "for":
+            count, inner = rest
+            for _ in range(count + i if count % 2 else count):
+                state = by_python(inner, state)
         else:
             limit, inner = rest
             steps = 0
@@ -85,6 +90,11 @@ def by_lax(statements: tuple, state: list) -> list:
             (programs,) = rest
             index = (state[i] * 2).astype(int)
             state = lax.switch(index, [_runner(p) for p in programs], state)
+        elif kind == "for":
+            count, inner = rest
+            # A number that comes from the state is traced, and the loop no scan but a while.
+            more = i + (state[i] * 0).astype(int) if count % 2 else 0
+            state = lax.fori_loop(0, count + more, lambda _, s, p=inner: by_lax(p, s), state)
         else:
             state = _while(i, *rest, state)
     return state

@@ -387,8 +387,9 @@ class Kernel(Folds):
         for node in walk(expr, into=lambda n: () if find(n) is not None else parts(n)):
             if find(node) is None:
                 home = scope.home(node, self.analysis)
-                if isinstance(node, Pick):  # what a loop carried may be known on this way only
-                    home = max(home, scope.locate(node.fold)[0], key=lambda s: s.depth)
+                if home is not scope:  # what loops carried may be known on this way only
+                    home = max([home, *(scope.locate(part)[0] for part in parts(node))],
+                               key=lambda s: s.depth)
                 home.values[node] = self.at(home, lambda: self.evaluate(node, home))  # noqa: B023
         return find(expr)
 
