@@ -31,6 +31,11 @@ class Notes(list):
         return found
 
 
+def answers(stdout) -> list[str]:
+    """The first lines of what a prompt answers; away from where it stops, which it shows."""
+    return [text.splitlines()[0] for text in stdout.getvalue().split("(tanx) ")[1:-1]]
+
+
 WAYS = {
     "debug": lambda notes, *xs: debug.callback(notes, *xs),
     "ordered": lambda notes, *xs: debug.callback(notes, *xs, ordered=True),
@@ -209,8 +214,7 @@ def test_breakpoints_in_loops():
         return c + 1, None
     with pytest.raises(bdb.BdbQuit):
         tanx.jit(lambda x: lax.scan(step, x, None, length=5))(1.0)
-    answers = [text.splitlines()[0] for text in stdout.getvalue().split("(tanx) ")[1:-1]]
-    assert answers[::2] == ["Array(1., dtype=float32)", "Array(2., dtype=float32)"]
+    assert answers(stdout)[::2] == ["Array(1., dtype=float32)", "Array(2., dtype=float32)"]
 
 
 def test_many_elements_are_a_loop():
