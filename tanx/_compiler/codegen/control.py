@@ -145,7 +145,7 @@ class _LoopWriter:
         code.begin(body)
         code.add(f"call void @{self.function(loop.body)}(ptr {slots})")
         code.add(f"%{following} = add i64 %{step}, 1")
-        code.lines += poll(code.writer, again, done)
+        code.lines += poll(code.writer, again, done)[0]
         code.begin(again)
         code.go(head)
         code.begin(done)

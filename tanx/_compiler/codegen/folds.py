@@ -164,12 +164,18 @@ class Folds(Memory):
         phis = [f"{a.text} = phi {a.type.text} [ {b.text}, %{place.block} ], "
                 f"[ {c.text}, %{again} ]" for old, first, new in zip(inside, given, kept)
                 for a, b, c in zip(flat(old), flat(first), flat(new))]
+        ending, look = poll(writer, again, done)
         place.lines += [f"br label %{head}", f"{head}:", *phis, *asking.lines,
                         f"br {more!r}, label %{step.label}, label %{done}",
-                        f"{step.label}:", *step.lines, *poll(writer, again, done),
-                        f"{again}:", f"br label %{head}"]
+                        f"{step.label}:", *step.lines, *ending, f"{again}:", f"br label %{head}"]
         place.start(done)
-        return tuple(states)
+        # A program that is stopped gives what is at hand, so that no step keeps what was before it.
+        last = [renamed(writer, state) for state in given]
+        place.lines += [f"{a.text} = phi {a.type.text} [ {b.text}, %{asking.block} ], "
+                        f"[ {c.text}, %{look} ]" for end, old, new in zip(last, inside, kept)
+                        for a, b, c in zip(flat(end), flat(old), flat(new))]
+        return tuple(self.at(scope, lambda: [from_registers(value, state)
+                                             for value, state in zip(last, start)]))
 
     def spread_states(self, fold: Fold, states: Sequence[Scalar], inner: Scope) -> list[Scalar]:
         """The states of a fold before its first step, in lanes where they come to differ.

@@ -13,10 +13,11 @@ from .values import Writer
 __all__ = ["poll"]
 
 
-def poll(writer: Writer, again: str, done: str) -> list[str]:
+def poll(writer: Writer, again: str, done: str) -> tuple[list[str], str]:
     """Lines that end a step: on to the block ``again``, or to ``done`` if the program shall stop.
 
-    Several blocks go on to ``again``, which does nothing but go on to the head of the loop.
+    Several blocks go on to ``again``, which does nothing but go on to the head of the loop. Also
+    the name of the block that goes to ``done``.
     """
     word, quiet, look, answer, over = map(writer.fresh, (
         "%word", "%quiet", "look", "%answer", "%over"))
@@ -28,4 +29,4 @@ def poll(writer: Writer, again: str, done: str) -> list[str]:
             f"{look}:",
             f"{answer} = call i32 @{STOPPED}()",
             f"{over} = icmp ne i32 {answer}, 0",
-            f"br i1 {over}, label %{done}, label %{again}"]
+            f"br i1 {over}, label %{done}, label %{again}"], look
