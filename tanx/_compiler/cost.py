@@ -14,7 +14,16 @@ from typing import NamedTuple
 
 from .._loops.expr import Const, Fold, Index, Load, Node, Op, While
 from .._loops.instructions import BOOL, INDEX, kind_of
-from .._loops.nest import Branch, Buffer, Loop, Nest, Program, Statement, Store
+from .._loops.nest import (
+    SEQUENTIAL,
+    Branch,
+    Buffer,
+    Loop,
+    Nest,
+    Program,
+    Statement,
+    Store,
+)
 from .._loops.traverse import children, expressions
 
 __all__ = ["Cost", "Work", "cost", "nbytes", "occurrences", "repeats", "work"]
@@ -92,16 +101,20 @@ def cost(program: Program) -> Cost:
     return total
 
 
-def _cost_of(body: Iterable[Statement], loops: tuple[Index, ...], read: dict[Buffer, int]) -> Cost:
+def _cost_of(body: Iterable[Statement], loops: tuple[Index, ...], read: dict[Buffer, int],
+             in_order: bool = False) -> Cost:
     """The cost of statements in loops.
 
     Stores side by side share what they compute. What is read of each buffer, at most all of it,
     counts once in a statement of the program, for the rest comes from cache: ``read`` has it.
+    Where steps are ``in_order``, one may depend on what another has stored, and all is computed in
+    each of them.
     """
     total, stores = Cost(), []
     for statement in body:
         if isinstance(statement, Nest):
-            total += _cost_of(statement.body, (*loops, *statement.indices), read)
+            total += _cost_of(statement.body, (*loops, *statement.indices), read,
+                              in_order or SEQUENTIAL in statement.kinds)
         elif isinstance(statement, Store):
             stores.append(statement)
         elif isinstance(statement, Loop):
@@ -114,8 +127,9 @@ def _cost_of(body: Iterable[Statement], loops: tuple[Index, ...], read: dict[Buf
             total += Cost(0, 0, sum(map(nbytes, statement.inputs)),
                           sum(map(nbytes, statement.outputs)))
     flops = special = moved = 0
+    trips = prod(i.extent for i in loops)
     for node, steps in occurrences([e for store in stores for e in expressions(store)]):
-        times = steps * repeats(node, loops)
+        times = steps * (trips if in_order else repeats(node, loops))
         if isinstance(node, Op) and node.dtype != INDEX:
             if node.name in _SPECIAL:
                 special += times
@@ -127,7 +141,6 @@ def _cost_of(body: Iterable[Statement], loops: tuple[Index, ...], read: dict[Buf
             whole, before = nbytes(node.buffer), read.get(node.buffer, 0)
             read[node.buffer] = min(whole, before + times * node.dtype.itemsize)
             moved += read[node.buffer] - before
-    trips = prod(i.extent for i in loops)
     written = sum(min(nbytes(s.buffer), trips * s.buffer.dtype.itemsize) for s in stores)
     return total + Cost(flops, special, moved, written)
 

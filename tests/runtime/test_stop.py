@@ -52,7 +52,7 @@ def pressed(fun, *args):
 def run(script: str) -> list[str]:
     """The lines that a process prints; it must be through in time."""
     done = subprocess.run([sys.executable, "-c", START + textwrap.dedent(script)], cwd=ROOT,
-                          capture_output=True, text=True, timeout=120, check=False)
+                          capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0 and not done.stderr, done.stderr
     return done.stdout.splitlines()
 

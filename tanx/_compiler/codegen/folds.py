@@ -83,7 +83,8 @@ class Folds(Memory):
     def loop(self, scope: Scope, loop: Loop, first: int, last: int | Value,
              states: Sequence[Scalar],
              body: Callable[[Scope, Sequence[Scalar]], Sequence[Scalar]], bound: Iterable = (),
-             writes: frozenset[Buffer] = frozenset(), base: Value | None = None) -> list[Scalar]:
+             writes: frozenset[Buffer] = frozenset(), base: Value | None = None,
+             polled: bool = False) -> list[Scalar]:
         """Write a loop; see ``llvm.py``."""
         raise NotImplementedError
 

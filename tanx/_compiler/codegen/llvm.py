@@ -27,6 +27,7 @@ from .complex import Pair
 from .folds import Folds, flat, from_registers, in_registers, mapped, renamed, whole
 from .lanes import Loop, Planner
 from .operations import Reciprocal, apply, choose, has_reciprocals, number
+from .polling import poll
 from .residues import by_residues
 from .rows import sums_of_rows, write_rows
 from .scopes import Lanes, Scope, Way
@@ -52,6 +53,8 @@ _SCATTERED_BYTES = 1 << 19
 """Size from which on a buffer is too large for all of it to be near the processor."""
 _STEPS_AHEAD = 16
 """How many steps before it is updated an element is asked for."""
+_LONG = 1 << 14
+"""Steps from which on a loop whose steps depend on each other may take too long to wait for."""
 _NOWHERE: Way = ()
 
 
@@ -167,7 +170,8 @@ class Kernel(Folds):
             first, elements = write_in_order(self, loop, body, scope, kept, elements)
         if first < last:
             elements = self.loop(scope, loop, first, last, elements, step,
-                                 writes=self.written(body))
+                                 writes=self.written(body),
+                                 polled=not loop.parallel and loop.extent >= _LONG)
         for load, element in zip(kept, elements):
             self.put(load, element, scope)
 
@@ -291,11 +295,13 @@ class Kernel(Folds):
     def loop(self, scope: Scope, loop: Loop, first: int, last: int | Value,
              states: Sequence[Scalar],
              body: Callable[[Scope, Sequence[Scalar]], Sequence[Scalar]], bound: Iterable = (),
-             writes: frozenset[Buffer] = frozenset(), base: Value | None = None) -> list[Scalar]:
+             writes: frozenset[Buffer] = frozenset(), base: Value | None = None,
+             polled: bool = False) -> list[Scalar]:
         """Write a loop that carries states; ``body`` writes a step and gives the next states.
 
         Steps are numbered from ``first`` up to ``last``, and counted from ``base`` if there is one;
         in lanes, each step is ``width`` iterations. A ``last`` that is not known yet is not 0.
+        Where steps are ``polled``, the program may be stopped behind each of them.
         """
         if isinstance(last, int) and last - first == 1:
             return self.once(scope, loop, first, states, body, bound, writes, base)
@@ -313,16 +319,19 @@ class Kernel(Folds):
             return after, [in_registers(value, state) for value, state in zip(after, states)]
 
         after, kept = self.at(inner, write)
+        more, again, look = writer.fresh("%c"), inner.block, list[str]()
+        if polled:
+            again = writer.fresh("again")
+            look = [*poll(writer, again, done)[0], f"{again}:"]
         phis = [f"{counter.text} = phi i64 [ {first}, %{place.block} ], "
-                f"[ {following}, %{inner.block} ]"]
+                f"[ {following}, %{again} ]"]
         for old, start, new in zip(inside, given, kept):
             phis += [f"{a.text} = phi {a.type.text} [ {b.text}, %{place.block} ], "
-                     f"[ {c.text}, %{inner.block} ]"
+                     f"[ {c.text}, %{again} ]"
                      for a, b, c in zip(flat(old), flat(start), flat(new))]
-        more = writer.fresh("%c")
         place.lines += [f"br label %{head}", f"{head}:", *phis, *inner.lines,
                         f"{following} = add nuw nsw i64 {counter.text}, 1",
-                        f"{more} = icmp ult i64 {following}, {_text(last)}",
+                        f"{more} = icmp ult i64 {following}, {_text(last)}", *look,
                         f"br i1 {more}, label %{head}, label %{done}"]
         place.start(done)
         return after
