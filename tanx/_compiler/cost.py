@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from .._loops.expr import Const, Fold, Index, Load, Node, Op, While
 from .._loops.instructions import BOOL, INDEX, kind_of
+from .._loops.library import programs_in
 from .._loops.nest import (
     SEQUENTIAL,
     Branch,
@@ -24,9 +25,9 @@ from .._loops.nest import (
     Statement,
     Store,
 )
-from .._loops.traverse import children, expressions
+from .._loops.traverse import children, expressions, statements_in, walk
 
-__all__ = ["Cost", "Work", "cost", "nbytes", "occurrences", "repeats", "work"]
+__all__ = ["Cost", "Work", "cost", "is_open", "nbytes", "occurrences", "repeats", "work"]
 
 _SPECIAL = frozenset((
     "exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
@@ -99,6 +100,14 @@ def cost(program: Program) -> Cost:
     for statement in program.statements:
         total += _cost_of([statement], (), {})
     return total
+
+
+def is_open(program: Program) -> bool:
+    """Whether there are loops in a program that only data tell the end of."""
+    return any(isinstance(s, Loop) and s.condition is not None
+               or any(map(is_open, programs_in(s)))
+               or any(isinstance(node, While) for node in walk(*expressions(s)))
+               for s in statements_in(program.statements))
 
 
 def _cost_of(body: Iterable[Statement], loops: tuple[Index, ...], read: dict[Buffer, int],

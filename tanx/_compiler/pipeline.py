@@ -39,7 +39,7 @@ from .bodies import open_bodies
 from .codegen.cpu import host
 from .contraction import contract
 from .control import Inside
-from .cost import Cost, cost
+from .cost import Cost, cost, is_open
 from .decompose import decompose
 from .fuse import fuse
 from .lower import Lowered, lower
@@ -53,6 +53,10 @@ __all__ = ["Module", "build", "inner", "jaxpr_passes"]
 
 _STEPS = 16
 """How often the body of a loop runs, at least as a rule."""
+
+
+_OPEN = 2e-5
+"""Seconds that a program counts for at least whose loops only data tell the end of."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +86,8 @@ class Module:
 
     @property
     def estimate(self) -> float:
-        """Seconds that one run takes on one core, roughly."""
-        return self.cost.seconds
+        """Seconds that one run takes on one core, roughly; at least some if nobody can tell."""
+        return max(self.cost.seconds, _OPEN if is_open(self.program) else 0.0)
 
     def __str__(self) -> str:
         return f"{show_plan(self.plan)}\nreturn {', '.join(b.name for b in self.results)}"

@@ -24,16 +24,17 @@ from .names import CALLBACK, SCRATCH
 from .nest import Branch, Extern, Loop, Program, Statement
 from .traverse import statements_in
 
-__all__ = ["LIBRARY", "has_effects"]
+__all__ = ["LIBRARY", "has_effects", "programs_in"]
+
 
 def has_effects(*statements: Statement) -> bool:
     """Whether statements, or some inside of them, do more than filling their outputs."""
     return any(isinstance(s, Extern) and s.name == CALLBACK
-               or any(has_effects(*program.statements) for program in _programs(s))
+               or any(has_effects(*program.statements) for program in programs_in(s))
                for s in statements_in(statements))
 
 
-def _programs(statement: Statement) -> Iterator[Program]:
+def programs_in(statement: Statement) -> Iterator[Program]:
     """The programs that a statement runs."""
     if isinstance(statement, Branch):
         yield from (plan.program for plan in statement.bodies)

@@ -161,3 +161,12 @@ def test_exceptions_end_loops():
     assert stop.words.failing == 0
     assert float(tanx.jit(lambda x: lax.scan(lambda c, _: (c + 1, None), x, None, length=10)[0])(
         jnp.float32(0))) == 10.0
+
+
+def test_other_threads_of_python_go_on_while_a_loop_runs():
+    """A loop that nobody knows the end of does not keep Python's lock."""
+    assert run("""
+        waiting = tanx.jit(lambda x: lax.while_loop(lambda c: c < 1, lambda c: c * 0.5, x))
+        waiting(2.0), waiting(2.0), waiting(2.0)  # native calls from here on
+        pressed(waiting, 0.5)  # by another thread
+    """) == ["stopped|"]
