@@ -501,6 +501,14 @@ class Queue:
                         self.holds[id(array)] = left
                 work.finish()
 
+    def forget_done(self) -> None:
+        """As ``reap``, unless somebody is at it: what has stopped is no reason to ask any more."""
+        if self.records and self.records[0].done and self.lock.acquire(blocking=False):
+            try:
+                self.reap()
+            finally:
+                self.lock.release()
+
     def drain(self) -> None:
         """Wait for everything."""
         while self.records:
@@ -526,9 +534,10 @@ _helping: dict[int, Queue | None] = {}  # whose jobs a thread runs while it wait
 
 def _error_in(thread: int, error: BaseException | None) -> BaseException | None:
     """Why the job shall stop that runs in a thread, if one does."""
-    queue = _helping.get(thread)
-    if queue is None:
-        queue = next((q for q in list(_queues) if q.worker == thread), None)
+    queues = list(_queues)
+    for each in queues:
+        each.forget_done()
+    queue = _helping.get(thread) or next((q for q in queues if q.worker == thread), None)
     return None if queue is None else queue.error_of_running(error)
 
 
