@@ -143,8 +143,7 @@ class Kernel(Folds):
         if folds:
             write_columns(self, loop, folds, body, scope, steps)
         elif not rest and scope.lanes is None and (folds := sums_of_rows(self, loop, body)):
-            done = write_rows(self, loop, folds, body, scope)
-            self.nest_loop(loop, rest, body, scope, done, loop.extent)
+            write_rows(self, loop, folds, body, scope)
         else:
             self.nest_loop(loop, rest, body, scope, 0, steps)
         if left and not overlaps:

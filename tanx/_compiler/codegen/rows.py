@@ -7,11 +7,13 @@ it is loaded once for all of them, and the additions of one row need not wait fo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..._loops.expr import Fold, Index
+import numpy as np
+
+from ..._loops.expr import Fold, Index, State
 from ..._loops.instructions import kind_of
 from ..._loops.nest import Statement, Store
 from ..._loops.traverse import loads, walk
@@ -69,9 +71,17 @@ def _lanes(kernel: Kernel, fold: Fold) -> list[Loop]:
 
 
 def write_rows(kernel: Kernel, loop: Loop, folds: Sequence[Fold], body: Sequence[Statement],
-               scope: Scope) -> int:
-    """Write a loop over rows in blocks of several; how many rows that makes."""
-    blocks = loop.extent // SIDE_BY_SIDE
+               scope: Scope) -> None:
+    """Write a loop over rows in blocks of several, and what is left as a smaller one."""
+    blocks, left = divmod(loop.extent, SIDE_BY_SIDE)
+    _write_blocks(kernel, loop, folds, body, scope, 0, blocks, SIDE_BY_SIDE)
+    if left:
+        _write_blocks(kernel, loop, folds, body, scope, loop.extent - left, 1, left)
+
+
+def _write_blocks(kernel: Kernel, loop: Loop, folds: Sequence[Fold], body: Sequence[Statement],
+                  scope: Scope, first: int, blocks: int, together: int) -> None:
+    """Write blocks of so many rows, from the first one on."""
     index = Index("rows", blocks)
     dtype = folds[0].states[0].dtype
     lanes = _lanes(kernel, folds[0])
@@ -84,24 +94,15 @@ def write_rows(kernel: Kernel, loop: Loop, folds: Sequence[Fold], body: Sequence
         return inner
 
     def block(outer: Scope, _) -> list[Scalar]:
-        base = outer.values[index] * SIDE_BY_SIDE
+        base = outer.values[index] * together + first
 
         def add(inner: Scope, states: Sequence[Scalar]) -> list[Scalar]:
-            rows = [row(inner, base, n) for n in range(SIDE_BY_SIDE)]
+            rows = [row(inner, base, n) for n in range(together)]
             pairs = zip(states, [(scope, fold) for scope in rows for fold in folds])
             return [kernel.step(fold, scope, [state])[0] for state, (scope, fold) in pairs]
 
-        zero = number(kernel.writer, 0.0, dtype)
-        totals: list[Scalar] = [zero.of(lanes[0].width)] * (SIDE_BY_SIDE * len(folds))
-        done = 0
-        for lane in lanes:
-            totals = [kernel.across_lanes("add", value, dtype, lane.width) for value in totals]
-            first, last = done // lane.width, lane.extent // lane.width
-            if first < last:
-                totals = kernel.loop(outer, lane, first, last, totals, add, bound=bound)
-                done = last * lane.width
-        found = iter(totals)
-        for n in range(SIDE_BY_SIDE):
+        found = iter(_totals(kernel, outer, lanes, dtype, together * len(folds), add, bound))
+        for n in range(together):
             inner = row(outer, base, n)
             for fold in folds:
                 start = kernel.value(fold.init[0], inner)
@@ -111,4 +112,19 @@ def write_rows(kernel: Kernel, loop: Loop, folds: Sequence[Fold], body: Sequence
 
     kernel.loop(scope, Loop(index, (index,), True), 0, blocks, [], block, bound=own,
                 writes=kernel.written(body))
-    return blocks * SIDE_BY_SIDE
+
+
+def _totals(kernel: Kernel, scope: Scope, lanes: Sequence[Loop], dtype: np.dtype, count: int,
+            add: Callable[[Scope, Sequence[Scalar]], list[Scalar]], bound: Sequence[State],
+            ) -> list[Scalar]:
+    """Add up along rows in ever fewer lanes."""
+    zero = number(kernel.writer, 0.0, dtype)
+    totals: list[Scalar] = [zero.of(lanes[0].width)] * count
+    done = 0
+    for lane in lanes:
+        totals = [kernel.across_lanes("add", value, dtype, lane.width) for value in totals]
+        first, last = done // lane.width, lane.extent // lane.width
+        if first < last:
+            totals = kernel.loop(scope, lane, first, last, totals, add, bound=bound)
+            done = last * lane.width
+    return totals
