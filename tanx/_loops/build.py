@@ -54,6 +54,7 @@ from math import prod
 
 import numpy as np
 
+from ..dtypes import stored
 from .expr import (
     Const,
     Expr,
@@ -97,7 +98,7 @@ class Operand:
 
     def __init__(self, shape: Sequence[int], dtype, element: Callable[[At], Expr]):
         self.shape = tuple(map(int, shape))
-        self.dtype = np.dtype(dtype)
+        self.dtype = np.dtype(stored(dtype))
         self._element = element
         self._known: dict[At, Expr] = {}
 

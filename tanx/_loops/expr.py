@@ -22,6 +22,7 @@ from weakref import ref
 import numpy as np
 
 from .._locks import new_lock
+from ..dtypes import stored
 from .instructions import BOOL, INDEX, REDUCERS, kind_of, result_dtype, short_name, value_range
 
 __all__ = ["Const", "Expr", "Facts", "Fold", "Index", "Interval", "Linear", "Load", "Node", "Op",
@@ -186,7 +187,7 @@ class Const(Expr):
     value: Any
 
     def __new__(cls, value, dtype):
-        dtype = np.dtype(dtype)
+        dtype = np.dtype(stored(dtype))
         given = np.asarray(value)
         fitting = {"O": "", "f": "fc", "c": "c"}.get(given.dtype.kind, "biufc")
         if kind_of(dtype) not in fitting:

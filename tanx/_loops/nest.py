@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import stored
 from .expr import Const, Expr, Index, Load, Node
 from .instructions import INDEX, short_name
 
@@ -39,7 +40,7 @@ class Buffer(Node):
     role: str
 
     def __new__(cls, name: str, shape, dtype, role: str = "input"):
-        shape, dtype = tuple(map(int, shape)), np.dtype(dtype)
+        shape, dtype = tuple(map(int, shape)), np.dtype(stored(dtype))
         return cls._make((name, shape, dtype, role), name=name, shape=shape, dtype=dtype, role=role)
 
     @property

@@ -65,9 +65,7 @@ class Program:
             several = eqn.primitive.multiple_results
             out = tuple(map(slot, eqn.outvars)) if several else slot(eqn.outvars[0])
             dead = tuple(i for i in map(slot, last) if self.slots[i] is None)
-            rule = eqn.primitive.eval
-            self.steps.append((partial(rule, **eqn.params) if eqn.params else rule, _taking(ins),
-                               out, dead))
+            self.steps.append((_rule(eqn), _taking(ins), out, dead))
         self.outputs = [(slot(v), v.aval) for v in jaxpr.outvars]
 
     def knowing(self, known: Mapping[int, np.ndarray]) -> Program:
@@ -106,6 +104,24 @@ class Program:
                 values[i] = None
         return [operands[i] if i < self.count and type(operands[i]) is Array
                 else Array(values[i], False, aval) for i, aval in self.outputs]
+
+
+def _rule(eqn) -> Callable:
+    """What computes an equation's results from NumPy arrays."""
+    rule = partial(eqn.primitive.eval, **eqn.params) if eqn.params else eqn.primitive.eval
+    if eqn.primitive.kind is not Kind.CALL:
+        return rule
+    types, several = [a.aval for a in eqn.invars], eqn.primitive.multiple_results
+
+    def call(*operands):
+        """Calls run functions, which must know of keys that they are keys."""
+        outs = rule(*(Array(x, False, t) for x, t in zip(operands, types)))
+        return [_data(y) for y in outs] if several else _data(outs)
+    return call
+
+
+def _data(x) -> np.ndarray:
+    return x._value if type(x) is Array else np.asarray(x)
 
 
 def _taking(places: tuple[int, ...]) -> Callable[[list], Sequence]:

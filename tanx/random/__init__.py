@@ -29,6 +29,7 @@ from ._keys import (
     split,
     wrap_key_data,
 )
+from ._matrices import *
 from ._normal import *
 from ._uniform import *
 

@@ -16,7 +16,7 @@ from ..errors import explain
 from ..numpy._promotion import broadcast_to_shape, typeof
 from ._keys import single, split
 from ._normal import normal
-from ._sampler import floating, integer, sample_shape, sampler
+from ._sampler import floating, integer, repeat, sample_shape, sampler
 from ._uniform import uniform
 
 __all__ = ["binomial", "geometric", "multinomial", "poisson"]
@@ -113,7 +113,7 @@ def _poisson_knuth(key, lam, *, shape, dtype, most):
         return rounds + 1, counts, key, log_product + lax.log(u)
 
     start = (0, lax.full(shape, 0, dtype), key, lax.full(shape, 0.0, np.float32))
-    return lax.while_loop(goes_on, step, start)[1] - 1
+    return repeat(goes_on, step, start)[1] - 1
 
 
 @sampler
@@ -144,7 +144,7 @@ def _poisson_rejection(key, lam, *, shape, dtype, most):
         return rounds + 1, lax.select(takes, count, counts), accepted | takes, key
 
     start = (0, lax.full_like(lam, -1), lax.full_like(lam, False, bool), key)
-    return lax.convert_element_type(lax.while_loop(goes_on, step, start)[1], dtype)
+    return lax.convert_element_type(repeat(goes_on, step, start)[1], dtype)
 
 
 _SUMMED = 18  # counts up to which probabilities are added up
@@ -260,7 +260,7 @@ def _inversion(key, n, q, shape, most):
         return rounds + 1, counts, reached + distance, key
 
     zeros = lax.full_like(n, 0)
-    return lax.while_loop(goes_on, step, (0, zeros, zeros, key))[1] - 1
+    return repeat(goes_on, step, (0, zeros, zeros, key))[1] - 1
 
 
 def _rejection(key, n, q, shape, most):
@@ -297,7 +297,7 @@ def _rejection(key, n, q, shape, most):
         return rounds + 1, lax.select(takes, count, counts), accepted | takes, key
 
     start = (0, lax.full_like(n, -1), lax.full_like(n, False, bool), key)
-    return lax.while_loop(goes_on, step, start)[1]
+    return repeat(goes_on, step, start)[1]
 
 
 # log(k!) less Stirling's formula, for k from 0 to 9.

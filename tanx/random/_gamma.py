@@ -53,7 +53,7 @@ def loggamma(key, a, shape: Sequence[int] | None = None, dtype=None, *, method: 
       out_sharding: How the result lies on devices.
 
     >>> tanx.random.loggamma(tanx.random.key(0), 0.01, (2,))
-    Array([ 0.69022477, -3.2393372 ], dtype=float32)
+    Array([-11.478928,  -9.828522], dtype=float32)
     """
     return _sampled("loggamma", key, a, shape, dtype, method, log_space=True)
 
@@ -237,7 +237,7 @@ def t(key, df, shape: Sequence[int] | None = None, dtype=None, *, out_sharding=N
       out_sharding: How the result lies on devices.
 
     >>> tanx.random.t(tanx.random.key(0), 3.0, (2,))
-    Array([-11.478928,  -9.828522], dtype=float32)
+    Array([ 0.69022477, -3.2393372 ], dtype=float32)
     """
     shape = sample_shape("t", shape, df=df)
     return _t(single("t", key), df, shape=shape, dtype=floating("t", dtype))

@@ -8,12 +8,13 @@ from math import prod
 
 import numpy as np
 
-from .. import dtypes
+from .. import dtypes, lax
 from .._api.jit import jit, library_jit
 from ..errors import explain
-from ..numpy._promotion import canonical_shape, staging, typeof
+from ..numpy._promotion import Tracer, canonical_shape, staging, typeof
 
-__all__ = ["complex_or_float", "dtype_of", "floating", "integer", "sample_shape", "sampler"]
+__all__ = ["complex_or_float", "dtype_of", "floating", "integer", "repeat", "sample_shape",
+           "sampler"]
 
 LARGE = 1 << 12
 """Elements from which on eager code compiles a sampler.
@@ -43,6 +44,15 @@ def sampler(fun: Callable | None = None, *, inline: bool = False) -> Callable:
         chosen = large if prod(shape) >= LARGE and not staging() else small
         return chosen(*args, shape=shape, **options)
     return either
+
+
+def repeat(goes_on: Callable, step: Callable, state: tuple) -> tuple:
+    """``lax.while_loop``; of a few numbers at hand, a loop of Python's, which needs no compiler."""
+    if any(isinstance(x, Tracer) for x in (*state, goes_on(state))):
+        return lax.while_loop(goes_on, step, state)
+    while goes_on(state):
+        state = step(state)
+    return state
 
 
 def dtype_of(function: str, dtype, default: Callable[[], np.dtype]) -> np.dtype:
