@@ -71,6 +71,7 @@ from .._loops.traverse import (
     rewrite,
     statements_in,
     substitute,
+    substitution,
     walk,
     written,
 )
@@ -225,7 +226,7 @@ class _Scheduler:
             return Store(store.buffer, tuple(map(change, store.index)), change(store.value))
 
         rest = fresh_index(index.extent - rows * length, "i")
-        left = partial(substitute, values={index: rest + rows * length})
+        left = substitution({index: rest + rows * length})
         return [
             Nest((row,), (PARALLEL,), (Store(sums, (row,), reduce(
                 combine, (length,), lambda k: substitute(element, {index: row * length + k[0]}),
@@ -406,7 +407,7 @@ def _applied(cut: _Cut, nest: Nest) -> Iterator[Nest]:
         loops = [(inner if i is cut.index else i, kinds[i]) for i in nest.indices
                  if i not in outer and (i is not cut.index or size > 1)]
         loops = [*((i, TASKS) for i in outer), *loops]
-        change = partial(substitute, values={cut.index: at})
+        change = substitution({cut.index: at})
         return Nest(tuple(i for i, _ in loops), tuple(kind for _, kind in loops),
                     tuple(map_expressions(s, change) for s in nest.body))
 

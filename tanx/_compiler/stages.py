@@ -88,11 +88,12 @@ def elements(shape: tuple[int, ...], body: Callable[[tuple[Expr, ...]], Iterable
 def mentioned(statement: Statement) -> dict[Buffer, None]:
     """The buffers that a statement and those inside it read or write (an ordered set)."""
     found: dict[Buffer, None] = {}
+    seen: set[Node] = set()
     for inner in statements_in((statement,)):
         if isinstance(inner, Call):
             found.update(dict.fromkeys((*inner.inputs, *inner.outputs)))
         elif isinstance(inner, Store):
-            found.update((load.buffer, None) for load in find_loads(expressions(inner)))
+            found.update((load.buffer, None) for load in find_loads(expressions(inner), seen))
             found[inner.buffer] = None
     return found
 
@@ -103,6 +104,7 @@ def fingerprint(statement: Statement) -> tuple[tuple, list[Buffer]]:
     Loops, states and buffers count by the order in which they occur, not by their names.
     """
     numbers: dict[Any, int] = {}
+    seen: set[Node] = set()
     key: list[Any] = []
     buffers: list[Buffer] = []
 
@@ -141,7 +143,7 @@ def fingerprint(statement: Statement) -> tuple[tuple, list[Buffer]]:
             key.append("end")
         elif isinstance(inner, Store):
             parts = expressions(inner)
-            for node in walk(*parts):
+            for node in walk(*parts, seen=seen):
                 number(node)
             key.append(("store", number(inner.buffer), inner.combine, inner.guard is None,
                         *map(number, parts)))
@@ -161,12 +163,13 @@ def windows(statement: Statement) -> tuple[Statement, dict[Buffer, tuple[Buffer,
     """
     touched: dict[Buffer, list[tuple[Expr, ...]]] = {}
     passed: set[Buffer] = set()
+    seen: set[Node] = set()
     for inner in statements_in((statement,)):
         if isinstance(inner, Call):
             passed.update(inner.inputs, inner.outputs)
         elif isinstance(inner, Store):
             touched.setdefault(inner.buffer, []).append(inner.index)
-            for load in find_loads(expressions(inner)):
+            for load in find_loads(expressions(inner), seen):
                 touched.setdefault(load.buffer, []).append(load.index)
     parts: dict[Buffer, tuple[Buffer, int, int, int]] = {}
     for buffer, indices in touched.items():
@@ -225,11 +228,12 @@ def _window(buffer: Buffer, indices: Sequence[tuple[Expr, ...]],
     return Buffer(f"{buffer.name}@{start}", shape, buffer.dtype, buffer.role), start, dropped, low
 
 
-def find_loads(roots: Iterable[Node]) -> list[Load]:
-    """Each load under ``roots`` once."""
+def find_loads(roots: Iterable[Node], seen: set[Node] | None = None) -> list[Load]:
+    """Each load under ``roots`` once; none of those that were ``seen`` before, nor under them."""
     found: list[Load] = []
-    stack = list(roots)
-    seen = set(stack)
+    seen = set() if seen is None else seen
+    stack = [root for root in dict.fromkeys(roots) if root not in seen]
+    seen.update(stack)
     while stack:
         node = stack.pop()
         if type(node) is Load:
@@ -244,12 +248,15 @@ def find_loads(roots: Iterable[Node]) -> list[Load]:
 def replace_loads(statement: Statement, wanted: Container[Buffer],
                   element: Callable[[Load], Expr | None]) -> Statement:
     """The statement with other expressions in place of loads of the buffers ``wanted``."""
-    if isinstance(statement, Nest):
-        body = tuple([replace_loads(inner, wanted, element) for inner in statement.body])
-        same = all(map(is_, body, statement.body))
-        return statement if same else Nest(statement.indices, statement.kinds, body)
     images: dict[Any, Any] = {}
-    return map_expressions(statement, lambda e: _replaced(e, wanted, element, images))
+
+    def replaced(inner: Statement) -> Statement:
+        if not isinstance(inner, Nest):
+            return map_expressions(inner, lambda e: _replaced(e, wanted, element, images))
+        body = tuple([replaced(s) for s in inner.body])
+        same = all(map(is_, body, inner.body))
+        return inner if same else Nest(inner.indices, inner.kinds, body)
+    return replaced(statement)
 
 
 def _replaced(root: Expr, wanted: Container[Buffer], element: Callable[[Load], Expr | None],

@@ -59,6 +59,7 @@ from .expr import (
     Const,
     Expr,
     Fold,
+    Node,
     Pick,
     While,
     const,
@@ -353,8 +354,9 @@ def statement_program(lower, in_types, out_types, params: Mapping | None = None)
 def temporaries(statements: Iterable[Statement]) -> tuple[Buffer, ...]:
     """The buffers of role ``"temp"`` that statements mention, in the order of the text."""
     found: dict[Buffer, None] = {}
+    seen: set[Node] = set()
     for statement in statements_in(statements):
-        found.update((load.buffer, None) for load in loads(*expressions(statement)))
+        found.update((load.buffer, None) for load in loads(*expressions(statement), seen=seen))
         found.update(written((statement,)))
         if isinstance(statement, Call):
             found.update(dict.fromkeys(statement.inputs))

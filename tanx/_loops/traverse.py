@@ -10,7 +10,7 @@ from .expr import Expr, Fold, Load, Node, Op, Pick, Variable, While, fresh_index
 from .nest import Buffer, Call, Nest, Statement, Store
 
 __all__ = ["children", "expressions", "loads", "map_expressions", "rebuild", "rewrite",
-           "statements_in", "substitute", "walk", "written"]
+           "statements_in", "substitute", "substitution", "walk", "written"]
 
 
 def children(node: Node) -> tuple[Node, ...]:
@@ -27,9 +27,13 @@ def children(node: Node) -> tuple[Node, ...]:
     return ()
 
 
-def walk(*roots: Node, into: Callable[[Node], Iterable[Node]] = children) -> Iterator[Node]:
-    """Each node under ``roots`` once, children before parents, however deep."""
-    seen: set[Node] = set()
+def walk(*roots: Node, into: Callable[[Node], Iterable[Node]] = children,
+         seen: set[Node] | None = None) -> Iterator[Node]:
+    """Each node under ``roots`` once, children before parents, however deep.
+
+    Who walks several expressions hands on what was ``seen``: parts that they share come once.
+    """
+    seen = set() if seen is None else seen
     stack: list[Any] = list(reversed(roots))
     while stack:
         node = stack.pop()
@@ -45,9 +49,9 @@ def walk(*roots: Node, into: Callable[[Node], Iterable[Node]] = children) -> Ite
                 yield node
 
 
-def loads(*roots: Node) -> Iterator[Load]:
-    """Each load under ``roots`` once."""
-    return (node for node in walk(*roots) if isinstance(node, Load))
+def loads(*roots: Node, seen: set[Node] | None = None) -> Iterator[Load]:
+    """Each load under ``roots`` once; ``seen`` as for :func:`walk`."""
+    return (node for node in walk(*roots, seen=seen) if isinstance(node, Load))
 
 
 def rewrite(root: Expr, replacement: Callable[[Expr], Expr | None]) -> Expr:
@@ -68,24 +72,29 @@ def substitute(root: Expr, values: Mapping[Variable, Expr]) -> Expr:
     >>> substitute(3 * i + 1, {i: 2 * j})
     add(mul(j, 6), 1)
     """
-    if root.free.isdisjoint(values):
-        return root
+    return substitution(values)(root)
+
+
+def substitution(values: Mapping[Variable, Expr]) -> Callable[[Expr], Expr]:
+    """As :func:`substitute`, for several expressions: what they share is rebuilt once."""
     arriving = frozenset().union(*(value.free for value in values.values()))
     images: dict[Any, Any] = {**values}
 
     def affected(node: Node) -> Iterable[Node]:
-        return () if node.free.isdisjoint(values) else children(node)
+        return () if node in images or node.free.isdisjoint(values) else children(node)
 
-    for node in walk(root, into=affected):
-        if node in images:
-            continue
-        if node.free.isdisjoint(values):
-            images[node] = node
-        elif isinstance(node, Fold) and not node.bound.isdisjoint(arriving | values.keys()):
-            images[node] = _substitute_fold(_renamed(node), values)
-        else:
-            images[node] = _rebuild(node, images)
-    return images[root]
+    def change(root: Expr) -> Expr:
+        for node in walk(root, into=affected):
+            if node in images:
+                continue
+            if node.free.isdisjoint(values):
+                images[node] = node
+            elif isinstance(node, Fold) and not node.bound.isdisjoint(arriving | values.keys()):
+                images[node] = _substitute_fold(_renamed(node), values)
+            else:
+                images[node] = _rebuild(node, images)
+        return images[root]
+    return change
 
 
 def _renamed(fold: Fold) -> Fold:

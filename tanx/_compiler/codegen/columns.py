@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..._loops.expr import Const, Fold, Index, Load
+from ..._loops.expr import Const, Expr, Fold, Index, Load
 from ..._loops.instructions import kind_of
 from ..._loops.nest import Statement, Store
 from ..._loops.traverse import expressions, loads, walk, written
@@ -43,12 +43,12 @@ _ROOM = 1 << 16
 
 def columns(lane: Loop, body: Iterable[Statement]) -> list[Fold]:
     """The reductions in some stores if they are all of them long columns; else none."""
-    found: list[Fold] = []
+    values: list[Expr] = []
     for statement in body:
         if not isinstance(statement, Store) or statement.guard is not None or statement.combine:
             return []
-        found += [node for node in walk(statement.value) if isinstance(node, Fold)]
-    found = list(dict.fromkeys(found))
+        values.append(statement.value)
+    found = [node for node in walk(*values) if isinstance(node, Fold)]
     return found if found and all(_is_column(fold, lane, found) for fold in found) else []
 
 

@@ -204,12 +204,13 @@ class Kernel(Folds):
     def repeatable(self, body: Iterable[Statement]) -> bool:
         """Whether statements that run twice do the same as once: they read nothing they write."""
         reads: set[Buffer] = set()
+        seen: set[Node] = set()
         for statement in statements_in(body):
             if not isinstance(statement, (Store, Nest)) or (
                     isinstance(statement, Store) and statement.combine):
                 return False
             reads.update(self.analysis.memory(load.buffer)
-                         for load in loads(*expressions(statement)))
+                         for load in loads(*expressions(statement), seen=seen))
         return reads.isdisjoint(self.written(body))
 
     def kept_elements(self, loop: Loop, body: Iterable[Statement]) -> list[Load]:

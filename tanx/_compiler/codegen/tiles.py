@@ -207,7 +207,7 @@ def panel_columns(tile_form: Form, rows: int, columns: int, terms: int, dtype: n
 
 def sum_of_products(stores: Iterable[Store]) -> Pick | None:
     """The one sum that values are made from, if it is a sum of products."""
-    folds = {node for store in stores for node in walk(store.value) if isinstance(node, Fold)}
+    folds = [node for node in walk(*(s.value for s in stores)) if isinstance(node, Fold)]
     if len(folds) != 1:
         return None
     (fold,) = folds
@@ -238,7 +238,8 @@ def final_stores(body: Sequence[Statement]) -> tuple[Store, ...]:
     known: dict[Expr, Expr] = {}
     final: list[Store] = []
     for n, (store, target) in enumerate(zip(stores, targets)):
-        store = replace(store, value=rewrite(store.value, known.get))
+        if known:
+            store = replace(store, value=rewrite(store.value, known.get))
         known.pop(target, None)
         if _reads_nothing_beside_folds(store.value):
             known[target] = store.value
