@@ -19,11 +19,12 @@ __all__ = ["copied", "reads_first", "without_invariants"]
 
 
 def copied(statement: Statement) -> Buffer | None:
-    """The array that a statement copies, element by element, and does nothing else."""
+    """The array that a statement copies, all of it, and does nothing else."""
     if isinstance(statement, Nest) and len(statement.body) == 1:
         (store,) = statement.body
         if isinstance(store, Store) and isinstance(store.value, Load) and not store.combine and (
-                store.index == store.value.index and loops_in(store.index) == statement.indices):
+                store.index == store.value.index and loops_in(store.index) == statement.indices
+                and store.buffer.shape == store.value.buffer.shape):
             return store.value.buffer
     return None
 
@@ -43,7 +44,7 @@ def reads_first(program: Program) -> Program:
     for copy, x in copies:
         (target,) = written((copy,))
         start, last = place[id(copy)], max(place[id(s)] for s in users[x])
-        if last == start or len(users[target]) < 2 or target.shape != x.shape:
+        if last == start or len(users[target]) < 2:
             continue
         first: list[Statement] = []
         later: list[Statement] = []
