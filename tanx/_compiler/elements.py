@@ -75,7 +75,7 @@ def every(shape: Sequence[int]) -> Iterator[At]:
 
 
 class _TakenApart(Exception):
-    """An array has to be taken apart, which nobody knew."""
+    """A loop has to take a carry apart, which nobody knew; it is the argument."""
 
 
 class Body:
@@ -279,7 +279,9 @@ class Recurrence:
             raise Inexpressible
         try:
             steps = self.closed(keys, rows, self.outer | lanes)
-        except _TakenApart:
+        except _TakenApart as found:
+            if found.args != (self,):  # a loop around this one
+                raise
             return None
         return _counted(_written_out(steps), self.length)
 
@@ -324,7 +326,7 @@ class Recurrence:
             if not small:
                 raise Inexpressible
             self.split[n].add(d)
-            raise _TakenApart
+            raise _TakenApart(self)
         return True
 
     def chosen(self, n: int, at: At, d: int, element: Callable[[int, At], Expr]) -> Expr:

@@ -61,7 +61,7 @@ _PRODUCTS = 256
 """Elements of the larger operand up to which a product of matrices is left to lanes."""
 _ROOM = 1 << 22
 """Elements of the arrays that a loop without carries computes for all of its steps at a time."""
-_ROW, _ROWS = 1 << 14, 1 << 22
+_ROW, _ROWS = 1 << 11, 1 << 19
 """Bytes of a row, and of all rows, from which on rows had better be read one after the other."""
 
 At = tuple[Expr, ...]

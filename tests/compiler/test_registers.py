@@ -66,6 +66,19 @@ def rare_pair(x):
     return lax.cond(x > 0.5, dear, lambda x: (x, -x), x)
 
 
+def rare_triple(x):
+    """Results that are made from two of a loop whose length is known."""
+    def dear(x):
+        a, b = lax.fori_loop(0, 50, lambda i, s: (jnp.sin(s[0]) + x, s[1] * 0.9 + s[0]), (x, x))
+        return a + 1.0, (b * 2.0 + a) * a, b * 2.0
+    return lax.cond(x > 0.5, dear, lambda x: (x, -x, x), x)
+
+
+def in_each_step(x):
+    """A branch in a loop that is the same in all of its steps."""
+    return lax.scan(lambda c, k: (c * 0.5 + sum(rare_triple(x)) + k, None), x, jnp.arange(3.0))[0]
+
+
 def nested(n):
     def outer(state):
         k, total = state
@@ -161,6 +174,10 @@ CASES = {
     "rare in two axes": (tanx.vmap(tanx.vmap(rare)), (normal(5, 11),)),
     "rare pair": (rare_pair, (np.float32(0.7),)),
     "rare pairs in lanes": (tanx.vmap(rare_pair), (abs(normal(50)),)),
+    "rare triple": (rare_triple, (np.float32(0.7),)),
+    "rare triples in lanes": (tanx.vmap(rare_triple), (normal(50),)),
+    "in each step": (in_each_step, (np.float32(0.7),)),
+    "in each step, in lanes": (tanx.vmap(in_each_step), (normal(50),)),
     "nested": (nested, (np.int32(9),)),
     "nested in lanes": (tanx.vmap(nested), (np.arange(21, dtype=np.int32),)),
     "of scans": (of_scans, (np.float32(0.3),)),
