@@ -23,17 +23,44 @@ Words = tuple[Any, ...]
 _U32, _U64, _F64 = np.dtype(np.uint32), np.dtype(np.uint64), np.dtype(np.float64)
 
 
+_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+# The same as operands of NumPy's shifts, left and right: making arrays of numbers takes a while.
+_SHIFTS = tuple(tuple((np.array(r, _U32), np.array(32 - r, _U32)) for r in row)
+                for row in _ROTATIONS)
+
+
 def threefry2x32(k0, k1, x0, x1) -> Words:
     """Threefry-2x32 with 20 rounds (Salmon et al., SC 2011): two words of counter, two of key."""
+    if isinstance(x1, np.ndarray | np.generic):
+        return _threefry_in_place(k0, k1, x0, x1)
     keys = (k0, k1, k0 ^ k1 ^ 0x1BD11BDA)
     x0, x1 = x0 + k0, x1 + k1
     for group in range(5):
-        for distance in ((13, 15, 26, 6), (17, 29, 16, 24))[group % 2]:
+        for distance in _ROTATIONS[group % 2]:
             x0 = x0 + x1
             x1 = (x1 << distance | x1 >> 32 - distance) ^ x0
         x0 = x0 + keys[(group + 1) % 3]
         x1 = x1 + (keys[(group + 2) % 3] + (group + 1))
     return x0, x1
+
+
+def _threefry_in_place(k0, k1, x0, x1) -> Words:
+    """The same on NumPy's arrays, where what counts is how many there are to make."""
+    keys = (k0, k1, k0 ^ k1 ^ _U32.type(0x1BD11BDA))
+    shape = np.broadcast(k0, k1, x0, x1).shape
+    a, b, other = (np.empty(shape, _U32) for _ in range(3))
+    np.add(x0, k0, a)
+    np.add(x1, k1, b)
+    for group in range(5):
+        for left, right in _SHIFTS[group % 2]:
+            np.add(a, b, a)
+            np.left_shift(b, left, other)
+            np.right_shift(b, right, b)
+            np.bitwise_or(b, other, b)
+            np.bitwise_xor(b, a, b)
+        np.add(a, keys[(group + 1) % 3], a)
+        np.add(b, keys[(group + 2) % 3] + _U32.type(group + 1), b)
+    return a, b
 
 
 def philox4x32(k0, k1, x0, x1, x2, x3) -> Words:

@@ -26,6 +26,7 @@ from .._ops.rng import (
 )
 from ..errors import explain, warn_user
 from ..numpy._promotion import canonical_shape, is_arraylike, typeof
+from ._sampler import sampler
 
 __all__ = ["Key", "PRNGKey", "bits", "clone", "fold_in", "key", "key_data", "key_dtype",
            "key_impl", "single", "split", "wrap_key_data"]
@@ -206,7 +207,12 @@ def split(key, num: int | Sequence[int] = 2):
     (2, 3)
     """
     wrapped, raw = _single("split", key)
-    return _as_given(random_split(wrapped, canonical_shape(num, "tanx.random.split")), raw)
+    return _as_given(_split(wrapped, shape=canonical_shape(num, "tanx.random.split")), raw)
+
+
+@sampler(inline=True)
+def _split(key, *, shape):
+    return random_split(key, shape)
 
 
 def fold_in(key, data):
@@ -229,7 +235,12 @@ def fold_in(key, data):
         raise TypeError(explain(
             "tanx.random.fold_in", "takes a single number.", f"data: {aval}",
             hint="tanx.vmap runs it for each number of an array."))
-    return _as_given(random_fold_in(wrapped, lax.convert_element_type(data, _WORDS)), raw)
+    return _as_given(_fold_in(wrapped, lax.convert_element_type(data, _WORDS), shape=()), raw)
+
+
+@sampler(inline=True)
+def _fold_in(key, data, *, shape):
+    return random_fold_in(key, data)
 
 
 def bits(key, shape: Sequence[int] = (), dtype=None, *, out_sharding=None):
@@ -250,5 +261,10 @@ def bits(key, shape: Sequence[int] = (), dtype=None, *, out_sharding=None):
         raise ValueError(explain("tanx.random.bits", "bits are unsigned integers.",
                                  f"dtype: {dtype}"))
     wrapped = single("bits", key)
-    return random_bits(wrapped, dtypes.itemsize_bits(dtype),
-                       canonical_shape(shape, "tanx.random.bits"))
+    return _bits(wrapped, shape=canonical_shape(shape, "tanx.random.bits"),
+                 width=dtypes.itemsize_bits(dtype))
+
+
+@sampler(inline=True)
+def _bits(key, *, shape, width):
+    return random_bits(key, width, shape)

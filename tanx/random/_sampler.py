@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Callable
 from math import prod
 
@@ -24,8 +25,15 @@ registers, and has made up for its compilation after about a million elements.
 """
 
 
+OFTEN = 64
+"""Calls of one kind after which eager code compiles a sampler also for small results."""
+
+MEMORY = 1024
+"""Kinds of calls that are counted; who has ever new shapes need not be remembered."""
+
+
 def sampler(fun: Callable | None = None, *, inline: bool = False) -> Callable:
-    """For the insides of samplers: a call in jaxprs, and for large results compiled code.
+    """For the insides of samplers: a call in jaxprs, and compiled code where that pays.
 
     Arguments that are given by keyword are static; ``shape`` is one of them. What is ``inline`` is
     no call in jaxprs.
@@ -38,11 +46,22 @@ def sampler(fun: Callable | None = None, *, inline: bool = False) -> Callable:
         small = fun if inline else library_jit(fun, static_argnames=names)
         return small, jit(fun, static_argnames=names)
 
+    calls: Counter = Counter()
+
+    def pays(shape, options) -> bool:
+        """Whether to compile."""
+        if staging():
+            return False
+        kind = (shape, *options.values())
+        if len(calls) > MEMORY:
+            calls.clear()
+        calls[kind] += 1
+        return calls[kind] > OFTEN or prod(shape) >= LARGE
+
     @functools.wraps(fun)
     def either(*args, shape, **options):
         small, large = versions(("shape", *options))
-        chosen = large if prod(shape) >= LARGE and not staging() else small
-        return chosen(*args, shape=shape, **options)
+        return (large if pays(shape, options) else small)(*args, shape=shape, **options)
     return either
 
 
