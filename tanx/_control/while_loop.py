@@ -298,8 +298,7 @@ def _known_loop(body: ClosedJaxpr, condition: ClosedJaxpr, cond_nconsts: int,
         moving = tuple(which)
     sure = [not m for m in moving]
     _, read = dce(condition.jaxpr, [True])
-    if not any(sure) and condition.in_avals or any(
-            r and m for r, m in zip(read[cond_nconsts:], moving)):
+    if any(r and m for r, m in zip(read[cond_nconsts:], moving)):
         return None
     nconsts = given.count(False)
 

@@ -179,5 +179,5 @@ def _silenced(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 def _silent_parameter(value):
     if isinstance(value, tuple):
-        return tuple(map(_silent_parameter, value))
+        return getattr(value, "_make", tuple)(map(_silent_parameter, value))
     return silent(value) if isinstance(value, ClosedJaxpr) else value

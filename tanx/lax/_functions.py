@@ -9,6 +9,7 @@ from .._control.bounded import *
 from .._control.cond import *
 from .._control.loops import *
 from .._control.scan import *
+from .._control.solve import *
 from .._control.while_loop import *
 from .._ops.arith import *
 from .._ops.bit_generator import *
