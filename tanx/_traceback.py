@@ -34,7 +34,7 @@ def boundary(fun: T) -> T:
     def public(*args, **kwargs):
         try:
             return fun(*args, **kwargs)
-        except Exception as error:
+        except (Exception, KeyboardInterrupt) as error:
             _shed(error)
             raise  # a bare raise adds no entry for this frame
 

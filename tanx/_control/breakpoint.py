@@ -19,7 +19,7 @@ from .. import tree_util
 from .._core.trace import Tracer, context
 from .._core.types import is_arraylike
 from ..errors import explain, user_frame
-from .callback import FlatCallback, debug_callback_p, debug_effect
+from .callback import FlatCallback, debug_callback_p, debug_effect, words_of_keys
 
 __all__ = ["breakpoint"]
 
@@ -163,7 +163,8 @@ def breakpoint(*, backend: str | None = None, filter_frames: bool = True,
 
     operands = [leaves[n] for n in traced] + tree_util.tree_leaves(token)
     flat_tree = tree_util.tree_structure((tuple(operands), {}))
-    debug_callback_p.bind(*operands, callback=FlatCallback(stop, flat_tree),
+    operands, keys = words_of_keys(operands)
+    debug_callback_p.bind(*operands, callback=FlatCallback(stop, flat_tree, keys=keys),
                           effect=debug_effect(ordered), partitioned=False)
     return token
 

@@ -38,7 +38,8 @@ from .custom import flat_leaves
 from .scan import map_lanes
 
 __all__ = ["FlatCallback", "HostCall", "debug_callback_p", "debug_print_p", "debug_effect",
-           "io_callback", "io_callback_p", "pure_callback", "pure_callback_p"]
+           "io_callback", "io_callback_p", "pure_callback", "pure_callback_p", "with_static",
+           "words_of_keys"]
 
 _UNROLLED = 32
 """Elements of a batch up to which each has an equation of its own."""
@@ -63,8 +64,13 @@ class FlatCallback:
     in_tree: Any
     out_tree: Any = field(default=None, repr=False)  # None: the result does not matter
     name: str = field(default="tanx.debug.callback", repr=False)
+    keys: tuple = field(default=(), repr=False)  # for each leaf that is a random key, its generator
 
     def __call__(self, *leaves) -> list:
+        if any(self.keys):
+            from .._ops.rng import random_wrap
+            leaves = tuple(x if kind is None else random_wrap(x, kind)
+                           for x, kind in zip(leaves, self.keys))
         args, kwargs = tree_util.tree_unflatten(self.in_tree, leaves)
         result = self.callback_func(*args, **kwargs)
         if self.out_tree is None:
@@ -78,6 +84,16 @@ class FlatCallback:
 
     def __repr__(self) -> str:
         return f"_FlatCallback(callback_func={self.callback_func!r}, in_tree={self.in_tree!r})"
+
+
+def words_of_keys(leaves: Sequence[Any]) -> tuple[list, tuple]:
+    """Operands that NumPy knows: random keys as their words; and for those, their generators."""
+    if not any(dtypes.is_extended(typeof(x).dtype) for x in leaves):
+        return list(leaves), ()
+    from .._ops.rng import generator_of, random_unwrap  # late: few programs pass keys
+    kinds = tuple(generator_of(typeof(x)) if dtypes.is_extended(typeof(x).dtype) else None
+                  for x in leaves)
+    return [x if kind is None else random_unwrap(x) for x, kind in zip(leaves, kinds)], kinds
 
 
 class HostCall:
@@ -362,8 +378,10 @@ def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args:
                                  f"known:       {', '.join(map(repr, VMAP_METHODS))}"))
     avals, out_tree = _promised(name, result_shape_dtypes)
     leaves, in_tree = flat_leaves(name, (args, kwargs), "close over what is no array.")
+    leaves, keys = words_of_keys(leaves)
     outs = pure_callback_p.bind(
-        *leaves, callback=FlatCallback(callback, in_tree, out_tree, name), result_avals=avals,
+        *leaves, callback=FlatCallback(callback, in_tree, out_tree, name, keys),
+        result_avals=avals,
         sharding=sharding, vmap_method=vmap_method)
     return tree_util.tree_unflatten(out_tree, outs)
 
@@ -384,7 +402,9 @@ def io_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: A
     name = "tanx.experimental.io_callback"
     avals, out_tree = _promised(name, result_shape_dtypes)
     leaves, in_tree = flat_leaves(name, (args, kwargs), "close over what is no array.")
+    leaves, keys = words_of_keys(leaves)
     outs = io_callback_p.bind(
-        *leaves, callback=FlatCallback(callback, in_tree, out_tree, name), result_avals=avals,
+        *leaves, callback=FlatCallback(callback, in_tree, out_tree, name, keys),
+        result_avals=avals,
         sharding=sharding, ordered=bool(ordered))
     return tree_util.tree_unflatten(out_tree, outs)

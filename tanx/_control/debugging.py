@@ -15,7 +15,14 @@ from .._core.source import user_source
 from .._core.types import is_arraylike
 from .._ops.layout import as_array
 from ..errors import explain
-from .callback import FlatCallback, debug_callback_p, debug_effect, debug_print_p, with_static
+from .callback import (
+    FlatCallback,
+    debug_callback_p,
+    debug_effect,
+    debug_print_p,
+    with_static,
+    words_of_keys,
+)
 
 __all__ = ["callback", "inspect_array_sharding", "log", "print"]
 
@@ -51,7 +58,8 @@ def _call(callback: Callable[..., None], *args, ordered: bool, partitioned: bool
         callback(*args, **kwargs)
 
     flat_tree = tree_util.tree_structure((tuple(arrays), {}))
-    debug_callback_p.bind(*arrays, callback=FlatCallback(on_arrays, flat_tree),
+    arrays, keys = words_of_keys(arrays)
+    debug_callback_p.bind(*arrays, callback=FlatCallback(on_arrays, flat_tree, keys=keys),
                           effect=debug_effect(ordered), partitioned=partitioned)
 
 
@@ -93,6 +101,7 @@ def _print(fmt: str, *args, ordered: bool, partitioned: bool, skip_format_check:
     if not skip_format_check:
         check_format("tanx.debug.print", fmt, args, kwargs)
     arrays, static, in_tree = split_arguments((args, kwargs))
+    arrays, _ = words_of_keys(arrays)
     options = np.get_printoptions()
     debug_print_p.bind(
         *arrays, fmt=fmt, ordered=bool(ordered), partitioned=partitioned, in_tree=in_tree,

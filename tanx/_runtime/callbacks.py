@@ -67,6 +67,12 @@ def _error_in(thread: int, error: BaseException | None) -> BaseException | None:
 stop.errors_of_threads.append(_error_in)
 
 
+def _run_here() -> _Run:
+    """The run that a function is called by: of this thread, or of the one whose task this is."""
+    running = _runs.get(threading.get_ident()) or _runs.get(stop.owner.value)
+    return running[-1] if running else _Run()
+
+
 def _callback(call: Extern) -> tuple[int, int, Any]:
     """The C function for a call of Python, which copies arrays in and out of memory."""
     function = dict(call.params)["call"]
@@ -74,7 +80,7 @@ def _callback(call: Extern) -> tuple[int, int, Any]:
     results, table = len(call.outputs), ctypes.c_size_t * max(1, len(views))
 
     def enter(error: BaseException | None, address: int) -> None:
-        run = (_runs.get(threading.get_ident()) or _runs[stop.owner.value])[-1]
+        run = _run_here()
         if run.error is not None:
             return
         try:

@@ -71,6 +71,21 @@ def test_operands_are_arrays_of_their_own(run):
 
 
 @each_way
+def test_keys_are_keys(run, capsys):
+    key = tanx.random.key(3)
+    draw = lambda k: np.float32(tanx.random.uniform(k))
+    fun = lambda k: tanx.pure_callback(draw, jnp.float32(0), k, vmap_method="sequential")
+    assert float(run(fun)(key)) == float(tanx.random.uniform(key))
+    keys = tanx.random.split(key, 3)
+    np.testing.assert_array_equal(run(tanx.vmap(fun))(keys), [draw(k) for k in keys])
+    seen = []
+    run(lambda k: tanx.debug.callback(seen.append, k))(key)
+    assert seen[0].dtype == key.dtype
+    run(lambda k: tanx.debug.print("{}", k))(key)
+    assert capsys.readouterr().out == "[0 3]\n"
+
+
+@each_way
 def test_callbacks_may_use_tanx(run):
     def inner(x):
         return tanx.jit(jnp.sin)(x) + tanx.grad(lambda y: y ** 2)(1.0)
