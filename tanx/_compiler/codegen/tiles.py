@@ -160,11 +160,13 @@ def _fits(tile: Tile, target: Target) -> bool:
 def _cycles(tile: Tile, target: Target) -> float:
     """Cycles that one term takes: two products at a time, two loads, four until a sum is ready.
 
-    Loads are not quite hidden behind products.
+    Loads are not quite hidden behind products, least of all those of many rows that lie apart: for
+    each row they come all at once, for as many terms as a vector has.
     """
     left = tile.rows / tile.lanes if target.multiplies_by_lane else tile.rows
     loads = (left + tile.vectors) / 2
-    return max(tile.rows * tile.vectors / 2, loads, 4) + loads / 4
+    apart = max(0, tile.rows - 4) if target.multiplies_by_lane and tile.form == "k" else 0
+    return max(tile.rows * tile.vectors / 2, loads, 4) + loads / 4 + apart * 1.2 / tile.lanes
 
 
 @cache
