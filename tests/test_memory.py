@@ -27,6 +27,10 @@ def clipped(x):
     return x
 
 
+def decay(c, y):
+    return c * 0.5 + y, c
+
+
 clipped.defvjp(lambda x: (x, x), lambda x, ct: (jnp.minimum(ct, 1.0) * x,))
 
 forget_names = getattr(sys, "_clear_internal_caches", None) or sys._clear_type_cache
@@ -49,6 +53,13 @@ PROGRAMS = {
     "checkpoint": tanx.grad(checkpointed),
     "a new checkpoint each time": tanx.grad(lambda x: tanx.checkpoint(lambda y: (y * y).sum())(x)),
     "custom_vjp": tanx.grad(lambda x: clipped(x).sum()),
+    "scan": lambda x: lax.scan(decay, 0.0, x),
+    "grad of scan": tanx.grad(lambda x: lax.scan(decay, 0.0, x)[0]),
+    "a new scan each time": lambda x: lax.scan(lambda c, y: (c + y, c * 2), 0.0, x),
+    "a new vmap of grad of scan each time": tanx.vmap(tanx.grad(
+        lambda y: lax.scan(lambda c, _: (c * y, None), y, length=3)[0])),
+    "fori_loop with a bound that is data": lambda x: lax.fori_loop(0, x.size + x[0].astype(int) * 0,
+                                                                   lambda i, c: c + i, 0),
     "make_jaxpr": lambda x: tanx.make_jaxpr(lambda y: y * 2)(x),
     "an exception each time": lambda x: pytest.raises(TypeError, tanx.jit(lambda y: y + "a"), x),
 }

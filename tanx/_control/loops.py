@@ -151,14 +151,15 @@ def fori_loop(lower, upper, body_fun: Callable, init_val, *, unroll: int | bool 
 
     start, body = _staged(function, body_fun, (lower, init_val), None, _counted, several=True)
     leaves = [typeof(leaf) for leaf in start]
-    test = stage_body(function, lt, (typeof(upper), *leaves), _below)
+    test = stage_body(function, body_fun, (typeof(upper), *leaves), _below)
     outs = bind_hoisted(test._replace(captured=[*test.captured, upper]), body, start)
     (_, result), _ = tree_util.tree_unflatten(body.out_tree, outs)
     return result
 
 
-def _below(compare: Callable, upper, i, *_):
-    return compare(i, upper)
+def _below(body_fun: Callable, upper, i, *_):
+    """The condition; it goes with the body, and is not remembered for longer."""
+    return lt(i, upper)
 
 
 def _counted(body_fun: Callable, carry, _) -> tuple[Any, Any]:

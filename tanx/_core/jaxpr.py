@@ -22,6 +22,10 @@ __all__ = ["Atom", "ClosedJaxpr", "DropVar", "Jaxpr", "JaxprEqn", "Literal", "Va
            "subjaxprs"]
 
 
+MOST_USES = 64
+"""How many functions of one equation a body remembers."""
+
+
 class Var:
     """A variable: bound once, known by identity. Its printed name is chosen when printing."""
 
@@ -86,7 +90,7 @@ class Jaxpr:
     """A function: ``constvars`` and ``invars`` in, equations, ``outvars`` out."""
 
     __slots__ = ("constvars", "invars", "outvars", "eqns", "effects", "debug_info", "_last_uses",
-                 "__weakref__")
+                 "uses", "__weakref__")
 
     def __init__(self, constvars: Sequence[Var], invars: Sequence[Var], outvars: Sequence[Atom],
                  eqns: Sequence[JaxprEqn], effects=None, debug_info=None):
@@ -98,6 +102,7 @@ class Jaxpr:
                         if effects is None else effects)
         self.debug_info = debug_info
         self._last_uses: list[list[Var]] | None = None
+        self.uses: dict[tuple, ClosedJaxpr] = {}  # see one_equation
 
     def last_uses(self) -> list[list[Var]]:
         """For each equation, the variables that nothing reads after it."""
@@ -202,12 +207,22 @@ def jaxpr_as_fun(closed: ClosedJaxpr):
 
 
 def one_equation(primitive, types: Sequence[Any], params: dict[str, Any]) -> ClosedJaxpr:
-    """The function that is one use of a primitive with several results, and nothing else."""
-    invars = [Var(aval) for aval in types]
-    outvars = [Var(aval) for aval in primitive.infer(*types, **params)]
-    effects = primitive.effects(*types, **params)
-    return ClosedJaxpr(Jaxpr((), invars, outvars,
-                             [JaxprEqn(invars, outvars, primitive, params, effects)]))
+    """The function that is one use of a primitive with several results, and nothing else.
+
+    It is made once, and remembered by the last body among the parameters, with which it goes.
+    """
+    *_, body = None, *jaxprs_in_params(params)
+    memory = {} if body is None else body.uses
+    key = (primitive, tuple(types), tuple(params.items()))
+    if key not in memory:
+        if len(memory) == MOST_USES:  # a body that stays, beside others that come and go
+            memory.clear()
+        invars = [Var(aval) for aval in types]
+        outvars = [Var(aval) for aval in primitive.infer(*types, **params)]
+        effects = primitive.effects(*types, **params)
+        memory[key] = ClosedJaxpr(Jaxpr((), invars, outvars, [
+            JaxprEqn(invars, outvars, primitive, params, effects)]))
+    return memory[key]
 
 
 def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Jaxpr]:

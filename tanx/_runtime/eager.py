@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextvars
 import threading
 from collections.abc import Iterator
-from functools import lru_cache
 
 import numpy as np
 
@@ -123,7 +122,7 @@ def _call(primitive, args, params):
     """
     body = primitive.called(params)
     if body is None and primitive.unit:
-        body = _one_equation(primitive, tuple([typeof(x) for x in args]), tuple(params.items()))
+        body = one_equation(primitive, [typeof(x) for x in args], params)
     watched = strict.value and (debug_nans.value or debug_infs.value)
     if body is None or (jit_disabled.value if primitive.unit else watched):
         return primitive.eval(*args, **params)
@@ -140,12 +139,6 @@ def _call(primitive, args, params):
         primitive.eval(*args, **params)
         _check_finite(primitive, results)
     return results
-
-
-@lru_cache(maxsize=512)
-def _one_equation(primitive, types: tuple, params: tuple) -> ClosedJaxpr:
-    """A loop as a function of its own: one for each body and kind of operands."""
-    return one_equation(primitive, types, dict(params))
 
 
 def compiled(closed: ClosedJaxpr, donated: tuple[bool, ...] = ()):

@@ -43,6 +43,38 @@ def random_body(rng: np.random.Generator, forward: bool = False):
     return body
 
 
+def random_nest(rng: np.random.Generator, forward: bool = False):
+    """A body as above that has loops and branches of its own."""
+    inner, outer = random_body(rng, forward), random_body(rng, forward)
+    reverse, count = bool(rng.integers(2)), int(rng.integers(1, 4))
+
+    def rows(w, v, s, x, y):
+        (v, s, _), (ys, _) = lax.scan(lambda c, row: inner(w, c, row), (v, s, 0),
+                                      jnp.stack([v, x * s, w][:count]), reverse=reverse)
+        return v, s, y + ys.sum(0)
+
+    def numbers(w, v, s, x, y):
+        def step(i, state):
+            (v, s, _), (more, _) = inner(w, (state[0], state[1], 0), x * i)
+            return v, s, state[2] + more
+        return lax.fori_loop(0, count, step, (v, s, y))
+
+    def branch(w, v, s, x, y):
+        return lax.cond(s > 0, lambda v: inner(w, (v, s, 0), x)[0][0], lambda v: v * 0.5, v), s, y
+
+    def others(w, v, s, x, y):
+        return (lax.map(lambda e: jnp.sin(e) * s, v), s,
+                lax.associative_scan(jnp.add, y, reverse=reverse))
+
+    inside = [rows, numbers, branch, others][int(rng.integers(4))]
+
+    def body(w, carry, x):
+        (v, s, n), (y, _) = outer(w, carry, x)
+        v, s, y = inside(w, v, s, x, y * 1.0)
+        return (jnp.tanh(v), jnp.tanh(s), n), (y, n)
+    return body
+
+
 @tanx.custom_jvp
 def _with_jvp(v):
     return jnp.sin(v)

@@ -11,7 +11,14 @@ from tanx import lax
 from tanx._control.scan import map_lanes, scan_p
 from tanx._core.jaxpr import jaxprs_in_params
 from tanx._core.rewrite import dce
-from tests.control.bodies import arguments, looped, random_body, scanned, weighed
+from tests.control.bodies import (
+    arguments,
+    looped,
+    random_body,
+    random_nest,
+    scanned,
+    weighed,
+)
 
 X = np.arange(3, dtype=np.float32)
 
@@ -82,6 +89,20 @@ def test_scans_are_loops(name, seed):
             args[3] = jnp.stack([args[3], args[3] - 1], axis=2)
         transformed = TRANSFORMED[name]
         close(transformed(scanned(body, *how))(*args), transformed(looped(body, *how))(*args))
+
+
+@pytest.mark.parametrize("name", ["jit", "vmap", "jit of grad", "vmap of grad", "jvp",
+                                  "reverse over reverse", "grad of checkpoint that stores some"])
+@pytest.mark.parametrize("seed", range(4))
+def test_loops_in_loops_are_loops(name, seed):
+    with tanx.enable_x64(True):
+        rng = np.random.default_rng([seed, len(name), 1])
+        how = int(rng.integers(1, 4)), bool(rng.integers(2)), 1
+        fun = scanned(random_nest(rng, forward=name in FORWARD), *how)
+        args = arguments(rng, how[0], (LANES,) if name in BATCHED else ())
+        compiled = TRANSFORMED[name](fun)(*args)
+        with tanx.disable_jit():
+            close(compiled, TRANSFORMED[name](fun)(*args))
 
 
 # --- Shapes of the loop ---------------------------------------------------------------------------
