@@ -32,6 +32,7 @@ from .._loops.expr import (
     State,
     Variable,
     While,
+    bounds,
     fresh_index,
     fresh_state,
 )
@@ -292,10 +293,13 @@ class Recurrence:
         steps = Steps(index, {})
 
         def read(n: int, at: At) -> Expr:
+            if _outside(at, self.init[n].shape):
+                return build.const(0, self.init[n].dtype)  # of a choice that is not taken
             for d, i in enumerate(at):
                 if not self.stays_whole(n, d, i, known):
                     return self.chosen(n, at, d, read)
             if (n, at) not in steps.states:
+                self.tell_apart(n, at, [other for m, other in steps.states if m == n])
                 if len(steps.states) == _STATES:
                     raise Inexpressible
                 steps.states[n, at] = fresh_state(self.init[n].dtype)
@@ -329,6 +333,15 @@ class Recurrence:
             raise _TakenApart(self)
         return True
 
+    def tell_apart(self, n: int, at: At, others: Sequence[At]) -> None:
+        """Take a carry apart along a dimension in which elements at several places are needed."""
+        for d, i in enumerate(at):
+            extents = [self.init[n].shape[e] for e in {d, *self.split[n]}]
+            if d not in self.split[n] and prod(extents) <= MOST and any(
+                    other[d] is not i for other in others):
+                self.split[n].add(d)
+                raise _TakenApart(self)
+
     def chosen(self, n: int, at: At, d: int, element: Callable[[int, At], Expr]) -> Expr:
         """The element at an index that is not known, among all along a dimension."""
         extent = self.init[n].shape[d]
@@ -340,6 +353,11 @@ class Recurrence:
             result = build.select(build.eq(at[d], place), element(
                 n, (*at[:d], build.const(place), *at[d + 1:])), result)
         return result
+
+
+def _outside(at: At, shape: Sequence[int]) -> bool:
+    """Whether there is no element at an index, in any case."""
+    return any(high < 0 or low >= n for (low, high), n in zip(map(bounds, at), shape))
 
 
 def _operations(jaxpr: Jaxpr, lanes: int) -> int:

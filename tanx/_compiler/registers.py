@@ -17,7 +17,7 @@ in that loop.
 from __future__ import annotations
 
 import sys
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count, product
@@ -113,12 +113,13 @@ class _Group:
     last: list[tuple[Key, Buffer]]
     each: list[tuple[Key, Buffer]]
 
-    def take_apart(self, chosen: Container[Expr], apart: Mapping[int, set[int]]) -> bool:
+    def take_apart(self, chosen: Iterable[Expr], apart: Mapping[int, set[int]]) -> bool:
         """Note dimensions of rows along which elements are ``chosen``; whether there are any."""
         found = False
+        along = frozenset().union(*(i.free for i in chosen))
         for (n, at), _ in self.each:
             for d, i in enumerate(at):
-                if i in chosen and d not in apart[n] and isinstance(i, Index) and (
+                if i in along and d not in apart[n] and isinstance(i, Index) and (
                         i.extent <= MOST):
                     apart[n].add(d)
                     found = True

@@ -147,6 +147,18 @@ def powers(z):
     return lax.scan(lambda c, _: (c * z, c), z, None, length=5)
 
 
+def swinging(start):
+    """The angle of a pendulum on its way, by Runge and Kutta's rule."""
+    def flow(y):
+        return jnp.array([y[1], -jnp.sin(y[0]) * start[2]])
+
+    def step(y, _):
+        a = flow(y)
+        b = flow(y + 0.05 * a)
+        return y + 0.1 * b, y[0]
+    return lax.scan(step, start[:2], None, length=9)[1].sum()
+
+
 CASES = {
     "carries of two ranks": (tanx.vmap(of_two_ranks),
                              (normal(2, 3), normal(2), normal(2, 4, 3))),
@@ -191,6 +203,9 @@ CASES = {
     "of products in lanes": (tanx.vmap(of_products, (0, None)),
                              (abs(normal(21, 3)), abs(normal(3, 3)))),
     "counted": (counted, (normal(4),)),
+    "gradient of a path": (tanx.grad(swinging), (normal(3),)),
+    "gradients of paths": (tanx.vmap(tanx.grad(swinging)), (normal(21, 3),)),
+    "derivatives of a path": (tanx.hessian(swinging), (normal(3),)),
     "switched": (switched, (np.int32(1), np.float32(2))),
     "switched in lanes": (tanx.vmap(switched), (np.arange(21, dtype=np.int32) % 3, normal(21))),
     "halved": (halved, (np.float32(3),)),
