@@ -1,6 +1,6 @@
 """tanx.extend: for those who build on jaxprs and primitives."""
 
 from .._window import publish
-from . import core
+from . import core, random
 
 publish(__name__)
