@@ -1,7 +1,7 @@
-"""``custom_linear_solve`` and ``custom_root``: derivatives of solutions, not of solvers.
+"""Solutions with derivatives of their own: linear systems, and roots of functions.
 
-The derivative of what solves an equation follows from the equation; how it was found does not
-matter, and need not be differentiable.
+How a solution is found does not matter to its derivative: that follows from the equation which it
+solves. So solvers may be anything, loops that stop when they like included.
 """
 
 from __future__ import annotations
@@ -9,256 +9,282 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from .. import dtypes, tree_util
-from .._core.effects import NamedAxisEffect
 from .._core.jaxpr import ClosedJaxpr, Var, cached_by_jaxpr, eval_jaxpr, jaxpr_as_fun
 from .._core.linear import Linear, Zero, never
+from .._core.naming import name_of
 from .._core.primitive import Kind, Primitive
-from .._core.types import typeof
+from .._core.types import ShapedArray, typeof
 from .._ops.arith import neg, sub
-from .._ops.batching import materialize
+from .._ops.batching import materialize, to_front
 from .._ops.derive import instantiate
 from .._transforms.jvp import jvp
+from .._transforms.linearize import linearize
+from .._transforms.transpose import backward
+from .._transforms.vmap import batch_jaxpr
 from ..errors import explain
-from .call import backward_body, batched_body, forward_body
-from .carry import Body, described, stage_body
+from .carry import Body, stage_body
 from .custom import flat_leaves
 from .custom_jvp import custom_jvp
 from .scan import split
 
-__all__ = ["custom_linear_solve", "linear_solve_p", "custom_root"]
+__all__ = ["custom_linear_solve", "custom_root", "linear_solve_p"]
+
+_SOLVE, _ROOT = "tanx.lax.custom_linear_solve", "tanx.lax.custom_root"
 
 
-class Parts(NamedTuple):
-    """Something for each of the functions of a linear solve."""
+class LinearSolve(NamedTuple):
+    """Something for each function of a linear system: A x, A' x, and solutions of both."""
 
     matvec: Any
+    vecmat: Any
     solve: Any
     transpose_solve: Any
 
+    @property
+    def transposed(self) -> LinearSolve:
+        return LinearSolve(self.vecmat, self.matvec, self.transpose_solve, self.solve)
 
-class LinearSolve(Primitive):
-    """Runs ``solve``, which finds x such that ``matvec`` of x is b.
 
-    ``jaxprs`` holds the functions, ``const_lengths`` how many of the operands are closed over by
-    each; the last operands are b. Results are x, then what else ``solve`` gives.
+_batched = cached_by_jaxpr(batch_jaxpr)
+
+
+class CustomLinearSolve(Primitive):
+    """Solves ``matvec(x) = b`` by a function; operands are what functions close over, then b.
+
+    ``const_lengths`` tells how many values each function closes over. The first results are x, as
+    many as there are of b; the others are what else the solver tells.
     """
 
     name = "custom_linear_solve"
     kind = Kind.CALL
     multiple_results = True
 
-    def infer(self, *types, jaxprs: Parts, const_lengths: Parts):
+    def infer(self, *types, const_lengths: LinearSolve, jaxprs: LinearSolve):
         return jaxprs.solve.out_avals
 
-    def effects(self, *types, jaxprs: Parts, const_lengths: Parts):
+    def effects(self, *types, const_lengths: LinearSolve, jaxprs: LinearSolve):
         return jaxprs.solve.effects
 
-    def named_axes(self, params):
-        return tuple(e.name for e in params["jaxprs"].solve.effects
-                     if isinstance(e, NamedAxisEffect))
-
     def called(self, params):
-        return _as_call(params["jaxprs"].solve, params["jaxprs"].matvec, params["const_lengths"],
-                        tuple(_other_avals(**params)))
+        jaxprs, lengths = params["jaxprs"], params["const_lengths"]
+        unused = [[a for f, n in part if f is not None for a in f.in_avals[:n]] for part in (
+            zip(jaxprs[:2], lengths[:2]), zip(jaxprs[3:], lengths[3:]))]
+        return _taking_all(jaxprs.solve, lengths.solve, *map(tuple, unused))
 
-    def eval(self, *args, jaxprs: Parts, const_lengths: Parts):
-        _, consts, _, b = split(args, *const_lengths)
-        return eval_jaxpr(jaxprs.solve.jaxpr, jaxprs.solve.consts, *consts, *b)
+    def eval(self, *args, const_lengths: LinearSolve, jaxprs: LinearSolve):
+        consts, b = _parts(args, const_lengths)
+        return eval_jaxpr(jaxprs.solve.jaxpr, jaxprs.solve.consts, *consts.solve, *b)
 
-    def jvp(self, primals, tangents, *, jaxprs: Parts, const_lengths: Parts):
-        """Solve once more: what the tangents of b, less those of matvec at x, belong to."""
-        params = dict(jaxprs=jaxprs, const_lengths=const_lengths)
-        outs = self.bind(*primals, **params)
-        *consts, b = split(primals, *const_lengths)
-        changes, _, _, wanted = split(tangents, *const_lengths)
-        nonzero = tuple(type(t) is not Zero for t in changes)
-        if any(nonzero):
-            forward, found = forward_body(jaxprs.matvec, nonzero + (False,) * len(b))
-            moved = jaxpr_as_fun(forward)(*consts[0], *outs[:len(b)],
-                                          *(t for t in changes if type(t) is not Zero))
-            given = iter(moved[len(b):])
-            wanted = [_less(t, next(given)) if nz else t for t, nz in zip(wanted, found)]
-        zeros = [Zero.tangent_of(y) for y in outs]
-        if all(type(t) is Zero for t in wanted):
-            return outs, zeros
-        solved = self.bind(*(x for part in consts for x in part), *map(instantiate, wanted),
-                           **params)
-        return outs, [*solved[:len(b)], *zeros[len(b):]]
+    def jvp(self, primals, tangents, *, const_lengths: LinearSolve, jaxprs: LinearSolve):
+        """``A dx = db - dA x``: the same system with another right side."""
+        consts, b = _parts(primals, const_lengths)
+        dots, db = _parts(tangents, const_lengths)
+        out = self.bind(*primals, const_lengths=const_lengths, jaxprs=jaxprs)
+        x = out[:len(b)]
+        _, moved = jvp(jaxpr_as_fun(jaxprs.matvec), [*consts.matvec, *x],
+                       [*dots.matvec, *(Zero.tangent_of(v) for v in x)])
+        right = [instantiate(d) if type(m) is Zero else
+                 neg(m) if type(d) is Zero else sub(d, m) for d, m in zip(db, moved)]
+        rest = [Zero.tangent_of(y) for y in out[len(b):]]
+        if all(type(d) is Zero for d in (*db, *moved)):
+            return out, [*map(Zero.tangent_of, x), *rest]
+        fixed = [v for part in consts for v in part]
+        dx = self.bind(*fixed, *right, const_lengths=const_lengths, jaxprs=jaxprs)[:len(b)]
+        return out, [*dx, *rest]
 
-    def transpose(self, cts, *args, jaxprs: Parts, const_lengths: Parts):
-        """Solve with the transposed functions; each is the transpose of the other."""
+    def transpose(self, cts, *args, const_lengths: LinearSolve, jaxprs: LinearSolve):
         if jaxprs.transpose_solve is None:
             raise TypeError(explain(
-                "tanx.lax.custom_linear_solve", "reverse mode needs transpose_solve.",
-                hint="give transpose_solve, or symmetric=True where matvec is its own transpose."))
-        *consts, b = split(args, *const_lengths)
-        linear = (False,) * len(consts[0]) + (True,) * len(b)
-        vecmat, _ = backward_body(jaxprs.matvec, linear, (True,) * len(b), (True,) * len(b))
-        swapped = Parts(vecmat, jaxprs.transpose_solve, _first_results(jaxprs.solve, len(b)))
-        lengths = Parts(const_lengths.matvec, const_lengths.transpose_solve, const_lengths.solve)
-        outs = self.bind(*consts[0], *consts[2], *consts[1],
-                         *(instantiate(ct) for ct in cts[:len(b)]), jaxprs=swapped,
-                         const_lengths=lengths)
-        return [*[None] * sum(const_lengths),
-                *(ct if type(x) is Linear else None for ct, x in zip(outs, b))]
+                _SOLVE, "reverse mode solves the transposed system, and needs a function for it.",
+                hint="give transpose_solve, or symmetric=True where the system is its own "
+                     "transpose."))
+        consts, b = _parts(args, const_lengths)
+        right = [instantiate(ct) for ct in cts[:len(b)]]
+        swapped = [v for part in consts.transposed for v in part]
+        found = self.bind(*swapped, *right, const_lengths=const_lengths.transposed,
+                          jaxprs=jaxprs.transposed)
+        return [*[None] * (len(args) - len(b)),
+                *(ct if type(x) is Linear else None for ct, x in zip(found, b))]
 
-    def batch_axis(self, axis, args, dims, *, jaxprs: Parts, const_lengths: Parts):
-        *consts, b = split(args, *const_lengths)
-        *const_dims, b_dims = split(dims, *const_lengths)
-        bodies = Parts(*(None if body is None else batched_body(
-            body, axis, (*own, *(0 for _ in b)), (True,) * len(body.out_avals))[0]
-            for body, own in zip(jaxprs, const_dims)))
-        outs = self.bind(*(x for part in consts for x in part),
-                         *(materialize(x, d, axis.size) for x, d in zip(b, b_dims)),
-                         jaxprs=bodies, const_lengths=const_lengths)
+    def batch_axis(self, axis, args, dims, *, const_lengths: LinearSolve, jaxprs: LinearSolve):
+        """Every function over the batch, with x and b in it."""
+        args = [x if d is None else to_front(x, d) for x, d in zip(args, dims)]
+        consts, b = _parts(args, const_lengths)
+        const_dims, b_dims = _parts([None if d is None else 0 for d in dims], const_lengths)
+        b = [materialize(x, d, axis.size) for x, d in zip(b, b_dims)]
+        batched = LinearSolve(*(
+            f and _batched(f, axis, (*d, *[0] * len(b)), True)[0]
+            for f, d in zip(jaxprs, const_dims)))
+        outs = self.bind(*(v for part in consts for v in part), *b, const_lengths=const_lengths,
+                         jaxprs=batched)
         return outs, [0] * len(outs)
 
-    batch = never("functions are batched by batch_axis, which knows the mapped axis")
-    lower = never("the compiler inlines the solver")
+    batch = never("a solver is batched by batch_axis, which knows the mapped axis")
+    lower = never("the compiler puts the solver in its place")
 
 
-linear_solve_p = LinearSolve()
+linear_solve_p = CustomLinearSolve()
 
 
-def _less(a, b):
-    return neg(b) if type(a) is Zero else sub(a, b)
-
-
-@cached_by_jaxpr
-def _first_results(closed: ClosedJaxpr, count: int) -> ClosedJaxpr:
-    """A function without what it gives behind its first results."""
-    return ClosedJaxpr(closed.jaxpr.replace(outvars=closed.jaxpr.outvars[:count]), closed.consts)
-
-
-def _other_avals(jaxprs: Parts, const_lengths: Parts) -> list:
-    """The types of what ``transpose_solve`` closes over."""
-    later = jaxprs.transpose_solve
-    return [] if later is None else later.in_avals[:const_lengths.transpose_solve]
+def _parts(items: Sequence[Any], lengths: LinearSolve) -> tuple[LinearSolve, list]:
+    """Operands, or what belongs to them, by function; and those of b."""
+    *consts, b = split(items, *lengths)
+    return LinearSolve(*consts), b
 
 
 @cached_by_jaxpr
-def _as_call(solve: ClosedJaxpr, matvec: ClosedJaxpr, lengths: Parts, other: tuple) -> ClosedJaxpr:
-    """The solver as a function of all operands."""
-    own, b = split(solve.jaxpr.invars, lengths.solve)
-    unused = [Var(a) for a in matvec.in_avals[:lengths.matvec]]
-    invars = [*unused, *own, *(Var(a) for a in other), *b]
-    return ClosedJaxpr(solve.jaxpr.replace(invars=invars), solve.consts)
+def _taking_all(solve: ClosedJaxpr, count: int, before: tuple[ShapedArray, ...],
+                after: tuple[ShapedArray, ...]) -> ClosedJaxpr:
+    """The solver as a function of all operands, of which those before and after are not its own."""
+    jaxpr = solve.jaxpr
+    return ClosedJaxpr(jaxpr.replace(invars=[
+        *map(Var, before), *jaxpr.invars[:count], *map(Var, after), *jaxpr.invars[count:]]),
+        solve.consts)
 
 
-# -- public functions ------------------------------------------------------------------------------
+# -- linear systems --------------------------------------------------------------------------------
 
 
 def custom_linear_solve(matvec: Callable, b, solve: Callable,
                         transpose_solve: Callable | None = None, symmetric: bool = False,
                         has_aux: bool = False):
-    """Find x such that ``matvec(x)`` is ``b`` by ``solve``, with the derivative of the solution.
+    """Solve ``matvec(x) = b`` by a function of your own, with derivatives of the exact solution.
 
-    ``solve(matvec, b)`` gives x. ``matvec`` is linear; ``transpose_solve(vecmat, b)`` solves with
-    its transpose, for reverse mode; with ``symmetric`` that is ``solve`` itself. With ``has_aux``
-    the solver gives a pair: x, and anything else, which has no derivative.
+    ``matvec`` is a linear function from the structure of ``b`` to the same; it may close over
+    arrays, and derivatives with respect to these are right, too. ``solve(matvec, b)`` gives x.
+    Reverse mode needs ``transpose_solve(vecmat, b)`` for the transposed system, unless the system
+    is ``symmetric``. With ``has_aux`` the solvers give pairs of the solution and something else,
+    which is returned as it is.
 
-    >>> lax.custom_linear_solve(lambda x: 2 * x, 6.0, lambda matvec, b: b / 2)
-    Array(3., dtype=float32, weak_type=True)
+    >>> a = jnp.array([2.0, 4.0])
+    >>> f = lambda b: custom_linear_solve(lambda x: a * x, b, lambda _, b: b / a, symmetric=True)
+    >>> f(jnp.ones(2))
+    Array([0.5 , 0.25], dtype=float32)
+    >>> tanx.grad(lambda b: f(b).sum())(jnp.ones(2))
+    Array([0.5 , 0.25], dtype=float32)
     """
-    function = "tanx.lax.custom_linear_solve"
-    leaves, tree = flat_leaves(function, b)
-    types = tree_util.tree_unflatten(tree, [typeof(x) for x in leaves])
-
-    def staged(fun: Callable, what: str, aux: bool = False) -> Body:
-        body = stage_body(function, fun, (types,))
-        first = tree_util.treedef_children(body.out_tree)[0] if aux else body.out_tree
-        _check_like(function, what, first, body.out_avals, tree, leaves)
-        return body
-
-    linear = staged(matvec, "matvec")
-    count = len(linear.captured)
-    parts = [linear, staged(lambda b: solve(matvec, b), "solve", has_aux)]
+    leaves, tree = flat_leaves(f"{_SOLVE}: b", b)
+    avals = tree_util.tree_unflatten(tree, [typeof(x) for x in leaves])
+    product = stage_body(_SOLVE, matvec, (avals,))
+    _check(_SOLVE, f"matvec, {name_of(matvec)}, must give", "b", avals, product, False)
+    found = stage_body(_SOLVE, lambda b: solve(matvec, b), (avals,))
+    _check(_SOLVE, f"solve, {name_of(solve)}, must give", "b", avals, found, has_aux)
     if symmetric:
-        parts.append(staged(lambda b: solve(matvec, b)[0] if has_aux else solve(matvec, b),
-                            "solve"))
-    elif transpose_solve is not None:
-        flags = (False,) * count + (True,) * len(leaves), (True,) * len(leaves)
-        vecmat, _ = backward_body(linear.closed, *flags, flags[1])
+        bodies = LinearSolve(product, product, found, found)
+    elif transpose_solve is None:
+        bodies = LinearSolve(product, None, found, None)
+    else:
+        def vecmat(x):
+            return tree_util.tree_unflatten(tree, _run_transposed(
+                product, flat_leaves(f"{_SOLVE}: argument of vecmat", x)[0]))
 
-        def transposed(y):
-            outs = jaxpr_as_fun(vecmat)(*linear.captured, *tree_util.tree_leaves(y))
-            return tree_util.tree_unflatten(tree, outs)
-        parts.append(staged(lambda b: transpose_solve(transposed, b), "transpose_solve"))
-    closed = [part.closed for part in parts] + [None] * (3 - len(parts))
-    lengths = [len(part.captured) for part in parts] + [0] * (3 - len(parts))
+        other = stage_body(_SOLVE, lambda b: transpose_solve(vecmat, b), (avals,))
+        _check(_SOLVE, f"transpose_solve, {name_of(transpose_solve)}, must give", "b", avals,
+               other, has_aux)
+        bodies = LinearSolve(product, stage_body(_SOLVE, vecmat, (avals,)), found, other)
     outs = linear_solve_p.bind(
-        *(x for part in parts for x in part.captured), *leaves, jaxprs=Parts(*closed),
-        const_lengths=Parts(*lengths))
-    return tree_util.tree_unflatten(parts[1].out_tree, outs)
+        *(x for body in bodies if body is not None for x in body.captured), *leaves,
+        const_lengths=LinearSolve(*(0 if body is None else len(body.captured) for body in bodies)),
+        jaxprs=LinearSolve(*(body and body.closed for body in bodies)))
+    return tree_util.tree_unflatten(found.out_tree, outs)
 
 
-def _check_like(function: str, what: str, out_tree, out_avals: Sequence, tree, leaves) -> None:
-    """A function of the space of b must stay in it."""
-    expected = [typeof(x) for x in leaves]
-    if out_tree == tree and all(a.shape == e.shape and a.dtype == e.dtype
-                                for a, e in zip(out_avals, expected)):
-        return
-    found = out_avals[:out_tree.num_leaves]
-    raise (ValueError if out_tree == tree else TypeError)(explain(
-        function, f"{what} must give an array, or a tree of arrays, like that which it takes.",
-        f"takes: {', '.join(map(described, expected))} as {tree}",
-        f"gives: {', '.join(map(described, found))} as {out_tree}"))
+def _run_transposed(product: Body, cts: Sequence[Any]) -> list:
+    """The transpose of a linear function on cotangents."""
+    jaxpr, count = product.closed.jaxpr, len(product.captured)
+    operands = [*product.captured, *(Linear(v.aval) for v in jaxpr.invars[count:])]
+    return [instantiate(ct) for ct in backward(jaxpr, [], operands, cts)[count:]]
+
+
+def _check(function: str, what: str, like: str, avals, body: Body, has_aux: bool) -> None:
+    """A function must give what it takes, or that and something else."""
+    tree = tree_util.tree_structure(avals)
+    given = body.out_tree
+    if has_aux:
+        children = given.children()
+        if len(children) != 2:
+            raise TypeError(explain(function, f"with has_aux, {what} a pair.", f"it gave: {given}"))
+        given = children[0]
+    if given != tree:
+        raise TypeError(explain(function, f"{what} the structure of {like}.",
+                                f"{like}: {tree}", f"it gave: {given}"))
+    types = tree_util.tree_leaves(avals)
+    wrong = [(a, b) for a, b in zip(types, body.out_avals)
+             if a.shape != b.shape or a.dtype != b.dtype]
+    if wrong:
+        raise ValueError(explain(
+            function, f"{what} the types of {like}.", *(
+                line for a, b in wrong for line in (f"{like}: {a}", f"it gave: {b}"))))
+
+
+# -- roots -----------------------------------------------------------------------------------------
 
 
 def custom_root(f: Callable, initial_guess, solve: Callable, tangent_solve: Callable,
                 has_aux: bool = False):
-    """Find x such that ``f(x)`` is zero by ``solve``, with the derivative of the solution.
+    """A root of ``f``, found by a function of your own, with the derivative of the exact root.
 
-    ``solve(f, initial_guess)`` gives x. ``tangent_solve(g, y)`` gives the z for which ``g(z)`` is
-    y, where ``g`` is ``f`` linearized at x. Values that ``f`` closes over may be differentiated.
-    With ``has_aux`` the solver gives a pair: x, and anything else, which has no derivative.
+    ``solve(f, initial_guess)`` gives x with ``f(x) = 0``, or with ``has_aux`` a pair of that and
+    something else. ``tangent_solve(g, y)`` gives x with ``g(x) = y``, where g is linear: it is f
+    linearized at the root. For scalars ``lambda g, y: y / g(1.0)`` will do. The root depends on
+    what ``f`` closes over, and not on the guess.
 
-    >>> def square_root(y):
-    ...     newton = lambda f, x: lax.fori_loop(0, 9, lambda _, x: x - f(x) / (2 * x), x)
-    ...     return lax.custom_root(lambda x: x * x - y, 1.0, newton, lambda g, y: y / g(1.0))
-    >>> tanx.grad(square_root)(4.0)
-    Array(0.25, dtype=float32, weak_type=True)
+    >>> def newton(f, x):
+    ...     return lax.fori_loop(0, 10, lambda _, x: x - f(x) / tanx.grad(f)(x), x)
+    >>> root = lambda a: custom_root(lambda x: x ** 2 - a, 1.0, newton, lambda g, y: y / g(1.0))
+    >>> root(9.0), tanx.grad(root)(9.0)
+    (Array(3., dtype=float32, weak_type=True), Array(0.16666667, dtype=float32, weak_type=True))
     """
-    function = "tanx.lax.custom_root"
-    leaves, tree = flat_leaves(function, initial_guess)
-    types = tree_util.tree_unflatten(tree, [typeof(x) for x in leaves])
-    residual = stage_body(function, f, (types,))
-    _check_like(function, "f", residual.out_tree, residual.out_avals, tree, leaves)
-    solver = stage_body(function, lambda guess: solve(f, guess), (types,))
-    first = tree_util.treedef_children(solver.out_tree)[0] if has_aux else solver.out_tree
-    _check_like(function, "solve", first, solver.out_avals, tree, leaves)
+    leaves, tree = flat_leaves(f"{_ROOT}: initial_guess", initial_guess)
     count = len(leaves)
+    avals = tree_util.tree_unflatten(tree, [typeof(x) for x in leaves])
+    body = stage_body(_ROOT, f, (avals,))
+    _check(_ROOT, f"f, {name_of(f)}, must give", "initial_guess", avals, body, False)
+    found = stage_body(_ROOT, lambda guess: solve(f, guess), (avals,))
+    _check(_ROOT, f"solve, {name_of(solve)}, must give", "initial_guess", avals, found, has_aux)
+
+    def linear_solve(x, y):
+        return tangent_solve(_linearized(f, x), y)
+
+    linear = stage_body(_ROOT, linear_solve, (avals, avals))
+    _check(_ROOT, f"tangent_solve, {name_of(tangent_solve)}, must give", "initial_guess", avals,
+           linear, False)
 
     @custom_jvp
-    def root(consts, others, guess):
-        return jaxpr_as_fun(solver.closed)(*others, *guess)
+    def root(captured, solving, tangent, guess):
+        return jaxpr_as_fun(found.closed)(*solving, *guess)
 
     @root.defjvp
-    def rule(primals, tangents):
+    def moved_root(primals, tangents):
+        (captured, _, tangent, _), (dots, *_) = primals, tangents
         outs = root(*primals)
-        (consts, _, _), (changes, _, _) = primals, tangents
         x = outs[:count]
-        of_consts = jvp(lambda *consts: jaxpr_as_fun(residual.closed)(*consts, *x), consts,
-                        list(map(_symbolic, consts, changes)))[1]
+        dots = [Zero.tangent_of(v) if typeof(t).dtype == dtypes.float0 else t
+                for v, t in zip(captured, dots)]
+        _, moved = jvp(jaxpr_as_fun(body.closed), [*captured, *x],
+                       [*dots, *map(Zero.tangent_of, x)])
+        right = [neg(instantiate(t)) for t in moved]
+        dx = jaxpr_as_fun(linear.closed)(*tangent, *x, *right)
+        return outs, [*dx, *(instantiate(Zero.tangent_of(y)) for y in outs[count:])]
 
-        def linearized(z):
-            flat = jvp(lambda *x: jaxpr_as_fun(residual.closed)(*consts, *x), x,
-                       tree_util.tree_leaves(z))[1]
-            return tree_util.tree_unflatten(tree, list(map(instantiate, flat)))
-
-        right = tree_util.tree_unflatten(tree, [neg(instantiate(t)) for t in of_consts])
-        moved = custom_linear_solve(linearized, right, tangent_solve, tangent_solve)
-        zeros = [instantiate(Zero.tangent_of(y)) for y in outs[count:]]
-        return outs, [*tree_util.tree_leaves(moved), *zeros]
-
-    outs = root(residual.captured, solver.captured, leaves)
-    return tree_util.tree_unflatten(solver.out_tree, outs)
+    return tree_util.tree_unflatten(found.out_tree, root(
+        body.captured, found.captured, linear.captured, leaves))
 
 
-def _symbolic(primal, tangent):
-    """A tangent, or a symbolic zero for what has none."""
-    return tangent if dtypes.issubdtype(typeof(primal).dtype, np.inexact) else (
-        Zero.tangent_of(primal))
+def _linearized(fun: Callable, x) -> Callable:
+    """The derivative of a function at a place."""
+    leaves, tree = tree_util.tree_flatten(x)
+
+    def flat(*leaves):
+        return tree_util.tree_leaves(fun(tree_util.tree_unflatten(tree, leaves)))
+
+    _, nonzero, jaxpr, residuals = linearize(flat, leaves)
+
+    def at_place(v):
+        given, _ = flat_leaves(f"{_ROOT}: argument of the linear function", v)
+        found = iter(eval_jaxpr(jaxpr, residuals, *given))
+        return tree_util.tree_unflatten(tree, [
+            next(found) if nz else instantiate(Zero.tangent_of(y))
+            for nz, y in zip(nonzero, leaves)])
+    return at_place
