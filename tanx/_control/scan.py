@@ -128,7 +128,7 @@ class Parts(NamedTuple):
 
 @cached_by_jaxpr
 def parts_of(closed: ClosedJaxpr, num_consts: int, num_carry: int, unknown: tuple[bool, ...],
-           ) -> Parts:
+             ) -> Parts:
     """Split a body in two. What is recorded stays linear in what is unknown."""
     consts, carry, xs = split(unknown, num_consts, num_carry)
     num_ys = len(closed.jaxpr.outvars) - num_carry
