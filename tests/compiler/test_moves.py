@@ -13,6 +13,7 @@ from tanx._loops.build import (
     convert,
     copy,
     element_program,
+    load_guarded,
     nest,
     op,
     select,
@@ -247,3 +248,20 @@ def test_iterations_that_do_things_in_turn():
     assert [i.extent for i in rest.indices] == [5, 1]
     other = element_program(lambda at, x: x[[at[0], at[1] // 3]], [x], x)
     assert by_residues(other.statements[0]) == [other.statements[0]]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "complex64"])
+@pytest.mark.parametrize("shift", [0, 3, -3])
+def test_elements_of_rows_where_there_are_any(dtype, shift):
+    """Places come from data, and many are out of range: what is read there exists all the same."""
+    x = numbers((6, 50), dtype)
+    rng = np.random.default_rng(0)
+    at = rng.integers(-70, 120, (6, 77)).astype(np.int64)
+    at[0, :4] = [2 ** 40, -2 ** 40, 2 ** 31, -2 ** 31]
+    (out,) = run_rule(lambda i, x, at: load_guarded(x, [i[0], at[i] + shift], 7), [x, at],
+                      np.empty(at.shape, dtype))
+    place = at + shift
+    inside = (place >= 0) & (place < 50)
+    expected = np.where(inside, np.take_along_axis(x, np.where(inside, place, 0), 1),
+                        np.array(7, dtype))
+    np.testing.assert_array_equal(out, expected)

@@ -257,14 +257,13 @@ class Memory:
             self.writer.place = before
         return scope.values[key]
 
-    def _offsets(self, terms: Mapping[Expr, int], rest: int, scope: Scope) -> Value:
-        """Where elements lie in their buffer, in each lane."""
+    def _offsets(self, terms: Mapping[Expr, int], rest: int, scope: Scope,
+                 small: bool = False) -> Value:
+        """Where elements lie in their buffer, in each lane; in few bits where they are ``small``,
+        or else surely fit."""
         total: Value | None = None
-        far = abs(rest)
-        for atom, factor in terms.items():
-            low, high = bounds(atom)
-            far += abs(factor) * max(abs(low), abs(high))
-        bits = 32 if far < 1 << 31 else 64
+        far = max(map(abs, _span(terms, rest)))
+        bits = 32 if small or far < 1 << 31 else 64
         for atom, factor in terms.items():
             value = resized(self.value(atom, scope), bits)
             value = value if factor == 1 else value * factor
@@ -279,7 +278,17 @@ class Memory:
         """Elements where lanes take part, and elsewhere any that exist."""
         if not prod(buffer.shape):
             return number(self.writer, buffer.dtype.type(0), buffer.dtype)
-        offsets, mask = self._offsets(terms, rest, scope), scope.mask
+        mask = scope.mask
+        fixed = {atom: factor for atom, factor in terms.items() if not scope.varies(atom)}
+        least, greatest = _span(fixed, rest)
+        if len(fixed) < len(terms) and 0 <= least <= greatest < prod(buffer.shape) < 1 << 31:
+            # What lanes share leads to an element, from which all that they ask for are near.
+            moved = {atom: factor for atom, factor in terms.items() if atom not in fixed}
+            near = select(mask, self._offsets(moved, 0, scope, small=True), 0)
+            start = self._address(buffer, fixed, rest, scope)
+            return self._collect(buffer, [self._step(buffer, start, near.lane(n))
+                                          for n in range(near.type.lanes)])
+        offsets = self._offsets(terms, rest, scope)
         if offsets.type.lanes == 1:
             safe = select(any_lane(mask), offsets, 0)
             return self._read_at(buffer, self._step(buffer, self._base(buffer), safe))
@@ -378,11 +387,15 @@ def _with_first_lane(terms: Mapping[Expr, int], lanes: Lanes) -> Mapping[Any, in
     return {lanes if atom is lanes.loop.index else atom: factor for atom, factor in terms.items()}
 
 
+def _span(terms: Mapping[Expr, int], rest: int) -> tuple[int, int]:
+    """The least and the greatest position that an access has, as far as is known."""
+    ends = [sorted(factor * end for end in bounds(atom)) for atom, factor in terms.items()]
+    return rest + sum([low for low, _ in ends]), rest + sum([high for _, high in ends])
+
+
 def _reach(terms: Mapping[Expr, int], rest: int) -> int:
     """The greatest position that an access has, as far as is known."""
-    for atom, factor in terms.items():
-        rest += max(factor * end for end in bounds(atom))
-    return rest
+    return _span(terms, rest)[1]
 
 
 def _sum(parts: list[tuple[Any, Value, int]]) -> Value:
