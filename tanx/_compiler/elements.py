@@ -8,7 +8,7 @@ coordinates. A loop that needs many elements at a time is none for registers, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from itertools import product
@@ -42,8 +42,8 @@ from .._loops.traverse import loads, rewrite, statements_in, substitute, walk
 from ..dtypes import stored
 from .bodies import is_control
 
-__all__ = ["Array", "Body", "Inexpressible", "Key", "MOST", "Recurrence", "Steps", "branches_of",
-           "every", "number", "results_of", "row", "scan_of", "while_of"]
+__all__ = ["Array", "Body", "Inexpressible", "Key", "MOST", "Recurrence", "Steps", "apart",
+           "branches_of", "every", "number", "results_of", "row", "scan_of", "while_of"]
 
 Array = Buffer | Operand
 At = tuple[Expr, ...]
@@ -52,6 +52,8 @@ Key = tuple[int, At]
 
 MOST = 16
 """Elements of an array that are taken apart, so that each is a number by itself."""
+_LANES = 4
+"""Elements from which on an array had better be left to lanes."""
 _STATES = 32
 """Numbers that a loop carries at most."""
 _SCALARS = 400
@@ -200,6 +202,14 @@ class Steps:
     counters: dict[Key, tuple[Expr, Expr]] = field(default_factory=dict)
 
 
+def apart(shape: Sequence[int], split: Iterable[int]) -> set[int]:
+    """The dimensions along which an array is taken apart: all, if few elements are left for lanes.
+    """
+    found = set(split)
+    left = prod(n for d, n in enumerate(shape) if d not in found)
+    return found if left >= _LANES else found.union(d for d, n in enumerate(shape) if n > 1)
+
+
 class Recurrence:
     """A loop whose carries are arrays, of which elements are asked for.
 
@@ -215,7 +225,7 @@ class Recurrence:
         self.bodies = bodies
         self.init, self.step, self.condition, self.length = init, step, condition, length
         self.used, self.outer = used, outer
-        self.split: list[set[int]] = [set() for _ in init]
+        self.split = [apart(x.shape, ()) for x in init]
         self.chained: set[Expr] = set()  # indices by which elements are chosen
         self.built: list[tuple[Steps, Fold]] = []
 
@@ -250,6 +260,11 @@ class Recurrence:
         """About how many operations a step takes in each lane."""
         return sum(_operations(jaxpr, lanes) for jaxpr in self.bodies)
 
+    def limit(self) -> int:
+        """How many operations a step may take: fewer where lanes could do several at a time."""
+        widest = max(prod(x.shape[d] for d in dims) for x, dims in zip(self.init, self.split))
+        return _SCALARS if widest < _LANES else _SCALARS // 3
+
     def find(self, key: Key) -> Expr | None:
         """An element of a loop that is there already, and that needs no more than its index."""
         known = self.outer.union(*(i.free for i in key[1]))
@@ -276,7 +291,7 @@ class Recurrence:
         """
         lanes = {i for _, at in (*keys, *rows) for place in at for i in place.free}
         if any(self.split) and self.size(prod(
-                i.extent for i in lanes if isinstance(i, Index))) > _SCALARS:
+                i.extent for i in lanes if isinstance(i, Index))) > self.limit():
             raise Inexpressible
         try:
             steps = self.closed(keys, rows, self.outer | lanes)
@@ -329,7 +344,7 @@ class Recurrence:
         if shape[d] > 1 and small or not isinstance(i, Const):
             if not small:
                 raise Inexpressible
-            self.split[n].add(d)
+            self.split[n] = apart(shape, {d, *self.split[n]})
             raise _TakenApart(self)
         return True
 
@@ -339,7 +354,7 @@ class Recurrence:
             extents = [self.init[n].shape[e] for e in {d, *self.split[n]}]
             if d not in self.split[n] and prod(extents) <= MOST and any(
                     other[d] is not i for other in others):
-                self.split[n].add(d)
+                self.split[n] = apart(self.init[n].shape, {d, *self.split[n]})
                 raise _TakenApart(self)
 
     def chosen(self, n: int, at: At, d: int, element: Callable[[int, At], Expr]) -> Expr:

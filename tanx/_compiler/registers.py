@@ -40,6 +40,7 @@ from .elements import (
     Key,
     Recurrence,
     Steps,
+    apart,
     branches_of,
     number,
     results_of,
@@ -113,16 +114,19 @@ class _Group:
     last: list[tuple[Key, Buffer]]
     each: list[tuple[Key, Buffer]]
 
-    def take_apart(self, chosen: Iterable[Expr], apart: Mapping[int, set[int]]) -> bool:
-        """Note dimensions of rows along which elements are ``chosen``; whether there are any."""
+    def take_apart(self, chosen: Iterable[Expr], split: dict[int, set[int]], depth: int) -> bool:
+        """Note dimensions of rows along which elements are ``chosen``; whether there are any.
+
+        The dimensions of a row come after ``depth`` others.
+        """
         found = False
         along = frozenset().union(*(i.free for i in chosen))
-        for (n, at), _ in self.each:
-            for d, i in enumerate(at):
-                if i in along and d not in apart[n] and isinstance(i, Index) and (
-                        i.extent <= MOST):
-                    apart[n].add(d)
-                    found = True
+        for (n, at), out in self.each:
+            more = {d for d, i in enumerate(at)
+                    if i in along and isinstance(i, Index) and i.extent <= MOST}
+            if not more <= split[n]:
+                split[n] = apart(out.shape[depth:], more | split[n])
+                found = True
         return found
 
 
@@ -211,20 +215,22 @@ class _Lowering:
 
         It takes a few attempts to find out which arrays are to be taken apart.
         """
-        apart: dict[int, set[int]] = {n: set() for n in range(len(filled))}
+        depth = len(self.axes) + 1
+        split = {n: apart(out.shape[depth:], ()) for n, out in enumerate(filled) if out is not None}
         while True:
             made = []
-            for group in self.grouped(loop, into, filled, apart):
+            for group in self.grouped(loop, into, filled, split):
                 loop.chained.clear()
                 steps = loop.steps([key for key, _ in group.last], [key for key, _ in group.each])
-                if steps is None or group.take_apart(loop.chained, apart):
+                if steps is None or group.take_apart(loop.chained, split, depth):
                     break
                 made.append((group, steps))
             else:
                 return made
 
     def grouped(self, loop: Recurrence, into: Into, filled: Into,
-                apart: Mapping[int, set[int]]) -> Iterable[_Group]:
+                split: Mapping[int, set[int]]) -> Iterable[_Group]:
+        """The elements in groups, with rows taken apart along some dimensions."""
         groups: dict[tuple[int, ...], _Group] = {}
 
         def add(n: int, out: Buffer, shape: Sequence[int], split: set[int], row: bool) -> None:
@@ -238,7 +244,7 @@ class _Lowering:
                 add(n, out, loop.init[n].shape, loop.split[n], False)
         for n, out in enumerate(filled):
             if out is not None:
-                add(n, out, out.shape[len(self.axes) + 1:], apart[n], True)
+                add(n, out, out.shape[len(self.axes) + 1:], split[n], True)
         return groups.values()
 
     def sequence(self, group: _Group, steps: Steps, reverse: bool) -> None:
