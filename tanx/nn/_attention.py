@@ -25,7 +25,7 @@ LONG = 1 << 20
 """Scores of one head from which on they are computed in blocks."""
 
 BLOCK = 256
-"""Keys of one block."""
+"""Queries, and keys, of one block."""
 
 _MASKED = -0.7 * float(np.finfo(np.float32).max)  # what is added to it does not overflow
 
@@ -143,23 +143,23 @@ def _by_group(x, heads: int, groups: int):
 # -- scores ----------------------------------------------------------------------------------------
 
 
-def _scores(options: _Options, query, key, first, masks: _Masks, bias=None):
-    """Scores of queries and some keys, from the ``first`` on: ``[B, K, G, T, S]`` in float32.
+def _scores(options: _Options, query, key, firsts, masks: _Masks, bias=None):
+    """Scores of some queries and keys, from the ``firsts`` on: ``[B, K, G, T, S]`` in float32.
 
-    The mask must be of those keys.
+    The mask must be of those.
     """
     wide = np.float64 if query.dtype == np.float64 else np.float32
     scores = jnp.einsum("btkgh,bskh->bkgts", query, key, preferred_element_type=wide)
     scores = scores * scores.dtype.type(options.scale)
     if bias is not None:
         scores = scores + bias.astype(scores.dtype)
-    seen = _seen(options, query.shape[1], first + jnp.arange(key.shape[1]), masks)
+    rows, columns = (first + jnp.arange(x.shape[1]) for first, x in zip(firsts, (query, key)))
+    seen = _seen(options, rows[:, None], columns, masks)
     return scores if seen is None else jnp.where(seen, scores, scores.dtype.type(_MASKED))
 
 
-def _seen(options: _Options, queries: int, keys, masks: _Masks):
+def _seen(options: _Options, rows, keys, masks: _Masks):
     """Which keys queries see, broadcasting to scores; None where they see all."""
-    rows = jnp.arange(queries)[:, None]
     conditions = [] if masks.mask is None else [masks.mask]
     if options.causal:
         conditions.append(rows >= keys)
@@ -180,7 +180,7 @@ def _seen(options: _Options, queries: int, keys, masks: _Masks):
 
 def _whole(options: _Options, query, key, value, bias, masks: _Masks):
     """Attention by way of the matrix of scores."""
-    scores = _scores(options, query, key, 0, masks, bias)
+    scores = _scores(options, query, key, (0, 0), masks, bias)
     largest = lax.stop_gradient(jnp.max(scores, -1, keepdims=True))
     powers = jnp.exp(scores - largest)
     total = jnp.sum(powers, -1, keepdims=True)
@@ -200,59 +200,82 @@ def _padded(x, axis: int):
         x, [(0, missing if d == axis else 0) for d in range(x.ndim)])
 
 
-class _Keys:
-    """Keys and values, of which a block is taken at a time.
+class _Blocks:
+    """Queries, keys and values, of which a block is taken at a time."""
 
-    Its number is carried by the loop: then no product of all blocks is made before it.
-    """
-
-    def __init__(self, options: _Options, key, value, masks: _Masks):
+    def __init__(self, options: _Options, query, key, value, masks: _Masks):
         size = key.shape[1]
-        self.options, self.count = options, -(-size // BLOCK)
-        self.key, self.value = _padded(key, 1), _padded(value, 1)
+        self.options, self.mask = options, masks.mask
+        self.query, self.key, self.value = (_padded(x, 1) for x in (query, key, value))
+        self.rows, self.columns = self.query.shape[1] // BLOCK, self.key.shape[1] // BLOCK
+        # Where every query sees the first key, blocks of keys behind it can be left out.
+        self.skips = options.causal and options.window is None and (
+            masks.mask is None and masks.key_lengths is None)
         lengths = masks.key_lengths
-        if self.count * BLOCK > size:  # what was added is not seen
+        if self.key.shape[1] > size:  # what was added is not seen
             whole = jnp.full(key.shape[:1], size)
             lengths = whole if lengths is None else jnp.minimum(jnp.asarray(lengths), whole)
-        mask = masks.mask
-        self.wide_mask = mask is not None and mask.shape[-1] > 1
-        self.masks = _Masks(_padded(mask, 4) if self.wide_mask else mask, masks.query_lengths,
-                            lengths)
+        self.lengths = _Masks(None, masks.query_lengths, lengths)
+        if self.mask is not None:
+            for axis in (3, 4):
+                self.mask = _padded(self.mask, axis) if self.mask.shape[axis] > 1 else self.mask
 
-    def block(self, query, number):
-        """The keys and values of a block, and the scores of queries with them."""
-        first = number * BLOCK
-        key, value = (lax.dynamic_slice_in_dim(x, first, BLOCK, 1) for x in (self.key, self.value))
-        masks = self.masks
-        if self.wide_mask:
-            masks = masks._replace(mask=lax.dynamic_slice_in_dim(masks.mask, first, BLOCK, 4))
-        return key, value, _scores(self.options, query, key, first, masks)
+    def last(self, row):
+        """The number behind that of the last block of keys that a block of queries sees."""
+        return jnp.minimum(row + 1, self.columns) if self.skips else self.columns
+
+    def scores(self, query, row, column):
+        """The keys of a block, and the scores of a block of queries with them."""
+        masks = self.lengths
+        if self.mask is not None:
+            mask = self.mask
+            for axis, number in ((3, row), (4, column)):
+                mask = _block(mask, number, axis) if mask.shape[axis] > 1 else mask
+            masks = masks._replace(mask=mask)
+        key = _block(self.key, column)
+        return key, _scores(self.options, query, key, (row * BLOCK, column * BLOCK), masks)
+
+
+def _block(x, number, axis: int = 1):
+    return lax.dynamic_slice_in_dim(x, number * BLOCK, BLOCK, axis)
+
+
+def _joined(blocks, size: int):
+    """Blocks of queries, ``[blocks, B, BLOCK, ...]``, as one array of so many."""
+    whole = jnp.moveaxis(blocks, 0, 1)
+    return whole.reshape(whole.shape[0], -1, *whole.shape[3:])[:, :size]
 
 
 @partial(custom_vjp, nondiff_argnums=(0,))
 def _blocked(options: _Options, query, key, value, masks: _Masks):
     """Attention block by block: of all keys so far, the greatest score, the sum and the mean."""
-    keys = _Keys(options, key, value, masks)
+    blocks = _Blocks(options, query, key, value, masks)
     batch, count, heads, groups, size = query.shape
     wide = np.float64 if query.dtype == np.float64 else np.float32
 
-    def step(state, _):
-        number, largest, total, mean = state
-        _, some_values, scores = keys.block(query, number)
-        new = jnp.maximum(largest, jnp.max(scores, -1))
-        shrink = jnp.exp(largest - new)
-        powers = jnp.exp(scores - new[..., None])
-        part = jnp.einsum("bkgts,bskh->bkgth", powers.astype(some_values.dtype), some_values,
-                          preferred_element_type=wide)
-        return (number + 1, new, total * shrink + jnp.sum(powers, -1),
-                mean * shrink[..., None] + part), None
+    def queries(row, _):
+        some = _block(blocks.query, row)
 
-    shape = (batch, heads, groups, count)
-    start = (0, jnp.full(shape, -np.inf, wide), jnp.zeros(shape, wide),
-             jnp.zeros((*shape, size), wide))
-    (_, largest, total, mean), _ = lax.scan(step, start, None, length=keys.count)
-    out = jnp.transpose(mean / total[..., None], (0, 3, 1, 2, 4)).astype(query.dtype)
-    return out, jnp.transpose(jnp.log(total) + largest, (0, 3, 1, 2))
+        def step(column, state):
+            largest, total, mean = state
+            _, scores = blocks.scores(some, row, column)
+            new = jnp.maximum(largest, jnp.max(scores, -1))
+            shrink = jnp.exp(largest - new)
+            powers = jnp.exp(scores - new[..., None])
+            values = _block(blocks.value, column)
+            part = jnp.einsum("bkgts,bskh->bkgth", powers.astype(values.dtype), values,
+                              preferred_element_type=wide)
+            return (new, total * shrink + jnp.sum(powers, -1), mean * shrink[..., None] + part)
+
+        shape = (batch, heads, groups, BLOCK)
+        start = (jnp.full(shape, -np.inf, wide), jnp.zeros(shape, wide),
+                 jnp.zeros((*shape, size), wide))
+        largest, total, mean = lax.fori_loop(0, blocks.last(row), step, start)
+        out = jnp.transpose(mean / total[..., None], (0, 3, 1, 2, 4)).astype(query.dtype)
+        return row + 1, (out, jnp.transpose(jnp.log(total) + largest, (0, 3, 1, 2)))
+
+    _, (out, residual) = lax.scan(queries, 0, None, length=blocks.rows)
+    return _joined(out, count), _joined(residual, count)
 
 
 def _blocked_forward(options, query, key, value, masks):
@@ -264,31 +287,46 @@ def _blocked_backward(options, kept, cotangents):
     """Each block's weights once more, from the residual."""
     query, key, value, masks, out, residual = kept
     dout, dresidual = cotangents
-    keys = _Keys(options, key, value, masks)
+    blocks = _Blocks(options, query, key, value, masks)
     wide = residual.dtype
-    spread = jnp.transpose(residual, (0, 2, 3, 1))[..., None]
     # What all weights of a query have in common.
     common = jnp.sum(dout.astype(wide) * out.astype(wide), -1) - dresidual
-    common = jnp.transpose(common, (0, 2, 3, 1))[..., None]
+    dout, common, residual = (_padded(x, 1) for x in (dout, common, residual))
 
-    def step(state, _):
-        number, dquery = state
-        some_keys, some_values, scores = keys.block(query, number)
-        weights = jnp.exp(scores - spread)
-        dvalue = jnp.einsum("bkgts,btkgh->bskh", weights, dout, preferred_element_type=wide)
-        dweights = jnp.einsum("btkgh,bskh->bkgts", dout, some_values, preferred_element_type=wide)
-        dscores = weights * (dweights - common) * weights.dtype.type(options.scale)
-        dquery = dquery + jnp.einsum("bkgts,bskh->btkgh", dscores, some_keys,
-                                     preferred_element_type=wide)
-        dkey = jnp.einsum("bkgts,btkgh->bskh", dscores, query, preferred_element_type=wide)
-        return (number + 1, dquery), (dkey, dvalue)
+    def queries(state, _):
+        row, dkey, dvalue = state
+        some, some_dout = _block(blocks.query, row), _block(dout, row)
+        shared, spread = (jnp.transpose(_block(x, row), (0, 2, 3, 1))[..., None]
+                          for x in (common, residual))
 
-    start = 0, jnp.zeros(query.shape, wide)
-    (_, dquery), parts = lax.scan(step, start, None, length=keys.count)
-    dkey, dvalue = (
-        jnp.moveaxis(x, 0, 1).reshape(x.shape[1], -1, *x.shape[3:])[:, :key.shape[1]].astype(
-            key.dtype) for x in parts)
-    return dquery.astype(query.dtype), dkey, dvalue, _no_cotangents(masks)
+        def step(column, state):
+            dquery, dkey, dvalue = state
+            some_keys, scores = blocks.scores(some, row, column)
+            weights = jnp.exp(scores - spread)
+            more = jnp.einsum("bkgts,btkgh->bskh", weights, some_dout, preferred_element_type=wide)
+            dvalue = _added(dvalue, more, column)
+            dweights = jnp.einsum("btkgh,bskh->bkgts", some_dout, _block(blocks.value, column),
+                                  preferred_element_type=wide)
+            dscores = weights * (dweights - shared) * weights.dtype.type(options.scale)
+            dquery = dquery + jnp.einsum("bkgts,bskh->btkgh", dscores, some_keys,
+                                         preferred_element_type=wide)
+            more = jnp.einsum("bkgts,btkgh->bskh", dscores, some, preferred_element_type=wide)
+            return dquery, _added(dkey, more, column), dvalue
+
+        start = jnp.zeros(some.shape, wide), dkey, dvalue
+        dquery, dkey, dvalue = lax.fori_loop(0, blocks.last(row), step, start)
+        return (row + 1, dkey, dvalue), dquery
+
+    zeros = jnp.zeros(blocks.key.shape, wide)
+    (_, dkey, dvalue), dquery = lax.scan(queries, (0, zeros, zeros), None, length=blocks.rows)
+    dkey, dvalue = (x[:, :key.shape[1]].astype(key.dtype) for x in (dkey, dvalue))
+    dquery = _joined(dquery, query.shape[1]).astype(query.dtype)
+    return dquery, dkey, dvalue, _no_cotangents(masks)
+
+
+def _added(x, more, number):
+    """An array with something added to one of its blocks."""
+    return lax.dynamic_update_slice_in_dim(x, _block(x, number) + more, number * BLOCK, 1)
 
 
 def _no_cotangents(masks: _Masks) -> _Masks:
