@@ -184,6 +184,7 @@ class Repeat(Primitive):
     name = "repeat"
     kind = Kind.CALL
     multiple_results = True
+    unit = True
 
     def infer(self, steps, *types, body: ClosedJaxpr):
         return body.out_avals
@@ -236,6 +237,7 @@ class Unwind(Call):
     """
 
     name = "unwind"
+    unit = True
 
     def for_operands(self, params, more=()):
         return {**params, "origin": None}

@@ -128,6 +128,8 @@ def _call(primitive, args, params):
         return primitive.eval(*args, **params)
     donated = () if watched else params.get("donated_invars", ())
     program = compiled(body, donated) if primitive.unit else program_of(body)
+    if not (primitive.unit or program.runnable):  # loops inside are compiled, each by itself
+        return primitive.eval(*args, **params)
     operands: list = []
     for x in args:
         if type(x) is Array:
