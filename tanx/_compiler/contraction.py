@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from math import prod
 
 import numpy as np
 
-from .._loops.expr import Const, Expr, Fold, Index, Load, Pick, State, Variable, const, op
+from .._loops.expr import Const, Expr, Fold, Index, Load, Op, Pick, State, Variable, const, op
 from .._loops.instructions import kind_of
 from .._loops.nest import PARALLEL, Buffer, Nest, Program, Statement, Store
 from .._loops.traverse import loads, map_expressions, rewrite, substitute
@@ -35,6 +35,7 @@ from .codegen.tiles import (
     streams,
     sum_of_products,
     tiling,
+    times,
 )
 
 __all__ = ["contract"]
@@ -52,6 +53,8 @@ _AT_A_TIME = (16, 12, 20, 10, 8)
 """Terms that are copied at a time, of all columns, if that goes evenly."""
 _FEWER = 8
 """How many times fewer columns than rows there may be, so that the rows need no copy."""
+_MANY_BYTES = 1 << 15
+"""Products of bytes from which on it is worth to put four in a word."""
 _SMALL = 4096
 """Products of complex numbers that are not worth copies of their parts."""
 _TINY, _TINY_ROWS = 4, 64
@@ -91,6 +94,7 @@ def _contracted(statement: Statement, names: _Names, target: Target) -> Sequence
         return [statement]
     made = len(names.made)
     steps = (_in_real_numbers if kind_of(product.total.dtype) == "c" else
+             _in_words if _are_bytes(product) and target.multiplies_bytes else
              _in_parts if _parts(product) > 1 else _by_tiles)
     found = steps(product, names, target)
     if found is None:
@@ -167,6 +171,41 @@ def _times_i(x: Expr) -> Expr:
     return op("complex", op("neg", op("imag", x)), op("real", x))
 
 
+def _are_bytes(product: _Product) -> bool:
+    """Whether factors are bytes, of so large a product that words of them are worth it."""
+    size = product.row.extent * product.column.extent * product.term.extent
+    return size >= _MANY_BYTES and product.total.dtype == np.int32 and all(
+        isinstance(x, Op) and x.name == "convert" and x.args[0].dtype == np.int8
+        for x in (product.left, product.right))
+
+
+def _in_words(product: _Product, names: _Names, target: Target) -> list[Statement] | None:
+    """A product of bytes by one of words, which hold those of four terms each."""
+    row, column, terms = product.row, product.column, product.term.extent
+    word = Index("term", -(-terms // 4))
+
+    def packed(factor: Expr) -> Expr:
+        """Four terms of a factor in a word; zeros where there are no more."""
+        parts = []
+        for n in range(4):
+            at = word * 4 + n
+            byte = substitute(factor, {product.term: op("min", at, terms - 1)})
+            byte = op("shift_left", op("and", byte, const(255, np.int32)), const(8 * n, np.int32))
+            parts.append(op("select", at < terms, byte, const(0, np.int32)))
+        return reduce(lambda a, b: op("or", a, b), parts)
+
+    outer_left, outer_right = product.outer_of(product.left), product.outer_of(product.right)
+    at_left, at_right = (*outer_left, row, word), (*outer_right, word, column)
+    left, right = (names.buffer(_extents(at), np.dtype(np.int32)) for at in (at_left, at_right))
+    fold = product.total.fold
+    body = op("dot4", left[at_left], right[at_right])
+    nest = product.rest(Pick(Fold((word,), fold.init, fold.states, (body,), "add"), 0))
+    found = _contracted(nest, names, target)
+    return None if found[-1] is nest else [
+        _parallel(at_left, [Store(left, at_left, packed(product.left))]),
+        _parallel(at_right, [Store(right, at_right, packed(product.right))]), *found]
+
+
 def _parts(product: _Product) -> int:
     """Into how many parts long sums of few elements are cut, so that there is more to share out."""
     elements = prod(_extents((*product.outer, product.row, product.column)))
@@ -204,7 +243,8 @@ def _sums(product: _Product, buffer: Buffer, loops: Sequence[Index], index: Sequ
           term: Index, left: Expr, right: Expr, first: int = 0) -> Nest:
     """The nest that stores plain sums of products."""
     state = State("sum", buffer.dtype)
-    fold = Fold((term,), (Const(0, buffer.dtype),), (state,), (op("mul", left, right),), "add")
+    body = op(times(product.total), left, right)
+    fold = Fold((term,), (Const(0, buffer.dtype),), (state,), (body,), "add")
     place = [i + first if n == 0 and first else i for n, i in enumerate(product.outer)]
     return _parallel((*product.outer, *loops), [
         Store(buffer, (*place, *index), Pick(fold, 0))])
@@ -316,7 +356,7 @@ def _merged(outer: tuple[Index, ...], rows: Sequence[Index], columns: Sequence[I
     row, column, term = (_joined(name, run, moved) for name, run in (
         ("row", rows), ("column", columns), ("term", fold.indices)))
     left, right = substitute(left, moved), substitute(right, moved)
-    body = op("mul", left, right)
+    body = op(times(total), left, right)
     one = Pick(Fold((term,), fold.init, fold.states, (body,), fold.combine), 0)
     changed = tuple([replace(
         store, index=tuple([substitute(i, moved) for i in store.index]),
@@ -355,7 +395,7 @@ class _Layout:
         """The copies that are needed, and the nest that computes the product from them."""
         product = self.product
         form, left = self.left()
-        body = op("mul", left, self.right(form))
+        body = op(times(product.total), left, self.right(form))
         fold = product.total.fold
         total = Pick(Fold(fold.indices, fold.init, fold.states, (body,), fold.combine), 0)
         return self.copies, product.rest(total)

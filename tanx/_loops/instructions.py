@@ -113,6 +113,12 @@ def _same(name, dtypes, accepts):
     return dtypes[0]
 
 
+def _words(name, dtypes, accepts):
+    if set(dtypes) != {np.dtype(np.int32)}:
+        raise TypeError(f"{name}: operands must be int32, got {_list(dtypes)}.")
+    return dtypes[0]
+
+
 def _boolean(name, dtypes, accepts):
     _same(name, dtypes, accepts)
     return BOOL
@@ -184,6 +190,7 @@ INSTRUCTIONS: dict[str, Instruction] = {row.name: row for row in [
            shift_left="0 when shifted by the width or more",
            shift_right_logical="zeros come in; 0 when shifted by the width or more",
            shift_right_arithmetic="copies of the sign come in, also past the width"),
+    *_rows("i", _words, 2, dot4="sum of the products of four bytes, which have signs"),
     *_rows("biufc", _same, 2,
            max="the greater; NaN wins; complex by real part, then imaginary part",
            min="the lesser; NaN wins; complex by real part, then imaginary part"),

@@ -222,12 +222,20 @@ _ON_STORED_TYPES: dict[str, Callable] = {
     "le_to": lambda a, b: _total_order(a) <= _total_order(b),
 }
 
+def _dot4(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The sum of the products of bytes; of 32 bits, which wrap."""
+    shifts = np.arange(0, 32, 8, dtype=np.int32)
+    x, y = ((v.astype(np.int32)[..., None] >> shifts).astype(np.int8).astype(np.int32)
+            for v in map(np.asarray, (a, b)))
+    return (x * y).sum(-1, dtype=np.int32)
+
+
 _NEEDS_WIDTH = ("shift_left", "shift_right_logical", "shift_right_arithmetic", "mulhi",
                 "population_count", "clz")
 
 _MEANING: dict[str, Callable] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": _div, "rem": _rem,
-    "floor_div": np.floor_divide, "floor_mod": np.mod, "mulhi": _mulhi, "pow": _pow,
+    "floor_div": np.floor_divide, "floor_mod": np.mod, "mulhi": _mulhi, "dot4": _dot4, "pow": _pow,
     "max": _max, "min": _min, "atan2": _atan2, "neg": np.negative, "square": np.square,
     "sign": _sign, "integer_pow": _integer_pow, "abs": np.abs,
     "shift_left": _shift_left, "shift_right_logical": _shift_right_logical,

@@ -9,6 +9,7 @@ import pytest
 import tanx
 import tanx.numpy as jnp
 from tanx import lax, tree_util
+from tanx._compiler import contraction
 from tanx._compiler.codegen.cpu import host
 from tanx._compiler.codegen.micro import kernel_symbol, kernel_text
 from tanx._compiler.codegen.target import Target
@@ -238,3 +239,30 @@ def test_tiny_products_need_no_tiles():
     assert products(lambda x, y: x @ y, x, y) == 0
     (statement,) = build(tanx.make_jaxpr(lambda x, y: x @ y)(x, y)).program.statements
     assert [i.extent for i in statement.indices] == [1000] and len(statement.body) == 3
+
+
+# -- bytes -----------------------------------------------------------------------------------------
+
+
+def some_bytes(*shape, seed=0):
+    return np.random.default_rng(seed).integers(-128, 128, shape, dtype=np.int8)
+
+
+@pytest.mark.parametrize("terms", [1, 3, 4, 30, 64, 67, 300])
+@pytest.mark.parametrize("spec", ["ik,kj->ij", "ki,jk->ij", "aik,akj->aij", "ik,akj->iaj"])
+def test_products_of_bytes(spec, terms, monkeypatch):
+    monkeypatch.setattr(contraction, "_MANY_BYTES", 1)
+    sizes = {"i": 21, "j": 35, "k": terms, "a": 2}
+    left, right = spec.split("->")[0].split(",")
+    args = [some_bytes(*(sizes[c] for c in letters), seed=n)
+            for n, letters in enumerate((left, right))]
+    check(lambda x, y: jnp.einsum(spec, x, y, preferred_element_type=jnp.int32) * 3 + 1, *args,
+          interpret=terms < 10)
+
+
+def test_products_of_bytes_go_by_four():
+    x, y = some_bytes(64, 80), some_bytes(80, 64)
+    fun = lambda x, y: jnp.matmul(x, y, preferred_element_type=jnp.int32)
+    text = tanx.jit(fun).lower(x, y).as_text()
+    assert ("dot4" in text) == host().multiplies_bytes
+    assert "dot4" not in tanx.jit(fun).lower(x.astype(np.uint8), y.astype(np.uint8)).as_text()

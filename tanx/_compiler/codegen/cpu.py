@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from math import prod
@@ -46,7 +46,15 @@ def host() -> Target:
     if triple.startswith(("x86_64", "amd64", "i686")):
         bits = 512 if features.get("avx512f") else 256 if features.get("avx2") else 128
     own_order = _OWN_ORDER.get(triple.partition("-")[0], "")
-    return Target(triple, llvm.get_host_cpu_name(), features.flatten() + own_order, bits)
+    dots = ",+dotprod" if own_order and b"asimddp" in _processor_facts() else ""
+    return Target(triple, llvm.get_host_cpu_name(), features.flatten() + own_order + dots, bits)
+
+
+def _processor_facts() -> bytes:
+    """What Linux knows of the processor; LLVM does not find all of it out."""
+    with suppress(OSError), open("/proc/cpuinfo", "rb") as file:
+        return file.read(1 << 14)
+    return b""
 
 
 @cache

@@ -38,7 +38,8 @@ class _Task:
         self.tiling, self.kernel, self.writer = tiling, kernel, kernel.writer
         self.element = register_type(tiling.total.dtype)
         self.passes = ceil(tiling.term.extent / tiling.depth)
-        self.symbol = kernel_symbol(tiling.tile, tiling.total.dtype, self.passes > 1)
+        self.symbol = kernel_symbol(tiling.tile, tiling.total.dtype, self.passes > 1,
+                                    tiling.times)
         if tiling.result is None:
             self.step_of_strip = ceil(tiling.block / tiling.tile.columns) * tiling.tile.columns
             rows = ceil(tiling.chunk / tiling.tile.rows) if self.passes > 1 else 1

@@ -18,7 +18,7 @@ from .abi import TILE
 from .storage import register_type
 from .target import Target
 from .tiles import Tile, lanes_of
-from .values import I64, Type, Value, Writer, fma, repeat, type_of
+from .values import I64, Type, Value, Writer, fma, integer, repeat, type_of
 
 __all__ = ["kernel_symbol", "kernel_text"]
 
@@ -30,23 +30,27 @@ _LINE = 512
 """Bits of a line of the cache."""
 
 
-def kernel_symbol(tile: Tile, dtype: np.dtype, adds: bool = False) -> str:
+def kernel_symbol(tile: Tile, dtype: np.dtype, adds: bool = False, times: str = "mul") -> str:
     """The symbol of a kernel, which stores its sums or ``adds`` them.
+
+    ``times`` is the instruction that multiplies.
 
     >>> kernel_symbol(Tile("k", 5, 4, 4), np.dtype("float32"))
     'tanx.tile.float32.k.5.4.store'
     """
     end = "add" if adds else "store"
-    return f"{TILE}{dtype.name}.{tile.form}.{tile.rows}.{tile.vectors}.{end}"
+    kind = dtype.name if times == "mul" else times
+    return f"{TILE}{kind}.{tile.form}.{tile.rows}.{tile.vectors}.{end}"
 
 
 def kernel_text(symbol: str, target: Target) -> str:
     """The LLVM code of a kernel."""
     name, form, rows, vectors, end = symbol.removeprefix(TILE).split(".")
-    dtype = np.dtype(name)
+    dtype = np.dtype("int32" if name == "dot4" else name)
     tile = Tile("k" if form == "k" else "m", int(rows), int(vectors), lanes_of(dtype, target))
     writer = Writer()
-    _Kernel(writer, tile, register_type(dtype), target.multiplies_by_lane, end == "add").write()
+    kind = _Bytes if name == "dot4" else _Kernel
+    kind(writer, tile, register_type(dtype), target.multiplies_by_lane, end == "add").write()
     body = "\n".join([f'define void @"{symbol}"({_SIGNATURE}) {{', "entry:", *writer.place.lines,
                       "ret void", "}"])
     return "\n".join([body, *writer.declared.values(), ""])
@@ -136,8 +140,11 @@ class _Kernel:
         if self.adds:
             self.fetch(self.step(b, _AHEAD * 8 // self.element.bits))
         pairs = [(x, y) for x in left for y in right]
-        return [fma(x, y, total) if self.element.is_float else x * y + total
-                for (x, y), total in zip(pairs, sums)]
+        return [self.plus(x, y, total) for (x, y), total in zip(pairs, sums)]
+
+    def plus(self, x: Value, y: Value, total: Value) -> Value:
+        """A sum with the product of two vectors added."""
+        return fma(x, y, total) if self.element.is_float else x * y + total
 
     # -- memory ------------------------------------------------------------------------------------
 
@@ -182,3 +189,17 @@ class _Kernel:
         for total, place in zip(sums, self.out_places()):
             self.writer.place.lines.append(
                 f"store {total!r}, {place!r}, align {self.element.bits // 8}")
+
+
+class _Bytes(_Kernel):
+    """Writes a kernel of words of four bytes, whose products are added at once."""
+
+    def plus(self, x: Value, y: Value, total: Value) -> Value:
+        lanes = self.tile.lanes
+        words, parts = total.type, integer(8).of(4 * lanes)
+        name = f"llvm.aarch64.neon.sdot.v{lanes}i32.v{4 * lanes}i8"
+        self.writer.declared[name] = (
+            f"declare {words.text} @{name}({words.text}, {parts.text}, {parts.text})")
+        # The instruction takes a lane of its second vector, and that is what x is made of.
+        a, b = (self.writer.write(parts, f"bitcast {v!r} to {parts.text}") for v in (y, x))
+        return self.writer.write(words, f"call {words.text} @{name}({total!r}, {a!r}, {b!r})")

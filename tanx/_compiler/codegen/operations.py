@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import ml_dtypes
@@ -333,13 +334,22 @@ def _clz(x: Value) -> Value:
     return intrinsic("ctlz", x, extra=[false])
 
 
+def _dot4(x: Value, y: Value) -> Value:
+    """The sum of the products of bytes, each brought to the top of the word and down again."""
+    def byte(word: Value, n: int) -> Value:
+        return shift_right(shift_left(word, 24 - 8 * n), 24, signed=True)
+
+    first, *others = [byte(x, n) * byte(y, n) for n in range(4)]
+    return reduce(Value.__add__, others, first)
+
+
 _INTEGER: dict[str, Callable] = {
     "add": Value.__add__, "sub": Value.__sub__, "mul": Value.__mul__, "neg": Value.__neg__,
     "square": lambda x: x * x, "and": Value.__and__,
     "or": Value.__or__, "xor": Value.__xor__, "not": Value.__invert__,
     "shift_left": _shift_by(shift_left), "shift_right_logical": _shift_by(shift_right),
     "shift_right_arithmetic": _shift_right_arithmetic,
-    "population_count": lambda x: intrinsic("ctpop", x), "clz": _clz,
+    "population_count": lambda x: intrinsic("ctpop", x), "clz": _clz, "dot4": _dot4,
 }
 
 _SIGNED: dict[str, Callable] = {

@@ -22,6 +22,11 @@ class Target:
         return 32 if self.multiplies_by_lane or self.vector_bits == 512 else 16
 
     @property
+    def multiplies_bytes(self) -> bool:
+        """Whether an instruction adds products of four bytes each to the words of a vector."""
+        return self.multiplies_by_lane and "+dotprod" in self.features
+
+    @property
     def multiplies_by_lane(self) -> bool:
         """Whether an instruction multiplies a vector by one lane of another; else a scalar from
         memory is as quick."""

@@ -38,7 +38,7 @@ from .target import Target
 
 __all__ = ["Form", "Operand", "Tile", "Tiling", "best_tile", "factors", "final_stores", "has_tiles",
            "lanes_of", "panel_columns", "panel_place", "streams", "sum_of_products",
-           "tiling"]
+           "tiling", "times"]
 
 Form = Literal["k", "m"]
 """Whether terms or rows of the left operand are neighbours in memory."""
@@ -100,9 +100,10 @@ class Operand:
 class Tiling:
     """How a nest is computed by tiles: its loops, its operands, and the sizes of its pieces.
 
-    ``stores`` is what is done with each sum, which they call ``total``; where that is just to store
-    it, ``result`` is where. The work is cut into units of ``chunk`` rows and ``block`` columns; a
-    task has ``group`` of them. If there are more terms than ``depth``, so many are added at a time.
+    The instruction ``times`` multiplies. ``stores`` is what is done with each sum, which they call
+    ``total``; where that is just to store it, ``result`` is where. The work is cut into units of
+    ``chunk`` rows and ``block`` columns; a task has ``group`` of them. If there are more terms than
+    ``depth``, so many are added at a time.
     """
 
     outer: tuple[Index, ...]
@@ -119,6 +120,7 @@ class Tiling:
     chunk: int = 1
     group: int = 1
     depth: int = 1
+    times: str = "mul"
 
     @property
     def pieces(self) -> tuple[int, ...]:
@@ -216,15 +218,24 @@ def sum_of_products(stores: Iterable[Store]) -> Pick | None:
     if fold.combine != "add" or not isinstance(fold.init[0], Const) or fold.init[0].value != 0:
         return None
     (body,) = fold.body
-    return Pick(fold, 0) if isinstance(body, Op) and body.name == "mul" else None
+    return Pick(fold, 0) if isinstance(body, Op) and body.name in ("mul", "dot4") else None
 
 
 def factors(total: Pick) -> tuple[Expr, Expr]:
     """What is multiplied in a sum of products."""
+    left, right = _product(total).args
+    return left, right
+
+
+def times(total: Pick) -> str:
+    """The instruction that multiplies in a sum of products."""
+    return _product(total).name
+
+
+def _product(total: Pick) -> Op:
     (product,) = total.fold.body
     assert isinstance(product, Op)
-    left, right = product.args
-    return left, right
+    return product
 
 
 def final_stores(body: Sequence[Statement]) -> tuple[Store, ...]:
@@ -285,7 +296,8 @@ def _tiling(statement: Nest, target: Target) -> Tiling | None:
     state = total.fold.states[0]
     stores = tuple([replace(store, value=rewrite(
         store.value, lambda e: state if e is total else None)) for store in stores])
-    return _planned(_Loops(tuple(outer), row, column, term), left, right, state, stores, target)
+    found = _planned(_Loops(tuple(outer), row, column, term), left, right, state, stores, target)
+    return None if found is None else replace(found, times=times(total))
 
 
 @dataclass(frozen=True)
