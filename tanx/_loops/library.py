@@ -11,6 +11,7 @@ first dimension is that of tasks, each of which takes some of the lines.
   the upper half and its position in the lower one.
 - ``outputs = callback(inputs, call)``: what the Python function ``call`` gives for a list of
   arrays. It may have effects: such calls are kept, and stay in order.
+- ``outputs = lapack(inputs, routine, count, args, copies)``: see ``lapack.py``.
 - ``outputs = scratch()``: arrays of anything; there is nothing to be done for them.
 """
 
@@ -20,7 +21,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from .names import CALLBACK, SCRATCH
+from .lapack import lapack
+from .names import CALLBACK, LAPACK, SCRATCH
 from .nest import Branch, Extern, Loop, Program, Statement
 from .traverse import statements_in
 
@@ -71,5 +73,5 @@ def _scratch(call: Extern) -> tuple[np.ndarray, ...]:
 
 LIBRARY: Mapping[str, Callable[..., tuple[np.ndarray, ...]]] = {
     "sort_lines": _sort_lines, "least_of_lines": _least_of_lines, CALLBACK: _callback,
-    SCRATCH: _scratch}
+    LAPACK: lapack, SCRATCH: _scratch}
 """The functions by name; each takes the call and its input arrays."""

@@ -1,8 +1,10 @@
 """Names of library calls that primitives, the compiler and the runtime share."""
 
-__all__ = ["CALLBACK", "SCRATCH"]
+__all__ = ["CALLBACK", "LAPACK", "SCRATCH"]
 
 CALLBACK = "callback"
 """The function that calls Python."""
+LAPACK = "lapack"
+"""The function that runs a routine of BLAS or LAPACK on each matrix of a batch."""
 SCRATCH = "scratch"
 """The function that leaves memory as it is, whatever was in it."""

@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._loops.names import CALLBACK
 from . import stop
-from .load import Library
 
 if TYPE_CHECKING:
     from .._loops.nest import Buffer, Extern
 
-__all__ = ["LIBRARIES", "run_watched"]
+__all__ = ["callback", "run_watched"]
 
 
 class _Run:
@@ -73,7 +71,7 @@ def _run_here() -> _Run:
     return running[-1] if running else _Run()
 
 
-def _callback(call: Extern) -> tuple[int, int, Any]:
+def callback(call: Extern) -> tuple[int, int, Any]:
     """The C function for a call of Python, which copies arrays in and out of memory."""
     function = dict(call.params)["call"]
     views = [_view(buffer) for buffer in (*call.outputs, *call.inputs)]
@@ -105,7 +103,3 @@ def _view(buffer: Buffer) -> Callable[[int], np.ndarray]:
     memory = ctypes.c_char * (count * dtype.itemsize)
     return lambda address: np.frombuffer(  # type: ignore[call-overload]
         memory.from_address(address), dtype).reshape(shape)
-
-
-LIBRARIES: dict[str, Library] = {CALLBACK: _callback}
-"""The functions of the runtime's library that programs may call, by name."""

@@ -21,11 +21,13 @@ from .._core.array import Array
 from .._core.canonical import Canonical, canonical
 from .._core.jaxpr import ClosedJaxpr, cached_by_jaxpr
 from .._core.types import ShapedArray
+from .._loops.names import CALLBACK
 from . import disk_cache, stop
 from .background import Work, pending_array, queue_of_thread
-from .callbacks import LIBRARIES, run_watched
+from .callbacks import run_watched
 from .donation import given_away, may_overwrite, takers, warn_of_unusable
 from .host import empty, run
+from .libraries import LIBRARIES
 from .load import Code, code, compile_program
 
 if TYPE_CHECKING:
@@ -126,7 +128,7 @@ class Executable:
                         for n, (shape, name) in enumerate(recipe.outputs)]
         self.overwritten = recipe.overwritten
         self.arena_size = recipe.arena_size
-        self.calls_python = any(e[1] in LIBRARIES for e in recipe.externs)
+        self.calls_python = any(e[1] == CALLBACK for e in recipe.externs)
         self.long = recipe.seconds >= LONG and not self.calls_python
         self.nbytes = sum(prod(shape) * dtype.itemsize for shape, dtype in self.outputs)
 

@@ -2,6 +2,7 @@
 
 from .._traceback import boundary
 from .._window import publish
+from . import linalg as linalg
 from ._functions import *
 
 publish(__name__, boundary)

@@ -1,0 +1,114 @@
+"""Calls of BLAS and LAPACK: one routine, once for each matrix of a batch.
+
+Every argument of these routines is an address, so a call is described by data: a number or a letter
+that lies somewhere, or a place in a buffer that moves on from matrix to matrix. Interpreted, by
+``eval`` and in compiled code, the same description leads to the same function of SciPy's.
+Routines keep matrices by columns: what we have by rows they take for the transposed matrix.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .names import LAPACK
+
+if TYPE_CHECKING:
+    from .nest import Buffer, Extern
+
+__all__ = ["MOST", "Each", "Routine", "address", "cell", "lapack", "perform", "prefix"]
+
+MOST = 22
+"""Arguments of a call: those that a routine does not take are the lengths of its letters, 1."""
+
+_INT = np.dtype(np.int32)
+
+
+class Each(NamedTuple):
+    """An argument that is a part of a buffer: so many elements for each matrix, 0 to share all."""
+
+    buffer: int
+    step: int
+
+
+@dataclass(frozen=True)
+class Routine:
+    """A routine for each of ``count`` matrices.
+
+    ``args`` are letters, integers, floats of the dtype of the first output, or :class:`Each` for
+    buffers: outputs first, then inputs. ``outputs`` are shapes and dtypes of whole buffers; those
+    in ``copies`` start as copies of inputs, as pairs of an output and an input, both from 0.
+    """
+
+    name: str
+    count: int
+    args: tuple[Any, ...]
+    outputs: tuple[tuple[tuple[int, ...], np.dtype], ...]
+    copies: tuple[tuple[int, int], ...] = ()
+
+    def run(self, *inputs: np.ndarray) -> list[np.ndarray]:
+        """The outputs, in new arrays."""
+        return perform(self.name, self.count, self.args, self.outputs, self.copies, inputs)
+
+    def call(self, names: str, inputs: Sequence[Buffer], into: Sequence[Buffer] = (),
+             ) -> tuple[Extern, list[Buffer]]:
+        """A statement that runs it, and its outputs: ``into`` first, then temporaries."""
+        from . import build
+        made = [build.temp(f"{names}{n}", *each) for n, each in enumerate(self.outputs)]
+        outputs = [*into, *made[len(into):]]
+        return build.extern(
+            LAPACK, outputs, inputs, routine=self.name, count=self.count, copies=self.copies,
+            args=tuple(tuple(a) if isinstance(a, Each) else a for a in self.args)), outputs
+
+
+def perform(name: str, count: int, args: Sequence, outputs: Sequence, copies: Sequence,
+            inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Run a routine on NumPy's arrays."""
+    arrays = [np.zeros(shape, dtype) for shape, dtype in outputs]
+    for out, given in copies:
+        arrays[out][...] = inputs[given].reshape(arrays[out].shape)
+    operands = [*arrays, *map(np.ascontiguousarray, inputs)]
+    cells = [None if isinstance(a, tuple) else cell(a, operands[0].dtype) for a in args]
+    function = ctypes.CFUNCTYPE(None, *(ctypes.c_void_p,) * MOST)(address(name))
+    for n in range(count):
+        places = [operands[a[0]].ctypes.data + n * a[1] * operands[a[0]].itemsize if c is None
+                  else c.ctypes.data for a, c in zip(args, cells)]
+        function(*places, *[1] * (MOST - len(places)))
+    return arrays
+
+
+def cell(value: Any, dtype: np.dtype) -> np.ndarray:
+    """Memory that holds a letter, an integer, or a number of a dtype."""
+    if isinstance(value, str):
+        return np.frombuffer(value.encode(), np.uint8).copy()
+    return np.array([value], _INT if isinstance(value, int) else dtype)
+
+
+def prefix(dtype: np.dtype) -> str:
+    """The letter of a dtype in the names of routines."""
+    return {"f": "s", "d": "d", "F": "c", "D": "z"}[np.dtype(dtype).char]
+
+
+@cache
+def address(name: str) -> int:
+    """The address of a routine that SciPy exports to Cython."""
+    from scipy.linalg import cython_blas, cython_lapack
+    capsule = cython_lapack.__pyx_capi__.get(name) or cython_blas.__pyx_capi__[name]
+    api = ctypes.pythonapi
+    api.PyCapsule_GetName.restype = ctypes.c_char_p
+    api.PyCapsule_GetName.argtypes = [ctypes.py_object]
+    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    return api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule))
+
+
+def lapack(call: Extern, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+    """What a call means, for the interpreter."""
+    params = dict(call.params)
+    return tuple(perform(params["routine"], params["count"], params["args"],
+                         [(b.shape, b.dtype) for b in call.outputs], params["copies"], arrays))

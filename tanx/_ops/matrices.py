@@ -1,0 +1,98 @@
+"""Stacks of matrices, in their last two dimensions: what derivatives of factorisations need."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._core.types import ShapedArray, typeof
+from ..errors import explain
+from .arith import conj
+from .compare import eq, ge, select_n
+from .convert import convert
+from .create import broadcasted_iota, full_like
+from .dot import dot_general
+from .families import letter
+from .layout import transpose
+from .precision import Precision
+from .reduce import reduce_sum
+
+__all__ = ["adjoint", "diagonal", "eye_like", "matrix_product", "matrix_type", "on_diagonal",
+           "square_type", "swapped", "tril", "triu"]
+
+
+def matrix_type(function: str, x: ShapedArray) -> ShapedArray:
+    """The type of an operand, which must be a stack of matrices that LAPACK knows."""
+    if x.ndim < 2:
+        raise ValueError(explain(f"tanx.lax.linalg.{function}",
+                                 "the operand must have two dimensions at least.",
+                                 f"operand: {x}"))
+    if np.dtype(x.dtype).char not in "fdFD":
+        raise NotImplementedError(explain(
+            f"tanx.lax.linalg.{function}", "works on floats and complex numbers of 32 or 64 bits.",
+            f"operand: {x}", hint="convert it first: x.astype('float32')."))
+    return x
+
+
+def square_type(function: str, x: ShapedArray) -> ShapedArray:
+    """As :func:`matrix_type`, of square matrices."""
+    if matrix_type(function, x).shape[-1] != x.shape[-2]:
+        raise ValueError(explain(f"tanx.lax.linalg.{function}", "matrices must be square.",
+                                 f"operand: {x}"))
+    return x
+
+
+def swapped(x):
+    """The transposed matrices."""
+    rank = typeof(x).ndim
+    return transpose(x, (*range(rank - 2), rank - 1, rank - 2))
+
+
+def adjoint(x):
+    """The transposed matrices of conjugate numbers."""
+    return conj(swapped(x)) if letter(typeof(x).dtype) == "c" else swapped(x)
+
+
+def matrix_product(x, y):
+    """The products of two equally long stacks of matrices."""
+    batch = tuple(range(typeof(x).ndim - 2))
+    rank = len(batch)
+    return dot_general(x, y, (((rank + 1,), (rank,)), (batch, batch)),
+                       (Precision.HIGHEST, Precision.HIGHEST))
+
+
+def _places(x):
+    shape = typeof(x).shape
+    return (broadcasted_iota(np.int32, shape, len(shape) - 2),
+            broadcasted_iota(np.int32, shape, len(shape) - 1))
+
+
+def tril(x, strictly: bool = False):
+    """Matrices with zeros above the diagonal; on it too, if ``strictly``."""
+    row, column = _places(x)
+    zero = full_like(x, 0)
+    return select_n(ge(column, row), x, zero) if strictly else select_n(ge(row, column), zero, x)
+
+
+def triu(x, strictly: bool = False):
+    """Matrices with zeros below the diagonal; on it too, if ``strictly``."""
+    row, column = _places(x)
+    zero = full_like(x, 0)
+    return select_n(ge(row, column), x, zero) if strictly else select_n(ge(column, row), zero, x)
+
+
+def eye_like(x):
+    """Identity matrices of the shape and dtype of others."""
+    return convert(eq(*_places(x)), typeof(x).dtype)
+
+
+def on_diagonal(x):
+    """Matrices with zeros everywhere but on the diagonal."""
+    return select_n(eq(*_places(x)), full_like(x, 0), x)
+
+
+def diagonal(x):
+    """The diagonals of square matrices."""
+    rank = typeof(x).ndim
+    return reduce_sum(on_diagonal(x), (rank - 1,))
+
+

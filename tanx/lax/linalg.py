@@ -1,0 +1,7 @@
+"""tanx.lax.linalg: factorisations of matrices, one to one with primitives."""
+
+from .._ops.linalg import *
+from .._traceback import boundary
+from .._window import publish
+
+publish(__name__, boundary)
