@@ -521,6 +521,14 @@ def lu(x):
     return tuple(lu_p.bind(x))
 
 
+def solve_by_lu(a, b):
+    """Solve ``a @ x = b`` for square matrices."""
+    factors, _, order = lu_p.bind(a)
+    x = triangular_solve(factors, permuted(b, order), left_side=True, lower=True,
+                         unit_diagonal=True)
+    return triangular_solve(factors, x, left_side=True)
+
+
 def lu_pivots_to_permutation(pivots, permutation_size: int):
     """The order of rows that exchanging row ``i`` with row ``pivots[i]``, in turn, leads to.
 

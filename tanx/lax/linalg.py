@@ -1,5 +1,6 @@
 """tanx.lax.linalg: factorisations of matrices, one to one with primitives."""
 
+from .._ops.eigen import *
 from .._ops.linalg import *
 from .._traceback import boundary
 from .._window import publish

@@ -1,0 +1,426 @@
+"""Eigenvalues and singular values of matrices, with their vectors.
+
+As in ``linalg.py``, matrices lie in the last two dimensions and LAPACK does the work; where it does
+not converge, results are NaN. Vectors are known up to a factor of absolute value 1, and derivatives
+of vectors exist where the values are distinct (Giles 2008).
+"""
+
+from __future__ import annotations
+
+import enum
+from math import prod
+
+import numpy as np
+
+from .._core.types import ShapedArray, typeof
+from .._loops import build
+from .._loops.lapack import Each, Routine, prefix
+from ..errors import explain
+from .arith import add, complex_dtype, div, imag, mul, real, real_dtype, sub
+from .arith import complex as complex_
+from .convert import convert
+from .families import letter, like
+from .layout import broadcast_in_dim
+from .linalg import (
+    Factorization,
+    by_rows,
+    in_memory,
+    nan_where_failed,
+    solve_by_lu,
+    store_where_done,
+    symmetrized,
+)
+from .matrices import (
+    adjoint,
+    diagonal,
+    eye_like,
+    matrix_product,
+    matrix_type,
+    square_type,
+)
+from .slicing import slice_in_dim
+
+__all__ = ["EigImplementation", "EighImplementation", "SvdAlgorithm", "eig", "eig_p", "eigh",
+           "eigh_p", "svd", "svd_p"]
+
+_INT32 = np.dtype(np.int32)
+_BLOCK = 64
+
+
+def _gaps(values):
+    """``1 / (values[j] - values[i])`` at ``[i, j]``, and zeros on the diagonal."""
+    *lead, n = typeof(values).shape
+    rank = len(lead)
+    row = broadcast_in_dim(values, (*lead, n, n), (*range(rank), rank + 1))
+    column = broadcast_in_dim(values, (*lead, n, n), (*range(rank), rank))
+    eye = eye_like(row)
+    return sub(div(like(row, 1), add(sub(row, column), eye)), eye)
+
+
+def _times_columns(x, factors):
+    """Matrices with each column times a number."""
+    shape = typeof(x).shape
+    rank = len(shape) - 2
+    return mul(x, convert(broadcast_in_dim(factors, shape, (*range(rank), rank + 1)),
+                          typeof(x).dtype))
+
+
+def _times_rows(x, factors):
+    """Matrices with each row times a number."""
+    shape = typeof(x).shape
+    rank = len(shape) - 2
+    return mul(x, convert(broadcast_in_dim(factors, shape, (*range(rank), rank)),
+                          typeof(x).dtype))
+
+
+def _product_of_real(x, factors):
+    """Matrices times real ones, element by element."""
+    return mul(x, convert(factors, typeof(x).dtype))
+
+
+def _chosen(function: str, subset, size: int) -> tuple[int, int]:
+    """The first and last of the values that are wanted."""
+    if subset is None:
+        return 0, size
+    first, last = map(int, subset)
+    if not 0 <= first < last <= size:
+        raise ValueError(explain(
+            f"tanx.lax.linalg.{function}", "subset_by_index must be a range of the values.",
+            f"subset_by_index: {subset}", f"values: {size}"))
+    return first, last
+
+
+# -- Hermitian matrices ----------------------------------------------------------------------------
+
+
+class EighImplementation(enum.Enum):
+    """How other systems find eigenvalues; here all stand for divide and conquer."""
+
+    QR = "QR"
+    JACOBI = "Jacobi"
+    QDWH = "QDWH"
+
+
+class Eigh(Factorization):
+    """The eigenvectors, in columns, and the ascending eigenvalues of Hermitian matrices."""
+
+    name = "eigh"
+    multiple_results = True
+
+    def infer(self, x, *, lower, sort_eigenvalues, subset_by_index, algorithm):
+        shape = square_type("eigh", x).shape
+        return [x.update(weak_type=False), ShapedArray(shape[:-1], real_dtype(x.dtype))]
+
+    def routine(self, x, lower: bool) -> Routine:
+        """By columns this is the conjugate matrix, with conjugate eigenvectors."""
+        *lead, n, _ = x.shape
+        is_complex = letter(x.dtype) == "c"
+        room = 1 + 5 * n + 2 * n * n, 3 + 5 * n
+        work = 2 * n + n * n + _BLOCK * n + 1 if is_complex else 1 + 6 * n + 2 * n * n + _BLOCK * n
+        outputs = [(tuple(x.shape), x.dtype), ((*lead, n), real_dtype(x.dtype)),
+                   ((work,), x.dtype), ((room[1],), _INT32), (tuple(lead), _INT32)]
+        args = ["V", "U" if lower else "L", n, Each(0, n * n), max(n, 1), Each(1, n), Each(2, 0),
+                work]
+        if is_complex:
+            outputs.append(((room[0],), real_dtype(x.dtype)))
+            args += [Each(5, 0), room[0]]
+        return Routine(f"{prefix(x.dtype)}{'heevd' if is_complex else 'syevd'}", prod(lead),
+                       (*args, Each(3, 0), room[1], Each(4, 1)), tuple(outputs), ((0, 0),))
+
+    def eval(self, x, *, lower, sort_eigenvalues, subset_by_index, algorithm):
+        vectors, values, _, _, info, *_ = self.routine(x, lower).run(x)
+        return [nan_where_failed(np.conj(by_rows(vectors)), info), nan_where_failed(values, info)]
+
+    def jvp(self, primals, tangents, **params):
+        (x,), (dx,) = primals, tangents
+        vectors, values = self.bind(x, **params)
+        moved = matrix_product(matrix_product(adjoint(vectors), dx), vectors)
+        turn = _product_of_real(moved, _gaps(values))
+        steps = diagonal(moved)
+        return [vectors, values], [matrix_product(vectors, turn),
+                                   real(steps) if letter(typeof(x).dtype) == "c" else steps]
+
+    def lower(self, into, x, *, lower, **params):
+        filled, x = in_memory("operand", x)
+        call, (made, values, _, _, info, *_) = self.routine(x, lower).call("made", [x])
+
+        def vector(k):
+            element = made[(*k[:-2], k[-1], k[-2])]
+            return build.op("conj", element) if letter(x.dtype) == "c" else element
+        return [*filled, call, store_where_done(into[0], info, vector),
+                store_where_done(into[1], info, lambda k: values[k])]
+
+
+def eigh(x, *, lower: bool = True, symmetrize_input: bool = True, sort_eigenvalues: bool = True,
+         subset_by_index: tuple[int, int] | None = None,
+         implementation: EighImplementation | None = None):
+    """The eigenvectors, in columns, and the eigenvalues of Hermitian matrices, ascending.
+
+    One triangle of ``x`` is read, after its Hermitian part was taken if ``symmetrize_input``.
+    ``subset_by_index`` is the first and one past the last of the values wanted, by their order.
+    ``implementation`` and ``sort_eigenvalues`` make no difference here.
+
+    >>> v, w = lax.linalg.eigh(jnp.array([[2., 1.], [1., 2.]]))
+    >>> w
+    Array([1., 3.], dtype=float32)
+    """
+    n = square_type("eigh", typeof(x)).shape[-1]
+    first, last = _chosen("eigh", subset_by_index, n)
+    vectors, values = eigh_p.bind(
+        symmetrized(x) if symmetrize_input else x, lower=bool(lower),
+        sort_eigenvalues=bool(sort_eigenvalues), subset_by_index=None, algorithm=implementation)
+    if (first, last) == (0, n):
+        return vectors, values
+    return (slice_in_dim(vectors, first, last, axis=typeof(vectors).ndim - 1),
+            slice_in_dim(values, first, last, axis=typeof(values).ndim - 1))
+
+
+# -- singular values -------------------------------------------------------------------------------
+
+
+class SvdAlgorithm(enum.Enum):
+    """How other systems find singular values; here all stand for divide and conquer."""
+
+    DEFAULT = "default"
+    QR = "QR"
+    JACOBI = "Jacobi"
+    POLAR = "polar"
+    DIVIDE_AND_CONQUER = "divide_and_conquer"
+
+
+class SVD(Factorization):
+    """The descending singular values of matrices, and the left and right vectors if wanted."""
+
+    name = "svd"
+    multiple_results = True
+
+    def infer(self, x, *, full_matrices, compute_uv, subset_by_index, algorithm):
+        *lead, m, n = matrix_type("svd", x).shape
+        k = min(m, n)
+        values = [ShapedArray((*lead, k), real_dtype(x.dtype))]
+        if not compute_uv:
+            return values
+        rows, columns = (m, n) if full_matrices else (k, k)
+        return [*values, ShapedArray((*lead, m, rows), x.dtype),
+                ShapedArray((*lead, columns, n), x.dtype)]
+
+    def routine(self, x, full_matrices: bool, compute_uv: bool) -> Routine:
+        """By columns this is the transposed matrix: left and right vectors change places."""
+        *lead, m, n = x.shape
+        k, most = min(m, n), max(m, n)
+        rows, columns = (m, n) if full_matrices else (k, k)
+        floats = real_dtype(x.dtype)
+        work = 4 * k * k + 7 * k + most + _BLOCK * (m + n) + 1
+        outputs = [(tuple(x.shape), x.dtype), ((*lead, k), floats),
+                   ((*lead, m, rows) if compute_uv else (1,), x.dtype),
+                   ((*lead, columns, n) if compute_uv else (1,), x.dtype),
+                   ((work,), x.dtype), ((8 * k + 1,), _INT32), (tuple(lead), _INT32)]
+        args = ["N" if not compute_uv else "A" if full_matrices else "S", n, m, Each(0, m * n),
+                max(n, 1), Each(1, k), Each(3, columns * n * compute_uv), max(n, 1),
+                Each(2, m * rows * compute_uv), max(rows, 1), Each(4, 0), work]
+        if letter(x.dtype) == "c":
+            outputs.append(((max(5 * k * k + 7 * k, 2 * most * k + 2 * k * k + k) + 1,), floats))
+            args.append(Each(7, 0))
+        return Routine(f"{prefix(x.dtype)}gesdd", prod(lead), (*args, Each(5, 0), Each(6, 1)),
+                       tuple(outputs), ((0, 0),))
+
+    def eval(self, x, *, full_matrices, compute_uv, subset_by_index, algorithm):
+        _, *results, _, _, info = self.routine(x, full_matrices, compute_uv).run(x)[:7]
+        return [nan_where_failed(y, info) for y in results[:3 if compute_uv else 1]]
+
+    def jvp(self, primals, tangents, *, full_matrices, compute_uv, **params):
+        (x,), (dx,) = primals, tangents
+        *_, m, n = typeof(x).shape
+        if compute_uv and full_matrices and m != n:
+            raise NotImplementedError(explain(
+                "tanx.lax.linalg.svd", "square matrices of vectors have no derivative where the "
+                "matrix is not square.", f"operand: {typeof(x)}", hint="full_matrices=False."))
+        s, u, vt = self.bind(x, full_matrices=False, compute_uv=True, **params)
+        v, ut = adjoint(vt), adjoint(u)
+        inner = matrix_product(matrix_product(ut, dx), v)
+        steps = diagonal(inner)
+        is_complex = letter(typeof(x).dtype) == "c"
+        ds = real(steps) if is_complex else steps
+        if not compute_uv:
+            return [s], [ds]
+        gaps = _gaps(mul(s, s))
+        left, right = _times_columns(inner, s), _times_rows(inner, s)
+        du = _product_of_real(add(left, adjoint(left)), gaps)
+        dv = matrix_product(v, _product_of_real(add(right, adjoint(right)), gaps))
+        inverse = div(like(s, 1), s)
+        if is_complex:  # of the common angle of both vectors, all goes to the left one
+            angle = mul(imag(steps), inverse)
+            turn = complex_(mul(angle, like(angle, 0)), angle)
+            du = add(du, _times_columns(eye_like(du), turn))
+        du = matrix_product(u, du)
+        if m > n:
+            moved = _times_columns(matrix_product(dx, v), inverse)
+            du = add(du, sub(moved, matrix_product(u, matrix_product(ut, moved))))
+        if n > m:
+            moved = _times_columns(matrix_product(adjoint(dx), u), inverse)
+            dv = add(dv, sub(moved, matrix_product(v, matrix_product(vt, moved))))
+        return [s, u, vt], [ds, du, adjoint(dv)]
+
+    def lower(self, into, x, *, full_matrices, compute_uv, **params):
+        filled, x = in_memory("operand", x)
+        call, (_, *results, _, _, info) = _first(
+            7, self.routine(x, full_matrices, compute_uv).call("made", [x]))
+        return [*filled, call, *(
+            store_where_done(out, info, lambda k, made=made: made[k])
+            for out, made in zip(into, results))]
+
+
+def _first(count: int, made):
+    """A call and the first of its outputs."""
+    call, outputs = made
+    return call, outputs[:count]
+
+
+def svd(x, *, full_matrices: bool = True, compute_uv: bool = True,
+        subset_by_index: tuple[int, int] | None = None, algorithm: SvdAlgorithm | None = None):
+    """Left vectors, singular values in descending order, and right vectors: ``(u * s) @ vt``.
+
+    ``full_matrices`` makes the matrices of vectors square; without ``compute_uv`` the values come
+    alone. ``subset_by_index`` is the first and one past the last of the values wanted.
+    ``algorithm`` makes no difference here.
+
+    >>> u, s, vt = lax.linalg.svd(jnp.array([[3., 0.], [0., 4.]]))
+    >>> s
+    Array([4., 3.], dtype=float32)
+    """
+    aval = matrix_type("svd", typeof(x))
+    *lead, m, n = aval.shape
+    k, rank = min(m, n), len(lead)
+    first, last = _chosen("svd", subset_by_index, k)
+    if compute_uv and full_matrices and last - first < k:
+        raise ValueError(explain(
+            "tanx.lax.linalg.svd", "a part of the values has no square matrices of vectors.",
+            f"subset_by_index: {subset_by_index}", hint="full_matrices=False."))
+    outs = svd_p.bind(x, full_matrices=bool(full_matrices), compute_uv=bool(compute_uv),
+                      subset_by_index=None, algorithm=algorithm)
+    if last - first < k:
+        outs = [slice_in_dim(y, first, last, axis=axis)
+                for y, axis in zip(outs, (rank, rank + 1, rank))]
+    if not compute_uv:
+        return outs[0]
+    s, u, vt = outs
+    if full_matrices and k == 0:  # no routine fills these
+        u, vt = eye_like(u), eye_like(vt)
+    return u, s, vt
+
+
+# -- matrices of any kind --------------------------------------------------------------------------
+
+
+class EigImplementation(enum.Enum):
+    """Whose routines find eigenvalues on other devices."""
+
+    CUSOLVER = "cusolver"
+    MAGMA = "magma"
+    LAPACK = "lapack"
+
+
+class Eig(Factorization):
+    """The eigenvalues of matrices, and the left and right eigenvectors that are wanted."""
+
+    name = "eig"
+    multiple_results = True
+
+    def infer(self, x, *, compute_left_eigenvectors, compute_right_eigenvectors,
+              enable_eigvec_derivs, implementation):
+        shape, dtype = square_type("eig", x).shape, complex_dtype(x.dtype)
+        count = compute_left_eigenvectors + compute_right_eigenvectors
+        return [ShapedArray(shape[:-1], dtype), *[ShapedArray(shape, dtype)] * count]
+
+    def routine(self, x, left: bool, right: bool) -> Routine:
+        *lead, n, _ = x.shape
+        is_complex, work = letter(x.dtype) == "c", (4 + _BLOCK) * n + 1
+        vectors = (tuple(x.shape), x.dtype)
+        values = ((*lead, n), x.dtype)
+        outputs = [vectors, values, values, vectors, vectors, ((work,), x.dtype),
+                   (tuple(lead), _INT32), ((2 * n + 1,), real_dtype(x.dtype))]
+        return Routine(
+            f"{prefix(x.dtype)}geev", prod(lead),
+            ("V" if left else "N", "V" if right else "N", n, Each(0, n * n), max(n, 1), Each(1, n),
+             *[Each(2, n)] * (not is_complex), Each(3, n * n), max(n, 1), Each(4, n * n),
+             max(n, 1), Each(5, 0), work, *[Each(7, 0)] * is_complex, Each(6, 1)),
+            tuple(outputs), ((0, 0),))
+
+    def eval(self, x, *, compute_left_eigenvectors, compute_right_eigenvectors, **params):
+        wanted = compute_left_eigenvectors, compute_right_eigenvectors
+        _, w, wi, *sides, _, info, _ = self.routine(x, *wanted).run(by_rows(x))
+        sides = [by_rows(v) for v, want in zip(sides, wanted) if want]
+        if letter(x.dtype) != "c":
+            sides = [_complex_vectors(v, wi) for v in sides]
+            w = w + 1j * wi.astype(complex_dtype(x.dtype))
+        return [nan_where_failed(y, info) for y in (w, *sides)]
+
+    def jvp(self, primals, tangents, *, compute_left_eigenvectors, compute_right_eigenvectors,
+            **params):
+        (x,), (dx,) = primals, tangents
+        if compute_left_eigenvectors or compute_right_eigenvectors:
+            raise NotImplementedError(explain(
+                "tanx.lax.linalg.eig", "derivatives of the eigenvectors of matrices that are not "
+                "Hermitian are missing.", f"operand: {typeof(x)}",
+                hint="eigenvalues alone have them, and so has tanx.numpy.linalg.eigh."))
+        w, v = self.bind(x, compute_left_eigenvectors=False, compute_right_eigenvectors=True,
+                         **params)
+        moved = matrix_product(convert(dx, typeof(v).dtype), v)
+        return [w], [diagonal(solve_by_lu(v, moved))]
+
+    def lower(self, into, x, *, compute_left_eigenvectors, compute_right_eigenvectors, **params):
+        wanted = compute_left_eigenvectors, compute_right_eigenvectors
+        is_complex, n = letter(x.dtype) == "c", x.shape[-1]
+        filled, x = in_memory("operand", x, swap=True)
+        call, (_, w, wi, *sides, _, info, _) = self.routine(x, *wanted).call("made", [x])
+
+        def value(k):
+            return w[k] if is_complex else build.op("complex", w[k], wi[k])
+
+        def vector(k, made):
+            """Pairs of conjugate values have the real and the imaginary part of one vector."""
+            *batch, i, j = k
+            if is_complex:
+                return made[(*batch, j, i)]
+            angle = wi[(*batch, j)]
+            first = build.select(angle < 0, build.clamp_index(j - 1, n), j)
+            part = made[(*batch, build.clamp_index(first + 1, n), i)]
+            part = build.select(build.eq(angle, 0), 0, build.select(angle < 0, -part, part))
+            return build.op("complex", made[(*batch, first, i)], part)
+        chosen = [v for v, want in zip(sides, wanted) if want]
+        return [*filled, call, store_where_done(into[0], info, value), *(
+            store_where_done(out, info, lambda k, made=made: vector(k, made))
+            for out, made in zip(into[1:], chosen))]
+
+
+def _complex_vectors(v: np.ndarray, angles: np.ndarray) -> np.ndarray:
+    """Vectors in columns; where values are conjugate pairs, from real and imaginary parts."""
+    out = v.astype(complex_dtype(v.dtype))
+    before, after = np.roll(v, 1, -1), np.roll(v, -1, -1)
+    angles = angles[..., None, :]
+    out = np.where(angles > 0, v + 1j * after, out)
+    return np.where(angles < 0, before - 1j * v, out).astype(complex_dtype(v.dtype))
+
+
+eigh_p, svd_p, eig_p = Eigh(), SVD(), Eig()
+
+
+def eig(x, *, compute_left_eigenvectors: bool = True, compute_right_eigenvectors: bool = True,
+        enable_eigvec_derivs: bool = False, implementation: EigImplementation | None = None,
+        use_magma: bool | None = None):
+    """The eigenvalues of matrices, then the left and right eigenvectors that are wanted.
+
+    Vectors are columns of length 1: ``x @ right = right * w`` and ``left.mH @ x = w * left.mH``.
+    Values have derivatives, vectors have none. ``implementation`` and ``use_magma`` are for other
+    devices.
+
+    >>> w, = lax.linalg.eig(jnp.array([[0., 1.], [-1., 0.]]), compute_left_eigenvectors=False,
+    ...                     compute_right_eigenvectors=False)
+    >>> jnp.abs(w)
+    Array([1., 1.], dtype=float32)
+    """
+    square_type("eig", typeof(x))
+    return list(eig_p.bind(x, compute_left_eigenvectors=bool(compute_left_eigenvectors),
+                           compute_right_eigenvectors=bool(compute_right_eigenvectors),
+                           enable_eigvec_derivs=bool(enable_eigvec_derivs),
+                           implementation=implementation))
