@@ -10,6 +10,7 @@ from time import perf_counter
 from .._config import enable_checks
 from . import disk_cache
 from .image import Image, Placed, link
+from .signals import uninterrupted
 
 __all__ = ["PTHREADS", "Image", "Placed", "address_of", "image", "permanent"]
 
@@ -61,7 +62,9 @@ def image(key: str, text: Callable[[], str] | None, tidy: bool = False) -> Image
         return None
     from .._compiler.codegen.cpu import assemble, host
     start = perf_counter()
-    made = link(assemble(text(), host(), enable_checks.value, tidy))
+    written = text()
+    with uninterrupted():
+        made = link(assemble(written, host(), enable_checks.value, tidy))
     disk_cache.write(key, tuple(made[1:]), made.data, perf_counter() - start)
     return made
 

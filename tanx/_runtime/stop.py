@@ -18,12 +18,12 @@ import os
 import signal
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cache
 
 from .._compiler.codegen.abi import STOP, STOPPED
 from .._locks import new_lock
 from .machine import permanent
+from .signals import when_restored
 
 __all__ = ["addresses", "doom", "enter_address", "errors_of_threads", "owner", "settle", "spare",
            "words", "workers"]
@@ -190,16 +190,21 @@ def enter_address() -> int:
 def addresses() -> dict[str, int]:
     """Where compiled code finds the word and the function; the signal handler is in its place."""
     found = _native()
-    with suppress(ValueError):
-        ctypes.CFUNCTYPE(None, ctypes.c_int32)(found["tanx_listen"])(signal.SIGINT)
+    _listen()
     return {STOP: ctypes.addressof(words), STOPPED: found[STOPPED]}
+
+
+def _listen() -> None:
+    ctypes.CFUNCTYPE(None, ctypes.c_int32)(_native()["tanx_listen"])(signal.SIGINT)
 
 
 @cache
 def _native() -> dict[str, int]:
-    return permanent("stop", _TEXT.format, {
+    found = permanent("stop", _TEXT.format, {
         STOP: ctypes.addressof(words), "main": ctypes.addressof(_main), "look": id(_look),
         "_Py_NoneStruct": id(None)})
+    when_restored.append(_listen)
+    return found
 
 
 _main = ctypes.c_int64(threading.main_thread().ident or 0)

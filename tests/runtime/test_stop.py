@@ -143,6 +143,29 @@ def test_in_a_callback_and_around_it():
     """) == ["stopped|"] * 2
 
 
+def test_compiling_is_not_left_half_way():
+    """Ctrl-C while LLVM is at work is put off until it is done, and loops are stopped as before."""
+    assert run("""
+        from tanx._compiler.codegen import cpu
+        assemble = cpu.assemble
+        def slow(*args):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.1)
+            print("assembled")
+            return assemble(*args)
+        cpu.assemble = slow
+        try:
+            tanx.jit(lambda x: lax.scan(step, x + 2, None, length=7)[0])(X)
+        except KeyboardInterrupt:
+            print("stopped")
+        cpu.assemble = assemble
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        tanx.jit(jnp.cos)(X)
+        with _config.async_dispatch(False):
+            pressed(endless, X)
+    """) == ["assembled", "stopped", "stopped|"]
+
+
 def test_exceptions_end_loops():
     calls = []
 
