@@ -1,12 +1,24 @@
 """Loops and choices in lanes: each lane ends by itself, and nothing runs where nobody needs it."""
 
-import numpy as np
+from dataclasses import replace
 
+import numpy as np
+import pytest
+
+from tanx._compiler.codegen import cpu
 from tanx._compiler.codegen.cpu import generate, host
 from tanx._loops import interpret
 from tanx._loops.build import clamp_index, const, element_program, fold, select, while_loop
 from tests.compiler.compiled import run
 from tests.loops.programs import endless, normal
+
+
+@pytest.fixture(autouse=True, params=[None, 256, 512], ids=lambda bits: f"{bits or 'own'} bits")
+def vectors(request, monkeypatch):
+    """Also in wider vectors than the processor has, those with registers for masks among them."""
+    if request.param:
+        wide = replace(host(), vector_bits=request.param)
+        monkeypatch.setattr(cpu, "host", lambda: wide)
 
 
 def agree(rule, inputs, out):

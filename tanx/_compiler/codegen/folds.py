@@ -146,9 +146,10 @@ class Folds(Memory):
         asking.values.update(zip(loop.states, states))
         holds = self.value(loop.condition, asking)
         in_lanes = holds.type.lanes > 1
-        if in_lanes:
-            holds = self.at(asking, lambda: as_mask(holds.spread(holds.mask_bits))
-                            if scope.mask is None else holds & scope.mask)
+        if in_lanes and scope.mask is not None:
+            holds = self.at(asking, lambda: holds & scope.mask)
+        elif holds.is_mask:
+            holds = self.at(asking, lambda: as_mask(holds.spread(holds.mask_bits)))
         step = asking.arm(writer.fresh("step"), {})
         step.mask = holds if in_lanes else scope.mask
 
