@@ -18,6 +18,13 @@ def wide_types():
         yield
 
 
+@pytest.fixture
+def interpreted():
+    """Loops and branches by their ``eval`` rules: they take less time than compiling."""
+    with tanx.disable_jit():
+        yield
+
+
 def total(run, statements):
     """A program as a function from an array to a number."""
     def fun(x):
@@ -40,7 +47,7 @@ def close(actual, expected):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_values_and_derivatives(seed):
+def test_values_and_derivatives(seed, interpreted):
     ours, plain = both(seed)
     x, v = points(seed), points(seed + 100)
     close(ours(x), plain(x))
@@ -52,7 +59,7 @@ def test_values_and_derivatives(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_second_derivatives(seed):
+def test_second_derivatives(seed, interpreted):
     ours, plain = both(seed)
     x, v = points(seed), points(seed + 100)
     expected = tanx.jvp(tanx.grad(plain), (x,), (v,))[1]
@@ -62,7 +69,7 @@ def test_second_derivatives(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_batches(seed):
+def test_batches(seed, interpreted):
     ours, plain = both(seed)
     xs, vs = points(seed, 4), points(seed + 100, 4)
     gradients = [tanx.grad(plain)(x) for x in xs]
@@ -90,7 +97,7 @@ def test_compiled(seed):
 
 
 @pytest.mark.parametrize("seed", COMPILED)
-def test_checkpointed(seed):
+def test_checkpointed(seed, interpreted):
     ours, plain = both(seed)
     x = points(seed)
     close(tanx.grad(tanx.checkpoint(ours))(x), tanx.grad(plain)(x))
