@@ -158,3 +158,18 @@ def backward(jax, jnp, t, h, d):
     run = _attend(jnp, False)
     return (jax.grad(lambda q, k, v, w: (run(q, k, v) * w).sum(), (0, 1, 2)),
             (*_heads(t, h, d), noise(h, t, d, seed=3)))
+
+
+@attention("causal attention of nn, {tokens} tokens", tokens=[1024, 2048], numpy=False, flops=None)
+def attention_in_blocks(jax, jnp, tokens):
+    def run(q, k, v):
+        return jax.nn.dot_product_attention(q, k, v, is_causal=True)
+    return run, tuple(noise(1, tokens, 4, 64) for _ in range(3))
+
+
+@attention("gradient of causal attention of nn, {tokens} tokens", tokens=[1024, 2048], numpy=False,
+           flops=None)
+def attention_in_blocks_backwards(jax, jnp, tokens):
+    def loss(q, k, v):
+        return (jax.nn.dot_product_attention(q, k, v, is_causal=True) ** 2).sum()
+    return jax.grad(loss, (0, 1, 2)), tuple(noise(1, tokens, 4, 64) for _ in range(3))

@@ -323,7 +323,8 @@ def _wald(key, mean, *, shape, dtype):
     v = normal(normal_key, shape, dtype)
     z = uniform(choice_key, shape, dtype)
     square = v ** 2
+    fourth = square ** 2
     mean_square = mean ** 2
-    root = lax.sqrt(4 * mean * square + mean_square * square ** 2)
+    root = lax.sqrt(4 * mean * square + mean_square * fourth)
     x = mean + mean_square * square / 2 - mean / 2 * root
     return lax.select(lax.le(z, mean / (mean + x)), x, mean_square / x)

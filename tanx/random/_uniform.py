@@ -38,7 +38,8 @@ def uniform(key, shape: Sequence[int] = (), dtype=None, minval=0.0, maxval=1.0, 
 @sampler
 def _uniform(key, minval, maxval, *, shape, dtype):
     """Random bits become the fraction of numbers from 1 to 2, which is then moved into place."""
-    low, high = (_to_rank(lax.convert_element_type(x, dtype), shape) for x in (minval, maxval))
+    bounds = [lax.convert_element_type(x, dtype) for x in (minval, maxval)]
+    low, high = (_to_rank(x, shape) for x in bounds)
     info = dtypes.finfo(dtype)
     width = 8 if info.nmant < 8 else info.bits
     words, one = np.dtype(f"uint{info.bits}"), dtype.type(1)
@@ -136,8 +137,8 @@ def _randint(key, minval, maxval, *, shape, dtype):
     # The end of the range itself is past what dtype can hold: then the greatest number counts.
     greatest = fit(jnp.asarray(info.max, dtype), maxval)
     past = lax.gt(maxval, lax.convert_element_type(greatest, typeof(maxval).dtype))
-    low, high = (_to_rank(lax.convert_element_type(fit(x, x), dtype), shape)
-                 for x in (minval, maxval))
+    bounds = [lax.convert_element_type(fit(x, x), dtype) for x in (minval, maxval)]
+    low, high = (_to_rank(x, shape) for x in bounds)
     words = np.dtype(f"uint{info.bits}")
     upper, lower = (random_bits(k, info.bits, shape) for k in split(key))
     span = lax.convert_element_type(high - low, words)
