@@ -1,6 +1,6 @@
 """Products of matrices: square ones, batches, tiny ones, vectors, and what is fused behind them."""
 
-from .case import family, form, noise
+from .case import family, form, integers, noise
 
 square = family("matrix products", flops=lambda n, dtype="": 2 * n ** 3)
 batched = family("batched and tiny products", flops=lambda b, n, k, m: 2 * b * n * k * m)
@@ -19,6 +19,12 @@ def matmul(jax, jnp, n, dtype):
 @form("torch", matmul)
 def _(torch, n, dtype):
     return lambda x, y: x @ y, (noise(n, n, dtype=dtype), noise(n, n, dtype=dtype, seed=1))
+
+
+@square("i8 @ i8 to i32, {n} x {n}", n=[256, 1024], numpy=False, flops=None)
+def matmul_of_bytes(jax, jnp, n):
+    args = [(integers(256, n, n, seed=seed) - 128).astype("int8") for seed in (0, 1)]
+    return lambda x, y: jnp.matmul(x, y, preferred_element_type=jnp.int32), tuple(args)
 
 
 @square("x.T @ y, {n} x {n} f32", n=512)
