@@ -1,6 +1,7 @@
 """tanx.lax.linalg: factorisations of matrices, one to one with primitives."""
 
 from .._ops.eigen import *
+from .._ops.forms import *
 from .._ops.linalg import *
 from .._traceback import boundary
 from .._window import publish

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from .. import dtypes
 from .._api.jit import library_jit
+from .._control.custom_jvp import custom_jvp
 from .._traceback import boundary
 from .._window import publish
 from ..errors import explain
@@ -280,13 +282,30 @@ def pinv(a, rtol=None, hermitian: bool = False, *, rcond=None):
     rtol = rcond if rtol is None else rtol
     if rtol is None:
         rtol = 10.0 * max(a.shape[-2:]) * float(dtypes.finfo(a.dtype).eps)
+    return _pinv(a, rtol, hermitian)
+
+
+@partial(custom_jvp, nondiff_argnums=(2,))
+def _pinv(a, rtol, hermitian):
     if not a.size:
         return zeros((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
     u, s, vh = svd(a, full_matrices=False, hermitian=hermitian)
-    least = expand_dims(convert(rtol, s.dtype), -1) * s[..., :1]
-    kept = s > least
+    kept = s > expand_dims(convert(rtol, s.dtype), -1) * s[..., :1]
     inverse = where(kept, 1 / where(kept, s, 1), 0)
     return contract.matmul(_adjoint(vh) * expand_dims(convert(inverse, a.dtype), -2), _adjoint(u))
+
+
+@_pinv.defjvp
+def _moved_pinv(hermitian, primals, tangents):
+    """Golub and Pereyra (1973): singular values may be equal, as long as the rank stays."""
+    (a, rtol), da = primals, tangents[0]
+    p = _pinv(a, rtol, hermitian)
+    back, da_adjoint, p_adjoint = contract.matmul(p, da), _adjoint(da), _adjoint(p)
+    rows = da_adjoint - contract.matmul(contract.matmul(da_adjoint, a), p)
+    columns = contract.matmul(da_adjoint, p_adjoint)
+    columns = columns - contract.matmul(p, contract.matmul(a, columns))
+    return p, (contract.matmul(contract.matmul(p, p_adjoint), rows) - contract.matmul(back, p)
+               + contract.matmul(columns, p))
 
 
 def lstsq(a, b, rcond=None, *, numpy_resid: bool = False):

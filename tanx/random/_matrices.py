@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import lax
 from .. import numpy as jnp
 from ..errors import explain
 from ..numpy._promotion import canonical_shape, typeof
@@ -16,14 +15,6 @@ from ._normal import normal
 from ._sampler import complex_or_float, floating, sampler
 
 __all__ = ["multivariate_normal", "orthogonal"]
-
-
-def _linalg(function: str) -> Any:
-    found = getattr(jnp, "linalg", None)
-    if found is None:
-        raise NotImplementedError(explain(
-            f"tanx.random.{function}", "needs tanx.numpy.linalg, which is yet to be built."))
-    return found
 
 
 def multivariate_normal(key, mean, cov, shape: Sequence[int] | None = None, dtype=None,
@@ -40,6 +31,10 @@ def multivariate_normal(key, mean, cov, shape: Sequence[int] | None = None, dtyp
       method: How to take a root of the covariance: ``"cholesky"``, the fastest, ``"eigh"`` or
         ``"svd"``, which also take matrices that are singular.
       out_sharding: How the result lies on devices.
+
+    >>> mean, cov = jnp.array([1., 2.]), jnp.array([[4., 0.], [0., 1.]])
+    >>> tanx.random.multivariate_normal(tanx.random.key(0), mean, cov, (5,)).shape
+    (5, 2)
     """
     if method not in ("svd", "eigh", "cholesky"):
         raise ValueError(explain("tanx.random.multivariate_normal",
@@ -65,15 +60,14 @@ def multivariate_normal(key, mean, cov, shape: Sequence[int] | None = None, dtyp
 
 @sampler
 def _multivariate_normal(key, mean, cov, *, shape, dtype, method):
-    linalg = _linalg("multivariate_normal")
     if method == "svd":
-        u, s, _ = linalg.svd(cov)
+        u, s, _ = jnp.linalg.svd(cov)
         root = u * lax.sqrt(s[..., None, :])
     elif method == "eigh":
-        w, v = linalg.eigh(cov)
+        w, v = jnp.linalg.eigh(cov)
         root = v * lax.sqrt(w[..., None, :])
     else:
-        root = linalg.cholesky(cov)
+        root = jnp.linalg.cholesky(cov)
     return mean + jnp.einsum("...ij,...j->...i", root, normal(key, shape, dtype))
 
 
@@ -89,6 +83,10 @@ def orthogonal(key, n: int, shape: Sequence[int] = (), dtype=None, m: int | None
       m: Columns, by default ``n``; of matrices that are not square the shorter vectors are
         orthonormal.
       out_sharding: How the result lies on devices.
+
+    >>> q = tanx.random.orthogonal(tanx.random.key(0), 3)
+    >>> bool(jnp.allclose(q @ q.T, jnp.eye(3), atol=1e-6))
+    True
     """
     dtype, m = complex_or_float("orthogonal", dtype), n if m is None else m
     shape = canonical_shape(shape, "tanx.random.orthogonal")
@@ -98,10 +96,7 @@ def orthogonal(key, n: int, shape: Sequence[int] = (), dtype=None, m: int | None
 @sampler
 def _orthogonal(key, *, shape, dtype, n, m):
     z = normal(key, (*shape, max(n, m), min(n, m)), dtype)
-    q, r = _linalg("orthogonal").qr(z)
+    q, r = jnp.linalg.qr(z)
     d = jnp.diagonal(r, axis1=-2, axis2=-1)
     q = q * jnp.sign(d)[..., None, :]
-    if n >= m:
-        return q
-    q = jnp.swapaxes(q, -1, -2)
-    return q.conj() if dtypes.issubdtype(dtype, np.complexfloating) else q
+    return q if n >= m else jnp.swapaxes(q, -1, -2)

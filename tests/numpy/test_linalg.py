@@ -113,6 +113,7 @@ DERIVATIVES = [
     (lambda x: jnp.linalg.slogdet(x).logabsdet, S),
     (lambda x: jnp.linalg.slogdet(x, method="qr").logabsdet, S),
     (lambda x: jnp.linalg.solve(x, V), S), (jnp.linalg.pinv, R),
+    (jnp.linalg.pinv, np.eye(4, 3)), (jnp.linalg.pinv, values(2, 3, 4)),
     (lambda x: jnp.linalg.norm(x, "nuc"), R), (lambda x: jnp.linalg.norm(x, 2), R),
     (lambda x: jnp.linalg.qr(x).R, R), (jnp.linalg.eigvalsh, S), (jnp.linalg.svdvals, R),
     (lambda x: jnp.abs(jnp.linalg.eigvals(x)), S),
@@ -196,3 +197,49 @@ tanx.lax.linalg.lu: works on floats and complex numbers of 32 or 64 bits.
 tanx.numpy.linalg.norm: axis must be one dimension, or two different ones.
   x: f32[2,3,4,4]
   axis: (0, 1, 2)""")
+
+
+def symmetric(x):
+    return x + np.conj(np.swapaxes(x, -1, -2))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+def test_forms_are_similar_to_the_matrix(dtype):
+    tolerance = 1e-4 if dtype == "float32" else 1e-11
+    with tanx.enable_x64(True):
+        x, n = values(2, 5, 5, dtype=dtype), 5
+        for wrap in (lambda f: f, tanx.jit):
+            t, z = map(np.asarray, wrap(lax.linalg.schur)(x))
+            agree(z @ t @ np.conj(np.swapaxes(z, -1, -2)), x, tolerance, tolerance)
+            h, taus = wrap(lax.linalg.hessenberg)(x)
+            q = np.zeros_like(x)
+            q[..., 0, 0] = 1
+            q[..., 1:, 1:] = wrap(lax.linalg.householder_product)(h[..., 1:, :-1], taus)
+            agree(q @ np.triu(h, -1) @ np.conj(np.swapaxes(q, -1, -2)), x, tolerance, tolerance)
+            _, d, e, _ = map(np.asarray, wrap(lax.linalg.tridiagonal)(symmetric(x)))
+            banded = d[..., None] * np.eye(n)
+            banded[..., range(1, n), range(n - 1)] = banded[..., range(n - 1), range(1, n)] = e
+            agree(np.linalg.eigvalsh(banded), np.linalg.eigvalsh(symmetric(x)), tolerance * 10,
+                  tolerance * 10)
+
+
+def test_reflections_applied_are_those_multiplied():
+    a, taus, c = values(5, 3), np.float32([0.5, 0.2, 0.7]), values(5, 4)
+    q = np.asarray(lax.linalg.ormqr(a, taus, np.eye(5, dtype=np.float32)))
+    agree(q[:, :3], lax.linalg.householder_product(a, taus))
+    for wrap in (lambda f: f, tanx.jit):
+        agree(wrap(lax.linalg.ormqr)(a, taus, c), q @ c, 1e-5, 1e-5)
+        agree(wrap(lambda *xs: lax.linalg.ormqr(*xs, left=False, transpose=True))(
+            a, taus, c.T.copy()), c.T @ q.T, 1e-5, 1e-5)
+
+
+def test_tridiagonal_systems():
+    dl, d, du, b = values(2, 6), values(2, 6, seed=1) + 5, values(2, 6, seed=2), values(2, 6, 3)
+    dense = np.zeros((2, 6, 6), np.float32)
+    for i in range(6):
+        dense[:, i, i] = d[:, i]
+        if i:
+            dense[:, i, i - 1], dense[:, i - 1, i] = dl[:, i], du[:, i - 1]
+    want = np.linalg.solve(dense, b)
+    agree(lax.linalg.tridiagonal_solve(dl, d, du, b), want, 1e-5, 1e-5)
+    agree(tanx.jit(lax.linalg.tridiagonal_solve)(dl, d, du, b), want, 1e-5, 1e-5)
