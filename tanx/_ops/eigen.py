@@ -57,7 +57,7 @@ def _gaps(values):
     return sub(div(like(row, 1), add(sub(row, column), eye)), eye)
 
 
-def _times_columns(x, factors):
+def times_columns(x, factors):
     """Matrices with each column times a number."""
     shape = typeof(x).shape
     rank = len(shape) - 2
@@ -244,20 +244,20 @@ class SVD(Factorization):
         if not compute_uv:
             return [s], [ds]
         gaps = _gaps(mul(s, s))
-        left, right = _times_columns(inner, s), _times_rows(inner, s)
+        left, right = times_columns(inner, s), _times_rows(inner, s)
         du = _product_of_real(add(left, adjoint(left)), gaps)
         dv = matrix_product(v, _product_of_real(add(right, adjoint(right)), gaps))
         inverse = div(like(s, 1), s)
         if is_complex:  # of the common angle of both vectors, all goes to the left one
             angle = mul(imag(steps), inverse)
             turn = complex_(mul(angle, like(angle, 0)), angle)
-            du = add(du, _times_columns(eye_like(du), turn))
+            du = add(du, times_columns(eye_like(du), turn))
         du = matrix_product(u, du)
         if m > n:
-            moved = _times_columns(matrix_product(dx, v), inverse)
+            moved = times_columns(matrix_product(dx, v), inverse)
             du = add(du, sub(moved, matrix_product(u, matrix_product(ut, moved))))
         if n > m:
-            moved = _times_columns(matrix_product(adjoint(dx), u), inverse)
+            moved = times_columns(matrix_product(adjoint(dx), u), inverse)
             dv = add(dv, sub(moved, matrix_product(v, matrix_product(vt, moved))))
         return [s, u, vt], [ds, du, adjoint(dv)]
 

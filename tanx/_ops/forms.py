@@ -277,7 +277,7 @@ def hessenberg(a):
     Array([[1., 2.],
            [3., 4.]], dtype=float32)
     """
-    return tuple(hessenberg_p.bind(a))
+    return hessenberg_p.bind(a)
 
 
 def tridiagonal(a, *, lower: bool = True):
@@ -290,7 +290,7 @@ def tridiagonal(a, *, lower: bool = True):
     >>> d
     Array([1., 4.], dtype=float32)
     """
-    return tuple(tridiagonal_p.bind(a, lower=bool(lower)))
+    return tridiagonal_p.bind(a, lower=bool(lower))
 
 
 def schur(x, *, compute_schur_vectors: bool = True, sort_eig_vals: bool = False,

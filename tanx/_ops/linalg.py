@@ -518,7 +518,7 @@ def lu(x):
     >>> order
     Array([1, 0], dtype=int32)
     """
-    return tuple(lu_p.bind(x))
+    return lu_p.bind(x)
 
 
 def solve_by_lu(a, b):

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._core.types import ShapedArray, typeof
 from ..errors import explain
-from .arith import conj
+from .arith import add, conj
 from .compare import eq, ge, select_n
 from .convert import convert
 from .create import broadcasted_iota, full_like
@@ -68,16 +68,21 @@ def _places(x):
 
 def tril(x, strictly: bool = False):
     """Matrices with zeros above the diagonal; on it too, if ``strictly``."""
-    row, column = _places(x)
-    zero = full_like(x, 0)
-    return select_n(ge(column, row), x, zero) if strictly else select_n(ge(row, column), zero, x)
+    kept = _from_diagonal(x, -1 if strictly else 0)
+    return select_n(kept, full_like(x, 0), x)
 
 
 def triu(x, strictly: bool = False):
     """Matrices with zeros below the diagonal; on it too, if ``strictly``."""
-    row, column = _places(x)
-    zero = full_like(x, 0)
-    return select_n(ge(row, column), x, zero) if strictly else select_n(ge(column, row), zero, x)
+    dropped = _from_diagonal(x, 0 if strictly else -1)
+    return select_n(dropped, x, full_like(x, 0))
+
+
+def _from_diagonal(x, k: int):
+    """Which elements are on the ``k``-th diagonal or below it; the equations are those of JAX."""
+    shape = typeof(x).shape
+    row = broadcasted_iota(np.int32, shape, len(shape) - 2)
+    return ge(add(row, np.int32(k)), broadcasted_iota(np.int32, shape, len(shape) - 1))
 
 
 def eye_like(x):

@@ -3,6 +3,7 @@
 from .._ops.eigen import *
 from .._ops.forms import *
 from .._ops.linalg import *
+from .._ops.updates import *
 from .._traceback import boundary
 from .._window import publish
 

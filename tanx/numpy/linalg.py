@@ -86,11 +86,12 @@ def _error(function: str, rule: str, *facts: str, kind: type[Exception] = ValueE
     return kind(explain(f"tanx.numpy.linalg.{function}", rule, *facts, hint=hint or None))
 
 
-def _matrices(function: str, x, square: bool = False):
+def _matrices(function: str, x, square: bool = False, kind: type[Exception] = ValueError):
     """An operand, as floats or complex numbers, of two dimensions at least."""
     x = inexact(f"linalg.{function}", x)
     if x.ndim < 2:
-        raise _error(function, "needs two dimensions at least.", f"array: {typeof(x)}")
+        raise _error(function, "needs two dimensions at least.", f"array: {typeof(x)}",
+                     kind=kind)
     if square and x.shape[-1] != x.shape[-2]:
         raise _error(function, "matrices must be square.", f"array: {typeof(x)}")
     return x
@@ -152,7 +153,7 @@ def svd(a, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool 
     >>> jnp.linalg.svd(jnp.array([[3., 0.], [0., 4.]])).S
     Array([4., 3.], dtype=float32)
     """
-    a = _matrices("svd", a, square=hermitian)
+    a = _matrices("svd", a, hermitian, TypeError)
     if not hermitian:
         out = factor.svd(a, full_matrices=full_matrices, compute_uv=compute_uv,
                          subset_by_index=subset_by_index)

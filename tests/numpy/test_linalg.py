@@ -243,3 +243,23 @@ def test_tridiagonal_systems():
     want = np.linalg.solve(dense, b)
     agree(lax.linalg.tridiagonal_solve(dl, d, du, b), want, 1e-5, 1e-5)
     agree(tanx.jit(lax.linalg.tridiagonal_solve)(dl, d, du, b), want, 1e-5, 1e-5)
+
+
+def test_updates():
+    a, w = positive(4, 4), V
+    r = np.linalg.cholesky(a).T.astype(np.float32)
+    want = np.linalg.cholesky(a + np.outer(w, w)).T
+    agree(lax.linalg.cholesky_update(r, w), want, 1e-4, 1e-4)
+    agree(tanx.jit(lax.linalg.cholesky_update)(r, w), want, 1e-4, 1e-4)
+    product = lambda a, c: lax.linalg.symmetric_product(a, c, alpha=2, beta=3,
+                                                        symmetrize_output=True)
+    x = values(4, 2)
+    agree(product(x, a), 2 * x @ x.T + 3 * a, 1e-4, 1e-4)
+    agree(tanx.jit(product)(x, a), 2 * x @ x.T + 3 * a, 1e-4, 1e-4)
+
+
+def test_polar_factors():
+    u, h, count, converged = lax.linalg.qdwh(R)
+    agree(u @ h, R, 1e-4, 1e-4)
+    agree(u.T @ u, np.eye(3), 1e-4, 1e-4)
+    assert np.linalg.eigvalsh(h).min() > 0 and count == 0 and converged
