@@ -80,8 +80,10 @@ class Dispatcher:
         dynamic = [i for i, x in enumerate(args) if i not in self.static and x is not None]
         dtypes = [aval.dtype for aval in closed.in_avals]
         whole = [i for i in dynamic if type(args[i]) is int]
-        kind = Repeated if whole and type(program) is Program else Ready
-        ready = self.ready[signature] = kind(program, dynamic, dtypes, out_tree)
+        ready: Ready = (Repeated(closed, program.run, dynamic, dtypes, out_tree)
+                        if whole and type(program) is Program else
+                        Ready(program.run, dynamic, dtypes, out_tree))
+        self.ready[signature] = ready
         return ready
 
     def clear(self) -> None:
@@ -94,8 +96,8 @@ class Ready:
 
     __slots__ = ("run", "dynamic", "dtypes", "out_tree", "single")
 
-    def __init__(self, program, dynamic: list[int], dtypes: list, out_tree: Any):
-        self.run, self.dynamic, self.dtypes = program.run, dynamic, dtypes
+    def __init__(self, run, dynamic: list[int], dtypes: list, out_tree: Any):
+        self.run, self.dynamic, self.dtypes = run, dynamic, dtypes
         self.out_tree = out_tree
         self.single = out_tree.num_leaves == 1 and out_tree.num_nodes == 1
 
@@ -118,13 +120,13 @@ class Repeated(Ready):
     When they were so some times in a row, what depends on them alone is computed for good.
     """
 
-    __slots__ = ("program", "last", "times", "special")
+    __slots__ = ("closed", "last", "times", "special")
 
     TIMES, TRIES = 3, 8  # calls in a row that make it worth it, and how often it is done
 
-    def __init__(self, program, dynamic: list[int], dtypes: list, out_tree: Any):
-        super().__init__(program, dynamic, dtypes, out_tree)
-        self.program = program
+    def __init__(self, closed: ClosedJaxpr, run, dynamic: list[int], dtypes: list, out_tree: Any):
+        super().__init__(run, dynamic, dtypes, out_tree)
+        self.closed = closed
         self.last: list[int] = []
         self.times = 0  # since they changed
         self.special: list[tuple[list[int], Any]] = []  # by integers
@@ -140,7 +142,7 @@ class Repeated(Ready):
         if self.times == self.TIMES and len(self.special) < self.TRIES:
             values = {n: np.asarray(args[i], dtype) for n, (i, dtype) in enumerate(
                 zip(self.dynamic, self.dtypes)) if type(args[i]) is int}
-            self.special.append((integers, self.program.knowing(values).run))
+            self.special.append((integers, Program(self.closed, values).run))
         return self.called(self.run, args)
 
 

@@ -31,10 +31,9 @@ class Program:
     ``known`` are arguments that are the same in all runs, by their positions.
     """
 
-    __slots__ = ("steps", "slots", "outputs", "count", "runnable", "closed")
+    __slots__ = ("steps", "slots", "outputs", "count", "runnable")
 
     def __init__(self, closed: ClosedJaxpr, known: Mapping[int, np.ndarray] | None = None):
-        self.closed = closed
         inlined = inline_calls(closed, _body)
         jaxpr = inlined.jaxpr
         self.runnable = all(e.primitive.kind is not Kind.CALL for e in jaxpr.eqns)
@@ -67,10 +66,6 @@ class Program:
             dead = tuple(i for i in map(slot, last) if self.slots[i] is None)
             self.steps.append((_rule(eqn), _taking(ins), out, dead))
         self.outputs = [(slot(v), v.aval) for v in jaxpr.outvars]
-
-    def knowing(self, known: Mapping[int, np.ndarray]) -> Program:
-        """The same program for runs in which these arguments have these values."""
-        return Program(self.closed, known)
 
     def _fold(self, eqn, ins: tuple[int, ...], slot) -> bool:
         """Take a step now if it depends on no argument and its result is small."""

@@ -8,13 +8,13 @@ import tanx.numpy as jnp
 from tanx import lax
 from tanx._api.jit import library_jit
 from tanx._runtime.dispatch import Repeated
-from tanx._runtime.tier0 import program_of
+from tanx._runtime.tier0 import Program, program_of
 
 X = np.arange(6, dtype=np.float32)
 
 
-def program(fun, *args):
-    return program_of(tanx.make_jaxpr(fun)(*args))
+def program(fun, *args, known=None):
+    return Program(tanx.make_jaxpr(fun)(*args), known)
 
 
 def one(program, *operands):
@@ -22,8 +22,9 @@ def one(program, *operands):
 
 
 def test_what_depends_on_known_arguments_is_computed_once():
-    both = program(lambda x, n: x * (n * 2.0 + 1.0), X, np.float32(1))
-    known = both.knowing({1: np.asarray(3, np.float32)})
+    fun = lambda x, n: x * (n * 2.0 + 1.0)
+    both = program(fun, X, np.float32(1))
+    known = program(fun, X, np.float32(1), known={1: np.asarray(3, np.float32)})
     assert len(known.steps) == 1 < len(both.steps)
     np.testing.assert_array_equal(one(known, X, np.float32(3)), X * 7)
     np.testing.assert_array_equal(one(both, X, np.float32(4)), X * 9)
@@ -31,16 +32,16 @@ def test_what_depends_on_known_arguments_is_computed_once():
 
 @pytest.mark.parametrize("which", [False, True])
 def test_a_known_choice_takes_no_step(which):
-    choice = program(lambda p, x, y: lax.select(p, x * 2, y + 1) * 3, False, X, X)
-    known = choice.knowing({0: np.asarray(which)})
+    fun = lambda p, x, y: lax.select(p, x * 2, y + 1) * 3
+    choice, known = (program(fun, False, X, X, known=k) for k in (None, {0: np.asarray(which)}))
     assert len(known.steps) == len(choice.steps) - 1
     np.testing.assert_array_equal(one(known, which, X, X), (X * 2 if which else X + 1) * 3)
 
 
 @pytest.mark.parametrize("which", [-1, 0, 1, 2, 5])
 def test_a_known_choice_of_several(which):
-    choice = program(lambda i, *xs: lax.select_n(i, *xs), np.int32(0), X, X + 1, X + 2)
-    known = choice.knowing({0: np.asarray(which, np.int32)})
+    known = program(lambda i, *xs: lax.select_n(i, *xs), np.int32(0), X, X + 1, X + 2,
+                    known={0: np.asarray(which, np.int32)})
     np.testing.assert_array_equal(one(known, np.int32(which), X, X + 1, X + 2),
                                   X + min(max(which, 0), 2))
 
@@ -51,7 +52,7 @@ def test_a_choice_is_not_mixed_up_with_what_is_used_again():
         b = lax.select(p, a, x) * 2
         return a, b, a * b
     for which in (False, True):
-        known = program(fun, False, X).knowing({0: np.asarray(which)})
+        known = program(fun, False, X, known={0: np.asarray(which)})
         outs = [np.asarray(y) for y in known.run([np.asarray(which), X])]
         a, b = X + 1, (X + 1 if which else X) * 2
         for out, expected in zip(outs, (a, b, a * b), strict=True):
@@ -73,7 +74,7 @@ def test_integers_may_change_at_any_time():
 
 def test_that_is_done_a_few_times_only():
     closed = tanx.make_jaxpr(lambda x, n: x * n)(X, 1)
-    ready = Repeated(program_of(closed), [0, 1], [a.dtype for a in closed.in_avals],
+    ready = Repeated(closed, program_of(closed).run, [0, 1], [a.dtype for a in closed.in_avals],
                      tanx.tree_util.tree_structure(0))
     x = jnp.asarray(X)
     for n in range(50):
