@@ -163,6 +163,13 @@ permutation(k, 1626)[:10]
 permutation(k, jnp.arange(6.0).reshape(2, 3), axis=1)
 permutation(k, jnp.arange(6.0).reshape(2, 3), axis=1, independent=True)
 permutation(k, jnp.arange(5.0))
+orthogonal(k, 3)
+orthogonal(k, 3, (2,), m=2)
+orthogonal(k, 2, m=4)
+orthogonal(k, 2, dtype=jnp.complex64)
+multivariate_normal(k, jnp.ones(2), jnp.array([[2.0, 0.5], [0.5, 1.0]]), (3,))
+multivariate_normal(k, jnp.ones((3, 2)), jnp.eye(2), method="eigh")
+multivariate_normal(k, jnp.ones(2), jnp.array([[2.0, 0.5], [0.5, 1.0]]), method="svd")
 """.strip().splitlines()
 
 WIDE = """
