@@ -249,12 +249,27 @@ def solve(a, b):
     return x[..., 0] if is_vector else x
 
 
+@custom_jvp
 def _solved(a, b):
     """``solve`` for operands of one dtype and batch."""
-    factors, _, order = factor.lu(a)
+    return _solved_by(factor.lu(a), b)
+
+
+@_solved.defjvp
+def _moved_solution(primals, tangents):
+    """The derivative needs no other factors than the solution."""
+    (a, b), (da, db) = primals, tangents
+    factors = factor.lu(a)
+    x = _solved_by(factors, b)
+    return x, _solved_by(factors, db - contract.matmul(da, x, precision="highest"))
+
+
+def _solved_by(factors, b):
+    """The solution of a system, given the factors of its matrices."""
+    both, _, order = factors
     b = take_along_axis(b, expand_dims(order, -1), -2) if b.size else b
-    x = factor.triangular_solve(factors, b, left_side=True, lower=True, unit_diagonal=True)
-    return factor.triangular_solve(factors, x, left_side=True)
+    x = factor.triangular_solve(both, b, left_side=True, lower=True, unit_diagonal=True)
+    return factor.triangular_solve(both, x, left_side=True)
 
 
 @library_jit
@@ -399,9 +414,29 @@ def slogdet(a, *, method: str | None = None):
     if method == "qr":
         q, r = factor.qr(a)
         return SlogdetResult(*_slogdet_of(_diagonal(r, axis1=-2, axis2=-1), det(q)))
-    factors, _, order = factor.lu(a)
-    values = _diagonal(factors, axis1=-2, axis2=-1)
-    return SlogdetResult(*_slogdet_of(values, _parity(order, a.dtype)))
+    return SlogdetResult(*_slogdet(a))
+
+
+@custom_jvp
+def _slogdet(a):
+    return _slogdet_by(factor.lu(a))
+
+
+@_slogdet.defjvp
+def _moved_slogdet(primals, tangents):
+    """The logarithm of a determinant moves by the trace of ``inv(a) @ da``."""
+    (a,), (da,) = primals, tangents
+    factors = factor.lu(a)
+    sign, size = _slogdet_by(factors)
+    step = trace(_solved_by(factors, da))
+    if a.dtype.kind != "c":
+        return (sign, size), (zeros(sign.shape, sign.dtype), step)
+    return (sign, size), (sign * (step - convert(lax.real(step), a.dtype)), lax.real(step))
+
+
+def _slogdet_by(factors):
+    both, _, order = factors
+    return _slogdet_of(_diagonal(both, axis1=-2, axis2=-1), _parity(order, both.dtype))
 
 
 def _slogdet_of(values, sign):

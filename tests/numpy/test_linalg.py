@@ -263,3 +263,17 @@ def test_polar_factors():
     agree(u @ h, R, 1e-4, 1e-4)
     agree(u.T @ u, np.eye(3), 1e-4, 1e-4)
     assert np.linalg.eigvalsh(h).min() > 0 and count == 0 and converged
+
+
+def test_second_derivatives():
+    for function in (jnp.linalg.inv, lambda x: jnp.linalg.slogdet(x).logabsdet,
+                     lambda x: jnp.linalg.solve(x, x[:, 0])):
+        adjoint(tanx.grad(lambda x, function=function: jnp.sum(function(x) ** 2)), S)
+
+
+def test_complex_slogdet():
+    x, dx = values(4, 4, dtype=np.complex64), values(4, 4, dtype=np.complex64, seed=1)
+    (sign, size), (dsign, dsize) = tanx.jvp(jnp.linalg.slogdet, (x,), (dx,))
+    agree((sign, size), np.linalg.slogdet(x), 1e-4, 1e-4)
+    step = np.trace(np.linalg.solve(x, dx))
+    agree((dsign, dsize), (np.asarray(sign) * 1j * step.imag, step.real), 1e-3, 1e-3)
