@@ -3,13 +3,14 @@
 import numpy as np
 
 from tanx._loops.build import element_program
+from tanx._runtime.libraries import LIBRARIES
 from tanx._runtime.load import compile_program, python_library
 
 
 def run(program, *inputs, externs=None, **options):
     """The outputs of a compiled program; memory that it does not fill holds other numbers."""
-    code = compile_program(program, libraries={
-        name: python_library(function) for name, function in (externs or {}).items()}, **options)
+    own = {name: python_library(function) for name, function in (externs or {}).items()}
+    code = compile_program(program, libraries=LIBRARIES | own, **options)
     inputs = [np.array(x, b.dtype, order="C") for x, b in zip(inputs, program.inputs, strict=True)]
     others = [np.full(b.shape, 99, np.uint8).astype(b.dtype)
               for b in (*program.outputs, *program.temps)]

@@ -16,6 +16,7 @@ from tanx._runtime import stop
 ROOT = Path(__file__).parents[2]
 START = """
 import os, signal, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored in the background
 import numpy as np
 import tanx
 import tanx.numpy as jnp
