@@ -47,6 +47,7 @@ class Loop:
 
     The indices are those of merged loops, outermost first; most often there is one. A ``crossing``
     loop is walked in tiles together with the one in lanes, which follows it (``transposes.py``).
+    Steps of a ``whole`` loop in lanes never overlap; otherwise the last one may.
     """
 
     index: Index
@@ -54,6 +55,7 @@ class Loop:
     parallel: bool
     width: int = 1
     crossing: bool = False
+    whole: bool = False
 
     @property
     def extent(self) -> int:

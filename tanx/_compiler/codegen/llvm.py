@@ -360,7 +360,7 @@ class Kernel(Folds):
             start = self.index(min(int(counter.text) * loop.width, last))
         else:
             start = counter * loop.width
-            if loop.extent % loop.width:  # then the last step overlaps the one before
+            if loop.extent % loop.width and not loop.whole:  # the last step may overlap others
                 start = intrinsic("umin", start, last)
         inner.lanes = Lanes(loop, start)
         inner.varying = inner.bound

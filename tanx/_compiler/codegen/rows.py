@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -67,7 +67,7 @@ def _lanes(kernel: Kernel, fold: Fold) -> list[Loop]:
     (loop,) = kernel.planner.fold(fold, True) or [Loop(fold.indices[0], fold.indices, False)]
     lanes = kernel.planner.vector_bits // register_type(fold.states[0].dtype).bits
     widths = {min(loop.width, lanes * _VECTORS), min(loop.width, lanes), 1}
-    return [replace(loop, width=width) for width in sorted(widths, reverse=True)]
+    return [replace(loop, width=width, whole=True) for width in sorted(widths, reverse=True)]
 
 
 def write_rows(kernel: Kernel, loop: Loop, folds: Sequence[Fold], body: Sequence[Statement],
@@ -101,29 +101,67 @@ def _write_blocks(kernel: Kernel, loop: Loop, folds: Sequence[Fold], body: Seque
             pairs = zip(states, [(scope, fold) for scope in rows for fold in folds])
             return [kernel.step(fold, scope, [state])[0] for state, (scope, fold) in pairs]
 
-        found = iter(_totals(kernel, outer, lanes, dtype, together * len(folds), add, bound))
+        totals = _totals(kernel, outer, lanes, dtype, together * len(folds), add, bound)
+        if together == SIDE_BY_SIDE:  # what is made of the sums is made in lanes
+            inner = outer.within(own)
+            kernel.bind(inner, replace(loop, width=together, whole=True), outer.values[index])
+            finish(inner, [_sums(kernel, totals[n::len(folds)], dtype) for n in range(len(folds))])
+            return []
+        totals = [kernel.across_lanes("add", value, dtype) for value in totals]
         for n in range(together):
-            inner = row(outer, base, n)
-            for fold in folds:
-                start = kernel.value(fold.init[0], inner)
-                inner.values[fold] = (kernel.joint(fold, next(found), start),)
-            kernel.loops((), body, inner)
+            finish(row(outer, base, n), totals[n * len(folds):(n + 1) * len(folds)])
         return []
+
+    def finish(inner: Scope, totals: Sequence[Any]) -> None:
+        for fold, total in zip(folds, totals):
+            start = kernel.value(fold.init[0], inner).of(total.type.lanes)
+            inner.values[fold] = (kernel.joint(fold, total, start),)
+        kernel.loops((), body, inner)
 
     kernel.loop(scope, Loop(index, (index,), True), 0, blocks, [], block, bound=own,
                 writes=kernel.written(body))
 
 
+def _sums(kernel: Kernel, totals: Sequence[Any], dtype: np.dtype) -> Value:
+    """The sums of the lanes of vectors, as the lanes of one: neighbours are added in all at once.
+
+    Of ``a`` and ``b`` become ``a0+a1 a2+a3 b0+b1 b2+b3``, and so on.
+    """
+    lanes = totals[0].type.lanes
+    if lanes == 1 or len(totals) % lanes:
+        numbers = [kernel.across_lanes("add", value, dtype) for value in totals]
+        vector: Any = numbers[0].of(len(numbers))
+        for n, value in enumerate(numbers[1:], 1):
+            vector = vector.with_lane(n, value)
+        return vector
+    while lanes > 1:
+        totals = [_shuffle(a, b, range(0, 2 * width, 2)) + _shuffle(a, b, range(1, 2 * width, 2))
+                  for a, b in zip(totals[::2], totals[1::2]) for width in [a.type.lanes]]
+        lanes //= 2
+    while len(totals) > 1:
+        totals = [_shuffle(a, b, range(2 * a.type.lanes))
+                  for a, b in zip(totals[::2], totals[1::2])]
+    return totals[0]
+
+
+def _shuffle(a: Value, b: Value, lanes: Sequence[int]) -> Value:
+    """Lanes of two vectors, those of the second numbered on."""
+    numbers = ", ".join(f"i32 {n}" for n in lanes)
+    return a.writer.write(a.type.of(len(lanes)),
+                          f"shufflevector {a!r}, {b!r}, <{len(lanes)} x i32> <{numbers}>")
+
+
 def _totals(kernel: Kernel, scope: Scope, lanes: Sequence[Loop], dtype: np.dtype, count: int,
             add: Callable[[Scope, Sequence[Scalar]], list[Scalar]], bound: Sequence[State],
             ) -> list[Scalar]:
-    """Add up along rows in ever fewer lanes."""
+    """Add up along rows in ever fewer lanes, until nothing is left of the rows."""
     zero = number(kernel.writer, 0.0, dtype)
     totals: list[Scalar] = [zero.of(lanes[0].width)] * count
     done = 0
     for lane in lanes:
-        totals = [kernel.across_lanes("add", value, dtype, lane.width) for value in totals]
         first, last = done // lane.width, lane.extent // lane.width
+        if first < last or lane.width > 1:
+            totals = [kernel.across_lanes("add", value, dtype, lane.width) for value in totals]
         if first < last:
             totals = kernel.loop(scope, lane, first, last, totals, add, bound=bound)
             done = last * lane.width
