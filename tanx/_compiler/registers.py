@@ -74,7 +74,7 @@ def statements(eqn: JaxprEqn, operands: Sequence[Array], into: Into) -> list[Sta
 
     Results that nobody reads have no buffer in ``into``.
     """
-    if eqn.effects:
+    if eqn.effects or any(0 in out.shape for out in into if out is not None):
         return None
     with _deep_calls():
         try:

@@ -185,3 +185,9 @@ def gradient_by_hand(w, u, h, xs):
         d = d * (1 - after ** 2)
         dw, du, d = dw + before.T @ d, du + x.T @ d, d @ w.T
     return dw, du
+
+
+def test_rows_without_elements():
+    def f(p):
+        return lax.scan(lambda c, r: (jnp.sin(c) * r, c), p[0], p)[1].sum()
+    assert tanx.jit(tanx.grad(f))(np.zeros((13, 0), np.float32)).shape == (13, 0)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tanx
+import tanx.numpy as jnp
 from tanx._compiler.codegen.cpu import generate, host
 from tanx._compiler.codegen.residues import by_residues
 from tanx._loops.build import (
@@ -22,6 +23,8 @@ from tanx._loops.build import (
     temp,
 )
 from tanx._loops.expr import Load
+from tests.compiler.agreement import check_function
+from tests.compiler.programs import settings
 
 from .compiled import run, run_rule
 
@@ -265,3 +268,10 @@ def test_elements_of_rows_where_there_are_any(dtype, shift):
     expected = np.where(inside, np.take_along_axis(x, np.where(inside, place, 0), 1),
                         np.array(7, dtype))
     np.testing.assert_array_equal(out, expected)
+
+
+def test_what_is_the_same_in_all_lanes_of_a_block_of_merged_loops():
+    x = np.random.default_rng(0).normal(size=(3, 6)).astype(np.float32)
+    with settings({"codegen.transposes._FAR": 0, "codegen.transposes._READ": 64,
+                   "contraction._TINY_ROWS": 1}):
+        check_function(tanx.jacfwd(lambda p: p / (1 + jnp.sum(p * p))), x)

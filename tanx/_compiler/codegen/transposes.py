@@ -218,8 +218,7 @@ class _Blocks:
         kernel, crossing, lane = self.kernel, self.crossing, self.wide
 
         def in_lanes(inner: Scope, row: Value, step: Value) -> None:
-            for loop in (crossing, lane):
-                _rename(inner, loop)
+            _rename(inner, lane)
             first = step * lane.width + left
             inner.lanes = Lanes(lane, first)
             inner.varying = frozenset((*lane.covers, lane.index))
@@ -229,6 +228,7 @@ class _Blocks:
             kernel.loops((), self.body, inner)
 
         def one_row(outer: Scope, row: Value) -> None:
+            _rename(outer, crossing)  # here, for what is the same in all lanes is computed here
             outer.values[crossing.index] = row + top
             self.each(outer, self.long // lane.width,
                       lambda inner, step: in_lanes(inner, row, step), (*lane.covers, lane.index))
