@@ -268,10 +268,12 @@ class _Scheduler:
             alone = temp("alone", [i.extent for i in loops], folds[0].states[0].dtype)
             stores = tuple(Store(alone, loops, Pick(fold, 0)) for fold in folds)
             wanted = _tasks_in(Nest(loops, (PARALLEL,) * len(loops), stores))
+            if wanted < 2:
+                continue
             near, least = partial(_neighbours, _accesses(stores)), _LINE if loops else 1
             cut = _best_cut(folds[0].indices, wanted, _ENOUGH,
                             lambda i: max(near(i), least))  # noqa: B023
-            if wanted > 1 and cut is not None and cut.gain >= 2:
+            if cut is not None and cut.gain >= 2:
                 return folds, cut, loops
         return None
 

@@ -191,3 +191,17 @@ def test_rows_without_elements():
     def f(p):
         return lax.scan(lambda c, r: (jnp.sin(c) * r, c), p[0], p)[1].sum()
     assert tanx.jit(tanx.grad(f))(np.zeros((13, 0), np.float32)).shape == (13, 0)
+
+
+def test_folds_that_are_worth_no_task_beside_work_that_is():
+    """In the gradient of a loop there is much to do, and a sum of nine elements."""
+    def f(x):
+        start = jnp.var(x, axis=(0, 1), keepdims=True)
+        y = lax.while_loop(lambda s: s[0] < 5, lambda s: (s[0] + 1, jnp.cos(s[1])), (0, start))[1]
+        y = jnp.repeat(y, 2, 0)
+        return jnp.clip(jnp.stack([y, y], 1), -1, 2).astype("float64").sum()
+    x = np.arange(9, dtype=np.float32).reshape(3, 3) / 4
+    with tanx.enable_x64(True):
+        steps = lambda y: jnp.cos(jnp.cos(jnp.cos(jnp.cos(jnp.cos(y)))))
+        expected = tanx.grad(lambda x: 4 * steps(jnp.var(x)))(x)
+        np.testing.assert_allclose(tanx.jit(tanx.grad(f))(x), expected, rtol=1e-4, atol=1e-6)
