@@ -14,7 +14,7 @@ from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from .._core.primitive import Kind
 from .distribute import distribute
 
-__all__ = ["CONTROL", "open_bodies"]
+__all__ = ["CONTROL", "is_control", "open_bodies"]
 
 CONTROL = frozenset(("scan", "while", "cond"))
 """Names of the primitives whose operands are those of programs inside of the program."""

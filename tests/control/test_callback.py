@@ -13,21 +13,9 @@ import tanx.numpy as jnp
 from tanx import _config
 from tanx._core.effects import IOEffect, OrderedIOEffect
 from tanx.experimental import io_callback
+from tests.control.ways import each_way, eagerly, error
 
 X = jnp.arange(3.0)
-
-
-def eagerly(fun):
-    return fun
-
-
-each_way = pytest.mark.parametrize("run", [eagerly, tanx.jit], ids=["eager", "jit"])
-
-
-def error(kind, call) -> str:
-    with pytest.raises(kind) as caught:
-        call()
-    return str(caught.value)
 
 
 # --- Values ---------------------------------------------------------------------------------------

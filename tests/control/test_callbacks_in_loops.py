@@ -10,13 +10,7 @@ import tanx
 import tanx.numpy as jnp
 from tanx import debug, lax
 from tanx.experimental import io_callback
-
-
-def eagerly(fun):
-    return fun
-
-
-each_way = pytest.mark.parametrize("run", [eagerly, tanx.jit], ids=["eager", "jit"])
+from tests.control.ways import each_way
 
 
 class Notes(list):

@@ -6,21 +6,9 @@ import pytest
 import tanx
 import tanx.numpy as jnp
 from tanx import lax
+from tests.control.ways import each_way, error
 
 X = jnp.arange(4.0)
-
-
-def eagerly(fun):
-    return fun
-
-
-each_way = pytest.mark.parametrize("run", [eagerly, tanx.jit], ids=["eager", "jit"])
-
-
-def error(kind, call) -> str:
-    with pytest.raises(kind) as caught:
-        call()
-    return caught.value.args[0]
 
 
 def forever(x):

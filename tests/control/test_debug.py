@@ -11,21 +11,9 @@ import tanx
 import tanx.numpy as jnp
 from tanx import debug
 from tanx._core.effects import OrderedDebugEffect
+from tests.control.ways import each_way, eagerly, error
 
 X = jnp.arange(3.0)
-
-
-def eagerly(fun):
-    return fun
-
-
-each_way = pytest.mark.parametrize("run", [eagerly, tanx.jit], ids=["eager", "jit"])
-
-
-def error(kind, call) -> str:
-    with pytest.raises(kind) as caught:
-        call()
-    return caught.value.args[0]
 
 
 def printed(capsys, fun, *args) -> list[str]:

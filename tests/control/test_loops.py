@@ -10,15 +10,9 @@ import tanx.numpy as jnp
 from tanx import lax
 from tanx._control.scan import scan_p
 from tests.control.bodies import arguments, random_body, weighed
+from tests.control.ways import each_way, error
 
 X = np.arange(3, dtype=np.float32)
-each_way = pytest.mark.parametrize("run", [lambda f: f, tanx.jit], ids=["eager", "jit"])
-
-
-def error(kind, call, *args, **kwargs) -> str:
-    with pytest.raises(kind) as caught:
-        call(*args, **kwargs)
-    return caught.value.args[0]
 
 
 def names(fun, *args):

@@ -1,21 +1,14 @@
 """``custom_linear_solve`` and ``custom_root``: solutions and their derivatives."""
 
 import numpy as np
-import pytest
 
 import tanx
 import tanx.numpy as jnp
 from tanx import lax
+from tests.control.ways import each_way
 
 A = jnp.array([[4.0, 1.0], [2.0, 3.0]])
 B = jnp.array([1.0, 2.0])
-
-
-def eagerly(fun):
-    return fun
-
-
-each_way = pytest.mark.parametrize("run", [eagerly, tanx.jit], ids=["eager", "jit"])
 
 
 def jacobi(matvec, b):

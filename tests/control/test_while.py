@@ -8,21 +8,9 @@ import tanx.numpy as jnp
 from tanx import lax
 from tanx._control import tape
 from tanx._core.rewrite import dce
+from tests.control.ways import each_way, error
 
 X = jnp.arange(4.0)
-
-
-def eagerly(fun):
-    return fun
-
-
-each_way = pytest.mark.parametrize("run", [eagerly, tanx.jit], ids=["eager", "jit"])
-
-
-def error(kind, call) -> str:
-    with pytest.raises(kind) as caught:
-        call()
-    return caught.value.args[0]
 
 
 def waves(x, n):
