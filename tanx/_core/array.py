@@ -17,7 +17,7 @@ from .._traceback import boundary
 from ..dtypes import is_extended
 from ..errors import explain
 from . import trace
-from .operators import Operators
+from .operators import Operators, install
 from .trace import Tracer
 from .types import ShapedArray, ambiguous_truth, without_length
 
@@ -30,6 +30,16 @@ class _ArrayType(type):
     def __instancecheck__(cls, instance) -> bool:
         return type.__instancecheck__(cls, instance) or (
             cls is Array and isinstance(instance, Tracer))
+
+    def __getattr__(cls, name: str):
+        """``Array.sum`` and kin, asked of the class before any array was."""
+        if name.startswith("__") or not install():
+            raise AttributeError(f"type object 'Array' has no attribute {name!r}")
+        return getattr(cls, name)
+
+    def __dir__(cls) -> list[str]:
+        install()
+        return sorted({*type.__dir__(cls), *dir(Operators)})
 
 
 class Array(Operators, metaclass=_ArrayType):

@@ -12,7 +12,7 @@ from typing import Any
 
 from .._traceback import boundary
 
-__all__ = ["SPECIAL", "Operators", "install_at_first_use"]
+__all__ = ["SPECIAL", "Operators", "install", "install_at_first_use"]
 
 # Methods that Python looks up on the class: they must be there before their code is.
 SPECIAL = """
@@ -32,23 +32,34 @@ class Operators:
 
 def install_at_first_use(load: Callable[[], Mapping[str, Any]]) -> None:
     """Socket: ``load`` gives the operators, methods and properties when the first is asked for."""
-
-    def install() -> None:
-        for name, method in load().items():
-            setattr(Operators, name, method)
-        if "__getattr__" in vars(Operators):
-            delattr(Operators, "__getattr__")
-
-    def missing(self, name: str):
-        install()
-        return getattr(self, name)
-
-    def stand_in(name: str):
-        def special(self, *args):
-            install()
-            return getattr(self, name)(*args)
-        return boundary(special)
-
+    global _load
+    _load = load
     for name in SPECIAL:
-        setattr(Operators, name, stand_in(name))
-    setattr(Operators, "__getattr__", missing)  # noqa: B010 - mypy knows no such attribute
+        setattr(Operators, name, _stand_in(name))
+    setattr(Operators, "__getattr__", _missing)  # noqa: B010 - mypy knows no such attribute
+
+
+def install() -> bool:
+    """Load what arrays answer; False where it is loaded."""
+    if "__getattr__" not in vars(Operators):
+        return False
+    for name, method in _load().items():
+        setattr(Operators, name, method)
+    if "__getattr__" in vars(Operators):
+        delattr(Operators, "__getattr__")
+    return True
+
+
+_load: Callable[[], Mapping[str, Any]]
+
+
+def _missing(self, name: str):
+    install()
+    return getattr(self, name)
+
+
+def _stand_in(name: str):
+    def special(self, *args):
+        install()
+        return getattr(self, name)(*args)
+    return boundary(special)

@@ -4,6 +4,7 @@ import copy
 import gc
 import operator
 import pickle
+import subprocess
 import sys
 import weakref
 
@@ -312,3 +313,9 @@ def test_the_constructor_takes_a_buffer_as_it_is():
     data = np.arange(3)
     x = Array(data, weak_type=True)
     assert x._value is data and x.weak_type and x.aval == ShapedArray((3,), data.dtype, True)
+
+
+def test_the_class_answers_for_its_methods_before_any_array_was_made():
+    code = ("import tanx; assert hasattr(tanx.Array, 'T') and 'sum' in dir(tanx.Array); "
+            "assert not hasattr(tanx.Array, 'nonsense')")
+    subprocess.run([sys.executable, "-c", code], check=True)
