@@ -15,6 +15,9 @@ from .._ops.arith import *
 from .._ops.bit_generator import *
 from .._ops.collective import *
 from .._ops.compare import *
+from .._ops.conv import *
+from .._ops.conv_forms import *
+from .._ops.conv_shapes import *
 from .._ops.convert import *
 from .._ops.create import *
 from .._ops.cumulative import *

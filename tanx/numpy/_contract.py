@@ -15,10 +15,11 @@ from .. import dtypes
 from .._api.jit import library_jit
 from ..errors import explain
 from ..lax import _functions as lax
+from ._assemble import flip
 from ._complex import conj
 from ._creation import array
 from ._math import multiply, subtract
-from ._promotion import as_operand, convert, like, promote_dtypes, typeof
+from ._promotion import as_operand, convert, promote_dtypes, typeof
 from ._reduce import refuse_out
 from ._shape import canonical_axes, canonical_axis, moveaxis, ravel
 
@@ -335,10 +336,8 @@ def convolve(a, v, mode="full", *, precision=None, preferred_element_type=None):
     >>> jnp.convolve(jnp.array([1., 2., 3.]), jnp.array([1., 10.]))
     Array([ 1., 12., 23., 30.], dtype=float32)
     """
-    a, v = _vectors("convolve", a, v)
-    if a.shape[0] < v.shape[0]:
-        a, v = v, a
-    return _convolved("convolve", a, v, mode, precision, preferred_element_type)
+    _check_vectors("convolve", a, v, mode)
+    return _conv(a, v, mode, True, precision, preferred_element_type)
 
 
 @library_jit(static_argnames=("mode", "precision", "preferred_element_type"))
@@ -350,39 +349,41 @@ def correlate(a, v, mode="valid", *, precision=None, preferred_element_type=None
     >>> jnp.correlate(jnp.array([1., 2., 3.]), jnp.array([1., 10.]))
     Array([21., 32.], dtype=float32)
     """
-    a, v = _vectors("correlate", a, v)
-    v = _conjugated(v)
-    options = mode, precision, preferred_element_type
-    if a.shape[0] < v.shape[0]:
-        return lax.rev(_convolved("correlate", v, lax.rev(a, (0,)), *options), (0,))
-    return _convolved("correlate", a, lax.rev(v, (0,)), *options)
+    _check_vectors("correlate", a, v, mode)
+    return _conv(a, v, mode, False, precision, preferred_element_type)
 
 
-def _vectors(function, a, v):
+def _check_vectors(function, a, v, mode):
     a, v = as_operand(function, a), as_operand(function, v)
     if a.ndim != 1 or v.ndim != 1 or 0 in (a.shape[0], v.shape[0]):
         raise ValueError(explain(
             f"tanx.numpy.{function}", "needs two vectors that are not empty.",
             f"a: {typeof(a)}", f"v: {typeof(v)}"))
-    dtype, weak = dtypes.result_type(a, v, return_weak_type_flag=True)
-    dtype = dtypes.to_inexact_dtype(dtype)
-    return convert(a, dtype, weak), convert(v, dtype, weak)
-
-
-def _convolved(function, a, v, mode, *options):
-    """The convolution of a vector with one that is not longer.
-
-    Row k of a matrix is ``a`` moved on by k places; its product with ``v`` is the result. The
-    matrix comes from copies of ``a``, with zeros after it, that are read with a row shorter by one.
-    """
-    n, m = a.shape[0], v.shape[0]
-    starts = {"full": (0, n + m - 1), "same": ((m - 1) // 2, n), "valid": (m - 1, n - m + 1)}
-    if mode not in starts:
+    if mode not in ("full", "same", "valid"):
         raise ValueError(explain(
             f"tanx.numpy.{function}", "mode must be 'full', 'same' or 'valid'.", f"mode: {mode!r}"))
-    padded = lax.pad(a, like(a, 0), [(0, m, 0)])
-    copies = lax.reshape(lax.broadcast(padded, (m,)), (m * (n + m),))
-    moved = lax.reshape(lax.slice_in_dim(copies, 0, m * (n + m - 1)), (m, n + m - 1))
-    start, size = starts[mode]
-    moved = lax.slice_in_dim(moved, start, start + size, axis=1)
-    return product(function, v, moved, (((0,), (0,)), ((), ())), *options)
+
+
+@library_jit(static_argnames=("mode", "turned", "precision", "preferred_element_type"))
+def _conv(a, v, mode, turned, precision, preferred_element_type):
+    """The sums of products of one vector with windows of the other one, or of that ``turned``."""
+    a, v = as_operand("convolve", a), as_operand("convolve", v)
+    dtype, weak = dtypes.result_type(a, v, return_weak_type_flag=True)
+    dtype = dtypes.to_inexact_dtype(dtype)
+    a, v = convert(a, dtype, weak), convert(v, dtype, weak)
+    if not turned:
+        v = _conjugated(v)
+    swapped = a.shape[0] < v.shape[0]
+    if swapped:
+        a, v = v, a
+    size = v.shape[0]
+    padding = {"full": (size - 1, size - 1), "same": (size // 2, size - size // 2 - 1),
+               "valid": (0, 0)}[mode]
+    if turned:
+        v = flip(v)
+    a, v = (lax.broadcast_in_dim(x, (1, 1, x.shape[0]), (2,)) for x in (a, v))
+    result = lax.conv_general_dilated(a, v, (1,), [padding], precision=precision,
+                                      preferred_element_type=preferred_element_type)
+    if swapped and not turned:
+        result = lax.rev(result, (2,))
+    return lax.squeeze(result, (0, 1))

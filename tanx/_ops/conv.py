@@ -1,0 +1,454 @@
+"""Convolution: windows of an array times a kernel, with strides, holes and groups; any layout."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from functools import lru_cache
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import dtypes
+from .._core.linear import is_linear
+from .._core.primitive import Kind, Primitive
+from .._core.types import ShapedArray, typeof
+from .._loops import build
+from ..errors import explain
+from .conv_shapes import (
+    ConvDimensionNumbers,
+    ConvGeneralDilatedDimensionNumbers,
+    conv_dimension_numbers,
+    conv_shape_tuple,
+    dilated,
+    padtype_to_pads,
+)
+from .convert import cast, convert
+from .derive import partials
+from .dot import highest, matmul
+from .families import accumulator, letter
+from .layout import reshape, rev
+from .precision import PrecisionLike, canonical_precision
+
+__all__ = ["conv", "conv_general_dilated", "conv_general_dilated_p", "conv_with_general_padding"]
+
+
+class ConvGeneralDilated(Primitive):
+    """Sums products of a kernel with windows of an array, over the window and the features.
+
+    There are holes between the elements of the array (``lhs_dilation``) and of the kernel
+    (``rhs_dilation``); windows are ``window_strides`` apart. The features of the array and of the
+    result fall into ``feature_group_count`` groups, or the batch of the array and the features of
+    the result into ``batch_group_count`` groups, which have nothing to do with one another.
+    """
+
+    name = "conv_general_dilated"
+    kind = Kind.CONTRACTION
+
+    def infer(self, x, w, *, window_strides, padding, lhs_dilation, rhs_dilation,
+              dimension_numbers, feature_group_count, batch_group_count, precision,
+              preferred_element_type, out_sharding):
+        steps = plan(x.shape, x.dtype, w.shape, w.dtype, window_strides, padding, lhs_dilation,
+                     rhs_dilation, dimension_numbers, feature_group_count, batch_group_count,
+                     preferred_element_type)
+        if x.weak_type and w.weak_type:
+            return steps.out.update(weak_type=True)
+        return steps.out
+
+    def eval(self, x, w, **params):
+        steps = plan_of(x, w, params)
+        x = np.moveaxis(x, steps.lhs_spec, range(x.ndim))
+        w = np.moveaxis(w, steps.rhs_spec, range(w.ndim))
+        windows = _windows(_padded(x, params["padding"], params["lhs_dilation"]), steps, params)
+        groups, rank = steps.groups, len(steps.window)
+        # windows: batch, group, features, then places, then the window
+        images, kernels, *places = (steps.out.shape[d] for d in steps.out_spec)
+        size = steps.features * prod(steps.window)
+        columns = np.moveaxis(windows, [1, 2], [0, rank + 2]).reshape(
+            groups, images * prod(places), size)
+        kernel = w.reshape(groups, kernels // groups, size).swapaxes(1, 2)
+        total = matmul(columns, kernel, steps.dtype).reshape(
+            groups, images, *places, kernels // groups)
+        total = np.moveaxis(total, [0, -1], [1, 2]).reshape(images, kernels, *places)
+        total = np.ascontiguousarray(np.moveaxis(total, range(total.ndim), steps.out_spec))
+        return total if total.dtype == steps.out.dtype else cast(total, steps.out.dtype)
+
+    jvp = partials(lambda t, out, x, w, **params: conv_general_dilated_p.bind(t, w, **params),
+                   lambda t, out, x, w, **params: conv_general_dilated_p.bind(x, t, **params))
+
+    def transpose(self, ct, x, w, **params):
+        steps = plan_of(x, w, params)
+        if is_linear(x):
+            return [_as(_to_operand(ct, w, x, steps, params), x.dtype), None]
+        return [None, _as(_to_kernel(ct, x, w, steps, params), w.dtype)]
+
+    def batch(self, args, dims, *, dimension_numbers, feature_group_count, batch_group_count,
+              **params):
+        """Batches become part of the operand's batch, of groups, or of the result's features."""
+        (x, w), (dx, dw) = args, dims
+        lhs, rhs, out = dimension_numbers
+        size = typeof(x).shape[dx] if dx is not None else typeof(w).shape[dw]
+        groups = max(feature_group_count, batch_group_count)
+        if dx is not None and dw is not None:
+            if batch_group_count > 1:
+                x, batch_group_count = _joined(x, dx, lhs[0]), batch_group_count * size
+            else:
+                x, feature_group_count = _joined(x, dx, lhs[1]), feature_group_count * size
+            w = _joined(w, dw, rhs[0])
+        elif dx is not None:
+            x = _joined_inside(x, dx, lhs[0], batch_group_count)
+        else:
+            w = _joined_inside(w, dw, rhs[0], groups)
+        result = self.bind(x, w, dimension_numbers=dimension_numbers,
+                           feature_group_count=feature_group_count,
+                           batch_group_count=batch_group_count, **params)
+        if dw is None:
+            return _parted(result, out[0], size), out[0]
+        if dx is None and groups > 1:
+            result = _parted(_parted(result, out[1], groups), out[1] + 1, size)
+            return _joined(result, out[1], out[1] + 1), out[1]
+        return _parted(result, out[1], size), out[1]
+
+    def lower(self, at, x, w, **params):
+        steps = plan_of(x, w, params)
+        image, feature, *places = (at[d] for d in steps.out_spec)
+        group = feature // (w.shape[steps.rhs_spec[0]] // steps.groups)
+        zero = build.const(0, steps.dtype)
+
+        def element(k):
+            *taps, channel = k
+            where, inside = [], []
+            for n, place, tap, stride, (low, _), holes, steps_of_tap in zip(
+                    (x.shape[d] for d in steps.lhs_spec[2:]), places, taps,
+                    params["window_strides"], params["padding"], params["lhs_dilation"],
+                    params["rhs_dilation"]):
+                t = place * stride + tap * steps_of_tap - low
+                where.append(t // holes)
+                inside.append(build.in_range(where[-1:], (n,)))
+                if holes > 1:
+                    inside.append(build.eq(t % holes, 0))
+            lead = ((group * steps.images + image, channel) if params["batch_group_count"] > 1
+                    else (image, group * steps.features + channel))
+            a = build.convert(x[_placed((*lead, *where), steps.lhs_spec)], steps.dtype)
+            a = build.select(build.all_of(*inside), a, zero)
+            b = build.convert(w[_placed((feature, channel, *taps), steps.rhs_spec)], steps.dtype)
+            return build.op("and" if letter(steps.dtype) == "b" else "mul", a, b)
+
+        combine = "or" if letter(steps.dtype) == "b" else "add"
+        total = build.reduce(combine, [*steps.window, steps.features], element)
+        return build.convert(total, steps.out.dtype)
+
+
+conv_general_dilated_p: ConvGeneralDilated = ConvGeneralDilated()
+
+
+def _placed(index, spec) -> list:
+    """An index in the order of the dimensions of an array."""
+    return [index[spec.index(d)] for d in range(len(spec))]
+
+
+# -- types -----------------------------------------------------------------------------------------
+
+
+class Plan(NamedTuple):
+    """A convolution whose operands are in order: what it comes to."""
+
+    lhs_spec: tuple[int, ...]
+    rhs_spec: tuple[int, ...]
+    out_spec: tuple[int, ...]
+    window: tuple[int, ...]
+    images: int  # in the batch of the result
+    features: int  # of the operand, in each group
+    groups: int
+    out: ShapedArray
+    dtype: np.dtype  # in which products are summed
+
+
+def plan_of(x, w, params) -> Plan:
+    """The plan for operands that have shapes and dtypes."""
+    return plan(x.shape, x.dtype, w.shape, w.dtype, *(params[name] for name in (
+        "window_strides", "padding", "lhs_dilation", "rhs_dilation", "dimension_numbers",
+        "feature_group_count", "batch_group_count", "preferred_element_type")))
+
+
+@lru_cache(maxsize=1024)
+def plan(x_shape, x_dtype, w_shape, w_dtype, strides, padding, lhs_dilation, rhs_dilation, numbers,
+         feature_groups, batch_groups, preferred) -> Plan:
+    """Check the operands of a convolution, and say what it comes to."""
+    x, w = ShapedArray(x_shape, x_dtype), ShapedArray(w_shape, w_dtype)
+    facts = [f"lhs: {x}", f"rhs: {w}"]
+    if x_dtype != w_dtype:
+        raise TypeError(_message("operands must have the same dtype.", *facts))
+    _check_numbers(x, w, numbers, facts)
+    lhs, rhs, out = map(tuple, numbers)
+    images, features, *space = (x_shape[d] for d in lhs)
+    kernels, depth, *window = (w_shape[d] for d in rhs)
+    _check_options(len(space), facts, window_strides=strides, padding=padding,
+                   lhs_dilation=lhs_dilation, rhs_dilation=rhs_dilation)
+    _check_groups(images, features, kernels, depth, feature_groups, batch_groups, facts)
+    shape = conv_shape_tuple((images, features, *dilated(space, lhs_dilation)),
+                             (kernels, depth, *dilated(window, rhs_dilation)), strides, padding,
+                             batch_groups)
+    natural = x_dtype
+    if preferred is not None:
+        _check_preferred(natural, preferred, facts)
+    result = ShapedArray(tuple(shape[out.index(d)] for d in range(len(out))), preferred or natural)
+    return Plan(lhs, rhs, out, tuple(window), shape[0], depth, max(feature_groups, batch_groups),
+                result, accumulator(highest(natural, result.dtype)))
+
+
+def _message(rule: str, *facts: str, hint: str | None = None) -> str:
+    return explain("tanx.lax.conv_general_dilated", rule, *facts, hint=hint)
+
+
+def _check_numbers(x, w, numbers, facts) -> None:
+    for what, spec, operand in zip(("lhs_spec", "rhs_spec", "out_spec"), numbers, (x, w, x)):
+        if sorted(spec) != list(range(operand.ndim)) or operand.ndim < 2:
+            raise TypeError(_message(
+                f"{what} must name each dimension once, and there must be two or more.", *facts,
+                f"dimension_numbers: {numbers}"))
+
+
+def _check_options(rank: int, facts, *, padding, **options) -> None:
+    """Each option must have a number above zero for each dimension of space, and padding a pair."""
+    for name, values in options.items():
+        if len(values) != rank:
+            raise ValueError(_message(f"{name} must have a number for each dimension of space.",
+                                      *facts, f"{name}: {values}"))
+        if any(v < 1 for v in values):
+            raise (ValueError if name == "window_strides" else TypeError)(
+                _message(f"{name} must be above zero.", *facts, f"{name}: {values}"))
+    if len(padding) != rank:
+        raise TypeError(_message("padding must have a pair for each dimension of space.", *facts,
+                                 f"padding: {padding}"))
+
+
+def _check_groups(images, features, kernels, depth, feature_groups, batch_groups, facts) -> None:
+    facts = [*facts, f"feature_group_count: {feature_groups}",
+             f"batch_group_count:   {batch_groups}"]
+    if feature_groups < 1 or batch_groups < 1:
+        raise ValueError(_message("counts of groups must be above zero.", *facts))
+    if feature_groups > 1 and batch_groups > 1:
+        raise ValueError(_message("either features or the batch can have groups, not both.",
+                                  *facts))
+    if features % feature_groups or features // feature_groups != depth:
+        raise ValueError(_message("the kernel must have as many input features as a group of the "
+                                  "operand.", *facts))
+    if images % batch_groups:
+        raise ValueError(_message("the batch must fall into groups of equal size.", *facts))
+    if kernels % feature_groups or kernels % batch_groups:
+        raise ValueError(_message("the features of the result must fall into groups of equal size.",
+                                  *facts))
+
+
+def _check_preferred(natural, preferred, facts) -> None:
+    facts = [*facts, f"preferred_element_type: {preferred}"]
+    kinds = letter(natural), letter(preferred)
+    whole = set("iu")
+    if not (kinds[0] == kinds[1] or set(kinds) <= whole
+            or kinds[0] in whole and kinds[1] in "fc"):
+        raise TypeError(_message("cannot give a result of that kind.", *facts))
+    if dtypes.itemsize_bits(preferred) < dtypes.itemsize_bits(natural):
+        raise TypeError(_message("preferred_element_type must not be narrower than the operands.",
+                                 *facts))
+
+
+# -- NumPy -----------------------------------------------------------------------------------------
+
+
+def _padded(x: np.ndarray, padding, holes) -> np.ndarray:
+    """An array with zeros around and between its elements, or less of it where negative."""
+    from .slicing import pad_p
+    config = ((0, 0, 0), (0, 0, 0), *((low, high, d - 1) for (low, high), d in zip(padding, holes)))
+    return x if not any(map(any, config)) else pad_p.eval(
+        x, np.zeros((), x.dtype), padding_config=config)
+
+
+def _windows(x: np.ndarray, steps: Plan, params) -> np.ndarray:
+    """The windows of an array, as a view: batch, group, features, places, window."""
+    lead = ((steps.images, steps.groups) if params["batch_group_count"] == 1 else
+            (steps.groups, steps.images))
+    places = [steps.out.shape[d] for d in steps.out_spec[2:]]
+    if params["batch_group_count"] == 1:
+        x = x.reshape(steps.images, steps.groups, steps.features, *x.shape[2:])
+    else:
+        x = x.reshape(*lead, *x.shape[1:]).swapaxes(0, 1)
+    strides = x.strides[3:]
+    return np.lib.stride_tricks.as_strided(
+        x, (*x.shape[:3], *places, *steps.window),
+        (*x.strides[:3], *(s * n for s, n in zip(strides, params["window_strides"])),
+         *(s * n for s, n in zip(strides, params["rhs_dilation"]))), writeable=False)
+
+
+# -- derivatives -----------------------------------------------------------------------------------
+
+
+def _to_operand(ct, w, x, steps: Plan, params):
+    """The cotangent of the operand: that of the result, with the kernel the other way round."""
+    lhs, rhs, out = params["dimension_numbers"]
+    space = [x.shape[d] for d in lhs[2:]]
+    places = [typeof(ct).shape[d] for d in out[2:]]
+    if steps.groups > 1:
+        w = _joined(_parted(w, rhs[0], steps.groups), rhs[0], rhs[1])
+    window = dilated(steps.window, params["rhs_dilation"])
+    padding = []
+    for n, k, m, (low, _) in zip(dilated(space, params["lhs_dilation"]), window,
+                                 dilated(places, params["window_strides"]), params["padding"]):
+        before = k - low - 1
+        padding.append((before, n + k - 1 - m - before))
+    result = conv_general_dilated_p.bind(ct, _as(rev(w, rhs[2:]), typeof(ct).dtype), **dict(
+        params, window_strides=params["lhs_dilation"], lhs_dilation=params["window_strides"],
+        padding=tuple(padding), feature_group_count=steps.groups, batch_group_count=1,
+        dimension_numbers=ConvDimensionNumbers(out, _swapped(rhs), lhs)))
+    if params["batch_group_count"] > 1:
+        result = _joined(_parted(result, lhs[1], steps.groups), lhs[1], lhs[0])
+    return result
+
+
+def _to_kernel(ct, x, w, steps: Plan, params):
+    """The cotangent of the kernel: the operand, with the cotangent of the result as a kernel."""
+    lhs, rhs, out = params["dimension_numbers"]
+    shape = typeof(x).shape
+    padding = []
+    for n, k, m, (low, _) in zip(dilated([shape[d] for d in lhs[2:]], params["lhs_dilation"]),
+                                 dilated(steps.window, params["rhs_dilation"]),
+                                 dilated([typeof(ct).shape[d] for d in out[2:]],
+                                         params["window_strides"]), params["padding"]):
+        padding.append((low, m + k - n - 1 - low))
+    return conv_general_dilated_p.bind(_as(x, typeof(ct).dtype), ct, **dict(
+        params, window_strides=params["rhs_dilation"], rhs_dilation=params["window_strides"],
+        padding=tuple(padding), feature_group_count=params["batch_group_count"],
+        batch_group_count=params["feature_group_count"],
+        dimension_numbers=ConvDimensionNumbers(_swapped(lhs), _swapped(out), _swapped(rhs))))
+
+
+def _as(x, dtype: np.dtype):
+    return x if typeof(x).dtype == dtype else convert(x, dtype)
+
+
+def _swapped(spec: Sequence[int]) -> tuple[int, ...]:
+    return spec[1], spec[0], *spec[2:]
+
+
+# -- batches ---------------------------------------------------------------------------------------
+
+
+def _joined(x, source: int, target: int):
+    """One dimension less: ``source`` goes in front of the one that is then ``target``, into it."""
+    shape = list(typeof(x).shape)
+    order = [d for d in range(len(shape)) if d != source]
+    order.insert(target, source)
+    size = shape.pop(source)
+    shape[target] *= size
+    return reshape(x, shape, None if order == sorted(order) else order)
+
+
+def _parted(x, axis: int, size: int):
+    """One dimension more: the first of two that an axis becomes has a size."""
+    shape = list(typeof(x).shape)
+    shape[axis:axis + 1] = [size, shape[axis] // size]
+    return reshape(x, shape)
+
+
+def _joined_inside(x, source: int, target: int, groups: int):
+    """As ``_joined``, but inside of each of the groups that the target falls into."""
+    if groups == 1:
+        return _joined(x, source, target)
+    x = _parted(x, target + (source <= target), groups)
+    x = _joined(x, source + (target < source), target + 1)
+    return _joined(x, target, target)
+
+
+# -- functions -------------------------------------------------------------------------------------
+
+
+def conv_general_dilated(lhs, rhs, window_strides, padding, lhs_dilation=None, rhs_dilation=None,
+                         dimension_numbers: ConvGeneralDilatedDimensionNumbers = None,
+                         feature_group_count: int = 1, batch_group_count: int = 1,
+                         precision: PrecisionLike = None, preferred_element_type=None,
+                         out_sharding=None):
+    """Convolve ``lhs``, a batch of arrays with features, with the kernel ``rhs``.
+
+    As in neural networks, the kernel is not turned round: each element of the result is the sum of
+    products of the kernel with a window, over all features.
+
+    - ``window_strides``: how far windows are apart in each dimension of space.
+    - ``padding``: a pair for each dimension, what is added before and after (or taken away, if
+      negative); or ``"SAME"``, ``"SAME_LOWER"``, ``"VALID"``.
+    - ``lhs_dilation``, ``rhs_dilation``: distances of neighbours in operand and kernel, 1 if they
+      have no holes between them.
+    - ``dimension_numbers``: what the dimensions are, such as ``("NHWC", "HWIO", "NHWC")``; batch
+      and features first unless told. See :class:`ConvDimensionNumbers`.
+    - ``feature_group_count``, ``batch_group_count``: groups of features, or of the batch, each with
+      its own part of the kernel and of the result's features.
+    - ``preferred_element_type``: the dtype of the result.
+
+    >>> x, w = jnp.arange(5.).reshape(1, 1, 5), jnp.array([[[1., 0., -1.]]])
+    >>> lax.conv_general_dilated(x, w, (1,), "SAME")
+    Array([[[-1., -2., -2., -2.,  3.]]], dtype=float32)
+    """
+    x, w = typeof(lhs), typeof(rhs)
+    numbers = conv_dimension_numbers(x.shape, w.shape, dimension_numbers)
+    rank = len(numbers.lhs_spec) - 2
+    strides = _numbers(window_strides)
+    lhs_dilation = _numbers(lhs_dilation, rank)
+    rhs_dilation = _numbers(rhs_dilation, rank)
+    space = [x.shape[d] for d in numbers.lhs_spec[2:]]
+    window = [w.shape[d] for d in numbers.rhs_spec[2:]]
+    pads = _pads(padding, space, window, strides, lhs_dilation, rhs_dilation)
+    if preferred_element_type is not None:
+        preferred_element_type = dtypes.requested_dtype(
+            preferred_element_type, "tanx.lax.conv_general_dilated")
+    return conv_general_dilated_p.bind(
+        lhs, rhs, window_strides=strides, padding=pads, lhs_dilation=lhs_dilation,
+        rhs_dilation=rhs_dilation, dimension_numbers=numbers,
+        feature_group_count=operator.index(feature_group_count),
+        batch_group_count=operator.index(batch_group_count),
+        precision=canonical_precision(precision, "tanx.lax.conv_general_dilated"),
+        preferred_element_type=preferred_element_type, out_sharding=out_sharding)
+
+
+def conv_with_general_padding(lhs, rhs, window_strides, padding, lhs_dilation, rhs_dilation,
+                              precision: PrecisionLike = None, preferred_element_type=None):
+    """:func:`conv_general_dilated` of arrays with batch and features first, without groups.
+
+    >>> x, w = jnp.ones((1, 2, 6)), jnp.ones((3, 2, 2))
+    >>> lax.conv_with_general_padding(x, w, (1,), [(1, 0)], None, (2,)).shape
+    (1, 3, 5)
+    """
+    return conv_general_dilated(lhs, rhs, window_strides, padding, lhs_dilation, rhs_dilation,
+                                precision=precision, preferred_element_type=preferred_element_type)
+
+
+def conv(lhs, rhs, window_strides, padding, precision: PrecisionLike = None,
+         preferred_element_type=None):
+    """:func:`conv_general_dilated` of arrays with batch and features first, without holes.
+
+    >>> lax.conv(jnp.ones((1, 2, 6, 6)), jnp.ones((3, 2, 3, 3)), (1, 1), "VALID").shape
+    (1, 3, 4, 4)
+    """
+    return conv_general_dilated(lhs, rhs, window_strides, padding, precision=precision,
+                                preferred_element_type=preferred_element_type)
+
+
+def _numbers(values, rank: int = 0) -> tuple[int, ...]:
+    return (1,) * rank if values is None else tuple(map(operator.index, values))
+
+
+def _pads(padding, space, window, strides, lhs_dilation, rhs_dilation):
+    """Padding as pairs of numbers."""
+    if isinstance(padding, str):
+        if any(d != 1 for d in lhs_dilation):
+            raise ValueError(_message(
+                "padding must be given in numbers if lhs_dilation is not 1.",
+                f"padding: {padding!r}", f"lhs_dilation: {lhs_dilation}",
+                hint="tanx.lax.conv_transpose knows what to add."))
+        if len(strides) != len(space) or 0 in strides:
+            return ((0, 0),) * len(space)  # an error, which is not about padding
+        return tuple(padtype_to_pads(space, dilated(window, rhs_dilation), strides, padding))
+    try:
+        return tuple((operator.index(low), operator.index(high)) for low, high in padding)
+    except (TypeError, ValueError):
+        raise ValueError(_message("padding must be a name, or a pair of numbers for each "
+                                  "dimension of space.", f"padding: {padding!r}")) from None
