@@ -85,7 +85,8 @@ def test_layouts(numbers):
                                    ml_dtypes.bfloat16, "float64"])
 def test_dtypes(dtype):
     with tanx.enable_x64(True):
-        x, w = (np.round(4 * data(*shape)).astype(np.int8).astype(dtype) for shape in ((2, 3, 9), (4, 3, 3)))
+        x, w = (np.round(4 * data(*shape)).astype(np.int8).astype(dtype)
+                for shape in ((2, 3, 9), (4, 3, 3)))
         result = tanx.jit(lambda x, w: lax.conv(x, w, (1,), "SAME"))(x, w)
         assert result.dtype == dtype
         wide = np.complex128 if np.dtype(dtype).kind == "c" else np.int64
