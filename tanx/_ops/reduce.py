@@ -212,7 +212,7 @@ class Reduce(Primitive):
     transpose = never("a reducer is not linear in general")
 
     def infer(self, *types, jaxpr, dimensions, **params):
-        operands, inits = _halves(types)
+        operands, inits = halves(types)
         facts = [f"operand {i}: {x}, initial value: {init}"
                  for i, (x, init) in enumerate(zip(operands, inits))]
         if any(x.shape != operands[0].shape for x in operands) or any(v.shape for v in inits):
@@ -227,7 +227,7 @@ class Reduce(Primitive):
                 for x, init in zip(operands, inits)]
 
     def eval(self, *arrays, jaxpr, dimensions, **params):
-        operands, inits = _halves(arrays)
+        operands, inits = halves(arrays)
         whole = operands[0].shape
         shape = [n for d, n in enumerate(whole) if d not in dimensions]
         size, ends = prod(whole[d] for d in dimensions), range(-len(dimensions), 0)
@@ -245,7 +245,7 @@ class Reduce(Primitive):
 
     @expansion
     def jvp(self, *args, jaxpr, dimensions, **params):
-        operands, inits = _halves(args)
+        operands, inits = halves(args)
         return _reduce_by_pairs(jaxpr, operands, inits, dimensions)
 
     def batch(self, args, dims, *, jaxpr, dimensions, **params):
@@ -261,14 +261,15 @@ class Reduce(Primitive):
         return outs, [0] * count
 
     def lower(self, at, *args, jaxpr, dimensions, **params):
-        operands, inits = _halves(args)
+        operands, inits = halves(args)
         return build.fold(
             [operands[0].shape[d] for d in dimensions], [v[()] for v in inits],
             lambda k, state: scalars.lower(
                 jaxpr, *state, *(x[spread(at, dimensions, k)] for x in operands)))
 
 
-def _halves(items):
+def halves(items):
+    """The operands of a reduction by a function, and their initial values."""
     middle = len(items) // 2
     return items[:middle], items[middle:]
 
@@ -318,39 +319,40 @@ def reduce(operands, init_values, computation, dimensions, out_sharding=None):
         raise ValueError(explain("tanx.lax.reduce", "needs one operand at least."))
     axes = tuple(map(operator.index, dimensions))
     if len(flat) == 1:
-        named = _named_reduction(computation, typeof(flat[0]).dtype, inits[0])
+        named = _NAMED.get(named_combiner(computation, typeof(flat[0]).dtype, inits[0]))
         if named is not None:
             return tree_unflatten(tree, [named(flat[0], axes)])
-    types = [typeof(x).dtype for x in flat]
-
-    def combine(*elements):
-        result = computation(*(tree_unflatten(tree, half) for half in _halves(elements)))
-        leaves, result_tree = tree_flatten(result)
-        if result_tree != tree or [typeof(x).update(weak_type=False) for x in leaves] != [
-                ShapedArray((), dtype) for dtype in types]:
-            raise TypeError(explain(
-                "tanx.lax.reduce", "the computation must give scalars like those it takes.",
-                f"takes: {', '.join(str(ShapedArray((), t)) for t in types)}",
-                f"gives: {', '.join(str(typeof(x)) for x in leaves)}"))
-        return leaves
-
-    jaxpr = scalars.stage_scalars("tanx.lax.reduce", combine, types * 2)
+    jaxpr = staged_combiner("tanx.lax.reduce", computation, tree, [typeof(x).dtype for x in flat])
     outs = reduce_p.bind(*flat, *inits, computation=computation, jaxpr=jaxpr, dimensions=axes)
     return tree_unflatten(tree, outs)
 
 
-def _named_reduction(computation, dtype, init):
-    """The reduction that a function of ``tanx.lax`` stands for when it starts from its identity."""
+def staged_combiner(function: str, computation, tree, types) -> ClosedJaxpr:
+    """A user's function of two trees of scalars as one of scalars, for the public ``function``."""
+    def combine(*elements):
+        result = computation(*(tree_unflatten(tree, half) for half in halves(elements)))
+        leaves, result_tree = tree_flatten(result)
+        if result_tree != tree or [typeof(x).update(weak_type=False) for x in leaves] != [
+                ShapedArray((), dtype) for dtype in types]:
+            raise TypeError(explain(
+                function, "the computation must give scalars like those it takes.",
+                f"takes: {', '.join(str(ShapedArray((), t)) for t in types)}",
+                f"gives: {', '.join(str(typeof(x)) for x in leaves)}"))
+        return leaves
+
+    return scalars.stage_scalars(function, combine, types * 2)
+
+
+def named_combiner(computation, dtype, init) -> str | None:
+    """The reducer that a function of ``tanx.lax`` stands for when it starts from its identity."""
     from . import arith, compare
-    named = {arith.add: ("add", reduce_sum), arith.mul: ("mul", reduce_prod),
-             arith.max: ("max", reduce_max), arith.min: ("min", reduce_min),
-             compare.bitwise_and: ("and", reduce_and), compare.bitwise_or: ("or", reduce_or),
-             compare.bitwise_xor: ("xor", reduce_xor)}
-    name, reduction = named.get(getattr(computation, "__wrapped__", computation), (None, None))
+    named = {arith.add: "add", arith.mul: "mul", arith.max: "max", arith.min: "min",
+             compare.bitwise_and: "and", compare.bitwise_or: "or", compare.bitwise_xor: "xor"}
+    name = named.get(getattr(computation, "__wrapped__", computation))
     value = init.concrete() if isinstance(init, Tracer) else init
     if name is None or value is None or typeof(value).shape:
         return None
-    return reduction if np.asarray(value) == np.asarray(identity(name, dtype), dtype) else None
+    return name if np.asarray(value) == np.asarray(identity(name, dtype), dtype) else None
 
 
 def reduce_sum(operand, axes, *, out_sharding=None):
@@ -440,3 +442,7 @@ def argmin(operand, axis, index_dtype):
 def _arg_extremum(primitive, operand, axis, index_dtype):
     dtype = dtypes.requested_dtype(index_dtype, f"tanx.lax.{primitive.name}")
     return primitive.bind(operand, axes=(operator.index(axis),), index_dtype=dtype)
+
+
+_NAMED = {"add": reduce_sum, "mul": reduce_prod, "max": reduce_max, "min": reduce_min,
+          "and": reduce_and, "or": reduce_or, "xor": reduce_xor}

@@ -24,6 +24,7 @@ from .._ops.cumulative import *
 from .._ops.dot import *
 from .._ops.gather import *
 from .._ops.layout import *
+from .._ops.pooling import *
 from .._ops.precision import *
 from .._ops.ragged import *
 from .._ops.random_gamma import *
@@ -33,3 +34,4 @@ from .._ops.slicing import *
 from .._ops.sort import *
 from .._ops.special import *
 from .._ops.transcendental import *
+from .._ops.window import *

@@ -1,0 +1,445 @@
+"""Windows: reductions of the elements under a window that moves over an array.
+
+The parameters that say where windows lie are those of :class:`Window`, named as in JAX. Elements of
+padding, and those between elements that are spread apart, belong to no window.
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce as fold_left
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._core.jaxpr import ClosedJaxpr
+from .._core.linear import expansion, never
+from .._core.primitive import Kind, Primitive
+from .._core.types import ShapedArray, typeof
+from .._loops import build
+from ..errors import explain
+from ..tree_util import tree_flatten, tree_unflatten
+from . import scalars
+from .batching import batch_size, materialize
+from .derive import linear
+from .families import ANY, NUMBER, accumulator, identity, letter, like
+from .layout import broadcast_in_dim
+from .reduce import halves, named_combiner, staged_combiner
+from .slicing import pad, pad_p, slice
+
+__all__ = ["reduce_window", "reduce_window_max_p", "reduce_window_min_p", "reduce_window_p",
+           "reduce_window_shape_tuple", "reduce_window_sum_p"]
+
+FEW = 8
+"""Elements of a window along one axis up to which it is not made of windows over its parts."""
+
+
+class Window(NamedTuple):
+    """Where windows lie in an array; each field has an entry for each dimension.
+
+    The array's elements stand ``base_dilation`` apart, those of a window ``window_dilation``, and
+    windows ``window_strides``; ``padding`` are places before and after the array.
+    """
+
+    window_dimensions: tuple[int, ...]
+    window_strides: tuple[int, ...]
+    padding: tuple[tuple[int, int], ...]
+    base_dilation: tuple[int, ...]
+    window_dilation: tuple[int, ...]
+
+    @classmethod
+    def undilated(cls, window_dimensions, window_strides, padding) -> Window:
+        """Windows in an array, the elements of both side by side."""
+        ones = (1,) * len(window_dimensions)
+        return cls(window_dimensions, window_strides, padding, ones, ones)
+
+    def shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """How many windows fit in an array of a shape, along each dimension."""
+        return tuple(
+            max(0, (dilated(n, base) + low + high - dilated(size, step)) // stride + 1)
+            for n, size, stride, (low, high), base, step in zip(shape, *self, strict=True))
+
+    def check(self, function: str, x: ShapedArray) -> None:
+        """Refuse windows that do not go with an operand."""
+        facts = [f"operand: {x}", *(f"{name}: {value}" for name, value in self._asdict().items())]
+        if any(len(field) != x.ndim for field in self):
+            raise TypeError(explain(
+                f"tanx.lax.{function}", "a window has an entry for each dimension of the operand.",
+                *facts))
+        if any(n < 1 for field in (*self[:2], *self[3:]) for n in field):
+            raise TypeError(explain(
+                f"tanx.lax.{function}", "sizes, strides and dilations are positive.", *facts))
+
+    def batched(self, dim: int) -> Window:
+        """The windows in each part of an array with another dimension."""
+        def inserted(field, value):
+            return (*field[:dim], value, *field[dim:])
+        return Window(*(inserted(field, (0, 0) if name == "padding" else 1)
+                        for name, field in self._asdict().items()))
+
+    @property
+    def padding_config(self) -> tuple[tuple[int, int, int], ...]:
+        """The places around and between elements, as ``pad`` takes them."""
+        return tuple((low, high, base - 1)
+                     for (low, high), base in zip(self.padding, self.base_dilation))
+
+    def spread(self, x: np.ndarray, fill) -> np.ndarray:
+        """A NumPy array with its padding, and the places between its elements."""
+        return pad_p.eval(x, fill, padding_config=self.padding_config)
+
+    def views(self, spread: np.ndarray, shape: Sequence[int]) -> Iterator[np.ndarray]:
+        """For each place in a window, in order, what all windows have there."""
+        for offset in np.ndindex(self.window_dimensions):
+            yield spread[tuple(
+                builtins.slice(k * step, k * step + dilated(count, stride), stride)
+                for k, step, count, stride in zip(offset, self.window_dilation, shape,
+                                                  self.window_strides))]
+
+    def read(self, x, at, offset) -> tuple[Any, Any]:
+        """What the window at an index has at a place, in loops: the index, and whether it is."""
+        index, between = [], []
+        for i, k, stride, (low, _), base, step in zip(at, offset, *self[1:]):
+            place = i * stride + k * step - low
+            index.append(place // base)
+            if base > 1:
+                between.append(build.eq(place % base, 0))
+        return index, build.all_of(build.in_range(index, x.shape), *between)
+
+
+def dilated(size: int, step: int) -> int:
+    """The places that elements take up which stand ``step`` apart."""
+    return (size - 1) * step + 1 if size else 0
+
+
+def can_slide(size: int, stride: int, step: int) -> bool:
+    """Whether :func:`slide` needs only few elements for each result."""
+    return size <= FEW or stride == 1 or step == 1 and stride <= FEW and stride < size
+
+
+def slide(x, size: int, stride: int, step: int, count: int, take: Callable, combine: Callable,
+          start: int = 0):
+    """Combine ``size`` elements, ``step`` apart, of each of ``count`` windows along one axis.
+
+    ``take(x, start, count, stride)`` are elements of ``x``. A big window is made of windows over
+    parts of it, which others share: the work grows with the logarithm of the size.
+    """
+    if size <= FEW or not can_slide(size, stride, step):
+        return fold_left(combine, [take(x, start + k * step, count, stride) for k in range(size)])
+    block = FEW // stride * stride
+    whole, rest = divmod(size, block)
+    apart = block * step // stride
+    blocks = slide(x, block, stride, step, count + (whole - 1) * apart, take, combine, start)
+    out = slide(blocks, whole, 1, apart, count, take, combine)
+    if not rest:
+        return out
+    return combine(out, slide(x, rest, stride, step, count, take, combine,
+                              start + whole * block * step))
+
+
+class WindowReduction(Primitive):
+    """The reduction of each window by a known function.
+
+    A subclass states ``name``, ``accepts``, ``combine`` (one of the loops' reducers), ``ufunc``
+    (its NumPy name) and its derivative. Narrow floats are summed in float32.
+    """
+
+    kind = Kind.REDUCTION
+    accepts = ANY
+    combine: str
+    ufunc: np.ufunc
+    wide = False
+
+    def state(self, dtype: np.dtype) -> np.dtype:
+        """The dtype in which elements are combined."""
+        return accumulator(dtype) if self.wide else dtype
+
+    def infer(self, x, **params):
+        if letter(x.dtype) not in self.accepts:
+            raise TypeError(explain(
+                "tanx.lax.reduce_window", f"does not sum {x.dtype} operands.", f"operand: {x}"))
+        window = Window(**params)
+        window.check("reduce_window", x)
+        return ShapedArray(window.shape(x.shape), x.dtype, x.weak_type)
+
+    def eval(self, x, **params):
+        window, dtype = Window(**params), self.state(x.dtype)
+        shape = window.shape(x.shape)
+        if 0 in shape:
+            return np.empty(shape, x.dtype)
+        out = window.spread(x.astype(dtype), np.asarray(identity(self.combine, dtype), dtype))
+        for axis, (size, stride, step, count) in enumerate(zip(
+                window.window_dimensions, window.window_strides, window.window_dilation, shape)):
+            def take(x, start, count, stride, axis=axis):
+                part = builtins.slice(start, start + dilated(count, stride), stride)
+                return x[(builtins.slice(None),) * axis + (part,)]
+            out = slide(out, size, stride, step, count, take, self.ufunc)
+        return out.astype(x.dtype)
+
+    def batch(self, args, dims, **params):
+        (x,), (d,) = args, dims
+        return self.bind(x, **Window(**params).batched(d)._asdict()), d
+
+    def lower(self, at, x, **params):
+        window, dtype = Window(**params), self.state(x.dtype)
+        ignored = build.const(np.asarray(identity(self.combine, dtype), dtype), dtype)
+
+        def element(k):
+            index, inside = window.read(x, at, k)
+            return build.select(inside, build.convert(x[index], dtype), ignored)
+        total = build.reduce(self.combine, window.window_dimensions, element, ignored)
+        return build.convert(total, x.dtype)
+
+
+class ReduceWindowSum(WindowReduction):
+    """The sum of each window."""
+
+    name = "reduce_window_sum"
+    accepts = NUMBER
+    combine = "add"
+    ufunc = np.add
+    wide = True
+    jvp = linear
+
+    def transpose(self, ct, x, **params):
+        """Each element gets the sum over a window, of the cotangents that stand strides apart."""
+        window, config = Window(**params), []
+        for n, m, size, stride, (low, _), base, step in zip(x.shape, typeof(ct).shape, *window):
+            before = dilated(size, step) - 1 - low
+            needed = dilated(n, base) - 1 + dilated(size, step)
+            config.append((before, needed - dilated(m, stride) - before, stride - 1))
+        ones, zeros = (1,) * x.ndim, ((0, 0),) * x.ndim
+        return [self.bind(pad(ct, like(ct, 0), config), **window._replace(
+            window_strides=window.base_dilation, padding=zeros, base_dilation=ones)._asdict())]
+
+
+class WindowExtremum(WindowReduction):
+    """What the greatest and the least element of each window share."""
+
+    transpose = never("an extremum is not linear")
+    select: str
+
+    def jvp(self, primals, tangents, **params):
+        """The tangent is that of the first of the elements that are extreme."""
+        from . import compare
+        from .pooling import select_and_gather_add
+        (x,), (dx,) = primals, tangents
+        return self.bind(x, **params), select_and_gather_add(
+            dx, x, getattr(compare, self.select), Window(**params))
+
+
+class ReduceWindowMax(WindowExtremum):
+    """The greatest element of each window."""
+
+    name = "reduce_window_max"
+    combine = "max"
+    ufunc = np.maximum
+    select = "ge_p"
+
+
+class ReduceWindowMin(WindowExtremum):
+    """The least element of each window."""
+
+    name = "reduce_window_min"
+    combine = "min"
+    ufunc = np.minimum
+    select = "le_p"
+
+
+class ReduceWindow(Primitive):
+    """Combines the elements of each window, from initial values on, by a function of the user's.
+
+    The function is associative. Several operands are combined together.
+    """
+
+    name = "reduce_window"
+    kind = Kind.REDUCTION
+    multiple_results = True
+    transpose = never("a reducer is not linear in general")
+
+    def infer(self, *types, jaxpr, consts, **params):
+        operands, inits = halves(types)
+        facts = [f"operand {i}: {x}, initial value: {init}"
+                 for i, (x, init) in enumerate(zip(operands, inits))]
+        if any(x.shape != operands[0].shape for x in operands) or any(v.shape for v in inits):
+            raise TypeError(explain(
+                "tanx.lax.reduce_window",
+                "operands have equal shapes and initial values are scalars.", *facts))
+        if any(x.dtype != init.dtype for x, init in zip(operands, inits)):
+            raise TypeError(explain(
+                "tanx.lax.reduce_window", "initial values have the dtypes of their operands.",
+                *facts))
+        window = Window(**params)
+        window.check("reduce_window", operands[0])
+        shape = window.shape(operands[0].shape)
+        return [ShapedArray(shape, x.dtype, x.weak_type and init.weak_type)
+                for x, init in zip(operands, inits)]
+
+    def eval(self, *arrays, jaxpr, consts, **params):
+        closed, window = ClosedJaxpr(jaxpr, consts), Window(**params)
+        operands, inits = halves(arrays)
+        shape = window.shape(operands[0].shape)
+        state = [np.broadcast_to(init, shape) for init in inits]
+        spread = [window.spread(x, init) for x, init in zip(operands, inits)]
+        inside = window.spread(np.ones(operands[0].shape, bool), False)
+        for there, *elements in zip(*(window.views(x, shape) for x in (inside, *spread))):
+            combined = scalars.evaluate(closed, *state, *elements)
+            state = [np.where(there, new, old) for new, old in zip(combined, state)]
+        return [np.array(x) for x in state]
+
+    @expansion
+    def jvp(self, *args, jaxpr, consts, **params):
+        return _reduce_by_places(ClosedJaxpr(jaxpr, consts), *halves(args), Window(**params))
+
+    def batch(self, args, dims, *, jaxpr, consts, **params):
+        count, size = len(args) // 2, batch_size(args, dims)
+        window = Window(**params).batched(0)
+        operands = [materialize(x, d, size) for x, d in zip(args[:count], dims)]
+        inits = args[count:]
+        if all(d is None for d in dims[count:]):
+            outs = self.bind(*operands, *inits, jaxpr=jaxpr, consts=consts, **window._asdict())
+        else:
+            inits = [materialize(x, d, size) for x, d in zip(inits, dims[count:])]
+            outs = _reduce_by_places(ClosedJaxpr(jaxpr, consts), operands, inits, window)
+        return outs, [0] * count
+
+    def lower(self, at, *args, jaxpr, consts, **params):
+        closed, window = ClosedJaxpr(jaxpr, consts), Window(**params)
+        operands, inits = halves(args)
+
+        def step(k, state):
+            index, inside = window.read(operands[0], at, k)
+            elements = [build.select(inside, x[index], old) for x, old in zip(operands, state)]
+            return [build.select(inside, new, old) for new, old in zip(
+                scalars.lower(closed, *state, *elements), state)]
+        return build.fold(window.window_dimensions, [v[()] for v in inits], step)
+
+
+def _reduce_by_places(closed: ClosedJaxpr, operands, inits, window: Window) -> list:
+    """A user's reduction in primitives, one place of all windows after another.
+
+    Initial values have leading dimensions of the result.
+    """
+    from .compare import select
+    source = typeof(operands[0]).shape
+    shape = window.shape(source)
+    state = [broadcast_in_dim(v, shape, range(typeof(v).ndim)) for v in inits]
+    if 0 in source or 0 in shape:
+        return state
+    inside = window.views(window.spread(np.ones(source, bool), False), shape)
+    for there, *elements in zip(inside, *(traced_views(x, window) for x in operands)):
+        combined = scalars.apply(closed, *state, *elements)
+        state = combined if there.all() else [
+            select(there, new, old) for new, old in zip(combined, state)]
+    return state
+
+
+def traced_views(x, window: Window) -> Iterator:
+    """For each place in a window, what all windows have there; zeros outside of the array."""
+    shape = window.shape(typeof(x).shape)
+    spread = pad(x, like(x, 0), window.padding_config)
+    for offset in np.ndindex(window.window_dimensions):
+        starts = [k * step for k, step in zip(offset, window.window_dilation)]
+        stops = [start + dilated(count, stride)
+                 for start, count, stride in zip(starts, shape, window.window_strides)]
+        yield slice(spread, starts, stops, window.window_strides)
+
+
+reduce_window_p = ReduceWindow()
+reduce_window_sum_p = ReduceWindowSum()
+reduce_window_max_p, reduce_window_min_p = ReduceWindowMax(), ReduceWindowMin()
+
+
+def reduce_window(operand, init_value, computation, window_dimensions, window_strides=None,
+                  padding="VALID", base_dilation=None, window_dilation=None):
+    """Combine the elements under each position of a window that moves over an array.
+
+    ``operand`` is an array or a tree of arrays of one shape, ``init_value`` a like tree of scalars,
+    and ``computation`` an associative function of two such trees of scalars. The window covers
+    ``window_dimensions`` elements, ``window_dilation`` apart, and moves by ``window_strides``.
+    ``padding`` is ``"VALID"``, ``"SAME"``, ``"SAME_LOWER"`` or pairs of places before and after;
+    ``base_dilation`` spreads the elements of the operand apart. Sums, maxima and minima, by
+    ``lax.add``, ``lax.max`` and ``lax.min`` from the values they ignore, are the quickest, and
+    can be differentiated again and again.
+
+    >>> lax.reduce_window(jnp.array([3, 1, 4, 1, 5]), 0, lax.add, (3,))
+    Array([ 8,  6, 10], dtype=int32)
+    >>> lax.reduce_window(jnp.array([3., 1., 4., 1.]), -jnp.inf, lax.max, (2,), (2,))
+    Array([3., 4.], dtype=float32)
+    """
+    flat, tree = tree_flatten(operand)
+    inits, init_tree = tree_flatten(init_value)
+    if tree != init_tree:
+        raise ValueError(explain(
+            "tanx.lax.reduce_window", "init_value must have the tree structure of operand.",
+            f"operand:    {tree}", f"init_value: {init_tree}"))
+    if not flat:
+        raise ValueError(explain("tanx.lax.reduce_window", "needs one operand at least."))
+    window = _window_over(typeof(flat[0]), window_dimensions, window_strides, padding,
+                          base_dilation, window_dilation)
+    if len(flat) == 1:
+        named = _NAMED.get(named_combiner(computation, typeof(flat[0]).dtype, inits[0]))
+        if named is not None:
+            return tree_unflatten(tree, [named.bind(flat[0], **window._asdict())])
+    jaxpr = staged_combiner("tanx.lax.reduce_window", computation, tree,
+                            [typeof(x).dtype for x in flat])
+    outs = reduce_window_p.bind(*flat, *inits, jaxpr=jaxpr.jaxpr, consts=tuple(jaxpr.consts),
+                                **window._asdict())
+    return tree_unflatten(tree, outs)
+
+
+_NAMED: dict[str | None, WindowReduction] = {
+    "add": reduce_window_sum_p, "max": reduce_window_max_p, "min": reduce_window_min_p}
+
+
+def _window_over(x: ShapedArray, dimensions, strides, padding, base_dilation,
+                 window_dilation) -> Window:
+    """The window of a call, defaults filled in."""
+    def integers(values):
+        return (1,) * len(x.shape) if values is None else tuple(map(operator.index, values))
+    dimensions, strides = integers(dimensions), integers(strides)
+    bases, steps = integers(base_dilation), integers(window_dilation)
+    if isinstance(padding, str):
+        Window(dimensions, strides, ((0, 0),) * x.ndim, bases, steps).check("reduce_window", x)
+        padding = named_padding("tanx.lax.reduce_window", padding,
+                                [*map(dilated, x.shape, bases)],
+                                [*map(dilated, dimensions, steps)], strides)
+    pairs = tuple((operator.index(low), operator.index(high)) for low, high in padding)
+    return Window(dimensions, strides, pairs, bases, steps)
+
+
+def named_padding(function: str, padding: str, shape: Sequence[int], window: Sequence[int],
+                  strides: Sequence[int]) -> list[tuple[int, int]]:
+    """The places before and after an array that padding of a name adds.
+
+    >>> named_padding("f", "SAME", (5, 4), (3, 2), (2, 2))
+    [(1, 1), (0, 0)]
+    """
+    name = padding.upper()
+    if name == "VALID":
+        return [(0, 0)] * len(shape)
+    if name not in ("SAME", "SAME_LOWER"):
+        raise RuntimeError(explain(
+            function, "padding is 'VALID', 'SAME', 'SAME_LOWER' or pairs of integers.",
+            f"padding: {padding!r}"))
+    pairs = []
+    for n, size, stride in zip(shape, window, strides):
+        total = max(0, (-(-n // stride) - 1) * stride + size - n)
+        less, more = total // 2, total - total // 2
+        pairs.append((less, more) if name == "SAME" else (more, less))
+    return pairs
+
+
+def reduce_window_shape_tuple(operand_shape, window_dimensions, window_strides, padding,
+                              base_dilation=None, window_dilation=None):
+    """The shape of the result of :func:`reduce_window`; ``padding`` holds pairs of integers.
+
+    >>> lax.reduce_window_shape_tuple((4, 5), (2, 2), (1, 2), [(0, 1), (1, 0)])
+    (4, 3)
+    """
+    x = ShapedArray(tuple(operand_shape), np.dtype(np.float32))
+    window = _window_over(x, window_dimensions, window_strides, padding, base_dilation,
+                          window_dilation)
+    window.check("reduce_window_shape_tuple", x)
+    return window.shape(x.shape)
