@@ -45,8 +45,8 @@ def combined(window):
         jaxprs = [stage(lambda *pair, op=op: [op(*pair)], [ShapedArray((), x.dtype)] * 2)[0]
                   for op in (compare.le, arith.max)]
         return pooling.select_and_scatter_p.bind(
-            x, source, x.dtype.type(-9), select_jaxpr=jaxprs[0], select_consts=(), scatter_jaxpr=jaxprs[1],
-            scatter_consts=(), **dict(list(window._asdict().items())[:3]))
+            x, source, x.dtype.type(-9), select_jaxpr=jaxprs[0], select_consts=(),
+            scatter_jaxpr=jaxprs[1], scatter_consts=(), **dict(list(window._asdict().items())[:3]))
     return fun
 
 

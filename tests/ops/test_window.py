@@ -40,13 +40,16 @@ def plain(x, init, combine, dimensions, strides, padding, bases, steps):
 def test_windows_are_where_they_should_be(dimensions, strides, padding, bases, steps):
     x = np.random.default_rng(0).integers(-9, 9, (5, 9)).astype(F32)
     window = dimensions, strides, padding, bases, steps
-    for init, named, general in ((0, lax.add, lambda a, b: a + b),
-                                 (-np.inf, lax.max, lambda a, b: jnp.maximum(a, b)),
-                                 (np.inf, lax.min, lambda a, b: jnp.minimum(a, b))):
-        expected = plain(x, F32(init), lambda a, b: np.asarray(named(a, b)), *window)
-        for combine, jit in itertools.product((named, general), (tanx.jit, lambda f: f)):
-            out = jit(lambda x: lax.reduce_window(x, F32(init), combine, *window))(x)  # noqa: B023
+
+    def agree(init, ufunc, *functions):
+        expected = plain(x, init, ufunc, *window)
+        for combine, run in itertools.product(functions, (tanx.jit, lambda f: f)):
+            out = run(lambda x, combine=combine: lax.reduce_window(x, init, combine, *window))(x)
             np.testing.assert_array_equal(out, expected)
+
+    agree(F32(0), np.add, lax.add, lambda a, b: a + b)
+    agree(F32(-np.inf), np.maximum, lax.max, lambda a, b: jnp.maximum(a, b))
+    agree(F32(np.inf), np.minimum, lax.min, lambda a, b: jnp.minimum(a, b))
 
 
 @pytest.mark.parametrize("size, stride, step", [
@@ -56,7 +59,7 @@ def test_big_windows_are_made_of_smaller_ones(size, stride, step):
     x = np.random.default_rng(1).integers(-99, 99, (3, 300)).astype(np.int32)
     window = (1, size), (1, stride), ((0, 0), (5, 3)), (1, 1), (1, step)
     expected = plain(x[:1], 0, lambda a, b: a + b, *window)
-    fun = lambda x: lax.reduce_window(x, 0, lax.add, *window)  # noqa: E731
+    fun = lambda x: lax.reduce_window(x, 0, lax.add, *window)
     for out in (fun(x), tanx.jit(fun)(x)):
         np.testing.assert_array_equal(out[:1], expected)
 
@@ -76,7 +79,7 @@ def test_initial_values_come_in_once_and_padding_not_at_all():
 
 def test_the_first_of_equals_is_selected():
     x = np.ones((4, 4), F32)
-    pooled = lambda x: lax.reduce_window(x, -np.inf, lax.max, (2, 2), (2, 2)).sum()  # noqa: E731
+    pooled = lambda x: lax.reduce_window(x, -np.inf, lax.max, (2, 2), (2, 2)).sum()
     for run in (lambda f: f, tanx.jit):
         out = np.asarray(run(tanx.grad(pooled))(x))
         assert out.sum() == 4 and (out[::2, ::2] == 1).all()
@@ -84,7 +87,7 @@ def test_the_first_of_equals_is_selected():
 
 def test_infinite_elements_are_selected_before_padding():
     x = np.full(2, -np.inf, F32)
-    pooled = lambda x: lax.reduce_window(x, -np.inf, lax.max, (2,), padding=((1, 1),))  # noqa: E731
+    pooled = lambda x: lax.reduce_window(x, -np.inf, lax.max, (2,), padding=((1, 1),))
     assert tanx.vjp(pooled, x)[1](np.array([5, 7, 9], F32))[0].tolist() == [12, 9]
     assert tanx.jvp(pooled, (x,), (np.array([5, 7], F32),))[1].tolist() == [5, 5, 7]
 
