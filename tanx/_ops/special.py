@@ -1,4 +1,4 @@
-"""Special functions: the error function and the gamma function, with their kin."""
+"""Special functions: the error function, the gamma function and its kin, Bessel functions."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ from math import pi, sqrt
 
 import numpy as np
 
+from .. import dtypes
 from .._core.linear import never
 from .._core.types import typeof
 from ..errors import explain
-from .arith import add, mul, neg, square
+from .arith import abs, add, mul, neg, reciprocal, sign, square, sub
+from .compare import gt, select
+from .create import full_like
 from .derive import partials
 from .families import FLOAT, Elementwise, like, widened
 from .transcendental import exp
 
-__all__ = ["digamma", "digamma_p", "erf", "erf_inv", "erf_inv_p", "erf_p", "erfc", "erfc_p",
-           "lgamma", "lgamma_p", "polygamma", "polygamma_p", "zeta", "zeta_p"]
+__all__ = ["bessel_i0e", "bessel_i0e_p", "bessel_i1e", "bessel_i1e_p", "digamma", "digamma_p",
+           "erf", "erf_inv", "erf_inv_p", "erf_p", "erfc", "erfc_p", "lgamma", "lgamma_p",
+           "polygamma", "polygamma_p", "zeta", "zeta_p"]
 
 
 class Special(Elementwise):
@@ -118,8 +122,38 @@ class Polygamma(Special):
         return np.where((order == np.floor(order)) & (order >= 0), out, np.nan).astype(x.dtype)
 
 
+# -- modified Bessel functions, scaled by e^-|x| ---------------------------------------------------
+
+
+class BesselI0e(Special):
+    """e^-|x| times the modified Bessel function of order 0."""
+
+    name, scipy_name = "bessel_i0e", "i0e"
+    jvp = partials(lambda t, out, x: mul(t, sub(bessel_i1e(x), mul(sign(x), out))))
+
+
+def _slope_of_i1e(t, out, x):
+    """i0e(x) - i1e(x) (sign(x) + 1/x), which is ½ at zero."""
+    eps = float(dtypes.finfo(typeof(x).dtype).eps)
+    away = gt(abs(x), like(x, eps))
+    safe = select(away, x, full_like(x, eps))
+    slope = sub(bessel_i0e(safe), mul(out, add(sign(safe), reciprocal(safe))))
+    return mul(t, select(away, slope, full_like(x, 0.5)))
+
+
+class BesselI1e(Special):
+    """e^-|x| times the modified Bessel function of order 1."""
+
+    name, scipy_name = "bessel_i1e", "i1e"
+    jvp = partials(_slope_of_i1e)
+
+    def eval(self, x):
+        return np.copysign(super().eval(x), x)  # SciPy drops the sign of -0.0
+
+
 erf_p, erfc_p, erf_inv_p = Erf(), Erfc(), ErfInv()
 lgamma_p, digamma_p, zeta_p, polygamma_p = Lgamma(), Digamma(), Zeta(), Polygamma()
+bessel_i0e_p, bessel_i1e_p = BesselI0e(), BesselI1e()
 
 
 # -- functions of tanx.lax -------------------------------------------------------------------------
@@ -162,3 +196,21 @@ def polygamma(m, x):
 def zeta(x, q):
     """The Hurwitz zeta function, the sum of ``(q + k)**-x`` over ``k = 0, 1, 2, …``."""
     return zeta_p.bind(x, q)
+
+
+def bessel_i0e(x):
+    """The modified Bessel function of order 0, times ``e^-|x|``.
+
+    >>> lax.bessel_i0e(1.0)
+    Array(0.4657596, dtype=float32, weak_type=True)
+    """
+    return bessel_i0e_p.bind(x)
+
+
+def bessel_i1e(x):
+    """The modified Bessel function of order 1, times ``e^-|x|``.
+
+    >>> lax.bessel_i1e(1.0)
+    Array(0.20791042, dtype=float32, weak_type=True)
+    """
+    return bessel_i1e_p.bind(x)

@@ -23,11 +23,11 @@ from .._ops.create import *
 from .._ops.cumulative import *
 from .._ops.dot import *
 from .._ops.gather import *
+from .._ops.incomplete import *
 from .._ops.layout import *
 from .._ops.pooling import *
 from .._ops.precision import *
 from .._ops.ragged import *
-from .._ops.random_gamma import *
 from .._ops.reduce import *
 from .._ops.scatter import *
 from .._ops.slicing import *

@@ -3,13 +3,14 @@
 import ml_dtypes
 import numpy as np
 
-from tanx._ops import special
+from tanx._ops import incomplete, special
 
 from .case import Case, f, pos
 
 BF16 = ml_dtypes.bfloat16
 DOMAINS = {"erf": (-3, 3), "erfc": (-3, 3), "erf_inv": (-0.9, 0.9), "lgamma": (0.2, 5),
-           "digamma": (0.2, 5)}
+           "digamma": (0.2, 5), "bessel_i0e": (0.2, 9), "bessel_i1e": (-9, 9)}
+UNIT = dict(low=0.1, high=0.9)
 
 CASES = [
     *(Case(name, getattr(special, name), arg) for name, (low, high) in DOMAINS.items()
@@ -23,4 +24,14 @@ CASES = [
     *(Case("zeta", special.zeta, *pair, grad=()) for pair in
       ((f(3, low=1.5, high=4), pos(3)), (f(low=1.5, high=4), pos(3)),
        (f(3, low=1.5, high=4, dtype=BF16), pos(3, dtype=BF16)))),
+    *(Case(name, getattr(incomplete, name), pos(*shape, high=4, dtype=t),
+           pos(6, high=9, dtype=t), grad=() if name == "random_gamma_grad" else (1,),
+           rtol=1e-5 if t is np.float64 else 1e-4)
+      for name in ("igamma", "igammac", "igamma_grad_a", "random_gamma_grad")
+      for shape, t in (((6,), np.float64), ((), np.float64), ((6,), np.float32), ((6,), BF16))),
+    *(Case(name, getattr(incomplete, name), pos(5), pos(5), grad=(0, 1))
+      for name in ("igamma", "igammac")),
+    *(Case("regularized_incomplete_beta", incomplete.betainc, pos(*shape, dtype=t), pos(dtype=t),
+           f(4, dtype=t, **UNIT), grad=(2,))
+      for shape, t in (((4,), np.float64), ((), np.float64), ((4,), np.float32), ((4,), BF16))),
 ]

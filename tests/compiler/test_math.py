@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.special
 
-from tanx._compiler.codegen import math, special
+from tanx._compiler.codegen import bessel, math, special
 from tanx._loops.build import op
 from tests.compiler.compiled import run_rule
 
@@ -176,6 +176,34 @@ def test_gamma_functions(dtype, rtol):
             ("bessel_i1e", [x], scipy.special.i1e(wide[2]))]:
         np.testing.assert_allclose(compiled(name, *args), want, rtol=rtol, atol=rtol / 10,
                                    err_msg=name)
+
+
+# Computed with fifty digits: x, and the functions of orders 0 and 1 times e^-x.
+BESSEL = [
+    (0.001, 0.9990007495835156, 0.0004995003123542213),
+    (0.5, 0.6450352704491501, 0.1564208031848717),
+    (1.0, 0.46575960759364043, 0.20791041534970844),
+    (2.5, 0.27004644161220276, 0.20658464953126657),
+    (4.0, 0.2070019212239867, 0.17875083950243534),
+    (7.9, 0.14436986414104191, 0.13489649943989376),
+    (8.0, 0.14343178185685032, 0.13414249329269817),
+    (8.1, 0.14251180948829528, 0.13340068832583662),
+    (12.5, 0.1140219294622889, 0.10936143099065089),
+    (50.0, 0.05656162664745419, 0.0559931238928954),
+    (1000.0, 0.012617240455891257, 0.012610930256928629),
+    (10000000000.0, 3.9894228040641945e-06, 3.989422803864723e-06)]
+
+
+def test_bessel_functions():
+    x, order_0, order_1 = map(np.array, zip(*BESSEL))
+    for name, exact in (("bessel_i0e", order_0), ("bessel_i1e", order_1)):
+        for sign in (1, -1):
+            want = exact if name == "bessel_i0e" else sign * exact
+            np.testing.assert_allclose(compiled(name, sign * x), want,
+                                       rtol=bessel.ULP[name] * 2.3e-16)
+        x32 = np.random.default_rng(0).uniform(-50, 50, 30_000).astype(np.float32)
+        exact = getattr(scipy.special, name.removeprefix("bessel_"))(x32.astype(np.float64))
+        check(name, [x32], exact, bessel.ULP[name])
 
 
 @pytest.mark.parametrize("name", ["exp", "log", "sin", "tanh", "erf"])

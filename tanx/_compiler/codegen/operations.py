@@ -16,8 +16,8 @@ import ml_dtypes
 import numpy as np
 
 from ..._loops.instructions import kind_of, width
+from . import bessel, math, special
 from . import complex as complex_
-from . import math, special
 from .analysis import LENGTHS
 from .complex import Pair
 from .storage import (
@@ -227,8 +227,9 @@ _FLOAT: dict[str, Callable] = {
         "exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
         "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "logistic", "cbrt")},
     **{name: getattr(special, name) for name in (
-        "erf", "erfc", "erf_inv", "lgamma", "digamma", "bessel_i0e", "bessel_i1e", "igamma",
-        "igammac", "polygamma", "zeta", "betainc")},
+        "erf", "erfc", "erf_inv", "lgamma", "digamma", "igamma", "igammac", "polygamma", "zeta",
+        "betainc")},
+    "bessel_i0e": bessel.bessel_i0e, "bessel_i1e": bessel.bessel_i1e,
 }
 
 _EXACT = {"max", "min", "neg", "sign", "clamp", "is_finite", "floor", "ceil", "round_away",

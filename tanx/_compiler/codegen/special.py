@@ -1,9 +1,9 @@
-"""Special functions of float32 and float64: the error function, the gamma function, Bessel.
+"""Special functions of float32 and float64: the error function, the gamma function and its kin.
 
 The error function and its inverse are polynomials, in the style of ``math.py``; digamma and zeta
 are series, computed in float64. The others are called lane by lane: ``lgamma`` and ``tgamma`` of
-the C library; ``gammainc``, ``gammaincc``, ``betainc``, ``i0e`` and ``i1e`` of SciPy, whose C
-functions the loader finds under the names ``scipy.…``. What is long stands out of line.
+the C library; ``gammainc``, ``gammaincc`` and ``betainc`` of SciPy, whose C functions the loader
+finds under the names ``scipy.…``. What is long stands out of line.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .values import (
     sqrt,
 )
 
-__all__ = ["ULP", "bessel_i0e", "bessel_i1e", "betainc", "digamma", "erf", "erf_inv", "erfc",
+__all__ = ["ULP", "betainc", "digamma", "erf", "erf_inv", "erfc",
            "igamma", "igammac", "lgamma", "polygamma", "zeta"]
 
 ULP = {"erf": 5, "erfc": 6, "erf_inv": 5}
@@ -268,5 +268,3 @@ def _from_scipy(name: str, doc: str) -> Callable[..., Value]:
 igamma = _from_scipy("gammainc", "The regularised lower incomplete gamma function of (a, x).")
 igammac = _from_scipy("gammaincc", "The regularised upper incomplete gamma function of (a, x).")
 betainc = _from_scipy("betainc", "The regularised incomplete beta function of (a, b, x).")
-bessel_i0e = _from_scipy("i0e", "e^-|x| times the modified Bessel function of order 0.")
-bessel_i1e = _from_scipy("i1e", "e^-|x| times the modified Bessel function of order 1.")

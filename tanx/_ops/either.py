@@ -1,0 +1,69 @@
+"""Formulas written once, for NumPy's arrays (``eval``) and for expressions (``lower``).
+
+A function of a primitive that takes steps of its own, as a series that goes on until it has
+settled, needs both rules to say the same. What stands here takes either kind of operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._loops import build
+from .special import digamma_p, erf_inv_p, lgamma_p
+
+__all__ = ["State", "apply", "constant", "converted", "equal", "where", "while_loop"]
+
+State = tuple[Any, ...]
+
+
+def while_loop(init: State, condition: Callable[[State], Any],
+               step: Callable[[State], State]) -> State:
+    """Each element's state, taken on for as long as the condition holds of it."""
+    if isinstance(init[0], build.Expr):
+        return build.while_loop(init, condition, step)
+    state = [np.array(x) for x in np.broadcast_arrays(*init)]
+    active = np.flatnonzero(condition(tuple(state)))
+    while active.size:
+        moved = step(tuple(x[active] for x in state))
+        for x, new in zip(state, moved, strict=True):
+            x[active] = new
+        active = active[condition(tuple(x[active] for x in state))]
+    return tuple(state)
+
+
+_FUNCTIONS: dict[str, Callable] = {
+    "log": np.log, "log1p": np.log1p, "sqrt": np.sqrt, "abs": np.abs, "pow": np.power,
+    "exp": np.exp, "erf_inv": erf_inv_p.eval, "lgamma": lgamma_p.eval, "digamma": digamma_p.eval}
+
+
+def apply(name: str, *args):
+    """A function of one of the instructions."""
+    return (build.op(name, *args) if any(isinstance(x, build.Expr) for x in args)
+            else _FUNCTIONS[name](*args))
+
+
+def where(condition, a, b):
+    """``a`` where the condition holds, else ``b``."""
+    if isinstance(condition, build.Expr):
+        return build.select(condition, a, b)
+    like = a if hasattr(a, "dtype") else b
+    return np.where(condition, a, b).astype(like.dtype)
+
+
+def converted(x, dtype):
+    """Elements of another dtype."""
+    return build.convert(x, dtype) if isinstance(x, build.Expr) else x.astype(dtype)
+
+
+def equal(a, b):
+    """Whether two elements are equal."""
+    return build.eq(a, b) if isinstance(a, build.Expr) else a == b
+
+
+def constant(value: float, like):
+    """A number of the dtype, and for arrays of the shape, of another."""
+    return (build.const(value, like.dtype) if isinstance(like, build.Expr)
+            else np.full_like(like, value))
