@@ -16,6 +16,7 @@ from .._ops.dot import dot_general_p, kept_dimensions, plan
 from .._ops.families import letter
 from .._ops.layout import broadcast_in_dim_p, reshape_p
 from .._ops.slicing import slice_p
+from .decompose_conv import convolution
 
 __all__ = ["decompose"]
 
@@ -161,5 +162,5 @@ def _converted(write: _Writer, eqn: JaxprEqn, x: Atom, dtype: np.dtype) -> Atom:
 
 _RULES: dict[str, Callable[[_Writer, JaxprEqn], list[Atom] | None]] = {
     "split": _split, "integer_pow": _integer_pow, "pow": _pow, "dot_general": _dot_general,
-    "transpose": _transpose,
+    "transpose": _transpose, "conv_general_dilated": convolution,
 }

@@ -5,7 +5,8 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from functools import lru_cache
-from math import prod
+from itertools import product
+from math import gcd, prod
 from typing import NamedTuple
 
 import numpy as np
@@ -112,32 +113,60 @@ class ConvGeneralDilated(Primitive):
 
     def lower(self, at, x, w, **params):
         steps = plan_of(x, w, params)
-        image, feature, *places = (at[d] for d in steps.out_spec)
-        group = feature // (w.shape[steps.rhs_spec[0]] // steps.groups)
         zero = build.const(0, steps.dtype)
 
-        def element(k):
-            *taps, channel = k
+        def patch(places, taps):
+            """Where an element of a window is, and whether it is there."""
             where, inside = [], []
-            for n, place, tap, stride, (low, _), holes, steps_of_tap in zip(
+            for n, place, tap, stride, (low, _), holes, step in zip(
                     (x.shape[d] for d in steps.lhs_spec[2:]), places, taps,
                     params["window_strides"], params["padding"], params["lhs_dilation"],
                     params["rhs_dilation"]):
-                t = place * stride + tap * steps_of_tap - low
+                t = place * stride + tap * step - low
                 where.append(t // holes)
                 inside.append(build.in_range(where[-1:], (n,)))
                 if holes > 1:
                     inside.append(build.eq(t % holes, 0))
-            lead = ((group * steps.images + image, channel) if params["batch_group_count"] > 1
-                    else (image, group * steps.features + channel))
-            a = build.convert(x[_placed((*lead, *where), steps.lhs_spec)], steps.dtype)
-            a = build.select(build.all_of(*inside), a, zero)
-            b = build.convert(w[_placed((feature, channel, *taps), steps.rhs_spec)], steps.dtype)
-            return build.op("and" if letter(steps.dtype) == "b" else "mul", a, b)
+            return where, build.all_of(*inside)
 
-        combine = "or" if letter(steps.dtype) == "b" else "add"
-        total = build.reduce(combine, [*steps.window, steps.features], element)
-        return build.convert(total, steps.out.dtype)
+        def element(index, taps, channel):
+            where, inside = patch(index[2:], taps)
+            return build.select(inside, build.convert(read(index, where, channel), steps.dtype),
+                                zero)
+
+        read = _reader(x, w, steps, params["batch_group_count"] > 1)
+        return _total([at[d] for d in steps.out_spec], w, steps, steps.window, element,
+                      lambda taps: taps)
+
+    def fill(self, into, x, w, **params):
+        """Where the operand has holes, a nest for each of the places that have the same taps.
+
+        So no zeros are multiplied. What is around the operand must be stored.
+        """
+        (out,), holes = into, params["lhs_dilation"]
+        if max(holes, default=1) == 1 or any(
+                end >= d for ends, d in zip(params["padding"], holes) for end in ends):
+            return None
+        steps = plan_of(x, w, params)
+        read = _reader(x, w, steps, params["batch_group_count"] > 1)
+        classes = [residues(*numbers) for numbers in zip(
+            (out.shape[d] for d in steps.out_spec[2:]), steps.window, params["window_strides"],
+            (low for low, _ in params["padding"]), holes, params["rhs_dilation"])]
+
+        def nest(chosen: Sequence[Residue]):
+            def body(index):
+                def element(index, taps, channel):
+                    where = [place * c.stride + tap * c.step + c.base
+                             for c, place, tap in zip(chosen, index[2:], taps)]
+                    return build.convert(read(index, where, channel), steps.dtype)
+
+                total = _total(index, w, steps, [c.taps for c in chosen], element, lambda taps: [
+                    c.tap + tap * c.apart for c, tap in zip(chosen, taps)])
+                places = [c.first + place * c.period for c, place in zip(chosen, index[2:])]
+                return [build.store(out, _placed((*index[:2], *places), steps.out_spec), total)]
+            lead = [out.shape[d] for d in steps.out_spec[:2]]
+            return build.nest([*lead, *(c.places for c in chosen)], body)
+        return [nest(chosen) for chosen in product(*classes)]
 
 
 conv_general_dilated_p: ConvGeneralDilated = ConvGeneralDilated()
@@ -146,6 +175,70 @@ conv_general_dilated_p: ConvGeneralDilated = ConvGeneralDilated()
 def _placed(index, spec) -> list:
     """An index in the order of the dimensions of an array."""
     return [index[spec.index(d)] for d in range(len(spec))]
+
+
+def _reader(x, w, steps: Plan, by_batch: bool):
+    """Reads the operand: for an element of the result, at a place, of a feature of its group."""
+    size = w.shape[steps.rhs_spec[0]] // steps.groups
+
+    def read(index, where, channel):
+        image, feature, *_ = index
+        group = feature // size
+        lead = ((group * steps.images + image, channel) if by_batch else
+                (image, group * steps.features + channel))
+        return x[_placed((*lead, *where), steps.lhs_spec)]
+    return read
+
+
+def _total(index, w, steps: Plan, window, element, tap_of):
+    """An element of the result, at an index of image, feature and places."""
+    is_bool = letter(steps.dtype) == "b"
+
+    def term(k):
+        *taps, channel = k
+        b = w[_placed((index[1], channel, *tap_of(taps)), steps.rhs_spec)]
+        return build.op("and" if is_bool else "mul", element(index, taps, channel),
+                        build.convert(b, steps.dtype))
+    total = build.reduce("or" if is_bool else "add", [*window, steps.features], term)
+    return build.convert(total, steps.out.dtype)
+
+
+class Residue(NamedTuple):
+    """Places, ``period`` apart from ``first`` on, whose windows meet the same elements of a kernel.
+
+    These are ``taps`` elements, ``apart`` from ``tap`` on. The first one meets the element of the
+    operand whose number is ``base`` plus ``stride`` times that of the place, each of the others the
+    one ``step`` further on.
+    """
+
+    first: int
+    period: int
+    places: int
+    tap: int
+    apart: int
+    taps: int
+    base: int
+    stride: int
+    step: int
+
+
+def residues(places: int, window: int, stride: int, low: int, holes: int, dilation: int,
+             ) -> list[Residue]:
+    """The kinds of places along a dimension of an operand with holes.
+
+    >>> [(r.first, r.tap, r.taps) for r in residues(8, 3, 1, 1, 2, 1)]
+    [(0, 1, 1), (1, 0, 2)]
+    """
+    period, apart = holes // gcd(stride, holes), holes // gcd(dilation, holes)
+    found = []
+    for first in range(min(period, places)):
+        tap = next((k for k in range(min(apart, window))
+                    if (first * stride + k * dilation - low) % holes == 0), None)
+        taps = 0 if tap is None else -(-(window - tap) // apart)
+        base = 0 if tap is None else (first * stride + tap * dilation - low) // holes
+        found.append(Residue(first, period, -(-(places - first) // period), tap or 0, apart, taps,
+                             base, period * stride // holes, apart * dilation // holes))
+    return found
 
 
 # -- types -----------------------------------------------------------------------------------------

@@ -1,0 +1,158 @@
+"""Convolutions: layers of image networks in both layouts, depthwise, transposed, gradients."""
+
+from .case import family, noise
+
+LAST = ("NHWC", "HWIO", "NHWC")
+FIRST = ("NCHW", "OIHW", "NCHW")
+
+
+def _flops(n, s, c, o, k, stride=1, **_):
+    return 2 * n * (s // stride) ** 2 * c * o * k ** 2
+
+
+layer = family("convolutions", flops=_flops, numpy=False)
+gradient = family("gradients of convolutions", numpy=False)
+
+
+def _conv(jax, numbers=LAST, strides=(1, 1), padding="SAME", **options):
+    return lambda x, w: jax.lax.conv_general_dilated(
+        x, w, strides, padding, dimension_numbers=numbers, **options)
+
+
+@layer("{k} x {k} conv, {n} x {s} x {s} x {c} to {o}, stride {stride}", n=1, s=56, c=64, o=64, k=3,
+       stride=1)
+@layer("{k} x {k} conv, {n} x {s} x {s} x {c} to {o}, stride {stride}", n=8, s=28, c=128, o=128,
+       k=3, stride=1)
+@layer("{k} x {k} conv, {n} x {s} x {s} x {c} to {o}, stride {stride}", n=4, s=14, c=256, o=256,
+       k=3, stride=1)
+@layer("{k} x {k} conv, {n} x {s} x {s} x {c} to {o}, stride {stride}", n=16, s=8, c=16, o=32, k=3,
+       stride=1)
+@layer("{k} x {k} conv, {n} x {s} x {s} x {c} to {o}, stride {stride}", n=4, s=56, c=64, o=128, k=3,
+       stride=2)
+@layer("{k} x {k} conv, {n} x {s} x {s} x {c} to {o}, stride {stride}", n=4, s=28, c=256, o=64, k=1,
+       stride=1)
+@layer("{k} x {k} conv, {n} x {s} x {s} x {c} to {o}, stride {stride}", n=1, s=224, c=3, o=64, k=7,
+       stride=2)
+def channels_last(jax, jnp, n, s, c, o, k, stride):
+    return _conv(jax, strides=(stride,) * 2), (noise(n, s, s, c), noise(k, k, c, o, seed=1))
+
+
+@layer("{k} x {k} conv, {n} x {c} x {s} x {s} to {o}, channels first", n=1, s=56, c=64, o=64, k=3)
+@layer("{k} x {k} conv, {n} x {c} x {s} x {s} to {o}, channels first", n=4, s=14, c=256, o=256, k=3)
+@layer("{k} x {k} conv, {n} x {c} x {s} x {s} to {o}, channels first", n=4, s=28, c=256, o=64, k=1)
+def channels_first(jax, jnp, n, s, c, o, k):
+    return _conv(jax, FIRST), (noise(n, c, s, s), noise(o, c, k, k, seed=1))
+
+
+@layer("bias and relu of a {k} x {k} conv, {n} x {s} x {s} x {c} to {o}", n=4, s=28, c=64, o=64,
+       k=3)
+def with_bias(jax, jnp, n, s, c, o, k):
+    conv = _conv(jax)
+    return lambda x, w, b: jax.nn.relu(conv(x, w) + b), (
+        noise(n, s, s, c), noise(k, k, c, o, seed=1), noise(o, seed=2))
+
+
+@layer("dilated {k} x {k} conv, {n} x {s} x {s} x {c} to {o}", n=2, s=32, c=64, o=64, k=3)
+def dilated(jax, jnp, n, s, c, o, k):
+    return _conv(jax, rhs_dilation=(2, 2)), (noise(n, s, s, c), noise(k, k, c, o, seed=1))
+
+
+@layer("{k} x {k} conv in {g} groups, {n} x {s} x {s} x {c} to {o}", n=2, s=28, c=128, o=128, k=3,
+       g=32, flops=None)
+@layer("{k} x {k} conv in {g} groups, {n} x {s} x {s} x {c} to {o}", n=2, s=28, c=128, o=128, k=3,
+       g=4, flops=None)
+def grouped(jax, jnp, n, s, c, o, k, g):
+    return _conv(jax, feature_group_count=g), (
+        noise(n, s, s, c), noise(k, k, c // g, o, seed=1))
+
+
+@layer("depthwise {k} x {k} conv, {n} x {s} x {s} x {c}, stride {stride}", n=4, s=56, c=64, k=3,
+       stride=[1, 2], flops=None)
+@layer("depthwise {k} x {k} conv, {n} x {s} x {s} x {c}, stride {stride}", n=4, s=14, c=256, k=5,
+       stride=1, flops=None)
+def depthwise(jax, jnp, n, s, c, k, stride):
+    return _conv(jax, strides=(stride,) * 2, feature_group_count=c), (
+        noise(n, s, s, c), noise(k, k, 1, c, seed=1))
+
+
+@layer("depthwise {k} x {k} conv, {n} x {c} x {s} x {s}, channels first", n=4, s=56, c=64, k=3,
+       flops=None)
+def depthwise_first(jax, jnp, n, s, c, k):
+    return _conv(jax, FIRST, feature_group_count=c), (
+        noise(n, c, s, s), noise(c, 1, k, k, seed=1))
+
+
+@layer("transposed {k} x {k} conv, {n} x {s} x {s} x {c} to {o}, stride {stride}", n=4, s=14, c=128,
+       o=64, k=[2, 4], stride=2, flops=None)
+def transposed(jax, jnp, n, s, c, o, k, stride):
+    return lambda x, w: jax.lax.conv_transpose(x, w, (stride,) * 2, "SAME"), (
+        noise(n, s, s, c), noise(k, k, c, o, seed=1))
+
+
+@layer("conv of {n} sounds, {s} x {c} to {o}, window {k}", n=4, s=4000, c=32, o=64, k=9, flops=None)
+def sound(jax, jnp, n, s, c, o, k):
+    return _conv(jax, ("NHC", "HIO", "NHC"), (1,)), (noise(n, s, c), noise(k, c, o, seed=1))
+
+
+@layer("conv of a signal of {n}, window {k}", n=100_000, k=[8, 128], flops=None)
+def signal(jax, jnp, n, k):
+    return lambda x, w: jnp.convolve(x, w, mode="same"), (noise(n), noise(k, seed=1))
+
+
+@layer("{k} x {k} x {k} conv, {n} x {s} x {s} x {s} x {c} to {o}", n=1, s=16, c=32, o=32, k=3,
+       flops=None)
+def volume(jax, jnp, n, s, c, o, k):
+    return _conv(jax, ("NDHWC", "DHWIO", "NDHWC"), (1, 1, 1)), (
+        noise(n, s, s, s, c), noise(k, k, k, c, o, seed=1))
+
+
+@layer("bf16 {k} x {k} conv, {n} x {s} x {s} x {c} to {o}", n=4, s=28, c=64, o=64, k=3)
+def narrow(jax, jnp, n, s, c, o, k):
+    return _conv(jax), (noise(n, s, s, c, dtype="bfloat16"),
+                        noise(k, k, c, o, seed=1, dtype="bfloat16"))
+
+
+# -- gradients -------------------------------------------------------------------------------------
+
+
+@gradient("to the kernel, {k} x {k}, {n} x {s} x {s} x {c} to {o}, stride {stride}", n=8, s=28,
+          c=64, o=64, k=3, stride=[1, 2])
+@gradient("to the kernel, {k} x {k}, {n} x {s} x {s} x {c} to {o}, stride {stride}", n=1, s=224,
+          c=3, o=64, k=7, stride=2)
+def to_kernel(jax, jnp, n, s, c, o, k, stride):
+    conv, w = _conv(jax, strides=(stride,) * 2), noise(k, k, c, o, seed=1)
+    return lambda x, w, y: jax.vjp(lambda w: conv(x, w), w)[1](y), (
+        noise(n, s, s, c), w, noise(n, -(-s // stride), -(-s // stride), o, seed=2))
+
+
+@gradient("to the operand, {k} x {k}, {n} x {s} x {s} x {c} to {o}, stride {stride}", n=8, s=28,
+          c=64, o=64, k=3, stride=[1, 2])
+def to_operand(jax, jnp, n, s, c, o, k, stride):
+    conv, w = _conv(jax, strides=(stride,) * 2), noise(k, k, c, o, seed=1)
+    return lambda x, w, y: jax.vjp(lambda x: conv(x, w), x)[1](y), (
+        noise(n, s, s, c), w, noise(n, -(-s // stride), -(-s // stride), o, seed=2))
+
+
+@gradient("to the kernel, depthwise {k} x {k}, {n} x {s} x {s} x {c}", n=4, s=28, c=64, k=3)
+def to_depthwise_kernel(jax, jnp, n, s, c, k):
+    conv, w = _conv(jax, feature_group_count=c), noise(k, k, 1, c, seed=1)
+    return lambda x, w, y: jax.vjp(lambda w: conv(x, w), w)[1](y), (
+        noise(n, s, s, c), w, noise(n, s, s, c, seed=2))
+
+
+@gradient("a step of training a small CNN, {n} images of {s} x {s}", n=32, s=28)
+def network(jax, jnp, n, s):
+    conv = _conv(jax, strides=(2, 2))
+    sizes = [noise(3, 3, 1, 16, seed=1), noise(3, 3, 16, 32, seed=2),
+             noise((-(-s // 4)) ** 2 * 32, 10, seed=3)]
+
+    def loss(params, x, y):
+        first, second, last = params
+        x = jax.nn.relu(conv(x, first))
+        x = jax.nn.relu(conv(x, second))
+        logits = x.reshape(x.shape[0], -1) @ last
+        return -jnp.mean(jnp.sum(jax.nn.log_softmax(logits) * y, axis=1))
+
+    def step(params, x, y):
+        return [p - 0.01 * g for p, g in zip(params, jax.grad(loss)(params, x, y))]
+    return step, ([0.1 * p for p in sizes], noise(n, s, s, 1), noise(n, 10, seed=5))

@@ -1,0 +1,79 @@
+"""Convolutions in the form that products of matrices are computed in: all that is read is there.
+
+Zeros around the operand are stored, so that no element of a window has to be looked for; the
+dimension whose elements are neighbours is one that is summed over, or that the result has, too; and
+numbers are in the dtype in which they are summed. A copy of the operand does all of that at once,
+together with whatever comes before it.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from .._core.jaxpr import Atom, JaxprEqn, Literal
+from .._core.types import ShapedArray
+from .._ops.conv import Plan, plan_of
+from .._ops.conv_shapes import ConvDimensionNumbers
+from .._ops.convert import convert_element_type_p
+from .._ops.families import letter
+from .._ops.layout import transpose_p
+from .._ops.slicing import pad_p
+
+__all__ = ["convolution"]
+
+_LONG, _FEW = 8, 4
+"""Elements of a window that are long enough to go through, and features too few for that."""
+
+
+def convolution(write, eqn: JaxprEqn) -> list[Atom] | None:
+    """A convolution of what is stored in full; None if it is that already."""
+    (x, w), params = eqn.invars, dict(eqn.params)
+    steps = plan_of(x.aval, w.aval, params)
+    if letter(steps.dtype) == "b" or not prod((*steps.out.shape, *steps.window, steps.features)):
+        return None
+
+    def converted(atom: Atom, dtype: np.dtype) -> Atom:
+        return atom if atom.aval.dtype == dtype else write.apply(
+            eqn, convert_element_type_p, atom, new_dtype=dtype, weak_type=False, sharding=None)
+
+    before = x, w
+    x, w = converted(x, steps.dtype), converted(w, steps.dtype)
+    lhs = _order(steps, params)
+    if lhs != steps.lhs_spec:
+        order = [steps.lhs_spec[lhs.index(d)] for d in range(len(lhs))]
+        x = write.apply(eqn, transpose_p, x, permutation=tuple(order))
+    x, padding = _padded(write, eqn, x, lhs)
+    if (x, w) == before:
+        return None
+    params.update(padding=padding, preferred_element_type=steps.dtype,
+                  dimension_numbers=ConvDimensionNumbers(lhs, steps.rhs_spec, steps.out_spec))
+    return [converted(write.apply(eqn, eqn.primitive, x, w, **params), steps.out.dtype)]
+
+
+def _order(steps: Plan, params) -> tuple[int, ...]:
+    """Where the dimensions of the operand are to be: features last, if space is there so far."""
+    spec, last = steps.lhs_spec, len(steps.lhs_spec) - 1
+    if prod(steps.window) == 1 or spec[-1] != last:
+        return spec
+    if steps.window[-1] >= _LONG and params["rhs_dilation"][-1] == 1:
+        return spec
+    space = tuple(range(1, last))
+    if steps.features < _FEW and steps.images > steps.features:
+        return (last, 0, *space)
+    return (0, last, *space)
+
+
+def _padded(write, eqn: JaxprEqn, x: Atom, lhs: tuple[int, ...]) -> tuple[Atom, tuple]:
+    """The operand with the zeros around it, and what is left of the padding."""
+    holes, given = eqn.params["lhs_dilation"], eqn.params["padding"]
+    added = [[max(0, n // d) for n in ends] for ends, d in zip(given, holes)]
+    if any(map(any, added)):
+        amounts = {d: (low, high, 0) for d, (low, high) in zip(lhs[2:], added)}
+        dtype = x.aval.dtype
+        zero = Literal(np.zeros((), dtype), ShapedArray((), dtype))
+        x = write.apply(eqn, pad_p, x, zero, padding_config=tuple(
+            amounts.get(d, (0, 0, 0)) for d in range(x.aval.ndim)))
+    return x, tuple((low - d * a, high - d * b)
+                    for (low, high), (a, b), d in zip(given, added, holes))
