@@ -53,6 +53,7 @@ from .._loops.expr import (
     op,
 )
 from .._loops.instructions import identity, kind_of
+from .._loops.names import MATRICES
 from .._loops.nest import (
     PARALLEL,
     SEQUENTIAL,
@@ -75,6 +76,7 @@ from .._loops.traverse import (
     walk,
     written,
 )
+from .codegen.matrices import in_lanes
 from .codegen.target import Target
 from .codegen.tiles import tiling
 from .cost import cost
@@ -132,6 +134,8 @@ class _Scheduler:
         """The statements that one becomes."""
         if isinstance(statement, Extern) and statement.name in _LINES:
             statement = self.with_room(statement)
+        if isinstance(statement, Extern) and statement.name == MATRICES:
+            statement = in_lanes(statement, self.target.vector_bits, _GRAIN)
         if not isinstance(statement, Nest) or TASKS in statement.kinds or any(
                 isinstance(inner, Extern) for inner in statements_in(statement.body)) or (
                 tiling(statement, self.target) is not None):

@@ -1,10 +1,12 @@
 """Names of library calls that primitives, the compiler and the runtime share."""
 
-__all__ = ["CALLBACK", "LAPACK", "SCRATCH"]
+__all__ = ["CALLBACK", "LAPACK", "MATRICES", "SCRATCH"]
 
 CALLBACK = "callback"
 """The function that calls Python."""
 LAPACK = "lapack"
 """The function that runs a routine of BLAS or LAPACK on each matrix of a batch."""
+MATRICES = "matrices"
+"""The function that runs an algorithm of ours on each of many small matrices."""
 SCRATCH = "scratch"
 """The function that leaves memory as it is, whatever was in it."""

@@ -18,6 +18,7 @@ from .._core.primitive import Kind, Primitive
 from .._core.types import ShapedArray, typeof
 from .._loops import build
 from .._loops.lapack import Each, Routine, prefix
+from .._loops.matrices import is_small, on_small
 from ..errors import explain
 from .arith import add, conj, div, imag, mul, neg, sub
 from .arith import complex as complex_
@@ -126,6 +127,8 @@ class Cholesky(Factorization):
 
     def lower(self, into, x):
         filled, x = in_memory("operand", x)
+        if is_small(x.dtype, x.shape):
+            return [*filled, on_small("cholesky", into, [x])]
         call, (made, info) = self.routine(x).call("made", [x])
         return [*filled, call, store_where_done(into[0], info, lambda k: made[k])]
 
@@ -179,6 +182,9 @@ class TriangularSolve(Factorization):
     def lower(self, into, a, b, **params):
         filled_a, a = in_memory("a", a)
         filled_b, b = in_memory("b", b)
+        if is_small(b.dtype, b.shape):
+            params.pop("conjugate_a")
+            return [*filled_a, *filled_b, on_small("triangular_solve", into, [a, b], **params)]
         call, _ = self.routine(a, b, **params).call("made", [a, b], into)
         return [*filled_a, *filled_b, call]
 
@@ -240,6 +246,9 @@ class LU(Factorization):
 
     def lower(self, into, x):
         factors, pivots, permutation = into
+        if is_small(x.dtype, x.shape):
+            filled, x = in_memory("operand", x)
+            return [*filled, on_small("lu", into, [x])]
         filled, x = in_memory("operand", x, swap=True)
         call, (made, exchanged, _) = self.routine(x).call("made", [x])
         return [*filled, call, store_swapped(factors, made),
@@ -359,6 +368,10 @@ class HouseholderProduct(Factorization):
         return by_rows(self.routine(a, taus).run(a, taus)[0])
 
     def lower(self, into, a, taus):
+        if is_small(a.dtype, a.shape) and taus.shape[-1]:
+            filled, a = in_memory("a", a)
+            filled_taus, taus = in_memory("taus", taus)
+            return [*filled, *filled_taus, on_small("householder_product", into, [a, taus])]
         filled, a = in_memory("a", a, swap=True)
         filled_taus, taus = in_memory("taus", taus)
         call, (made, *_) = self.routine(a, taus).call("made", [a, taus])
@@ -428,6 +441,9 @@ class QR(Factorization):
 
     def lower(self, into, x, *, pivoting, full_matrices, use_magma):
         q, r = into[:2]
+        if is_small(x.dtype, x.shape) and not pivoting:
+            filled, x = in_memory("operand", x)
+            return [*filled, on_small("qr", into, [x], inner=q.shape[-1])]
         filled, x = in_memory("operand", x, swap=True)
         free = [build.temp("free", (*x.shape[:-2], x.shape[-2]), _INT32)] * pivoting
         filled += [build.nest(b.shape, lambda k, b=b: [build.store(b, k, 0)]) for b in free]

@@ -18,6 +18,7 @@ import numpy as np
 from ..._loops.build import unflatten_index
 from ..._loops.expr import Const, Expr, Fold, Index, Load, Node, Op, Pick, bounds
 from ..._loops.instructions import INDEX
+from ..._loops.names import MATRICES
 from ..._loops.nest import Buffer, Extern, Nest, Statement, Store
 from ..._loops.traverse import expressions, loads, statements_in, walk, written
 from .access import Scalar
@@ -26,12 +27,13 @@ from .columns import columns, separate, widened, write_columns
 from .complex import Pair
 from .folds import Folds, flat, from_registers, in_registers, mapped, renamed, whole
 from .lanes import Loop, Planner
+from .matrices import write_matrices
 from .operations import Reciprocal, apply, choose, has_reciprocals, number
 from .polling import poll
 from .residues import by_residues
 from .rows import sums_of_rows, write_rows
 from .scopes import Lanes, Scope, Way
-from .sorting import CALLS
+from .sorting import CALLS as SORTING
 from .storage import moves_as_bits
 from .transposes import crosses_in_order, write_in_order, write_tiles
 from .values import (
@@ -55,6 +57,8 @@ _STEPS_AHEAD = 16
 """How many steps before it is updated an element is asked for."""
 _LONG = 1 << 14
 """Steps from which on a loop whose steps depend on each other may take too long to wait for."""
+_CALLS = {**SORTING, MATRICES: write_matrices}
+"""What writes library calls that are functions of the module; by name."""
 _NOWHERE: Way = ()
 
 
@@ -272,8 +276,8 @@ class Kernel(Folds):
         """Call a function of the runtime's library with the addresses of buffers."""
         buffers = (*call.outputs, *call.inputs)
         writer, lines = self.writer, scope.place.lines
-        if call.name in CALLS:
-            lines.append(CALLS[call.name](call, self.pointers, writer))
+        if call.name in _CALLS:
+            lines.append(_CALLS[call.name](call, self.pointers, writer))
             for buffer in call.outputs:
                 scope.forget(self.analysis.memory(buffer), self.analysis)
             return

@@ -1,0 +1,153 @@
+"""Compiled factorisations of small matrices do what ``eval`` does, in any number of lanes."""
+
+from dataclasses import replace
+from functools import partial
+from itertools import product
+
+import numpy as np
+import pytest
+
+import tanx
+from tanx import lax
+from tanx._compiler.pipeline import build
+from tanx._loops.interpret import run as interpret
+from tanx._loops.names import MATRICES
+from tanx.lax import linalg
+
+from .agreement import evaluated
+from .compiled import run
+
+SHAPES = [(1, 1), (2, 2), (4, 4), (4, 2), (2, 5), (7, 7), (9, 6), (11, 32)]
+BATCHES = [1, 4, 11]
+
+
+def numbers(*shape, dtype="float64", seed=0):
+    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+
+
+def positive(count, n, dtype="float64"):
+    x = numbers(count, n, n, dtype=dtype)
+    return (x @ x.swapaxes(1, 2) + np.eye(n)).astype(dtype)
+
+
+def in_lanes(statement, lanes):
+    """A statement in another number of lanes, if it runs in lanes."""
+    if getattr(statement, "name", "") != MATRICES:
+        return statement
+    return replace(statement, params=tuple({**dict(statement.params), "lanes": lanes}.items()))
+
+
+def agree(fun, *args, interpreted=True, lanes=None, rtol=None):
+    """Compiled in lanes, the results are those of ``eval``; so they are when interpreted."""
+    with tanx.enable_x64(True):
+        closed = tanx.make_jaxpr(fun)(*args)
+        module = build(closed)
+        program = module.program
+        assert any(getattr(s, "name", "") == MATRICES for s in program.statements)
+        if lanes is not None:
+            program = replace(program, statements=tuple(
+                in_lanes(s, lanes) for s in program.statements))
+        given = [*map(np.asarray, module.constants), *args]
+        wanted = evaluated(closed, args)
+        runs = [run(program, *given)]
+        if interpreted:
+            runs.append(interpret(program, *given))
+        rtol = rtol or {4: 2e-4, 8: 1e-11}[args[0].dtype.itemsize]
+        for results in runs:
+            held = dict(zip(program.outputs, results))
+            for buffer, want in zip(module.results, wanted, strict=True):
+                got = held[buffer].reshape(want.shape)
+                assert got.dtype == want.dtype
+                scale = np.abs(want[np.isfinite(want)]).max(initial=1e-300)
+                np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol * scale)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("count", BATCHES)
+def test_factors(count, shape):
+    x = numbers(count, *shape)
+    if count == 1 and max(shape) > 8:
+        x = numbers(4, *shape)
+    interpreted = count == 4 and max(shape) < 10
+    agree(linalg.lu, x, interpreted=interpreted)
+    for full in (False, True):
+        agree(partial(linalg.qr, full_matrices=full), x, interpreted=interpreted)
+    if shape[0] == shape[1]:
+        agree(linalg.cholesky, positive(len(x), shape[0]), interpreted=interpreted)
+
+
+@pytest.mark.parametrize("n", [4, 6])
+def test_factors_in_single_precision(n):
+    x = numbers(9, n, n, dtype="float32")
+    agree(linalg.lu, x, rtol=1e-3)
+    agree(linalg.qr, x, rtol=1e-3)
+    agree(linalg.cholesky, positive(9, n, "float32"), rtol=1e-3)
+
+
+@pytest.mark.parametrize("n", [3, 6])
+@pytest.mark.parametrize("options", [*product((False, True), repeat=4)], ids=str)
+def test_triangles(n, options):
+    names = ("left_side", "lower", "transpose_a", "unit_diagonal")
+    chosen = dict(zip(names, options))
+    a, b = numbers(5, n, n) + 4 * np.eye(n), numbers(5, n, 7)
+    b = b if chosen["left_side"] else np.ascontiguousarray(b.swapaxes(1, 2))
+    agree(lambda a, b: linalg.triangular_solve(a, b, **chosen), a, b, interpreted=n == 3)
+
+
+def test_products_of_reflections():
+    for m, n, k in ((3, 3, 3), (6, 4, 2), (9, 9, 9)):
+        agree(linalg.householder_product, numbers(5, m, n), numbers(5, k, seed=1))
+
+
+def test_where_there_is_no_factor_it_is_nan():
+    for n in (3, 6):
+        x = positive(9, n)
+        x[2] = -x[2]
+        x[4, n - 1, n - 1] = -5
+        x[5] = np.nan
+        x[7] = 0
+        agree(linalg.cholesky, x)
+
+
+def test_columns_of_zeros_and_singular_matrices():
+    for n in (4, 7):
+        x = numbers(6, n, n)
+        x[0] = 0
+        x[1, :, 1] = 0
+        x[2] = np.eye(n)
+        x[3] = np.tril(x[3])
+        agree(lambda x: linalg.lu(x)[0], x[:4])
+        agree(lambda x: linalg.qr(x), x[:4])
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e160, 1e300])
+def test_sizes_of_numbers_do_not_matter(size):
+    for n in (3, 6):
+        agree(linalg.qr, numbers(4, n, n) * size)
+        agree(linalg.lu, numbers(4, n, n) * size)
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 8])
+def test_any_number_of_lanes(lanes):
+    for n in (4, 6):
+        agree(linalg.lu, numbers(13, n, n), lanes=lanes, interpreted=False)
+        agree(linalg.qr, numbers(13, n, n + 1), lanes=lanes, interpreted=False)
+        agree(linalg.cholesky, positive(13, n), lanes=lanes, interpreted=False)
+
+
+def test_many_matrices_in_tasks():
+    x = numbers(5000, 8, 8)
+    got = tanx.jit(lambda x: linalg.qr(x))(x.astype(np.float32))
+    np.testing.assert_allclose(np.matmul(*map(np.asarray, got)), x, atol=1e-4)
+
+
+def test_in_loops_and_under_vmap():
+    def steps(x):
+        def step(carry, _):
+            factor = linalg.cholesky(carry)
+            return lax.dot(factor, factor.T), factor[0, 0]
+        return lax.scan(step, x, None, length=3)
+    x = positive(6, 5, "float32")
+    got = tanx.jit(tanx.vmap(steps))(x)
+    np.testing.assert_allclose(got[0], x, rtol=1e-3)
+    np.testing.assert_allclose(got[1][:, 2], np.linalg.cholesky(x)[:, 0, 0], rtol=1e-3)
