@@ -175,7 +175,8 @@ def everything_is_far(monkeypatch):
     """Transposes go by way of rooms, however small the arrays are, and the rooms are small too."""
     monkeypatch.setattr("tanx._compiler.codegen.transposes._FAR", 0)
     monkeypatch.setattr("tanx._compiler.codegen.transposes._READ", 128)
-    monkeypatch.setattr("tanx._compiler.codegen.transposes._WRITTEN", 64)
+    monkeypatch.setattr("tanx._compiler.codegen.transposes._ROOM", 1 << 11)
+    monkeypatch.setattr("tanx._compiler.codegen.access._FAR", 0)
 
 
 def rooms_in(program):
@@ -222,6 +223,16 @@ def test_small_arrays_need_no_rooms():
     assert rooms_in(element_program(transpose, [x], x, {"order": (1, 0)})) == 0
     far = np.empty((2048, 2048), np.float32)
     assert rooms_in(element_program(transpose, [far], far, {"order": (1, 0)})) == 1
+
+
+@pytest.mark.parametrize("shape, order, foreseen", [
+    ((256, 256, 256), (1, 0, 2), False),  # pieces of 1 KB here and there
+    ((256, 256, 256), (0, 1, 2), True), ((8, 256, 4096), (1, 0, 2), True),
+    ((64, 64, 64), (1, 0, 2), True)])
+def test_what_no_processor_foresees_is_asked_for(shape, order, foreseen):
+    x = np.empty(shape, np.float32)
+    program = element_program(transpose, [x], x.transpose(order), {"order": order})
+    assert ("call void @llvm.prefetch" not in generate(program, host()).text) == foreseen
 
 
 # -- in turn ---------------------------------------------------------------------------------------

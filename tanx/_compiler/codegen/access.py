@@ -28,6 +28,9 @@ Scalar = Value | Pair
 _POINTER = type_of("ptr")
 _FILLED = (2, 3, 4, 8)
 """Numbers of vectors that are stored by turns."""
+_LINE, _FORESEEN, _AHEAD, _FAR = 64, 1 << 12, 1 << 11, 1 << 22
+"""Bytes of a line of the cache, of a stretch that processors know to read ahead, of what is asked
+for ahead otherwise, and of a buffer that no near cache holds."""
 
 
 class Memory:
@@ -69,10 +72,11 @@ class Memory:
                     or self._read_every(buffer, start, stride, lanes.width, _reach(terms, rest)))
         if abs(stride) != 1:
             steps = [n * stride for n in range(lanes.width)]
-            return self._collect(buffer, [self._step(buffer, start, n) for n in steps])
+            return self._collect(buffer, [self.further(buffer, start, n) for n in steps])
         if stride == 1:
+            self._ask_ahead(buffer, terms, start, scope)
             return self._read_at(buffer, start, lanes.width)
-        found = self._read_at(buffer, self._step(buffer, start, 1 - lanes.width), lanes.width)
+        found = self._read_at(buffer, self.further(buffer, start, 1 - lanes.width), lanes.width)
         return _parts(lambda v: v.shuffled(range(lanes.width)[::-1]), found)
 
     def write(self, load: Load, value: Scalar, scope: Scope) -> None:
@@ -93,11 +97,11 @@ class Memory:
             return self._write_at(buffer, start, value)
         if stride is None:
             offsets = self._offsets(terms, rest, scope)
-            places = [self._step(buffer, self._base(buffer), offsets.lane(n))
+            places = [self.further(buffer, self._base(buffer), offsets.lane(n))
                       for n in range(lanes.width)]
         else:
             start = self._address(buffer, _with_first_lane(terms, lanes), rest, scope)
-            places = [self._step(buffer, start, n * stride) for n in range(lanes.width)]
+            places = [self.further(buffer, start, n * stride) for n in range(lanes.width)]
         for n, place in enumerate(places):
             self._write_at(buffer, place, _parts(lambda v, n=n: v.lane(n), value))
         return None
@@ -128,10 +132,28 @@ class Memory:
     def prefetch(self, load: Load, scope: Scope) -> None:
         """Ask for an element that is going to be written; there need not be one."""
         terms, rest = self.analysis.offset(load)
-        place = self._address(load.buffer, _named(terms, scope), rest, scope)
+        self._ask_for(self._address(load.buffer, _named(terms, scope), rest, scope), "1", 3)
+
+    def _ask_for(self, place: Value, written: str, near: int) -> None:
+        """Have a line of memory brought to a cache, the nearer the higher the number."""
         name = "llvm.prefetch.p0"
         self.writer.declared[name] = f"declare void @{name}(ptr, i32, i32, i32)"
-        scope.place.lines.append(f"call void @{name}({place!r}, i32 1, i32 3, i32 1)")
+        self.writer.place.lines.append(
+            f"call void @{name}({place!r}, i32 {written}, i32 {near}, i32 1)")
+
+    def _ask_ahead(self, buffer: Buffer, terms: Mapping[Expr, int], start: Value,
+                   scope: Scope) -> None:
+        """Ask for what later steps of the loop around read, where processors do not foresee it:
+        far away, in stretches that are too short to be recognised as such."""
+        outer, lanes, item = scope.outer, scope.lanes, buffer.dtype.itemsize
+        if outer is None or not lanes.loop.parallel or prod(buffer.shape) * item < _FAR:
+            return
+        apart, stretch = terms.get(outer[0].index, 0), outer[1] * item
+        if not (abs(apart) * item > stretch and _LINE <= stretch <= _FORESEEN):
+            return
+        steps = min(-(-_AHEAD // stretch), outer[0].extent // 2)
+        for line in range(0, lanes.width * item, _LINE):
+            self.ask_for(buffer, start, steps * apart + line // item)
 
     # -- tiles -------------------------------------------------------------------------------------
 
@@ -156,7 +178,7 @@ class Memory:
 
         def columns() -> list[Scalar]:
             start = self._address(buffer, first, rest, tile.scope)
-            return transposed([self._read_at(buffer, self._step(buffer, start, n * stride),
+            return transposed([self._read_at(buffer, self.further(buffer, start, n * stride),
                                              lanes.width) for n in range(lanes.width)])
         return self._known(tile.scope, ("tile", load), columns)[number]
 
@@ -170,7 +192,7 @@ class Memory:
                  for atom, factor in _with_first_lane(terms, lanes).items()}
         start = self._address(target.buffer, first, rest, scope)
         for n, row in enumerate(rows):
-            self._write_at(target.buffer, self._step(target.buffer, start, n * stride), row)
+            self._write_at(target.buffer, self.further(target.buffer, start, n * stride), row)
 
     # -- rooms -------------------------------------------------------------------------------------
 
@@ -198,7 +220,11 @@ class Memory:
 
     def plain_load(self, type: Type, buffer: Buffer, place: Value, step: int) -> Value:
         """Elements as they are in memory, some steps after an address."""
-        return self._plain_load(type, self._step(buffer, place, step))
+        return self._plain_load(type, self.further(buffer, place, step))
+
+    def ask_for(self, buffer: Buffer, place: Value, step: int) -> None:
+        """Have elements brought near that are going to be read, some steps after an address."""
+        self._ask_for(self.further(buffer, place, step), "0", 2)
 
     def to_room(self, room: str, place: Value, row: Value) -> None:
         """Store elements at a place of a room."""
@@ -216,7 +242,7 @@ class Memory:
     def _base(self, buffer: Buffer) -> Value:
         return Value(self.writer, self.pointers[buffer], _POINTER)
 
-    def _step(self, buffer: Buffer, pointer: Value, by: Value | int) -> Value:
+    def further(self, buffer: Buffer, pointer: Value, by: Value | int) -> Value:
         """The address some elements further on."""
         if isinstance(by, int):
             if not by:
@@ -244,9 +270,9 @@ class Memory:
         for here in sorted(by_home, key=lambda s: s.depth):
             parts = by_home[here]
             sum_so_far |= {(atom, factor) for atom, _, factor in parts}
-            pointer = self._known(here, (buffer, sum_so_far), lambda p=pointer, s=parts: self._step(
-                buffer, p, _sum(s)))
-        return self._known(here, (buffer, sum_so_far, rest), lambda: self._step(
+            pointer = self._known(here, (buffer, sum_so_far), lambda p=pointer, s=parts:
+                                  self.further(buffer, p, _sum(s)))
+        return self._known(here, (buffer, sum_so_far, rest), lambda: self.further(
             buffer, pointer, rest))
 
     def _known(self, scope: Scope, key, make) -> Any:
@@ -286,17 +312,17 @@ class Memory:
             moved = {atom: factor for atom, factor in terms.items() if atom not in fixed}
             near = select(mask, self._offsets(moved, 0, scope, small=True), 0)
             start = self._address(buffer, fixed, rest, scope)
-            return self._collect(buffer, [self._step(buffer, start, near.lane(n))
+            return self._collect(buffer, [self.further(buffer, start, near.lane(n))
                                           for n in range(near.type.lanes)])
         offsets = self._offsets(terms, rest, scope)
         if offsets.type.lanes == 1:
             safe = select(any_lane(mask), offsets, 0)
-            return self._read_at(buffer, self._step(buffer, self._base(buffer), safe))
+            return self._read_at(buffer, self.further(buffer, self._base(buffer), safe))
         return self._gather(buffer, select(mask, offsets, 0))
 
     def _gather(self, buffer: Buffer, offsets: Value) -> Scalar:
         base = self._base(buffer)
-        return self._collect(buffer, [self._step(buffer, base, offsets.lane(n))
+        return self._collect(buffer, [self.further(buffer, base, offsets.lane(n))
                                       for n in range(offsets.type.lanes)])
 
     def _collect(self, buffer: Buffer, places: list[Value]) -> Scalar:

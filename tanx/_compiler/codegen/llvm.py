@@ -166,6 +166,8 @@ class Kernel(Folds):
                 self.fetch_ahead(loop, body, inner)
             inner.carried = frozenset(kept)
             inner.values.update(zip(kept, states))
+            if rest:
+                inner.outer = loop, rest[0].extent
             self.loops(rest, body, inner)
             return [inner.values[load] for load in kept]
 

@@ -41,8 +41,9 @@ _LONG = 1024
 """Iterations in lanes of one block where some loads read along them."""
 _FAR, _ROOMS = 1 << 21, 2
 """Bytes of an array that is read by way of a room, and how many rooms there are at most."""
-_READ, _WRITTEN, _VECTORS = 1024, 256, 4
-"""Bytes that are read and written at a stretch, and vectors of them at a time: measured."""
+_READ, _ROOM, _VECTORS = 1024, 1 << 16, 4
+"""Bytes that are read at a stretch, and those of a block, which make up stretches that are written;
+vectors of them at a time. All are measured."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,9 +151,8 @@ class _Blocks:
         wide = lane.width
         while wide < _VECTORS * lane.width and 2 * wide <= lane.extent:
             wide *= 2
-        self.deep = _even(crossing.extent, _READ // item, lane.width)
-        self.long = _even(lane.extent, max(wide, _WRITTEN * _READ // (self.deep * item) // item),
-                          wide)
+        self.deep = _even(crossing.extent, _READ // max(item, 4), lane.width)
+        self.long = _even(lane.extent, max(wide, _ROOM // (self.deep * item)), wide)
         self.wide = replace(lane, width=wide)
         self.rooms = {load: self.room(load) for load in far}
 
@@ -198,20 +198,23 @@ class _Blocks:
 
     def copy(self, load: Load, room: str, scope: Scope, left: Value, top: Value) -> None:
         """Transpose what a load finds in a block into its room, tile by tile."""
-        kernel, size = self.kernel, self.lane.width
-        type = memory_type(load.dtype).of(size)
+        kernel, size, buffer = self.kernel, self.lane.width, load.buffer
+        type, line = memory_type(load.dtype).of(size), max(size, _LINE // load.dtype.itemsize)
+        line = size if self.deep % line else line
+        corner, stride = kernel.place_in_block(load, self.crossing, self.lane, scope, top, left)
 
-        def tile(inner: Scope, across: Value, along: Value) -> None:
-            place, stride = kernel.place_in_block(load, self.crossing, self.lane, inner,
-                                                  along * size + top, across * size + left)
-            rows = transposed([kernel.plain_load(type, load.buffer, place, n * stride)
-                               for n in range(size)])
-            first = along * (size * self.long) + across * size
-            for n, row in enumerate(rows):
-                kernel.to_room(room, first + n * self.long, row)
+        def tiles(inner: Scope, across: Value, along: Value) -> None:
+            """As many iterations of the crossing loop as a line of the cache has elements."""
+            place = kernel.further(buffer, corner, across * (size * stride) + along * line)
+            for start in range(0, line, size):
+                rows = transposed([kernel.plain_load(type, buffer, place, n * stride + start)
+                                   for n in range(size)])
+                for n, row in enumerate(rows, start):
+                    kernel.to_room(room, along * (line * self.long) + across * size
+                                   + n * self.long, row)
 
         self.each(scope, self.long // size, lambda a, across: self.each(
-            a, self.deep // size, lambda b, along: tile(b, across, along)))
+            a, self.deep // line, lambda b, along: tiles(b, across, along)))
 
     def rows(self, scope: Scope, left: Value, top: Value) -> None:
         """The statements on a block, row by row."""
@@ -230,6 +233,7 @@ class _Blocks:
         def one_row(outer: Scope, row: Value) -> None:
             _rename(outer, crossing)  # here, for what is the same in all lanes is computed here
             outer.values[crossing.index] = row + top
+            outer.outer = crossing, self.long
             self.each(outer, self.long // lane.width,
                       lambda inner, step: in_lanes(inner, row, step), (*lane.covers, lane.index))
 
