@@ -25,6 +25,7 @@ from .._ops.dot import *
 from .._ops.gather import *
 from .._ops.incomplete import *
 from .._ops.layout import *
+from .._ops.polynomial import *
 from .._ops.pooling import *
 from .._ops.precision import *
 from .._ops.ragged import *

@@ -7,6 +7,7 @@ from .._traceback import boundary
 from .._window import publish
 from . import linalg as linalg
 from ._assemble import *
+from ._bessel import *
 from ._bins import *
 from ._complex import *
 from ._contract import *
@@ -15,6 +16,7 @@ from ._cumulative import *
 from ._edit import *
 from ._einsum import *
 from ._grids import *
+from ._integers import *
 from ._io import *
 from ._logic import *
 from ._lookup import *
@@ -23,6 +25,7 @@ from ._matrices import *
 from ._nan import *
 from ._nonzero import *
 from ._pad import *
+from ._poly import *
 from ._quantile import *
 from ._reduce import *
 from ._rounding import *

@@ -3,9 +3,9 @@
 import ml_dtypes
 import numpy as np
 
-from tanx._ops import incomplete, special
+from tanx._ops import incomplete, polynomial, special
 
-from .case import Case, f, pos
+from .case import Case, f, i, pos
 
 BF16 = ml_dtypes.bfloat16
 DOMAINS = {"erf": (-3, 3), "erfc": (-3, 3), "erf_inv": (-0.9, 0.9), "lgamma": (0.2, 5),
@@ -34,4 +34,13 @@ CASES = [
     *(Case("regularized_incomplete_beta", incomplete.betainc, pos(*shape, dtype=t), pos(dtype=t),
            f(4, dtype=t, **UNIT), grad=(2,))
       for shape, t in (((4,), np.float64), ((), np.float64), ((4,), np.float32), ((4,), BF16))),
+]
+
+CASES += [
+    *(Case("polynomial", lambda x, *c: polynomial.polynomial(x, c), x, *[f(dtype=t)] * n,
+           name=str(n))
+      for n in (1, 4) for t in (np.float64, np.float32, BF16) for x in (f(3, dtype=t),
+                                                                        f(dtype=t))),
+    Case("polynomial", lambda x, *c: polynomial.polynomial(x, c), f(3), f(3), f(3), name="arrays"),
+    Case("polynomial", lambda x, *c: polynomial.polynomial(x, c), i(3), i(), i(), grad=()),
 ]

@@ -1,0 +1,143 @@
+"""Whole numbers: common divisors and multiples, and the bits of bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._api.batching import vmap
+from .._api.jit import library_jit
+from ..errors import explain
+from ..lax import _functions as lax
+from ._logic import where
+from ._math import absolute, is_dtype
+from ._promotion import (
+    as_operand,
+    broadcast_to_shape,
+    check_arraylike,
+    common_shape,
+    convert,
+    like,
+    promote,
+    typeof,
+)
+from ._shape import canonical_axis, moveaxis, ravel, reshape
+
+__all__ = ["gcd", "lcm", "packbits", "unpackbits"]
+
+
+# -- divisors and multiples ------------------------------------------------------------------------
+
+
+def _whole_numbers(function: str, x, y) -> tuple:
+    """Integers of one dtype and one shape."""
+    x, y = promote(function, x, y)
+    if not is_dtype(x, np.integer):
+        raise ValueError(explain(f"tanx.numpy.{function}", "takes integers.",
+                                 f"x1: {typeof(x)}", f"x2: {typeof(y)}"))
+    shape = common_shape(x.shape, y.shape)
+    return broadcast_to_shape(x, shape), broadcast_to_shape(y, shape)
+
+
+def _common_divisor(a, b):
+    """Euclid's algorithm on two numbers."""
+    return lax.while_loop(lambda pair: lax.ne(pair[1], like(pair[1], 0)),
+                          lambda pair: (pair[1], lax.rem(*pair)), (a, b))[0]
+
+
+@library_jit
+def gcd(x1, x2):
+    """The greatest number that divides both ``x1`` and ``x2``; 0 where both are.
+
+    >>> jnp.gcd(jnp.array([12, 7, 0]), 18)
+    Array([ 6,  1, 18], dtype=int32)
+    """
+    x1, x2 = _whole_numbers("gcd", x1, x2)
+    function = _common_divisor
+    for _ in x1.shape:
+        function = vmap(function)
+    return function(absolute(x1), absolute(x2))
+
+
+@library_jit
+def lcm(x1, x2):
+    """The least positive number that both ``x1`` and ``x2`` divide; 0 where either is 0.
+
+    >>> jnp.lcm(jnp.array([4, 7, 0]), 6)
+    Array([12, 42,  0], dtype=int32)
+    """
+    x1, x2 = map(absolute, _whole_numbers("lcm", x1, x2))
+    divisor = gcd(x1, x2)
+    nothing = lax.eq(divisor, like(divisor, 0))
+    return where(nothing, 0, lax.mul(x1, lax.div(x2, where(nothing, 1, divisor))))
+
+
+# -- bits ------------------------------------------------------------------------------------------
+
+
+def _shifts(function: str, bitorder: str):
+    """How far the bits of a byte are shifted, in the order asked for."""
+    if bitorder not in ("big", "little"):
+        raise ValueError(explain(f"tanx.numpy.{function}", "bitorder is 'big' or 'little'.",
+                                 f"bitorder: {bitorder!r}"))
+    order = lax.iota(np.uint8, 8)
+    return order if bitorder == "little" else lax.rev(order, (0,))
+
+
+def _last(function: str, a, axis) -> tuple:
+    """The array with an axis last, and which it was; raveled if there is none."""
+    if axis is None:
+        return ravel(a), -1
+    axis = canonical_axis(function, axis, a.ndim)
+    return moveaxis(a, axis, -1), axis
+
+
+@library_jit(static_argnames=("axis", "bitorder"))
+def packbits(a, axis=None, bitorder="big"):
+    """Bytes made of groups of eight elements along ``axis``, a bit each: whether it is not zero.
+
+    Zeros fill up the last byte. The first element of a group is the highest bit of its byte, or
+    the lowest with ``bitorder="little"``.
+
+    >>> jnp.packbits(jnp.array([1, 0, 1, 1]))
+    Array([176], dtype=uint8)
+    """
+    a = as_operand("packbits", a)
+    if not (is_dtype(a, np.integer) or a.dtype == np.bool_):
+        raise TypeError(explain("tanx.numpy.packbits", "takes integers and booleans.",
+                                f"a: {typeof(a)}"))
+    shifts = _shifts("packbits", bitorder)
+    bits, axis = _last("packbits", convert(lax.ne(a, like(a, 0)), np.uint8), axis)
+    *lead, count = bits.shape
+    bits = lax.pad(bits, convert(0, np.uint8), [(0, 0, 0)] * len(lead) + [(0, -count % 8, 0)])
+    bits = reshape(bits, (*lead, -(-count // 8), 8))
+    packed = lax.reduce_or(lax.shift_left(bits, broadcast_to_shape(shifts, bits.shape)),
+                           (bits.ndim - 1,))
+    return moveaxis(packed, -1, axis)
+
+
+@library_jit(static_argnames=("axis", "count", "bitorder"))
+def unpackbits(a, axis=None, count=None, bitorder="big"):
+    """The bits of bytes along ``axis``, an element each.
+
+    ``count`` is how many there are, zeros being added where that is more than there were; where it
+    is negative, so many are left out. ``bitorder`` is that of :func:`packbits`.
+
+    >>> jnp.unpackbits(jnp.array([5], dtype="uint8"))
+    Array([0, 0, 0, 0, 0, 1, 0, 1], dtype=uint8)
+    """
+    check_arraylike("unpackbits", a)
+    a = as_operand("unpackbits", a)
+    if a.dtype != np.uint8:
+        raise TypeError(explain("tanx.numpy.unpackbits", "takes uint8.", f"a: {typeof(a)}"))
+    shifts = _shifts("unpackbits", bitorder)
+    whole, axis = _last("unpackbits", a, axis)
+    shape = (*whole.shape, 8)
+    bits = lax.shift_right_logical(lax.broadcast_in_dim(whole, shape, range(whole.ndim)),
+                                   broadcast_to_shape(shifts, shape))
+    bits = reshape(lax.bitwise_and(bits, like(bits, 1)), (*shape[:-2], shape[-2] * 8))
+    if count is not None:
+        size = bits.shape[-1]
+        wanted = count if count >= 0 else max(0, size + count)
+        bits = lax.pad(bits, convert(0, np.uint8),
+                       [(0, 0, 0)] * (bits.ndim - 1) + [(0, wanted - size, 0)])
+    return moveaxis(bits, -1, axis)
