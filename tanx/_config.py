@@ -291,7 +291,7 @@ _thread = _Thread()
 _flags: dict[str, Flag] = {}
 _traced: list[Flag] = []
 _keys: dict[tuple, tuple] = {}  # all keys there were, so that equal ones are one object
-_UNUSUAL_NAMES = {"dump": "tanx_dump"} | {name: name for name in (
+_UNUSUAL_NAMES = {"dump": "tanx_dump", "quick_code": "tanx_quick_code"} | {name: name for name in (
     "check_vma", "eager_constant_folding", "jax2tf_associative_scan_reductions",
     "jax2tf_default_native_serialization", "mock_num_gpu_processes")}
 
@@ -385,6 +385,9 @@ enable_checks = _define(
     variables=("TANX_CHECK",))
 dump = _define("dump", text, "", "Names of passes, separated by commas, after which the program "
                "is printed.")
+quick_code = _define(
+    "quick_code", boolean, True, "Compile short programs in a hurry, and with care in the "
+    "background once they are used again.")
 async_dispatch = _define(
     "cpu_enable_async_dispatch", boolean, True, "Let long work go on in the background.")
 log_compiles = _define("log_compiles", boolean, False, "Log each trace and compilation.")

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .._config import quick_code
 from .._core.array import Array
 from .._core.jaxpr import ClosedJaxpr, eval_jaxpr
 from .._core.trace import Tracer
@@ -267,7 +268,7 @@ class Lowered(Stage):
         options = dict(program.options)
         options.update(check_options("tanx.stages.Lowered.compile", compiler_options))
         from .._runtime.executable import executable_of
-        with using_options(options):
+        with using_options(options), quick_code(False):
             donated = (program.donated,) if program.donated else ()
             return Compiled(program, executable_of(program.closed, *donated))
 

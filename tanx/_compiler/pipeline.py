@@ -33,8 +33,10 @@ from .._config import dump, enable_checks
 from .._core.check import check_jaxpr
 from .._core.jaxpr import ClosedJaxpr
 from .._loops.check import check
-from .._loops.nest import Buffer, Plan, Program, Statement
+from .._loops.names import SCRATCH
+from .._loops.nest import Buffer, Extern, Plan, Program, Statement
 from .._loops.show import show, show_plan
+from .._loops.traverse import statements_in
 from .bodies import open_bodies
 from .codegen.cpu import host
 from .contraction import contract
@@ -88,6 +90,13 @@ class Module:
     def estimate(self) -> float:
         """Seconds that one run takes on one core, roughly; at least some if nobody can tell."""
         return max(self.cost.seconds, _OPEN if is_open(self.program) else 0.0)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether anybody can tell how long a run takes: not of what data or libraries decide."""
+        return not is_open(self.program) and not any(
+            isinstance(s, Extern) and s.name != SCRATCH
+            for s in statements_in(self.program.statements))
 
     def __str__(self) -> str:
         return f"{show_plan(self.plan)}\nreturn {', '.join(b.name for b in self.results)}"

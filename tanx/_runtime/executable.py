@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import astuple
 from functools import cache
 from itertools import accumulate
-from math import prod
+from math import inf, prod
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._config import async_dispatch, dump, trace_key
+from .._config import async_dispatch, dump, quick_code, trace_key
 from .._core.array import Array
 from .._core.canonical import Canonical, canonical
 from .._core.jaxpr import ClosedJaxpr, cached_by_jaxpr
@@ -87,6 +87,7 @@ class Executable:
             self._prepare(recipe, ready, [
                 _data(text.constants[c]) if isinstance(c, int) else _constant(data, *c)
                 for c in recipe.constants])
+            self.used = True  # in that process
         return ready is not None
 
     def _compile(self, closed: ClosedJaxpr, donated: tuple[bool, ...], text: Canonical | None,
@@ -96,7 +97,9 @@ class Executable:
         module = build(closed, donated)
         plan, program = module.plan, module.program
         ready = compile_program(program, offsets=plan.offsets, shared=plan.shared,
-                                libraries=LIBRARIES)
+                                libraries=LIBRARIES, seconds=(
+                                    module.estimate if quick_code.value and module.is_known
+                                    else inf))
         places = {b: n for n, b in enumerate((*program.inputs, *program.outputs))}
         constants = list(map(_data, module.constants))
         numbers = {id(c): n for n, c in enumerate(text.constants)} if text else {}
@@ -118,7 +121,7 @@ class Executable:
                              perf_counter() - start)
 
     def _prepare(self, recipe: Recipe, ready: Code, constants: list[np.ndarray]) -> None:
-        self.recipe, self.code = recipe, ready
+        self.recipe, self.code, self.used = recipe, ready, False
         self.constants = list(map(_as_buffer, constants))
         self.results = list(zip(recipe.results, self.out_avals, strict=True))
         # For each output its shape and dtype, and the input that it overwrites, if it does.
@@ -145,6 +148,9 @@ class Executable:
         the order of the calls. Results are arrays in any case.
         """
         given = given_away(operands, self.taken)  # first: whoever holds the data counts
+        if self.used:
+            self.code.improve()
+        self.used = True
         parents: list[Work] = []
         data = [x._buffer if type(x) is Array and x._buffer is not None else
                 x._value if type(x) is Array and self.calls_python else _operand(x, parents)

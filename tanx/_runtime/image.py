@@ -26,6 +26,7 @@ class Image(NamedTuple):
 
     The memory goes on with zeros up to ``size``. Offsets: of exported symbols, of slots for the
     addresses of imported ones, and of slots for the addresses of places in the image itself.
+    Code that was compiled in a hurry has with it the text that better code is to be made from.
     """
 
     data: bytes
@@ -34,6 +35,7 @@ class Image(NamedTuple):
     exports: tuple[tuple[str, int], ...]
     imports: tuple[tuple[str, int], ...]
     places: tuple[tuple[int, int], ...]
+    text: str = ""
 
 
 # -- linking ---------------------------------------------------------------------------------------

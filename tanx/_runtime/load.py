@@ -9,18 +9,20 @@ from __future__ import annotations
 import ctypes
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, partial
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._compiler.codegen.abi import ENTRY, PARALLEL, STOP, STOPPED, TILE
+from .._compiler.codegen.abi import ENTRY, PARALLEL, SLOT, STOP, STOPPED, TILE
+from .._config import compilation_cache_dir, enable_compilation_cache
 from .._locks import new_lock
 from .._loops.names import CALLBACK
-from . import stop
-from .disk_cache import key_of
+from . import later, stop
+from .disk_cache import directory, key_of
 from .host import run
-from .machine import Placed, address_of, image, permanent
+from .machine import Image, Placed, address_of, image, permanent
 from .threads import parallel_address
 
 if TYPE_CHECKING:
@@ -31,6 +33,9 @@ __all__ = ["Code", "LIMIT", "Libraries", "Library", "clear", "code", "compile_pr
 
 LIMIT = 1 << 26
 """Bytes of code that are kept for the case that they are needed again."""
+
+_CARE = 2e-5
+"""Seconds that a run may take for each line of code, if that is to be compiled in a hurry."""
 
 Library = Callable[["Extern"], tuple[int, int, Any]]
 """Gives, for a library call, the address of a C function and that of a context, and what keeps the
@@ -47,12 +52,13 @@ class Code:
     ``address`` is that of its entry point, a C function of the address of an array that holds the
     addresses of the buffers: inputs, outputs, then temporaries or the arena. ``key`` is the name
     of the code, by which it is found again, with the library calls ``externs`` in it by symbol.
+    ``better`` makes the code anew with care, where it was made in a hurry.
     """
 
     def __init__(self, key: str, placed: Placed, externs: Mapping[str, Extern],
-                 keep: Iterable[Any] = ()):
+                 keep: Iterable[Any] = (), better: Callable[[], Placed] | None = None):
         self.key, self.externs = key, externs
-        self._placed, self._keep = placed, tuple(keep)
+        self._placed, self._keep, self._better = placed, tuple(keep), better
         self.nbytes = placed.size
         self.address = placed.addresses[ENTRY]
 
@@ -60,15 +66,33 @@ class Code:
         """Run on contiguous arrays, one for each buffer; the GIL is released meanwhile."""
         run(self.address, 0, *arrays)
 
+    def improve(self) -> None:
+        """Have better code made in the background, if there can be some; it gives the same bits.
+
+        The entry point stays where it is, for whoever knows its address.
+        """
+        better, self._better = self._better, None
+        if better is not None:
+            later.do(self, partial(_exchange, better, directory()))
+
+
+def _exchange(better: Callable[[], Placed], folder: str | None, code: Code) -> None:
+    with enable_compilation_cache(folder is not None), compilation_cache_dir(folder):
+        placed = better()
+    code._keep = (*code._keep, placed)  # beside what is there, which may be running
+    slot = ctypes.c_uint64.from_address(code._placed.addresses[SLOT])
+    slot.value = placed.addresses[ENTRY]
+
 
 def compile_program(program: Program, *, offsets: Mapping[Buffer, int] | None = None,
                     shared: Mapping[Buffer, Buffer] | None = None,
-                    libraries: Libraries | None = None) -> Code:
+                    libraries: Libraries | None = None, seconds: float = inf) -> Code:
     """The machine code of a program, compiled unless there is some like it.
 
     ``offsets`` places temporaries in an arena, ``shared`` maps outputs to the inputs whose memory
     they are (see ``_compiler/memory.py``); ``libraries`` has the functions of ``Extern``
-    statements by name.
+    statements by name. A run takes ``seconds``, roughly: where it is sooner, the code is made in a
+    hurry, to be improved if it is used again.
 
     >>> from tanx._loops.build import element_program, op
     >>> x, y = np.arange(3.0), np.zeros(3)
@@ -78,8 +102,9 @@ def compile_program(program: Program, *, offsets: Mapping[Buffer, int] | None = 
     """
     from .._compiler.codegen.cpu import generate, host
     generated = generate(program, host(), offsets, shared)
+    quick = seconds < _CARE * generated.text.count("\n")
     made = code(key_of("code", generated.text.encode()), generated.externs, libraries or {},
-                lambda: generated.text)
+                lambda: generated.text, quick)
     assert made is not None
     return made
 
@@ -123,24 +148,37 @@ _kept = _Kept()
 
 
 def code(key: str, externs: Mapping[str, Extern], libraries: Libraries,
-         text: Callable[[], str] | None = None) -> Code | None:
-    """The code that goes by a key, ready to run: from memory, from disk, or made from its text."""
+         text: Callable[[], str] | None = None, quick: bool = False) -> Code | None:
+    """The code that goes by a key, ready to run: from memory, from disk, or made from its text.
+
+    Code in a hurry will do where there is no better one, and is made where it is asked for.
+    """
     libraries = {call.name: libraries[call.name] for call in externs.values()}
     whole_key = (key, *externs.items(), *libraries.items())  # texts do not hold parameters
     found = _kept.find(whole_key)
     if found is not None:
         return found
-    linked = image(key, text)
+    linked = image(key, None if quick else text) or image(
+        key_of("quick", key.encode()), text, quick=True)
     if linked is None:
         return None
     addresses, keep = {}, []
     for symbol, call in externs.items():
         addresses[symbol], addresses[f"{symbol}.context"], alive = libraries[call.name](call)
         keep.append(alive)
-    placed = Placed(linked, lambda symbol: addresses.get(symbol) or _address(symbol))
-    made = Code(key, placed, externs, keep)
+
+    def place(linked: Image | None) -> Placed:
+        assert linked is not None
+        return Placed(linked, lambda symbol: addresses.get(symbol) or _address(symbol))
+
+    better = partial(_better, key, linked.text, place) if linked.text else None
+    made = Code(key, place(linked), externs, keep, better)
     # What a user's function holds is not kept for the case that it is needed again.
     return made if CALLBACK in libraries else _kept.add(whole_key, made)
+
+
+def _better(key: str, text: str, place: Callable[[Image | None], Placed]) -> Placed:
+    return place(image(key, lambda: text))
 
 
 def clear() -> None:

@@ -52,19 +52,27 @@ define internal i32 @wait_a_while(ptr %condition, ptr %mutex) {
 """What native code that starts threads and waits for them needs of the C library."""
 
 
-def image(key: str, text: Callable[[], str] | None, tidy: bool = False) -> Image | None:
-    """The code that goes by a name: from disk, or else made from its text if that can be had."""
+def image(key: str, text: Callable[[], str] | None, tidy: bool = False,
+          quick: bool = False) -> Image | None:
+    """The code that goes by a name: from disk, or else made from its text if that can be had.
+
+    ``quick`` makes it in a hurry, to be exchanged for better code.
+    """
     found = disk_cache.read(key)
     if found is not None:
         facts, data = found
         return Image(data, *facts)
     if text is None:
         return None
-    from .._compiler.codegen.cpu import assemble, host
+    from .._compiler.codegen.cpu import assemble, exchangeable, host
     start = perf_counter()
     written = text()
     with uninterrupted():
-        made = link(assemble(written, host(), enable_checks.value, tidy))
+        if quick:
+            objects = assemble(exchangeable(written), host(), enable_checks.value, quick=True)
+            made = link(objects)._replace(text=written)
+        else:
+            made = link(assemble(written, host(), enable_checks.value, tidy))
     disk_cache.write(key, tuple(made[1:]), made.data, perf_counter() - start)
     return made
 

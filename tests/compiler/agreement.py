@@ -16,6 +16,7 @@ from tanx._core.jaxpr import ClosedJaxpr, eval_jaxpr
 from tanx._loops import interpret
 from tanx._loops.nest import Program
 from tanx._ops.families import letter
+from tanx._runtime import load
 from tanx._runtime.executable import Executable
 
 
@@ -94,6 +95,10 @@ def check_jaxpr_agrees(closed: ClosedJaxpr, args, interpreted: bool = True) -> M
         module, expected = build(closed), evaluated(closed, args)
         atol = uncertainty(closed, args)
         runs = [run_native(closed, args), run_native(closed, args, (True,) * len(args))]
+        load.clear()  # the code that is there
+        with tanx._config.quick_code(True):
+            for quick, careful in zip(run_native(closed, args), runs[0], strict=True):
+                np.testing.assert_array_equal(quick, careful)  # all bits, but for those of NaN
         if interpreted:
             runs.append(run_module(module, args))
         for results in runs:

@@ -9,6 +9,7 @@ instructions.
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +23,7 @@ from ..._loops.instructions import short_name
 from ..._loops.names import SCRATCH
 from ..._loops.nest import TASKS, Branch, Buffer, Extern, Loop, Nest, Plan, Program, Statement
 from ..stages import fingerprint, windows
-from .abi import ENTRY, PARALLEL, TILE
+from .abi import ENTRY, PARALLEL, SLOT, TILE
 from .control import write_branch, write_loop
 from .gemm import write_task
 from .llvm import Kernel
@@ -30,7 +31,7 @@ from .target import Target
 from .tiles import tiling
 from .values import I64, Value, Writer
 
-__all__ = ["Generated", "Target", "assemble", "generate", "host", "instructions"]
+__all__ = ["Generated", "Target", "assemble", "exchangeable", "generate", "host", "instructions"]
 
 _OWN_ORDER = {"aarch64": ",-use-postra-scheduler", "arm64": ",-use-postra-scheduler"}
 """By the name of the processor: leaves the last ordering of instructions to the processor."""
@@ -90,6 +91,16 @@ def generate(program: Program, target: Target, offsets: Mapping[Buffer, int] | N
     entry = _Unit(module, Plan(program, dict(offsets or {}), shared=dict(shared or {})),
                   arena=offsets is not None).written(f"define void @{ENTRY}")
     return module.generated(entry)
+
+
+def exchangeable(text: str) -> str:
+    """A module whose entry point runs what a slot holds the address of: itself, to begin with."""
+    inner = f"{ENTRY}.first"
+    return "\n".join([
+        text.replace(f"define void @{ENTRY}(", f"define internal void @{inner}(", 1),
+        f"@{SLOT} = dso_local global ptr @{inner}", f"define void @{ENTRY}(ptr %buffers) {{",
+        f"%code = load ptr, ptr @{SLOT}", "tail call void %code(ptr %buffers)", "ret void", "}",
+        ""])
 
 
 class _Module:
@@ -281,29 +292,64 @@ def _task_extents(statement: Statement) -> list[int]:
 _machines = threading.local()
 
 
-def _machine(target: Target):
+def _machine(target: Target, level: int = 2):
     """LLVM's code generator for a target: one for each thread, which it does not share."""
-    machines = _machines.__dict__.setdefault("by_target", {})
-    if target not in machines:
+    machines = _machines.__dict__.setdefault("known", {})
+    if (target, level) not in machines:
         llvm = _llvm()
-        machines[target] = llvm.Target.from_triple(target.triple).create_target_machine(
-            cpu=target.cpu, features=target.features, opt=2, reloc="pic", codemodel="small",
+        machines[target, level] = llvm.Target.from_triple(target.triple).create_target_machine(
+            cpu=target.cpu, features=target.features, opt=level, reloc="pic", codemodel="small",
             jit=True)
-    return machines[target]
+    return machines[target, level]
 
 
-def assemble(text: str, target: Target, verify: bool = False, tidy: bool = False) -> bytes:
+def assemble(text: str, target: Target, verify: bool = False, tidy: bool = False,
+             quick: bool = False) -> bytes:
     """The object code of a module; ``verify`` lets LLVM check the module before.
 
     ``tidy`` puts variables into registers and functions where they are called, if they ask for it:
-    for code that was written without such care.
+    for code that was written without such care. ``quick`` takes a third of the time; the code then
+    takes about three times as long, and gives the same bits.
     """
-    with _parsed(text, target) as module:
+    if quick:
+        with _parsed(text, target) as module:
+            if verify:
+                module.verify()
+            return _object_code(_machine(target, 0), module)
+    with _parsed(text, target) as module, _settings(text, target):
         if verify:
             module.verify()
         if tidy:
             _tidy(module, _machine(target))
-        return _machine(target).emit_object(module)
+        return _object_code(_machine(target), module)
+
+
+def _object_code(machine, module) -> bytes:
+    """As ``machine.emit_object(module)``, but other threads may use LLVM in the meantime.
+
+    No two threads share a module or a machine, and more LLVM does not ask for; its wrapper lets one
+    thread in at a time, however long that takes.
+    """
+    ffi = _llvm().ffi
+    with ffi.OutputString() as error:
+        made = _emit()(machine, module, 1, error)
+        if not made:
+            raise RuntimeError(str(error))
+    try:
+        return ctypes.string_at(ffi.lib.LLVMPY_GetBufferStart(made),
+                                ffi.lib.LLVMPY_GetBufferSize(made))
+    finally:
+        ffi.lib.LLVMPY_DisposeMemoryBuffer(made)
+
+
+@cache
+def _emit():
+    """LLVM's function that makes code, as the library has it."""
+    ffi = _llvm().ffi
+    wrapped = ffi.lib.LLVMPY_TargetMachineEmitToMemory
+    function = ctypes.CDLL(ffi.lib._name).LLVMPY_TargetMachineEmitToMemory
+    function.argtypes, function.restype = wrapped.argtypes, wrapped.restype
+    return function
 
 
 def _tidy(module, machine) -> None:
@@ -323,18 +369,17 @@ def _tidy(module, machine) -> None:
 
 def instructions(text: str, target: Target) -> str:
     """What :func:`assemble` makes, for people to read."""
-    with _parsed(text, target) as module:
+    with _parsed(text, target) as module, _settings(text, target):
         return _machine(target).emit_assembly(module)
 
 
 @contextmanager
 def _parsed(text: str, target: Target) -> Iterator[Any]:
-    """A module as LLVM has it, with the settings for it."""
+    """A module as LLVM has it."""
     llvm = _llvm()
     with llvm.create_context() as context, llvm.parse_assembly(text, context) as module:
         module.triple = target.triple
-        with _settings(text, target):
-            yield module
+        yield module
 
 
 @contextmanager

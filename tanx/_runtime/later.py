@@ -1,0 +1,71 @@
+"""Work that can wait: a thread for what makes the program better but that nobody waits for.
+
+The thread starts with the first piece of work. When Python ends or forks, the piece in hand is
+finished first, for LLVM must not be left half-way; the others are dropped.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any
+from weakref import ref
+
+__all__ = ["do", "idle"]
+
+
+class _Later:
+    """Pieces of work, each for an object, and the thread that does them one after the other."""
+
+    def __init__(self) -> None:
+        self.fresh()
+
+    def fresh(self) -> None:
+        """Begin anew, as in the child of a fork."""
+        self.pieces: SimpleQueue[tuple[ref, Callable[[Any], None]] | None] = SimpleQueue()
+        self.busy = threading.Lock()
+        self.thread: threading.Thread | None = None
+
+    def do(self, target: Any, work: Callable[[Any], None]) -> None:
+        """Call ``work(target)`` some time, unless nobody else holds the target by then."""
+        self.pieces.put((ref(target), work))
+        if self.thread is None:
+            self.thread = threading.Thread(target=self.run, name="tanx later", daemon=True)
+            self.thread.start()
+
+    def run(self) -> None:
+        while (piece := self.pieces.get()) is not None:
+            found, work = piece
+            target = found()
+            if target is not None:
+                with self.busy:
+                    try:
+                        work(target)
+                    except Exception:  # what there was before is still there
+                        import logging
+                        logging.getLogger("tanx").exception("tanx: work in the background failed")
+            del target, work, piece
+
+    def end(self) -> None:
+        """Finish what is in hand; nothing else is begun."""
+        self.busy.acquire()
+
+
+_later = _Later()
+do = _later.do
+
+
+def idle() -> None:
+    """Wait until all pieces of work known by now are done."""
+    done = threading.Event()
+    _later.do(done, lambda event: event.set())
+    done.wait()
+
+
+atexit.register(_later.end)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_later.end, after_in_parent=lambda: _later.busy.release(),
+                        after_in_child=_later.fresh)

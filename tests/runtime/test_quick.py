@@ -1,0 +1,141 @@
+"""Code in a hurry: which programs have it, and how better code takes its place."""
+
+import os
+
+import numpy as np
+import pytest
+
+import tanx
+import tanx.numpy as jnp
+from tanx import lax
+from tanx._compiler.codegen import cpu
+from tanx._compiler.codegen.abi import ENTRY
+from tanx._config import quick_code
+from tanx._runtime import later, load
+from tanx._runtime.executable import Executable
+
+
+@pytest.fixture(autouse=True)
+def quick():
+    load.clear()
+    with quick_code(True):
+        yield
+    later.idle()
+    load.clear()
+
+
+@pytest.fixture
+def assembled(monkeypatch):
+    """Gets an entry each time LLVM is at work on a program: whether it is in a hurry."""
+    times = []
+    original = cpu.assemble
+
+    def assemble(text, *args, quick=False):
+        if ENTRY in text:
+            times.append(quick)
+        return original(text, *args, quick=quick)
+    monkeypatch.setattr(cpu, "assemble", assemble)
+    return times
+
+
+def softmax(x):
+    e = jnp.exp(x - jnp.max(x, axis=1, keepdims=True))
+    return e / jnp.sum(e, axis=1, keepdims=True)
+
+
+X = np.random.default_rng(0).normal(size=(8, 33)).astype(np.float32)
+
+
+def test_code_becomes_better_when_it_is_used_again(assembled):
+    executable = Executable(tanx.make_jaxpr(softmax)(X))
+    first, address = executable.run([X]), executable.code.address
+    later.idle()
+    assert assembled == [True]  # many programs run once
+    for _ in range(3):
+        executable.run([X])
+    later.idle()
+    assert assembled == [True, False]
+    assert executable.code.address == address
+    np.testing.assert_array_equal(executable.run([X])[0], first[0])
+
+
+def test_calls_go_on_while_code_is_exchanged(assembled):
+    f = tanx.jit(lambda x: softmax(x) + 1)
+    expected = np.asarray(f(X))
+    while len(assembled) < 2:
+        np.testing.assert_array_equal(f(X), expected)
+    later.idle()
+    np.testing.assert_array_equal(f(X), expected)
+
+
+def test_what_takes_long_is_compiled_with_care(assembled):
+    tanx.jit(lambda x: jnp.sin(x).sum())(jnp.ones(1 << 22))
+    assert assembled == [False]
+    # Nobody knows how long this takes.
+    tanx.jit(lambda x: lax.while_loop(lambda y: y < 1e6, lambda y: y * 1.5, x))(2.0)
+    assert assembled == [False, False]
+
+
+def test_what_is_compiled_ahead_of_time_is_compiled_with_care(assembled):
+    tanx.jit(softmax).lower(X).compile()(X)
+    assert assembled == [False]
+
+
+def test_the_text_of_better_code_is_kept_on_disk(assembled, tmp_path):
+    closed = tanx.make_jaxpr(softmax)(X)
+    with tanx._config.enable_compilation_cache(True), tanx._config.compilation_cache_dir(
+            str(tmp_path)):
+        expected = Executable(closed).run([X])[0]
+        load.clear()
+        found = Executable(closed)
+        found.run([X])  # for the second time, if in another process
+        later.idle()
+        assert assembled == [True, False]
+        load.clear()
+        better = Executable(closed)
+        np.testing.assert_array_equal(better.run([X])[0], expected)
+        better.run([X])
+        later.idle()
+    assert assembled == [True, False]
+
+
+def test_code_that_nobody_holds_is_not_made_better(assembled):
+    executable = Executable(tanx.make_jaxpr(softmax)(X))
+    with later._later.busy:  # the thread waits
+        later.do(executable, lambda _: None)
+        executable.run([X]), executable.run([X])
+        del executable
+        load.clear()
+    later.idle()
+    assert assembled == [True]
+
+
+def test_errors_in_the_background_harm_nobody(caplog):
+    class Something:
+        pass
+
+    def fail(_):
+        raise ZeroDivisionError
+
+    held = Something()
+    later.do(held, fail)
+    later.idle()
+    assert "ZeroDivisionError" in caplog.text
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_the_child_of_a_fork_has_a_thread_of_its_own(assembled):
+    executable = Executable(tanx.make_jaxpr(softmax)(X))
+    expected = executable.run([X])[0]
+    later.do(executable, lambda _: None)
+    child = os.fork()
+    if child == 0:
+        try:
+            executable.run([X])
+            later.idle()
+            same = np.array_equal(executable.run([X])[0], expected)
+            os._exit(0 if same and assembled == [True, False] else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
