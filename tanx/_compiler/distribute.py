@@ -21,7 +21,6 @@ from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from .._core.primitive import Kind
 from .._core.rewrite import dce
 from .._core.stage import stage
-from .._core.trace import context
 from .._core.types import ShapedArray
 from .._ops.arith import add_p
 from .._ops.batching import materialize
@@ -105,7 +104,7 @@ def _for_all_steps(eqns: Sequence[JaxprEqn], given: Sequence[Atom], by_row: Sequ
     def run(*args):
         values = {a: (x, 0 if r else None) for a, x, r in zip(given, args, by_row)}
         for eqn in eqns:
-            pairs = [(context.trace.literal(a.val, a.aval), None) if isinstance(a, Literal)
+            pairs = [(a.again(), None) if isinstance(a, Literal)
                      else values[a] for a in eqn.invars]
             operands, dims = [x for x, _ in pairs], [d for _, d in pairs]
             if all(d is None for d in dims):

@@ -28,7 +28,6 @@ from .._core.naming import debug_info, name_of
 from .._core.primitive import Kind
 from .._core.source import attributed_to
 from .._core.stage import stage, stage_closed
-from .._core.trace import context
 from .._core.types import ShapedArray, typeof
 from .._ops.arith import add
 from .._ops.compare import bitwise_and, bitwise_or, eq, gt, lt, ne, select
@@ -278,7 +277,7 @@ class Checker:
 
         def read(atom):
             if type(atom) is Literal:
-                return context.trace.literal(atom.val, atom.aval)
+                return atom.again()
             return values[atom]
 
         for eqn in jaxpr.eqns:

@@ -14,7 +14,6 @@ from .._core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Literal, Var, eval_jaxpr
 from .._core.rewrite import substitute
 from .._core.source import attributed_to
 from .._core.stage import stage
-from .._core.trace import context
 from .scan import Parts, kept, parted, parts_of, scan_p, split
 
 __all__ = ["Exposed", "expose_loops"]
@@ -52,7 +51,7 @@ def expose_loops(closed: ClosedJaxpr, unknown: Sequence[bool], policy: Callable)
 
         def read(atom: Atom):
             if type(atom) is Literal:
-                return context.trace.literal(atom.val, atom.aval)
+                return atom.again()
             return values[atom]
 
         for eqn in jaxpr.eqns:

@@ -280,7 +280,7 @@ def live_arrays(platform: str | None = None) -> list[Array]:
     return [x for x in gc.get_objects() if type(x) is Array and not x.is_deleted()]
 
 
-def _literal_array(value: np.ndarray, aval: ShapedArray) -> Array:
+def _literal_array(value: np.ndarray, aval: ShapedArray, written=None) -> Array:
     return Array(value, aval.weak_type, aval)
 
 

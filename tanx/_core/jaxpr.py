@@ -48,13 +48,18 @@ class DropVar(Var):
 
 
 class Literal:
-    """A scalar constant written into an equation."""
+    """A scalar constant in an equation; ``written`` is the Python number that it came from."""
 
-    __slots__ = ("val", "aval")
+    __slots__ = ("val", "aval", "written")
 
-    def __init__(self, val, aval: Any = None):
+    def __init__(self, val, aval: Any = None, written: float | None = None):
         self.val = val
         self.aval = typeof(val) if aval is None else aval
+        self.written = written
+
+    def again(self):
+        """The same constant in the trace that runs now."""
+        return context.trace.literal(self.val, self.aval, self.written)
 
     def __repr__(self) -> str:
         return f"Literal({self.val})"
@@ -179,7 +184,7 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args) -> list:
 
     def read(atom):
         if type(atom) is Literal:
-            return context.trace.literal(atom.val, atom.aval)
+            return atom.again()
         return environment[atom]
 
     for eqn, last in zip(jaxpr.eqns, jaxpr.last_uses(), strict=True):

@@ -281,7 +281,8 @@ class Printer:
     def atom(self, atom: Atom) -> str:
         """A variable by its name, or a literal with its type."""
         if isinstance(atom, Literal):
-            return f"{np.asarray(atom.val).item()}:{atom.aval}"
+            value = np.asarray(atom.val).item() if atom.written is None else atom.written
+            return f"{value}:{atom.aval}"
         return self.names[atom]
 
     def remarks(self, eqn: JaxprEqn) -> tuple[str, ...]:

@@ -126,8 +126,8 @@ class StageTrace(Trace):
         self.invars.append(var)
         return StageTracer(self, var)
 
-    def literal(self, value, aval):
-        return StageTracer(self, Literal(value, aval))
+    def literal(self, value, aval, written=None):
+        return StageTracer(self, Literal(value, aval, written))
 
     def process(self, primitive, args, params):
         if primitive.stage is not None:
@@ -163,7 +163,7 @@ class StageTrace(Trace):
                 return x.atom
         elif isinstance(x, _SCALARS):
             aval = typeof(x)
-            return Literal(np.asarray(x, aval.dtype), aval)
+            return Literal(np.asarray(x, aval.dtype), aval, x if type(x) is float else None)
         constant = self.constants.get(id(x))
         if constant is None:
             aval = typeof(x)

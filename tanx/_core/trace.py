@@ -37,9 +37,12 @@ class Trace:
         """Apply ``primitive``; ``args`` are tracers of any trace, arrays, or Python scalars."""
         raise NotImplementedError(f"{type(self).__name__}.process")
 
-    def literal(self, value, aval):
-        """A scalar constant made while this trace runs; staging writes it as a literal."""
-        return self.below.literal(value, aval)
+    def literal(self, value, aval, written=None):
+        """A scalar constant made while this trace runs; staging writes it as a literal.
+
+        ``written`` is the Python number it came from, where jaxprs are to show that.
+        """
+        return self.below.literal(value, aval, written)
 
     def owns(self, tracer: Tracer) -> bool:
         """Whether a tracer is this trace's to handle."""

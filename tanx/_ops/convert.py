@@ -310,7 +310,7 @@ def convert(x, dtype: np.dtype, weak_type: bool = False):
         return context.trace.literal(*_literal(x, dtype, weak_type))
     if kind is float and letter(dtype) in INEXACT:
         make = _literal if x else _literal.__wrapped__  # the cache takes -0.0 for 0.0
-        return context.trace.literal(*make(x, dtype, weak_type))
+        return context.trace.literal(*make(x, dtype, weak_type), x if weak_type else None)
     if not isinstance(x, (np.generic, np.ndarray)):
         typeof(x)  # raises for what is no array
         if hasattr(x, "aval"):

@@ -39,7 +39,9 @@ def as_array(x):
         return x
     aval = typeof(x)
     value = np.array(x, aval.dtype)
-    return Array(value, aval.weak_type, aval) if aval.shape else context.trace.literal(value, aval)
+    if aval.shape:
+        return Array(value, aval.weak_type, aval)
+    return context.trace.literal(value, aval, x if type(x) is float else None)
 
 
 def canonical_axis(function: str, axis, ndim: int) -> int:

@@ -31,8 +31,8 @@ class PartialTrace(StageTrace):
         super().__init__(below, debug)
         self.staging = below.staging
 
-    def literal(self, value, aval):
-        return self.below.literal(value, aval)
+    def literal(self, value, aval, written=None):
+        return self.below.literal(value, aval, written)
 
     def unknown(self, x) -> bool:
         """Whether a value depends on arguments of this trace."""

@@ -48,10 +48,7 @@ def relu(x):
     return jnp.maximum(x, 0)
 
 
-@relu.defjvp
-def _relu_jvp(primals, tangents):
-    (x,), (dx,) = primals, tangents
-    return relu(x), lax.select(x > 0, dx, _zeros(dx))
+relu.defjvps(lambda dx, out, x: lax.select(x > 0, dx, _zeros(dx)))
 
 
 @custom_jvp
@@ -65,10 +62,7 @@ def relu6(x):
     return jnp.minimum(jnp.maximum(x, 0), 6.0)
 
 
-@relu6.defjvp
-def _relu6_jvp(primals, tangents):
-    (x,), (dx,) = primals, tangents
-    return relu6(x), lax.select((x > 0) & (x < 6), dx, _zeros(dx))
+relu6.defjvps(lambda dx, out, x: lax.select((x > 0) & (x < 6), dx, _zeros(dx)))
 
 
 @library_jit
@@ -91,8 +85,8 @@ def elu(x, alpha=1.0):
     """
     x = as_operand("elu", x)
     # What is not taken must not overflow, or its derivative spoils that of what is.
-    below = jnp.where(x > 0, 0.0, x)
-    return jnp.where(x > 0, x, alpha * jnp.expm1(below))
+    positive, below = x > 0, jnp.where(x > 0, 0.0, x)
+    return jnp.where(positive, x, alpha * jnp.expm1(below))
 
 
 @library_jit

@@ -82,20 +82,23 @@ def logsumexp(a, axis=None, b=None, keepdims: bool = False, return_sign: bool = 
     if where is not None:
         a = jnp.where(where, a, 0)
     real = lax.real(a) if dtypes.issubdtype(a.dtype, np.complexfloating) else a
-    largest = jnp.max(real, axis, where=where, initial=-np.inf, keepdims=True)
-    largest = lax.stop_gradient(jnp.where(jnp.isfinite(largest), largest, 0.0))
-    powers = jnp.exp(a - largest.astype(a.dtype))
+    largest = jnp.max(real, axis, where=where, initial=-np.inf, keepdims=keepdims)
+    largest = lax.stop_gradient(
+        lax.select(jnp.isfinite(largest), largest, lax.full_like(largest, 0)))
+    spread = largest if keepdims else jnp.expand_dims(
+        largest, tuple(range(a.ndim)) if axis is None else axis)
+    powers = jnp.exp(a - spread.astype(a.dtype))
     total = jnp.sum(powers if b is None else powers * b, axis, where=where, keepdims=keepdims)
     sign = jnp.sign(total)
     if return_sign or not dtypes.issubdtype(a.dtype, np.complexfloating):
         logarithm = jnp.log(jnp.abs(total))
     else:
         logarithm = jnp.log(total)
-    out = logarithm + (largest if keepdims else jnp.reshape(largest, total.shape))
+    out = logarithm + largest
     if return_sign:
         return out, sign
     if b is not None and not dtypes.issubdtype(out.dtype, np.complexfloating):
-        out = jnp.where(sign < 0, np.nan, out)
+        out = jnp.where(sign < 0, jnp.array(np.nan, out.dtype), out)
     return out
 
 
@@ -184,5 +187,5 @@ def one_hot(x, num_classes: int, *, dtype=None, axis: int = -1, out_sharding=Non
 def _one_hot(x, *, num_classes, dtype, axis):
     axis = range(x.ndim + 1)[axis]
     shape = tuple(num_classes if d == axis else 1 for d in range(x.ndim + 1))
-    classes = lax.broadcasted_iota(x.dtype, shape, axis)
-    return lax.convert_element_type(lax.expand_dims(x, (axis,)) == classes, dtype)
+    given, classes = lax.expand_dims(x, (axis,)), lax.broadcasted_iota(x.dtype, shape, axis)
+    return lax.convert_element_type(given == classes, dtype)

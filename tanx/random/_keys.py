@@ -103,7 +103,7 @@ def _seeded(function: str, seed, generator: Generator):
         seed += _config.random_seed_offset.value
         # Python's integers have no end: their low bits count.
         bits = 64 if _config.enable_x64.value else 32
-        seed = np.asarray(seed % (1 << bits), f"u{bits // 8}").view(f"i{bits // 8}")
+        seed = np.asarray(seed % (1 << bits), f"u{bits // 8}").view(f"i{bits // 8}")[()]
     aval = typeof(seed)
     if aval.shape:
         raise TypeError(explain(

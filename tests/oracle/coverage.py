@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
 import re
@@ -13,7 +14,12 @@ from tests.oracle.sweep import calls
 __all__ = ["SKIPPED", "mentioned", "public_functions"]
 
 SURFACE = Path(__file__).parents[1] / "data" / "surface-jax.json"
-MODULES = {"jnp": "numpy", "lax": "lax", "jax": "", "jax.tree": "tree", "tree_util": "tree_util"}
+MODULES = {
+    "jnp": "numpy", "jnp.linalg": "numpy.linalg", "jnp.fft": "numpy.fft", "lax": "lax",
+    "lax.linalg": "lax.linalg", "jax": "", "jax.tree": "tree", "tree_util": "tree_util",
+    "jax.random": "random", "jax.nn": "nn", "jax.nn.initializers": "nn.initializers",
+    "jax.ops": "ops", "jax.image": "image", "dtypes": "dtypes",
+}
 
 SKIPPED = {
     **dict.fromkeys(["jnp.load", "jnp.save", "jnp.savez"], "writes files"),
@@ -36,7 +42,7 @@ def public_functions(tanx) -> Iterator[str]:
     """
     surface = json.loads(SURFACE.read_text())["modules"]
     for prefix, module_name in MODULES.items():
-        module = getattr(tanx, module_name) if module_name else tanx
+        module = importlib.import_module(f"{tanx.__name__}.{module_name}".rstrip("."))
         for name in surface[module_name]:
             value = getattr(module, name, None)
             if callable(value) and not inspect.isclass(value) and not name.endswith("_p"):
@@ -48,5 +54,5 @@ def mentioned(names: set[str]) -> set[str]:
     """Those of ``names`` that calls or programs use."""
     programs = Path(__file__).with_name("programs").glob("*.py")
     text = "\n".join([call.text for call in calls()] + [path.read_text() for path in programs])
-    text = text.replace("jax.tree_util.", "tree_util.").replace("jax.lax.", "lax.")
-    return names & set(re.findall(r"\b(?:jax\.tree|\w+)\.\w+", text))
+    text = re.sub(r"\bjax\.(lax|tree_util|dtypes)\.", r"\1.", text)
+    return names & set(re.findall(r"\b(?:\w+\.)+\w+", text))
