@@ -130,7 +130,7 @@ def _fans(shape, in_axis, out_axis, batch_axis) -> tuple[float, float]:
         return prod(shape[d] for d in (axes if isinstance(axes, Sequence) else (axes,)))
 
     inputs, outputs = size(in_axis), size(out_axis)
-    field = prod(shape) / inputs / outputs / size(batch_axis)
+    field = prod(shape) / max(1, inputs * outputs * size(batch_axis))
     return inputs * field, outputs * field
 
 
@@ -163,6 +163,8 @@ def variance_scaling(scale, mode: str, distribution: str, in_axis=-2, out_axis=-
             raise ValueError(explain(
                 "tanx.nn.initializers.variance_scaling", "there is no such mode.",
                 f"mode: {mode!r}", f"known: {', '.join(fans)}"))
+        if 0 in shape:
+            return jnp.zeros(shape, dtype)
         variance = jnp.asarray(scale / fans[mode], dtype)
         return _spread(distribution, key, shape, dtype, variance)
     return init

@@ -33,6 +33,10 @@ def test_scaled_products_of_matrices():
     np.testing.assert_allclose(out, wide @ wide.swapaxes(1, 2), rtol=1e-5)
 
 
+def test_initializers_of_arrays_without_elements():
+    assert nn.initializers.he_normal()(random.key(1), (0, 3)).shape == (0, 3)
+
+
 @pytest.mark.parametrize("name", ["glorot_normal", "glorot_uniform", "he_normal", "he_uniform",
                                   "lecun_normal", "lecun_uniform"])
 def test_variances_of_initializers(name):
