@@ -11,6 +11,7 @@ first dimension is that of tasks, each of which takes some of the lines.
   the upper half and its position in the lower one.
 - ``outputs = callback(inputs, call)``: what the Python function ``call`` gives for a list of
   arrays. It may have effects: such calls are kept, and stay in order.
+- ``out, spare = fourier(x, kind, length, outer, inner, scale)``: see ``fourier.py``.
 - ``outputs = lapack(inputs, routine, count, args, copies)``: see ``lapack.py``.
 - ``outputs = matrices(inputs, algorithm, options, rank, lanes, tasks)``: see ``matrices.py``.
 - ``outputs = scratch()``: arrays of anything; there is nothing to be done for them.
@@ -22,9 +23,10 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
+from .fourier import fourier
 from .lapack import lapack
 from .matrices import matrices
-from .names import CALLBACK, LAPACK, MATRICES, SCRATCH
+from .names import CALLBACK, FOURIER, LAPACK, MATRICES, SCRATCH
 from .nest import Branch, Extern, Loop, Program, Statement
 from .traverse import statements_in
 
@@ -75,5 +77,5 @@ def _scratch(call: Extern) -> tuple[np.ndarray, ...]:
 
 LIBRARY: Mapping[str, Callable[..., tuple[np.ndarray, ...]]] = {
     "sort_lines": _sort_lines, "least_of_lines": _least_of_lines, CALLBACK: _callback,
-    LAPACK: lapack, MATRICES: matrices, SCRATCH: _scratch}
+    FOURIER: fourier, LAPACK: lapack, MATRICES: matrices, SCRATCH: _scratch}
 """The functions by name; each takes the call and its input arrays."""

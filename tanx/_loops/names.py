@@ -1,9 +1,11 @@
 """Names of library calls that primitives, the compiler and the runtime share."""
 
-__all__ = ["CALLBACK", "LAPACK", "MATRICES", "SCRATCH"]
+__all__ = ["CALLBACK", "FOURIER", "LAPACK", "MATRICES", "SCRATCH"]
 
 CALLBACK = "callback"
 """The function that calls Python."""
+FOURIER = "fourier"
+"""The function that does Fourier transforms."""
 LAPACK = "lapack"
 """The function that runs a routine of BLAS or LAPACK on each matrix of a batch."""
 MATRICES = "matrices"

@@ -22,6 +22,7 @@ from .._ops.convert import *
 from .._ops.create import *
 from .._ops.cumulative import *
 from .._ops.dot import *
+from .._ops.fft import *
 from .._ops.gather import *
 from .._ops.incomplete import *
 from .._ops.layout import *

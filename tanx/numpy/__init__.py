@@ -5,6 +5,7 @@ from numpy import e, euler_gamma, inf, nan, newaxis, pi
 from .. import dtypes as _dtypes
 from .._traceback import boundary
 from .._window import publish
+from . import fft as fft
 from . import linalg as linalg
 from ._assemble import *
 from ._bessel import *

@@ -110,7 +110,8 @@ class _Module:
         self.target = target
         # It collects what they need.
         self.writer = Writer(has_masks=target.vector_bits >= 512,
-                             spares_addends=target.spares_addends, has_half=target.has_half)
+                             spares_addends=target.spares_addends, has_half=target.has_half,
+                             vector_bits=target.vector_bits)
         self.functions: dict[str, str] = {}  # names by texts
         self.tasks: dict[tuple, tuple[str, int]] = {}  # names and tasks by fingerprints
         self.programs: dict[Plan, str] = {}  # names of those inside of others

@@ -18,7 +18,7 @@ import numpy as np
 from ..._loops.build import unflatten_index
 from ..._loops.expr import Const, Expr, Fold, Index, Load, Node, Op, Pick, bounds
 from ..._loops.instructions import INDEX
-from ..._loops.names import MATRICES
+from ..._loops.names import FOURIER, MATRICES
 from ..._loops.nest import Buffer, Extern, Nest, Statement, Store
 from ..._loops.traverse import expressions, loads, statements_in, walk, written
 from .access import Scalar
@@ -26,6 +26,7 @@ from .analysis import QUICK, Analysis, span
 from .columns import columns, separate, widened, write_columns
 from .complex import Pair
 from .folds import Folds, flat, from_registers, in_registers, mapped, renamed, whole
+from .fourier import write_fourier
 from .lanes import Loop, Planner
 from .matrices import write_matrices
 from .operations import Reciprocal, apply, choose, has_reciprocals, number
@@ -57,7 +58,7 @@ _STEPS_AHEAD = 16
 """How many steps before it is updated an element is asked for."""
 _LONG = 1 << 14
 """Steps from which on a loop whose steps depend on each other may take too long to wait for."""
-_CALLS = {**SORTING, MATRICES: write_matrices}
+_CALLS = {**SORTING, FOURIER: write_fourier, MATRICES: write_matrices}
 """What writes library calls that are functions of the module; by name."""
 _NOWHERE: Way = ()
 
