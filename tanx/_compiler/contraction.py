@@ -7,6 +7,10 @@ through as if there were just one; all other loops go outside. Operands that ker
 they are, or not quickly, are copied: the left one row by row, the right one into panels, in which
 the columns of one tile lie side by side. Conversions and what else is computed for a factor is
 done on the way.
+
+A convolution of what is stored in full is such a product, too. Its rows lie anywhere, and its terms
+come in runs: those of a row of the window that are neighbours. Nothing is copied for that but a
+kernel.
 """
 
 from __future__ import annotations
@@ -29,6 +33,7 @@ from .codegen.tiles import (
     best_tile,
     factors,
     final_stores,
+    has_tiles,
     lanes_of,
     panel_columns,
     panel_place,
@@ -93,7 +98,8 @@ def _contracted(statement: Statement, names: _Names, target: Target) -> Sequence
     if product is None:
         return [statement]
     made = len(names.made)
-    steps = (_in_real_numbers if kind_of(product.total.dtype) == "c" else
+    steps = (_in_runs if product.runs else
+             _in_real_numbers if kind_of(product.total.dtype) == "c" else
              _in_words if _are_bytes(product) and target.multiplies_bytes else
              _in_parts if _parts(product) > 1 else _by_tiles)
     found = steps(product, names, target)
@@ -107,17 +113,27 @@ def _by_tiles(product: _Product, names: _Names, target: Target) -> list[Statemen
     if _is_tiny(product):
         return [_written_out(product)]
     layout = _Layout(product, names, target)
-    size = product.term.extent * product.column.extent * product.total.dtype.itemsize
+    size = product.terms * product.column.extent * product.total.dtype.itemsize
     if product.row.extent == 1 and not (layout.streams() and size >= _FAR):
         return None
     copies, nest = layout.statements()
     return None if tiling(nest, target) is None else [*copies, nest]
 
 
+def _in_runs(product: _Product, names: _Names, target: Target) -> list[Statement] | None:
+    """A product whose terms come in runs, if kernels can read them so; else with copies."""
+    made = len(names.made)
+    found = _by_tiles(product, names, target)
+    if found is None:
+        del names.made[made:]
+        return _by_tiles(product.joined, names, target)
+    return found
+
+
 def _is_tiny(product: _Product) -> bool:
     """Whether so few numbers multiply so many rows that all of them stay in registers."""
     (store, *others), rows = product.stores, product.row.extent
-    return max(product.column.extent, product.term.extent) <= _TINY and rows >= _TINY_ROWS and (
+    return max(product.column.extent, product.terms) <= _TINY and rows >= _TINY_ROWS and (
         not others and not product.outer and store.combine is None and store.guard is None)
 
 
@@ -273,6 +289,24 @@ class _Product:
     right: Expr
     total: Pick
     stores: tuple[Store, ...]
+    runs: tuple[Index, ...] = ()  # loops over runs of terms
+
+    @property
+    def terms(self) -> int:
+        return prod(_extents((*self.runs, self.term)))
+
+    @property
+    def joined(self) -> _Product:
+        """The same product with all its terms in one loop."""
+        moved: dict[Variable, Expr] = {}
+        term = _joined("term", (*self.runs, self.term), moved)
+        left, right = substitute(self.left, moved), substitute(self.right, moved)
+        fold = self.total.fold
+        body = op(times(self.total), left, right)
+        one = Pick(Fold((term,), fold.init, fold.states, (body,), fold.combine), 0)
+        stores = tuple([replace(store, value=rewrite(
+            store.value, lambda e: one if e is self.total else None)) for store in self.stores])
+        return replace(self, term=term, left=left, right=right, total=one, stores=stores, runs=())
 
     def outer_of(self, factor: Expr) -> tuple[Index, ...]:
         """The outer loops that a factor depends on."""
@@ -303,12 +337,15 @@ def _product(statement: Statement) -> _Product | None:
         return None
     if inner in left.free:
         left, right = right, left
-    columns = _run([i for i in loops if i in right.free and i not in left.free], inner, places)
+    columns = _run([i for i in loops if i in right.free and i not in left.free], inner,
+                   [*places, *_places_of_rows(total, right)])
     own = [i for i in loops if i in left.free and i not in right.free]
-    rows = max((_run(own, i, places) for i in own), key=lambda run: prod(_extents(run)),
-               default=[Index("row", 1)])
+    rows = max((_run(own, i, [*places, *_places_of_rows(total, left)]) for i in own),
+               key=lambda run: prod(_extents(run)), default=[Index("row", 1)])
     outer = tuple(i for i in loops if i not in rows and i not in columns)
-    if prod(_extents(rows)) * _FEWER <= prod(_extents(columns)) and _has_rows(right, total, inner):
+    in_runs = len(_runs(total, right)) > 1
+    few = prod(_extents(rows)) * _FEWER <= prod(_extents(columns))
+    if (in_runs or few and _distance(right, inner) > 1) and _has_rows(total, right):
         if not own:
             return None  # a row by a vector is a plain sum
         left, right, rows, columns = right, left, columns, rows
@@ -316,12 +353,22 @@ def _product(statement: Statement) -> _Product | None:
                    {i: const(0) for i in statement.indices if i.extent == 1})
 
 
-def _has_rows(factor: Expr, total: Pick, inner: Index) -> bool:
-    """Whether terms are neighbours in memory, but what ``inner`` counts is not."""
-    if not isinstance(factor, Load):
-        return False
-    places = offset(factor.buffer, factor.index)[0]
-    return places.get(total.fold.indices[-1]) == 1 and places.get(inner, 0) > 1
+def _distance(factor: Expr, index: Index) -> int:
+    """How far apart in memory the elements are that an index counts; 0 if that is not known."""
+    return offset(factor.buffer, factor.index)[0].get(index, 0) if isinstance(factor, Load) else 0
+
+
+def _has_rows(total: Pick, factor: Expr) -> bool:
+    """Whether terms, or those of a run, are neighbours in memory."""
+    *_, last = _runs(total, factor)
+    return bool(last) and _distance(factor, last[-1]) == 1
+
+
+def _places_of_rows(total: Pick, factor: Load | Expr) -> list[Terms]:
+    """What rows or columns have to walk through as one to be read at once, terms being in runs."""
+    if isinstance(factor, Load) and len(_runs(total, factor)) > 1 and not _has_rows(total, factor):
+        return [offset(factor.buffer, factor.index)[0]]
+    return []
 
 
 def _loads_beside(value: Expr, total: Pick) -> Iterator[Load]:
@@ -353,17 +400,38 @@ def _merged(outer: tuple[Index, ...], rows: Sequence[Index], columns: Sequence[I
     fold = total.fold
     moved = dict(moved)
     moved.update({i: const(0) for i in fold.indices if i.extent == 1})
-    row, column, term = (_joined(name, run, moved) for name, run in (
-        ("row", rows), ("column", columns), ("term", fold.indices)))
+    row, column = (_joined(name, run, moved) for name, run in (("row", rows), ("column", columns)))
+    *runs, term = (_joined("term", run, moved) for run in _runs(total, left))
     left, right = substitute(left, moved), substitute(right, moved)
     body = op(times(total), left, right)
-    one = Pick(Fold((term,), fold.init, fold.states, (body,), fold.combine), 0)
+    one = Pick(Fold((*runs, term), fold.init, fold.states, (body,), fold.combine), 0)
     changed = tuple([replace(
         store, index=tuple([substitute(i, moved) for i in store.index]),
         value=rewrite(substitute(rewrite(store.value, lambda e: fold.states[0] if e is total
                                          else None), moved),
                       lambda e: one if e is fold.states[0] else None)) for store in stores])
-    return _Product(outer, row, column, term, left, right, one, changed)
+    return _Product(outer, row, column, term, left, right, one, changed, tuple(runs))
+
+
+def _runs(total: Pick, factor: Expr) -> list[list[Index]]:
+    """The loops over terms, those together that walk through a factor's memory as one.
+
+    They are in the order of the factor's memory; all are together if that is not at equal
+    distances, or if there are no kernels for the dtype.
+    """
+    loops = [i for i in total.fold.indices if i.extent > 1]
+    places = offset(factor.buffer, factor.index)[0] if isinstance(factor, Load) else {}
+    if not loops or not has_tiles(total.dtype) or not all(places.get(i) for i in loops) or any(
+            not isinstance(atom, Index) and not atom.free.isdisjoint(loops) for atom in places):
+        return [list(total.fold.indices)]
+    loops.sort(key=lambda i: -places[i])
+    found = [loops[:1]]
+    for i in loops[1:]:
+        if places[found[-1][-1]] == places[i] * i.extent:
+            found[-1].append(i)
+        else:
+            found.append([i])
+    return found
 
 
 def _joined(name: str, run: Sequence[Index], moved: dict[Variable, Expr]) -> Index:
@@ -409,12 +477,20 @@ class _Layout:
             return None
         return terms.get(along, 0), terms.get(self.product.term, 0)
 
+    def is_row_by_row(self, factor: Expr) -> bool:
+        """Whether terms, or those of a run, are neighbours, wherever the rows are."""
+        if not isinstance(factor, Load):
+            return False
+        places = offset(factor.buffer, factor.index)[0]
+        return places.get(self.product.term) == 1 and all(
+            isinstance(atom, Index) or atom.free == {self.product.row} for atom in places)
+
     def streams(self) -> bool:
         """Whether the right factor is read right from where it is, for few rows."""
         product = self.product
         distances = self.distances(product.right, product.column)
         return distances is not None and streams(
-            product.row.extent, product.term.extent, *distances, self.dtype.itemsize)
+            product.row.extent, product.terms, *distances, self.dtype.itemsize)
 
     def left(self) -> tuple[Form, Expr]:
         """The left factor, with neighbouring terms (form k) or rows (form m)."""
@@ -424,13 +500,16 @@ class _Layout:
         distances = self.distances(factor, product.row)
         near: Form | None = None if distances is None else (
             "k" if distances[1] == 1 else "m" if distances[0] == 1 and rows >= lanes else None)
-        if near is not None and (columns < self.many(distances) or rows < 2 * lanes):
+        if near is not None and (columns < self.many(distances) or rows < 2 * lanes
+                                 or product.runs):
             return near, factor
-        tile = best_tile("m", rows, columns, product.term.extent, self.dtype, self.target)
+        if self.is_row_by_row(factor) and (product.runs or columns < _MANY):
+            return "k", factor
+        tile = best_tile("m", rows, columns, product.terms, self.dtype, self.target)
         if tile is not None:
             return "m", self.panels(factor, product.row, tile.rows)
         outer = product.outer_of(factor)
-        loops = (*outer, product.row, product.term)
+        loops = (*outer, product.row, *product.runs, product.term)
         copy = self.names.buffer([i.extent for i in loops], self.dtype)
         self.store(copy, loops, loops, factor)
         return "k", copy[loops]
@@ -444,25 +523,27 @@ class _Layout:
     def right(self, form: Form) -> Expr:
         """The right factor, with neighbouring columns."""
         product, factor = self.product, self.product.right
-        rows, columns, terms = (
-            i.extent for i in (product.row, product.column, product.term))
+        rows, columns, terms = product.row.extent, product.column.extent, product.terms
         distances = self.distances(factor, product.column)
         if distances is not None and distances[0] == 1 and (
                 columns >= lanes_of(self.dtype, self.target)) and (
-                self.streams() or distances[1] * terms * self.dtype.itemsize <= _NEAR):
+                self.streams() or distances[1] * terms * self.dtype.itemsize <= _NEAR
+                or form == "m" and product.runs):
             return factor
         size = panel_columns(form, rows, columns, terms, self.dtype, self.target)
         return self.panels(factor, product.column, size) if size else factor
 
     def panels(self, factor: Expr, along: Index, size: int) -> Expr:
         """A factor in panels of a size: of rows or columns side by side, all terms follow."""
-        outer, term = self.product.outer_of(factor), self.product.term
+        outer, runs, term = self.product.outer_of(factor), self.product.runs, self.product.term
         count, places = -(-along.extent // size), min(size, along.extent)
-        copy = self.names.buffer([*_extents(outer), count, term.extent, size], self.dtype)
+        copy = self.names.buffer([*_extents(outer), count, *_extents((*runs, term)), size],
+                                 self.dtype)
         panel: Expr = Index("panel", count) if count > 1 else const(0)
         place = Index("place", places)
         start = op("min", panel * size, along.extent - places)
-        loops, at = [*([panel] if isinstance(panel, Index) else []), term], term
+        loops = [*([panel] if isinstance(panel, Index) else []), *runs, term]
+        at: Expr = term
         moved: dict[Variable, Expr] = {along: start + place}
         distances = self.distances(factor, along)
         size_of_few = next((n for n in _AT_A_TIME if term.extent % n == 0), 0)
@@ -471,10 +552,10 @@ class _Layout:
             stretch, few = Index("stretch", term.extent // size_of_few), Index("few", size_of_few)
             loops = [stretch, *loops[:-1], few]
             at = moved[term] = stretch * size_of_few + few
-        self.store(copy, [*outer, *loops, place], [*outer, panel, at, place],
+        self.store(copy, [*outer, *loops, place], [*outer, panel, *runs, at, place],
                    substitute(factor, moved))
         number, position = panel_place(along, size)
-        return copy[[*outer, number, term, position]]
+        return copy[[*outer, number, *runs, term, position]]
 
     def store(self, buffer: Buffer, loops: Sequence, index: Sequence, value: Expr) -> None:
         self.copies.append(_parallel(loops, [Store(buffer, tuple(index), value)]))

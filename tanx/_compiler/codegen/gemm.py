@@ -10,6 +10,7 @@ earlier, and so overlap others.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from hashlib import blake2b
 from math import ceil, prod
 
 from ..._loops.expr import Variable, fresh_index
@@ -37,9 +38,12 @@ class _Task:
     def __init__(self, tiling: Tiling, kernel: Kernel):
         self.tiling, self.kernel, self.writer = tiling, kernel, kernel.writer
         self.element = register_type(tiling.total.dtype)
-        self.passes = ceil(tiling.term.extent / tiling.depth)
+        self.passes = tiling.passes
         self.symbol = kernel_symbol(tiling.tile, tiling.total.dtype, self.passes > 1,
-                                    tiling.times)
+                                    tiling.times, tiling.in_runs)
+        self.rows_apart = tiling.in_runs and tiling.tile.form == "k"
+        if self.rows_apart:
+            kernel.top.lines.append(f"%rows = alloca [{tiling.tile.rows} x ptr], align 8")
         if tiling.result is None:
             self.step_of_strip = ceil(tiling.block / tiling.tile.columns) * tiling.tile.columns
             rows = ceil(tiling.chunk / tiling.tile.rows) if self.passes > 1 else 1
@@ -104,10 +108,12 @@ class _Task:
             return self.step(self.strips, n * (tile.rows * self.step_of_strip))
 
         def one_pass(inner: Scope, n: Value) -> None:
-            done = n * tiling.depth
-            terms = intrinsic("smin", tiling.term.extent - done, tiling.depth)
-            a, b = (self.step(place, done * operand.across) for place, operand in (
-                (left, tiling.left), (right, tiling.right)))
+            terms = intrinsic("smin", tiling.term.extent - n * tiling.depth, tiling.depth)
+            apart = [operand.across * tiling.depth for operand in (tiling.left, tiling.right)]
+            if tiling.in_runs:
+                terms = self.number(tiling.term.extent)
+                apart = [operand.runs[0] for operand in (tiling.left, tiling.right)]
+            a, b = (self.step(place, n * step) for place, step in zip((left, right), apart))
             self.loop(inner, strips, lambda deep, m: self.tiles(
                 deep, a, b, strip_at(m), row + m * tile.rows, column, columns, terms))
 
@@ -173,13 +179,18 @@ class _Task:
         """Tiles of the same rows, from a row and a column on; a strip has tiles side by side."""
         tiling, tile = self.tiling, self.tiling.tile
         begin = self.before_end(row, tiling.row.extent, tile.rows)
-        place = self.step(left, self.within(tiling.left, row, begin, tile.rows))
+        if self.rows_apart:
+            place = self.row_places(scope, left, begin)
+        else:
+            place = self.step(left, self.within(tiling.left, row, begin, tile.rows))
         a_step = tiling.left.along if tile.form == "k" else tiling.left.across
+        runs = self.runs()
+        more = ", ptr, i64" if runs else ""
         out_step = self.step_of_strip if tiling.result is None else tiling.result.along
         if tiling.result is not None:
             out = self.step(out, begin * tiling.result.along)
         self.writer.declared[self.symbol] = (
-            f'declare void @"{self.symbol}"(ptr, i64, ptr, i64, i64, ptr, i64)')
+            f'declare void @"{self.symbol}"(ptr, i64, ptr, i64, i64, ptr, i64{more})')
 
         def one(inner: Scope, n: Value) -> None:
             start = column + n * tile.columns
@@ -188,8 +199,33 @@ class _Task:
             to = self.step(out, n * tile.columns if tiling.result is None else begin)
             self.writer.place.lines.append(
                 f'call void @"{self.symbol}"({place!r}, i64 {a_step}, {b!r}, '
-                f"i64 {tiling.right.across}, {terms!r}, {to!r}, i64 {out_step})")
+                f"i64 {tiling.right.across}, {terms!r}, {to!r}, i64 {out_step}{runs})")
         self.loop(scope, self.pieces(columns, tile.columns), one)
+
+    def row_places(self, scope: Scope, left: Value, begin: Value) -> Value:
+        """An array of the places where the rows of a tile begin."""
+        tiling, rows = self.tiling, Value(self.writer, "%rows", _POINTER)
+        operand = tiling.left
+        within = operand.place if operand.place is not None else tiling.row * operand.along
+
+        def one(inner: Scope, n: Value) -> None:
+            inner.values[tiling.row] = begin + n
+            place = self.step(left, self.kernel.value(within, inner))
+            slot = self.writer.write(_POINTER, f"getelementptr ptr, {rows!r}, {n!r}")
+            self.writer.place.lines.append(f"store {place!r}, {slot!r}")
+        self.loop(scope, self.number(tiling.tile.rows), one, (tiling.row,))
+        return rows
+
+    def runs(self) -> str:
+        """The arguments of a kernel that say where runs of terms begin."""
+        if not self.tiling.in_runs:
+            return ""
+        starts = self.tiling.starts
+        numbers = ", ".join(f"i64 {n}" for pair in starts for n in pair)
+        name = f"runs.{blake2b(numbers.encode(), digest_size=8).hexdigest()}"
+        self.writer.helpers[name] = (
+            f"@{name} = private constant [{2 * len(starts)} x i64] [{numbers}]")
+        return f", ptr @{name}, i64 {len(starts)}"
 
     # -- what follows ------------------------------------------------------------------------------
 

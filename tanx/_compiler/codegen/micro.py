@@ -5,6 +5,11 @@ out_step)`` of elements that lie side by side in one direction and steps apart i
 ``a``, terms (form ``k``) or rows (form ``m``), of ``b`` and ``out`` columns. It may add to what is
 there, and fetches what the next tile needs then. Its symbol says all that it takes to write it, so
 that whoever links code can make the kernels that are missing.
+
+Terms may come in several runs, as those of a convolution do: ``terms`` is then the length of one.
+Such a kernel takes two more arguments, ``ptr runs, i64 count``: for each run, the distances of its
+first terms in ``a`` and in ``b``. Rows of form ``k`` may then be anywhere; ``a`` is an array of
+pointers to them.
 """
 
 from __future__ import annotations
@@ -23,6 +28,7 @@ from .values import I64, Type, Value, Writer, fma, integer, repeat, type_of
 __all__ = ["kernel_symbol", "kernel_text"]
 
 _SIGNATURE = "ptr %a, i64 %a_step, ptr %b, i64 %b_step, i64 %terms, ptr %out, i64 %out_step"
+_RUNS = "ptr %runs, i64 %count"
 _POINTER = type_of("ptr")
 _AHEAD = 256
 """Bytes from what is read to what is to be fetched."""
@@ -30,15 +36,16 @@ _LINE = 512
 """Bits of a line of the cache."""
 
 
-def kernel_symbol(tile: Tile, dtype: np.dtype, adds: bool = False, times: str = "mul") -> str:
+def kernel_symbol(tile: Tile, dtype: np.dtype, adds: bool = False, times: str = "mul",
+                  runs: bool = False) -> str:
     """The symbol of a kernel, which stores its sums or ``adds`` them.
 
-    ``times`` is the instruction that multiplies.
+    ``times`` is the instruction that multiplies; with ``runs``, terms come in several of them.
 
     >>> kernel_symbol(Tile("k", 5, 4, 4), np.dtype("float32"))
     'tanx.tile.float32.k.5.4.store'
     """
-    end = "add" if adds else "store"
+    end = ("add" if adds else "store") + ("-runs" if runs else "")
     kind = dtype.name if times == "mul" else times
     return f"{TILE}{kind}.{tile.form}.{tile.rows}.{tile.vectors}.{end}"
 
@@ -49,15 +56,19 @@ def kernel_text(symbol: str, target: Target) -> str:
     dtype = np.dtype("int32" if name == "dot4" else name)
     tile = Tile("k" if form == "k" else "m", int(rows), int(vectors), lanes_of(dtype, target))
     writer = Writer()
-    kind = _Bytes if name == "dot4" else _Kernel
+    end, _, runs = end.partition("-")
+    kind = _Bytes if name == "dot4" else _Runs if runs else _Kernel
     kind(writer, tile, register_type(dtype), target.multiplies_by_lane, end == "add").write()
-    body = "\n".join([f'define void @"{symbol}"({_SIGNATURE}) {{', "entry:", *writer.place.lines,
+    signature = f"{_SIGNATURE}, {_RUNS}" if runs else _SIGNATURE
+    body = "\n".join([f'define void @"{symbol}"({signature}) {{', "entry:", *writer.place.lines,
                       "ret void", "}"])
     return "\n".join([body, *writer.declared.values(), ""])
 
 
 class _Kernel:
     """Writes one kernel; ``by_lane`` if vectors are multiplied by lanes of others."""
+
+    fetches = True
 
     def __init__(self, writer: Writer, tile: Tile, element: Type, by_lane: bool, adds: bool):
         self.writer, self.tile, self.element = writer, tile, element
@@ -68,18 +79,20 @@ class _Kernel:
 
     def write(self) -> None:
         """The whole kernel: all terms, then the sums are stored."""
-        tile, terms, b = self.tile, self.given["terms"], self.given["b"]
-        sums = self.start()
-        if tile.form == "m":
-            *_, sums = self.loop(terms, [self.given["a"], b], sums, self.rows_term)
-        else:
-            position, _ = self.number(0), self.rows
-            if self.by_lane:
-                whole = self.writer.write(I64, f"udiv {terms!r}, {tile.lanes}")
-                terms = self.writer.write(I64, f"urem {terms!r}, {tile.lanes}")
-                position, b, sums = self.loop(whole, [position, b], sums, self.lane_terms)
-            *_, sums = self.loop(terms, [position, b], sums, self.broadcast_term)
-        self.store(sums)
+        start, _ = self.number(0), self.tile.form == "k" and self.rows
+        self.store(self.run(start, self.given["b"], self.start()))
+
+    def run(self, first: Value, b: Value, sums: list[Value]) -> list[Value]:
+        """The sums with all terms from a distance on in the left operand, and a place in ``b``."""
+        terms = self.given["terms"]
+        if self.tile.form == "m":
+            a = self.step(self.given["a"], first)
+            return self.loop(terms, [a, b], sums, self.rows_term)[2]
+        if self.by_lane:
+            whole = self.writer.write(I64, f"udiv {terms!r}, {self.tile.lanes}")
+            terms = self.writer.write(I64, f"urem {terms!r}, {self.tile.lanes}")
+            first, b, sums = self.loop(whole, [first, b], sums, self.lane_terms)
+        return self.loop(terms, [first, b], sums, self.broadcast_term)[2]
 
     def start(self) -> list[Value]:
         """The sums before the first term."""
@@ -137,7 +150,7 @@ class _Kernel:
         """The sums with one more term each."""
         tile = self.tile
         right = [self.load(b, n * tile.lanes, tile.lanes) for n in range(tile.vectors)]
-        if self.adds:
+        if self.adds and self.fetches:
             self.fetch(self.step(b, _AHEAD * 8 // self.element.bits))
         pairs = [(x, y) for x in left for y in right]
         return [self.plus(x, y, total) for (x, y), total in zip(pairs, sums)]
@@ -189,6 +202,29 @@ class _Kernel:
         for total, place in zip(sums, self.out_places()):
             self.writer.place.lines.append(
                 f"store {total!r}, {place!r}, align {self.element.bits // 8}")
+
+
+class _Runs(_Kernel):
+    """Writes a kernel whose terms come in several runs."""
+
+    fetches = False
+
+    def write(self) -> None:
+        runs, count = Value(self.writer, "%runs", _POINTER), Value(self.writer, "%count", I64)
+        _ = self.tile.form == "k" and self.rows
+
+        def one(n: Value, sums: list[Value]) -> list[Value]:
+            first, distance = (self.writer.write(I64, f"load i64, {place!r}") for place in (
+                self.writer.write(_POINTER, f"getelementptr i64, {runs!r}, {2 * n + end!r}")
+                for end in (0, 1)))
+            return self.run(first, self.step(self.given["b"], distance), sums)
+        self.store(repeat(count, self.start(), one))
+
+    @cached_property
+    def rows(self) -> list[Value]:
+        places = [self.writer.write(_POINTER, f"getelementptr ptr, {self.given['a']!r}, i64 {n}")
+                  for n in range(self.tile.rows)]
+        return [self.writer.write(_POINTER, f"load ptr, {place!r}") for place in places]
 
 
 class _Bytes(_Kernel):

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, reduce
 from itertools import product
 from math import ceil, prod
+from operator import add, mul
 from typing import Literal
 
 import numpy as np
@@ -61,6 +62,8 @@ _FEW, _STREAMED, _VERY_FEW, _LEAST = 16, 16, 2, 4
 added at a time; very few rows, and terms that are added at a time for those."""
 _DEEP = 2048
 """Terms that are added at a time where there are many: for the cache, and for small errors."""
+_MANY_RUNS = 4096
+"""Runs of terms at most."""
 _CALL = 30
 """Cycles around a tile beside its terms."""
 
@@ -85,7 +88,9 @@ class Operand:
 
     ``along`` is the distance of neighbouring rows (or columns), ``across`` that in the other loop.
     Of ``panel`` rows or columns, all terms come before those of the next panel; ``along`` is then
-    the distance of panels, inside of which rows or columns are neighbours.
+    the distance of panels, inside of which rows or columns are neighbours. ``runs`` are the
+    distances in the loops over runs of terms. Rows that are not at equal distances begin at
+    ``place``.
     """
 
     buffer: Buffer
@@ -94,6 +99,8 @@ class Operand:
     along: int
     across: int
     panel: int = 0
+    runs: tuple[int, ...] = ()
+    place: Expr | None = None
 
 
 @dataclass(frozen=True)
@@ -103,7 +110,8 @@ class Tiling:
     The instruction ``times`` multiplies. ``stores`` is what is done with each sum, which they call
     ``total``; where that is just to store it, ``result`` is where. The work is cut into units of
     ``chunk`` rows and ``block`` columns; a task has ``group`` of them. If there are more terms than
-    ``depth``, so many are added at a time.
+    ``depth``, so many are added at a time. Terms may come in ``runs``, one for each step of these
+    loops.
     """
 
     outer: tuple[Index, ...]
@@ -121,6 +129,26 @@ class Tiling:
     group: int = 1
     depth: int = 1
     times: str = "mul"
+    runs: tuple[Index, ...] = ()
+
+    @property
+    def in_runs(self) -> bool:
+        """Whether kernels are needed that know of runs of terms, and of rows anywhere."""
+        return bool(self.runs) or self.left.place is not None
+
+    @property
+    def passes(self) -> int:
+        """How often terms are added: of those in runs, a step of the first loop at a time."""
+        terms = self.term.extent * prod(i.extent for i in self.runs)
+        return ceil(terms / self.depth)
+
+    @property
+    def starts(self) -> list[tuple[int, int]]:
+        """Where runs of terms of one pass begin, in the left operand and in the right one."""
+        first = int(self.passes > 1)
+        return [(sum(map(mul, at, self.left.runs[first:])),
+                 sum(map(mul, at, self.right.runs[first:])))
+                for at in product(*(range(i.extent) for i in self.runs[first:]))]
 
     @property
     def pieces(self) -> tuple[int, ...]:
@@ -285,10 +313,11 @@ def tiling(statement: Statement, target: Target) -> Tiling | None:
 def _tiling(statement: Nest, target: Target) -> Tiling | None:
     stores = final_stores(statement.body)
     total = sum_of_products(stores)
-    if total is None or not has_tiles(total.dtype) or len(total.fold.indices) != 1:
+    if total is None or not has_tiles(total.dtype) or not total.fold.indices:
         return None
-    (*outer, row, column), (term,) = statement.indices, total.fold.indices
-    if row.extent * column.extent * term.extent < _WORTH:
+    (*outer, row, column), (*runs, term) = statement.indices, total.fold.indices
+    terms = prod(i.extent for i in total.fold.indices)
+    if row.extent * column.extent * terms < _WORTH:
         return None
     left, right = factors(total)
     if column in left.free:
@@ -296,7 +325,8 @@ def _tiling(statement: Nest, target: Target) -> Tiling | None:
     state = total.fold.states[0]
     stores = tuple([replace(store, value=rewrite(
         store.value, lambda e: state if e is total else None)) for store in stores])
-    found = _planned(_Loops(tuple(outer), row, column, term), left, right, state, stores, target)
+    found = _planned(_Loops(tuple(outer), row, column, term, tuple(runs)), left, right, state,
+                     stores, target)
     return None if found is None else replace(found, times=times(total))
 
 
@@ -306,6 +336,7 @@ class _Loops:
     row: Index
     column: Index
     term: Index
+    runs: tuple[Index, ...] = ()
 
     def operand(self, factor: Expr, along: Index, across: Index) -> Operand | None:
         """Where the elements are that a factor goes through; None if not at equal distances."""
@@ -319,12 +350,14 @@ class _Loops:
                 outer[atom] = distance
             elif atom.free == {along}:
                 within[atom] = distance
-            elif atom is not across:
+            elif atom is not across and atom not in self.runs:
                 return None
-        found = _distance(within, along)
-        if found is None:
-            return None
-        return Operand(factor.buffer, first, outer, found[0], places.get(across, 0), found[1])
+        along_it, panel = _distance(within, along) or (0, 0)
+        anywhere = None
+        if within and not along_it:
+            anywhere = reduce(add, [atom * distance for atom, distance in within.items()])
+        return Operand(factor.buffer, first, outer, along_it, places.get(across, 0), panel,
+                       tuple(places.get(i, 0) for i in self.runs), anywhere)
 
 
 def _distance(places: Mapping[Expr, int], along: Index) -> tuple[int, int] | None:
@@ -364,23 +397,29 @@ def _planned(loops: _Loops, left: Expr, right: Expr, total: State, stores: Seque
     form: Form = "k" if a.across == 1 and not a.panel else "m"
     if form == "m" and not a.panel and a.along != 1:
         return None
-    rows, columns, terms = loops.row.extent, loops.column.extent, loops.term.extent
+    in_runs = bool(loops.runs) or a.place is not None
+    rows, columns = loops.row.extent, loops.column.extent
+    terms = prod(i.extent for i in (*loops.runs, loops.term))
     tile = best_tile(form, rows, columns, terms, total.dtype, target, a.panel, b.panel)
     if tile is None:
         return None
-    depth = _depth(rows, terms, b, total.dtype.itemsize)
+    depth = (_depth_of_runs(loops, form, terms, (a, b)) if in_runs else
+             _depth(rows, terms, b, total.dtype.itemsize))
+    if depth > loops.term.extent * _MANY_RUNS:
+        return None
     result = None
     if len(stores) == 1 and stores[0].value is total and columns >= tile.columns and (
             depth == terms):
         result = loops.operand(Load(stores[0].buffer, stores[0].index), loops.row, loops.column)
-        result = result if result and result.across == 1 and not result.panel else None
+        result = result if result and result.across == 1 and result.along and not (
+            result.panel) else None
     block = _BLOCK_BYTES // (depth * total.dtype.itemsize)
     block = block if result else min(block, max(_STRIP, _STRIPS // rows))
     block = _pieces(columns, block, tile.columns)
     chunk = _pieces(rows, max(_CHUNK, _TASK // (block * terms)) if depth == terms else _CHUNK,
                     tile.rows)
     whole = Tiling(loops.outer, loops.row, loops.column, loops.term, a, b, total, tuple(stores),
-                   tile, result, block, chunk, depth=depth)
+                   tile, result, block, chunk, depth=depth, runs=loops.runs)
     group = max(_TASK // (block * chunk * terms), ceil(whole.units / _TASKS), 1)
     return replace(whole, group=group)
 
@@ -390,6 +429,18 @@ def _depth(rows: int, terms: int, right: Operand, itemsize: int) -> int:
     if streams(rows, terms, right.along, right.across, itemsize) and not right.panel:
         return _STREAMED if rows > _VERY_FEW else _LEAST
     return terms if terms <= 2 * _DEEP else ceil(terms / round(terms / _DEEP))
+
+
+def _depth_of_runs(loops: _Loops, form: Form, terms: int, operands: Sequence[Operand]) -> int:
+    """How many terms in runs are added at a time: all, or those of a step of the first loop.
+
+    The latter where they are many, and where rows go through all of the operands side by side.
+    """
+    if not loops.runs:
+        return terms
+    size = sum(prod(x.buffer.shape) * x.buffer.dtype.itemsize for x in operands)
+    many = terms > 2 * _DEEP or form == "m" and size > 2 * _BLOCK_BYTES
+    return terms // loops.runs[0].extent if many else terms
 
 
 def streams(rows: int, terms: int, along: int, across: int, itemsize: int) -> bool:
