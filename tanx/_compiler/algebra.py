@@ -24,7 +24,7 @@ from .._ops.arith import add_p, mul_p, neg_p, sub_p
 from .._ops.families import letter
 from .._ops.layout import broadcast_in_dim_p, reshape_p
 from .._ops.reduce import reduce_sum_p
-from .._ops.slicing import slice_p
+from .._ops.slicing import dynamic_slice_p, dynamic_update_slice_p, slice_p
 
 __all__ = ["RULES"]
 
@@ -82,7 +82,29 @@ def _add(known: Known, eqn: JaxprEqn) -> Answer:
         if negative is not None and _kind(x) in "iuf":
             return eqn.replace(primitive=sub_p, invars=[x, negative.invars[0]])
     if eqn.primitive is not add_p and _kind(eqn.invars[0]) in "iufc":
-        return eqn.replace(primitive=add_p)
+        return _added_in_place(known, eqn) or eqn.replace(primitive=add_p)
+    return None
+
+
+def _added_in_place(known: Known, eqn: JaxprEqn) -> JaxprEqn | None:
+    """The sum of a cotangent and of one that is zero but for a few elements: those are added.
+
+    Such a one is what reading elements of an array leads to. In the backward pass of a loop that
+    does so, a step then does not go through the whole array. (The sign of a zero may change, which
+    is why this is for cotangents only.)
+    """
+    for total, part in (eqn.invars, eqn.invars[::-1]):
+        update = known.producer(part)
+        if update is None or not update.primitive.name.startswith(("dynamic_upd", "scatter-add")):
+            continue
+        zeros, *rest = update.invars
+        if total.aval.shape != part.aval.shape or not _is(known.scalar(zeros), 0):
+            continue
+        if update.primitive is dynamic_update_slice_p:
+            few, *starts = rest
+            there = known.apply(eqn, dynamic_slice_p, total, *starts, slice_sizes=few.aval.shape)
+            rest = [known.apply(eqn, add_p, there, few), *starts]
+        return eqn.replace(primitive=update.primitive, invars=[total, *rest], params=update.params)
     return None
 
 

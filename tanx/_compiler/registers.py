@@ -62,6 +62,8 @@ _PRODUCTS = 256
 """Elements of the larger operand up to which a product of matrices is left to lanes."""
 _ROOM = 1 << 22
 """Elements of the arrays that a loop without carries computes for all of its steps at a time."""
+_CHANGED_IN_PLACE = {"dynamic_update_slice": 1, "scatter": 2, "scatter-add": 2}
+"""Primitives that a loop runs on a carry without going through all of it: where the update is."""
 _ROW, _ROWS = 1 << 11, 1 << 19
 """Bytes of a row, and of all rows, from which on rows had better be read one after the other."""
 
@@ -103,7 +105,13 @@ def _effort(eqn: JaxprEqn) -> float:
     if is_control(eqn):
         steps = {"while": _STEPS, "scan": eqn.params.get("length", 1)}.get(eqn.primitive.name, 1)
         return steps * sum(inner)
-    return sum(inner) + max(prod(a.aval.shape) for a in (*eqn.invars, *eqn.outvars))
+    if eqn.primitive.name == "scratch":
+        return 0
+    changed = _CHANGED_IN_PLACE.get(eqn.primitive.name)
+    touched = [*eqn.outvars] if changed is None else [eqn.invars[changed]]
+    if eqn.primitive.kind not in (Kind.LAYOUT, Kind.GATHER) and changed is None:
+        touched += eqn.invars
+    return sum(inner) + max((prod(a.aval.shape) for a in touched), default=0)
 
 
 @dataclass

@@ -19,6 +19,7 @@ from .._core.primitive import Kind
 from .._core.rewrite import dce, inline_calls, prune_constants
 from .._core.types import ShapedArray
 from .._ops.convert import optimization_barrier_p
+from .._ops.create import scratch_p
 from .._ops.families import Elementwise
 from .._ops.layout import broadcast_in_dim_p
 from ..dtypes import is_extended, stored
@@ -129,8 +130,8 @@ class Sweep:
             self.barrier(eqn, invars)
             return
         eqn = eqn.replace(invars=invars)
-        if eqn.effects or eqn.primitive.kind is Kind.CALL:
-            self.emit(eqn)
+        if eqn.effects or eqn.primitive.kind is Kind.CALL or eqn.primitive is scratch_p:
+            self.emit(eqn)  # rooms are alike, but not the same
             return
         for _ in range(4):  # a rule may open the way for another one
             if self.fold(eqn):

@@ -21,7 +21,8 @@ def bounded_while_loop(cond_fun: Callable, body_fun: Callable, init_val, *, max_
 
     With the limit known beforehand, reverse mode writes down what it needs during the loop and
     repeats no step; the memory for it is that of ``max_steps`` steps. :func:`while_loop` has no
-    limit and takes little memory, but in reverse it runs its steps once or twice more.
+    limit and takes memory as it goes; in compiled programs it takes little instead, and in reverse
+    runs its steps once or twice more.
 
     >>> lax.bounded_while_loop(lambda x: x < 100, lambda x: 2 * x, 1, max_steps=20)
     Array(128, dtype=int32, weak_type=True)

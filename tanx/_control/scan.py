@@ -68,6 +68,12 @@ def parted(items: Sequence[T], which: Sequence[bool]) -> tuple[list[T], list[T]]
     return kept(items, [not w for w in which]), kept(items, which)
 
 
+def merged(no: Sequence[T], yes: Sequence[T], which: Sequence[bool]) -> list[T]:
+    """The sequence that :func:`parted` parts into these two."""
+    false, true = iter(no), iter(yes)
+    return [next(true) if w else next(false) for w in which]
+
+
 def reordered(closed: ClosedJaxpr, ins: Sequence[int], outs: Sequence[int]) -> ClosedJaxpr:
     """The same function with its arguments and its results in another order."""
     jaxpr = closed.jaxpr
@@ -183,7 +189,7 @@ def _invariant(jaxpr: Jaxpr, fixed: Sequence[Var]) -> set[Atom]:
 
 
 @cached_by_jaxpr
-def _backward(closed: ClosedJaxpr, num_consts: int, num_carry: int, linear: tuple[bool, ...],
+def backward_step(closed: ClosedJaxpr, num_consts: int, num_carry: int, linear: tuple[bool, ...],
               nonzero: tuple[bool, ...], weak: tuple[bool, ...],
               ) -> tuple[ClosedJaxpr, list[bool]]:
     """The transposed body, and which cotangents it gives: of consts, carry and xs that are linear.
@@ -253,7 +259,7 @@ def _transposed(closed: ClosedJaxpr, consts: Sequence[bool], xs: Sequence[bool],
 
 
 @cached_by_jaxpr
-def _batched(closed: ClosedJaxpr, num_consts: int, num_carry: int, axis,
+def batched_step(closed: ClosedJaxpr, num_consts: int, num_carry: int, axis,
              batched: tuple[bool, ...]) -> tuple[ClosedJaxpr, list[bool]]:
     """The body over a batch, whose axis comes first, and which results have that axis."""
     consts, carry, xs = split(batched, num_consts, num_carry)
@@ -411,7 +417,7 @@ class Scan(Primitive):
                                           num_carry=num_carry, reverse=reverse))
         nonzero = tuple(type(ct) is not Zero for ct in cts)
         weak = tuple((ct.aval if type(ct) is Zero else typeof(ct)).weak_type for ct in cts)
-        body, found = _backward(jaxpr, num_consts, num_carry, linear, nonzero, weak)
+        body, found = backward_step(jaxpr, num_consts, num_carry, linear, nonzero, weak)
         consts, _, xs = split(args, num_consts, num_carry)
         known_consts, linear_consts = parted(consts, linear[:num_consts])
         known_xs, linear_xs = parted(xs, linear[num_consts + num_carry:])
@@ -428,7 +434,7 @@ class Scan(Primitive):
 
     def batch_axis(self, axis, args, dims, *, jaxpr, num_consts, num_carry, length, **params):
         batched = tuple(d is not None for d in dims)
-        body, out = _batched(jaxpr, num_consts, num_carry, axis, batched)
+        body, out = batched_step(jaxpr, num_consts, num_carry, axis, batched)
         count = num_consts + num_carry
         operands = [materialize(x, d, axis.size) if num_consts <= i < count and out[i - num_consts]
                     else materialize(x, d, axis.size, 1) if i >= count and d is not None

@@ -1,11 +1,16 @@
 """Reverse mode of loops whose number of steps is found by running them.
 
-A backward pass needs the states that the loop went through, last one first. They are made again
-from the first one and written down, as many as there is room for, evenly spread; what lies between
-two of them is found in the same way, in the room of the next level. With S slots a level, loops of
-S steps are run once more, those of S * S steps twice, and so on: memory has a bound that does not
-depend on the number of steps, and all of it is made of ordinary loops, which can be transformed.
-Nothing of it is kept between the passes, so that loops around this one have nothing to store.
+Where values are at hand, the loop is run once, by :func:`recording`, which writes down what the
+derivative of each step needs: a tape. It ends when the loop does or when the tape is full; then
+another one, of more room, goes on. :func:`replaying` runs the derivative along a tape.
+
+In a staged program nothing has a size that is not known. There a backward pass makes the states
+that the loop went through again, last one first. They are made from the first one and written
+down, as many as there is room for, evenly spread; what lies between two of them is found in the
+same way, in the room of the next level. With S slots a level, loops of S steps are run once more,
+those of S * S steps twice, and so on: memory has a bound that does not depend on the number of
+steps, and all of it is made of ordinary loops, which can be transformed. Nothing of it is kept
+between the passes, so that loops around this one have nothing to store.
 """
 
 from __future__ import annotations
@@ -21,7 +26,7 @@ from .._core.rewrite import dce, prune_constants
 from .._core.stage import stage
 from .._core.types import ShapedArray
 from .._ops.arith import div, max, min
-from .._ops.compare import eq, lt, select
+from .._ops.compare import bitwise_and, eq, lt, select
 from .._ops.convert import convert
 from .._ops.create import scratch
 from .._ops.derive import instantiate, sum_cotangents, zeros_of
@@ -30,13 +35,84 @@ from .._transforms.linearize import partial_eval, partial_eval_jaxpr
 from .._transforms.transpose import backward as run_backward
 from .scan import kept, split
 
-__all__ = ["Unwound", "carried_along", "unwound"]
+__all__ = ["Unwound", "carried_along", "recording", "replaying", "rooms", "unwound"]
 
 ROOM = 1 << 22  # bytes for the states written down at each level, if that makes enough slots
 FEWEST, MOST = 64, 1 << 16  # slots a level
 LEVELS = 3  # at most; should they not suffice, steps of the last one are repeated more often
 LONGEST = 1 << 31  # steps that are counted
+TAPES = *(1 << n for n in (18, 20, 22, 24, 26)), *[1 << 28] * 3  # bytes of one after another
 _INDEX = ShapedArray((), np.dtype(np.int32))
+
+
+# -- tapes -----------------------------------------------------------------------------------------
+
+
+def rooms(now: ClosedJaxpr, num_carry: int) -> list[int]:
+    """The steps that there is room for on one tape after another; loops may have more.
+
+    ``now`` is a step as :func:`recording` takes it.
+    """
+    size = sum(a.nbytes for a in now.out_avals[num_carry:])
+    if not size:
+        return [LONGEST - 1]
+    return [room // size if FEWEST * size < room else FEWEST for room in TAPES]
+
+
+@cached_by_jaxpr
+def recording(now: ClosedJaxpr, condition: ClosedJaxpr, loop: Callable, tests: int,
+              num_consts: int, room: int) -> ClosedJaxpr:
+    """A loop of ``room`` steps at most, that stacks what its steps give besides the carry.
+
+    It takes ``tests`` constants of the condition, constants of the steps, whether there is a first
+    step, and the carry; and gives the number of steps, whether more are to follow, the carry, and
+    the stacks. The condition is asked once after each step; it is given the carry behind a count.
+    """
+    count = len(now.in_avals) - num_consts
+    start, stacked = now.in_avals[num_consts:], now.out_avals[count:]
+
+    def fun(*args):
+        tested, consts, (going, *carry) = split(args, tests, num_consts)
+
+        def step(state):
+            i, _, carry, tapes = state
+            carry, found = split(jaxpr_as_fun(now)(*consts, *carry), count)
+            (going,) = jaxpr_as_fun(condition)(*tested, i, *carry)
+            return i + 1, going, carry, [_written(t, x, i) for t, x in zip(tapes, found)]
+
+        tapes = [scratch((room, *a.shape), a.dtype) for a in stacked]
+        steps, going, carry, tapes = loop(
+            lambda state: bitwise_and(state[1], lt(state[0], np.int32(room))), step,
+            (np.int32(0), going, carry, tapes))
+        return [steps, going, *carry, *tapes]
+
+    return ClosedJaxpr(*stage(fun, [
+        *condition.in_avals[:tests], *now.in_avals[:num_consts],
+        ShapedArray((), np.dtype(bool)), *start]))
+
+
+@cached_by_jaxpr
+def replaying(step: ClosedJaxpr, loop: Callable, num_consts: int, num_carry: int, room: int,
+              reverse: bool) -> ClosedJaxpr:
+    """A loop along tapes: from the number of steps there, constants, carry and tapes to the carry.
+    """
+    consts, carry, rows = split(step.in_avals, num_consts, num_carry)
+
+    def fun(count, *args):
+        consts, carry, tapes = split(args, num_consts, num_carry)
+
+        def one(state):
+            i, carry = state
+            place = count - 1 - i if reverse else i
+            return i + 1, jaxpr_as_fun(step)(*consts, *carry, *(_read(t, place) for t in tapes))
+
+        return loop(lambda state: lt(state[0], count), one, (np.int32(0), carry))[1]
+
+    return ClosedJaxpr(*stage(fun, [
+        _INDEX, *consts, *carry, *(a.update(shape=(room, *a.shape)) for a in rows)]))
+
+
+# -- states that are made again --------------------------------------------------------------------
 
 
 class Unwound(NamedTuple):

@@ -39,10 +39,22 @@ from ..errors import explain
 from .call import Call
 from .carry import Body, check_carry, check_structure, settled, stage_body
 from .custom import flat_leaves
-from .scan import kept, map_lanes, paired, reordered, split, typed
-from .tape import carried_along, unwound
+from .scan import (
+    backward_step,
+    batched_step,
+    kept,
+    map_lanes,
+    merged,
+    paired,
+    parted,
+    parts_of,
+    reordered,
+    split,
+    typed,
+)
+from .tape import carried_along, recording, replaying, rooms, unwound
 
-__all__ = ["repeat_p", "unwind_p", "while_loop", "while_p"]
+__all__ = ["record_p", "repeat_p", "replay_p", "unwind_p", "while_loop", "while_p"]
 
 _BOOL = np.dtype(bool)
 _INDEX = ShapedArray((), np.dtype(np.int32))
@@ -128,7 +140,10 @@ class While(Primitive):
         return outs, [0] * len(outs)
 
     def partial_eval(self, trace, args, params):
-        """Run the loop of what is known now, and record one of as many steps for the rest."""
+        """Run the loop of what is known now, and record one of as many steps for the rest.
+
+        Where Python knows the values, what the rest needs of each step is written down now.
+        """
         tested, given, moving = map(tuple, _parts(
             [trace.unknown(x) for x in args], params["cond_nconsts"], params["body_nconsts"]))
         known = None if any(tested) else _known_loop(params["body_jaxpr"], params["cond_jaxpr"],
@@ -137,16 +152,22 @@ class While(Primitive):
             return trace.record(self, args, params)
         body, condition, moving = known
         tests, consts, carry = _parts(args, len(tested), len(given))
-        sure = [not m for m in moving]
-        with running(trace.below):
-            steps, *outs = self.bind(
-                *tests, *kept(consts, [not g for g in given]), zeros_of(_INDEX), *kept(carry, sure),
-                cond_jaxpr=condition, cond_nconsts=len(tests), body_jaxpr=body,
-                body_nconsts=given.count(False))
-        recorded = trace.record(repeat_p, [steps, *consts, *carry],
-                                dict(body=silent(params["body_jaxpr"])))
-        found = iter(outs)
-        return [y if m else next(found) for y, m in zip(recorded, moving)]
+        found, late = parted(carry, moving)
+        sure = kept(consts, [not g for g in given])
+        going = True
+        if not trace.below.staging and all(map(_has_data, (*tests, *sure, *found))):
+            going, found, late = _recorded(trace, params["body_jaxpr"], condition, given, moving,
+                                           tests, consts, found, late)
+        if going:
+            with running(trace.below):
+                steps, *outs = self.bind(
+                    *tests, *sure, zeros_of(_INDEX), *found, cond_jaxpr=condition,
+                    cond_nconsts=len(tests), body_jaxpr=body, body_nconsts=len(sure))
+            both = merged(found, late, moving)
+            late = kept(trace.record(repeat_p, [steps, *consts, *both],
+                                     dict(body=silent(params["body_jaxpr"]))), moving)
+            found = outs
+        return merged(found, late, moving)
 
     def transpose(self, cts, *args, **params):
         """Find the number of steps from what is known, then run them backwards."""
@@ -262,7 +283,126 @@ class Unwind(Call):
         return {"jaxpr": params["jaxpr"]}
 
 
+class Record(Call):
+    """Runs a loop, and writes down what its derivative needs of each step, while there is room.
+
+    See :func:`recording` for what it takes and gives.
+    """
+
+    name = "record"
+    unit = True
+
+    def partial_eval(self, trace, args, params):
+        return jaxpr_as_fun(params["jaxpr"])(*args)
+
+
+class Replay(Primitive):
+    """Runs steps along what was written down for each of them: a scan that may end early.
+
+    Operands are the number of steps, what stays the same, the carry, and tapes with room for
+    ``room`` steps; the results are the carry.
+    """
+
+    name = "replay"
+    kind = Kind.CALL
+    multiple_results = True
+    unit = True
+
+    def infer(self, *types, **params):
+        return self.called(params).out_avals
+
+    def effects(self, *types, jaxpr: ClosedJaxpr, **params):
+        return jaxpr.effects
+
+    def named_axes(self, params):
+        return tuple(e.name for e in params["jaxpr"].effects if isinstance(e, NamedAxisEffect))
+
+    def called(self, params):
+        return replaying(params["jaxpr"], while_loop, params["num_consts"], params["num_carry"],
+                         params["room"], params["reverse"])
+
+    def eval(self, *args, **params):
+        return jaxpr_as_fun(self.called(params))(*args)
+
+    @expansion
+    def jvp(self, *args, **params):
+        return self.eval(*args, **params)
+
+    def partial_eval(self, trace, args, params):
+        """What is linear is left as it is; else it becomes a loop as any other."""
+        tapes = args[1 + params["num_consts"] + params["num_carry"]:]
+        if any(trace.unknown(x) for x in (args[0], *tapes)):
+            return self.eval(*args, **params)
+        return trace.record(self, args, params)
+
+    def transpose(self, cts, count, *args, jaxpr, num_consts, num_carry, reverse, room):
+        consts, carry, tapes = split(args, num_consts, num_carry)
+        linear = (*(type(x) is Linear for x in consts), *[True] * num_carry, *[False] * len(tapes))
+        body, found = backward_step(
+            jaxpr, num_consts, num_carry, linear, tuple(type(ct) is not Zero for ct in cts),
+            tuple(typeof(ct).weak_type for ct in map(instantiate, cts)))
+        known, linear_consts = parted(consts, linear[:num_consts])
+        sums, moving = split(found, len(linear_consts))
+        totals = [zeros_of(x.aval.to_tangent()) for x in kept(linear_consts, sums)]
+        start = [instantiate(ct) for ct in kept(cts, moving)]
+        outs = iter(self.bind(
+            count, *known, *totals, *start, *tapes, jaxpr=body, num_consts=len(known),
+            num_carry=len(totals) + len(start), reverse=not reverse, room=room))
+        answers = iter([next(outs) if nz else None for nz in found])
+        return [None, *(next(answers) if x else None for x in linear)]
+
+    def batch_axis(self, axis, args, dims, *, jaxpr, num_consts, num_carry, **params):
+        """One loop over the batch: all lanes have as many steps, for one loop wrote the tapes."""
+        body, out = batched_step(jaxpr, num_consts, num_carry, axis,
+                                 tuple(d is not None for d in dims[1:]))
+        batched = [*(d is not None for d in dims[1:1 + num_consts]), *out]
+        operands = [args[0]]
+        for n, (x, d) in enumerate(zip(args[1:], dims[1:])):
+            place = 0 if n < len(batched) else 1
+            wanted = batched[n] if n < len(batched) else d is not None
+            operands.append(materialize(x, d, axis.size, place) if wanted else x)
+        return self.bind(*operands, jaxpr=body, num_consts=num_consts, num_carry=num_carry,
+                         **params), _fronts(out)
+
+    batch = never("loops are batched by batch_axis, which knows the mapped axis")
+    lower = never("the compiler makes a loop of it")
+
+
 while_p, repeat_p, unwind_p = While(), Repeat(), Unwind()
+record_p, replay_p = Record(), Replay()
+
+
+def _has_data(x) -> bool:
+    """Whether a value is there, and not to be computed later or once for each lane."""
+    return not isinstance(x, Tracer) or x.concrete() is not None
+
+
+def _recorded(trace, body: ClosedJaxpr, condition: ClosedJaxpr, given: tuple[bool, ...],
+              moving: tuple[bool, ...], tests: list, consts: list, carry: list, late: list,
+              ) -> tuple[bool, list, list]:
+    """Run a loop as far as there is room for tapes; ``late`` is the carry that is not known yet.
+
+    Gives whether steps are left, and both parts of the carry.
+    """
+    parts = parts_of(body, len(given), len(moving), given + moving)
+    sure, late_consts = parted(consts, given)
+    with running(trace.below):
+        fixed = [*sure, *jaxpr_as_fun(parts.before)(*sure)]
+        (going,) = jaxpr_as_fun(condition)(*tests, zeros_of(_INDEX), *carry)
+    taken = kept(fixed, parts.used[:len(fixed)])
+    late_consts = [*(fixed[i] for i in parts.fixed), *late_consts]
+    for room in rooms(parts.now, len(carry)):
+        closed = recording(parts.now, condition, while_loop, len(tests), len(taken), room)
+        with running(trace.below):
+            steps, going, *outs = record_p.bind(*tests, *taken, going, *carry, jaxpr=closed)
+        carry, tapes = split(outs, len(carry))
+        late = trace.record(
+            replay_p, [steps, *late_consts, *late, *(tapes[i] for i in parts.read)],
+            dict(jaxpr=parts.later, num_consts=len(late_consts), num_carry=len(late), room=room,
+                 reverse=False))
+        if not bool(going):
+            return False, carry, late
+    return True, carry, late
 
 
 def _parts(args, cond_nconsts: int, body_nconsts: int) -> list[list]:

@@ -45,9 +45,12 @@ CASES = [
     Case("while", halved, pos(), f(), lower=False),
     Case("while", linear, f(3), i(low=0, high=5), lower=False, name="linear"),
     Case("while", powers, i(low=0, high=5), f(3), lower=False, name="closure"),
-    # Those appear in reverse mode only.
+    # Those appear in reverse mode only: the last two where values are known, else the others.
     Case("repeat", halved, pos(), f(), lower=False, rewritten=True),
     Case("unwind", lambda x, y: tanx.grad(halved)(x, y), pos(), f(), lower=False),
     Case("unwind", tanx.grad(lambda x, n: lax.reduce_sum(powers(n, x)[1], (0,))), f(3),
          i(low=0, high=5), lower=False, name="closure"),
+    Case("record", halved, pos(), f(), lower=False, rewritten=True),
+    Case("replay", lambda x, y: tanx.linearize(halved, x, y)[1](y, x), pos(), f(), lower=False,
+         rewritten=True),
 ]

@@ -270,3 +270,15 @@ def test_loops_that_need_arrays_are_left_to_others(fun, args):
     assert not any(isinstance(n, While) or isinstance(n, Fold) and not n.combine
                    for s in statements_in(program.statements) for e in expressions(s)
                    for n in walk(e))
+
+
+def test_what_a_loop_writes_down_is_no_matter_for_registers():
+    """Each element by itself would run the whole loop."""
+    def fun(x, n):
+        def step(state):
+            i, x, written = state
+            return i + 1, jnp.sin(x), written.at[i].set(x, mode="promise_in_bounds")
+        return lax.while_loop(lambda state: state[0] < n, step, (0, x, jnp.zeros(5000)))[2]
+    program = build(tanx.make_jaxpr(fun)(0.5, 4000)).program
+    assert any(isinstance(s, Call) for s in program.statements)
+    check_function(fun, np.float32(0.5), np.int32(4000))

@@ -9,6 +9,7 @@ from tanx import lax
 from tanx._compiler.decompose import decompose
 from tanx._compiler.simplify import drop_dead, inline, simplify
 from tanx._core.check import check_jaxpr
+from tanx._ops.derive import add_any
 from tests.compiler.agreement import evaluated
 from tests.compiler.counting import assert_linear
 
@@ -269,3 +270,16 @@ def test_products_without_a_sum_are_elementwise(text):
             for s in (left, right))
     names = decomposed(lambda x, y: jnp.einsum(text, x, y), x, y)
     assert "dot_general" not in names
+
+
+@pytest.mark.parametrize("read", [
+    lambda x, i: lax.dynamic_index_in_dim(x, i, keepdims=False), lambda x, i: x[i + jnp.arange(2)]])
+def test_cotangents_of_elements_are_added_where_they_are(read):
+    """In a loop that is the difference between a step through few elements and one through all."""
+    def fun(x, i, total):
+        _, back = tanx.vjp(lambda x: jnp.sum(jnp.sin(read(x, i))), x)
+        return add_any(total, back(1.0)[0])
+    x = np.arange(1000, dtype=np.float32)
+    eqns = simplified(fun, x, 7, x + 1).eqns
+    assert not any(eqn.primitive.name in ("add", "add_any") and eqn.outvars[0].aval.size > 2
+                   for eqn in eqns)

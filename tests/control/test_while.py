@@ -219,6 +219,84 @@ def test_every_number_of_steps_fits_into_few_slots(steps, monkeypatch):
     np.testing.assert_allclose(tanx.grad(f)(1.3), tanx.grad(plain_waves)(1.3, steps), rtol=1e-5)
 
 
+@pytest.fixture
+def noted():
+    """The sine, with a list of the values it was asked for."""
+    seen = []
+
+    @tanx.custom_jvp
+    def sine(x):
+        return tanx.pure_callback(lambda x: (seen.append(x.item()), np.sin(x))[1],
+                                  tanx.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+    sine.defjvps(lambda dx, out, x: dx * jnp.cos(x))
+    sine.seen = seen
+    return sine
+
+
+@pytest.mark.parametrize("tapes", [tape.TAPES, (1, 1), ()], ids=["one", "two", "none"])
+@pytest.mark.parametrize("steps", [0, 3, 64, 140])
+def test_linearize_runs_a_loop_once(noted, steps, tapes, monkeypatch):
+    """What the derivative needs is written down, 64 steps a tape at least, as far as tapes go."""
+    monkeypatch.setattr(tape, "TAPES", tapes)
+
+    def loop(x):
+        return lax.while_loop(lambda c: c[0] < steps, lambda c: (c[0] + 1, noted(c[1]) * 1.1),
+                              (0, x))[1]
+
+    def plain(x):
+        for _ in range(steps):
+            x = jnp.sin(x) * 1.1
+        return x
+
+    expected, slope = tanx.jvp(plain, (0.7,), (1.0,))
+    y, f_lin = tanx.linearize(loop, 0.7)
+    taped = min(steps, 64 * len(tapes)) if len(tapes) < 3 else steps
+    np.testing.assert_allclose(y, expected, rtol=1e-5)
+    assert len(noted.seen) == steps
+    np.testing.assert_allclose(f_lin(1.0), slope, rtol=1e-4)
+    assert len(noted.seen) == 2 * steps - taped
+    noted.seen.clear()
+    _, f_vjp = tanx.vjp(loop, 0.7)
+    assert len(noted.seen) == steps
+    np.testing.assert_allclose(f_vjp(1.0)[0], slope, rtol=1e-4)
+    assert len(noted.seen) == steps or taped < steps
+
+
+def test_derivatives_along_a_tape(noted):
+    """Of linear functions: their transposes, their lanes, their derivatives by where they are."""
+    loop = lambda x: lax.while_loop(lambda c: c[0] < 9, lambda c: (c[0] + 1, noted(c[1]) * x),
+                                    (0, x))[1]
+    slope = lambda x: tanx.linearize(loop, x)[1](1.0)
+    exact = lambda x: tanx.grad(plain_waves)(x, 9)
+    f_lin = tanx.linearize(loop, 1.3)[1]
+    assert len(noted.seen) == 9
+    np.testing.assert_allclose(tanx.vmap(f_lin)(X), X * exact(1.3), rtol=1e-5)
+    np.testing.assert_allclose(tanx.jit(f_lin)(2.0), 2 * exact(1.3), rtol=1e-5)
+    np.testing.assert_allclose(tanx.linear_transpose(f_lin, 1.0)(3.0)[0], 3 * exact(1.3), rtol=1e-5)
+    assert len(noted.seen) == 9
+    np.testing.assert_allclose(tanx.jvp(slope, (1.3,), (1.0,))[1], tanx.grad(exact)(1.3), rtol=1e-4)
+    assert len(noted.seen) == 18
+    np.testing.assert_allclose(tanx.grad(slope)(1.3), tanx.grad(exact)(1.3), rtol=1e-4)
+    assert len(noted.seen) == 27
+    lanes = tanx.vmap(lambda v: tanx.jvp(slope, (1.3,), (v,))[1])(X)
+    np.testing.assert_allclose(lanes, X * tanx.grad(exact)(1.3), rtol=1e-4)
+
+
+def test_conditions_are_asked_once_for_each_step(monkeypatch):
+    monkeypatch.setattr(tape, "TAPES", (1, 1))  # room for as few steps as there can be, each
+    asked = []
+
+    def condition(c):
+        tanx.debug.callback(lambda n: asked.append(int(n)), c[0])
+        return c[0] < 100
+
+    tanx.grad(lambda x: lax.while_loop(
+        condition, lambda c: (c[0] + 1, jnp.sin(c[1])), (0, x))[1])(0.5)
+    tanx.effects_barrier()
+    assert asked == list(range(101))
+
+
 def test_room_for_states_has_a_limit():
     """Slots are as many as fit into a fixed room, whatever the number of steps."""
     def f(x):
