@@ -13,7 +13,7 @@ first dimension is that of tasks, each of which takes some of the lines.
   arrays. It may have effects: such calls are kept, and stay in order.
 - ``out, spare = fourier(x, kind, length, outer, inner, scale)``: see ``fourier.py``.
 - ``outputs = lapack(inputs, routine, count, args, copies)``: see ``lapack.py``.
-- ``outputs = matrices(inputs, algorithm, options, rank, lanes, tasks)``: see ``matrices.py``.
+- ``outputs = matrices(inputs, algorithm, options, rank, lanes, tasks)``: see ``lanes.py``.
 - ``outputs = scratch()``: arrays of anything; there is nothing to be done for them.
 """
 
@@ -24,8 +24,8 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from .fourier import fourier
+from .lanes import matrices
 from .lapack import lapack
-from .matrices import matrices
 from .names import CALLBACK, FOURIER, LAPACK, MATRICES, SCRATCH
 from .nest import Branch, Extern, Loop, Program, Statement
 from .traverse import statements_in

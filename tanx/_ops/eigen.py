@@ -1,13 +1,15 @@
 """Eigenvalues and singular values of matrices, with their vectors.
 
-As in ``linalg.py``, matrices lie in the last two dimensions and LAPACK does the work; where it does
-not converge, results are NaN. Vectors are known up to a factor of absolute value 1, and derivatives
-of vectors exist where the values are distinct (Giles 2008).
+As in ``linalg.py``, matrices lie in the last two dimensions and LAPACK does the work, or, of many
+small matrices, code of our own; where it does not converge, results are NaN. Vectors are known up
+to a factor of absolute value 1 (that of real ones is chosen, see ``NOT_SMALL``), and derivatives of
+vectors exist where the values are distinct (Giles 2008).
 """
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from math import prod
 
 import numpy as np
@@ -15,6 +17,7 @@ import numpy as np
 from .._core.types import ShapedArray, typeof
 from .._loops import build
 from .._loops.lapack import Each, Routine, prefix
+from .._loops.matrices import NOT_SMALL, is_small, on_small
 from ..errors import explain
 from .arith import add, complex_dtype, div, imag, mul, real, real_dtype, sub
 from .arith import complex as complex_
@@ -90,6 +93,33 @@ def _chosen(function: str, subset, size: int) -> tuple[int, int]:
     return first, last
 
 
+# -- signs of vectors ------------------------------------------------------------------------------
+
+
+def _signs(vectors: np.ndarray, count: int) -> np.ndarray:
+    """What the first columns of matrices are multiplied with, to have the sign they should."""
+    columns = vectors[..., :count]
+    if not columns.size:
+        return np.ones((*columns.shape[:-2], count), vectors.dtype)
+    sizes = np.abs(columns)
+    first = np.argmax(sizes > NOT_SMALL * sizes.max(-2, keepdims=True), -2)
+    found = np.take_along_axis(columns, first[..., None, :], -2)[..., 0, :]
+    return np.copysign(vectors.dtype.type(1), found)
+
+
+def _store_signs(into, rows: int, element: Callable):
+    """The same as a statement; ``element`` gives an element of a column by the index of both."""
+    def sign(k):
+        def size(i):
+            return build.op("abs", element(k, i))
+        most = build.reduce("max", rows, lambda i: size(i[0]), 0)
+        first = build.reduce("min", rows, lambda i: build.select(
+            size(i[0]) > most * NOT_SMALL, i[0], build.const(rows - 1)), rows - 1)
+        return build.select(element(k, first) < 0, build.const(-1, into.dtype),
+                            build.const(1, into.dtype))
+    return build.nest(into.shape, lambda k: [build.store(into, k, sign(k))])
+
+
 # -- Hermitian matrices ----------------------------------------------------------------------------
 
 
@@ -129,7 +159,10 @@ class Eigh(Factorization):
 
     def eval(self, x, *, lower, sort_eigenvalues, subset_by_index, algorithm):
         vectors, values, _, _, info, *_ = self.routine(x, lower).run(x)
-        return [nan_where_failed(np.conj(by_rows(vectors)), info), nan_where_failed(values, info)]
+        vectors = np.conj(by_rows(vectors))
+        if letter(x.dtype) == "f":
+            vectors *= _signs(vectors, x.shape[-1])[..., None, :]
+        return [nan_where_failed(vectors, info), nan_where_failed(values, info)]
 
     def jvp(self, primals, tangents, **params):
         (x,), (dx,) = primals, tangents
@@ -142,12 +175,19 @@ class Eigh(Factorization):
 
     def lower(self, into, x, *, lower, **params):
         filled, x = in_memory("operand", x)
+        if is_small(x.dtype, x.shape):
+            return [*filled, on_small("eigh", into, [x], lower=lower)]
         call, (made, values, _, _, info, *_) = self.routine(x, lower).call("made", [x])
+        signs = build.temp("signs", values.shape, values.dtype)
+        if letter(x.dtype) == "f":
+            filled_signs = [_store_signs(signs, x.shape[-1], lambda k, i: made[(*k, i)])]
+        else:
+            filled_signs = []
 
         def vector(k):
             element = made[(*k[:-2], k[-1], k[-2])]
-            return build.op("conj", element) if letter(x.dtype) == "c" else element
-        return [*filled, call, store_where_done(into[0], info, vector),
+            return element * signs[(*k[:-2], k[-1])] if filled_signs else build.op("conj", element)
+        return [*filled, call, *filled_signs, store_where_done(into[0], info, vector),
                 store_where_done(into[1], info, lambda k: values[k])]
 
 
@@ -226,6 +266,12 @@ class SVD(Factorization):
 
     def eval(self, x, *, full_matrices, compute_uv, subset_by_index, algorithm):
         _, *results, _, _, info = self.routine(x, full_matrices, compute_uv).run(x)[:7]
+        if compute_uv and letter(x.dtype) == "f":
+            values, left, right = results
+            count = values.shape[-1]
+            signs = _signs(left, count)
+            left[..., :count] *= signs[..., None, :]
+            right[..., :count, :] *= signs[..., None]
         return [nan_where_failed(y, info) for y in results[:3 if compute_uv else 1]]
 
     def jvp(self, primals, tangents, *, full_matrices, compute_uv, **params):
@@ -263,11 +309,28 @@ class SVD(Factorization):
 
     def lower(self, into, x, *, full_matrices, compute_uv, **params):
         filled, x = in_memory("operand", x)
-        call, (_, *results, _, _, info) = _first(
+        *lead, m, n = x.shape
+        if is_small(x.dtype, x.shape) and not (compute_uv and full_matrices and m != n):
+            return [*filled, on_small("svd", into, [x], compute_uv=compute_uv)]
+        call, (_, values, left, right, _, _, info) = _first(
             7, self.routine(x, full_matrices, compute_uv).call("made", [x]))
-        return [*filled, call, *(
-            store_where_done(out, info, lambda k, made=made: made[k])
-            for out, made in zip(into, results))]
+        stored = [store_where_done(into[0], info, lambda k: values[k])]
+        if compute_uv:
+            count = min(m, n)
+            signs = build.temp("signs", (*lead, count), values.dtype)
+            is_real = letter(x.dtype) == "f" and count > 0
+
+            def settled(made, axis):
+                def element(k):
+                    at = build.op("min", k[axis], build.const(count - 1))
+                    return made[k] * build.select(
+                        k[axis] < count, signs[(*k[:-2], at)], 1) if is_real else made[k]
+                return element
+            if is_real:
+                stored.append(_store_signs(signs, m, lambda k, i: left[(*k[:-1], i, k[-1])]))
+            stored += [store_where_done(into[1], info, settled(left, -1)),
+                       store_where_done(into[2], info, settled(right, -2))]
+        return [*filled, call, *stored]
 
 
 def _first(count: int, made):

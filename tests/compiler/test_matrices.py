@@ -151,3 +151,68 @@ def test_in_loops_and_under_vmap():
     got = tanx.jit(tanx.vmap(steps))(x)
     np.testing.assert_allclose(got[0], x, rtol=1e-3)
     np.testing.assert_allclose(got[1][:, 2], np.linalg.cholesky(x)[:, 0, 0], rtol=1e-3)
+
+
+def spread(n, dtype="float64"):
+    """Matrices of all kinds, with distinct singular values."""
+    x = numbers(6, n, n + 1, dtype=dtype)[..., :n]
+    x[1] = np.diag(np.arange(n) + 1)
+    x[2] *= 1e-30
+    x[3] *= 1e30
+    return x
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 12])
+def test_eigenvalues(n):
+    x = spread(n)
+    for lower in (False, True):
+        for count in (1, 6) if n < 9 else (6,):
+            agree(partial(linalg.eigh, lower=lower, symmetrize_input=False), x[:count],
+                  interpreted=n == 5)
+    agree(linalg.eigh, spread(n, "float32"), interpreted=False, rtol=3e-3)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (2, 2), (3, 5), (5, 3), (6, 6), (12, 7)], ids=str)
+def test_singular_values(shape):
+    m, n = shape
+    x = spread(max(shape))[:, :m, :n]
+    agree(partial(linalg.svd, full_matrices=False), x, interpreted=m < 9)
+    agree(partial(linalg.svd, compute_uv=False), x, interpreted=False)
+    if m == n:
+        agree(partial(linalg.svd, full_matrices=True), x[:1], interpreted=False)
+    x = spread(max(shape), "float32")[:, :m, :n]
+    agree(partial(linalg.svd, full_matrices=False), x, interpreted=False, rtol=3e-3)
+
+
+def test_vectors_of_equal_values_are_orthogonal():
+    x = np.stack([np.zeros((6, 6)), np.ones((6, 6)), np.eye(6), np.diag([0., 0, 1, 1, 1e-9, 2]),
+                  np.full((6, 6), 1e-200)])
+    with tanx.enable_x64(True):
+        v, w = map(np.asarray, tanx.jit(linalg.eigh)(x))
+        u, s, vt = map(np.asarray, tanx.jit(linalg.svd)(x))
+    eye = np.broadcast_to(np.eye(6), x.shape)
+    for q in (v, u, vt):
+        np.testing.assert_allclose(q @ q.swapaxes(1, 2), eye, atol=1e-14)
+    np.testing.assert_allclose(v * w[:, None] @ v.swapaxes(1, 2), x, atol=1e-14)
+    np.testing.assert_allclose(u * s[:, None] @ vt, x, atol=1e-14)
+
+
+def test_nan_stays_in_its_matrix():
+    x = spread(5)
+    x[2, 3, 1] = np.nan
+    with tanx.enable_x64(True):
+        for fun in (partial(linalg.eigh, symmetrize_input=False), linalg.svd):
+            for result in tanx.jit(fun)(x):
+                assert np.isnan(result[2]).any()
+                assert np.isfinite(np.delete(result, 2, 0)).all()
+
+
+def test_signs_of_vectors_are_those_of_larger_matrices():
+    """Whoever finds them, LAPACK or our own code, the first that is not small is positive."""
+    x = np.random.default_rng(0).standard_normal((40, 40))
+    for square in (x + x.T, x[:7, :7] + x[:7, :7].T):
+        for v in (tanx.jit(linalg.eigh)(square)[0], linalg.eigh(square)[0],
+                  tanx.jit(linalg.svd)(square)[0], linalg.svd(square)[0]):
+            size = np.abs(np.asarray(v))
+            first = np.argmax(size > 0.37 * size.max(0), 0)
+            assert (np.asarray(v)[first, np.arange(len(v))] > 0).all()

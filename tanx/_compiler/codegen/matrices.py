@@ -1,4 +1,4 @@
-"""Code for batches of small matrices: the algorithms of ``_loops/matrices.py``, a matrix in a lane.
+"""Code for batches of small matrices: those of ``_loops/lanes.py``, one in each lane.
 
 A block of matrices, as many as lanes, is read into memory of the function's own in which the same
 element of all of them is one vector, factorised there, and written back. Of the smallest matrices
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._loops.matrices import ALGORITHMS
+from ..._loops.lanes import ALGORITHMS
 from ..._loops.nest import Buffer, Extern
 from . import values
 from .abi import PARALLEL
@@ -149,7 +149,7 @@ def _align(type: Type) -> int:
 
 
 class _Machine:
-    """Writes what algorithms do; see ``Arrays`` in ``_loops/matrices.py``."""
+    """Writes what algorithms do; see ``Arrays`` in ``_loops/lanes.py``."""
 
     def __init__(self, writer: Writer, dtype: np.dtype, lanes: int, written_out: bool):
         self.writer, self.dtype, self.written_out = writer, dtype, written_out
@@ -436,7 +436,7 @@ def in_lanes(call: Extern, vector_bits: int, grain: float) -> Extern:
         lanes *= 2
     while lanes >= 2 * count:
         lanes //= 2
-    seconds = count * _EFFORT[params["algorithm"]] * 1e-9 * dtype.itemsize / vector_bits * (
+    seconds = count * _EFFORT[params["algorithm"]] * 2e-9 * dtype.itemsize / vector_bits * (
         (elements / len((*call.outputs, *call.inputs))) ** 1.5 + 10 * elements)
     tasks = min(_MOST_TASKS, int(seconds / grain))
     return replace(call, params=tuple(sorted({

@@ -1,0 +1,341 @@
+"""Eigenvalues and singular values of small matrices, many at a time; see ``factors.py``.
+
+Lanes go through the same steps together, each as long as it must: what is done for others leaves a
+lane as it is. Vectors, which are known but for their sign, have the one that ``NOT_SMALL`` tells.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .factors import (
+    fill,
+    identity,
+    inverse_of,
+    largest,
+    less,
+    more,
+    put,
+    reflect,
+    reflection,
+    triangularize,
+)
+from .matrices import NOT_SMALL
+
+__all__ = ["eigh", "svd"]
+
+_SWEEPS = 50
+"""How often a step is repeated at most."""
+
+
+# -- what both share -------------------------------------------------------------------------------
+
+
+def _scaled(m, a):
+    """Divide matrices by their largest element, which is given."""
+    rows, columns = a.shape
+    most = largest(m, a)
+    inverse = inverse_of(m, most)
+    m.each(0, rows, lambda i: m.each(0, columns, lambda j: put(a, i, j, a[i, j] * inverse)))
+    return most
+
+
+def _ranks(m, values):
+    """The places of values in ascending order; a column of integers. Equal ones stay in order."""
+    n, _ = values.shape
+    ranks = m.integers(n)
+
+    def rank(j):
+        value = values[j, 0]
+
+        def count(before):
+            def step(i, place):
+                other = values[i, 0]
+                goes = ~(value < other) if before else other < value
+                return [place + m.select(goes, m.integer(1), m.integer(0))]
+            return step
+        (place,) = m.fold(0, j, [m.integer(0)], count(True))
+        (place,) = m.fold(j + 1, n, [place], count(False))
+        ranks[j, 0] = place
+    m.each(0, n, rank)
+    return ranks
+
+
+def _sign(m, vectors, j):
+    """1 or -1, with which column ``j`` gets the sign that it should have."""
+    rows, _ = vectors.shape
+    (most,) = m.fold(0, rows, [m.number(0)], lambda i, most: [
+        m.larger(most, m.abs(vectors[i, j]))])
+    bound = most * NOT_SMALL
+
+    def step(i, found):
+        x = vectors[i, j]
+        return [m.select(m.abs(x) > bound, x, found)]
+    (first,) = m.fold(0, rows, [m.number(1)], step, backwards=True)
+    return m.copysign(m.number(1), first)
+
+
+def _rotate_columns(m, a, i, j, cosine, sine) -> None:
+    """Turn two columns."""
+    back = -sine
+
+    def rows(strip):
+        for k in strip:
+            x, y = a[k, i], a[k, j]
+            a[k, i] = m.fma(cosine, x, back * y)
+            a[k, j] = m.fma(sine, x, cosine * y)
+    m.strips(0, a.shape[0], rows)
+
+
+# -- symmetric matrices ----------------------------------------------------------------------------
+
+
+def eigh(m, a, lower: bool):
+    """Eigenvectors and ascending eigenvalues: tridiagonal by reflections, then diagonal by QL."""
+    n, _ = a.shape
+    known = a if lower else a.T
+    m.each(0, n, lambda i: m.each(0, i, lambda j: put(known, j, i, known[i, j])))
+    scale = _scaled(m, a)
+    d, e, z = _tridiagonalize(m, a)
+    _diagonalize(m, d, e, z)
+    (total,) = m.fold(0, n, [m.number(0)], lambda i, total: [total + d[i, 0]])
+    failed = m.is_nan(total)
+    ranks, values, vectors = _ranks(m, d), m.matrix(n), m.matrix(n, n)
+
+    def column(j):
+        place, sign = ranks[j, 0], _sign(m, z, j)
+        place = m.select(failed, m.integer(j), place)
+        values[place, 0] = m.select(failed, m.number(np.nan), d[j, 0] * scale)
+        m.each(0, n, lambda i: put(vectors, i, place, m.select(
+            failed, m.number(np.nan), z[i, j] * sign)))
+    m.each(0, n, column)
+    return [vectors, values]
+
+
+def _tridiagonalize(m, a):
+    """The diagonal and what is beside it of a similar matrix, and the orthogonal matrix between."""
+    n, _ = a.shape
+    d, e, factors, p = m.matrix(n), m.matrix(n), m.matrix(n), m.matrix(n)
+
+    def step(k):
+        end, factor = reflection(m, a, k, k + 1)
+        e[k, 0] = end
+        factors[k, 0] = factor
+        a[k + 1, k] = m.number(1)
+
+        def rows(strip):
+            sums = m.fold(k + 1, n, [m.number(0)] * len(strip), lambda j, *sums: more(
+                m, sums, a[j, k], [a[i, j] for i in strip]))
+            for i, total in zip(strip, sums):
+                p[i, 0] = total * factor
+        m.strips(k + 1, n, rows)
+        (inner,) = m.fold(k + 1, n, [m.number(0)], lambda i, total: more(
+            m, [total], p[i, 0], [a[i, k]]))
+        half = inner * factor * 0.5
+        m.each(k + 1, n, lambda i: put(p, i, 0, m.fma(-half, a[i, k], p[i, 0])))
+
+        def update(i):
+            x, y = a[i, k], p[i, 0]
+
+            def columns(strip):
+                moved = less(m, [a[i, j] for j in strip], x, [p[j, 0] for j in strip])
+                for j, value in zip(strip, less(m, moved, y, [a[j, k] for j in strip])):
+                    a[i, j] = value
+            m.strips(k + 1, n, columns)
+        m.each(k + 1, n, update)
+    m.each(0, n - 2, step)
+    m.each(0, n, lambda i: put(d, i, 0, a[i, i]))
+    if n > 1:
+        e[n - 2, 0] = a[n - 1, n - 2]
+    e[n - 1, 0] = m.number(0)
+    z = identity(m, n, n)
+    m.each(0, n - 2, lambda k: reflect(m, a, k, k + 1, factors[k, 0], z, k + 1, n), backwards=True)
+    return d, e, z
+
+
+def _diagonalize(m, d, e, z) -> None:
+    """Turn a tridiagonal matrix until it is diagonal, and the columns of ``z`` with it.
+
+    Implicit QL with Wilkinson's shifts: one eigenvalue after the other, each on the block that
+    begins there and ends, in each lane, where the matrix falls apart.
+    """
+    n, _ = d.shape
+    cosines, sines = m.matrix(n), m.matrix(n)
+    precision = float(np.finfo(m.dtype).eps) / 2
+
+    def eigenvalue(first):
+        def sweep():
+            def cut(i, end):
+                apart = ~(m.abs(e[i, 0]) > precision * (m.abs(d[i, 0]) + m.abs(d[i + 1, 0])))
+                here = m.integer(i)
+                return [m.select(apart & (here < end), here, end)]
+            (end,) = m.fold(first, n - 1, [m.integer(n - 1)], cut)
+            unfinished = end > m.integer(first)
+
+            def turn():
+                _chase(m, d, e, first, end, unfinished, cosines, sines)
+                _turn_vectors(m, z, first, cosines, sines)
+            m.when(unfinished, turn)
+            return unfinished
+        m.until_none(sweep, _SWEEPS)
+    m.each(0, n - 1, eigenvalue)
+
+
+def _chase(m, d, e, first, end, unfinished, cosines, sines) -> None:
+    """One step of QL on the blocks from ``first`` to ``end``; its rotations."""
+    n, _ = d.shape
+    start, beside = d[first, 0], e[first, 0]
+    slope = (d[first + 1, 0] - start) / (beside + beside)
+    root = m.sqrt(m.fma(slope, slope, m.number(1)))
+    shift = start - beside / (slope + m.copysign(root, slope))
+    one, zero = m.number(1), m.number(0)
+
+    def step(i, g, s, c, p):
+        here = m.integer(i)
+        inside = unfinished & (here < end)
+        begins = m.same(here + m.integer(1), end)
+        g, s = m.select(begins, d[i + 1, 0] - shift, g), m.select(begins, one, s)
+        c, p = m.select(begins, one, c), m.select(begins, zero, p)
+        f, b = s * e[i, 0], c * e[i, 0]
+        size = m.sqrt(m.fma(f, f, g * g))
+        inverse, none = 1 / size, size <= 0
+        s = m.select(none, zero, f * inverse)
+        c = m.select(none, one, g * inverse)
+        rest = d[i + 1, 0] - p
+        r = m.fma(d[i, 0] - rest, s, (c + c) * b)
+        p = s * r
+        e[i + 1, 0] = m.select(inside, m.select(begins, zero, size), e[i + 1, 0])
+        d[i + 1, 0] = m.select(inside, rest + p, d[i + 1, 0])
+        cosines[i, 0] = m.select(inside, c, one)
+        sines[i, 0] = m.select(inside, s, zero)
+        return m.fma(c, r, -b), s, c, p
+    g, _, _, p = m.fold(first, n - 1, [zero, one, one, zero], step, backwards=True)
+    d[first, 0] = m.select(unfinished, d[first, 0] - p, d[first, 0])
+    e[first, 0] = m.select(unfinished, g, e[first, 0])
+
+
+def _turn_vectors(m, z, first, cosines, sines) -> None:
+    """Turn neighbouring columns, from the last ones to those at ``first``."""
+    n, _ = z.shape
+
+    def rows(strip):
+        def step(i, *right):
+            c, s, left = cosines[i, 0], sines[i, 0], [z[k, i] for k in strip]
+            for k, x, y in zip(strip, left, right):
+                z[k, i + 1] = m.fma(s, x, c * y)
+            back = -s
+            return [m.fma(c, x, back * y) for x, y in zip(left, right)]
+        last = m.fold(first, n - 1, [z[k, n - 1] for k in strip], step, backwards=True)
+        for k, x in zip(strip, last):
+            z[k, first] = x
+    m.strips(0, n, rows)
+
+
+# -- singular values -------------------------------------------------------------------------------
+
+
+def svd(m, a, compute_uv: bool, settles_left: bool = True):
+    """Descending singular values, and the left and right vectors if wanted.
+
+    By one-sided Jacobi rotations of ``R.T``, where ``a = Q @ R``: ``R.T @ w = y`` has orthogonal
+    columns, which are the right vectors times the singular values; their directions, even where the
+    values are zero, are those of the orthogonal factor of ``y``. The left vectors are ``Q @ w``.
+    The signs are those that left vectors should have, or right ones.
+    """
+    if a.shape[0] < a.shape[1]:
+        values, *vectors = svd(m, _copied(m, a.T), compute_uv, not settles_left)
+        return [values, *(_copied(m, x.T) for x in reversed(vectors))]
+    rows, n = a.shape
+    scale = _scaled(m, a)
+    factors = triangularize(m, a)
+    x = m.matrix(n, n).T  # its columns are read one by one
+
+    def transposed_row(i):
+        m.each(0, i + 1, lambda j: put(x, i, j, a[j, i]))
+        m.each(i + 1, n, lambda j: put(x, i, j, m.number(0)))
+    m.each(0, n, transposed_row)
+    turned = identity(m, n, n).T if compute_uv else None
+    _orthogonalize(m, x, turned)
+    lengths, values = m.matrix(n), m.matrix(n)
+
+    def length(j):
+        (total,) = m.fold(0, n, [m.number(0)], lambda i, total: more(
+            m, [total], x[i, j], [x[i, j]]))
+        lengths[j, 0] = -m.sqrt(total)
+    m.each(0, n, length)
+    ranks = _ranks(m, lengths)
+    m.each(0, n, lambda j: put(values, ranks[j, 0], 0, -lengths[j, 0] * scale))
+    if not compute_uv:
+        return [values]
+    y, u = m.matrix(n, n), m.matrix(rows, n)
+    fill(m, u, m.number(0))
+
+    def column(j):
+        place = ranks[j, 0]
+
+        def move(i):
+            y[i, place] = x[i, j]
+            u[i, place] = turned[i, j]
+        m.each(0, n, move)
+    m.each(0, n, column)
+    m.each(0, n, lambda k: reflect(m, a, k, k, factors[k, 0], u, 0, n), backwards=True)
+    return [values, u, _right_vectors(m, y, u, settles_left)]
+
+
+def _copied(m, a):
+    """A matrix in memory of its own."""
+    rows, columns = a.shape
+    copy = m.matrix(rows, columns)
+    m.each(0, rows, lambda i: m.each(0, columns, lambda j: put(copy, i, j, a[i, j])))
+    return copy
+
+
+def _orthogonalize(m, x, turned) -> None:
+    """Turn pairs of columns until all are orthogonal, and the columns of ``turned`` with them."""
+    n, _ = x.shape
+    worst = m.matrix(1)
+    bound = float(np.finfo(m.dtype).eps) ** 2 * max(n, 4)
+
+    def pair(i, j):
+        def products(k, xx, yy, xy):
+            x1, y1 = x[k, i], x[k, j]
+            return [m.fma(x1, x1, xx), m.fma(y1, y1, yy), m.fma(x1, y1, xy)]
+        xx, yy, xy = m.fold(0, n, [m.number(0)] * 3, products)
+        oblique = xy * xy > (bound * xx) * yy
+
+        def turn():
+            slope = (yy - xx) / (xy + xy)
+            root = m.sqrt(m.fma(slope, slope, m.number(1)))
+            tangent = m.copysign(1 / (m.abs(slope) + root), slope)
+            c = 1 / m.sqrt(m.fma(tangent, tangent, m.number(1)))
+            s = m.select(oblique, c * tangent, m.number(0))
+            c = m.select(oblique, c, m.number(1))
+            worst[0, 0] = m.select(oblique, m.number(1), worst[0, 0])
+            _rotate_columns(m, x, i, j, c, s)
+            if turned is not None:
+                _rotate_columns(m, turned, i, j, c, s)
+        m.when(oblique, turn)
+
+    def sweep():
+        worst[0, 0] = m.number(0)
+        m.each(0, n, lambda i: m.each(i + 1, n, lambda j: pair(i, j)))
+        return worst[0, 0] > 0
+    m.until_none(sweep, _SWEEPS)
+
+
+def _right_vectors(m, y, u, settles_left: bool):
+    """The directions of orthogonal columns, as rows; all signs are settled."""
+    rows, n = u.shape
+    ends, factors = m.matrix(n), triangularize(m, y)
+    m.each(0, n, lambda k: put(ends, k, 0, y[k, k]))
+    v, vt = identity(m, n, n), m.matrix(n, n)
+    m.each(0, n, lambda k: reflect(m, y, k, k, factors[k, 0], v, k, n), backwards=True)
+
+    def column(j):
+        sign = _sign(m, u if settles_left else v, j)
+        other = sign * m.copysign(m.number(1), ends[j, 0])
+        left, right = (sign, other) if settles_left else (other, sign)
+        m.each(0, rows, lambda i: put(u, i, j, u[i, j] * left))
+        m.each(0, n, lambda i: put(vt, j, i, v[i, j] * right))
+    m.each(0, n, column)
+    return vt
