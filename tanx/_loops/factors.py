@@ -25,6 +25,7 @@ def less(m, sums: Sequence, x, others: Sequence) -> list:
 
 
 def more(m, sums: Sequence, x, others: Sequence) -> list:
+    """Sums and products with one number."""
     return [m.fma(x, y, s) for s, y in zip(sums, others)]
 
 
@@ -41,10 +42,12 @@ def each_element(m, a, body: Callable[[Any, Any], None]) -> None:
 
 
 def put(a, i, j, value) -> None:
+    """Set an element, as an expression."""
     a[i, j] = value
 
 
 def fill(m, a, value) -> None:
+    """Set all elements."""
     each_element(m, a, lambda i, j: put(a, i, j, value))
 
 
