@@ -12,10 +12,12 @@ from .._core.array import Array
 from .._core.trace import Tracer
 from .._core.types import is_arraylike
 from .._ops.layout import as_array
+from .._ops.marks import ArrayCopySemantics, device_put_p
 from .._runtime.device import Device, default_device, devices_of
 from ..dtypes import is_extended
 from ..errors import explain
 from ..sharding import Sharding, SingleDeviceSharding
+from .layouts import Format, Layout
 
 __all__ = ["Device", "Shard", "block_until_ready", "copy_to_host_async", "default_backend",
            "device_count", "device_get", "device_of", "device_put", "devices", "effects_barrier",
@@ -102,6 +104,23 @@ def sharding_of(x: Array) -> SingleDeviceSharding:
     return SingleDeviceSharding(device_of(x))
 
 
+def format_of(x: Array) -> Format:
+    """In which order the elements of an array lie in memory, and on which devices."""
+    return Format(Layout(tuple(range(x.ndim)), ()), sharding_of(x))
+
+
+class RawBuffer:
+    """The memory of an array: its address, good as long as this object lives."""
+
+    __slots__ = ("_owner", "ptr")
+
+    def __init__(self, owner: np.ndarray):
+        self._owner, self.ptr = owner, owner.ctypes.data
+
+    def __repr__(self) -> str:
+        return f"<RawBuffer {self.ptr:#x}>"
+
+
 def shards_of(x: Array) -> list[Shard]:
     """The parts of an array, device by device."""
     return [Shard(device_of(x), sharding_of(x), x.shape, x)]
@@ -117,8 +136,17 @@ def device_put(x, device=None, *, src=None, donate: bool = False, may_alias: boo
     """
     leaves, tree = tree_util.tree_flatten(x)
     targets = tree_util.broadcast_prefix(device, x, is_leaf=lambda d: d is None)
-    return tree_util.tree_unflatten(tree, [_put(leaf, _device(d), donate)
-                                           for leaf, d in zip(leaves, targets)])
+    placed = [_put(leaf, _device(d), donate) for leaf, d in zip(leaves, targets)]
+    traced = [k for k, leaf in enumerate(placed) if isinstance(leaf, Tracer)]
+    if traced:
+        how = (ArrayCopySemantics.DONATE_INPUT if donate else ArrayCopySemantics.ALWAYS_COPY
+               if may_alias is False else ArrayCopySemantics.REUSE_INPUT)
+        outs = device_put_p.bind(
+            *(placed[k] for k in traced), devices=tuple(targets[k] for k in traced),
+            srcs=(src,) * len(traced), copy_semantics=(how,) * len(traced))
+        for k, out in zip(traced, outs):
+            placed[k] = out
+    return tree_util.tree_unflatten(tree, placed)
 
 
 def _device(target) -> Device | None:
@@ -137,7 +165,7 @@ def _put(x, device: Device | None, donate: bool):
             "tanx.device_put", "only arrays and numbers can be put on a device.",
             f"value: {x!r:.100} of type {type(x).__name__}"))
     if isinstance(x, Tracer):
-        return x  # one device: where the value will be computed is where it stays
+        return x
     placed = as_array(x)
     if device is None or placed._device is device:
         return placed

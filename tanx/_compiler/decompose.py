@@ -10,12 +10,13 @@ import numpy as np
 
 from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from .._core.types import ShapedArray
-from .._ops.arith import div_p, mul_p
+from .._ops.arith import add_p, div_p, max_p, min_p, mul_p
 from .._ops.convert import convert_element_type_p
 from .._ops.dot import dot_general_p, kept_dimensions, plan
-from .._ops.families import letter
+from .._ops.families import identity, letter
 from .._ops.layout import broadcast_in_dim_p, reshape_p
-from .._ops.slicing import slice_p
+from .._ops.slicing import pad_p, slice_p
+from .._ops.window import Window, WindowReduction, can_slide, dilated, slide
 from .decompose_conv import convolution
 
 __all__ = ["decompose"]
@@ -148,6 +149,35 @@ def _transpose(write: _Writer, eqn: JaxprEqn) -> list[Atom] | None:
     return [out]
 
 
+def _window(write: _Writer, eqn: JaxprEqn) -> list[Atom] | None:
+    """Slices combined with one another, one dimension after another; big windows by their parts."""
+    (x,), primitive, window = eqn.invars, eqn.primitive, Window(**eqn.params)
+    shape = window.shape(x.aval.shape)
+    sizes = [*zip(window.window_dimensions, window.window_strides, window.window_dilation)]
+    if 0 in shape or not all(can_slide(*along) for along in sizes):
+        return None
+    assert isinstance(primitive, WindowReduction)
+    dtype, combine = primitive.state(x.aval.dtype), primitive.combine
+    if dtype != x.aval.dtype:
+        x = _converted(write, eqn, x, dtype)
+    if any(map(any, window.padding_config)):
+        ignored = Literal(np.asarray(identity(combine, dtype), dtype), ShapedArray((), dtype))
+        x = write.apply(eqn, pad_p, x, ignored, padding_config=window.padding_config)
+    for axis, (size, stride, step) in enumerate(sizes):
+        def take(x, start, count, stride, axis=axis):
+            stop = start + dilated(count, stride)
+            if (start, stop, stride) == (0, x.aval.shape[axis], 1):
+                return x
+            starts, stops, strides = [0] * x.aval.ndim, list(x.aval.shape), [1] * x.aval.ndim
+            starts[axis], stops[axis], strides[axis] = start, stop, stride
+            return write.apply(eqn, slice_p, x, start_indices=tuple(starts),
+                               limit_indices=tuple(stops), strides=tuple(strides))
+        x = slide(x, size, stride, step, shape[axis], take,
+                  lambda a, b: write.apply(eqn, _COMBINE[combine], a, b))
+    return [x if dtype == eqn.outvars[0].aval.dtype
+            else _converted(write, eqn, x, eqn.outvars[0].aval.dtype)]
+
+
 def _squeezed(write: _Writer, eqn: JaxprEqn, x: Atom, kept: list[int]) -> Atom:
     if len(kept) == x.aval.ndim:
         return x
@@ -160,7 +190,10 @@ def _converted(write: _Writer, eqn: JaxprEqn, x: Atom, dtype: np.dtype) -> Atom:
                        sharding=None)
 
 
+_COMBINE = {"add": add_p, "max": max_p, "min": min_p}
+
 _RULES: dict[str, Callable[[_Writer, JaxprEqn], list[Atom] | None]] = {
     "split": _split, "integer_pow": _integer_pow, "pow": _pow, "dot_general": _dot_general,
-    "transpose": _transpose, "conv_general_dilated": convolution,
+    "transpose": _transpose, "conv_general_dilated": convolution, "reduce_window_sum": _window,
+    "reduce_window_max": _window, "reduce_window_min": _window,
 }

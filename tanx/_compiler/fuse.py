@@ -59,7 +59,7 @@ _NODES = 400
 """Parts of expressions in one nest; with more of them, code is slow to compile and to run."""
 _NEAR = 16
 """Groups back that a statement joins for the sake of an input they share."""
-_CONTEXTS = 8
+_CONTEXTS = 16
 """Places in which an array that is not stored is computed, at most."""
 _STORE, _LOAD, _NEST = 2.0, 1.0, 50.0
 """Effort of storing an element, of loading one, and of running another nest."""

@@ -840,12 +840,22 @@ def _comparison(name: str, true_when, false_when):
         if a.dtype != INDEX:
             return _asked(name, a, b)
         terms, offset = _linear(a)
-        if offset and terms and isinstance(b, Const):
-            bare, limit = _sum(terms, 0), b.value - offset
-            return Op(name, (bare, const(limit)), BOOL) if (
-                _exact(bare) and _fits((limit, limit))) else None
+        factor = gcd(*terms.values())
+        if terms and isinstance(b, Const) and (offset or factor > 1):
+            return _divided(name, terms, b.value - offset, factor)
         return None
     return simplify
+
+
+def _divided(name: str, terms: Mapping[Expr, int], limit: int, factor: int) -> Expr | None:
+    """A comparison of a sum with a number, both divided by what divides the sum."""
+    bare = _sum({t: f // factor for t, f in terms.items()}, 0)
+    if not _exact(bare) or not _fits((limit, limit)):
+        return None
+    if name in ("eq", "ne") and limit % factor:
+        return Const(name == "ne", BOOL)
+    up = name in ("lt", "ge")  # x * 2 < 5 where x < 3, and x * 2 <= 5 where x <= 2
+    return Op(name, (bare, const(-(-limit // factor) if up else limit // factor)), BOOL)
 
 
 def _asked(name: str, a: Expr, b: Expr) -> Expr | None:

@@ -534,7 +534,7 @@ def psum_scatter(x, axis_name, *, scatter_dimension=0, axis_index_groups=None, t
     >>> tanx.vmap(lambda x: lax.psum_scatter(x, "i"), axis_name="i")(jnp.array([[1, 2], [3, 4]]))
     Array([4, 6], dtype=int32)
     """
-    name = _one_name("tanx.lax.psum_scatter", axis_name, axis_index_groups)
+    name = one_name("tanx.lax.psum_scatter", axis_name, axis_index_groups)
     size = axis_size_of(name, "tanx.lax.psum_scatter")
     return tree_map(lambda leaf: _bind(
         reduce_scatter_p, leaf, scatter_dimension=scatter_dimension % max(typeof(leaf).ndim, 1),
@@ -548,7 +548,7 @@ def ppermute(x, axis_name, perm):
     >>> tanx.vmap(shift, axis_name="i")(jnp.array([1, 2, 3]))
     Array([3, 1, 2], dtype=int32)
     """
-    name = _one_name("tanx.lax.ppermute", axis_name)
+    name = one_name("tanx.lax.ppermute", axis_name)
     perm = tuple((int(a), int(b)) for a, b in perm)
     size = axis_size_of(name, "tanx.lax.ppermute")
     sources, targets = [a for a, _ in perm], [b for _, b in perm]
@@ -599,7 +599,7 @@ def all_to_all(x, axis_name, split_axis, concat_axis, *, axis_index_groups=None,
     return tree_map(one, x)
 
 
-def _one_name(function: str, axis_name, axis_index_groups=None):
+def one_name(function: str, axis_name, axis_index_groups=None):
     """The name of the axis to work along; there may be one only, and no groups."""
     check_groups(function, axis_index_groups)
     names = _names(axis_name)
@@ -626,7 +626,7 @@ def pbroadcast(x, axis_name, source):
     >>> tanx.vmap(lambda x: lax.pbroadcast(x, "i", 1), axis_name="i")(jnp.array([5, 7]))
     Array([7, 7], dtype=int32)
     """
-    name = _one_name("tanx.lax.pbroadcast", axis_name)
+    name = one_name("tanx.lax.pbroadcast", axis_name)
     size = axis_size_of(name, "tanx.lax.pbroadcast")
     if not 0 <= source < size:
         raise ValueError(explain("tanx.lax.pbroadcast", "source must be a position of the axis.",

@@ -21,8 +21,9 @@ from .derive import linear, partials
 from .families import ANY, FLOAT, INEXACT, INT, Elementwise, letter, widened
 
 __all__ = ["bitcast_convert_type", "bitcast_convert_type_p", "convert_element_type",
-           "convert_element_type_p", "copy_p", "optimization_barrier", "optimization_barrier_p",
-           "reduce_precision", "reduce_precision_p", "stop_gradient", "stop_gradient_p"]
+           "convert_element_type_p", "copy_p", "dtype", "optimization_barrier",
+           "optimization_barrier_p", "reduce_precision", "reduce_precision_p", "stop_gradient",
+           "stop_gradient_p"]
 
 
 # -- casts -----------------------------------------------------------------------------------------
@@ -400,3 +401,15 @@ def optimization_barrier(operand, /):
     from ..tree_util import tree_flatten, tree_unflatten
     leaves, structure = tree_flatten(operand)
     return tree_unflatten(structure, optimization_barrier_p.bind(*leaves))
+
+
+def dtype(x):
+    """The dtype that ``x``, an array, a number or a type, has as an array.
+
+    >>> lax.dtype(1.5), lax.dtype(jnp.arange(3))
+    (dtype('float32'), dtype('int32'))
+    """
+    if x is None or isinstance(x, list | tuple | dict):
+        raise TypeError(explain("tanx.lax.dtype", "needs an array, a number or a type.",
+                                f"x: {x!r:.100}"))
+    return dtypes.dtype(x, canonicalize=True)

@@ -17,7 +17,8 @@ from .convert import cast, convert
 from .families import NUMBER, letter
 from .layout import broadcast_in_dim
 
-__all__ = ["broadcasted_iota", "empty", "full", "full_like", "iota", "iota_p"]
+__all__ = ["broadcasted_iota", "empty", "full", "full_like", "iota", "iota_p",
+           "shape_as_value"]
 
 
 class Iota(Primitive):
@@ -147,3 +148,13 @@ def empty(shape, dtype, *, out_sharding=None):
     return empty_p.bind(shape=canonical_shape(shape, "tanx.lax.empty"),
                         dtype=dtypes.requested_dtype(dtype, "tanx.lax.empty"),
                         out_sharding=out_sharding)
+
+
+def shape_as_value(shape):
+    """A shape as an array of integers.
+
+    >>> lax.shape_as_value((3, 4))
+    Array([3, 4], dtype=int32)
+    """
+    return convert(np.array([index(n) for n in shape], np.int64),
+                   dtypes.canonicalize_dtype(np.int64))

@@ -6,8 +6,10 @@ step, and it costs as much as a small operation; what users call there does it a
 
 from .._control.associative import *
 from .._control.bounded import *
+from .._control.composite import *
 from .._control.cond import *
 from .._control.loops import *
+from .._control.rng_uniform import *
 from .._control.scan import *
 from .._control.solve import *
 from .._control.while_loop import *
@@ -22,10 +24,12 @@ from .._ops.convert import *
 from .._ops.create import *
 from .._ops.cumulative import *
 from .._ops.dot import *
+from .._ops.exchange import *
 from .._ops.fft import *
 from .._ops.gather import *
 from .._ops.incomplete import *
 from .._ops.layout import *
+from .._ops.marks import *
 from .._ops.polynomial import *
 from .._ops.pooling import *
 from .._ops.precision import *

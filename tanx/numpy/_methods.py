@@ -8,7 +8,14 @@ from __future__ import annotations
 import numpy as np
 
 from .. import dtypes
-from .._api.placement import device_of, device_put, sharding_of, shards_of
+from .._api.placement import (
+    RawBuffer,
+    device_of,
+    device_put,
+    format_of,
+    sharding_of,
+    shards_of,
+)
 from .._traceback import boundary
 from ..errors import ConcretizationTypeError, explain
 from ..lax import _functions as lax
@@ -282,6 +289,12 @@ def sharding(self):
     return sharding_of(self)
 
 
+def format(self):
+    """In which order elements lie in memory, and on which devices."""
+    _only_of_arrays("format", self)
+    return format_of(self)
+
+
 def devices(self) -> set:
     """The devices that hold the data."""
     return {device_of(_known(self))}
@@ -329,6 +342,11 @@ def unsafe_buffer_pointer(self) -> int:
     return _known(self).__array__().ctypes.data
 
 
+def unsafe_raw_buffer(self) -> RawBuffer:
+    """The memory of the data, with its address as ``ptr``."""
+    return RawBuffer(_known(self).__array__())
+
+
 def traceback(self) -> None:
     """Where the array was made: not recorded."""
     _known(self)
@@ -353,13 +371,15 @@ _FUNCTIONS = {
 }
 _HERE = (__iter__, __contains__, __setitem__, __hash__, __round__, __array_namespace__, reshape,
          transpose, flatten, view, byteswap, astype, copy, compress, devices, to_device,
-         addressable_data, on_device_size_in_bytes, platform, unsafe_buffer_pointer)
+         addressable_data, on_device_size_in_bytes, platform, unsafe_buffer_pointer,
+         unsafe_raw_buffer)
 # What arrays do with their data; tracers do it with the array behind them.
 _OF_DATA = "__dlpack__ __reduce__ delete is_deleted tobytes"
 _PROPERTIES = {
     "T": transpose, "mT": _shape.matrix_transpose, "at": _at.At, "flat": flat,
     "real": _complex.real, "imag": _complex.imag,
-    "device": device, "sharding": sharding, "committed": committed, "traceback": traceback,
+    "device": device, "sharding": sharding, "format": format, "committed": committed,
+    "traceback": traceback,
     "addressable_shards": addressable_shards, "global_shards": addressable_shards,
     "is_fully_addressable": is_fully_replicated, "is_fully_replicated": is_fully_replicated,
 }

@@ -1,0 +1,271 @@
+"""Primitives that leave values as they are, and say something about them.
+
+Where a value is to be, that it is wanted, what comes before what: with one device, and a compiler
+that keeps effects in the order of the program, each of them costs nothing.
+"""
+
+from __future__ import annotations
+
+import enum
+
+import numpy as np
+
+from .._core.effects import IOEffect
+from .._core.linear import Zero, is_linear, is_zero, never
+from .._core.primitive import Kind, Primitive
+from .._core.types import ShapedArray, typeof
+from .._loops import build
+from ..errors import explain
+from ..sharding import Sharding
+from ..tree_util import broadcast_prefix, tree_flatten, tree_leaves, tree_unflatten
+from .derive import linear
+from .layout import as_array
+
+__all__ = ["after_all", "after_all_p", "create_token", "create_token_p", "dce_sink",
+           "device_put_p", "sharding_constraint_p", "stage", "stage_p",
+           "with_sharding_constraint"]
+
+_TOKEN = ShapedArray((0,), np.dtype(bool))
+
+
+class Identity(Primitive):
+    """The operand itself; derivatives and batches go through."""
+
+    kind = Kind.LAYOUT
+    jvp = linear
+
+    def infer(self, x, **params):
+        return x
+
+    def eval(self, x, **params):
+        return x
+
+    def transpose(self, ct, x, **params):
+        return [self.bind(ct, **params)]
+
+    def batch(self, args, dims, **params):
+        return self.bind(*args, **params), dims[0]
+
+    def lower(self, at, x, **params):
+        return x[at]
+
+    def is_view(self, **params):
+        return True
+
+
+class Stage(Identity):
+    """A value as one that is computed when the function runs; no equation is needed for it."""
+
+    name = "stage"
+
+    def stage(self, trace, args, params):
+        (x,) = args
+        return x
+
+
+class ShardingConstraint(Identity):
+    """A value that is to be laid out over devices in a given way; with one device, as it is."""
+
+    name = "sharding_constraint"
+
+    def batch(self, args, dims, *, unconstrained_dims, **params):
+        (x,), (d,) = args, dims
+        shifted = frozenset({*(k + (k >= d) for k in unconstrained_dims), d})
+        return self.bind(x, unconstrained_dims=shifted, **params), d
+
+
+class ArrayCopySemantics(enum.Enum):
+    """Whether ``device_put`` may give the memory that it was given."""
+
+    ALWAYS_COPY = "always copy"
+    REUSE_INPUT = "reuse input"
+    DONATE_INPUT = "donate input"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class DevicePut(Primitive):
+    """Values put on devices; with one device, as they are."""
+
+    name = "device_put"
+    kind = Kind.STATEMENT
+    multiple_results = True
+
+    def infer(self, *types, devices, srcs, copy_semantics):
+        if not len(types) == len(devices) == len(srcs) == len(copy_semantics):
+            raise ValueError(explain(
+                "tanx.lax.device_put_p", "there is one target for each operand.",
+                f"operands: {', '.join(map(str, types))}", f"devices: {devices}"))
+        return list(types)
+
+    def eval(self, *operands, **params):
+        return list(operands)
+
+    def jvp(self, primals, tangents, **params):
+        given = [k for k, t in enumerate(tangents) if not is_zero(t)]
+        moved = iter(self.bind(*(tangents[k] for k in given), **_chosen(params, given)))
+        return self.bind(*primals, **params), [t if is_zero(t) else next(moved) for t in tangents]
+
+    def transpose(self, cts, *operands, **params):
+        wanted = [k for k, (x, ct) in enumerate(zip(operands, cts))
+                  if is_linear(x) and not is_zero(ct)]
+        back = _chosen(params, wanted)
+        back["devices"], back["srcs"] = back["srcs"], back["devices"]
+        moved = dict(zip(wanted, self.bind(*(cts[k] for k in wanted), **back)))
+        return [moved.get(k) for k in range(len(operands))]
+
+    def batch(self, args, dims, **params):
+        return self.bind(*args, **params), dims
+
+    def lower(self, into, *operands, **params):
+        return [build.copy(out, x) for out, x in zip(into, operands)]
+
+    def is_view(self, **params):
+        return True
+
+
+def _chosen(params: dict, which: list[int]) -> dict:
+    """Parameters for some of the operands."""
+    return {name: tuple(values[k] for k in which) for name, values in params.items()}
+
+
+class Token(Primitive):
+    """What the makers of tokens share. A token is an array without elements."""
+
+    kind = Kind.LAYOUT
+    transpose = never("tokens hold nothing")
+
+    def infer(self, *tokens):
+        return _TOKEN
+
+    def eval(self, *tokens):
+        return np.zeros(_TOKEN.shape, _TOKEN.dtype)
+
+    def jvp(self, primals, tangents):
+        out = self.bind(*primals)
+        return out, Zero.tangent_of(out)
+
+    def batch(self, args, dims):
+        return self.bind(*(as_array(self.eval()) for _ in args)), None
+
+    def lower(self, at, *tokens):
+        return build.const(False, bool)
+
+
+class CreateToken(Token):
+    """A token that waits for nothing."""
+
+    name = "create_token"
+
+
+class AfterAll(Token):
+    """A token that comes after others."""
+
+    name = "after_all"
+
+    def infer(self, *tokens):
+        for x in tokens:
+            if (x.shape, x.dtype) != (_TOKEN.shape, _TOKEN.dtype):
+                raise TypeError(explain(
+                    "tanx.lax.after_all", "its operands are tokens.", f"operand: {x}",
+                    hint="tanx.lax.create_token makes one."))
+        return _TOKEN
+
+
+class DceSink(Primitive):
+    """Uses a value, so that what computes it stays in jaxprs."""
+
+    name = "dce_sink"
+    kind = Kind.STATEMENT
+    multiple_results = True
+    transpose = never("it has no results")
+
+    def infer(self, x, *, prevent_mlir_dce):
+        return []
+
+    def effects(self, *types, **params):
+        return frozenset((IOEffect(),))
+
+    def eval(self, x, *, prevent_mlir_dce):
+        return []
+
+    def jvp(self, primals, tangents, **params):
+        return self.bind(*primals, **params), []
+
+    def batch(self, args, dims, **params):
+        return self.bind(*args, **params), []
+
+    def lower(self, into, x, *, prevent_mlir_dce):
+        return []
+
+
+stage_p, sharding_constraint_p, device_put_p = Stage(), ShardingConstraint(), DevicePut()
+create_token_p, after_all_p, dce_sink_p = CreateToken(), AfterAll(), DceSink()
+
+
+def stage(x, /):
+    """``x`` as an array; while a function is traced, as a value of the function's.
+
+    >>> lax.stage(3.5)
+    Array(3.5, dtype=float32, weak_type=True)
+    """
+    return stage_p.bind(as_array(x))
+
+
+def create_token(_=None):
+    """A token: a value without data, which other functions may take and give to say their order.
+
+    Compiled code keeps effects in the order of the program, with tokens or without.
+
+    >>> lax.create_token().shape
+    (0,)
+    """
+    return create_token_p.bind()
+
+
+def after_all(*operands):
+    """A token that comes after the tokens ``operands``.
+
+    >>> lax.after_all(lax.create_token(), lax.create_token()).shape
+    (0,)
+    """
+    return after_all_p.bind(*operands)
+
+
+def dce_sink(val, *, prevent_mlir_dce: bool = False):
+    """Mark all leaves of a pytree as used, so that what computes them stays in the jaxpr.
+
+    >>> print(tanx.make_jaxpr(lambda x: lax.dce_sink(x + 1))(1.0))
+    { lambda ; a:f32[]. let
+        b:f32[] = add a 1.0:f32[]
+        dce_sink[prevent_mlir_dce=False] b
+      in () }
+    """
+    for leaf in tree_leaves(val):
+        dce_sink_p.bind(leaf, prevent_mlir_dce=prevent_mlir_dce)
+
+
+def with_sharding_constraint(x, shardings):
+    """``x``, a pytree of arrays, laid out over devices as ``shardings`` say.
+
+    ``shardings`` is a sharding or a pytree of them that is a prefix of ``x``. On one device there
+    is one layout, so values stay as they are; inside ``jit`` the wish stands in the jaxpr.
+
+    >>> place = tanx.sharding.SingleDeviceSharding(tanx.devices()[0])
+    >>> lax.with_sharding_constraint(jnp.array([1, 2]), place)
+    Array([1, 2], dtype=int32)
+    """
+    leaves, tree = tree_flatten(x)
+    targets = broadcast_prefix(shardings, x, is_leaf=lambda s: s is None or isinstance(s, Sharding))
+    for target, leaf in zip(targets, leaves):
+        if not isinstance(target, Sharding):
+            raise TypeError(explain(
+                "tanx.lax.with_sharding_constraint", "needs a sharding for each leaf.",
+                f"leaf: {typeof(leaf)}", f"sharding: {target!r:.100}",
+                hint="tanx.sharding.SingleDeviceSharding(tanx.devices()[0]) is one."))
+        target.shard_shape(typeof(leaf).shape)
+    return tree_unflatten(tree, [
+        sharding_constraint_p.bind(leaf, context_mesh=None, layout=None, sharding=target,
+                                   unconstrained_dims=frozenset())
+        for leaf, target in zip(leaves, targets)])
