@@ -225,12 +225,25 @@ def to_bits(x: Value, dtype: np.dtype) -> Value:
     return convert(code | sign, "trunc", integer(form.bits))
 
 
+def _behind_zeros(x: Value) -> Value:
+    """Floats whose upper halves are given; shifts would do, which few units of processors do.
+
+    In longer vectors it takes as long: lanes far from each other are not mixed at once."""
+    lanes, type = x.type.lanes, F32.of(x.type.lanes)
+    order = ", ".join([f"i32 {n + half}" for n in range(lanes) for half in (0, lanes)])
+    both = x.writer.write(x.type.of(2 * lanes), f"shufflevector {x.type} zeroinitializer, {x!r}, "
+                                                f"<{2 * lanes} x i32> <{order}>")
+    return x.writer.write(type, f"bitcast {both!r} to {type}")
+
+
 def from_bits(x: Value, dtype: np.dtype) -> Value:
     """The float of its bits; more of them than count do not matter."""
     if not is_narrow(dtype):
         return bits_to_float(x)
     if dtype == _HALF:
         return convert(bits_to_float(x), "fpext", F32)
+    if dtype == _BFLOAT and x.writer.vector_bits == 128 and x.type.lanes > 1 and x.type.bits == 16:
+        return _behind_zeros(x)
     code = convert(x, "zext", I32)
     if dtype == _BFLOAT:
         return bits_to_float(shift_left(code, 16))
