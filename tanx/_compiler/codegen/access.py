@@ -148,10 +148,10 @@ class Memory:
         outer, lanes, item = scope.outer, scope.lanes, buffer.dtype.itemsize
         if outer is None or not lanes.loop.parallel or prod(buffer.shape) * item < _FAR:
             return
-        apart, stretch = terms.get(outer[0].index, 0), outer[1] * item
+        apart, stretch = terms.get(outer.loop.index, 0), outer.stretch * item
         if not (abs(apart) * item > stretch and _LINE <= stretch <= _FORESEEN):
             return
-        steps = min(-(-_AHEAD // stretch), outer[0].extent // 2)
+        steps = min(-(-_AHEAD // stretch), outer.loop.extent // 2)
         for line in range(0, lanes.width * item, _LINE):
             self.ask_for(buffer, start, steps * apart + line // item)
 

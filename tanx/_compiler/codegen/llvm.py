@@ -33,7 +33,7 @@ from .operations import Reciprocal, apply, choose, has_reciprocals, number
 from .polling import poll
 from .residues import by_residues
 from .rows import sums_of_rows, write_rows
-from .scopes import Lanes, Scope, Way
+from .scopes import Ahead, Lanes, Scope, Way
 from .sorting import CALLS as SORTING
 from .storage import moves_as_bits
 from .transposes import crosses_in_order, write_in_order, write_tiles
@@ -168,7 +168,7 @@ class Kernel(Folds):
             inner.carried = frozenset(kept)
             inner.values.update(zip(kept, states))
             if rest:
-                inner.outer = loop, rest[0].extent
+                inner.outer = Ahead(loop, rest[0].extent)
             self.loops(rest, body, inner)
             return [inner.values[load] for load in kept]
 

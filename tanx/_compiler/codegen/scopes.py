@@ -17,7 +17,7 @@ from .analysis import Analysis
 from .lanes import Loop
 from .values import Place, Value
 
-__all__ = ["Lanes", "Scope", "Way"]
+__all__ = ["Ahead", "Lanes", "Scope", "Way"]
 
 Way = tuple[tuple[Expr, bool], ...]
 
@@ -32,6 +32,14 @@ class Lanes:
     @property
     def width(self) -> int:
         return self.loop.width
+
+
+class Ahead(NamedTuple):
+    """A loop around the one in lanes, and how many iterations the latter has: what later ones of
+    the former read may be asked for."""
+
+    loop: Loop
+    stretch: int
 
 
 class Groups(NamedTuple):
@@ -51,9 +59,9 @@ class Scope(Place):
     ``names`` maps indices of the program to those of merged loops, or to None. ``carried`` are
     elements that a loop keeps in registers. ``tile``, if any, is what is transposed in registers
     (``transposes.py``), and the number of an iteration in it; ``rooms`` have what some loads find,
-    as it was copied there, from a place on. ``outer``, if any, is the loop around the one in lanes,
-    with how many iterations the latter has: later steps of it are asked for. ``found`` has what is
-    known in arms of choices: by the conditions on the way to the arm, and whether they hold there.
+    as it was copied there, from a place on. ``outer``, if any, tells what may be asked for ahead.
+    ``found`` has what is known in arms of choices: by the conditions on the way to the arm, and
+    whether they hold there.
     """
 
     __slots__ = ("bound", "carried", "conditional", "depth", "found", "label", "lanes", "mask",
@@ -75,7 +83,7 @@ class Scope(Place):
         self.names: Mapping[Expr, Index | None] = parent.names if parent else {}
         self.carried: frozenset[Load] = frozenset()
         self.tile: Any = parent.tile if parent else None
-        self.outer: tuple[Loop, int] | None = parent.outer if parent else None
+        self.outer: Ahead | None = parent.outer if parent else None
         self.rooms: Mapping[Load, tuple[str, Value]] = parent.rooms if parent else {}
         self.found: dict[Way, dict[Node, Any]] = {}
 

@@ -24,7 +24,7 @@ from ..._loops.nest import Buffer, Statement, Store
 from ..._loops.traverse import expressions, loads, statements_in
 from .complex import Pair
 from .lanes import Loop, crosses
-from .scopes import Lanes, Scope
+from .scopes import Ahead, Lanes, Scope
 from .storage import memory_type
 from .values import Value, intrinsic
 
@@ -233,7 +233,7 @@ class _Blocks:
         def one_row(outer: Scope, row: Value) -> None:
             _rename(outer, crossing)  # here, for what is the same in all lanes is computed here
             outer.values[crossing.index] = row + top
-            outer.outer = crossing, self.long
+            outer.outer = Ahead(crossing, self.long)
             self.each(outer, self.long // lane.width,
                       lambda inner, step: in_lanes(inner, row, step), (*lane.covers, lane.index))
 
