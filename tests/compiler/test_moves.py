@@ -227,12 +227,22 @@ def test_small_arrays_need_no_rooms():
 
 @pytest.mark.parametrize("shape, order, foreseen", [
     ((256, 256, 256), (1, 0, 2), False),  # pieces of 1 KB here and there
-    ((256, 256, 256), (0, 1, 2), True), ((8, 256, 4096), (1, 0, 2), True),
+    ((256, 256, 256), (0, 1, 2), True), ((8, 64, 16384), (1, 0, 2), True),
     ((64, 64, 64), (1, 0, 2), True)])
 def test_what_no_processor_foresees_is_asked_for(shape, order, foreseen):
     x = np.empty(shape, np.float32)
     program = element_program(transpose, [x], x.transpose(order), {"order": order})
     assert ("call void @llvm.prefetch" not in generate(program, host()).text) == foreseen
+
+
+@pytest.mark.parametrize("function, shape, asked", [
+    (lambda x: jnp.var(x, 1), (4096, 1024), True),  # the next row, while this one is at hand
+    (lambda x: jnp.sum(x, 1), (4096, 1024), False),
+    (lambda x: jnp.var(x, 1), (1 << 18, 16), False),
+    (lambda x: jnp.sum(x, (0, 2)), (16, 64, 4096), True)])
+def test_what_memory_may_bring_meanwhile_is_asked_for(function, shape, asked):
+    text = tanx.jit(function).lower(tanx.ShapeDtypeStruct(shape, np.float32)).as_text("llvm")
+    assert ("call void @llvm.prefetch" in text) == asked
 
 
 # -- in turn ---------------------------------------------------------------------------------------

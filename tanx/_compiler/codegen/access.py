@@ -28,9 +28,9 @@ Scalar = Value | Pair
 _POINTER = type_of("ptr")
 _FILLED = (2, 3, 4, 8)
 """Numbers of vectors that are stored by turns."""
-_LINE, _FORESEEN, _AHEAD, _FAR = 64, 1 << 12, 1 << 11, 1 << 22
+_LINE, _FORESEEN, _AHEAD, _NEAR, _FAR = 64, 1 << 14, 1 << 11, 1 << 17, 1 << 22
 """Bytes of a line of the cache, of a stretch that processors know to read ahead, of what is asked
-for ahead otherwise, and of a buffer that no near cache holds."""
+for ahead otherwise, of what stays near the processor, and of a buffer that no near cache holds."""
 
 
 class Memory:
@@ -144,14 +144,20 @@ class Memory:
     def _ask_ahead(self, buffer: Buffer, terms: Mapping[Expr, int], start: Value,
                    scope: Scope) -> None:
         """Ask for what later steps of the loop around read, where processors do not foresee it:
-        far away, in stretches that are too short to be recognised as such."""
+        far away, in stretches that are too short to be recognised as such. Of what is at hand since
+        this step has read it before, the next step's is asked for: memory is idle meanwhile."""
         outer, lanes, item = scope.outer, scope.lanes, buffer.dtype.itemsize
-        if outer is None or not lanes.loop.parallel or prod(buffer.shape) * item < _FAR:
+        if outer is None or prod(buffer.shape) * item < _FAR:
             return
         apart, stretch = terms.get(outer.loop.index, 0), outer.stretch * item
-        if not (abs(apart) * item > stretch and _LINE <= stretch <= _FORESEEN):
+        if self.analysis.memory(buffer) in outer.again:
+            steps = 1 if _AHEAD <= apart * item <= _NEAR else 0
+        else:
+            short = abs(apart) * item > stretch >= _LINE
+            steps = min(-(-_AHEAD // stretch), outer.loop.extent // 2) if short and (
+                stretch <= _FORESEEN) else 0
+        if not steps:
             return
-        steps = min(-(-_AHEAD // stretch), outer.loop.extent // 2)
         for line in range(0, lanes.width * item, _LINE):
             self.ask_for(buffer, start, steps * apart + line // item)
 

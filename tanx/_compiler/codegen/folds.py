@@ -26,7 +26,7 @@ from .complex import Pair
 from .lanes import Loop, Planner
 from .operations import apply, choose, multiply_add, number
 from .polling import poll
-from .scopes import Scope
+from .scopes import Ahead, Scope
 from .storage import register_type
 from .values import Value, Writer, any_lane, as_mask, resized
 
@@ -224,13 +224,18 @@ class Folds(Memory):
         return _combine(fold.reducer or "", a, b, fold.states[0].dtype)
 
     def around(self, loops: Sequence[Loop], scope: Scope, states: Sequence[Scalar], fold: Fold,
-               body: Callable[[Scope, Sequence[Scalar]], Sequence[Scalar]]) -> Sequence[Scalar]:
-        """Loops around the body of a fold."""
+               body: Callable[[Scope, Sequence[Scalar]], Sequence[Scalar]],
+               stretch: int = 0) -> Sequence[Scalar]:
+        """Loops around the body of a fold, or around one in lanes of so many iterations."""
         if not loops:
             return body(scope, states)
-        return self.loop(scope, loops[0], 0, loops[0].extent, states,
-                         lambda inner, values: self.around(loops[1:], inner, values, fold, body),
-                         bound=fold.states)
+
+        def step(inner: Scope, values: Sequence[Scalar]) -> Sequence[Scalar]:
+            if loops[0].width == 1:
+                inner.outer = Ahead(loops[0], stretch)
+            return self.around(loops[1:], inner, values, fold, body, stretch)
+
+        return self.loop(scope, loops[0], 0, loops[0].extent, states, step, bound=fold.states)
 
     def written_out(self, fold: Fold, loops: Sequence[Loop], scope: Scope,
                     states: Sequence[Scalar]) -> Sequence[Scalar]:
@@ -253,9 +258,9 @@ class Folds(Memory):
     def combined(self, fold: Fold, reducer: str, scope: Scope, state: Scalar) -> Scalar:
         """A state and an element; products are added with one rounding where that is as quick."""
         element, dtype = fold.body[0], fold.states[0].dtype
-        if reducer == "add" and isinstance(element, Op) and element.name == "mul":
-            a, b = (whole(self.value(arg, scope), dtype) for arg in element.args)
-            return multiply_add(a, b, state, dtype)
+        if reducer == "add" and isinstance(element, Op) and element.name in ("mul", "square"):
+            factors = [whole(self.value(arg, scope), dtype) for arg in element.args]
+            return multiply_add(factors[0], factors[-1], state, dtype)
         return _combine(reducer, state, whole(self.value(element, scope), dtype), dtype)
 
     # -- in lanes ----------------------------------------------------------------------------------
@@ -279,7 +284,7 @@ class Folds(Memory):
                 lambda s, v: self.step(fold, s, v), bound=fold.states)
             return [lanes, *rest]
 
-        total, *rest = self.around(loops[:-1], scope, states, fold, innermost)
+        total, *rest = self.around(loops[:-1], scope, states, fold, innermost, lane.extent)
         total = self.across_lanes(reducer, total, dtype)
         for other in rest if again else [*rest, start]:
             total = _combine(reducer, total, other, dtype)

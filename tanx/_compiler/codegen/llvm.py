@@ -126,7 +126,9 @@ class Kernel(Folds):
         """Write loops around statements."""
         if not loops:
             if not self.fill(body, scope):
-                for statement in body:
+                for n, statement in enumerate(body):
+                    if scope.outer is not None and len(body) > 1:
+                        scope.outer = scope.outer._replace(again=self.read_again(body, n))
                     self.statement(statement, scope)
             return None
         loop, rest = loops[0], loops[1:]
@@ -167,8 +169,8 @@ class Kernel(Folds):
                 self.fetch_ahead(loop, body, inner)
             inner.carried = frozenset(kept)
             inner.values.update(zip(kept, states))
-            if rest:
-                inner.outer = Ahead(loop, rest[0].extent)
+            inner.outer = Ahead(loop, rest[0].extent) if rest else (
+                Ahead(loop) if loop.width == 1 else scope.outer)
             self.loops(rest, body, inner)
             return [inner.values[load] for load in kept]
 
@@ -203,6 +205,14 @@ class Kernel(Folds):
             loop.stride(self.analysis.offset(target)[0]) is None
             and all(self.analysis.is_safe(place) and self.analysis.length(place) < QUICK
                     for place in store.index))
+
+    def read_again(self, body: Sequence[Statement], number: int) -> frozenset[Buffer]:
+        """The memory that a statement reads after others, and before none that reads it too."""
+        before, here, after = (
+            {self.analysis.memory(load.buffer) for inner in statements_in(statements)
+             for load in loads(*expressions(inner))}
+            for statements in (body[:number], body[number:number + 1], body[number + 1:]))
+        return frozenset((before & here) - after)
 
     def written(self, body: Iterable[Statement]) -> frozenset[Buffer]:
         """The memory that statements write."""

@@ -35,11 +35,13 @@ class Lanes:
 
 
 class Ahead(NamedTuple):
-    """A loop around the one in lanes, and how many iterations the latter has: what later ones of
-    the former read may be asked for."""
+    """A loop around the one in lanes, of which later iterations may be asked for what they read:
+    if it is far, in stretches of so many elements, or what is read ``again`` for the last time.
+    """
 
     loop: Loop
-    stretch: int
+    stretch: int = 0
+    again: frozenset[Buffer] = frozenset()
 
 
 class Groups(NamedTuple):
