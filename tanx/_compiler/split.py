@@ -17,7 +17,7 @@ from dataclasses import replace
 from itertools import dropwhile, groupby, pairwise, product
 from math import prod
 
-from .._loops.expr import Const, Expr, Fold, Index, Op, Variable, const, fresh_index
+from .._loops.expr import Const, Expr, Fold, Index, Load, Op, Variable, const, fresh_index
 from .._loops.nest import PARALLEL, Nest, Program, Statement, Store
 from .._loops.traverse import expressions, substitute, walk, written
 from .stages import find_loads, is_affine
@@ -31,6 +31,8 @@ _WORTH = 256
 _ROW = 256
 """Bytes of a row up to which its parts are written together."""
 
+_SHORT = 1 << 11
+"""Bytes of a part of a row that is not worth to be written by itself, row after row."""
 _DIVISIONS = 3
 """Times that indices of one nest are divided."""
 
@@ -66,8 +68,43 @@ def _pieces(nest: Nest, trips: int) -> Iterable[Nest]:
     if not cuts or prod(len(places) - 1 for places in cuts.values()) > _PIECES:
         return [nest]
     stretches = [list(pairwise(cuts.get(i, [0, i.extent]))) for i in nest.indices]
-    pieces = [_piece(nest, chosen) for chosen in product(*stretches)]
-    return _together(pieces) if _has_short_rows(nest, cuts) else pieces
+    if _has_short_rows(nest, cuts):
+        return _together(_piece(nest, chosen) for chosen in product(*stretches))
+    last = max(n for n, i in enumerate(nest.indices) if i in cuts)
+    least = min(high - low for low, high in stretches[last]) * prod(
+        i.extent for i in nest.indices[last + 1:])
+    within = last if _goes_along(nest) and any(
+        least * buffer.dtype.itemsize <= _SHORT for buffer in written(nest.body)) else 0
+    return [piece for outer in product(*stretches[:within])
+            for piece in _row(nest, outer, stretches[within:])]
+
+
+def _goes_along(nest: Nest) -> bool:
+    """Whether memory is gone through in the order of the loops, so that the last may be alone."""
+    accesses = [Load(store.buffer, store.index) for store in nest.body if isinstance(store, Store)]
+    reads = find_loads(e for store in nest.body for e in expressions(store))
+    return all(is_affine(access.place) and abs(access.place[0].get(nest.indices[-1], 0)) <= 1
+               for access in (*accesses, *reads))
+
+
+def _row(nest: Nest, outer: Sequence[tuple[int, int]],
+         inner: Sequence[Sequence[tuple[int, int]]]) -> list[Nest]:
+    """The pieces of a nest along its last loops, in the others as they are: in one nest, for a
+    piece that is short is best written while the line of the cache is at hand that it is part of.
+    """
+    pieces = [_piece(nest, (*outer, *chosen)) for chosen in product(*inner)]
+    rows = sum(high - low > 1 for low, high in outer)
+    if not rows or len(pieces) == 1:
+        return pieces
+    first = pieces[0]
+    return [Nest(first.indices[:rows], first.kinds[:rows], tuple(
+        part for piece in pieces for part in _inside(piece, rows)))]
+
+
+def _inside(nest: Nest, loops: int) -> Sequence[Statement]:
+    """What is done inside of the first loops of a nest."""
+    rest = nest.indices[loops:]
+    return (Nest(rest, nest.kinds[loops:], nest.body),) if rest else nest.body
 
 
 def _has_short_rows(nest: Nest, cut: Container[Index]) -> bool:

@@ -53,11 +53,17 @@ def test_the_types_of_results_are_those_of_the_original():
 
 
 def test_concatenated_and_padded_arrays_are_written_piece_by_piece():
-    x = np.ones((30, 40), np.float32)
-    module = check_function(lambda x: jnp.concatenate([jnp.sin(x), x, jnp.cos(x)], 1), x)
+    x = np.arange(1200, dtype=np.float32).reshape(30, 40)
+    wide = np.arange(12000, dtype=np.float32).reshape(3, 4000)
+    module = check_function(lambda x: jnp.concatenate([jnp.sin(x), x, jnp.cos(x)], 1), wide)
     assert len(module.program.statements) == 3
+    module = check_function(lambda x: jnp.concatenate([jnp.sin(x), x, jnp.cos(x)], 1), x)
+    (nest,) = module.program.statements
+    assert len(nest.body) == 3  # a row is written as a whole
     module = check_function(lambda x: jnp.pad(x, ((1, 2), (3, 4))), x)
-    assert len(module.program.statements) == 9
+    assert len(module.program.statements) == 5
+    module = check_function(lambda x: jnp.pad(x.T, ((1, 2), (3, 4))), x)
+    assert len(module.program.statements) == 9  # both loops of the middle are needed for tiles
     module = check_function(lambda x: jnp.stack([x * k for k in range(7)]), x)
     assert len(module.program.statements) == 7
     for m in (module,):
