@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import NamedTuple
 
-from .._loops.expr import Const, Fold, Index, Load, Node, Op, While
+from .._loops.expr import WHILES, Const, Fold, Index, Load, Node, Op, While
 from .._loops.instructions import BOOL, INDEX, kind_of
 from .._loops.library import programs_in
 from .._loops.nest import (
@@ -25,7 +25,7 @@ from .._loops.nest import (
     Statement,
     Store,
 )
-from .._loops.traverse import children, expressions, statements_in, walk
+from .._loops.traverse import children, expressions, statements_in
 
 __all__ = ["Cost", "Work", "cost", "is_open", "nbytes", "occurrences", "repeats", "work"]
 
@@ -106,7 +106,7 @@ def is_open(program: Program) -> bool:
     """Whether there are loops in a program that only data tell the end of."""
     return any(isinstance(s, Loop) and s.condition is not None
                or any(map(is_open, programs_in(s)))
-               or any(isinstance(node, While) for node in walk(*expressions(s)))
+               or any(e.holds & WHILES for e in expressions(s))
                for s in statements_in(program.statements))
 
 

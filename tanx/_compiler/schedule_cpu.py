@@ -545,7 +545,7 @@ def _within(nest: Nest, group: Sequence[Statement]) -> Nest:
     return replace(nest, body=tuple(group))
 
 
-def _sure(node: Node) -> Iterable[Node]:
+def _sure(node: Node) -> Sequence[Node]:
     """The parts of a node that are computed whenever it is."""
     return node.args[:1] if isinstance(node, Op) and node.name == "select" else children(node)
 

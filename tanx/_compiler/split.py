@@ -17,7 +17,7 @@ from dataclasses import replace
 from itertools import dropwhile, groupby, pairwise, product
 from math import prod
 
-from .._loops.expr import Const, Expr, Fold, Index, Load, Op, Variable, const, fresh_index
+from .._loops.expr import FOLDS, Const, Expr, Index, Load, Op, Variable, const, fresh_index
 from .._loops.nest import PARALLEL, Nest, Program, Statement, Store
 from .._loops.traverse import expressions, substitute, walk, written
 from .stages import find_loads, is_affine
@@ -109,8 +109,7 @@ def _inside(nest: Nest, loops: int) -> Sequence[Statement]:
 
 def _has_short_rows(nest: Nest, cut: Container[Index]) -> bool:
     """Whether a nest, of one store without folds, is cut in loops that cover little memory."""
-    if len(nest.body) > 1 or any(
-            isinstance(node, Fold) for node in walk(*expressions(nest.body[0]))):
+    if len(nest.body) > 1 or any(e.holds & FOLDS for e in expressions(nest.body[0])):
         return False
     row = prod(i.extent for i in dropwhile(lambda i: i not in cut, nest.indices))
     return all(row * buffer.dtype.itemsize <= _ROW for buffer in written(nest.body))

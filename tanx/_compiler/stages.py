@@ -10,10 +10,11 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from math import prod
-from operator import is_
+from operator import is_, is_not
 from typing import Any
 
 from .._loops.expr import (
+    LOADS,
     Const,
     Expr,
     Index,
@@ -239,7 +240,7 @@ def find_loads(roots: Iterable[Node], seen: set[Node] | None = None) -> list[Loa
         if type(node) is Load:
             found.append(node)
         for child in children(node):
-            if child not in seen:
+            if child.holds & LOADS and child not in seen:
                 seen.add(child)
                 stack.append(child)
     return found
@@ -268,14 +269,15 @@ def _replaced(root: Expr, wanted: Container[Buffer], element: Callable[[Load], E
     while stack:
         node = stack[-1]
         parts = children(node)
-        waiting = [part for part in parts if part not in images]
+        waiting = [part for part in parts if part.holds & LOADS and part not in images]
         if waiting:
             stack += waiting
             continue
         stack.pop()
         image = node
-        if any(images[part] is not part for part in parts):
-            image = rebuild(node, [images[part] for part in parts])
+        others = [images.get(part, part) for part in parts]
+        if any(map(is_not, others, parts)):
+            image = rebuild(node, others)
         if type(image) is Load and image.buffer in wanted:
             other = element(image)
             image = image if other is None else other

@@ -25,13 +25,17 @@ from .._locks import new_lock
 from ..dtypes import stored
 from .instructions import BOOL, INDEX, REDUCERS, kind_of, result_dtype, short_name, value_range
 
-__all__ = ["Const", "Expr", "Facts", "Fold", "Index", "Interval", "Linear", "Load", "Node", "Op",
-           "Pick", "State", "Variable", "While", "bounds", "const", "facts_of", "flatten_index",
-           "fresh_index", "fresh_state", "linear_form", "op", "position"]
+__all__ = ["FOLDS", "LOADS", "WHILES", "Const", "Expr", "Facts", "Fold", "Index", "Interval",
+           "Linear", "Load", "Node", "Op", "Pick", "State", "Variable", "While", "bounds", "const",
+           "facts_of", "flatten_index", "fresh_index", "fresh_state", "linear_form", "op",
+           "position"]
 
 Interval = tuple[int, int]
 Facts = Mapping["Expr", Interval]
 Linear = tuple[dict["Expr", int], int]
+
+LOADS, FOLDS, WHILES = 1, 2, 4
+"""What ``node.holds`` is the sum of: which kinds of nodes there are in a node, itself included."""
 
 _set = object.__setattr__  # what a node is made of is set once
 
@@ -58,11 +62,13 @@ def _forget(dead: _Interned) -> None:
 class Node:
     """An interned object: fields are given at creation and never change.
 
-    ``free`` holds the indices and states that occur and are not bound by a fold inside.
+    ``free`` holds the indices and states that occur and are not bound by a fold inside; ``holds``
+    tells what a search through the node may find.
     """
 
-    __slots__ = ("__weakref__", "free")
+    __slots__ = ("__weakref__", "free", "holds")
     free: frozenset[Variable]
+    holds: int
 
     @classmethod
     def _make(cls, key: tuple, **fields):
@@ -76,6 +82,7 @@ class Node:
         for name, value in fields.items():
             _set(node, name, value)
         _set(node, "free", node._free())
+        _set(node, "holds", node._holds())
         reference = _Interned(node, _forget)
         reference.key = key
         with _lock:
@@ -88,6 +95,9 @@ class Node:
 
     def _free(self) -> frozenset[Variable]:
         return _NOTHING
+
+    def _holds(self) -> int:
+        return 0
 
     def __setattr__(self, name, value):
         raise AttributeError(f"{type(self).__name__} is immutable.")
@@ -261,6 +271,9 @@ class Load(Expr):
     def _free(self):
         return _free_in(self.index)
 
+    def _holds(self):
+        return LOADS | _held_in(self.index)
+
     def _brief(self, depth):
         return f"{self.buffer.name}[{_brief_list(self.index, depth)}]"
 
@@ -278,6 +291,9 @@ class Op(Expr):
 
     def _free(self):
         return _free_in(self.args)
+
+    def _holds(self):
+        return _held_in(self.args)
 
     def _brief(self, depth):
         attrs = "".join(f", {k}={v}" for k, v in self.attrs)
@@ -310,6 +326,9 @@ class Fold(Node):
     def _free(self):
         inside = _free_in(self.parts[len(self.init):])
         return _free_in(self.init) | inside.difference(self.indices, self.states)
+
+    def _holds(self):
+        return FOLDS | _held_in(self.parts)
 
     @property
     def parts(self) -> tuple[Expr, ...]:
@@ -360,6 +379,9 @@ class While(Fold):
                       combine=None, condition=condition)
         return cls._make(tuple(fields.values()), **fields)
 
+    def _holds(self):
+        return WHILES | super()._holds()
+
     @property
     def parts(self):
         return (*self.init, *self.body, self.condition)
@@ -386,6 +408,9 @@ class Pick(Expr):
     def _free(self):
         return self.fold.free
 
+    def _holds(self):
+        return self.fold.holds
+
     def _brief(self, depth):
         return f"{self.fold._brief(depth)}.{self.position}"
 
@@ -402,6 +427,13 @@ def _free_in(nodes: Iterable[Node]) -> frozenset[Variable]:
         if more is not found and not more <= found:
             found = more if found <= more else found | more
     return found
+
+
+def _held_in(nodes: Iterable[Node]) -> int:
+    held = 0
+    for node in nodes:
+        held |= node.holds
+    return held
 
 
 _serial = count()

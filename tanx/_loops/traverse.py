@@ -6,10 +6,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .expr import Expr, Fold, Load, Node, Op, Pick, Variable, While, fresh_index, fresh_state, op
+from .expr import (
+    FOLDS,
+    LOADS,
+    Expr,
+    Fold,
+    Load,
+    Node,
+    Op,
+    Pick,
+    Variable,
+    While,
+    fresh_index,
+    fresh_state,
+    op,
+)
 from .nest import Buffer, Call, Nest, Statement, Store
 
-__all__ = ["children", "expressions", "loads", "map_expressions", "rebuild", "rewrite",
+__all__ = ["children", "expressions", "folds", "loads", "map_expressions", "rebuild", "rewrite",
            "statements_in", "substitute", "substitution", "walk", "written"]
 
 
@@ -27,7 +41,7 @@ def children(node: Node) -> tuple[Node, ...]:
     return ()
 
 
-def walk(*roots: Node, into: Callable[[Node], Iterable[Node]] = children,
+def walk(*roots: Node, into: Callable[[Node], Sequence[Node]] = children,
          seen: set[Node] | None = None) -> Iterator[Node]:
     """Each node under ``roots`` once, children before parents, however deep.
 
@@ -41,17 +55,30 @@ def walk(*roots: Node, into: Callable[[Node], Iterable[Node]] = children,
             yield stack.pop()
         elif node not in seen:
             seen.add(node)
-            parts = list(into(node))
+            parts = into(node)
             if parts:
-                parts.reverse()
-                stack += (node, None, *parts)
+                stack += (node, None)
+                stack += parts[::-1]
             else:
                 yield node
 
 
 def loads(*roots: Node, seen: set[Node] | None = None) -> Iterator[Load]:
     """Each load under ``roots`` once; ``seen`` as for :func:`walk`."""
-    return (node for node in walk(*roots, seen=seen) if isinstance(node, Load))
+    return (node for node in walk(*roots, into=_toward_loads, seen=seen) if type(node) is Load)
+
+
+def folds(*roots: Node) -> Iterator[Fold]:
+    """Each fold under ``roots`` once."""
+    return (node for node in walk(*roots, into=_toward_folds) if isinstance(node, Fold))
+
+
+def _toward_loads(node: Node) -> Sequence[Node]:
+    return children(node) if node.holds & LOADS else ()
+
+
+def _toward_folds(node: Node) -> Sequence[Node]:
+    return children(node) if node.holds & FOLDS else ()
 
 
 def rewrite(root: Expr, replacement: Callable[[Expr], Expr | None]) -> Expr:
@@ -80,7 +107,7 @@ def substitution(values: Mapping[Variable, Expr]) -> Callable[[Expr], Expr]:
     arriving = frozenset().union(*(value.free for value in values.values()))
     images: dict[Any, Any] = {**values}
 
-    def affected(node: Node) -> Iterable[Node]:
+    def affected(node: Node) -> Sequence[Node]:
         return () if node in images or node.free.isdisjoint(values) else children(node)
 
     def change(root: Expr) -> Expr:

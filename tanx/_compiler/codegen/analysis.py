@@ -6,7 +6,7 @@ although nobody asked for it, and how long its code is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 
 from ..._loops.expr import Const, Expr, Fold, Index, Load, Node, Op, While, bounds
@@ -92,7 +92,7 @@ class Analysis:
             self._learn(node)
         return self._lengths[node]
 
-    def parts(self, node: Node) -> Iterable[Node]:
+    def parts(self, node: Node) -> Sequence[Node]:
         """What has to be known before a node is evaluated; not what is evaluated on demand."""
         if isinstance(node, Load):
             return [atom for atom in self.offset(node)[0] if not isinstance(atom, Index)]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ..._loops.expr import Const, Expr, Fold, Index, Load
 from ..._loops.instructions import kind_of
 from ..._loops.nest import Statement, Store
-from ..._loops.traverse import expressions, loads, walk, written
+from ..._loops.traverse import expressions, folds, loads, walk, written
 from .access import Scalar
 from .complex import Pair
 from .folds import flat
@@ -48,20 +48,20 @@ def columns(lane: Loop, body: Iterable[Statement]) -> list[Fold]:
         if not isinstance(statement, Store) or statement.guard is not None or statement.combine:
             return []
         values.append(statement.value)
-    found = [node for node in walk(*values) if isinstance(node, Fold)]
+    found = [*folds(*values)]
     return found if found and all(_is_column(fold, lane, found) for fold in found) else []
 
 
-def widened(lane: Loop, folds: Sequence[Fold]) -> Loop | None:
+def widened(lane: Loop, columns: Sequence[Fold]) -> Loop | None:
     """A loop over columns in more lanes, if all that they read is near: then they go down at once.
 
     Results stay in registers, and there are enough of them that additions need not wait.
     """
     reach = sum(fold.indices[0].extent * max(
         abs(node.place[0].get(fold.indices[0], 0)) * node.dtype.itemsize
-        for node in walk(*fold.body) if isinstance(node, Load)) for fold in folds)
+        for node in loads(*fold.body)) for fold in columns)
     width = lane.width
-    while len(folds) * width < _SIDE_BY_SIDE * lane.width and 2 * width <= lane.extent:
+    while len(columns) * width < _SIDE_BY_SIDE * lane.width and 2 * width <= lane.extent:
         width *= 2
     return replace(lane, width=width) if reach <= _NEAR else None
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._loops.expr import Fold, Index, State
+from ..._loops.expr import FOLDS, Fold, Index, State
 from ..._loops.instructions import kind_of
 from ..._loops.nest import Statement, Store
-from ..._loops.traverse import loads, walk
+from ..._loops.traverse import folds, loads
 from .access import Scalar
 from .lanes import Loop
 from .operations import number
@@ -43,7 +43,7 @@ def sums_of_rows(kernel: Kernel, loop: Loop, body: Iterable[Statement]) -> list[
     for statement in body:
         if not isinstance(statement, Store) or statement.guard is not None or statement.combine:
             return []
-        found += [node for node in walk(statement.value) if isinstance(node, Fold)]
+        found += folds(statement.value)
     found = list(dict.fromkeys(found))
     fits = loop.width == 1 and loop.parallel and loop.extent >= SIDE_BY_SIDE and 0 < len(
         found) <= 2 and all(_is_sum_of_row(kernel, fold, loop, found[0]) for fold in found)
@@ -53,8 +53,7 @@ def sums_of_rows(kernel: Kernel, loop: Loop, body: Iterable[Statement]) -> list[
 def _is_sum_of_row(kernel: Kernel, fold: Fold, loop: Loop, first: Fold) -> bool:
     dtype = fold.states[0].dtype
     if fold.combine != "add" or kind_of(dtype) != "f" or len(fold.indices) != 1 or (
-            fold.indices != first.indices) or any(
-            isinstance(node, Fold) for node in walk(*fold.body)):
+            fold.indices != first.indices) or any(e.holds & FOLDS for e in fold.body):
         return False
     read = list(loads(*fold.body))
     own = [load for load in read if not load.free.isdisjoint(loop.covers)]

@@ -19,6 +19,7 @@ from typing import Literal
 import numpy as np
 
 from ..._loops.expr import (
+    LOADS,
     Const,
     Expr,
     Fold,
@@ -33,7 +34,7 @@ from ..._loops.expr import (
 )
 from ..._loops.instructions import kind_of, width
 from ..._loops.nest import PARALLEL, Buffer, Nest, Statement, Store
-from ..._loops.traverse import children, rewrite, walk
+from ..._loops.traverse import children, folds, rewrite, walk
 from .analysis import offset
 from .target import Target
 
@@ -239,10 +240,10 @@ def panel_columns(tile_form: Form, rows: int, columns: int, terms: int, dtype: n
 
 def sum_of_products(stores: Iterable[Store]) -> Pick | None:
     """The one sum that values are made from, if it is a sum of products."""
-    folds = [node for node in walk(*(s.value for s in stores)) if isinstance(node, Fold)]
-    if len(folds) != 1:
+    found = [*folds(*(s.value for s in stores))]
+    if len(found) != 1:
         return None
-    (fold,) = folds
+    (fold,) = found
     if fold.combine != "add" or not isinstance(fold.init[0], Const) or fold.init[0].value != 0:
         return None
     (body,) = fold.body
@@ -292,7 +293,7 @@ def final_stores(body: Sequence[Statement]) -> tuple[Store, ...]:
 
 
 def _reads_nothing_beside_folds(value: Expr) -> bool:
-    return not any(isinstance(node, Load) for node in walk(
+    return not value.holds & LOADS or not any(isinstance(node, Load) for node in walk(
         value, into=lambda node: () if isinstance(node, Fold) else children(node)))
 
 
