@@ -245,7 +245,7 @@ class Recurrence:
                 return found
             steps = self.steps([(n, at), *self.beside(n, at)], ())
             if steps is not None:
-                self.add(steps)
+                self.add(self.settled(steps))
 
     def beside(self, n: int, at: At) -> Iterator[Key]:
         """Other elements that had better be computed in the same loop."""
@@ -299,6 +299,10 @@ class Recurrence:
             if found.args != (self,):  # a loop around this one
                 raise
             return None
+        return steps
+
+    def settled(self, steps: Steps) -> Steps:
+        """The steps in their final form, once nothing is to be taken apart any more."""
         return _counted(_written_out(steps), self.length)
 
     def closed(self, keys: Sequence[Key], rows: Sequence[Key], known: frozenset[Variable],

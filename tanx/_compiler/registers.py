@@ -234,7 +234,7 @@ class _Lowering:
                     break
                 made.append((group, steps))
             else:
-                return made
+                return [(group, loop.settled(steps)) for group, steps in made]
 
     def grouped(self, loop: Recurrence, into: Into, filled: Into,
                 split: Mapping[int, set[int]]) -> Iterable[_Group]:

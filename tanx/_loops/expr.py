@@ -463,6 +463,11 @@ def _int64(value: int) -> Const:
     return Const(value, INDEX)
 
 
+@lru_cache(maxsize=2)
+def _bool(value: bool) -> Const:
+    return Const(value, BOOL)
+
+
 def op(name: str, *args, **attrs) -> Expr:
     """Apply an instruction. A Python number takes the dtype of the expression beside it.
 
@@ -854,6 +859,8 @@ def _split(terms: Mapping[Expr, int], constant: int, g: int) -> tuple[Expr, Expr
 
 def _sign_of(a: Expr, b: Expr) -> Interval | None:
     """An interval of ``a - b`` for integers; int64 must not wrap."""
+    if a.dtype is INDEX and type(a) is Const and type(b) is Const:
+        return a.value - b.value, a.value - b.value
     if a.dtype != INDEX and kind_of(a.dtype) in "iu":
         (low, high), (least, most) = bounds(a), bounds(b)
         return low - most, high - least
@@ -868,7 +875,7 @@ def _comparison(name: str, true_when, false_when):
         if ends is None:
             return None
         if true_when(*ends) or false_when(*ends):
-            return Const(true_when(*ends), BOOL)
+            return _bool(true_when(*ends))
         if a.dtype != INDEX:
             return _asked(name, a, b)
         terms, offset = _linear(a)

@@ -9,6 +9,7 @@ from typing import Any
 from .expr import (
     FOLDS,
     LOADS,
+    Const,
     Expr,
     Fold,
     Load,
@@ -108,7 +109,13 @@ def substitution(values: Mapping[Variable, Expr]) -> Callable[[Expr], Expr]:
     images: dict[Any, Any] = {**values}
 
     def affected(node: Node) -> Sequence[Node]:
-        return () if node in images or node.free.isdisjoint(values) else children(node)
+        if node in images or node.free.isdisjoint(values):
+            return ()
+        if type(node) is Op and node.name == "select":
+            condition = change(node.args[0])
+            if type(condition) is Const:  # the other arm goes
+                return node.args[1:2] if condition.value else node.args[2:]
+        return children(node)
 
     def change(root: Expr) -> Expr:
         for node in walk(root, into=affected):

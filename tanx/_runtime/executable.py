@@ -98,8 +98,7 @@ class Executable:
         plan, program = module.plan, module.program
         ready = compile_program(program, offsets=plan.offsets, shared=plan.shared,
                                 libraries=LIBRARIES, seconds=(
-                                    module.estimate if quick_code.value and module.is_known
-                                    else inf))
+                                    module.own_seconds if quick_code.value else inf))
         places = {b: n for n, b in enumerate((*program.inputs, *program.outputs))}
         constants = list(map(_data, module.constants))
         numbers = {id(c): n for n, c in enumerate(text.constants)} if text else {}

@@ -91,8 +91,8 @@ def compile_program(program: Program, *, offsets: Mapping[Buffer, int] | None = 
 
     ``offsets`` places temporaries in an arena, ``shared`` maps outputs to the inputs whose memory
     they are (see ``_compiler/memory.py``); ``libraries`` has the functions of ``Extern``
-    statements by name. A run takes ``seconds``, roughly: where it is sooner, the code is made in a
-    hurry, to be improved if it is used again.
+    statements by name. A run spends ``seconds`` in this code, roughly: where it is sooner, the code
+    is made in a hurry, to be improved if it is used again.
 
     >>> from tanx._loops.build import element_program, op
     >>> x, y = np.arange(3.0), np.zeros(3)
