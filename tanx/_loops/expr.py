@@ -17,13 +17,12 @@ from functools import lru_cache
 from itertools import count
 from math import gcd
 from typing import Any
-from weakref import ref
 
 import numpy as np
 
-from .._locks import new_lock
 from ..dtypes import stored
 from .instructions import BOOL, INDEX, REDUCERS, kind_of, result_dtype, short_name, value_range
+from .node import FOLDS, LOADS, WHILES, Node
 
 __all__ = ["FOLDS", "LOADS", "WHILES", "Const", "Expr", "Facts", "Fold", "Index", "Interval",
            "Linear", "Load", "Node", "Op", "Pick", "State", "Variable", "While", "bounds", "const",
@@ -34,83 +33,9 @@ Interval = tuple[int, int]
 Facts = Mapping["Expr", Interval]
 Linear = tuple[dict["Expr", int], int]
 
-LOADS, FOLDS, WHILES = 1, 2, 4
-"""What ``node.holds`` is the sum of: which kinds of nodes there are in a node, itself included."""
-
 _set = object.__setattr__  # what a node is made of is set once
 
 _NOTHING: frozenset[Variable] = frozenset()
-
-
-class _Interned(ref):
-    """The node of a key, as long as somebody else has it too."""
-
-    __slots__ = ("key",)
-    key: tuple
-
-
-_interned: dict[tuple, _Interned] = {}
-_lock = new_lock()  # to forget a node may happen while another one is being made
-
-
-def _forget(dead: _Interned) -> None:
-    with _lock:
-        if _interned.get(dead.key) is dead:
-            del _interned[dead.key]
-
-
-class Node:
-    """An interned object: fields are given at creation and never change.
-
-    ``free`` holds the indices and states that occur and are not bound by a fold inside; ``holds``
-    tells what a search through the node may find.
-    """
-
-    __slots__ = ("__weakref__", "free", "holds")
-    free: frozenset[Variable]
-    holds: int
-
-    @classmethod
-    def _make(cls, key: tuple, **fields):
-        """The node of a class and key; made of ``fields`` when it is the first."""
-        key = (cls, *key)
-        known = _interned.get(key)
-        node = None if known is None else known()
-        if node is not None:
-            return node
-        node = object.__new__(cls)
-        for name, value in fields.items():
-            _set(node, name, value)
-        _set(node, "free", node._free())
-        _set(node, "holds", node._holds())
-        reference = _Interned(node, _forget)
-        reference.key = key
-        with _lock:
-            known = _interned.get(key)
-            other = None if known is None else known()
-            if other is not None:
-                return other
-            _interned[key] = reference
-        return node
-
-    def _free(self) -> frozenset[Variable]:
-        return _NOTHING
-
-    def _holds(self) -> int:
-        return 0
-
-    def __setattr__(self, name, value):
-        raise AttributeError(f"{type(self).__name__} is immutable.")
-
-    def __reduce__(self):
-        raise TypeError("expressions are not pickled; programs have a text form.")
-
-    def __repr__(self):
-        return self._brief(8)
-
-    def _brief(self, depth: int) -> str:
-        """A text for messages and debuggers, cut off below a depth; ``show.py`` writes it all."""
-        raise NotImplementedError
 
 
 class Expr(Node):
