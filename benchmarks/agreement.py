@@ -8,7 +8,8 @@ import numpy as np
 
 __all__ = ["difference", "sample", "type_name"]
 
-TOLERANCE = {"float64": 1e-8, "float32": 2e-3, "bfloat16": 6e-2}
+TOLERANCE = {"float64": 1e-8, "float32": 2e-3, "bfloat16": 6e-2, "complex64": 2e-3,
+             "complex128": 1e-8}
 """Of the typical element; integers and booleans are equal or wrong."""
 
 SAMPLE = 10_000
@@ -40,7 +41,7 @@ def difference(mine: Sequence[np.ndarray], theirs: Sequence[np.ndarray],
         if a.shape != b.shape:
             return f"result {i}: {a.shape} elements against {b.shape}"
         tolerance = TOLERANCE.get(kind.split("[")[0], 0)
-        a, b = a.astype(np.float64), b.astype(np.float64)
+        a, b = (_parts(x).astype(np.float64) for x in (a, b))
         finite = np.isfinite(b)
         if not np.array_equal(a[~finite], b[~finite], equal_nan=True):
             return f"result {i}: infinities or NaN differ"
@@ -51,3 +52,8 @@ def difference(mine: Sequence[np.ndarray], theirs: Sequence[np.ndarray],
             at = int(np.argmax(np.nan_to_num(excess, nan=np.inf)))
             return f"result {i}: {a[at]:.6g} against {b[at]:.6g}, typically {typical:.2g}"
     return None
+
+
+def _parts(x: np.ndarray) -> np.ndarray:
+    """Real numbers; of complex ones both parts."""
+    return np.stack([x.real, x.imag]) if np.iscomplexobj(x) else x

@@ -24,11 +24,11 @@ SHORT, LONG = 16, 1 << 13
 """Lengths up to which a transform is done in registers, and from which on as one of columns."""
 STACK, ROOMS = 1 << 19, 4
 """Bytes of scratch memory up to which it is on the stack, and tasks where it is not."""
-_BLOCK, _ROW = 1 << 16, 64
-"""Bytes of the columns that are done at a time, and those of their rows at least."""
+_BLOCK, _ROW = 1 << 17, 128
+"""Bytes of the columns that are done at a time, and of their rows: as many at least."""
 _GAP = 16
 """Elements between planes, which shall not all meet in the same lines of the cache."""
-_PRIMES = (13, 11, 7, 5)
+_PRIMES = (61, 59, 53, 47, 43, 41, 37, 31, 29, 23, 19, 17, 13, 11, 7, 5)
 
 
 def spectrum_size(length: int) -> int:
@@ -133,16 +133,21 @@ def way(kind: str, length: int, inner: int, bytes: int) -> Way:
         first, second = halves(core)
         columns = min(_columns(n, bytes) for n in (first, second))
         room = 2 * core + (2 * core + 2 if core < length else 0)
-        return Way(core, cyclic, columns, second * columns + _GAP, (first, second), room)
+        return Way(core, cyclic, columns, _plane(second * columns), (first, second), room)
     columns = 1 if inner == 1 else min(inner, _columns(cyclic, bytes))
-    plane = (max(cyclic, length) + 1) * columns + _GAP
+    plane = _plane((max(cyclic, length) + 1) * columns)
     return Way(core, cyclic, columns, plane, None, ROOMS * 4 * plane if (
         4 * plane * bytes > STACK) else 0)
 
 
+def _plane(elements: int) -> int:
+    """The elements from plane to plane: whole lines of the cache, with a gap."""
+    return -(-elements // _GAP) * _GAP + _GAP
+
+
 def _columns(n: int, bytes: int) -> int:
     """Columns that are done at a time."""
-    return max(_ROW, min(4 * _ROW, _BLOCK // (2 * n * bytes) * 16)) // (2 * bytes)
+    return (2 if 2 * _ROW * n <= _BLOCK else 1) * _ROW // (2 * bytes)
 
 
 def fourier(call: Extern, x: np.ndarray) -> tuple[np.ndarray, ...]:

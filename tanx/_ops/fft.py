@@ -20,11 +20,11 @@ from .._loops import build
 from .._loops.fourier import spectrum_size, way
 from .._loops.names import FOURIER
 from ..errors import explain
-from .arith import conj, div, mul
+from .arith import conj, mul
 from .batching import to_front
 from .convert import convert
 from .derive import linear
-from .families import letter, like
+from .families import letter
 from .layout import broadcast_in_dim
 
 __all__ = ["FftType", "fft", "fft_p"]
@@ -80,14 +80,12 @@ class FFT(Primitive):
         return function(x, fft_lengths, axes)
 
     def transpose(self, ct, x, *, fft_lengths, fft_type):
-        if fft_type == FftType.RFFT:
-            scaled = div(conj(ct), _weights(ct, fft_lengths))
-            back = fft(scaled, FftType.IRFFT, fft_lengths)
-            return [mul(like(back, prod(fft_lengths)), back)]
+        if fft_type == FftType.RFFT:  # scaled before, where it costs nothing
+            scaled = mul(conj(ct), _weights(ct, fft_lengths, -1))
+            return [fft(scaled, FftType.IRFFT, fft_lengths)]
         if fft_type == FftType.IRFFT:
             made = fft(ct, FftType.RFFT, fft_lengths)
-            weights = _weights(made, fft_lengths)
-            return [conj(mul(mul(like(weights, 1 / prod(fft_lengths)), weights), made))]
+            return [conj(mul(made, _weights(made, fft_lengths, 1)))]
         return [fft(ct, fft_type, fft_lengths)]
 
     def batch(self, args, dims, *, fft_lengths, fft_type):
@@ -134,17 +132,16 @@ def _transforms(out: build.Buffer, x: build.Buffer, axis: int, kind: str, length
                         scale=scale)
 
 
-def _weights(spectrum, fft_lengths):
-    """How often each number of a spectrum of real numbers stands in the whole one: once or twice.
-
-    It has the rank of the spectrum.
-    """
+def _weights(spectrum, fft_lengths, power: int):
+    """To a power, how often each number of a spectrum of real numbers stands in the whole one, once
+    or twice, as a share of all numbers; in the rank of the spectrum."""
     aval = typeof(spectrum)
-    size, weights = aval.shape[-1], np.full(aval.shape[-1:], 2, aval.dtype)
+    weights = np.full(aval.shape[-1:], 2.0)
     weights[0] = 1
     if fft_lengths[-1] % 2 == 0:
-        weights[size - 1] = 1
-    shape = (*(1 for _ in aval.shape[1:]), size)
+        weights[-1] = 1
+    weights = ((weights / prod(fft_lengths)) ** power).astype(aval.dtype)
+    shape = (*(1 for _ in aval.shape[1:]), len(weights))
     return broadcast_in_dim(weights, shape, (len(shape) - 1,))
 
 

@@ -22,13 +22,15 @@ class Place:
     ``stride`` is that from row to row. The parts of numbers are ``swapped`` for inverse transforms.
     """
 
-    def __init__(self, address: str, form: str, stride: int = 1, swapped: bool = False):
+    def __init__(self, address: str, form: str, stride: int = 1, swapped: bool = False,
+                 second: str | None = None):
         self.address, self.form, self.stride, self.swapped = address, form, stride, swapped
+        self.second = second or address
 
     @property
     def addresses(self) -> tuple[str, str]:
         """Of both planes, if there are two."""
-        return self.address, f"{self.address}.im" if self.form == PLANES else self.address
+        return self.address, self.second
 
     def side(self, row: int, step: int = 0, lane: int = 1) -> Side:
         """How a pass sees it."""
@@ -36,7 +38,7 @@ class Place:
 
     def turned(self) -> Place:
         """The same numbers with their parts swapped."""
-        return Place(self.address, self.form, self.stride, not self.swapped)
+        return Place(self.address, self.form, self.stride, not self.swapped, self.second)
 
 
 class Chain:
@@ -52,7 +54,8 @@ class Chain:
             base = "%spare"
         for n, name in enumerate(("a", "a.im", "b", "b.im")):
             f.lines.append(f"%{name} = getelementptr {element}, ptr {base}, i64 {n * way.plane}")
-        self.planes = [Place("%a", PLANES, way.columns), Place("%b", PLANES, way.columns)]
+        self.planes = [Place(f"%{name}", PLANES, way.columns, second=f"%{name}.im")
+                       for name in "ab"]
 
     def other(self, place: Place | None = None) -> Place:
         """Planes that some numbers are not in."""

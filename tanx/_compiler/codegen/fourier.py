@@ -22,7 +22,7 @@ from math import log2
 
 import numpy as np
 
-from ..._loops.fourier import ROOMS, SHORT, roots, spectrum_size, way
+from ..._loops.fourier import ROOMS, radices, roots, spectrum_size, way
 from ..._loops.nest import Buffer, Extern
 from . import spectra
 from .abi import PARALLEL
@@ -84,9 +84,12 @@ class _Transforms:
         """The name of a function of the operand, the result, and spare room."""
         if self.inner > 1:
             return self.columns()
-        if self.length <= SHORT:
+        if len(radices(self.length) or ()) == 1:
             return self.short_lines()
-        return self.lines() if self.way.halves is None else self.long_lines()
+        if self.way.halves is not None:
+            return self.long_lines()
+        alone = self.kind in ("fft", "ifft") or self.way.core < self.length or self.outer == 1
+        return self.lines() if alone else self.pairs_of_lines()
 
     # -- many of a kind ----------------------------------------------------------------------------
 
@@ -97,7 +100,8 @@ class _Transforms:
         """
         seconds = numbers * (log2(self.length) + 2) * _SECONDS
         most = ROOMS if self.way.spare and self.way.halves is None else _MOST
-        chunk = max(-(-count // most), min(count, round(_GRAIN / seconds)), 1)
+        tasks = max(1, min(most, count, int(count * seconds / _GRAIN)))
+        chunk = -(-count // tasks)
         tasks = -(-count // chunk)
         title, element = f"{run[1:-1]} {count}", self.passes.element
 
@@ -174,6 +178,23 @@ class _Transforms:
             else:
                 chain.transform(self.length, source, target, self.scale)
         return self.unit("line", self.length, self.outer, body)
+
+    def pairs_of_lines(self) -> str:
+        """Two real lines at a time, as the parts of complex numbers."""
+        def body(f: Function, unit: Value) -> None:
+            first = intrinsic("smin", unit * 2, self.outer - 2)
+            lines = zip(self.places(f, self.starts(first)), self.places(f, self.starts(first + 1)))
+            source, target = (Place(a.address, PLANES, 1, a.swapped, b.address) for a, b in lines)
+            chain, passes = Chain(self.passes, f, self.way), self.passes
+            if self.kind == "irfft":
+                there = chain.other()
+                chain.run(spectra.joined(passes, self.length), source, there)
+                chain.transform(self.length, there.turned(), target, self.scale)
+            else:
+                there = chain.transform(self.length, source)
+                chain.run(spectra.wraps(passes, self.length, PLANES), there, there)
+                chain.run(spectra.parted(passes, self.length, self.scale), there, target)
+        return self.unit("pair", self.length, -(-self.outer // 2), body)
 
     def halved(self, chain: Chain, source: Place, target: Place) -> None:
         """A line of real numbers as half as many complex ones."""

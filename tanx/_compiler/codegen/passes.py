@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._loops.fourier import roots, spectrum_size
+from ..._loops.fourier import SHORT, roots, spectrum_size
 from .butterflies import times, transform
 from .complex import Pair
 from .transposes import transposed
-from .values import I64, Type, Value, Writer, constant, intrinsic, type_of
+from .values import I64, Type, Value, Writer, constant, fma, intrinsic, repeat, type_of
 
 __all__ = ["PAIRS", "PLANES", "REALS", "Function", "Memory", "Passes", "Side", "lanes_for", "loop",
            "parts_of", "vectors"]
@@ -53,6 +53,7 @@ class Function:
         self.module, self.name = module, name
         self.params = [p if " " in p else f"ptr %{p}" for p in params]
         self.writer = Writer(module)
+        self.rooms: list[str] = []  # lines that make memory of its own
 
     @property
     def lines(self) -> list[str]:
@@ -79,7 +80,7 @@ class Function:
         """Add it to the module."""
         self.module.helpers[self.name] = "\n".join([
             f"define internal void @{self.name}({', '.join(self.params)}) {{", "entry:",
-            *self.lines, "ret void", "}"])
+            *self.rooms, *self.lines, "ret void", "}"])
 
 
 def lanes_for(count: int, most: int) -> int:
@@ -278,7 +279,8 @@ class Passes:
         name = f"pass {radix} {outer} {count} {tuple(source)} {tuple(target)} {turns} {scale}"
 
         def one(f: Function, j: Value, k: Value, by: Sequence[Sequence[Value]]) -> None:
-            made = transform(self.read(f, source, lanes, j, k, radix))
+            given = self.read(f, source, lanes, j, k, radix)
+            made = transform(given) if radix <= SHORT else self.of_prime(f, given)
             if turns == "lanes":
                 by = self._by_lanes(f.writer, radix, count, lanes, k)
             made[1:] = [times(x, *turn) for x, turn in zip(made[1:], by)] if by else made[1:]
@@ -307,9 +309,62 @@ class Passes:
                     given[q] = Pair(nothing, given[q].im)
                 given += [Pair(-given[length - q].re, given[length - q].im)
                           for q in range(half, length)]
-            self.write(f, target, lanes, zero, k, transform(given)[:size[1]], scale)
+            made = transform(given) if length <= SHORT else self.of_prime(f, given)
+            self.write(f, target, lanes, zero, k, made[:size[1]], scale)
         return self.function(f"short {kind} {length} {count} {scale}", _SIDES, lambda f: vectors(
             f.writer, count, lanes, lambda k: one(f, k)))
+
+    def of_prime(self, f: Function, x: Sequence[Pair]) -> list[Pair]:
+        """The transform of an odd length, as in ``butterflies.py`` but in a loop.
+
+        It goes by two results at a time, which are done and their opposites with them.
+        """
+        n, half, type, write = len(x), len(x) // 2, x[0].re.type, f.writer.write
+        pairs = -(-half // 2)
+        room = "%" + f.writer.fresh("room")
+        f.rooms.append(f"{room} = alloca [{4 * half + 2 * n} x {type}], align 64")
+        sums = [x[q] + x[n - q] for q in range(1, half + 1)]
+        differences = [x[q] - x[n - q] for q in range(1, half + 1)]
+
+        def place(number: Value | int) -> str:
+            text = number.text if isinstance(number, Value) else number
+            return write(type_of("ptr"), f"getelementptr {type}, ptr {room}, i64 {text}").text
+
+        def put(number: Value | int, *values: Value) -> None:
+            for offset, value in enumerate(values):
+                f.lines.append(f"store {value!r}, ptr {place(number + offset)}")
+
+        def get(number: Value | int, count: int) -> list[Value]:
+            return [write(type, f"load {type}, ptr {place(number + offset)}")
+                    for offset in range(count)]
+
+        def factors() -> np.ndarray:
+            p = np.minimum(np.arange(1, 2 * pairs + 1), half).reshape(pairs, 1, 2)
+            turns = roots(p * np.arange(1, half + 1)[:, None], n)
+            return np.stack([turns.real, -turns.imag], -1)
+        table = self.table(f"waves {n}", factors)
+
+        def two(i: Value) -> None:
+            def step(q: Value, sums: Sequence[Value]) -> list[Value]:
+                by = self._spread(f.writer, table, (i * half + q) * 4, 4, type.lanes)
+                re, im, along, across = get(q * 4, 4)
+                return [fma(*terms) for terms in zip(
+                    (re, im, along, across) * 2, (by[0], by[0], by[1], by[1], by[2], by[2], by[3],
+                                                  by[3]), sums)]
+            zero = constant(x[0].re, 0.0)
+            done = repeat(half, [x[0].re, x[0].im, zero, zero] * 2, step)
+            for p, (re, im, along, across) in ((i * 2 + 1, done[:4]), (intrinsic(
+                    "smin", i * 2 + 2, half), done[4:])):
+                put(p * 2 + 4 * half, re + across, im - along)
+                put((n - p) * 2 + 4 * half, re - across, im + along)
+
+        for q, (plus, minus) in enumerate(zip(sums, differences)):
+            put(4 * q, plus.re, plus.im, minus.re, minus.im)
+        loop(f.writer, pairs, two)
+        total = x[0]
+        for term in sums:
+            total = total + term
+        return [total, *(Pair(*get(4 * half + 2 * p, 2)) for p in range(1, n))]
 
     def read(self, f: Function, side: Side, lanes: int, j: Value, k: Value,
              count: int) -> list[Pair]:
@@ -343,11 +398,16 @@ class Passes:
             table[:, :size] = parts_of(turns[..., None], 2).reshape(outer, size)
             return table
         table = self.table(f"turns of steps {radix} {outer} {stride}", values)
-        rows = Memory(writer, self.element, width, Side(REALS, width), table, table, j * stride)
-        loaded = [rows.load(rows.bases[0], n, width) for n in range(0, stride, width)]
-        parts = [loaded[n // width].shuffled([n % width] * lanes) if width > 1 else
-                 loaded[n].of(lanes) for n in range(size)]
+        parts = self._spread(writer, table, j * stride, size, lanes)
         return list(zip(parts[::2], parts[1::2]))
+
+    def _spread(self, writer: Writer, table: str, at: Value, count: int, lanes: int) -> list[Value]:
+        """Numbers of a table, each in all lanes; there may be more of them than asked for."""
+        width = self.lanes if self.by_lane and lanes > 1 else 1
+        rows = Memory(writer, self.element, width, Side(REALS, 0), table, table, at)
+        loaded = [rows.load(rows.bases[0], n, width) for n in range(0, count, width)]
+        return [loaded[n // width].shuffled([n % width] * lanes) if width > 1 else
+                loaded[n].of(lanes) for n in range(count)]
 
 
 def parts_of(numbers: np.ndarray, axis: int) -> np.ndarray:

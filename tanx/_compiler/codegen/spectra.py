@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._loops.fourier import roots
+from ..._loops.fourier import roots, spectrum_size
 from .butterflies import times
 from .complex import Pair
 from .passes import PAIRS, PLANES, Function, Memory, Passes, Side, lanes_for, parts_of, vectors
 from .values import I64, Value, shift_right
 
-__all__ = ["folded", "mirrored", "starts_real", "unfolded", "wraps"]
+__all__ = ["folded", "joined", "mirrored", "parted", "starts_real", "unfolded", "wraps"]
 
 _TABLE = 4096
 """Turns up to which there is a table of all of them."""
@@ -103,6 +103,48 @@ def starts_real(passes: Passes, half: int, form: str) -> str:
     return passes.function(f"starts real {half} {form}", _SIDES, body)
 
 
+def parted(passes: Passes, length: int, scale: float) -> str:
+    """A function that makes the spectra of two real lines from that of one of complex numbers,
+    whose parts they are. What it reads repeats its first number at the end."""
+    count = spectrum_size(length)
+    lanes = lanes_for(count, passes.lanes)
+
+    def one(f: Function, k: Value) -> None:
+        def near(at: Value) -> Memory:
+            return Memory(f.writer, passes.element, lanes, Side(PLANES, 0), "%from", "%from.im", at)
+        (x,), opposite = near(k).read(1), near(length - lanes + 1 - k).read_back().conjugate()
+        for name, y in (("to", x + opposite), ("to.im", (x - opposite).turned_back())):
+            Memory(f.writer, passes.element, lanes, Side(PAIRS, 0), f"%{name}", "", k).write(
+                [y.times(0.5 * scale)])
+    return passes.function(f"parted {length} {scale}", _SIDES, lambda f: vectors(
+        f.writer, count, lanes, lambda k: one(f, k)))
+
+
+def joined(passes: Passes, length: int) -> str:
+    """A function that makes the spectrum of complex numbers, in planes, from those of two real
+    lines that are their parts; of an odd length."""
+    count = length // 2
+    lanes = lanes_for(count, passes.lanes)
+
+    def one(f: Function, k: Value) -> None:
+        (x,), (y,) = (Memory(f.writer, passes.element, lanes, Side(PAIRS, 0), f"%{name}", "",
+                             k + 1).read(1) for name in ("from", "from.im"))
+        for at, z in ((k + 1, x + y.turned()),
+                      (length - lanes - k, _backwards(x.conjugate() + y.conjugate().turned()))):
+            Memory(f.writer, passes.element, lanes, Side(PLANES, 0), "%to", "%to.im", at).write([z])
+
+    def body(f: Function) -> None:
+        x, y = (_scalars(passes, f, PAIRS, name, 0).read(1)[0] for name in ("from", "from.im"))
+        _scalars(passes, f, PLANES, "to", 0).write([Pair(x.re, y.re)])
+        vectors(f.writer, count, lanes, lambda k: one(f, k))
+    return passes.function(f"joined {length}", _SIDES, body)
+
+
+def _backwards(x: Pair) -> Pair:
+    lanes = x.re.type.lanes
+    return x if lanes == 1 else Pair(*(v.shuffled(range(lanes - 1, -1, -1)) for v in (x.re, x.im)))
+
+
 def mirrored(passes: Passes, length: int) -> str:
     """A function that makes all of a spectrum, in planes, from the first half; an odd length."""
     count = length // 2
@@ -111,8 +153,7 @@ def mirrored(passes: Passes, length: int) -> str:
     def one(f: Function, k: Value) -> None:
         (x,) = Memory(f.writer, passes.element, lanes, Side(PAIRS, 0), "%from", "", k + 1).read(1)
         Memory(f.writer, passes.element, lanes, Side(PLANES, 0), "%to", "%to.im", k + 1).write([x])
-        back = Pair(*(v.shuffled(range(lanes - 1, -1, -1)) if lanes > 1 else v
-                      for v in (x.re, -x.im)))
+        back = _backwards(x.conjugate())
         Memory(f.writer, passes.element, lanes, Side(PLANES, 0), "%to", "%to.im",
                length - lanes - k).write([back])
 
