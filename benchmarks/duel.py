@@ -114,7 +114,7 @@ def _compare(contestants: Iterable[Contestant], name: str, record: dict) -> None
             if other.system == "jax" and types != their_types:
                 problem = f"{types[:3]} against {their_types[:3]}"
             else:
-                problem = difference(mine, theirs, types)
+                problem = difference(mine, theirs, types, CASES[name].chaotic)
             if problem:
                 record.setdefault("disagrees", {})[other.system] = problem
 

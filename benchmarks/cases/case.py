@@ -47,6 +47,9 @@ class Case:
     x64: bool = False
     memory: bool = False
     """Whether memory traffic, of arguments and results once each, is what bounds it."""
+    chaotic: float = 0.0
+    """The share of elements that rounding decides, as when something is counted until it is large.
+    They may differ between systems that are both right."""
     flops: Callable[..., float] | None = None
     """Arithmetic operations, by the sizes, where it is arithmetic that bounds the case."""
 

@@ -15,7 +15,7 @@ def _share(n, seed=0):
 # -- lanes that go their own ways ------------------------------------------------------------------
 
 
-@loops("Mandelbrot, {n} x {n}, at most {steps} steps", n=512, steps=100)
+@loops("Mandelbrot, {n} x {n}, at most {steps} steps", n=512, steps=100, chaotic=1e-3)
 def mandelbrot(jax, jnp, n, steps):
     def escape(re, im):
         def step(state):

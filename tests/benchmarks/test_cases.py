@@ -68,6 +68,15 @@ def test_differences_are_found(mine, theirs, kind, problem):
     assert difference([np.array(mine)], [np.array(theirs)], [kind]) == problem
 
 
+def test_a_share_of_elements_may_be_decided_by_rounding():
+    steps = np.full(1000, 50)
+    one, two = steps.copy(), steps.copy()
+    one[7], two[[7, 8]] = 51, 60
+    assert difference([one], [steps], ["int32[1000]"], 1e-3) is None
+    assert difference([two], [steps], ["int32[1000]"], 1e-3) is not None
+    assert difference([one], [steps], ["int32[1000]"]) is not None
+
+
 def test_samples_come_from_all_over_a_large_array():
     taken = sample(np.arange(1_000_000))
     assert len(taken) == 10_000 and taken[-1] > 990_000
