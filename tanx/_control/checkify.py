@@ -172,6 +172,12 @@ def _where(eqn: JaxprEqn) -> str:
     return "" if eqn.source_info is None else f", at {eqn.source_info}"
 
 
+def _bodies(eqn: JaxprEqn) -> list[Jaxpr]:
+    """The jaxprs that an equation runs, where errors may occur."""
+    called = eqn.primitive.called(eqn.params)
+    return list(jaxprs_in_params(eqn.params)) if called is None else [called.jaxpr]
+
+
 # -- the state -------------------------------------------------------------------------------------
 
 
@@ -219,7 +225,7 @@ class Checker:
         """What checks of an equation may leave, those inside of it included."""
         found = [slot for kind in (None, *_AUTOMATIC)
                  if (slot := self.slot(eqn, kind)) is not None]
-        inner = [slot for body in jaxprs_in_params(eqn.params) for slot in self.slots_in(body)]
+        inner = [slot for body in _bodies(eqn) for slot in self.slots_in(body)]
         return [*found, *inner]
 
     def slots_in(self, jaxpr: Jaxpr) -> list[Slot]:
@@ -296,8 +302,7 @@ class Checker:
                 state = state.after(slot, failed, code, payload)
             return [], state
         if primitive.kind is Kind.CALL and any(
-                self.slots_in(body) or CheckEffect() in body.effects
-                for body in jaxprs_in_params(eqn.params)):
+                self.slots_in(body) or CheckEffect() in body.effects for body in _bodies(eqn)):
             return self.call(eqn, operands, state)
         out = primitive.bind(*operands, **eqn.params)
         outs = list(out) if primitive.multiple_results else [out]
@@ -322,6 +327,8 @@ class Checker:
             params = {**eqn.primitive.for_operands(eqn.params), "jaxpr": body}
             outs = eqn.primitive.bind(*self.leaves(state, slots), *operands, **params)
             leaves, outs = _split(outs, _width(slots))
+        elif (body := eqn.primitive.called(eqn.params)) is not None:
+            return self.run(body.jaxpr, body.consts, operands, state)
         elif any(site.category is FailedCheckError for slot in slots for site in slot.sites):
             raise NotImplementedError(explain(
                 "tanx.experimental.checkify.checkify", "there are checks inside of a function that "

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .._core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Literal, Var, eval_jaxpr
-from .._core.rewrite import substitute
+from .._core.rewrite import silent, substitute
 from .._core.source import attributed_to
 from .._core.stage import stage
 from .scan import Parts, kept, parted, parts_of, scan_p, split
@@ -125,7 +125,7 @@ def _bodies(now: ClosedJaxpr, values: Sequence[Var], ends: int,
     left = [v for v in residuals if v not in values]
     storing = jaxpr.replace(outvars=[*results, *values])
     names: dict[Var, Atom] = {v: Var(v.aval) for v in values}
-    computing = substitute(jaxpr.replace(outvars=[*results, *left]), names)
-    return (ClosedJaxpr(storing, now.consts),
-            ClosedJaxpr(computing.replace(invars=[*jaxpr.invars, *names.values()]), now.consts),
-            left)
+    missing = [e for e in jaxpr.eqns if not (e.outvars and names.keys() >= set(e.outvars))]
+    computing = substitute(jaxpr.replace(outvars=[*results, *left], eqns=missing), names)
+    again = computing.replace(invars=[*jaxpr.invars, *names.values()])
+    return ClosedJaxpr(storing, now.consts), silent(ClosedJaxpr(again, now.consts)), left

@@ -73,6 +73,8 @@ def _split_by_policy(closed: ClosedJaxpr, unknown: tuple[bool, ...], policy: Cal
     """
     wanted: list[Var] = []
     again: dict[Var, Atom] = {}
+    if any(effect.observable for effect in closed.effects):
+        policy = _or_effects(policy)
     if policy is not None:
         closed = inline_calls(closed, _body_of_jit)  # a policy looks into functions
         closed, wanted, again = expose_loops(closed, unknown, policy)  # and into loops
@@ -98,6 +100,14 @@ def _split_by_policy(closed: ClosedJaxpr, unknown: tuple[bool, ...], policy: Cal
     now, _ = dce(known.jaxpr, used + [False] * (len(known.jaxpr.outvars) - len(used)))
     return (prune_constants(ClosedJaxpr(now, known.consts)),
             prune_constants(ClosedJaxpr(later, closed.consts)), which, needed[len(storable):])
+
+
+def _or_effects(policy: Callable | None) -> Callable:
+    """A policy that also stores what comes of effects, which are not to happen again."""
+    def stored(primitive, *types, **params) -> bool:
+        return bool(policy is not None and policy(primitive, *types, **params)) or any(
+            effect.observable for effect in primitive.effects(*types, **params))
+    return stored
 
 
 def _not_giving(eqn: JaxprEqn, stored: set[Var]) -> JaxprEqn:

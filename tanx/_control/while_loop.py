@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import tree_util
 from .._config import jit_disabled
-from .._core.effects import NamedAxisEffect
+from .._core.effects import IOEffect, NamedAxisEffect, OrderedIOEffect
 from .._core.jaxpr import (
     ClosedJaxpr,
     DropVar,
@@ -150,7 +150,7 @@ class While(Primitive):
                                                      len(tested), given, moving)
         if known is None:  # how long it runs is not known
             return trace.record(self, args, params)
-        body, condition, moving = known
+        body, condition, moving, again = known
         tests, consts, carry = _parts(args, len(tested), len(given))
         found, late = parted(carry, moving)
         sure = kept(consts, [not g for g in given])
@@ -164,8 +164,8 @@ class While(Primitive):
                     *tests, *sure, zeros_of(_INDEX), *found, cond_jaxpr=condition,
                     cond_nconsts=len(tests), body_jaxpr=body, body_nconsts=len(sure))
             both = merged(found, late, moving)
-            late = kept(trace.record(repeat_p, [steps, *consts, *both],
-                                     dict(body=silent(params["body_jaxpr"]))), moving)
+            late = kept(trace.record(repeat_p, [steps, *consts, *both], dict(
+                body=_repeatable(again or params["body_jaxpr"]))), moving)
             found = outs
         return merged(found, late, moving)
 
@@ -230,6 +230,7 @@ class Repeat(Primitive):
         return self.eval(*args, **params)
 
     def transpose(self, cts, steps, *args, body: ClosedJaxpr):
+        body = silent(body)  # effects of what is linear are those of forward mode
         # A tangent that is zero at first is known then, but not so later.
         linear = carried_along(body, tuple(type(x) is Linear for x in args))
         nonzero = tuple(type(ct) is not Zero for ct in cts)
@@ -428,13 +429,15 @@ def _forward_loop(body: ClosedJaxpr, given: tuple[bool, ...], moving: tuple[bool
 @cached_by_jaxpr
 def _known_loop(body: ClosedJaxpr, condition: ClosedJaxpr, cond_nconsts: int,
                 given: tuple[bool, ...], moving: tuple[bool, ...],
-                ) -> tuple[ClosedJaxpr, ClosedJaxpr, tuple[bool, ...]] | None:
+                ) -> tuple[ClosedJaxpr, ClosedJaxpr, tuple[bool, ...], ClosedJaxpr | None] | None:
     """Body and condition of a loop that counts its steps, and which carries are unknown.
 
-    It carries the count, then what is known. None where the condition asks for the unknown.
+    It carries the count, then what is known. The last result is the whole body for running it
+    again, without effects that happened then; None where there are none. None for all where the
+    condition asks for the unknown.
     """
     while True:
-        known, _, which, _ = partial_eval_jaxpr(body, given + moving, moving)
+        known, later, which, forwarded = partial_eval_jaxpr(body, given + moving, moving)
         if tuple(which) == moving:
             break
         moving = tuple(which)
@@ -456,10 +459,32 @@ def _known_loop(body: ClosedJaxpr, condition: ClosedJaxpr, cond_nconsts: int,
             next(found) if s else zeros_of(a)
             for a, s in zip(condition.in_avals[cond_nconsts:], sure)))
 
+    def again(*args):
+        sure, late = parted(args, given + moving)
+        outs, made = split(jaxpr_as_fun(silent(known))(*sure), moving.count(False))
+        found = iter(made)
+        residuals = [next(found) if i is None else sure[i] for i in forwarded]
+        return merged(outs, jaxpr_as_fun(later)(*residuals, *late), moving)
+
     consts, carry = split(known.in_avals, nconsts)
     tests = condition.in_avals[:cond_nconsts]
+    happened = any(effect.observable for effect in known.effects)
     return (_without_waste(ClosedJaxpr(*stage(counted, [*consts, _INDEX, *carry]))),
-            _without_waste(ClosedJaxpr(*stage(tested, [*tests, _INDEX, *carry]))), moving)
+            _without_waste(ClosedJaxpr(*stage(tested, [*tests, _INDEX, *carry]))), moving,
+            ClosedJaxpr(*stage(again, body.in_avals)) if happened else None)
+
+
+def _repeatable(body: ClosedJaxpr) -> ClosedJaxpr:
+    """A body that may be run again, which callbacks with effects and results do not allow."""
+    calls = [str(e) for e in body.effects if isinstance(e, (IOEffect, OrderedIOEffect))]
+    if calls:
+        raise NotImplementedError(explain(
+            "tanx.lax.while_loop", "the derivative of a loop in a compiled or batched function "
+            "runs its steps again, which a callback with effects does not allow.",
+            f"effects: {', '.join(calls)}",
+            hint="without jit and vmap, the derivative runs the loop once; so do tanx.lax.scan and "
+                 "tanx.lax.bounded_while_loop in any case."))
+    return body
 
 
 def _without_waste(closed: ClosedJaxpr) -> ClosedJaxpr:

@@ -219,3 +219,42 @@ def test_many_elements_are_a_loop():
     assert [e.primitive.name for e in closed.eqns] == ["scan"]
     tanx.jit(fun)(jnp.arange(1000.0))
     assert notes.taken() == [(float(k),) for k in range(1000)]
+
+
+# -- calls for values that derivatives need --------------------------------------------------------
+
+
+def measured(note, x):
+    """The cosine, by a callback that counts."""
+    def call(x):
+        note(float(x))
+        return np.cos(x)
+    return io_callback(call, tanx.ShapeDtypeStruct((), x.dtype), lax.stop_gradient(x))
+
+
+def by_while(step):
+    return lambda x: lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, step(c[1])), (0, x))[1]
+
+
+@pytest.mark.parametrize("loop", [
+    lambda step: lambda x: lax.scan(lambda c, _: (step(c), None), x, length=3)[0],
+    lambda step: lambda x: lax.scan(tanx.checkpoint(lambda c, _: (step(c), None)), x, length=3)[0],
+    lambda step: tanx.checkpoint(lambda x: lax.fori_loop(0, 3, lambda _, c: step(c), x)),
+    lambda step: lambda x: lax.bounded_while_loop(
+        lambda c: c[0] < 3, lambda c: (c[0] + 1, step(c[1])), (0, x), max_steps=5)[1],
+    by_while], ids=["scan", "checkpoint inside", "checkpoint around", "bounded", "while"])
+@each_way
+@pytest.mark.parametrize("derive", [
+    tanx.grad, lambda f: lambda x: tanx.linearize(f, x)[1](1.0)], ids=["grad", "linearize"])
+def test_what_a_derivative_needs_of_a_callback_is_kept(run, loop, derive):
+    seen = []
+    derivative = run(derive(loop(lambda x: jnp.sin(x) * measured(seen.append, x))))
+    if loop is by_while and run is tanx.jit:
+        with pytest.raises(NotImplementedError, match="a callback with effects does not allow"):
+            derivative(0.7)
+        return
+    slope, x = 1.0, 0.7
+    for _ in range(3):
+        slope, x = slope * np.cos(x) * np.cos(x), np.sin(x) * np.cos(x)
+    np.testing.assert_allclose(derivative(0.7), slope, rtol=1e-5)
+    assert len(seen) == 3

@@ -265,3 +265,23 @@ def test_errors_of_errors():
     assert checkify.init_error.get() is None
     with pytest.raises(ValueError):
         checkify.check_error("no")
+
+
+@each_way
+def test_checks_of_tangents_in_loops_that_stop_by_themselves(wrap):
+    @tanx.custom_jvp
+    def sine(x):
+        return jnp.sin(x)
+
+    @sine.defjvp
+    def _(primals, tangents):
+        checkify.check(tangents[0] < 5, "the tangent is {}", tangents[0])
+        return sine(primals[0]), tangents[0] * jnp.cos(primals[0])
+
+    def loop(x):
+        return lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, sine(c[1])), (0, x))[1]
+
+    along = checkify.checkify(wrap(lambda x, v: tanx.linearize(loop, x)[1](v)))
+    assert "the tangent is 9.0" in along(1.0, 9.0)[0].get()
+    assert along(1.0, 2.0)[0].get() is None
+    assert checkify.checkify(wrap(tanx.grad(loop)))(1.0)[0].get() is None
