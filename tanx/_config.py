@@ -77,6 +77,7 @@ class Kind(NamedTuple):
     words: str
     accept: Callable[[Any], Any]
     read: Callable[[str], Any]
+    samples: tuple = (None,)
 
     def or_none(self) -> Kind:
         """The same kind, with None for "not set"."""
@@ -84,6 +85,7 @@ class Kind(NamedTuple):
             f"None or {self.words}",
             lambda value: None if value is None else self.accept(value),
             lambda text: None if text.lower() in ("", "none") else self.read(text),
+            self.samples,
         )
 
 
@@ -114,10 +116,10 @@ def _instance(cls: type, *also: type) -> Callable[[Any], Any]:
     return accept
 
 
-boolean = Kind("a boolean", _accept_boolean, _accept_boolean)
-integer = Kind("an int", _instance(int), int)
-real = Kind("a float", _instance(float, int), float)
-text = Kind("a str", _instance(str), str)
+boolean = Kind("a boolean", _accept_boolean, _accept_boolean, (True, False))
+integer = Kind("an int", _instance(int), int, (1, 2))
+real = Kind("a float", _instance(float, int), float, (0.5, 1.0))
+text = Kind("a str", _instance(str), str, ("text",))
 anything = Kind("any object", lambda value: value, str)
 
 
@@ -128,7 +130,7 @@ def _accept_device(value: Any) -> Any:
     raise TypeError(value)
 
 
-device = Kind("a device, a sharding or the name of a platform", _accept_device, str)
+device = Kind("a device, a sharding or the name of a platform", _accept_device, str, ("cpu",))
 
 
 def choice(*options: str) -> Kind:
@@ -139,7 +141,7 @@ def choice(*options: str) -> Kind:
             raise ValueError(value)
         return str(value)
 
-    return Kind("one of " + ", ".join(map(repr, options)), accept, accept)
+    return Kind("one of " + ", ".join(map(repr, options)), accept, accept, options)
 
 
 # --- Flags ----------------------------------------------------------------------------------------
@@ -320,9 +322,11 @@ def _define(name: str, kind: Kind, default: Any, doc: str, *, checks: bool = Fal
     ``checks``: any value but the default makes :data:`strict` true. ``traced``: the value is part
     of :func:`trace_key`. ``variables``: more environment variables to read.
     """
-    fields = {"__doc__": doc, "name": name, "kind": kind, "value": default, "relaxed": default,
-              "effect": effect, "callbacks": [],
-              "public_name": _UNUSUAL_NAMES.get(name, f"jax_{name}")}
+    public_name = _UNUSUAL_NAMES.get(name, f"jax_{name}")
+    sample = next((value for value in kind.samples if value != default), default)
+    example = f">>> with tanx.{name}({sample!r}):\n...     tanx.config.{public_name}\n{sample!r}\n"
+    fields = {"__doc__": f"{doc}\n\n{example}", "name": name, "kind": kind, "value": default,
+              "relaxed": default, "effect": effect, "callbacks": [], "public_name": public_name}
     flag: Flag = type(name, (Flag,), fields)()
     for variable in (f"TANX_{name.upper()}", *variables, f"JAX_{name.upper()}"):
         given = os.environ.get(variable)
@@ -583,7 +587,12 @@ def disable_jit(disable: bool = True) -> Override:
 
 
 def checking_leaks() -> Override:
-    """A context in which tracers that outlive their transformation are found and reported."""
+    """A context in which tracers that outlive their transformation are found and reported.
+
+    >>> with checking_leaks():
+    ...     config.jax_check_tracer_leaks
+    True
+    """
     return check_tracer_leaks(True)
 
 
@@ -593,6 +602,10 @@ def transfer_guard(new_val: str) -> Iterator[None]:
 
     ``new_val`` is ``"allow"``, ``"log"``, ``"disallow"``, ``"log_explicit"`` or
     ``"disallow_explicit"``; the plain words concern implicit transfers only.
+
+    >>> with transfer_guard("disallow"):
+    ...     config.jax_transfer_guard_host_to_device
+    'disallow'
     """
     with (transfer_guard_host_to_device(new_val), transfer_guard_device_to_device(new_val),
           transfer_guard_device_to_host(new_val)):

@@ -16,21 +16,25 @@ def publish(module_name: str, wrap: Callable[[Any], Any] | None = None) -> None:
 
     Functions and classes from private rooms pass through ``wrap``, once, and take the name of the
     first window that shows them as their ``__module__``. ``__all__`` lists what the window shows;
-    ``publish`` and ``wrap`` themselves are no part of it, nor are modules of other packages.
+    ``publish`` and ``wrap`` themselves are no part of it, nor are modules of other packages. A file
+    with code of its own says what it shows, by ``__all__``; ``dir`` tells no more than that.
     """
     package = module_name.partition(".")[0] + "."
     window = vars(sys.modules[module_name])
+    stated = window.get("__all__")
     for name, value in list(window.items()):
         if value is publish or (wrap is not None and value is wrap):
             del window[name]
-        elif not name.startswith("_") and _from_room(value, package):
+        elif not name.startswith("_") and _from_room(value, package) and (
+                stated is None or name in stated):
             if value not in _public:
                 _public[value] = value if wrap is None else wrap(value)
                 _public[value].__module__ = module_name
             window[name] = _public[value]
-    window["__all__"] = sorted(
+    shown = window["__all__"] = stated or sorted(
         name for name, value in window.items() if not name.startswith("_")
         and not (isinstance(value, ModuleType) and not value.__name__.startswith(package)))
+    window["__dir__"] = lambda: sorted({*shown, *(n for n in window if n.startswith("__"))})
 
 
 def _from_room(value: Any, package: str) -> bool:

@@ -165,7 +165,11 @@ class KeyType(ExtendedDType):
 
 
 def stored_as(itemsize: int) -> np.dtype:
-    """The dtype in which keys of so many bytes are stored: as one element, which is only moved."""
+    """The dtype in which keys of so many bytes are stored: as one element, which is only moved.
+
+    >>> stored_as(8).itemsize
+    8
+    """
     if itemsize not in _STORED:
         raise NotImplementedError(explain(
             "tanx.random", "keys have one, two or four words.", f"bytes of a key: {itemsize}"))
@@ -173,12 +177,20 @@ def stored_as(itemsize: int) -> np.dtype:
 
 
 def stored(dtype: Any) -> np.dtype:
-    """The dtype of the elements in memory of arrays of ``dtype``."""
+    """The dtype of the elements in memory of arrays of ``dtype``.
+
+    >>> stored(np.dtype(np.int8))
+    dtype('int8')
+    """
     return dtype.stored if isinstance(dtype, ExtendedDType) else dtype
 
 
 def is_extended(dtype: Any) -> bool:
-    """Whether ``dtype`` is an extended type, as that of random keys is."""
+    """Whether ``dtype`` is an extended type, as that of random keys is.
+
+    >>> is_extended(np.dtype(np.float32))
+    False
+    """
     return isinstance(dtype, ExtendedDType)
 
 
@@ -236,22 +248,38 @@ scalar_types |= {alias: scalar_types[name] for alias, name in (
 
 
 def default_int() -> np.dtype:
-    """The type of a Python int: ``int32``, or ``int64`` under ``enable_x64``."""
+    """The type of a Python int: ``int32``, or ``int64`` under ``enable_x64``.
+
+    >>> default_int()
+    dtype('int32')
+    """
     return _INT64 if enable_x64.value else _INT32
 
 
 def default_uint() -> np.dtype:
-    """``uint32``, or ``uint64`` under ``enable_x64``."""
+    """``uint32``, or ``uint64`` under ``enable_x64``.
+
+    >>> default_uint()
+    dtype('uint32')
+    """
     return _by_name["uint64" if enable_x64.value else "uint32"]
 
 
 def default_float() -> np.dtype:
-    """The type of a Python float: ``float32``, or ``float64`` under ``enable_x64``."""
+    """The type of a Python float: ``float32``, or ``float64`` under ``enable_x64``.
+
+    >>> default_float()
+    dtype('float32')
+    """
     return _FLOAT64 if enable_x64.value else _FLOAT32
 
 
 def default_complex() -> np.dtype:
-    """The type of a Python complex: ``complex64``, or ``complex128`` under ``enable_x64``."""
+    """The type of a Python complex: ``complex64``, or ``complex128`` under ``enable_x64``.
+
+    >>> default_complex()
+    dtype('complex64')
+    """
     return _COMPLEX128 if enable_x64.value else _COMPLEX64
 
 
@@ -524,7 +552,11 @@ def short_name(dtype: Any) -> str:
 
 
 def to_numeric_dtype(dtype: Any) -> np.dtype:
-    """``dtype``, or ``int32`` for booleans."""
+    """``dtype``, or ``int32`` for booleans.
+
+    >>> to_numeric_dtype(np.bool_)
+    dtype('int32')
+    """
     found = _as_dtype(dtype)
     return _INT32 if found == _BOOL else found
 
@@ -542,13 +574,21 @@ def to_inexact_dtype(dtype: Any) -> np.dtype:
 
 
 def to_floating_dtype(dtype: Any) -> np.dtype:
-    """The real type in which parts of numbers of type ``dtype`` are held."""
+    """The real type in which parts of numbers of type ``dtype`` are held.
+
+    >>> to_floating_dtype(np.complex64)
+    dtype('float32')
+    """
     found = to_inexact_dtype(dtype)
     return {_COMPLEX64: _FLOAT32, _COMPLEX128: _FLOAT64}.get(found, found)
 
 
 def to_complex_dtype(dtype: Any) -> np.dtype:
-    """The complex type that holds numbers of type ``dtype``."""
+    """The complex type that holds numbers of type ``dtype``.
+
+    >>> to_complex_dtype(np.float32)
+    dtype('complex64')
+    """
     return _COMPLEX128 if to_floating_dtype(dtype) == _FLOAT64 else _COMPLEX64
 
 
@@ -769,3 +809,7 @@ def promote_types(a: Any, b: Any) -> np.dtype:
     if joined in _HALF and not enable_x64.value and not any(node in _HALF for node in nodes):
         return _HALF[joined]
     return _as_dtype(joined)
+
+
+def __dir__() -> list[str]:
+    return __all__

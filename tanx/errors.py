@@ -328,3 +328,7 @@ class JaxRuntimeError(RuntimeError):
     ``x.block_until_ready()`` raises it where the work was waited for, and the message tells the
     line that started it.
     """
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -635,3 +635,7 @@ class _Whole:
 register_pytree_node(
     Partial, lambda partial: ((partial.args, partial.keywords), partial.func),
     lambda func, children: Partial(func, *children[0], **children[1]))
+
+
+def __dir__() -> list[str]:
+    return __all__

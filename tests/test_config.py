@@ -236,7 +236,9 @@ tanx.default_device: the context needs a value.
 
 
 def test_every_flag_says_what_it_does():
-    assert all(type(_config._find(name)).__doc__.endswith(".") for name in config.values)
+    for name in config.values:
+        says, _, example = type(_config._find(name)).__doc__.partition("\n\n")
+        assert says.endswith(".") and example.startswith(">>> with tanx.")
 
 
 def test_flags_without_effect_say_so():

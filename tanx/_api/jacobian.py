@@ -114,7 +114,12 @@ def jacrev(fun: Callable, argnums=0, has_aux: bool = False, holomorphic: bool = 
 
 def jacobian(fun: Callable, argnums=0, has_aux: bool = False, holomorphic: bool = False,
              allow_int: bool = False) -> Callable:
-    """The Jacobian by reverse mode; another name for :func:`jacrev`."""
+    """The Jacobian by reverse mode; another name for :func:`jacrev`.
+
+    >>> tanx.jacobian(lambda x: x ** 2)(jnp.array([1.0, 3.0]))
+    Array([[2., 0.],
+           [0., 6.]], dtype=float32)
+    """
     return jacrev(fun, argnums, has_aux, holomorphic, allow_int)
 
 

@@ -182,6 +182,8 @@ def clear_caches() -> None:
     """Forget everything staged and compiled of every function, but for what is on disk.
 
     Memory that nobody uses goes back to the system.
+
+    >>> tanx.clear_caches()
     """
     from .._runtime.host import trim  # late: most programs never call this
     from .._runtime.load import clear

@@ -53,7 +53,11 @@ def devices(backend: str | None = None) -> list[Device]:
 
 def local_devices(process_index: int | None = None, backend: str | None = None,
                   host_id: int | None = None) -> list[Device]:
-    """The devices of this process; with one process, all of them."""
+    """The devices of this process; with one process, all of them.
+
+    >>> tanx.local_devices() == tanx.devices()
+    True
+    """
     if (process_index or 0) != 0 or (host_id or 0) != 0:
         raise ValueError(explain(
             "tanx.local_devices", "there is one process only, process 0.",
@@ -62,32 +66,56 @@ def local_devices(process_index: int | None = None, backend: str | None = None,
 
 
 def device_count(backend: str | None = None) -> int:
-    """How many devices there are."""
+    """How many devices there are.
+
+    >>> tanx.device_count() == len(tanx.devices())
+    True
+    """
     return len(devices_of(backend))
 
 
 def local_device_count(backend: str | None = None) -> int:
-    """How many devices this process has."""
+    """How many devices this process has.
+
+    >>> tanx.local_device_count() == tanx.device_count()
+    True
+    """
     return len(devices_of(backend))
 
 
 def default_backend() -> str:
-    """The platform that computations run on unless told otherwise."""
+    """The platform that computations run on unless told otherwise.
+
+    >>> tanx.default_backend()
+    'cpu'
+    """
     return default_device().platform
 
 
 def process_index(backend: str | None = None) -> int:
-    """The number of this process among those that compute together."""
+    """The number of this process among those that compute together.
+
+    >>> tanx.process_index()
+    0
+    """
     return 0
 
 
 def process_count(backend: str | None = None) -> int:
-    """How many processes compute together."""
+    """How many processes compute together.
+
+    >>> tanx.process_count()
+    1
+    """
     return 1
 
 
 def process_indices(backend: str | None = None) -> list[int]:
-    """The numbers of the processes that compute together."""
+    """The numbers of the processes that compute together.
+
+    >>> tanx.process_indices()
+    [0]
+    """
     return [0]
 
 
@@ -198,7 +226,11 @@ def block_until_ready(x):
 
 
 def copy_to_host_async(x):
-    """Start bringing every array of a pytree to the host; gives the pytree back."""
+    """Start bringing every array of a pytree to the host; gives the pytree back.
+
+    >>> tanx.copy_to_host_async({"a": jnp.ones(2)})
+    {'a': Array([1., 1.], dtype=float32)}
+    """
     for leaf in tree_util.tree_leaves(x):
         if type(leaf) is Array:
             leaf.copy_to_host_async()
@@ -206,13 +238,20 @@ def copy_to_host_async(x):
 
 
 def effects_barrier() -> None:
-    """Wait until all computations that were started are done, and so their effects."""
+    """Wait until all computations that were started are done, and so their effects.
+
+    >>> tanx.effects_barrier()
+    """
     from .._runtime.background import barrier  # late: nothing is on its way before it is loaded
     barrier()
 
 
 def print_environment_info(return_string: bool = False) -> str | None:
-    """Print what a report of a problem should tell: versions, devices, machine."""
+    """Print what a report of a problem should tell: versions, devices, machine.
+
+    >>> tanx.print_environment_info(return_string=True).splitlines()[0].startswith("tanx")
+    False
+    """
     from importlib import metadata
     lines = [f"{name + ':':<11}{metadata.version(name)}" for name in
              ("numpy", "scipy", "llvmlite", "ml_dtypes")]

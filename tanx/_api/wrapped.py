@@ -30,7 +30,7 @@ class Wrapped:
     def trace(self, *args, **kwargs) -> Traced:
         """Run the function on types, given by arguments or :class:`tanx.ShapeDtypeStruct`.
 
-        >>> tanx.jit(lambda x: x + 1).trace(ShapeDtypeStruct((3,), np.float32)).jaxpr
+        >>> tanx.jit(lambda x: x + 1).trace(tanx.ShapeDtypeStruct((3,), np.float32)).jaxpr
         { lambda ; a:f32[3]. let b:f32[3] = add a 1.0:f32[] in (b,) }
         """
         from .aot import ArgInfo, Program, Traced  # late: most functions are just called

@@ -143,6 +143,14 @@ def breakpoint(*, backend: str | None = None, filter_frames: bool = True,
     values with their data; ``help`` lists the commands. ``num_frames`` limits how many frames are
     kept, ``filter_frames=False`` keeps those of tanx as well. ``stdin`` and ``stdout`` are files to
     use instead of the terminal. ``token`` is a value to wait for, which is given back.
+
+    >>> import io
+    >>> screen = io.StringIO()
+    >>> def f(x):
+    ...     tanx.debug.breakpoint(stdin=io.StringIO("p x\\nc\\n"), stdout=screen)
+    ...     return x + 1
+    >>> tanx.jit(f)(2.0)
+    Array(3., dtype=float32, weak_type=True)
     """
     files = {name: kwargs.pop(name, None) for name in ("stdin", "stdout")}
     if kwargs or backend not in (None, "cli"):

@@ -113,7 +113,10 @@ def _print(fmt: str, *args, ordered: bool, partitioned: bool, skip_format_check:
 def log(fmt: str | None = None, *args, ordered: bool = False, partitioned: bool = False,
         skip_format_check: bool = False, _use_logging: bool = True, **kwargs,
         ) -> Callable[..., None] | None:
-    """As :func:`tanx.debug.print`, through Python's ``logging``, at the level of information."""
+    """As :func:`tanx.debug.print`, through Python's ``logging``, at the level of information.
+
+    >>> tanx.jit(lambda x: tanx.debug.log("x is {}", x))(1.0)
+    """
     return print(fmt, *args, ordered=ordered, partitioned=partitioned,
                  skip_format_check=skip_format_check, _use_logging=_use_logging, **kwargs)
 

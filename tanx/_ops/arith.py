@@ -661,12 +661,20 @@ real_p, imag_p, complex_p, conj_p = Real(), Imag(), Complex(), Conj()
 
 def add(x, y):
     """The sum ``x + y``. As for all operations here on several operands, these have one dtype and
-    one shape, or are scalars."""
+    one shape, or are scalars.
+
+    >>> lax.add(jnp.array([1, 2]), jnp.array([10, 20]))
+    Array([11, 22], dtype=int32)
+    """
     return add_p.bind(x, y)
 
 
 def sub(x, y):
-    """The difference ``x - y``."""
+    """The difference ``x - y``.
+
+    >>> lax.sub(jnp.array([10, 20]), jnp.array([1, 2]))
+    Array([ 9, 18], dtype=int32)
+    """
     return sub_p.bind(x, y)
 
 
@@ -709,47 +717,83 @@ def mulhi(x, y, /):
 
 
 def neg(x):
-    """The negative ``-x``."""
+    """The negative ``-x``.
+
+    >>> lax.neg(jnp.array([1, -2]))
+    Array([-1,  2], dtype=int32)
+    """
     return neg_p.bind(x)
 
 
 def sign(x):
-    """-1, 0 or 1 by the sign of ``x``; of complex numbers, ``x / abs(x)``."""
+    """-1, 0 or 1 by the sign of ``x``; of complex numbers, ``x / abs(x)``.
+
+    >>> lax.sign(jnp.array([-2.5, 0.0, 3.0]))
+    Array([-1.,  0.,  1.], dtype=float32)
+    """
     return sign_p.bind(x)
 
 
 def abs(x):
-    """The distance of ``x`` from zero. The slope at zero is 1, as above it."""
+    """The distance of ``x`` from zero. The slope at zero is 1, as above it.
+
+    >>> lax.abs(jnp.array([-2, 3]))
+    Array([2, 3], dtype=int32)
+    """
     return abs_p.bind(x)
 
 
 def max(x, y):
-    """The greater of ``x`` and ``y``; NaN where either is. Ties share the gradient equally."""
+    """The greater of ``x`` and ``y``; NaN where either is. Ties share the gradient equally.
+
+    >>> lax.max(jnp.array([1, 5]), jnp.array([4, 2]))
+    Array([4, 5], dtype=int32)
+    """
     return max_p.bind(x, y)
 
 
 def min(x, y):
-    """The lesser of ``x`` and ``y``; NaN where either is. Ties share the gradient equally."""
+    """The lesser of ``x`` and ``y``; NaN where either is. Ties share the gradient equally.
+
+    >>> lax.min(jnp.array([1, 5]), jnp.array([4, 2]))
+    Array([1, 2], dtype=int32)
+    """
     return min_p.bind(x, y)
 
 
 def nextafter(x1, x2):
-    """The next floating-point number after ``x1`` in the direction of ``x2``."""
+    """The next floating-point number after ``x1`` in the direction of ``x2``.
+
+    >>> lax.nextafter(1.0, 2.0) - 1
+    Array(1.1920929e-07, dtype=float32, weak_type=True)
+    """
     return nextafter_p.bind(x1, x2)
 
 
 def is_finite(x):
-    """Whether each element is neither infinite nor NaN."""
+    """Whether each element is neither infinite nor NaN.
+
+    >>> lax.is_finite(jnp.array([1.0, jnp.inf, jnp.nan]))
+    Array([ True, False, False], dtype=bool)
+    """
     return is_finite_p.bind(x)
 
 
 def square(x):
-    """The square ``x * x``."""
+    """The square ``x * x``.
+
+    >>> lax.square(jnp.array([2, 3]))
+    Array([4, 9], dtype=int32)
+    """
     return square_p.bind(x)
 
 
 def one_minus_square(x):
-    """``1 - x * x``, exact to rounding also near ±1."""
+    """``1 - x * x``, exact to rounding also near ±1.
+
+    >>> lax.one_minus_square(0.5)
+    Array(0.75, dtype=float32, weak_type=True)
+    """
     return one_minus_square_p.bind(x)
 
 
@@ -763,37 +807,65 @@ def integer_pow(x, y):
 
 
 def reciprocal(x):
-    """The reciprocal ``1 / x``."""
+    """The reciprocal ``1 / x``.
+
+    >>> lax.reciprocal(4.0)
+    Array(0.25, dtype=float32, weak_type=True)
+    """
     return integer_pow(x, -1)
 
 
 def pow(x, y):
-    """``x`` raised to ``y``; the exponent has the dtype of ``x`` or an integer one."""
+    """``x`` raised to ``y``; the exponent has the dtype of ``x`` or an integer one.
+
+    >>> lax.pow(jnp.array([2.0, 3.0]), 2.0)
+    Array([4., 9.], dtype=float32)
+    """
     return pow_p.bind(x, y)
 
 
 def sqrt(x, *, accuracy=None):
-    """The square root."""
+    """The square root.
+
+    >>> lax.sqrt(2.0)
+    Array(1.4142135, dtype=float32, weak_type=True)
+    """
     return sqrt_p.bind(x, accuracy=accuracy)
 
 
 def rsqrt(x, *, accuracy=None):
-    """The reciprocal of the square root, ``1 / sqrt(x)``."""
+    """The reciprocal of the square root, ``1 / sqrt(x)``.
+
+    >>> lax.rsqrt(4.0)
+    Array(0.5, dtype=float32, weak_type=True)
+    """
     return rsqrt_p.bind(x, accuracy=accuracy)
 
 
 def cbrt(x, *, accuracy=None):
-    """The cube root, also of negative numbers."""
+    """The cube root, also of negative numbers.
+
+    >>> lax.cbrt(27.0)
+    Array(3., dtype=float32, weak_type=True)
+    """
     return cbrt_p.bind(x, accuracy=accuracy)
 
 
 def floor(x):
-    """The greatest integer not above ``x``, as a floating-point number."""
+    """The greatest integer not above ``x``, as a floating-point number.
+
+    >>> lax.floor(jnp.array([-1.5, 1.5]))
+    Array([-2.,  1.], dtype=float32)
+    """
     return floor_p.bind(x)
 
 
 def ceil(x):
-    """The least integer not below ``x``, as a floating-point number."""
+    """The least integer not below ``x``, as a floating-point number.
+
+    >>> lax.ceil(jnp.array([-1.5, 1.5]))
+    Array([-1.,  2.], dtype=float32)
+    """
     return ceil_p.bind(x)
 
 
@@ -825,20 +897,36 @@ def clz(x):
 
 
 def real(x):
-    """The real part of complex numbers."""
+    """The real part of complex numbers.
+
+    >>> lax.real(lax.complex(1.0, 2.0))
+    Array(1., dtype=float32, weak_type=True)
+    """
     return real_p.bind(x)
 
 
 def imag(x):
-    """The imaginary part of complex numbers."""
+    """The imaginary part of complex numbers.
+
+    >>> lax.imag(lax.complex(1.0, 2.0))
+    Array(2., dtype=float32, weak_type=True)
+    """
     return imag_p.bind(x)
 
 
 def complex(x, y):
-    """Complex numbers ``x + 1j * y`` from real ``x`` and ``y``."""
+    """Complex numbers ``x + 1j * y`` from real ``x`` and ``y``.
+
+    >>> lax.complex(1.0, 2.0)
+    Array(1.+2.j, dtype=complex64, weak_type=True)
+    """
     return complex_p.bind(x, y)
 
 
 def conj(x):
-    """The complex conjugate; real numbers become complex."""
+    """The complex conjugate; real numbers become complex.
+
+    >>> lax.conj(lax.complex(1.0, 2.0))
+    Array(1.-2.j, dtype=complex64, weak_type=True)
+    """
     return conj_p.bind(x, input_dtype=typeof(x).dtype)

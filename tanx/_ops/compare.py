@@ -362,32 +362,56 @@ shift_right_arithmetic_p = ShiftRightArithmetic()
 
 
 def eq(x, y):
-    """Whether elements are equal, ``x == y``; false of NaN."""
+    """Whether elements are equal, ``x == y``; false of NaN.
+
+    >>> lax.eq(jnp.array([1, 2]), jnp.array([1, 3]))
+    Array([ True, False], dtype=bool)
+    """
     return eq_p.bind(x, y)
 
 
 def ne(x, y):
-    """Whether elements differ, ``x != y``; true of NaN."""
+    """Whether elements differ, ``x != y``; true of NaN.
+
+    >>> lax.ne(jnp.array([1, 2]), jnp.array([1, 3]))
+    Array([False,  True], dtype=bool)
+    """
     return ne_p.bind(x, y)
 
 
 def lt(x, y):
-    """Whether ``x < y``."""
+    """Whether ``x < y``.
+
+    >>> lax.lt(jnp.array([1, 2]), jnp.array([2, 2]))
+    Array([ True, False], dtype=bool)
+    """
     return lt_p.bind(x, y)
 
 
 def le(x, y):
-    """Whether ``x <= y``."""
+    """Whether ``x <= y``.
+
+    >>> lax.le(jnp.array([2, 3]), jnp.array([2, 2]))
+    Array([ True, False], dtype=bool)
+    """
     return le_p.bind(x, y)
 
 
 def gt(x, y):
-    """Whether ``x > y``."""
+    """Whether ``x > y``.
+
+    >>> lax.gt(jnp.array([1, 3]), jnp.array([2, 2]))
+    Array([False,  True], dtype=bool)
+    """
     return gt_p.bind(x, y)
 
 
 def ge(x, y):
-    """Whether ``x >= y``."""
+    """Whether ``x >= y``.
+
+    >>> lax.ge(jnp.array([1, 2]), jnp.array([2, 2]))
+    Array([False,  True], dtype=bool)
+    """
     return ge_p.bind(x, y)
 
 
@@ -425,22 +449,38 @@ def clamp(min, x, max):
 
 
 def bitwise_and(x, y):
-    """The bits set in both operands; of booleans, whether both hold."""
+    """The bits set in both operands; of booleans, whether both hold.
+
+    >>> lax.bitwise_and(jnp.array([6, 7]), jnp.array([3, 8]))
+    Array([2, 0], dtype=int32)
+    """
     return and_p.bind(x, y)
 
 
 def bitwise_or(x, y):
-    """The bits set in either operand; of booleans, whether one holds at least."""
+    """The bits set in either operand; of booleans, whether one holds at least.
+
+    >>> lax.bitwise_or(jnp.array([6, 7]), jnp.array([3, 8]))
+    Array([ 7, 15], dtype=int32)
+    """
     return or_p.bind(x, y)
 
 
 def bitwise_xor(x, y):
-    """The bits set in just one operand; of booleans, whether just one holds."""
+    """The bits set in just one operand; of booleans, whether just one holds.
+
+    >>> lax.bitwise_xor(jnp.array([6, 7]), jnp.array([3, 8]))
+    Array([ 5, 15], dtype=int32)
+    """
     return xor_p.bind(x, y)
 
 
 def bitwise_not(x):
-    """The bits flipped; of booleans, the negation."""
+    """The bits flipped; of booleans, the negation.
+
+    >>> lax.bitwise_not(jnp.array([0, 5]))
+    Array([-1, -6], dtype=int32)
+    """
     return not_p.bind(x)
 
 
@@ -454,7 +494,11 @@ def shift_left(x, y):
 
 
 def shift_right_logical(x, y):
-    """``x`` moved down by ``y`` bits with zeros coming in; 0 from the width on."""
+    """``x`` moved down by ``y`` bits with zeros coming in; 0 from the width on.
+
+    >>> lax.shift_right_logical(jnp.array([16, -1]), jnp.array([2, 28]))
+    Array([ 4, 15], dtype=int32)
+    """
     return shift_right_logical_p.bind(x, y)
 
 

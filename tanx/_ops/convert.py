@@ -397,6 +397,9 @@ def optimization_barrier(operand, /):
 
     The compiler moves no work across the barrier, so what comes after is not merged with what
     comes before.
+
+    >>> lax.optimization_barrier((jnp.arange(2), 1.5))[0]
+    Array([0, 1], dtype=int32)
     """
     from ..tree_util import tree_flatten, tree_unflatten
     leaves, structure = tree_flatten(operand)

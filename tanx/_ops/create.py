@@ -144,7 +144,11 @@ def scratch(shape, dtype):
 
 
 def empty(shape, dtype, *, out_sharding=None):
-    """An array whose values do not matter, to be filled later; they are zeros."""
+    """An array whose values do not matter, to be filled later; they are zeros.
+
+    >>> lax.empty((2, 3), jnp.float32).shape
+    (2, 3)
+    """
     return empty_p.bind(shape=canonical_shape(shape, "tanx.lax.empty"),
                         dtype=dtypes.requested_dtype(dtype, "tanx.lax.empty"),
                         out_sharding=out_sharding)

@@ -160,27 +160,47 @@ bessel_i0e_p, bessel_i1e_p = BesselI0e(), BesselI1e()
 
 
 def erf(x):
-    """The error function, the integral of 2/√π e^(-t²) from 0 to ``x``."""
+    """The error function, the integral of 2/√π e^(-t²) from 0 to ``x``.
+
+    >>> lax.erf(jnp.array([0.0, 1.0]))
+    Array([0.       , 0.8427008], dtype=float32)
+    """
     return erf_p.bind(x)
 
 
 def erfc(x, *, accuracy=None):
-    """``1 - erf(x)``, exact to rounding also where it is small."""
+    """``1 - erf(x)``, exact to rounding also where it is small.
+
+    >>> lax.erfc(1.0)
+    Array(0.1572992, dtype=float32, weak_type=True)
+    """
     return erfc_p.bind(x, accuracy=accuracy)
 
 
 def erf_inv(x):
-    """The number whose error function is ``x``."""
+    """The number whose error function is ``x``.
+
+    >>> lax.erf_inv(0.5)
+    Array(0.47693628, dtype=float32, weak_type=True)
+    """
     return erf_inv_p.bind(x)
 
 
 def lgamma(x):
-    """The logarithm of the absolute value of the gamma function."""
+    """The logarithm of the absolute value of the gamma function.
+
+    >>> lax.lgamma(5.0)
+    Array(3.1780539, dtype=float32, weak_type=True)
+    """
     return lgamma_p.bind(x)
 
 
 def digamma(x):
-    """The derivative of :func:`lgamma`."""
+    """The derivative of :func:`lgamma`.
+
+    >>> lax.digamma(1.0)
+    Array(-0.5772157, dtype=float32, weak_type=True)
+    """
     return digamma_p.bind(x)
 
 
@@ -194,7 +214,11 @@ def polygamma(m, x):
 
 
 def zeta(x, q):
-    """The Hurwitz zeta function, the sum of ``(q + k)**-x`` over ``k = 0, 1, 2, …``."""
+    """The Hurwitz zeta function, the sum of ``(q + k)**-x`` over ``k = 0, 1, 2, …``.
+
+    >>> lax.zeta(2.0, 1.0)
+    Array(1.644934, dtype=float32, weak_type=True)
+    """
     return zeta_p.bind(x, q)
 
 

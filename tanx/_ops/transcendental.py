@@ -300,67 +300,118 @@ def exp(x, *, accuracy=None):
 
     ``accuracy`` (an :class:`AccuracyMode` or a :class:`Tolerance`), here and below, is kept in
     jaxprs and changes nothing else.
+
+    >>> lax.exp(1.0)
+    Array(2.7182817, dtype=float32, weak_type=True)
     """
     return exp_p.bind(x, accuracy=accuracy)
 
 
 def exp2(x, *, accuracy=None):
-    """2 to the power of ``x``."""
+    """2 to the power of ``x``.
+
+    >>> lax.exp2(3.0)
+    Array(8., dtype=float32, weak_type=True)
+    """
     return exp2_p.bind(x, accuracy=accuracy)
 
 
 def expm1(x, *, accuracy=None):
-    """``exp(x) - 1``, exact to rounding near 0."""
+    """``exp(x) - 1``, exact to rounding near 0.
+
+    >>> lax.expm1(1e-5)
+    Array(1.000005e-05, dtype=float32, weak_type=True)
+    """
     return expm1_p.bind(x, accuracy=accuracy)
 
 
 def log(x, *, accuracy=None):
-    """The natural logarithm."""
+    """The natural logarithm.
+
+    >>> lax.log(jnp.array([1.0, 10.0]))
+    Array([0.       , 2.3025851], dtype=float32)
+    """
     return log_p.bind(x, accuracy=accuracy)
 
 
 def log2(x, *, accuracy=None):
-    """The logarithm to base 2."""
+    """The logarithm to base 2.
+
+    >>> lax.log2(8.0)
+    Array(3., dtype=float32, weak_type=True)
+    """
     return log2_p.bind(x, accuracy=accuracy)
 
 
 def log1p(x, *, accuracy=None):
-    """``log(1 + x)``, exact to rounding near 0."""
+    """``log(1 + x)``, exact to rounding near 0.
+
+    >>> lax.log1p(1e-5)
+    Array(9.99995e-06, dtype=float32, weak_type=True)
+    """
     return log1p_p.bind(x, accuracy=accuracy)
 
 
 def logistic(x, *, accuracy=None):
-    """The logistic function ``1 / (1 + exp(-x))``, also known as the sigmoid."""
+    """The logistic function ``1 / (1 + exp(-x))``, also known as the sigmoid.
+
+    >>> lax.logistic(jnp.array([-1.0, 0.0]))
+    Array([0.26894143, 0.5       ], dtype=float32)
+    """
     return logistic_p.bind(x, accuracy=accuracy)
 
 
 def sin(x, *, accuracy=None):
-    """The sine."""
+    """The sine.
+
+    >>> lax.sin(1.0)
+    Array(0.841471, dtype=float32, weak_type=True)
+    """
     return sin_p.bind(x, accuracy=accuracy)
 
 
 def cos(x, *, accuracy=None):
-    """The cosine."""
+    """The cosine.
+
+    >>> lax.cos(0.0)
+    Array(1., dtype=float32, weak_type=True)
+    """
     return cos_p.bind(x, accuracy=accuracy)
 
 
 def tan(x, *, accuracy=None):
-    """The tangent."""
+    """The tangent.
+
+    >>> lax.tan(1.0)
+    Array(1.5574077, dtype=float32, weak_type=True)
+    """
     return tan_p.bind(x, accuracy=accuracy)
 
 
 def asin(x):
-    """The angle whose sine is ``x``."""
+    """The angle whose sine is ``x``.
+
+    >>> lax.asin(1.0)
+    Array(1.5707964, dtype=float32, weak_type=True)
+    """
     return asin_p.bind(x)
 
 
 def acos(x):
-    """The angle whose cosine is ``x``."""
+    """The angle whose cosine is ``x``.
+
+    >>> lax.acos(0.0)
+    Array(1.5707964, dtype=float32, weak_type=True)
+    """
     return acos_p.bind(x)
 
 
 def atan(x):
-    """The angle whose tangent is ``x``."""
+    """The angle whose tangent is ``x``.
+
+    >>> lax.atan(1.0)
+    Array(0.7853982, dtype=float32, weak_type=True)
+    """
     return atan_p.bind(x)
 
 
@@ -374,30 +425,54 @@ def atan2(x, y):
 
 
 def sinh(x):
-    """The hyperbolic sine."""
+    """The hyperbolic sine.
+
+    >>> lax.sinh(1.0)
+    Array(1.1752012, dtype=float32, weak_type=True)
+    """
     return sinh_p.bind(x)
 
 
 def cosh(x):
-    """The hyperbolic cosine."""
+    """The hyperbolic cosine.
+
+    >>> lax.cosh(1.0)
+    Array(1.5430806, dtype=float32, weak_type=True)
+    """
     return cosh_p.bind(x)
 
 
 def tanh(x, *, accuracy=None):
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent.
+
+    >>> lax.tanh(1.0)
+    Array(0.7615942, dtype=float32, weak_type=True)
+    """
     return tanh_p.bind(x, accuracy=accuracy)
 
 
 def asinh(x):
-    """The number whose hyperbolic sine is ``x``."""
+    """The number whose hyperbolic sine is ``x``.
+
+    >>> lax.asinh(1.0)
+    Array(0.8813736, dtype=float32, weak_type=True)
+    """
     return asinh_p.bind(x)
 
 
 def acosh(x):
-    """The number at least 0 whose hyperbolic cosine is ``x``."""
+    """The number at least 0 whose hyperbolic cosine is ``x``.
+
+    >>> lax.acosh(2.0)
+    Array(1.316958, dtype=float32, weak_type=True)
+    """
     return acosh_p.bind(x)
 
 
 def atanh(x):
-    """The number whose hyperbolic tangent is ``x``."""
+    """The number whose hyperbolic tangent is ``x``.
+
+    >>> lax.atanh(0.5)
+    Array(0.54930615, dtype=float32, weak_type=True)
+    """
     return atanh_p.bind(x)

@@ -23,6 +23,7 @@ from ..errors import explain
 from ..tree_util import tree_flatten, tree_unflatten
 from . import scalars
 from .batching import batch_size, materialize
+from .conv_shapes import padtype_to_pads
 from .derive import linear
 from .families import ANY, NUMBER, accumulator, identity, letter, like
 from .layout import broadcast_in_dim
@@ -402,33 +403,10 @@ def _window_over(x: ShapedArray, dimensions, strides, padding, base_dilation,
     bases, steps = integers(base_dilation), integers(window_dilation)
     if isinstance(padding, str):
         Window(dimensions, strides, ((0, 0),) * x.ndim, bases, steps).check("reduce_window", x)
-        padding = named_padding("tanx.lax.reduce_window", padding,
-                                [*map(dilated, x.shape, bases)],
-                                [*map(dilated, dimensions, steps)], strides)
+        padding = padtype_to_pads([*map(dilated, x.shape, bases)],
+                                  [*map(dilated, dimensions, steps)], strides, padding)
     pairs = tuple((operator.index(low), operator.index(high)) for low, high in padding)
     return Window(dimensions, strides, pairs, bases, steps)
-
-
-def named_padding(function: str, padding: str, shape: Sequence[int], window: Sequence[int],
-                  strides: Sequence[int]) -> list[tuple[int, int]]:
-    """The places before and after an array that padding of a name adds.
-
-    >>> named_padding("f", "SAME", (5, 4), (3, 2), (2, 2))
-    [(1, 1), (0, 0)]
-    """
-    name = padding.upper()
-    if name == "VALID":
-        return [(0, 0)] * len(shape)
-    if name not in ("SAME", "SAME_LOWER"):
-        raise RuntimeError(explain(
-            function, "padding is 'VALID', 'SAME', 'SAME_LOWER' or pairs of integers.",
-            f"padding: {padding!r}"))
-    pairs = []
-    for n, size, stride in zip(shape, window, strides):
-        total = max(0, (-(-n // stride) - 1) * stride + size - n)
-        less, more = total // 2, total - total // 2
-        pairs.append((less, more) if name == "SAME" else (more, less))
-    return pairs
 
 
 def reduce_window_shape_tuple(operand_shape, window_dimensions, window_strides, padding,

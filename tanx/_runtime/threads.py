@@ -421,7 +421,11 @@ def parallel_address() -> int:
 
 
 def get_num_threads() -> int:
-    """How many threads compiled functions may use on the CPU; see :func:`set_num_threads`."""
+    """How many threads compiled functions may use on the CPU; see :func:`set_num_threads`.
+
+    >>> tanx.get_num_threads() >= 1
+    True
+    """
     return _pool.size
 
 

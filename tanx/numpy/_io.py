@@ -41,7 +41,15 @@ def load(file, *args, **kwargs):
 
 
 def fromfile(*args, **kwargs):
-    """The contents of a file as an array; arguments as in :func:`numpy.fromfile`."""
+    """The contents of a file as an array; arguments as in :func:`numpy.fromfile`.
+
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     _ = file.write(bytes([1, 2, 3]))
+    ...     file.flush()
+    ...     jnp.fromfile(file.name, np.uint8)
+    Array([1, 2, 3], dtype=uint8)
+    """
     return asarray(np.fromfile(*args, **kwargs))
 
 
@@ -49,5 +57,10 @@ def set_printoptions(*args, **kwargs):
     """Say how arrays are printed; arguments as in :func:`numpy.set_printoptions`.
 
     The options are NumPy's own, so its arrays follow them, too.
+
+    >>> jnp.set_printoptions(precision=3)
+    >>> jnp.array([2 / 3])
+    Array([0.667], dtype=float32)
+    >>> jnp.set_printoptions(precision=8)
     """
     np.set_printoptions(*args, **kwargs)

@@ -120,7 +120,11 @@ def _round(x, decimals: int):
 
 @library_jit(static_argnames=("decimals",))
 def around(a, decimals=0, out=None):
-    """``a`` rounded to so many ``decimals``: another name of :func:`round`."""
+    """``a`` rounded to so many ``decimals``: another name of :func:`round`.
+
+    >>> jnp.around(2.567, 1)
+    Array(2.6, dtype=float32, weak_type=True)
+    """
     return round(a, decimals, out)
 
 

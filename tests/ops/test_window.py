@@ -149,7 +149,7 @@ tanx.lax.reduce_window: sizes, strides and dilations are positive.
   base_dilation: (1,)
   window_dilation: (1,)"""),
     (RuntimeError, lambda x: lax.reduce_window(x, 0, lax.add, (2,), None, "FULL"), """\
-tanx.lax.reduce_window: padding is 'VALID', 'SAME', 'SAME_LOWER' or pairs of integers.
+tanx.lax.padtype_to_pads: padding must be 'VALID', 'SAME' or 'SAME_LOWER'.
   padding: 'FULL'"""),
     (TypeError, lambda x: lax.reduce_window(x > 1, False, lax.add, (2,)), """\
 tanx.lax.reduce_window: does not sum bool operands.

@@ -1,0 +1,67 @@
+"""Each public function says what it does, with an example that is run."""
+
+import doctest
+import importlib
+import importlib.util
+import inspect
+from types import ModuleType
+
+import pytest
+
+from conftest import EXAMPLE_NAMES
+
+MODULES = ("", "debug", "dtypes", "experimental.checkify", "flatten_util", "image", "lax",
+           "lax.linalg", "nn", "nn.initializers", "numpy", "numpy.fft", "numpy.linalg", "ops",
+           "random")
+EXCEPTIONS = {
+    "debug.inspect_array_sharding": "there is nothing to inspect with one device",
+}
+
+
+def module(name):
+    """A module that may not have been built yet."""
+    full = f"tanx.{name}" if name else "tanx"
+    if importlib.util.find_spec(full) is None:
+        pytest.skip(f"{full} is yet to be built")
+    return importlib.import_module(full)
+
+
+def functions(name):
+    """The public functions of a module, and objects of tanx that can be called, by name."""
+    shown = module(name)
+    for attribute in dir(shown):
+        value = getattr(shown, attribute)
+        if attribute.startswith("_") or not callable(value) or isinstance(value, type):
+            continue
+        if inspect.isroutine(value) or type(value).__module__.startswith("tanx"):
+            yield attribute, value
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_each_function_has_an_example(name):
+    missing = [attribute for attribute, function in functions(name)
+               if ">>>" not in (inspect.getdoc(function) or "")
+               and f"{name}.{attribute}".lstrip(".") not in EXCEPTIONS]
+    assert not missing
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_only_what_is_public_is_shown(name):
+    """What a file imports for its own use is not found by those who look around."""
+    shown = module(name)
+    for attribute in dir(shown):
+        assert attribute.startswith("_") or attribute in shown.__all__ or isinstance(
+            getattr(shown, attribute), ModuleType), attribute
+
+
+def test_examples_of_options_run():
+    """Doctest finds those of functions and classes; options are objects."""
+    names = {short: importlib.import_module(full) for short, full in EXAMPLE_NAMES.items()}
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    options = [(attribute, value) for attribute, value in functions("")
+               if not inspect.isfunction(value) and type(value).__module__ == "tanx._config"]
+    assert len(options) > 20
+    for attribute, option in options:
+        runner.run(doctest.DocTestParser().get_doctest(
+            inspect.getdoc(option), dict(names), attribute, None, None))
+    assert runner.summarize(verbose=False).failed == 0
