@@ -231,14 +231,15 @@ def arg_reduce(which: str, extent: int, element: Callable[[At], Expr], dtype=IND
     """The greatest or least element and its position; NaN is best, and of equals the first."""
     if which not in ("max", "min"):
         raise TypeError(f"arg_reduce: which must be 'max' or 'min', got {which!r}.")
-    better = "gt" if which == "max" else "lt"
+    better, worse = ("gt", "le") if which == "max" else ("lt", "ge")
 
     def step(k, state):
         best, position = state
         value = element(k)
-        takes = op(better, value, best) | eq(k[0], 0)
-        if kind_of(value.dtype) == "f":
-            takes = takes | (ne(value, value) & eq(best, best))
+        takes = op(better, value, best)
+        if kind_of(value.dtype) == "f":  # NaN is not worse than anything
+            takes = ~op(worse, value, best) & eq(best, best)
+        takes = takes | eq(k[0], 0)
         return select(takes, value, best), select(takes, convert(k[0], dtype), position)
 
     start = element((const(0),)).dtype

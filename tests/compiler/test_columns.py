@@ -64,7 +64,7 @@ def test_a_result_that_another_reduction_needs(shape, shared):
 
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "int32", "bfloat16"])
-@pytest.mark.parametrize("size", [1, 3, 16, 37, 100])
+@pytest.mark.parametrize("size", [1, 3, 16, 37, 100, 267])
 def test_positions(axis, dtype, size):
     x = numbers((size, size + 2), dtype)
     if x.dtype.kind == "f":

@@ -47,11 +47,11 @@ for i in 6, j in 4 parallel:
 program(x: f32[6,4]) -> (out0: f32[6], out1: i32[6])
 for i in 6 parallel:
     %1 = argmax k in 4, s = 0.0:f32, t = 0:i32:
-        %0 = (x[i, k] > s) | (k == 0) | (x[i, k] != x[i, k]) & (s == s)
+        %0 = ~(x[i, k] <= s) & (s == s) | (k == 0)
         select(%0, x[i, k], s), select(%0, i32(k), t)
     out0[i] = %1.0
     %1 = argmax k in 4, s = 0.0:f32, t = 0:i32:
-        %0 = (x[i, k] > s) | (k == 0) | (x[i, k] != x[i, k]) & (s == s)
+        %0 = ~(x[i, k] <= s) & (s == s) | (k == 0)
         select(%0, x[i, k], s), select(%0, i32(k), t)
     out1[i] = %1.1""",
     "horner": """\

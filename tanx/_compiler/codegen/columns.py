@@ -12,13 +12,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..._loops.expr import Const, Expr, Fold, Index, Load
 from ..._loops.instructions import kind_of
 from ..._loops.nest import Statement, Store
 from ..._loops.traverse import expressions, folds, loads, walk, written
 from .access import Scalar
 from .complex import Pair
-from .folds import flat
+from .folds import flat, is_search
 from .lanes import Loop
 from .scopes import Scope
 from .storage import part_dtype, register_type
@@ -82,14 +84,14 @@ def separate(body: Iterable[Statement]) -> list[list[Statement]]:
 
 def _is_column(fold: Fold, lane: Loop, others: Sequence[Fold]) -> bool:
     extents = [i.extent for i in fold.indices]
-    if len(extents) != 1 or not fold.reducer or any(
+    if len(extents) != 1 or not (fold.reducer or fold.combine and is_search(fold)) or any(
             [i.extent for i in other.indices] != extents for other in others):
         return False
     inside = list(walk(*fold.body))
     strides = [(lane.stride(node.place[0]), node.place[0].get(fold.indices[0], 0)
                 * node.dtype.itemsize) for node in inside if isinstance(node, Load)]
     return (extents[0] >= _MANY and isinstance(fold.init[0], Const)
-            and register_type(fold.states[0].dtype).bits >= 8
+            and all(register_type(state.dtype).bits >= 8 for state in fold.states)
             and not any(isinstance(node, Fold) for node in inside)
             and 4 * lane.width <= lane.extent <= _ROOM // fold.states[0].dtype.itemsize
             and any(along == 1 and down >= _FAR for along, down in strides))
@@ -98,7 +100,8 @@ def _is_column(fold: Fold, lane: Loop, others: Sequence[Fold]) -> bool:
 def write_columns(kernel: Kernel, lane: Loop, folds: Sequence[Fold], body: Sequence[Statement],
                   scope: Scope, steps: int) -> None:
     """Write the first steps of a loop in lanes over stores with such reductions."""
-    rooms = [_Room(kernel, fold, steps, lane.width) for fold in folds]
+    rooms = {fold: [_Room(kernel, state.dtype, steps, lane.width) for state in fold.states]
+             for fold in folds}
     rows = folds[0].indices[0].extent
     blocks, left = divmod(rows, _ROWS)
     assert blocks > (not left), "the loop over blocks takes at least one step after the first rows"
@@ -118,9 +121,10 @@ def write_columns(kernel: Kernel, lane: Loop, folds: Sequence[Fold], body: Seque
     def add(outer: Scope, start: Value, count: int, first: bool) -> None:
         """Add some rows to what there is, if there is anything."""
         def columns(inner: Scope, number: Value) -> None:
-            for room in rooms:
-                part = kernel.rows(room.fold, inner, start, count)
-                room.put(number, part if first else kernel.joint(room.fold, room.get(number), part))
+            for fold, own in rooms.items():
+                before = [] if first else [room.get(number) for room in own]
+                for room, state in zip(own, kernel.rows(fold, inner, start, count, before)):
+                    room.put(number, state)
         each(outer, columns)
 
     def next_block(inner: Scope, _) -> list:
@@ -128,8 +132,8 @@ def write_columns(kernel: Kernel, lane: Loop, folds: Sequence[Fold], body: Seque
         return []
 
     def finish(inner: Scope, number: Value) -> None:
-        for room in rooms:
-            inner.values[room.fold] = (room.get(number),)
+        for fold, own in rooms.items():
+            inner.values[fold] = tuple(room.get(number) for room in own)
         kernel.loops((), body, inner)
 
     add(scope, kernel.index(0), left or _ROWS, first=True)
@@ -139,12 +143,11 @@ def write_columns(kernel: Kernel, lane: Loop, folds: Sequence[Fold], body: Seque
 
 
 class _Room:
-    """Memory of the function for the results of a reduction, a vector for each step in lanes."""
+    """Memory of the function for what a reduction carries, a vector for each step in lanes."""
 
-    def __init__(self, kernel: Kernel, fold: Fold, steps: int, width: int):
-        self.kernel, self.fold = kernel, fold
-        self.type = register_type(part_dtype(fold.states[0].dtype)).of(width)
-        self.parts = 2 if kind_of(fold.states[0].dtype) == "c" else 1
+    def __init__(self, kernel: Kernel, dtype: np.dtype, steps: int, width: int):
+        self.kernel, self.parts = kernel, 2 if kind_of(dtype) == "c" else 1
+        self.type = register_type(part_dtype(dtype)).of(width)
         self.name = "%" + kernel.writer.fresh("room")
         kernel.top.lines.insert(0, f"{self.name} = alloca [{steps * self.parts} x {self.type}]")
 

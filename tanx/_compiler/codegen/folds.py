@@ -30,7 +30,8 @@ from .scopes import Ahead, Scope
 from .storage import register_type
 from .values import Value, Writer, any_lane, as_mask, resized
 
-__all__ = ["Folds", "flat", "from_registers", "in_registers", "mapped", "renamed", "whole"]
+__all__ = ["Folds", "flat", "from_registers", "in_registers", "is_search", "mapped", "renamed",
+           "whole"]
 
 _UNROLLED, _SHORT = 8, 96
 """Steps, and instructions in all, up to which a loop is written out."""
@@ -118,7 +119,7 @@ class Folds(Memory):
         if loops and loops[-1].width > 1:
             if fold.reducer:
                 return (self.reduction(fold, fold.reducer, loops, inner, states[0]),)
-            if _is_search(fold):
+            if is_search(fold):
                 return self.search(fold, loops[-1], inner)
             loops[-1] = replace(loops[-1], width=1)
         if not alone:
@@ -205,7 +206,25 @@ class Folds(Memory):
                                         if isinstance(node, (Load, State)))])
         return value
 
-    def rows(self, fold: Fold, scope: Scope, start: Value, count: int) -> Scalar:
+    def rows(self, fold: Fold, scope: Scope, start: Value, count: int,
+             before: Sequence[Scalar]) -> Sequence[Scalar]:
+        """What some elements come to in a reduction, or search, that runs in lanes itself, with
+        what those before them came to if there were any."""
+        (index,) = fold.indices
+        if fold.reducer:
+            part = self.sum_of_rows(fold, scope, start, count)
+            return [self.joint(fold, before[0], part) if before else part]
+        inner = scope.within(fold.states)
+        inner.varying = inner.varying.union(fold.states)
+        width, better = scope.lanes.width, self.better(fold)
+        take = lambda s, _: [whole(self.value(_as_op(choice).args[1], s), state.dtype).of(width)
+                             for choice, state in zip(fold.body, fold.states)]
+        for row in range(count):
+            before = self.once(inner, Loop(index, (index,), False), row, before,
+                               better if before else take, fold.states, frozenset(), start)
+        return before
+
+    def sum_of_rows(self, fold: Fold, scope: Scope, start: Value, count: int) -> Scalar:
         """Some elements of a reduction that runs in lanes itself, combined."""
         dtype, (index,) = fold.states[0].dtype, fold.indices
         neutral = number(self.writer, np.asarray(
@@ -328,19 +347,9 @@ class Folds(Memory):
         """``argmax`` or ``argmin`` in lanes: each takes its first element, then better ones."""
         first = scope.within((*fold.indices, *fold.states, lane.index))
         self.bind(first, lane, self.index(0))
-        value, position = (_as_op(choice).args[1] for choice in fold.body)
-        found = [self.value(expr, first).of(lane.width) for expr in (value, position)]
-        # After its first element, no lane need ask whether it has one.
-        is_first = op("eq", fold.indices[0], 0)
-        better = rewrite(_as_op(fold.body[0]).args[0],
-                         lambda e: Const(False, BOOL) if e is is_first else None)
-
-        def step(inner: Scope, values: Sequence[Scalar]) -> list[Scalar]:
-            inner.values.update(zip(fold.states, values))
-            takes = self.value(better, inner)
-            return [choose(takes, self.value(expr, inner), old)
-                    for expr, old in zip((value, position), values)]
-
+        position = _as_op(fold.body[1]).args[1]
+        found = [self.value(_as_op(choice).args[1], first).of(lane.width) for choice in fold.body]
+        step = self.better(fold)
         steps = -(-lane.extent // lane.width)
         if steps > 1:
             found = self.loop(scope, lane, 1, steps, found, step, bound=fold.states)
@@ -350,6 +359,18 @@ class Folds(Memory):
             best, place = _better(fold, best.shuffled(low), place.shuffled(low),
                                   best.shuffled(high), place.shuffled(high))
         return best, whole(place, position.dtype)
+
+    def better(self, fold: Fold) -> Callable[[Scope, Sequence[Scalar]], list[Scalar]]:
+        """A step of a search that has an element: it need not ask whether it does."""
+        is_first = op("eq", fold.indices[0], 0)
+        takes = rewrite(_as_op(fold.body[0]).args[0],
+                        lambda e: Const(False, BOOL) if e is is_first else None)
+
+        def step(inner: Scope, values: Sequence[Scalar]) -> list[Scalar]:
+            inner.values.update(zip(fold.states, values))
+            return [choose(self.value(takes, inner), self.value(_as_op(choice).args[1], inner), old)
+                    for choice, old in zip(fold.body, values)]
+        return step
 
 
 def _combine(reducer: str, a: Scalar, b: Scalar, dtype: np.dtype) -> Scalar:
@@ -366,7 +387,7 @@ def _as_op(expr: Expr) -> Op:
     return expr
 
 
-def _is_search(fold: Fold) -> bool:
+def is_search(fold: Fold) -> bool:
     """Whether a fold has the form that ``build.arg_reduce`` gives it."""
     return len(fold.body) == 2 and fold.body[0] is not fold.body[1] and all(
         isinstance(choice, Op) and choice.name == "select" and choice.args[2] is state

@@ -332,6 +332,10 @@ def _abs(x: Value, signed: bool) -> Value:
 
 def _clz(x: Value) -> Value:
     false = Value(x.writer, "false", integer(1))
+    bits = x.type.bits
+    if bits < 8:  # LLVM's quick way does not know such numbers in lanes
+        return convert(intrinsic("ctlz", convert(x, "zext", integer(8)), extra=[false])
+                       - (8 - bits), "trunc", integer(bits))
     return intrinsic("ctlz", x, extra=[false])
 
 
