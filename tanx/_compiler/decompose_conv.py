@@ -55,7 +55,7 @@ def convolution(write, eqn: JaxprEqn) -> list[Atom] | None:
 def _order(steps: Plan, params) -> tuple[int, ...]:
     """Where the dimensions of the operand are to be: features last, if space is there so far."""
     spec, last = steps.lhs_spec, len(steps.lhs_spec) - 1
-    if prod(steps.window) == 1 or spec[-1] != last:
+    if prod(steps.window) == 1 or spec[-1] != last or steps.features == 1 < steps.groups:
         return spec
     if steps.window[-1] >= _LONG and params["rhs_dilation"][-1] == 1:
         return spec

@@ -194,12 +194,15 @@ def _total(index, w, steps: Plan, window, element, tap_of):
     """An element of the result, at an index of image, feature and places."""
     is_bool = letter(steps.dtype) == "b"
 
+    extents = [*window, steps.features]
+
     def term(k):
-        *taps, channel = k
+        given = iter(k)  # none for what there is just one of
+        *taps, channel = (build.const(0) if n == 1 else next(given) for n in extents)
         b = w[_placed((index[1], channel, *tap_of(taps)), steps.rhs_spec)]
         return build.op("and" if is_bool else "mul", element(index, taps, channel),
                         build.convert(b, steps.dtype))
-    total = build.reduce("or" if is_bool else "add", [*window, steps.features], term)
+    total = build.reduce("or" if is_bool else "add", [n for n in extents if n != 1], term)
     return build.convert(total, steps.out.dtype)
 
 
@@ -338,9 +341,7 @@ def _check_groups(images, features, kernels, depth, feature_groups, batch_groups
 def _check_preferred(natural, preferred, facts) -> None:
     facts = [*facts, f"preferred_element_type: {preferred}"]
     kinds = letter(natural), letter(preferred)
-    whole = set("iu")
-    if not (kinds[0] == kinds[1] or set(kinds) <= whole
-            or kinds[0] in whole and kinds[1] in "fc"):
+    if kinds[0] != kinds[1] and not (kinds[0] in "iu" and kinds[1] in "iuf"):
         raise TypeError(_message("cannot give a result of that kind.", *facts))
     if dtypes.itemsize_bits(preferred) < dtypes.itemsize_bits(natural):
         raise TypeError(_message("preferred_element_type must not be narrower than the operands.",

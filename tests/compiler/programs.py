@@ -409,6 +409,23 @@ def contraction(make: Maker):
                       f"jnp.swapaxes({a} @ jnp.swapaxes({b}, -1, -2), -1, -2)"]), x, y
 
 
+def convolution(make: Maker):
+    """A variable, as a batch with channels, and part of another as the kernel."""
+    x, y = make.operand("f", rank=1), make.operand("f", rank=1)
+    if x is None or y is None or x.data.dtype != y.data.dtype:
+        return None
+    stride, holes, low, high = make.rng.integers(1, 4), make.rng.integers(1, 3), *(
+        make.rng.integers(-1, 4, 2))
+    image = make.pick([f"{x.name}.reshape(1, 1, -1)", f"{x.name}.reshape(1, -1, {x.shape[-1]})"])
+    kernel = make.pick([f"{y.name}.reshape(1, 1, -1)[..., :5]",
+                        f"jnp.tile({y.name}.reshape(-1)[:3], ({image}.shape[1], 1))[None]",
+                        f"jnp.tile({y.name}.reshape(-1)[:2], (8, {image}.shape[1], 1))"])
+    options = make.pick([f"({stride},), [({low}, {high})]",
+                         f"({stride},), [({low}, {high})], rhs_dilation=({holes},)",
+                         f"(1,), [({low}, {high})], lhs_dilation=({stride},)"])
+    return f"lax.conv_general_dilated({image}, {kernel}, {options})", x, y
+
+
 def indexing(make: Maker):
     x, i, u = make.operand(rank=1), make.operand("iu", exact=True), make.operand("iuf")
     if x is None or i is None or u is None:
@@ -518,7 +535,8 @@ LINES = [(smooth, False, 4), (plain, True, 3), (jumpy, True, 2), (integers, True
          (binary, True, 4), (comparison, True, 2), (choice, True, 2), (layout, True, 6),
          (joined, True, 1), (reduction, False, 3), (exact_reduction, True, 1), (scan, False, 1),
          (normalised, False, 2), (contraction, False, 3), (indexing, True, 3), (cast, True, 1),
-         (counted, True, 1), (transformed, False, 2), (loop, False, 2), (branch, False, 1)]
+         (counted, True, 1), (transformed, False, 2), (loop, False, 2), (branch, False, 1),
+         (convolution, False, 1)]
 WEIGHTS = np.array([weight for *_, weight in LINES]) / sum(weight for *_, weight in LINES)
 
 

@@ -38,6 +38,8 @@ DIFFERENCES = [
          "eager", r"pow(er)?\((b1|i8)_3, c64_3b\)"),
     _row("the sign of a zero from constant folding, or from a maximum of zeros of both signs",
          "eager vjp", r"^b1_3 / -3$", r"maximum\(bf16_edge", r"fmod\(f32_pos2x3, f32_pos3\)"),
+    _row("sizes of convolutions are Python's integers, where JAX gives some of NumPy's", "eager",
+         r"lax\.conv_(general_|transpose_)?shape_tuple"),
     _row("an integer divided by 0 gives a number without meaning", "eager",
          r"fmod\(True, False\)"),
     _row("JAX's atan2 reads -1 as 255 beside uint8, its arctan2 does not", "eager",

@@ -452,9 +452,9 @@ def streams(rows: int, terms: int, along: int, across: int, itemsize: int) -> bo
 
 def _one_panel(right: Operand, loops: _Loops) -> Operand:
     """An operand with fewer columns than there is room for: a panel, if that is all its memory."""
-    size = right.across
-    if loops.column.extent < size and right.buffer.shape[-2:] == (loops.term.extent, size) and (
-            right.first == 0):
+    size, terms = right.across, loops.term.extent
+    if loops.column.extent < size and right.buffer.shape[-2:] == (terms, size) and not any(
+            distance % (terms * size) for distance in (right.first, *right.outer.values())):
         return replace(right, panel=size)
     return right
 
