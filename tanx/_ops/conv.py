@@ -26,7 +26,7 @@ from .conv_shapes import (
     padtype_to_pads,
 )
 from .convert import cast, convert
-from .derive import partials
+from .derive import partials, zeros_of
 from .dot import highest, matmul
 from .families import accumulator, letter
 from .layout import reshape, rev
@@ -144,7 +144,7 @@ class ConvGeneralDilated(Primitive):
         So no zeros are multiplied. What is around the operand must be stored.
         """
         (out,), holes = into, params["lhs_dilation"]
-        if max(holes, default=1) == 1 or any(
+        if max(holes, default=1) == 1 or 0 in out.shape or any(
                 end >= d for ends, d in zip(params["padding"], holes) for end in ends):
             return None
         steps = plan_of(x, w, params)
@@ -280,6 +280,8 @@ def plan(x_shape, x_dtype, w_shape, w_dtype, strides, padding, lhs_dilation, rhs
     lhs, rhs, out = map(tuple, numbers)
     images, features, *space = (x_shape[d] for d in lhs)
     kernels, depth, *window = (w_shape[d] for d in rhs)
+    if 0 in window:
+        raise ValueError(_message("the window must have elements.", *facts))
     _check_options(len(space), facts, window_strides=strides, padding=padding,
                    lhs_dilation=lhs_dilation, rhs_dilation=rhs_dilation)
     _check_groups(images, features, kernels, depth, feature_groups, batch_groups, facts)
@@ -404,6 +406,8 @@ def _to_kernel(ct, x, w, steps: Plan, params):
     """The cotangent of the kernel: the operand, with the cotangent of the result as a kernel."""
     lhs, rhs, out = params["dimension_numbers"]
     shape = typeof(x).shape
+    if 0 in typeof(ct).shape:
+        return zeros_of(w.aval)
     padding = []
     for n, k, m, (low, _) in zip(dilated([shape[d] for d in lhs[2:]], params["lhs_dilation"]),
                                  dilated(steps.window, params["rhs_dilation"]),

@@ -158,6 +158,10 @@ operand.
   rhs: f32[6,3,3,3]
   feature_group_count: 1
   batch_group_count:   1"""),
+    (ValueError, lambda: lax.conv(X, W[..., :0], (1, 1), "SAME"), """\
+tanx.lax.conv_general_dilated: the window must have elements.
+  lhs: f32[2,4,8,9]
+  rhs: f32[6,4,3,0]"""),
     (RuntimeError, lambda: lax.conv(X, W, (1, 1), "EQUAL"), """\
 tanx.lax.padtype_to_pads: padding must be 'VALID', 'SAME' or 'SAME_LOWER'.
   padding: 'EQUAL'"""),
