@@ -61,7 +61,7 @@ _operators.install_at_first_use(_methods)
 publish(__name__, boundary)
 
 # Rooms that load when they are first asked for, so that ``import tanx`` is quick.
-_LATE = ("debug", "experimental", "lax", "nn", "numpy", "ops", "random", "stages")
+_LATE = ("debug", "experimental", "image", "lax", "nn", "numpy", "ops", "random", "stages")
 globals()["__all__"] += _LATE
 
 
