@@ -7,7 +7,7 @@ from functools import reduce
 import numpy as np
 
 from .._core.linear import Zero
-from .._core.types import typeof
+from .._core.types import ShapedArray, typeof
 from .._loops import build
 from .arith import integer_pow, mul
 from .convert import convert
@@ -28,9 +28,10 @@ class Polynomial(Elementwise):
     accepts = NUMBER
 
     def infer(self, x, *coefficients, unroll=None):
+        whole = x
         for c in coefficients:
-            x = super().infer(x, c)
-        return x
+            whole = super().infer(whole, c)
+        return ShapedArray(whole.shape, x.dtype, x.weak_type)
 
     def eval(self, x, *coefficients, unroll=None):
         wide = widened(x)

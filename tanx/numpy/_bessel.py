@@ -24,19 +24,19 @@ def i0(x):
     x = inexact("i0", x)
     if x.dtype.kind == "c":
         raise ValueError(explain("tanx.numpy.i0", "takes real numbers.", f"x: {typeof(x)}"))
-    return _i0(x)
+    return i0_impl(x)
 
 
 @custom_jvp
-def _i0(x):
+def i0_impl(x):
     size = lax.abs(x)
     return lax.mul(lax.exp(size), lax.bessel_i0e(size))
 
 
-@_i0.defjvp
-def _i0_jvp(primals, tangents):
+@i0_impl.defjvp
+def i0_impl_jvp(primals, tangents):
     (x,), (dx,) = primals, tangents
-    return _i0(x), lax.mul(dx, _i1(x))
+    return i0_impl(x), lax.mul(dx, _i1(x))
 
 
 @custom_jvp
@@ -45,14 +45,14 @@ def _i1(x):
 
 
 @_i1.defjvp
-def _i1_jvp(primals, tangents):
+def i1_impl_jvp(primals, tangents):
     """The slope i0(x) - i1(x) / x, which is ½ at zero."""
     (x,), (dx,) = primals, tangents
     out = _i1(x)
     nowhere = lax.eq(x, lax.full_like(x, 0))
     ratio = lax.div(out, lax.select(nowhere, lax.full_like(x, 1), x))
     ratio = lax.select(nowhere, lax.full_like(x, 0.5), ratio)
-    return out, lax.mul(dx, lax.sub(_i0(x), ratio))
+    return out, lax.mul(dx, lax.sub(i0_impl(x), ratio))
 
 
 def kaiser(M, beta):

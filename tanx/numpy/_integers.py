@@ -29,12 +29,14 @@ __all__ = ["gcd", "lcm", "packbits", "unpackbits"]
 
 
 def _whole_numbers(function: str, x, y) -> tuple:
-    """Integers of one dtype and one shape."""
+    """Integers of one dtype and one shape; weak only where all are scalars."""
     x, y = promote(function, x, y)
     if not is_dtype(x, np.integer):
         raise ValueError(explain(f"tanx.numpy.{function}", "takes integers.",
                                  f"x1: {typeof(x)}", f"x2: {typeof(y)}"))
     shape = common_shape(x.shape, y.shape)
+    if shape:
+        x, y = convert(x, x.dtype), convert(y, y.dtype)
     return broadcast_to_shape(x, shape), broadcast_to_shape(y, shape)
 
 
@@ -52,10 +54,9 @@ def gcd(x1, x2):
     Array([ 6,  1, 18], dtype=int32)
     """
     x1, x2 = _whole_numbers("gcd", x1, x2)
-    function = _common_divisor
-    for _ in x1.shape:
-        function = vmap(function)
-    return function(absolute(x1), absolute(x2))
+    if not x1.shape:
+        return _common_divisor(absolute(x1), absolute(x2))
+    return reshape(vmap(_common_divisor)(ravel(absolute(x1)), ravel(absolute(x2))), x1.shape)
 
 
 @library_jit

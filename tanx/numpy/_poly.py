@@ -160,13 +160,13 @@ def polyder(p, m=1):
     >>> jnp.polyder(jnp.array([1., 2., 3.]))
     Array([2., 2.], dtype=float32)
     """
-    p = inexact("polyder", p)
-    (p,), m = _vectors("polyder", p), _order("polyder", m)
+    p, m = inexact("polyder", p), _order("polyder", m)
     if m == 0:
         return p
+    (p,) = _vectors("polyder", p)
     count = max(0, p.shape[0] - m)
-    factors = lax.rev(_falling(m, count, m, p.dtype), (0,))
-    return lax.mul(p[:count], factors)
+    factors = _falling(m, count, m, p.dtype)
+    return lax.mul(p[:count], lax.rev(factors, (0,)))
 
 
 @library_jit(static_argnames=("m",))
@@ -180,7 +180,10 @@ def polyint(p, m=1, k=None):
     check_arraylike("polyint", p, k)
     dtype, weak = dtypes.result_type(p, k, return_weak_type_flag=True)
     dtype = dtypes.to_inexact_dtype(dtype)
-    (p,), m = _vectors("polyint", convert(p, dtype, weak)), _order("polyint", m)
+    p, m = convert(p, dtype, weak), _order("polyint", m)
+    if m == 0:
+        return p
+    (p,) = _vectors("polyint", p)
     constants = atleast_1d(convert(k, dtype, weak))
     if constants.shape == (1,):
         constants = lax.broadcast_in_dim(constants[0], (m,), ())
@@ -188,16 +191,15 @@ def polyint(p, m=1, k=None):
         raise ValueError(explain(
             "tanx.numpy.polyint", "k must be a number, or a vector of m numbers.",
             f"k: {typeof(k)}", f"m: {m}"))
-    if m == 0:
-        return p
-    return lax.div(concatenate([p, constants]), _divisors(p.shape[0] + m, m, dtype))
+    divisors = _divisors(p.shape[0] + m, m, dtype)
+    return lax.div(concatenate([p, constants]), divisors)
 
 
 def _divisors(count: int, m: int, dtype):
     """What the coefficients of an integral were multiplied by when it is differentiated back."""
     powers = lax.iota(dtype, count)
     steps = expand_dims(powers, 0) - expand_dims(lax.iota(dtype, m), 1)
-    return lax.rev(prod(where(steps.real < 1, convert(1, dtype), steps), 0), (0,))
+    return lax.rev(prod(lax.max(convert(1, dtype), steps), 0), (0,))
 
 
 # -- zeros -----------------------------------------------------------------------------------------

@@ -139,7 +139,7 @@ DIFFERENCES = [
          r"jax\.vmap\(jax\.vmap\(lambda a, b: a \* b"),
     _row("an algorithm of our own, shorter or more exact", "jaxpr",
          r"jnp\.(sinc|hypot|frexp|ldexp|unwrap|median|nanmedian|quantile|percentile|diagflat|"
-         r"partition|nancumsum|nancumprod|nonzero|interp)\("),
+         r"partition|nancumsum|nancumprod|nonzero|interp|gcd|lcm)\("),
     _row("collectives under vmap are written in ordinary operations of one batch", "jaxpr",
          r"jax\.vmap\(lambda v: lax\.\w+"),
     _row("accuracies are printed in full", "jaxpr", r"accuracy=lax\.Tolerance"),
