@@ -178,6 +178,33 @@ def test_gamma_functions(dtype, rtol):
                                    err_msg=name)
 
 
+ROUGH = {
+    "lgamma": (scipy.special.gammaln, [(-20, 30), (0.99, 1.01), (1.99, 2.01), (30, 1e6)]),
+    "zeta": (scipy.special.zeta, [(1.01, 16), (0.05, 20)], [(14, 70), (0.05, 40)],
+             [(2, 3), (1e3, 1e9)]),
+    "betainc": (scipy.special.betainc, [(0.01, 5), (0.01, 5), (0, 1)], [(1, 900), (1, 3), (0, 1)],
+                [(500, 2000), (500, 2000), (0.4, 0.6)]),
+}
+
+
+@pytest.mark.parametrize("name", ROUGH)
+def test_functions_of_float32_that_are_computed_in_float64(name):
+    """Rounded nearly always as the exact value is; small numbers and poles left aside."""
+    reference, *domains = ROUGH[name]
+    rng = np.random.default_rng(0)
+    for domain in [[d] for d in domains[0]] if name == "lgamma" else domains:
+        args = [rng.uniform(*ends, 5_000).astype(np.float32) for ends in domain]
+        want = reference(*(x.astype(np.float64) for x in args))
+        keep = np.isfinite(want) & (np.abs(want) > 1e-36)
+        check(name, [x[keep] for x in args], want[keep], 0.7)
+
+
+def test_lgamma_of_float32_at_its_zeros_and_poles():
+    x = np.array([1, 2, 0, -0.0, -3, np.inf, -np.inf, np.nan, 3e38], np.float32)
+    np.testing.assert_array_equal(
+        compiled("lgamma", x), [0, 0, *[np.inf] * 5, np.nan, np.inf])
+
+
 # Computed with fifty digits: x, and the functions of orders 0 and 1 times e^-x.
 BESSEL = [
     (0.001, 0.9990007495835156, 0.0004995003123542213),

@@ -1,9 +1,9 @@
 """Special functions of float32 and float64: the error function, the gamma function and its kin.
 
 The error function and its inverse are polynomials, in the style of ``math.py``; digamma and zeta
-are series, computed in float64. The others are called lane by lane: ``lgamma`` and ``tgamma`` of
-the C library; ``gammainc``, ``gammaincc`` and ``betainc`` of SciPy, whose C functions the loader
-finds under the names ``scipy.…``. What is long stands out of line.
+are series, computed in float64, and so is ``lgamma`` of float32. The others are called lane by
+lane: ``lgamma`` of the C library; ``gammainc`` and ``gammaincc`` of SciPy, whose C functions the
+loader finds under the names ``scipy.…``. What is long stands out of line.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from math import inf, nan, pi
 
 import numpy as np
 
-from .math import exp, log, odd_ratio, pow, tan
+from .math import exp, log, odd_ratio, pow, sin, tan
 from .storage import cast
 from .values import (
     F32,
@@ -34,10 +34,11 @@ from .values import (
     rint,
     select,
     sqrt,
+    when_any,
 )
 
-__all__ = ["ULP", "betainc", "digamma", "erf", "erf_inv", "erfc",
-           "igamma", "igammac", "lgamma", "polygamma", "zeta"]
+__all__ = ["ULP", "digamma", "erf", "erf_inv", "erfc", "from_scipy", "igamma", "igammac",
+           "in_float64", "lgamma", "log_gamma", "polygamma", "zeta"]
 
 ULP = {"erf": 5, "erfc": 6, "erf_inv": 5}
 """The greatest error of functions, in units in the last place; others are SciPy's or C's."""
@@ -154,7 +155,7 @@ def erf_inv(x: Value) -> Value:
 # -- in float64, whatever the operands -------------------------------------------------------------
 
 
-def _in_float64(name: str, compute: Callable[..., Value]) -> Callable[..., Value]:
+def in_float64(name: str, compute: Callable[..., Value]) -> Callable[..., Value]:
     """A function of float64 that stands out of line, for float32 as well."""
     def call(*args: Value) -> Value:
         result = outlined(name, compute, *(convert(x, "fpext", F64) for x in args))
@@ -162,9 +163,42 @@ def _in_float64(name: str, compute: Callable[..., Value]) -> Callable[..., Value
     return call
 
 
+_STIRLING = (0.00641025641025641, -0.0019175269175269176, 0.0008417508417508417,
+             -0.0005952380952380953, 0.0007936507936507937, -0.002777777777777778,
+             0.08333333333333333)
+"""B(2k) / (2k (2k - 1)) from k = 7 down to 1."""
+
+
+def log_gamma(x: Value) -> Value:
+    """The logarithm of the gamma function's size, in float64; off by some 1e-15 of the greater.
+
+    That is less than a rounding of float32 also next to the zeros at 1 and 2.
+    """
+    left = x < 0.5
+    y = select(left, 1.0 - x, x)
+    low = y < 8.0
+    start = select(low, y, 1.0)
+    product = start
+    for k in range(1, 8):
+        product = product * (start + float(k))
+    product = select(low, product, 1.0)
+    z = select(low, y + 8.0, y)
+    inverse = 1.0 / z
+    series = fma(polynomial(inverse * inverse, _STIRLING), inverse, 0.9189385332046727)
+    whole = fma(z - 0.5, log(z), series - z)
+    # On the left, the product with the value on the right is π / sin(πx).
+    product = when_any(left, product, lambda: product * pi / absolute(sin((x - rint(x)) * pi)))
+    steps = log(product)
+    result = select(left, steps - whole, whole - steps)
+    result = select(x.eq(1) | x.eq(2), 0.0, result)
+    return select(absolute(x).eq(inf), inf, result)
+
+
 def lgamma(x: Value) -> Value:
     """The logarithm of the absolute value of the gamma function."""
-    return call_lanewise("lgammaf" if x.type.bits == 32 else "lgamma", x)
+    if x.type.bits == 64:
+        return call_lanewise("lgamma", x)
+    return in_float64("log_gamma", log_gamma)(x)
 
 
 _DIGAMMA = (-0.4432598039215686, 0.08333333333333333, -0.021092796092796094, 0.007575757575757576,
@@ -196,7 +230,7 @@ def _digamma(x: Value) -> Value:
 
 def digamma(x: Value) -> Value:
     """The derivative of :func:`lgamma`."""
-    return _in_float64("digamma", _digamma)(x)
+    return in_float64("digamma", _digamma)(x)
 
 
 _ZETA = (12.0, -720.0, 30240.0, -1209600.0, 47900160.0, -1.8924375803183791606e9,
@@ -210,10 +244,8 @@ def _zeta(x: Value, q: Value) -> Value:
     # that would take long, there is no answer.
     far = q < -65536.0
     count = maximum(10.0 - floor(select(far | q.ne(q), constant(q, 1.0), q)), 10.0)
-    most = count if x.type.lanes == 1 else x.writer.call(
-        f"llvm.vector.reduce.fmax.{x.type.suffix}", F64, [count])
-    most = cast(most, np.dtype(np.float64), np.dtype(np.int64))
-    (direct,) = repeat(most, [constant(x, 0.0)], lambda k, s: [_zeta_sum(x, q, count, k, s[0])])
+    (direct,) = repeat(_greatest(count), [constant(x, 0.0)],
+                       lambda k, s: [_zeta_sum(x, q, count, k, s[0])])
     end = q + count
     power = pow(end, -x)
     total = direct + power * end / (x - 1.0) + power * 0.5
@@ -230,41 +262,77 @@ def _zeta(x: Value, q: Value) -> Value:
     return select(x.eq(1), inf, select(x < 1.0, nan, total))
 
 
+def _greatest(count: Value) -> Value:
+    """The greatest of whole numbers in all lanes, as an int64."""
+    most = count if count.type.lanes == 1 else count.writer.call(
+        f"llvm.vector.reduce.fmax.{count.type.suffix}", F64, [count])
+    return cast(most, np.dtype(np.float64), np.dtype(np.int64))
+
+
 def _zeta_sum(x: Value, q: Value, count: Value, k: Value, total: Value) -> Value:
     """The sum with term k, where there is one."""
     k = convert(k, "sitofp", F64)
     return total + select(count > k, pow(q + k, -x), 0.0)
 
 
+def _zeta_roughly(x: Value, q: Value) -> Value:
+    """The zeta function to a rounding of float32: fewer terms, and powers by exp and log."""
+    usual = (x > 1.0) & (x <= 60.0) & (q > 0.0) & (q < 1e30)
+    x, q, given = select(usual, x, 2.0), select(usual, q, 10.0), (x, q)
+    # The rest is a series for great q + k; where x is great as well, it has to be a small rest.
+    count = maximum(10.0 - floor(q), select(x > 16.0, constant(x, 10.0), 0.0))
+    (direct,) = repeat(_greatest(count), [constant(x, 0.0)],
+                       lambda k, s: [_rough_sum(x, q, count, k, s[0])])
+    end = q + count
+    power = exp(-x * log(end))
+    inverse = 1.0 / end
+    total = direct + power * (end / (x - 1.0) + 0.5)
+    factor, ratio = x, power * inverse
+    for k, c in enumerate(_ZETA[:8]):
+        total = fma(factor * ratio, constant(x, 1 / c), total)
+        factor = factor * (x + float(2 * k + 1)) * (x + float(2 * k + 2))
+        ratio = ratio * inverse * inverse
+    return when_any(~usual, total, lambda: outlined("zeta", _zeta, *given))
+
+
+def _rough_sum(x: Value, q: Value, count: Value, k: Value, total: Value) -> Value:
+    k = convert(k, "sitofp", F64)
+    return total + select(count > k, exp(-x * log(q + k)), 0.0)
+
+
 def zeta(x: Value, q: Value) -> Value:
     """The Hurwitz zeta function."""
-    return _in_float64("zeta", _zeta)(x, q)
+    rough = x.type.bits == 32
+    return in_float64("zeta_roughly" if rough else "zeta", _zeta_roughly if rough else _zeta)(x, q)
 
 
-def _polygamma(m: Value, x: Value) -> Value:
+def _derivative(m: Value, x: Value, zeta_name: str, zeta: Callable[..., Value]) -> Value:
     order = m + 1.0
-    size = call_lanewise("tgamma", order) * zeta(order, x)
+    size = when_any(m > 0.0, constant(x, 0.0), lambda: exp(log_gamma(order)) * outlined(
+        zeta_name, zeta, order, x))
     half = m * 0.5
     higher = select(floor(half).eq(half), -size, size)
-    result = select(m.eq(0), digamma(x), higher)
+    result = when_any(m.eq(0), higher, lambda: digamma(x))
     return select(floor(m).eq(m) & (m >= 0), result, nan)
 
 
 def polygamma(m: Value, x: Value) -> Value:
     """The derivative of order m of :func:`digamma`."""
-    return _in_float64("polygamma", _polygamma)(m, x)
+    rough = x.type.bits == 32
+    way = ("zeta_roughly", _zeta_roughly) if rough else ("zeta", _zeta)
+    return in_float64("polygamma_roughly" if rough else "polygamma",
+                       lambda m, x: _derivative(m, x, *way))(m, x)
 
 
-def _from_scipy(name: str, doc: str) -> Callable[..., Value]:
+def from_scipy(name: str, doc: str) -> Callable[..., Value]:
     def compute(*args: Value) -> Value:
         return call_lanewise(f"scipy.{name}", *args, extra="i32 0")
 
     def call(*args: Value) -> Value:
-        return _in_float64(f"each.{name}", compute)(*args)
+        return in_float64(f"each.{name}", compute)(*args)
     call.__doc__ = doc
     return call
 
 
-igamma = _from_scipy("gammainc", "The regularised lower incomplete gamma function of (a, x).")
-igammac = _from_scipy("gammaincc", "The regularised upper incomplete gamma function of (a, x).")
-betainc = _from_scipy("betainc", "The regularised incomplete beta function of (a, b, x).")
+igamma = from_scipy("gammainc", "The regularised lower incomplete gamma function of (a, x).")
+igammac = from_scipy("gammaincc", "The regularised upper incomplete gamma function of (a, x).")

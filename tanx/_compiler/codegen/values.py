@@ -21,8 +21,8 @@ import numpy as np
 __all__ = ["F32", "F64", "I1", "I32", "I64", "I8", "Place", "Type", "Value", "Writer", "absolute",
            "any_lane", "as_mask", "bits_of", "bits_to_float", "call_lanewise", "ceil", "constant",
            "convert", "copysign", "floor", "fma", "integer", "intrinsic", "lane_numbers", "maximum",
-           "minimum", "outlined", "polynomial", "repeat", "resized", "rint", "select", "shift_left",
-           "shift_right", "sqrt", "trunc", "type_of", "when_any"]
+           "minimum", "outlined", "polynomial", "repeat", "repeat_until", "resized", "rint",
+           "select", "shift_left", "shift_right", "sqrt", "trunc", "type_of", "when_any"]
 
 
 class Type:
@@ -526,6 +526,18 @@ def any_lane(condition: Value) -> Value:
 
 def repeat(count: int | Value, start: Sequence[Value], step: Callable) -> list[Value]:
     """A loop: ``state = step(k, state)`` for k from 0 to ``count`` - 1, where k is an int64."""
+    return _loop(start, step, lambda following, after: following.compare("lt", count))
+
+
+def repeat_until(settled: Callable[..., Value], most: int, start: Sequence[Value],
+                 step: Callable) -> list[Value]:
+    """The same until a condition on the state holds in all lanes, or ``most`` steps are done."""
+    return _loop(start, step, lambda following, after:
+                 following.compare("lt", most) & any_lane(~settled(*after)))
+
+
+def _loop(start: Sequence[Value], step: Callable, goes_on: Callable) -> list[Value]:
+    """A loop of at least one step, which goes on as a function of the next k and state says."""
     writer, place = start[0].writer, start[0].writer.place
     before, loop = place.block, writer.fresh("loop")
     place.lines.append(f"br label %{loop}")
@@ -535,12 +547,13 @@ def repeat(count: int | Value, start: Sequence[Value], step: Callable) -> list[V
     states = [Value(writer, "%" + writer.fresh("s"), value.type) for value in start]
     after = list(step(k, states))
     following = k + 1
+    more = goes_on(following, after)
     place.lines[at:at] = [
         f"{old.text} = phi {old.type.text} [ {first}, %{before} ], [ {new.text}, %{place.block} ]"
         for old, first, new in zip([k, *states], ["0", *(v.text for v in start)],
                                    [following, *after])]
     done = writer.fresh("done")
-    place.lines.append(f"br {following.compare('lt', count)!r}, label %{loop}, label %{done}")
+    place.lines.append(f"br {more!r}, label %{loop}, label %{done}")
     place.start(done)
     return after
 

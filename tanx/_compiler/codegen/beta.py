@@ -1,0 +1,56 @@
+"""The incomplete beta function of float32 and float64.
+
+Of float32 it is a continued fraction in float64, in lanes. What that takes long for, and the limits
+of its domain, are left to SciPy's C function; so is float64.
+"""
+
+from __future__ import annotations
+
+from .math import exp, log
+from .special import from_scipy, in_float64, log_gamma
+from .values import F64, Value, absolute, convert, fma, repeat_until, select, when_any
+
+__all__ = ["betainc"]
+
+_scipy = from_scipy("betainc", "The regularised incomplete beta function of (a, b, x).")
+_ENOUGH = 1e-9
+"""A change of the fraction that float32 does not see."""
+
+
+def _fraction(a: Value, b: Value, x: Value) -> Value:
+    """The continued fraction, two steps at a time, the last denominator being 1."""
+    both = a + b
+
+    def step(k: Value, state: list[Value]) -> list[Value]:
+        above, below, value, _ = state
+        m = convert(k, "sitofp", F64) + 1.0
+        first, middle, last = (a - 1.0) + (m + m), a + (m + m), (a + 1.0) + (m + m)
+        inverse = x / (first * middle * last)
+        even, odd = m * (b - m) * last * inverse, -(a + m) * (both + m) * first * inverse
+        above, below = fma(even, above, value), fma(even, below, 1.0)
+        scale = 1.0 / (below + odd)
+        return [above * scale, below * scale, fma(odd, value, above) * scale, value]
+
+    def settled(above: Value, below: Value, value: Value, before: Value) -> Value:
+        return absolute(value - before) <= absolute(value) * _ENOUGH
+
+    start = 1.0 / (1.0 - both * x / (a + 1.0))
+    return repeat_until(settled, 400, [start] * 4, step)[2]
+
+
+def _betainc(a: Value, b: Value, x: Value) -> Value:
+    usual = (a > 0.0) & (b > 0.0) & (a < 1e3) & (b < 1e3) & (x > 0.0) & (x < 1.0)
+    given = (a, b, x)
+    a, b, x = (select(usual, v, c) for v, c in zip(given, (1.0, 1.0, 0.5)))
+    turned = x * (a + b + 2.0) > a + 1.0
+    rest = 1.0 - x
+    weight = exp(a * log(x) + b * log(rest) - (log_gamma(a) + log_gamma(b) - log_gamma(a + b)))
+    p, q, y = select(turned, b, a), select(turned, a, b), select(turned, rest, x)
+    part = weight * _fraction(p, q, y) / p
+    result = select(turned, 1.0 - part, part)
+    return when_any(~usual, result, lambda: _scipy(*given))
+
+
+def betainc(a: Value, b: Value, x: Value) -> Value:
+    """The regularised incomplete beta function."""
+    return in_float64("betainc", _betainc)(a, b, x) if a.type.bits == 32 else _scipy(a, b, x)
