@@ -325,6 +325,7 @@ def polygamma(m: Value, x: Value) -> Value:
 
 
 def from_scipy(name: str, doc: str) -> Callable[..., Value]:
+    """A function of SciPy's, called lane by lane in float64."""
     def compute(*args: Value) -> Value:
         return call_lanewise(f"scipy.{name}", *args, extra="i32 0")
 
