@@ -238,6 +238,7 @@ def test_what_no_processor_foresees_is_asked_for(shape, order, foreseen):
 @pytest.mark.parametrize("function, shape, asked", [
     (lambda x: jnp.var(x, 1), (4096, 1024), True),  # the next row, while this one is at hand
     (lambda x: jnp.sum(x, 1), (4096, 1024), False),
+    (lambda x: jnp.sum(x, 0), (4096, 1024), True),  # four rows at a time
     (lambda x: jnp.var(x, 1), (1 << 18, 16), False),
     (lambda x: jnp.sum(x, (0, 2)), (16, 64, 4096), True)])
 def test_what_memory_may_bring_meanwhile_is_asked_for(function, shape, asked):

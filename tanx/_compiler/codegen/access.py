@@ -17,7 +17,7 @@ from .analysis import Analysis
 from .complex import Pair
 from .lanes import NEAR, Loop, crosses
 from .operations import number
-from .scopes import Groups, Lanes, Scope
+from .scopes import Ahead, Groups, Lanes, Scope
 from .storage import from_memory, memory_type, part_dtype, to_memory
 from .transposes import Tile, transposed
 from .values import I64, Type, Value, Writer, any_lane, resized, select, type_of
@@ -143,22 +143,14 @@ class Memory:
 
     def _ask_ahead(self, buffer: Buffer, terms: Mapping[Expr, int], start: Value,
                    scope: Scope) -> None:
-        """Ask for what later steps of the loop around read, where processors do not foresee it:
-        far away, in stretches that are too short to be recognised as such. Of what is at hand since
-        this step has read it before, the next step's is asked for: memory is idle meanwhile."""
+        """Ask for what later steps of the loop around read, if it is far and nobody foresees it."""
         outer, lanes, item = scope.outer, scope.lanes, buffer.dtype.itemsize
         if outer is None or prod(buffer.shape) * item < _FAR:
             return
-        apart, stretch = terms.get(outer.loop.index, 0), outer.stretch * item
-        if self.analysis.memory(buffer) in outer.again:
-            steps = 1 if _AHEAD <= apart * item <= _NEAR else 0
-        else:
-            short = abs(apart) * item > stretch >= _LINE
-            steps = min(-(-_AHEAD // stretch), outer.loop.extent // 2) if short and (
-                stretch <= _FORESEEN) else 0
-        if not steps:
-            return
-        for line in range(0, lanes.width * item, _LINE):
+        apart = terms.get(outer.loop.index, 0)
+        steps = _steps_ahead(outer, apart * item, outer.stretch * item,
+                             self.analysis.memory(buffer) in outer.again)
+        for line in range(0, lanes.width * item if steps else 0, _LINE):
             self.ask_for(buffer, start, steps * apart + line // item)
 
     # -- tiles -------------------------------------------------------------------------------------
@@ -396,6 +388,21 @@ class Memory:
             value = to_memory(value, buffer.dtype)
         align = -(-value.type.bits // 8)
         self.writer.place.lines.append(f"store {value!r}, {place!r}, align {align}")
+
+
+def _steps_ahead(outer: Ahead, apart: int, stretch: int, again: bool) -> int:
+    """How many steps of a loop, so many bytes apart, elements are asked for ahead.
+
+    Processors foresee a long stretch, and what follows on it. Of what is at hand since this step
+    has read it before, the next step's is asked for: memory is idle meanwhile. Rows that are gone
+    through together, if they are far apart, would be in each other's way in the cache.
+    """
+    if again:
+        return 1 if _AHEAD <= apart <= _NEAR else 0
+    foreseen = abs(apart) < stretch or abs(apart) == stretch and outer.together == 1
+    if foreseen or not _LINE <= stretch <= _FORESEEN or outer.together > 1 and abs(apart) >= _NEAR:
+        return 0
+    return min(max(outer.together, -(-_AHEAD // stretch)), outer.loop.extent // 2)
 
 
 def _named(terms: Mapping[Expr, int], scope: Scope) -> Mapping[Expr, int]:

@@ -22,7 +22,7 @@ from .access import Scalar
 from .complex import Pair
 from .folds import flat, is_search
 from .lanes import Loop
-from .scopes import Scope
+from .scopes import Ahead, Scope
 from .storage import part_dtype, register_type
 from .values import Value, type_of
 
@@ -121,6 +121,8 @@ def write_columns(kernel: Kernel, lane: Loop, folds: Sequence[Fold], body: Seque
     def add(outer: Scope, start: Value, count: int, first: bool) -> None:
         """Add some rows to what there is, if there is anything."""
         def columns(inner: Scope, number: Value) -> None:
+            inner.outer = Ahead(Loop(folds[0].indices[0], folds[0].indices, False), lane.extent,
+                                _ROWS)
             for fold, own in rooms.items():
                 before = [] if first else [room.get(number) for room in own]
                 for room, state in zip(own, kernel.rows(fold, inner, start, count, before)):

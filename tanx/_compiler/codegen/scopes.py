@@ -36,11 +36,13 @@ class Lanes:
 
 class Ahead(NamedTuple):
     """A loop around the one in lanes, of which later iterations may be asked for what they read:
-    if it is far, in stretches of so many elements, or what is read ``again`` for the last time.
+    in stretches of so many elements, of so many iterations ``together``; or of what is read
+    ``again`` for the last time.
     """
 
     loop: Loop
     stretch: int = 0
+    together: int = 1
     again: frozenset[Buffer] = frozenset()
 
 
