@@ -134,7 +134,8 @@ def way(kind: str, length: int, inner: int, bytes: int) -> Way:
         columns = min(_columns(n, bytes) for n in (first, second))
         room = 2 * core + (2 * core + 2 if core < length else 0)
         return Way(core, cyclic, columns, _plane(second * columns), (first, second), room)
-    columns = 1 if inner == 1 else min(inner, _columns(cyclic, bytes))
+    blocks = -(-inner // _columns(cyclic, bytes))
+    columns = min(inner, -(-inner // (4 * blocks)) * 4)  # about as many in each block
     plane = _plane((max(cyclic, length) + 1) * columns)
     return Way(core, cyclic, columns, plane, None, ROOMS * 4 * plane if (
         4 * plane * bytes > STACK) else 0)

@@ -272,7 +272,11 @@ def ihfft(a, n=None, axis=-1, norm=None):
     >>> jnp.fft.ihfft(jnp.array([8., -2., 0., -2.]))
     Array([1.-0.j, 2.-0.j, 3.-0.j], dtype=complex64)
     """
-    return conj(_one("ihfft", _FftType.RFFT, a, n, axis, _OPPOSITE.get(norm, norm)))
+    a = as_operand("fft.ihfft", a)
+    made = conj(_one("ihfft", _FftType.RFFT, a, n, axis, None))
+    scale = _scale("ihfft", _FftType.RFFT, _OPPOSITE.get(norm, norm),
+                   a.shape[axis] if n is None else n)
+    return made if scale == 1 else lax.mul(made, like(made, scale))
 
 
 # -- frequencies -----------------------------------------------------------------------------------
