@@ -2,7 +2,7 @@
 
 from importlib import import_module as _import_module
 
-from . import checkpoint_policies, dtypes, errors, sharding, tree, tree_util, typing
+from . import _importing, checkpoint_policies, dtypes, errors, sharding, tree, tree_util, typing
 from ._api.autodiff import *
 from ._api.batching import vmap
 from ._api.jacobian import *
@@ -63,6 +63,8 @@ publish(__name__, boundary)
 # Rooms that load when they are first asked for, so that ``import tanx`` is quick.
 _LATE = ("debug", "experimental", "image", "lax", "nn", "numpy", "ops", "random", "stages")
 globals()["__all__"] += _LATE
+
+_importing.finished()
 
 
 def __getattr__(name: str):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,7 +18,9 @@ from .._runtime.device import Device, default_device, devices_of
 from ..dtypes import is_extended
 from ..errors import explain
 from ..sharding import Sharding, SingleDeviceSharding
-from .layouts import Format, Layout
+
+if TYPE_CHECKING:
+    from .layouts import Format
 
 __all__ = ["Device", "Shard", "block_until_ready", "copy_to_host_async", "default_backend",
            "device_count", "device_get", "device_of", "device_put", "devices", "effects_barrier",
@@ -134,6 +137,7 @@ def sharding_of(x: Array) -> SingleDeviceSharding:
 
 def format_of(x: Array) -> Format:
     """In which order the elements of an array lie in memory, and on which devices."""
+    from .layouts import Format, Layout  # late: most programs never ask
     return Format(Layout(tuple(range(x.ndim)), ()), sharding_of(x))
 
 

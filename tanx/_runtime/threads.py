@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import signal
 
 from .._compiler.codegen.abi import PARALLEL, STOP, STOPPED
 from .._locks import new_lock
@@ -344,6 +343,8 @@ define void @tanx_fresh() {{
 
 def _text() -> str:
     """The pool as LLVM code."""
+    from signal import SIG_SETMASK
+
     from .machine import PTHREADS
     architecture = os.uname().machine.replace("arm64", "aarch64")
     name, argument, pauses = _PAUSES.get(architecture, ("", "", 1000))
@@ -352,7 +353,7 @@ def _text() -> str:
         pthreads=PTHREADS, stop=STOP, stopped=STOPPED,
         declare_pause=name and f"declare void @{name}({argument.split(' ')[0]})",
         pause=name and f"call void @{name}({argument})", pauses=pauses,
-        setmask=int(signal.SIG_SETMASK), members=opened - 1, open=opened, not_open=~opened,
+        setmask=int(SIG_SETMASK), members=opened - 1, open=opened, not_open=~opened,
         open_or_members=2 * opened - 1, epochs=-1 << 32, step=(1 << 32) + opened)
 
 
