@@ -35,12 +35,11 @@ from .._core.check import check_jaxpr
 from .._core.jaxpr import ClosedJaxpr
 from .._loops.check import check
 from .._loops.library import programs_in
-from .._loops.names import SCRATCH
-from .._loops.nest import Buffer, Extern, Plan, Program, Statement
+from .._loops.nest import Buffer, Extern, Loop, Plan, Program, Statement
 from .._loops.show import show, show_plan
-from .._loops.traverse import statements_in
 from .bodies import open_bodies
 from .codegen.cpu import host
+from .codegen.llvm import CALLS
 from .codegen.tiles import tiling
 from .contraction import contract
 from .control import Inside
@@ -59,6 +58,9 @@ __all__ = ["Module", "build", "inner", "jaxpr_passes"]
 _STEPS = 16
 """How often the body of a loop runs, at least as a rule."""
 
+
+_PASSES = 20
+"""How often a sort, or something of its kind, goes over its arrays."""
 
 _OPEN = 2e-5
 """Seconds that a program counts for at least whose loops only data tell the end of."""
@@ -98,21 +100,25 @@ class Module:
     def own_seconds(self) -> float:
         """Seconds that one run spends in code made for it; infinity if nobody can tell.
 
-        What kernels of tiles do is not among it: they are there already, for all programs.
+        What kernels of tiles and libraries do is not among it: they are there already.
         """
-        if is_open(self.program) or _calls_libraries(self.program):
+        if is_open(self.program):
             return inf
         own = [s for s in self.program.statements if tiling(s, host()) is None]
-        return cost(replace(self.program, statements=tuple(own))).seconds
+        seconds = cost(replace(self.program, statements=tuple(own))).seconds
+        return seconds + _PASSES * sum(map(_seconds_of_calls, own))
 
     def __str__(self) -> str:
         return f"{show_plan(self.plan)}\nreturn {', '.join(b.name for b in self.results)}"
 
 
-def _calls_libraries(program: Program) -> bool:
-    return any(isinstance(s, Extern) and s.name != SCRATCH
-               or any(map(_calls_libraries, programs_in(s)))
-               for s in statements_in(program.statements))
+def _seconds_of_calls(statement: Statement) -> float:
+    """Seconds to go once over the arrays of library calls that the code itself does, as sorts."""
+    if isinstance(statement, Extern):
+        return cost(Program((), (), (), (statement,))).seconds if statement.name in CALLS else 0.0
+    steps = statement.count or 1 if isinstance(statement, Loop) else 1
+    return steps * sum(_seconds_of_calls(inner) for program in programs_in(statement)
+                       for inner in program.statements)
 
 
 def _bodies(closed: ClosedJaxpr) -> ClosedJaxpr:

@@ -68,12 +68,33 @@ def test_calls_go_on_while_code_is_exchanged(assembled):
     np.testing.assert_array_equal(f(X), expected)
 
 
+@pytest.mark.parametrize("function", [
+    lambda x: jnp.sort(x, axis=1), lambda x: jnp.fft.rfft(x), lambda x: jnp.linalg.inv(x.T @ x),
+    lambda x: jnp.tanh(x @ x.T) @ x, lambda x: jnp.cumsum(x.astype(jnp.bfloat16), axis=0),
+    lambda x: lax.scan(lambda c, row: (c * 0.5 + row, c.sum()), x[0], x)])
+def test_bits_are_those_of_code_made_with_care(function, assembled):
+    closed = tanx.make_jaxpr(function)(X)
+    hasty = Executable(closed).run([X])
+    load.clear()
+    with quick_code(False):
+        careful = Executable(closed).run([X])
+    assert assembled == [True, False]
+    for a, b in zip(hasty, careful, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
 def test_what_takes_long_is_compiled_with_care(assembled):
     tanx.jit(lambda x: jnp.sin(x).sum())(jnp.ones(1 << 22))
-    assert assembled == [False]
+    tanx.jit(jnp.sort)(jnp.ones(1 << 20))
+    assert assembled == [False, False]
     # Nobody knows how long this takes.
     tanx.jit(lambda x: lax.while_loop(lambda y: y < 1e6, lambda y: y * 1.5, x))(2.0)
-    assert assembled == [False, False]
+    assert assembled == [False, False, False]
+
+
+def test_kernels_that_are_there_already_do_not_count(assembled):
+    tanx.jit(lambda x, y: x @ y)(jnp.ones((1024, 1024)), jnp.ones((1024, 1024)))
+    assert assembled == [True]
 
 
 def test_what_is_compiled_ahead_of_time_is_compiled_with_care(assembled):

@@ -48,7 +48,7 @@ from .values import (
     resized,
 )
 
-__all__ = ["Kernel"]
+__all__ = ["CALLS", "Kernel"]
 
 _DEAR = 64
 """Instructions that are worth asking whether any lane needs them."""
@@ -58,7 +58,7 @@ _STEPS_AHEAD = 16
 """How many steps before it is updated an element is asked for."""
 _LONG = 1 << 14
 """Steps from which on a loop whose steps depend on each other may take too long to wait for."""
-_CALLS = {**SORTING, FOURIER: write_fourier, MATRICES: write_matrices}
+CALLS = {**SORTING, FOURIER: write_fourier, MATRICES: write_matrices}
 """What writes library calls that are functions of the module; by name."""
 _NOWHERE: Way = ()
 
@@ -289,8 +289,8 @@ class Kernel(Folds):
         """Call a function of the runtime's library with the addresses of buffers."""
         buffers = (*call.outputs, *call.inputs)
         writer, lines = self.writer, scope.place.lines
-        if call.name in _CALLS:
-            lines.append(_CALLS[call.name](call, self.pointers, writer))
+        if call.name in CALLS:
+            lines.append(CALLS[call.name](call, self.pointers, writer))
             for buffer in call.outputs:
                 scope.forget(self.analysis.memory(buffer), self.analysis)
             return
