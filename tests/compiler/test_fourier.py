@@ -1,7 +1,8 @@
 """Compiled Fourier transforms against NumPy's in double precision: lengths, kinds, layouts.
 
 The bound: the error of all numbers together is below 4 times the spacing of floats at 1, relative
-to all numbers of the result together (by their root mean square).
+to all numbers of the result together (by their root mean square); below 8 times that where a length
+has a large prime factor.
 """
 
 import numpy as np
@@ -42,11 +43,11 @@ def compiled(kind, x, *lengths, ways=(run,)):
             yield out.reshape(closed.out_avals[0].shape)
 
 
-def close(got, want):
+def close(got, want, bound=4):
     """Within the bound above."""
     assert got.shape == want.shape
     error = np.linalg.norm((got - want).ravel()) / max(np.linalg.norm(want.ravel()), 1e-30)
-    assert error < 4 * np.finfo(got.dtype).eps, error / np.finfo(got.dtype).eps
+    assert error < bound * np.finfo(got.dtype).eps, error / np.finfo(got.dtype).eps
 
 
 def wide(x):
@@ -58,7 +59,7 @@ def check(kind, n, *lead, **options):
     size = n // 2 + 1 if kind == "irfft" else n
     x = operand(kind, *lead, size, double=double)
     for got in compiled(kind, x, n, **options):
-        close(got, getattr(np.fft, kind)(wide(x), n))
+        close(got, getattr(np.fft, kind)(wide(x), n), 4 if radices(n) else 8)
 
 
 @pytest.mark.parametrize("kind, n", [
@@ -81,9 +82,11 @@ def test_long_lines(kind, n):
     check(kind, n, *([2] if n < 1 << 20 else []))
 
 
-@pytest.mark.parametrize("kind, n", [("fft", 10007), ("irfft", 16386), ("rfft", 40009)])
-def test_long_lines_of_large_primes(kind, n):
-    check(kind, n)
+@pytest.mark.parametrize("kind, n", [("fft", 10007), ("irfft", 16386), ("rfft", 40009),
+                                     ("irfft", 40009)])
+@pytest.mark.parametrize("double", [False, True])
+def test_long_lines_of_large_primes(kind, n, double):
+    check(kind, n, double=double)
 
 
 @pytest.mark.parametrize("kind, shape", [

@@ -6,12 +6,11 @@ number. It has two pairs of planes to go to and fro between.
 
 from __future__ import annotations
 
-import numpy as np
-
-from ..._loops.fourier import STACK, Way, radices, roots
+from ..._loops.fourier import STACK, Way, radices
 from .butterflies import times
 from .passes import PLANES, Function, Memory, Passes, Side, lanes_for, loop, vectors
 from .values import Value
+from .waves import waves
 
 __all__ = ["Chain", "Place"]
 
@@ -56,6 +55,8 @@ class Chain:
             f.lines.append(f"%{name} = getelementptr {element}, ptr {base}, i64 {n * way.plane}")
         self.planes = [Place(f"%{name}", PLANES, way.columns, second=f"%{name}.im")
                        for name in "ab"]
+        # Before anything is in the planes, which may be needed for them.
+        self.waves = waves(self, way.core) if radices(way.core) is None else ("", "")
 
     def other(self, place: Place | None = None) -> Place:
         """Planes that some numbers are not in."""
@@ -110,28 +111,17 @@ class Chain:
     # -- convolutions ------------------------------------------------------------------------------
 
     def convolution(self, length: int, source: Place, target: Place | None, scale: float) -> Place:
-        """A transform by products: with a wave of rising frequency, which turn into a convolution.
-
-        The wave is ``exp(-pi i k^2 / length)``.
-        """
-        cyclic = self.way.cyclic
-        exponents = np.arange(length, dtype=np.int64) ** 2 % (2 * length)
-        wave = lambda: roots(exponents, 2 * length)
-
-        def spectrum() -> np.ndarray:
-            kernel = np.zeros(cyclic, complex)
-            kernel[:length] = wave().conj()
-            kernel[-length + 1:] = kernel[length - 1:0:-1]
-            return np.fft.fft(kernel) / cyclic
+        """A transform by a convolution; see ``waves.py``."""
+        wave, spectrum = self.waves
         first = self.other(source)
         self.clear(first, length)
-        self.product(f"wave {length}", wave, length, source, first)
-        there = self.transform(cyclic, first)
+        self.product(wave, length, source, first)
+        there = self.transform(self.way.cyclic, first)
         turned = self.other(there)
-        self.product(f"spectrum {length} {cyclic}", spectrum, cyclic, there, turned)
-        back = self.transform(cyclic, turned.turned()).turned()
+        self.product(spectrum, self.way.cyclic, there, turned)
+        back = self.transform(self.way.cyclic, turned.turned()).turned()
         target = target or self.other(back)
-        self.product(f"wave {length}", wave, length, back, target, scale)
+        self.product(wave, length, back, target, scale)
         return target
 
     def clear(self, place: Place, start: int) -> None:
@@ -145,7 +135,7 @@ class Chain:
             f.lines.append(f"call void @{name}(ptr {at}, i8 0, i64 {size * element.bits // 8}, "
                            "i1 false)")
 
-    def product(self, name: str, values, rows: int, source: Place, target: Place,
+    def product(self, table: str, rows: int, source: Place, target: Place,
                 scale: float = 1.0) -> None:
         """Numbers times those of a table, one for each row."""
         passes, columns = self.passes, self.way.columns
@@ -156,7 +146,6 @@ class Chain:
             outer, count, along = rows, columns, 1
             given, made = source.side(0, source.stride), target.side(0, target.stride)
         lanes = lanes_for(count, passes.lanes)
-        table = passes.table(name, lambda: np.stack([values().real, values().imag]))
 
         def one(f: Function, j: Value, k: Value) -> None:
             (x,) = passes.read(f, given, lanes, j, k, 1)
@@ -166,6 +155,6 @@ class Chain:
             passes.write(f, made, lanes, j, k, [times(x, by.re.of(lanes), by.im.of(lanes))],
                          scale)
         self.run(passes.function(
-            f"product {name} {rows} {count} {tuple(given)} {tuple(made)} {scale}",
+            f"product {table[2:-1]} {rows} {count} {tuple(given)} {tuple(made)} {scale}",
             ("from", "from.im", "to", "to.im"), lambda f: loop(f.writer, outer, lambda j: vectors(
                 f.writer, count, lanes, lambda k: one(f, j, k)))), source, target)

@@ -261,11 +261,13 @@ class Passes:
             function.finish()
         return name
 
-    def table(self, name: str, values: Callable[[], np.ndarray]) -> str:
+    def table(self, name: str, values: Callable[[], np.ndarray],
+              element: Type | None = None) -> str:
         """The name of a table of floats."""
-        name = f'"{name}.{self.element}"'
+        element = element or self.element
+        name = f'"{name}.{element}"'
         if name not in self.module.helpers:
-            dtype = np.dtype(np.float32 if self.element.bits == 32 else np.float64)
+            dtype = np.dtype(np.float32 if element.bits == 32 else np.float64)
             data = np.ascontiguousarray(values(), dtype).tobytes()
             text = "\\" + data.hex("\\")
             self.module.helpers[name] = (f"@{name} = internal constant [{len(data)} x i8] "
