@@ -14,7 +14,8 @@ from .._ops.arith import add_p, div_p, max_p, min_p, mul_p
 from .._ops.convert import convert_element_type_p
 from .._ops.dot import dot_general_p, kept_dimensions, plan
 from .._ops.families import identity, letter
-from .._ops.layout import broadcast_in_dim_p, reshape_p
+from .._ops.fft import FftType, fft_p
+from .._ops.layout import broadcast_in_dim_p, reshape_p, transpose_p
 from .._ops.slicing import pad_p, slice_p
 from .._ops.window import Window, WindowReduction, can_slide, dilated, slide
 from .decompose_conv import convolution
@@ -34,8 +35,8 @@ def decompose(closed: ClosedJaxpr) -> ClosedJaxpr:
         results = None if rule is None or eqn.effects else rule(writer, eqn)
         if results is None:
             writer.eqns.append(eqn)
-            if eqn.primitive is dot_general_p:
-                writer.products[eqn.outvars[0]] = eqn
+            if eqn.primitive in (dot_general_p, fft_p, transpose_p):
+                writer.made[eqn.outvars[0]] = eqn
         else:
             writer.names.update(zip(eqn.outvars, results, strict=True))
     jaxpr = closed.jaxpr.replace(eqns=writer.eqns,
@@ -51,7 +52,7 @@ class _Writer:
         self.names: dict[Var, Atom] = {}
         self.uses = Counter(atom for eqn in source.eqns for atom in eqn.invars)
         self.uses.update(source.outvars)
-        self.products: dict[Atom, JaxprEqn] = {}  # products of matrices, by their results
+        self.made: dict[Atom, JaxprEqn] = {}  # by results: what transposes are merged with
 
     def read(self, atom: Atom) -> Atom:
         return self.names.get(atom, atom) if isinstance(atom, Var) else atom
@@ -135,8 +136,10 @@ def _dot_general(write: _Writer, eqn: JaxprEqn) -> list[Atom] | None:
 
 def _transpose(write: _Writer, eqn: JaxprEqn) -> list[Atom] | None:
     """A transposed product of matrices is that of the transposed matrices in the other order."""
-    product, order = write.products.get(eqn.invars[0]), eqn.params["permutation"]
-    if product is None or write.uses[eqn.invars[0]] > 1:
+    product, order = write.made.get(eqn.invars[0]), eqn.params["permutation"]
+    if product is not None and product.primitive is fft_p:
+        return _columns(write, eqn, product)
+    if product is None or product.primitive is not dot_general_p or write.uses[eqn.invars[0]] > 1:
         return None
     (x, y), ((cx, cy), (bx, by)) = product.invars, product.params["dimension_numbers"]
     first, last = len(bx), x.aval.ndim - len(cx)
@@ -145,8 +148,21 @@ def _transpose(write: _Writer, eqn: JaxprEqn) -> list[Atom] | None:
         return None
     out = write.apply(product, dot_general_p, y, x, **dict(
         product.params, dimension_numbers=((cy, cx), (by, bx))))
-    write.products[out], write.uses[out] = write.eqns[-1], write.uses[eqn.outvars[0]]
+    write.made[out], write.uses[out] = write.eqns[-1], write.uses[eqn.outvars[0]]
     return [out]
+
+
+def _columns(write: _Writer, eqn: JaxprEqn, transform: JaxprEqn) -> list[Atom] | None:
+    """Fourier transforms between transposes that undo each other are those along other axes."""
+    before, params = write.made.get(transform.invars[0]), transform.params
+    if before is None or before.primitive is not transpose_p or "axes" in params or (
+            params["fft_type"] not in (FftType.FFT, FftType.IFFT)):
+        return None
+    order, back = before.params["permutation"], eqn.params["permutation"]
+    if any(order[axis] != n for n, axis in enumerate(back)):
+        return None
+    axes = tuple(order[len(order) - len(params["fft_lengths"]):])
+    return [write.apply(eqn, fft_p, before.invars[0], **params, axes=axes)]
 
 
 def _window(write: _Writer, eqn: JaxprEqn) -> list[Atom] | None:

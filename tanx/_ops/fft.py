@@ -40,13 +40,18 @@ class FftType(enum.IntEnum):
 
 
 class FFT(Primitive):
-    """Transforms along the last dimensions, of which ``fft_lengths`` are the real lengths."""
+    """Transforms along the last dimensions, of which ``fft_lengths`` are the real lengths.
+
+    In the compiler, complex ones may be along other ``axes``.
+    """
 
     name = "fft"
     kind = Kind.STATEMENT
     jvp = linear
 
-    def infer(self, x, *, fft_lengths, fft_type):
+    def infer(self, x, *, fft_lengths, fft_type, axes=None):
+        if axes is not None:
+            return x
         count = len(fft_lengths)
         if count > x.ndim:
             raise ValueError(explain(
@@ -71,14 +76,13 @@ class FFT(Primitive):
             dtype = np.zeros((), x.dtype).real.dtype
         return ShapedArray(shape, dtype)
 
-    def eval(self, x, *, fft_lengths, fft_type):
-        out = self.infer(typeof(x), fft_lengths=fft_lengths, fft_type=fft_type)
+    def eval(self, x, *, fft_lengths, fft_type, axes=None):
+        out = self.infer(typeof(x), fft_lengths=fft_lengths, fft_type=fft_type, axes=axes)
         if 0 in x.shape or 0 in out.shape:
             return np.zeros(out.shape, out.dtype)
         import scipy.fft  # late: it takes a while
         function = getattr(scipy.fft, f"{FftType(fft_type).name.lower()}n")
-        axes = tuple(range(x.ndim - len(fft_lengths), x.ndim))
-        return function(x, fft_lengths, axes)
+        return function(x, fft_lengths, axes or range(x.ndim - len(fft_lengths), x.ndim))
 
     def transpose(self, ct, x, *, fft_lengths, fft_type):
         if fft_type == FftType.RFFT:  # scaled before, where it costs nothing
@@ -93,12 +97,13 @@ class FFT(Primitive):
         return self.bind(to_front(args[0], dims[0]), fft_lengths=fft_lengths,
                          fft_type=fft_type), 0
 
-    def lower(self, into, x, *, fft_lengths, fft_type):
+    def lower(self, into, x, *, fft_lengths, fft_type, axes=None):
         (out,), kind = into, FftType(fft_type).name.lower()
         if 0 in x.shape or 0 in out.shape:
             return [build.nest(out.shape, lambda k: [build.store(out, k, 0)])]
-        last, start = x.ndim - 1, x.ndim - len(fft_lengths)
-        others = [d for d in reversed(range(start, last)) if out.shape[d] > 1]
+        axes = axes or range(x.ndim - len(fft_lengths), x.ndim)
+        last, lengths = axes[-1], dict(zip(axes, fft_lengths))
+        others = [d for d in sorted(axes, reverse=True) if d != last and lengths[d] > 1]
         order = [*others, last] if kind == "irfft" else [last, *others]
         statements, shape = [], list(x.shape)
         for axis in order:
@@ -108,7 +113,7 @@ class FFT(Primitive):
             between = x.dtype if kind == "irfft" else out.dtype
             target = out if ends else build.temp(f"along{axis}", shape, between)
             scale = 1 / prod(fft_lengths) if ends and fft_type in _INVERSE else 1.0
-            statements.append(_transforms(target, x, axis, along, fft_lengths[axis - start], scale))
+            statements.append(_transforms(target, x, axis, along, lengths[axis], scale))
             x = target
         return statements
 

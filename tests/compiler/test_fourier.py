@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tanx
+import tanx.numpy as jnp
 from tanx import lax
 from tanx._compiler.pipeline import build
 from tanx._loops.fourier import radices, roots
@@ -100,6 +101,16 @@ def test_several_dimensions(kind, shape):
     want = getattr(np.fft, f"{kind}n")(wide(x), shape, axes)
     for got in compiled(kind, x, *shape, ways=(run, interpret)):
         close(got, want)
+
+
+@pytest.mark.parametrize("axes", [(0,), (1,), (0, 2), (2, 0), (1, 0)], ids=str)
+def test_other_axes_need_no_transposes(axes):
+    x = operand("fft", 6, 20, 5)
+    closed = tanx.make_jaxpr(lambda x: jnp.fft.ifftn(x, axes=axes))(x)
+    program = build(closed).program
+    assert "parallel" not in show(program)
+    for way in (run, interpret):
+        close(way(program, x)[0], np.fft.ifftn(wide(x), axes=axes))
 
 
 def test_columns_of_long_lines():
