@@ -75,8 +75,9 @@ def _pieces(nest: Nest, trips: int) -> Iterable[Nest]:
         i.extent for i in nest.indices[last + 1:])
     within = last if _goes_along(nest) and any(
         least * buffer.dtype.itemsize <= _SHORT for buffer in written(nest.body)) else 0
-    return [piece for outer in product(*stretches[:within])
-            for piece in _row(nest, outer, stretches[within:])]
+    return _constants_together(
+        piece for outer in product(*stretches[:within])
+        for piece in _row(nest, outer, stretches[within:]))
 
 
 def _goes_along(nest: Nest) -> bool:
@@ -92,6 +93,9 @@ def _row(nest: Nest, outer: Sequence[tuple[int, int]],
     """The pieces of a nest along its last loops, in the others as they are: in one nest, for a
     piece that is short is best written while the line of the cache is at hand that it is part of.
     """
+    whole = _piece(nest, (*outer, *((0, parts[-1][1]) for parts in inner)))
+    if _is_constant(whole):
+        return [whole]
     pieces = [_piece(nest, (*outer, *chosen)) for chosen in product(*inner)]
     rows = sum(high - low > 1 for low, high in outer)
     if not rows or len(pieces) == 1:
@@ -99,6 +103,22 @@ def _row(nest: Nest, outer: Sequence[tuple[int, int]],
     first = pieces[0]
     return [Nest(first.indices[:rows], first.kinds[:rows], tuple(
         part for piece in pieces for part in _inside(piece, rows)))]
+
+
+def _is_constant(nest: Nest) -> bool:
+    return all(isinstance(s, Store) and isinstance(s.value, Const) for s in nest.body)
+
+
+def _constants_together(pieces: Iterable[Nest]) -> Iterator[Nest]:
+    """Those pieces as one that store nothing but constants in the same loops."""
+    constants: dict[tuple[Index, ...], list[Statement]] = {}
+    for piece in pieces:
+        if _is_constant(piece):
+            constants.setdefault(piece.indices, []).extend(piece.body)
+        else:
+            yield piece
+    for loops, stores in constants.items():
+        yield Nest(loops, (PARALLEL,) * len(loops), tuple(stores))
 
 
 def _inside(nest: Nest, loops: int) -> Sequence[Statement]:
