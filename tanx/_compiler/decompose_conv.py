@@ -31,7 +31,7 @@ def convolution(write, eqn: JaxprEqn) -> list[Atom] | None:
     """A convolution of what is stored in full; None if it is that already."""
     (x, w), params = eqn.invars, dict(eqn.params)
     steps = plan_of(x.aval, w.aval, params)
-    if letter(steps.dtype) == "b" or not prod((*steps.out.shape, *steps.window, steps.features)):
+    if letter(steps.dtype) == "b" or not prod((*steps.out.shape, *x.aval.shape)):
         return None
 
     def converted(atom: Atom, dtype: np.dtype) -> Atom:

@@ -197,10 +197,10 @@ def _ways(fold: Fold, inner: tuple[Index, ...]) -> Iterator[str]:
     """
     for load in loads(*fold.body):
         if inner and inner[0] in load.free and not load.free.isdisjoint(fold.indices):
-            last = [i for i, n in zip(load.index, load.buffer.shape) if n != 1][-1]
-            if not last.free.isdisjoint(fold.indices):
+            last = [i for i, n in zip(load.index, load.buffer.shape) if n != 1][-1:]
+            if last and not last[0].free.isdisjoint(fold.indices):
                 yield "along"
-            elif inner[0] in last.free:
+            elif last and inner[0] in last[0].free:
                 yield "across"
 
 

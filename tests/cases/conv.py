@@ -40,6 +40,8 @@ CASES = [
     row(f(2, 3, 2), f(4, 3, 4), (1,), "VALID"),
     row(f(2, 3, 0), f(4, 3, 2), (1,), [(2, 1)]),
     row(f(2, 3, 2), f(4, 3, 2), (2,), [(-1, 1)], rhs_dilation=(2,)),
+    row(f(2, 3, 0), f(4, 3, 3), (1,), [(3, 2)], lhs_dilation=(2,)),
+    row(f(1, 1, 1), f(1, 1, 5), (1,), [(0, 2)]),
     row(f(2, 3, 2), f(4, 3, 3), (1,), [(-1, -1)], lhs_dilation=(2,)),
     *(row(x, w, (1,), "SAME") for x, w in (
         (f(2, 3, 7, dtype=np.float32), f(4, 3, 3, dtype=np.float32)),
