@@ -89,6 +89,13 @@ def transposed(jax, jnp, n, s, c, o, k, stride):
         noise(n, s, s, c), noise(k, k, c, o, seed=1))
 
 
+@layer("transposed {k} x {k} conv, {n} x {c} x {s} x {s} to {o}, channels first", n=4, s=14, c=128,
+       o=64, k=4, flops=None)
+def transposed_first(jax, jnp, n, s, c, o, k):
+    return lambda x, w: jax.lax.conv_transpose(x, w, (2, 2), "SAME", dimension_numbers=FIRST), (
+        noise(n, c, s, s), noise(o, c, k, k, seed=1))
+
+
 @layer("conv of {n} sounds, {s} x {c} to {o}, window {k}", n=4, s=4000, c=32, o=64, k=9, flops=None)
 def sound(jax, jnp, n, s, c, o, k):
     return _conv(jax, ("NHC", "HIO", "NHC"), (1,)), (noise(n, s, c), noise(k, c, o, seed=1))

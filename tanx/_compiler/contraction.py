@@ -332,7 +332,8 @@ def _product(statement: Statement) -> _Product | None:
     places = [offset(store.buffer, store.index)[0] for store in stores]
     places += [offset(load.buffer, load.index)[0] for store in stores
                for load in _loads_beside(store.value, total)]
-    inner = next((i for i in loops if places[len(stores) - 1].get(i) == 1), None)
+    near = places[len(stores) - 1]
+    inner = min((i for i in loops if near.get(i, 0) > 0), key=lambda i: near[i], default=None)
     if inner is None or not (inner in left.free) ^ (inner in right.free):
         return None
     if inner in left.free:

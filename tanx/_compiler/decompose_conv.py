@@ -57,7 +57,7 @@ def _order(steps: Plan, params) -> tuple[int, ...]:
     spec, last = steps.lhs_spec, len(steps.lhs_spec) - 1
     if prod(steps.window) == 1 or spec[-1] != last or steps.features == 1 < steps.groups:
         return spec
-    if steps.window[-1] >= _LONG and params["rhs_dilation"][-1] == 1:
+    if steps.window[-1] >= max(_LONG, steps.features) and params["rhs_dilation"][-1] == 1:
         return spec
     space = tuple(range(1, last))
     if steps.features < _FEW and steps.images > steps.features:

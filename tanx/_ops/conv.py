@@ -144,7 +144,7 @@ class ConvGeneralDilated(Primitive):
         So no zeros are multiplied. What is around the operand must be stored.
         """
         (out,), holes = into, params["lhs_dilation"]
-        if max(holes, default=1) == 1 or 0 in out.shape or any(
+        if max(holes, default=1) == 1 or 0 in (*out.shape, *x.shape) or any(
                 end >= d for ends, d in zip(params["padding"], holes) for end in ends):
             return None
         steps = plan_of(x, w, params)

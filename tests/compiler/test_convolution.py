@@ -88,10 +88,15 @@ def test_groups(layout, groups):
 
 
 @pytest.mark.parametrize("stride, k", [(2, 2), (2, 3), (2, 4), (3, 2), (4, 6)])
-@pytest.mark.parametrize("padding", ["SAME", "VALID"])
-def test_transposed(stride, k, padding):
-    x, w = operands(LAST, 2, (5, 6), 8, 16, k)
-    check(lambda x, w: lax.conv_transpose(x, w, (stride, stride), padding), x, w)
+@pytest.mark.parametrize("padding, layout", [("SAME", LAST), ("VALID", LAST), ("SAME", FIRST)],
+                         ids=str)
+def test_transposed(stride, k, padding, layout):
+    x, w = operands(layout, 2, (5, 6), 8, 16, k)
+
+    def f(x, w):
+        return lax.conv_transpose(x, w, (stride, stride), padding, dimension_numbers=layout)
+    check(f, x, w)
+    assert len(tilings(f, x, w)) == min(stride, k) ** 2
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.int32, np.int8, np.float16, np.complex64])
