@@ -145,3 +145,10 @@ def test_jaxpr():
 { lambda ; a:f32[3,8]. let
     b:c64[3,5] = fft[fft_lengths=(8,) fft_type=2] a
   in (b,) }"""
+
+
+def test_operands_may_be_donated():
+    x = values(50, 96)
+    for function, want in ((jnp.fft.fft, np.fft.fft(x)), (jnp.fft.fft2, np.fft.fft2(x))):
+        given = jnp.array(x)
+        agree(tanx.jit(function, donate_argnums=0)(given), want, 1e-4, 1e-4)

@@ -60,7 +60,14 @@ class Chain:
 
     def other(self, place: Place | None = None) -> Place:
         """Planes that some numbers are not in."""
-        return self.planes[place is not None and place.address == "%a"]
+        return self.planes[place is not None and place.address == self.planes[0].address]
+
+    def through(self, length: int, target: Place) -> None:
+        """Take the memory of the result for planes, from which the last pass does not read."""
+        second = self.f.offset(target.address, self.passes.element, length)
+        there = Place(target.address, PLANES, second=second)
+        even = len(radices(length) or ()) % 2 == 0
+        self.planes = [self.planes[0], there] if even else [there, self.planes[0]]
 
     def run(self, function: str, source: Place, target: Place, *numbers: Value | int) -> None:
         """Call a pass."""

@@ -176,6 +176,8 @@ class _Transforms:
                     1, 1, spectrum_size(self.length), there.side(0), target.side(0),
                     scale=self.scale), there, target)
             else:
+                if radices(self.length):
+                    chain.through(self.length, target)
                 chain.transform(self.length, source, target, self.scale)
         return self.unit("line", self.length, self.outer, body)
 
