@@ -93,7 +93,7 @@ def _room(size: int) -> Buffer:
 
 def _scan(into: Sequence[Buffer], operands: Sequence[_Array], views: Sequence[_Array],
           inner: Inner, *, jaxpr: ClosedJaxpr, length: int, num_consts: int, num_carry: int,
-          reverse: bool, **params: Any) -> list[Statement]:
+          reverse: bool, skipped: Sequence[int], **params: Any) -> list[Statement]:
     write = _Writer()
     inside = inner(jaxpr, {num_consts + n: n for n in range(num_carry)}, num_consts)
     body, constants = inside.plan, write.constants(inside, operands[:num_consts])
@@ -105,7 +105,8 @@ def _scan(into: Sequence[Buffer], operands: Sequence[_Array], views: Sequence[_A
     tasks = 1 if in_order else _tasks(body, length)
     room = room_of_loop(body, None, num_carry, tasks)
     loop = Loop((*into, _room(room.size)), (*constants, *carries, *rows), body, num_carry,
-                rows=len(rows), count=length, reverse=reverse, tasks=tasks)
+                rows=len(rows), count=length, reverse=reverse, tasks=tasks,
+                skipped=tuple(skipped[num_consts + num_carry:]))
     write.statements += flattened(loop) or [loop]
     return write.statements
 

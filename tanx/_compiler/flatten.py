@@ -46,7 +46,7 @@ _COPIED = 256
 def flattened(loop: Loop) -> list[Statement] | None:
     """The statements that do the same as a loop; None where it is to stay as it is."""
     program = loop.body.program
-    if loop.count is None or not _is_simple(program) or (
+    if not loop.count or not _is_simple(program) or (
             not loop.carried and loop.count * sum(map(nbytes, program.temps)) > _TEMPORARIES):
         return None
     flat = _Flat(loop)
@@ -81,9 +81,9 @@ class _Flat:
                            for buffers in (program.inputs, program.outputs))
         self.names: dict[Buffer, Buffer] = dict(zip(inputs, (*constants, *carries)))
         self.rows: dict[Buffer, Callable[[tuple[Expr, ...]], Load]] = {
-            inner: _row(inner, array, row) for inner, array in (
-                *zip(inputs[first + loop.carried:], read),
-                *zip(outputs[loop.carried:], filled))}
+            inner: _row(inner, array, row, skipped) for inner, array, skipped in (
+                *zip(inputs[first + loop.carried:], read, loop.starts),
+                *((inner, array, 0) for inner, array in zip(outputs[loop.carried:], filled)))}
         if not loop.carried:  # steps run at once, and must not share temporaries
             for t in program.temps:
                 own = self.own[t]
@@ -120,11 +120,14 @@ class _Flat:
         return statement
 
 
-def _row(inner: Buffer, array: Buffer, row: Expr) -> Callable[[tuple[Expr, ...]], Load]:
+def _row(inner: Buffer, array: Buffer, row: Expr, skipped: int = 0,
+         ) -> Callable[[tuple[Expr, ...]], Load]:
     """What an element of a row is in the array; shapes may differ, with elements in one order."""
+    size = prod(inner.shape)
+
     def element(index: tuple[Expr, ...]) -> Load:
-        if inner.shape == array.shape[1:]:
-            return Load(array, (row, *index))
-        place = row * prod(inner.shape) + flatten_index(index, inner.shape)
+        if inner.shape == array.shape[1:] and skipped % max(1, size) == 0:
+            return Load(array, (row + skipped // max(1, size), *index))
+        place = row * size + flatten_index(index, inner.shape) + skipped
         return Load(array, unflatten_index(place, array.shape))
     return element

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from .._loops import build
 from .._loops.build import Operand
 from .._loops.nest import Buffer, Nest, Program, Statement
 from .._loops.show import show
+from .._ops.slicing import slice_p
 from . import registers
 from .control import LOWERED, Inner
 from .stages import elements, rename
@@ -68,6 +70,7 @@ class _Lowering:
         self.outputs: list[Buffer] = []
         self.statements: list[Statement] = []
         self.sources = _sources(self.jaxpr.eqns)
+        self.stretches = _stretches(self.jaxpr.eqns)
         self.read = {a for eqn in self.jaxpr.eqns for a in eqn.invars}.union(self.jaxpr.outvars)
 
     def run(self) -> Lowered:
@@ -143,7 +146,11 @@ class _Lowering:
             wanted = [b if v in self.read else None for v, b in zip(eqn.outvars, into)]
             loops = registers.statements(eqn, operands, wanted)
             if loops is None:
-                views = [self.operand(self.sources.get(a, a)) for a in eqn.invars]
+                sources = [(self.sources.get(a, a), 0) for a in eqn.invars]
+                if primitive.name == "scan":  # reads its rows one by one, from anywhere
+                    sources = [self.stretches.get(a, (a, 0)) for a in eqn.invars]
+                    params = dict(params, skipped=[skipped for _, skipped in sources])
+                views = [self.operand(a) for a, _ in sources]
                 loops = LOWERED[primitive.name](into, operands, views, self.inner, **params)
                 operands += views
             self.append(loops, {*into, *operands})
@@ -192,6 +199,32 @@ def _element_nests(eqn: JaxprEqn, into: Sequence[Buffer], operands: Sequence) ->
 def _is_view(eqn: JaxprEqn) -> bool:
     rule = eqn.primitive.is_view
     return rule is not None and rule(**eqn.params)
+
+
+def _stretches(eqns: Iterable[JaxprEqn]) -> dict[Atom, tuple[Atom, int]]:
+    """For views and for stretches of rows, what holds their elements, and how many before them."""
+    found: dict[Atom, tuple[Atom, int]] = {}
+    for eqn in eqns:
+        skipped = 0 if _is_view(eqn) else _skipped(eqn)
+        if skipped is None:
+            continue
+        for v, a in zip(eqn.outvars, eqn.invars):
+            source, before = found.get(a, (a, 0))
+            found[v] = source, before + skipped
+    return found
+
+
+def _skipped(eqn: JaxprEqn) -> int | None:
+    """How many elements lie before a slice that is one stretch of memory; None for anything else.
+    """
+    if eqn.primitive is not slice_p or not eqn.invars[0].aval.shape:
+        return None
+    shape, params = eqn.invars[0].aval.shape, eqn.params
+    whole = all(start == 0 and stop == n for start, stop, n in zip(
+        params["start_indices"][1:], params["limit_indices"][1:], shape[1:]))
+    if not whole or any(step != 1 for step in params["strides"] or ()):
+        return None
+    return params["start_indices"][0] * prod(shape[1:])
 
 
 def _sources(eqns: Iterable[JaxprEqn]) -> dict[Atom, Atom]:

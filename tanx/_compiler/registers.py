@@ -27,9 +27,9 @@ from typing import Any
 from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, jaxprs_in_params
 from .._core.primitive import Kind
 from .._loops import build
-from .._loops.expr import Expr, Index, Load, State, Variable
+from .._loops.expr import Expr, Index, Load, Op, State, Variable
 from .._loops.nest import PARALLEL, SEQUENTIAL, Buffer, Nest, Program, Statement, Store
-from .._loops.traverse import substitute
+from .._loops.traverse import substitute, walk
 from ..dtypes import stored
 from .bodies import is_control
 from .cost import cost
@@ -230,7 +230,8 @@ class _Lowering:
             for group in self.grouped(loop, into, filled, split):
                 loop.chained.clear()
                 steps = loop.steps([key for key, _ in group.last], [key for key, _ in group.each])
-                if steps is None or group.take_apart(loop.chained, split, depth):
+                if steps is None or group.take_apart(
+                        loop.chained | _compared(steps.rows), split, depth):
                     break
                 made.append((group, steps))
             else:
@@ -328,6 +329,12 @@ class _Lowering:
         if prod(shape) > _ROOM:
             raise Inexpressible
         return _temp(shape, stored(var.aval.dtype))
+
+
+def _compared(values: Iterable[Expr]) -> set[Expr]:
+    """The indices on whose place it depends what an element is, as those of joined arrays."""
+    return {part for node in walk(*values) if isinstance(node, Op) and node.name in ("lt", "eq")
+            for part in node.args if isinstance(part, Index)}
 
 
 _serial = count()

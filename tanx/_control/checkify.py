@@ -174,7 +174,7 @@ def _where(eqn: JaxprEqn) -> str:
 
 def _bodies(eqn: JaxprEqn) -> list[Jaxpr]:
     """The jaxprs that an equation runs, where errors may occur."""
-    called = eqn.primitive.called(eqn.params)
+    called = None if eqn.primitive.name == "scan" else eqn.primitive.called(eqn.params)
     return list(jaxprs_in_params(eqn.params)) if called is None else [called.jaxpr]
 
 

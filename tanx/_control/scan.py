@@ -39,6 +39,7 @@ from .._transforms.transpose import backward
 from .._transforms.vmap import batch_jaxpr
 from ..dtypes import stored
 from ..errors import explain
+from .unroll import unrolled
 
 __all__ = ["scan_p"]  # the window tanx.lax takes these; rules of other loops use more
 
@@ -350,6 +351,12 @@ class Scan(Primitive):
 
     def named_axes(self, params):
         return tuple(e.name for e in params["jaxpr"].effects if isinstance(e, NamedAxisEffect))
+
+    def called(self, params):
+        if params["unroll"] <= 1:
+            return None
+        return unrolled(params["jaxpr"], self, params["length"], params["num_consts"],
+                        params["num_carry"], params["reverse"], params["unroll"])
 
     def eval(self, *args, jaxpr: ClosedJaxpr, length, num_consts, num_carry, reverse, **params):
         fixed, rows = split(jaxpr.in_avals, num_consts + num_carry)

@@ -101,8 +101,11 @@ class _Checker:
         self.fits(loop, (*constants, *carries), body.inputs[:fixed])
         self.fits(loop, carries, body.outputs[:len(carries)])
         rows = (*body.inputs[fixed:], *body.outputs[len(carries):])
-        for array, row in zip((*read, *filled), rows, strict=True):
-            if prod(array.shape) != (loop.count or 0) * prod(row.shape) or array.dtype != row.dtype:
+        places = (*loop.starts, *(None for _ in filled))
+        for array, row, first in zip((*read, *filled), rows, places, strict=True):
+            needed, size = (loop.count or 0) * prod(row.shape), prod(array.shape)
+            fits = size == needed if first is None else 0 <= first <= size - needed
+            if not fits or array.dtype != row.dtype:
                 _fail("an array that is read or filled by rows has one for each step.", loop,
                       f"array: {array!r}", f"row:   {row!r}")
         if loop.condition is not None:

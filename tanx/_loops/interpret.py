@@ -161,14 +161,17 @@ class _Runner:
         tests, constants, carries, read = [
             [self.memory.take(b) for b in part] for part in loop.parts[:4]]
         filled = [np.zeros(b.shape, b.dtype) for b in loop.parts[4]]
+        rows = loop.body.program.inputs[len(constants) + len(carries):]
+        read = [x.reshape(-1)[first:first + (loop.count or 0) * prod(row.shape)]
+                for x, first, row in zip(read, loop.starts, rows, strict=True)]
         step = 0
         while step != loop.count:
             if loop.condition is not None and not _run(
                     loop.condition, [*tests, *carries], self.externs)[0]:
                 break
             row = -1 - step if loop.reverse else step
-            rows = [x.reshape(loop.count or 1, -1)[row] for x in read]
-            results = _run(loop.body, [*constants, *carries, *rows], self.externs)
+            results = _run(loop.body, [*constants, *carries, *(
+                x.reshape(loop.count or 1, -1)[row] for x in read)], self.externs)
             carries = [x.reshape(c.shape) for x, c in zip(results, carries)]
             for array, result in zip(filled, results[loop.carried:], strict=True):
                 array[row] = result.reshape(array.shape[1:])

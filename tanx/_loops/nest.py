@@ -140,9 +140,10 @@ class Loop(Call):
     one bool, says no.
 
     ``inputs`` are the constants of the condition (``tests`` of them), those of the body, the
-    carries, and ``rows`` arrays to be read, of any shape; ``outputs`` are the carries again, the
-    arrays to be filled, and memory for the loop's own use. A loop without carries has steps that
-    are apart: they run in ``tasks`` stretches, each of which may be in a thread of its own.
+    carries, and ``rows`` arrays to be read, of any shape, of whose elements as many as ``skipped``
+    says, if any, come before the first row; ``outputs`` are the carries again, the arrays to be
+    filled, and memory for the loop's own use. A loop without carries has steps that are apart: they
+    run in ``tasks`` stretches, each of which may be in a thread of its own.
     """
 
     body: Plan
@@ -153,6 +154,12 @@ class Loop(Call):
     count: int | None = None
     reverse: bool = False
     tasks: int = 1
+    skipped: tuple[int, ...] = ()
+
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """Where the first row is in each array that is read by rows, counted in elements."""
+        return self.skipped or (0,) * self.rows
 
     @property
     def parts(self) -> tuple[tuple[Buffer, ...], ...]:

@@ -140,6 +140,8 @@ class _Printer:
         for word, buffers in (("with", constants), ("carrying", carries), ("reading", read),
                               ("filling", filled)):
             words += [f"{word} {_names(buffers)}"] * bool(buffers)
+        if any(loop.skipped):
+            words += [f"skipping {', '.join(map(str, loop.skipped))}"]
         lines = [f"{' '.join(words)}:"]
         if loop.condition is not None:
             lines += [f"    while given {_names(tests)}:" if tests else "    while:"]

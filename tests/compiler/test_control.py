@@ -205,3 +205,20 @@ def test_folds_that_are_worth_no_task_beside_work_that_is():
         steps = lambda y: jnp.cos(jnp.cos(jnp.cos(jnp.cos(jnp.cos(y)))))
         expected = tanx.grad(lambda x: 4 * steps(jnp.var(x)))(x)
         np.testing.assert_allclose(tanx.jit(tanx.grad(f))(x), expected, rtol=1e-4, atol=1e-6)
+
+
+def test_rows_of_a_slice_are_read_where_they_are():
+    def sorted_rows(x):
+        return lax.map(lambda r: jnp.sort(r), x[2:-1].reshape(-1, 20))
+
+    def recurrent(x):  # a nest, for a step is short
+        w = jnp.ones((40, 40))
+        return lax.scan(lambda h, r: (jnp.tanh(w @ h + r[0] * r[1]), h.sum()), x[0],
+                        (x[1:], x[:-1]), reverse=True)
+
+    (loop,) = found(module(sorted_rows, X).program, Loop)
+    assert (loop.inputs[0].role, loop.skipped) == ("input", (80,))
+    assert not any(b.shape == (5, 40) for b in module(recurrent, X).program.temps)
+    for f in (sorted_rows, recurrent):
+        for y, z in zip(tanx.tree.leaves(tanx.jit(f)(X)), evaluated(tanx.make_jaxpr(f)(X), (X,))):
+            np.testing.assert_allclose(y, z, rtol=1e-5)

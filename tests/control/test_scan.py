@@ -8,9 +8,13 @@ import pytest
 import tanx
 import tanx.numpy as jnp
 from tanx import lax
+from tanx._compiler import pipeline
 from tanx._control.scan import map_lanes, scan_p
+from tanx._control.unroll import unrolled
 from tanx._core.jaxpr import jaxprs_in_params
 from tanx._core.rewrite import dce
+from tanx._loops.nest import SEQUENTIAL, Nest
+from tanx._loops.traverse import statements_in
 from tests.control.bodies import (
     arguments,
     looped,
@@ -458,3 +462,41 @@ def test_a_body_that_leaks():
     lax.scan(lambda c, x: (kept.append(x), (c, x + 1))[1], 0.0, X)
     with pytest.raises(tanx.errors.UnexpectedTracerError, match="of <lambda>, traced for scan"):
         jnp.sin(kept[0])
+
+
+# -- steps in a row --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize(("length", "unroll"), [(0, 2), (1, 3), (5, 2), (6, 3), (7, 3), (5, True)])
+def test_steps_in_a_row_are_steps(length, unroll, reverse):
+    def fun(unroll):
+        def run(c, xs):
+            return lax.scan(lambda c, x: ((jnp.sin(c[0]) * x, c[1] + 1), (c[0], x[0])), (c, 0), xs,
+                            reverse=reverse, unroll=unroll)
+        return run
+
+    def slope(unroll):
+        return tanx.grad(lambda c, xs: sum(jnp.sum(y * 1.0) for y in tanx.tree.leaves(
+            fun(unroll)(c, xs))), (0, 1))
+
+    c, xs = jnp.arange(1.0, 4.0), jnp.linspace(-1, 1, 3 * length).reshape(length, 3)
+    for make in (fun, slope):
+        for wrap, rows in ((lambda f: f, xs), (tanx.jit, xs),
+                           (lambda f: tanx.vmap(f, (None, 1)), jnp.stack([xs, -xs], 1))):
+            want, got = (tanx.tree.leaves(wrap(make(n))(c, rows)) for n in (1, unroll))
+            for y, z in zip(got, want, strict=True):
+                assert (y.dtype, y.shape, y.weak_type) == (z.dtype, z.shape, z.weak_type)
+                np.testing.assert_allclose(y, z, rtol=1e-5, atol=1e-6)
+
+
+def test_steps_in_a_row_have_no_loop_around_if_they_are_all():
+    step = lambda c, x: (jnp.sin(c) * x, c)
+    whole = pipeline.build(tanx.make_jaxpr(
+        lambda c, xs: lax.scan(step, c, xs, unroll=True))(1.0, jnp.ones(5))).program
+    assert not [s for s in statements_in(whole.statements)
+                if isinstance(s, Nest) and SEQUENTIAL in s.kinds]
+    long = unrolled(tanx.make_jaxpr(lambda c, x: step(c, x))(1.0, 1.0), scan_p, 1000, 0, 1, False,
+                    1000)
+    (scan,) = [e for e in long.eqns if e.primitive is scan_p]
+    assert scan.params["length"] == 1000 // 16

@@ -223,11 +223,13 @@ class _LoopWriter:
         if loop.reverse and (self.read or self.filled):
             step = code.let("row", f"sub i64 {(loop.count or 0) - 1}, {step}")
         every = (*program.inputs, *program.outputs)
-        starts = (self.first + loop.carried, len(program.inputs) + loop.carried)
-        for start, arrays in zip(starts, (self.read, self.filled)):
-            for n, buffer in enumerate(arrays, start):
+        for place, arrays, skipped in (
+                (self.first + loop.carried, self.read, loop.starts),
+                (len(program.inputs) + loop.carried, self.filled, (0,) * len(self.filled))):
+            for n, (buffer, before) in enumerate(zip(arrays, skipped), place):
                 distance = code.let("distance", f"mul i64 {step}, {_nbytes(every[n])}")
-                code.put(slots, n, code.offset(self.pointers[buffer], distance))
+                first = code.offset(self.pointers[buffer], before * buffer.dtype.itemsize)
+                code.put(slots, n, code.offset(first, distance))
 
     def test(self, tests: str) -> str:
         """Ask whether there is another step."""
