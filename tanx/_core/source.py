@@ -13,7 +13,8 @@ import threading
 from types import FrameType
 from typing import NamedTuple
 
-__all__ = ["SourceInfo", "attributed_to", "name_stack", "named_scope", "unscoped", "user_source"]
+__all__ = ["SourceInfo", "attributed_to", "is_ours", "name_stack", "named_scope", "unscoped",
+           "user_source"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -112,6 +113,14 @@ class attributed_to:
 _ours: dict[str, bool] = {}  # which files are the package's; asked for each equation
 
 
+def is_ours(file: str) -> bool:
+    """Whether a file is the package's, and not a user's."""
+    ours = _ours.get(file)
+    if ours is None:
+        ours = _ours[file] = file.startswith(_PACKAGE) and not file.endswith("__main__.py")
+    return ours
+
+
 def user_source() -> SourceInfo:
     """The innermost line of user code on the stack of this thread."""
     if _scopes.source is not None:
@@ -119,10 +128,7 @@ def user_source() -> SourceInfo:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        ours = _ours.get(file)
-        if ours is None:
-            ours = _ours[file] = file.startswith(_PACKAGE) and not file.endswith("__main__.py")
-        if not ours:
+        if not is_ours(file):
             return SourceInfo(file, frame.f_lineno, frame.f_code.co_name, _scopes.names)
         frame = frame.f_back
     return SourceInfo(name_stack=_scopes.names)

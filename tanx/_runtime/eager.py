@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .. import dtypes
-from .._config import debug_infs, debug_nans, jit_disabled, strict
+from .._config import debug_infs, debug_key_reuse, debug_nans, jit_disabled, strict
 from .._core.array import Array
 from .._core.jaxpr import ClosedJaxpr, one_equation
 from .._core.primitive import Kind
@@ -99,7 +99,10 @@ def evaluate(primitive, args, params):
     else:
         result = Array(out if type(out) is np.ndarray else np.asarray(out), False, out_type)
     if strict.value:
-        _check_finite(primitive, result if primitive.multiple_results else [result])
+        results = result if primitive.multiple_results else [result]
+        _check_finite(primitive, results)
+        if debug_key_reuse.value and not _unwatched.value:
+            _watch_keys(primitive, args, params, results)
     return result
 
 
@@ -120,6 +123,9 @@ def _call(primitive, args, params):
     Where values are watched, results are; if one is not what it should be, the body runs once more,
     operation by operation, and the one that made it raises.
     """
+    if strict.value and debug_key_reuse.value and not _unwatched.value and (
+            primitive.unit or primitive.called(params) is not None):
+        return _call_with_keys(primitive, args, params)
     body = primitive.called(params)
     if body is None and primitive.unit:
         body = one_equation(primitive, [typeof(x) for x in args], params)
@@ -141,6 +147,31 @@ def _call(primitive, args, params):
         primitive.eval(*args, **params)
         _check_finite(primitive, results)
     return results
+
+
+def _watch_keys(primitive, args, params, results) -> None:
+    from .key_reuse import watch  # late: hardly ever needed
+    watch(primitive, args, params, results)
+
+
+def _call_with_keys(primitive, args, params):
+    """Run a call whose keys are watched as those of a whole, not once more by its operations."""
+    _unwatched.value = True
+    try:
+        results = _call(primitive, args, params)
+    finally:
+        _unwatched.value = False
+    _watch_keys(primitive, args, params, results)
+    return results
+
+
+class _Unwatched(threading.local):
+    """Whether this thread is inside of a call whose keys are watched from outside."""
+
+    value = False
+
+
+_unwatched = _Unwatched()
 
 
 def compiled(closed: ClosedJaxpr, donated: tuple[bool, ...] = ()):

@@ -154,9 +154,12 @@ def _of_sorted(x, q, method: str, skip_nan: bool):
     if skip_nan:
         present = convert(lax.bitwise_not(lax.ne(x, x)), dtypes.default_int())
         count = sum(present, -1, x.dtype, keepdims=True)
+        q = lax.expand_dims(q, range(x.ndim - 1))
     else:
         count = convert(x.shape[-1], x.dtype)
     low, high, share = _POSITIONS[method](q, count)
+    if share.ndim:
+        share = lax.expand_dims(share, range(x.ndim - share.ndim))
     top = subtract(count, 1.0)
 
     def pick(position):
