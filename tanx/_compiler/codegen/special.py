@@ -178,10 +178,8 @@ def log_gamma(x: Value) -> Value:
     y = select(left, 1.0 - x, x)
     low = y < 8.0
     start = select(low, y, 1.0)
-    product = start
-    for k in range(1, 8):
-        product = product * (start + float(k))
-    product = select(low, product, 1.0)
+    t = start * (start + 7.0)
+    product = select(low, (t * (t + 6.0)) * ((t + 10.0) * (t + 12.0)), 1.0)
     z = select(low, y + 8.0, y)
     inverse = 1.0 / z
     series = fma(polynomial(inverse * inverse, _STIRLING), inverse, 0.9189385332046727)
@@ -207,23 +205,28 @@ _DIGAMMA = (-0.4432598039215686, 0.08333333333333333, -0.021092796092796094, 0.0
 """Bernoulli numbers: B(2k) / 2k from k = 8 down to 1."""
 
 
+def _rising_ten(x: Value) -> tuple[Value, Value]:
+    """x (x + 1) … (x + 9), and its derivative; factors k and 9 - k together are t + k (9 - k)."""
+    t = x * (x + 9.0)
+    a, b, c, d, e = (t + float(k * (9 - k)) for k in range(5))
+    ab, cd = a * b, c * d
+    four, slope = ab * cd, fma(a + b, cd, (c + d) * ab)
+    return four * e, fma(slope, e, four) * fma(x, 2.0, 9.0)
+
+
 def _digamma(x: Value) -> Value:
     left = x < 0.5
     y = select(left, 1.0 - x, x)
     # Up to 10, ten steps of the recurrence as one fraction: the derivative of a product over it.
     low = y < 10.0
     start = select(low, y, 1.0)
-    product, slope = constant(y, 1.0), constant(y, 0.0)
-    for k in range(10):
-        factor = start + float(k)
-        product, slope = product * factor, fma(slope, factor, product)
+    product, slope = _rising_ten(start)
     z = select(low, y + 10.0, y)
     inverse = 1.0 / z
     square = inverse * inverse
     result = log(z) - fma(polynomial(square, _DIGAMMA), square, inverse * 0.5)
     result = select(low, result - slope / product, result)
-    fraction = x - rint(x)
-    result = select(left, result - pi / tan(fraction * pi), result)
+    result = when_any(left, result, lambda: result - pi / tan((x - rint(x)) * pi))
     pole = select(x.eq(0), constant(x, -inf), nan)
     return select(floor(x).eq(x) & (x <= 0), pole, select(x.eq(inf), inf, result))
 
@@ -280,7 +283,8 @@ def _zeta_roughly(x: Value, q: Value) -> Value:
     usual = (x > 1.0) & (x <= 60.0) & (q > 0.0) & (q < 1e30)
     x, q, given = select(usual, x, 2.0), select(usual, q, 10.0), (x, q)
     # The rest is a series for great q + k; where x is great as well, it has to be a small rest.
-    count = maximum(10.0 - floor(q), select(x > 16.0, constant(x, 10.0), 0.0))
+    least = select(x > 16.0, q + 10.0, fma(x, 0.45, 3.0))
+    count = maximum(floor(least - q + 1.0), 0.0)
     (direct,) = repeat(_greatest(count), [constant(x, 0.0)],
                        lambda k, s: [_rough_sum(x, q, count, k, s[0])])
     end = q + count
