@@ -265,7 +265,11 @@ class SVD(Factorization):
                        tuple(outputs), ((0, 0),))
 
     def eval(self, x, *, full_matrices, compute_uv, subset_by_index, algorithm):
+        is_tall = x.shape[-2] > x.shape[-1]  # which LAPACK likes better, by columns
+        x = by_rows(x) if is_tall else x
         _, *results, _, _, info = self.routine(x, full_matrices, compute_uv).run(x)[:7]
+        if compute_uv and is_tall:
+            results[1:] = by_rows(results[2]), by_rows(results[1])
         if compute_uv and letter(x.dtype) == "f":
             values, left, right = results
             count = values.shape[-1]
@@ -308,29 +312,36 @@ class SVD(Factorization):
         return [s, u, vt], [ds, du, adjoint(dv)]
 
     def lower(self, into, x, *, full_matrices, compute_uv, **params):
-        filled, x = in_memory("operand", x)
         *lead, m, n = x.shape
         if is_small(x.dtype, x.shape) and not (compute_uv and full_matrices and m != n):
+            filled, x = in_memory("operand", x)
             return [*filled, on_small("svd", into, [x], compute_uv=compute_uv)]
-        call, (_, values, left, right, _, _, info) = _first(
+        is_tall, count = m > n, min(m, n)
+        filled, x = in_memory("operand", x, swap=is_tall)
+        call, (_, values, *vectors, _, _, info) = _first(
             7, self.routine(x, full_matrices, compute_uv).call("made", [x]))
-        stored = [store_where_done(into[0], info, lambda k: values[k])]
-        if compute_uv:
-            count = min(m, n)
-            signs = build.temp("signs", (*lead, count), values.dtype)
-            is_real = letter(x.dtype) == "f" and count > 0
+        statements = [*filled, call, store_where_done(into[0], info, lambda k: values[k])]
+        if not compute_uv:
+            return statements
+        left, right = (vectors[1], vectors[0]) if is_tall else vectors
+        signs = build.temp("signs", (*lead, count), values.dtype)
+        has_signs = letter(x.dtype) == "f" and count > 0
 
-            def settled(made, axis):
-                def element(k):
-                    at = build.op("min", k[axis], build.const(count - 1))
-                    return made[k] * build.select(
-                        k[axis] < count, signs[(*k[:-2], at)], 1) if is_real else made[k]
-                return element
-            if is_real:
-                stored.append(_store_signs(signs, m, lambda k, i: left[(*k[:-1], i, k[-1])]))
-            stored += [store_where_done(into[1], info, settled(left, -1)),
-                       store_where_done(into[2], info, settled(right, -2))]
-        return [*filled, call, *stored]
+        def element(made, k):
+            return made[(*k[:-2], k[-1], k[-2]) if is_tall else k]
+
+        def settled(made, axis):
+            def value(k):
+                if not has_signs:
+                    return element(made, k)
+                sign = signs[(*k[:-2], build.clamp_index(k[axis], count))]
+                return element(made, k) * build.select(k[axis] < count, sign, 1)
+            return value
+        if has_signs:
+            statements.append(_store_signs(signs, m, lambda k, i: element(
+                left, (*k[:-1], i, k[-1]))))
+        return [*statements, store_where_done(into[1], info, settled(left, -1)),
+                store_where_done(into[2], info, settled(right, -2))]
 
 
 def _first(count: int, made):
