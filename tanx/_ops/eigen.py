@@ -19,9 +19,11 @@ from .._loops import build
 from .._loops.lapack import Each, Routine, prefix
 from .._loops.matrices import NOT_SMALL, is_small, on_small
 from ..errors import explain
-from .arith import add, complex_dtype, div, imag, mul, real, real_dtype, sub
+from .arith import add, complex_dtype, conj, div, imag, mul, real, real_dtype, sub
 from .arith import complex as complex_
+from .compare import eq, select_n
 from .convert import convert
+from .create import full_like
 from .families import letter, like
 from .layout import broadcast_in_dim
 from .linalg import (
@@ -41,6 +43,7 @@ from .matrices import (
     matrix_type,
     square_type,
 )
+from .reduce import reduce_max, reduce_sum
 from .slicing import slice_in_dim
 
 __all__ = ["EigImplementation", "EighImplementation", "SvdAlgorithm", "eig", "eig_p", "eigh",
@@ -432,15 +435,24 @@ class Eig(Factorization):
     def jvp(self, primals, tangents, *, compute_left_eigenvectors, compute_right_eigenvectors,
             **params):
         (x,), (dx,) = primals, tangents
-        if compute_left_eigenvectors or compute_right_eigenvectors:
+        wanted = compute_left_eigenvectors, compute_right_eigenvectors
+        if any(wanted) and not params["enable_eigvec_derivs"]:
             raise NotImplementedError(explain(
-                "tanx.lax.linalg.eig", "derivatives of the eigenvectors of matrices that are not "
-                "Hermitian are missing.", f"operand: {typeof(x)}",
-                hint="eigenvalues alone have them, and so has tanx.numpy.linalg.eigh."))
-        w, v = self.bind(x, compute_left_eigenvectors=False, compute_right_eigenvectors=True,
-                         **params)
-        moved = matrix_product(convert(dx, typeof(v).dtype), v)
-        return [w], [diagonal(solve_by_lu(v, moved))]
+                "tanx.lax.linalg.eig", "eigenvectors have derivatives where enable_eigvec_derivs "
+                "says so.", f"operand: {typeof(x)}",
+                hint="their factors are a matter of convention: see what depends on them. "
+                "Eigenvalues alone have derivatives, and so has tanx.numpy.linalg.eigh."))
+        left, right = wanted if any(wanted) else (False, True)
+        w, *sides = self.bind(x, compute_left_eigenvectors=left, compute_right_eigenvectors=right,
+                              **params)
+        dx = convert(dx, typeof(w).dtype)
+        moved = [_moved_vectors(w, v, dx) for v in sides[left:]]
+        if left:  # these are the right ones of the adjoint matrix
+            dw, dv = _moved_vectors(conj(w), sides[0], adjoint(dx))
+            moved.insert(0, (conj(dw), dv))
+        if not any(wanted):
+            return [w], [moved[-1][0]]
+        return [w, *sides], [moved[-1][0], *(dv for _, dv in moved)]
 
     def lower(self, into, x, *, compute_left_eigenvectors, compute_right_eigenvectors, **params):
         wanted = compute_left_eigenvectors, compute_right_eigenvectors
@@ -467,6 +479,19 @@ class Eig(Factorization):
             for out, made in zip(into[1:], chosen))]
 
 
+def _moved_vectors(w, v, dx):
+    """Tangents of eigenvalues and eigenvectors, which keep length 1 and a largest real element."""
+    inner = solve_by_lu(v, matrix_product(dx, v))
+    dv = matrix_product(v, mul(inner, _gaps(w)))
+    along, size, rank = mul(conj(v), dv), real(mul(conj(v), v)), typeof(v).ndim
+    most = broadcast_in_dim(reduce_max(size, (rank - 2,)), typeof(size).shape,
+                            (*range(rank - 2), rank - 1))
+    angle, weight = (reduce_sum(select_n(eq(size, most), full_like(size, 0), part), (rank - 2,))
+                     for part in (imag(along), size))
+    turned = complex_(reduce_sum(real(along), (rank - 2,)), div(angle, weight))
+    return diagonal(inner), sub(dv, times_columns(v, turned))
+
+
 def _complex_vectors(v: np.ndarray, angles: np.ndarray) -> np.ndarray:
     """Vectors in columns; where values are conjugate pairs, from real and imaginary parts."""
     out = v.astype(complex_dtype(v.dtype))
@@ -485,8 +510,8 @@ def eig(x, *, compute_left_eigenvectors: bool = True, compute_right_eigenvectors
     """The eigenvalues of matrices, then the left and right eigenvectors that are wanted.
 
     Vectors are columns of length 1: ``x @ right = right * w`` and ``left.mH @ x = w * left.mH``.
-    Values have derivatives, vectors have none. ``implementation`` and ``use_magma`` are for other
-    devices.
+    The largest element of a vector is real. Values have derivatives, and vectors too, if
+    ``enable_eigvec_derivs``. ``implementation`` and ``use_magma`` are for other devices.
 
     >>> w, = lax.linalg.eig(jnp.array([[0., 1.], [-1., 0.]]), compute_left_eigenvectors=False,
     ...                     compute_right_eigenvectors=False)

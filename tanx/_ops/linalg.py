@@ -421,23 +421,39 @@ class QR(Factorization):
         return [q, r, *(columns - 1 for columns in order[:1])]
 
     def jvp(self, primals, tangents, *, pivoting, full_matrices, use_magma):
+        """Of the first columns, as many as there are rows at most: they determine ``q``.
+
+        Vectors that only fill up ``q`` turn with the others, and not among themselves.
+        """
         (x,), (dx,) = primals, tangents
-        *_, m, n = typeof(x).shape
-        if m < n or full_matrices and m != n or pivoting:
-            raise NotImplementedError(explain(
-                "tanx.lax.linalg.qr", "has a derivative only of matrices with no more columns than "
-                "rows, without pivoting, and of reduced factors.", f"operand: {typeof(x)}",
-                f"full_matrices: {full_matrices}", f"pivoting: {pivoting}"))
-        q, r = self.bind(x, pivoting=pivoting, full_matrices=full_matrices, use_magma=use_magma)
-        moved = triangular_solve(r, dx)
-        inner = matrix_product(adjoint(q), moved)
+        q, r, *order = self.bind(x, pivoting=pivoting, full_matrices=full_matrices,
+                                 use_magma=use_magma)
+        if pivoting:
+            dx = swapped(permuted(swapped(dx), order[0]))
+        *lead, m, n = typeof(x).shape
+        k, rank = min(m, n), len(lead)
+        own = slice_in_dim(q, 0, k, axis=rank + 1)
+        square = slice_in_dim(slice_in_dim(r, 0, k, axis=rank), 0, k, axis=rank + 1)
+        moved = triangular_solve(square, slice_in_dim(dx, 0, k, axis=rank + 1))
+        inner = matrix_product(adjoint(own), moved)
         below = tril(inner, strictly=True)
         turn = sub(below, adjoint(below))
         if letter(typeof(x).dtype) == "c":  # R has a real diagonal
             angle = imag(on_diagonal(inner))
             turn = add(turn, complex_(mul(angle, like(angle, 0)), angle))
-        return [q, r], [add(matrix_product(q, sub(turn, inner)), moved),
-                        matrix_product(sub(inner, turn), r)]
+        dq = add(matrix_product(own, sub(turn, inner)), moved)
+        dr = matrix_product(sub(inner, turn), square)
+        if n > k:
+            rest, drest = (slice_in_dim(y, k, n, axis=rank + 1) for y in (r, dx))
+            dr = concatenate([dr, sub(matrix_product(adjoint(own), drest),
+                                      matrix_product(turn, rest))], rank + 1)
+        inside = typeof(q).shape[-1]
+        if inside > k:
+            others = slice_in_dim(q, k, inside, axis=rank + 1)
+            filling = matrix_product(own, matrix_product(adjoint(moved), others))
+            dq = concatenate([dq, neg(filling)], rank + 1)
+            dr = pad(dr, like(dr, 0), [(0, 0, 0)] * rank + [(0, inside - k, 0), (0, 0, 0)])
+        return [q, r, *order], [dq, dr, *(Zero.tangent_of(p) for p in order)]
 
     def lower(self, into, x, *, pivoting, full_matrices, use_magma):
         q, r = into[:2]

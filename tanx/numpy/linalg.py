@@ -315,6 +315,7 @@ def _pinv(a, rtol, hermitian):
 def _moved_pinv(hermitian, primals, tangents):
     """Golub and Pereyra (1973): singular values may be equal, as long as the rank stays."""
     (a, rtol), da = primals, tangents[0]
+    da = (da + _adjoint(da)) / 2 if hermitian else da
     p = _pinv(a, rtol, hermitian)
     back, da_adjoint, p_adjoint = contract.matmul(p, da), _adjoint(da), _adjoint(p)
     rows = da_adjoint - contract.matmul(contract.matmul(da_adjoint, a), p)

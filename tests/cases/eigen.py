@@ -44,4 +44,6 @@ CASES = [
       for arg in (f(4, 4), f(2, 3, 3), c(3, 3), f(0, 0))),
     *(Case("eig", lambda x: linalg.eig(x), arg, grad=(), rtol=1e-4)
       for arg in (f(5, 5), f(2, 4, 4), c(3, 3), f(4, 4, dtype=np.float32))),
+    *(Case("eig", lambda x: linalg.eig(x, enable_eigvec_derivs=True), arg, name="with vectors")
+      for arg in (f(5, 5), f(2, 3, 3), c(3, 3))),
 ]

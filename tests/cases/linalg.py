@@ -43,11 +43,12 @@ CASES = [
     *(Case("lu_pivots_to_permutation", lambda p: linalg.lu_pivots_to_permutation(p, 5), arg)
       for arg in (i(3, low=2, high=5), i(2, 4, low=3, high=5), i(0))),
     *(Case("qr", lambda x, full=full: linalg.qr(x, full_matrices=full), arg, name=f"{full:d}",
-           grad=None if arg.shape[-2] == arg.shape[-1] or (
-               arg.shape[-2] > arg.shape[-1] and not full) else ())
+           grad=() if full and arg.shape[-2] > arg.shape[-1] else None)  # what fills q is open
       for arg in (f(3, 3), f(4, 2), f(2, 4), f(2, 3, 3), c(4, 3), f(0, 2), f(2, 0))
       for full in (True, False)),
-    *(Case("qr", lambda x: linalg.qr(x, pivoting=True), arg, grad=(), name="pivoting")
+    Case("qr", lambda x: linalg.qr(x), f(4, 3), name="one vector fills q"),
+    *(Case("qr", lambda x: linalg.qr(x, pivoting=True), arg, name="pivoting",
+           grad=() if arg.shape[-2] > arg.shape[-1] else None)
       for arg in (f(3, 3), f(2, 4, 3), c(3, 4))),
     *(Case("householder_product", linalg.householder_product, a, taus, grad=())
       for a, taus in ((f(4, 3), f(3)), (f(2, 4, 3), f(2, 2)), (c(3, 3), c(3)))),

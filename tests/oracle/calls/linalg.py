@@ -69,5 +69,30 @@ CALLS = [
     jnp.linalg.matrix_transpose(f32_2x3)
     jnp.linalg.trace(f32_3x3, offset=1)
     jnp.linalg.diagonal(f32_2x3, offset=1)
+    lax.linalg.qr(f32_2x3)  ## eager jit jaxpr vmap jvp
+    lax.linalg.qr(f32_3x2)[1]  ## eager jit vmap jvp vjp
+    lax.linalg.qr(f32_2x3, full_matrices=False)[1]  ## jvp vjp
+    lax.linalg.qr(f32_3x3, pivoting=True)[0]  ## jvp
+    jnp.abs(lax.linalg.eig(f32_3x3, enable_eigvec_derivs=True)[2]).sum()  ## eager vjp
+    jnp.abs(lax.linalg.eig(f32_3x3, enable_eigvec_derivs=True)[1]).sum()  ## eager vjp
+    lax.linalg.eig(f32_3x3)[1]  ## vjp
+    jnp.linalg.eigvals(f32_3x3).real.sum()  ## eager jit vmap jvp vjp
+    jnp.linalg.svd(f32_3x2, full_matrices=False).S  ## eager jit vmap jvp vjp
+    jnp.linalg.svd(f32_3x2).S  ## eager jit vmap
+    jnp.abs(jnp.linalg.svd(f32_3x2, full_matrices=False).U)  ## eager jit vmap
+    jnp.abs(jnp.linalg.eigh(f32_3x3).eigenvectors)  ## eager jit vmap
+    jnp.linalg.pinv(f32_3x2)  ## eager jit vmap jvp vjp
+    jnp.linalg.pinv(f32_3x3 + f32_3x3.T, hermitian=True)  ## eager jit vmap jvp vjp
+    jnp.linalg.lstsq(f32_3x2, f32_3)[0]  ## eager jit vjp
+    jnp.linalg.cond(f32_3x3)  ## eager jit vmap jvp vjp
+    jnp.linalg.matrix_rank(f32_2x2x3)  ## eager jit vmap
+    jnp.linalg.multi_dot([f32_2x3, f32_3x3, f32_3x2])  ## eager jit jvp vjp
+    jnp.linalg.cholesky(jnp.zeros((0, 3, 3)))
+    jnp.linalg.cholesky(jnp.zeros((2, 0, 0)))
+    jnp.linalg.inv(jnp.zeros((0, 0)))
+    jnp.linalg.det(jnp.zeros((2, 0, 0)))
+    jnp.linalg.svd(jnp.zeros((2, 0, 3)), full_matrices=False).S
+    jnp.linalg.qr(jnp.zeros((0, 3))).R
+    jnp.linalg.eigh(jnp.zeros((0, 0))).eigenvalues
     """),
 ]
