@@ -53,7 +53,7 @@ from .._loops.expr import (
     op,
 )
 from .._loops.instructions import identity, kind_of
-from .._loops.names import MATRICES
+from .._loops.names import LAPACK, MATRICES
 from .._loops.nest import (
     PARALLEL,
     SEQUENTIAL,
@@ -94,6 +94,8 @@ _ENOUGH, _ENOUGH_ROWS = 32, 8
 """Tasks that keep threads busy; with fewer, other ways to split are looked for."""
 _LINES, _MOST_LINES = {"sort_lines": 1e-8, "least_of_lines": 1e-9}, 64
 """Library calls on lines, with the seconds that they take for an element, and their most tasks."""
+_ROUTINE, _ELEMENT = 5e-7, 5e-9
+"""Seconds that a routine of LAPACK takes at least, and for each element of a row's product."""
 _MOST_COPIES, _MANY_EACH = 16, 4
 """Tasks with elements of their own at most, and how often each of those is met at least."""
 _SCAN_ROWS, _SCAN_LENGTH, _LANES = 2048, 4096, 16
@@ -134,6 +136,8 @@ class _Scheduler:
         """The statements that one becomes."""
         if isinstance(statement, Extern) and statement.name in _LINES:
             statement = self.with_room(statement)
+        if isinstance(statement, Extern) and statement.name == LAPACK:
+            statement = self.with_work(statement)
         if isinstance(statement, Extern) and statement.name == MATRICES:
             statement = in_lanes(statement, self.target.vector_bits, _GRAIN)
         if not isinstance(statement, Nest) or TASKS in statement.kinds or any(
@@ -165,6 +169,22 @@ class _Scheduler:
         if tasks < 2:
             return call
         return replace(call, outputs=(out, self.room((tasks, *spare.shape[1:]), spare.dtype)))
+
+    def with_work(self, call: Extern) -> Extern:
+        """A routine for many matrices with room to work for several tasks, if it is worth that."""
+        params = dict(call.params)
+        places = [arg for arg in params["args"] if isinstance(arg, tuple)]
+        size = max(step for _, step in places)
+        seconds = params["count"] * (_ROUTINE + _ELEMENT * size ** 1.5)
+        tasks = min(params["count"], _MOST_LINES, int(seconds / _GRAIN))
+        if tasks < 2 or not size:
+            return call
+        tasks = -(-params["count"] // -(-params["count"] // tasks))
+        shared = {number for number, step in places if not step}
+        outputs = tuple(self.room((tasks, *b.shape), b.dtype) if n in shared else b
+                        for n, b in enumerate(call.outputs))
+        return replace(call, outputs=outputs, params=tuple(sorted(
+            {**params, "tasks": tasks}.items())))
 
     def finer(self, nest: Nest) -> list[Statement]:
         """Statements that do the same as a nest, with more to split; none if it has no such."""

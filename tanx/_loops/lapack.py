@@ -63,7 +63,7 @@ class Routine:
         outputs = [*into, *made[len(into):]]
         return build.extern(
             LAPACK, outputs, inputs, routine=self.name, count=self.count, copies=self.copies,
-            args=tuple(tuple(a) if isinstance(a, Each) else a for a in self.args)), outputs
+            tasks=1, args=tuple(tuple(a) if isinstance(a, Each) else a for a in self.args)), outputs
 
 
 def perform(name: str, count: int, args: Sequence, outputs: Sequence, copies: Sequence,

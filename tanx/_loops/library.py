@@ -12,7 +12,7 @@ first dimension is that of tasks, each of which takes some of the lines.
 - ``outputs = callback(inputs, call)``: what the Python function ``call`` gives for a list of
   arrays. It may have effects: such calls are kept, and stay in order.
 - ``out, spare = fourier(x, kind, length, outer, inner, scale)``: see ``fourier.py``.
-- ``outputs = lapack(inputs, routine, count, args, copies)``: see ``lapack.py``.
+- ``outputs = lapack(inputs, routine, count, args, copies, tasks)``: see ``lapack.py``.
 - ``outputs = matrices(inputs, algorithm, options, rank, lanes, tasks)``: see ``lanes.py``.
 - ``outputs = scratch()``: arrays of anything; there is nothing to be done for them.
 """

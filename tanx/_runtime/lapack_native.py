@@ -1,8 +1,9 @@
 """Calls of BLAS and LAPACK as native code (see ``native.py``): what ``libraries.py`` binds.
 
-A *job* is an array of words: the matrices, the routine, how many copies there are; then for each
-copy the numbers of two buffers, to and from, and the bytes; then for each argument the number of a
-buffer and the bytes from matrix to matrix, or -1 and an address.
+A *job* is an array of words: the matrices, the routine, how many copies there are, the tasks and
+how many matrices each of them has, the address of :func:`some_matrices`; then for each copy the
+numbers of two buffers, to and from, and the bytes; then for each argument the number of a buffer
+and the bytes from matrix to matrix and from task to task, or -1 and an address.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from __future__ import annotations
 from .._loops.lapack import MOST
 from .native import C, call, put, stack, word
 
-__all__ = ["each_matrix"]
+__all__ = ["each_matrix", "some_matrices"]
 
-COUNT, ROUTINE, COPIES, REST = 0, 8, 16, 24
+COUNT, ROUTINE, COPIES, TASKS, EACH, SOME, REST = 0, 8, 16, 24, 32, 40, 48
 PLACES = 8 * MOST
 
 
@@ -23,14 +24,32 @@ def each_matrix(job: int, buffers: int) -> None:
     while at < end:
         C.memcpy(word(buffers, 8 * word(at)), word(buffers, 8 * word(at, 8)), word(at, 16))
         at += 24
+    context = stack(16)
+    put(context, 0, job)
+    put(context, 8, buffers)
+    if word(job, TASKS) < 2:
+        some_matrices(context, 0)
+    else:
+        C.tanx_parallel(word(job, SOME), context, word(job, TASKS))
+
+
+def some_matrices(context: int, task: int) -> None:
+    """Run the routine on the matrices of one task."""
+    job = word(context)
+    buffers = word(context, 8)
+    at = job + REST + 24 * word(job, COPIES)
     p = stack(PLACES)
-    n = 0
-    while n < word(job, COUNT):
+    n = task * word(job, EACH)
+    end = n + word(job, EACH)
+    if end > word(job, COUNT):
+        end = word(job, COUNT)
+    while n < end:
         i = 0
         while i < MOST:
-            place = word(at, 16 * i + 8)
-            if word(at, 16 * i) >= 0:
-                place = word(buffers, 8 * word(at, 16 * i)) + n * place
+            place = word(at, 24 * i + 8)
+            if word(at, 24 * i) >= 0:
+                place = word(buffers, 8 * word(at, 24 * i)) + n * place + (
+                    task * word(at, 24 * i + 16))
             put(p, 8 * i, place)
             i += 1
         call(word(job, ROUTINE), word(p), word(p, 8), word(p, 16), word(p, 24), word(p, 32),

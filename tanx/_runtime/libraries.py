@@ -13,41 +13,49 @@ from .._loops.names import CALLBACK, LAPACK
 from .callbacks import callback
 from .load import Library
 from .machine import permanent
+from .threads import parallel_address
 
 if TYPE_CHECKING:
-    from .._loops.nest import Extern
+    from .._loops.nest import Buffer, Extern
 
 __all__ = ["LIBRARIES"]
 
 
 @cache
-def _each_matrix() -> int:
-    """The address of the native loop over matrices."""
+def _loops() -> dict[str, int]:
+    """The addresses of the native loops over matrices."""
     def text() -> str:
         from . import lapack_native
         from .native import translate
-        return translate((lapack_native,), ("each_matrix",))
-    return permanent("routines of LAPACK", text, tidy=True)["each_matrix"]
+        return translate((lapack_native,), ("each_matrix", "some_matrices"))
+    return permanent("routines of LAPACK", text, {"tanx_parallel": parallel_address()}, tidy=True)
 
 
 def _lapack(call: Extern) -> tuple[int, int, Any]:
     """A routine of BLAS or LAPACK, called without Python; see ``lapack_native.py``."""
     params = dict(call.params)
     buffers, results = (*call.outputs, *call.inputs), len(call.outputs)
-    words = [params["count"], lapack.address(params["routine"]), len(params["copies"])]
+    count, tasks, loops = params["count"], params["tasks"], _loops()
+    words = [count, lapack.address(params["routine"]), len(params["copies"]), tasks,
+             -(-count // tasks), loops["some_matrices"]]
     for out, given in params["copies"]:
-        words += [out, results + given, prod(buffers[out].shape) * buffers[out].dtype.itemsize]
+        words += [out, results + given, _nbytes(buffers[out])]
     cells = []
     for arg in params["args"]:
         if isinstance(arg, tuple):
             number, step = arg
-            words += [number, step * buffers[number].dtype.itemsize]
+            words += [number, step * buffers[number].dtype.itemsize,
+                      0 if step or number >= results else _nbytes(buffers[number]) // tasks]
         else:
             cells.append(lapack.cell(arg, buffers[0].dtype))
-            words += [-1, cells[-1].ctypes.data]
-    words += [-1, 1] * (lapack.MOST - len(params["args"]))
+            words += [-1, cells[-1].ctypes.data, 0]
+    words += [-1, 1, 0] * (lapack.MOST - len(params["args"]))
     job = np.array(words, np.int64)
-    return _each_matrix(), job.ctypes.data, (job, cells)
+    return loops["each_matrix"], job.ctypes.data, (job, cells)
+
+
+def _nbytes(buffer: Buffer) -> int:
+    return prod(buffer.shape) * buffer.dtype.itemsize
 
 
 LIBRARIES: dict[str, Library] = {CALLBACK: callback, LAPACK: _lapack}

@@ -11,7 +11,7 @@ import tanx
 from tanx import lax
 from tanx._compiler.pipeline import build
 from tanx._loops.interpret import run as interpret
-from tanx._loops.names import MATRICES
+from tanx._loops.names import LAPACK, MATRICES
 from tanx.lax import linalg
 
 from .agreement import evaluated
@@ -216,3 +216,16 @@ def test_signs_of_vectors_are_those_of_larger_matrices():
             size = np.abs(np.asarray(v))
             first = np.argmax(size > 0.37 * size.max(0), 0)
             assert (np.asarray(v)[first, np.arange(len(v))] > 0).all()
+
+
+def test_routines_of_lapack_in_tasks():
+    """Each task has room of its own to work in."""
+    x = numbers(300, 9, 9) + 1j * numbers(300, 9, 9, seed=1)
+    with tanx.enable_x64(True):
+        for fun in (linalg.qr, linalg.svd, linalg.eigh, linalg.lu,
+                    partial(linalg.eig, compute_left_eigenvectors=False)):
+            module = build(tanx.make_jaxpr(fun)(x))
+            assert any(dict(s.params)["tasks"] > 1 for s in module.program.statements
+                       if getattr(s, "name", "") == LAPACK)
+            for got, want in zip(tanx.jit(fun)(x), fun(x), strict=True):
+                np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-10)

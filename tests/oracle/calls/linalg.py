@@ -27,7 +27,7 @@ CALLS = [
     lax.linalg.triangular_solve(f32_3x3, f32_2x3)  ## eager jit jaxpr vmap jvp vjp
     lax.linalg.triangular_solve(f32_3x3, f32_3x2, left_side=True, lower=True)  ## eager jaxpr vjp
     lax.linalg.triangular_solve(f32_3x3, f32_3, left_side=True)
-    lax.linalg.qr(f32_3x3)  ## eager jit jaxpr vmap jvp
+    lax.linalg.qr(f32_3x3b)  ## eager jit jaxpr vmap jvp
     lax.linalg.qr(f32_3x2, full_matrices=False)  ## eager jaxpr jvp
     lax.linalg.qr(f32_3x2, pivoting=True)  ## eager jaxpr
     lax.linalg.householder_product(f32_3x2, f32_2)  ## eager jaxpr
@@ -76,7 +76,7 @@ CALLS = [
     jnp.abs(lax.linalg.eig(f32_3x3, enable_eigvec_derivs=True)[2]).sum()  ## eager vjp
     jnp.abs(lax.linalg.eig(f32_3x3, enable_eigvec_derivs=True)[1]).sum()  ## eager vjp
     lax.linalg.eig(f32_3x3)[1]  ## vjp
-    jnp.linalg.eigvals(f32_3x3).real.sum()  ## eager jit vmap jvp vjp
+    jnp.abs(jnp.linalg.eigvals(f32_3x3)).sum()  ## eager jit vmap jvp vjp
     jnp.linalg.svd(f32_3x2, full_matrices=False).S  ## eager jit vmap jvp vjp
     jnp.linalg.svd(f32_3x2).S  ## eager jit vmap
     jnp.abs(jnp.linalg.svd(f32_3x2, full_matrices=False).U)  ## eager jit vmap
