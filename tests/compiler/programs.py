@@ -383,6 +383,26 @@ def scan(make: Maker):
     return x and (make.pick(SCANS).format(x.name, make.rng.integers(0, x.ndim)), x)
 
 
+def windowed(make: Maker):
+    """Sums, extrema and products of windows, and their gradients."""
+    x = make.operand("f", rank=1)
+    if x is None:
+        return None
+    sizes, strides, steps = (tuple(int(make.rng.integers(1, most)) for _ in range(x.ndim))
+                             for most in (5, 4, 3))
+    padding = make.pick(["'VALID'", "'SAME'", tuple(
+        tuple(map(int, make.rng.integers(0, 3, 2))) for _ in range(x.ndim))])
+    combine = make.pick(["0.0, lax.add", "-jnp.inf, lax.max", "jnp.inf, lax.min", "1.0, lax.mul"])
+    start, function = combine.split(", ")
+    dilation = f", None, {steps}" if make.rng.random() < 0.3 else ""
+    call = (f"lax.reduce_window(r, jnp.asarray({start}, r.dtype), {function}, {sizes}, {strides}, "
+            f"{padding}{dilation})")
+    if make.rng.random() < 0.4 and "mul" not in function:
+        # A window of padding alone has an infinite extremum, which must not be squared.
+        return f"tanx.grad(lambda r: jnp.tanh({call}).sum())({x.name})", x
+    return f"(lambda r: jnp.tanh({call}))({x.name})", x
+
+
 def normalised(make: Maker):
     x = make.operand("f", rank=1)
     if x is None:
@@ -536,7 +556,7 @@ LINES = [(smooth, False, 4), (plain, True, 3), (jumpy, True, 2), (integers, True
          (joined, True, 1), (reduction, False, 3), (exact_reduction, True, 1), (scan, False, 1),
          (normalised, False, 2), (contraction, False, 3), (indexing, True, 3), (cast, True, 1),
          (counted, True, 1), (transformed, False, 2), (loop, False, 2), (branch, False, 1),
-         (convolution, False, 1)]
+         (convolution, False, 1), (windowed, False, 1)]
 WEIGHTS = np.array([weight for *_, weight in LINES]) / sum(weight for *_, weight in LINES)
 
 
