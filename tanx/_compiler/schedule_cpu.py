@@ -100,6 +100,8 @@ _MOST_COPIES, _MANY_EACH = 16, 4
 """Tasks with elements of their own at most, and how often each of those is met at least."""
 _SCAN_ROWS, _SCAN_LENGTH, _LANES = 2048, 4096, 16
 """Rows of a scan at most, their length at least, and how many may run in lanes."""
+_LARGE = 1 << 20
+"""Elements that no near cache holds."""
 _LINE, _PIECE, _LONG_PIECE = 64, 512, 2048
 """Neighbours in memory that stay in one task: whole vectors and lines of cache, and of arrays of
 several dimensions pieces that are long enough to be fetched ahead, the longer the better."""
@@ -152,7 +154,7 @@ class _Scheduler:
         # Loops inside of others share what is in the cache, and are torn apart only if they must.
         rows = any(isinstance(inner, Nest) for inner in statement.body)
         enough = _ENOUGH_ROWS if rows else _ENOUGH
-        cut = _best_cut(_loops_apart(statement), wanted, enough,
+        cut = _best_cut(_loops_to_cut(statement), wanted, enough,
                         partial(_neighbours, _accesses((statement,))))
         finer = self.finer(statement) if cut is None or cut.gain < min(wanted // 2, enough) else []
         for part in finer:
@@ -456,6 +458,16 @@ def _loops_apart(nest: Nest) -> list[Index]:
         found += [i for i, kind in zip(nest.indices[leading:], nest.kinds[leading:])
                   if kind == PARALLEL and all(_tells(i, of) for of in places.values())]
     return [i for i in found if i.extent > 1]
+
+
+def _loops_to_cut(nest: Nest) -> list[Index]:
+    """The loops whose iterations may run at the same time, less those in which a large array is
+    read as often: a task has all iterations of these, and at hand what they read."""
+    loops = _loops_apart(nest)
+    read = {i for s in statements_in(nest.body) for load in find_loads(expressions(s))
+            for i in load.free}
+    own = [i for i in loops if i in read]
+    return own if prod(i.extent for i in own) >= _LARGE else loops
 
 
 def _places(nest: Nest) -> Mapping[Buffer, set[tuple[Expr, ...]]]:

@@ -297,3 +297,17 @@ def test_what_is_the_same_in_all_lanes_of_a_block_of_merged_loops():
     with settings({"codegen.transposes._FAR": 0, "codegen.transposes._READ": 64,
                    "contraction._TINY_ROWS": 1}):
         check_function(tanx.jacfwd(lambda p: p / (1 + jnp.sum(p * p))), x)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int8", "complex64"])
+@pytest.mark.parametrize("rows", [3, 4, 7, 33])
+@pytest.mark.parametrize("columns", [2, 4, 8])
+def test_short_rows_are_written_several_at_a_time(rows, columns, dtype):
+    x, row = numbers((rows,), dtype), numbers((columns,), dtype)
+    matrix, turned = numbers((rows, columns), dtype), numbers((columns, rows), dtype)
+    with tanx.enable_x64(True):
+        check_function(lambda x: jnp.repeat(x, columns), x)
+        check_function(lambda x, y: x[:, None] + y, x, row)
+        check_function(lambda x, y: (x + y[0], x * y), matrix, row)
+        check_function(lambda x, y: x + y.T, matrix, turned)
+        check_function(lambda x: jnp.stack([x[:, ::-1], x], 1), matrix)

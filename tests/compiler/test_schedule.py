@@ -73,6 +73,13 @@ def test_short_loops_are_tasks_as_they_are():
     assert head.startswith("for i in 2, j in 3, t in ") and " tasks, l in " in head
 
 
+def test_what_is_read_several_times_is_read_in_one_task():
+    (head,) = heads(lambda x: jnp.tile(x, 4), (1 << 21,))
+    assert head == "for t in 64 tasks, i in 4, j in 32768 parallel:"
+    (head,) = heads(lambda x: jnp.tile(x, 4000), (1000,))
+    assert head.startswith("for t in ") and head.endswith("j in 1000 parallel:")
+
+
 def test_rows_stay_together():
     (head,) = heads(softmax, (1000, 1000))
     assert head == "for t in 100 tasks, i in 10 parallel:"

@@ -36,7 +36,7 @@ from .rows import sums_of_rows, write_rows
 from .scopes import Ahead, Lanes, Scope, Way
 from .sorting import CALLS as SORTING
 from .storage import moves_as_bits
-from .transposes import crosses_in_order, write_in_order, write_tiles
+from .transposes import crosses_in_order, write_in_order, write_tiles, write_together
 from .values import (
     I64,
     Value,
@@ -56,6 +56,8 @@ _SCATTERED_BYTES = 1 << 19
 """Size from which on a buffer is too large for all of it to be near the processor."""
 _STEPS_AHEAD = 16
 """How many steps before it is updated an element is asked for."""
+_TOGETHER, _BRIEF = 4, 8
+"""Iterations of few instructions, up to so many, that are written out together."""
 _LONG = 1 << 14
 """Steps from which on a loop whose steps depend on each other may take too long to wait for."""
 CALLS = {**SORTING, FOURIER: write_fourier, MATRICES: write_matrices}
@@ -176,12 +178,25 @@ class Kernel(Folds):
 
         if not rest and crosses_in_order(self, loop, body, scope.lanes):
             first, elements = write_in_order(self, loop, body, scope, kept, elements)
+        elif self.is_brief(loop, rest, body):
+            first = write_together(self, loop, rest[0], body, scope, _TOGETHER)
         if first < last:
             elements = self.loop(scope, loop, first, last, elements, step,
                                  writes=self.written(body),
                                  polled=not loop.parallel and loop.extent >= _LONG)
         for load, element in zip(kept, elements):
             self.put(load, element, scope)
+
+    def is_brief(self, loop: Loop, rest: Sequence[Loop], body: Sequence[Statement]) -> bool:
+        """Whether each iteration of a loop stores vectors that are soon made, of neighbours: there
+        are better things to do than to jump back."""
+        if len(rest) != 1 or not rest[0].width == rest[0].extent > 1 == loop.width or not (
+                loop.parallel and loop.extent >= _TOGETHER and self.repeatable(body)):
+            return False
+        return all(isinstance(s, Store) and s.guard is None and s.combine is None
+                   and self.analysis.length(s.value) <= _BRIEF
+                   and all(rest[0].stride(access.place[0]) in (0, 1) for access in (
+                       Load(s.buffer, s.index), *loads(*expressions(s)))) for s in body)
 
     def fetch_ahead(self, loop: Loop, body: Sequence[Statement], inner: Scope) -> None:
         """Ask for the elements that later steps update, where only data tell which those are.

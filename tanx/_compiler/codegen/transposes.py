@@ -31,7 +31,8 @@ from .values import Value, intrinsic
 if TYPE_CHECKING:
     from .llvm import Kernel
 
-__all__ = ["Tile", "crosses_in_order", "transposed", "write_in_order", "write_tiles"]
+__all__ = ["Tile", "crosses_in_order", "transposed", "write_in_order", "write_tiles",
+           "write_together"]
 
 _LINE = 64
 """Bytes of a line of the cache."""
@@ -278,6 +279,37 @@ def write_in_order(kernel: Kernel, loop: Loop, body: Sequence[Statement], scope:
     states = kernel.loop(scope, Loop(index, (index,), False), 0, index.extent, states, step,
                          writes=writes)
     return index.extent * size, states
+
+
+def write_together(kernel: Kernel, loop: Loop, lane: Loop, body: Sequence[Statement], scope: Scope,
+                   size: int) -> int:
+    """Write stores in a loop and one in lanes that takes one step, several iterations at a time, as
+    far as these go; how far that is. What is stored is all computed first."""
+    writes = kernel.written(body)
+    index = Index("tile", loop.extent // size)
+
+    def step(outer: Scope, _) -> list[Any]:
+        tile = Tile(loop, outer.values[index] * size, size, outer, writes)
+        outer.values[tile] = tile.first
+        made: list[tuple[Load, Any, Scope]] = []
+
+        def compute(inner: Scope, _) -> list[Any]:
+            made.extend((Load(s.buffer, s.index), kernel.value(s.value, inner), inner)
+                        for s in body if isinstance(s, Store))
+            return []
+
+        for number in range(size):
+            inner = outer.within((*loop.covers, loop.index), writes)
+            _rename(inner, loop)
+            inner.values[loop.index] = kernel.at(inner, lambda n=number: tile.first + n)
+            inner.tile = (tile, number)
+            kernel.loop(inner, lane, 0, 1, [], compute, writes=writes)
+        for target, value, inner in made:
+            kernel.put(target, value, inner)
+        return []
+
+    kernel.loop(scope, Loop(index, (index,), True), 0, index.extent, [], step, writes=writes)
+    return index.extent * size
 
 
 def _store_columns(kernel: Kernel, tile: Tile) -> None:
