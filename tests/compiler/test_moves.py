@@ -300,7 +300,7 @@ def test_what_is_the_same_in_all_lanes_of_a_block_of_merged_loops():
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int8", "complex64"])
-@pytest.mark.parametrize("rows", [3, 4, 7, 33])
+@pytest.mark.parametrize("rows", [3, 8, 13, 33])
 @pytest.mark.parametrize("columns", [2, 4, 8])
 def test_short_rows_are_written_several_at_a_time(rows, columns, dtype):
     x, row = numbers((rows,), dtype), numbers((columns,), dtype)

@@ -56,7 +56,7 @@ _SCATTERED_BYTES = 1 << 19
 """Size from which on a buffer is too large for all of it to be near the processor."""
 _STEPS_AHEAD = 16
 """How many steps before it is updated an element is asked for."""
-_TOGETHER, _BRIEF = 4, 8
+_TOGETHER, _BRIEF = 8, 8
 """Iterations of few instructions, up to so many, that are written out together."""
 _LONG = 1 << 14
 """Steps from which on a loop whose steps depend on each other may take too long to wait for."""
