@@ -63,7 +63,6 @@ class ConvGeneralDilated(Primitive):
         w = np.moveaxis(w, steps.rhs_spec, range(w.ndim))
         windows = _windows(_padded(x, params["padding"], params["lhs_dilation"]), steps, params)
         groups, rank = steps.groups, len(steps.window)
-        # windows: batch, group, features, then places, then the window
         images, kernels, *places = (steps.out.shape[d] for d in steps.out_spec)
         size = steps.features * prod(steps.window)
         columns = np.moveaxis(windows, [1, 2], [0, rank + 2]).reshape(
@@ -363,13 +362,11 @@ def _padded(x: np.ndarray, padding, holes) -> np.ndarray:
 
 def _windows(x: np.ndarray, steps: Plan, params) -> np.ndarray:
     """The windows of an array, as a view: batch, group, features, places, window."""
-    lead = ((steps.images, steps.groups) if params["batch_group_count"] == 1 else
-            (steps.groups, steps.images))
-    places = [steps.out.shape[d] for d in steps.out_spec[2:]]
     if params["batch_group_count"] == 1:
         x = x.reshape(steps.images, steps.groups, steps.features, *x.shape[2:])
     else:
-        x = x.reshape(*lead, *x.shape[1:]).swapaxes(0, 1)
+        x = x.reshape(steps.groups, steps.images, *x.shape[1:]).swapaxes(0, 1)
+    places = [steps.out.shape[d] for d in steps.out_spec[2:]]
     strides = x.strides[3:]
     return np.lib.stride_tricks.as_strided(
         x, (*x.shape[:3], *places, *steps.window),

@@ -79,8 +79,13 @@ class _Kernel:
 
     def write(self) -> None:
         """The whole kernel: all terms, then the sums are stored."""
-        start, _ = self.number(0), self.tile.form == "k" and self.rows
-        self.store(self.run(start, self.given["b"], self.start()))
+        self.find_rows()
+        self.store(self.run(self.number(0), self.given["b"], self.start()))
+
+    def find_rows(self) -> None:
+        """Rows that lie apart have to be known before any loop."""
+        if self.tile.form == "k":
+            _ = self.rows
 
     def run(self, first: Value, b: Value, sums: list[Value]) -> list[Value]:
         """The sums with all terms from a distance on in the left operand, and a place in ``b``."""
@@ -211,7 +216,7 @@ class _Runs(_Kernel):
 
     def write(self) -> None:
         runs, count = Value(self.writer, "%runs", _POINTER), Value(self.writer, "%count", I64)
-        _ = self.tile.form == "k" and self.rows
+        self.find_rows()
 
         def one(n: Value, sums: list[Value]) -> list[Value]:
             first, distance = (self.writer.write(I64, f"load i64, {place!r}") for place in (
