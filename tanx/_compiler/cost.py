@@ -122,6 +122,8 @@ def _cost_of(body: Iterable[Statement], loops: tuple[Index, ...], read: dict[Buf
     total, stores = Cost(), []
     for statement in body:
         if isinstance(statement, Nest):
+            if not all(i.extent for i in statement.indices):
+                continue  # what never runs costs nothing
             total += _cost_of(statement.body, (*loops, *statement.indices), read,
                               in_order or SEQUENTIAL in statement.kinds)
         elif isinstance(statement, Store):

@@ -53,7 +53,7 @@ def roots(exponents: np.ndarray, length: int) -> np.ndarray:
 def radices(n: int) -> tuple[int, ...] | None:
     """Factors of a length for the passes of a transform; None where one would be too large.
 
-    >>> radices(1024), radices(1000), radices(17)
+    >>> radices(1024), radices(1000), radices(67)
     ((8, 8, 4, 4), (8, 5, 5, 5), None)
     """
     if n <= SHORT:

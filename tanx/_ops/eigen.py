@@ -127,7 +127,8 @@ def _store_signs(into, rows: int, element: Callable):
 
 
 class EighImplementation(enum.Enum):
-    """How other systems find eigenvalues; here all stand for divide and conquer."""
+    """How eigenvalues are found. ``QR`` is LAPACK's way, and leaves vectors the signs they have
+    there; the others make no difference here."""
 
     QR = "QR"
     JACOBI = "Jacobi"
@@ -163,7 +164,7 @@ class Eigh(Factorization):
     def eval(self, x, *, lower, sort_eigenvalues, subset_by_index, algorithm):
         vectors, values, _, _, info, *_ = self.routine(x, lower).run(x)
         vectors = np.conj(by_rows(vectors))
-        if letter(x.dtype) == "f":
+        if letter(x.dtype) == "f" and algorithm is not EighImplementation.QR:
             vectors *= _signs(vectors, x.shape[-1])[..., None, :]
         return [nan_where_failed(vectors, info), nan_where_failed(values, info)]
 
@@ -176,20 +177,21 @@ class Eigh(Factorization):
         return [vectors, values], [matrix_product(vectors, turn),
                                    real(steps) if letter(typeof(x).dtype) == "c" else steps]
 
-    def lower(self, into, x, *, lower, **params):
+    def lower(self, into, x, *, lower, algorithm, **params):
         filled, x = in_memory("operand", x)
-        if is_small(x.dtype, x.shape):
+        settled = letter(x.dtype) == "f" and algorithm is not EighImplementation.QR
+        if settled and is_small(x.dtype, x.shape):
             return [*filled, on_small("eigh", into, [x], lower=lower)]
         call, (made, values, _, _, info, *_) = self.routine(x, lower).call("made", [x])
         signs = build.temp("signs", values.shape, values.dtype)
-        if letter(x.dtype) == "f":
-            filled_signs = [_store_signs(signs, x.shape[-1], lambda k, i: made[(*k, i)])]
-        else:
-            filled_signs = []
+        filled_signs = ([_store_signs(signs, x.shape[-1], lambda k, i: made[(*k, i)])] if settled
+                        else [])
 
         def vector(k):
             element = made[(*k[:-2], k[-1], k[-2])]
-            return element * signs[(*k[:-2], k[-1])] if filled_signs else build.op("conj", element)
+            if settled:
+                return element * signs[(*k[:-2], k[-1])]
+            return build.op("conj", element) if letter(x.dtype) == "c" else element
         return [*filled, call, *filled_signs, store_where_done(into[0], info, vector),
                 store_where_done(into[1], info, lambda k: values[k])]
 
@@ -201,7 +203,8 @@ def eigh(x, *, lower: bool = True, symmetrize_input: bool = True, sort_eigenvalu
 
     One triangle of ``x`` is read, after its Hermitian part was taken if ``symmetrize_input``.
     ``subset_by_index`` is the first and one past the last of the values wanted, by their order.
-    ``implementation`` and ``sort_eigenvalues`` make no difference here.
+    ``implementation`` may ask for LAPACK's signs, see :class:`EighImplementation`;
+    ``sort_eigenvalues`` makes no difference here.
 
     >>> v, w = lax.linalg.eigh(jnp.array([[2., 1.], [1., 2.]]))
     >>> w
@@ -222,7 +225,8 @@ def eigh(x, *, lower: bool = True, symmetrize_input: bool = True, sort_eigenvalu
 
 
 class SvdAlgorithm(enum.Enum):
-    """How other systems find singular values; here all stand for divide and conquer."""
+    """How singular values are found. ``DIVIDE_AND_CONQUER`` is LAPACK's way, and leaves vectors the
+    signs they have there; the others make no difference here."""
 
     DEFAULT = "default"
     QR = "QR"
@@ -273,7 +277,7 @@ class SVD(Factorization):
         _, *results, _, _, info = self.routine(x, full_matrices, compute_uv).run(x)[:7]
         if compute_uv and is_tall:
             results[1:] = by_rows(results[2]), by_rows(results[1])
-        if compute_uv and letter(x.dtype) == "f":
+        if compute_uv and letter(x.dtype) == "f" and not _as_found(algorithm):
             values, left, right = results
             count = values.shape[-1]
             signs = _signs(left, count)
@@ -314,9 +318,10 @@ class SVD(Factorization):
             dv = add(dv, sub(moved, matrix_product(v, matrix_product(vt, moved))))
         return [s, u, vt], [ds, du, adjoint(dv)]
 
-    def lower(self, into, x, *, full_matrices, compute_uv, **params):
+    def lower(self, into, x, *, full_matrices, compute_uv, algorithm, **params):
         *lead, m, n = x.shape
-        if is_small(x.dtype, x.shape) and not (compute_uv and full_matrices and m != n):
+        if (is_small(x.dtype, x.shape) and not _as_found(algorithm)
+                and not (compute_uv and full_matrices and m != n)):
             filled, x = in_memory("operand", x)
             return [*filled, on_small("svd", into, [x], compute_uv=compute_uv)]
         is_tall, count = m > n, min(m, n)
@@ -328,7 +333,7 @@ class SVD(Factorization):
             return statements
         left, right = (vectors[1], vectors[0]) if is_tall else vectors
         signs = build.temp("signs", (*lead, count), values.dtype)
-        has_signs = letter(x.dtype) == "f" and count > 0
+        has_signs = letter(x.dtype) == "f" and count > 0 and not _as_found(algorithm)
 
         def element(made, k):
             return made[(*k[:-2], k[-1], k[-2]) if is_tall else k]
@@ -347,6 +352,10 @@ class SVD(Factorization):
                 store_where_done(into[2], info, settled(right, -2))]
 
 
+def _as_found(algorithm: SvdAlgorithm | None) -> bool:
+    return algorithm is SvdAlgorithm.DIVIDE_AND_CONQUER
+
+
 def _first(count: int, made):
     """A call and the first of its outputs."""
     call, outputs = made
@@ -359,7 +368,7 @@ def svd(x, *, full_matrices: bool = True, compute_uv: bool = True,
 
     ``full_matrices`` makes the matrices of vectors square; without ``compute_uv`` the values come
     alone. ``subset_by_index`` is the first and one past the last of the values wanted.
-    ``algorithm`` makes no difference here.
+    ``algorithm`` may ask for LAPACK's signs, see :class:`SvdAlgorithm`.
 
     >>> u, s, vt = lax.linalg.svd(jnp.array([[3., 0.], [0., 4.]]))
     >>> s

@@ -60,11 +60,12 @@ def multivariate_normal(key, mean, cov, shape: Sequence[int] | None = None, dtyp
 
 @sampler
 def _multivariate_normal(key, mean, cov, *, shape, dtype, method):
+    # Samples are JAX's if the vectors have the signs that LAPACK gives them.
     if method == "svd":
-        u, s, _ = jnp.linalg.svd(cov)
+        u, s, _ = lax.linalg.svd(cov, algorithm=lax.linalg.SvdAlgorithm.DIVIDE_AND_CONQUER)
         root = u * lax.sqrt(s[..., None, :])
     elif method == "eigh":
-        w, v = jnp.linalg.eigh(cov)
+        v, w = lax.linalg.eigh(cov, implementation=lax.linalg.EighImplementation.QR)
         root = v * lax.sqrt(w[..., None, :])
     else:
         root = jnp.linalg.cholesky(cov)

@@ -29,14 +29,15 @@ def fact(x) -> str:
     return ("~" if x.weak_type else "") + str(x.aval)
 
 
-def batched(function, *args):
+def batched(function, *args, atol=1e-6):
     """A function mapped over new leading dimensions gives what a loop gives; so does ``jit``."""
     stacked = [np.stack([x, x[..., ::-1] if np.ndim(x) else x + 1, x]) for x in args]
     looped = [function(*row) for row in zip(*stacked)]
     mapped = tanx.vmap(function)(*stacked)
     for leaf, *rows in zip(tanx.tree.leaves(mapped), *map(tanx.tree.leaves, looped)):
         agree(leaf, np.stack([np.asarray(row) for row in rows]))
-    agree(tanx.tree.leaves(tanx.jit(function)(*args)), tanx.tree.leaves(function(*args)))
+    agree(tanx.tree.leaves(tanx.jit(function)(*args)), tanx.tree.leaves(function(*args)),
+          atol=atol)
 
 
 def adjoint(function, *args):
