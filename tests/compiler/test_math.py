@@ -261,3 +261,14 @@ def test_remainders():
         got, want = compiled("rem", a, b), np.fmod(a, b)
     np.testing.assert_array_equal(got, want)
     np.testing.assert_array_equal(np.signbit(got)[want == 0], np.signbit(want)[want == 0])
+
+
+@each_float
+@pytest.mark.parametrize("name, far, limit", [("tanh", 20, 1), ("erf", 7, 1), ("logistic", 90, 1),
+                                              ("atan", 1e20, np.pi / 2), ("erfc", -8, 2)])
+def test_limits_are_reached(name, far, limit, dtype):
+    """Not nearly: derivatives of saturated functions are 0, whatever they are multiplied with."""
+    side = np.array([1, 2, 1e3, 1e6, np.inf], dtype) * dtype(far)
+    np.testing.assert_array_equal(compiled(name, side), np.full(5, limit, dtype))
+    if name in ("tanh", "erf", "atan"):
+        np.testing.assert_array_equal(compiled(name, -side), np.full(5, -limit, dtype))

@@ -221,11 +221,11 @@ def tanh(x: Value) -> Value:
     return copysign(power / (power + 2.0), x)
 
 
-_TANH = (9.0, (6.944743891068583e-09, 1.071717997547239e-05, 0.0018177789170295,
+_TANH = (9.7, (6.944743891068583e-09, 1.071717997547239e-05, 0.0018177789170295,
                0.06958404928445816, 0.5200201272964478),
          (4.043989179081109e-07, 0.00017086006118915975, 0.013456562533974648, 0.24292398989200592,
           0.5200201272964478))
-"""Where the hyperbolic tangent becomes 1, and a ratio for it, of x²."""
+"""Where the ratio, of x², is above 1 for sure, which the tangent is not; and the ratio."""
 
 
 def odd_ratio(x: Value, limit: float, above: Sequence[float], below: Sequence[float]) -> Value:
