@@ -19,11 +19,21 @@ import numpy as np
 from ..._loops.lanes import ALGORITHMS
 from ..._loops.nest import Buffer, Extern
 from . import values
-from .abi import PARALLEL
 from .polling import poll
 from .storage import register_type
 from .transposes import transposed
-from .values import I64, Type, Value, Writer, constant, fma, integer, resized, type_of
+from .values import (
+    I64,
+    Type,
+    Value,
+    Writer,
+    constant,
+    fma,
+    in_parallel,
+    integer,
+    resized,
+    type_of,
+)
 
 __all__ = ["in_lanes", "write_matrices"]
 
@@ -415,14 +425,7 @@ def write_matrices(call: Extern, pointers: Mapping[Buffer, str], writer: Writer)
             f"define internal void @{task}(ptr %context, i64 %task) {{", "entry:",
             *inner.place.lines,
             f"call void @{name}({given}, i64 {count}, {first!r}, {last!r})", "ret void", "}"])
-    writer.declared[PARALLEL] = f"declare void @{PARALLEL}(ptr, ptr, i64)"
-    context = "%" + writer.fresh("context")
-    code = [f"{context} = alloca [{len(buffers)} x ptr]"]
-    for n, buffer in enumerate(buffers):
-        place = "%" + writer.fresh("place")
-        code += [f"{place} = getelementptr ptr, ptr {context}, i64 {n}",
-                 f"store ptr {pointers[buffer]}, ptr {place}"]
-    return "\n".join([*code, f"call void @{PARALLEL}(ptr @{task}, ptr {context}, i64 {tasks})"])
+    return in_parallel(writer, task, [pointers[buffer] for buffer in buffers], tasks)
 
 
 def in_lanes(call: Extern, vector_bits: int, grain: float) -> Extern:

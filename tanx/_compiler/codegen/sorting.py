@@ -14,8 +14,7 @@ from string import Template
 
 from ..._loops.nest import Buffer, Extern
 from ..cost import nbytes
-from .abi import PARALLEL
-from .values import Writer
+from .values import Writer, in_parallel
 
 __all__ = ["CALLS"]
 
@@ -371,15 +370,7 @@ def _call(name: str, call: Extern, pointers: Mapping[Buffer, str], writer: Write
     task = _helper(writer, f"task{'x'.join(map(str, (lines, n, *strides)))}.{name}", _TASK,
                    function=name, lines=lines, n=n, chunk=chunk, **dict(zip(
                        ("out_stride", "spare_stride", "in_stride"), strides)))
-    writer.declared[PARALLEL] = f"declare void @{PARALLEL}(ptr, ptr, i64)"
-    context = "%" + writer.fresh("context")
-    code = [f"{context} = alloca [3 x ptr]"]
-    for number, address in enumerate(addresses):
-        place = "%" + writer.fresh("place")
-        code += [f"{place} = getelementptr ptr, ptr {context}, i64 {number}",
-                 f"store ptr {address}, ptr {place}"]
-    return "\n".join([*code, f"call void @{PARALLEL}(ptr @{task}, ptr {context}, "
-                             f"i64 {-(-lines // chunk)})"])
+    return in_parallel(writer, task, addresses, -(-lines // chunk))
 
 
 CALLS: Mapping[str, Callable[[Extern, Mapping[Buffer, str], Writer], str]] = {

@@ -18,11 +18,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from .abi import PARALLEL
+
 __all__ = ["F32", "F64", "I1", "I32", "I64", "I8", "Place", "Type", "Value", "Writer", "absolute",
            "any_lane", "as_mask", "bits_of", "bits_to_float", "call_lanewise", "ceil", "constant",
-           "convert", "copysign", "floor", "fma", "integer", "intrinsic", "lane_numbers", "maximum",
-           "minimum", "outlined", "polynomial", "repeat", "repeat_until", "resized", "rint",
-           "select", "shift_left", "shift_right", "sqrt", "trunc", "type_of", "when_any"]
+           "convert", "copysign", "floor", "fma", "in_parallel", "integer", "intrinsic",
+           "lane_numbers", "maximum", "minimum", "outlined", "polynomial", "repeat", "repeat_until",
+           "resized", "rint", "select", "shift_left", "shift_right", "sqrt", "trunc", "type_of",
+           "when_any"]
 
 
 class Type:
@@ -133,6 +136,18 @@ class Writer:
             self.declared[name] = f"declare {result.text} @{name}({types})"
         texts = ", ".join([f"{a.type.text} {a.text}" for a in args])
         return self.write(result, f"call {result.text} @{name}({texts})")
+
+
+def in_parallel(writer: Writer, task: str, addresses: Sequence[str], count: int) -> str:
+    """The call of a task in threads, that often; its context is an array of addresses."""
+    writer.declared[PARALLEL] = f"declare void @{PARALLEL}(ptr, ptr, i64)"
+    context = "%" + writer.fresh("context")
+    code = [f"{context} = alloca [{len(addresses)} x ptr]"]
+    for number, address in enumerate(addresses):
+        place = "%" + writer.fresh("place")
+        code += [f"{place} = getelementptr ptr, ptr {context}, i64 {number}",
+                 f"store ptr {address}, ptr {place}"]
+    return "\n".join([*code, f"call void @{PARALLEL}(ptr @{task}, ptr {context}, i64 {count})"])
 
 
 class Value:
