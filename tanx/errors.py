@@ -17,7 +17,7 @@ import re
 import sys
 import warnings
 from types import FrameType
-from typing import Any
+from typing import Any, Self
 
 __all__ = [
     "ConcretizationTypeError",
@@ -96,6 +96,20 @@ def _user_line() -> tuple[str, str]:
     return f"{file}:{line} ({code.co_name})", linecache.getline(file, line).strip()
 
 
+def _public_name() -> str:
+    """The function of tanx that the user's line called, or nothing if that was an operator."""
+    name, user = "", user_frame()
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame is not user:
+        module = frame.f_globals.get("__name__", "")
+        if module != "tanx._traceback":  # the wrapper of all public functions
+            home, function = module.partition("._")[0], frame.f_code.co_name
+            public = not function.startswith("_") and hasattr(sys.modules.get(home), function)
+            name = f"{home}.{function}" if public else ""
+        frame = frame.f_back
+    return name
+
+
 # --- Base classes ---------------------------------------------------------------------------------
 
 
@@ -128,18 +142,28 @@ class _NeedsData(Exception):
         super().__init__(tracer if isinstance(tracer, str) else self.text(tracer, context))
 
     @classmethod
+    def of(cls, function: str, needed: str, tracer: Any, hint: str) -> Self:
+        """The error of a public function for which something must be known while tracing."""
+        return cls(explain(function, f"{needed} must be known while tracing.",
+                           *cls.facts(tracer, _user_line()), hint=hint))
+
+    @classmethod
     def text(cls, tracer: Any, context: str) -> str:
         """The message about ``tracer``; ``context`` says in words what needed the data."""
-        where, line = _user_line()
+        found = _user_line()
+        more = [f"needed: {context}"] if context else []
+        return explain(_public_name() or cls.attempt, cls.rule, *cls.facts(tracer, found), *more,
+                       hint=cls.way_out(found[1]))
+
+    @staticmethod
+    def facts(tracer: Any, found: tuple[str, str]) -> list[str]:
+        """What there is to say about a tracer, at the user's line as it was ``found``."""
+        where, line = found
         facts = [f"value:  {getattr(tracer, 'aval', tracer)}"]
         if where:
             facts.append(f"at:     {where}" + (f": {line}" if line else ""))
         origin = tracer.describe_origin() if hasattr(tracer, "describe_origin") else ""
-        if origin:
-            facts.append(f"origin: {origin}")
-        if context:
-            facts.append(f"needed: {context}")
-        return explain(cls.attempt, cls.rule, *facts, hint=cls.way_out(line))
+        return [*facts, f"origin: {origin}"] if origin else facts
 
     @classmethod
     def way_out(cls, line: str) -> str:

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tanx
+import tanx.numpy as jnp
 from tanx import errors
 from tanx.errors import explain, warn_user
 
@@ -85,6 +87,25 @@ def test_an_unknown_origin_is_left_out():
 def test_context_tells_what_needed_the_value():
     error = errors.ConcretizationTypeError(Tracer(), "the axis of tanx.numpy.sum")
     assert "  needed: the axis of tanx.numpy.sum" in str(error).splitlines()
+
+
+def test_a_function_that_needs_to_know_is_named():
+    error = errors.ConcretizationTypeError.of(
+        "tanx.numpy.nonzero", "the number of elements found", Tracer(), "give size=....")
+    first, *facts, last = str(error).splitlines()
+    assert first == "tanx.numpy.nonzero: the number of elements found must be known while tracing."
+    assert "  value:  f32[3]" in facts and last == "  Hint: give size=...."
+    assert not any("needed" in line for line in facts)
+
+
+@pytest.mark.parametrize("name, call", [
+    ("arange", lambda n: jnp.arange(n)), ("split", lambda n: jnp.split(jnp.ones(4), n)),
+    ("nonzero", lambda n: jnp.nonzero(n[None])), ("bincount", lambda n: jnp.bincount(n[None])),
+    ("sum", lambda n: jnp.sum(jnp.ones((2, 2)), axis=n)),
+    ("repeat", lambda n: jnp.repeat(jnp.ones(4), n))])
+def test_the_public_function_that_needs_data_is_named(name, call):
+    with pytest.raises(errors.JAXTypeError, match=rf"^tanx\.numpy\.{name}: "):
+        tanx.jit(call)(2)
 
 
 def test_the_whole_text_of_a_python_if():

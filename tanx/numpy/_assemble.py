@@ -373,8 +373,9 @@ def repeat(a, repeats, axis=None, *, total_repeat_length=None, out_sharding=None
 
 def _repeats_known(repeats) -> np.ndarray:
     if isinstance(repeats, Tracer) and repeats.concrete() is None:
-        raise ConcretizationTypeError(repeats, "the length of the result of tanx.numpy.repeat; "
-                                               "total_repeat_length tells it otherwise")
+        raise ConcretizationTypeError.of(
+            "tanx.numpy.repeat", "the length of the result", repeats,
+            "give total_repeat_length=....")
     return np.asarray(repeats)
 
 

@@ -51,7 +51,8 @@ def bincount(x, weights=None, minlength=0, *, length=None, out_sharding=None):
     if length is None:
         known = known_value(x)
         if known is None:
-            raise ConcretizationTypeError(x, "the greatest number in bincount; give length=...")
+            raise ConcretizationTypeError.of(
+                "tanx.numpy.bincount", "the greatest number", x, "give length=....")
         found = int(known.max()) + 1 if known.size else 0
         length = max(operator.index(minlength), found)
     counts = lax.full((operator.index(length),), 0, weights.dtype)

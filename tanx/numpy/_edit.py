@@ -102,8 +102,9 @@ def delete(arr, obj, axis=None, *, assume_unique_indices=False):
             f"array: {arr.aval}", f"axis:  {axis}", f"obj:   {aval}"))
     if isinstance(obj, Tracer) and obj.concrete() is None:
         if aval.dtype == bool or aval.ndim and not assume_unique_indices:
-            raise ConcretizationTypeError(obj, "the number of slices that tanx.numpy.delete "
-                                               "leaves; see assume_unique_indices")
+            raise ConcretizationTypeError.of(
+                "tanx.numpy.delete", "the number of slices left", obj,
+                "give integers that differ, with assume_unique_indices=True.")
         return pick(arr, _left_over(ravel(obj), n), axis)
     index = np.asarray(obj)
     if index.dtype != bool and ((index < -n) | (index >= n)).any():

@@ -226,8 +226,9 @@ def _check_range(function: str, indices, sizes, rule: str) -> None:
     for i, n in zip(indices, sizes):
         data = known_value(i)
         if data is None:
-            raise ConcretizationTypeError(
-                i, f"the positions, for mode='raise' of {function}; use mode='wrap' or 'clip'")
+            raise ConcretizationTypeError.of(
+                f"tanx.numpy.{function}", "positions, for mode='raise',", i,
+                "use mode='wrap' or mode='clip'.")
         if data.size and not (0 <= data.min() and data.max() < n):
             raise ValueError(explain(
                 f"tanx.numpy.{function}", rule, f"from {data.min()} to {data.max()}",
@@ -263,8 +264,8 @@ def _compressed(function: str, condition, a, axis, size, fill_value):
             f"tanx.numpy.{function}", "condition holds beyond the end of the axis.",
             f"condition: {condition.aval}", f"array:     {a.aval}", f"axis:      {axis}"))
     if size is None and known_value(condition) is None:
-        raise ConcretizationTypeError(
-            condition, f"the number of elements that {function} keeps; give size=...")
+        raise ConcretizationTypeError.of(
+            f"tanx.numpy.{function}", "the number of elements kept", condition, "give size=....")
     (positions,) = nonzero(condition[:n], size=size, fill_value=n)
     if size is None:
         return take(a, positions, axis, mode="clip")

@@ -45,7 +45,8 @@ def nonzero(a, *, size=None, fill_value=None):
     elif (known := known_value(x)) is not None:
         size = int(np.count_nonzero(known))
     else:
-        raise ConcretizationTypeError(x, "the number of elements that nonzero finds; give size=...")
+        raise ConcretizationTypeError.of(
+            "tanx.numpy.nonzero", "the number of elements found", x, "give size=....")
     found, positions = _found(x, size)
     fills = _fills(fill_value, x.ndim)
     return tuple(_filled(found, p, fill) for p, fill in zip(positions, fills))

@@ -246,8 +246,8 @@ def roots(p, *, strip_zeros=True):
     if not strip_zeros:
         return _roots_behind_zeros(p) if p.shape[0] > 1 else _none(p)
     if known_value(p) is None:
-        raise ConcretizationTypeError(p, "the number of zeros that tanx.numpy.roots finds; "
-                                      "give strip_zeros=False")
+        raise ConcretizationTypeError.of(
+            "tanx.numpy.roots", "the number of zeros at the ends", p, "give strip_zeros=False.")
     given = trim_zeros(p, "f")
     trimmed = trim_zeros(given, "b")
     found = _roots_of(trimmed) if trimmed.shape[0] > 1 else _none(p)

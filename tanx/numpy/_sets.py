@@ -115,8 +115,8 @@ def _result_size(function: str, x, mask, size) -> int:
         return size
     known = known_value(mask)
     if known is None:
-        raise ConcretizationTypeError(
-            x, f"the number of elements that {function} gives; give size=...")
+        raise ConcretizationTypeError.of(
+            f"tanx.numpy.{function}", "the number of elements of the result", x, "give size=....")
     return int(np.count_nonzero(known))
 
 

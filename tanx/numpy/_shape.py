@@ -25,7 +25,9 @@ def canonical_axis(function: str, axis, ndim: int) -> int:
     try:
         axis = operator.index(axis)
     except TracerIntegerConversionError:
-        raise ConcretizationTypeError(axis, f"the axis of tanx.numpy.{function}") from None
+        raise ConcretizationTypeError.of(
+            f"tanx.numpy.{function}", "the axis", axis,
+            "make it static: tanx.jit(f, static_argnames=...).") from None
     if not -ndim <= axis < ndim:
         # NumPy's class: users catch it as ValueError or as IndexError.
         raise np.exceptions.AxisError(explain(
