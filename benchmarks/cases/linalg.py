@@ -15,6 +15,12 @@ def positive(*shape, dtype="float32"):
     return (x @ x.swapaxes(-1, -2) / n + np.eye(n)).astype(dtype)
 
 
+def apart(*shape, dtype="float32"):
+    """Positive definite matrices with eigenvalues 1, 2, 3, …: vectors of close ones are open."""
+    q = np.linalg.qr(noise(*shape, dtype="float64"))[0]
+    return (q * np.arange(1, shape[-1] + 1) @ q.swapaxes(-1, -2)).astype(dtype)
+
+
 def function(jax, jnp, name):
     """A function of one matrix, or of a batch.
 
@@ -124,4 +130,4 @@ def gradient(jax, jnp, name, b, n):
         made = getattr(jnp.linalg, name)(a)
         return (made[-1] * weights).sum() if name == "qr" else (
             (made[1] ** 2 * weights).sum() if name == "eigh" else (made * weights).sum())
-    return jax.grad(loss), (positive(b, n, n),)
+    return jax.grad(loss), ((apart if name == "eigh" else positive)(b, n, n),)
