@@ -279,10 +279,57 @@ REDUCTIONS = ["jnp.sum({}{})", "jnp.mean({}{})", "jnp.max({}{})", "jnp.min({}{})
 SCANS = ["jnp.cumsum({}, axis={})", "lax.cumlogsumexp({}, axis={})",
          "lax.cumsum({}, axis={}, reverse=True)", "jnp.cumprod(jnp.tanh({}), axis={})"]
 
+SPECIAL = ["lax.lgamma(1 + abs({}))", "lax.digamma(1 + abs({}))", "lax.erfc({})",
+           "lax.erf_inv(0.9 * jnp.tanh({}))", "lax.bessel_i0e({})", "lax.bessel_i1e({})",
+           "lax.igamma(1 + abs({0}), abs({0}))", "lax.igammac(0.5 + abs({0}), abs({0}))",
+           "lax.zeta(2 + abs({0}), 1 + abs({0}))", "lax.polygamma(1.0 + 0 * {0}, 1 + abs({0}))",
+           "lax.betainc(1 + abs({0}), 2 + abs({0}), lax.logistic({0}))", "jnp.sinc({})",
+           "jnp.expm1(jnp.tanh({}))", "jnp.arcsinh({})", "jnp.arccosh(1.5 + abs({}))",
+           "jnp.arctanh(0.9 * jnp.tanh({}))", "jnp.cbrt(1 + abs({}))", "jnp.exp2(-abs({}))",
+           "jnp.logaddexp({}, 1)", "jnp.hypot({}, 2)", "jnp.arctan2({}, 3)", "jnp.i0(jnp.sin({}))"]
+TRANSFORMS = ["jnp.fft.fft({}, norm='ortho')", "jnp.fft.ifft({})", "jnp.fft.fft({}, axis=0)",
+              "jnp.fft.fftn({}, norm='ortho')", "jnp.abs(jnp.fft.fft({}, 12)) ** 2",
+              "jnp.fft.fftshift({}, -1)"]
+REAL_TRANSFORMS = ["jnp.fft.rfft({}, norm='ortho')", "jnp.fft.irfft({}, 9)", "jnp.fft.ihfft({})",
+                   "jnp.fft.rfftn({}, norm='ortho')", "jnp.fft.irfft(jnp.fft.rfft({}))",
+                   "jnp.convolve({}.ravel(), jnp.ones(3, {}.dtype))"]
+# Of a square matrix whose eigenvalues are between 1 and 3. Values of equal size share their
+# gradient in any way, so there is none to compare.
+MATRICES = ["jnp.linalg.cholesky(m)", "jnp.linalg.inv(m)", "jnp.linalg.slogdet(m)[1]",
+            "jnp.linalg.solve(m, m[..., :1])", "jnp.linalg.solve(m, jnp.tanh(m))",
+            "jnp.linalg.qr(m)[1]", "jnp.linalg.qr(m)[0] @ m", "jnp.linalg.matrix_power(m, 3)",
+            "lax.stop_gradient(jnp.linalg.eigvalsh(m))", "jnp.linalg.norm(m, axis=(-2, -1))",
+            "lax.stop_gradient(jnp.linalg.svd(m, compute_uv=False))",
+            "(lambda w, v: (v * jnp.tanh(w)[..., None, :]) @ v.mT)(*map(lax.stop_gradient, "
+            "jnp.linalg.eigh(m)))", "lax.linalg.lu(m)[0]", "jnp.linalg.det(m / 2)",
+            "lax.linalg.triangular_solve(m, m, left_side=True, lower=True)",
+            "jnp.linalg.pinv(m)", "jnp.linalg.lstsq(m, m[:, 0])[0]", "lax.linalg.lu(m)[2]"]
+
 
 def smooth(make: Maker):
     x = make.operand("f")
     return x and (make.pick(SMOOTH).format(x.name), x)
+
+
+def special(make: Maker):
+    x = make.operand("f")
+    return x and (make.pick(SPECIAL).format(x.name), x)
+
+
+def fourier(make: Maker):
+    x = make.operand("fc", rank=1)
+    texts = TRANSFORMS + REAL_TRANSFORMS * (x is not None and x.kind == "f")
+    return x and (make.pick(texts).format(x.name, x.name), x)
+
+
+def matrices(make: Maker):
+    """Something of a matrix, or of some of them, that is far from singular."""
+    x = make.operand("f", rank=2)
+    if x is None or not 0 < x.shape[-2] <= 40:
+        return None
+    made = (f"(lambda a: a @ a.mT / {x.shape[-1] * x.shape[-2]} * 2 + "
+            f"jnp.eye({x.shape[-2]}, dtype=a.dtype))(jnp.tanh({x.name}))")
+    return f"(lambda m: {make.pick(MATRICES)})({made})", x
 
 
 def plain(make: Maker):
@@ -558,7 +605,8 @@ LINES = [(smooth, False, 4), (plain, True, 3), (jumpy, True, 2), (integers, True
          (joined, True, 1), (reduction, False, 3), (exact_reduction, True, 1), (scan, False, 1),
          (normalised, False, 2), (contraction, False, 3), (indexing, True, 3), (cast, True, 1),
          (counted, True, 1), (transformed, False, 2), (loop, False, 2), (branch, False, 1),
-         (convolution, False, 1), (windowed, False, 1)]
+         (convolution, False, 1), (windowed, False, 1), (special, False, 1), (fourier, False, 1),
+         (matrices, False, 1)]
 WEIGHTS = np.array([weight for *_, weight in LINES]) / sum(weight for *_, weight in LINES)
 
 
