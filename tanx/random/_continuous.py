@@ -65,7 +65,7 @@ def laplace(key, shape: Sequence[int] = (), dtype=None, *, out_sharding=None):
 @sampler
 def _laplace(key, *, shape, dtype):
     low = dtype.type(-1 + float(dtypes.finfo(dtype).epsneg))
-    spread = uniform(key, shape, dtype, low, dtype.type(1))
+    spread = uniform(key, shape, dtype, low, 1.0)
     return lax.mul(lax.sign(spread), lax.log1p(lax.neg(lax.abs(spread))))
 
 
@@ -88,7 +88,7 @@ def logistic(key, shape: Sequence[int] = (), dtype=None, *, out_sharding=None):
 
 @sampler
 def _logistic(key, *, shape, dtype):
-    u = uniform(key, shape, dtype, dtypes.finfo(dtype).tiny, dtype.type(1))
+    u = uniform(key, shape, dtype, dtypes.finfo(dtype).tiny, 1.0)
     return lax.sub(lax.log(u), lax.log1p(lax.neg(u)))
 
 
@@ -240,8 +240,7 @@ def maxwell(key, shape: Sequence[int] = (), dtype=None, *, out_sharding=None):
 
 @sampler
 def _maxwell(key, *, shape, dtype):
-    vectors = normal(key, (*shape, 3), dtype)
-    return lax.sqrt(jnp.sum(vectors * vectors, axis=-1))
+    return jnp.linalg.norm(normal(key, (*shape, 3), dtype), axis=-1)
 
 
 def double_sided_maxwell(key, loc, scale, shape: Sequence[int] = (), dtype=None):

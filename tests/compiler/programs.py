@@ -232,7 +232,7 @@ class Maker:
                 if self.large and self.size_of(text, reads) > LARGEST[True]:
                     return
                 data = np.asarray(eval(text, scope))
-        except (IndexError, TypeError, ValueError):
+        except (IndexError, NotImplementedError, TypeError, ValueError):
             return
         with np.errstate(all="ignore"):
             wide = np.abs(data.astype(np.complex128))

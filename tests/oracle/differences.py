@@ -148,6 +148,8 @@ DIFFERENCES = [
     _row("an algorithm of our own, shorter or more exact", "jaxpr",
          r"jnp\.(sinc|hypot|frexp|ldexp|unwrap|median|nanmedian|quantile|percentile|diagflat|"
          r"partition|nancumsum|nancumprod|nonzero|interp|gcd|lcm)\("),
+    _row("operands of a call stand in the order of its parameters; JAX sorts those given by name",
+         "jaxpr", r"jax\.random\.gumbel\("),
     _row("collectives under vmap are written in ordinary operations of one batch", "jaxpr",
          r"jax\.vmap\(lambda v: lax\.\w+"),
     _row("accuracies are printed in full", "jaxpr", r"accuracy=lax\.Tolerance"),
