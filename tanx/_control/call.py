@@ -6,18 +6,29 @@ transformed body, made once for each body and remembered.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .._core.effects import NamedAxisEffect
-from .._core.jaxpr import ClosedJaxpr, cached_by_jaxpr, eval_jaxpr
+from .._core.jaxpr import (
+    Atom,
+    ClosedJaxpr,
+    Jaxpr,
+    JaxprEqn,
+    Var,
+    cached_by_jaxpr,
+    eval_jaxpr,
+    one_equation,
+)
 from .._core.linear import Linear, Zero, never
 from .._core.primitive import Kind, Primitive
-from .._core.rewrite import dce_closed
-from .._core.trace import running
+from .._core.rewrite import dce_closed, prune_constants
+from .._core.trace import data_of, running
 from .._transforms.jvp import jvp_jaxpr
 from .._transforms.linearize import partial_eval_jaxpr
 from .._transforms.transpose import transpose_jaxpr
 from .._transforms.vmap import batch_jaxpr
 
-__all__ = ["Call", "jit_p"]
+__all__ = ["Call", "as_unit", "has_tapes", "jit_p", "known_now"]
 
 forward_body = cached_by_jaxpr(jvp_jaxpr)
 split_body = cached_by_jaxpr(partial_eval_jaxpr)
@@ -126,5 +137,80 @@ class Jit(Call):
         # Donation was promised for the original operands only.
         return {**params, "donated_invars": ()}
 
+    def writes_tapes(self, params):
+        return has_tapes(params["jaxpr"])
+
+    def partial_eval(self, trace, args, params):
+        """As one call where possible; in stretches where loops between them write tapes."""
+        parts = None
+        if known_now(trace, args):
+            unknown = tuple(trace.unknown(x) for x in args)
+            parts = _in_stretches(params["jaxpr"], unknown, params["name"])
+        if parts is None:
+            return super().partial_eval(trace, args, params)
+        return eval_jaxpr(parts.jaxpr, parts.consts, *args)
+
 
 jit_p = Jit()
+
+
+def as_unit(closed: ClosedJaxpr, name: str) -> ClosedJaxpr:
+    """The function that is a call of ``closed``, which is compiled as a unit."""
+    return one_equation(jit_p, closed.in_avals, dict(
+        jaxpr=closed, name=name, inline=False, keep_unused=False, donated_invars=()))
+
+
+# -- tapes of loops inside -------------------------------------------------------------------------
+
+
+def known_now(trace, args: Sequence) -> bool:
+    """Whether operands that a partial evaluation takes for known are numbers, of all lanes."""
+    return not trace.below.staging and all(
+        trace.unknown(x) or data_of(x) is not None for x in args)
+
+
+def has_tapes(closed: ClosedJaxpr) -> bool:
+    """Whether something in a body writes tapes, if values are known."""
+    return any(eqn.primitive.writes_tapes(eqn.params) for eqn in closed.eqns)
+
+
+@cached_by_jaxpr
+def _in_stretches(closed: ClosedJaxpr, unknown: tuple[bool, ...], name: str) -> ClosedJaxpr | None:
+    """The same function as calls of stretches, and the equations between that write tapes.
+
+    Only those count that depend on what is unknown; None where there are none.
+    """
+    jaxpr = closed.jaxpr
+    late: set[Atom] = {v for v, u in zip(jaxpr.invars, unknown) if u}
+    stretches: list[list[JaxprEqn]] = [[]]
+    for eqn in jaxpr.eqns:
+        if not late.isdisjoint(eqn.invars):
+            late.update(eqn.outvars)
+            if eqn.primitive.writes_tapes(eqn.params):
+                stretches += [eqn], []
+                continue
+        stretches[-1].append(eqn)
+    if len(stretches) == 1:
+        return None
+    needed: set[Atom] = set(jaxpr.outvars)
+    eqns: list[JaxprEqn] = []
+    for stretch in reversed(stretches):
+        if len(stretch) > 1:
+            stretch = [_call_of(stretch, needed, closed, name)]
+        eqns += stretch
+        needed.update(a for eqn in stretch for a in eqn.invars)
+    return prune_constants(ClosedJaxpr(jaxpr.replace(eqns=eqns[::-1]), closed.consts))
+
+
+def _call_of(stretch: list[JaxprEqn], needed: set[Atom], closed: ClosedJaxpr,
+             name: str) -> JaxprEqn:
+    """An equation that calls a stretch of a body, for what is needed of it."""
+    made = [v for eqn in stretch for v in eqn.outvars]
+    given = {*made, *closed.jaxpr.constvars}
+    read = [v for v in dict.fromkeys(a for eqn in stretch for a in eqn.invars)
+            if isinstance(v, Var) and v not in given]
+    outs = [v for v in made if v in needed]
+    body = prune_constants(ClosedJaxpr(
+        Jaxpr(closed.jaxpr.constvars, read, outs, stretch), closed.consts))
+    (call,) = as_unit(body, name).eqns
+    return call.replace(invars=read, outvars=outs)

@@ -37,7 +37,7 @@ from .._ops.families import like
 from .._ops.layout import broadcast_in_dim
 from .._transforms.linearize import partial_eval_jaxpr
 from ..errors import explain
-from .call import backward_body, batched_body, forward_body
+from .call import as_unit, backward_body, batched_body, forward_body, has_tapes, known_now
 from .carry import Body, described, stage_body
 from .custom import flat_leaves
 from .scan import map_lanes, typed
@@ -80,6 +80,9 @@ class Cond(Primitive):
     def effects(self, *types, branches: Branches):
         return frozenset().union(*(branch.effects for branch in branches))
 
+    def writes_tapes(self, params):
+        return any(map(has_tapes, params["branches"]))
+
     def named_axes(self, params):
         return tuple(e.name for branch in params["branches"] for e in branch.effects
                      if isinstance(e, NamedAxisEffect))
@@ -102,6 +105,10 @@ class Cond(Primitive):
         unknown = tuple(trace.unknown(x) for x in args[1:])
         if trace.unknown(args[0]):
             return trace.record(self, args, params)
+        chosen = _concrete(args[0])
+        if chosen is not None and self.writes_tapes(params) and known_now(trace, args):
+            units = tuple(as_unit(branch, "branch") for branch in params["branches"])
+            return _run(units, int(chosen), args[1:])
         first, *rest = params["branches"]
         split = _split(first, tuple(rest), unknown)
         index, known_args = args[0], [x for x, u in zip(args[1:], unknown) if not u]
@@ -155,6 +162,11 @@ class Cond(Primitive):
 
 
 cond_p = Cond()
+
+
+def _concrete(index):
+    """An index that is known, and the same for all lanes; else None."""
+    return index.concrete() if isinstance(index, Tracer) else index
 
 
 def _joined(branches: Branches) -> list[ShapedArray]:
@@ -397,7 +409,7 @@ def _choose(function: str, index, funs: dict[str, Callable], operands: tuple,
 
     With ``reverse``, ``index`` counts from the last one, as it does for true and false.
     """
-    chosen = index.concrete() if isinstance(index, Tracer) else index
+    chosen = _concrete(index)
     if chosen is not None and jit_disabled.value:
         return [*funs.values()][::-1 if reverse else 1][int(chosen)](*operands)
     leaves, in_tree = flat_leaves(function, operands)

@@ -41,21 +41,24 @@ ROOM = 1 << 22  # bytes for the states written down at each level, if that makes
 FEWEST, MOST = 64, 1 << 16  # slots a level
 LEVELS = 3  # at most; should they not suffice, steps of the last one are repeated more often
 LONGEST = 1 << 31  # steps that are counted
-TAPES = *(1 << n for n in (18, 20, 22, 24, 26)), *[1 << 28] * 3  # bytes of one after another
+LARGEST = 1 << 28  # bytes of a tape
+TAPES = *(1 << n for n in (18, 20, 22, 24, 26)), *[LARGEST] * 3  # bytes of one after another
 _INDEX = ShapedArray((), np.dtype(np.int32))
 
 
 # -- tapes -----------------------------------------------------------------------------------------
 
 
-def rooms(now: ClosedJaxpr, num_carry: int) -> list[int]:
+def rooms(now: ClosedJaxpr, num_carry: int, lanes: int) -> list[int]:
     """The steps that there is room for on one tape after another; loops may have more.
 
-    ``now`` is a step as :func:`recording` takes it.
+    ``now`` is a step as :func:`recording` takes it; each of the ``lanes`` has tapes of its own.
     """
-    size = sum(a.nbytes for a in now.out_avals[num_carry:])
+    size = lanes * sum(a.nbytes for a in now.out_avals[num_carry:])
     if not size:
         return [LONGEST - 1]
+    if lanes > 1 and FEWEST * size > LARGEST:
+        return []  # lanes are run again one by one rather than have tapes all at once
     return [room // size if FEWEST * size < room else FEWEST for room in TAPES]
 
 

@@ -23,7 +23,7 @@ from .._core.linear import Linear, Zero, expansion, never
 from .._core.primitive import Kind, Primitive
 from .._core.rewrite import dce, prune_constants, silent
 from .._core.stage import stage
-from .._core.trace import Tracer, running
+from .._core.trace import Tracer, data_of, running
 from .._core.types import ShapedArray, typeof
 from .._ops.batching import materialize
 from .._ops.compare import gt, select
@@ -34,9 +34,9 @@ from .._ops.reduce import reduce_or
 from .._transforms.jvp import jvp_jaxpr
 from .._transforms.linearize import partial_eval, partial_eval_jaxpr
 from .._transforms.transpose import backward
-from .._transforms.vmap import Axis, batch, batch_jaxpr
+from .._transforms.vmap import Axis, batch, batch_jaxpr, lanes_of
 from ..errors import explain
-from .call import Call
+from .call import Call, batched_body, known_now
 from .carry import Body, check_carry, check_structure, settled, stage_body
 from .custom import flat_leaves
 from .scan import (
@@ -87,6 +87,9 @@ class While(Primitive):
 
     def effects(self, *types, cond_jaxpr, body_jaxpr, **params):
         return cond_jaxpr.effects | body_jaxpr.effects
+
+    def writes_tapes(self, params):
+        return not self.named_axes(params)  # lanes that communicate take steps together
 
     def named_axes(self, params):
         return tuple(e.name for e in self.effects(**params) if isinstance(e, NamedAxisEffect))
@@ -155,7 +158,7 @@ class While(Primitive):
         found, late = parted(carry, moving)
         sure = kept(consts, [not g for g in given])
         going = True
-        if not trace.below.staging and all(map(_has_data, (*tests, *sure, *found))):
+        if self.writes_tapes(params) and known_now(trace, (*tests, *sure, *found)):
             going, found, late = _recorded(trace, params["body_jaxpr"], condition, given, moving,
                                            tests, consts, found, late)
         if going:
@@ -296,6 +299,14 @@ class Record(Call):
     def partial_eval(self, trace, args, params):
         return jaxpr_as_fun(params["jaxpr"])(*args)
 
+    def batch_axis(self, axis, args, dims, *, jaxpr):
+        """One loop over the batch where all lanes take as many steps, else one a lane."""
+        body, out_dims = batched_body(jaxpr, axis, tuple(dims))
+        if out_dims[0] is None:
+            return self.bind(*args, jaxpr=body), out_dims
+        outs = map_lanes(jaxpr, axis.size, args, dims)
+        return outs, [0] * len(outs)
+
 
 class Replay(Primitive):
     """Runs steps along what was written down for each of them: a scan that may end early.
@@ -353,7 +364,11 @@ class Replay(Primitive):
         return [None, *(next(answers) if x else None for x in linear)]
 
     def batch_axis(self, axis, args, dims, *, jaxpr, num_consts, num_carry, **params):
-        """One loop over the batch: all lanes have as many steps, for one loop wrote the tapes."""
+        """One loop over the batch where all lanes took as many steps, else one a lane."""
+        if dims[0] is not None:
+            outs = map_lanes(self.called(dict(params, jaxpr=jaxpr, num_consts=num_consts,
+                                              num_carry=num_carry)), axis.size, args, dims)
+            return outs, [0] * len(outs)
         body, out = batched_step(jaxpr, num_consts, num_carry, axis,
                                  tuple(d is not None for d in dims[1:]))
         batched = [*(d is not None for d in dims[1:1 + num_consts]), *out]
@@ -373,11 +388,6 @@ while_p, repeat_p, unwind_p = While(), Repeat(), Unwind()
 record_p, replay_p = Record(), Replay()
 
 
-def _has_data(x) -> bool:
-    """Whether a value is there, and not to be computed later or once for each lane."""
-    return not isinstance(x, Tracer) or x.concrete() is not None
-
-
 def _recorded(trace, body: ClosedJaxpr, condition: ClosedJaxpr, given: tuple[bool, ...],
               moving: tuple[bool, ...], tests: list, consts: list, carry: list, late: list,
               ) -> tuple[bool, list, list]:
@@ -392,7 +402,7 @@ def _recorded(trace, body: ClosedJaxpr, condition: ClosedJaxpr, given: tuple[boo
         (going,) = jaxpr_as_fun(condition)(*tests, zeros_of(_INDEX), *carry)
     taken = kept(fixed, parts.used[:len(fixed)])
     late_consts = [*(fixed[i] for i in parts.fixed), *late_consts]
-    for room in rooms(parts.now, len(carry)):
+    for room in rooms(parts.now, len(carry), lanes_of(trace)):
         closed = recording(parts.now, condition, while_loop, len(tests), len(taken), room)
         with running(trace.below):
             steps, going, *outs = record_p.bind(*tests, *taken, going, *carry, jaxpr=closed)
@@ -401,7 +411,7 @@ def _recorded(trace, body: ClosedJaxpr, condition: ClosedJaxpr, given: tuple[boo
             replay_p, [steps, *late_consts, *late, *(tapes[i] for i in parts.read)],
             dict(jaxpr=parts.later, num_consts=len(late_consts), num_carry=len(late), room=room,
                  reverse=False))
-        if not bool(going):
+        if not np.asarray(data_of(going)).any():
             return False, carry, late
     return True, carry, late
 
@@ -479,11 +489,11 @@ def _repeatable(body: ClosedJaxpr) -> ClosedJaxpr:
     calls = [str(e) for e in body.effects if isinstance(e, (IOEffect, OrderedIOEffect))]
     if calls:
         raise NotImplementedError(explain(
-            "tanx.lax.while_loop", "the derivative of a loop in a compiled or batched function "
-            "runs its steps again, which a callback with effects does not allow.",
+            "tanx.lax.while_loop", "the derivative of a loop in a compiled program runs its steps "
+            "again, which a callback with effects does not allow.",
             f"effects: {', '.join(calls)}",
-            hint="without jit and vmap, the derivative runs the loop once; so do tanx.lax.scan and "
-                 "tanx.lax.bounded_while_loop in any case."))
+            hint="grad(jit(f)), unlike jit(grad(f)), runs the loop once; tanx.lax.scan and "
+                 "tanx.lax.bounded_while_loop do so in any case."))
     return body
 
 

@@ -100,6 +100,13 @@ class Primitive:
         """The closed jaxpr that a use runs on its operands, once; None where it does more."""
         return None
 
+    def writes_tapes(self, params: dict[str, Any]) -> bool:
+        """Whether ``partial_eval`` writes tapes whose length depends on values, if these are known.
+
+        Such a use stands by itself: it is not compiled together with what is around it.
+        """
+        return False
+
     def named_axes(self, params: dict[str, Any]) -> tuple:
         """Names of mapped axes that a use of this primitive involves."""
         return ()

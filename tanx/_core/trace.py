@@ -20,7 +20,7 @@ from .._traceback import boundary
 from .operators import Operators
 from .types import ambiguous_truth, without_length
 
-__all__ = ["EvalTrace", "Trace", "Tracer", "context", "leaked", "running"]
+__all__ = ["EvalTrace", "Trace", "Tracer", "context", "data_of", "leaked", "running"]
 
 
 class Trace:
@@ -125,6 +125,10 @@ class Tracer(Operators):
         """The data behind the tracer as an ``Array``, or None where it is not known."""
         return None
 
+    def data(self):
+        """As :meth:`concrete`, and where lanes have data of their own, that of all of them."""
+        return self.concrete()
+
     def describe_origin(self) -> str:
         """Which argument or operation the value came from, for messages."""
         return ""
@@ -172,6 +176,11 @@ class Tracer(Operators):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}<{self.aval}>"
+
+
+def data_of(x):
+    """The data of a value, of all lanes if it is batched; None where it is not known yet."""
+    return x.data() if isinstance(x, Tracer) else x
 
 
 def leaked(tracer: Tracer) -> errors.UnexpectedTracerError:

@@ -10,7 +10,7 @@ from .._core.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from .._core.leaks import check_leaks
 from .._core.linear import Expansion, Never, Zero
 from .._core.stage import stage
-from .._core.trace import Trace, Tracer, context
+from .._core.trace import Trace, Tracer, context, data_of
 from .._core.types import typeof
 from .._ops.derive import instantiate
 
@@ -34,6 +34,9 @@ class JVPTracer(Tracer):
     def concrete(self):
         primal = self.primal
         return primal.concrete() if isinstance(primal, Tracer) else primal
+
+    def data(self):
+        return data_of(self.primal)
 
     def describe_origin(self) -> str:
         primal = self.primal

@@ -10,11 +10,11 @@ from .._core.axes import named_axis
 from .._core.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from .._core.leaks import check_leaks
 from .._core.stage import stage
-from .._core.trace import Trace, Tracer, context
+from .._core.trace import Trace, Tracer, context, data_of
 from .._core.types import ShapedArray, typeof
 from .._ops.batching import materialize
 
-__all__ = ["Axis", "BatchTrace", "BatchTracer", "batch", "batch_jaxpr"]
+__all__ = ["Axis", "BatchTrace", "BatchTracer", "batch", "batch_jaxpr", "lanes_of"]
 
 
 class Axis(NamedTuple):
@@ -47,6 +47,9 @@ class BatchTracer(Tracer):
             shape = whole.shape[:self.dim] + whole.shape[self.dim + 1:]
             self._aval = ShapedArray(shape, whole.dtype, whole.weak_type)
         return self._aval
+
+    def data(self):
+        return data_of(self.value)
 
     def describe_origin(self) -> str:
         value = self.value
@@ -120,6 +123,16 @@ def batch(fun: Callable, axis: Axis, args: Sequence[Any], dims: Sequence[int | N
     del tracers, outs
     check_leaks(trace)
     return [x for x, _ in pairs], [d for _, d in pairs]
+
+
+def lanes_of(trace: Trace | None) -> int:
+    """For how many lanes an operation is done that a trace hands down."""
+    count = 1
+    while trace is not None:
+        if isinstance(trace, BatchTrace):
+            count *= trace.axis.size
+        trace = trace.below
+    return count
 
 
 def to_axis(x, dim: int | None, size: int, destination: int | None, where: str = "tanx.vmap"):
