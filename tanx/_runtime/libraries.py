@@ -11,6 +11,7 @@ import numpy as np
 from .._loops import lapack
 from .._loops.names import CALLBACK, LAPACK
 from .callbacks import callback
+from .factor import own_routine
 from .load import Library
 from .machine import permanent
 from .threads import parallel_address
@@ -36,7 +37,8 @@ def _lapack(call: Extern) -> tuple[int, int, Any]:
     params = dict(call.params)
     buffers, results = (*call.outputs, *call.inputs), len(call.outputs)
     count, tasks, loops = params["count"], params["tasks"], _loops()
-    words = [count, lapack.address(params["routine"]), len(params["copies"]), tasks,
+    own = own_routine(params["routine"], params["args"]) if count == 1 else None
+    words = [count, own or lapack.address(params["routine"]), len(params["copies"]), tasks,
              -(-count // tasks), loops["some_matrices"]]
     for out, given in params["copies"]:
         words += [out, results + given, _nbytes(buffers[out])]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .._loops.nest import Buffer, Extern, Program
 
 __all__ = ["Code", "LIMIT", "Libraries", "Library", "clear", "code", "compile_program",
-           "python_library"]
+           "python_library", "tile_address"]
 
 LIMIT = 1 << 26
 """Bytes of code that are kept for the case that they are needed again."""
@@ -196,14 +196,14 @@ def _address(symbol: str) -> int:
     if symbol in (STOP, STOPPED):
         return stop.addresses()[symbol]
     if symbol.startswith(TILE):
-        return _tile_address(symbol)
+        return tile_address(symbol)
     if symbol.startswith("scipy."):
         return _scipy_address(symbol.removeprefix("scipy."))
     return address_of(symbol)
 
 
 @cache
-def _tile_address(symbol: str) -> int:
+def tile_address(symbol: str) -> int:
     """The address of a kernel of tiles, which is there once for all programs."""
     def text() -> str:
         from .._compiler.codegen.cpu import host

@@ -4,8 +4,8 @@ A module of *native functions* is an ordinary file of Python. All values are int
 addresses among them; memory is read and written by the functions below, C functions are reached as
 attributes of :data:`C` and what lies at a fixed place as attributes of :data:`address_of`.
 :func:`translate` makes LLVM code of whole files: assignments, ``if``, ``while``, ``return``,
-arithmetic, comparisons, ``and``, ``or``, ``not`` and calls, no more. Names in capitals are
-constants of the file, known when it is translated.
+arithmetic (of divisions, ``//`` of what is not negative), comparisons, ``and``, ``or``, ``not`` and
+calls, no more. Names in capitals are constants of the file, known when it is translated.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from types import ModuleType
 from typing import Any, TypeVar
 
-__all__ = ["C", "address_of", "call", "inline", "int32", "narrow", "put", "put8", "stack",
-           "translate", "word"]
+__all__ = ["C", "address_of", "call", "fetch", "flip16", "inline", "int32", "narrow", "put", "put8",
+           "put32", "stack", "translate", "word"]
 
 
 T = TypeVar("T", bound=Callable)
@@ -50,6 +50,21 @@ def put(address: int, offset: int, value: int) -> None:
 def put8(address: int, offset: int, value: int) -> None:
     """Write the low 8 bits of a value."""
     ctypes.c_uint8.from_address(address + offset).value = value & 255
+
+
+def put32(address: int, offset: int, value: int) -> None:
+    """Write the low 32 bits of a value."""
+    ctypes.c_int32.from_address(address + offset).value = value
+
+
+def flip16(address: int, source: int, bits: int) -> None:
+    """Copy 16 bytes, in each half of which ``bits`` are flipped."""
+    put(address, 0, word(source) ^ bits)
+    put(address, 8, word(source, 8) ^ bits)
+
+
+def fetch(address: int) -> None:
+    """Tell the processor that what is at an address will be needed soon."""
 
 
 def narrow(address: int, source: int) -> None:
@@ -98,11 +113,12 @@ NOTHING = frozenset(("Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyEval_RestoreThr
 
 _ARITHMETIC: dict[type, str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.BitAnd: "and", ast.BitOr: "or",
-    ast.LShift: "shl", ast.RShift: "ashr"}
+    ast.BitXor: "xor", ast.LShift: "shl", ast.RShift: "ashr", ast.FloorDiv: "udiv"}
 _COMPARISONS: dict[type, str] = {
     ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "slt", ast.LtE: "sle", ast.Gt: "sgt", ast.GtE: "sge"}
 _LOADS = {"word": "i64", "int32": "i32"}
-_STORES = {"put": "i64", "put8": "i8"}
+_FETCH = "llvm.prefetch.p0"
+_STORES = {"put": "i64", "put8": "i8", "put32": "i32"}
 
 
 class _Function:
@@ -274,6 +290,19 @@ class _Function:
             wide = self.new(f"load double, ptr {self.pointer(args[1])}, align 1")
             value = self.new(f"fptrunc double {wide} to float")
             self.lines.append(f"store float {value}, ptr {self.pointer(args[0])}, align 1")
+            return "0"
+        if name == "flip16":
+            read = self.new(f"load <2 x i64>, ptr {self.pointer(args[1])}, align 1")
+            first = self.new(f"insertelement <2 x i64> poison, i64 {args[2]}, i32 0")
+            both = self.new(f"shufflevector <2 x i64> {first}, <2 x i64> poison, "
+                            "<2 x i32> zeroinitializer")
+            value = self.new(f"xor <2 x i64> {read}, {both}")
+            self.lines.append(f"store <2 x i64> {value}, ptr {self.pointer(args[0])}, align 1")
+            return "0"
+        if name == "fetch":
+            self.symbols.setdefault(_FETCH, f"declare void @{_FETCH}(ptr, i32, i32, i32)")
+            self.lines.append(
+                f"call void @{_FETCH}(ptr {self.pointer(args[0])}, i32 1, i32 3, i32 1)")
             return "0"
         if name == "stack":
             memory = self.new(f"alloca i8, i64 {args[0]}, align 64")

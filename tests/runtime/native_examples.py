@@ -1,6 +1,18 @@
 """Functions in the language of ``tanx/_runtime/native.py``, for its tests."""
 
-from tanx._runtime.native import C, inline, int32, narrow, put, put8, stack, word
+from tanx._runtime.native import (
+    C,
+    fetch,
+    flip16,
+    inline,
+    int32,
+    narrow,
+    put,
+    put8,
+    put32,
+    stack,
+    word,
+)
 
 STEP = 8
 
@@ -47,13 +59,19 @@ def classify(x: int) -> int:
 
 
 def bits(x: int, y: int) -> int:
-    return (x & y) | (~x << 3) - (y >> 1) * -2
+    return (x & y) | (~x << 3) - (y >> 1) * -2 ^ (x & 1023) // 7
 
 
 def factorial(n: int) -> int:
     if n < 2:
         return 1
     return n * factorial(n - 1)
+
+
+def flips(to: int, source: int, mask: int) -> None:
+    fetch(source)
+    flip16(to, source, mask)
+    put32(to, 20, word(source))
 
 
 def copies(to: int, source: int) -> None:

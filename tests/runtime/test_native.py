@@ -11,7 +11,8 @@ from tanx._runtime.machine import permanent
 from tanx._runtime.native import translate
 from tests.runtime import native_examples as examples
 
-NAMES = ["gcd", "total", "classify", "bits", "factorial", "copies", "on_stack", "length_of"]
+NAMES = ["gcd", "total", "classify", "bits", "factorial", "copies", "flips", "on_stack",
+         "length_of"]
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +52,14 @@ def test_memory(native):
         results.append(to.tolist())
     assert results[0] == results[1] and results[0][:2] == [-5, 255]
     assert np.array(results[0]).view(np.float32)[4] == np.float32(0.1)
+
+
+def test_bits_of_memory(native):
+    source = np.array([5 << 32 | 7, -2])
+    for flips in (native["flips"], examples.flips):
+        to = np.zeros(3, np.int64)
+        flips(to.ctypes.data, source.ctypes.data, -(1 << 63))
+        assert to.tolist() == [*(source ^ -(1 << 63)), 7 << 32]
 
 
 def test_stack_is_aligned(native):

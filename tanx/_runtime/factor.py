@@ -1,0 +1,73 @@
+"""Which routines of LAPACK have native code of ours, and how it is bound.
+
+For one large matrix of real numbers, LAPACK's algorithms wait for its slowest parts; ours keep all
+threads at products of matrices, whose kernels are those of compiled code.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .._loops import lapack
+from . import host
+from .load import tile_address
+from .machine import permanent
+from .threads import parallel_address
+
+__all__ = ["own_routine", "routines"]
+
+_ROUTINES = {"potrf": ((1,), 512), "getrf": ((0, 1), 256), "trsm": ((4, 5), 256)}
+"""For each routine, which arguments are sizes of its matrices, and from which size on it pays."""
+
+
+def own_routine(name: str, args: tuple[Any, ...]) -> int | None:
+    """The address of our code for a routine and its arguments, where there is some."""
+    sizes, least = _ROUTINES.get(name[1:], ((), 0))
+    if name[0] not in "sd" or not sizes or min(args[n] for n in sizes) < least:
+        return None
+    if name[1:] == "potrf" and args[0] != "U":
+        return None
+    return routines()[name]
+
+
+_kinds: list[np.ndarray] = []
+
+
+@cache
+def routines() -> dict[str, int]:
+    """The addresses of our routines."""
+    from . import factor_native, product_native
+
+    def text() -> str:
+        from .native import translate
+        return translate((product_native, factor_native), (
+            "pack_panels", "product_task", "swap_rows",
+            *(letter + name for letter in "sd" for name in _ROUTINES)))
+    words = [np.zeros(16, np.int64) for _ in "sd"]
+    _kinds.extend(words)
+    made = permanent("routines of our own", text, {
+        "tanx_parallel": parallel_address(), "floats": words[0].ctypes.data,
+        "doubles": words[1].ctypes.data, **{name: host.address(name) for name in (
+            "tanx_alloc", "tanx_free")}}, tidy=True)
+    for kind, letter in zip(words, "sd"):
+        _fill(kind, letter, made)
+    return made
+
+
+def _fill(kind: np.ndarray, letter: str, made: dict[str, int]) -> None:
+    """Write what native code has to know about a dtype; see ``product_native.py``."""
+    from .._compiler.codegen import cpu
+    from .._compiler.codegen.micro import kernel_symbol
+    from .._compiler.codegen.tiles import best_tile
+    dtype = np.dtype(letter if letter == "d" else "f")
+    tile = best_tile("k", 500, 500, 256, dtype, cpu.host())
+    assert tile is not None
+    signs = -(1 << 63) | (1 << 31) * (dtype.itemsize == 4)
+    one = int(np.ones(1, dtype).view(f"i{dtype.itemsize}")[0])
+    kind[:12] = [dtype.itemsize, signs, one, tile_address(kernel_symbol(tile, dtype, True)),
+                 tile.rows, tile.columns, made["pack_panels"], made["product_task"],
+                 made["swap_rows"],
+                 *(lapack.address(letter + name) for name in ("getrf", "potf2", "trti2"))]

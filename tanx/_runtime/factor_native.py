@@ -1,0 +1,312 @@
+"""Routines of LAPACK for one large matrix, as native code (see ``native.py``).
+
+Each does what the routine of its name does and takes the same arguments, all of them addresses.
+They halve matrices again and again, so that nearly all the work is in products of matrices
+(``product_native.py``), done by all threads. Small blocks are left to LAPACK's own routines; of
+triangular ones the inverse is computed, and then multiplied with. Not everything goes that a
+routine may be asked for: ``factor.py`` says what.
+"""
+
+from __future__ import annotations
+
+from .native import C, address_of, call, int32, put, put32, stack, word
+from .product_native import (
+    ONE,
+    OVERWRITE,
+    SIZE,
+    SUBTRACT,
+    SWAP,
+    TRIANGLE,
+    multiply,
+)
+
+__all__ = ["dgetrf", "dpotrf", "dtrsm", "sgetrf", "spotrf", "strsm", "swap_rows"]
+
+GETRF, POTF2, TRTI2 = 72, 80, 88
+"""Places of LAPACK's routines in a kind."""
+LEAF = 32
+"""Rows or columns of blocks that are not halved."""
+PANEL = 32
+"""Columns that an LU factorisation leaves to LAPACK."""
+LEFT, LOWER, UNIT = 1, 2, 4
+"""What a triangular system is like: on which side the triangle is, and what triangle."""
+LETTER_L, LETTER_N, LETTER_U = 76, 78, 85
+
+
+def _half(n: int) -> int:
+    """The first part of a matrix: half of it, in whole leaves."""
+    if n > 2 * LEAF:
+        return (n // 2 + LEAF - 1) // LEAF * LEAF
+    return (n // 2 + PANEL - 1) // PANEL * PANEL
+
+
+# -- Cholesky --------------------------------------------------------------------------------------
+
+
+def spotrf(triangle: int, n: int, a: int, step: int, info: int) -> None:
+    """Of floats; only for the upper triangle. What is below it may be overwritten."""
+    put32(info, 0, _cholesky(address_of.floats, int32(n), a, int32(step)))
+
+
+def dpotrf(triangle: int, n: int, a: int, step: int, info: int) -> None:
+    """Of doubles."""
+    put32(info, 0, _cholesky(address_of.doubles, int32(n), a, int32(step)))
+
+
+def _cholesky(kind: int, n: int, a: int, step: int) -> int:
+    """Factor a matrix by its upper triangle; the number of the column where it fails, or 0."""
+    if n <= LEAF:
+        return _small_cholesky(kind, n, a, step)
+    half = _half(n)
+    failed = _cholesky(kind, half, a, step)
+    if failed:
+        return failed
+    beside = a + half * step * word(kind, SIZE)
+    below = beside + half * word(kind, SIZE)
+    _solve(kind, half, n - half, a, step, 1, beside, step, LEFT | LOWER)
+    multiply(kind, n - half, n - half, half, beside, step, 1, beside, 1, step, below, step,
+             SUBTRACT | TRIANGLE)
+    failed = _cholesky(kind, n - half, below, step)
+    if failed:
+        return half + failed
+    return 0
+
+
+def _small_cholesky(kind: int, n: int, a: int, step: int) -> int:
+    given = stack(32)
+    put(given, 0, LETTER_U)
+    put32(given, 8, n)
+    put32(given, 16, step)
+    call(word(kind, POTF2), given, given + 8, a, given + 16, given + 24, 1)
+    return int32(given, 24)
+
+
+# -- triangular systems ----------------------------------------------------------------------------
+
+
+def strsm(side: int, triangle: int, turned: int, unit: int, m: int, n: int, factor: int, a: int,
+          a_step: int, b: int, b_step: int) -> None:
+    """Of floats; ``factor`` counts as 1."""
+    _system(address_of.floats, side, triangle, turned, unit, int32(m), int32(n), a,
+            int32(a_step), b, int32(b_step))
+
+
+def dtrsm(side: int, triangle: int, turned: int, unit: int, m: int, n: int, factor: int, a: int,
+          a_step: int, b: int, b_step: int) -> None:
+    """Of doubles."""
+    _system(address_of.doubles, side, triangle, turned, unit, int32(m), int32(n), a,
+            int32(a_step), b, int32(b_step))
+
+
+def _system(kind: int, side: int, triangle: int, turned: int, unit: int, m: int, n: int, a: int,
+            a_step: int, b: int, b_step: int) -> None:
+    """A transposed triangle is the other one, with rows and columns exchanged."""
+    flags = 0
+    if word(side) & 255 == LETTER_L:
+        flags = LEFT
+    if word(unit) & 255 == LETTER_U:
+        flags = flags | UNIT
+    lower = word(triangle) & 255 == LETTER_L
+    if word(turned) & 255 == LETTER_N:
+        _solve(kind, m, n, a, 1, a_step, b, b_step, flags | lower * LOWER)
+    else:
+        _solve(kind, m, n, a, a_step, 1, b, b_step, flags | (1 - lower) * LOWER)
+
+
+def _solve(kind: int, m: int, n: int, a: int, rows: int, columns: int, b: int, step: int,
+           flags: int) -> None:
+    """Solve ``a x = b`` or ``x a = b`` in place of ``b``, which is m x n.
+
+    Elements of ``a`` are ``rows`` and ``columns`` apart. The half that can be is solved first; the
+    rest goes on without what that contributes.
+    """
+    size = word(kind, SIZE)
+    count = n
+    if flags & LEFT:
+        count = m
+    if count <= LEAF:
+        _solve_small(kind, m, n, a, rows, columns, b, step, flags)
+        return
+    half = _half(count)
+    rest = count - half
+    last = a + half * (rows + columns) * size
+    if flags & LEFT:
+        end = b + half * size
+        if flags & LOWER:
+            _solve(kind, half, n, a, rows, columns, b, step, flags)
+            multiply(kind, rest, n, half, a + half * rows * size, rows, columns, b, 1, step, end,
+                     step, SUBTRACT)
+            _solve(kind, rest, n, last, rows, columns, end, step, flags)
+        else:
+            _solve(kind, rest, n, last, rows, columns, end, step, flags)
+            multiply(kind, half, n, rest, a + half * columns * size, rows, columns, end, 1, step, b,
+                     step, SUBTRACT)
+            _solve(kind, half, n, a, rows, columns, b, step, flags)
+    else:
+        end = b + half * step * size
+        if flags & LOWER:
+            _solve(kind, m, rest, last, rows, columns, end, step, flags)
+            multiply(kind, m, half, rest, end, 1, step, a + half * rows * size, rows, columns, b,
+                     step, SUBTRACT)
+            _solve(kind, m, half, a, rows, columns, b, step, flags)
+        else:
+            _solve(kind, m, half, a, rows, columns, b, step, flags)
+            multiply(kind, m, rest, half, b, 1, step, a + half * columns * size, rows, columns, end,
+                     step, SUBTRACT)
+            _solve(kind, m, rest, last, rows, columns, end, step, flags)
+
+
+def _solve_small(kind: int, m: int, n: int, a: int, rows: int, columns: int, b: int, step: int,
+                 flags: int) -> None:
+    inverse = stack(8 * LEAF * LEAF)
+    if flags & LEFT:
+        _invert(kind, m, a, rows, columns, inverse, flags)
+        multiply(kind, m, n, m, inverse, 1, LEAF, b, 1, step, b, step, OVERWRITE)
+    else:
+        _invert(kind, n, a, rows, columns, inverse, flags)
+        multiply(kind, m, n, n, b, 1, step, inverse, 1, LEAF, b, step, OVERWRITE)
+
+
+def _invert(kind: int, n: int, a: int, rows: int, columns: int, inverse: int, flags: int) -> None:
+    """Write the inverse of a triangle, with zeros in the other one."""
+    size = word(kind, SIZE)
+    C.memset(inverse, 0, LEAF * LEAF * size)
+    given = stack(40)
+    put(given, 0, LETTER_U)
+    put(given, 8, LETTER_N)
+    if flags & LOWER:
+        put(given, 0, LETTER_L)
+    j = 0
+    while j < n:
+        i = 0
+        end = j + 1
+        if flags & LOWER:
+            i = j
+            end = n
+        while i < end:
+            move(kind, inverse + (i + j * LEAF) * size, a + (i * rows + j * columns) * size)
+            i += 1
+        if flags & UNIT:
+            move(kind, inverse + (j + j * LEAF) * size, kind + ONE)
+        j += 1
+    put32(given, 16, n)
+    put32(given, 24, LEAF)
+    call(word(kind, TRTI2), given, given + 8, given + 16, inverse, given + 24, given + 32, 1, 1)
+
+
+def move(kind: int, to: int, given: int) -> None:
+    """Copy an element."""
+    if word(kind, SIZE) == 8:
+        put(to, 0, word(given))
+    else:
+        put32(to, 0, int32(given))
+
+
+# -- LU --------------------------------------------------------------------------------------------
+
+SWAP_KIND, SWAP_FIRST, SWAP_STEP, SWAP_PIVOTS, SWAP_COUNT, SWAP_COLUMNS = 0, 8, 16, 24, 32, 40
+SWAPS = 48
+SWAP_EACH = 16
+"""Columns of a task that exchanges rows."""
+
+
+def sgetrf(m: int, n: int, a: int, step: int, pivots: int, info: int) -> None:
+    """Of floats."""
+    put32(info, 0, _lu(address_of.floats, int32(m), int32(n), a, int32(step), pivots))
+
+
+def dgetrf(m: int, n: int, a: int, step: int, pivots: int, info: int) -> None:
+    """Of doubles."""
+    put32(info, 0, _lu(address_of.doubles, int32(m), int32(n), a, int32(step), pivots))
+
+
+def _lu(kind: int, m: int, n: int, a: int, step: int, pivots: int) -> int:
+    """Factor a matrix: all columns left of the diagonal's end, and then the others."""
+    if n <= m:
+        return _lu_columns(kind, m, n, a, step, pivots)
+    failed = _lu_columns(kind, m, m, a, step, pivots)
+    beside = a + m * step * word(kind, SIZE)
+    _exchange(kind, n - m, beside, step, pivots, m)
+    _solve(kind, m, n - m, a, 1, step, beside, step, LEFT | LOWER | UNIT)
+    return failed
+
+
+def _lu_columns(kind: int, m: int, n: int, a: int, step: int, pivots: int) -> int:
+    """Factor a matrix of no more columns than rows; the first column without a pivot, or 0."""
+    if n <= PANEL:
+        return _small_lu(kind, m, n, a, step, pivots)
+    half = _half(n)
+    rest = n - half
+    beside = a + half * step * word(kind, SIZE)
+    below = half * word(kind, SIZE)
+    failed = _lu_columns(kind, m, half, a, step, pivots)
+    _exchange(kind, rest, beside, step, pivots, half)
+    _solve(kind, half, rest, a, 1, step, beside, step, LEFT | LOWER | UNIT)
+    multiply(kind, m - half, rest, half, a + below, 1, step, beside, 1, step, beside + below, step,
+             SUBTRACT)
+    later = _lu_columns(kind, m - half, rest, beside + below, step, pivots + 4 * half)
+    _exchange(kind, half, a + below, step, pivots + 4 * half, rest)
+    i = half
+    while i < n:
+        put32(pivots, 4 * i, int32(pivots, 4 * i) + half)
+        i += 1
+    if later and not failed:
+        failed = half + later
+    return failed
+
+
+def _small_lu(kind: int, m: int, n: int, a: int, step: int, pivots: int) -> int:
+    given = stack(32)
+    put32(given, 0, m)
+    put32(given, 8, n)
+    put32(given, 16, step)
+    call(word(kind, GETRF), given, given + 8, a, given + 16, pivots, given + 24)
+    return int32(given, 24)
+
+
+def _exchange(kind: int, n: int, a: int, step: int, pivots: int, count: int) -> None:
+    """Exchange each of the first rows with its pivot's, in all columns."""
+    job = stack(SWAPS)
+    put(job, SWAP_KIND, kind)
+    put(job, SWAP_FIRST, a)
+    put(job, SWAP_STEP, step * word(kind, SIZE))
+    put(job, SWAP_PIVOTS, pivots)
+    put(job, SWAP_COUNT, count)
+    put(job, SWAP_COLUMNS, n)
+    C.tanx_parallel(word(kind, SWAP), job, (n + SWAP_EACH - 1) // SWAP_EACH)
+
+
+def swap_rows(job: int, number: int) -> None:
+    """The exchanges in some columns."""
+    kind = word(job, SWAP_KIND)
+    j = number * SWAP_EACH
+    end = j + SWAP_EACH
+    if end > word(job, SWAP_COLUMNS):
+        end = word(job, SWAP_COLUMNS)
+    while j < end:
+        column = word(job, SWAP_FIRST) + j * word(job, SWAP_STEP)
+        if word(kind, SIZE) == 8:
+            _swap8(column, word(job, SWAP_PIVOTS), word(job, SWAP_COUNT))
+        else:
+            _swap4(column, word(job, SWAP_PIVOTS), word(job, SWAP_COUNT))
+        j += 1
+
+
+def _swap8(column: int, pivots: int, count: int) -> None:
+    i = 0
+    while i < count:
+        other = column + 8 * (int32(pivots, 4 * i) - 1)
+        kept = word(column, 8 * i)
+        put(column, 8 * i, word(other))
+        put(other, 0, kept)
+        i += 1
+
+
+def _swap4(column: int, pivots: int, count: int) -> None:
+    i = 0
+    while i < count:
+        other = column + 4 * (int32(pivots, 4 * i) - 1)
+        kept = int32(column, 4 * i)
+        put32(column, 4 * i, int32(other))
+        put32(other, 0, kept)
+        i += 1

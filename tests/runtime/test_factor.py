@@ -1,0 +1,90 @@
+"""Our routines for large matrices do what LAPACK's of the same name do."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from tanx._loops import lapack
+from tanx._ops.linalg import cholesky_p, lu_p, triangular_solve_p
+from tanx._runtime.factor import own_routine, routines
+
+DTYPES = ["float32", "float64"]
+SIZES = [1, 31, 64, 97, 130, 301]
+TOLERANCE = {"float32": 2e-4, "float64": 1e-12}
+
+
+def numbers(*shape, dtype):
+    return np.random.default_rng(len(shape)).standard_normal(shape).astype(dtype)
+
+
+@pytest.fixture
+def both(monkeypatch):
+    """Runs a routine of LAPACK's, and then ours."""
+    def run(routine, *inputs):
+        wanted = routine.run(*inputs)
+        with monkeypatch.context() as patch:
+            patch.setattr(lapack, "address", routines().__getitem__)
+            return wanted, routine.run(*inputs)
+    return run
+
+
+def close(got, wanted):
+    scale = np.abs(wanted).max()
+    np.testing.assert_allclose(got, wanted, rtol=0, atol=TOLERANCE[wanted.dtype.name] * scale)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", SIZES)
+def test_cholesky(both, n, dtype):
+    x = numbers(n, n, dtype=dtype)
+    x = x @ x.T + n * np.eye(n, dtype=dtype)
+    (wanted, _), (got, info) = both(cholesky_p.routine(x), x)
+    close(np.tril(got), np.tril(wanted))
+    assert info == 0
+
+
+@pytest.mark.parametrize("place", [0, 40, 129])
+def test_cholesky_tells_where_it_fails(both, place):
+    x = np.eye(130)
+    x[place, place] = -1
+    (_, wanted), (_, info) = both(cholesky_p.routine(x), x)
+    assert info == wanted == place + 1
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(n, n) for n in SIZES] + [(200, 70), (70, 200), (33, 32)])
+def test_lu(both, shape, dtype):
+    x = numbers(*shape, dtype=dtype)
+    (wanted, exchanged, _), (got, pivots, info) = both(lu_p.routine(x), x)
+    np.testing.assert_array_equal(pivots, exchanged)
+    close(got, wanted)
+    assert info == 0
+
+
+def test_lu_tells_the_first_column_without_a_pivot(both):
+    x = numbers(100, 100, dtype="float64")
+    x[70] = x[90] = 0  # by columns
+    (*_, wanted), (*_, info) = both(lu_p.routine(x), x)
+    assert info == wanted == 71
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("left,lower,transposed,unit", [*product([False, True], repeat=4)])
+def test_triangular_systems(both, left, lower, transposed, unit, dtype):
+    for n, count in [(5, 3), (70, 41), (131, 20), (40, 301)]:
+        a = numbers(n, n, dtype=dtype) / n + 2 * np.eye(n, dtype=dtype)
+        b = numbers(*(n, count) if left else (count, n), dtype=dtype)
+        routine = triangular_solve_p.routine(
+            a, b, left_side=left, lower=lower, transpose_a=transposed, conjugate_a=False,
+            unit_diagonal=unit)
+        (wanted,), (got,) = both(routine, a, b)
+        close(got, wanted)
+
+
+def test_only_large_real_matrices_are_ours():
+    assert own_routine("sgetrf", (1000, 1000)) == routines()["sgetrf"]
+    assert own_routine("sgetrf", (1000, 10)) is None
+    assert own_routine("cgetrf", (1000, 1000)) is None
+    assert own_routine("spotrf", ("L", 1000)) is None
+    assert own_routine("sgesdd", ("A", 1000, 1000)) is None
