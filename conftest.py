@@ -10,7 +10,7 @@ from hypothesis import settings
 # Read at import: each pass of the compiler is checked in tests.
 os.environ.setdefault("TANX_CHECK", "1")
 # Code is compiled with care, as that is which stays; tests of the other kind say so.
-os.environ["TANX_QUICK_CODE"] = "0"
+os.environ.setdefault("TANX_QUICK_CODE", "0")
 # No test depends on what others have left on disk.
 os.environ["TANX_ENABLE_COMPILATION_CACHE"] = "0"
 

@@ -12,6 +12,12 @@ gc.disable()
 
 
 def finished() -> None:
-    """Let the collector go on as it did before."""
+    """Let the collector go on as it did before, with all there is now counted as old.
+
+    Otherwise the next collections of young objects would go through all of it, several times.
+    """
+    if not gc.get_freeze_count():  # else there is something that a user wants left alone
+        gc.freeze()
+        gc.unfreeze()  # to the oldest generation, wherever it was before
     if _was_enabled:
         gc.enable()

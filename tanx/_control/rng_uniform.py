@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from .._core.array import Array
@@ -14,8 +16,6 @@ from ..errors import explain
 from .callback import Callback, HostCall
 
 __all__ = ["rng_uniform", "rng_uniform_p"]
-
-_generator = np.random.default_rng()
 
 
 class RngUniform(Callback):
@@ -53,12 +53,17 @@ class RngUniform(Callback):
         return self.bind(a, b, shape=(size, *shape)), 0
 
 
+@cache
+def _generator() -> np.random.Generator:
+    return np.random.default_rng()  # when first needed: NumPy takes its time to load that
+
+
 def _draw(a: np.ndarray, b: np.ndarray, shape) -> np.ndarray:
     a, b = (x.reshape(x.shape + (1,) * (len(shape) - x.ndim)) for x in (a, b))
     if letter(a.dtype) in "biu":
-        drawn = _generator.integers(a.astype(np.int64), b.astype(np.int64), shape)
+        drawn = _generator().integers(a.astype(np.int64), b.astype(np.int64), shape)
         return np.asarray(drawn).astype(a.dtype)
-    return np.asarray(a + (b - a) * _generator.random(shape).astype(a.dtype), a.dtype)
+    return np.asarray(a + (b - a) * _generator().random(shape).astype(a.dtype), a.dtype)
 
 
 rng_uniform_p = RngUniform()

@@ -40,3 +40,15 @@ def test_the_first_use_may_be_inside_a_traced_function():
     assert fresh("import tanx; print(tanx.jit(lambda x: x * x + x.sum())(2.0))") == "6.0\n"
     assert fresh("import tanx; print(tanx.grad(lambda x: x ** 3)(2.0))") == "12.0\n"
     assert fresh("import tanx; print(2 * tanx.device_put(3.0))") == "6.0\n"
+
+
+def test_importing_leaves_the_collector_as_it_was():
+    assert fresh("import gc; import tanx; print(gc.isenabled(), gc.get_freeze_count())"
+                 ) == "True 0\n"
+    assert fresh("import gc; gc.disable(); gc.freeze(); import tanx; "
+                 "print(gc.isenabled(), gc.get_freeze_count() > 0)") == "False True\n"
+
+
+def test_random_numbers_of_numpy_are_loaded_when_they_are_drawn():
+    assert not loaded("import tanx.numpy", "numpy.random")
+    assert loaded("import tanx; tanx.lax.rng_uniform(0.0, 1.0, (3,))", "numpy.random")

@@ -27,7 +27,9 @@ def folder(tmp_path):
     run()
     load.clear()
     path = tmp_path / "cache"
-    with _config.enable_compilation_cache(True), _config.compilation_cache_dir(str(path)):
+    # No better code comes up in the background; what is kept of it is the matter of test_quick.
+    with _config.enable_compilation_cache(True), _config.compilation_cache_dir(
+            str(path)), _config.quick_code(False):
         yield path
     load.clear()
 

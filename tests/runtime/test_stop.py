@@ -149,11 +149,11 @@ def test_compiling_is_not_left_half_way():
     assert run("""
         from tanx._compiler.codegen import cpu
         assemble = cpu.assemble
-        def slow(*args):
+        def slow(*args, **options):
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(0.1)
             print("assembled")
-            return assemble(*args)
+            return assemble(*args, **options)
         cpu.assemble = slow
         try:
             tanx.jit(lambda x: lax.scan(step, x + 2, None, length=7)[0])(X)
