@@ -532,7 +532,7 @@ def test_paths():
         ("['a']", 1), ("['b'][0]", 2), ("['b'][1].x", 3), ("['b'][1].y", 4), ("['b'][3]['z']", 1),
         ("['b'][3]['c']", 2), ("['b'][4]['q']", 3), ("['c'][<flat index 0>]", 5),
         ("['c'][<flat index 1>][0]", 6), ("['d'].weight", 7), ("['d'].bias", 8)]
-    assert tree_leaves_with_path(3) == [((), 3)]
+    assert tree_leaves_with_path(3) == tanx.tree.leaves_with_path(3) == [((), 3)]
     assert tree_flatten_with_path({"a": [1]}) == (
         [((DictKey("a"), SequenceKey(0)), 1)], tree_structure({"a": [0]}))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import math
 
 import numpy as np
@@ -82,8 +81,10 @@ def unwrap(p, discont=None, axis=-1, period=2 * math.pi):
                                  f"operand: {p.aval}"))
     p, period = promote("unwrap", p, period)
     axis %= p.ndim
-    before, after = (lax.slice_in_dim(p, start, start + builtins.max(p.shape[axis] - 1, 0),
-                                      axis=axis) for start in (0, 1))
+    if not p.shape[axis]:
+        return p
+    before, after = (lax.slice_in_dim(p, start, start + p.shape[axis] - 1, axis=axis)
+                     for start in (0, 1))
     step = lax.sub(after, before)
     half = floor_divide(period, 2) if is_dtype(p, np.integer) else divide(period, 2)
     small = lax.sub(remainder(lax.add(step, half), period), half)
@@ -91,7 +92,7 @@ def unwrap(p, discont=None, axis=-1, period=2 * math.pi):
     limit = divide(period, 2) if discont is None else discont
     change = where(less(absolute(step), limit), like(step, 0),
                    lax.sub(where(upwards, half, small), step))
-    first = lax.slice_in_dim(p, 0, 1 if p.shape[axis] else 0, axis=axis)
+    first = lax.slice_in_dim(p, 0, 1, axis=axis)
     moved = lax.add(after, lax.cumsum(change, axis))
     return lax.concatenate([convert(x, p.dtype) for x in (first, moved)], axis)
 

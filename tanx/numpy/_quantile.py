@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from .. import dtypes
@@ -145,7 +147,8 @@ def _lines(x, axes):
     rest = [d for d in range(x.ndim) if d not in axes]
     if len(axes) == 1 and axes[0] == x.ndim - 1:
         return x
-    return reshape(lax.transpose(x, (*rest, *axes)), [*(x.shape[d] for d in rest), -1])
+    merged = math.prod(x.shape[d] for d in axes)
+    return reshape(lax.transpose(x, (*rest, *axes)), [*(x.shape[d] for d in rest), merged])
 
 
 def _of_sorted(x, q, method: str, skip_nan: bool):
@@ -181,7 +184,8 @@ def _at(x, positions):
     numbers = lax.GatherDimensionNumbers(
         offset_dims=(), collapsed_slice_dims=(x.ndim - 1,), start_index_map=(x.ndim - 1,),
         operand_batching_dims=lines, start_indices_batching_dims=lines)
-    return lax.gather(x, positions[..., None], numbers, (1,) * x.ndim, mode="clip")
+    window = [min(n, 1) for n in x.shape]  # there may be no lines
+    return lax.gather(x, positions[..., None], numbers, window, mode="clip")
 
 
 def _spread_weights(function, x, weights, axis, method):

@@ -77,7 +77,8 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
         ddof = 0 if bias else 1
     weights = _case_weights(x, fweights, aweights)
     if weights is None:
-        center, count = mean(x, 1), convert(x.shape[1] - ddof, dtypes.to_floating_dtype(x.dtype))
+        cases = x.shape[1] - ddof if x.shape[1] else np.nan  # of no case nothing is known
+        center, count = mean(x, 1), convert(cases, dtypes.to_floating_dtype(x.dtype))
     else:
         center, total = average(x, 1, weights, returned=True)
         count = _effective_count(total[0], weights, aweights, ddof)

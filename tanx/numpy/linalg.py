@@ -583,6 +583,8 @@ def cond(x, p=None):
     Array(2., dtype=float32)
     """
     x = _matrices("cond", x)
+    if 0 in x.shape[-2:]:
+        raise _error("cond", "matrices must have elements.", f"array: {typeof(x)}")
     if p in (None, 2, -2):
         s = svdvals(x)
         least, greatest = s[..., -1], s[..., 0]

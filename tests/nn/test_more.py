@@ -38,11 +38,12 @@ def test_initializers_of_arrays_without_elements():
 
 
 @pytest.mark.parametrize("name", ["glorot_normal", "glorot_uniform", "he_normal", "he_uniform",
-                                  "lecun_normal", "lecun_uniform"])
+                                  "lecun_normal", "lecun_uniform", "kaiming_normal",
+                                  "kaiming_uniform", "xavier_normal", "xavier_uniform"])
 def test_variances_of_initializers(name):
     weights = np.asarray(getattr(nn.initializers, name)()(random.key(1), (300, 100)))
-    scale = 2.0 if name.startswith("he") else 1.0
-    fan = 200 if name.startswith("glorot") else 300
+    scale = 2.0 if name.startswith(("he", "kaiming")) else 1.0
+    fan = 200 if name.startswith(("glorot", "xavier")) else 300
     assert abs(weights.mean()) < 1e-2
     np.testing.assert_allclose(weights.var(), scale / fan, rtol=0.05)
 

@@ -18,6 +18,7 @@ JOINS = [
     ("concatenate", [MATRIX, MATRIX[:, :1], MATRIX], {"axis": -1}),
     ("concatenate", [MATRIX, VECTOR], {"axis": None}), ("concatenate", [MATRIX], {}),
     ("concatenate", MATRIX, {}), ("concatenate", CUBE, {"axis": 1}),
+    ("concat", [VECTOR, VECTOR], {}), ("concat", [MATRIX, MATRIX], {"axis": 1}),
     ("stack", [MATRIX, MATRIX], {}), ("stack", [MATRIX, MATRIX], {"axis": 1}),
     ("stack", [MATRIX, MATRIX], {"axis": -1}), ("stack", MATRIX, {}), ("stack", CUBE, {"axis": 1}),
     ("stack", [1.0, 2.0], {}), ("hstack", [VECTOR, VECTOR[:2]], {}),

@@ -181,6 +181,9 @@ def test_messages():
     message(ValueError, lambda: jnp.linalg.inv(R), """\
 tanx.numpy.linalg.inv: matrices must be square.
   array: f32[5,3]""")
+    message(ValueError, lambda: jnp.linalg.cond(np.zeros((3, 0))), """\
+tanx.numpy.linalg.cond: matrices must have elements.
+  array: f32[3,0]""")
     message(ValueError, lambda: jnp.linalg.solve(S, R), """\
 tanx.numpy.linalg.solve: b must be a vector, or matrices, with as many rows as a.
   a: f32[4,4]

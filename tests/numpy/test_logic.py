@@ -70,6 +70,7 @@ def test_questions_about_objects():
                                       None)] == [True] * 5 + [False] * 3
     assert [jnp.iscomplexobj(x) for x in (1j, [1j], jnp.array([1j]), 1.0, "a")] == (
         [True] * 3 + [False] * 2)
+    assert jnp.iscomplex(jnp.array([1j, 1.0, 2 + 0j])).tolist() == [True, False, False]
     assert jnp.isrealobj(1.0) and not jnp.isrealobj(1j)
 
 

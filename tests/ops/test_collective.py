@@ -144,6 +144,8 @@ def test_psum_scatter():
     x = np.arange(3 * 3 * 6).reshape(3, 3, 6)
     total = x.sum(0)
     same(over(lambda x: lax.psum_scatter(x, "i"), x), total)
+    same(over(lambda x: lax.psum_scatter_start(x, "i").done(), x), total)
+    same(over(lambda x: lax.pcast({"x": x}, "i", to="varying")["x"], x), x)
     same(over(lambda x: lax.psum_scatter(x, "i", scatter_dimension=1, tiled=True), x),
          total.reshape(3, 3, 2).swapaxes(0, 1))
     same(over(lambda x: lax.psum_scatter(jnp.ones(3, int), "i") + x[0, 0], x), 3 + x[:, 0, 0])

@@ -95,6 +95,27 @@ def test_dtypes(dtype):
                                    rtol=0.02 if np.dtype(dtype).itemsize == 2 else 1e-6)
 
 
+@pytest.mark.parametrize("padding", ["SAME", "VALID", [(1, 0), (2, 1)]])
+def test_shapes_are_told_in_advance(padding):
+    x, w = np.ones((2, 4, 8, 9), np.float32), np.ones((6, 4, 3, 2), np.float32)
+    result = lax.conv_general_dilated(x, w, (2, 1), padding)
+    assert lax.conv_shape_tuple(x.shape, w.shape, (2, 1), padding) == result.shape
+    layout = ("NHWC", "HWIO", "NWHC")
+    to_x, to_w, to_y = lax.conv_general_permutations(layout)
+    shapes = [np.empty_like(a).transpose(np.argsort(p)).shape for a, p in ((x, to_x), (w, to_w))]
+    told = lax.conv_general_shape_tuple(*shapes, (2, 1), padding, layout)
+    assert told == lax.conv_general_dilated(
+        *map(np.ones, shapes), (2, 1), padding, dimension_numbers=layout).shape
+    assert tuple(told[d] for d in to_y) == result.shape
+
+
+def test_convolution_without_groups():
+    x, w = np.arange(12.0).reshape(1, 2, 6), np.arange(12.0).reshape(3, 2, 2)
+    np.testing.assert_allclose(
+        lax.conv_with_general_padding(x, w, (1,), [(1, 0)], (2,), (3,)),
+        plain(x, w, (1,), [(1, 0)], (2,), (3,)))
+
+
 def test_patches_are_windows_by_feature():
     x = data(2, 3, 5, 6)
     patches = lax.conv_general_dilated_patches(x, (2, 3), (1, 2), "VALID")

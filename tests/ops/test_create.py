@@ -21,6 +21,7 @@ def test_counting():
     assert lax.iota(ml_dtypes.bfloat16, 300).dtype == ml_dtypes.bfloat16
     assert lax.iota(np.complex64, 2).dtype == np.complex64
     assert lax.iota(int, 0).shape == (0,)
+    np.testing.assert_array_equal(lax.shape_as_value((3, 4)), [3, 4])
 
 
 def test_constants():

@@ -24,6 +24,19 @@ def scalar(value, dtype=np.int32):
 # -- values ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("start, stop, step", [(1, 4, 1), (None, None, 2), (-3, -1, 1), (2, 2, 1)])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_slices_along_one_dimension(axis, start, stop, step):
+    x = np.arange(30).reshape(5, 6)
+    place = (slice(start, stop, step),) if axis == 0 else (slice(None), slice(start, stop, step))
+    np.testing.assert_array_equal(lax.slice_in_dim(x, start, stop, step, axis), x[place])
+    size = 2
+    for first in (-1, 0, 3, 9):
+        moved = min(max(first + x.shape[axis] if first < 0 else first, 0), x.shape[axis] - size)
+        np.testing.assert_array_equal(lax.dynamic_slice_in_dim(x, first, size, axis),
+                                      np.take(x, range(moved, moved + size), axis))
+
+
 @pytest.mark.parametrize("start", [-20, -9, -8, -3, -1, 0, 2, 5, 7, 8, 100])
 def test_dynamic_slices_count_from_the_end_once_and_then_move_inside(start):
     x = np.arange(8)

@@ -1,0 +1,95 @@
+"""The calls of the sweep against JAX, run on NumPy: every function, over dtypes, shapes, options.
+
+Dtypes are JAX's affair, and so is what raises; where both give a result, the numbers agree.
+"""
+
+import re
+import warnings
+from itertools import groupby
+
+import numpy as np
+import pytest
+
+import tanx.numpy as jnp
+from tests.oracle.operands import names_in, value
+from tests.oracle.sweep import calls
+
+DIFFERENCES = {
+    "memory that is not set holds anything": [r"jnp\.empty", r"mode='empty'"],
+    "by default numbers have 32 bits": [
+        r"2\*\*40", r"1e300", r"2 \*\* 31", r"\*\* 25", r"(sin|cos|tan)\(i32_edge", "spacing",
+        r"(sum|mean)\([iu]32_edge", r"float_power\(", r"power\(u32_edge", r"nan_to_num\(bf16"],
+    "small integers become float32": [r"log1p\(jnp\.abs\(\(u8_3", "reciprocal"],
+    "integers are added up in their dtype, and wrap around": [r"cumsum\([iu]\d+_edge"],
+    "what does not fit into the dtype": [r"astype\(f32_edge", r"clip\([iu]8_.*-?\d+\)"],
+    "an integer divided by 0": ["floor_divide", "divmod", "// 0"],
+    "numbers take the dtype of arrays": [r"(greater|less)\w*\(-1, u8_3"],
+    "exact at whole numbers, and infinity is far from them": [r"sinc\(\w+_edge", r"modf\(f32_edge"],
+    "the order of complex NaN": [r"less\(c64_edge"],
+    "the mean with the transpose is taken": [r"eigvalsh\(", r"eigh\("],
+    "edges of bins are rounded to float32": [r"histogram\(i32_3, bins=3, weights"],
+    "results of convolutions and trapezoids of integers are floats": [
+        r"(convolve|correlate)\(.*_edge", r"trapezoid\(u"],
+    "zeros in front stay, as sizes are known in advance": [r"polydiv\("],
+    "the mean has the dtype that is asked for": [r"var\(.*dtype='u?int"],
+    "initial counts, whatever it is": [r"nan(max|min)\(.*initial=jnp\.nan"],
+    "nothing is known without a degree of freedom": [r"ddof=[34]\)"],
+    "the order on either side of the place is open": [r"partition\("],
+    "an array of no dimensions is a scalar": [r"isscalar\("],
+    "a power is no root, even of -0 and -inf": [r"power\(f32_edge, 0\.5\)"],
+    "no numbers": [r"einsum_path", r"\.nargs"],
+}
+KNOWN = re.compile("|".join(pattern for patterns in DIFFERENCES.values() for pattern in patterns))
+
+CALLS = [call for call in calls() if call.mode == "eager" and "jnp." in call.text
+         and not re.search(r"\b(jax|lax|tree_util|dtypes)\.|\bw_", call.text)
+         and not KNOWN.search(call.text)]
+GROUPS = {name: [call.text for call in group] for name, group in
+          groupby(sorted(CALLS, key=lambda call: call.group), lambda call: call.group)}
+
+
+def run(text: str, module):
+    """What an expression gives with ``module`` for ``jnp``; None where it raises."""
+    # Copies, since some functions of NumPy write into their operands.
+    names = {name: (np.array if module is np or name.startswith("np_") else jnp.array)(value(name))
+             for name in names_in(text)}
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return eval(text, {"jnp": module, "np": np, **names})
+        except Exception:
+            return None
+
+
+def leaves(x) -> list[np.ndarray]:
+    return [y for part in x for y in leaves(part)] if isinstance(x, tuple | list) else [
+        np.asarray(x)]
+
+
+def precision(dtype) -> float:
+    """The step after 1, of inexact dtypes."""
+    inexact = jnp.issubdtype(dtype, jnp.inexact)
+    return float(jnp.finfo(dtype).eps) if inexact else 0.0
+
+
+def assert_near(got: np.ndarray, want: np.ndarray, text: str) -> None:
+    assert got.shape == want.shape, text
+    if got.dtype.kind in "OU" or want.dtype.kind in "OU":
+        return
+    eps = max(precision(got.dtype), precision(want.dtype))
+    wide = np.complex128 if "c" in (got.dtype.kind, want.dtype.kind) else np.float64
+    got, want = got.astype(wide), want.astype(wide)
+    scale = np.abs(want[np.isfinite(want)]).max(initial=1e-3)
+    np.testing.assert_allclose(got, want, rtol=32 * eps, atol=8 * eps * min(scale, 1e3),
+                               err_msg=text)
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_numbers_are_those_of_numpy(name):
+    for text in GROUPS[name]:
+        got, want = run(text, jnp), run(text, np)
+        if got is not None and want is not None:
+            parts, expected = leaves(got), leaves(want)
+            assert len(parts) == len(expected), text
+            for part, other in zip(parts, expected):
+                assert_near(part, other, text)
