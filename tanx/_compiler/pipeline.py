@@ -12,6 +12,7 @@ decompose jaxpr   expresses primitives by others
 simplify  jaxpr   folds constants, applies algebra, merges equal equations
 lower     program one nest of loops an equation
 fuse      program computes elements where they are read, merges nests
+moments   program variances from groups of elements, which are read once
 reuse     program overwrites what nobody needs any more
 split     program loops without conditions on their indices and divisions of them
 contract  program products of matrices in the form of tiles
@@ -48,6 +49,7 @@ from .decompose import decompose
 from .fuse import fuse
 from .lower import Lowered, lower
 from .memory import check_plan, in_place, plan, share
+from .moments import in_one_pass
 from .order import reads_first, without_invariants
 from .schedule_cpu import schedule
 from .simplify import inline, simplify
@@ -180,6 +182,7 @@ def _scheduled(program: Program, donated: Sequence[Buffer],
                ) -> tuple[Program, dict[Buffer, Buffer]]:
     """All passes up to the plan; also which outputs take the memory of inputs."""
     program = _inspected("fuse", fuse(reads_first(program)), check, show)
+    program = _inspected("moments", in_one_pass(program), check, show)
     program, shared = share(program, donated, partners)
     program = _inspected("reuse", in_place(program, shared), check, show)
     program = _inspected("split", split(program, 1 if partners is None else _STEPS), check, show)

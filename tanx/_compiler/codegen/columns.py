@@ -17,7 +17,7 @@ import numpy as np
 from ..._loops.expr import Const, Expr, Fold, Index, Load
 from ..._loops.instructions import kind_of
 from ..._loops.nest import Statement, Store
-from ..._loops.traverse import expressions, folds, loads, walk, written
+from ..._loops.traverse import expressions, folds, loads, substitution, walk, written
 from .access import Scalar
 from .complex import Pair
 from .folds import flat, is_search
@@ -93,55 +93,108 @@ def _is_column(fold: Fold, lane: Loop, others: Sequence[Fold]) -> bool:
     return (extents[0] >= _MANY and isinstance(fold.init[0], Const)
             and all(register_type(state.dtype).bits >= 8 for state in fold.states)
             and not any(isinstance(node, Fold) for node in inside)
-            and 4 * lane.width <= lane.extent <= _ROOM // fold.states[0].dtype.itemsize
+            and 4 * lane.width <= lane.extent
             and any(along == 1 and down >= _FAR for along, down in strides))
 
 
 def write_columns(kernel: Kernel, lane: Loop, folds: Sequence[Fold], body: Sequence[Statement],
                   scope: Scope, steps: int) -> None:
-    """Write the first steps of a loop in lanes over stores with such reductions."""
-    rooms = {fold: [_Room(kernel, state.dtype, steps, lane.width) for state in fold.states]
-             for fold in folds}
-    rows = folds[0].indices[0].extent
-    blocks, left = divmod(rows, _ROWS)
-    assert blocks > (not left), "the loop over blocks takes at least one step after the first rows"
+    """Write the first steps of a loop in lanes over stores with such reductions.
 
-    def each(outer: Scope, write: Callable[[Scope, Value], None]) -> None:
-        """A loop in lanes that knows the number of its step."""
-        index = Index("column", steps)
+    Columns are taken in blocks, if their results are too many to be kept at hand.
+    """
+    most = _ROOM // (lane.width * sum(state.dtype.itemsize for fold in folds
+                                      for state in fold.states))
+    size = -(-steps // -(-steps // most))
+    blocks, left = divmod(steps, size)
+    index = Index("columns", blocks)
+
+    def block(inner: Scope, _) -> list:
+        _Columns(kernel, lane, folds, body, size).write(inner, inner.values[index] * size)
+        return []
+
+    kernel.loop(scope, Loop(index, (index,), True), 0, blocks, [], block,
+                bound=(*lane.covers, lane.index), writes=kernel.written(body))
+    if left:
+        _Columns(kernel, lane, folds, body, left).write(scope, kernel.index(steps - left))
+
+
+class _Columns:
+    """So many steps of a loop in lanes over stores with reductions of columns."""
+
+    def __init__(self, kernel: Kernel, lane: Loop, folds: Sequence[Fold],
+                 body: Sequence[Statement], steps: int):
+        self.kernel, self.lane, self.body, self.steps = kernel, lane, body, steps
+        self.rooms = {fold: [_Room(kernel, state.dtype, steps, lane.width)
+                             for state in fold.states] for fold in folds}
+        (self.rows,) = folds[0].indices
+        self.folds = [_along(fold, self.rows) for fold in folds]
+        # What is the same in all rows lies in another one: that would be in the way of these.
+        again = dict.fromkeys(load for fold in self.folds for load in loads(*fold.body)
+                              if self.rows not in load.free and not load.free.isdisjoint(
+                                  lane.covers))
+        self.kept = {load: _Room(kernel, load.dtype, steps, lane.width) for load in again}
+
+    def write(self, scope: Scope, start: Value) -> None:
+        """Write the steps from one on: block by block of rows, and what becomes of the results."""
+        blocks, left = divmod(self.rows.extent, _ROWS)
+        assert blocks > (not left), "the loop over blocks has at least one step after the first"
+        block = Index("block", blocks)
+
+        def next_block(inner: Scope, _) -> list:
+            self.add(inner, start, inner.values[block] * _ROWS + left, _ROWS, first=False)
+            return []
+
+        def keep(inner: Scope, number: Value) -> None:
+            for load, room in self.kept.items():
+                room.put(number, self.kernel.value(load, inner))
+
+        def finish(inner: Scope, number: Value) -> None:
+            for fold, own in self.rooms.items():
+                inner.values[fold] = tuple(room.get(number) for room in own)
+            self.kernel.loops((), self.body, inner)
+
+        if self.kept:
+            self.each(scope, start, keep)
+        self.add(scope, start, self.kernel.index(0), left or _ROWS, first=True)
+        self.kernel.loop(scope, Loop(block, (block,), False), 0 if left else 1, blocks, [],
+                         next_block)
+        self.each(scope, start, finish)
+
+    def each(self, outer: Scope, start: Value, write: Callable[[Scope, Value], None]) -> None:
+        """A loop in lanes that knows the number of its step, counted from the first one."""
+        kernel, lane = self.kernel, self.lane
+        index = Index("column", self.steps)
 
         def step(inner: Scope, _) -> list:
-            kernel.bind(inner, lane, inner.values[index])
+            kernel.bind(inner, lane, start + inner.values[index])
             write(inner, inner.values[index])
             return []
 
-        kernel.loop(outer, Loop(index, (index,), True), 0, steps, [], step,
-                    bound=(*lane.covers, lane.index), writes=kernel.written(body))
+        kernel.loop(outer, Loop(index, (index,), True), 0, self.steps, [], step,
+                    bound=(*lane.covers, lane.index), writes=kernel.written(self.body))
 
-    def add(outer: Scope, start: Value, count: int, first: bool) -> None:
+    def add(self, outer: Scope, start: Value, row: Value, count: int, first: bool) -> None:
         """Add some rows to what there is, if there is anything."""
         def columns(inner: Scope, number: Value) -> None:
-            inner.outer = Ahead(Loop(folds[0].indices[0], folds[0].indices, False), lane.extent,
-                                _ROWS)
-            for fold, own in rooms.items():
-                before = [] if first else [room.get(number) for room in own]
-                for room, state in zip(own, kernel.rows(fold, inner, start, count, before)):
+            inner.outer = Ahead(Loop(self.rows, (self.rows,), False),
+                                self.steps * self.lane.width, _ROWS)
+            inner.values.update({load: room.get(number) for load, room in self.kept.items()})
+            before = [[] if first else [room.get(number) for room in own]
+                      for own in self.rooms.values()]
+            after = self.kernel.rows(self.folds, inner, row, count, before)
+            for own, states in zip(self.rooms.values(), after):
+                for room, state in zip(own, states):
                     room.put(number, state)
-        each(outer, columns)
+        self.each(outer, start, columns)
 
-    def next_block(inner: Scope, _) -> list:
-        add(inner, inner.values[block] * _ROWS + left, _ROWS, first=False)
-        return []
 
-    def finish(inner: Scope, number: Value) -> None:
-        for fold, own in rooms.items():
-            inner.values[fold] = tuple(room.get(number) for room in own)
-        kernel.loops((), body, inner)
-
-    add(scope, kernel.index(0), left or _ROWS, first=True)
-    block = Index("block", blocks)
-    kernel.loop(scope, Loop(block, (block,), False), 0 if left else 1, blocks, [], next_block)
-    each(scope, finish)
+def _along(fold: Fold, index: Index) -> Fold:
+    """A fold over another index of the same extent."""
+    if fold.indices[0] is index:
+        return fold
+    change = substitution({fold.indices[0]: index})
+    return Fold((index,), fold.init, fold.states, [change(e) for e in fold.body], fold.combine)
 
 
 class _Room:
@@ -151,7 +204,8 @@ class _Room:
         self.kernel, self.parts = kernel, 2 if kind_of(dtype) == "c" else 1
         self.type = register_type(part_dtype(dtype)).of(width)
         self.name = "%" + kernel.writer.fresh("room")
-        kernel.top.lines.insert(0, f"{self.name} = alloca [{steps * self.parts} x {self.type}]")
+        size = (steps + 1) * self.parts  # one more, lest rooms be in each other's way in the cache
+        kernel.top.lines.insert(0, f"{self.name} = alloca [{size} x {self.type}]")
 
     def places(self, number: Value) -> list[Value]:
         write = self.kernel.writer.write

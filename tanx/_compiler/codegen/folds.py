@@ -206,37 +206,41 @@ class Folds(Memory):
                                         if isinstance(node, (Load, State)))])
         return value
 
-    def rows(self, fold: Fold, scope: Scope, start: Value, count: int,
-             before: Sequence[Scalar]) -> Sequence[Scalar]:
-        """What some elements come to in a reduction, or search, that runs in lanes itself, with
-        what those before them came to if there were any."""
-        (index,) = fold.indices
-        if fold.reducer:
-            part = self.sum_of_rows(fold, scope, start, count)
-            return [self.joint(fold, before[0], part) if before else part]
-        inner = scope.within(fold.states)
-        inner.varying = inner.varying.union(fold.states)
-        width, better = scope.lanes.width, self.better(fold)
-        take = lambda s, _: [whole(self.value(_as_op(choice).args[1], s), state.dtype).of(width)
-                             for choice, state in zip(fold.body, fold.states)]
-        for row in range(count):
-            before = self.once(inner, Loop(index, (index,), False), row, before,
-                               better if before else take, fold.states, frozenset(), start)
-        return before
+    def rows(self, folds: Sequence[Fold], scope: Scope, start: Value, count: int,
+             before: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
+        """What some elements come to in reductions, or searches, that run in lanes themselves, with
+        what those before them came to if there were any. All have the same index, and what they
+        read is read once for all of them."""
+        (index,) = folds[0].indices
+        states = [state for fold in folds for state in fold.states]
+        inner = scope.within(states)
+        inner.varying = inner.varying.union(states)
+        found = [[self.neutral(fold).of(scope.lanes.width)] if fold.reducer else list(own)
+                 for fold, own in zip(folds, before)]
 
-    def sum_of_rows(self, fold: Fold, scope: Scope, start: Value, count: int) -> Scalar:
-        """Some elements of a reduction that runs in lanes itself, combined."""
-        dtype, (index,) = fold.states[0].dtype, fold.indices
-        neutral = number(self.writer, np.asarray(
-            identity(fold.reducer or "", dtype)).astype(dtype)[()].item(), dtype)
-        inner = scope.within(fold.states)
-        inner.varying = inner.varying.union(fold.states)
-        states: list[Scalar] = [neutral.of(scope.lanes.width)]
-        for row in range(count):
-            states = self.once(inner, Loop(index, (index,), False), row, states,
-                               lambda s, values: self.step(fold, s, values), fold.states,
-                               frozenset(), start)
-        return states[0]
+        def step(row: Scope, _) -> list[Scalar]:
+            found[:] = [self.row(fold, row, own) for fold, own in zip(folds, found)]
+            return []
+
+        for n in range(count):
+            self.once(inner, Loop(index, (index,), False), n, [], step, states, frozenset(), start)
+        return [[self.joint(fold, own[0], new[0])] if fold.reducer and own else new
+                for fold, own, new in zip(folds, before, found)]
+
+    def row(self, fold: Fold, scope: Scope, states: Sequence[Scalar]) -> list[Scalar]:
+        """What the next element makes of a reduction, or of a search that may have none before."""
+        if fold.reducer:
+            return self.step(fold, scope, states)
+        if states:
+            return self.better(fold)(scope, states)
+        return [whole(self.value(_as_op(choice).args[1], scope), state.dtype).of(scope.lanes.width)
+                for choice, state in zip(fold.body, fold.states)]
+
+    def neutral(self, fold: Fold) -> Scalar:
+        """What a reduction makes nothing of."""
+        dtype = fold.states[0].dtype
+        return number(self.writer, np.asarray(identity(fold.reducer or "", dtype)).astype(
+            dtype)[()].item(), dtype)
 
     def joint(self, fold: Fold, a: Scalar, b: Scalar) -> Scalar:
         """Two parts of a reduction, combined."""
@@ -254,7 +258,28 @@ class Folds(Memory):
                 inner.outer = Ahead(loops[0], stretch)
             return self.around(loops[1:], inner, values, fold, body, stretch)
 
-        return self.loop(scope, loops[0], 0, loops[0].extent, states, step, bound=fold.states)
+        return self.stretches(fold, loops[0], scope, states, loops[0].extent, step)
+
+    def stretches(self, fold: Fold, loop: Loop, scope: Scope, states: Sequence[Scalar], steps: int,
+                  step: Callable[[Scope, Sequence[Scalar]], Sequence[Scalar]]) -> list[Scalar]:
+        """The steps of a loop of a fold; those of a long sum in stretches of their own."""
+        dtype, done, found = fold.states[0].dtype, 0, list(states)
+
+        def stretch(inner: Scope, values: Sequence[Scalar]) -> list[Scalar]:
+            base = inner.values[block.index] * _STRETCH
+            parts = [self.neutral(fold).of(flat(value)[0].type.lanes) for value in values]
+            parts = self.loop(inner, loop, 0, _STRETCH, parts, step, bound=fold.states, base=base)
+            return [_combine("add", value, part, dtype) for value, part in zip(values, parts)]
+
+        if fold.reducer == "add" and kind_of(dtype) in "fc" and steps >= 2 * _STRETCH:
+            blocks = steps // _STRETCH
+            index = Index("block", blocks)
+            block = Loop(index, (index,), False)
+            found = self.loop(scope, block, 0, blocks, found, stretch, bound=fold.states)
+            done = blocks * _STRETCH
+        if done < steps:
+            found = self.loop(scope, loop, done, steps, found, step, bound=fold.states)
+        return found
 
     def written_out(self, fold: Fold, loops: Sequence[Loop], scope: Scope,
                     states: Sequence[Scalar]) -> Sequence[Scalar]:
@@ -290,14 +315,13 @@ class Folds(Memory):
         lane, dtype = loops[-1], fold.states[0].dtype
         steps, left = divmod(lane.extent, lane.width)
         again = reducer in _IDEMPOTENT
-        neutral = start if again else number(self.writer, np.asarray(
-            identity(reducer, dtype)).astype(dtype)[()].item(), dtype)
+        neutral = start if again else self.neutral(fold)
         states = [self.spread_out(fold, neutral, lane.width),
                   *([neutral] if left and not again else [])]
 
         def innermost(inner: Scope, values: Sequence[Scalar]) -> list[Scalar]:
-            lanes = self.stretches(fold, lane, inner, values[0], neutral,
-                                   steps + (again and left > 0))
+            (lanes,) = self.stretches(fold, lane, inner, values[:1], steps + (again and left > 0),
+                                      lambda s, v: self.step(fold, s, v))
             rest = [] if len(values) == 1 else self.loop(
                 inner, replace(lane, width=1), lane.extent - left, lane.extent, values[1:],
                 lambda s, v: self.step(fold, s, v), bound=fold.states)
@@ -308,30 +332,6 @@ class Folds(Memory):
         for other in rest if again else [*rest, start]:
             total = _combine(reducer, total, other, dtype)
         return total
-
-    def stretches(self, fold: Fold, lane: Loop, scope: Scope, start: Scalar, neutral: Scalar,
-                  steps: int) -> Scalar:
-        """The steps of a reduction in lanes; those of a long sum in stretches of their own."""
-        def step(inner: Scope, values: Sequence[Scalar]) -> list[Scalar]:
-            return self.step(fold, inner, values)
-
-        def stretch(inner: Scope, values: Sequence[Scalar]) -> list[Scalar]:
-            base = inner.values[block.index] * _STRETCH
-            part = self.loop(inner, lane, 0, _STRETCH, [neutral.of(lane.width)], step,
-                             bound=fold.states, base=base)
-            return [_combine("add", values[0], part[0], fold.states[0].dtype)]
-
-        done = 0
-        if fold.reducer == "add" and kind_of(fold.states[0].dtype) in "fc" and (
-                steps >= 2 * _STRETCH):
-            blocks = steps // _STRETCH
-            index = Index("block", blocks)
-            block = Loop(index, (index,), False)
-            (start,) = self.loop(scope, block, 0, blocks, [start], stretch, bound=fold.states)
-            done = blocks * _STRETCH
-        if done < steps:
-            (start,) = self.loop(scope, lane, done, steps, [start], step, bound=fold.states)
-        return start
 
     def across_lanes(self, reducer: str, value: Scalar, dtype: np.dtype, left: int = 1) -> Scalar:
         """The combination of all lanes, by halves, until so many are left."""

@@ -1,0 +1,251 @@
+"""Sums of squares around a mean, of arrays that no cache holds: memory is read once, not twice.
+
+A variance waits for the mean of the same elements, and so goes through them a second time. But of
+elements in groups, of which each knows its distance ``d`` from some point ``o``, added up over its
+elements, and the squares ``q`` around its own mean, ::
+
+    add(k: square(x[k] - m)) = add(g: q[g] + size * square(o[g] - m + d[g] / size))
+
+whatever ``m`` is; so one pass over the elements will do, and one over their groups. ::
+
+    for i in 512 parallel:                    for g in 64, i in 512 parallel:
+        m[i] = add(k in 4096: x[k, i]) / n        d[g, i] = add(k in 64: x[g * 64 + k, i] - o)
+        v[i] = add(k in 4096:                     q[g, i] = add(k in 64: square(
+            square(x[k, i] - m[i]))                   x[g * 64 + k, i] - o)) - d * d / 64
+
+The point ``o`` is the first element of the group. Nothing but ``d * d / size`` is ever taken away:
+where the mean is large and the variance small, nothing is lost. It takes a first element that is
+an outlier for ``q`` to be small next to what it is the difference of, by the size of the group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import prod
+
+import numpy as np
+
+from .._loops.build import convert, fold, reduce, temp, unflatten_index
+from .._loops.expr import FOLDS, Const, Expr, Fold, Index, Load, Op, Pick, Variable, fresh_index, op
+from .._loops.instructions import kind_of
+from .._loops.nest import PARALLEL, Buffer, Nest, Program, Statement, Store
+from .._loops.traverse import (
+    expressions,
+    folds,
+    loads,
+    map_expressions,
+    rewrite,
+    substitute,
+    walk,
+    written,
+)
+
+__all__ = ["in_one_pass"]
+
+_FAR, _NEAR = 1 << 25, 1 << 16
+"""Bytes of all elements that no near cache holds, and of those of one sum that the nearest does."""
+_SIZE, _LANES = 128, 16
+"""Elements of a group at most, and how many groups lie side by side along a line of elements."""
+
+
+def in_one_pass(program: Program) -> Program:
+    """Compute sums of squares around a mean from groups of elements, where that saves a pass."""
+    rooms: list[Buffer] = []
+    statements: list[Statement] = []
+    for statement in program.statements:
+        while isinstance(statement, Nest) and (found := _pair(statement)) is not None:
+            own = found.rooms(*(f"{letter}{len(rooms)}" for letter in "dq"))
+            rooms += own
+            statements.append(found.parts(*own))
+            statement = found.whole(statement, *own)
+        statements.append(statement)
+    return replace(program, temps=(*program.temps, *rooms), statements=tuple(statements))
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """A sum of elements, and one of squares around a value that waits for it, in groups.
+
+    ``loops`` are those of the nest. The last loop of the sums, ``along``, goes through groups:
+    ``outer`` and ``number`` tell which, ``side`` its place among those that lie side by side.
+    """
+
+    plain: Fold
+    squares: Fold
+    element: Expr
+    around: Expr
+    loops: tuple[Index, ...]
+    outer: tuple[Index, ...]
+    along: Index
+    number: Index
+    size: int
+    side: tuple[Index, ...]
+
+    @property
+    def across(self) -> int:
+        """How many groups lie side by side."""
+        return prod(i.extent for i in self.side)
+
+    @property
+    def done(self) -> int:
+        """The steps of the last loop that belong to groups."""
+        return self.number.extent * self.size * self.across
+
+    @property
+    def indices(self) -> tuple[Index, ...]:
+        """The loops over groups; memory is gone through in their order."""
+        groups = (*self.outer, self.number)
+        return (*self.loops, *groups, *self.side) if self.side else (*groups, *self.loops)
+
+    def rooms(self, *names: str) -> list[Buffer]:
+        """Memory for sums and squares."""
+        return [temp(name, [i.extent for i in self.indices], self.element.dtype) for name in names]
+
+    def at(self, step: Expr | int) -> Expr:
+        """The element at a step of a group."""
+        place: Expr = (self.number * self.size + step) * self.across
+        return substitute(self.element, {self.along: place + self.side[0] if self.side else place})
+
+    def parts(self, distances: Buffer, squares: Buffer) -> Nest:
+        """The statement that computes the groups: lines in one loop, columns in loops beside."""
+        first, zero = self.at(0), Const(0, self.element.dtype)
+
+        def total(term: Callable[[Expr], Expr]) -> Expr:
+            return reduce("add", (self.size,), lambda k: term(self.at(k[0]) - first))
+
+        def step(k: Sequence[Expr], states: Sequence[Expr]) -> Sequence[Expr]:
+            apart = self.at(k[0]) - first
+            return states[0] + apart, states[1] + op("square", apart)
+
+        distance, around = fold((self.size,), (zero, zero), step) if self.side else (
+            total(lambda e: e), total(lambda e: op("square", e)))
+        own = around - op("square", distance) / self.size
+        return Nest(self.indices, (PARALLEL,) * len(self.indices), (
+            Store(distances, self.indices, distance),
+            Store(squares, self.indices, op("max", own, zero))))
+
+    def whole(self, nest: Nest, distances: Buffer, squares: Buffer) -> Nest:
+        """The nest, which computes both sums from those of the groups.
+
+        Sums of groups are much alike, and would be rounded the same way each time: they are added
+        in twice the precision.
+        """
+        groups = (*self.outer, self.number, *self.side)
+        first, d, q = self.at(0), distances[self.indices], squares[self.indices]
+        size, left = self.size, self.along.extent - self.done
+
+        def total(fold: Fold, of_group: Expr, of_element: Callable[[Expr], Expr]) -> Expr:
+            found = reduce("add", [i.extent for i in groups], lambda k: _wide(substitute(
+                of_group, dict(zip(groups, k)))))
+            if left:
+                extents = (*(i.extent for i in self.outer), left)
+                found = found + reduce("add", extents, lambda k: _wide(of_element(substitute(
+                    self.element, {**dict(zip(self.outer, k)), self.along: k[-1] + self.done}))))
+            return fold.init[0] + convert(found, self.element.dtype)
+
+        def apart(e: Expr) -> Expr:
+            return op("square", e - self.around)
+
+        apart_of_group = op("square", first - self.around + d / size) * size
+        results = [{Pick(self.squares, 0): total(self.squares, q + apart_of_group, apart)},
+                   {Pick(self.plain, 0): total(self.plain, _wide(d) + _wide(first) * size,
+                                               lambda e: e)}]
+        for result in results:  # the value around which squares are taken may be the plain sum
+            change = partial(rewrite, replacement=result.get)  # type: ignore[arg-type]
+            nest = replace(nest, body=tuple(map_expressions(s, change) for s in nest.body))
+        return nest
+
+
+def _wide(value: Expr) -> Expr:
+    return convert(value, np.float64)
+
+
+def _pair(nest: Nest) -> _Groups | None:
+    """A sum and one of squares in a nest that are worth to be computed in groups."""
+    if any(kind != PARALLEL for kind in nest.kinds) or not all(
+            isinstance(s, Store) and s.guard is None and s.combine is None for s in nest.body):
+        return None
+    found = [fold for fold in folds(*(e for s in nest.body for e in expressions(s)))
+             if fold.reducer == "add" and kind_of(fold.states[0].dtype) == "f"]
+    for squares in found:
+        inside = _around(squares)
+        if inside is None:
+            continue
+        element, around = inside
+        for plain in found:
+            if plain is not squares and _is_sum(plain, squares, element) and _waits(
+                    nest, around, plain):
+                return _grouped(nest, plain, squares, element, around)
+    return None
+
+
+def _around(fold: Fold) -> tuple[Expr, Expr] | None:
+    """What is squared in a sum: elements, less a value that is the same for all."""
+    (value,) = fold.body
+    if not (isinstance(value, Op) and value.name == "square"):
+        return None
+    inside = value.args[0]
+    if not (isinstance(inside, Op) and inside.name == "sub"):
+        return None
+    element, around = inside.args
+    return (element, around) if element.dtype == fold.states[0].dtype and (
+        around.free.isdisjoint(fold.indices) and not element.holds & FOLDS) else None
+
+
+def _is_sum(fold: Fold, other: Fold, element: Expr) -> bool:
+    """Whether a fold adds up such elements as another one takes."""
+    if [i.extent for i in fold.indices] != [i.extent for i in other.indices]:
+        return False
+    names: Mapping[Variable, Expr] = dict(zip(fold.indices, other.indices))
+    return substitute(fold.body[0], names) is element
+
+
+def _waits(nest: Nest, value: Expr, fold: Fold) -> bool:
+    """Whether a value can be computed only after a fold: by itself, or by what is stored."""
+    made: set[Buffer] = set()
+    for store in nest.body:
+        assert isinstance(store, Store)
+        if fold in walk(store.value) or any(
+                load.buffer in made for load in loads(*expressions(store))):
+            made.add(store.buffer)
+    return fold in walk(value) or any(load.buffer in made for load in loads(value))
+
+
+def _grouped(nest: Nest, plain: Fold, squares: Fold, element: Expr,
+             around: Expr) -> _Groups | None:
+    """A pair in groups, if its elements are far away, and read in an order that suits groups."""
+    read = list(loads(element))
+    writes = written(nest.body)
+    loops = tuple(i for i in nest.indices if i in element.free)
+    line = _line(squares.indices, read)
+    each = prod(i.extent for i in squares.indices) * sum(load.dtype.itemsize for load in read)
+    if not read or any(load.buffer in writes for load in read) or each * prod(
+            i.extent for i in loops) < _FAR:
+        return None
+    *outer, along = squares.indices
+    if len(line) > 1:  # neighbouring loops that are one line of elements
+        whole = fresh_index(prod(i.extent for i in line), "k")
+        places = unflatten_index(whole, [i.extent for i in line])
+        element = substitute(element, dict(zip(line, places)))
+        outer, along = outer[:len(outer) + 1 - len(line)], whole
+    side = (fresh_index(_LANES, "l"),) if line else ()
+    across = _LANES if line else 1
+    suits = each > _NEAR if line else bool(loops) and all(
+        load.place[0].get(loops[-1]) == 1 for load in read) and loops[-1].extent >= _LANES
+    steps = along.extent // across
+    size = max((n for n in range(_SIZE // 2, _SIZE + 1) if steps % n == 0), default=_SIZE)
+    return _Groups(plain, squares, element, around, loops, tuple(outer), along, fresh_index(
+        steps // size, "g"), size, side) if suits and steps >= 2 * size else None
+
+
+def _line(indices: Sequence[Index], read: Sequence[Load]) -> list[Index]:
+    """The last loops of a sum that go through neighbours in memory, as one."""
+    step, found = 1, list[Index]()
+    for index in reversed(indices):
+        if any(load.place[0].get(index) != step for load in read):
+            break
+        found.insert(0, index)
+        step *= index.extent
+    return found
