@@ -19,7 +19,8 @@ from .threads import parallel_address
 
 __all__ = ["own_routine", "routines"]
 
-_ROUTINES = {"potrf": ((1,), 512), "getrf": ((0, 1), 256), "trsm": ((4, 5), 256)}
+_ROUTINES = {"potrf": ((1,), 512), "getrf": ((0, 1), 256), "trsm": ((4, 5), 256),
+             "geqrf": ((0, 1), 128), "orgqr": ((0, 1, 2), 128)}
 """For each routine, which arguments are sizes of its matrices, and from which size on it pays."""
 
 
@@ -39,12 +40,12 @@ _kinds: list[np.ndarray] = []
 @cache
 def routines() -> dict[str, int]:
     """The addresses of our routines."""
-    from . import factor_native, product_native
+    from . import factor_native, product_native, reflect_native
 
     def text() -> str:
         from .native import translate
-        return translate((product_native, factor_native), (
-            "pack_panels", "product_task", "swap_rows",
+        return translate((product_native, factor_native, reflect_native), (
+            "pack_panels", "product_task", "swap_rows", "reflect_task",
             *(letter + name for letter in "sd" for name in _ROUTINES)))
     words = [np.zeros(16, np.int64) for _ in "sd"]
     _kinds.extend(words)
@@ -63,11 +64,12 @@ def _fill(kind: np.ndarray, letter: str, made: dict[str, int]) -> None:
     from .._compiler.codegen.micro import kernel_symbol
     from .._compiler.codegen.tiles import best_tile
     dtype = np.dtype(letter if letter == "d" else "f")
-    tile = best_tile("k", 500, 500, 256, dtype, cpu.host())
+    tile = best_tile("k", 32, 64, 256, dtype, cpu.host())
     assert tile is not None
     signs = -(1 << 63) | (1 << 31) * (dtype.itemsize == 4)
     one = int(np.ones(1, dtype).view(f"i{dtype.itemsize}")[0])
-    kind[:12] = [dtype.itemsize, signs, one, tile_address(kernel_symbol(tile, dtype, True)),
+    kind[:15] = [dtype.itemsize, signs, one, tile_address(kernel_symbol(tile, dtype, True)),
                  tile.rows, tile.columns, made["pack_panels"], made["product_task"],
-                 made["swap_rows"],
-                 *(lapack.address(letter + name) for name in ("getrf", "potf2", "trti2"))]
+                 made["swap_rows"], made["reflect_task"],
+                 *(lapack.address(letter + name) for name in (
+                     "getrf", "potf2", "trti2", "geqr2", "scal"))]

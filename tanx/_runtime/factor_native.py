@@ -22,7 +22,7 @@ from .product_native import (
 
 __all__ = ["dgetrf", "dpotrf", "dtrsm", "sgetrf", "spotrf", "strsm", "swap_rows"]
 
-GETRF, POTF2, TRTI2 = 72, 80, 88
+GETRF, POTF2, TRTI2 = 80, 88, 96
 """Places of LAPACK's routines in a kind."""
 LEAF = 32
 """Rows or columns of blocks that are not halved."""

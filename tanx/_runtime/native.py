@@ -135,9 +135,9 @@ class _Function:
                     if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         self.variables = dict.fromkeys([*parameters, *assigned])
         for name in self.variables:
-            self.lines.append(f"%v.{name} = alloca i64")
+            self.lines.append(f"%{name}.slot = alloca i64")
         for name in parameters:
-            self.lines.append(f"store i64 %{name}.given, ptr %v.{name}")
+            self.lines.append(f"store i64 %{name}.given, ptr %{name}.slot")
         self.block(node.body)
         self.lines.append("ret i64 0")
         given = ", ".join(f"i64 %{name}.given" for name in parameters)
@@ -169,10 +169,10 @@ class _Function:
             case ast.Expr(value):
                 self.value(value)
             case ast.Assign([ast.Name(name)], value):
-                self.lines.append(f"store i64 {self.value(value)}, ptr %v.{name}")
+                self.lines.append(f"store i64 {self.value(value)}, ptr %{name}.slot")
             case ast.AugAssign(ast.Name(name), op, value):
                 result = self.binary(op, self.value(ast.Name(name, ast.Load())), self.value(value))
-                self.lines.append(f"store i64 {result}, ptr %v.{name}")
+                self.lines.append(f"store i64 {result}, ptr %{name}.slot")
             case ast.Return(value):
                 self.leave(f"ret i64 {self.value(value) if value else 0}")
             case ast.If(test, body, orelse):
@@ -231,7 +231,7 @@ class _Function:
             case ast.Constant(int(number)):
                 return str(int(number))
             case ast.Name(name) if name in self.variables:
-                return self.new(f"load i64, ptr %v.{name}")
+                return self.new(f"load i64, ptr %{name}.slot")
             case ast.Name(name) if isinstance(self.constants.get(name), int):
                 return str(self.constants[name])
             case ast.UnaryOp(ast.USub(), operand):

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 from .native import C, call, fetch, flip16, int32, put, put32, stack, word
 
-__all__ = ["clear", "multiply", "pack_panels", "product_task"]
+__all__ = ["clear", "less", "multiply", "pack", "pack_panels", "product_task", "spread", "strip"]
 
-SIZE, SIGN, ONE, KERNEL, ROWS, COLUMNS, PACK, TASK, SWAP = 0, 8, 16, 24, 32, 40, 48, 56, 64
+SIZE, SIGN, ONE, KERNEL, ROWS, COLUMNS, PACK, TASK, SWAP, REFLECT = (
+    0, 8, 16, 24, 32, 40, 48, 56, 64, 72)
 """Places in a kind; those of library functions follow, see ``factor_native.py``."""
 
 SUBTRACT, OVERWRITE, TRIANGLE = 1, 2, 4
@@ -31,7 +32,7 @@ CHUNK = 24
 SMALL = 65536
 """Multiplications that are not worth a second thread."""
 GROUP = 4
-"""Panels that a task copies."""
+"""Panels that a task copies, where rows are neighbours."""
 LINE = 64
 """Bytes that caches move at a time."""
 COPY = 16
@@ -40,8 +41,8 @@ COPY = 16
 # A product, as an array of words.
 KIND, LEFT, ROW_STEP, TERM_STEP, RIGHT, RIGHT_TERM_STEP, RIGHT_STEP, RESULT, RESULT_STEP = (
     0, 8, 16, 24, 32, 40, 48, 56, 64)
-HEIGHT, WIDTH, DEPTH, FLAGS, PANELS, FIRST, EACH = 72, 80, 88, 96, 104, 112, 120
-PRODUCT = 128
+HEIGHT, WIDTH, DEPTH, FLAGS, PANELS, FIRST, EACH, GROUPED = 72, 80, 88, 96, 104, 112, 120, 128
+PRODUCT = 136
 
 
 def multiply(kind: int, m: int, n: int, k: int, left: int, row_step: int, term_step: int,
@@ -57,8 +58,7 @@ def multiply(kind: int, m: int, n: int, k: int, left: int, row_step: int, term_s
     size = word(kind, SIZE)
     job = stack(PRODUCT)
     block = BLOCK_BYTES // size
-    columns = word(kind, COLUMNS)
-    panels = C.tanx_alloc((block + columns) * TERMS * size)
+    panels = C.tanx_alloc((block + word(kind, COLUMNS)) * TERMS * size)
     put(job, KIND, kind)
     put(job, ROW_STEP, row_step * size)
     put(job, TERM_STEP, term_step * size)
@@ -74,24 +74,33 @@ def multiply(kind: int, m: int, n: int, k: int, left: int, row_step: int, term_s
     while t < k:
         i = 0
         while i < m:
-            height = _less(m - i, block)
-            put(job, DEPTH, _less(k - t, TERMS))
+            height = less(m - i, block)
+            put(job, DEPTH, less(k - t, TERMS))
             put(job, LEFT, left + (i * row_step + t * term_step) * size)
             put(job, RIGHT, right + t * right_term_step * size)
             put(job, RESULT, result + i * size)
             put(job, HEIGHT, height)
             put(job, FIRST, i)
             work = height * word(job, DEPTH) * n
-            group = GROUP * columns
-            _spread(word(kind, PACK), job, (height + group - 1) // group,
-                    COPY * height * word(job, DEPTH))
-            _spread(word(kind, TASK), job, (n + each - 1) // each, work)
+            pack(job)
+            spread(word(kind, TASK), job, (n + each - 1) // each, work)
             i += block
         t += TERMS
     C.tanx_free(panels)
 
 
-def _less(x: int, y: int) -> int:
+def pack(job: int) -> None:
+    """Copy the left factor of a product to panels."""
+    kind = word(job, KIND)
+    height = word(job, HEIGHT)
+    group = GROUP * word(kind, COLUMNS)
+    if word(job, ROW_STEP) != word(kind, SIZE):
+        group = word(kind, COLUMNS)
+    put(job, GROUPED, group)
+    spread(word(kind, PACK), job, (height + group - 1) // group, COPY * height * word(job, DEPTH))
+
+
+def less(x: int, y: int) -> int:
     if x < y:
         return x
     return y
@@ -105,7 +114,7 @@ def _columns_of_a_task(rows: int, n: int) -> int:
     return each
 
 
-def _spread(task: int, job: int, count: int, work: int) -> None:
+def spread(task: int, job: int, count: int, work: int) -> None:
     """Run tasks, in several threads if that is worth it."""
     if work > SMALL:
         C.tanx_parallel(task, job, count)
@@ -120,8 +129,8 @@ def pack_panels(job: int, number: int) -> None:
     """Copy some panels of the left factor, with the other sign if the product is subtracted."""
     kind = word(job, KIND)
     columns = word(kind, COLUMNS)
-    start = number * GROUP * columns
-    end = _less(word(job, HEIGHT), start + GROUP * columns)
+    start = number * word(job, GROUPED)
+    end = less(word(job, HEIGHT), start + word(job, GROUPED))
     sign = 0
     if word(job, FLAGS) & SUBTRACT:
         sign = word(kind, SIGN)
@@ -130,7 +139,7 @@ def pack_panels(job: int, number: int) -> None:
         _copy_columns(job, start, whole, columns * word(kind, SIZE), sign)
         start += whole * columns
     while start < end:
-        _copy_rows(job, start, _less(end - start, columns), sign)
+        _copy_rows(job, start, less(end - start, columns), sign)
         start += columns
 
 
@@ -201,7 +210,7 @@ def product_task(job: int, number: int) -> None:
     size = word(kind, SIZE)
     depth = word(job, DEPTH)
     start = number * word(job, EACH)
-    count = _less(word(job, WIDTH) - start, word(job, EACH))
+    count = less(word(job, WIDTH) - start, word(job, EACH))
     right = word(job, RIGHT) + start * word(job, RIGHT_STEP)
     right_step = word(job, RIGHT_STEP)
     if word(job, RIGHT_TERM_STEP) != size or word(job, FLAGS) & OVERWRITE or (
@@ -215,7 +224,7 @@ def product_task(job: int, number: int) -> None:
     panel = word(job, PANELS)
     i = 0
     while i < word(job, HEIGHT):
-        _strip(job, panel, right, right_step, out + i * size, i, start, count, scratch)
+        strip(job, panel, right, right_step, out + i * size, i, start, count, scratch)
         panel += word(kind, COLUMNS) * depth * size
         i += word(kind, COLUMNS)
 
@@ -248,7 +257,7 @@ def clear(address: int, step: int, size: int, count: int) -> None:
         j += 1
 
 
-def _strip(job: int, panel: int, right: int, right_step: int, out: int, row: int, column: int,
+def strip(job: int, panel: int, right: int, right_step: int, out: int, row: int, column: int,
            count: int, scratch: int) -> None:
     """All tiles of a panel, whose first row and column in the block are given."""
     kind = word(job, KIND)
@@ -256,7 +265,7 @@ def _strip(job: int, panel: int, right: int, right_step: int, out: int, row: int
     rows = word(kind, ROWS)
     columns = word(kind, COLUMNS)
     depth = word(job, DEPTH)
-    height = _less(word(job, HEIGHT) - row, columns)
+    height = less(word(job, HEIGHT) - row, columns)
     step = word(job, RESULT_STEP)
     whole = step // size
     apart = right_step // size
@@ -266,11 +275,11 @@ def _strip(job: int, panel: int, right: int, right_step: int, out: int, row: int
             j += rows
     while j < count:
         if height == columns and count - j >= rows:
-            _fetch_tile(out + (j + rows) * step, step, columns * size, rows)
+            _fetch_tile(out + j * step + columns * size, step, columns * size, rows)
             call(word(kind, KERNEL), right + j * right_step, apart, panel, columns, depth,
                  out + j * step, whole)
         else:
-            width = _less(count - j, rows)
+            width = less(count - j, rows)
             _copy(scratch, columns * size, out + j * step, step, height * size, width)
             call(word(kind, KERNEL), right + j * right_step, apart, panel, columns, depth,
                  scratch, columns)

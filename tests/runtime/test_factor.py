@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from tanx._loops import lapack
-from tanx._ops.linalg import cholesky_p, lu_p, triangular_solve_p
+from tanx._ops.linalg import (
+    cholesky_p,
+    householder_product_p,
+    lu_p,
+    qr_p,
+    triangular_solve_p,
+)
 from tanx._runtime.factor import own_routine, routines
 
 DTYPES = ["float32", "float64"]
@@ -80,6 +86,27 @@ def test_triangular_systems(both, left, lower, transposed, unit, dtype):
             unit_diagonal=unit)
         (wanted,), (got,) = both(routine, a, b)
         close(got, wanted)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(n, n) for n in SIZES] + [(200, 70), (70, 200), (33, 32)])
+def test_reflections(both, shape, dtype):
+    x = numbers(*shape, dtype=dtype)
+    (wanted, factors, *_), (got, taus, *_) = both(qr_p.routine(x, False), x)
+    close(got, wanted)
+    close(taus, factors)
+    vectors = got[:len(taus)]  # by columns
+    (wanted, *_), (got, *_) = both(householder_product_p.routine(vectors, taus), vectors, taus)
+    close(got, wanted)
+
+
+@pytest.mark.parametrize("count", [0, 1, 65, 130])
+def test_reflections_fewer_than_columns(both, count):
+    x = numbers(130, 140, dtype="float64")
+    (made, taus, *_), _ = both(qr_p.routine(x, False), x)
+    (wanted, *_), (got, *_) = both(
+        householder_product_p.routine(made, taus[:count]), made, taus[:count])
+    close(got, wanted)
 
 
 def test_only_large_real_matrices_are_ours():
