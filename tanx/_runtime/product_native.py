@@ -101,6 +101,7 @@ def pack(job: int) -> None:
 
 
 def less(x: int, y: int) -> int:
+    """The lesser of two numbers."""
     if x < y:
         return x
     return y
