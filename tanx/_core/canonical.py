@@ -1,21 +1,23 @@
 """Jaxprs as text that says all that a compiler may depend on, for the names of compiled code.
 
 Two closed jaxprs have the same text only if they compute the same: variables are numbered, types
-are whole, literals and constants are written by their bytes. What cannot be written down so, as
+are whole, literals are written by their bytes and constants by a digest of theirs. What cannot be written down so, as
 the functions of a callback, makes a jaxpr one without a text.
 """
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from .._digest import digest
 from ..dtypes import short_name, stored
 from .array import Array
 from .jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
-from .primitive import Kind, primitives
+from .primitive import Kind, Primitive, primitives
 from .types import AbstractToken, ShapedArray
 
 __all__ = ["CONSTANTS_LIMIT", "Canonical", "canonical"]
@@ -45,62 +47,59 @@ def canonical(closed: ClosedJaxpr) -> Canonical | None:
     """The canonical text of a closed jaxpr, or None where it has none.
 
     >>> canonical(tanx.make_jaxpr(lambda x: jnp.sin(x) * 2)(1.0)).text
-    b'{0:f32[]~|1:f32[]~=sin[accuracy=None,]0|2:f32[]~=mul[]1 f32[]~<00000040>|2}'
+    b'{0:f32[]~|1:f32[]~=sin[accuracy=None]0|2:f32[]~=mul[]1 f32[]~<00000040>|2}'
     """
     writer = _Writer()
     try:
-        writer.closed(closed)
+        text = writer.closed(closed)
     except _Unwritable:
         return None
-    return Canonical(b"".join([part.encode() if isinstance(part, str) else part
-                               for part in writer.parts]), writer.constants)
+    return Canonical(text.encode(), writer.constants)
 
 
 class _Writer:
     def __init__(self) -> None:
-        self.parts: list[str | bytes] = []
         self.types: dict[Any, str] = {}
         self.constants: list[Any] = []
         self.room = CONSTANTS_LIMIT
 
-    def closed(self, closed: ClosedJaxpr) -> None:
-        for value in closed.consts:
-            self.constants.append(value)
-            self.array(value._value if type(value) is Array else np.asarray(value))
-        self.jaxpr(closed.jaxpr)
+    def closed(self, closed: ClosedJaxpr) -> str:
+        self.constants += closed.consts
+        values = [self.array(value._value if type(value) is Array else np.asarray(value))
+                  for value in closed.consts]
+        return "".join(values) + self.jaxpr(closed.jaxpr)
 
-    def jaxpr(self, jaxpr: Jaxpr) -> None:
-        numbers: dict[Var, int] = {}
-        write = self.parts.append
-        write("{" + self.bind((*jaxpr.constvars, *jaxpr.invars), numbers))
-        if jaxpr.constvars:
-            write(f";{len(jaxpr.constvars)}")
+    def jaxpr(self, jaxpr: Jaxpr) -> str:
+        numbers: dict[Var, str] = {}
+        constants = f";{len(jaxpr.constvars)}" if jaxpr.constvars else ""
+        parts = ["{" + self.bind((*jaxpr.constvars, *jaxpr.invars), numbers) + constants]
         for eqn in jaxpr.eqns:
-            operands = " ".join([self.atom(a, numbers) for a in eqn.invars])
-            write(f"|{self.bind(eqn.outvars, numbers)}={eqn.primitive.name}[")
-            self.params(eqn)
-            write(f"]{operands}")
-        write("|" + " ".join([self.atom(a, numbers) for a in jaxpr.outvars]) + "}")
+            operands = self.atoms(eqn.invars, numbers)
+            parts.append(f"{self.bind(eqn.outvars, numbers)}={eqn.primitive.name}"
+                         f"[{self.params(eqn)}]{operands}")
+        parts.append(self.atoms(jaxpr.outvars, numbers) + "}")
+        return "|".join(parts)
 
-    def bind(self, variables, numbers: dict[Var, int]) -> str:
+    def bind(self, variables: Iterable[Var], numbers: dict[Var, str]) -> str:
         found = []
         for var in variables:
-            numbers[var] = len(numbers)
-            found.append(f"{numbers[var]}:{self.type(var.aval)}")
+            numbers[var] = number = str(len(numbers))
+            found.append(f"{number}:{self.type(var.aval)}")
         return " ".join(found)
 
-    def atom(self, atom: Atom, numbers: dict[Var, int]) -> str:
-        if isinstance(atom, Literal):
-            data = np.asarray(atom.val, stored(atom.aval.dtype)).tobytes().hex()
-            return f"{self.type(atom.aval)}<{data}>"
-        return str(numbers[atom])
+    def atoms(self, atoms: Iterable[Atom], numbers: dict[Var, str]) -> str:
+        return " ".join([self.literal(a) if type(a) is Literal else numbers[a]  # type: ignore
+                         for a in atoms])
+
+    def literal(self, literal: Literal) -> str:
+        data = np.asarray(literal.val, stored(literal.aval.dtype)).tobytes().hex()
+        return f"{self.type(literal.aval)}<{data}>"
 
     def type(self, aval) -> str:
         text = self.types.get(aval)
         if text is None:
             if type(aval) is ShapedArray:
-                weak = "~" if aval.weak_type else ""
-                text = f"{short_name(aval.dtype)}[{','.join(map(str, aval.shape))}]{weak}"
+                text = f"{aval}~" if aval.weak_type else str(aval)
             elif type(aval) is AbstractToken:
                 text = "token"
             else:
@@ -108,62 +107,56 @@ class _Writer:
             self.types[aval] = text
         return text
 
-    def params(self, eqn: JaxprEqn) -> None:
-        primitive = eqn.primitive
-        # Primitives of users may mean something else the next time.
-        known = primitives.get(primitive.name) is primitive
-        if eqn.effects or not known or not type(primitive).__module__.startswith("tanx."):
+    def params(self, eqn: JaxprEqn) -> str:
+        name = self.primitive(eqn.primitive)
+        if eqn.effects:
             raise _Unwritable
-        names = BODIES.get(primitive.name) if primitive.kind is Kind.CALL else None
-        for name, value in sorted(eqn.params.items()):
-            if names is None or name in names:
-                self.parts.append(f"{name}=")
-                self.value(value)
-                self.parts.append(",")
+        known = BODIES.get(name) if eqn.primitive.kind is Kind.CALL else None
+        return ",".join([f"{key}={self.value(value)}" for key, value in sorted(eqn.params.items())
+                         if known is None or key in known])
 
-    def value(self, value) -> None:
+    def primitive(self, primitive: Primitive) -> str:
+        """The name of a primitive of ours: those of users may mean something else the next time."""
+        if primitives.get(primitive.name) is not primitive or not (
+                type(primitive).__module__.startswith("tanx.")):
+            raise _Unwritable
+        return primitive.name
+
+    def value(self, value) -> str:
         """A parameter: data whose parts are all of types known here."""
         kind = type(value)
-        if value is None or kind in _PLAIN:
-            self.parts.append(repr(value))
-        elif isinstance(value, np.dtype):
-            self.parts.append(f"dtype({short_name(value)})")
-        elif isinstance(value, enum.Enum):
-            self.parts.append(f"{_name(kind)}.{value.name}")
-        elif kind is tuple and all(type(item) in _PLAIN for item in value):
-            self.parts.append(repr(value))
-        elif isinstance(value, (tuple, list, frozenset)):
+        if value is None or kind in _PLAIN or kind is tuple and _PLAIN.issuperset(map(type, value)):
+            return repr(value)
+        if isinstance(value, np.dtype):
+            return f"dtype({short_name(value)})"
+        if isinstance(value, enum.Enum):
+            return f"{_name(kind)}.{value.name}"
+        if isinstance(value, (tuple, list, frozenset)):
             items = sorted(value, key=repr) if isinstance(value, frozenset) else value
-            self.parts.append(f"{_name(kind)}(")
-            for item in items:
-                self.value(item)
-                self.parts.append(",")
-            self.parts.append(")")
-        elif kind is dict:
-            self.value(tuple(value.items()))
-        elif isinstance(value, ClosedJaxpr):
-            self.parts.append("closed")
-            self.closed(value)
-        elif isinstance(value, Jaxpr):
-            self.jaxpr(value)
-        elif isinstance(value, type):
-            self.parts.append(_name(value))
-        elif isinstance(value, (np.ndarray, np.generic)):
-            self.array(np.asarray(value))
-        elif kind is ShapedArray:
-            self.parts.append(self.type(value))
-        elif "__reduce__" in vars(kind) and type(value.__reduce__()) is str:
-            self.parts.append(f"{_name(kind)}:{value.__reduce__()}")  # a constant of its module
-        else:
-            raise _Unwritable
+            return f"{_name(kind)}({','.join(map(self.value, items))})"
+        if kind is dict:
+            return self.value(tuple(value.items()))
+        if isinstance(value, ClosedJaxpr):
+            return f"closed{self.closed(value)}"
+        if isinstance(value, Jaxpr):
+            return self.jaxpr(value)
+        if isinstance(value, Primitive):
+            return f"primitive({self.primitive(value)})"
+        if isinstance(value, type):
+            return _name(value)
+        if isinstance(value, (np.ndarray, np.generic)):
+            return self.array(np.asarray(value))
+        if kind is ShapedArray:
+            return self.type(value)
+        if "__reduce__" in vars(kind) and type(value.__reduce__()) is str:
+            return f"{_name(kind)}:{value.__reduce__()}"  # a constant of its module
+        raise _Unwritable
 
-    def array(self, data: np.ndarray) -> None:
+    def array(self, data: np.ndarray) -> str:
         self.room -= data.nbytes
         if self.room < 0 or data.dtype.hasobject:
             raise _Unwritable
-        self.parts.append(f"array({short_name(data.dtype)}{list(data.shape)}")
-        self.parts.append(data.tobytes())
-        self.parts.append(")")
+        return f"array({short_name(data.dtype)}{list(data.shape)}{digest(data.tobytes()).hex()})"
 
 
 _PLAIN = frozenset((bool, int, float, complex, str, bytes))

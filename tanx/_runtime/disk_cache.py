@@ -25,11 +25,6 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-try:  # as hashlib gives it, which loads OpenSSL first and takes longer than reading a file
-    from _blake2 import blake2b
-except ImportError:
-    from hashlib import blake2b
-
 from .._config import (
     compilation_cache_dir,
     compilation_cache_max_size,
@@ -38,13 +33,13 @@ from .._config import (
     persistent_cache_min_entry_size_bytes,
     raise_persistent_cache_errors,
 )
+from .._digest import SIZE, digest
 from .._locks import new_lock
 from ..version import __version__
 
 __all__ = ["directory", "is_plain", "key_of", "read", "write"]
 
 _FORMAT = b"tanx code 2\n"
-_DIGEST = 32
 _LENGTH = struct.Struct("<Q")
 _SUFFIX = ".tanx"
 _PLAIN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # follows no link, waits for no pipe
@@ -63,19 +58,14 @@ def key_of(kind: str, *parts: bytes) -> str:
     >>> key_of("code", b"ret void") == key_of("code", b"ret", b" void")
     False
     """
-    digest = blake2b(_surroundings(), digest_size=_DIGEST)
-    for part in (kind.encode(), *parts):
-        digest.update(_LENGTH.pack(len(part)))
-        digest.update(part)
-    return digest.hexdigest()
+    return digest(_surroundings(), kind.encode(), *parts).hex()
 
 
 @cache
 def _surroundings() -> bytes:
     """Whatever compiled code depends on besides the program."""
-    parts = [_FORMAT, __version__.encode(), sys.platform.encode(), sys.version.encode(),
-             *_processor(), *_llvm(), *_sources()]
-    return blake2b(b"\0".join(parts), digest_size=_DIGEST).digest()
+    return digest(_FORMAT, __version__.encode(), sys.platform.encode(), sys.version.encode(),
+                  *_processor(), *_llvm(), *_sources())
 
 
 _CPU_FACTS = (b"vendor_id", b"cpu family", b"model", b"stepping", b"flags", b"Features",
@@ -210,7 +200,7 @@ def _write(key: str, content: bytes) -> None:
         os.makedirs(folder, 0o700, exist_ok=True)
         with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW,
                           0o600), "wb") as file:
-            file.write(b"".join((_head(key, len(content)), _checksum(content), content)))
+            file.write(b"".join((_head(key, len(content)), digest(content), content)))
         os.replace(temporary, os.path.join(folder, key + _SUFFIX))
     except OSError as error:
         with contextlib.suppress(OSError):
@@ -227,14 +217,10 @@ def _head(key: str, size: int) -> bytes:
 
 def _checked(key: str, whole: bytes) -> bytes | None:
     """The content of a file if all of it is there and right."""
-    start = len(_head(key, 0)) + _DIGEST
+    start = len(_head(key, 0)) + SIZE
     content = whole[start:]
-    head = _head(key, len(content)) + _checksum(content)
+    head = _head(key, len(content)) + digest(content)
     return content if whole[:start] == head else None
-
-
-def _checksum(content: bytes) -> bytes:
-    return blake2b(content, digest_size=_DIGEST).digest()
 
 
 _complained: set[str] = set()

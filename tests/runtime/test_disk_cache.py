@@ -11,7 +11,7 @@ import pytest
 
 import tanx
 import tanx.numpy as jnp
-from tanx import _config
+from tanx import _config, lax
 from tanx._compiler.codegen import cpu
 from tanx._core.canonical import BODIES, canonical
 from tanx._core.primitive import primitives
@@ -340,6 +340,14 @@ def test_functions_of_users_have_no_text():
 
     (text,) = texts(lambda x: Mine().bind(x))
     assert text is None
+
+
+def test_primitives_among_parameters_count():
+    def pool(select):
+        return lambda x: lax.reduce_window(x, {lax.max: -np.inf, lax.min: np.inf}[select], select,
+                                           (1, 2), (1, 1), "VALID").sum()
+    largest, least = texts(tanx.grad(pool(lax.max)), tanx.grad(pool(lax.min)))
+    assert b"primitive(ge)" in largest.text and b"primitive(le)" in least.text
 
 
 def test_custom_derivatives_do_not_keep_a_jaxpr_from_having_a_text():

@@ -10,9 +10,9 @@ earlier, and so overlap others.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from hashlib import blake2b
 from math import ceil, prod
 
+from ..._digest import digest
 from ..._loops.expr import Variable, fresh_index
 from .lanes import Loop
 from .llvm import Kernel
@@ -222,7 +222,7 @@ class _Task:
             return ""
         starts = self.tiling.starts
         numbers = ", ".join(f"i64 {n}" for pair in starts for n in pair)
-        name = f"runs.{blake2b(numbers.encode(), digest_size=8).hexdigest()}"
+        name = f"runs.{digest(numbers.encode()).hex()[:16]}"
         self.writer.helpers[name] = (
             f"@{name} = private constant [{2 * len(starts)} x i64] [{numbers}]")
         return f", ptr @{name}, i64 {len(starts)}"

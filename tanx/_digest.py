@@ -1,0 +1,28 @@
+"""Digests: by what programs, constants and files of the cache are told apart."""
+
+from __future__ import annotations
+
+import struct
+
+try:  # as hashlib gives it, which loads OpenSSL first and takes longer than reading a file
+    from _blake2 import blake2b
+except ImportError:
+    from hashlib import blake2b
+
+__all__ = ["SIZE", "digest"]
+
+SIZE = 32
+_LENGTH = struct.Struct("<Q")
+
+
+def digest(*parts: bytes) -> bytes:
+    """So many bytes that stand for ``parts``, and for no other ones.
+
+    >>> digest(b"ret", b" void") == digest(b"ret void")
+    False
+    """
+    found = blake2b(digest_size=SIZE)
+    for part in parts:
+        found.update(_LENGTH.pack(len(part)))
+        found.update(part)
+    return found.digest()
