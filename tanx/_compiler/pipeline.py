@@ -36,6 +36,7 @@ from .._core.check import check_jaxpr
 from .._core.jaxpr import ClosedJaxpr
 from .._loops.check import check
 from .._loops.library import programs_in
+from .._loops.names import FOURIER
 from .._loops.nest import Buffer, Extern, Loop, Plan, Program, Statement
 from .._loops.show import show, show_plan
 from .bodies import open_bodies
@@ -61,8 +62,8 @@ _STEPS = 16
 """How often the body of a loop runs, at least as a rule."""
 
 
-_PASSES = 20
-"""How often a sort, or something of its kind, goes over its arrays."""
+_PASSES, _PASSES_OF = 20, {FOURIER: 5}
+"""How often a sort, or something of its kind, goes over its arrays; how often others do."""
 
 _OPEN = 2e-5
 """Seconds that a program counts for at least whose loops only data tell the end of."""
@@ -108,16 +109,17 @@ class Module:
             return inf
         own = [s for s in self.program.statements if tiling(s, host()) is None]
         seconds = cost(replace(self.program, statements=tuple(own))).seconds
-        return seconds + _PASSES * sum(map(_seconds_of_calls, own))
+        return seconds + sum(map(_seconds_of_calls, own))
 
     def __str__(self) -> str:
         return f"{show_plan(self.plan)}\nreturn {', '.join(b.name for b in self.results)}"
 
 
 def _seconds_of_calls(statement: Statement) -> float:
-    """Seconds to go once over the arrays of library calls that the code itself does, as sorts."""
+    """Seconds that library calls take which the code itself does, as sorts."""
     if isinstance(statement, Extern):
-        return cost(Program((), (), (), (statement,))).seconds if statement.name in CALLS else 0.0
+        once = cost(Program((), (), (), (statement,))).seconds if statement.name in CALLS else 0.0
+        return once * _PASSES_OF.get(statement.name, _PASSES)
     steps = statement.count or 1 if isinstance(statement, Loop) else 1
     return steps * sum(_seconds_of_calls(inner) for program in programs_in(statement)
                        for inner in program.statements)

@@ -126,9 +126,10 @@ def user_source() -> SourceInfo:
     if _scopes.source is not None:
         return _scopes.source
     frame: FrameType | None = sys._getframe(1)
+    ours = _ours.get
     while frame is not None:
         file = frame.f_code.co_filename
-        if not is_ours(file):
+        if not ours(file) and not is_ours(file):  # most are known to be: no call for those
             return SourceInfo(file, frame.f_lineno, frame.f_code.co_name, _scopes.names)
         frame = frame.f_back
     return SourceInfo(name_stack=_scopes.names)

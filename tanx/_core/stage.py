@@ -136,21 +136,26 @@ class StageTrace(Trace):
 
     def record(self, primitive, args, params):
         """Append an equation; its results as tracers."""
-        atoms = [self.atom(x) for x in args]
+        atoms = [x.atom if type(x) is StageTracer and x._trace is self else self.atom(x)
+                 for x in args]
         types = [atom.aval for atom in atoms]
         inferred = primitive.infer(*types, **params)
-        out_types = inferred if primitive.multiple_results else (inferred,)
-        outvars = [Var(aval) for aval in out_types]
+        outvars = [Var(aval) for aval in (inferred if primitive.multiple_results else (inferred,))]
         effects = primitive.effects(*types, **params)
         source = user_source() if self.staging else None  # eager derivatives are not read
         eqn = JaxprEqn(atoms, outvars, primitive, params, effects, source)
         self.eqns.append(eqn)
         for var in outvars:
             self.producer[var] = eqn
-        if not effects and all(type(a) is Literal or a in self.static for a in atoms):
-            self.static.update(outvars)
-        outs = [StageTracer(self, var) for var in outvars]
-        return outs if primitive.multiple_results else outs[0]
+        for atom in atoms:
+            if type(atom) is not Literal and atom not in self.static:
+                break
+        else:
+            if not effects:
+                self.static.update(outvars)
+        if primitive.multiple_results:
+            return [StageTracer(self, var) for var in outvars]
+        return StageTracer(self, outvars[0])
 
     def atom(self, x) -> Atom:
         """``x`` as a variable or literal of this jaxpr; what is not ours becomes a constant."""
