@@ -1,23 +1,13 @@
-"""While tanx is imported, the garbage collector rests: what is loaded then is there to stay.
+"""While tanx is imported, the garbage collector rests: what is loaded then is there to stay."""
 
-To look in vain for what may go would take a tenth of the time of the import.
-"""
-
-import gc
+from ._collector import at_rest, count_as_old
 
 __all__ = ["finished"]
 
-_was_enabled = gc.isenabled()
-gc.disable()
+at_rest.__enter__()
 
 
 def finished() -> None:
-    """Let the collector go on as it did before, with all there is now counted as old.
-
-    Otherwise the next collections of young objects would go through all of it, several times.
-    """
-    if not gc.get_freeze_count():  # else there is something that a user wants left alone
-        gc.freeze()
-        gc.unfreeze()  # to the oldest generation, wherever it was before
-    if _was_enabled:
-        gc.enable()
+    """Let the collector go on as it did before."""
+    count_as_old()
+    at_rest.__exit__()

@@ -23,9 +23,7 @@ memory    plan    places in an arena, donated arguments
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
@@ -150,11 +148,6 @@ def build(closed: ClosedJaxpr, donated: Sequence[bool] = ()) -> Module:
     arena: 0 bytes
     return y0
     """
-    with _collector_paused():
-        return _built(closed, donated)
-
-
-def _built(closed: ClosedJaxpr, donated: Sequence[bool]) -> Module:
     lowered = _inspected("lower", lower(_smaller(closed), inner), _check_lowered, str)
     program, shared = _scheduled(lowered.program, _donated_buffers(lowered, donated))
     memory = _inspected("memory", plan(program, shared), check_plan, show_plan)
@@ -190,21 +183,6 @@ def _scheduled(program: Program, donated: Sequence[Buffer],
     program = _inspected("split", split(program, 1 if partners is None else _STEPS), check, show)
     program = _inspected("contract", contract(program, host()), check, show)
     return _inspected("schedule", schedule(program, host()), check, show), shared
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Programs are made of many small objects without cycles: it is in vain to look for some.
-
-    Looking would take a fifth of the time that it takes to compile a large program.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _inspected(name: str, form, checker: Callable, text: Callable[[Any], str]):

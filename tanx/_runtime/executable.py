@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .._collector import at_rest
 from .._config import async_dispatch, dump, quick_code, trace_key
 from .._core.array import Array
 from .._core.canonical import Canonical, canonical
@@ -74,7 +75,8 @@ class Executable:
         key = None if text is None else disk_cache.key_of(
             "executable", text.text, repr(donated).encode(), repr(trace_key()).encode())
         if text is None or key is None or not self._find(text, key):
-            self._compile(closed, donated, text, key)
+            with at_rest:  # programs are many small objects without cycles
+                self._compile(closed, donated, text, key)
 
     def _find(self, text: Canonical, key: str) -> bool:
         """Take what another process has left; whether there was something."""
