@@ -1,8 +1,8 @@
 """Jaxprs as text that says all that a compiler may depend on, for the names of compiled code.
 
 Two closed jaxprs have the same text only if they compute the same: variables are numbered, types
-are whole, literals are written by their bytes and constants by a digest of theirs. What cannot be written down so, as
-the functions of a callback, makes a jaxpr one without a text.
+are whole, literals are written by their bytes and constants by a digest of theirs. What cannot be
+written down so, as the functions of a callback, makes a jaxpr one without a text.
 """
 
 from __future__ import annotations
