@@ -7,6 +7,8 @@ A program changes a few numbers, its state. It is a tuple of statements:
     ("switch", i, programs)          the program that twice state[i] counts to
     ("while", i, n, program)         while state[i] < 1 and fewer than n steps are done
     ("for", i, n, program)           n times, and i times more if n is odd, where that is traced
+    ("scan", i, reverse, program)    once for each number there was, which goes into state[i] first
+    ("call", kind, program)          as a function: jitted, with a rule or with memory of its own
 
 The same program runs on Python's own control flow, where it needs numbers that are known, and on
 that of tanx.lax.
@@ -14,6 +16,7 @@ that of tanx.lax.
 
 import random
 
+import tanx
 import tanx.numpy as jnp
 from tanx import lax
 
@@ -25,6 +28,7 @@ OPERATIONS = {
     "root": lambda a, b: jnp.sqrt(1.0 + a * a) * 0.5 - b * 0.25,
 }
 SIZE = 3
+CALLS = {"jit": tanx.jit, "checkpoint": tanx.checkpoint, "rule": lambda f: _with_rule(f)}
 
 
 def program(seed: int, depth: int = 2) -> tuple:
@@ -39,13 +43,18 @@ def _statements(rng, depth: int) -> tuple:
 
 def _statement(rng, depth: int) -> tuple:
     i, j, k = (rng.randrange(SIZE) for _ in range(3))
-    kind = rng.choice(["set", "if", "switch", "while", "while", "for"] if depth else ["set"])
+    kind = rng.choice(["set", "if", "switch", "while", "while", "for", "scan", "call"]
+                      if depth else ["set"])
     if kind == "set":
         return ("set", i, rng.choice(list(OPERATIONS)), j, k)
     if kind == "if":
         return ("if", i, j, _statements(rng, depth - 1), _statements(rng, depth - 1))
     if kind == "switch":
         return ("switch", i, tuple(_statements(rng, depth - 1) for _ in range(rng.randint(2, 3))))
+    if kind == "scan":
+        return ("scan", i, rng.random() < 0.5, _statements(rng, depth - 1))
+    if kind == "call":
+        return ("call", rng.choice(list(CALLS)), _statements(rng, depth - 1))
     return (kind, i, rng.randint(0, 5 if kind == "while" else 3), _statements(rng, depth - 1))
 
 
@@ -67,6 +76,15 @@ def by_python(statements: tuple, state: list) -> list:
             count, inner = rest
             for _ in range(count + i if count % 2 else count):
                 state = by_python(inner, state)
+        elif kind == "call":
+            state = by_python(rest[0], state)
+        elif kind == "scan":
+            reverse, inner = rest
+            seen = 0.0
+            for row in state[::-1] if reverse else list(state):
+                state = by_python(inner, _taken(state, i, row))
+                seen = seen + state[0]
+            state[i] = state[i] + 0.1 * seen
         else:
             limit, inner = rest
             steps = 0
@@ -95,6 +113,10 @@ def by_lax(statements: tuple, state: list) -> list:
             # A number that comes from the state is traced, and the loop no scan but a while.
             more = i + (state[i] * 0).astype(int) if count % 2 else 0
             state = lax.fori_loop(0, count + more, lambda _, s, p=inner: by_lax(p, s), state)
+        elif kind == "call":
+            state = CALLS[i](_runner(rest[0]))(state)
+        elif kind == "scan":
+            state = _scan(i, *rest, state)
         else:
             state = _while(i, *rest, state)
     return state
@@ -102,6 +124,26 @@ def by_lax(statements: tuple, state: list) -> list:
 
 def _runner(statements: tuple):
     return lambda state: by_lax(statements, state)
+
+
+def _with_rule(f):
+    """A function whose rule for forward mode is what forward mode does anyway."""
+    wrapped = tanx.custom_jvp(f)
+    wrapped.defjvp(lambda primals, tangents: tanx.jvp(f, primals, tangents))
+    return wrapped
+
+
+def _taken(state: list, i: int, row) -> list:
+    return [0.5 * s + 0.3 * row if k == i else s for k, s in enumerate(state)]
+
+
+def _scan(i: int, reverse: bool, inner: tuple, state: list) -> list:
+    def step(state, row):
+        state = by_lax(inner, _taken(state, i, row))
+        return state, state[0]
+
+    state, seen = lax.scan(step, state, jnp.stack(state), reverse=reverse)
+    return [s + 0.1 * seen.sum() if k == i else s for k, s in enumerate(state)]
 
 
 def _while(i: int, limit: int, inner: tuple, state: list) -> list:

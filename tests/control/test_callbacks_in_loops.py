@@ -211,6 +211,63 @@ def test_breakpoints_in_loops():
     assert answers(stdout)[::2] == ["Array(1., dtype=float32)", "Array(2., dtype=float32)"]
 
 
+def looped_and_branched(x, files):
+    """A breakpoint in a branch in a loop that stops by itself."""
+    def stop(y):
+        debug.breakpoint(**files, num_frames=1)
+        return y - 1
+
+    step = lambda c: (c[0] + 1, lax.cond(c[1] > 0, stop, lambda y: y + 0.25, c[1]))
+    return lax.while_loop(lambda c: c[0] < 4, step, (0, x))[1]
+
+
+@pytest.mark.parametrize("transform, x, stops", [
+    (lambda f: f, 1.5, [1.5, 0.5]),
+    (tanx.jit, 1.5, [1.5, 0.5]),
+    (tanx.grad, 1.5, [1.5, 0.5]),
+    (lambda f: tanx.jit(tanx.grad(f)), 1.5, [1.5, 0.5]),
+    (lambda f: tanx.grad(tanx.jit(f)), 1.5, [1.5, 0.5]),
+    (lambda f: lambda x: tanx.jvp(tanx.jit(f), (x,), (x,)), 1.5, [1.5, 0.5]),
+    (tanx.vmap, [1.5, -3, 0.5], [1.5, 0.5, 0.5]),
+    (lambda f: tanx.jit(tanx.vmap(f)), [1.5, -3, 0.5], [1.5, 0.5, 0.5]),
+    (lambda f: tanx.vmap(tanx.grad(f)), [1.5, -3, 0.5], [1.5, 0.5, 0.5]),
+], ids=["eager", "jit", "grad", "jit grad", "grad jit", "jvp jit", "vmap", "jit vmap", "vmap grad"])
+def test_breakpoints_under_transformations(transform, x, stops):
+    """They stop where Python would; lanes may do so in any order."""
+    files = dict(stdin=io.StringIO("p y\nc\n" * 9), stdout=io.StringIO())
+    transform(lambda x: looped_and_branched(x, files))(jnp.asarray(x))
+    tanx.effects_barrier()
+    seen = [line.partition("Array(")[2].partition(",")[0] for line in answers(files["stdout"])
+            if line.startswith("Array(")]
+    assert sorted(map(float, seen)) == sorted(stops)
+
+
+@each_way
+def test_prints_of_lanes_come_in_the_order_of_steps(run, capsys):
+    """Of loops whose steps all lanes take together: lane after lane in each step."""
+    def fun(x):
+        inner = lambda i, c: (debug.print("{} {}", i, c), c + 1)[1]
+        step = lambda c, k: ((debug.print("step {}: {}", k, c),
+                              lax.fori_loop(0, 2, inner, c) * 2)[1], None)
+        return lax.scan(step, x, jnp.arange(2))[0]
+
+    expected = []
+    lanes = [1, 5]
+    for k in range(2):
+        expected += [f"step {k}: {c}" for c in lanes]
+        for i in range(2):
+            expected += [f"{i} {c + i}" for c in lanes]
+        lanes = [(c + 2) * 2 for c in lanes]
+    run(tanx.vmap(fun))(jnp.array([1, 5]))
+    tanx.effects_barrier()
+    assert capsys.readouterr().out.splitlines() == expected
+    as_float = lambda x: tanx.vmap(fun)(x).sum()
+    run(tanx.grad(as_float))(jnp.array([1.0, 5.0]))
+    tanx.effects_barrier()
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.replace(".0", "") for line in lines] == expected
+
+
 def test_many_elements_are_a_loop():
     """The calls of a large batch are not written out one by one."""
     notes = Notes()

@@ -103,3 +103,19 @@ def test_checkpointed(seed, interpreted):
     close(tanx.grad(tanx.checkpoint(ours))(x), tanx.grad(plain)(x))
     close(tanx.grad(tanx.checkpoint(
         ours, policy=tanx.checkpoint_policies.everything_saveable))(x), tanx.grad(plain)(x))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 160))
+def test_deep(seed):
+    """Programs three levels deep, which take long to compile."""
+    ours, plain = both(seed, depth=3)
+    xs, v = points(seed, 3), points(seed + 100)
+    x, gradients = xs[0], [tanx.grad(plain)(x) for x in xs]
+    close(tanx.jit(ours)(x), plain(x))
+    close(tanx.grad(tanx.jit(ours))(x), gradients[0])
+    close(tanx.vmap(tanx.grad(tanx.jit(ours)))(xs), gradients)
+    close(tanx.jit(tanx.vmap(tanx.grad(ours)))(xs), gradients)
+    close(tanx.jit(tanx.grad(lambda xs: tanx.vmap(ours)(xs).sum()))(xs), gradients)
+    close(tanx.jit(lambda x: tanx.jvp(tanx.grad(ours), (x,), (v,))[1])(x),
+          tanx.jvp(tanx.grad(plain), (x,), (v,))[1])

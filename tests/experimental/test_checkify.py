@@ -204,6 +204,33 @@ def test_numbers_in_loops():
     assert message(fun, 50.0, errors=checkify.div_checks) is None
 
 
+def deeper(x, n):
+    """A loop that stops by itself in a branch in a scan."""
+    def inner(c):
+        i, y = c
+        check(y < 10, "{} at {}", y, i)
+        return i + 1, y * x
+
+    def step(c, k):
+        return lax.cond(c > 3, lambda c: jnp.log(c - k), lambda c: lax.while_loop(
+            lambda s: s[0] < n, inner, (0, c))[1], c), c
+    return lax.scan(step, x, jnp.arange(3.0))[0]
+
+
+@each_way
+def test_nests(wrap):
+    of = lambda fun, *args, errors=checkify.user_checks: message(
+        fun, *args, errors=errors, wrap=wrap)
+    assert of(deeper, 2.0, 2, errors=checkify.all_checks) is None
+    assert of(deeper, 3.0, 4, errors=checkify.all_checks) == "27.0 at 2 (`check` failed)"
+    assert of(tanx.grad(deeper), 3.0, 4) == "27.0 at 2 (`check` failed)"
+    assert of(tanx.vmap(deeper, (0, None)), jnp.array([1.0, 3.0, 2.0]), 4) == (
+        "27.0 at 2 (`check` failed)")
+    err, _ = wrap(tanx.vmap(checkify.checkify(deeper), (0, None)))(jnp.array([1.0, 3.0, 2.0]), 4)
+    assert err.get() == ("at mapped index 1: 27.0 at 2 (`check` failed)\n"
+                         "at mapped index 2: 16.0 at 3 (`check` failed)")
+
+
 # --- Transformations ------------------------------------------------------------------------------
 
 
