@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from types import FunctionType
-from typing import NamedTuple
+from types import FunctionType, MethodType
+from typing import Any, NamedTuple
 
 from .. import tree_util
 from .source import SourceInfo
@@ -54,20 +54,35 @@ def leaf_names(fun: Callable, args: tuple, kwargs: dict, skip: Iterable[int] = (
     skip = set(skip)
     named = [(root, arg) for i, (root, arg) in enumerate(zip(roots, args)) if i not in skip]
     named += sorted(kwargs.items())
-    return [root + tree_util.keystr(path) for root, arg in named
-            for path, _ in tree_util.tree_flatten_with_path(arg)[0]]
+    names = []
+    for root, arg in named:
+        if tree_util.is_tree_node(type(arg)):
+            names += [root + tree_util.keystr(path)
+                      for path, _ in tree_util.tree_flatten_with_path(arg)[0]]
+        else:
+            names.append(root)
+    return names
 
 
 def _positional(fun: Callable) -> tuple[Sequence[str], str]:
     """The names of positional parameters, and of that which takes all more of them."""
-    if type(fun) is FunctionType and not fun.__dict__.keys() & {"__wrapped__", "__signature__"}:
-        code = fun.__code__
+    inner: Any = _unwrapped(fun)
+    if type(inner) is FunctionType and not hasattr(inner, "__signature__"):
+        code = inner.__code__  # as Python would find out, in a tenth of the time
         names, count = code.co_varnames, code.co_argcount
         more = names[count + code.co_kwonlyargcount] if code.co_flags & inspect.CO_VARARGS else ""
         return names[:count], more or "args"
     parameters = parameters_of(fun) or []
     return ([p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)],
             next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "args"))
+
+
+def _unwrapped(fun: Callable) -> Callable:
+    """What decorators have wrapped, as far in as the parameters are those of the whole."""
+    if not hasattr(fun, "__wrapped__"):
+        return fun
+    return inspect.unwrap(fun, stop=lambda f: hasattr(f, "__signature__")
+                          or isinstance(f, MethodType))
 
 
 def debug_info(transform: str, fun: Callable, args: tuple, kwargs: dict,

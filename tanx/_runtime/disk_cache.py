@@ -45,6 +45,8 @@ _SUFFIX = ".tanx"
 _PLAIN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # follows no link, waits for no pipe
 _ABANDONED = 3600.0
 """Seconds after which a file that was never renamed belongs to nobody."""
+_RECENT = 600.0
+"""Seconds for which a file counts as just used."""
 _WRITES_UNSEEN = 64
 """Files that this process writes before it looks again what others have."""
 
@@ -180,7 +182,7 @@ def _read(key: str) -> bytes | None:
             _complain(folder, PermissionError(f"{key} is open to other users."))
             return None
         content = _checked(key, os.read(file, facts.st_size))
-        if content is not None:
+        if content is not None and time.time() - facts.st_mtime > _RECENT:
             with contextlib.suppress(OSError):
                 os.utime(file)  # used last now
         return content

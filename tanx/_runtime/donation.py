@@ -28,6 +28,8 @@ def takers(closed: ClosedJaxpr, donated: Sequence[bool]) -> tuple[tuple[int, ...
 
     Results take arguments of their size, each one at most; arguments that are not used stay.
     """
+    if not any(donated):
+        return (), []
     jaxpr = closed.jaxpr
     used = {v for eqn in jaxpr.eqns for v in eqn.invars if type(v) is not Literal}
     used.update(v for v in jaxpr.outvars if type(v) is not Literal)
