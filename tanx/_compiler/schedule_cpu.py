@@ -36,7 +36,7 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from .._loops.build import arg_reduce, clamp_index, reduce, temp
+from .._loops.build import arg_reduce, clamp_index, convert, reduce, temp
 from .._loops.expr import (
     Const,
     Expr,
@@ -77,6 +77,7 @@ from .._loops.traverse import (
     written,
 )
 from .codegen.matrices import in_lanes
+from .codegen.scans import Scan, neutral, scan_of
 from .codegen.target import Target
 from .codegen.tiles import tiling
 from .cost import cost
@@ -216,24 +217,24 @@ class _Scheduler:
         tasks, *rest = _applied(cut, nest)
         task, cells = tasks.indices[0], tuple(fresh_index(n, "j") for n in store.buffer.shape)
         kinds = (PARALLEL,) * len(cells)
-        neutral = Const(_neutral(store.combine, room.dtype), room.dtype)
+        start = Const(neutral(store.combine, room.dtype), room.dtype)
         inside = Nest(tasks.indices[1:], tasks.kinds[1:], tuple(
             replace(s, buffer=room, index=(task, *s.index)) for s in tasks.body
             if isinstance(s, Store)))
-        parts = reduce(store.combine, (cut.count,), lambda k: room[[*k, *cells]], neutral.value)
+        parts = reduce(store.combine, (cut.count,), lambda k: room[[*k, *cells]], start.value)
         return [Nest((task,), (TASKS,), (Nest(cells, kinds, (
-            Store(room, (task, *cells), neutral),)), inside)), *rest,
+            Store(room, (task, *cells), start),)), inside)), *rest,
             Nest(cells, kinds, (Store(store.buffer, cells, parts, store.combine),))]
 
     # -- scans -------------------------------------------------------------------------------------
 
     def with_rows_of_scan(self, nest: Nest) -> list[Statement]:
         """A running sum and kin by rows side by side, each from what those before come to."""
-        found = _scan(nest)
-        if found is None:
+        scan = scan_of(nest)
+        if scan is None or len(nest.indices) > 1 or not all(
+                _tells(scan.along, [store.index]) for store in scan.stores):
             return []
-        state, element = found
-        (index,), combine = nest.indices, nest.body[0].value.name  # type: ignore[union-attr]
+        index, state, combine = scan.along, scan.state, scan.combine
         rows = min(_SCAN_ROWS, index.extent // _SCAN_LENGTH) // _LANES * _LANES
         length = index.extent // max(rows, 1) // _LINE * _LINE
         if rows < 2 * _LANES:
@@ -254,9 +255,7 @@ class _Scheduler:
         rest = fresh_index(index.extent - rows * length, "i")
         left = substitution({index: rest + rows * length})
         return [
-            Nest((row,), (PARALLEL,), (Store(sums, (row,), reduce(
-                combine, (length,), lambda k: substitute(element, {index: row * length + k[0]}),
-                _neutral(combine, state.dtype))),)),
+            Nest((row,), (PARALLEL,), (Store(sums, (row,), _of_row(scan, row * length, length)),)),
             Nest((before,), (SEQUENTIAL,), (
                 Store(starts, (before,), state),
                 Store(state.buffer, state.index, op(combine, state, sums[[before]])))),
@@ -505,28 +504,21 @@ def _accesses(statements: Iterable[Statement]) -> list[Load]:
     return [access for access in accesses if len(access.free) == most]
 
 
-def _scan(nest: Nest) -> tuple[Load, Expr] | None:
-    """The element that a loop in order keeps combining with others, and those; None if it is more.
+def _of_row(scan: Scan, start: Expr, length: int) -> Expr:
+    """What a row of a scan comes to; narrow numbers are added by fours before they are widened."""
+    first, dtype = neutral(scan.combine, scan.state.dtype), scan.state.dtype
 
-    What it stores besides depends on what that element is, or on nothing that the loop stores.
-    """
-    first = nest.body[0]
-    if len(nest.indices) != 1 or not isinstance(first, Store) or not isinstance(
-            first.value, Op) or first.value.name not in ("add", "max", "min"):
-        return None  # products could overflow by themselves, and not where they are to go
-    (index,), state = nest.indices, Load(first.buffer, first.index)
-    elements = [arg for arg in first.value.args if arg is not state]
-    if len(elements) != 1 or index in state.free or not all(
-            isinstance(s, Store) and s.combine is None and s.guard is None for s in nest.body):
-        return None
-    targets = written(nest.body)
-    read = find_loads(e for s in nest.body for e in expressions(s))
-    others = [Load(s.buffer, s.index) for s in nest.body[1:] if isinstance(s, Store)]
-    return (state, elements[0]) if (
-        all(load is state or load.buffer not in targets for load in read)
-        and state not in find_loads(elements) and all(
-            load.buffer != state.buffer and _tells(index, [load.index]) for load in others)
-        and len({load.buffer for load in others}) == len(others)) else None
+    def at(element: Expr, step: Expr) -> Expr:
+        return substitute(element, {scan.along: start + step})
+
+    if (narrow := scan.narrow) is None:
+        return reduce(scan.combine, (length,), lambda k: at(scan.element, k[0]), first)
+
+    def four(k: Sequence[Expr]) -> Expr:
+        a, b, c, d = (at(narrow, k[0] * _LINE + (n * _LINE // 4 + k[1])) for n in range(4))
+        return convert((a + b) + (c + d), dtype)
+
+    return reduce("add", (length // _LINE, _LINE // 4), four, first)
 
 
 def _meeting(nest: Nest) -> Store | None:
@@ -541,12 +533,6 @@ def _meeting(nest: Nest) -> Store | None:
     kind = kind_of(store.buffer.dtype)
     return store if kind in "biu" or store.buffer.dtype.itemsize >= 4 and (
         kind == "f" or store.combine in ("add", "mul")) else None
-
-
-def _neutral(combine: str, dtype: Any) -> Any:
-    """What changes no element: of sums of floats, the negative zero."""
-    zeros = {"f": -0.0, "c": complex(-0.0, -0.0)}
-    return zeros.get(kind_of(dtype), 0) if combine == "add" else identity(combine, dtype)
 
 
 # -- finer statements ------------------------------------------------------------------------------

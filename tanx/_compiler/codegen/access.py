@@ -92,8 +92,11 @@ class Memory:
             tile, number = scope.tile
             tile.columns.setdefault(load, {})[number] = value
             return None
-        if stride == 1:
+        if stride in (1, -1):
             start = self._address(buffer, _with_first_lane(terms, lanes), rest, scope)
+            if stride == -1:
+                start = self.further(buffer, start, 1 - lanes.width)
+                value = _parts(lambda v: v.shuffled(range(lanes.width)[::-1]), value)
             return self._write_at(buffer, start, value)
         if stride is None:
             offsets = self._offsets(terms, rest, scope)

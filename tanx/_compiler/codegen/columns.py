@@ -103,8 +103,8 @@ def write_columns(kernel: Kernel, lane: Loop, folds: Sequence[Fold], body: Seque
 
     Columns are taken in blocks, if their results are too many to be kept at hand.
     """
-    most = _ROOM // (lane.width * sum(state.dtype.itemsize for fold in folds
-                                      for state in fold.states))
+    most = max(1, _ROOM // (lane.width * sum(
+        state.dtype.itemsize for fold in folds for state in fold.states)))
     size = -(-steps // -(-steps // most))
     blocks, left = divmod(steps, size)
     index = Index("columns", blocks)

@@ -1,0 +1,102 @@
+"""Running values along neighbours in memory, in vectors: those of every dtype, and how exact."""
+
+import numpy as np
+import pytest
+
+import tanx
+import tanx.numpy as jnp
+from tanx import lax
+from tanx._compiler.codegen import cpu
+from tanx._compiler.pipeline import build
+
+SCANS = {"cumsum": np.add, "cummax": np.maximum, "cummin": np.minimum}
+
+
+def values(shape, dtype="float32", seed=0):
+    found = np.random.default_rng(seed).standard_normal(shape) * 100
+    return found.astype(dtype)
+
+
+def moves_lanes(function, *shape):
+    """Whether the code of a function moves lanes up by one."""
+    module = build(tanx.make_jaxpr(function)(tanx.ShapeDtypeStruct(shape, "float32")))
+    text = cpu.generate(module.program, cpu.host(), module.plan.offsets, module.plan.shared).text
+    lanes = 4 * cpu.host().vector_bits // 32
+    return f"<{lanes} x i32> <i32 {lanes - 1}, i32 {lanes}, " in text
+
+
+def test_lanes_follow_each_other_along_rows_alone():
+    assert moves_lanes(lambda x: lax.cumsum(x, 1), 8, 1000)
+    assert moves_lanes(lambda x: lax.cummax(x, 1, reverse=True), 8, 1000)
+    assert not moves_lanes(lambda x: lax.cumsum(x, 0), 1000, 8)
+    assert not moves_lanes(lambda x: lax.cumprod(x, 1), 8, 1000)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16", "int32", "int8",
+                                   "uint16", "int64"])
+@pytest.mark.parametrize("name", SCANS)
+def test_rows(name, dtype, reverse):
+    x = values((5, 301)).astype(np.dtype(dtype))
+    flip = (slice(None), slice(None, None, -1 if reverse else 1))
+    wide = x.astype({"f": np.float64, "V": np.float64}.get(x.dtype.kind, x.dtype))
+    expected = SCANS[name].accumulate(wide[flip], axis=1, dtype=wide.dtype)[flip].astype(x.dtype)
+    with tanx.enable_x64(True):
+        got = np.asarray(tanx.jit(lambda x: getattr(lax, name)(x, 1, reverse=reverse))(x))
+    assert got.dtype == x.dtype
+    if name == "cumsum" and x.dtype.kind not in "iu":
+        error = {"float32": 1e-3, "float64": 1e-11}.get(dtype, 32.0)
+        np.testing.assert_allclose(got.astype(float), expected.astype(float), atol=error)
+    else:
+        np.testing.assert_array_equal(got.astype(wide.dtype), expected.astype(wide.dtype))
+
+
+@pytest.mark.parametrize("length", [32, 33, 47, 64, 100, 5000, 300_001])
+def test_any_length(length):
+    x = values(length, "int32")
+    np.testing.assert_array_equal(tanx.jit(jnp.cumsum)(x), np.cumsum(x, dtype=np.int32))
+    x = values(length)
+    np.testing.assert_array_equal(tanx.jit(lax.cummax)(x), np.maximum.accumulate(x))
+
+
+@pytest.mark.parametrize("shape", [1 << 21, (64, 1 << 15)])
+def test_errors_do_not_grow_with_the_length(shape):
+    x = np.random.default_rng(0).random(shape, np.float32) + np.float32(0.1)
+    exact = np.cumsum(x.astype(np.float64), -1)
+    np.testing.assert_allclose(tanx.jit(lambda x: jnp.cumsum(x, -1))(x), exact, rtol=3e-7)
+
+
+def test_what_is_made_of_running_values_in_one_loop():
+    x = values((6, 1000))
+    exact = np.cumsum(x.astype(np.float64) * 2, 1)
+    got = tanx.jit(lambda x: jnp.cumsum(x * 2, 1) * 0.5 + x)(x)
+    np.testing.assert_allclose(got, exact * 0.5 + x, rtol=1e-5, atol=1e-2)
+    total, last = tanx.jit(lambda x: (jnp.cumsum(x * 2, 1), jnp.cumsum(x * 2, 1)[:, -1]))(x)
+    np.testing.assert_array_equal(total[:, -1], last)
+
+
+def test_memory_that_is_overwritten():
+    x = values((6, 1000))
+    expected = np.maximum.accumulate(x, 1)
+    given = jnp.asarray(x)
+    run = tanx.jit(lambda x: lax.cummax(x, 1), donate_argnums=0)
+    np.testing.assert_array_equal(run(given), expected)
+    gradient = tanx.jit(tanx.grad(lambda x: (jnp.cumsum(x, 1) ** 2).sum()))(x)
+    twice = 2 * np.cumsum(x.astype(float), 1)
+    np.testing.assert_allclose(gradient, np.cumsum(twice[:, ::-1], 1)[:, ::-1], rtol=1e-4,
+                               atol=1)
+
+
+def test_what_is_no_number_shows_from_there_on():
+    x = values((3, 200))
+    x[1, 70] = np.nan
+    x[2, 70] = np.inf
+    for function in (jnp.cumsum, lax.cummax):
+        got = np.asarray(tanx.jit(lambda x, f=function: f(x, 1))(x))
+        assert np.isfinite(got[0]).all() and np.isfinite(got[1:, :70]).all()
+        assert np.isnan(got[1, 70:]).all() and np.isposinf(got[2, 70:]).all()
+
+
+def test_the_first_zero_keeps_its_sign():
+    x = np.full((2, 100), -0.0, np.float32)
+    assert np.signbit(tanx.jit(lambda x: jnp.cumsum(x, 1))(x)).all()
