@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
-from time import perf_counter
+from time import perf_counter, process_time, sleep
 from typing import Any
 
 import numpy as np
@@ -91,7 +91,23 @@ def main() -> None:
         except Exception as error:  # reported by the other side, case by case
             message = str(error).strip().split("\n")[0]
             answer = {"error": f"{type(error).__name__}: {message}"}
+        rest()
         print(json.dumps(answer), file=answers, flush=True)
+
+
+def rest(patience: float = 2.0) -> None:
+    """Wait until no thread of this process is at work, so that the next turn is the other's alone.
+
+    The threads of OpenBLAS look for work for half a second before they sleep.
+    """
+    end = perf_counter() + patience
+    before = process_time()
+    while perf_counter() < end:
+        sleep(0.005)
+        now = process_time()
+        if now - before < 0.0025:
+            return
+        before = now
 
 
 if __name__ == "__main__":

@@ -20,24 +20,32 @@ from .product_native import (
     multiply,
 )
 
-__all__ = ["dgetrf", "dpotrf", "dtrsm", "sgetrf", "spotrf", "strsm", "swap_rows"]
+__all__ = ["dgetrf", "dpotrf", "dtrsm", "move", "narrowed", "sgetrf", "spotrf", "strsm", "swap_rows"]
 
 GETRF, POTF2, TRTI2 = 80, 88, 96
 """Places of LAPACK's routines in a kind."""
 LEAF = 32
 """Rows or columns of blocks that are not halved."""
-PANEL = 32
-"""Columns that an LU factorisation leaves to LAPACK."""
+PANEL, PANEL_ELEMENTS = 32, 40000
+"""Columns that an LU factorisation leaves to LAPACK, and fewer than how many elements: of more,
+LAPACK's own threads would take part, and then be in the way of ours for half a second."""
 LEFT, LOWER, UNIT = 1, 2, 4
 """What a triangular system is like: on which side the triangle is, and what triangle."""
 LETTER_L, LETTER_N, LETTER_U = 76, 78, 85
 
 
 def _half(n: int) -> int:
-    """The first part of a matrix: half of it, in whole leaves."""
-    if n > 2 * LEAF:
-        return (n // 2 + LEAF - 1) // LEAF * LEAF
-    return (n // 2 + PANEL - 1) // PANEL * PANEL
+    """The first part of a matrix: half of it, if that can be in whole leaves."""
+    if n <= LEAF:
+        return n // 2
+    return (n // 2 + LEAF - 1) // LEAF * LEAF
+
+
+def narrowed(columns: int, rows: int, limit: int) -> int:
+    """How many columns LAPACK gets, of so many rows."""
+    while columns > 1 and columns * rows >= limit:
+        columns = columns // 2
+    return columns
 
 
 # -- Cholesky --------------------------------------------------------------------------------------
@@ -233,7 +241,7 @@ def _lu(kind: int, m: int, n: int, a: int, step: int, pivots: int) -> int:
 
 def _lu_columns(kind: int, m: int, n: int, a: int, step: int, pivots: int) -> int:
     """Factor a matrix of no more columns than rows; the first column without a pivot, or 0."""
-    if n <= PANEL:
+    if n <= narrowed(PANEL, m, PANEL_ELEMENTS):
         return _small_lu(kind, m, n, a, step, pivots)
     half = _half(n)
     rest = n - half

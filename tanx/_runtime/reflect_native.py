@@ -8,7 +8,7 @@ and of what is above the diagonal of ``V' V``, U.
 
 from __future__ import annotations
 
-from .factor_native import LETTER_U, TRTI2, move
+from .factor_native import LETTER_U, TRTI2, move, narrowed
 from .native import C, address_of, call, int32, put, put32, stack, word
 from .product_native import (
     COLUMNS,
@@ -46,8 +46,8 @@ BLOCK = 32
 """Reflections that are applied at once."""
 CHUNK = 24
 """Columns that a task applies reflections to, at most."""
-FEW = 16
-"""Columns that LAPACK finds reflections for, one after the other."""
+FEW, FEW_ELEMENTS = 16, 8192
+"""Columns that LAPACK finds reflections for, and fewer than how many elements; as with LU."""
 
 # Products with V', with T and with V, and the columns they are for, as an array of words.
 TURNED, INNER, OUTER, X, X_STEP, X_COUNT, X_EACH = (
@@ -90,7 +90,7 @@ def _factor(kind: int, m: int, n: int, a: int, step: int, factors: int) -> None:
 def _factor_block(kind: int, m: int, n: int, a: int, step: int, factors: int) -> None:
     """Reflections of the first half of a block, which the other half has to wait for."""
     size = word(kind, SIZE)
-    if n <= FEW:
+    if n <= narrowed(FEW, m, FEW_ELEMENTS):
         _factor_few(kind, m, n, a, step, factors)
         return
     half = n // 2
