@@ -20,7 +20,8 @@ from .product_native import (
     multiply,
 )
 
-__all__ = ["dgetrf", "dpotrf", "dtrsm", "move", "narrowed", "sgetrf", "spotrf", "strsm", "swap_rows"]
+__all__ = ["dgetrf", "dpotrf", "dtrsm", "move", "narrowed", "sgetrf", "spotrf", "strsm",
+           "swap_rows"]
 
 GETRF, POTF2, TRTI2 = 80, 88, 96
 """Places of LAPACK's routines in a kind."""
