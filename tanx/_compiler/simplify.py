@@ -214,6 +214,8 @@ class Sweep:
         for var, value in zip(eqn.outvars, results):
             if var.aval.shape == ():
                 self.names[var] = Literal(value, var.aval)
+            elif var.aval.size == 1 and isinstance(var.aval.dtype, np.dtype):
+                self._repeat(eqn.replace(outvars=[var]), np.asarray(value).reshape(()))
             else:
                 self._add_constant(var, value)
         return True
@@ -232,13 +234,18 @@ class Sweep:
             (value,) = _evaluate(eqn, scalars, ShapedArray((), out.aval.dtype))
         else:
             return False
+        self._repeat(eqn, value)
+        return True
+
+    def _repeat(self, eqn: JaxprEqn, value: Any) -> None:
+        """Write an equation whose result has equal elements as a scalar repeated."""
+        (out,) = eqn.outvars
         literal = Literal(value, ShapedArray((), out.aval.dtype, out.aval.weak_type))
         self.repeated[out] = literal
         if out.aval.size <= _FOLDED:
             self.values[out] = np.broadcast_to(value, out.aval.shape)
         self.merge(eqn.replace(primitive=broadcast_in_dim_p, invars=[literal], params=dict(
             shape=out.aval.shape, broadcast_dimensions=(), sharding=None)))
-        return True
 
     def merge(self, eqn: JaxprEqn) -> None:
         """Use the results of an equal equation, or emit this one."""
