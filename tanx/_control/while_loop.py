@@ -489,8 +489,9 @@ def _repeatable(body: ClosedJaxpr) -> ClosedJaxpr:
     calls = [str(e) for e in body.effects if isinstance(e, (IOEffect, OrderedIOEffect))]
     if calls:
         raise NotImplementedError(explain(
-            "tanx.lax.while_loop", "the derivative of a loop in a compiled program runs its steps "
-            "again, which a callback with effects does not allow.",
+            "tanx.lax.while_loop", "in compiled derivatives, other loops and checkpoint, the "
+            "derivative of a loop runs its steps again, which a callback with effects does not "
+            "allow.",
             f"effects: {', '.join(calls)}",
             hint="grad(jit(f)), unlike jit(grad(f)), runs the loop once; tanx.lax.scan and "
                  "tanx.lax.bounded_while_loop do so in any case."))

@@ -14,6 +14,7 @@ from tanx.tree_util import tree_leaves, tree_map
 
 SIZE = 3
 PROGRAMS = {}
+ONLY_REVERSE = {"rules_for_reverse_mode_in_loops"}
 
 
 def program(fun):
@@ -321,6 +322,13 @@ def results_that_depend_on_nothing(flow, x):
 @program
 def rules_for_forward_mode_in_loops(flow, x):
     f = flow.with_jvp(lambda a, b: jnp.sin(a) * b)
+    y = flow.scan(lambda c, r: (f(c, r), None), x[0], x)[0]
+    return flow.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, f(c[1], x[2])), (0, y))[1]
+
+
+@program
+def rules_for_reverse_mode_in_loops(flow, x):
+    f = flow.with_vjp(lambda a, b: flow.cond(a > b, jnp.sin, lambda a: a * b, a))
     y = flow.scan(lambda c, r: (f(c, r), None), x[0], x)[0]
     return flow.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, f(c[1], x[2])), (0, y))[1]
 

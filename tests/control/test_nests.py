@@ -7,7 +7,7 @@ import tanx
 import tanx.numpy as jnp
 from tanx import lax
 
-from .nests import LAX, PLAIN, PROGRAMS, SIZE
+from .nests import LAX, ONLY_REVERSE, PLAIN, PROGRAMS, SIZE
 
 grad, jit, vmap = tanx.grad, tanx.jit, tanx.vmap
 RNG = np.random.default_rng(5)
@@ -89,6 +89,8 @@ def check(name: str, way: str) -> None:
     """Whether one way to run a program agrees with what plain Python does, point by point."""
     ours, plain = ((lambda x, flow=flow: PROGRAMS[name](flow, x)) for flow in (LAX, PLAIN))
     what, transform = (POINTS | BATCHES)[way]
+    if name in ONLY_REVERSE and what in ("slope", "curvature"):
+        return
     xs, vs = jnp.asarray(XS), jnp.asarray(VS)
     if way in POINTS:
         xs, vs = xs[:2], vs[:2]

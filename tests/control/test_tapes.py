@@ -173,11 +173,14 @@ def test_effects_keep_their_order(capsys):
     assert capsys.readouterr().out.splitlines() == ["before", "step 0", "step 1", "after"]
 
 
-def test_compiled_derivatives_do_not_call_twice(cosine):
-    derivative = tanx.jit(tanx.grad(waves(cosine, 3)))
-    assert error(NotImplementedError, derivative, 0.7) == """\
-tanx.lax.while_loop: the derivative of a loop in a compiled program runs its steps again, which a \
-callback with effects does not allow.
+@pytest.mark.parametrize("derivative", [
+    lambda f: tanx.jit(tanx.grad(f)), lambda f: tanx.grad(tanx.checkpoint(f)),
+    lambda f: tanx.grad(lambda x: lax.scan(lambda c, _: (f(c), None), x, length=2)[0]),
+], ids=["jit of grad", "checkpoint", "scan"])
+def test_what_would_call_twice_raises(cosine, derivative):
+    assert error(NotImplementedError, derivative(waves(cosine, 3)), 0.7) == """\
+tanx.lax.while_loop: in compiled derivatives, other loops and checkpoint, the derivative of a loop \
+runs its steps again, which a callback with effects does not allow.
   effects: IO
   Hint: grad(jit(f)), unlike jit(grad(f)), runs the loop once; tanx.lax.scan and \
 tanx.lax.bounded_while_loop do so in any case."""
@@ -224,6 +227,16 @@ def test_lanes_run_each_step_once():
     count.clear()
     tanx.vmap(tanx.grad(loop), (0, None))(XS, 5)  # all lanes in one loop
     assert len(count) == 5 * len(XS)
+
+
+@pytest.mark.parametrize("derivative", [
+    lambda f: tanx.vmap(tanx.grad(f)), lambda f: tanx.grad(lambda xs: tanx.vmap(f)(xs).sum()),
+    lambda f: lambda xs: tanx.jacrev(tanx.jit(tanx.vmap(f)))(xs).sum(0)],
+    ids=["vmap of grad", "grad of vmap", "jacrev of jit of vmap"])
+def test_callbacks_in_steps_that_all_lanes_take(cosine, derivative):
+    got = derivative(waves(cosine, 3))(XS)
+    assert cosine.asked() == 3 * len(XS)
+    np.testing.assert_allclose(got, [plain_waves(x, 3)[1] for x in XS], rtol=1e-5)
 
 
 def test_derivatives_in_batches_in_batches():
