@@ -22,8 +22,8 @@ LENGTHS = {
     "exp": 18, "exp2": 16, "expm1": 22, "log": 24, "log2": 23, "log1p": 30, "sin": 40, "cos": 40,
     "tan": 42, "asin": 16, "acos": 18, "atan": 18, "atan2": 30, "sinh": 28, "cosh": 22, "tanh": 26,
     "asinh": 40, "acosh": 40, "atanh": 34, "logistic": 20, "pow": 120, "cbrt": 24, "erf": 34,
-    "erfc": 36, "erf_inv": 50, "lgamma": 10, "digamma": 10, "igamma": 10, "igammac": 10,
-    "polygamma": 10, "zeta": 10, "betainc": 10, "bessel_i0e": 34, "bessel_i1e": 38, "rem": 6,
+    "erfc": 36, "erf_inv": 50, "lgamma": 100, "digamma": 100, "igamma": 100, "igammac": 100,
+    "polygamma": 100, "zeta": 100, "betainc": 100, "bessel_i0e": 34, "bessel_i1e": 38, "rem": 6,
     "div": 2, "sqrt": 2, "rsqrt": 3, "reduce_precision": 8, "nextafter": 8, "mulhi": 4,
     "integer_pow": 4}
 """Instructions of a processor that an instruction takes, where it is not about one."""
