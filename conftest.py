@@ -9,8 +9,9 @@ from hypothesis import settings
 
 # Read at import: each pass of the compiler is checked in tests.
 os.environ.setdefault("TANX_CHECK", "1")
-# Code is compiled with care, as that is which stays; tests of the other kind say so.
+# Code is compiled with care, as that is which stays, but in the rooms where users come in.
 os.environ.setdefault("TANX_QUICK_CODE", "0")
+HURRIED = ("tests/api/", "tests/runtime/")
 # No test depends on what others have left on disk.
 os.environ["TANX_ENABLE_COMPILATION_CACHE"] = "0"
 
@@ -32,6 +33,17 @@ def pytest_cmdline_main(config):
     whole = config.args_source is config.ArgsSource.TESTPATHS
     if whole and config.getoption("numprocesses", 0) is None and not config.getoption("usepdb"):
         config.option.numprocesses = config.hook.pytest_xdist_auto_num_workers(config=config)
+
+
+@pytest.fixture(autouse=True)
+def code_as_users_have_it(request):
+    """Where it says so above, code is made in a hurry first, and better when it is used again."""
+    if request.node.nodeid.startswith(HURRIED):
+        from tanx._config import quick_code
+        with quick_code(True):
+            yield
+    else:
+        yield
 
 
 @pytest.fixture(autouse=True)
