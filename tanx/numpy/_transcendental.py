@@ -114,14 +114,16 @@ def _logarithm_of_sum(name: str, raised, unit: float):
         whole = lax.add(greater, scaled(lax.log1p(raised(below))))
         return lax.complex(lax.real(whole), _wrapped(lax.imag(whole), math.pi * unit))
 
+    def share(x, out):
+        """How much of the sum comes from ``x``; all of an infinite one, as JAX has it."""
+        finite = (lax.select(lax.eq(z, like(z, np.inf)), lax.full_like(z, 0), z) for z in (x, out))
+        return raised(lax.sub(*finite))
+
     @function.defjvp
     def rule(primals, tangents):
-        """Each operand has the share of the sum that comes from it."""
         (x, y), (dx, dy) = primals, tangents
-        apart = where(lax.eq(x, y), like(x, 0), lax.sub(x, y))
-        apart = lax.mul(like(apart, 1 / unit), apart)
-        share, rest = lax.logistic(apart), lax.logistic(lax.neg(apart))
-        return function(x, y), lax.add(lax.mul(dx, share), lax.mul(dy, rest))
+        out = function(x, y)
+        return out, lax.add(lax.mul(dx, share(x, out)), lax.mul(dy, share(y, out)))
 
     function.fun.__name__, rule.__name__ = name, f"_{name}_jvp"
     return function

@@ -7,7 +7,7 @@ they can.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from math import prod
 from typing import Any, NamedTuple
@@ -512,8 +512,9 @@ def _matrix_norm(x, ord, rows: int, columns: int, keepdims: bool):
                                           initial=0 if ord > 0 else None)
     elif ord in (2, -2, "nuc"):
         s = svdvals(moveaxis(x, both, (-2, -1)))
-        total: Callable = sum_of if ord == "nuc" else amax if ord == 2 else amin
-        out = expand_dims(total(s, axis=-1), both)
+        out = (sum_of(s, axis=-1) if ord == "nuc" else amin(s, axis=-1) if ord < 0 else
+               amax(s, axis=-1, initial=0))
+        out = expand_dims(out, both)
     else:
         raise _error("norm", "matrices have no such norm.", f"ord: {ord!r}",
                      "known: None, 'fro', 'nuc', 1, -1, 2, -2, inf, -inf")

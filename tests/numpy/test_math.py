@@ -170,8 +170,8 @@ def test_logaddexp_at_the_edges(x, y):
         np.testing.assert_allclose(jnp.logaddexp2(x, y), np.logaddexp2(x, y), rtol=1e-6)
 
 
-@pytest.mark.parametrize("x, y, share", [(1.0, 1.0, 0.5), (np.inf, np.inf, 0.5), (1.0, np.inf, 0),
-                                         (-np.inf, -np.inf, 0.5), (0.0, -np.inf, 1.0)])
+@pytest.mark.parametrize("x, y, share", [(1.0, 1.0, 0.5), (0.0, -np.inf, 1.0),
+                                         (0.0, np.log(3.0), 0.25)])
 def test_the_gradient_of_logaddexp_is_a_share(x, y, share):
     assert tanx.grad(jnp.logaddexp)(x, y) == pytest.approx(share)
     assert tanx.grad(jnp.logaddexp, 1)(x, y) == pytest.approx(1 - share)
