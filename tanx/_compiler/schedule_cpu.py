@@ -155,8 +155,8 @@ class _Scheduler:
         # Loops inside of others share what is in the cache, and are torn apart only if they must.
         rows = any(isinstance(inner, Nest) for inner in statement.body)
         enough = _ENOUGH_ROWS if rows else _ENOUGH
-        cut = _best_cut(_loops_to_cut(statement), wanted, enough,
-                        partial(_neighbours, _accesses((statement,))))
+        cut = _best_cut(_loops_to_cut(statement), wanted, enough, partial(
+            _neighbours, _accesses((statement,)), in_order=SEQUENTIAL in statement.kinds))
         finer = self.finer(statement) if cut is None or cut.gain < min(wanted // 2, enough) else []
         for part in finer:
             yield from self.parts(part)
@@ -487,12 +487,16 @@ def _tells(index: Index, places: Iterable[tuple[Expr, ...]]) -> bool:
                and is_affine(linear_form(along[0])) for along in zip(*places))
 
 
-def _neighbours(accesses: Iterable[Load], index: Index) -> int:
-    """How many iterations of a loop stay together: more than one where they are neighbours."""
+def _neighbours(accesses: Iterable[Load], index: Index, in_order: bool = False) -> int:
+    """How many iterations of a loop stay together: more than one where they are neighbours.
+
+    Where rows follow each other ``in_order``, nothing but their length helps to foresee them.
+    """
     near = [access for access in accesses if abs(access.place[0].get(index, 0)) == 1]
     if not near or any(access.free == {index} for access in near):
         return _LINE if near else 1
-    return _LONG_PIECE if index.extent >= _ENOUGH_ROWS * _LONG_PIECE else _PIECE
+    return _LONG_PIECE if index.extent >= _ENOUGH_ROWS * _LONG_PIECE else (
+        2 * _PIECE if in_order and index.extent >= 4 * _PIECE else _PIECE)
 
 
 def _accesses(statements: Iterable[Statement]) -> list[Load]:

@@ -37,7 +37,7 @@ def test_lanes_follow_each_other_along_rows_alone():
                                    "uint16", "int64"])
 @pytest.mark.parametrize("name", SCANS)
 def test_rows(name, dtype, reverse):
-    x = values((5, 301)).astype(np.dtype(dtype))
+    x = np.abs(values((5, 301))).astype(np.dtype(dtype))
     flip = (slice(None), slice(None, None, -1 if reverse else 1))
     wide = x.astype({"f": np.float64, "V": np.float64}.get(x.dtype.kind, x.dtype))
     expected = SCANS[name].accumulate(wide[flip], axis=1, dtype=wide.dtype)[flip].astype(x.dtype)
@@ -100,3 +100,30 @@ def test_what_is_no_number_shows_from_there_on():
 def test_the_first_zero_keeps_its_sign():
     x = np.full((2, 100), -0.0, np.float32)
     assert np.signbit(tanx.jit(lambda x: jnp.cumsum(x, 1))(x)).all()
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int32", "int64"])
+@pytest.mark.parametrize("name", SCANS)
+@pytest.mark.parametrize("shape", [(9, 70), (30, 131), (3, 11, 40), (8, 2000)])
+def test_columns(shape, name, dtype, reverse):
+    """Some rows at a time, and those left; in lanes, and those left."""
+    x = values(shape).astype(np.dtype(dtype))
+    axis = len(shape) - 2
+    wide = x.astype(np.float64) if x.dtype.kind in "fV" else x
+    flipped = np.flip(wide, axis) if reverse else wide
+    expected = SCANS[name].accumulate(flipped, axis=axis, dtype=wide.dtype)
+    expected = (np.flip(expected, axis) if reverse else expected).astype(x.dtype)
+    with tanx.enable_x64(True):
+        got = np.asarray(tanx.jit(lambda x: getattr(lax, name)(x, axis, reverse=reverse))(x))
+    if name == "cumsum" and x.dtype.kind not in "iu":
+        error = {"float32": 1e-3, "float64": 1e-11}.get(dtype, 32.0)
+        np.testing.assert_allclose(got.astype(float), expected.astype(float), atol=error)
+    else:
+        np.testing.assert_array_equal(got.astype(wide.dtype), expected.astype(wide.dtype))
+
+
+def test_long_columns_are_as_exact_as_rows():
+    x = np.random.default_rng(0).random((1 << 15, 64), np.float32) + np.float32(0.1)
+    exact = np.cumsum(x.astype(np.float64), 0)
+    np.testing.assert_allclose(tanx.jit(lambda x: jnp.cumsum(x, 0))(x), exact, rtol=3e-7)

@@ -19,7 +19,7 @@ from ..._loops.build import unflatten_index
 from ..._loops.expr import Const, Expr, Fold, Index, Load, Node, Op, Pick, bounds
 from ..._loops.instructions import INDEX
 from ..._loops.names import FOURIER, MATRICES
-from ..._loops.nest import Buffer, Extern, Nest, Statement, Store
+from ..._loops.nest import SEQUENTIAL, Buffer, Extern, Nest, Statement, Store
 from ..._loops.traverse import expressions, loads, statements_in, walk, written
 from .access import Scalar
 from .analysis import QUICK, Analysis, span
@@ -33,7 +33,7 @@ from .operations import Reciprocal, apply, choose, has_reciprocals, number
 from .polling import poll
 from .residues import by_residues
 from .rows import sums_of_rows, write_rows
-from .scans import along_neighbours, write_scan
+from .scans import write_scan
 from .scopes import Ahead, Lanes, Scope, Way
 from .sorting import CALLS as SORTING
 from .storage import moves_as_bits
@@ -107,8 +107,7 @@ class Kernel(Folds):
         body = tuple(map(self.moved_as_bits, nest.body))
         inner = scope.within(nest.indices, self.written(body))
         inner.values.update({i: self.index(0) for i in nest.indices if i.extent == 1})
-        if (scan := along_neighbours(self, replace(nest, body=body))) is not None:
-            write_scan(self, scan, replace(nest, body=body), inner)
+        if SEQUENTIAL in nest.kinds and write_scan(self, replace(nest, body=body), inner):
             return
         loops = self.planner.nest(replace(nest, body=body), self.repeatable(body))
         self.loops(loops, body, inner)

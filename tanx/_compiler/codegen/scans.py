@@ -1,8 +1,11 @@
-"""Running sums, maxima and minima along neighbours in memory: some vectors of them at a time.
+"""Running sums, maxima and minima, some vectors of them at a time.
 
-The elements of a block are combined with the one before, then with the two before, and so on, each
-time in all lanes; what those before the block come to is added last. Blocks follow each other in
-memory, and wait for nothing but one addition.
+*Along* neighbours in memory, the elements of a block are combined with the one before, then with
+the two before, and so on, each time in all lanes; what those before the block come to is added
+last. Blocks follow each other in memory, and wait for nothing but one addition.
+
+*Across* memory, lanes are neighbours that have nothing to do with each other. Some rows are gone
+through together, so that what their columns come to is loaded and stored once for all of them.
 
 Running sums of narrow numbers are kept in twice the precision. Inside a block, which is short, they
 have their own: errors do not grow with the length, and numbers are converted once a block.
@@ -10,7 +13,7 @@ have their own: errors do not grow with the length, and numbers are converted on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,23 +22,23 @@ import numpy as np
 from ..._loops.build import convert
 from ..._loops.expr import FOLDS, Expr, Index, Load, Op
 from ..._loops.instructions import identity, kind_of
-from ..._loops.nest import PARALLEL, SEQUENTIAL, Buffer, Nest, Store
+from ..._loops.nest import PARALLEL, SEQUENTIAL, Buffer, Nest, Statement, Store
 from ..._loops.traverse import children, expressions, loads, walk, written
 from ..stages import is_affine
 from .folds import whole
 from .lanes import Loop
 from .operations import apply, number
-from .scopes import Scope
+from .scopes import Ahead, Scope
 from .storage import register_type
 from .values import Value
 
 if TYPE_CHECKING:
     from .llvm import Kernel
 
-__all__ = ["Scan", "along_neighbours", "neutral", "scan_of", "write_scan"]
+__all__ = ["Scan", "neutral", "scan_of", "write_scan"]
 
-_VECTORS = 4
-"""Vectors of a block."""
+_VECTORS, _ROWS = 4, 4
+"""Vectors of a block, and rows that are gone through together."""
 _LONG = 1 << 14
 """Blocks from which on it may take too long to wait for all of them."""
 
@@ -62,6 +65,16 @@ class Scan(NamedTuple):
         return given.args[0] if all(isinstance(node, Op) and node.name == "convert" and (
             node.dtype == given.args[0].dtype) for node in users) and not any(
             store.value is state for store in self.stores) else None
+
+    @property
+    def given(self) -> Expr:
+        """What is combined inside of a block."""
+        return self.element if self.narrow is None else self.narrow
+
+    @property
+    def found(self) -> Expr:
+        """What stores make something of."""
+        return self.state if self.narrow is None else convert(self.state, self.given.dtype)
 
 
 def neutral(combine: str, dtype: Any) -> Any:
@@ -93,83 +106,156 @@ def scan_of(nest: Nest) -> Scan | None:
         and state not in loads(*elements) and len(places) == len(stores)) else None
 
 
-def along_neighbours(kernel: Kernel, nest: Nest) -> Scan | None:
-    """The scan that a nest is, if all that it touches lies next to each other along it."""
-    scan = scan_of(nest)
-    if scan is None or any(kind != PARALLEL for kind in nest.kinds[:-1]) or (
-            kind_of(scan.state.dtype) not in "fiu") or scan.element.holds & FOLDS:
-        return None
+def write_scan(kernel: Kernel, nest: Nest, scope: Scope) -> bool:
+    """Write a scan along or across neighbours; whether it is one."""
+    return _write_along(kernel, nest, scope) or _write_across(kernel, nest, scope)
+
+
+def _fits(kernel: Kernel, scan: Scan, lane: Index, steps: Collection[int]) -> bool:
+    """Whether lanes along a loop store neighbours, read some if any, and overwrite nothing but what
+    they have read themselves. Steps are those that loads may have."""
     memory = kernel.analysis.memory
     stored = [Load(store.buffer, store.index) for store in scan.stores]
     read = [load for e in (scan.element, *(s.value for s in scan.stores)) for load in loads(e)
             if load is not scan.state]
     own = {memory(scan.state.buffer), *(memory(load.buffer) for load in stored)}
-    steps = [abs(load.place[0].get(scan.along, 0)) for load in stored]
-    return scan if scan.along.extent >= 2 * _width(kernel, scan) and stored and all(
-        step == 1 for step in steps) and len(own) == 1 + len(stored) and all(
-        is_affine(load.place) and abs(load.place[0].get(scan.along, 0)) <= 1
+    return kind_of(scan.state.dtype) in "fiu" and not scan.element.holds & FOLDS and (
+        register_type(scan.given.dtype).bits >= 8 and lane.extent >= 2 * _width(kernel, scan) and len(own) == 1 + len(stored) > 1) and all(
+        load.place[0].get(lane) in steps and load.place[0].get(lane) for load in stored) and all(
+        is_affine(load.place) and load.place[0].get(lane, 0) in steps
         and (memory(load.buffer) not in own or any(
             memory(load.buffer) is memory(other.buffer) and load.place == other.place
-            for other in stored)) for load in read) else None
+            for other in stored)) for load in read)
 
 
 def _width(kernel: Kernel, scan: Scan) -> int:
     """The lanes of a block."""
-    dtype = (scan.element if scan.narrow is None else scan.narrow).dtype
-    return _VECTORS * kernel.planner.vector_bits // register_type(dtype).bits
+    return _VECTORS * kernel.planner.vector_bits // register_type(scan.given.dtype).bits
 
 
-def write_scan(kernel: Kernel, scan: Scan, nest: Nest, scope: Scope) -> None:
-    """Write a scan along neighbours, for each iteration of the loops around it."""
-    *outer, last = [Loop(i, (i,), kind == PARALLEL) for i, kind in zip(nest.indices, nest.kinds)
-                    if i.extent > 1]
-    writes = kernel.written(nest.body)
-
-    def inside(loops: Sequence[Loop], here: Scope) -> list:
-        if loops:
-            kernel.loop(here, loops[0], 0, loops[0].extent, [],
-                        lambda inner, _: inside(loops[1:], inner), writes=writes)
+def _around(kernel: Kernel, indices: Sequence[Index], scope: Scope, writes: frozenset[Buffer],
+            write: Callable[[Scope], None]) -> None:
+    """Write loops over iterations that stay apart, around something."""
+    def inside(inner: Scope, left: Sequence[Index]) -> list:
+        if not left:
+            write(inner)
         else:
-            done, state = _blocks(kernel, scan, last, here, writes)
-            kernel.put(scan.state, state, here)
-            if done < last.extent:
-                kernel.nest_loop(last, (), nest.body, here, done, last.extent)
+            kernel.loop(inner, Loop(left[0], (left[0],), True), 0, left[0].extent, [],
+                        lambda deeper, _: inside(deeper, left[1:]), writes=writes)
         return []
 
-    inside(outer, scope)
+    inside(scope, [i for i in indices if i.extent > 1])
+
+
+def _write_along(kernel: Kernel, nest: Nest, scope: Scope) -> bool:
+    """Write a scan along neighbours, for each iteration of the loops around it."""
+    scan = scan_of(nest)
+    if scan is None or set(nest.kinds[:-1]) - {PARALLEL} or not _fits(
+            kernel, scan, scan.along, (-1, 0, 1)):
+        return False
+    loop, writes = Loop(scan.along, (scan.along,), False), kernel.written(nest.body)
+
+    def line(here: Scope) -> None:
+        done, state = _blocks(kernel, scan, loop, here, writes)
+        kernel.put(scan.state, state, here)
+        if done < loop.extent:
+            kernel.nest_loop(loop, (), nest.body, here, done, loop.extent)
+
+    _around(kernel, nest.indices[:-1], scope, writes, line)
+    return True
+
+
+def _write_across(kernel: Kernel, nest: Nest, scope: Scope) -> bool:
+    """Write a scan along a loop around one over neighbours, in lanes of these."""
+    if nest.kinds[-2:] != (SEQUENTIAL, PARALLEL) or set(nest.kinds[:-2]) - {PARALLEL}:
+        return False
+    *outer, along, lane = nest.indices
+    scan = scan_of(Nest((*outer, lane, along), (PARALLEL,) * (len(outer) + 1) + (SEQUENTIAL,),
+                        nest.body))
+    if scan is None or along.extent < 2 * _ROWS or scan.state.place[0].get(lane) != 1 or (
+            not _fits(kernel, scan, lane, (0, 1))):
+        return False
+    writes = kernel.written(nest.body)
+    _around(kernel, outer, scope, writes, lambda here: _rows(
+        kernel, scan, lane, here, nest.body, writes))
+    return True
+
+
+def _rows(kernel: Kernel, scan: Scan, lane: Index, scope: Scope, body: Sequence[Statement],
+          writes: frozenset[Buffer]) -> None:
+    """Write the rows of a scan across neighbours, some at a time."""
+    along, width, wide = scan.along, _width(kernel, scan), scan.state.dtype
+    row, given = Loop(along, (along,), False), scan.given
+    block = Index("block", along.extent // _ROWS)
+    whole_steps = lane.extent // width
+
+    def columns(inner: Scope, first: Value, width: int) -> list:
+        state = kernel.value(scan.state, inner)
+        start, parts = _converted(state, wide, given.dtype), list[Any]()
+        inner.outer = Ahead(row, lane.extent, _ROWS)
+
+        def one(here: Scope, _) -> list:
+            value = whole(kernel.value(given, here), given.dtype).of(width)
+            parts.append(_combined(scan, parts[-1], value, given.dtype) if parts else value)
+            here.values[scan.found] = _combined(scan, start, parts[-1], given.dtype)
+            for store in scan.stores:
+                kernel.store(store, here)
+            return []
+
+        for n in range(_ROWS):
+            kernel.once(inner, row, n, [], one, (), writes, first)
+        last = _converted(parts[-1], given.dtype, wide)
+        kernel.put(scan.state, _combined(scan, state, last, wide), inner)
+        return []
+
+    def rows(here: Scope, _) -> list:
+        first = here.values[block] * _ROWS
+        for size, begin, end in ((width, 0, whole_steps),
+                                 (1, whole_steps * width, lane.extent)):
+            if begin < end:
+                kernel.loop(here, Loop(lane, (lane,), True, size, whole=True), begin, end, [],
+                            lambda inner, _, n=size: columns(inner, first, n), writes=writes)
+        return []
+
+    kernel.loop(scope, Loop(block, (block,), False), 0, block.extent, [], rows, writes=writes,
+                polled=block.extent >= _LONG)
+    if left := along.extent % _ROWS:
+        kernel.nest_loop(row, [Loop(lane, (lane,), True, width, whole=True)], body, scope,
+                         along.extent - left, along.extent)
 
 
 def _blocks(kernel: Kernel, scan: Scan, loop: Loop, scope: Scope,
             writes: frozenset[Buffer]) -> tuple[int, Any]:
     """Write as much of a scan as whole blocks are; how much that is, and what the state is then."""
     width, wide = _width(kernel, scan), scan.state.dtype
-    given = scan.element if scan.narrow is None else scan.narrow
-    dtype = given.dtype
-    found = scan.state if scan.narrow is None else convert(scan.state, dtype)
-
-    def combined(a: Any, b: Any, of: np.dtype) -> Any:
-        return apply(scan.combine, (a, b), (of, of), of, {})
-
-    def converted(value: Any, old: np.dtype, new: np.dtype) -> Any:
-        return value if old == new else apply("convert", (value,), (old,), new, {})
+    given, dtype = scan.given, scan.given.dtype
 
     def step(inner: Scope, states: Sequence[Any]) -> list[Any]:
         (state,) = states
         block, apart = whole(kernel.value(given, inner), dtype).of(width), 1
         before: Any = number(kernel.writer, neutral(scan.combine, dtype), dtype).of(width)
         while apart < width:
-            block = combined(_moved(before, block, apart), block, dtype)
+            block = _combined(scan, _moved(before, block, apart), block, dtype)
             apart *= 2
-        inner.values[found] = combined(converted(state, wide, dtype).of(width), block, dtype)
+        before = _converted(state, wide, dtype).of(width)
+        inner.values[scan.found] = _combined(scan, before, block, dtype)
         for store in scan.stores:
             kernel.store(store, inner)
-        return [combined(state, converted(block.lane(width - 1), dtype, wide), wide)]
+        return [_combined(scan, state, _converted(block.lane(width - 1), dtype, wide), wide)]
 
     steps = loop.extent // width
     (state,) = kernel.loop(scope, replace(loop, width=width, whole=True), 0, steps,
                            [kernel.value(scan.state, scope)], step, writes=writes,
                            polled=steps >= _LONG)
     return steps * width, state
+
+
+def _combined(scan: Scan, a: Any, b: Any, dtype: np.dtype) -> Any:
+    return apply(scan.combine, (a, b), (dtype, dtype), dtype, {})
+
+
+def _converted(value: Any, old: np.dtype, new: np.dtype) -> Any:
+    return value if old == new else apply("convert", (value,), (old,), new, {})
 
 
 def _moved(before: Value, block: Value, by: int) -> Value:
