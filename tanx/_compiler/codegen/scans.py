@@ -119,13 +119,15 @@ def _fits(kernel: Kernel, scan: Scan, lane: Index, steps: Collection[int]) -> bo
     read = [load for e in (scan.element, *(s.value for s in scan.stores)) for load in loads(e)
             if load is not scan.state]
     own = {memory(scan.state.buffer), *(memory(load.buffer) for load in stored)}
-    return kind_of(scan.state.dtype) in "fiu" and not scan.element.holds & FOLDS and (
-        register_type(scan.given.dtype).bits >= 8 and lane.extent >= 2 * _width(kernel, scan) and len(own) == 1 + len(stored) > 1) and all(
-        load.place[0].get(lane) in steps and load.place[0].get(lane) for load in stored) and all(
-        is_affine(load.place) and load.place[0].get(lane, 0) in steps
-        and (memory(load.buffer) not in own or any(
-            memory(load.buffer) is memory(other.buffer) and load.place == other.place
-            for other in stored)) for load in read)
+    plain = kind_of(scan.state.dtype) in "fiu" and register_type(scan.given.dtype).bits >= 8
+    if not plain or scan.element.holds & FOLDS or len(own) == 1 or len(own) <= len(stored) or (
+            lane.extent < 2 * _width(kernel, scan)):
+        return False
+    return all(load.place[0].get(lane) in steps and load.place[0].get(lane) for load in stored
+               ) and all(is_affine(load.place) and load.place[0].get(lane, 0) in steps and (
+                   memory(load.buffer) not in own or any(
+                       memory(load.buffer) is memory(other.buffer) and load.place == other.place
+                       for other in stored)) for load in read)
 
 
 def _width(kernel: Kernel, scan: Scan) -> int:
