@@ -13,6 +13,8 @@ from tanx._compiler.codegen.micro import kernel_symbol, kernel_text
 from tanx._compiler.codegen.target import Target
 from tanx._compiler.codegen.tiles import best_tile, tiling
 from tanx._compiler.pipeline import build
+from tests.compiler.agreement import check_function
+from tests.compiler.programs import settings
 from tests.compiler.test_contraction import check, numbers
 
 LAST, FIRST = ("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW")
@@ -139,6 +141,21 @@ def test_zeros_between_elements_are_not_multiplied():
     x, w = operands(LAST, 2, 7, 16, 32, 4)
     found = tilings(lambda x, w: lax.conv_transpose(x, w, (2, 2), "SAME"), x, w)
     assert sum(len(t.starts) * t.term.extent for t in found) == 4 * 4 * 16
+
+
+def test_a_sum_for_some_lanes_may_run_in_lanes_of_its_own():
+    def loss(x):
+        rows = x.reshape(1, -1, 8)
+        taps = jnp.tile(x.reshape(-1)[:3], (rows.shape[1], 1))[None]
+        y = lax.conv_general_dilated(rows, taps, (1,), [(2, 3)])
+        y = lax.reduce_window(y, jnp.ones((), x.dtype), lax.mul, (2, 3, 1), (2, 1, 1),
+                              ((0, 1), (1, 2), (2, 1)))
+        return jnp.sum(jnp.tanh(y).astype("float64"))
+
+    x = np.random.default_rng(0).integers(-12, 13, (3, 8, 8)).astype(np.float32) / 4
+    with tanx.enable_x64(True), settings({"fuse._STORE": -1000.0, "fuse._SMALL": 0,
+                                          "fuse._ROWS": 1}):
+        check_function(tanx.grad(loss), x)
 
 
 @pytest.mark.parametrize("bits, form", [(256, "k"), (512, "k"), (256, "m"), (512, "m")])

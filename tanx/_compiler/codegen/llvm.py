@@ -400,6 +400,8 @@ class Kernel(Folds):
         inner.lanes = Lanes(loop, start)
         inner.varying = inner.bound
         inner.values[inner.lanes] = start
+        if inner.mask is not None:  # of other lanes around these, which are for any of them
+            inner.mask = any_lane(inner.mask).of(loop.width)
 
     def when(self, condition: Value, scope: Scope, write: Callable[[Scope], None]) -> None:
         """Write code that runs where a condition holds."""
