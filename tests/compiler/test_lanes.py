@@ -8,7 +8,15 @@ import pytest
 from tanx._compiler.codegen import cpu
 from tanx._compiler.codegen.cpu import generate, host
 from tanx._loops import interpret
-from tanx._loops.build import clamp_index, const, element_program, fold, select, while_loop
+from tanx._loops.build import (
+    clamp_index,
+    const,
+    element_program,
+    fold,
+    reduce,
+    select,
+    while_loop,
+)
 from tests.compiler.compiled import run
 from tests.loops.programs import endless, normal
 
@@ -106,3 +114,13 @@ def test_complex_states():
 
     x = (normal(20) / 4 + 0.25j * normal(20)).astype(np.complex64)
     agree(rule, [x], x)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, bool])
+@pytest.mark.parametrize("count", [1, 17, 100])
+def test_every_eighth_byte(dtype, count):
+    x = (normal(8 * count + 3) * 50).astype(np.int8).astype(dtype)
+    out = np.empty(count, dtype)
+    for first in range(0, 11, 2):  # the last ones reach the end of the array
+        agree(lambda at, x, first=first: x[[at[0] * 8 + first % 11]], [x], out)
+    agree(lambda at, x: reduce("max", 8, lambda k: x[[at[0] * 8 + k[0] + 1]], dtype(0)), [x], out)

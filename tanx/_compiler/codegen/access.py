@@ -15,7 +15,7 @@ from ..._loops.instructions import kind_of
 from ..._loops.nest import Buffer
 from .analysis import Analysis
 from .complex import Pair
-from .lanes import NEAR, Loop, crosses
+from .lanes import NEAR, WORD, Loop, crosses
 from .operations import number
 from .scopes import Ahead, Groups, Lanes, Scope
 from .storage import from_memory, memory_type, part_dtype, to_memory
@@ -67,6 +67,10 @@ class Memory:
         if abs(stride) != 1 and self._crosses(load, terms, scope):
             return self._from_tile(load, terms, rest, stride, scope)
         start = self._address(buffer, _with_first_lane(terms, lanes), rest, scope)
+        if stride == WORD and buffer.dtype.itemsize == 1 and lanes.width > 1:
+            found = self._read_of_words(buffer, terms, rest, scope)
+            if found is not None:
+                return found
         if 1 < stride <= NEAR and lanes.width > 1:
             return (self._read_of_group(buffer, terms, rest, stride, scope)
                     or self._read_every(buffer, start, stride, lanes.width, _reach(terms, rest)))
@@ -369,6 +373,30 @@ class Memory:
                 memory_type(buffer.dtype).of(stride * lanes.width), start)
         return from_memory(wide.shuffled(range(part, stride * lanes.width, stride)), buffer.dtype)
 
+    def _read_of_words(self, buffer: Buffer, terms: Mapping[Expr, int], rest: int,
+                       scope: Scope) -> Scalar | None:
+        """Every eighth byte: shifted out of words of 64 bits, which are loaded once for all bytes.
+
+        None where such words do not lie in the buffer as a whole.
+        """
+        terms, rest = _with_steps(terms, rest, scope)
+        part, lanes = rest % WORD, scope.lanes
+        if rest < part or _reach(terms, rest) - part + WORD > prod(buffer.shape) or (
+                any(factor < 0 for factor in terms.values())):
+            return None
+        start = self._address(buffer, _with_first_lane(terms, lanes), rest - part, scope)
+        key = Groups(self.analysis.memory(buffer), start.text, lanes.width)
+        words = scope.find(key)
+        if words is None:
+            type = I64.of(lanes.width)
+            words = scope.values[key] = self.writer.write(
+                type, f"load {type.text}, {start!r}, align 1")
+        if part:
+            shift = Value(self.writer, str(8 * part), I64).of(lanes.width)
+            words = self.writer.write(words.type, f"lshr {words!r}, {shift.text}")
+        type = memory_type(buffer.dtype).of(lanes.width)
+        return from_memory(self.writer.write(type, f"trunc {words!r} to {type.text}"), buffer.dtype)
+
     def _read_every(self, buffer: Buffer, place: Value, stride: int, width: int,
                     last: int) -> Scalar:
         """Elements a short way apart: all in between are loaded as well, and left out.
@@ -414,6 +442,19 @@ def _named(terms: Mapping[Expr, int], scope: Scope) -> Mapping[Expr, int]:
         return terms
     renamed = ((scope.names.get(atom, atom), factor) for atom, factor in terms.items())
     return {atom: factor for atom, factor in renamed if atom is not None}
+
+
+def _with_steps(terms: Mapping[Expr, int], rest: int,
+                scope: Scope) -> tuple[Mapping[Expr, int], int]:
+    """Terms without the indices of loops that are written out: those have a known number."""
+    kept = {}
+    for atom, factor in terms.items():
+        value = scope.find(atom)
+        if isinstance(value, Value) and value.text.isdigit():
+            rest += int(value.text) * factor
+        else:
+            kept[atom] = factor
+    return kept, rest
 
 
 def _stride(terms: Mapping[Expr, int], scope: Scope) -> int | None:

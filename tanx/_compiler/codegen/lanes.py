@@ -20,13 +20,14 @@ from ..._loops.traverse import children, walk
 from .analysis import Analysis, Terms, offset
 from .storage import register_type
 
-__all__ = ["Loop", "NEAR", "Planner", "crosses"]
+__all__ = ["Loop", "NEAR", "Planner", "WORD", "crosses"]
 
 _GATHER, _REVERSE, _TRANSPOSE = 1.5, 1.5, 2.5
 """What it costs to collect an element, to turn a vector around, or to have a tile transposed for
 each of its vectors, where loading costs 1."""
-NEAR = 4
-"""Distance up to which elements are loaded together with those between them."""
+NEAR, WORD = 4, 8
+"""Distance up to which elements are loaded together with those between them, and that of bytes that
+are loaded in words."""
 _BRIEF, _SHORT, _LONG = 24, 48, 160
 """Lengths of code up to which eight (of narrow numbers), four, and two vectors are computed at a
 time."""
@@ -291,6 +292,9 @@ class Planner:
         if loop.parallel and not found.folds and max(
                 [length for length, _ in found.work], default=0) < _SPECIAL:
             vectors = max(vectors, self._vectors_of_chain(found, loop))
+        if found.bits == WORD and any(loads and loop.stride(terms) == WORD
+                                      for terms, _, loads in found.memory):
+            vectors = 1  # eight of words, which have to stay in registers
         lanes = self._lanes(found) * vectors
         while lanes > loop.extent:
             lanes //= 2
