@@ -106,7 +106,7 @@ def test_checkpointed(seed, interpreted):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 160))
+@pytest.mark.parametrize("seed", range(100, 120))
 def test_deep(seed):
     """Programs three levels deep, which take long to compile."""
     ours, plain = both(seed, depth=3)
