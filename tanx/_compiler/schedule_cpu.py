@@ -492,11 +492,23 @@ def _neighbours(accesses: Iterable[Load], index: Index, in_order: bool = False) 
 
     Where rows follow each other ``in_order``, nothing but their length helps to foresee them.
     """
+    accesses = list(accesses)
     near = [access for access in accesses if abs(access.place[0].get(index, 0)) == 1]
+    if not near and (row := max([_row(access, index) for access in accesses], default=0)):
+        return -(-_LONG_PIECE // row)
     if not near or any(access.free == {index} for access in near):
         return _LINE if near else 1
     return _LONG_PIECE if index.extent >= _ENOUGH_ROWS * _LONG_PIECE else (
         2 * _PIECE if in_order and index.extent >= 4 * _PIECE else _PIECE)
+
+
+def _row(access: Load, index: Index) -> int:
+    """The elements of a row of which a loop takes the next, of several that follow each other in
+    memory, while others go further; else 0."""
+    steps = {i: n for i, n in access.place[0].items() if isinstance(i, Index)}
+    row = steps.get(index, 0)
+    inner = [i for i, n in steps.items() if n == 1 and i.extent == row]
+    return row if inner and any(n > row for n in steps.values()) else 0
 
 
 def _accesses(statements: Iterable[Statement]) -> list[Load]:

@@ -53,6 +53,13 @@ def test_small_work_stays_in_one_piece():
     assert heads(jnp.sum, (10_000,)) == ["once:"]
 
 
+def test_rows_that_follow_each_other_stay_together_where_others_are_far():
+    assert heads(lambda x: x.sum(0), (256, 256, 256)) == [
+        "for t in 32 tasks, i in 8, j in 256 parallel:"]
+    assert heads(lambda x: x.transpose(1, 0, 2), (256, 256, 256)) == [
+        "for t in 32 tasks, i in 8, j in 256, k in 256 parallel:"]
+
+
 def test_the_outermost_loop_is_cut():
     assert show(scheduled(lambda x: x + x, (4096, 1000))) == """\
 program(x0: f32[4096,1000]) -> (y0: f32[4096,1000])
