@@ -5,6 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 
+import tanx
+import tanx.numpy as jnp
 from tanx._loops import lapack
 from tanx._ops.linalg import (
     cholesky_p,
@@ -107,6 +109,14 @@ def test_reflections_fewer_than_columns(both, count):
     (wanted, *_), (got, *_) = both(
         householder_product_p.routine(made, taus[:count]), made, taus[:count])
     close(got, wanted)
+
+
+def test_compiled_functions_of_large_matrices():
+    x = numbers(300, 300, dtype="float32")
+    close(tanx.jit(jnp.linalg.inv)(x) @ x, np.eye(300, dtype="float32"))
+    q, r = tanx.jit(jnp.linalg.qr)(x)
+    close(q @ r, x)
+    close(q.T @ q, np.eye(300, dtype="float32"))
 
 
 def test_only_large_real_matrices_are_ours():
