@@ -57,7 +57,7 @@ def test_rows_that_follow_each_other_stay_together_where_others_are_far():
     assert heads(lambda x: x.sum(0), (256, 256, 256)) == [
         "for t in 32 tasks, i in 8, j in 256 parallel:"]
     assert heads(lambda x: x.transpose(1, 0, 2), (256, 256, 256)) == [
-        "for t in 32 tasks, i in 8, j in 256, k in 256 parallel:"]
+        "for t in 32 tasks, i in 8, j in 256, l in 256 parallel:"]
 
 
 def test_the_outermost_loop_is_cut():
