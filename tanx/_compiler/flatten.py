@@ -126,7 +126,8 @@ def _row(inner: Buffer, array: Buffer, row: Expr, skipped: int = 0,
     size = prod(inner.shape)
 
     def element(index: tuple[Expr, ...]) -> Load:
-        if inner.shape == array.shape[1:] and skipped % max(1, size) == 0:
+        rows = array.shape and array.shape[1:] == inner.shape
+        if rows and skipped % max(1, size) == 0:
             return Load(array, (row + skipped // max(1, size), *index))
         place = row * size + flatten_index(index, inner.shape) + skipped
         return Load(array, unflatten_index(place, array.shape))

@@ -307,6 +307,8 @@ class _Scheduler:
         loads = find_loads(fold.body)
         if loads and all(load.buffer in self.temps for load in loads):
             return False  # it combines parts itself
+        if not prod(i.extent for i in fold.indices):
+            return False
         if fold.reducer:
             return fold.reducer not in ("max", "min") or kind_of(fold.states[0].dtype) != "c"
         return fold.combine is not None and len(fold.indices) == 1 and any(

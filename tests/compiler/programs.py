@@ -418,7 +418,16 @@ def reduction(make: Maker):
     axes = tuple(d for d in range(x.ndim) if make.rng.random() < 0.5)
     options = f", axis={axes}" if axes else ""
     options += ", keepdims=True" if make.rng.random() < 0.4 else ""
-    return make.pick(REDUCTIONS).format(x.name, options), x
+    form = make.pick(REDUCTIONS)
+    if not x.exact and ("max" in form or "min" in form) and has_near_ties(x.data):
+        return None  # which of them gets the gradient hangs on rounding
+    return form.format(x.name, options), x
+
+
+def has_near_ties(data: np.ndarray) -> bool:
+    """Whether two elements are as good as equal."""
+    steps = np.diff(np.sort(data.astype(np.float64), axis=None))
+    return bool((steps < 1e-3).any())
 
 
 def exact_reduction(make: Maker):

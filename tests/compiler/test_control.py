@@ -9,6 +9,8 @@ from tanx import lax
 from tanx._compiler.pipeline import build
 from tanx._loops.nest import Branch, Loop, Nest
 from tanx._loops.traverse import statements_in
+from tests.compiler.agreement import check_function
+from tests.compiler.programs import settings
 
 X = np.random.default_rng(0).normal(size=(6, 40)).astype(np.float32)
 
@@ -222,3 +224,13 @@ def test_rows_of_a_slice_are_read_where_they_are():
     for f in (sorted_rows, recurrent):
         for y, z in zip(tanx.tree.leaves(tanx.jit(f)(X)), evaluated(tanx.make_jaxpr(f)(X), (X,))):
             np.testing.assert_allclose(y, z, rtol=1e-5)
+
+
+def test_a_number_may_be_the_one_row_of_a_loop():
+    def loss(x):
+        def step(c, r):
+            return jnp.tanh(c @ jnp.outer(r, r) + r), c.sum()
+        return jnp.sum(x + lax.scan(step, jnp.ones(8, x.dtype), x.reshape(-1, 8))[1])
+
+    with settings({"fuse._NODES": 8, "split._WORTH": 1, "split._PIECES": 4, "simplify._FOLDED": 2}):
+        check_function(tanx.grad(loss), X[0, :8])

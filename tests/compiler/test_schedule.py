@@ -174,6 +174,14 @@ def tiny_tasks(monkeypatch):
     monkeypatch.setattr("tanx._compiler.schedule_cpu._GRAIN", 1e-7)
 
 
+@pytest.mark.parametrize("shape", [(2, 1, 0, 7), (1, 0, 4), (0,)])
+def test_sums_of_nothing_have_no_parts(shape, tiny_tasks, monkeypatch):
+    monkeypatch.setattr("tanx._compiler.schedule_cpu._GRAIN", 1e-9)
+    x = np.zeros(shape)
+    np.testing.assert_array_equal(tanx.jit(lambda x: jnp.prod(jnp.cos(x)))(x), 1)
+    np.testing.assert_array_equal(tanx.jit(lambda x: x - x.sum())(x), x)
+
+
 def test_many_updates_of_few_elements_are_made_apart():
     at = np.zeros(1_000_000, np.int32)
     text = show(schedule(build(tanx.make_jaxpr(lambda x, at, y: x.at[at].max(y))(
