@@ -238,7 +238,10 @@ class Maker:
             return
         with np.errstate(all="ignore"):
             wide = np.abs(data.astype(np.complex128))
-        if data.size > LARGEST[self.large] or not np.all(wide < 1e3):
+        # Of large numbers in few bits, sines and the like are nothing but rounding.
+        floating = jnp.issubdtype(data.dtype, jnp.inexact)
+        most = min(1e3, 0.25 / float(jnp.finfo(data.dtype).eps)) if floating else 1e3
+        if data.size > LARGEST[self.large] or not np.all(wide < most):
             return
         value = Value(f"v{len(self.lines)}", data, kept)
         self.lines.append(Line(value, text, tuple(v.name for v in reads)))
@@ -298,14 +301,14 @@ REAL_TRANSFORMS = ["jnp.fft.rfft({}, norm='ortho')", "jnp.fft.irfft({}, 9)", "jn
 # Of a square matrix whose eigenvalues are between 1 and 3. Values of equal size share their
 # gradient in any way, so there is none to compare.
 MATRICES = ["jnp.linalg.cholesky(m)", "jnp.linalg.inv(m)", "jnp.linalg.slogdet(m)[1]",
-            "jnp.linalg.solve(m, m[..., :1])", "jnp.linalg.solve(m, jnp.tanh(m))",
+            "jnp.linalg.solve(m, 1 + m[..., :1])", "jnp.linalg.solve(m, jnp.tanh(m))",
             "jnp.linalg.qr(m)[1]", "jnp.linalg.qr(m)[0] @ m", "jnp.linalg.matrix_power(m, 3)",
             "lax.stop_gradient(jnp.linalg.eigvalsh(m))", "jnp.linalg.norm(m, axis=(-2, -1))",
             "lax.stop_gradient(jnp.linalg.svd(m, compute_uv=False))",
             "(lambda w, v: (v * jnp.tanh(w)[..., None, :]) @ v.mT)(*map(lax.stop_gradient, "
             "jnp.linalg.eigh(m)))", "lax.linalg.lu(m)[0]", "jnp.linalg.det(m / 2)",
             "lax.linalg.triangular_solve(m, m, left_side=True, lower=True)",
-            "jnp.linalg.pinv(m)", "jnp.linalg.lstsq(m, m[:, 0])[0]", "lax.linalg.lu(m)[2]"]
+            "jnp.linalg.pinv(m)", "jnp.linalg.lstsq(m, 1 + m[:, 0])[0]", "lax.linalg.lu(m)[2]"]
 
 
 def smooth(make: Maker):

@@ -131,6 +131,20 @@ def test_results_do_not_depend_on_threads():
     np.testing.assert_array_equal(*results)
 
 
+@pytest.mark.parametrize("kind, shape", [
+    ("ifft", (291, 130)), ("fft", (97, 60)), ("rfft", (67, 90)), ("irfft", (67, 90)),
+    ("fft", (5, 7)), ("rfft", (67, 45)), ("fft", (1, 46656))])
+def test_no_two_tasks_do_the_same(kind, shape, monkeypatch):
+    """Lines are transformed in the memory of the result, or rounded by what is beside them."""
+    monkeypatch.setattr("tanx._compiler.codegen.fourier._GRAIN", 1e-9)
+    x = operand(kind, *shape, double=True)
+    length = shape[-1] if kind != "irfft" else 2 * shape[-1] - 2
+    (first,) = compiled(kind, x, length)
+    close(first, getattr(np.fft, kind)(x, length))
+    for got in compiled(kind, x, length, ways=(run,) * 20):
+        np.testing.assert_array_equal(got, first)
+
+
 def test_roots_are_accurate():
     for n in (7, 8, 1000):
         pi = np.longdouble("3.14159265358979323846264338327950288")

@@ -93,15 +93,18 @@ class _Transforms:
 
     # -- many of a kind ----------------------------------------------------------------------------
 
-    def units(self, run: str, count: int, numbers: int) -> str:
+    def units(self, run: str, count: int, numbers: int, apart: bool) -> str:
         """A function that runs another for each of some units, in tasks if it is worth that.
 
-        A unit is so many complex numbers.
+        A unit is so many complex numbers. If units are not ``apart``, the last one does something
+        again that the one before has done, maybe rounded otherwise: one task has both.
         """
         seconds = numbers * (log2(self.length) + 2) * _SECONDS
         most = ROOMS if self.way.spare and self.way.halves is None else _MOST
         tasks = max(1, min(most, count, int(count * seconds / _GRAIN)))
         chunk = -(-count // tasks)
+        while not apart and chunk < count and (chunk == 1 or count % chunk == 1):
+            chunk += 1
         tasks = -(-count // chunk)
         title, element = f"{run[1:-1]} {count}", self.passes.element
 
@@ -112,8 +115,9 @@ class _Transforms:
             number, spare = f.number("task"), "%spare"
             if most == ROOMS:
                 spare = f.offset(spare, element, number * (self.way.spare // ROOMS))
-            first = intrinsic("smin", number * chunk, count - chunk)
-            loop(f.writer, chunk, lambda k: f.call(run, ("%in", "%out", spare), first + k))
+            first = number * chunk
+            own = intrinsic("smin", count - first, chunk)
+            loop(f.writer, own, lambda k: f.call(run, ("%in", "%out", spare), first + k))
 
         def everything(f: Function) -> None:
             if tasks == 1:
@@ -129,11 +133,11 @@ class _Transforms:
         return self.passes.function(f"all {title}", _PARAMS, everything)
 
     def unit(self, title: str, numbers: int, count: int,
-             body: Callable[[Function, Value], None]) -> str:
+             body: Callable[[Function, Value], None], apart: bool = False) -> str:
         """A function of all units, given what writes one from its number."""
         run = self.passes.function(f"{title} {self.name}", _UNIT,
                                    lambda f: body(f, f.number("unit")))
-        return self.units(run, count, numbers)
+        return self.units(run, count, numbers, apart)
 
     def places(self, f: Function, before: tuple[Value, Value], stride: int = 1) -> list[Place]:
         """The operand and the result of a unit, given the elements before."""
@@ -179,7 +183,7 @@ class _Transforms:
                 if radices(self.length):
                     chain.through(self.length, target)
                 chain.transform(self.length, source, target, self.scale)
-        return self.unit("line", self.length, self.outer, body)
+        return self.unit("line", self.length, self.outer, body, apart=True)
 
     def pairs_of_lines(self) -> str:
         """Two real lines at a time, as the parts of complex numbers."""
