@@ -330,7 +330,7 @@ def fourier(make: Maker):
 def matrices(make: Maker):
     """Something of a matrix, or of some of them, that is far from singular."""
     x = make.operand("f", rank=2)
-    if x is None or not 0 < x.shape[-2] <= 40:
+    if x is None or not (0 < x.shape[-2] <= 40 and x.shape[-1]):
         return None
     made = (f"(lambda a: a @ a.mT / {x.shape[-1] * x.shape[-2]} * 2 + "
             f"jnp.eye({x.shape[-2]}, dtype=a.dtype))(jnp.tanh({x.name}))")
