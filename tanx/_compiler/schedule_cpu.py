@@ -280,7 +280,8 @@ class _Scheduler:
 
         They are computed in any case, have the same extents, and do not need each other.
         """
-        if any(getattr(s, "guard", None) is not None for s in nest.body):
+        if any(getattr(s, "guard", None) is not None for s in nest.body) or not prod(
+                i.extent for i in nest.indices):
             return None
         groups: dict[tuple, list[Fold]] = {}
         for node in walk(*(e for s in nest.body for e in expressions(s)), into=_sure):

@@ -182,6 +182,11 @@ def test_sums_of_nothing_have_no_parts(shape, tiny_tasks, monkeypatch):
     np.testing.assert_array_equal(tanx.jit(lambda x: x - x.sum())(x), x)
 
 
+def test_no_sums_have_no_parts(tiny_tasks, monkeypatch):
+    monkeypatch.setattr("tanx._compiler.schedule_cpu._GRAIN", 1e-9)
+    scheduled(lambda x: jnp.all(x > 0, axis=(0, 2)), (5, 0, 1))
+
+
 def test_many_updates_of_few_elements_are_made_apart():
     at = np.zeros(1_000_000, np.int32)
     text = show(schedule(build(tanx.make_jaxpr(lambda x, at, y: x.at[at].max(y))(
