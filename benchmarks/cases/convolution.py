@@ -12,6 +12,7 @@ def _flops(n, s, c, o, k, stride=1, **_):
 
 layer = family("convolutions", flops=_flops, numpy=False)
 gradient = family("gradients of convolutions", numpy=False)
+strided = family("strided transposed convolutions", numpy=False)
 
 
 def _conv(jax, numbers=LAST, strides=(1, 1), padding="SAME", **options):
@@ -82,20 +83,6 @@ def depthwise_first(jax, jnp, n, s, c, k):
         noise(n, c, s, s), noise(c, 1, k, k, seed=1))
 
 
-@layer("transposed {k} x {k} conv, {n} x {s} x {s} x {c} to {o}, stride {stride}", n=4, s=14, c=128,
-       o=64, k=[2, 4], stride=2, flops=None)
-def transposed(jax, jnp, n, s, c, o, k, stride):
-    return lambda x, w: jax.lax.conv_transpose(x, w, (stride,) * 2, "SAME"), (
-        noise(n, s, s, c), noise(k, k, c, o, seed=1))
-
-
-@layer("transposed {k} x {k} conv, {n} x {c} x {s} x {s} to {o}, channels first", n=4, s=14, c=128,
-       o=64, k=4, flops=None)
-def transposed_first(jax, jnp, n, s, c, o, k):
-    return lambda x, w: jax.lax.conv_transpose(x, w, (2, 2), "SAME", dimension_numbers=FIRST), (
-        noise(n, c, s, s), noise(o, c, k, k, seed=1))
-
-
 @layer("conv of {n} sounds, {s} x {c} to {o}, window {k}", n=4, s=4000, c=32, o=64, k=9, flops=None)
 def sound(jax, jnp, n, s, c, o, k):
     return _conv(jax, ("NHC", "HIO", "NHC"), (1,)), (noise(n, s, c), noise(k, c, o, seed=1))
@@ -117,6 +104,60 @@ def volume(jax, jnp, n, s, c, o, k):
 def narrow(jax, jnp, n, s, c, o, k):
     return _conv(jax), (noise(n, s, s, c, dtype="bfloat16"),
                         noise(k, k, c, o, seed=1, dtype="bfloat16"))
+
+
+# -- transposed ------------------------------------------------------------------------------------
+
+
+@strided("transposed {k} x {k} conv, {n} x {s} x {s} x {c} to {o}, stride {stride}", n=4, s=14,
+         c=128, o=64, k=[2, 4], stride=2)
+@strided("transposed {k} x {k} conv, {n} x {s} x {s} x {c} to {o}, stride {stride}", n=4, s=28,
+         c=32, o=16, k=3, stride=2)
+@strided("transposed {k} x {k} conv, {n} x {s} x {s} x {c} to {o}, stride {stride}", n=1, s=28,
+         c=21, o=21, k=16, stride=8)
+def transposed(jax, jnp, n, s, c, o, k, stride):
+    return lambda x, w: jax.lax.conv_transpose(x, w, (stride,) * 2, "SAME"), (
+        noise(n, s, s, c), noise(k, k, c, o, seed=1))
+
+
+@strided("transposed {k} x {k} conv, {n} x {c} x {s} x {s} to {o}, channels first", n=4, s=14,
+         c=128, o=64, k=4)
+def transposed_first(jax, jnp, n, s, c, o, k):
+    return lambda x, w: jax.lax.conv_transpose(x, w, (2, 2), "SAME", dimension_numbers=FIRST), (
+        noise(n, c, s, s), noise(o, c, k, k, seed=1))
+
+
+@strided("transposed conv of {n} sounds, {s} x {c} to {o}, window {k}, stride {stride}", n=4,
+         s=4000, c=32, o=32, k=4, stride=2)
+@strided("transposed conv of {n} sounds, {s} x {c} to {o}, window {k}, stride {stride}", n=4, s=100,
+         c=256, o=128, k=16, stride=8)
+def transposed_sound(jax, jnp, n, s, c, o, k, stride):
+    return lambda x, w: jax.lax.conv_transpose(x, w, (stride,), "SAME"), (
+        noise(n, s, c), noise(k, c, o, seed=1))
+
+
+@strided("transposed {k} x {k} x {k} conv, {n} x {s} x {s} x {s} x {c} to {o}, stride 2", n=1, s=12,
+         c=64, o=32, k=2)
+def transposed_volume(jax, jnp, n, s, c, o, k):
+    return lambda x, w: jax.lax.conv_transpose(x, w, (2, 2, 2), "SAME"), (
+        noise(n, s, s, s, c), noise(k, k, k, c, o, seed=1))
+
+
+@strided("transposed {k} x {k} conv in {g} groups, {n} x {s} x {s} x {c} to {c}, stride 2", n=4,
+         s=16, c=64, k=4, g=[4, 64])
+def transposed_groups(jax, jnp, n, s, c, k, g):
+    ends = (k // 2, k // 2)
+    conv = _conv(jax, padding=(ends, ends), lhs_dilation=(2, 2), feature_group_count=g)
+    return conv, (noise(n, s, s, c), noise(k, k, c // g, c, seed=1))
+
+
+@strided("gradients of a transposed {k} x {k} conv, {n} x {s} x {s} x {c} to {o}, stride {stride}",
+         n=4, s=14, c=128, o=64, k=[2, 4], stride=2)
+def transposed_gradients(jax, jnp, n, s, c, o, k, stride):
+    def gradients(x, w, y):
+        return jax.vjp(lambda x, w: jax.lax.conv_transpose(x, w, (stride,) * 2, "SAME"), x, w)[1](y)
+    return gradients, (noise(n, s, s, c), noise(k, k, c, o, seed=1),
+                       noise(n, s * stride, s * stride, o, seed=2))
 
 
 # -- gradients -------------------------------------------------------------------------------------
