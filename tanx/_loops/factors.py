@@ -172,11 +172,12 @@ def reflection(m, a, k, first):
     (below,) = m.fold(first + 1, rows, [m.number(0)], square)
     none = below <= 0
     x = head * inverse
-    end = m.select(none, head, -m.copysign(m.sqrt(m.fma(x, x, below)) * most, head))
-    factor = m.select(none, m.number(0), (end - head) / end)
-    scale = m.select(none, m.number(0), inverse_of(m, head - end))
-    m.each(first + 1, rows, lambda i: put(a, i, k, a[i, k] * scale))
-    return end, factor
+    length = -m.copysign(m.sqrt(m.fma(x, x, below)), x)
+    zero = m.number(0)
+    scale = m.select(none, zero, 1 / (x - length))
+    m.each(first + 1, rows, lambda i: put(a, i, k, a[i, k] * inverse * scale))
+    end, factor = length / inverse, (length - x) / length
+    return m.select(none, head, end), m.select(none, zero, factor)
 
 
 def reflect(m, a, k, first, factor, x, start, stop) -> None:

@@ -40,6 +40,12 @@ def _scaled(m, a):
     return most
 
 
+def _nothing(m):
+    """What counts as nothing beside 1: the squares of larger numbers are as precise as these."""
+    known = np.finfo(m.dtype)
+    return m.number(float(known.tiny) ** 0.5 / float(known.eps))
+
+
 def _ranks(m, values):
     """The places of values in ascending order; a column of integers. Equal ones stay in order."""
     n, _ = values.shape
@@ -161,12 +167,13 @@ def _diagonalize(m, d, e, z) -> None:
     """
     n, _ = d.shape
     cosines, sines = m.matrix(n), m.matrix(n)
-    precision = float(np.finfo(m.dtype).eps) / 2
+    precision, nothing = float(np.finfo(m.dtype).eps) / 2, _nothing(m)
 
     def eigenvalue(first):
         def sweep():
             def cut(i, end):
-                apart = ~(m.abs(e[i, 0]) > precision * (m.abs(d[i, 0]) + m.abs(d[i + 1, 0])))
+                sizes = m.abs(d[i, 0]) + m.abs(d[i + 1, 0])
+                apart = ~(m.abs(e[i, 0]) > m.fma(m.number(precision), sizes, nothing))
                 here = m.integer(i)
                 return [m.select(apart & (here < end), here, end)]
             (end,) = m.fold(first, n - 1, [m.integer(n - 1)], cut)
@@ -188,7 +195,7 @@ def _chase(m, d, e, first, end, unfinished, cosines, sines) -> None:
     slope = (d[first + 1, 0] - start) / (beside + beside)
     root = m.sqrt(m.fma(slope, slope, m.number(1)))
     shift = start - beside / (slope + m.copysign(root, slope))
-    one, zero = m.number(1), m.number(0)
+    one, zero, nothing = m.number(1), m.number(0), _nothing(m)
 
     def step(i, g, s, c, p):
         here = m.integer(i)
@@ -198,7 +205,7 @@ def _chase(m, d, e, first, end, unfinished, cosines, sines) -> None:
         c, p = m.select(begins, one, c), m.select(begins, zero, p)
         f, b = s * e[i, 0], c * e[i, 0]
         size = m.sqrt(m.fma(f, f, g * g))
-        inverse, none = 1 / size, size <= 0
+        inverse, none = 1 / size, ~(size > nothing)
         s = m.select(none, zero, f * inverse)
         c = m.select(none, one, g * inverse)
         rest = d[i + 1, 0] - p
@@ -237,9 +244,10 @@ def _turn_vectors(m, z, first, cosines, sines) -> None:
 def svd(m, a, compute_uv: bool, settles_left: bool = True):
     """Descending singular values, and the left and right vectors if wanted.
 
-    By one-sided Jacobi rotations of ``R.T``, where ``a = Q @ R``: ``R.T @ w = y`` has orthogonal
-    columns, which are the right vectors times the singular values; their directions, even where the
-    values are zero, are those of the orthogonal factor of ``y``. The left vectors are ``Q @ w``.
+    By one-sided Jacobi rotations of ``R.T``, where ``a = Q @ R``, from the eigenvectors of its
+    squares on, which leave few of them: ``R.T @ w = y`` has orthogonal columns, which are the right
+    vectors times the singular values; their directions, even where the values are zero, are those
+    of the orthogonal factor of ``y``. The left vectors are ``Q @ w``.
     The signs are those that left vectors should have, or right ones.
     """
     if a.shape[0] < a.shape[1]:
@@ -248,14 +256,8 @@ def svd(m, a, compute_uv: bool, settles_left: bool = True):
     rows, n = a.shape
     scale = _scaled(m, a)
     factors = triangularize(m, a)
-    x = m.matrix(n, n).T  # its columns are read one by one
-
-    def transposed_row(i):
-        m.each(0, i + 1, lambda j: put(x, i, j, a[j, i]))
-        m.each(i + 1, n, lambda j: put(x, i, j, m.number(0)))
-    m.each(0, n, transposed_row)
-    turned = identity(m, n, n).T if compute_uv else None
-    _orthogonalize(m, x, turned)
+    x, turned = _nearly_orthogonal(m, a)
+    _orthogonalize(m, x, turned if compute_uv else None)
     lengths, values = m.matrix(n), m.matrix(n)
 
     def length(j):
@@ -282,6 +284,38 @@ def svd(m, a, compute_uv: bool, settles_left: bool = True):
     return [values, u, _right_vectors(m, y, u, settles_left)]
 
 
+def _nearly_orthogonal(m, r):
+    """Columns of ``R.T @ w``, and ``w``: the eigenvectors of ``R @ R.T``, as far as they are found.
+
+    Squares have lost the small singular values, but few rotations are left to be done. Of both
+    matrices the columns are in memory one by one.
+    """
+    _, n = r.shape
+    squares = m.matrix(n, n)
+
+    def row(i):
+        def columns(strip):
+            sums = m.fold(i, n, [m.number(0)] * len(strip), lambda k, *sums: more(
+                m, sums, r[i, k], [r[j, k] for j in strip]))
+            for j, total in zip(strip, sums):
+                squares[i, j] = squares[j, i] = total
+        m.strips(0, i + 1, columns)
+    m.each(0, n, row)
+    d, e, w = _tridiagonalize(m, squares)
+    _diagonalize(m, d, e, w)
+    x = m.matrix(n, n).T
+
+    def turned_row(i):
+        def columns(strip):
+            sums = m.fold(0, i + 1, [m.number(0)] * len(strip), lambda k, *sums: more(
+                m, sums, r[k, i], [w[k, j] for j in strip]))
+            for j, total in zip(strip, sums):
+                x[i, j] = total
+        m.strips(0, n, columns)
+    m.each(0, n, turned_row)
+    return x, _copied(m, w.T).T
+
+
 def _copied(m, a):
     """A matrix in memory of its own."""
     rows, columns = a.shape
@@ -294,14 +328,15 @@ def _orthogonalize(m, x, turned) -> None:
     """Turn pairs of columns until all are orthogonal, and the columns of ``turned`` with them."""
     n, _ = x.shape
     worst = m.matrix(1)
-    bound = float(np.finfo(m.dtype).eps) ** 2 * max(n, 4)
+    known = np.finfo(m.dtype)
+    bound, nothing = float(known.eps) * max(n, 4) ** 0.5, m.number(float(known.tiny / known.eps))
 
     def pair(i, j):
         def products(k, xx, yy, xy):
             x1, y1 = x[k, i], x[k, j]
             return [m.fma(x1, x1, xx), m.fma(y1, y1, yy), m.fma(x1, y1, xy)]
         xx, yy, xy = m.fold(0, n, [m.number(0)] * 3, products)
-        oblique = xy * xy > (bound * xx) * yy
+        oblique = m.abs(xy) > m.fma(bound * m.sqrt(xx), m.sqrt(yy), nothing)
 
         def turn():
             slope = (yy - xx) / (xy + xy)

@@ -197,6 +197,24 @@ def test_vectors_of_equal_values_are_orthogonal():
     np.testing.assert_allclose(u * s[:, None] @ vt, x, atol=1e-14)
 
 
+def test_vectors_are_orthogonal_whatever_the_sizes_of_elements():
+    """Squares of the smallest elements are not numbers, or not precise ones."""
+    n, sizes = 20, np.logspace(0, -20, 20)
+    x = numbers(4, n, n)
+    q = np.linalg.qr(x)[0]
+    x = np.concatenate([x * sizes, sizes[:, None] * x, x[:, :, :3] @ x[:, :3], q * sizes @ q,
+                        q * np.repeat([1, 1e-3, 1e-6, 0], 5) @ q]).astype(np.float32)
+    squares = x @ x.swapaxes(1, 2)
+    w, v = map(np.asarray, tanx.jit(tanx.numpy.linalg.eigh)(squares))
+    u, s, vt = map(np.asarray, tanx.jit(linalg.svd)(x))
+    for q in (v, u, vt):
+        np.testing.assert_allclose(q.swapaxes(1, 2) @ q, np.broadcast_to(np.eye(n), x.shape),
+                                   atol=2e-5)
+    for got, want in ((v * w[:, None] @ v.swapaxes(1, 2), squares), (u * s[:, None] @ vt, x)):
+        most = np.abs(want).max((1, 2), keepdims=True)
+        np.testing.assert_allclose(got / most, want / most, atol=2e-5)
+
+
 def test_nan_stays_in_its_matrix():
     x = spread(5)
     x[2, 3, 1] = np.nan
