@@ -9,13 +9,17 @@ Routines keep matrices by columns: what we have by rows they take for the transp
 from __future__ import annotations
 
 import ctypes
+import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .._locks import new_lock
 from .names import LAPACK
 
 if TYPE_CHECKING:
@@ -97,14 +101,37 @@ def prefix(dtype: np.dtype) -> str:
 @cache
 def address(name: str) -> int:
     """The address of a routine that SciPy exports to Cython."""
-    from scipy.linalg import cython_blas, cython_lapack
-    capsule = cython_lapack.__pyx_capi__.get(name) or cython_blas.__pyx_capi__[name]
+    exported = _exports("cython_lapack")
+    capsule = exported.get(name) or _exports("cython_blas")[name]
     api = ctypes.pythonapi
     api.PyCapsule_GetName.restype = ctypes.c_char_p
     api.PyCapsule_GetName.argtypes = [ctypes.py_object]
     api.PyCapsule_GetPointer.restype = ctypes.c_void_p
     api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
     return api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule))
+
+
+@cache
+def _exports(module: str) -> dict[str, Any]:
+    """What an extension of SciPy's exports to Cython.
+
+    It is loaded by itself: all of ``scipy.linalg`` takes ten times as long, a quarter of a second.
+    """
+    from importlib.machinery import PathFinder
+    from importlib.util import find_spec, module_from_spec
+    package = find_spec("scipy")
+    folders = package and package.submodule_search_locations or ()
+    name = f"scipy.linalg.{module}"
+    with _loading:  # one of the threads that may want it
+        spec = PathFinder.find_spec(name, [os.path.join(folder, "linalg") for folder in folders])
+        if "scipy.linalg" in sys.modules or spec is None or spec.loader is None:
+            return import_module(name).__pyx_capi__
+        made = module_from_spec(spec)
+        spec.loader.exec_module(made)
+    return made.__pyx_capi__
+
+
+_loading = new_lock()
 
 
 def lapack(call: Extern, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:

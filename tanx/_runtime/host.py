@@ -34,6 +34,9 @@ ALIGNMENT = 64
 _LARGE = 1 << 20
 """Bytes from which on blocks are mapped one by one, and may have huge pages."""
 
+_HUGE = 1 << 21
+"""Bytes of a huge page."""
+
 
 # -- what NumPy's and Python's own structures look like ------------------------------------------
 
@@ -125,7 +128,8 @@ def _text() -> str:
     return TEXT.format(
         **{name: n for n, name in enumerate(COUNTS)}, most=1 << 56, large=_LARGE,
         protection=mmap.PROT_READ | mmap.PROT_WRITE, mapping=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS,
-        huge=getattr(mmap, "MADV_HUGEPAGE", 0), carray=_CARRAY, owndata=_OWNDATA,
+        huge=getattr(mmap, "MADV_HUGEPAGE", 0), huge_page=_HUGE, less_than_huge=_HUGE - 1,
+        half_huge=_HUGE // 2, whole_huge=-_HUGE, carray=_CARRAY, owndata=_OWNDATA,
         itemsize=head + _DtypeFields.itemsize.offset, data=head + _ArrayFields.data.offset,
         flags=head + _ArrayFields.flags.offset, mem_handler=head + _ArrayFields.mem_handler.offset)
 

@@ -192,3 +192,13 @@ def test_a_fork_has_memory_of_its_own():
         os._exit(0 if y.sum() == 2000 and x.sum() == 3000 else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert x.sum() == 1000
+
+
+@pytest.mark.parametrize("megabytes", [1, 1.5, 2, 3.25, 7, 64])
+def test_large_blocks_begin_where_a_huge_page_may(megabytes):
+    n = int(megabytes * (1 << 20))
+    arrays = [host.empty((n,), np.dtype(np.uint8)) for _ in range(3)]
+    for k, array in enumerate(arrays):
+        assert array.ctypes.data % (1 << 21) < 5 * 4096
+        array[:] = k
+    assert [(int(a.min()), int(a.max())) for a in arrays] == [(0, 0), (1, 1), (2, 2)]
