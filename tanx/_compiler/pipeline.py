@@ -13,6 +13,7 @@ simplify  jaxpr   folds constants, applies algebra, merges equal equations
 lower     program one nest of loops an equation
 fuse      program computes elements where they are read, merges nests
 moments   program variances from groups of elements, which are read once
+searches  program places of greatest elements by blocks of these
 reuse     program overwrites what nobody needs any more
 split     program loops without conditions on their indices and divisions of them
 contract  program products of matrices in the form of tiles
@@ -51,6 +52,7 @@ from .memory import check_plan, in_place, plan, share
 from .moments import in_one_pass
 from .order import reads_first, without_invariants
 from .schedule_cpu import schedule
+from .searches import by_blocks
 from .simplify import inline, simplify
 from .split import split
 
@@ -178,6 +180,7 @@ def _scheduled(program: Program, donated: Sequence[Buffer],
     """All passes up to the plan; also which outputs take the memory of inputs."""
     program = _inspected("fuse", fuse(reads_first(program)), check, show)
     program = _inspected("moments", in_one_pass(program), check, show)
+    program = _inspected("searches", by_blocks(program), check, show)
     program, shared = share(program, donated, partners)
     program = _inspected("reuse", in_place(program, shared), check, show)
     program = _inspected("split", split(program, 1 if partners is None else _STEPS), check, show)

@@ -43,8 +43,6 @@ from .._loops.expr import (
     Fold,
     Index,
     Load,
-    Node,
-    Op,
     Pick,
     Variable,
     const,
@@ -66,7 +64,6 @@ from .._loops.nest import (
     Store,
 )
 from .._loops.traverse import (
-    children,
     expressions,
     map_expressions,
     rewrite,
@@ -81,7 +78,7 @@ from .codegen.scans import Scan, neutral, scan_of
 from .codegen.target import Target
 from .codegen.tiles import tiling
 from .cost import cost
-from .stages import find_loads, is_affine, mentioned
+from .stages import find_loads, is_affine, mentioned, sure_parts
 
 __all__ = ["schedule"]
 
@@ -284,7 +281,7 @@ class _Scheduler:
                 i.extent for i in nest.indices):
             return None
         groups: dict[tuple, list[Fold]] = {}
-        for node in walk(*(e for s in nest.body for e in expressions(s)), into=_sure):
+        for node in walk(*(e for s in nest.body for e in expressions(s)), into=sure_parts):
             if isinstance(node, Fold) and node.free <= {*nest.indices} and self.has_parts(node):
                 loops = tuple(i for i in nest.indices if i in node.free)
                 group = groups.setdefault((loops, *(i.extent for i in node.indices)), [])
@@ -580,11 +577,6 @@ def _within(nest: Nest, group: Sequence[Statement]) -> Nest:
     if isinstance(first, Nest):
         return Nest(nest.indices + first.indices, nest.kinds + first.kinds, first.body)
     return replace(nest, body=tuple(group))
-
-
-def _sure(node: Node) -> Sequence[Node]:
-    """The parts of a node that are computed whenever it is."""
-    return node.args[:1] if isinstance(node, Op) and node.name == "select" else children(node)
 
 
 def _in_loops(fold: Fold, indices: tuple[Index, ...]) -> Fold:

@@ -38,7 +38,7 @@ from .._loops.traverse import (
 )
 
 __all__ = ["elements", "find_loads", "fingerprint", "index_of", "is_affine", "loops_in",
-           "loops_of", "mentioned", "rename", "replace_loads", "windows"]
+           "loops_of", "mentioned", "rename", "replace_loads", "sure_parts", "windows"]
 
 _LETTERS = "ijlmnpqrstuvw"  # folds are k
 
@@ -78,6 +78,11 @@ def is_affine(place: Linear) -> bool:
         if type(atom) is not Index and atom.free:
             return False
     return True
+
+
+def sure_parts(node: Node) -> Sequence[Node]:
+    """The parts of a node that are computed whenever it is."""
+    return node.args[:1] if isinstance(node, Op) and node.name == "select" else children(node)
 
 
 def elements(shape: tuple[int, ...], body: Callable[[tuple[Expr, ...]], Iterable[Store]]) -> Nest:

@@ -8,6 +8,7 @@ before the next one is looked at: memory is read in order.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["columns", "separate", "widened", "write_columns"]
 
 _ROWS = 4
-"""Rows of a block."""
+"""Lines of memory in a block."""
 _MANY = 16
 """Rows from which on it matters: several blocks."""
 _FAR = 256
@@ -129,20 +130,28 @@ class _Columns:
                              for state in fold.states] for fold in folds}
         (self.rows,) = folds[0].indices
         self.folds = [_along(fold, self.rows) for fold in folds]
+        self.count = max(1, _ROWS // self.lines)
         # What is the same in all rows lies in another one: that would be in the way of these.
         again = dict.fromkeys(load for fold in self.folds for load in loads(*fold.body)
                               if self.rows not in load.free and not load.free.isdisjoint(
                                   lane.covers))
         self.kept = {load: _Room(kernel, load.dtype, steps, lane.width) for load in again}
 
+    @property
+    def lines(self) -> int:
+        """How many lines of an array are read for one row of the reductions."""
+        found = {load for fold in self.folds for load in loads(*fold.body)
+                 if self.rows in load.free}
+        return max(Counter(load.buffer for load in found).values())
+
     def write(self, scope: Scope, start: Value) -> None:
         """Write the steps from one on: block by block of rows, and what becomes of the results."""
-        blocks, left = divmod(self.rows.extent, _ROWS)
+        blocks, left = divmod(self.rows.extent, self.count)
         assert blocks > (not left), "the loop over blocks has at least one step after the first"
         block = Index("block", blocks)
 
         def next_block(inner: Scope, _) -> list:
-            self.add(inner, start, inner.values[block] * _ROWS + left, _ROWS, first=False)
+            self.add(inner, start, inner.values[block] * self.count + left, self.count, first=False)
             return []
 
         def keep(inner: Scope, number: Value) -> None:
@@ -156,7 +165,7 @@ class _Columns:
 
         if self.kept:
             self.each(scope, start, keep)
-        self.add(scope, start, self.kernel.index(0), left or _ROWS, first=True)
+        self.add(scope, start, self.kernel.index(0), left or self.count, first=True)
         self.kernel.loop(scope, Loop(block, (block,), False), 0 if left else 1, blocks, [],
                          next_block)
         self.each(scope, start, finish)
@@ -178,7 +187,7 @@ class _Columns:
         """Add some rows to what there is, if there is anything."""
         def columns(inner: Scope, number: Value) -> None:
             inner.outer = Ahead(Loop(self.rows, (self.rows,), False),
-                                self.steps * self.lane.width, _ROWS)
+                                self.steps * self.lane.width, self.count)
             inner.values.update({load: room.get(number) for load, room in self.kept.items()})
             before = [[] if first else [room.get(number) for room in own]
                       for own in self.rooms.values()]

@@ -189,8 +189,7 @@ class Planner:
             found.add_store(store)
         found.filled = _filled(stores)
         loops = _merged(loops, found)
-        inner = [Loop(i, (i,), False) for fold in found.folds if fold.combine for i in fold.indices
-                 if i.extent >= self._lanes(found)]
+        inner = self._inner(found)
         allowed = [loop for loop in loops if loop.parallel
                    and all(_in_step(store, loop) for store in stores)]
         pairs: list[tuple[Loop | None, Loop | None]] = [(lane, None) for lane in (None, *allowed)]
@@ -233,11 +232,17 @@ class Planner:
         loops = _merged(loops, found)
         if not alone or fold.combine is None or fold.reducer is None and len(loops) > 1:
             return loops
-        best = min([None, *loops], key=lambda lane: self._price(lane, (), found))
+        inner = self._inner(found)
+        best = min([None, *loops], key=lambda lane: self._price(lane, inner, found))
         if best is None:
             return loops
         width = self._width(found, best)
         return [*(loop for loop in loops if loop is not best), replace(best, width=width)]
+
+    def _inner(self, found: _Inventory) -> list[Loop]:
+        """Loops of reductions inside, which may have lanes as well."""
+        return [Loop(i, (i,), False) for fold in found.folds if fold.combine for i in fold.indices
+                if i.extent >= self._lanes(found)]
 
     def _vectors_of_chain(self, found: _Inventory, loop: Loop) -> int:
         """How many vectors give enough to do while steps of a long chain wait for each other.

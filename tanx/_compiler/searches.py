@@ -1,0 +1,126 @@
+"""Searches in two steps: for the block that holds the greatest element, and then in it alone.
+
+To keep in mind where the best element so far was takes several instructions for each element, more
+than memory leaves time for. The greatest one of a block takes one. ::
+
+    for i in 512 parallel:                    for i in 512 parallel:
+        y[i] = argmax(k in 4096: x[i, k])         b[i] = argmax(k in 16: max(l in 256:
+                                                      x[i, k * 256 + l]))
+                                                  y[i] = b[i] * 256 + argmax(l in 256:
+                                                      x[i, b[i] * 256 + l])
+
+Of a column, which goes across memory, a block has a few elements: the second step finds them far
+apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import reduce as folded
+
+import numpy as np
+
+from .._loops.build import arg_reduce, as_index, clamp_index, const, convert, reduce, temp
+from .._loops.expr import FOLDS, Expr, Fold, Op, Pick, op
+from .._loops.instructions import kind_of
+from .._loops.nest import PARALLEL, Buffer, Nest, Program, Statement, Store
+from .._loops.traverse import loads, rewrite, substitute, walk
+from .codegen.folds import is_search
+from .stages import sure_parts
+
+__all__ = ["by_blocks"]
+
+_MOST, _LEAST, _MANY = 256, 64, 16
+"""Elements of a block at most and at least, where these are neighbours, and how many blocks are
+worth while."""
+_ROWS, _FAR = (4, 3, 5, 2), 256
+"""Elements that a block of a column may have, and how many bytes these are apart at least."""
+_NUMBER = np.dtype(np.int32)
+"""The type of the number of a block."""
+
+
+def by_blocks(program: Program) -> Program:
+    """Look for the places of greatest and least elements by blocks, where there are many."""
+    rooms: list[Buffer] = []
+
+    def changed(statement: Statement) -> Statement:
+        if not isinstance(statement, Nest):
+            return statement
+        loops, body = statement.indices, list[Statement]()
+        for inner in map(changed, statement.body):
+            while isinstance(inner, Store) and (fold := _search(statement, inner)) is not None:
+                rooms.append(temp(f"b{len(rooms)}", [i.extent for i in loops], _NUMBER))
+                body.append(Store(rooms[-1], loops, _best_block(fold)))
+                results = _in_block(fold, rooms[-1][loops])
+                inner = replace(inner, value=rewrite(inner.value, results.get))
+            body.append(inner)
+        return replace(statement, body=tuple(body))
+
+    statements = tuple(map(changed, program.statements))
+    return replace(program, temps=(*program.temps, *rooms), statements=statements)
+
+
+def _search(nest: Nest, store: Store) -> Fold | None:
+    """A search in many blocks that each iteration of a nest makes, for itself."""
+    if store.guard is not None or store.combine is not None or (
+            any(kind != PARALLEL for kind in nest.kinds)):
+        return None
+    for node in walk(store.value, into=sure_parts) if store.value.holds & FOLDS else ():
+        if isinstance(node, Fold) and node.combine in ("argmax", "argmin") and is_search(node) and (
+                node.free == {*nest.indices} and node.indices[0].extent >= _MANY * _size(node) > 0):
+            return node
+    return None
+
+
+def _element(fold: Fold, at: Expr) -> Expr:
+    """What a search compares, at some place."""
+    choice = fold.body[0]
+    assert isinstance(choice, Op)
+    return substitute(choice.args[1], {fold.indices[0]: at})
+
+
+def _size(fold: Fold) -> int:
+    """How many elements a block has; 0 where blocks are of no use."""
+    (index,) = fold.indices
+    element = _element(fold, index)
+    steps = {abs(load.place[0].get(index, 0)) * load.dtype.itemsize for load in loads(element)}
+    if kind_of(element.dtype) not in "iuf" or steps <= {0} or element.holds & FOLDS:
+        return 0
+    if min(steps - {0}) >= _FAR:
+        return next((rows for rows in _ROWS if index.extent % rows == 0), 0)
+    size = _MOST
+    while size > _LEAST and size * _MANY > index.extent:
+        size //= 2
+    return size
+
+
+def _start(fold: Fold, block: Expr) -> Expr:
+    """Where a block begins; the last one may overlap the one before it, which then has what is
+    best in both."""
+    extent, size = fold.indices[0].extent, _size(fold)
+    start = block * size
+    return start if extent % size == 0 else op("min", start, const(extent - size))
+
+
+def _best_block(fold: Fold) -> Expr:
+    """The number of the block that has the best element."""
+    which, size = str(fold.combine).removeprefix("arg"), _size(fold)
+
+    def best(block: tuple[Expr, ...]) -> Expr:
+        start = _start(fold, block[0])
+        if size not in _ROWS:
+            return reduce(which, size, lambda k: _element(fold, start + k[0]))
+        return folded(lambda a, b: op(which, a, b), (_element(fold, start + k)
+                                                     for k in range(size)))
+
+    blocks = -(-fold.indices[0].extent // size)
+    return arg_reduce(which, blocks, best, _NUMBER)[1]
+
+
+def _in_block(fold: Fold, block: Expr) -> dict[Expr, Expr]:
+    """What a search comes to, by the block that has it."""
+    blocks = -(-fold.indices[0].extent // _size(fold))
+    which, start = str(fold.combine).removeprefix("arg"), _start(fold, clamp_index(
+        as_index(block), blocks))
+    best, place = arg_reduce(which, _size(fold), lambda k: _element(fold, start + k[0]))
+    return {Pick(fold, 0): best, Pick(fold, 1): convert(start + place, fold.states[1].dtype)}
