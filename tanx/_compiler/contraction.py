@@ -54,8 +54,9 @@ _MANY, _MANY_IN_CONFLICT = 192, 48
 the rows are in conflict over places in the cache, since they are so many bytes apart."""
 _CONFLICT, _STRETCH = 4096, 512
 """Bytes between rows that bring them into conflict, and terms from which on that matters."""
-_AT_A_TIME = (16, 12, 20, 10, 8)
-"""Terms that are copied at a time, of all columns, if that goes evenly."""
+_AT_A_TIME, _ROWS_AT_HAND = (16, 12, 20, 10, 8, 4), 20
+"""Terms that are copied at a time, of all columns, if that goes evenly; and rows of memory, of all
+that elements are computed from, which do not yet get in each other's way."""
 _FEWER = 8
 """How many times fewer columns than rows there may be, so that the rows need no copy."""
 _MANY_BYTES = 1 << 15
@@ -546,9 +547,10 @@ class _Layout:
         loops = [*([panel] if isinstance(panel, Index) else []), *runs, term]
         at: Expr = term
         moved: dict[Variable, Expr] = {along: start + place}
-        distances = self.distances(factor, along)
-        size_of_few = next((n for n in _AT_A_TIME if term.extent % n == 0), 0)
-        if distances is not None and distances[0] == 1 and size_of_few:
+        across = sum(_distance(load, along) == 1 and term in load.free for load in loads(factor))
+        size_of_few = next((n for n in _AT_A_TIME if term.extent % n == 0
+                            and n * across <= _ROWS_AT_HAND), 0)
+        if across and size_of_few:
             # Neither lines that are read nor those that are written have to come back.
             stretch, few = Index("stretch", term.extent // size_of_few), Index("few", size_of_few)
             loops = [stretch, *loops[:-1], few]

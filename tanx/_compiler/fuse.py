@@ -14,7 +14,8 @@ Four steps, each one sweep over the statements:
 
 Neither sums nor instructions as ``exp`` and ``div`` are ever computed twice for the same element,
 and no sum is computed inside another one. Products of matrices stay as they are, so that the
-scheduler knows them: see :func:`is_contraction`.
+scheduler knows them: see :func:`is_contraction`. What such a product copies anyway is computed on
+the way (``prologue.py``).
 """
 
 from __future__ import annotations
@@ -43,8 +44,10 @@ from .._loops.expr import (
 from .._loops.library import has_effects
 from .._loops.nest import PARALLEL, Buffer, Call, Nest, Program, Statement, Store
 from .._loops.traverse import children, expressions, loads, statements_in, substitute, walk, written
+from .codegen.target import Target
 from .cost import occurrences, repeats, work
 from .order import copied
+from .prologue import evaluations, is_plain
 from .stages import index_of, is_affine, loops_in, loops_of, mentioned, replace_loads
 
 __all__ = ["fuse", "is_contraction"]
@@ -65,15 +68,18 @@ _STORE, _LOAD, _NEST = 2.0, 1.0, 50.0
 """Effort of storing an element, of loading one, and of running another nest."""
 _PART = 4
 """How much larger an array is than what of it is worth storing before it is overwritten."""
+_OVERLAP = 1.125
+"""How many times more elements may be computed, since panels overlap, as if they were just those.
+"""
 _REUSE = 4
 """Uses of each element of both operands that make a sum of products a contraction."""
 
 
-def fuse(program: Program) -> Program:
+def fuse(program: Program, target: Target) -> Program:
     """The same computation in fewer nests and with fewer arrays stored."""
     stages = _inline_layouts(program)
     _group(stages)
-    _decide(stages)
+    _decide(stages, target)
     return _write(program, stages)
 
 
@@ -113,7 +119,8 @@ class _Context(NamedTuple):
     folded: bool
     hoisted: bool
     ordered: bool = True  # goes through the elements row by row
-    strict: bool = False  # an operand of a contraction, which reads memory
+    product: Statement | None = None  # a contraction, whose operands are read from memory
+    copied: bool = False  # computed where a contraction copies its operand
 
 
 @dataclass(eq=False)
@@ -458,7 +465,7 @@ def _aligned(buffer: Buffer, loops: Sequence[Index], stage: _Stage) -> bool:
 # -- decisions -------------------------------------------------------------------------------------
 
 
-def _decide(stages: Sequence[_Stage]) -> None:
+def _decide(stages: Sequence[_Stage], target: Target) -> None:
     """Mark the stages that are not stored, from the last to the first."""
     contexts: dict[Buffer, dict[tuple, _Context]] = {}
     readers: dict[Buffer, list[_Stage]] = {}
@@ -479,6 +486,7 @@ def _decide(stages: Sequence[_Stage]) -> None:
             passed.update(stage.statement.inputs)
         found = [r for b in stage.buffers for r in readers.get(b, ())]
         stage.alone = len(found) == 1 and found[0].alone
+        own = _copied_on_the_way(stage, own, target)
         stage.virtual = not kept and not _before_update(stage, own, copies) and (
             _is_virtual(stage, own, sizes, readers)) and not (
             stage.ways and any(len(ways.get(c.root, stage.ways) | stage.ways) > 1
@@ -504,12 +512,38 @@ def _before_update(stage: _Stage, own: dict[tuple, _Context], copies: Mapping[Bu
                and _is_part(stage, r) for r in stage.readings for c in own.values())
 
 
+def _copied_on_the_way(stage: _Stage, own: dict[tuple, _Context], target: Target,
+                       ) -> dict[tuple, _Context]:
+    """Where elements are wanted, given that products compute operands which they copy anyway.
+
+    What follows another product is computed there, where its sums are at hand.
+    """
+    products = {c.product for c in own.values() if c.product is not None}
+    if not products or len(stage.stores) != 1 or stage.folds or stage.group.contraction or (
+            not is_plain(stage.stores[0].value)):
+        return own
+    (store,) = stage.stores
+    known = dict(own)
+    for product in products:
+        keys = [key for key, c in own.items() if c.product is product]
+        count = evaluations(product, replace_loads(
+            product, [store.buffer], lambda load: _at(store, load.index)), target)
+        if count is None:
+            continue
+        each = count / len(keys)
+        each = stage.elements if each <= stage.elements * _OVERLAP else each
+        for key in keys:
+            known[key] = own[key]._replace(evaluations=each, product=None, copied=True)
+    return known
+
+
 def _is_virtual(stage: _Stage, own: dict[tuple, _Context], sizes: dict[tuple, int],
                 readers: dict[Buffer, list[_Stage]]) -> bool:
     """Whether not to store the array of a stage, given where its elements are wanted."""
     if len(stage.stores) != 1 or len(own) > _CONTEXTS:
         return False
-    if any(c.strict for c in own.values()):
+    if any(c.product is not None or c.copied and not is_plain(stage.stores[0].value)
+           for c in own.values()):
         return False
     if any(sizes.get(c.root, 0) + stage.nodes > 2 * _NODES for c in own.values()):
         return False
@@ -562,7 +596,8 @@ def _pass_on(stage: _Stage, own: dict[tuple, _Context], contexts, readers) -> No
                 steps = full
             wanted.setdefault((key, load.index), _Context(
                 context.evaluations * steps / count, context.root, inside,
-                context.hoisted or hoisted, context.ordered and ordered, stage.contraction))
+                context.hoisted or hoisted, context.ordered and ordered,
+                stage.statement if stage.contraction else None, context.copied))
 
 
 # -- writing ---------------------------------------------------------------------------------------

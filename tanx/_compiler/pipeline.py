@@ -178,7 +178,7 @@ def _scheduled(program: Program, donated: Sequence[Buffer],
                partners: Mapping[Buffer, Buffer] | None = None,
                ) -> tuple[Program, dict[Buffer, Buffer]]:
     """All passes up to the plan; also which outputs take the memory of inputs."""
-    program = _inspected("fuse", fuse(reads_first(program)), check, show)
+    program = _inspected("fuse", fuse(reads_first(program), host()), check, show)
     program = _inspected("moments", in_one_pass(program), check, show)
     program = _inspected("searches", by_blocks(program), check, show)
     program, shared = share(program, donated, partners)

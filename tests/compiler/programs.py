@@ -489,7 +489,9 @@ def contraction(make: Maker):
                       f"jnp.einsum('...i,...j->...ij', {a}, {b})", f"jnp.vdot({a}, {a})",
                       f"jnp.einsum('...i,...i->...', {a}, {b})", f"jnp.outer({a}, {b})",
                       f"jnp.einsum('ij,ik->jk', {a}, {b})", f"{a} @ jnp.ones({x.shape[-1:]})",
-                      f"jnp.swapaxes({a} @ jnp.swapaxes({b}, -1, -2), -1, -2)"]), x, y
+                      f"jnp.swapaxes({a} @ jnp.swapaxes({b}, -1, -2), -1, -2)",
+                      f"jnp.maximum({a}, 0) @ {b}", f"({a} * {a}) @ jnp.where({b} > 0, {b}, 1)",
+                      f"{a} @ jnp.tanh({b})"]), x, y
 
 
 def convolution(make: Maker):

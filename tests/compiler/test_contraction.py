@@ -184,6 +184,39 @@ def test_neighbours(fun):
     check(fun, *args)
 
 
+PROLOGUES = [
+    lambda x, y, s, m: jnp.maximum(x, 0) @ y,
+    lambda x, y, s, m: x @ jnp.tanh(y),
+    lambda x, y, s, m: (x * s) @ (y - y.mean(0)),
+    lambda x, y, s, m: jnp.where(m, x, 0) @ y,
+    lambda x, y, s, m: m.astype(jnp.int8).astype(jnp.float32) @ y + s.sum(),
+    lambda x, y, s, m: ((x * m) @ y, x.T @ (x * m)),
+    lambda x, y, s, m: jnp.exp(-x) @ jnp.exp(-x).T,
+    lambda x, y, s, m: (x[::-1, ::2] * s[::2]) @ y[1::2],
+    lambda x, y, s, m: ((x * s).astype(jnp.bfloat16) @ y.astype(jnp.bfloat16)).T,
+    lambda x, y, s, m: (1j * x + s) @ y.astype(jnp.complex64),
+    lambda x, y, s, m: tanx.grad(lambda x: jnp.sum(jnp.maximum(x * s, 0) @ y * x[:, :1]))(x),
+    lambda x, y, s, m: jnp.einsum("aik,kj->iaj", x.reshape(4, -1, x.shape[1]) * s, y + 1),
+]
+
+
+@pytest.mark.parametrize("rows, terms, columns", [(16, 8, 20), (52, 22, 35), (260, 26, 210)])
+@pytest.mark.parametrize("fun", PROLOGUES, ids=range(len(PROLOGUES)))
+def test_what_comes_before(fun, rows, terms, columns):
+    x, y, s = numbers(rows, terms), numbers(terms, columns, seed=1), numbers(terms, seed=2)
+    check(fun, x, y, s, x > s, interpret=rows < 100)
+
+
+@pytest.mark.parametrize("fun", [
+    lambda x, y, s: jnp.maximum(x, 0) @ y, lambda x, y, s: jnp.exp(x) @ y,
+    lambda x, y, s: (x * s) @ jnp.abs(y), lambda x, y, s: x @ (y.astype(jnp.float32) * 2)])
+def test_what_comes_before_is_not_stored(fun):
+    x, y, s = numbers(512, 256), numbers(256, 384, seed=1), numbers(256, seed=2)
+    plain, memory = (tanx.jit(f).lower(x, y, s).compile().memory_analysis().temp_size_in_bytes
+                     for f in (lambda x, y, s: x @ y, fun))
+    assert memory == plain
+
+
 def test_results_may_overwrite_what_is_added_to_them():
     fun = tanx.jit(lambda x, w, r: jnp.tanh(x @ w) + r, donate_argnums=2)
     x, w, r = numbers(70, 50), numbers(50, 61, seed=1), numbers(70, 61, seed=2)

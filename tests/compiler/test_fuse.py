@@ -6,6 +6,7 @@ import pytest
 import tanx
 import tanx.numpy as jnp
 from tanx import lax
+from tanx._compiler.codegen.cpu import host
 from tanx._compiler.cost import cost
 from tanx._compiler.fuse import fuse, is_contraction
 from tanx._compiler.lower import lower
@@ -32,7 +33,7 @@ def programs_of(fun, *args):
     for _, jaxpr_pass in jaxpr_passes:
         closed = jaxpr_pass(closed)
     before = lower(closed, inner).program
-    after = fuse(before)
+    after = fuse(before, host())
     check(after)
     return before, after
 
@@ -150,13 +151,27 @@ def test_expensive_elements_with_two_readers_are_stored():
     assert fused(cheap, X).count("+ 1.0:f32") == 2
 
 
-def test_what_a_product_reads_is_stored():
+def test_what_a_product_copies_is_computed_on_the_way():
     text = fused(lambda x, y: jnp.tanh(x) @ (y * 2), X, X.T)
-    assert "add(k in 512: t0[i, k] * t1[k, j])" in text
+    assert "add(k in 512: tanh(x0[i, k]) * (x1[k, j] * 2.0:f32))" in text
+    text = fused(lambda x, y: jnp.maximum(x, 0) @ jnp.maximum(x, 0).T + y, X, X[:, :256])
+    assert text.count("for") == 1
+
+
+def test_what_a_product_does_not_copy_is_stored():
+    text = fused(lambda x, y: jnp.tanh(x) @ y, X, X.T[:, :64])  # so few columns
+    assert "add(k in 512: t0[i, k] * x1[k, j])" in text
+    text = fused(lambda x, y: jnp.exp(x).sum(0) + jnp.exp(x) @ y, X, X.T[:, :1].repeat(512, 1))
+    assert text.count("exp") == 1  # it would be computed twice
     text = fused(lambda x, y: x.reshape(16, 16, 512)[:, ::2] @ y, X, X.T)
     assert text.count("for") == 1  # an affine view needs no copy
     text = fused(lambda x, y: jnp.roll(x, 5, 1) @ y, X, X.T)
     assert text.count("for") == 2  # others do
+
+
+def test_what_lies_between_products_follows_the_first():
+    text = fused(lambda x, y: jnp.maximum(x @ y + 1, 0) @ x, X, X.T)
+    assert "max" in text.split("for")[1] and "max" not in text.split("for")[2]
 
 
 def test_a_product_with_a_vector_is_a_sum_like_any_other():
@@ -210,7 +225,7 @@ def test_library_functions_get_stored_arrays():
         elements(x.shape, lambda at: [Store(t, at, x[[7 - at[0]]])]),
         extern("sort", [u], [t]),
         elements(x.shape, lambda at: [Store(y, at, u[at] + t[at])])))
-    after = fuse(program)
+    after = fuse(program, host())
     check(after)
     data = np.arange(8, dtype=np.float32)[::-1].copy()
     (got,) = run(after, data, externs={"sort": np.sort})
@@ -261,7 +276,7 @@ def test_the_work_grows_with_the_number_of_equations():
         for _, jaxpr_pass in jaxpr_passes:
             closed = jaxpr_pass(closed)
         forms[n] = lower(closed, inner).program
-    assert_linear(lambda n: lambda: fuse(forms[n]), 8)
+    assert_linear(lambda n: lambda: fuse(forms[n], host()), 8)
 
 
 def test_nests_hold_only_what_they_need():

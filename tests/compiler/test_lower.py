@@ -6,6 +6,7 @@ import pytest
 import tanx
 import tanx.numpy as jnp
 from tanx import lax, tree_util
+from tanx._compiler.codegen.cpu import host
 from tanx._compiler.fuse import fuse
 from tanx._compiler.lower import lower
 from tanx._compiler.pipeline import jaxpr_passes
@@ -59,7 +60,7 @@ def test_results_that_are_there_already():
     assert [b.name for b in form.results] == ["x0", "y0", "c0", "c1", "y0", "x0", "y0"]
     assert [np.asarray(c).tolist() for c in form.constants] == [[0, 1, 2], 2.5]
     assert [b.name for b in form.program.inputs] == ["c0", "c1", "x0", "x1"]
-    assert len(fuse(form.program).statements) == 1
+    assert len(fuse(form.program, host()).statements) == 1
 
 
 def test_barriers_leave_nothing_behind():
