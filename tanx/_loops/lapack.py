@@ -25,7 +25,8 @@ from .names import LAPACK
 if TYPE_CHECKING:
     from .nest import Buffer, Extern
 
-__all__ = ["MOST", "Each", "Routine", "address", "cell", "lapack", "perform", "prefix"]
+__all__ = ["MOST", "Each", "Routine", "address", "cell", "lapack", "perform", "prefix",
+           "thread_functions"]
 
 MOST = 22
 """Arguments of a call: those that a routine does not take are the lengths of its letters, 1."""
@@ -101,8 +102,8 @@ def prefix(dtype: np.dtype) -> str:
 @cache
 def address(name: str) -> int:
     """The address of a routine that SciPy exports to Cython."""
-    exported = _exports("cython_lapack")
-    capsule = exported.get(name) or _exports("cython_blas")[name]
+    extension = _extension("cython_lapack")
+    capsule = extension.__pyx_capi__.get(name) or _extension("cython_blas").__pyx_capi__[name]
     api = ctypes.pythonapi
     api.PyCapsule_GetName.restype = ctypes.c_char_p
     api.PyCapsule_GetName.argtypes = [ctypes.py_object]
@@ -112,8 +113,8 @@ def address(name: str) -> int:
 
 
 @cache
-def _exports(module: str) -> dict[str, Any]:
-    """What an extension of SciPy's exports to Cython.
+def _extension(module: str) -> Any:
+    """A module of SciPy's that exports routines to Cython.
 
     It is loaded by itself: all of ``scipy.linalg`` takes ten times as long, a quarter of a second.
     """
@@ -125,10 +126,22 @@ def _exports(module: str) -> dict[str, Any]:
     with _loading:  # one of the threads that may want it
         spec = PathFinder.find_spec(name, [os.path.join(folder, "linalg") for folder in folders])
         if "scipy.linalg" in sys.modules or spec is None or spec.loader is None:
-            return import_module(name).__pyx_capi__
+            return import_module(name)
         made = module_from_spec(spec)
         spec.loader.exec_module(made)
-    return made.__pyx_capi__
+        return made
+
+
+def thread_functions() -> tuple[int, int] | None:
+    """Where OpenBLAS tells how many threads it uses and where it is told, if it is OpenBLAS."""
+    library = ctypes.CDLL(_extension("cython_lapack").__file__)
+    for prefix in ("scipy_", ""):
+        found = [getattr(library, f"{prefix}openblas_{verb}_num_threads", None)
+                 for verb in ("get", "set")]
+        if None not in found:
+            get, put = (ctypes.cast(f, ctypes.c_void_p).value or 0 for f in found)  # type: ignore
+            return get, put
+    return None
 
 
 _loading = new_lock()

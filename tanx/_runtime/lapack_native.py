@@ -1,9 +1,15 @@
 """Calls of BLAS and LAPACK as native code (see ``native.py``): what ``libraries.py`` binds.
 
 A *job* is an array of words: the matrices, the routine, how many copies there are, the tasks and
-how many matrices each of them has, the address of :func:`some_matrices`; then for each copy the
-numbers of two buffers, to and from, and the bytes; then for each argument the number of a buffer
-and the bytes from matrix to matrix and from task to task, or -1 and an address.
+how many matrices each of them has, the address of :func:`some_matrices`, and that of the words
+below or 0; then for each copy the numbers of two buffers, to and from, and the bytes; then for each
+argument the number of a buffer and the bytes from matrix to matrix and from task to task, or -1 and
+an address.
+
+Who waits for the threads of the library does not let go of the processor, and they wait for one in
+turn: on a busy machine, small matrices take a hundred times as long. So routines for those run in
+the calling thread. The library has just one number of threads, for all who call it: the words are a
+lock, how many calls keep the number at one, what it was before, and the functions for it.
 """
 
 from __future__ import annotations
@@ -13,7 +19,8 @@ from .native import C, call, put, stack, word
 
 __all__ = ["each_matrix", "some_matrices"]
 
-COUNT, ROUTINE, COPIES, TASKS, EACH, SOME, REST = 0, 8, 16, 24, 32, 40, 48
+COUNT, ROUTINE, COPIES, TASKS, EACH, SOME, THREADS, REST = 0, 8, 16, 24, 32, 40, 48, 56
+HOLDERS, BEFORE, GET, SET = 128, 136, 144, 152
 PLACES = 8 * MOST
 
 
@@ -24,6 +31,9 @@ def each_matrix(job: int, buffers: int) -> None:
     while at < end:
         C.memcpy(word(buffers, 8 * word(at)), word(buffers, 8 * word(at, 8)), word(at, 16))
         at += 24
+    threads = word(job, THREADS)
+    if threads:
+        hold(threads)
     context = stack(16)
     put(context, 0, job)
     put(context, 8, buffers)
@@ -31,6 +41,27 @@ def each_matrix(job: int, buffers: int) -> None:
         some_matrices(context, 0)
     else:
         C.tanx_parallel(word(job, SOME), context, word(job, TASKS))
+    if threads:
+        let_go(threads)
+
+
+def hold(threads: int) -> None:
+    """Have the library use one thread, until all who hold it so let go."""
+    C.pthread_mutex_lock(threads)
+    if word(threads, HOLDERS) == 0:
+        put(threads, BEFORE, call(word(threads, GET)))
+        call(word(threads, SET), 1)
+    put(threads, HOLDERS, word(threads, HOLDERS) + 1)
+    C.pthread_mutex_unlock(threads)
+
+
+def let_go(threads: int) -> None:
+    """Have the library use as many threads as before, if nobody else holds it."""
+    C.pthread_mutex_lock(threads)
+    put(threads, HOLDERS, word(threads, HOLDERS) - 1)
+    if word(threads, HOLDERS) == 0:
+        call(word(threads, SET), word(threads, BEFORE))
+    C.pthread_mutex_unlock(threads)
 
 
 def some_matrices(context: int, task: int) -> None:

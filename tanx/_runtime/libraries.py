@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 from functools import cache
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LIBRARIES"]
 
+_SMALL = 1 << 15
+"""Elements of a matrix up to which a second thread gains nothing, in any routine."""
+
 
 @cache
 def _loops() -> dict[str, int]:
@@ -38,8 +43,10 @@ def _lapack(call: Extern) -> tuple[int, int, Any]:
     buffers, results = (*call.outputs, *call.inputs), len(call.outputs)
     count, tasks, loops = params["count"], params["tasks"], _loops()
     own = own_routine(params["routine"], params["args"]) if count == 1 else None
+    largest = max(prod(b.shape) for b in call.inputs) // count
+    alone = own is None and (tasks > 1 or largest <= _SMALL)
     words = [count, own or lapack.address(params["routine"]), len(params["copies"]), tasks,
-             -(-count // tasks), loops["some_matrices"]]
+             -(-count // tasks), loops["some_matrices"], _threads() if alone else 0]
     for out, given in params["copies"]:
         words += [out, results + given, _nbytes(buffers[out])]
     cells = []
@@ -54,6 +61,30 @@ def _lapack(call: Extern) -> tuple[int, int, Any]:
     words += [-1, 1, 0] * (lapack.MOST - len(params["args"]))
     job = np.array(words, np.int64)
     return loops["each_matrix"], job.ctypes.data, (job, cells)
+
+
+@cache
+def _threads() -> int:
+    """The address of what it takes to hold the library's threads; 0 where there is none."""
+    functions = lapack.thread_functions()
+    if functions is None:
+        return 0
+    words = (ctypes.c_int64 * 20)()
+    words[18], words[19] = functions
+    _kept.append(words)
+
+    def forked() -> None:
+        """In a new process, where nobody holds anything."""
+        if words[16]:
+            ctypes.CFUNCTYPE(None, ctypes.c_int)(functions[1])(words[17] & 0x7FFFFFFF)
+        words[:17] = [0] * 17
+
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=forked)
+    return ctypes.addressof(words)
+
+
+_kept: list[Any] = []
 
 
 def _nbytes(buffer: Buffer) -> int:

@@ -14,7 +14,7 @@ found = [lapack.address(name) for name in ("dgetrf", "dgemm")]
 assert "scipy.linalg" not in sys.modules
 import scipy.linalg.cython_lapack
 assert scipy.linalg.inv([[2.0]])[0, 0] == 0.5
-lapack.address.cache_clear(), lapack._exports.cache_clear()
+lapack.address.cache_clear(), lapack._extension.cache_clear()
 assert [lapack.address(name) for name in ("dgetrf", "dgemm")] == found
 """
 
