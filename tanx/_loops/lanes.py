@@ -1,11 +1,11 @@
 """How algorithms on small matrices run in NumPy, and what they are written with.
 
-An algorithm (``factors.py``, ``spectra.py``) is written once, for any *machine*. A machine is
-:class:`Arrays`, which runs it in NumPy, or that of the code generator, which writes LLVM code. A
-value is a number in each lane, an index is one number for all lanes; the matrices of a batch are in
-lanes. An algorithm takes matrices, which it may overwrite, and gives matrices of results. Its loops
-and sums go through the machine, so that in generated code they are loops, or, for the smallest
-matrices, are written out.
+An algorithm (``factors.py``, ``spectra.py``, ``schur.py``) is written once, for any *machine*. A
+machine is :class:`Arrays`, which runs it in NumPy, or that of the code generator, which writes LLVM
+code. A value is a number in each lane, an index is one number for all lanes; the matrices of a
+batch are in lanes. An algorithm takes matrices, which it may overwrite, and gives matrices of
+results. Its loops and sums go through the machine, so that in generated code they are loops, or,
+for the smallest matrices, are written out.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .factors import cholesky, householder_product, lu, qr, triangular_solve
+from .schur import eig
 from .spectra import eigh, svd
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ __all__ = ["ALGORITHMS", "Arrays", "matrices"]
 
 ALGORITHMS: Mapping[str, Callable[..., list]] = {
     "cholesky": cholesky, "lu": lu, "triangular_solve": triangular_solve, "qr": qr,
-    "householder_product": householder_product, "eigh": eigh, "svd": svd}
+    "householder_product": householder_product, "eig": eig, "eigh": eigh, "svd": svd}
 """The algorithms by name."""
 
 
@@ -133,6 +134,14 @@ class Arrays:
     def same(self, a, b):
         """Whether integers are equal."""
         return a == b
+
+    def least(self, integers):
+        """The least of the integers in lanes, as an index."""
+        return int(integers.min())
+
+    def greatest(self, integers):
+        """The greatest of the integers in lanes, as an index."""
+        return int(integers.max())
 
     def is_nan(self, x):
         return np.isnan(x)

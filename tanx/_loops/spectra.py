@@ -11,7 +11,6 @@ import numpy as np
 from .factors import (
     fill,
     identity,
-    inverse_of,
     largest,
     less,
     more,
@@ -22,7 +21,7 @@ from .factors import (
 )
 from .matrices import NOT_SMALL
 
-__all__ = ["eigh", "svd"]
+__all__ = ["eigh", "nothing_beside_one", "scaled", "svd"]
 
 _SWEEPS = 50
 """How often a step is repeated at most."""
@@ -31,16 +30,27 @@ _SWEEPS = 50
 # -- what both share -------------------------------------------------------------------------------
 
 
-def _scaled(m, a):
-    """Divide matrices by their largest element, which is given."""
+def scaled(m, a):
+    """Divide matrices by a power of two, which is given: their largest element is about 1."""
     rows, columns = a.shape
-    most = largest(m, a)
-    inverse = inverse_of(m, most)
+    size = m.larger(_power_of_two(m, largest(m, a)), m.number(float(np.finfo(m.dtype).tiny)))
+    inverse = 1 / size
     m.each(0, rows, lambda i: m.each(0, columns, lambda j: put(a, i, j, a[i, j] * inverse)))
-    return most
+    return size
 
 
-def _nothing(m):
+def _power_of_two(m, x):
+    """A number with all but its first bit rounded away: what is added to it takes their place."""
+    known = np.finfo(m.dtype)
+    half = 2.0 ** (known.maxexp // 2)
+    large = x > half
+    x = m.select(large, x / half, x)
+    shifted = x * (2.0 ** known.nmant + 1)
+    rounded = shifted - (shifted - x)
+    return m.select(large, rounded * half, rounded)
+
+
+def nothing_beside_one(m):
     """What counts as nothing beside 1: the squares of larger numbers are as precise as these."""
     known = np.finfo(m.dtype)
     return m.number(float(known.tiny) ** 0.5 / float(known.eps))
@@ -101,7 +111,7 @@ def eigh(m, a, lower: bool):
     n, _ = a.shape
     known = a if lower else a.T
     m.each(0, n, lambda i: m.each(0, i, lambda j: put(known, j, i, known[i, j])))
-    scale = _scaled(m, a)
+    scale = scaled(m, a)
     d, e, z = _tridiagonalize(m, a)
     _diagonalize(m, d, e, z)
     (total,) = m.fold(0, n, [m.number(0)], lambda i, total: [total + d[i, 0]])
@@ -167,7 +177,7 @@ def _diagonalize(m, d, e, z) -> None:
     """
     n, _ = d.shape
     cosines, sines = m.matrix(n), m.matrix(n)
-    precision, nothing = float(np.finfo(m.dtype).eps) / 2, _nothing(m)
+    precision, nothing = float(np.finfo(m.dtype).eps) / 2, nothing_beside_one(m)
 
     def eigenvalue(first):
         def sweep():
@@ -195,7 +205,7 @@ def _chase(m, d, e, first, end, unfinished, cosines, sines) -> None:
     slope = (d[first + 1, 0] - start) / (beside + beside)
     root = m.sqrt(m.fma(slope, slope, m.number(1)))
     shift = start - beside / (slope + m.copysign(root, slope))
-    one, zero, nothing = m.number(1), m.number(0), _nothing(m)
+    one, zero, nothing = m.number(1), m.number(0), nothing_beside_one(m)
 
     def step(i, g, s, c, p):
         here = m.integer(i)
@@ -254,7 +264,7 @@ def svd(m, a, compute_uv: bool, settles_left: bool = True):
         values, *vectors = svd(m, _copied(m, a.T), compute_uv, not settles_left)
         return [values, *(_copied(m, x.T) for x in reversed(vectors))]
     rows, n = a.shape
-    scale = _scaled(m, a)
+    scale = scaled(m, a)
     factors = triangularize(m, a)
     x, turned = _nearly_orthogonal(m, a)
     _orthogonalize(m, x, turned if compute_uv else None)

@@ -466,6 +466,8 @@ class Eig(Factorization):
     def lower(self, into, x, *, compute_left_eigenvectors, compute_right_eigenvectors, **params):
         wanted = compute_left_eigenvectors, compute_right_eigenvectors
         is_complex, n = letter(x.dtype) == "c", x.shape[-1]
+        if not compute_left_eigenvectors and is_small(x.dtype, x.shape) and prod(x.shape[:-2]) > 3:
+            return _eig_of_small(into, x)
         filled, x = in_memory("operand", x, swap=True)
         call, (_, w, wi, *sides, _, info, _) = self.routine(x, *wanted).call("made", [x])
 
@@ -486,6 +488,18 @@ class Eig(Factorization):
         return [*filled, call, store_where_done(into[0], info, value), *(
             store_where_done(out, info, lambda k, made=made: vector(k, made))
             for out, made in zip(into[1:], chosen))]
+
+
+def _eig_of_small(into, x):
+    """Statements for eigenvalues of many small matrices, and for right eigenvectors, if wanted."""
+    filled, x = in_memory("operand", x)
+    parts = [[build.temp(name, out.shape, x.dtype) for name in ("real", "imaginary")]
+             for out in into]
+    return [*filled, on_small("eig", [b for pair in parts for b in pair], [x],
+                              vectors=len(into) > 1),
+            *(build.nest(out.shape, lambda k, out=out, pair=pair: [
+                build.store(out, k, build.op("complex", *(b[k] for b in pair)))])
+              for out, pair in zip(into, parts))]
 
 
 def _moved_vectors(w, v, dx):

@@ -215,11 +215,74 @@ def test_vectors_are_orthogonal_whatever_the_sizes_of_elements():
         np.testing.assert_allclose(got / most, want / most, atol=2e-5)
 
 
+def kinds_of_matrices(n):
+    """Matrices with eigenvalues that are hard to find."""
+    x, above, sizes = numbers(4, n, n), np.eye(n, k=1), np.logspace(0, -15, n)
+    q = np.linalg.qr(x)[0]
+    return np.concatenate([
+        x, x + x.swapaxes(1, 2), x - x.swapaxes(1, 2), q, q * sizes @ q, np.triu(x), np.tril(x),
+        x[:, :, :2] @ x[:, :2], sizes[:, None] * x, sizes[:, None] * x / sizes, 1e30 * x, 1e-30 * x,
+        np.sign(x), np.abs(x) / np.abs(x).sum(2, keepdims=True),
+        np.stack([0 * above, above, above.T, above + np.eye(n), above.T + np.eye(n), np.eye(n),
+                  np.ones((n, n)), np.roll(np.eye(n), 1, 0), above + 1e-6])])
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 6, 11])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_eigenvalues_of_any_matrices(n, dtype):
+    """Pairs of values and vectors are those of matrices nearby, and all values are there."""
+    precision = np.finfo(dtype).eps
+    x = kinds_of_matrices(n).astype(dtype)
+    if n == 11 and dtype == "float64":
+        x = np.broadcast_to(x, (5, *x.shape))
+    only = {"compute_left_eigenvectors": False}
+    with tanx.enable_x64(True):
+        closed = tanx.make_jaxpr(partial(linalg.eig, **only))(x)
+        assert any(getattr(s, "name", "") == MATRICES for s in build(closed).program.statements)
+        w, v = map(np.asarray, tanx.jit(partial(linalg.eig, **only))(x))
+        (alone,) = tanx.jit(partial(linalg.eig, compute_right_eigenvectors=False, **only))(x)
+    np.testing.assert_array_equal(alone, w)
+    assert w.dtype == v.dtype == (np.complex64 if dtype == "float32" else np.complex128)
+    x, w, v = x.astype(float), w.astype(complex), v.astype(complex)
+    sizes = np.linalg.norm(x, axis=(-2, -1))
+    rest = np.linalg.norm(x @ v - v * w[..., None, :], axis=-2).max(-1)
+    assert (rest <= 500 * precision * np.maximum(sizes, 1e-35)).all()
+    np.testing.assert_allclose(np.linalg.norm(v, axis=-2), 1, atol=10 * precision)
+    sizes_of_elements = np.abs(v)
+    largest = sizes_of_elements > 0.999 * sizes_of_elements.max(-2, keepdims=True)
+    assert (largest & (v.imag == 0) & (v.real > 0)).any(-2).all()
+    for power in (1, 2, 3):
+        traces = np.trace(np.linalg.matrix_power(x, power), axis1=-2, axis2=-1)
+        off = np.abs((w ** power).sum(-1) - traces)
+        assert (off <= 500 * precision * np.maximum(sizes, 1e-35) ** power).all()
+    np.testing.assert_array_equal(np.sort(w.imag), np.sort(-w.imag))
+
+
+def test_eigenvalues_of_triangles_are_exact():
+    x = np.concatenate([np.tril(numbers(5, 7, 7)), np.triu(numbers(5, 7, 7))]).astype(np.float32)
+    w, _ = tanx.jit(tanx.numpy.linalg.eig)(x)
+    np.testing.assert_array_equal(np.sort(np.asarray(w).real), np.sort(np.diagonal(x, 0, 1, 2)))
+
+
+def test_eigenvalues_interpreted():
+    """One statement means the same to the interpreter, and in any number of lanes."""
+    x = numbers(5, 6, 6)
+    with tanx.enable_x64(True):
+        module = build(tanx.make_jaxpr(partial(linalg.eig, compute_left_eigenvectors=False))(x))
+    wanted = interpret(module.program, x)
+    for lanes in (1, 2, 4):
+        program = replace(module.program, statements=tuple(
+            in_lanes(s, lanes) for s in module.program.statements))
+        for got, want in zip(run(program, x), wanted, strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-11, atol=1e-11)
+
+
 def test_nan_stays_in_its_matrix():
     x = spread(5)
     x[2, 3, 1] = np.nan
     with tanx.enable_x64(True):
-        for fun in (partial(linalg.eigh, symmetrize_input=False), linalg.svd):
+        for fun in (partial(linalg.eigh, symmetrize_input=False), linalg.svd,
+                    tanx.numpy.linalg.eig):
             for result in tanx.jit(fun)(x):
                 assert np.isnan(result[2]).any()
                 assert np.isfinite(np.delete(result, 2, 0)).all()

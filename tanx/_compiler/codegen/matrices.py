@@ -44,9 +44,9 @@ _WRITTEN_OUT = 4
 """Rows or columns of matrices for which there are no loops."""
 _CACHE = 1 << 17
 """Bytes of a block of matrices at most, where there are more lanes than a register has."""
-_ITERATIVE = ("eigh", "svd")
+_ITERATIVE = ("eig", "eigh", "svd")
 _EFFORT = {"cholesky": 1, "lu": 2, "triangular_solve": 1, "qr": 4, "householder_product": 2,
-           "eigh": 16, "svd": 64}
+           "eig": 128, "eigh": 16, "svd": 40}
 """Steps of algorithms, as multiples of a matrix's rows times its elements."""
 _MOST_TASKS = 64
 
@@ -307,6 +307,20 @@ class _Machine:
 
     def same(self, a: Value, b: Value) -> Value:
         return a.eq(b)
+
+    def least(self, integers: Value) -> Value:
+        return self.over_lanes("smin", integers)
+
+    def greatest(self, integers: Value) -> Value:
+        return self.over_lanes("smax", integers)
+
+    def over_lanes(self, name: str, integers: Value) -> Value:
+        """One integer from those in lanes, as an index."""
+        kind = integers.type
+        if kind.lanes > 1:
+            integers = self.writer.call(f"llvm.vector.reduce.{name}.v{kind.lanes}i{kind.bits}",
+                                        kind.of(1), [integers])
+        return resized(integers, 64)
 
     def is_nan(self, x: Value) -> Value:
         return x.ne(x)
