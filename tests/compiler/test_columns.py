@@ -3,9 +3,15 @@
 import numpy as np
 import pytest
 
+import tanx
+import tanx.numpy as jnp
+from tanx import lax
+from tanx._compiler.codegen.cpu import generate, host
+from tanx._compiler.pipeline import build
 from tanx._loops.build import arg_reduce, convert, nest, op, reduce, statement_program, store
 from tanx._loops.interpret import run as interpret
 
+from .agreement import check_function
 from .compiled import run, run_rule
 
 TYPES = ["float32", "float64", "bfloat16", "int8", "int32", "complex64"]
@@ -98,3 +104,35 @@ def test_answers(axis, dtype):
         (out,) = run_rule(rule, [x], np.zeros(x.shape[1 - axis], bool))
         y = x if dtype == "bool" else (x > limit) & (x < limit + 30) | (x < -11)
         np.testing.assert_array_equal(out, y.sum(axis) % 2 == 1 if want is None else want(y, axis))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int8", "complex64"])
+@pytest.mark.parametrize(("n", "m"), [(16, 64), (18, 83), (33, 100), (100, 101), (101, 128)])
+def test_a_vector_times_a_small_matrix(n, m, dtype):
+    rng = np.random.default_rng(0)
+    v, x = ((rng.normal(size=s) * 4).astype(jnp.dtype(dtype)) for s in ((n,), (n, m)))
+    with tanx.enable_x64(True):
+        check_function(lambda v, x: v @ x, v, x)
+        check_function(lambda v, x: (v @ x * 2 + x[0]) * (v @ (x + 1)), v, x)
+
+
+@pytest.mark.parametrize("n", [64, 70, 100, 103])
+def test_products_that_replace_what_they_add_to(n):
+    rng = np.random.default_rng(0)
+    x, p = rng.normal(size=n).astype(np.float32), rng.normal(size=(n, n)).astype(np.float32) / n
+
+    def step(_, state):
+        x, y = state
+        x = x - 0.1 * (y @ p + p @ y)
+        return x, y - 0.1 * (x @ p + p @ x)
+
+    check_function(lambda x, p: lax.fori_loop(0, 5, step, (x, x)), x, p)
+
+
+@pytest.mark.parametrize("n", [80, 100, 128])
+def test_each_element_of_a_small_matrix_is_read_once(n):
+    x = np.ones((n, n), np.float32)
+    module = build(tanx.make_jaxpr(lambda v, x: v @ x)(x[0], x))
+    text = generate(module.program, host(), module.plan.offsets).text
+    vectors = [line for line in text.splitlines() if "load <" in line]
+    assert len(vectors) == 4 * -(-n * 32 // host().vector_bits)  # of four rows

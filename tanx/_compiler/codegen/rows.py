@@ -27,14 +27,14 @@ from .values import Value
 if TYPE_CHECKING:
     from .llvm import Kernel
 
-__all__ = ["SIDE_BY_SIDE", "sums_of_rows", "write_rows"]
+__all__ = ["steps_together", "sums_of_rows", "write_rows"]
 
-SIDE_BY_SIDE = 8
+_SIDE_BY_SIDE = 8
 """Rows at a time."""
 _LONG = 1 << 10
 """Elements of a row up to which a sum needs no stretches to be exact enough."""
-_VECTORS = 2
-"""Vectors of each row that are added to in turn."""
+_TOGETHER = 4
+"""Vectors of each row that are added before jumping back."""
 
 
 def sums_of_rows(kernel: Kernel, loop: Loop, body: Iterable[Statement]) -> list[Fold]:
@@ -45,7 +45,7 @@ def sums_of_rows(kernel: Kernel, loop: Loop, body: Iterable[Statement]) -> list[
             return []
         found += folds(statement.value)
     found = list(dict.fromkeys(found))
-    fits = loop.width == 1 and loop.parallel and loop.extent >= SIDE_BY_SIDE and 0 < len(
+    fits = loop.width == 1 and loop.parallel and loop.extent >= _SIDE_BY_SIDE and 0 < len(
         found) <= 2 and all(_is_sum_of_row(kernel, fold, loop, found[0]) for fold in found)
     return found if fits else []
 
@@ -61,19 +61,24 @@ def _is_sum_of_row(kernel: Kernel, fold: Fold, loop: Loop, first: Fold) -> bool:
         fold.indices[0].extent <= _LONG and _lanes(kernel, fold)[0].width > 1)
 
 
-def _lanes(kernel: Kernel, fold: Fold) -> list[Loop]:
-    """The loop along a row: in a few vectors, in one for what is left, and without lanes."""
+def _lanes(kernel: Kernel, fold: Fold, rows: int = _SIDE_BY_SIDE) -> list[Loop]:
+    """The loop along so many rows: in as many lanes as memory fills a vector with, of few rows in
+    more of them; in as many as there are in a vector; and without lanes."""
     (loop,) = kernel.planner.fold(fold, True) or [Loop(fold.indices[0], fold.indices, False)]
-    lanes = kernel.planner.vector_bits // register_type(fold.states[0].dtype).bits
-    widths = {min(loop.width, lanes * _VECTORS), min(loop.width, lanes), 1}
+    bits = register_type(fold.states[0].dtype).bits
+    least = min([bits, *(8 * load.dtype.itemsize for load in loads(*fold.body)
+                         if fold.indices[0] in load.free)])
+    vector = kernel.planner.vector_bits
+    widths = {1, *(min(loop.width, n) for n in (vector // least * (_SIDE_BY_SIDE // rows),
+                                                vector // bits))}
     return [replace(loop, width=width, whole=True) for width in sorted(widths, reverse=True)]
 
 
 def write_rows(kernel: Kernel, loop: Loop, folds: Sequence[Fold], body: Sequence[Statement],
                scope: Scope) -> None:
     """Write a loop over rows in blocks of several, and what is left as a smaller one."""
-    blocks, left = divmod(loop.extent, SIDE_BY_SIDE)
-    _write_blocks(kernel, loop, folds, body, scope, 0, blocks, SIDE_BY_SIDE)
+    blocks, left = divmod(loop.extent, _SIDE_BY_SIDE)
+    _write_blocks(kernel, loop, folds, body, scope, 0, blocks, _SIDE_BY_SIDE)
     if left:
         _write_blocks(kernel, loop, folds, body, scope, loop.extent - left, 1, left)
 
@@ -83,7 +88,7 @@ def _write_blocks(kernel: Kernel, loop: Loop, folds: Sequence[Fold], body: Seque
     """Write blocks of so many rows, from the first one on."""
     index = Index("rows", blocks)
     dtype = folds[0].states[0].dtype
-    lanes = _lanes(kernel, folds[0])
+    lanes = _lanes(kernel, folds[0], together)
     own = (*loop.covers, loop.index)
     bound = [state for fold in folds for state in fold.states]
 
@@ -101,9 +106,10 @@ def _write_blocks(kernel: Kernel, loop: Loop, folds: Sequence[Fold], body: Seque
             return [kernel.step(fold, scope, [state])[0] for state, (scope, fold) in pairs]
 
         totals = _totals(kernel, outer, lanes, dtype, together * len(folds), add, bound)
-        if together == SIDE_BY_SIDE:  # what is made of the sums is made in lanes
+        if together in (2, 4, 8):  # what is made of the sums is made in lanes
             inner = outer.within(own)
-            kernel.bind(inner, replace(loop, width=together, whole=True), outer.values[index])
+            kernel.bind(inner, replace(loop, width=together, whole=True),
+                        outer.values[index] + first // together)
             finish(inner, [_sums(kernel, totals[n::len(folds)], dtype) for n in range(len(folds))])
             return []
         totals = [kernel.across_lanes("add", value, dtype) for value in totals]
@@ -153,15 +159,36 @@ def _shuffle(a: Value, b: Value, lanes: Sequence[int]) -> Value:
 def _totals(kernel: Kernel, scope: Scope, lanes: Sequence[Loop], dtype: np.dtype, count: int,
             add: Callable[[Scope, Sequence[Scalar]], list[Scalar]], bound: Sequence[State],
             ) -> list[Scalar]:
-    """Add up along rows in ever fewer lanes, until nothing is left of the rows."""
-    zero = number(kernel.writer, 0.0, dtype)
-    totals: list[Scalar] = [zero.of(lanes[0].width)] * count
+    """Add up along rows in vectors, then without lanes, until nothing is left of the rows."""
+    totals: list[Scalar] = [number(kernel.writer, 0.0, dtype).of(lanes[0].width)] * count
     done = 0
     for lane in lanes:
         first, last = done // lane.width, lane.extent // lane.width
-        if first < last or lane.width > 1:
-            totals = [kernel.across_lanes("add", value, dtype, lane.width) for value in totals]
         if first < last:
-            totals = kernel.loop(scope, lane, first, last, totals, add, bound=bound)
+            totals = [kernel.across_lanes("add", value, dtype, lane.width) for value in totals]
+            totals = steps_together(kernel, scope, lane, range(first, last), totals, add, bound)
             done = last * lane.width
     return totals
+
+
+def steps_together(kernel: Kernel, scope: Scope, lane: Loop, steps: range, states: list[Scalar],
+           add: Callable[[Scope, Sequence[Scalar]], list[Scalar]], bound: Sequence[State],
+           ) -> list[Scalar]:
+    """Steps of a loop that carries states, a few of them written out at a time."""
+    blocks = len(steps) // _TOGETHER
+    index = Index("steps", blocks)
+
+    def written_out(outer: Scope, numbers: range, found: list[Scalar], base: Value | None = None,
+                    ) -> list[Scalar]:
+        for n in numbers:
+            found = kernel.once(outer, lane, n, found, add, bound, frozenset(), base)
+        return found
+
+    def block(outer: Scope, found: Sequence[Scalar]) -> list[Scalar]:
+        return written_out(outer, steps[:_TOGETHER], list(found),
+                           outer.values[index] * _TOGETHER)
+
+    if blocks:
+        states = kernel.loop(scope, Loop(index, (index,), False), 0, blocks, states, block,
+                             bound=bound)
+    return written_out(scope, steps[blocks * _TOGETHER:], states)

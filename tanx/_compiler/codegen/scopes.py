@@ -138,6 +138,15 @@ class Scope(Place):
             scope = scope.parent
         raise KeyError(key)
 
+    def of_place(self, place: Place | None) -> Scope:
+        """The scope around whose code goes to a place; if there is none, this one."""
+        scope: Scope | None = self
+        while scope is not None:
+            if scope is place:
+                return scope
+            scope = scope.parent
+        return self
+
     @property
     def outermost(self) -> Scope:
         """The scope of the function."""

@@ -127,7 +127,7 @@ class Writer:
         self._count += 1
         name = f"%v{self._count}"
         self.place.lines.append(f"{name} = {text}")
-        return Value(self, name, type)
+        return Value(self, name, type, self.place)
 
     def call(self, name: str, result: Type, args: Sequence[Value]) -> Value:
         """Call a function by its name, and declare it."""
@@ -154,14 +154,17 @@ class Value:
     """What an instruction has made, or a constant; ``writer`` takes what is computed from it.
 
     Of a mask, ``mask_bits`` are those of what was compared, and ``wide`` may hold it as integers.
+    An int64 may be known as the sum of another one, ``base``, and the number ``beyond`` it;
+    ``place`` is where an instruction made it.
     """
 
-    __slots__ = ("mask_bits", "text", "type", "wide", "writer")
+    __slots__ = ("base", "beyond", "mask_bits", "place", "text", "type", "wide", "writer")
 
-    def __init__(self, writer: Writer, text: str, type: Type):
-        self.writer, self.text, self.type = writer, text, type
+    def __init__(self, writer: Writer, text: str, type: Type, place: Place | None = None):
+        self.writer, self.text, self.type, self.place = writer, text, type, place
         self.mask_bits = 8
         self.wide: Value | None = None
+        self.base, self.beyond = self, 0
 
     def __repr__(self):
         return f"{self.type.text} {self.text}"
@@ -217,7 +220,10 @@ class Value:
     # -- operators: signed where it matters, ordered comparisons -----------------------------------
 
     def __add__(self, other):
-        return _binary("fadd" if self.type.is_float else "add", self, other)
+        total = _binary("fadd" if self.type.is_float else "add", self, other)
+        if (number := self._integer(other)) is not None:
+            total.base, total.beyond = self.base, self.beyond + number
+        return total
 
     def __sub__(self, other):
         return _binary("fsub" if self.type.is_float else "sub", self, other)
@@ -226,7 +232,19 @@ class Value:
         return constant(self, other) - self
 
     def __mul__(self, other):
-        return _binary("fmul" if self.type.is_float else "mul", self, other)
+        product = _binary("fmul" if self.type.is_float else "mul", self, other)
+        if self.beyond and (number := self._integer(other)) is not None:
+            writer, base = self.writer, self.base
+            here, writer.place = writer.place, base.place or writer.place
+            product.base, product.beyond = base * number, self.beyond * number
+            writer.place = here
+        return product
+
+    def _integer(self, other) -> int | None:
+        """What is added to an int64, or multiplies it, if it is known now."""
+        if self.type != I64 or isinstance(other, Value) and not other.is_constant:
+            return None
+        return int(other.text if isinstance(other, Value) else other)
 
     def __truediv__(self, other):
         return _binary("fdiv", self, other)
