@@ -17,17 +17,19 @@ def values(shape, dtype="float32", seed=0):
     return found.astype(dtype)
 
 
-def moves_lanes(function, *shape):
-    """Whether the code of a function moves lanes up by one."""
+def moves_lanes(function, *shape, down=False):
+    """Whether the code of a function moves lanes up, or down, by one."""
     module = build(tanx.make_jaxpr(function)(tanx.ShapeDtypeStruct(shape, "float32")))
     text = cpu.generate(module.program, cpu.host(), module.plan.offsets, module.plan.shared).text
     lanes = 4 * cpu.host().vector_bits // 32
-    return f"<{lanes} x i32> <i32 {lanes - 1}, i32 {lanes}, " in text
+    first = 1 if down else lanes - 1
+    return f"<{lanes} x i32> <i32 {first}, i32 {first + 1}, " in text
 
 
 def test_lanes_follow_each_other_along_rows_alone():
     assert moves_lanes(lambda x: lax.cumsum(x, 1), 8, 1000)
-    assert moves_lanes(lambda x: lax.cummax(x, 1, reverse=True), 8, 1000)
+    assert moves_lanes(lambda x: lax.cummax(x, 1, reverse=True), 8, 1000, down=True)
+    assert moves_lanes(lambda x: lax.cumsum(x[:, ::-1], 1), 8, 1000)
     assert not moves_lanes(lambda x: lax.cumsum(x, 0), 1000, 8)
     assert not moves_lanes(lambda x: lax.cumprod(x, 1), 8, 1000)
 
@@ -127,3 +129,14 @@ def test_long_columns_are_as_exact_as_rows():
     x = np.random.default_rng(0).random((1 << 15, 64), np.float32) + np.float32(0.1)
     exact = np.cumsum(x.astype(np.float64), 0)
     np.testing.assert_allclose(tanx.jit(lambda x: jnp.cumsum(x, 0))(x), exact, rtol=3e-7)
+
+
+@pytest.mark.parametrize("length", [32, 47, 100, 5000])
+def test_what_goes_backwards_may_read_and_store_several_arrays(length):
+    """Lanes are as they lie in memory only if they are so in all of it."""
+    x, y = values((3, length), "int32"), values((3, length), "int32", seed=1)
+    expected = np.cumsum((x + y[:, :1])[:, ::-1], axis=1, dtype=np.int32)
+    both = tanx.jit(lambda x, y: lax.cumsum(x + y[:, :1], 1, reverse=True) * 2 + y)
+    np.testing.assert_array_equal(both(x, y), expected[:, ::-1] * 2 + y)
+    turned = tanx.jit(lambda x, y: lax.cumsum(x + y[:, :1], 1, reverse=True)[:, ::-1] + y)
+    np.testing.assert_array_equal(turned(x, y), expected + y)

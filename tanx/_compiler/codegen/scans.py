@@ -2,7 +2,8 @@
 
 *Along* neighbours in memory, the elements of a block are combined with the one before, then with
 the two before, and so on, each time in all lanes; what those before the block come to is added
-last. Blocks follow each other in memory, and wait for nothing but one addition.
+last. Blocks follow each other in memory, and wait for nothing but one addition. Where they go
+backwards, lanes do so as well, and stay as they are in memory.
 
 *Across* memory, lanes are neighbours that have nothing to do with each other. Some rows are gone
 through together, so that what their columns come to is loaded and stored once for all of them.
@@ -20,10 +21,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..._loops.build import convert
-from ..._loops.expr import FOLDS, Expr, Index, Load, Op
+from ..._loops.expr import FOLDS, Expr, Index, Load, Op, const
 from ..._loops.instructions import identity, kind_of
 from ..._loops.nest import PARALLEL, SEQUENTIAL, Buffer, Nest, Statement, Store
-from ..._loops.traverse import children, expressions, loads, walk, written
+from ..._loops.traverse import (
+    children,
+    expressions,
+    loads,
+    map_expressions,
+    substitution,
+    walk,
+    written,
+)
 from ..stages import is_affine
 from .folds import whole
 from .lanes import Loop
@@ -229,27 +238,46 @@ def _rows(kernel: Kernel, scan: Scan, lane: Index, scope: Scope, body: Sequence[
 def _blocks(kernel: Kernel, scan: Scan, loop: Loop, scope: Scope,
             writes: frozenset[Buffer]) -> tuple[int, Any]:
     """Write as much of a scan as whole blocks are; how much that is, and what the state is then."""
-    width, wide = _width(kernel, scan), scan.state.dtype
-    given, dtype = scan.given, scan.given.dtype
+    width, wide, dtype = _width(kernel, scan), scan.state.dtype, scan.given.dtype
+    steps = loop.extent // width
+    backwards = _is_backwards(scan)
+    place = Index("place", steps * width)
+    change = substitution({scan.along: const(place.extent - 1) - place} if backwards else {})
+    given = change(scan.given)
+    stores = [map_expressions(store, change) for store in scan.stores]
 
     def step(inner: Scope, states: Sequence[Any]) -> list[Any]:
         (state,) = states
         block, apart = whole(kernel.value(given, inner), dtype).of(width), 1
         before: Any = number(kernel.writer, neutral(scan.combine, dtype), dtype).of(width)
         while apart < width:
-            block = _combined(scan, _moved(before, block, apart), block, dtype)
+            block = _combined(scan, _moved(before, block, apart, backwards), block, dtype)
             apart *= 2
         before = _converted(state, wide, dtype).of(width)
         inner.values[scan.found] = _combined(scan, before, block, dtype)
-        for store in scan.stores:
-            kernel.store(store, inner)
-        return [_combined(scan, state, _converted(block.lane(width - 1), dtype, wide), wide)]
+        for store in stores:
+            kernel.statement(store, inner)
+        last = block.lane(0 if backwards else width - 1)
+        return [_combined(scan, state, _converted(last, dtype, wide), wide)]
 
-    steps = loop.extent // width
-    (state,) = kernel.loop(scope, replace(loop, width=width, whole=True), 0, steps,
-                           [kernel.value(scan.state, scope)], step, writes=writes,
-                           polled=steps >= _LONG)
+    def step_back(inner: Scope, states: Sequence[Any]) -> list[Any]:
+        lane = Loop(place, (place,), False, width, whole=True)
+        return kernel.once(inner, lane, 0, states, step, (), writes,
+                           steps - 1 - inner.values[number_of_step])
+
+    number_of_step = Index("step", steps)
+    ways = (Loop(number_of_step, (number_of_step,), False), step_back) if backwards else (
+        replace(loop, width=width, whole=True), step)
+    (state,) = kernel.loop(scope, ways[0], 0, steps, [kernel.value(scan.state, scope)], ways[1],
+                           writes=writes, polled=steps >= _LONG)
     return steps * width, state
+
+
+def _is_backwards(scan: Scan) -> bool:
+    """Whether all that depends on the place in a line goes through memory from its end."""
+    touched = [*(Load(store.buffer, store.index) for store in scan.stores),
+               *loads(scan.given, *(store.value for store in scan.stores))]
+    return {load.place[0].get(scan.along, 0) for load in touched} <= {-1, 0}
 
 
 def _combined(scan: Scan, a: Any, b: Any, dtype: np.dtype) -> Any:
@@ -260,9 +288,10 @@ def _converted(value: Any, old: np.dtype, new: np.dtype) -> Any:
     return value if old == new else apply("convert", (value,), (old,), new, {})
 
 
-def _moved(before: Value, block: Value, by: int) -> Value:
-    """A vector whose lanes have moved up, behind the last ones of another."""
+def _moved(before: Value, block: Value, by: int, down: bool) -> Value:
+    """A vector whose lanes have moved up, behind the last ones of another; or down."""
     lanes = block.type.lanes
-    order = ", ".join([f"i32 {n}" for n in range(lanes - by, 2 * lanes - by)])
-    return block.writer.write(block.type, f"shufflevector {before!r}, {block!r}, "
+    first, pair = (by, (block, before)) if down else (lanes - by, (before, block))
+    order = ", ".join([f"i32 {n}" for n in range(first, first + lanes)])
+    return block.writer.write(block.type, f"shufflevector {pair[0]!r}, {pair[1]!r}, "
                                           f"<{lanes} x i32> <{order}>")
