@@ -38,7 +38,6 @@ from .values import (
     bits_to_float,
     convert,
     integer,
-    intrinsic,
     select,
     shift_left,
     shift_right,
@@ -162,11 +161,10 @@ def rounded(x: Value, dtype: np.dtype, computed: bool = False) -> Value:
     """
     if dtype == _HALF:
         return convert(convert(x, "fptrunc", type_of("half")), "fpext", F32)
-    if dtype == _BFLOAT and computed:
-        return bits_to_float(_without_low_bits(bits_of(x), 16))
-    if dtype == _BFLOAT:  # NaN is made quiet, and then nothing is added to it
-        return bits_to_float(_without_low_bits(bits_of(intrinsic("canonicalize", x)), 16, x.eq(x)))
     bits = bits_of(x)
+    if dtype == _BFLOAT:  # NaN may have all bits set, or none but the last: there is a better one
+        return bits_to_float(_without_low_bits(
+            bits if computed else select(x.eq(x), bits, 0x7fc00000), 16))
     if is_unsigned(dtype):
         up = select(x > 2.0 ** -127, bits_to_float((bits + 0x400000) & 0x7f800000), 2.0 ** -127)
         return select((x > 0) & (x <= _format(dtype).greatest), up, np.nan)
@@ -185,19 +183,14 @@ def rounded(x: Value, dtype: np.dtype, computed: bool = False) -> Value:
     return select(x.eq(x), bits_to_float(bits_of(near) | sign), odd)
 
 
-def _without_low_bits(bits: Value, drop: int, where: Value | None = None) -> Value:
-    """Float bits rounded to drop some of the mantissa, halves to even: up where they are odd.
-
-    Elsewhere than ``where``, they are just dropped.
-    """
+def _without_low_bits(bits: Value, drop: int) -> Value:
+    """Float bits rounded to drop some of the mantissa, halves to even: up where they are odd."""
     half = (1 << drop - 1) - 1
     if bits.type.lanes == 1 or bits.writer.has_masks:
         odd = shift_right(bits, drop) & 1
     else:  # a test of bits gives -1, and needs no shift, of which processors do fewer at a time
         odd = -convert((bits & (1 << drop)).ne(0), "sext", I32)
-    if where is None:
-        return (bits + half + odd) & -(1 << drop)
-    return (bits + select(where, odd + half, 0)) & -(1 << drop)
+    return (bits + half + odd) & -(1 << drop)
 
 
 def to_bits(x: Value, dtype: np.dtype) -> Value:
