@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-import os
 import struct
 import sys
 from collections.abc import Callable
-from functools import cache
 from typing import NamedTuple
+
+from .code_memory import piece
 
 __all__ = ["Image", "Placed", "link"]
 
@@ -237,54 +237,18 @@ class Placed:
     """An image in memory. Without ``forever`` it goes when this object does."""
 
     def __init__(self, image: Image, resolve: Callable[[str], int], forever: bool = False):
-        libc, size = _libc(), max(image.size, 1)
         addresses = [(at, resolve(symbol)) for symbol, at in image.imports]
-        base = libc.mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE,
-                         mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
-        if base in (None, ctypes.c_void_p(-1).value):
-            raise MemoryError(f"no memory for {size} bytes of code.")
-        self.base, self.size, self._forever = base, size, forever
-        self._unmap, self._ending = libc.munmap, sys.is_finalizing
-        ctypes.memmove(base, image.data, len(image.data))
+        self.size = max(image.size, 1)
+        self._forever, self._ending = forever, sys.is_finalizing
+        self._piece = piece(self.size, max(image.writable, 1))
+        base, written = self._piece.base, self._piece.written
+        ctypes.memmove(written, image.data, len(image.data))
         for at, address in (*addresses, *((at, base + to) for at, to in image.places)):
-            ctypes.c_uint64.from_address(base + at).value = address
-        if libc.mprotect(base, image.writable, mmap.PROT_READ | mmap.PROT_EXEC):
-            raise OSError(ctypes.get_errno(), "this system does not let memory be executed.")
-        _flush_instructions()(base, base + image.writable)
+            ctypes.c_uint64.from_address(written + at).value = address
+        self._piece.finish(image.writable)
         self.addresses = {name: base + offset for name, offset in image.exports}
 
     def __del__(self):
         # While Python ends, other threads may still run in the code.
-        if not self.__dict__.get("_forever", True) and not self._ending():
-            self._unmap(self.base, self.size)
-
-
-@cache
-def _libc():
-    """The functions of the C library that hand out memory."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.mmap.restype = ctypes.c_void_p
-    libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *(ctypes.c_int,) * 3, ctypes.c_long)
-    libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
-    libc.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-    return libc
-
-
-@cache
-def _flush_instructions() -> Callable[[int, int], object]:
-    """Lets the processor see new code at a range of addresses, where it does not do so by itself.
-
-    x86-64 does. Linux does it for AArch64 when fresh memory becomes executable, but does not
-    promise it; the function for it is part of GCC's library.
-    """
-    if os.uname().machine in ("x86_64", "amd64"):
-        return lambda start, end: None
-    for library in (None, "libgcc_s.so.1"):
-        try:
-            flush = ctypes.CDLL(library).__clear_cache
-        except (OSError, AttributeError):
-            continue
-        flush.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
-        flush.restype = None
-        return flush
-    return lambda start, end: None
+        if "_piece" in self.__dict__ and not self._forever and not self._ending():
+            self._piece.give_back()

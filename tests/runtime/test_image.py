@@ -2,10 +2,12 @@
 
 import ctypes
 import gc
+import os
 
 import pytest
 
 from tanx._compiler.codegen.cpu import assemble, host
+from tanx._runtime import code_memory
 from tanx._runtime.image import Placed, link
 from tanx._runtime.machine import address_of
 
@@ -56,22 +58,74 @@ def test_functions_constants_and_variables():
     assert other(0, 10) == 16  # its variables are its own
 
 
+def lines_of_memory():
+    """Where each mapping begins and ends, and how it may be used."""
+    with open("/proc/self/maps") as maps:
+        parts = [line.split()[:2] for line in maps]
+    return [(*(int(x, 16) for x in place.split("-")), use) for place, use in parts]
+
+
+def uses(address):
+    return [use for start, end, use in lines_of_memory() if start <= address < end]
+
+
 def test_memory_goes_with_the_object():
     code = placed()
-    address = code.base
-    with open("/proc/self/maps") as maps:
-        assert f"{address:x}-" in maps.read()
+    address = code.addresses["step"]
+    assert uses(address) == ["r-xp"]
     del code
     gc.collect()
-    with open("/proc/self/maps") as maps:
-        assert f"{address:x}-" not in maps.read()
+    assert not uses(address)
 
 
-def test_code_cannot_be_written_to():
-    code = placed()
-    with open("/proc/self/maps") as maps:
-        (line,) = [line for line in maps if line.startswith(f"{code.base:x}-")]
-    assert line.split()[1] == "r-xp"
+PLAIN = "define i64 @number() { ret i64 NUMBER }"
+
+
+@pytest.fixture
+def rooms(monkeypatch):
+    monkeypatch.setattr(code_memory, "_rooms", code_memory._Rooms())
+    return code_memory._rooms
+
+
+def plain(number):
+    code = placed(PLAIN.replace("NUMBER", str(number)))
+    return code, function(code, "number", ctypes.c_int64)
+
+
+def test_code_without_variables_shares_rooms_that_go_when_all_are_gone(rooms):
+    codes = [plain(n) for n in range(100)]  # more than a room holds
+    assert [number() for _, number in codes] == list(range(100))
+    first, last = (codes[n][0].addresses["number"] for n in (0, -1))
+    assert uses(first) == uses(last) == ["r-xs"]
+    assert uses(codes[0][0]._piece.written) == ["rw-s"]
+    kept = codes[99]
+    del codes
+    gc.collect()
+    assert not uses(first) and uses(last) == ["r-xs"]
+    assert kept[1]() == 99
+
+
+def test_a_fork_does_not_write_where_its_parent_does(rooms):
+    before = plain(1)
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        rooms.forked()  # as the real one is told
+        made = plain(2)
+        os.write(writer, bytes([before[1](), made[1](), made[0]._piece.room is rooms.room]))
+        os._exit(0)
+    os.waitpid(child, 0)
+    after = plain(3)
+    assert list(os.read(reader, 3)) == [1, 2, 1] and (before[1](), after[1]()) == (1, 3)
+
+
+def test_systems_that_refuse(rooms, monkeypatch):
+    def refused(*_):
+        raise PermissionError
+    monkeypatch.setattr(os, "memfd_create", refused)
+    code, number = plain(5)
+    assert number() == 5 and not rooms.possible
+    assert uses(code.addresses["number"]) == ["r-xp"]
 
 
 def test_what_does_not_exist():

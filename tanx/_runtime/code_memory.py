@@ -1,0 +1,166 @@
+"""Memory for code. It is executable or writable, never both at one address.
+
+To map memory for a program, and to make it executable, takes the system a tenth of what it takes to
+load one. So memory for many programs is mapped at a time, and twice: code is written at one place
+and runs at another, without a call of the system. Where that is not allowed, and for code with
+variables, each program has memory of its own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+from collections.abc import Callable
+from functools import cache
+
+from .._locks import new_lock
+
+__all__ = ["Piece", "piece"]
+
+_ROOM = 1 << 18
+"""Bytes that are mapped at a time."""
+_READ_WRITE, _EXECUTE = mmap.PROT_READ | mmap.PROT_WRITE, mmap.PROT_READ | mmap.PROT_EXEC
+
+
+class Piece:
+    """Memory of its own: code is written at ``written`` and runs at ``base``."""
+
+    def __init__(self, size: int):
+        self.base = self.written = _map(size, _READ_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        self.size = size
+
+    def finish(self, executable: int) -> None:
+        """Let so many bytes be executed, and no longer written to."""
+        if _libc().mprotect(self.base, executable, _EXECUTE):
+            raise OSError(ctypes.get_errno(), "this system does not let memory be executed.")
+        _flush_instructions()(self.base, self.base + executable)
+
+    def give_back(self) -> None:
+        """The code is no longer needed."""
+        _libc().munmap(self.base, self.size)
+
+
+class _Shared(Piece):
+    """A part of a room."""
+
+    def __init__(self, room: _Room, start: int):
+        self.room = room
+        self.base, self.written = room.base + start, room.written + start
+
+    def finish(self, executable: int) -> None:
+        _flush_instructions()(self.base, self.base + executable)
+
+    def give_back(self) -> None:
+        _rooms.leave(self.room)
+
+
+class _Room:
+    """Memory for several programs. What was used is not used again before all of it is unmapped."""
+
+    def __init__(self) -> None:
+        file = os.memfd_create("tanx")
+        try:
+            os.ftruncate(file, _ROOM)
+            shared = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)
+            self.base = _map(_ROOM, _EXECUTE, shared, file)  # first: it may be refused
+            self.written = _map(_ROOM, _READ_WRITE, shared, file)
+        finally:
+            os.close(file)
+        self.used = self.tenants = 0
+
+    def unmap(self) -> None:
+        for place in (self.base, self.written):
+            _libc().munmap(place, _ROOM)
+
+
+class _Rooms:
+    """The room that is being filled; full ones go when nobody is left in them."""
+
+    def __init__(self) -> None:
+        self.lock = new_lock()  # objects that hold pieces may go at any moment, even in here
+        self.room: _Room | None = None
+        self.possible = hasattr(os, "memfd_create")
+
+    def take(self, size: int) -> Piece | None:
+        """A part of a room; None where there can be none."""
+        size += -size % mmap.PAGESIZE
+        if not self.possible or size > _ROOM // 4:
+            return None
+        with self.lock:
+            if self.room is None or self.room.used + size > _ROOM:
+                try:
+                    room, full = _Room(), self.room
+                except (OSError, MemoryError):  # as hardened systems answer
+                    self.possible = False
+                    return None
+                self.room = room
+                if full is not None and not full.tenants:
+                    full.unmap()
+            room = self.room
+            room.tenants += 1
+            start, room.used = room.used, room.used + size
+            return _Shared(room, start)
+
+    def leave(self, room: _Room) -> None:
+        with self.lock:
+            room.tenants -= 1
+            if not room.tenants and room is not self.room:
+                room.unmap()
+
+    def forked(self) -> None:
+        """In a new process, where the memory is still that of the old one."""
+        if self.room is not None:
+            self.room.tenants += 1  # it stays
+            self.room = None
+
+
+_rooms = _Rooms()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_rooms.forked)
+
+
+def piece(size: int, executable: int) -> Piece:
+    """Memory of which the first ``executable`` bytes are code and the others are variables."""
+    return size == executable and _rooms.take(size) or Piece(size)
+
+
+# -- the system ------------------------------------------------------------------------------------
+
+
+def _map(size: int, protection: int, flags: int, file: int = -1) -> int:
+    base = _libc().mmap(None, size, protection, flags, file, 0)
+    if base in (None, ctypes.c_void_p(-1).value):
+        raise MemoryError(f"no memory for {size} bytes of code.")
+    return base
+
+
+@cache
+def _libc():
+    """The functions of the C library that hand out memory."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *(ctypes.c_int,) * 3, ctypes.c_long)
+    libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+    libc.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    return libc
+
+
+@cache
+def _flush_instructions() -> Callable[[int, int], object]:
+    """Lets the processor see new code at a range of addresses, where it does not do so by itself.
+
+    x86-64 does. Linux does it for AArch64 when fresh memory becomes executable, but does not
+    promise it; the function for it is part of GCC's library.
+    """
+    if os.uname().machine in ("x86_64", "amd64"):
+        return lambda start, end: None
+    for library in (None, "libgcc_s.so.1"):
+        try:
+            flush = ctypes.CDLL(library).__clear_cache
+        except (OSError, AttributeError):
+            continue
+        flush.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
+        flush.restype = None
+        return flush
+    return lambda start, end: None
