@@ -6,10 +6,13 @@ A call while the pool is at work, be it from inside a task or from another threa
 tasks alone rather than wait.
 
 How it works: a job is published in one word, ``epoch << 32 | open << 16 | members``. A worker that
-sees an open epoch for the first time joins by counting itself in, takes numbers of tasks from a
-shared counter until there are none left, and counts itself out. The caller does the same, then
-closes the job, so that nobody joins any more, and waits until no members are left. Who waits looks
-again and again for some microseconds, since kernels follow each other closely, and then sleeps.
+sees an open epoch for the first time joins by counting itself in, takes tasks until there are none
+left, and counts itself out. The caller does the same, then closes the job, so that nobody joins any
+more, and waits until no members are left. Who waits looks again and again for some microseconds,
+since kernels follow each other closely, and then sleeps.
+
+Tasks that follow each other are often neighbours in memory, which processors read ahead. So each
+member begins with a stretch of the tasks, in order, and then helps with those of others.
 """
 
 from __future__ import annotations
@@ -27,12 +30,16 @@ _PAUSES = {"x86_64": ("llvm.x86.sse2.pause", "", 1000),
            "aarch64": ("llvm.aarch64.isb", "i32 15", 2500)}
 """How a processor pauses for some cycles, and how often it does before it sleeps: about 40 us."""
 
+_STRETCHES = 64
+"""Stretches of tasks at most."""
+
 _TEXT = """
 @word = internal global i64 0, align 128
-@next = internal global i64 0, align 128
+@next = internal global [{stretches} x [16 x i64]] zeroinitializer, align 128
 @task = internal global ptr null, align 128
 @context = internal global ptr null
 @count = internal global i64 0
+@stretches = internal global i64 1
 @busy = internal global i64 0, align 128
 @limit = internal global i64 1
 @workers = internal global i64 0
@@ -78,7 +85,18 @@ publish:
   store ptr %task, ptr @task
   store ptr %context, ptr @context
   store i64 %count, ptr @count
-  store atomic i64 0, ptr @next monotonic, align 8
+  %stretches = call i64 @llvm.smin.i64(i64 %fewer, i64 {stretches})
+  store i64 %stretches, ptr @stretches
+  br label %stretch
+stretch:
+  %s = phi i64 [ 0, %publish ], [ %after, %stretch ]
+  %first = call i64 @first(i64 %s)
+  %next = getelementptr [16 x i64], ptr @next, i64 %s
+  store atomic i64 %first, ptr %next monotonic, align 8
+  %after = add i64 %s, 1
+  %another = icmp slt i64 %after, %stretches
+  br i1 %another, label %stretch, label %open
+open:
   %old = load atomic i64, ptr @word monotonic, align 8
   %epoch = and i64 %old, {epochs}
   %opened = add i64 %epoch, {step}
@@ -91,7 +109,7 @@ rouse:
   call void @rouse(i64 %wanted, i64 %sleeping)
   br label %work
 work:
-  call void @work()
+  call void @work(i64 0)
   %closed = atomicrmw and ptr @word, i64 {not_open} seq_cst
   call void @join()
   store atomic i64 0, ptr @tanx_owner monotonic, align 8
@@ -101,21 +119,42 @@ finished:
   ret void
 }}
 
-; Takes tasks until there are none left; for members of a job.
-define internal void @work() {{
+; The first task of a stretch.
+define internal i64 @first(i64 %stretch) {{
+  %count = load i64, ptr @count
+  %stretches = load i64, ptr @stretches
+  %product = mul i64 %stretch, %count
+  %first = udiv i64 %product, %stretches
+  ret i64 %first
+}}
+
+; Takes tasks until there are none left, from one stretch on; for members of a job.
+define internal void @work(i64 %member) {{
 entry:
   %task = load ptr, ptr @task
   %context = load ptr, ptr @context
-  %count = load i64, ptr @count
+  %stretches = load i64, ptr @stretches
+  br label %begin
+begin:
+  %n = phi i64 [ 0, %entry ], [ %more, %none ]
+  %number = add i64 %member, %n
+  %s = urem i64 %number, %stretches
+  %following = add i64 %s, 1
+  %end = call i64 @first(i64 %following)
+  %next = getelementptr [16 x i64], ptr @next, i64 %s
   br label %take
 take:
-  %i = atomicrmw add ptr @next, i64 1 monotonic
-  %some = icmp slt i64 %i, %count
+  %i = atomicrmw add ptr %next, i64 1 monotonic
+  %some = icmp slt i64 %i, %end
   br i1 %some, label %run, label %none
 run:
   call void %task(ptr %context, i64 %i)
   br label %take
 none:
+  %more = add i64 %n, 1
+  %others = icmp slt i64 %more, %stretches
+  br i1 %others, label %begin, label %over
+over:
   ret void
 }}
 
@@ -249,7 +288,7 @@ again:
   %still = icmp ne i64 %open, 0
   br i1 %still, label %try, label %full
 work:
-  call void @work()
+  call void @work(i64 %others)
   %before = atomicrmw sub ptr @word, i64 1 seq_cst
   %rest = and i64 %before, {open_or_members}
   %alone = icmp eq i64 %rest, 1
@@ -353,8 +392,8 @@ def _text() -> str:
         pthreads=PTHREADS, stop=STOP, stopped=STOPPED,
         declare_pause=name and f"declare void @{name}({argument.split(' ')[0]})",
         pause=name and f"call void @{name}({argument})", pauses=pauses,
-        setmask=int(SIG_SETMASK), members=opened - 1, open=opened, not_open=~opened,
-        open_or_members=2 * opened - 1, epochs=-1 << 32, step=(1 << 32) + opened)
+        setmask=int(SIG_SETMASK), stretches=_STRETCHES, members=opened - 1, open=opened,
+        not_open=~opened, open_or_members=2 * opened - 1, epochs=-1 << 32, step=(1 << 32) + opened)
 
 
 class _Pool:

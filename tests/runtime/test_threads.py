@@ -28,13 +28,28 @@ def parallel(function, count):
     signature(threads.parallel_address())(TASK(function), 7, count)
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5])
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 80])
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 100])
 def test_every_task_runs_once(size, count):
     tanx.set_num_threads(size)
     seen = []
     parallel(lambda context, i: seen.append((context, i)), count)
     assert Counter(seen) == Counter((7, i) for i in range(count))
+
+
+def test_threads_begin_with_stretches_of_their_own():
+    tanx.set_num_threads(2)
+    together = threading.Barrier(2, timeout=60)
+    who = {}
+
+    def task(context, i):
+        who[i] = threading.get_ident()
+        if i in (0, 1, 2, 10, 11, 12):
+            together.wait()  # in step: so nobody is done early, and helps the other
+
+    parallel(task, 20)
+    assert {who[i] for i in range(3)} == {threading.get_ident()}
+    assert len({who[i] for i in range(10, 13)} | {who[0]}) == 2
 
 
 def test_one_job_after_the_other():
