@@ -8,7 +8,8 @@ written down so, as the functions of a callback, makes a jaxpr one without a tex
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,8 @@ def canonical(closed: ClosedJaxpr) -> Canonical | None:
 class _Writer:
     def __init__(self) -> None:
         self.types: dict[Any, str] = {}
+        self.seen: dict[int, str] = {}  # the same by the ids of types, all of which stay
+        self.primitives: dict[Primitive, tuple[str, ...] | None] = {}
         self.constants: list[Any] = []
         self.room = CONSTANTS_LIMIT
 
@@ -75,8 +78,9 @@ class _Writer:
         parts = ["{" + self.bind((*jaxpr.constvars, *jaxpr.invars), numbers) + constants]
         for eqn in jaxpr.eqns:
             operands = self.atoms(eqn.invars, numbers)
+            params = self.params(eqn)
             parts.append(f"{self.bind(eqn.outvars, numbers)}={eqn.primitive.name}"
-                         f"[{self.params(eqn)}]{operands}")
+                         f"[{params}]{operands}")
         parts.append(self.atoms(jaxpr.outvars, numbers) + "}")
         return "|".join(parts)
 
@@ -84,7 +88,7 @@ class _Writer:
         found = []
         for var in variables:
             numbers[var] = number = str(len(numbers))
-            found.append(f"{number}:{self.type(var.aval)}")
+            found.append(f"{number}:{self.seen.get(id(var.aval)) or self.type(var.aval)}")
         return " ".join(found)
 
     def atoms(self, atoms: Iterable[Atom], numbers: dict[Var, str]) -> str:
@@ -92,8 +96,10 @@ class _Writer:
                          for a in atoms])
 
     def literal(self, literal: Literal) -> str:
-        data = np.asarray(literal.val, stored(literal.aval.dtype)).tobytes().hex()
-        return f"{self.type(literal.aval)}<{data}>"
+        value, aval = literal.val, literal.aval
+        if type(value) is not np.ndarray or value.dtype != aval.dtype:
+            value = np.asarray(value, stored(aval.dtype))
+        return f"{self.seen.get(id(aval)) or self.type(aval)}<{value.tobytes().hex()}>"
 
     def type(self, aval) -> str:
         text = self.types.get(aval)
@@ -105,14 +111,21 @@ class _Writer:
             else:
                 raise _Unwritable
             self.types[aval] = text
+        self.seen[id(aval)] = text
         return text
 
     def params(self, eqn: JaxprEqn) -> str:
-        name = self.primitive(eqn.primitive)
         if eqn.effects:
             raise _Unwritable
-        known = BODIES.get(name) if eqn.primitive.kind is Kind.CALL else None
-        return ",".join([f"{key}={self.value(value)}" for key, value in sorted(eqn.params.items())
+        primitive, params = eqn.primitive, eqn.params
+        if primitive not in self.primitives:
+            name = self.primitive(primitive)
+            self.primitives[primitive] = (
+                BODIES.get(name) if primitive.kind is Kind.CALL else None)
+        if not params:
+            return ""
+        known = self.primitives[primitive]
+        return ",".join([f"{key}={self.value(params[key])}" for key in sorted(params)
                          if known is None or key in known])
 
     def primitive(self, primitive: Primitive) -> str:
@@ -125,32 +138,11 @@ class _Writer:
     def value(self, value) -> str:
         """A parameter: data whose parts are all of types known here."""
         kind = type(value)
-        if value is None or kind in _PLAIN or kind is tuple and _PLAIN.issuperset(map(type, value)):
+        if kind in _PLAIN:
             return repr(value)
-        if isinstance(value, np.dtype):
-            return f"dtype({short_name(value)})"
-        if isinstance(value, enum.Enum):
-            return f"{_name(kind)}.{value.name}"
-        if isinstance(value, (tuple, list, frozenset)):
-            items = sorted(value, key=repr) if isinstance(value, frozenset) else value
-            return f"{_name(kind)}({','.join(map(self.value, items))})"
-        if kind is dict:
-            return self.value(tuple(value.items()))
-        if isinstance(value, ClosedJaxpr):
-            return f"closed{self.closed(value)}"
-        if isinstance(value, Jaxpr):
-            return self.jaxpr(value)
-        if isinstance(value, Primitive):
-            return f"primitive({self.primitive(value)})"
-        if isinstance(value, type):
-            return _name(value)
-        if isinstance(value, (np.ndarray, np.generic)):
-            return self.array(np.asarray(value))
-        if kind is ShapedArray:
-            return self.type(value)
-        if "__reduce__" in vars(kind) and type(value.__reduce__()) is str:
-            return f"{_name(kind)}:{value.__reduce__()}"  # a constant of its module
-        raise _Unwritable
+        if kind is tuple:
+            return f"({','.join([*map(self.value, value)])})"
+        return _form(kind)(self, value)  # type: ignore[arg-type]
 
     def array(self, data: np.ndarray) -> str:
         self.room -= data.nbytes
@@ -158,9 +150,47 @@ class _Writer:
             raise _Unwritable
         return f"array({short_name(data.dtype)}{list(data.shape)}{digest(data.tobytes()).hex()})"
 
+    def items(self, value, items: Iterable | None = None) -> str:
+        items = map(self.value, value if items is None else items)
+        return f"{_name(type(value))}({','.join(items)})"
 
-_PLAIN = frozenset((bool, int, float, complex, str, bytes))
+    def constant(self, value) -> str:
+        """A constant of its module."""
+        name = value.__reduce__()
+        if type(name) is not str:
+            raise _Unwritable
+        return f"{_name(type(value))}:{name}"
+
+    def unwritable(self, value) -> str:
+        raise _Unwritable
+
+
+_PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None)))
 _OURS = ("builtins", "numpy", "ml_dtypes", "tanx")
+
+_FORMS: tuple[tuple[type | tuple[type, ...], Callable[[_Writer, Any], str]], ...] = (
+    (np.dtype, lambda writer, value: f"dtype({short_name(value)})"),
+    (enum.Enum, lambda writer, value: f"{_name(type(value))}.{value.name}"),
+    ((tuple, list), _Writer.items),
+    (frozenset, lambda writer, value: writer.items(value, sorted(value, key=repr))),
+    (dict, lambda writer, value: writer.items(value, value.items())),
+    (ClosedJaxpr, lambda writer, value: f"closed{writer.closed(value)}"),
+    (Jaxpr, _Writer.jaxpr),
+    (Primitive, lambda writer, value: f"primitive({writer.primitive(value)})"),
+    (type, lambda writer, value: _name(value)),
+    ((np.ndarray, np.generic), lambda writer, value: writer.array(np.asarray(value))),
+    (ShapedArray, _Writer.type),
+)
+"""How values of a type, or of one that inherits from it, are written."""
+
+
+@lru_cache(256)
+def _form(kind: type) -> Callable[[_Writer, Any], str]:
+    """How values of a type are written; types are few, and asked about for each equation."""
+    for known, form in _FORMS:
+        if issubclass(kind, known):
+            return form
+    return _Writer.constant if "__reduce__" in vars(kind) else _Writer.unwritable
 
 
 def _name(kind: type) -> str:

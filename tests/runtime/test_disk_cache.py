@@ -323,6 +323,19 @@ def test_different_jaxprs_have_different_texts():
     assert len({text.text for text in found}) == len(found)
 
 
+def test_values_of_parameters_count():
+    from tanx._core.canonical import _Writer
+    values = [True, 1, 1.0, -0.0, 0.0, "1", b"1", 1j, 1 + 2j, (1,), [1], (1.0,), ((1,),), (1, ()),
+              (), ((), 1), (1j,), None, "None", (None,), frozenset((1, 2)), frozenset((1,)), {1: 2},
+              ((1, 2),), np.dtype("f4"), np.dtype("i4"), "float32", lax.Precision.HIGH,
+              lax.Precision.HIGHEST, np.ones(2), np.ones((2, 1)), np.float32(1), float, int,
+              lax.GatherScatterMode.CLIP]
+    found = [_Writer().value(value) for value in values]
+    assert len(set(found)) == len(found)
+    assert found == [_Writer().value(value) for value in values]
+    assert _Writer().value(frozenset("abc")) == _Writer().value(frozenset("cba"))
+
+
 def test_types_of_arguments_count():
     makes = [tanx.make_jaxpr(lambda x: x + x)(x) for x in (
         1.0, np.float32(1), np.ones(1, np.float32), np.ones((1, 1), np.float32), 1)]
