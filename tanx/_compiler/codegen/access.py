@@ -426,13 +426,13 @@ class Memory:
 def _steps_ahead(outer: Ahead, apart: int, stretch: int, again: bool) -> int:
     """How many steps of a loop, so many bytes apart, elements are asked for ahead.
 
-    Processors foresee a long stretch, and what follows on it. Of what is at hand since this step
+    Processors foresee a long stretch, and what follows on it or little behind it. Of what is at hand since this step
     has read it before, the next step's is asked for: memory is idle meanwhile. Rows that are gone
     through together, if they are far apart, would be in each other's way in the cache.
     """
     if again:
         return 1 if _AHEAD <= apart <= _NEAR else 0
-    foreseen = abs(apart) < stretch or abs(apart) == stretch and outer.together == 1
+    foreseen = abs(apart) < stretch or outer.together == 1 and abs(apart) <= stretch + 4 * _LINE
     if foreseen or not _LINE <= stretch <= _FORESEEN or outer.together > 1 and abs(apart) >= _NEAR:
         return 0
     return min(max(outer.together, -(-_AHEAD // stretch)), outer.loop.extent // 2)
