@@ -376,13 +376,14 @@ class Work:
 
     def finish(self) -> None:
         """Let go of everything but the outcome; called once, in the order of the queue."""
+        if self.error is not None:  # it was to be stopped
+            stop.spare(self)
         if self.state.value == _FAILED:
             self.error = MemoryError(explain(
                 "tanx.jit", "there was no memory for the temporaries of a program.",
                 f"started at: {self.source}"))
         for parent in self.parents:
             self.error = self.error or parent.error
-        stop.spare(self)
         self.code, self.memory, self.parents = None, [], ()
 
 
@@ -400,7 +401,7 @@ class Pending:
 
     def holds(self) -> int:
         """How many references to the data are those of work that is pending."""
-        return self.work.queue.holds.get(id(self.data), 0)
+        return self.work.queue.holds(self.data)
 
     def wait(self) -> np.ndarray:
         """The data, when it is there; raises what went wrong on the way."""
@@ -428,7 +429,6 @@ class Queue:
             raise MemoryError
         self.records: deque[Work] = deque()
         self.nbytes = 0  # that pending work is going to write
-        self.holds: dict[int, int] = {}  # how often pending work refers to an array, by identity
         self.lock = threading.RLock()
         _queues.add(self)
 
@@ -452,9 +452,12 @@ class Queue:
                                                 code.address, arena, *memory)
             self.records.append(work)
             self.nbytes += nbytes
-            for array in memory:
-                self.holds[id(array)] = self.holds.get(id(array), 0) + 1
         return work
+
+    def holds(self, data: np.ndarray) -> int:
+        """How often work that is pending refers to an array."""
+        with self.lock:
+            return sum(array is data for work in self.records for array in work.memory)
 
     def wait(self, number: int) -> None:
         """Return when the job of that number is done, and so all before it.
@@ -495,10 +498,6 @@ class Queue:
             while self.records and self.records[0].done:
                 work = self.records.popleft()
                 self.nbytes -= work.nbytes
-                for array in work.memory:
-                    left = self.holds.pop(id(array)) - 1
-                    if left:
-                        self.holds[id(array)] = left
                 work.finish()
 
     def forget_done(self) -> None:

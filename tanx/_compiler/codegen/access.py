@@ -426,9 +426,10 @@ class Memory:
 def _steps_ahead(outer: Ahead, apart: int, stretch: int, again: bool) -> int:
     """How many steps of a loop, so many bytes apart, elements are asked for ahead.
 
-    Processors foresee a long stretch, and what follows on it or little behind it. Of what is at hand since this step
-    has read it before, the next step's is asked for: memory is idle meanwhile. Rows that are gone
-    through together, if they are far apart, would be in each other's way in the cache.
+    Processors foresee a long stretch, and what follows on it or little behind it. Of what is at
+    hand since this step has read it before, the next step's is asked for: memory is idle meanwhile.
+    Rows that are gone through together, if they are far apart, would be in each other's way in the
+    cache.
     """
     if again:
         return 1 if _AHEAD <= apart <= _NEAR else 0
