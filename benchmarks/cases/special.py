@@ -24,7 +24,7 @@ def of_one(jax, jnp, name, n, dtype):
 
 @case("{name}, {n} {dtype}", name=["igamma", "igammac", "igamma_grad_a"], n=100_000,
       dtype="float32")
-@case("{name}, {n} {dtype}", name=["igamma"], n=100_000, dtype="float64", x64=True)
+@case("{name}, {n} {dtype}", name=["igamma", "igammac"], n=100_000, dtype="float64", x64=True)
 def of_two(jax, jnp, name, n, dtype):
     a = between(0.1, 20, n, dtype)
     return getattr(jax.lax, name), (a, (a * between(0.1, 2, n, dtype, 1)).astype(dtype))

@@ -1,23 +1,25 @@
-"""The incomplete beta function of float32 and float64.
+"""The incomplete beta function of float32 and float64: a continued fraction in float64, in lanes.
 
-Of float32 it is a continued fraction in float64, in lanes. What that takes long for, and the limits
-of its domain, are left to SciPy's C function; so is float64.
+What that takes long for, and the limits of its domain, are left to SciPy's C function.
 """
 
 from __future__ import annotations
 
-from .math import exp, log
-from .special import from_scipy, in_float64, log_gamma
+from .special import from_scipy, in_float64
 from .values import F64, Value, absolute, convert, fma, repeat_until, select, when_any
+from .weights import beta_weight
 
 __all__ = ["betainc"]
 
 _scipy = from_scipy("betainc", "The regularised incomplete beta function of (a, b, x).")
-_ENOUGH = 1e-9
-"""A change of the fraction that float32 does not see."""
+_ENOUGH = {32: 1e-11, 64: 4e-16}
+"""A change of the fraction that is not seen."""
+_LEAST = {32: 1e-3, 64: 0.1}
+"""Parameters below which there is little that 1 less the function of the other side leaves."""
+_MOST = 2e3
 
 
-def _fraction(a: Value, b: Value, x: Value) -> Value:
+def _fraction(a: Value, b: Value, x: Value, enough: float) -> Value:
     """The continued fraction, two steps at a time, the last denominator being 1."""
     both = a + b
 
@@ -32,25 +34,26 @@ def _fraction(a: Value, b: Value, x: Value) -> Value:
         return [above * scale, below * scale, fma(odd, value, above) * scale, value]
 
     def settled(above: Value, below: Value, value: Value, before: Value) -> Value:
-        return absolute(value - before) <= absolute(value) * _ENOUGH
+        return absolute(value - before) <= absolute(value) * enough
 
     start = 1.0 / (1.0 - both * x / (a + 1.0))
     return repeat_until(settled, 400, [start] * 4, step)[2]
 
 
-def _betainc(a: Value, b: Value, x: Value) -> Value:
-    usual = (a > 0.0) & (b > 0.0) & (a < 1e3) & (b < 1e3) & (x > 0.0) & (x < 1.0)
+def _betainc(a: Value, b: Value, x: Value, bits: int) -> Value:
+    least = _LEAST[bits]
+    usual = (a > least) & (b > least) & (a < _MOST) & (b < _MOST) & (x > 0.0) & (x < 1.0)
     given = (a, b, x)
     a, b, x = (select(usual, v, c) for v, c in zip(given, (1.0, 1.0, 0.5)))
     turned = x * (a + b + 2.0) > a + 1.0
     rest = 1.0 - x
-    weight = exp(a * log(x) + b * log(rest) - (log_gamma(a) + log_gamma(b) - log_gamma(a + b)))
     p, q, y = select(turned, b, a), select(turned, a, b), select(turned, rest, x)
-    part = weight * _fraction(p, q, y) / p
+    part = beta_weight(a, b, x, rest) * _fraction(p, q, y, _ENOUGH[bits]) / p
     result = select(turned, 1.0 - part, part)
     return when_any(~usual, result, lambda: _scipy(*given))
 
 
 def betainc(a: Value, b: Value, x: Value) -> Value:
     """The regularised incomplete beta function."""
-    return in_float64("betainc", _betainc)(a, b, x) if a.type.bits == 32 else _scipy(a, b, x)
+    bits = a.type.bits
+    return in_float64(f"betainc{bits}", lambda *args: _betainc(*args, bits))(a, b, x)

@@ -16,7 +16,7 @@ import ml_dtypes
 import numpy as np
 
 from ..._loops.instructions import kind_of, width
-from . import bessel, beta, math, special
+from . import bessel, beta, gamma, math, special
 from . import complex as complex_
 from .analysis import LENGTHS
 from .complex import Pair
@@ -227,8 +227,8 @@ _FLOAT: dict[str, Callable] = {
         "exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
         "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "logistic", "cbrt")},
     **{name: getattr(special, name) for name in (
-        "erf", "erfc", "erf_inv", "lgamma", "digamma", "igamma", "igammac", "polygamma", "zeta")},
-    "betainc": beta.betainc,
+        "erf", "erfc", "erf_inv", "lgamma", "digamma", "polygamma", "zeta")},
+    "igamma": gamma.igamma, "igammac": gamma.igammac, "betainc": beta.betainc,
     "bessel_i0e": bessel.bessel_i0e, "bessel_i1e": bessel.bessel_i1e,
 }
 

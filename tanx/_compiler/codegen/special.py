@@ -1,9 +1,9 @@
 """Special functions of float32 and float64: the error function, the gamma function and its kin.
 
 The error function and its inverse are polynomials, in the style of ``math.py``; digamma and zeta
-are series, computed in float64, and so is ``lgamma`` of float32. The others are called lane by
-lane: ``lgamma`` of the C library; ``gammainc`` and ``gammaincc`` of SciPy, whose C functions the
-loader finds under the names ``scipy.…``. What is long stands out of line.
+are series, computed in float64, and so is ``lgamma`` of float32; that of float64 is called lane by
+lane, as others are, in rare cases, of SciPy, whose C functions the loader finds under the names
+``scipy.…``. What is long stands out of line.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from .values import (
     when_any,
 )
 
-__all__ = ["ULP", "digamma", "erf", "erf_inv", "erfc", "from_scipy", "igamma", "igammac",
-           "in_float64", "lgamma", "log_gamma", "polygamma", "zeta"]
+__all__ = ["ULP", "digamma", "erf", "erf_inv", "erfc", "from_scipy", "in_float64", "lgamma",
+           "log_gamma", "polygamma", "zeta"]
 
 ULP = {"erf": 5, "erfc": 6, "erf_inv": 5}
 """The greatest error of functions, in units in the last place; others are SciPy's or C's."""
@@ -338,6 +338,3 @@ def from_scipy(name: str, doc: str) -> Callable[..., Value]:
     call.__doc__ = doc
     return call
 
-
-igamma = from_scipy("gammainc", "The regularised lower incomplete gamma function of (a, x).")
-igammac = from_scipy("gammaincc", "The regularised upper incomplete gamma function of (a, x).")
