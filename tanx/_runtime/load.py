@@ -11,7 +11,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from math import inf
-from typing import TYPE_CHECKING, Any
+from threading import Thread
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Code", "LIMIT", "Libraries", "Library", "clear", "code", "compile_program",
            "python_library", "tile_address"]
+
+T = TypeVar("T")
 
 LIMIT = 1 << 26
 """Bytes of code that are kept for the case that they are needed again."""
@@ -77,11 +80,16 @@ class Code:
 
 
 def _exchange(better: Callable[[], Placed], folder: str | None, code: Code) -> None:
-    with enable_compilation_cache(folder is not None), compilation_cache_dir(folder):
-        placed = better()
+    placed = _with_folder(folder, better)
     code._keep = (*code._keep, placed)  # beside what is there, which may be running
     slot = ctypes.c_uint64.from_address(code._placed.addresses[SLOT])
     slot.value = placed.addresses[ENTRY]
+
+
+def _with_folder(folder: str | None, make: Callable[[], T]) -> T:
+    """Make something in a thread of its own, with the folder of compiled code in use."""
+    with enable_compilation_cache(folder is not None), compilation_cache_dir(folder):
+        return make()
 
 
 def compile_program(program: Program, *, offsets: Mapping[Buffer, int] | None = None,
@@ -103,6 +111,10 @@ def compile_program(program: Program, *, offsets: Mapping[Buffer, int] | None = 
     from .._compiler.codegen.cpu import generate, host
     generated = generate(program, host(), offsets, shared)
     quick = seconds < _CARE * generated.text.count("\n")
+    if quick:
+        for symbol in generated.symbols:
+            if symbol.startswith(TILE):
+                _kernel(symbol).begin()
     made = code(key_of("code", generated.text.encode()), generated.externs, libraries or {},
                 lambda: generated.text, quick)
     assert made is not None
@@ -202,14 +214,40 @@ def _address(symbol: str) -> int:
     return address_of(symbol)
 
 
-@cache
-def tile_address(symbol: str) -> int:
-    """The address of a kernel of tiles, which is there once for all programs."""
-    def text() -> str:
+class _Kernel:
+    """A kernel of tiles, which is there once for all programs."""
+
+    def __init__(self, symbol: str):
+        self.symbol, self.lock, self._address = symbol, new_lock(), 0
+
+    def address(self) -> int:
+        with self.lock:  # one thread makes it, others wait
+            self._address = self._address or permanent(self.symbol, self.text)[self.symbol]
+        return self._address
+
+    def text(self) -> str:
         from .._compiler.codegen.cpu import host
         from .._compiler.codegen.micro import kernel_text
-        return kernel_text(symbol, host())
-    return permanent(symbol, text)[symbol]
+        return kernel_text(self.symbol, host())
+
+    def begin(self) -> None:
+        """Make it beside other work, as it takes as long as a program that calls it.
+
+        Only programs in a hurry may be made at the same time: they do without LLVM's settings.
+        """
+        if not self._address:
+            folder = directory()
+            Thread(target=lambda: _with_folder(folder, self.address), name="tanx kernel").start()
+
+
+@cache
+def _kernel(symbol: str) -> _Kernel:
+    return _Kernel(symbol)
+
+
+def tile_address(symbol: str) -> int:
+    """The address of a kernel of tiles."""
+    return _kernel(symbol).address()
 
 
 @cache

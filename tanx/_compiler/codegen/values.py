@@ -15,6 +15,7 @@ from __future__ import annotations
 import struct
 from collections import Counter
 from collections.abc import Callable, Sequence
+from ctypes import c_float
 
 import numpy as np
 
@@ -315,14 +316,24 @@ def _number(type: Type, number) -> str:
         return str(int(number))
     if type.element == "half":
         return f"0xH{np.float16(number).view(np.uint16):04X}"
+    number = float(number)
     if type.element == "float":
-        with np.errstate(over="ignore"):
-            number = float(np.float32(number))
-    return f"0x{struct.unpack('<Q', struct.pack('<d', float(number)))[0]:016X}"
+        number = c_float(number).value
+    return f"0x{_BITS.unpack(_DOUBLE.pack(number))[0]:016X}"
+
+
+_BITS, _DOUBLE = struct.Struct("<Q"), struct.Struct("<d")
 
 
 def _together(*operands) -> list[Value]:
     """Operands in one number of lanes, numbers as constants of the type of the first value."""
+    lanes = 0
+    for x in operands:
+        if type(x) is not Value or lanes and x.type.lanes != lanes:
+            break
+        lanes = x.type.lanes
+    else:
+        return [*operands]  # most often there is nothing to do
     values = [x for x in operands if isinstance(x, Value)]
     lanes = max([x.type.lanes for x in values])
     return [(x if isinstance(x, Value) else constant(values[0], x)).of(lanes) for x in operands]
