@@ -43,7 +43,7 @@ def _lapack(call: Extern) -> tuple[int, int, Any]:
     buffers, results = (*call.outputs, *call.inputs), len(call.outputs)
     count, tasks, loops = params["count"], params["tasks"], _loops()
     own = own_routine(params["routine"], params["args"]) if count == 1 else None
-    largest = max(prod(b.shape) for b in call.inputs) // count
+    largest = max([prod(b.shape) for b in call.inputs], default=0) // max(count, 1)
     alone = own is None and (tasks > 1 or largest <= _SMALL)
     words = [count, own or lapack.address(params["routine"]), len(params["copies"]), tasks,
              -(-count // tasks), loops["some_matrices"], _threads() if alone else 0]

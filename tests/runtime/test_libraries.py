@@ -65,3 +65,7 @@ def test_all_threads_leave_the_number_as_it_was(threads):
     put(1)
     run_eigh(20)
     assert get() == 1
+
+
+def test_no_matrices_at_all():
+    assert tanx.jit(jnp.linalg.cholesky)(np.zeros((0, 2, 2), np.float32)).shape == (0, 2, 2)
