@@ -42,7 +42,7 @@ from ._core.types import ShapeDtypeStruct, typeof
 from ._runtime import eager as _eager
 from ._runtime.threads import get_num_threads, set_num_threads
 from ._slices import ds
-from ._traceback import boundary
+from ._traceback import shown
 from ._window import publish
 from .dtypes import float0
 from .version import __version__, __version_info__
@@ -58,7 +58,7 @@ def _methods():
 _trace.EvalTrace.process = staticmethod(_eager.evaluate)
 _operators.install_at_first_use(_methods)
 
-publish(__name__, boundary)
+publish(__name__, shown)
 
 # Rooms that load when they are first asked for, so that ``import tanx`` is quick.
 _LATE = ("debug", "experimental", "image", "lax", "nn", "numpy", "ops", "random", "stages")

@@ -1,17 +1,19 @@
 """Tracebacks that show the user's lines.
 
 An exception that leaves a public function sheds the frames of the package: the user sees the line
-that made the call, and the lines of their own functions that tanx was running, nothing else.
+that made the call, and the lines of their own functions that tanx was running, nothing else. The
+message speaks of the function that was called, not of another one that it was built from.
 Setting the flag ``traceback_filtering`` to ``"off"`` shows everything.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from types import FunctionType, TracebackType
 from typing import TypeVar
 
-__all__ = ["boundary", "trimmed"]
+__all__ = ["boundary", "shown", "trimmed"]
 
 T = TypeVar("T")
 
@@ -22,7 +24,7 @@ _TOUR = _PACKAGE + "__main__.py"  # written like a user's program
 _TOOLS = {"contextlib", "functools", "llvmlite", "ml_dtypes", "numpy", "opt_einsum", "scipy"}
 
 
-def boundary(fun: T) -> T:
+def boundary(fun: T, shown: bool = False) -> T:
     """Make ``fun`` trim the traceback of each exception that leaves it.
 
     Signature, name and documentation stay; what is not a Python function is given back as it is.
@@ -35,7 +37,8 @@ def boundary(fun: T) -> T:
         try:
             return fun(*args, **kwargs)
         except (Exception, KeyboardInterrupt) as error:
-            _shed(error)
+            if _shed(error) and shown and not _given_functions(args, kwargs):
+                _credit(error, public)
             raise  # a bare raise adds no entry for this frame
 
     # As functools.wraps would, in half the time: importing tanx makes a thousand of these.
@@ -44,6 +47,14 @@ def boundary(fun: T) -> T:
     public.__dict__.update(fun.__dict__)
     public.__wrapped__ = fun  # type: ignore[attr-defined]
     return public  # type: ignore[return-value]
+
+
+def shown(fun: T) -> T:
+    """:func:`boundary`, for what a window shows: messages begin with the name that it has there.
+
+    Not where it was given functions: what these were called with is theirs to speak of.
+    """
+    return boundary(fun, shown=True)
 
 
 def trimmed(traceback: TracebackType | None) -> TracebackType | None:
@@ -66,13 +77,32 @@ def trimmed(traceback: TracebackType | None) -> TracebackType | None:
     return chain
 
 
-def _shed(error: BaseException | None) -> None:
-    """Trim the traceback of ``error`` and of the exceptions it was raised from."""
+def _shed(error: BaseException) -> bool:
+    """Trim the traceback of ``error`` and of the exceptions it was raised from.
+
+    Tells whether nothing is left: no function of the user's was running.
+    """
     from ._config import traceback_filtering  # late: the functions of that file are trimmed, too
     if traceback_filtering.value == "off":
-        return
+        return False
     seen = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        error.__traceback__ = trimmed(error.__traceback__)
-        error = error.__cause__ or error.__context__
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        cause.__traceback__ = trimmed(cause.__traceback__)
+        cause = cause.__cause__ or cause.__context__
+    return error.__traceback__ is None
+
+
+def _given_functions(args: tuple, kwargs: dict) -> bool:
+    return any(callable(x) and not isinstance(x, type) for x in (*args, *kwargs.values()))
+
+
+def _credit(error: BaseException, public: FunctionType) -> None:
+    """Let the message begin with the name of ``public`` where it begins with another function's."""
+    inner, colon, rest = str(error).partition(": ")
+    window, _, name = inner.rpartition(".")
+    if colon and inner.startswith("tanx.") and " " not in inner and (
+            getattr(sys.modules.get(window), name, None) is not public):
+        # By __init__, for NumPy's AxisError keeps its message elsewhere than in args.
+        error.__init__(f"{public.__module__}.{public.__name__}: {rest}")

@@ -4,7 +4,7 @@ from ._api.staging import ensure_compile_time_eval
 from ._core.jaxpr import Atom, eval_jaxpr
 from ._core.trace import Trace, Tracer
 from ._core.types import AbstractValue, ShapedArray
-from ._traceback import boundary
+from ._traceback import shown
 from ._window import publish
 
-publish(__name__, boundary)
+publish(__name__, shown)

@@ -3,7 +3,7 @@
 from ._control.custom import SymbolicZero
 from ._control.custom_jvp import *
 from ._control.custom_vjp import *
-from ._traceback import boundary
+from ._traceback import shown
 from ._window import publish
 
-publish(__name__, boundary)
+publish(__name__, shown)

@@ -3,7 +3,7 @@
 from ._control.breakpoint import *
 from ._control.debugging import *
 from ._core.effects import DebugEffect, OrderedDebugEffect
-from ._traceback import boundary
+from ._traceback import shown
 from ._window import publish
 
-publish(__name__, boundary)
+publish(__name__, shown)

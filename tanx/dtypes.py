@@ -52,6 +52,7 @@ __all__ = [
     "short_name",
     "stored",
     "stored_as",
+    "stored_numbers",
     "to_complex_dtype",
     "to_floating_dtype",
     "to_inexact_dtype",
@@ -183,6 +184,21 @@ def stored(dtype: Any) -> np.dtype:
     dtype('int8')
     """
     return dtype.stored if isinstance(dtype, ExtendedDType) else dtype
+
+
+def stored_numbers(x: Any, dtype: Any) -> np.ndarray:
+    """Python numbers, or lists of them, in memory; raises OverflowError where they do not fit.
+
+    >>> stored_numbers([1, 2.5], np.dtype(np.float32))
+    array([1. , 2.5], dtype=float32)
+    """
+    try:
+        return np.array(x, stored(dtype))
+    except OverflowError:
+        raise OverflowError(explain(
+            "int", f"a Python integer does not fit into {short_name(dtype)}.", f"value: {x!r:.100}",
+            hint="use a wider dtype, or a float; tanx.config.update('jax_enable_x64', True) "
+            "gives Python integers 64 bits.")) from None
 
 
 def is_extended(dtype: Any) -> bool:

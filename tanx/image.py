@@ -17,6 +17,7 @@ import numpy as np
 from . import dtypes
 from . import numpy as jnp
 from ._api.jit import library_jit
+from ._traceback import shown
 from ._window import publish
 from .errors import explain
 from .lax import Precision
@@ -274,4 +275,4 @@ def scale_and_translate(image, shape: Sequence[int], spatial_dims: Sequence[int]
     return _along(image, axes, shape, scale, translation, method, antialias, precision)
 
 
-publish(__name__)
+publish(__name__, shown)

@@ -6,6 +6,7 @@ from typing import Any
 
 from . import dtypes
 from . import numpy as jnp
+from ._traceback import shown
 from ._window import publish
 from .errors import explain
 
@@ -109,4 +110,4 @@ def _bound(dtype, least: bool):
     return info.min if least else info.max
 
 
-publish(__name__)
+publish(__name__, shown)

@@ -98,7 +98,7 @@ def test_reverse_mode_through_loops_of_unknown_length():
 def test_arrays_have_no_hash_and_say_what_to_use():
     with pytest.raises(TypeError, match="pass arrays to jit as ordinary arguments"):
         hash(jnp.ones(3))
-    with pytest.raises(ValueError, match="a static argument must be hashable"):
+    with pytest.raises(ValueError, match="static argument .* must be hashable"):
         jax.jit(lambda x: x, static_argnums=0)(jnp.ones(3))
 
 

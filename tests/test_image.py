@@ -144,7 +144,7 @@ tanx.image.resize: there are no pixels to make others of.
   image: f32[0]
   shape: (4,)"""),
     (ValueError, lambda: resize(LINE, (4,), "best"), """\
-tanx.image.ResizeMethod: there is no such method.
+tanx.image.resize: there is no such method.
   name:  'best'
   names: nearest, linear, bilinear, trilinear, triangle, lanczos3, lanczos5, cubic, bicubic, \
 tricubic, area"""),

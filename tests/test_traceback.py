@@ -194,3 +194,28 @@ def test_a_call_costs_less_than_four_tenths_of_a_microsecond():
         return min(timeit.repeat(lambda: fun(1, 2), number=10**5, repeat=20)) / 10**5
 
     assert cost(boundary(plain)) - cost(plain) < 0.4e-6, sys.version
+
+
+def test_the_message_names_the_function_that_was_called():
+    for call, name in [(lambda: tanx.nn.softmax(np.ones(3), axis=1), "tanx.nn.softmax"),
+                       (lambda: tanx.lax.conv(np.ones((1, 3, 8, 8)), np.ones((4, 2, 3, 3)),
+                                              (1, 1), "SAME"), "tanx.lax.conv"),
+                       (lambda: tanx.jit(lambda x: tanx.numpy.where(x))(np.ones(3)),
+                        "tanx.numpy.where")]:
+        with pytest.raises((ValueError, TypeError)) as caught:
+            call()
+        assert str(caught.value).partition(": ")[0] == name
+
+
+def test_a_function_that_was_passed_on_keeps_its_name():
+    with pytest.raises(ValueError, match=r"^tanx\.numpy\.add: "):
+        tanx.tree.map(tanx.numpy.add, [np.ones((3, 4))], [np.ones(3)])
+    with pytest.raises(TypeError, match=r"^tanx\.numpy\.dot: "):
+        tanx.lax.cond(True, lambda x: tanx.numpy.dot(x, np.ones(4)), tanx.numpy.sum, np.ones(3))
+
+
+def test_files_with_code_of_their_own_shed_their_frames():
+    for call in (lambda: tanx.numpy.linalg.inv(np.ones(3)), lambda: tanx.numpy.fft.fft(1.0),
+                 lambda: tanx.ops.segment_sum(np.ones(3), np.ones((2, 2), int)),
+                 lambda: tanx.image.resize(np.ones(3), (2, 2), "linear")):
+        assert frames(call) == [call.__name__]

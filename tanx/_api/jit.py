@@ -14,7 +14,7 @@ from .._control.call import jit_p
 from .._core.array import Array
 from .._core.axes import axis_sizes
 from .._core.jaxpr import ClosedJaxpr, eval_jaxpr
-from .._core.naming import debug_info, name_of
+from .._core.naming import debug_info, name_of, parameters_of
 from .._core.stage import Staged, clear_memories, memory_of, stage_closed
 from .._core.trace import EvalTrace, context
 from .._core.types import is_arraylike, typeof
@@ -117,8 +117,8 @@ class JitFunction(Wrapped):
         count = len(args)
         fixed = {i % count: args[i] for i in self._static if -count <= i < count}
         fixed_names = {n: kwargs[n] for n in self._static_names if n in kwargs}
-        for value in (*fixed.values(), *fixed_names.values()):
-            _check_hashable(value)
+        for where, value in (*fixed.items(), *fixed_names.items()):
+            _check_hashable(self._fun, where, value)
         dynamic = [x for i, x in enumerate(args) if i not in fixed]
         keywords = {k: v for k, v in kwargs.items() if k not in fixed_names}
         leaves, in_tree = tree_flatten((dynamic, keywords))
@@ -205,13 +205,16 @@ def _present(x):
     return x
 
 
-def _check_hashable(value) -> None:
+def _check_hashable(fun: Callable, where: Any, value) -> None:
     try:
         hash(value)
     except TypeError:
         arrays = is_arraylike(value)
+        known = parameters_of(fun) or ()
+        if isinstance(where, int):
+            where = known[where].name if where < len(known) else f"#{where}"
         raise ValueError(explain(
-            "tanx.jit", "a static argument must be hashable.",
+            "tanx.jit", f"static argument {where} of {name_of(fun)} must be hashable.",
             f"value: {value!r:.100} of type {type(value).__name__}",
             hint="pass arrays as ordinary arguments." if arrays
             else "pass a tuple instead of a list, or a frozen dataclass.")) from None

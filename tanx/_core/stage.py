@@ -19,7 +19,7 @@ from .array import Array
 from .jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr
 from .leaks import check_leaks
 from .naming import DebugInfo
-from .source import unscoped, user_source
+from .source import is_ours, unscoped, user_source
 from .trace import EvalTrace, Trace, Tracer, context, leaked, running
 from .types import AbstractValue, ShapedArray, typeof
 
@@ -232,7 +232,7 @@ class StageTrace(Trace):
             plural = "s" if len(names) > 1 else ""
             parts.append(f"depends on argument{plural} {', '.join(sorted(names))} of "
                          f"{self.debug.function}, traced for {self.debug.transform}")
-        if made is not None:
+        if made is not None and not is_ours(made.file):
             parts.append(f"made at {made}" + (f": {made.text}" if made.text else ""))
         return "; ".join(parts)
 

@@ -325,13 +325,16 @@ def convert(x, dtype: np.dtype, weak_type: bool = False):
 
 @lru_cache(maxsize=4096, typed=True)
 def _literal(x, dtype: np.dtype, weak_type: bool) -> tuple[np.ndarray, ShapedArray]:
-    """The value and the type of a Python scalar as an array; integers wrap around."""
+    """The value and the type of a Python scalar as an array.
+
+    Integers wrap around, unless they fit neither ``dtype`` nor the type that they have alone.
+    """
     if dtypes.is_extended(dtype) and x:
         convert_element_type_p.infer(typeof(x), new_dtype=dtype, weak_type=False)  # raises
     try:
         value = np.asarray(x, dtypes.stored(dtype))
     except OverflowError:
-        value = cast(np.asarray(x, np.int64 if x < 0 else np.uint64), dtype)
+        value = cast(dtypes.stored_numbers(x, dtypes.default_int()), dtype)
     return value, ShapedArray((), dtype, weak_type)
 
 

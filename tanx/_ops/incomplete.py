@@ -161,7 +161,7 @@ class RandomGammaGrad(Moving):
 
 def _curvature(t, out, a, x):
     raise NotImplementedError(explain(
-        "tanx.lax.igamma_grad_a", "has no derivative by its first operand.", f"a: {typeof(a)}",
+        "tanx.lax.igamma", "has no second derivative by its first operand.", f"a: {typeof(a)}",
         hint="hold it constant, as with tanx.lax.stop_gradient."))
 
 

@@ -18,6 +18,7 @@ from .._core.primitive import Kind, Primitive
 from .._core.trace import context
 from .._core.types import ShapedArray, canonical_shape, is_arraylike, not_arraylike, typeof
 from .._loops import build
+from ..dtypes import stored_numbers
 from ..errors import explain
 from .derive import instantiate, linear
 
@@ -38,7 +39,7 @@ def as_array(x):
     if isinstance(x, Array):
         return x
     aval = typeof(x)
-    value = np.array(x, aval.dtype)
+    value = stored_numbers(x, aval.dtype)
     if aval.shape:
         return Array(value, aval.weak_type, aval)
     return context.trace.literal(value, aval, x if type(x) is float else None)

@@ -18,6 +18,7 @@ from .._core.array import Array
 from .._core.jaxpr import ClosedJaxpr
 from .._core.trace import EvalTrace, context
 from .._locks import new_lock
+from ..dtypes import stored_numbers
 from ..tree_util import tree_unflatten
 from .eager import compiled, quietly
 from .objects import native_calls, obstacle
@@ -109,7 +110,8 @@ class Ready:
         operands = []
         for i, dtype in zip(self.dynamic, self.dtypes):
             x = args[i]
-            operands.append(x if type(x) is Array else np.asarray(x, dtype))
+            operands.append(x if type(x) is Array else stored_numbers(x, dtype)
+                            if type(x) is int else np.asarray(x, dtype))
         outs = quietly(run, operands)
         return outs[0] if self.single else tree_unflatten(self.out_tree, outs)
 

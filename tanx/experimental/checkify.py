@@ -10,7 +10,7 @@ from .._control.check import (
     init_error,
 )
 from .._control.checkify import *
-from .._traceback import boundary
+from .._traceback import shown
 from .._window import publish
 
-publish(__name__, boundary)
+publish(__name__, shown)

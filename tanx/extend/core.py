@@ -16,8 +16,8 @@ from .._core.jaxpr import (
 from .._core.naming import DebugInfo
 from .._core.primitive import Primitive
 from .._core.types import AbstractToken
-from .._traceback import boundary
+from .._traceback import shown
 from .._window import publish
 from ..errors import InconclusiveDimensionOperation, JaxprTypeError
 
-publish(__name__, boundary)
+publish(__name__, shown)

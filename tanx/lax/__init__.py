@@ -1,8 +1,8 @@
 """tanx.lax: array operations, one to one with primitives."""
 
-from .._traceback import boundary
+from .._traceback import shown
 from .._window import publish
 from . import linalg as linalg
 from ._functions import *
 
-publish(__name__, boundary)
+publish(__name__, shown)

@@ -4,7 +4,7 @@ from .._ops.eigen import *
 from .._ops.forms import *
 from .._ops.linalg import *
 from .._ops.updates import *
-from .._traceback import boundary
+from .._traceback import shown
 from .._window import publish
 
-publish(__name__, boundary)
+publish(__name__, shown)

@@ -1,6 +1,6 @@
 """tanx.nn: functions that neural networks are made of."""
 
-from .._traceback import boundary
+from .._traceback import shown
 from .._window import publish
 from . import initializers
 from ._activations import *
@@ -8,4 +8,4 @@ from ._attention import *
 from ._normalize import *
 from ._scaled import *
 
-publish(__name__, boundary)
+publish(__name__, shown)

@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import dtypes, random
 from .. import numpy as jnp
+from .._traceback import shown
 from .._window import publish
 from ..errors import explain
 from ..numpy._promotion import canonical_shape
@@ -331,4 +332,4 @@ def delta_orthogonal(scale=1.0, column_axis: int = -1, dtype=None) -> Initialize
     return init
 
 
-publish(__name__)
+publish(__name__, shown)

@@ -3,7 +3,7 @@
 from numpy import e, euler_gamma, inf, nan, newaxis, pi
 
 from .. import dtypes as _dtypes
-from .._traceback import boundary
+from .._traceback import shown
 from .._window import publish
 from . import fft as fft
 from . import linalg as linalg
@@ -41,4 +41,4 @@ from ._vectorize import *
 
 globals().update(_dtypes.scalar_types)
 
-publish(__name__, boundary)
+publish(__name__, shown)

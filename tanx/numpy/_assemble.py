@@ -97,7 +97,9 @@ def concatenate(arrays, axis=0, dtype=None):
     if any((x.shape[:axis], x.shape[axis + 1:]) != rest for x in operands):
         raise TypeError(explain(
             "tanx.numpy.concatenate", "shapes must agree in all dimensions but the one joined.",
-            *(f"array {i}: {typeof(x)}" for i, x in enumerate(operands)), f"axis:    {axis}"))
+            *(f"array {i}: {typeof(x)}" for i, x in enumerate(operands)), f"axis:    {axis}",
+            hint="x[None] adds a dimension; tanx.numpy.stack joins along a new one."
+            if len({x.ndim for x in operands}) > 1 else "pad or slice them to one size."))
     return lax.concatenate(operands, axis)
 
 
@@ -140,7 +142,8 @@ def stack(arrays, axis=0, out=None, dtype=None):
     if any(x.shape != shape for x in operands):
         raise ValueError(explain(
             "tanx.numpy.stack", "arrays must have the same shape.",
-            *(f"array {i}: {typeof(x)}" for i, x in enumerate(operands))))
+            *(f"array {i}: {typeof(x)}" for i, x in enumerate(operands)),
+            hint="tanx.numpy.concatenate joins along an axis that they have."))
     return lax.stack(operands, canonical_axis("stack", axis, len(shape) + 1))
 
 # -- joining by rows, columns and layers -----------------------------------------------------------

@@ -38,7 +38,8 @@ def product(function: str, a, b, dimension_numbers, precision=None, preferred_el
     if [x.shape[d] for d in summed_a] != [y.shape[d] for d in summed_b]:
         raise TypeError(explain(
             f"tanx.numpy.{function}", "dimensions summed over must have the same sizes.",
-            f"a: {x}, dimensions {tuple(summed_a)}", f"b: {y}, dimensions {tuple(summed_b)}"))
+            f"a: {x}, dimensions {tuple(summed_a)}", f"b: {y}, dimensions {tuple(summed_b)}",
+            hint="x.mT swaps the last two dimensions; tanx.numpy.einsum names them all."))
     weak = False
     if preferred_element_type is not None:
         dtype = dtypes.requested_dtype(preferred_element_type, f"tanx.numpy.{function}")

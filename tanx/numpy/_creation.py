@@ -85,7 +85,7 @@ def _from_value(x, dtype, copy: bool):
     if dtypes.is_python_scalar(x):
         weak = dtype is None and not isinstance(x, bool)
         dtype = dtypes.dtype(x, canonicalize=True) if dtype is None else dtype
-        return convert(np.array(x, dtype), dtype, weak)  # NumPy raises where it does not fit
+        return convert(dtypes.stored_numbers(x, dtype), dtype, weak)
     if hasattr(x, "__jax_array__"):
         return _from_value(x.__jax_array__(), dtype, copy)
     if not isinstance(x, np.ndarray | np.generic):
@@ -147,7 +147,7 @@ def _from_list(nested, dtype):
 def _rectangular(nested, dtype) -> np.ndarray:
     """Nested lists as an array; NumPy's words about ragged ones are not for users of tanx."""
     try:
-        return np.array(nested, dtype)
+        return dtypes.stored_numbers(nested, dtype)
     except ValueError as error:
         if "inhomogeneous" not in str(error):
             raise

@@ -149,7 +149,8 @@ def _check(subscripts, names, result, shapes) -> None:
                 sizes[letter] = n
             elif n not in (1, sizes[letter]):
                 raise _wrong(f"the dimensions called {letter!r} have different sizes.", subscripts,
-                             f"operand {i}:  {n}", f"before:     {sizes[letter]}")
+                             f"operand {i}:  {n}", f"before:     {sizes[letter]}",
+                             hint="give different dimensions different letters.")
     for letter in result:
         if letter not in sizes:
             raise _wrong(f"the result has {letter!r}, which no operand has.", subscripts)

@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import dtypes
 from .._api.jit import library_jit
-from .._traceback import boundary
+from .._traceback import shown
 from .._window import publish
 from ..errors import explain
 from ..lax import _functions as lax
@@ -342,4 +342,4 @@ def _shifted(function: str, x, axes, sign: int):
     return roll(x, tuple([sign * (x.shape[axis] // 2) for axis in axes]), axes)
 
 
-publish(__name__, boundary)
+publish(__name__, shown)

@@ -17,7 +17,7 @@ import numpy as np
 from .. import dtypes
 from .._api.jit import library_jit
 from .._control.custom_jvp import custom_jvp
-from .._traceback import boundary
+from .._traceback import shown
 from .._window import publish
 from ..errors import explain
 from ..lax import _functions as lax
@@ -750,4 +750,4 @@ def tensorsolve(a, b, axes: Sequence[int] | None = None):
     return solve(lax.reshape(a, (b.size, b.size)), ravel(b)).reshape(shape)
 
 
-publish(__name__, boundary)
+publish(__name__, shown)

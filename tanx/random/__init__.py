@@ -10,7 +10,7 @@ key to get others::
 Bits and samples equal those of JAX.
 """
 
-from .._traceback import boundary
+from .._traceback import shown
 from .._window import publish
 from ._choice import *
 from ._continuous import *
@@ -33,4 +33,4 @@ from ._matrices import *
 from ._normal import *
 from ._uniform import *
 
-publish(__name__, boundary)
+publish(__name__, shown)

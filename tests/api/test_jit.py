@@ -342,15 +342,15 @@ def f(x, n):
      "tanx.jit: a static argument has no data to donate.\n"
      "  static and donated: x"),
     (lambda: tanx.jit(f, static_argnums=1)(1.0, [2]), ValueError,
-     "tanx.jit: a static argument must be hashable.\n"
+     "tanx.jit: static argument n of f must be hashable.\n"
      "  value: [2] of type list\n"
      "  Hint: pass a tuple instead of a list, or a frozen dataclass."),
     (lambda: tanx.jit(f, static_argnames="n")(1.0, n=jnp.ones(1)), ValueError,
-     "tanx.jit: a static argument must be hashable.\n"
+     "tanx.jit: static argument n of f must be hashable.\n"
      "  value: Array([1.], dtype=float32) of type Array\n"
      "  Hint: pass arrays as ordinary arguments."),
     (lambda: tanx.jit(f, static_argnums=1)(1.0, np.ones(1)), ValueError,
-     "tanx.jit: a static argument must be hashable.\n"
+     "tanx.jit: static argument n of f must be hashable.\n"
      "  value: array([1.]) of type ndarray\n"
      "  Hint: pass arrays as ordinary arguments."),
     (lambda: tanx.jit(f)(1.0, {"mode": "fast"}), TypeError,

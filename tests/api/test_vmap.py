@@ -157,12 +157,14 @@ def f(x, y):
     (lambda: tanx.vmap(f)(M, M.T), ValueError,
      "tanx.vmap: mapped axes must have one size.\n"
      "  axis 0 of x: size 2, of i32[2,3]\n"
-     "  axis 0 of y: size 3, of i32[3,2]"),
+     "  axis 0 of y: size 3, of i32[3,2]\n"
+     "  Hint: use in_axes=None for arguments that are not mapped."),
     (lambda: tanx.vmap(f, axis_size=5)(M, M), ValueError,
      "tanx.vmap: mapped axes must have one size.\n"
      "  axis 0 of x: size 2, of i32[2,3]\n"
      "  axis 0 of y: size 2, of i32[2,3]\n"
-     "  axis_size: 5"),
+     "  axis_size: 5\n"
+     "  Hint: use in_axes=None for arguments that are not mapped."),
     (lambda: tanx.vmap(f)(M, "a"), TypeError,
      "tanx.vmap: argument y of f is no array.\n"
      "  value: 'a' of type str"),

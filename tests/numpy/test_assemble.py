@@ -74,7 +74,14 @@ tanx.numpy.concatenate: arrays of no dimensions cannot be joined.
 tanx.numpy.concatenate: shapes must agree in all dimensions but the one joined.
   array 0: f32[2,3]
   array 1: f32[3]
-  axis:    0""")
+  axis:    0
+  Hint: x[None] adds a dimension; tanx.numpy.stack joins along a new one.""")
+    message(TypeError, lambda: jnp.concatenate([jnp.ones((2, 3)), jnp.ones((2, 4))]), """\
+tanx.numpy.concatenate: shapes must agree in all dimensions but the one joined.
+  array 0: f32[2,3]
+  array 1: f32[2,4]
+  axis:    0
+  Hint: pad or slice them to one size.""")
     message(TypeError, lambda: jnp.concatenate([jnp.ones(2), [1, 2]]), """\
 tanx.numpy.concatenate: needs arrays or numbers, but argument 1 is a list.
   argument 1: [1, 2]
@@ -82,7 +89,8 @@ tanx.numpy.concatenate: needs arrays or numbers, but argument 1 is a list.
     message(ValueError, lambda: jnp.stack([jnp.ones(2), jnp.ones(3)]), """\
 tanx.numpy.stack: arrays must have the same shape.
   array 0: f32[2]
-  array 1: f32[3]""")
+  array 1: f32[3]
+  Hint: tanx.numpy.concatenate joins along an axis that they have.""")
     message(NotImplementedError, lambda: jnp.stack([jnp.ones(2)], out=np.ones(2)), """\
 tanx.numpy.stack: arrays are immutable, so there is no out.
   Hint: use the result.""")

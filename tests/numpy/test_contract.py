@@ -136,7 +136,8 @@ MISTAKES = [
     (TypeError, lambda: jnp.dot(A, A), """\
 tanx.numpy.dot: dimensions summed over must have the same sizes.
   a: f32[2,3], dimensions (1,)
-  b: f32[2,3], dimensions (0,)"""),
+  b: f32[2,3], dimensions (0,)
+  Hint: x.mT swaps the last two dimensions; tanx.numpy.einsum names them all."""),
     (TypeError, lambda: jnp.dot([1], A), """\
 tanx.numpy.dot: needs arrays or numbers, but argument 0 is a list.
   argument 0: [1]

@@ -222,7 +222,7 @@ tanx.numpy.full: needs arrays or numbers, but argument 0 is a list.
   argument 0: [1, 2]
   Hint: wrap it in tanx.numpy.array(...); lists are slow to convert, so say so.""")
     message(ValueError, lambda: jnp.full((2,), jnp.zeros(3)), """\
-tanx.numpy.broadcast_to: the array does not broadcast to the shape.
+tanx.numpy.full: the array does not broadcast to the shape.
   array: f32[3]
   shape: (2,)
   Hint: sizes must be equal or 1, counted from the last dimension.""")
@@ -373,3 +373,29 @@ tanx.numpy.from_dlpack: needs an object with __dlpack__ and __dlpack_device__.
 tanx.numpy.from_dlpack: a change of dtype needs a copy, and copy=False forbids it.
   object: f64[3]
   dtype:  float32""")
+
+
+BIG = 2 ** 40
+
+
+@pytest.mark.parametrize("call", [
+    lambda i: i + BIG, lambda i: i < BIG, lambda i: jnp.maximum(i, -BIG),
+    lambda i: jnp.clip(i, 0, BIG), lambda i: jnp.where(i > 0, BIG, i), lambda i: i.at[0].set(BIG),
+    lambda i: i & 0xFFFFFFFF, lambda i: i.astype("uint8") + BIG, lambda i: jnp.sin(BIG),
+    lambda i: jnp.full(3, BIG), lambda i: tanx.lax.scan(lambda c, x: (c, x), BIG, i)])
+def test_integers_that_fit_nowhere_are_no_other_numbers(call):
+    for f in (call, tanx.jit(call)):
+        with pytest.raises(OverflowError, match="a Python integer does not fit into i32"):
+            f(jnp.arange(3))
+
+
+def test_integers_that_fit_are_taken():
+    bits = jnp.arange(3, dtype="uint32")
+    assert (bits ^ 0xDEADBEEF).tolist() == [0xDEADBEEF, 0xDEADBEEE, 0xDEADBEED]
+    assert (jnp.arange(3, dtype="uint8") + 300).tolist() == [44, 45, 46]  # an int32 by itself
+    assert (jnp.ones(1) * BIG).tolist() == [BIG]
+    message(OverflowError, lambda: jnp.array([1, BIG]), """\
+int: a Python integer does not fit into i32.
+  value: [1, 1099511627776]
+  Hint: use a wider dtype, or a float; tanx.config.update('jax_enable_x64', True) gives Python \
+integers 64 bits.""")

@@ -187,7 +187,8 @@ MISTAKES = [
 tanx.numpy.einsum: the dimensions called 'j' have different sizes.
   subscripts: 'ij,jk->ik'
   operand 1:  2
-  before:     3"""),
+  before:     3
+  Hint: give different dimensions different letters."""),
     (ValueError, lambda: jnp.einsum("ij->iz", X), """\
 tanx.numpy.einsum: the result has 'z', which no operand has.
   subscripts: 'ij->iz'"""),

@@ -100,7 +100,7 @@ tanx.numpy.nanquantile: there is no such method.
   method: 'guess'
   known:  linear, lower, higher, nearest, midpoint, {', '.join(METHODS[4:])}"""),
     (ValueError, lambda: jnp.median(jnp.zeros((0, 3)), 0), """\
-tanx.numpy.quantile: there are no elements over the axis.
+tanx.numpy.median: there are no elements over the axis.
   array: f32[0,3]
   axis:  0"""),
     (NotImplementedError, lambda: jnp.quantile(X, 0.5, weights=X), """\

@@ -204,7 +204,7 @@ tanx.numpy.unique: without elements, fill_value must be given.
 tanx.numpy.isin: there is no method 'foo'.
   methods: 'auto', 'compare_all', 'binary_search', 'sort'""")
     for function in (jnp.unique, jnp.unique_values):
-        with pytest.raises(tanx.errors.ConcretizationTypeError, match="unique: the number of"):
+        with pytest.raises(tanx.errors.ConcretizationTypeError, match=function.__name__):
             tanx.jit(function)(x)
     for function, _ in FUNCTIONS[1:]:
         with pytest.raises(tanx.errors.ConcretizationTypeError, match=function.__name__):

@@ -236,5 +236,5 @@ tanx.lax.gather: indices must be integers.
     with pytest.raises(ValueError) as caught:
         lax.gather(X, index_array([[0]]), ROWS, (1, 6), mode="wrap")
     assert str(caught.value) == """\
-tanx.lax.GatherScatterMode: there is no mode 'wrap'.
+tanx.lax.gather: there is no mode 'wrap'.
   modes: 'clip', 'fill', 'drop', 'promise_in_bounds', 'one_hot'"""

@@ -123,7 +123,7 @@ tanx.lax.betainc: has derivatives by its last operand only.
     with pytest.raises(NotImplementedError) as missing:
         tanx.grad(tanx.grad(lax.igamma))(1.0, 2.0)
     assert str(missing.value) == """\
-tanx.lax.igamma_grad_a: has no derivative by its first operand.
+tanx.lax.igamma: has no second derivative by its first operand.
   a: f32[]
   Hint: hold it constant, as with tanx.lax.stop_gradient."""
 
