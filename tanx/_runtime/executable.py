@@ -37,8 +37,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LONG", "Executable", "executable_of"]
 
-LONG = 1e-3
-"""Seconds from which on work is worth going to the background."""
+LONG = 1e-2
+"""Seconds on one core from which on work is worth going to the background. Python, which finds no
+cache as it has left it after such work, takes 0.1 to 0.2 ms to hand it over and to clear up."""
 
 _Type = tuple[tuple[int, ...], str]
 
