@@ -172,45 +172,57 @@ def _tridiagonalize(m, a):
 def _diagonalize(m, d, e, z) -> None:
     """Turn a tridiagonal matrix until it is diagonal, and the columns of ``z`` with it.
 
-    Implicit QL with Wilkinson's shifts: one eigenvalue after the other, each on the block that
-    begins there and ends, in each lane, where the matrix falls apart.
+    Implicit QL with Wilkinson's shifts, in each lane on the first block that does not fall apart.
     """
     n, _ = d.shape
     cosines, sines = m.matrix(n), m.matrix(n)
-    precision, nothing = float(np.finfo(m.dtype).eps) / 2, nothing_beside_one(m)
 
-    def eigenvalue(first):
-        def sweep():
-            def cut(i, end):
-                sizes = m.abs(d[i, 0]) + m.abs(d[i + 1, 0])
-                apart = ~(m.abs(e[i, 0]) > m.fma(m.number(precision), sizes, nothing))
-                here = m.integer(i)
-                return [m.select(apart & (here < end), here, end)]
-            (end,) = m.fold(first, n - 1, [m.integer(n - 1)], cut)
-            unfinished = end > m.integer(first)
+    def sweep():
+        low, high = _first_block(m, d, e)
+        unfinished = low < high
 
-            def turn():
-                _chase(m, d, e, first, end, unfinished, cosines, sines)
-                _turn_vectors(m, z, first, cosines, sines)
-            m.when(unfinished, turn)
-            return unfinished
-        m.until_none(sweep, _SWEEPS)
-    m.each(0, n - 1, eigenvalue)
+        def turn():
+            ends = m.least(low), m.greatest(high)
+            _chase(m, d, e, low, high, ends, cosines, sines)
+            _turn_vectors(m, z, *ends, cosines, sines)
+        m.when(unfinished, turn)
+        return unfinished
+    m.until_none(sweep, _SWEEPS * n)
 
 
-def _chase(m, d, e, first, end, unfinished, cosines, sines) -> None:
-    """One step of QL on the blocks from ``first`` to ``end``; its rotations."""
+def _first_block(m, d, e):
+    """The first and last row of the first block of a tridiagonal matrix that has several.
+
+    Where there is none, they are the last one and the first.
+    """
     n, _ = d.shape
-    start, beside = d[first, 0], e[first, 0]
-    slope = (d[first + 1, 0] - start) / (beside + beside)
-    root = m.sqrt(m.fma(slope, slope, m.number(1)))
-    shift = start - beside / (slope + m.copysign(root, slope))
+    precision, nothing = m.number(float(np.finfo(m.dtype).eps) / 2), nothing_beside_one(m)
+    none = m.integer(n - 1)
+
+    def step(i, low, high):
+        here, following = m.integer(i), m.integer(i + 1)
+        sizes = m.abs(d[i, 0]) + m.abs(d[i + 1, 0])
+        joined = m.abs(e[i, 0]) > m.fma(precision, sizes, nothing)
+        begins = joined & m.same(low, none)
+        goes_on = joined & (begins | m.same(high, here))
+        return [m.select(begins, here, low), m.select(goes_on, following, high)]
+    return m.fold(0, n - 1, [none, m.integer(0)], step)
+
+
+def _chase(m, d, e, low, high, ends, cosines, sines) -> None:
+    """One step of QL on the blocks from ``low`` to ``high``; its rotations."""
     one, zero, nothing = m.number(1), m.number(0), nothing_beside_one(m)
+    exists = low < high
+    first = m.select(exists, low, m.integer(0))
+    start, beside = d[first, 0], m.select(exists, e[first, 0], one)
+    slope = (d[first + m.integer(1), 0] - start) / (beside + beside)
+    root = m.sqrt(m.fma(slope, slope, one))
+    shift = start - beside / (slope + m.copysign(root, slope))
 
     def step(i, g, s, c, p):
         here = m.integer(i)
-        inside = unfinished & (here < end)
-        begins = m.same(here + m.integer(1), end)
+        inside = ~(here < low) & (here < high)
+        begins = m.same(here + m.integer(1), high)
         g, s = m.select(begins, d[i + 1, 0] - shift, g), m.select(begins, one, s)
         c, p = m.select(begins, one, c), m.select(begins, zero, p)
         f, b = s * e[i, 0], c * e[i, 0]
@@ -221,18 +233,20 @@ def _chase(m, d, e, first, end, unfinished, cosines, sines) -> None:
         rest = d[i + 1, 0] - p
         r = m.fma(d[i, 0] - rest, s, (c + c) * b)
         p = s * r
+        g = m.fma(c, r, -b)
         e[i + 1, 0] = m.select(inside, m.select(begins, zero, size), e[i + 1, 0])
         d[i + 1, 0] = m.select(inside, rest + p, d[i + 1, 0])
+        ends = exists & m.same(here, low)
+        d[i, 0] = m.select(ends, d[i, 0] - p, d[i, 0])
+        e[i, 0] = m.select(ends, g, e[i, 0])
         cosines[i, 0] = m.select(inside, c, one)
         sines[i, 0] = m.select(inside, s, zero)
-        return m.fma(c, r, -b), s, c, p
-    g, _, _, p = m.fold(first, n - 1, [zero, one, one, zero], step, backwards=True)
-    d[first, 0] = m.select(unfinished, d[first, 0] - p, d[first, 0])
-    e[first, 0] = m.select(unfinished, g, e[first, 0])
+        return g, s, c, p
+    m.fold(*ends, [zero, one, one, zero], step, backwards=True)
 
 
-def _turn_vectors(m, z, first, cosines, sines) -> None:
-    """Turn neighbouring columns, from the last ones to those at ``first``."""
+def _turn_vectors(m, z, first, last, cosines, sines) -> None:
+    """Turn neighbouring columns, from the last ones to the first."""
     n, _ = z.shape
 
     def rows(strip):
@@ -242,8 +256,8 @@ def _turn_vectors(m, z, first, cosines, sines) -> None:
                 z[k, i + 1] = m.fma(s, x, c * y)
             back = -s
             return [m.fma(c, x, back * y) for x, y in zip(left, right)]
-        last = m.fold(first, n - 1, [z[k, n - 1] for k in strip], step, backwards=True)
-        for k, x in zip(strip, last):
+        end = m.fold(first, last, [z[k, last] for k in strip], step, backwards=True)
+        for k, x in zip(strip, end):
             z[k, first] = x
     m.strips(0, n, rows)
 
