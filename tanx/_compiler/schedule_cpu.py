@@ -152,12 +152,14 @@ class _Scheduler:
         # Loops inside of others share what is in the cache, and are torn apart only if they must.
         rows = any(isinstance(inner, Nest) for inner in statement.body)
         enough = _ENOUGH_ROWS if rows else _ENOUGH
-        cut = _best_cut(_loops_to_cut(statement), wanted, enough, partial(
-            _neighbours, _accesses((statement,)), in_order=SEQUENTIAL in statement.kinds))
+        loops = _loops_to_cut(statement)
+        near = partial(_neighbours, _accesses((statement,)), in_order=SEQUENTIAL in statement.kinds)
+        cut = _best_cut(loops, wanted, enough, near)
         finer = self.finer(statement) if cut is None or cut.gain < min(wanted // 2, enough) else []
         for part in finer:
             yield from self.parts(part)
-        if not finer:
+        if not finer:  # short pieces are better than none
+            cut = cut or _best_cut(loops, wanted, enough, lambda i: min(near(i), _LINE))
             yield from [statement] if cut is None else _applied(cut, statement)
 
     def with_room(self, call: Extern) -> Extern:

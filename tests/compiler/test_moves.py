@@ -41,7 +41,7 @@ def transpose(at, x, *, order):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("shape", [(37, 70), (16, 16), (300, 5), (3, 41)])
+@pytest.mark.parametrize("shape", [(37, 70), (16, 16), (300, 5), (3, 41), (19, 8192)])
 def test_transposes(dtype, shape):
     x = numbers(shape, dtype)
     (out,) = run_rule(transpose, [x], x.T, order=(1, 0))

@@ -104,6 +104,11 @@ def test_columns_are_taken_in_long_pieces():
     assert first == "for t in 10 tasks, i in 1000 parallel:" and "tasks" not in second
 
 
+def test_pieces_are_short_where_there_are_no_long_ones():
+    (head,) = heads(jnp.transpose, (512, 512))
+    assert head == "for t in 8 tasks, i in 64, j in 512 parallel:"
+
+
 def test_few_tasks_are_more():
     """So that of two threads one does not have three of five."""
     (head,) = heads(jnp.arctan, (100_000,))

@@ -37,11 +37,13 @@ __all__ = ["Tile", "crosses_in_order", "transposed", "write_in_order", "write_ti
 _LINE = 64
 """Bytes of a line of the cache."""
 _SHORT = 128
-"""Instructions in all iterations of a tile that run in order."""
+"""Instructions in all iterations of tiles that are written out, or run in order."""
 _LONG = 1024
 """Iterations in lanes of one block where some loads read along them."""
-_FAR, _ROOMS = 1 << 21, 2
+_FAR, _ROOMS = 1 << 24, 2
 """Bytes of an array that is read by way of a room, and how many rooms there are at most."""
+_CACHE = 1 << 16
+"""Bytes of the fastest cache."""
 _READ, _ROOM, _VECTORS = 1024, 1 << 16, 4
 """Bytes that are read at a stretch, and those of a block, which make up stretches that are written;
 vectors of them at a time. All are measured."""
@@ -70,44 +72,35 @@ def write_tiles(kernel: Kernel, crossing: Loop, lane: Loop, body: Sequence[State
         return _Blocks(kernel, crossing, lane, body, far).write(scope)
     size, writes = lane.width, kernel.written(body)
     line = max(size, 8 * _LINE // item_bits)
+    length = sum(kernel.analysis.length(s.value) for s in statements_in(body)
+                 if isinstance(s, Store))
     along = any(lane.stride(load.place[0]) == 1 for statement in statements_in(body)
                 for load in loads(*expressions(statement)))
     deep, long = (_even(loop.extent, most, size)
                   for loop, most in ((crossing, line), (lane, _LONG if along else line)))
 
-    def blocks(outer: Scope, loop: Loop, step: int, then: Callable[[Scope, Value], None]) -> None:
-        """A loop over blocks, of which the last may overlap the one before."""
-        index = Index(f"block.{loop.index.name}", -(-loop.extent // step))
-
-        def start(inner: Scope, _) -> list:
-            number = inner.values[index]
-            if number.is_constant:
-                then(inner, kernel.index(min(int(number.text) * step, loop.extent - step)))
-                return []
-            place = number * step
-            then(inner, intrinsic("umin", place, loop.extent - step) if loop.extent % step
-                 else place)
-            return []
-
-        kernel.loop(outer, Loop(index, (index,), True), 0, index.extent, [], start, writes=writes)
-
     def steps(outer: Scope, loop: Loop, count: int, base: Value,
               then: Callable[[Scope, Value], None]) -> None:
         index = Index(f"step.{loop.index.name}", count)
+        bound = (*loop.covers, loop.index) if loop is lane else ()
 
         def start(inner: Scope, _) -> list:
             then(inner, inner.values[index] * size + base)
             return []
 
-        kernel.loop(outer, Loop(index, (index,), True), 0, count, [], start, writes=writes,
-                    bound=(*loop.covers, loop.index) if loop is lane else ())
+        step = Loop(index, (index,), True)
+        if loop is lane and count * size * length <= _SHORT:
+            for n in range(count):
+                kernel.once(outer, step, n, [], start, bound, writes, None)
+        else:
+            kernel.loop(outer, step, 0, count, [], start, writes=writes, bound=bound)
 
-    def in_lanes(inner: Scope, first: Value, top: Value) -> None:
+    def in_lanes(inner: Scope, first: Value) -> Scope:
         _rename(inner, lane)
         inner.lanes = Lanes(lane, first)
         inner.varying = frozenset((*lane.covers, lane.index))
         inner.values[inner.lanes] = first
-        steps(inner, crossing, deep // size, top, tile)
+        return inner
 
     def tile(outer: Scope, first: Value) -> None:
         tile = Tile(crossing, first, size, outer, writes)
@@ -120,10 +113,37 @@ def write_tiles(kernel: Kernel, crossing: Loop, lane: Loop, body: Sequence[State
             kernel.loops((), body, inner)
         _store_columns(kernel, tile)
 
-    blocks(scope, lane, long, lambda a, left: blocks(
-        a, crossing, deep, lambda b, top: steps(
-            b, lane, long // size, left, lambda c, first: in_lanes(c, first, top))))
+    def block(outer: Scope, left: Value, top: Value) -> None:
+        """Lines of the cache are filled one after the other, while those that are read stay; where
+        some are read along the lanes, too many for that, they are used up."""
+        if along:
+            steps(outer, lane, long // size, left, lambda a, first: steps(
+                in_lanes(a, first), crossing, deep // size, top, tile))
+        else:
+            steps(outer, crossing, deep // size, top, lambda a, row: steps(
+                a, lane, long // size, left, lambda b, first: tile(in_lanes(b, first), row)))
+
+    _each_block(kernel, scope, lane, long, writes, lambda a, left: _each_block(
+        kernel, a, crossing, deep, writes, lambda b, top: block(b, left, top)))
     return None
+
+
+def _each_block(kernel: Kernel, outer: Scope, loop: Loop, step: int, writes: frozenset[Buffer],
+                then: Callable[[Scope, Value], None]) -> None:
+    """A loop over blocks of another one, of which the last may overlap the one before."""
+    index, last = Index(f"block.{loop.index.name}", -(-loop.extent // step)), loop.extent - step
+
+    def start(inner: Scope, _) -> list:
+        number = inner.values[index]
+        if number.is_constant:
+            place = kernel.index(min(int(number.text) * step, last))
+        else:
+            place = number * step
+            place = intrinsic("umin", place, last) if loop.extent % step else place
+        then(inner, place)
+        return []
+
+    kernel.loop(outer, Loop(index, (index,), True), 0, index.extent, [], start, writes=writes)
 
 
 def _far_loads(kernel: Kernel, crossing: Loop, lane: Loop, body: Sequence[Statement],
@@ -136,9 +156,14 @@ def _far_loads(kernel: Kernel, crossing: Loop, lane: Loop, body: Sequence[Statem
     found = [load for load in dict.fromkeys(load for statement in statements_in(body)
                                             for load in loads(*expressions(statement)))
              if kernel.crosses(load, crossing, lane, inner, writes)]
-    return found if 0 < len(found) <= _ROOMS and all(
-        prod(load.buffer.shape) * load.dtype.itemsize >= _FAR and kind_of(load.dtype) != "c"
-        for load in found) else []
+    def is_far(load: Load) -> bool:
+        item = load.dtype.itemsize
+        apart, rows = (lane.stride(load.place[0]) or 0) * item, max(1, _LINE // item)
+        thrown_out = rows * (apart & -apart) > _CACHE  # rows have the same few places in the cache
+        return kind_of(load.dtype) != "c" and prod(load.buffer.shape) * item >= (
+            2 * _CACHE if thrown_out else _FAR)
+
+    return found if 0 < len(found) <= _ROOMS and all(map(is_far, found)) else []
 
 
 class _Blocks:
@@ -170,20 +195,9 @@ class _Blocks:
                 self.copy(load, room, inner, left, top)
             self.rows(inner, left, top)
 
-        self.each_block(scope, self.lane, self.long, lambda a, left: self.each_block(
-            a, self.crossing, self.deep, lambda b, top: block(b, left, top)))
-
-    def each_block(self, scope: Scope, loop: Loop, step: int,
-                   then: Callable[[Scope, Value], None]) -> None:
-        last = loop.extent - step
-
-        def start(inner: Scope, number: Value) -> None:
-            if number.is_constant:
-                return then(inner, self.kernel.index(min(int(number.text) * step, last)))
-            place = number * step
-            return then(inner, intrinsic("umin", place, last) if loop.extent % step else place)
-
-        self.each(scope, -(-loop.extent // step), start)
+        kernel, writes = self.kernel, self.writes
+        _each_block(kernel, scope, self.lane, self.long, writes, lambda a, left: _each_block(
+            kernel, a, self.crossing, self.deep, writes, lambda b, top: block(b, left, top)))
 
     def each(self, scope: Scope, count: int, then: Callable[[Scope, Value], None],
              bound: Sequence[Index] = ()) -> None:
