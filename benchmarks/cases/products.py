@@ -1,4 +1,4 @@
-"""Products of matrices: square ones, batches, tiny ones, vectors, and what is fused behind them."""
+"""Products of matrices: square ones, batches, tiny ones, vectors, and what is fused around them."""
 
 from .case import family, form, integers, noise
 
@@ -6,6 +6,7 @@ square = family("matrix products", flops=lambda n, dtype="": 2 * n ** 3)
 batched = family("batched and tiny products", flops=lambda b, n, k, m: 2 * b * n * k * m)
 vector = family("matrix times vector", memory=True)
 layer = family("bias and activation", flops=lambda n, k, m, dtype="": 2 * n * k * m)
+before = family("before a product", flops=lambda n, k, m: 2 * n * k * m)
 
 
 @square("x @ y, {n} x {n} {dtype}", n=[64, 128, 256, 512, 1024, 2048], dtype="float32")
@@ -114,3 +115,25 @@ def residual(jax, jnp, n, k):
         y = x @ w + b
         return 0.5 * y * (1 + jnp.tanh(0.7978845608 * (y + 0.044715 * y ** 3))) + x
     return run, (noise(n, k), noise(k, k, seed=1), noise(k))
+
+
+@before("relu(x) @ w, {n} x {k} by {k} x {m}", n=2048, k=128, m=[64, 512])
+def relu_before(jax, jnp, n, k, m):
+    return lambda x, w: jnp.maximum(x, 0) @ w, (noise(n, k), noise(k, m, seed=1))
+
+
+@before("(x * s).T @ y, {n} x {k} by {k} x {m}", n=1024, k=256, m=32)
+def scaled_before(jax, jnp, n, k, m):
+    return lambda x, s, y: (x * s).T @ y, (noise(k, n), noise(n), noise(k, m, seed=1))
+
+
+@before("x @ (i8 * scale), {n} x {k} by {k} x {m}", n=[8, 64], k=2048, m=2048)
+def bytes_right(jax, jnp, n, k, m):
+    weights = (integers(256, k, m) - 128).astype("int8")
+    return lambda x, w, s: x @ (w.astype("float32") * s), (noise(n, k), weights, noise(m))
+
+
+@before("(i8 * scale) @ x, {n} x {k} by {k} x {m}", n=2048, k=2048, m=8)
+def bytes_left(jax, jnp, n, k, m):
+    weights = (integers(256, n, k) - 128).astype("int8")
+    return lambda w, s, x: (w.astype("float32") * s) @ x, (weights, noise(n, 1), noise(k, m))

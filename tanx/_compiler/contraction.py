@@ -6,7 +6,7 @@ nests get one loop over rows, one over columns, and one over terms, as far as me
 through as if there were just one; all other loops go outside. Operands that kernels cannot read as
 they are, or not quickly, are copied: the left one row by row, the right one into panels, in which
 the columns of one tile lie side by side. Conversions and what else is computed for a factor is
-done on the way.
+done on the way; where each element is needed at one time only, tasks do it (``tiles.py``).
 
 A convolution of what is stored in full is such a product, too. Its rows lie anywhere, and its terms
 come in runs: those of a row of the window that are neighbours. Nothing is copied for that but a
@@ -59,6 +59,8 @@ _AT_A_TIME, _ROWS_AT_HAND = (16, 12, 20, 10, 8, 4), 20
 that elements are computed from, which do not yet get in each other's way."""
 _FEWER = 8
 """How many times fewer columns than rows there may be, so that the rows need no copy."""
+_FEW_ROWS = 16
+"""Rows up to which a right operand may be computed on the way, rather than before."""
 _MANY_BYTES = 1 << 15
 """Products of bytes from which on it is worth to put four in a word."""
 _SMALL = 4096
@@ -113,12 +115,26 @@ def _contracted(statement: Statement, names: _Names, target: Target) -> Sequence
 def _by_tiles(product: _Product, names: _Names, target: Target) -> list[Statement] | None:
     if _is_tiny(product):
         return [_written_out(product)]
-    layout = _Layout(product, names, target)
     size = product.terms * product.column.extent * product.total.dtype.itemsize
-    if product.row.extent == 1 and not (layout.streams() and size >= _FAR):
-        return None
-    copies, nest = layout.statements()
-    return None if tiling(nest, target) is None else [*copies, nest]
+    made = len(names.made)
+    for computed in _computed(product):
+        layout = _Layout(product, names, target, computed)
+        if product.row.extent == 1 and not (layout.streams() and size >= _FAR):
+            return None
+        copies, nest = layout.statements()
+        if tiling(nest, target) is not None:
+            return [*copies, nest]
+        del names.made[made:]
+    return None
+
+
+def _computed(product: _Product) -> Iterator[Expr | None]:
+    """The factors that may be computed on the way, none in the end: all others are copied then."""
+    if product.row.extent <= _FEW_ROWS and not isinstance(product.right, Load):
+        yield product.right
+    if product.column.extent < _MANY and not isinstance(product.left, Load):
+        yield product.left
+    yield None
 
 
 def _in_runs(product: _Product, names: _Names, target: Target) -> list[Statement] | None:
@@ -454,10 +470,11 @@ def _joined(name: str, run: Sequence[Index], moved: dict[Variable, Expr]) -> Ind
 
 
 class _Layout:
-    """Decides how the operands of a product lie in memory."""
+    """Decides how the operands of a product lie in memory, but for one that is ``computed``."""
 
-    def __init__(self, product: _Product, names: _Names, target: Target):
+    def __init__(self, product: _Product, names: _Names, target: Target, computed: Expr | None):
         self.product, self.names, self.target = product, names, target
+        self.computed = computed
         self.dtype = product.total.dtype
         self.copies: list[Nest] = []
 
@@ -507,6 +524,9 @@ class _Layout:
             return near, factor
         if self.is_row_by_row(factor) and (product.runs or columns < _MANY):
             return "k", factor
+        if factor is self.computed:
+            return "k" if any(_distance(load, product.term) == 1 for load in loads(factor)) else (
+                "m"), factor
         tile = best_tile("m", rows, columns, product.terms, self.dtype, self.target)
         if tile is not None:
             return "m", self.panels(factor, product.row, tile.rows)
@@ -531,6 +551,8 @@ class _Layout:
                 columns >= lanes_of(self.dtype, self.target)) and (
                 self.streams() or distances[1] * terms * self.dtype.itemsize <= _NEAR
                 or form == "m" and product.runs):
+            return factor
+        if factor is self.computed:
             return factor
         size = panel_columns(form, rows, columns, terms, self.dtype, self.target)
         return self.panels(factor, product.column, size) if size else factor

@@ -1,9 +1,10 @@
 """What comes before a product of matrices: operands that are computed while they are copied.
 
-Large products copy their operands into panels (``contraction.py``). An operand that is made element
-by element, as ``relu(x)`` or what becomes of narrow integers and their scale, need not be stored
-for that: its elements are computed on the way into the panels. Whether an operand is copied is not
-guessed but tried, for there are many ways to multiply matrices.
+Large products copy their operands into panels (``contraction.py``); of products with few rows or
+columns, tasks compute the part of an operand that they are about to use (``codegen/tiles.py``). An
+operand that is made element by element, as ``relu(x)`` or what becomes of narrow integers and their
+scale, need not be stored before that. Which way a product goes is not guessed but tried, for there
+are many ways to multiply matrices.
 """
 
 from __future__ import annotations
@@ -29,12 +30,16 @@ def evaluations(stored: Statement, computed: Statement, target: Target) -> int |
     """How many elements of an operand a product computes if it is not stored; None if not worth it.
 
     ``stored`` is the product that loads the operand, ``computed`` the one with what it is made from
-    in its place. It is worth it if the operand is copied in any case.
+    in its place. It is worth it if that takes no more copies: the operand is copied in any case, or
+    tasks compute what they need of it.
     """
-    before, after = (_copies(statement, target) for statement in (stored, computed))
-    if before is None or after is None or _elements(after) > _elements(before):
+    before, after = (contract(Program((), (), (), (statement,)), target).statements
+                     for statement in (stored, computed))
+    tilings = [found for step in after if (found := tiling(step, target)) is not None]
+    if not tilings or _copied(after, target) > _copied(before, target):
         return None
-    return _elements([copy for copy in after if copy not in before], target)
+    new = [step for step in after if step not in before]
+    return _copied(new, target, in_vectors=True) + sum(found.computed for found in tilings)
 
 
 def is_plain(value: Expr) -> bool:
@@ -43,21 +48,14 @@ def is_plain(value: Expr) -> bool:
                for node in walk(value, into=lambda n: () if isinstance(n, Load) else children(n)))
 
 
-def _copies(product: Statement, target: Target) -> list[Nest] | None:
-    """The copies that a product by tiles makes; None if there are none, or if it is not by tiles.
-    """
-    *steps, last = contract(Program((), (), (), (product,)), target).statements
-    copies = [s for s in steps if isinstance(s, Nest) and tiling(s, target) is None]
-    return copies if copies and (len(copies) < len(steps) or tiling(last, target)) else None
-
-
-def _elements(copies: Sequence[Nest], target: Target | None = None) -> int:
-    """The elements that are copied; with a target, those that are computed in whole vectors."""
+def _copied(steps: Sequence[Statement], target: Target, in_vectors: bool = False) -> int:
+    """How many elements some steps of a product copy; or compute, which they do in vectors."""
     total = 0
-    for copy in copies:
-        *outer, inner = [i.extent for i in copy.indices]
-        if target is not None:
-            lanes = _VECTORS * max(lanes_of(b.dtype, target) for b in written(copy.body))
-            inner = -(-inner // lanes) * lanes
-        total += prod(outer) * inner
+    for step in steps:
+        if isinstance(step, Nest) and tiling(step, target) is None:
+            *outer, inner = [i.extent for i in step.indices]
+            if in_vectors:
+                lanes = _VECTORS * max(lanes_of(b.dtype, target) for b in written(step.body))
+                inner = -(-inner // lanes) * lanes
+            total += prod(outer) * inner
     return total

@@ -200,7 +200,8 @@ PROLOGUES = [
 ]
 
 
-@pytest.mark.parametrize("rows, terms, columns", [(16, 8, 20), (52, 22, 35), (260, 26, 210)])
+@pytest.mark.parametrize("rows, terms, columns", [
+    (16, 8, 20), (52, 22, 35), (260, 26, 210), (8, 64, 301), (152, 300, 19)])
 @pytest.mark.parametrize("fun", PROLOGUES, ids=range(len(PROLOGUES)))
 def test_what_comes_before(fun, rows, terms, columns):
     x, y, s = numbers(rows, terms), numbers(terms, columns, seed=1), numbers(terms, seed=2)
@@ -215,6 +216,22 @@ def test_what_comes_before_is_not_stored(fun):
     plain, memory = (tanx.jit(f).lower(x, y, s).compile().memory_analysis().temp_size_in_bytes
                      for f in (lambda x, y, s: x @ y, fun))
     assert memory == plain
+
+
+@pytest.mark.parametrize("fun", [
+    lambda x, y: jnp.abs(x) @ y, lambda x, y: (x * 2).T @ y, lambda x, y: x[:256].T @ y[:256],
+    lambda x, y: jnp.tanh(jnp.abs(x) @ y[:, :9] + 1), lambda x, y: x[:8] @ jnp.exp(y / 9),
+    lambda x, y: x[:8] @ (y * y[0]) + y[:8]], ids=range(6))
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32], ids=lambda d: d.__name__)
+def test_tasks_compute_what_they_need_of_an_operand(fun, dtype):
+    with tanx.enable_x64(True):
+        x, y = numbers(512, 512, dtype=dtype), numbers(512, 60, dtype=dtype, seed=1)
+        program = build(tanx.make_jaxpr(fun)(x, y)).program
+        (found,) = filter(None, (tiling(statement, host()) for statement in program.statements))
+        assert found.left.room or found.right.room
+        check(fun, x, y, interpret=False)
+        batched = tanx.vmap(fun)
+        check(batched, np.stack([x, x + 1]), np.stack([y, y - 1]), interpret=False)
 
 
 def test_results_may_overwrite_what_is_added_to_them():

@@ -154,13 +154,15 @@ def test_expensive_elements_with_two_readers_are_stored():
 def test_what_a_product_copies_is_computed_on_the_way():
     text = fused(lambda x, y: jnp.tanh(x) @ (y * 2), X, X.T)
     assert "add(k in 512: tanh(x0[i, k]) * (x1[k, j] * 2.0:f32))" in text
+    text = fused(lambda x, y: jnp.tanh(x) @ y, X, X.T[:, :64])  # tasks compute their rows
+    assert "add(k in 512: tanh(x0[i, k]) * x1[k, j])" in text
     text = fused(lambda x, y: jnp.maximum(x, 0) @ jnp.maximum(x, 0).T + y, X, X[:, :256])
     assert text.count("for") == 1
 
 
-def test_what_a_product_does_not_copy_is_stored():
-    text = fused(lambda x, y: jnp.tanh(x) @ y, X, X.T[:, :64])  # so few columns
-    assert "add(k in 512: t0[i, k] * x1[k, j])" in text
+def test_what_a_product_reads_where_it_is_is_stored():
+    text = fused(lambda x, y: x[:40] @ jnp.tanh(y), X, X.T[:, :16])  # small, and near
+    assert "add(k in 512: x0[i, k] * t1[k, j])" in text
     text = fused(lambda x, y: jnp.exp(x).sum(0) + jnp.exp(x) @ y, X, X.T[:, :1].repeat(512, 1))
     assert text.count("exp") == 1  # it would be computed twice
     text = fused(lambda x, y: x.reshape(16, 16, 512)[:, ::2] @ y, X, X.T)

@@ -36,7 +36,7 @@ arena: 0 bytes
 
 
 def test_a_wrong_pass_is_caught(monkeypatch):
-    monkeypatch.setattr(pipeline, "fuse", lambda program: replace(program, statements=()))
+    monkeypatch.setattr(pipeline, "fuse", lambda program, target: replace(program, statements=()))
     closed = tanx.make_jaxpr(lambda x: x + 1)(X)
     with _config.enable_checks(True), pytest.raises(ProgramError, match="output must be written"):
         build(closed)

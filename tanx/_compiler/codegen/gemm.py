@@ -1,6 +1,7 @@
 """Code around the kernels of tiles: units of rows and columns, strips of tiles, and what follows.
 
-A task goes through some units. In a unit, tiles of the same rows make a strip. Sums that are just
+A task goes through some units. In a unit, tiles of the same rows make a strip. An operand that is
+not stored is computed before, as much as the unit needs of it. Sums that are just
 stored go to where they belong; others stay in strips of their own until all that is computed from
 them is stored, row by row. Where terms are many they are added in several passes, each of which
 adds to the strips of the whole unit. The last rows and columns are computed by tiles that begin
@@ -14,6 +15,7 @@ from math import ceil, prod
 
 from ..._digest import digest
 from ..._loops.expr import Variable, fresh_index
+from ..._loops.nest import Buffer
 from .lanes import Loop
 from .llvm import Kernel
 from .micro import kernel_symbol
@@ -44,6 +46,12 @@ class _Task:
         self.rows_apart = tiling.in_runs and tiling.tile.form == "k"
         if self.rows_apart:
             kernel.top.lines.append(f"%rows = alloca [{tiling.tile.rows} x ptr], align 8")
+        self.firsts: dict[Buffer, Value] = {}  # where what there is in rooms begins
+        for operand in (tiling.left, tiling.right):
+            if operand.room is not None:
+                self.kernel.pointers[operand.buffer] = "%room"
+                kernel.top.lines.append(f"%room = alloca [{prod(operand.buffer.shape)} x "
+                                        f"{self.element.text}], align 64")
         if tiling.result is None:
             self.step_of_strip = ceil(tiling.block / tiling.tile.columns) * tiling.tile.columns
             rows = ceil(tiling.chunk / tiling.tile.rows) if self.passes > 1 else 1
@@ -83,6 +91,7 @@ class _Task:
         columns = intrinsic("smin", tiling.column.extent - column, tiling.block)
         rows = intrinsic("smin", tiling.row.extent - row, tiling.chunk)
         left, right = (self.base(operand, scope) for operand in (tiling.left, tiling.right))
+        self.compute(tiling.left, scope, row, self.number(0))
         strips = self.pieces(rows, tile.rows)
         if self.passes > 1:
             self.passes_over(scope, left, right, strips, row, column, columns)
@@ -113,7 +122,9 @@ class _Task:
             if tiling.in_runs:
                 terms = self.number(tiling.term.extent)
                 apart = [operand.runs[0] for operand in (tiling.left, tiling.right)]
-            a, b = (self.step(place, n * step) for place, step in zip((left, right), apart))
+            self.compute(tiling.right, inner, column, n * tiling.depth)
+            a, b = (place if operand.room else self.step(place, n * step) for place, step, operand
+                    in zip((left, right), apart, (tiling.left, tiling.right)))
             self.loop(inner, strips, lambda deep, m: self.tiles(
                 deep, a, b, strip_at(m), row + m * tile.rows, column, columns, terms))
 
@@ -158,6 +169,20 @@ class _Task:
             place = self.step(place, scope.values[index] * distance)
         return self.step(place, operand.first) if operand.first else place
 
+    def compute(self, operand: Operand, scope: Scope, begin: Value, term: Value) -> None:
+        """Fill the room of an operand, if it has one, from a row (or column) and a term on.
+
+        The last rows are those that are there, even if some of them were in the room before."""
+        room = operand.room
+        if room is None:
+            return
+        inner = scope.within((*self.tiling.outer, room.first, room.start))
+        inner.values.update({i: scope.find(i) for i in self.tiling.outer})
+        self.firsts[operand.buffer] = inner.values[room.first] = intrinsic(
+            "smin", begin, room.first.extent - 1)
+        inner.values[room.start] = term
+        self.kernel.nest(room.nest, inner)
+
     def step(self, place: Value, by: Value | int) -> Value:
         by = self.number(by) if isinstance(by, int) else by
         return self.writer.write(_POINTER, f"getelementptr {self.element.text}, {place!r}, {by!r}")
@@ -168,6 +193,8 @@ class _Task:
 
     def within(self, operand: Operand, start: Value, begin: Value, size: int) -> Value:
         """The distance of a tile in an operand, given where it would start and where it begins."""
+        if operand.room is not None:
+            return (begin - self.firsts[operand.buffer]) * operand.along
         if not operand.panel:
             return begin * operand.along
         return self.writer.write(I64, f"udiv {start!r}, {size}") * operand.along

@@ -3,7 +3,9 @@
 A tile is a block of the result that stays in registers while a kernel goes through all terms of
 its sums: a few rows, and a few vectors of columns. The kernels (``micro.py``) take addresses and
 distances in memory at run time, so a few of them serve all shapes. What is computed from the sums
-in the same loops is done row by row on a strip of tiles while that is in the nearest cache.
+in the same loops is done row by row on a strip of tiles while that is in the nearest cache. So is
+what an operand is made from, where no other task needs the same part of it: a task has room for a
+few rows or columns. Rows whose terms are in conflict over places in the cache are copied there.
 """
 
 from __future__ import annotations
@@ -29,12 +31,13 @@ from ..._loops.expr import (
     Pick,
     State,
     const,
+    fresh_index,
     linear_form,
     op,
 )
 from ..._loops.instructions import kind_of, width
 from ..._loops.nest import PARALLEL, Buffer, Nest, Statement, Store
-from ..._loops.traverse import children, folds, rewrite, walk
+from ..._loops.traverse import children, folds, loads, rewrite, substitute, walk
 from .analysis import offset
 from .target import Target
 
@@ -47,6 +50,10 @@ Form = Literal["k", "m"]
 
 _BLOCK_BYTES = 1 << 18
 """Of the right operand, what is read again and again while it is in the second cache."""
+_ROOM_BYTES, _IN_ROOM = 1 << 16, 32
+"""Of a left operand that is computed on the way, what there is room for; terms of a right one."""
+_CONFLICT, _STRETCH = 2048, 64
+"""Bytes between terms that bring them into conflict, and terms from which on that matters."""
 _STRIP, _STRIPS = 512, 4096
 """Columns of a strip, and elements of all strips of few rows, that are to stay in the first cache.
 """
@@ -84,6 +91,19 @@ class Tile:
 
 
 @dataclass(frozen=True)
+class Room:
+    """Memory of a task for the part of an operand that it needs at a time, which it computes.
+
+    ``nest`` fills the ``buffer``, from the row (or column) ``first`` and the term ``start`` on.
+    """
+
+    buffer: Buffer
+    nest: Nest
+    first: Index
+    start: Index
+
+
+@dataclass(frozen=True)
 class Operand:
     """Where the elements lie that loops go through: distances in elements.
 
@@ -91,7 +111,8 @@ class Operand:
     Of ``panel`` rows or columns, all terms come before those of the next panel; ``along`` is then
     the distance of panels, inside of which rows or columns are neighbours. ``runs`` are the
     distances in the loops over runs of terms. Rows that are not at equal distances begin at
-    ``place``.
+    ``place``. An operand that is not stored ``is_computed`` on the way, in a ``room`` that is then
+    its buffer; others may be copied there.
     """
 
     buffer: Buffer
@@ -102,6 +123,8 @@ class Operand:
     panel: int = 0
     runs: tuple[int, ...] = ()
     place: Expr | None = None
+    is_computed: bool = False
+    room: Room | None = None
 
 
 @dataclass(frozen=True)
@@ -164,6 +187,12 @@ class Tiling:
     @property
     def tasks(self) -> int:
         return ceil(self.units / self.group)
+
+    @property
+    def computed(self) -> int:
+        """How many elements of operands are computed on the way."""
+        rooms = [operand.room for operand in (self.left, self.right) if operand.room is not None]
+        return sum(self.units * self.passes * prod(room.buffer.shape) for room in rooms)
 
 
 # -- tiles -----------------------------------------------------------------------------------------
@@ -342,7 +371,7 @@ class _Loops:
     def operand(self, factor: Expr, along: Index, across: Index) -> Operand | None:
         """Where the elements are that a factor goes through; None if not at equal distances."""
         if not isinstance(factor, Load):
-            return None
+            return self.computed(factor, along, across)
         places, first = offset(factor.buffer, factor.index)
         outer: dict[Index, int] = {}
         within: dict[Expr, int] = {}
@@ -359,6 +388,39 @@ class _Loops:
             anywhere = reduce(add, [atom * distance for atom, distance in within.items()])
         return Operand(factor.buffer, first, outer, along_it, places.get(across, 0), panel,
                        tuple(places.get(i, 0) for i in self.runs), anywhere)
+
+
+    def computed(self, factor: Expr, along: Index, across: Index) -> Operand | None:
+        """Where the elements of a factor would be if they were stored, in the order of those that
+        it is made of; None if these are not at equal distances."""
+        places = [load.place[0] for load in loads(factor)]
+        if self.runs or not all(isinstance(atom, Index) for terms in places for atom in terms):
+            return None
+        buffer = Buffer("computed", (along.extent, across.extent), factor.dtype, "temp")
+        by_terms = any(terms.get(across) == 1 for terms in places)
+        distances = (across.extent, 1) if by_terms else (1, along.extent)
+        return Operand(buffer, 0, {}, *distances, is_computed=True)
+
+
+def _in_conflict(operand: Operand, terms: int) -> bool:
+    """Whether rows are neighbours, and the terms of each in conflict over places in the cache."""
+    return operand.along == 1 and terms >= _STRETCH and not (
+        operand.panel or operand.across * operand.buffer.dtype.itemsize % _CONFLICT)
+
+
+def _in_room(operand: Operand, factor: Expr, along: Index, across: Index, count: int, terms: int,
+             ) -> Operand:
+    """An operand whose elements are computed or copied, those of so many rows and terms at a time.
+    """
+    by_terms, count = operand.across == 1, min(count, along.extent)
+    first, start = fresh_index(along.extent - count + 1), fresh_index(across.extent - terms + 1)
+    place, term = fresh_index(count), fresh_index(terms)
+    loops = (place, term) if by_terms else (term, place)
+    buffer = Buffer("room", [i.extent for i in loops], factor.dtype, "temp")
+    value = substitute(factor, {along: first + place, across: start + term})
+    nest = Nest(loops, (PARALLEL,) * 2, (Store(buffer, loops, value),))
+    return Operand(buffer, 0, {}, *((terms, 1) if by_terms else (1, count)),
+                   room=Room(buffer, nest, first, start))
 
 
 def _distance(places: Mapping[Expr, int], along: Index) -> tuple[int, int] | None:
@@ -406,7 +468,9 @@ def _planned(loops: _Loops, left: Expr, right: Expr, total: State, stores: Seque
         return None
     depth = (_depth_of_runs(loops, form, terms, (a, b)) if in_runs else
              _depth(rows, terms, b, total.dtype.itemsize))
-    if depth > loops.term.extent * _MANY_RUNS:
+    if b.is_computed:
+        depth = _depth_in_room(terms) if depth < terms else 0
+    if not depth or depth > loops.term.extent * _MANY_RUNS:
         return None
     result = None
     if len(stores) == 1 and stores[0].value is total and columns >= tile.columns and (
@@ -417,8 +481,17 @@ def _planned(loops: _Loops, left: Expr, right: Expr, total: State, stores: Seque
     block = _BLOCK_BYTES // (depth * total.dtype.itemsize)
     block = block if result else min(block, max(_STRIP, _STRIPS // rows))
     block = _pieces(columns, block, tile.columns)
-    chunk = _pieces(rows, max(_CHUNK, _TASK // (block * terms)) if depth == terms else _CHUNK,
-                    tile.rows)
+    chunk = max(_CHUNK, _TASK // (block * terms)) if depth == terms else _CHUNK
+    once = depth == terms and block >= columns
+    if a.is_computed and not once:
+        return None
+    in_room = a.is_computed or once and not in_runs and _in_conflict(a, terms)
+    chunk = _pieces(rows, min(chunk, _ROOM_BYTES // (terms * total.dtype.itemsize))
+                    if in_room else chunk, tile.rows)
+    if in_room:
+        a = _in_room(a, left, loops.row, loops.term, chunk, depth)
+    if b.is_computed:
+        b = _in_room(b, right, loops.column, loops.term, block, depth)
     whole = Tiling(loops.outer, loops.row, loops.column, loops.term, a, b, total, tuple(stores),
                    tile, result, block, chunk, depth=depth, runs=loops.runs)
     group = max(_TASK // (block * chunk * terms), ceil(whole.units / _TASKS), 1)
@@ -430,6 +503,11 @@ def _depth(rows: int, terms: int, right: Operand, itemsize: int) -> int:
     if streams(rows, terms, right.along, right.across, itemsize) and not right.panel:
         return _STREAMED if rows > _VERY_FEW else _LEAST
     return terms if terms <= 2 * _DEEP else ceil(terms / round(terms / _DEEP))
+
+
+def _depth_in_room(terms: int) -> int:
+    """How many terms of a right operand are computed at a time, the same each time; 0 if few."""
+    return next((n for n in range(_IN_ROOM, _STREAMED - 1, -1) if terms % n == 0), 0)
 
 
 def _depth_of_runs(loops: _Loops, form: Form, terms: int, operands: Sequence[Operand]) -> int:
