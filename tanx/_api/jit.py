@@ -10,6 +10,7 @@ from types import MethodType
 from typing import Any, NamedTuple
 
 from .. import _config
+from .._collector import at_rest
 from .._control.call import jit_p
 from .._core.array import Array
 from .._core.axes import axis_sizes
@@ -87,9 +88,12 @@ class JitFunction(Wrapped):
             self._native_calls.learn(self, whole, call.leaves, entry.closed, donated,
                                      entry.out_tree)
         operands = [*captured, *map(_present, call.leaves)]
-        with using_options(self._compiler_options):
-            outs = self._run(entry.closed, operands, donated and (
-                *(False for _ in captured), *donated))
+        donated = donated and (*(False for _ in captured), *donated)
+        if self._compiler_options:
+            with using_options(self._compiler_options):
+                outs = self._run(entry.closed, operands, donated)
+        else:
+            outs = self._run(entry.closed, operands, donated)
         return tree_unflatten(entry.out_tree, outs)
 
     def _staged(self, args: tuple, kwargs: dict) -> tuple[_Call, Staged, list]:
@@ -154,9 +158,9 @@ class JitFunction(Wrapped):
             outs, out_tree = result_leaves("tanx.jit", self._fun, result)
             return outs
 
-        debug = debug_info("jit", self._fun, args, {k: v for k, v in kwargs.items()
-                                                    if k not in call.fixed_names}, call.fixed)
-        closed, captured = stage_closed(flat, avals, debug)
+        debug = debug_info("jit", self._fun, args, kwargs, call.fixed, call.in_tree)
+        with at_rest:  # what is made here stays, or goes without its help
+            closed, captured = stage_closed(flat, avals, debug)
         return Staged(closed, out_tree), captured
 
     def clear_cache(self) -> None:

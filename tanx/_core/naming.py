@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple
 
 from .. import tree_util
 from .source import SourceInfo
 
-__all__ = ["DebugInfo", "debug_info", "leaf_names", "name_of", "parameters_of"]
+__all__ = ["DebugInfo", "LeafNames", "debug_info", "leaf_names", "name_of", "parameters_of"]
 
 
 class DebugInfo(NamedTuple):
@@ -20,7 +20,7 @@ class DebugInfo(NamedTuple):
     transform: str = "jit"
     function: str = "<function>"
     source: SourceInfo | None = None
-    arg_names: tuple[str, ...] = ()
+    arg_names: Sequence[str] = ()
     result_paths: tuple[str, ...] | None = None
 
 
@@ -43,19 +43,53 @@ def parameters_of(fun: Callable) -> list[inspect.Parameter] | None:
         return None
 
 
-def leaf_names(fun: Callable, args: tuple, kwargs: dict, skip: Iterable[int] = ()) -> list[str]:
+def leaf_names(fun: Callable, args: Sequence, kwargs: dict, skip: Iterable[int] = ()) -> list[str]:
     """A name for each leaf of the arguments, those at positions ``skip`` left out.
 
     >>> leaf_names(lambda x, *rest: x, ({"w": 1, "b": 2}, 3, 4), {})
     ["x['b']", "x['w']", 'rest[0]', 'rest[1]']
     """
-    ordered, more = _positional(fun)
-    roots = [*ordered, *(f"{more}[{i}]" for i in range(len(args) - len(ordered)))]
     skip = set(skip)
-    named = [(root, arg) for i, (root, arg) in enumerate(zip(roots, args)) if i not in skip]
-    named += sorted(kwargs.items())
+    kept = [arg for i, arg in enumerate(args) if i not in skip]
+    return _names(_roots(fun, len(args), skip), kept, kwargs)
+
+
+class LeafNames(Sequence):
+    """The same, found out when somebody asks for them, from the tree of the arguments left over."""
+
+    __slots__ = ("_roots", "_tree", "_names")
+
+    def __init__(self, fun: Callable, count: int, skip: Container[int], tree: tree_util.PyTreeDef):
+        self._roots, self._tree = _roots(fun, count, skip), tree
+        self._names: Sequence[str] | None = None
+
+    def _found(self) -> Sequence[str]:
+        if self._names is None:
+            numbers = range(self._tree.num_leaves)
+            try:
+                args, kwargs = tree_util.tree_unflatten(self._tree, numbers)
+                self._names = _names(self._roots, args, kwargs)
+            except Exception:  # types of users may want more than numbers: names are for messages
+                self._names = [f"#{number}" for number in numbers]
+        return self._names
+
+    def __getitem__(self, i):
+        return self._found()[i]
+
+    def __len__(self) -> int:
+        return self._tree.num_leaves
+
+
+def _roots(fun: Callable, count: int, skip: Container[int]) -> list[str]:
+    """What arguments by position are called."""
+    ordered, more = _positional(fun)
+    roots = [*ordered, *[f"{more}[{i}]" for i in range(count - len(ordered))]]
+    return [root for i, root in enumerate(roots[:count]) if i not in skip]
+
+
+def _names(roots: Sequence[str], args: Sequence, kwargs: dict) -> list[str]:
     names = []
-    for root, arg in named:
+    for root, arg in (*zip(roots, args), *sorted(kwargs.items())):
         if tree_util.is_tree_node(type(arg)):
             names += [root + tree_util.keystr(path)
                       for path, _ in tree_util.tree_flatten_with_path(arg)[0]]
@@ -85,10 +119,15 @@ def _unwrapped(fun: Callable) -> Callable:
                           or isinstance(f, MethodType))
 
 
-def debug_info(transform: str, fun: Callable, args: tuple, kwargs: dict,
-               skip: Iterable[int] = ()) -> DebugInfo:
-    """What messages about a function staged for ``transform`` say of it."""
+def debug_info(transform: str, fun: Callable, args: Sequence, kwargs: dict,
+               skip: Container[int] = (), tree: tree_util.PyTreeDef | None = None) -> DebugInfo:
+    """What messages about a function staged for ``transform`` say of it.
+
+    ``tree`` is that of the arguments, a list of those by position and not at ``skip``, and a dict.
+    """
     code = getattr(inspect.unwrap(fun) if hasattr(fun, "__wrapped__") else fun, "__code__", None)
     name = name_of(fun)
     source = None if code is None else SourceInfo(code.co_filename, code.co_firstlineno, name)
-    return DebugInfo(transform, name, source, tuple(leaf_names(fun, args, kwargs, skip)))
+    names = (tuple(leaf_names(fun, args, kwargs, skip)) if tree is None  # type: ignore[arg-type]
+             else LeafNames(fun, len(args), skip, tree))
+    return DebugInfo(transform, name, source, names)

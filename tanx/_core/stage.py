@@ -136,23 +136,23 @@ class StageTrace(Trace):
 
     def record(self, primitive, args, params):
         """Append an equation; its results as tracers."""
-        atoms = [x.atom if type(x) is StageTracer and x._trace is self else self.atom(x)
-                 for x in args]
-        types = [atom.aval for atom in atoms]
+        atoms, types, known = [], [], True
+        for x in args:
+            atom = x.atom if type(x) is StageTracer and x._trace is self else self.atom(x)
+            atoms.append(atom)
+            types.append(atom.aval)
+            if known and type(atom) is not Literal and atom not in self.static:
+                known = False
         inferred = primitive.infer(*types, **params)
-        outvars = [Var(aval) for aval in (inferred if primitive.multiple_results else (inferred,))]
         effects = primitive.effects(*types, **params)
         source = user_source() if self.staging else None  # eager derivatives are not read
+        outvars = [*map(Var, inferred)] if primitive.multiple_results else [Var(inferred)]
         eqn = JaxprEqn(atoms, outvars, primitive, params, effects, source)
         self.eqns.append(eqn)
         for var in outvars:
             self.producer[var] = eqn
-        for atom in atoms:
-            if type(atom) is not Literal and atom not in self.static:
-                break
-        else:
-            if not effects:
-                self.static.update(outvars)
+        if known and not effects:
+            self.static.update(outvars)
         if primitive.multiple_results:
             return [StageTracer(self, var) for var in outvars]
         return StageTracer(self, outvars[0])

@@ -22,7 +22,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from .._config import (
@@ -116,15 +116,15 @@ def directory() -> str | None:
     """The folder in use; None where the cache is off."""
     if not enable_compilation_cache.value:
         return None
-    given = compilation_cache_dir.value
-    if given is None:
-        return _default_directory()
-    return None if not given or "://" in given else os.path.expanduser(given)
+    return _folder(compilation_cache_dir.value)
 
 
-@cache
-def _default_directory() -> str | None:
-    """Where programs of this user keep what they can make again."""
+@lru_cache(16)
+def _folder(given: str | None) -> str | None:
+    """The folder that is meant; None where it is one that there cannot be."""
+    if given is not None:
+        return None if not given or "://" in given else os.path.expanduser(given)
+    # Where programs of this user keep what they can make again.
     home = os.path.expanduser("~")
     if sys.platform == "darwin":
         caches = os.path.join(home, "Library", "Caches")

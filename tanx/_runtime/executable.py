@@ -72,11 +72,11 @@ class Executable:
         if unusable:
             warn_of_unusable(unusable)
         donated = tuple(i in self.taken for i in range(self.arity)) if self.taken else ()
-        text = None if dump.value or disk_cache.directory() is None else canonical(closed)
-        key = None if text is None else disk_cache.key_of(
-            "executable", text.text, repr(donated).encode(), repr(trace_key()).encode())
-        if text is None or key is None or not self._find(text, key):
-            with at_rest:  # programs are many small objects without cycles
+        with at_rest:  # programs are many small objects without cycles
+            text = None if dump.value or disk_cache.directory() is None else canonical(closed)
+            key = None if text is None else disk_cache.key_of(
+                "executable", text.text, repr(donated).encode(), repr(trace_key()).encode())
+            if text is None or key is None or not self._find(text, key):
                 self._compile(closed, donated, text, key)
 
     def _find(self, text: Canonical, key: str) -> bool:

@@ -1,41 +1,51 @@
-"""What messages call the arguments of functions, however those are wrapped."""
-
-import functools
-import inspect
-
-import pytest
+"""Names of the leaves of arguments, for messages."""
 
 import tanx
-from tanx._core.naming import debug_info, leaf_names
+from tanx._core.naming import LeafNames, leaf_names
+from tanx.tree_util import tree_flatten
 
 
-def plain(x, y):
+def model(params, x, *more, scale=1.0):
     return x
 
 
-class Owner:
-    def method(self, x, y):
-        return x
+CASES = [
+    (({"w": 1, "b": [2, 3]}, 4), {}, ()),
+    ((1, 2, 3, (4, 5)), {"scale": 6}, ()),
+    (({"w": 1}, 2, 3), {}, (1,)),
+    ((), {"x": 1, "params": {"a": 2}}, ()),
+]
 
 
-@functools.wraps(plain)
-def signed(*args):
-    return plain(*args)
+def test_names_found_later_are_those_found_at_once():
+    for args, kwargs, skip in CASES:
+        kept = [arg for i, arg in enumerate(args) if i not in skip]
+        leaves, tree = tree_flatten((kept, kwargs))
+        later = LeafNames(model, len(args), skip, tree)
+        assert len(later) == len(leaves)
+        assert list(later) == leaf_names(model, args, kwargs, skip)
 
 
-signed.__signature__ = inspect.signature(lambda p, q: 0)
+@tanx.tree_util.register_pytree_node_class
+class Choosy:
+    """A type that takes arrays and nothing else, once it is told to."""
+
+    strict = False
+
+    def __init__(self, x):
+        if Choosy.strict and isinstance(x, int):
+            raise TypeError("no number")
+        self.x = x
+
+    def tree_flatten(self):
+        return (self.x,), None
+
+    @classmethod
+    def tree_unflatten(cls, _, children):
+        return cls(*children)
 
 
-@pytest.mark.parametrize("function, first", [
-    (plain, "x"), (tanx.grad(plain), "x"), (tanx.jit(tanx.vmap(plain)), "x"),
-    (Owner().method, "x"), (tanx.jit(Owner().method), "x"), (functools.partial(plain, 1), "y"),
-    (signed, "p"), (tanx.jit(signed), "p"), (lambda *rest: 0, "rest[0]")])
-def test_leaves_are_named_after_parameters(function, first):
-    names = leaf_names(function, ({"a": 1, "b": (2,)},), {"k": 3})
-    assert names == [f"{first}['a']", f"{first}['b'][0]", "k"]
-    assert leaf_names(function, (1.0,), {}) == [first]
-
-
-def test_the_source_is_that_of_the_innermost_function():
-    info = debug_info("jit", tanx.jit(tanx.grad(plain)), (1.0,), {})
-    assert info.function == "plain" and info.source.line == plain.__code__.co_firstlineno
+def test_types_that_cannot_be_made_anew_have_numbers_for_names(monkeypatch):
+    _, tree = tree_flatten(([Choosy(1), 2], {}))
+    monkeypatch.setattr(Choosy, "strict", True)
+    assert list(LeafNames(model, 2, (), tree)) == ["#0", "#1"]

@@ -94,12 +94,12 @@ def test_nothing_is_written_when_it_is_off(folder):
 
 
 def test_the_default_folder_is_that_of_the_user(monkeypatch, tmp_path):
-    disk_cache._default_directory.cache_clear()
+    disk_cache._folder.cache_clear()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(sys, "platform", "linux")
     with _config.enable_compilation_cache(True), _config.compilation_cache_dir(None):
         assert disk_cache.directory() == str(tmp_path / "tanx")
-    disk_cache._default_directory.cache_clear()
+    disk_cache._folder.cache_clear()
     with _config.enable_compilation_cache(False):
         assert disk_cache.directory() is None
 
