@@ -71,6 +71,16 @@ def test_long_lines(dtype):
     agree(lambda x: lax.top_k(x, 5), np.zeros_like(x))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int32", "bfloat16", "float16", "int8", "uint8"])
+def test_the_greatest_few(dtype):
+    """Among them equal ones, NaN, and the least number there is, of which too few are greater."""
+    x = numbers(dtype, (4, 79))
+    worst = -np.inf if x.dtype.kind in "fV" else np.iinfo(x.dtype).min
+    x[1], x[2] = worst, np.sort(x[2])
+    x[3, 2:] = worst
+    agree(lambda x: [lax.top_k(x, k) for k in (1, 3, 8, 16, 17)], x)
+
+
 @pytest.mark.parametrize("shape, axis", [((40, 5), 0), ((3, 70, 2), 1), ((2, 9, 4), 1), ((4, 1), 1),
                                          ((0, 5), 1), ((5, 0), 1), ((5, 0), 0)])
 def test_other_axes(shape, axis):

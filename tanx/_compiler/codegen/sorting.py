@@ -22,7 +22,8 @@ _SHORT = 48
 """Elements up to which a line is sorted by insertion."""
 _LONG, _DIGIT, _LONG_DIGIT = 1 << 13, 8, 11
 """The bits of a digit, and those in lines that are long enough for a larger table."""
-
+_FEW = 16
+"""Elements of each line that are kept in registers."""
 
 _INSERTION = Template("""\
 define internal void @$name(ptr %out, ptr %spare, ptr %in, i64 %n) {
@@ -287,6 +288,92 @@ ret void
 }""")
 
 
+_LEAST_FEW = Template("""\
+define internal void @$name(ptr %out, ptr %spare, ptr %in, i64 %lines, i64 %n) {
+entry:
+br label %each
+each:
+%line = phi i64 [ 0, %entry ], [ %line.next, %finish ]
+%start = mul i64 %line, %n
+%keys = getelementptr $unit, ptr %in, i64 %start
+br label %begin
+begin: ; the first elements, whatever they are
+%b.at = phi i64 [ 0, %each ], [ %b.next, %begin ]
+%b.best = phi $best [ splat (i64 -1), %each ], [ %b.better, %begin ]
+$insert_b
+%b.next = add i64 %b.at, 1
+%b.more = icmp ult i64 %b.next, $held
+br i1 %b.more, label %begin, label %limit
+limit: ; what is to be beaten
+%l.best = phi $best [ %b.better, %begin ], [ %t.better, %take ]
+%l.at = phi i64 [ $held, %begin ], [ %s.after, %take ]
+%worst = extractelement $best %l.best, i64 $last
+%high = lshr i64 %worst, 32
+%limit.key = trunc i64 %high to $unit
+%limit.first = insertelement <$width x $unit> poison, $unit %limit.key, i64 0
+%limits = shufflevector <$width x $unit> %limit.first, <$width x $unit> poison, $zeros
+br label %scan
+scan:
+%s.at = phi i64 [ %l.at, %limit ], [ %s.after, %several ]
+%s.after = add i64 %s.at, $width
+%s.fits = icmp ule i64 %s.after, %n
+br i1 %s.fits, label %several, label %rest
+several: ; most vectors hold nothing that is good enough
+%v.from = getelementptr $unit, ptr %keys, i64 %s.at
+%v = load <$width x $unit>, ptr %v.from, align $align
+%beat = icmp ult <$width x $unit> %v, %limits
+%some = call i1 @llvm.vector.reduce.or.v${width}i1(<$width x i1> %beat)
+br i1 %some, label %look, label %scan
+look:
+%found = bitcast <$width x i1> %beat to i$width
+br label %take
+take:
+%t.left = phi i$width [ %found, %look ], [ %t.others, %take ]
+%t.best = phi $best [ %l.best, %look ], [ %t.better, %take ]
+%t.lane = call i$width @llvm.cttz.i$width(i$width %t.left, i1 true)
+$widen_lane
+%t.at = add i64 %s.at, %t.number
+$insert_t
+%t.less = sub i$width %t.left, 1
+%t.others = and i$width %t.left, %t.less
+%t.more = icmp ne i$width %t.others, 0
+br i1 %t.more, label %take, label %limit
+rest:
+%r.at = phi i64 [ %s.at, %scan ], [ %r.next, %one ]
+%r.best = phi $best [ %l.best, %scan ], [ %r.better, %one ]
+%r.more = icmp ult i64 %r.at, %n
+br i1 %r.more, label %one, label %finish
+one:
+$insert_r
+%r.next = add i64 %r.at, 1
+br label %rest
+finish:
+%result = mul i64 %line, $count
+%result.at = getelementptr i64, ptr %out, i64 %result
+%kept = shufflevector $best %r.best, $best poison, <$count x i32> <$first>
+store <$count x i64> %kept, ptr %result.at, align 8
+%line.next = add i64 %line, 1
+%line.more = icmp ult i64 %line.next, %lines
+br i1 %line.more, label %each, label %end
+end:
+ret void
+}""")
+
+_INSERT = Template("""\
+%$x.from = getelementptr $unit, ptr %keys, i64 %$x.at
+%$x.key = load $unit, ptr %$x.from, align $align
+%$x.wide = zext $unit %$x.key to i64
+%$x.high = shl i64 %$x.wide, 32
+%$x.element = or i64 %$x.high, %$x.at
+%$x.one = insertelement $best poison, i64 %$x.element, i64 0
+%$x.all = shufflevector $best %$x.one, $best poison, $zeros
+%$x.low = call $best @llvm.umin.v${held}i64($best %$x.best, $best %$x.all)
+%$x.moved = shufflevector $best %$x.best, $best zeroinitializer, <$held x i32> <$before>
+%$x.better = call $best @llvm.umax.v${held}i64($best %$x.low, $best %$x.moved)""")
+"""Puts an element among the best, in order: each is the lesser of itself and the new one, unless
+that one comes before its neighbour as well, which then moves up."""
+
+
 def _helper(writer: Writer, name: str, template: Template, **parts) -> str:
     """The name of a function that is written into the module unless it has it."""
     if name not in writer.helpers:
@@ -341,6 +428,8 @@ def _least_of_lines(call: Extern, pointers: Mapping[Buffer, str], writer: Writer
     (out, spare), (given,) = call.outputs, call.inputs
     *lines, n = given.shape
     count, bits = out.shape[-1], 8 * given.dtype.itemsize
+    if count <= _FEW:
+        return _call(_least_few(writer, count, bits), call, pointers, writer, prod(lines), n)
     room, width = spare.shape[-1], 512 // bits
     sort = _sort_function(writer, 64, False, 32, room)
     reduce = f"llvm.vector.reduce.or.v{width}i1"
@@ -354,6 +443,28 @@ def _least_of_lines(call: Extern, pointers: Mapping[Buffer, str], writer: Writer
         last=count - 1, count=count, width=width, sort=sort, result_bytes=8 * count,
         zeros=f"<{width} x i32> zeroinitializer", **widen)
     return _call(name, call, pointers, writer, prod(lines), n)
+
+
+def _least_few(writer: Writer, count: int, bits: int) -> str:
+    """The function that keeps the best elements of each line in registers."""
+    held, width, unit = max(2, 1 << (count - 1).bit_length()), 512 // bits, f"i{bits}"
+    best = f"<{held} x i64>"
+    for name, result, args in (
+            (f"vector.reduce.or.v{width}i1", "i1", f"<{width} x i1>"),
+            (f"cttz.i{width}", f"i{width}", f"i{width}, i1"),
+            (f"umin.v{held}i64", best, f"{best}, {best}"),
+            (f"umax.v{held}i64", best, f"{best}, {best}")):
+        writer.declared[f"llvm.{name}"] = f"declare {result} @llvm.{name}({args})"
+    common = {"unit": unit, "align": bits // 8, "best": best, "held": held}
+    lanes = lambda numbers: ", ".join(f"i32 {n}" for n in numbers)
+    inserts = {f"insert_{x}": _INSERT.substitute(
+        x=x, zeros=f"<{held} x i32> zeroinitializer", before=lanes([held, *range(held - 1)]),
+        **common) for x in "btr"}
+    widen = "%t.number = " + ("or i64 %t.lane, 0" if width == 64 else
+                              f"zext i{width} %t.lane to i64")
+    return _helper(writer, f"least{count}.{bits}", _LEAST_FEW, width=width, last=held - 1,
+                   count=count, zeros=f"<{width} x i32> zeroinitializer", widen_lane=widen,
+                   first=lanes(range(count)), **common, **inserts)
 
 
 def _call(name: str, call: Extern, pointers: Mapping[Buffer, str], writer: Writer, lines: int,
