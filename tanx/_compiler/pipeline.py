@@ -18,6 +18,7 @@ reuse     program overwrites what nobody needs any more
 split     program loops without conditions on their indices and divisions of them
 contract  program products of matrices in the form of tiles
 schedule  program loops over tasks, for several threads
+tasks     program such loops that follow each other, as one
 memory    plan    places in an arena, donated arguments
 ========= ======= =================================================================
 """
@@ -55,6 +56,7 @@ from .schedule_cpu import schedule
 from .searches import by_blocks
 from .simplify import inline, simplify
 from .split import split
+from .tasks import in_one_loop
 
 __all__ = ["Module", "build", "inner", "jaxpr_passes"]
 
@@ -185,7 +187,8 @@ def _scheduled(program: Program, donated: Sequence[Buffer],
     program = _inspected("reuse", in_place(program, shared), check, show)
     program = _inspected("split", split(program, 1 if partners is None else _STEPS), check, show)
     program = _inspected("contract", contract(program, host()), check, show)
-    return _inspected("schedule", schedule(program, host()), check, show), shared
+    program = _inspected("schedule", schedule(program, host()), check, show)
+    return _inspected("tasks", in_one_loop(program, shared), check, show), shared
 
 
 def _inspected(name: str, form, checker: Callable, text: Callable[[Any], str]):

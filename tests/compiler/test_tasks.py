@@ -1,0 +1,98 @@
+"""Loops over tasks that become one, and those that must not."""
+
+import numpy as np
+import pytest
+
+import tanx
+from tanx import lax
+from tanx._compiler.pipeline import build
+from tanx._compiler.tasks import in_one_loop
+from tanx._loops.build import nest, op, reduce, temp
+from tanx._loops.expr import fresh_index
+from tanx._loops.nest import (
+    PARALLEL,
+    SEQUENTIAL,
+    TASKS,
+    Buffer,
+    Nest,
+    Program,
+    Store,
+)
+
+
+def tasks(function, *shapes):
+    """The statements in tasks that a function has."""
+    types = [tanx.ShapeDtypeStruct(shape, "float32") for shape in shapes]
+    program = build(tanx.make_jaxpr(function)(*types)).program
+    return [s for s in program.statements if isinstance(s, Nest) and TASKS in s.kinds]
+
+
+def test_scans_of_the_same_rows_are_one_loop():
+    (both,) = tasks(lambda x: lax.cumsum(2 * lax.cumsum(x, 1), 1, reverse=True), (1024, 4096))
+    assert len(both.body) == 2 and all(SEQUENTIAL in inner.kinds for inner in both.body)
+
+
+def test_scans_of_rows_and_columns_are_two():
+    assert len(tasks(lambda x: lax.cumsum(lax.cumsum(x, 1), 0), (1024, 4096))) == 2
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_results_are_the_same(reverse):
+    x = np.random.default_rng(0).integers(-9, 9, (640, 1024)).astype(np.int32)
+    run = tanx.jit(lambda x: lax.cummax(lax.cumsum(x, 1) * 2, 1, reverse=reverse))
+    y = np.cumsum(x, axis=1, dtype=np.int32) * 2
+    flip = (slice(None), slice(None, None, -1 if reverse else 1))
+    np.testing.assert_array_equal(run(x), np.maximum.accumulate(y[flip], axis=1)[flip])
+
+
+X, Y, T, Z = (Buffer("x", (64, 8), "float32"), Buffer("y", (64, 8), "float32", "output"),
+              temp("t", (64, 8), "float32"), Buffer("z", (64, 8), "float32", "output"))
+
+
+def loop(target, value, count=8):
+    """A loop over tasks, each of which has so many rows less than 64."""
+    t, i, j = fresh_index(count, "t"), fresh_index(64 // count, "i"), fresh_index(8, "j")
+    row = t * (64 // count) + i
+    return Nest((t, i, j), (TASKS, PARALLEL, PARALLEL),
+                (Store(target, (row, j), value(row, j)),))
+
+
+def joined(*statements, shared=None):
+    program = Program((X,), (Y, Z), (T,), statements)
+    return in_one_loop(program, shared or {}).statements
+
+
+FIRST = loop(T, lambda i, j: X[i, j] * 2)
+
+
+def test_a_task_goes_on_with_what_it_has_made():
+    (both,) = joined(FIRST, loop(Y, lambda i, j: op("exp", T[i, 7 - j])))
+    assert both.kinds == (TASKS,) and len(both.body) == 2
+
+
+@pytest.mark.parametrize("later", [
+    loop(Y, lambda i, j: T[63 - i, j]),                            # reads what others make
+    loop(Y, lambda i, j: T[op("clamp", 0, i + 1, 63), j]),         # reads some of that
+    loop(Y, lambda i, j: reduce("add", (64,), lambda k: T[k[0], j])),
+    loop(Y, lambda i, j: T[i, j], count=4),                        # has other tasks
+    loop(Y, lambda i, j: X[i, j])])                                # need not wait
+def test_other_loops_stay_as_they_are(later):
+    assert joined(FIRST, later) == (FIRST, later)
+
+
+def test_memory_that_others_still_read_is_not_written():
+    later = loop(Y, lambda i, j: T[i, j])
+    first = loop(T, lambda i, j: X[63 - i, j])
+    assert len(joined(first, later)) == 1
+    assert len(joined(first, later, shared={Y: X})) == 2
+
+
+def test_what_stands_between_goes_first_or_last():
+    before = nest(Z.shape, lambda at: [Store(Z, at, X[at])])
+    after = nest(Z.shape, lambda at: [Store(Z, at, T[at])])
+    later = loop(Y, lambda i, j: T[i, j])
+    assert joined(FIRST, before, later)[0] is before and len(joined(FIRST, before, later)) == 2
+    assert joined(FIRST, after, later)[1] is after
+    needs = loop(Y, lambda i, j: T[i, j] + Z[i, j])
+    assert len(joined(FIRST, after, needs)) == 3
+    assert len(joined(FIRST, before, needs)) == 2
