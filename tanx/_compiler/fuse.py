@@ -514,27 +514,23 @@ def _before_update(stage: _Stage, own: dict[tuple, _Context], copies: Mapping[Bu
 
 def _copied_on_the_way(stage: _Stage, own: dict[tuple, _Context], target: Target,
                        ) -> dict[tuple, _Context]:
-    """Where elements are wanted, given that products compute operands which they copy anyway.
+    """Where elements are wanted, if that is one product, which copies or computes its operands.
 
     What follows another product is computed there, where its sums are at hand.
     """
-    products = {c.product for c in own.values() if c.product is not None}
-    if not products or len(stage.stores) != 1 or stage.folds or stage.group.contraction or (
-            not is_plain(stage.stores[0].value)):
+    if len(own) != 1 or len(stage.stores) != 1 or stage.folds or stage.group.contraction:
+        return own
+    key, context = next(iter(own.items()))
+    if context.product is None or not is_plain(stage.stores[0].value):
         return own
     (store,) = stage.stores
-    known = dict(own)
-    for product in products:
-        keys = [key for key, c in own.items() if c.product is product]
-        count = evaluations(product, replace_loads(
-            product, [store.buffer], lambda load: _at(store, load.index)), target)
-        if count is None:
-            continue
-        each = count / len(keys)
-        each = stage.elements if each <= stage.elements * _OVERLAP else each
-        for key in keys:
-            known[key] = own[key]._replace(evaluations=each, product=None, copied=True)
-    return known
+    count = evaluations(context.product, replace_loads(
+        context.product, [store.buffer], lambda load: _at(store, load.index)), target)
+    if count is None:
+        return own
+    if count <= stage.elements * _OVERLAP:
+        count = stage.elements
+    return {key: context._replace(evaluations=count, ordered=False, product=None, copied=True)}
 
 
 def _is_virtual(stage: _Stage, own: dict[tuple, _Context], sizes: dict[tuple, int],
@@ -542,8 +538,8 @@ def _is_virtual(stage: _Stage, own: dict[tuple, _Context], sizes: dict[tuple, in
     """Whether not to store the array of a stage, given where its elements are wanted."""
     if len(stage.stores) != 1 or len(own) > _CONTEXTS:
         return False
-    if any(c.product is not None or c.copied and not is_plain(stage.stores[0].value)
-           for c in own.values()):
+    if any(c.product is not None or c.copied and not (
+            len(own) == 1 and is_plain(stage.stores[0].value)) for c in own.values()):
         return False
     if any(sizes.get(c.root, 0) + stage.nodes > 2 * _NODES for c in own.values()):
         return False

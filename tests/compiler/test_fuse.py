@@ -156,8 +156,8 @@ def test_what_a_product_copies_is_computed_on_the_way():
     assert "add(k in 512: tanh(x0[i, k]) * (x1[k, j] * 2.0:f32))" in text
     text = fused(lambda x, y: jnp.tanh(x) @ y, X, X.T[:, :64])  # tasks compute their rows
     assert "add(k in 512: tanh(x0[i, k]) * x1[k, j])" in text
-    text = fused(lambda x, y: jnp.maximum(x, 0) @ jnp.maximum(x, 0).T + y, X, X[:, :256])
-    assert text.count("for") == 1
+    text = fused(lambda x, y: (x * jnp.exp(y[0])) @ y.T, X, X)
+    assert text.count("for") == 2 and "x0[i, k] * t2[k] * x1" in text  # exp is not for each element
 
 
 def test_what_a_product_reads_where_it_is_is_stored():
@@ -165,6 +165,8 @@ def test_what_a_product_reads_where_it_is_is_stored():
     assert "add(k in 512: x0[i, k] * t1[k, j])" in text
     text = fused(lambda x, y: jnp.exp(x).sum(0) + jnp.exp(x) @ y, X, X.T[:, :1].repeat(512, 1))
     assert text.count("exp") == 1  # it would be computed twice
+    text = fused(lambda x, y: (jnp.maximum(x, 0) @ y, jnp.maximum(x, 0) @ y[::-1]), X, X.T)
+    assert text.count("max") == 1  # so would that
     text = fused(lambda x, y: x.reshape(16, 16, 512)[:, ::2] @ y, X, X.T)
     assert text.count("for") == 1  # an affine view needs no copy
     text = fused(lambda x, y: jnp.roll(x, 5, 1) @ y, X, X.T)
