@@ -178,7 +178,7 @@ def _diagonalize(m, d, e, z) -> None:
     cosines, sines = m.matrix(n), m.matrix(n)
 
     def sweep():
-        low, high = _first_block(m, d, e)
+        low, high = _first_block(m, d, e, nothing_beside_one(m))
         unfinished = low < high
 
         def turn():
@@ -190,14 +190,13 @@ def _diagonalize(m, d, e, z) -> None:
     m.until_none(sweep, _SWEEPS * n)
 
 
-def _first_block(m, d, e):
-    """The first and last row of the first block of a tridiagonal matrix that has several.
+def _first_block(m, d, e, nothing):
+    """The first and last row of the first block of several rows with something beside the diagonal.
 
     Where there is none, they are the last one and the first.
     """
     n, _ = d.shape
-    precision, nothing = m.number(float(np.finfo(m.dtype).eps) / 2), nothing_beside_one(m)
-    none = m.integer(n - 1)
+    precision, none = m.number(float(np.finfo(m.dtype).eps) / 2), m.integer(n - 1)
 
     def step(i, low, high):
         here, following = m.integer(i), m.integer(i + 1)
@@ -277,11 +276,13 @@ def svd(m, a, compute_uv: bool, settles_left: bool = True):
     if a.shape[0] < a.shape[1]:
         values, *vectors = svd(m, _copied(m, a.T), compute_uv, not settles_left)
         return [values, *(_copied(m, x.T) for x in reversed(vectors))]
+    if not compute_uv:
+        return [_values_alone(m, a)]
     rows, n = a.shape
     scale = scaled(m, a)
     factors = triangularize(m, a)
     x, turned = _nearly_orthogonal(m, a)
-    _orthogonalize(m, x, turned if compute_uv else None)
+    _orthogonalize(m, x, turned)
     lengths, values = m.matrix(n), m.matrix(n)
 
     def length(j):
@@ -291,8 +292,6 @@ def svd(m, a, compute_uv: bool, settles_left: bool = True):
     m.each(0, n, length)
     ranks = _ranks(m, lengths)
     m.each(0, n, lambda j: put(values, ranks[j, 0], 0, -lengths[j, 0] * scale))
-    if not compute_uv:
-        return [values]
     y, u = m.matrix(n, n), m.matrix(rows, n)
     fill(m, u, m.number(0))
 
@@ -306,6 +305,104 @@ def svd(m, a, compute_uv: bool, settles_left: bool = True):
     m.each(0, n, column)
     m.each(0, n, lambda k: reflect(m, a, k, k, factors[k, 0], u, 0, n), backwards=True)
     return [values, u, _right_vectors(m, y, u, settles_left)]
+
+
+def _values_alone(m, a):
+    """Singular values: reflections from both sides, then steps of QR (Golub, Kahan)."""
+    n = a.shape[1]
+    scale = scaled(m, a)
+    d, e = _bidiagonalize(m, a)
+    nothing = m.larger(largest(m, d), largest(m, e)) * float(np.finfo(m.dtype).eps / 8)
+
+    def sweep():
+        low, high = _first_block(m, d, e, nothing)
+        unfinished = low < high
+        m.when(unfinished, lambda: _chase_both(m, d, e, low, high, nothing))
+        return unfinished
+    m.until_none(sweep, _SWEEPS * n)
+    (total,) = m.fold(0, n, [m.number(0)], lambda i, total: [total + d[i, 0]])
+    factor = m.select(m.is_nan(total), m.number(np.nan), -scale)
+    m.each(0, n, lambda i: put(d, i, 0, -m.abs(d[i, 0])))
+    ranks, values = _ranks(m, d), m.matrix(n)
+    m.each(0, n, lambda i: put(values, i, 0, m.number(np.nan)))
+    m.each(0, n, lambda i: put(values, ranks[i, 0], 0, d[i, 0] * factor))
+    return values
+
+
+def _bidiagonalize(m, a):
+    """The diagonal of a matrix of the same singular values, and what is right of it."""
+    rows, n = a.shape
+    d, e = m.matrix(n), m.matrix(n)
+
+    def from_left(k):
+        d[k, 0], factor = reflection(m, a, k, k)
+        reflect(m, a, k, k, factor, a, k + 1, n)
+
+    def step(k):
+        from_left(k)
+        e[k, 0], factor = reflection(m, a.T, k, k + 1)
+        reflect(m, a.T, k, k + 1, factor, a.T, k + 1, rows)
+    m.each(0, n - 2, step)
+    if n > 1:
+        from_left(n - 2)
+        e[n - 2, 0] = a[n - 2, n - 1]
+    from_left(n - 1)
+    e[n - 1, 0] = m.number(0)
+    return d, e
+
+
+def _chase_both(m, d, e, low, high, nothing) -> None:
+    """One step of QR on the blocks from ``low`` to ``high``: rotations from right and left."""
+    one = m.integer(1)
+    start = _rotation(m, *_shifted(m, d, e, low, high, nothing))[:2]
+
+    def step(k, c, s):
+        here = m.integer(k)
+        inside, goes_on = ~(here < low) & (here < high), here + one < high
+        c, s = (m.select(m.same(here, low), x, y) for x, y in zip(start, (c, s)))
+        x, beside = m.fma(c, d[k, 0], s * e[k, 0]), m.fma(c, e[k, 0], -s * d[k, 0])
+        y, below = c * d[k + 1, 0], s * d[k + 1, 0]
+        c, s, x = _rotation(m, x, below)
+        beside, y = m.fma(c, beside, s * y), m.fma(c, y, -s * beside)
+        following = e[k + 1, 0]
+        d[k, 0], d[k + 1, 0] = (m.select(inside, new, d[i, 0]) for new, i in ((x, k), (y, k + 1)))
+        e[k + 1, 0] = m.select(inside & goes_on, c * following, following)
+        c, s, size = _rotation(m, beside, s * following)
+        e[k, 0] = m.select(inside, m.select(goes_on, size, beside), e[k, 0])
+        return c, s
+    m.fold(m.least(low), m.greatest(high), [m.number(1), m.number(0)], step)
+
+
+def _shifted(m, d, e, low, high, nothing):
+    """The direction of the first row of ``b.T @ b`` less a shift, for blocks.
+
+    The shift is Wilkinson's, or none where a block is singular: one step isolates that value then.
+    """
+    def look(i, found):
+        here, inside = d[i, 0], ~(m.integer(i) < low) & ~(m.integer(i) > high)
+        none = inside & (m.abs(here) <= nothing)
+        d[i, 0] = m.select(none, m.number(0), here)
+        return [m.select(none, m.number(1), found)]
+    (singular,) = m.fold(0, d.shape[0], [m.number(0)], look)
+    one, exists = m.integer(1), low < high
+    low, high = m.select(exists, low, m.integer(0)), m.select(exists, high, one)
+    above = high - one
+    before = m.select(low < above, e[m.select(low < above, above - one, low), 0], m.number(0))
+    x, beside, y = d[above, 0], e[above, 0], d[high, 0]
+    corner, last = x * beside, m.fma(y, y, beside * beside)
+    half = (m.fma(x, x, before * before) - last) * 0.5
+    down = half + m.copysign(m.sqrt(m.fma(half, half, corner * corner)), half)
+    shift = last - m.select(m.abs(down) > 0, corner * corner / down, m.number(0))
+    first = d[low, 0]
+    return first - m.select(singular > 0, m.number(0), shift / first), e[low, 0]
+
+
+def _rotation(m, x, y):
+    """The cosine and sine that turn ``y`` to zero, and what ``x`` becomes."""
+    size = m.sqrt(m.fma(x, x, y * y))
+    none = ~(size > nothing_beside_one(m))
+    return (m.select(none, m.number(1), x / size), m.select(none, m.number(0), y / size),
+            m.select(none, x, size))
 
 
 def _nearly_orthogonal(m, r):
@@ -371,8 +468,7 @@ def _orthogonalize(m, x, turned) -> None:
             c = m.select(oblique, c, m.number(1))
             worst[0, 0] = m.select(oblique, m.number(1), worst[0, 0])
             _rotate_columns(m, x, i, j, c, s)
-            if turned is not None:
-                _rotate_columns(m, turned, i, j, c, s)
+            _rotate_columns(m, turned, i, j, c, s)
         m.when(oblique, turn)
 
     def sweep():

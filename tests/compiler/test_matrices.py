@@ -258,6 +258,22 @@ def test_eigenvalues_of_any_matrices(n, dtype):
     np.testing.assert_array_equal(np.sort(w.imag), np.sort(-w.imag))
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 6, 11])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_singular_values_alone(n, dtype):
+    """They are found without vectors in another way, for singular matrices and others."""
+    x = kinds_of_matrices(n).astype(dtype)
+    x[:4, :, ::3] = 0
+    for part in (x, x[:, : n // 2 + 1], x[:, :, n // 2:]):
+        want = np.linalg.svd(part.astype(float), compute_uv=False)
+        with tanx.enable_x64(True):
+            got = np.asarray(tanx.jit(partial(linalg.svd, compute_uv=False))(part))
+        assert got.dtype == dtype
+        assert (np.diff(got) <= 0).all() and (got >= 0).all()
+        off = np.abs(got - want).max(-1)
+        assert (off <= 50 * np.finfo(dtype).eps * np.maximum(want[:, 0], 1e-35)).all()
+
+
 def test_eigenvalues_of_triangles_are_exact():
     x = np.concatenate([np.tril(numbers(5, 7, 7)), np.triu(numbers(5, 7, 7))]).astype(np.float32)
     w, _ = tanx.jit(tanx.numpy.linalg.eig)(x)
@@ -282,7 +298,7 @@ def test_nan_stays_in_its_matrix():
     x[2, 3, 1] = np.nan
     with tanx.enable_x64(True):
         for fun in (partial(linalg.eigh, symmetrize_input=False), linalg.svd,
-                    tanx.numpy.linalg.eig):
+                    tanx.numpy.linalg.eig, lambda x: [linalg.svd(x, compute_uv=False)]):
             for result in tanx.jit(fun)(x):
                 assert np.isnan(result[2]).any()
                 assert np.isfinite(np.delete(result, 2, 0)).all()
