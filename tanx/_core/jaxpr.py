@@ -7,7 +7,6 @@ immutable by convention; passes build new ones. A :class:`ClosedJaxpr` carries i
 from __future__ import annotations
 
 import functools
-import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -144,7 +143,7 @@ class Jaxpr:
 class ClosedJaxpr:
     """A jaxpr together with the values of its constants."""
 
-    __slots__ = ("jaxpr", "consts", "__weakref__")
+    __slots__ = ("jaxpr", "consts", "made", "__weakref__")
 
     def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any] = ()):
         if len(consts) != len(jaxpr.constvars):
@@ -152,6 +151,7 @@ class ClosedJaxpr:
                              f"{len(consts)} given.")
         self.jaxpr = jaxpr
         self.consts = list(consts)
+        self.made: dict[tuple, Any] = {}  # see cached_by_jaxpr
 
     in_avals = property(lambda self: self.jaxpr.in_avals)
     out_avals = property(lambda self: self.jaxpr.out_avals)
@@ -252,14 +252,11 @@ def cached_by_jaxpr(transform):
     Transformations of the body of a call run once, however often the call is met. No trace around
     the call is in sight meanwhile, for what is found holds for every call.
     """
-    memory: weakref.WeakKeyDictionary[ClosedJaxpr, dict] = weakref.WeakKeyDictionary()
-
     @functools.wraps(transform)
     def remembered(closed: ClosedJaxpr, *key):
-        results = memory.setdefault(closed, {})
-        whole_key = (key, trace_key())
-        if whole_key not in results:
+        whole_key = (transform, key, trace_key())
+        if whole_key not in closed.made:
             with running(EvalTrace(None)):
-                results[whole_key] = transform(closed, *key)
-        return results[whole_key]
+                closed.made[whole_key] = transform(closed, *key)
+        return closed.made[whole_key]
     return remembered
