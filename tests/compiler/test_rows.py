@@ -5,11 +5,13 @@ import pytest
 
 import tanx
 import tanx.numpy as jnp
+from tanx import lax
 from tests.compiler.agreement import check_function
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
-@pytest.mark.parametrize(("n", "m"), [(8, 16), (9, 16), (7, 40), (24, 33), (100, 100), (64, 1000)])
+@pytest.mark.parametrize(("n", "m"), [(8, 16), (9, 16), (7, 40), (24, 33), (100, 100), (64, 1000),
+                                      (11, 1300)])
 def test_a_matrix_times_a_vector(n, m, dtype):
     rng = np.random.default_rng(0)
     x, v = (rng.normal(size=s).astype(jnp.dtype(dtype)) for s in ((n, m), (m,)))
@@ -32,3 +34,15 @@ def test_rows_share_what_they_read():
     text = generate(module.program, host(), module.plan.offsets).text
     loads = [line for line in text.splitlines() if "load <" in line]
     assert len(loads) == 4 * 9  # four times of eight rows and of the vector
+
+
+def test_long_rows_of_narrow_numbers():
+    """In whatever order lanes are, they have the same place in both; a position counts as well."""
+    rng = np.random.default_rng(0)
+    x, v = (rng.normal(size=s).astype(jnp.bfloat16) for s in ((10, 2051), (2051,)))
+    check_function(lambda x, v: x @ v, x, v)
+    check_function(lambda x, v: lax.dot(x, v, preferred_element_type=np.float32), x, v)
+    places = np.arange(2051, dtype=np.float32)
+    check_function(lambda x, v, p: (x.astype(np.float32) * v * p).sum(1), x, v, places)
+    check_function(lambda x, v: (x.astype(np.float32) * v * jnp.arange(2051)).sum(1), x, v)
+    check_function(lambda x, v: x[:, ::2] @ v[1025::-1], x, v)

@@ -18,9 +18,9 @@ from .complex import Pair
 from .lanes import NEAR, WORD, Loop, crosses
 from .operations import number
 from .scopes import Ahead, Groups, Lanes, Scope
-from .storage import from_memory, memory_type, part_dtype, to_memory
+from .storage import from_memory, from_pairs, memory_type, part_dtype, to_memory
 from .transposes import Tile, transposed
-from .values import I64, Type, Value, Writer, any_lane, resized, select, type_of
+from .values import I32, I64, Type, Value, Writer, any_lane, resized, select, type_of
 
 __all__ = ["Memory", "Scalar"]
 
@@ -79,6 +79,9 @@ class Memory:
             return self._collect(buffer, [self.further(buffer, start, n) for n in steps])
         if stride == 1:
             self._ask_ahead(buffer, terms, start, scope)
+            if lanes.loop.paired:
+                return from_pairs(self.writer.write(I32.of(lanes.width // 2), (
+                    f"load <{lanes.width // 2} x i32>, {start!r}, align 2")))
             return self._read_at(buffer, start, lanes.width)
         found = self._read_at(buffer, self.further(buffer, start, 1 - lanes.width), lanes.width)
         return _parts(lambda v: v.shuffled(range(lanes.width)[::-1]), found)

@@ -48,7 +48,8 @@ class Loop:
 
     The indices are those of merged loops, outermost first; most often there is one. A ``crossing``
     loop is walked in tiles together with the one in lanes, which follows it (``transposes.py``).
-    Steps of a ``whole`` loop in lanes never overlap; otherwise the last one may.
+    Steps of a ``whole`` loop in lanes never overlap; otherwise the last one may. In a ``paired``
+    one, which reads bfloat16 only, those at even places come before those at odd ones.
     """
 
     index: Index
@@ -57,6 +58,7 @@ class Loop:
     width: int = 1
     crossing: bool = False
     whole: bool = False
+    paired: bool = False
 
     @property
     def extent(self) -> int:

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._loops.expr import FOLDS, Fold, Index, State
-from ..._loops.instructions import kind_of
+from ..._loops.expr import FOLDS, Fold, Index, Op, State
+from ..._loops.instructions import INDEX, kind_of
 from ..._loops.nest import Statement, Store
-from ..._loops.traverse import folds, loads
+from ..._loops.traverse import folds, loads, walk
 from .access import Scalar
 from .lanes import Loop
 from .operations import number
 from .scopes import Scope
-from .storage import register_type
+from .storage import BFLOAT, register_type
 from .values import Value
 
 if TYPE_CHECKING:
@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 
 __all__ = ["steps_together", "sums_of_rows", "write_rows"]
 
-_SIDE_BY_SIDE = 8
-"""Rows at a time."""
-_LONG = 1 << 10
-"""Elements of a row up to which a sum needs no stretches to be exact enough."""
+_SIDE_BY_SIDE, _LONG_SIDE_BY_SIDE = 8, 4
+"""Rows at a time, and those of long ones, which come from far: fewer are foreseen."""
+_LONG, _LONG_NARROW = 1 << 10, 1 << 14
+"""Elements of a row up to which a sum needs no stretches to be exact enough, and those of narrow
+numbers, which are long ones but worth it: what is shared is widened once."""
 _TOGETHER = 4
 """Vectors of each row that are added before jumping back."""
 
@@ -50,6 +51,11 @@ def sums_of_rows(kernel: Kernel, loop: Loop, body: Iterable[Statement]) -> list[
     return found if fits else []
 
 
+def _together(fold: Fold) -> int:
+    """How many rows are added up at a time."""
+    return _SIDE_BY_SIDE if fold.indices[0].extent <= _LONG else _LONG_SIDE_BY_SIDE
+
+
 def _is_sum_of_row(kernel: Kernel, fold: Fold, loop: Loop, first: Fold) -> bool:
     dtype = fold.states[0].dtype
     if fold.combine != "add" or kind_of(dtype) != "f" or len(fold.indices) != 1 or (
@@ -57,8 +63,10 @@ def _is_sum_of_row(kernel: Kernel, fold: Fold, loop: Loop, first: Fold) -> bool:
         return False
     read = list(loads(*fold.body))
     own = [load for load in read if not load.free.isdisjoint(loop.covers)]
+    narrow = all(16 * load.dtype.itemsize <= register_type(dtype).bits for load in read)
     return bool(own) and len(own) < len(read) and dtype == first.states[0].dtype and (
-        fold.indices[0].extent <= _LONG and _lanes(kernel, fold)[0].width > 1)
+        fold.indices[0].extent <= (_LONG_NARROW if narrow else _LONG)
+        and _lanes(kernel, fold)[0].width > 1)
 
 
 def _lanes(kernel: Kernel, fold: Fold, rows: int = _SIDE_BY_SIDE) -> list[Loop]:
@@ -74,11 +82,22 @@ def _lanes(kernel: Kernel, fold: Fold, rows: int = _SIDE_BY_SIDE) -> list[Loop]:
     return [replace(loop, width=width, whole=True) for width in sorted(widths, reverse=True)]
 
 
+def _reads_pairs(fold: Fold) -> bool:
+    """Whether a sum reads neighbours of bfloat16 along its row, and nothing else that differs: then
+    it matters not which lanes they are in."""
+    loop = Loop(fold.indices[0], fold.indices, False)
+    return all(node.dtype == BFLOAT and loop.stride(node.place[0]) == 1
+               for node in loads(*fold.body) if loop.index in node.free) and not any(
+        arg.dtype == INDEX != node.dtype for node in walk(*fold.body) if isinstance(node, Op)
+        for arg in node.args)
+
+
 def write_rows(kernel: Kernel, loop: Loop, folds: Sequence[Fold], body: Sequence[Statement],
                scope: Scope) -> None:
     """Write a loop over rows in blocks of several, and what is left as a smaller one."""
-    blocks, left = divmod(loop.extent, _SIDE_BY_SIDE)
-    _write_blocks(kernel, loop, folds, body, scope, 0, blocks, _SIDE_BY_SIDE)
+    together = _together(folds[0])
+    blocks, left = divmod(loop.extent, together)
+    _write_blocks(kernel, loop, folds, body, scope, 0, blocks, together)
     if left:
         _write_blocks(kernel, loop, folds, body, scope, loop.extent - left, 1, left)
 
@@ -88,7 +107,9 @@ def _write_blocks(kernel: Kernel, loop: Loop, folds: Sequence[Fold], body: Seque
     """Write blocks of so many rows, from the first one on."""
     index = Index("rows", blocks)
     dtype = folds[0].states[0].dtype
-    lanes = _lanes(kernel, folds[0], together)
+    paired = all(map(_reads_pairs, folds))
+    lanes = [replace(lane, paired=paired and lane.width >= 4)
+             for lane in _lanes(kernel, folds[0], together)]
     own = (*loop.covers, loop.index)
     bound = [state for fold in folds for state in fold.states]
 

@@ -44,10 +44,11 @@ from .values import (
     type_of,
 )
 
-__all__ = ["cast", "from_bits", "from_memory", "is_narrow", "is_unsigned", "memory_type",
-           "moves_as_bits", "part_dtype", "register_type", "rounded", "to_bits", "to_memory"]
+__all__ = ["BFLOAT", "cast", "from_bits", "from_memory", "from_pairs", "is_narrow", "is_unsigned",
+           "memory_type", "moves_as_bits", "part_dtype", "register_type", "rounded", "to_bits",
+           "to_memory"]
 
-_HALF, _BFLOAT = np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)
+_HALF, BFLOAT = np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)
 _PARTS: dict[np.dtype, np.dtype] = {np.dtype(np.complex64): np.dtype(np.float32),
           np.dtype(np.complex128): np.dtype(np.float64)}
 
@@ -107,6 +108,19 @@ def from_memory(x: Value, dtype: np.dtype) -> Value:
     return from_bits(x, dtype) if is_narrow(dtype) else x
 
 
+def from_pairs(words: Value) -> Value:
+    """Numbers of bfloat16, two in each word, as float32: those in lower halves, then the others.
+
+    Either takes one instruction, and so half as many as in the order that they have in memory.
+    """
+    write, lanes = words.writer.write, words.type.lanes
+    low = shift_left(words, 16)
+    order = ", ".join([f"i32 {n}" for n in range(2 * lanes)])
+    both = write(words.type.of(2 * lanes), f"shufflevector {low!r}, {words & -65536!r}, "
+                                           f"<{2 * lanes} x i32> <{order}>")
+    return convert(both, "bitcast", F32)
+
+
 def to_memory(x: Value, dtype: np.dtype) -> Value:
     """What was computed, as it is stored."""
     if kind_of(dtype) in "biu":
@@ -162,7 +176,7 @@ def rounded(x: Value, dtype: np.dtype, computed: bool = False) -> Value:
     if dtype == _HALF:
         return convert(convert(x, "fptrunc", type_of("half")), "fpext", F32)
     bits = bits_of(x)
-    if dtype == _BFLOAT:  # NaN may have all bits set, or none but the last: there is a better one
+    if dtype == BFLOAT:  # NaN may have all bits set, or none but the last: there is a better one
         return bits_to_float(_without_low_bits(
             bits if computed else select(x.eq(x), bits, 0x7fc00000), 16))
     if is_unsigned(dtype):
@@ -200,7 +214,7 @@ def to_bits(x: Value, dtype: np.dtype) -> Value:
     bits = bits_of(x)
     if not is_narrow(dtype):
         return bits
-    if dtype == _BFLOAT:
+    if dtype == BFLOAT:
         return convert(shift_right(bits, 16), "trunc", integer(16))
     if is_unsigned(dtype):
         return convert(select(x.eq(x), shift_right(bits, 23), 255), "trunc", I8)
@@ -235,10 +249,10 @@ def from_bits(x: Value, dtype: np.dtype) -> Value:
         return bits_to_float(x)
     if dtype == _HALF:
         return convert(bits_to_float(x), "fpext", F32)
-    if dtype == _BFLOAT and x.writer.vector_bits == 128 and x.type.lanes > 1 and x.type.bits == 16:
+    if dtype == BFLOAT and x.writer.vector_bits == 128 and x.type.lanes > 1 and x.type.bits == 16:
         return _behind_zeros(x)
     code = convert(x, "zext", I32)
-    if dtype == _BFLOAT:
+    if dtype == BFLOAT:
         return bits_to_float(shift_left(code, 16))
     if is_unsigned(dtype):
         power = bits_to_float(select(code.eq(0), 0x400000, shift_left(code, 23)))
