@@ -60,6 +60,10 @@ SETTINGS: tuple[dict[str, float], ...] = (
     {"fuse._REUSE": 1, "contraction._NEAR": 64, "contraction._FEWER": 1, "codegen.tiles._WORTH": 1,
      "codegen.tiles._BLOCK_BYTES": 1 << 10, "codegen.tiles._STRIP": 8, "codegen.tiles._CHUNK": 4,
      "codegen.tiles._TASK": 16},  # small tiles
+    {"fuse._REUSE": 1, "codegen.tiles._WORTH": 1, "codegen.tiles._CONFLICT": 1,
+     "codegen.tiles._STRETCH": 2, "codegen.tiles._ROOM_BYTES": 256, "codegen.tiles._STREAMED": 2,
+     "codegen.tiles._NEAR": 64, "contraction._TINY": 0, "codegen.tiles._CHUNK": 4,
+     "codegen.tiles._TASK": 16},  # operands computed and copied by tasks
 )
 """Thresholds of the compiler, by module and name, with which other ways are taken."""
 

@@ -49,8 +49,8 @@ class _Task:
         self.firsts: dict[Buffer, Value] = {}  # where what there is in rooms begins
         for operand in (tiling.left, tiling.right):
             if operand.room is not None:
-                self.kernel.pointers[operand.buffer] = "%room"
-                kernel.top.lines.append(f"%room = alloca [{prod(operand.buffer.shape)} x "
+                name = kernel.pointers[operand.buffer] = f"%{operand.buffer.name}"
+                kernel.top.lines.append(f"{name} = alloca [{prod(operand.buffer.shape)} x "
                                         f"{self.element.text}], align 64")
         if tiling.result is None:
             self.step_of_strip = ceil(tiling.block / tiling.tile.columns) * tiling.tile.columns
@@ -92,6 +92,8 @@ class _Task:
         rows = intrinsic("smin", tiling.row.extent - row, tiling.chunk)
         left, right = (self.base(operand, scope) for operand in (tiling.left, tiling.right))
         self.compute(tiling.left, scope, row, self.number(0))
+        if self.passes == 1:
+            self.compute(tiling.right, scope, column, self.number(0))
         strips = self.pieces(rows, tile.rows)
         if self.passes > 1:
             self.passes_over(scope, left, right, strips, row, column, columns)

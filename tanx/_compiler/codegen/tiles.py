@@ -408,15 +408,15 @@ def _in_conflict(operand: Operand, terms: int) -> bool:
         operand.panel or operand.across * operand.buffer.dtype.itemsize % _CONFLICT)
 
 
-def _in_room(operand: Operand, factor: Expr, along: Index, across: Index, count: int, terms: int,
-             ) -> Operand:
+def _in_room(name: str, operand: Operand, factor: Expr, along: Index, across: Index, count: int,
+             terms: int) -> Operand:
     """An operand whose elements are computed or copied, those of so many rows and terms at a time.
     """
     by_terms, count = operand.across == 1, min(count, along.extent)
     first, start = fresh_index(along.extent - count + 1), fresh_index(across.extent - terms + 1)
     place, term = fresh_index(count), fresh_index(terms)
     loops = (place, term) if by_terms else (term, place)
-    buffer = Buffer("room", [i.extent for i in loops], factor.dtype, "temp")
+    buffer = Buffer(name, [i.extent for i in loops], factor.dtype, "temp")
     value = substitute(factor, {along: first + place, across: start + term})
     nest = Nest(loops, (PARALLEL,) * 2, (Store(buffer, loops, value),))
     return Operand(buffer, 0, {}, *((terms, 1) if by_terms else (1, count)),
@@ -489,9 +489,9 @@ def _planned(loops: _Loops, left: Expr, right: Expr, total: State, stores: Seque
     chunk = _pieces(rows, min(chunk, _ROOM_BYTES // (terms * total.dtype.itemsize))
                     if in_room else chunk, tile.rows)
     if in_room:
-        a = _in_room(a, left, loops.row, loops.term, chunk, depth)
+        a = _in_room("left", a, left, loops.row, loops.term, chunk, depth)
     if b.is_computed:
-        b = _in_room(b, right, loops.column, loops.term, block, depth)
+        b = _in_room("right", b, right, loops.column, loops.term, block, depth)
     whole = Tiling(loops.outer, loops.row, loops.column, loops.term, a, b, total, tuple(stores),
                    tile, result, block, chunk, depth=depth, runs=loops.runs)
     group = max(_TASK // (block * chunk * terms), ceil(whole.units / _TASKS), 1)
