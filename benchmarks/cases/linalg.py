@@ -35,6 +35,8 @@ def function(jax, jnp, name):
             values, vectors = jnp.linalg.eig(x)
             return jnp.sort(jnp.abs(values)), (jnp.abs(vectors) ** 2).sum(-2)
         return run
+    if name == "eigvals":
+        return lambda x: jnp.sort(jnp.abs(jnp.linalg.eigvals(x)))
     if name == "matrix_power":
         return lambda x: jnp.linalg.matrix_power(x, 11)
     return getattr(jnp.linalg, name)
@@ -56,9 +58,10 @@ def operand(name, *shape, dtype="float32"):
 @tiny("{name}, {b} x {n} x {n} f32", b=10_000, n=[4, 8], numpy=False,
       name=["cholesky", "lu", "qr", "inv", "det", "slogdet", "eigh", "svd"])
 @tiny("{name}, {b} x {n} x {n} f32", b=1000, n=[16, 32], numpy=False,
-      name=["cholesky", "lu", "qr", "inv", "det", "slogdet", "eigh", "svd", "eig", "pinv"])
+      name=["cholesky", "lu", "qr", "inv", "det", "slogdet", "eigh", "svd", "svdvals", "eig",
+            "eigvals", "pinv"])
 @tiny("{name}, {b} x {n} x {n} {dtype}", b=1000, n=[4, 16], numpy=False, dtype="float64",
-      name=["cholesky", "inv", "eigh", "svd"])
+      name=["cholesky", "inv", "eigh", "svd", "eig"])
 def batch(jax, jnp, name, b, n, dtype="float32"):
     return function(jax, jnp, name), (operand(name, b, n, n, dtype=dtype),)
 
