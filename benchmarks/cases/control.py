@@ -59,6 +59,20 @@ def n_body(jax, jnp, bodies, steps):
     return run, (noise(bodies, 3), noise(bodies, 3, seed=1), np.abs(noise(bodies, seed=2)))
 
 
+@loops("gradient of n-body, {bodies} bodies, {steps} steps", bodies=[20], steps=50)
+def n_body_gradient(jax, jnp, bodies, steps):
+    def loss(speed, place):
+        def step(state, _):
+            place, speed = state
+            apart = place[None] - place[:, None]
+            square = (apart ** 2).sum(-1, keepdims=True) + 0.1
+            speed = speed + 0.01 * (apart / square ** 1.5).sum(1)
+            return (place + 0.01 * speed, speed), None
+        (place, _), _ = jax.lax.scan(step, (place, speed), None, length=steps)
+        return (place ** 2).sum()
+    return jax.grad(loss), (noise(bodies, 3), noise(bodies, 3, seed=1))
+
+
 @loops("game of life, {n} x {n}, {steps} steps", n=[64, 512], steps=100)
 def life(jax, jnp, n, steps):
     def run(board):

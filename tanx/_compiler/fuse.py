@@ -56,6 +56,8 @@ _ROWS = 64
 """Rows from which sharing only the loops over rows leaves enough to do in parallel."""
 _SMALL = 1 << 14
 """Elements up to which nothing needs to be done in parallel."""
+_BRIEF = 4
+"""Elements of rows that fill no vector: several rows are taken as one where that can be."""
 _ROW_BYTES = 1 << 17
 """A row that stays in cache between its uses."""
 _NODES = 400
@@ -406,13 +408,22 @@ def _fits(stage: _Stage, group: _Group, sources: dict[Buffer, _Stage]) -> bool:
         return len(group.ways | stage.ways) < 2
     if group.contraction or not group.uniform and depth < len(group.outer):
         return False
-    outer = frozenset(group.outer[:depth])
-    if any(_goes_down(r.load, outer) for r in stage.readings):
+    return _shares_rows(stage, group.outer[:depth])
+
+
+def _shares_rows(stage: _Stage, outer: tuple[Index, ...]) -> bool:
+    """Whether a stage can share just these loops: rows stay in cache, and there are enough."""
+    if any(_goes_down(r.load, frozenset(outer)) for r in stage.readings):
         return False
-    rows = max(1, prod(i.extent for i in outer))
-    widest = max([stage.elements / rows, *(r.times / rows for r in stage.readings)])
+    rows, widest = _rows(stage, outer)
     wide = widest * max(s.buffer.dtype.itemsize for s in stage.stores)
-    return depth > 0 and wide <= _ROW_BYTES and (rows >= _ROWS or rows * widest <= _SMALL)
+    return bool(outer) and wide <= _ROW_BYTES and (rows >= _ROWS or rows * widest <= _SMALL)
+
+
+def _rows(stage: _Stage, outer: tuple[Index, ...]) -> tuple[int, float]:
+    """How many rows there are, and how many elements a stage makes or reads in one."""
+    rows = max(1, prod(i.extent for i in outer))
+    return rows, max([stage.elements / rows, *(r.times / rows for r in stage.readings)])
 
 
 def _goes_down(load: Load, outer: frozenset[Index]) -> bool:
@@ -432,6 +443,11 @@ def _shared_depth(stage: _Stage, group: _Group, sources: dict[Buffer, _Stage]) -
             if load.index != index or source.loops != stage.loops:
                 places = [place for i, place in zip(index, load.index) if isinstance(i, Index)]
                 depth = min(depth, _common(places, source.loops))
+    inner = prod(i.extent for i in group.outer[depth:])
+    if 1 < depth < max(len(stage.loops), len(group.outer)) and (
+            max(inner, _rows(stage, group.outer[:depth])[1]) < _BRIEF) and (
+            _shares_rows(stage, group.outer[:depth - 1])):
+        return depth - 1
     return depth
 
 

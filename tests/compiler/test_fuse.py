@@ -205,6 +205,21 @@ def test_rows_are_shared_only_where_it_pays():
     assert fused(columns, X).count("for i") >= 2
 
 
+def test_rows_that_fill_no_vector_are_taken_several_at_a_time():
+    def distances(x):
+        d = x[None] - x[:, None]
+        return d, 2 * d, jnp.exp(-(d ** 2).sum(-1))
+
+    assert fused(distances, np.ones((20, 3), np.float32)) == """\
+for i in 20 parallel:
+    for j in 20, l in 3 parallel:
+        y0[i, j, l] = x0[j, l] - x0[i, l]
+        y1[i, j, l] = 2.0:f32 * y0[i, j, l]
+    for j in 20 parallel:
+        y2[i, j] = exp(-add(k in 3: y0[i, j, k] * y0[i, j, k]))"""
+    assert fused(distances, np.ones((20, 8), np.float32)).startswith("for i in 20, j in 20")
+
+
 def test_large_graphs_are_cut_into_nests_of_limited_size():
     def fun(x):
         for _ in range(1000):
