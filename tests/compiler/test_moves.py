@@ -9,6 +9,7 @@ import tanx
 import tanx.numpy as jnp
 from tanx._compiler.codegen.cpu import generate, host
 from tanx._compiler.codegen.residues import by_residues
+from tanx._compiler.pipeline import build
 from tanx._loops.build import (
     const,
     convert,
@@ -311,3 +312,13 @@ def test_short_rows_are_written_several_at_a_time(rows, columns, dtype):
         check_function(lambda x, y: (x + y[0], x * y), matrix, row)
         check_function(lambda x, y: x + y.T, matrix, turned)
         check_function(lambda x: jnp.stack([x[:, ::-1], x], 1), matrix)
+
+
+@pytest.mark.parametrize("colours", [3, 5, 7])
+def test_colours_are_moved_without_a_loop(colours):
+    """A few numbers from places that only data tell: vectors that overlap."""
+    x, i = numbers((40, colours), "float32"), np.arange(40, dtype=np.int32)[::-1].copy()
+    check_function(lambda x, i: x[i], x, i)
+    module = build(tanx.make_jaxpr(lambda x, i: x[i])(x, i))
+    text = generate(module.program, host(), module.plan.offsets).text
+    assert sum(line.startswith("loop") for line in text.splitlines()) == 1

@@ -185,12 +185,22 @@ class Kernel(Folds):
             first, elements = write_in_order(self, loop, body, scope, kept, elements)
         elif self.is_brief(loop, rest, body):
             first = write_together(self, loop, rest[0], body, scope, _TOGETHER)
-        if first < last:
-            elements = self.loop(scope, loop, first, last, elements, step,
-                                 writes=self.written(body),
+        writes = self.written(body)
+        if not rest and self.is_short(loop, body, last - first):
+            for n in range(first, last):
+                self.once(scope, loop, n, elements, step, (), writes, None)
+        elif first < last:
+            elements = self.loop(scope, loop, first, last, elements, step, writes=writes,
                                  polled=not loop.parallel and loop.extent >= _LONG)
         for load, element in zip(kept, elements):
             self.put(load, element, scope)
+
+    def is_short(self, loop: Loop, body: Sequence[Statement], steps: int) -> bool:
+        """Whether a loop in lanes has so few steps, of so few instructions, that it is better
+        written out."""
+        return loop.parallel and loop.width > 1 and steps <= _TOGETHER // 2 and all(
+            isinstance(s, Store) and s.guard is None and s.combine is None for s in body) and sum(
+            self.analysis.length(s.value) for s in body if isinstance(s, Store)) <= _BRIEF
 
     def is_brief(self, loop: Loop, rest: Sequence[Loop], body: Sequence[Statement]) -> bool:
         """Whether each iteration of a loop stores vectors that are soon made, of neighbours: there
