@@ -175,7 +175,7 @@ tanx.lax.batch_matmul: operands must have the same rank, of 2 or more.
   rhs: f32[4]"""
     assert message(TypeError, lax.dot, x.astype(np.int32), y.astype(np.int32),
                    preferred_element_type=np.int8) == """\
-tanx.lax.dot_general: preferred_element_type must not be narrower than the natural type of the \
+tanx.lax.dot: preferred_element_type must not be narrower than the natural type of the \
 result.
   lhs: i32[2,3]
   rhs: i32[3,4]

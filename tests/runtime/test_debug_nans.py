@@ -34,7 +34,10 @@ def error(fun, *args, flag=tanx.debug_nans) -> str:
         "eager-scan"])
 def test_the_line_is_told(fun):
     text = error(fun, jnp.array([-1.0, -2.0]))
-    assert text.startswith("tanx.lax.log: made a value that is nan.\n  result: f32[")
+    # Compiled code knows operations; while Python runs, the function that was called is known.
+    called, rest = text.split(": ", 1)
+    assert called in ("tanx.lax.log", "tanx.numpy.log")
+    assert rest.startswith("made a value that is nan.\n  result: f32[")
     assert line() in text
     assert text.endswith("Hint: tanx.debug_nans(False) lets it pass.")
 

@@ -101,11 +101,11 @@ def test_both_lines_are_told():
     start = twice.__code__.co_firstlineno
     with tanx.debug_key_reuse(True):
         random.normal(random.key(3))  # not staged for the first time where it is wrong
-        for way in (twice, tanx.jit(twice)):
+        for way, name in ((twice, "random.uniform"), (tanx.jit(twice), "lax.random_bits")):
             with pytest.raises(tanx.errors.KeyReuseError) as caught:
                 way(random.key(2))
             assert str(caught.value) == f"""\
-tanx.lax.random_bits: a random key is used again, and would give the same numbers.
+tanx.{name}: a random key is used again, and would give the same numbers.
   used at: {__file__}:{start + 2} (twice)
   before:  {__file__}:{start + 1} (twice)
   Hint: split it first: key, subkey = tanx.random.split(key)."""
