@@ -15,13 +15,14 @@ apart.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce as folded
 
 import numpy as np
 
 from .._loops.build import arg_reduce, as_index, clamp_index, const, convert, reduce, temp
-from .._loops.expr import FOLDS, Expr, Fold, Op, Pick, op
+from .._loops.expr import FOLDS, Expr, Fold, Index, Op, Pick, op
 from .._loops.instructions import kind_of
 from .._loops.nest import PARALLEL, Buffer, Nest, Program, Statement, Store
 from .._loops.traverse import loads, rewrite, substitute, walk
@@ -43,12 +44,13 @@ def by_blocks(program: Program) -> Program:
     """Look for the places of greatest and least elements by blocks, where there are many."""
     rooms: list[Buffer] = []
 
-    def changed(statement: Statement) -> Statement:
-        if not isinstance(statement, Nest):
+    def changed(statement: Statement, around: tuple[Index, ...] = ()) -> Statement:
+        if not isinstance(statement, Nest) or any(kind != PARALLEL for kind in statement.kinds):
             return statement
-        loops, body = statement.indices, list[Statement]()
-        for inner in map(changed, statement.body):
-            while isinstance(inner, Store) and (fold := _search(statement, inner)) is not None:
+        loops, body = (*around, *statement.indices), list[Statement]()
+        for part in statement.body:
+            inner = changed(part, loops)
+            while isinstance(inner, Store) and (fold := _search(loops, inner)) is not None:
                 rooms.append(temp(f"b{len(rooms)}", [i.extent for i in loops], _NUMBER))
                 body.append(Store(rooms[-1], loops, _best_block(fold)))
                 results = _in_block(fold, rooms[-1][loops])
@@ -60,14 +62,13 @@ def by_blocks(program: Program) -> Program:
     return replace(program, temps=(*program.temps, *rooms), statements=statements)
 
 
-def _search(nest: Nest, store: Store) -> Fold | None:
-    """A search in many blocks that each iteration of a nest makes, for itself."""
-    if store.guard is not None or store.combine is not None or (
-            any(kind != PARALLEL for kind in nest.kinds)):
+def _search(loops: Sequence[Index], store: Store) -> Fold | None:
+    """A search in many blocks that each step of some loops makes, for itself."""
+    if store.guard is not None or store.combine is not None:
         return None
     for node in walk(store.value, into=sure_parts) if store.value.holds & FOLDS else ():
         if isinstance(node, Fold) and node.combine in ("argmax", "argmin") and is_search(node) and (
-                node.free == {*nest.indices} and node.indices[0].extent >= _MANY * _size(node) > 0):
+                node.free == {*loops} and node.indices[0].extent >= _MANY * _size(node) > 0):
             return node
     return None
 

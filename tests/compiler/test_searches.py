@@ -65,3 +65,12 @@ def test_nan_is_best_and_zeros_are_equal(shape, axis):
     x[np.random.default_rng(3).random(shape) < 0.01] = np.nan
     for found in find(x):
         np.testing.assert_array_equal(found, x.argmax(axis=axis))
+
+
+def test_a_search_is_not_repeated_in_loops_that_it_does_not_depend_on():
+    @tanx.jit
+    def twice(x):
+        return tanx.vmap(lambda v: jnp.max(jnp.argmax(v, axis=1) * 0.5))(jnp.stack([x, x]))
+
+    x = np.random.default_rng(2).standard_normal((4, 2048)).astype(np.float32)
+    np.testing.assert_array_equal(twice(x), [x.argmax(axis=1).max() * 0.5] * 2)
