@@ -271,7 +271,7 @@ def test_kernels_can_be_written_for_other_processors(bits, form):
 # -- tiny ones -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("terms, columns", itertools.product((1, 2, 3, 4), repeat=2))
+@pytest.mark.parametrize("terms, columns", [*itertools.product((1, 2, 3, 4), repeat=2)])
 @pytest.mark.parametrize("rows", [64, 103])
 def test_a_few_numbers_by_many_rows(rows, terms, columns):
     x, y = numbers(rows, terms), numbers(terms, columns, seed=1)

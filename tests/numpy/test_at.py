@@ -196,6 +196,7 @@ def test_values_that_fit(dtype, value):
         agree(jnp.zeros(3, dtype).at[1].set(value), np.array([0, value, 0], dtype))
 
 
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")  # another one, for 1j
 @pytest.mark.parametrize("dtype, value, want", ROUNDED, ids=str)
 def test_values_that_do_not_fit_are_rounded_with_a_warning(dtype, value, want):
     with pytest.warns(FutureWarning, match="do not fit the dtype"):
