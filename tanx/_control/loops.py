@@ -173,7 +173,10 @@ def _next(i):
 
 
 def _bounds(function: str, lower, upper) -> tuple[Any, Any]:
-    """Both bounds as Python integers where known, else as arrays of one type."""
+    """Both bounds as Python integers where they are such, else as arrays of one dtype.
+
+    The index has the type of the lower one.
+    """
     bounds = {"lower": lower, "upper": upper}
     if not all(_is_integer(x) for x in bounds.values()):
         raise TypeError(explain(
@@ -193,7 +196,11 @@ def _bounds(function: str, lower, upper) -> tuple[Any, Any]:
                 f"upper: {upper}", hint="tanx.enable_x64 makes integers of 64 bits."))
         return int(lower), int(upper)
     dtype, weak = dtypes.result_type(*types, return_weak_type_flag=True)
-    return convert(lower, dtype, weak), convert(upper, dtype, weak)
+    if not any(isinstance(x, Tracer) for x in (lower, upper)) and np.can_cast(
+            dtype, dtypes.default_int()):
+        dtype, weak = dtypes.default_int(), True  # what is known counts as Python's numbers do
+    counts_weakly = weak or types[0].weak_type and types[0].dtype == dtype
+    return convert(lower, dtype, counts_weakly), convert(upper, dtype, weak)
 
 
 def _is_integer(x) -> bool:

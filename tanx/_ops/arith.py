@@ -419,6 +419,7 @@ def _slope_by_base(out, x, y):
     from .convert import convert
     from .create import full, full_like
     if letter(typeof(y).dtype) in INEXACT:
+        x, y = (convert(v, typeof(v).dtype) for v in (x, y))  # no longer weak, as JAX has it
         return mul(y, pow(x, sub(y, full_like(y, 1))))
     # An integer power of 0 is 1 everywhere: no slope, where the formula would give 0 * inf.
     y = convert(y, typeof(x).dtype)

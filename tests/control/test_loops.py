@@ -90,6 +90,25 @@ def test_the_type_of_the_counter():
     assert mixed.dtype == jnp.int8
 
 
+@pytest.mark.parametrize("lower, upper, known, traced", [
+    (0, np.int32(2), ("int32", True), ("int32", True)),
+    (0, np.int8(2), ("int32", True), ("int8", False)),
+    (np.int32(0), 2, ("int32", True), ("int32", False)),
+    (np.int8(0), np.int8(2), ("int32", True), ("int8", False)),
+    (np.uint32(0), np.uint32(2), ("uint32", False), ("uint32", False)),
+], ids=str)
+def test_the_counter_is_as_weak_as_the_lower_bound(lower, upper, known, traced):
+    def counter(lower, upper):
+        seen = []
+        lax.fori_loop(lower, upper, lambda i, x: seen.append(tanx.typeof(i)) or x, 0.0)
+        return seen[0].dtype.name, seen[0].weak_type
+
+    assert counter(*map(jnp.asarray, (lower, upper))) == known
+    seen = []
+    tanx.jit(lambda *bounds: seen.append(counter(*bounds)))(lower, upper)
+    assert seen == [traced]
+
+
 @each_way
 def test_loops_over_numbers_are_differentiated(run):
     def power(x):

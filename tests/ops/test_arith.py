@@ -174,6 +174,8 @@ def test_weak_types():
     assert not lax.add(1.0, f32(2.0)).weak_type
     assert lax.real(1j).weak_type and lax.abs(1j).weak_type
     assert lax.pow(2.0, 3).weak_type
+    assert tanx.grad(lambda x: x * x)(3.0).weak_type
+    assert not tanx.grad(lambda x: x ** 0.5)(3.0).weak_type
 
 
 def message(error, function, *args, **params):
