@@ -317,3 +317,13 @@ def test_products_of_bytes_go_by_four():
     text = tanx.jit(fun).lower(x, y).as_text()
     assert ("dot4" in text) == host().multiplies_bytes
     assert "dot4" not in tanx.jit(fun).lower(x.astype(np.uint8), y.astype(np.uint8)).as_text()
+
+
+def test_a_factor_that_hangs_on_rows_and_columns_is_no_operand():
+    """Here it is a row of the identity, whose number both together make."""
+    def second(x):
+        return tanx.jacfwd(lambda p: jnp.mean(jnp.cos(p)) + p[..., :1])(x).sum()
+
+    x = np.random.default_rng(3).standard_normal((2, 90)).astype(np.float32)
+    # Of 2 results, each has the mean of 180 cosines added to it.
+    np.testing.assert_allclose(tanx.jit(tanx.grad(second))(x), -np.cos(x) * 2 / 180, rtol=1e-5)

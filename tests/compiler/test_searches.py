@@ -74,3 +74,9 @@ def test_a_search_is_not_repeated_in_loops_that_it_does_not_depend_on():
 
     x = np.random.default_rng(2).standard_normal((4, 2048)).astype(np.float32)
     np.testing.assert_array_equal(twice(x), [x.argmax(axis=1).max() * 0.5] * 2)
+
+
+def test_the_place_among_one_element_is_the_same_in_all_lanes():
+    x, numbers = np.ones((5, 5, 1), np.float32), np.arange(25, dtype=np.float32) + 3
+    found = tanx.jit(lambda x, v: v[jnp.argmax(x, axis=2)])(x, numbers)
+    np.testing.assert_array_equal(found, np.full((5, 5), 3))

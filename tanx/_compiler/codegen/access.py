@@ -106,7 +106,7 @@ class Memory:
                 value = _parts(lambda v: v.shuffled(range(lanes.width)[::-1]), value)
             return self._write_at(buffer, start, value)
         if stride is None:
-            offsets = self._offsets(terms, rest, scope)
+            offsets = self._offsets(terms, rest, scope).of(lanes.width)
             places = [self.further(buffer, self._base(buffer), offsets.lane(n))
                       for n in range(lanes.width)]
         else:
@@ -332,6 +332,8 @@ class Memory:
 
     def _gather(self, buffer: Buffer, offsets: Value) -> Scalar:
         base = self._base(buffer)
+        if offsets.type.lanes == 1:  # what might have varied came to the same in all lanes
+            return self._read_at(buffer, self.further(buffer, base, offsets))
         return self._collect(buffer, [self.further(buffer, base, offsets.lane(n))
                                       for n in range(offsets.type.lanes)])
 

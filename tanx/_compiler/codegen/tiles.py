@@ -392,9 +392,10 @@ class _Loops:
 
     def computed(self, factor: Expr, along: Index, across: Index) -> Operand | None:
         """Where the elements of a factor would be if they were stored, in the order of those that
-        it is made of; None if these are not at equal distances."""
+        it is made of; None if these are not at equal distances, or hang on other loops, too."""
         places = [load.place[0] for load in loads(factor)]
-        if self.runs or not all(isinstance(atom, Index) for terms in places for atom in terms):
+        if self.runs or not factor.free <= {along, across, *self.outer} or not all(
+                isinstance(atom, Index) for terms in places for atom in terms):
             return None
         buffer = Buffer("computed", (along.extent, across.extent), factor.dtype, "temp")
         by_terms = any(terms.get(across) == 1 for terms in places)
