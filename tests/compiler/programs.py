@@ -271,10 +271,10 @@ def hangs_on_rounding(text: str, reads: Sequence[Value]) -> bool:
 
 
 def has_near_zeros(data: np.ndarray) -> bool:
-    """Whether some element is as good as zero, but is not."""
+    """Whether some element is as good as zero."""
     sizes = np.abs(data.astype(np.complex128))
     least = 64 * float(jnp.finfo(data.dtype).eps) * max(1.0, sizes.max(initial=0))
-    return bool(((sizes > 0) & (sizes < least)).any())
+    return bool((sizes < least).any())
 
 
 def has_near_ties(data: np.ndarray) -> bool:
