@@ -134,15 +134,15 @@ class Source:
                 f"    check_function(\n    {self.transform or 'program'},\n    {data})\n")
 
     def fails(self) -> str | None:
-        """What goes wrong when it is compiled, if anything; it may be no program at all."""
+        """What goes wrong, if anything: when it is traced and evaluated, or when it is compiled."""
         args = [a.data for a in self.arguments]
         with tanx.enable_x64(True), np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
                 closed = tanx.make_jaxpr(self.function())(*args)
                 evaluated(closed, args)
-            except Exception:
-                return None
+            except Exception as error:
+                return f"no program ({type(error).__name__}): {error}"
             try:
                 with settings(self.settings):
                     check_jaxpr_agrees(closed, args, interpreted=not self.large)
@@ -322,8 +322,9 @@ SCANS = ["jnp.cumsum({}, axis={})", "lax.cumlogsumexp({}, axis={})",
 SPECIAL = ["lax.lgamma(1 + abs({}))", "lax.digamma(1 + abs({}))", "lax.erfc({})",
            "lax.erf_inv(0.9 * jnp.tanh({}))", "lax.bessel_i0e({})", "lax.bessel_i1e({})",
            "lax.igamma(1 + abs({0}), abs({0}))", "lax.igammac(0.5 + abs({0}), abs({0}))",
-           "lax.zeta(2 + abs({0}), 1 + abs({0}))", "lax.polygamma(1.0 + 0 * {0}, 1 + abs({0}))",
-           "lax.betainc(1 + abs({0}), 2 + abs({0}), lax.logistic({0}))", "jnp.sinc({})",
+           "lax.zeta(*lax.stop_gradient((2 + abs({0}), 1 + abs({0}))))",
+           "lax.polygamma(jnp.ones_like({0}), 1 + abs({0}))", "jnp.sinc({})",
+           "lax.betainc(1 + abs(lax.stop_gradient({0})), jnp.full_like({0}, 2), lax.logistic({0}))",
            "jnp.expm1(jnp.tanh({}))", "jnp.arcsinh({})", "jnp.arccosh(1.5 + abs({}))",
            "jnp.arctanh(0.9 * jnp.tanh({}))", "jnp.cbrt(1 + abs({}))", "jnp.exp2(-abs({}))",
            "jnp.logaddexp({}, 1)", "jnp.hypot({}, 2)", "jnp.arctan2({}, 3)", "jnp.i0(jnp.sin({}))"]
