@@ -341,6 +341,9 @@ def traced_views(x, window: Window) -> Iterator:
     shape = window.shape(typeof(x).shape)
     spread = pad(x, like(x, 0), window.padding_config)
     for offset in np.ndindex(window.window_dimensions):
+        if 0 in shape:  # no window fits, and its places may lie behind the array's end
+            yield broadcast_in_dim(like(x, 0), shape, ())
+            continue
         starts = [k * step for k, step in zip(offset, window.window_dilation)]
         stops = [start + dilated(count, stride)
                  for start, count, stride in zip(starts, shape, window.window_strides)]

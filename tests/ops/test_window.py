@@ -92,6 +92,16 @@ def test_infinite_elements_are_selected_before_padding():
     assert tanx.jvp(pooled, (x,), (np.array([5, 7], F32),))[1].tolist() == [5, 5, 7]
 
 
+@pytest.mark.parametrize("combine, init", [(lax.add, 0.0), (lax.min, np.inf), (lax.max, -np.inf)])
+@pytest.mark.parametrize("shape", [(1, 1), (4, 0), (2, 9)])
+def test_gradients_where_no_window_fits(combine, init, shape):
+    def f(x):
+        return lax.reduce_window(x, init, combine, (1, 5), (1, 2), "VALID", None, (2, 3)).sum()
+    x = np.ones(shape, F32)
+    assert (np.asarray(tanx.grad(f)(x)) == 0).all()
+    assert (np.asarray(tanx.jit(tanx.hessian(f))(x)) == 0).all()
+
+
 @pytest.mark.parametrize("window", [
     ((2, 2), (2, 2), "VALID"), ((3, 3), (2, 2), "SAME"), ((2, 2), (1, 1), "VALID", (1, 1), (2, 1))])
 def test_gradients_of_gradients(window):
