@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from weakref import ref
 
-from .._locks import new_lock
+from ..._locks import new_lock
 
 if TYPE_CHECKING:
-    from .expr import Variable
+    from .nodes import Variable
 
 __all__ = ["FOLDS", "LOADS", "WHILES", "Node"]
 
