@@ -9,11 +9,12 @@ Setting the flag ``traceback_filtering`` to ``"off"`` shows everything.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from types import FunctionType, TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
 
-__all__ = ["boundary", "shown", "trimmed"]
+__all__ = ["boundary", "credit", "shown", "trimmed"]
 
 T = TypeVar("T")
 
@@ -37,8 +38,10 @@ def boundary(fun: T, shown: bool = False) -> T:
         try:
             return fun(*args, **kwargs)
         except (Exception, KeyboardInterrupt) as error:
-            if _shed(error) and shown and not _given_functions(args, kwargs):
-                _credit(error, public)
+            if shown and not _given_functions(args, kwargs):
+                credit(error, public)
+            else:
+                _shed(error)
             raise  # a bare raise adds no entry for this frame
 
     # As functools.wraps would, in half the time: importing tanx makes a thousand of these.
@@ -98,11 +101,17 @@ def _given_functions(args: tuple, kwargs: dict) -> bool:
     return any(callable(x) and not isinstance(x, type) for x in (*args, *kwargs.values()))
 
 
-def _credit(error: BaseException, public: FunctionType) -> None:
-    """Let the message begin with the name of ``public`` where it begins with another function's."""
+def credit(error: BaseException, public: Any) -> None:
+    """Trim the traceback of ``error``, and let its message begin with the name of ``public``.
+
+    Where it begins with the name of another function of tanx, that is, and no function of the
+    user's was running.
+    """
+    if not _shed(error):
+        return
     inner, colon, rest = str(error).partition(": ")
     window, _, name = inner.rpartition(".")
-    if colon and inner.startswith("tanx.") and " " not in inner and (
+    if colon and re.fullmatch(r"tanx\.(?!Array\.)\S+", inner) and (
             getattr(sys.modules.get(window), name, None) is not public):
         # By __init__, for NumPy's AxisError keeps its message elsewhere than in args.
         error.__init__(f"{public.__module__}.{public.__name__}: {rest}")

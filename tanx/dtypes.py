@@ -43,6 +43,7 @@ __all__ = [
     "isdtype",
     "issubdtype",
     "itemsize_bits",
+    "keys_are_no_numbers",
     "prng_key",
     "promote_types",
     "requested_dtype",
@@ -683,10 +684,26 @@ def _join_all(nodes: list[Node], function: str) -> Node:
 
 def _same(nodes: list[Node], function: str) -> Node:
     """Keys and ``float0`` have nothing above or below them: they must be all of one type."""
-    if any(node != nodes[0] for node in nodes):
-        raise ValueError(explain(
-            function, "only booleans and numbers promote to a common type.", _types_of(nodes)))
-    return nodes[0]
+    if all(node == nodes[0] for node in nodes):
+        return nodes[0]
+    if any(map(is_extended, nodes)):
+        raise keys_are_no_numbers(function, _types_of(nodes))
+    raise ValueError(explain(
+        function, "only booleans and numbers promote to a common type.", _types_of(nodes)))
+
+
+def keys_are_no_numbers(function: str, *facts: str) -> TypeError:
+    """The error for random keys where numbers are wanted.
+
+    >>> raise keys_are_no_numbers("tanx.numpy.sin", "operand: key<fry>[]")
+    Traceback (most recent call last):
+    TypeError: tanx.numpy.sin: keys are not numbers.
+      operand: key<fry>[]
+      Hint: split and fold_in of tanx.random make new keys; key_data gives the words of one.
+    """
+    return TypeError(explain(
+        function, "keys are not numbers.", *facts,
+        hint="split and fold_in of tanx.random make new keys; key_data gives the words of one."))
 
 
 def _types_of(nodes: list[Node]) -> str:

@@ -126,10 +126,10 @@ def test_result_type(operands, expected):
 def test_keys_and_float0_promote_with_themselves_only():
     assert result_type(KEY, KEY) == result_type(Value(KEY)) == KEY
     assert result_type(float0, float0) == float0
-    for other in (KEY, float0):
-        with pytest.raises(ValueError):
+    for other, error in (KEY, TypeError), (float0, ValueError):
+        with pytest.raises(error):
             result_type(other, "float32")
-        with pytest.raises(ValueError):
+        with pytest.raises(error):
             dtypes.promote_types("float32", other)
 
 
@@ -151,9 +151,13 @@ tanx.numpy.result_type: these types do not promote implicitly.
 tanx.numpy.result_type: types must agree while numpy_dtype_promotion is "strict".
   types: i32, Python float
   Hint: cast with x.astype, or leave that mode."""
-    assert text_of(ValueError, result_type, KEY, "float32") == """\
+    assert text_of(TypeError, result_type, KEY, "float32") == """\
+tanx.numpy.result_type: keys are not numbers.
+  types: key<fry>, f32
+  Hint: split and fold_in of tanx.random make new keys; key_data gives the words of one."""
+    assert text_of(ValueError, result_type, float0, "float32") == """\
 tanx.numpy.result_type: only booleans and numbers promote to a common type.
-  types: key<fry>, f32"""
+  types: float0, f32"""
     assert text_of(ValueError, result_type) == (
         "tanx.numpy.result_type: there must be at least one array or type.")
     assert text_of(TypeError, result_type, [1, 2]) == """\

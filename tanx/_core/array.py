@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._traceback import boundary
-from ..dtypes import is_extended
+from ..dtypes import is_extended, keys_are_no_numbers
 from ..errors import explain
 from . import trace
 from .operators import Operators, install
@@ -84,9 +84,7 @@ class Array(Operators, metaclass=_ArrayType):
     def _numbers(self) -> np.ndarray:
         """The data, for those who want numbers; keys are none."""
         if self.aval.dtype.kind == "V" and is_extended(self.aval.dtype):
-            raise TypeError(explain(
-                "numpy.asarray", "keys are not numbers.", f"array: {self.aval}",
-                hint="tanx.random.key_data(keys) gives their words."))
+            raise keys_are_no_numbers("numpy.asarray", f"array: {self.aval}")
         return self._value
 
     # The type outlives the data, so these answer for deleted arrays as well.

@@ -631,8 +631,7 @@ class Conj(Elementwise):
 
     def infer(self, x, *, input_dtype):
         if x.dtype not in _COMPLEX_OF and x.dtype not in _REAL_OF:
-            raise TypeError(explain(
-                "tanx.lax.conj", f"does not take {x.dtype} operands.", f"operand: {x}"))
+            raise self.refused(x)
         return super().infer(x)
 
     def eval(self, x, *, input_dtype):

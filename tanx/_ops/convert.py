@@ -18,7 +18,7 @@ from .._loops import build
 from ..errors import explain, warn_user
 from .arith import from_bits, unsigned_bits
 from .derive import linear, partials
-from .families import ANY, FLOAT, INEXACT, INT, Elementwise, letter, widened
+from .families import ANY, FLOAT, INEXACT, INT, REAL, Elementwise, letter, refused, widened
 
 __all__ = ["bitcast_convert_type", "bitcast_convert_type_p", "convert_element_type",
            "convert_element_type_p", "copy_p", "dtype", "optimization_barrier",
@@ -36,9 +36,7 @@ class ConvertElementType(Elementwise):
 
     def infer(self, x, *, new_dtype, weak_type, sharding=None):
         if letter(x.dtype) not in ANY or letter(new_dtype) not in ANY:
-            raise TypeError(explain(
-                "tanx.lax.convert_element_type", "only numbers and booleans can be converted.",
-                f"operand:   {x}", f"new_dtype: {new_dtype}"))
+            raise self.unconvertible(x, new_dtype)
         return ShapedArray(x.shape, new_dtype, weak_type)
 
     def eval(self, x, *, new_dtype, weak_type, sharding=None):
@@ -66,6 +64,14 @@ class ConvertElementType(Elementwise):
 
     def show_params(self, params):
         return {name: params[name] for name in ("new_dtype", "weak_type")}
+
+    def unconvertible(self, x, new_dtype) -> TypeError:
+        """The error for what is no number, or is to become none."""
+        facts = f"operand:   {x}", f"new_dtype: {new_dtype}"
+        if "k" in (letter(x.dtype), letter(new_dtype)):
+            return dtypes.keys_are_no_numbers("tanx.lax.convert_element_type", *facts)
+        return TypeError(explain("tanx.lax.convert_element_type",
+                                 "only numbers and booleans can be converted.", *facts))
 
 
 def cast(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -113,6 +119,8 @@ class BitcastConvertType(Primitive):
 
     def infer(self, x, *, new_dtype):
         old = x.dtype
+        if letter(old) == "k":
+            raise refused(self.name, x, REAL)
         if old != new_dtype and (letter(old) + letter(new_dtype)).strip("iuf"):
             raise TypeError(explain(
                 "tanx.lax.bitcast_convert_type",

@@ -12,7 +12,7 @@ from .._core.types import typeof
 from .._loops import build, instructions
 from ..errors import explain
 from .derive import linear
-from .families import INEXACT, NUMBER, accumulator, letter, like
+from .families import INEXACT, NUMBER, accumulator, letter, like, refused
 
 __all__ = ["cumlogsumexp", "cumlogsumexp_p", "cummax", "cummax_p", "cummin", "cummin_p", "cumprod",
            "cumprod_p", "cumsum", "cumsum_p"]
@@ -44,8 +44,7 @@ class Cumulative(Primitive):
 
     def infer(self, x, *, axis, reverse):
         if letter(x.dtype) not in self.accepts:
-            raise TypeError(explain(
-                f"tanx.lax.{self.name}", f"does not take {x.dtype} operands.", f"operand: {x}"))
+            raise refused(self.name, x, self.accepts)
         if not 0 <= axis < x.ndim:
             raise ValueError(explain(
                 f"tanx.lax.{self.name}", "axis must be a dimension of the operand.",

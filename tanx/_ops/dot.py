@@ -18,7 +18,7 @@ from .._loops import build
 from ..errors import explain
 from .convert import cast, convert
 from .derive import partials
-from .families import accumulator, letter, spread
+from .families import ANY, accumulator, letter, refused, spread
 from .layout import transpose
 from .precision import PrecisionLike, canonical_precision
 
@@ -168,6 +168,9 @@ def plan(x_shape, x_dtype, y_shape, y_dtype, dimension_numbers, preferred) -> Pl
     The left operand becomes batch, rows, terms; the right one batch, terms, columns.
     """
     x, y = ShapedArray(x_shape, x_dtype), ShapedArray(y_shape, y_dtype)
+    for operand in (x, y):
+        if letter(operand.dtype) not in ANY:
+            raise refused("dot_general", operand, ANY)
     _check_dimensions(x, y, dimension_numbers)
     natural = highest(x_dtype, y_dtype)
     if preferred is not None and letter(natural) != "f" and (

@@ -20,7 +20,7 @@ from .layout import broadcast_in_dim, reshape
 
 __all__ = ["ANY", "Accurate", "BOOL_INT", "COMPLEX", "Elementwise", "FLOAT", "INEXACT", "INT",
            "NUMBER", "REAL", "Reduction", "accumulator", "grow", "identity", "keeping_dtype",
-           "letter", "like", "unbroadcast", "widened"]
+           "letter", "like", "refused", "unbroadcast", "widened"]
 
 # Sets of dtypes an operand may have, by the letters of ``dtypes.kind_of``-like groups.
 BOOL = frozenset("b")
@@ -53,6 +53,15 @@ def letter(dtype: np.dtype) -> str:
             known = "?"
         _letters[dtype] = known
     return known
+
+
+def refused(function: str, x: ShapedArray, accepts: frozenset[str]) -> TypeError:
+    """The error of a function of ``tanx.lax`` for an operand of a group that it does not take."""
+    if letter(x.dtype) == "k":
+        return dtypes.keys_are_no_numbers(f"tanx.lax.{function}", f"operand: {x}")
+    return TypeError(explain(
+        f"tanx.lax.{function}", f"does not take {x.dtype} operands.", f"operand: {x}",
+        f"takes:   {', '.join(_WORDS[k] for k in 'biufck' if k in accepts)}"))
 
 
 def like(x, value):
@@ -117,9 +126,7 @@ class Elementwise(Primitive):
 
     def refused(self, x: ShapedArray) -> TypeError:
         """The error for operands of a dtype that is not accepted."""
-        return TypeError(explain(
-            f"tanx.lax.{self.function}", f"does not take {x.dtype} operands.", f"operand: {x}",
-            f"takes:   {', '.join(_WORDS[k] for k in 'biufck' if k in self.accepts)}"))
+        return refused(self.function, x, self.accepts)
 
     def mixed(self, x: ShapedArray, y: ShapedArray) -> TypeError:
         """The error for operands of different dtypes."""
@@ -256,9 +263,7 @@ def _reduced(primitive: Reduction, shape, dtype, weak_type, axes) -> ShapedArray
     """The type of a reduction; remembered, for eager calls ask again and again."""
     x = ShapedArray(shape, dtype, weak_type)
     if letter(dtype) not in primitive.accepts:
-        raise TypeError(explain(
-            f"tanx.lax.{primitive.name}", f"does not take {dtype} operands.", f"operand: {x}",
-            f"takes:   {', '.join(_WORDS[k] for k in 'biufc' if k in primitive.accepts)}"))
+        raise refused(primitive.name, x, primitive.accepts)
     return ShapedArray(reduced_shape(primitive.name, x, axes), dtype,
                        weak_type and primitive.keeps_weak_type)
 

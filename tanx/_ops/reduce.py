@@ -19,7 +19,18 @@ from ..tree_util import tree_flatten, tree_unflatten
 from . import scalars
 from .batching import batch_size, materialize
 from .derive import linear
-from .families import BOOL_INT, NUMBER, Reduction, identity, letter, like, reduced_shape, spread
+from .families import (
+    ANY,
+    BOOL_INT,
+    NUMBER,
+    Reduction,
+    identity,
+    letter,
+    like,
+    reduced_shape,
+    refused,
+    spread,
+)
 from .layout import broadcast_in_dim
 
 __all__ = ["argmax", "argmax_p", "argmin", "argmin_p", "reduce", "reduce_and",
@@ -153,14 +164,14 @@ class ArgExtremum(Primitive):
 
     kind = Kind.REDUCTION
     which: str
+    accepts = ANY - {"c"}
     jvp = never("positions are integers")
     transpose = never("positions are integers")
 
     def infer(self, x, *, axes, index_dtype):
         name = f"tanx.lax.{self.name}"
-        if letter(x.dtype) not in "biuf":
-            raise TypeError(explain(
-                name, f"does not take {x.dtype} operands: they have no order.", f"operand: {x}"))
+        if letter(x.dtype) not in self.accepts:
+            raise refused(self.name, x, self.accepts)
         if letter(index_dtype) not in "iu":
             raise TypeError(explain(
                 name, "index_dtype must be an integer type.", f"index_dtype: {index_dtype}"))

@@ -19,7 +19,7 @@ from ..errors import explain
 from .batching import batch_together
 from .compare import total_order_key
 from .derive import zeros_of
-from .families import accumulator, letter
+from .families import ANY, accumulator, letter, refused
 from .layout import broadcast_in_dim, canonical_axis, reshape
 
 __all__ = ["approx_max_k", "approx_min_k", "approx_top_k_p", "sort", "sort_key_val", "sort_p",
@@ -42,6 +42,9 @@ class Sort(Primitive):
             raise TypeError(explain(
                 "tanx.lax.sort", "operands must have equal shapes.",
                 *(f"operand {i}: {t}" for i, t in enumerate(types))))
+        for t in types[:num_keys]:
+            if letter(t.dtype) not in ANY:
+                raise refused("sort", t, ANY)
         return list(types)
 
     def eval(self, *arrays, dimension, is_stable, num_keys):
@@ -90,6 +93,8 @@ class Selection(Primitive):
         raise NotImplementedError(f"{type(self).__name__}.choice")
 
     def infer(self, x, **params):
+        if letter(x.dtype) not in ANY:
+            raise refused(self.name, x, ANY)
         axis, count, _ = self.choice(x.shape, **params)
         shape = (*x.shape[:axis], count, *x.shape[axis + 1:])
         return [ShapedArray(shape, x.dtype, x.weak_type), ShapedArray(shape, _INT32)]

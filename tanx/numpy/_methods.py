@@ -16,7 +16,7 @@ from .._api.placement import (
     sharding_of,
     shards_of,
 )
-from .._traceback import boundary
+from .._traceback import boundary, shown
 from ..errors import ConcretizationTypeError, explain
 from ..lax import _functions as lax
 from . import (
@@ -56,6 +56,7 @@ def _binary(function):
             return function(self, other)
         other = _foreign(other)
         return other if other is NotImplemented else function(self, other)
+    operator.__name__ = function.__name__
     return operator
 
 
@@ -66,6 +67,7 @@ def _reflected(function):
             return function(other, self)
         other = _foreign(other)
         return other if other is NotImplemented else function(other, self)
+    operator.__name__ = function.__name__
     return operator
 
 
@@ -370,7 +372,7 @@ _FUNCTIONS = {
     _sort: "argpartition argsort searchsorted sort",
 }
 _HERE = (__iter__, __contains__, __setitem__, __hash__, __round__, __array_namespace__, reshape,
-         transpose, flatten, view, byteswap, astype, copy, compress, devices, to_device,
+         transpose, flatten, view, byteswap, copy, compress, devices, to_device,
          addressable_data, on_device_size_in_bytes, platform, unsafe_buffer_pointer,
          unsafe_raw_buffer)
 # What arrays do with their data; tracers do it with the array behind them.
@@ -384,19 +386,32 @@ _PROPERTIES = {
     "is_fully_addressable": is_fully_replicated, "is_fully_replicated": is_fully_replicated,
 }
 
-METHODS = {
+_AS_FUNCTIONS = {
     **{f"__{name}__": _binary(function) for name, function in _OPERATORS.items()},
     **{f"__r{name}__": _reflected(function) for name, function in _OPERATORS.items()},
     **{f"__{name}__": _binary(function) for name, function in _COMPARISONS.items()},
     "__neg__": _math.negative, "__pos__": _math.positive, "__abs__": _math.absolute,
-    "__invert__": _math.invert, "__getitem__": _index.getitem,
+    "__invert__": _math.invert, "astype": astype,
     **{name: getattr(module, name) for module, names in _FUNCTIONS.items()
        for name in names.split()},
+}
+_OF_THEIR_OWN = {
+    "__getitem__": _index.getitem,
     **{method.__name__: method for method in _HERE},
     **{name: _of_data(name) for name in _OF_DATA.split()},
     "__copy__": copy, "__deepcopy__": lambda self, memo: copy(self), "clone": copy,
 }
+
+
+def _speaking(method):
+    """``method``, whose errors speak of the function of :mod:`tanx.numpy` that it stands for."""
+    method = shown(method)
+    method.__module__ = "tanx.numpy"
+    return method
+
+
 METHODS = {
-    **{name: boundary(method) for name, method in METHODS.items()},
+    **{name: _speaking(method) for name, method in _AS_FUNCTIONS.items()},
+    **{name: boundary(method) for name, method in _OF_THEIR_OWN.items()},
     **{name: property(boundary(getter)) for name, getter in _PROPERTIES.items()},
 }

@@ -98,6 +98,8 @@ def like(x, value):
     It is weak beside a scalar only, so weak types of arrays end where constants come in.
     """
     aval = x.aval
+    if aval.dtype.kind == "V" and dtypes.is_extended(aval.dtype):
+        raise dtypes.keys_are_no_numbers("tanx.numpy.asarray", f"operand: {aval}")
     return convert(value, aval.dtype, aval.weak_type and not aval.shape)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from .. import dtypes
 from .._api.batching import vmap
 from .._api.jit import library_jit
-from .._traceback import boundary
+from .._traceback import boundary, credit
 from ..errors import explain
 from ..lax import _functions as lax
 from . import _logic, _math, _reduce, _transcendental
@@ -83,7 +83,11 @@ class ufunc:
     @boundary
     def __call__(self, *args, out=None, where=None):
         if out is None and where is None:
-            return self._call(*args)
+            try:
+                return self._call(*args)
+            except Exception as error:
+                credit(error, self)
+                raise
         raise NotImplementedError(explain(
             f"tanx.numpy.{self.__name__}", "out and where are not supported in calls.",
             hint="arrays are immutable; write jnp.where(mask, f(x, y), otherwise)."))

@@ -149,11 +149,11 @@ hash: arrays have no hash: equality of arrays is an array.
   Hint: hash x.tobytes() or x.item() for its value, id(x) for the object; pass arrays to jit as \
 ordinary arguments, not as static ones."""),
     (lambda x: x + [1, 2, 3], TypeError, """\
-tanx.Array: operators do not take a list.
+tanx.numpy.add: operators do not take a list.
   operand: [1, 2, 3]
   Hint: wrap it in tanx.numpy.array(...); lists are slow to convert, so say so."""),
     (lambda x: (1, 2, 3) * x, TypeError, """\
-tanx.Array: operators do not take a tuple.
+tanx.numpy.multiply: operators do not take a tuple.
   operand: (1, 2, 3)
   Hint: wrap it in tanx.numpy.array(...); lists are slow to convert, so say so."""),
     (lambda x: x in x, ValueError, """\

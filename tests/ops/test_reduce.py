@@ -168,8 +168,9 @@ tanx.lax.argmax: the dimension searched must not be empty.
 tanx.lax.argmin: index_dtype must be an integer type.
   index_dtype: float32"""
     assert message(TypeError, lax.argmax, x.astype(np.complex64), 1, np.int32) == """\
-tanx.lax.argmax: does not take complex64 operands: they have no order.
-  operand: c64[2,3]"""
+tanx.lax.argmax: does not take complex64 operands.
+  operand: c64[2,3]
+  takes:   bool, signed integer, unsigned integer, floating point"""
     assert message(TypeError, lax.reduce, x, 0, lax.sub, (0,)) == """\
 tanx.lax.reduce: initial values have the dtypes of their operands.
   operand 0: f32[2,3], initial value: i32[]"""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import importlib
+import io
 import re
 import warnings
 from dataclasses import dataclass
@@ -51,7 +54,11 @@ class System:
         self.jnp = importlib.import_module(f"{name}.numpy")
         self.names = {"jax": self.jax, "jnp": self.jnp, "lax": self.jax.lax, "np": np,
                       "tree_util": importlib.import_module(f"{name}.tree_util"),
-                      "dtypes": importlib.import_module(f"{name}.dtypes")}
+                      "dtypes": importlib.import_module(f"{name}.dtypes"),
+                      "checkify": importlib.import_module(f"{name}.experimental.checkify"),
+                      "debug": importlib.import_module(f"{name}.debug"),
+                      "partial": functools.partial, "within": within, "ruled": ruled,
+                      "printed": functools.partial(printed, self.jax)}
 
     def operand(self, name: str, batch: int | None = None):
         """The array that ``name`` stands for, of this system."""
@@ -80,6 +87,9 @@ class System:
 
     def leaf(self, x) -> Leaf:
         if isinstance(x, self.jax.Array):
+            if self.jax.dtypes.issubdtype(x.dtype, self.jax.dtypes.prng_key):
+                words = np.asarray(self.jax.random.key_data(x))
+                return Leaf(f"{x.dtype}{list(x.shape)}", "", words)
             kind = f"array {x.dtype.name}{list(x.shape)}{' weak' if x.weak_type else ''}"
             return Leaf(kind, "", np.asarray(x))
         if isinstance(x, np.ndarray | np.generic):
@@ -93,6 +103,29 @@ class System:
     def plain(self, x) -> str:
         """``repr(x)`` without what cannot be equal: the name of the system, and addresses."""
         return re.sub(r" at 0x\w+", "", str(x)).replace("tanx", "jax")
+
+
+# -- statements, for calls are expressions ---------------------------------------------------------
+
+
+def within(context, thunk):
+    """What ``thunk`` gives inside of ``context``."""
+    with context:
+        return thunk()
+
+
+def ruled(function, *rules):
+    """A function of ``custom_jvp`` or ``custom_vjp``, with its rules."""
+    (function.defjvp if hasattr(function, "defjvp") else function.defvjp)(*rules)
+    return function
+
+
+def printed(system, thunk):
+    """What ``thunk`` gives, and what it prints."""
+    with contextlib.redirect_stdout(io.StringIO()) as text:
+        out = system.block_until_ready(thunk())
+        system.effects_barrier()
+    return out, text.getvalue()
 
 
 # -- ways to run a call ----------------------------------------------------------------------------
