@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from .. import tree_util
+from .._axes import canonical_axis
 from .._core.trace import context
 from .._core.types import ShapedArray, typeof
 from .._ops.arith import add
 from .._ops.compare import bitwise_or
-from .._ops.layout import canonical_axis, rev
+from .._ops.layout import rev
 from .._ops.slicing import concatenate, pad, slice
 from ..errors import explain
 from .custom import flat_leaves
@@ -39,7 +40,7 @@ def associative_scan(fn: Callable, elems, reverse: bool = False, axis: int = 0):
     leaves, tree = flat_leaves(_FUNCTION, elems)
     if not leaves:
         return elems
-    axis = canonical_axis(_FUNCTION, axis, leaves[0].ndim)
+    axis = canonical_axis(_FUNCTION, axis, leaves[0])
     _check_lengths(elems, leaves, axis)
 
     def combine(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:

@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from .. import dtypes
+from .._axes import canonical_axis
 from .._core.axes import axis_size_of
 from .._core.effects import NamedAxisEffect
 from .._core.linear import never
@@ -28,7 +29,7 @@ from .create import iota
 from .derive import linear
 from .families import ANY, NUMBER, letter, like, reduced_shape
 from .gather import index_take
-from .layout import broadcast_in_dim, canonical_axis, reshape
+from .layout import broadcast_in_dim, reshape
 from .reduce import reduce_sum
 from .slicing import dynamic_index_in_dim, index_in_dim
 
@@ -586,7 +587,7 @@ def all_to_all(x, axis_name, split_axis, concat_axis, *, axis_index_groups=None,
 
     def one(leaf):
         aval = typeof(leaf)
-        split, concat = (canonical_axis("tanx.lax.all_to_all", a, aval.ndim)
+        split, concat = (canonical_axis("tanx.lax.all_to_all", a, aval)
                          for a in (split_axis, concat_axis))
         exchanged(aval, size, split, concat, tiled)
         if len(names) == 1:

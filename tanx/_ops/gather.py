@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._axes import canonical_axes
 from .._core.array import Array
 from .._core.linear import Zero
 from .._core.primitive import Kind, Primitive
@@ -24,7 +25,7 @@ from .batching import batch_size, to_front
 from .convert import cast
 from .derive import zeros_of
 from .families import letter, like
-from .layout import canonical_axes, expand_dims
+from .layout import expand_dims
 from .slicing import concatenate, own
 
 __all__ = ["GatherDimensionNumbers", "GatherScatterMode", "gather", "gather_p", "index_take"]
@@ -431,7 +432,7 @@ def index_take(src, idxs, axes):
     from .arith import add, rem
     from .compare import lt, select_n
     shape = typeof(src).shape
-    axes = canonical_axes("tanx.lax.index_take", axes, len(shape))
+    axes = canonical_axes("tanx.lax.index_take", axes, typeof(src))
 
     def wrapped(i, n: int):
         left = rem(i, like(i, n))

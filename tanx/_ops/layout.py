@@ -6,13 +6,13 @@ views wherever NumPy has one.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from math import prod
 
 import numpy as np
 
+from .._axes import canonical_axes, canonical_axis
 from .._core.array import Array
 from .._core.primitive import Kind, Primitive
 from .._core.trace import context
@@ -43,30 +43,6 @@ def as_array(x):
     if aval.shape:
         return Array(value, aval.weak_type, aval)
     return context.trace.literal(value, aval, x if type(x) is float else None)
-
-
-def canonical_axis(function: str, axis, ndim: int) -> int:
-    """An axis counted from the front, negative ones from the back.
-
-    >>> canonical_axis("tanx.lax.stack", -1, 3)
-    2
-    """
-    axis = operator.index(axis)
-    if not -ndim <= axis < ndim:
-        # NumPy's class: users catch it as ValueError or as IndexError.
-        raise np.exceptions.AxisError(explain(
-            function, f"axis {axis} is out of bounds for {ndim} dimensions.",
-            hint=f"axes go from {-ndim} to {ndim - 1}." if ndim else None))
-    return axis % ndim
-
-
-def canonical_axes(function: str, axes, ndim: int) -> tuple[int, ...]:
-    """Distinct axes counted from the front."""
-    canonical = tuple(canonical_axis(function, axis, ndim) for axis in axes)
-    if len(set(canonical)) < len(canonical):
-        raise ValueError(explain(function, "axes must be distinct.",
-                                 f"axes: {tuple(map(int, axes))}"))
-    return canonical
 
 
 def same_dtype(function: str, types: Sequence[ShapedArray]) -> None:
@@ -470,7 +446,7 @@ def squeeze(array, dimensions):
     >>> lax.squeeze(jnp.zeros((1, 3, 1)), (0, -1)).shape
     (3,)
     """
-    dimensions = canonical_axes("tanx.lax.squeeze", dimensions, _type("squeeze", array).ndim)
+    dimensions = canonical_axes("tanx.lax.squeeze", dimensions, _type("squeeze", array))
     return squeeze_p.bind(array, dimensions=dimensions) if dimensions else as_array(array)
 
 
@@ -480,9 +456,10 @@ def expand_dims(array, dimensions):
     >>> lax.expand_dims(jnp.zeros(3), (0, 2)).shape
     (1, 3, 1)
     """
-    shape = list(_type("expand_dims", array).shape)
+    aval = _type("expand_dims", array)
+    shape = list(aval.shape)
     rank = len(shape) + len(dimensions)
-    inserted = canonical_axes("tanx.lax.expand_dims", dimensions, rank)
+    inserted = canonical_axes("tanx.lax.expand_dims", dimensions, aval, len(dimensions))
     for d in sorted(inserted):
         shape.insert(d, 1)
     return broadcast_in_dim(array, shape, [d for d in range(rank) if d not in inserted])
@@ -612,7 +589,7 @@ def stack(operands, axis=0):
     operands = list(operands)
     if not operands:
         raise ValueError(explain("tanx.lax.stack", "there must be at least one operand."))
-    axis = canonical_axis("tanx.lax.stack", axis, _type("stack", operands[0]).ndim + 1)
+    axis = canonical_axis("tanx.lax.stack", axis, _type("stack", operands[0]), 1)
     return stack_p.bind(*operands, axis=axis)
 
 
@@ -654,5 +631,5 @@ def unstack(x, axis=0):
     >>> lax.unstack(jnp.array([[1, 2], [3, 4]]), axis=1)
     (Array([1, 3], dtype=int32), Array([2, 4], dtype=int32))
     """
-    axis = canonical_axis("tanx.lax.unstack", axis, _type("unstack", x).ndim)
+    axis = canonical_axis("tanx.lax.unstack", axis, _type("unstack", x))
     return tuple(unstack_p.bind(x, axis=axis))

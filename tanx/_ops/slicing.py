@@ -14,6 +14,7 @@ from math import prod
 import numpy as np
 
 from .. import dtypes
+from .._axes import canonical_axis
 from .._core.array import Array
 from .._core.linear import is_linear
 from .._core.primitive import Kind, Primitive
@@ -27,7 +28,6 @@ from .families import letter, like
 from .layout import (
     as_array,
     broadcast_in_dim,
-    canonical_axis,
     choose,
     expand_dims,
     fill_by_parts,
@@ -138,8 +138,9 @@ def slice_in_dim(operand, start_index, limit_index, stride=1, axis=0):
     >>> lax.slice_in_dim(jnp.arange(8), -3, None)
     Array([5, 6, 7], dtype=int32)
     """
-    shape = typeof(operand).shape
-    axis = canonical_axis("tanx.lax.slice_in_dim", axis, len(shape))
+    aval = typeof(operand)
+    axis = canonical_axis("tanx.lax.slice_in_dim", axis, aval)
+    shape = aval.shape
     n = shape[axis]
 
     def place(index, default):
@@ -158,7 +159,7 @@ def index_in_dim(operand, index, axis=0, keepdims=True):
     Array(7, dtype=int32)
     """
     aval = typeof(operand)
-    axis = canonical_axis("tanx.lax.index_in_dim", axis, aval.ndim)
+    axis = canonical_axis("tanx.lax.index_in_dim", axis, aval)
     index, n = operator.index(index), aval.shape[axis]
     if not -n <= index < n:
         raise IndexError(explain(
@@ -346,7 +347,7 @@ def dynamic_slice_in_dim(operand, start_index, slice_size, axis=0, *, allow_nega
     Array([2, 3, 4], dtype=int32)
     """
     shape = list(typeof(operand).shape)
-    axis = canonical_axis("tanx.lax.dynamic_slice_in_dim", axis, len(shape))
+    axis = canonical_axis("tanx.lax.dynamic_slice_in_dim", axis, typeof(operand))
     shape[axis] = operator.index(slice_size)
     return dynamic_slice(operand, _along(operand, start_index, axis), shape,
                          allow_negative_indices=allow_negative_indices)
@@ -449,7 +450,7 @@ def dynamic_update_slice_in_dim(operand, update, start_index, axis, *,
     >>> lax.dynamic_update_slice_in_dim(jnp.zeros(5), jnp.ones(2), 1, axis=0)
     Array([0., 1., 1., 0., 0.], dtype=float32)
     """
-    axis = canonical_axis("tanx.lax.dynamic_update_slice_in_dim", axis, typeof(operand).ndim)
+    axis = canonical_axis("tanx.lax.dynamic_update_slice_in_dim", axis, typeof(operand))
     return dynamic_update_slice(operand, update, _along(operand, start_index, axis),
                                 allow_negative_indices=allow_negative_indices)
 
@@ -462,7 +463,7 @@ def dynamic_update_index_in_dim(operand, update, index, axis, *, allow_negative_
     >>> lax.dynamic_update_index_in_dim(jnp.zeros(5), 1.0, 3, axis=0)
     Array([0., 0., 0., 1., 0.], dtype=float32)
     """
-    axis = canonical_axis("tanx.lax.dynamic_update_index_in_dim", axis, typeof(operand).ndim)
+    axis = canonical_axis("tanx.lax.dynamic_update_index_in_dim", axis, typeof(operand))
     if typeof(update).ndim != typeof(operand).ndim:
         update = expand_dims(update, (axis,))
     return dynamic_update_slice_in_dim(operand, update, index, axis,
@@ -673,5 +674,5 @@ def split(operand, sizes, axis=0):
     >>> lax.split(jnp.arange(4), (1, 3))
     [Array([0], dtype=int32), Array([1, 2, 3], dtype=int32)]
     """
-    axis = canonical_axis("tanx.lax.split", axis, typeof(operand).ndim)
+    axis = canonical_axis("tanx.lax.split", axis, typeof(operand))
     return split_p.bind(operand, sizes=tuple(map(operator.index, sizes)), axis=axis)

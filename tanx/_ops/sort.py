@@ -12,6 +12,7 @@ from math import log
 
 import numpy as np
 
+from .._axes import canonical_axis
 from .._core.linear import Zero, never
 from .._core.primitive import Kind, Primitive
 from .._core.types import ShapedArray, typeof
@@ -20,7 +21,7 @@ from .batching import batch_together
 from .compare import total_order_key
 from .derive import zeros_of
 from .families import ANY, accumulator, letter, refused
-from .layout import broadcast_in_dim, canonical_axis, reshape
+from .layout import broadcast_in_dim, reshape
 
 __all__ = ["approx_max_k", "approx_min_k", "approx_top_k_p", "sort", "sort_key_val", "sort_p",
            "top_k", "top_k_p"]
@@ -161,7 +162,7 @@ class ApproxTopK(Selection):
         name = "tanx.lax.approx_max_k" if params["is_max_k"] else "tanx.lax.approx_min_k"
         if letter(x.dtype) != "f":
             raise ValueError(explain(name, "the operand must be floating point.", f"operand: {x}"))
-        axis = canonical_axis(name, reduction_dimension, x.ndim)
+        axis = canonical_axis(name, reduction_dimension, x)
         if not 0 < k <= x.shape[axis]:
             raise ValueError(explain(
                 name, "k must be positive and not exceed the size of the dimension.",
@@ -296,7 +297,7 @@ def sort(operand, dimension=-1, is_stable=True, num_keys=1):
         raise ValueError(explain(
             "tanx.lax.sort", "num_keys must be from 1 to the number of operands.",
             f"num_keys: {num_keys}", f"operands: {len(operands)}"))
-    axis = canonical_axis("tanx.lax.sort", dimension, typeof(operands[0]).ndim)
+    axis = canonical_axis("tanx.lax.sort", dimension, typeof(operands[0]))
     outs = sort_p.bind(*operands, dimension=axis, is_stable=bool(is_stable), num_keys=num_keys)
     return tuple(outs) if several else outs[0]
 
@@ -318,7 +319,7 @@ def top_k(operand, k, *, axis=-1, is_stable=True):
     >>> lax.top_k(jnp.array([3., 5., 4.]), 2)
     [Array([5., 4.], dtype=float32), Array([1, 2], dtype=int32)]
     """
-    axis = canonical_axis("tanx.lax.top_k", axis, typeof(operand).ndim)
+    axis = canonical_axis("tanx.lax.top_k", axis, typeof(operand))
     return top_k_p.bind(operand, k=operator.index(k), axis=axis, is_stable=bool(is_stable))
 
 

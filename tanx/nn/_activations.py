@@ -9,6 +9,7 @@ import numpy as np
 from .. import lax
 from .. import numpy as jnp
 from .._api.jit import library_jit
+from .._axes import canonical_axis
 from .._control.custom_jvp import custom_jvp
 from ..errors import explain
 from ..numpy import tanh
@@ -294,6 +295,7 @@ def glu(x, axis: int = -1):
     Array([0.5, 1. ], dtype=float32)
     """
     x = as_operand("glu", x)
+    axis = canonical_axis("tanx.nn.glu", axis, x)
     if x.shape[axis] % 2:
         raise ValueError(explain("tanx.nn.glu", "the axis must have an even size.",
                                  f"x:    {typeof(x)}", f"axis: {axis}"))

@@ -9,6 +9,7 @@ import numpy as np
 from .. import dtypes, lax
 from .. import numpy as jnp
 from .._api.jit import library_jit
+from .._axes import canonical_axis
 from ..errors import explain
 from ..numpy._promotion import as_operand, inexact
 
@@ -185,7 +186,7 @@ def one_hot(x, num_classes: int, *, dtype=None, axis: int = -1, out_sharding=Non
 
 @library_jit(static_argnames=("num_classes", "dtype", "axis"))
 def _one_hot(x, *, num_classes, dtype, axis):
-    axis = range(x.ndim + 1)[axis]
+    axis = canonical_axis("tanx.nn.one_hot", axis, x, 1)
     shape = tuple(num_classes if d == axis else 1 for d in range(x.ndim + 1))
     given, classes = lax.expand_dims(x, (axis,)), lax.broadcasted_iota(x.dtype, shape, axis)
     return lax.convert_element_type(given == classes, dtype)

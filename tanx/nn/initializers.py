@@ -7,7 +7,6 @@ sizes of ``in_axis`` and ``out_axis``, times those of all other dimensions but `
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod, sqrt
 from typing import Any, Protocol
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from .. import dtypes, random
 from .. import numpy as jnp
+from .._axes import canonical_axes, canonical_axis
 from .._traceback import shown
 from .._window import publish
 from ..errors import explain
@@ -128,7 +128,8 @@ def _fans(shape, in_axis, out_axis, batch_axis) -> tuple[float, float]:
             "outputs.", f"shape: {tuple(shape)}"))
 
     def size(axes) -> int:
-        return prod(shape[d] for d in (axes if isinstance(axes, Sequence) else (axes,)))
+        name = "tanx.nn.initializers.variance_scaling"
+        return prod(shape[d] for d in canonical_axes(name, axes, len(shape)))
 
     inputs, outputs = size(in_axis), size(out_axis)
     field = prod(shape) / max(1, inputs * outputs * size(batch_axis))
@@ -296,7 +297,7 @@ def orthogonal(scale=1.0, column_axis: int = -1, dtype=None) -> Initializer:
         if len(shape) < 2:
             raise ValueError(explain("tanx.nn.initializers.orthogonal", "makes matrices.",
                                      f"shape: {shape}"))
-        axis = range(len(shape))[column_axis]
+        axis = canonical_axis("tanx.nn.initializers.orthogonal", column_axis, len(shape))
         size = shape[axis]
         q = random.orthogonal(key, prod(shape) // max(1, size), (), dtype, size)
         q = q.reshape((*(n for d, n in enumerate(shape) if d != axis), size))

@@ -11,6 +11,7 @@ import numpy as np
 from .. import dtypes
 from .._api.batching import vmap
 from .._api.jit import library_jit
+from .._axes import canonical_axes, canonical_axis
 from ..errors import ConcretizationTypeError, explain
 from ..lax import _functions as lax
 from ._creation import zeros
@@ -30,8 +31,6 @@ from ._shape import (
     atleast_2d,
     atleast_3d,
     broadcast_to,
-    canonical_axes,
-    canonical_axis,
     expand_dims,
     matrix_transpose,
     moveaxis,
@@ -92,7 +91,7 @@ def concatenate(arrays, axis=0, dtype=None):
             "tanx.numpy.concatenate", "arrays of no dimensions cannot be joined.",
             *(f"array {i}: {typeof(x)}" for i, x in enumerate(operands)),
             hint="tanx.numpy.stack makes a dimension."))
-    axis = canonical_axis("concatenate", axis, len(shape))
+    axis = canonical_axis("concatenate", axis, operands[0])
     rest = shape[:axis], shape[axis + 1:]
     if any((x.shape[:axis], x.shape[axis + 1:]) != rest for x in operands):
         raise TypeError(explain(
@@ -105,7 +104,7 @@ def concatenate(arrays, axis=0, dtype=None):
 
 def _joined_slices(arrays, axis, dtype):
     """The slices along the first dimension, one after another along ``axis``."""
-    axis = canonical_axis("concatenate", axis, arrays.ndim - 1)
+    axis = canonical_axis("concatenate", axis, arrays, -1)
     moved = moveaxis(arrays, 0, axis)
     shape = list(moved.shape)
     shape[axis:axis + 2] = [shape[axis] * shape[axis + 1]]
@@ -135,7 +134,7 @@ def stack(arrays, axis=0, out=None, dtype=None):
             "tanx.numpy.stack", "arrays are immutable, so there is no out.",
             hint="use the result."))
     if isinstance(arrays, Array) and arrays.ndim:
-        axis = canonical_axis("stack", axis, arrays.ndim)
+        axis = canonical_axis("stack", axis, arrays)
         return concatenate(expand_dims(arrays, axis + 1), axis, dtype)
     operands = _operands("stack", arrays, dtype)
     shape = operands[0].shape
@@ -144,7 +143,7 @@ def stack(arrays, axis=0, out=None, dtype=None):
             "tanx.numpy.stack", "arrays must have the same shape.",
             *(f"array {i}: {typeof(x)}" for i, x in enumerate(operands)),
             hint="tanx.numpy.concatenate joins along an axis that they have."))
-    return lax.stack(operands, canonical_axis("stack", axis, len(shape) + 1))
+    return lax.stack(operands, canonical_axis("stack", axis, operands[0], 1))
 
 # -- joining by rows, columns and layers -----------------------------------------------------------
 
@@ -251,7 +250,7 @@ def append(arr, values, axis=None):
 
 def _split(function: str, ary, sections, axis, uneven: bool = False) -> list:
     ary = as_operand(function, ary)
-    axis = canonical_axis(function, axis, ary.ndim)
+    axis = canonical_axis(function, axis, ary)
     n = ary.shape[axis]
     if np.ndim(sections):
         ends = [0, *(max(0, min(n, i + n if i < 0 else i)) for i in map(operator.index, sections)),
@@ -322,7 +321,7 @@ def unstack(x, /, *, axis=0):
     (Array([1, 2], dtype=int32), Array([3, 4], dtype=int32))
     """
     x = as_operand("unstack", x)
-    return lax.unstack(x, canonical_axis("unstack", axis, x.ndim))
+    return lax.unstack(x, canonical_axis("unstack", axis, x))
 
 
 # -- repeating -------------------------------------------------------------------------------------
@@ -355,7 +354,7 @@ def repeat(a, repeats, axis=None, *, total_repeat_length=None, out_sharding=None
     check_arraylike("repeat", repeats)
     if axis is None or not a.ndim:
         a, axis = ravel(a), 0
-    axis = canonical_axis("repeat", axis, a.ndim)
+    axis = canonical_axis("repeat", axis, a)
     n = a.shape[axis]
     if total_repeat_length is not None:
         positions = _repeated(repeats, n, operator.index(total_repeat_length))
@@ -431,7 +430,7 @@ def roll(a, shift, axis=None):
     if axis is None:
         return reshape(roll(ravel(a), shift, 0), a.shape)
     several = (tuple, list, np.ndarray)
-    axes = tuple([canonical_axis("roll", d, a.ndim)
+    axes = tuple([canonical_axis("roll", d, a)
                   for d in (axis if isinstance(axis, several) else (axis,))])
     traced = isinstance(shift, Array)
     if not traced:
@@ -477,7 +476,7 @@ def flip(m, axis=None):
            [1, 2]], dtype=int32)
     """
     m = as_operand("flip", m)
-    return _flip(m, tuple(range(m.ndim)) if axis is None else canonical_axes("flip", axis, m.ndim))
+    return _flip(m, tuple(range(m.ndim)) if axis is None else canonical_axes("flip", axis, m))
 
 
 @library_jit(static_argnums=1)
@@ -493,7 +492,7 @@ def fliplr(m):
            [4, 3]], dtype=int32)
     """
     m = as_operand("fliplr", m)
-    return _flip(m, canonical_axes("fliplr", 1, m.ndim))
+    return _flip(m, canonical_axes("fliplr", 1, m))
 
 
 def flipud(m):
@@ -504,7 +503,7 @@ def flipud(m):
            [1, 2]], dtype=int32)
     """
     m = as_operand("flipud", m)
-    return _flip(m, canonical_axes("flipud", 0, m.ndim))
+    return _flip(m, canonical_axes("flipud", 0, m))
 
 
 @library_jit(static_argnames=("k", "axes"))
@@ -519,7 +518,7 @@ def rot90(m, k=1, axes=(0, 1)):
     if m.ndim < 2 or len(axes) != 2:
         raise ValueError(explain("tanx.numpy.rot90", "needs two of at least two dimensions.",
                                  f"array: {m.aval}", f"axes:  {tuple(axes)}"))
-    first, second = canonical_axes("rot90", axes, m.ndim)
+    first, second = canonical_axes("rot90", axes, m)
     k %= 4
     if k == 0:
         return m

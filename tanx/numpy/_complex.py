@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from .._api.jit import library_jit
-from ..errors import explain
+from .._axes import canonical_axis
 from ..lax import _functions as lax
 from ._logic import less, where
 from ._math import absolute, divide, floor_divide, is_dtype, refuse_complex, remainder, renamed
@@ -76,11 +76,8 @@ def unwrap(p, discont=None, axis=-1, period=2 * math.pi):
     """
     p = as_operand("unwrap", p)
     refuse_complex("unwrap", p, error=ValueError)
-    if not p.ndim:
-        raise IndexError(explain("tanx.numpy.unwrap", "there is no axis to go along.",
-                                 f"operand: {p.aval}"))
+    axis = canonical_axis("unwrap", axis, p)
     p, period = promote("unwrap", p, period)
-    axis %= p.ndim
     if not p.shape[axis]:
         return p
     before, after = (lax.slice_in_dim(p, start, start + p.shape[axis] - 1, axis=axis)

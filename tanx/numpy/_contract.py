@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from .. import dtypes
 from .._api.jit import library_jit
+from .._axes import canonical_axes, canonical_axis
 from ..errors import explain
 from ..lax import _functions as lax
 from ._assemble import flip
@@ -21,7 +22,7 @@ from ._creation import array
 from ._math import multiply, subtract
 from ._promotion import as_operand, convert, promote_dtypes, typeof
 from ._reduce import refuse_out
-from ._shape import canonical_axes, canonical_axis, moveaxis, ravel
+from ._shape import moveaxis, ravel
 
 __all__ = ["convolve", "correlate", "cross", "dot", "inner", "kron", "matmul", "matvec", "outer",
            "tensordot", "vdot", "vecdot", "vecmat"]
@@ -131,8 +132,8 @@ def _summed_axes(a, b, axes) -> tuple[tuple[int, ...], tuple[int, ...]]:
                                  f"b: {typeof(b)}", f"axes: {axes!r}"))
 
     if isinstance(axes, tuple | list) and len(axes) == 2:
-        pair = canonical_axes("tensordot", axes[0], a.ndim), canonical_axes(
-            "tensordot", axes[1], b.ndim)
+        pair = canonical_axes("tensordot", axes[0], a), canonical_axes(
+            "tensordot", axes[1], b)
         if len(pair[0]) != len(pair[1]):
             raise wrong("both sides must sum over equally many dimensions.")
         return pair
@@ -238,7 +239,7 @@ def vecdot(x1, x2, /, *, axis=-1, precision=None, preferred_element_type=None):
     """
     a = _with_dimensions("vecdot", "x1", x1, 1, IndexError)
     b = _with_dimensions("vecdot", "x2", x2, 1, IndexError)
-    size_a, size_b = (x.shape[canonical_axis("vecdot", axis, x.ndim)] for x in (a, b))
+    size_a, size_b = (x.shape[canonical_axis("vecdot", axis, x)] for x in (a, b))
     if size_a != size_b:
         raise ValueError(explain(
             "tanx.numpy.vecdot", "vectors must have the same size.", f"x1:   {typeof(a)}",

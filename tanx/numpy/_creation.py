@@ -11,6 +11,7 @@ import numpy as np
 from .. import dtypes
 from .._api.jit import library_jit
 from .._api.placement import device_put
+from .._axes import canonical_axis
 from ..errors import explain
 from ..lax import _functions as lax
 from ._promotion import (
@@ -22,7 +23,7 @@ from ._promotion import (
     promote_shapes,
     typeof,
 )
-from ._shape import broadcast_to, canonical_axis, expand_dims, moveaxis, reshape
+from ._shape import broadcast_to, expand_dims, moveaxis, reshape
 from ._transcendental import log10
 
 __all__ = ["arange", "array", "asarray", "astype", "bartlett", "blackman", "copy", "empty",

@@ -6,6 +6,7 @@ import operator
 
 from .. import dtypes
 from .._api.jit import library_jit
+from .._axes import canonical_axes, canonical_axis
 from ..errors import explain
 from ..lax import _functions as lax
 from ._assemble import concatenate
@@ -21,7 +22,7 @@ from ._promotion import (
     typeof,
 )
 from ._reduce import cast, refuse_out, sum, total_dtype
-from ._shape import broadcast_to, canonical_axes, canonical_axis, moveaxis, ravel, reshape
+from ._shape import broadcast_to, moveaxis, ravel, reshape
 
 __all__ = ["cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "diff", "ediff1d", "gradient",
            "nancumprod", "nancumsum", "trapezoid"]
@@ -38,7 +39,7 @@ def _running(function, scan, a, axis, dtype, out, *, unit=None, promote_integers
     x = as_operand(function, a)
     if axis is None or (x.weak_type and not x.ndim):  # a number has no axis to be wrong about
         x, axis = ravel(x), 0
-    axis = canonical_axis(function, axis, x.ndim)
+    axis = canonical_axis(function, axis, x)
     if unit is not None:
         x = without_nan(x, unit)
     if dtype is None:
@@ -134,7 +135,7 @@ def _along(function, x, axis) -> tuple:
         raise ValueError(explain(
             f"tanx.numpy.{function}", "axis may be left out for vectors only.",
             f"array: {typeof(x)}"))
-    return x, canonical_axis(function, axis or 0, x.ndim)
+    return x, canonical_axis(function, axis or 0, x)
 
 
 def _with_initial(x, axis: int, include_initial: bool, value):
@@ -164,7 +165,7 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
                                  f"array: {typeof(x)}", f"n:     {n}"))
     if n == 0:
         return x
-    axis = canonical_axis("diff", axis, x.ndim)
+    axis = canonical_axis("diff", axis, x)
     edge = [1 if d == axis else size for d, size in enumerate(x.shape)]
     ends = [None if end is None else as_operand("diff", end) for end in (prepend, append)]
     ends = [broadcast_to(end, edge) if end is not None and not end.shape else end for end in ends]
@@ -212,7 +213,7 @@ def gradient(f, *varargs, axis=None, edge_order=None):
             "tanx.numpy.gradient", "edges are of first order only.",
             f"edge_order: {edge_order}", hint="leave edge_order out."))
     x = inexact("gradient", f)
-    axes = tuple(range(x.ndim)) if axis is None else canonical_axes("gradient", axis, x.ndim)
+    axes = tuple(range(x.ndim)) if axis is None else canonical_axes("gradient", axis, x)
     spacings = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
     if len(spacings) != len(axes):
         raise TypeError(explain(

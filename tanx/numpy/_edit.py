@@ -8,13 +8,14 @@ import numpy as np
 
 from .. import dtypes
 from .._api.batching import vmap
+from .._axes import canonical_axes, canonical_axis
 from ..errors import ConcretizationTypeError, explain
 from ..lax import _functions as lax
 from ._assemble import concatenate, pick
 from ._creation import arange, asarray
 from ._logic import where
 from ._promotion import Tracer, as_operand, broadcast_to_shape, check_arraylike, convert, typeof
-from ._shape import canonical_axes, canonical_axis, expand_dims, moveaxis, ravel
+from ._shape import expand_dims, moveaxis, ravel
 
 __all__ = ["apply_along_axis", "apply_over_axes", "delete", "insert", "trim_zeros"]
 
@@ -27,7 +28,7 @@ def _along(function: str, arr, axis):
     arr = as_operand(function, arr)
     if axis is None:
         return ravel(arr), 0
-    return arr, canonical_axis(function, axis, arr.ndim)
+    return arr, canonical_axis(function, axis, arr)
 
 
 def _cut(arr, axis: int, stop: int, start: int) -> list:
@@ -138,7 +139,7 @@ def trim_zeros(filt, trim="fb", axis=None):
     Array([1, 0, 2], dtype=int32)
     """
     filt = as_operand("trim_zeros", filt)
-    axes = range(filt.ndim) if axis is None else canonical_axes("trim_zeros", axis, filt.ndim)
+    axes = range(filt.ndim) if axis is None else canonical_axes("trim_zeros", axis, filt)
     found = np.nonzero(np.asarray(filt))
     start, limit = [0] * filt.ndim, list(filt.shape)
     for d in axes:
@@ -163,7 +164,7 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     Array([4, 6], dtype=int32)
     """
     arr = as_operand("apply_along_axis", arr)
-    axis = canonical_axis("apply_along_axis", axis, arr.ndim)
+    axis = canonical_axis("apply_along_axis", axis, arr)
     mapped = lambda vector: func1d(vector, *args, **kwargs)
     for behind in range(1, arr.ndim - axis):
         mapped = vmap(mapped, in_axes=behind, out_axes=-1)
@@ -183,7 +184,7 @@ def apply_over_axes(func, a, axes):
             [8.]]], dtype=float32)
     """
     a = as_operand("apply_over_axes", a)
-    for axis in canonical_axes("apply_over_axes", axes, a.ndim):
+    for axis in canonical_axes("apply_over_axes", axes, a):
         result = func(a, axis)
         if result.ndim == a.ndim - 1:
             result = expand_dims(result, axis)

@@ -6,6 +6,7 @@ import numpy as np
 
 from .._api.batching import vmap
 from .._api.jit import library_jit
+from .._axes import canonical_axis
 from ..errors import explain
 from ..lax import _functions as lax
 from ._logic import where
@@ -20,7 +21,7 @@ from ._promotion import (
     promote,
     typeof,
 )
-from ._shape import canonical_axis, moveaxis, ravel, reshape
+from ._shape import moveaxis, ravel, reshape
 
 __all__ = ["gcd", "lcm", "packbits", "unpackbits"]
 
@@ -88,7 +89,7 @@ def _last(function: str, a, axis) -> tuple:
     """The array with an axis last, and which it was; raveled if there is none."""
     if axis is None:
         return ravel(a), -1
-    axis = canonical_axis(function, axis, a.ndim)
+    axis = canonical_axis(function, axis, a)
     return moveaxis(a, axis, -1), axis
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import dtypes
 from .._api.jit import library_jit
+from .._axes import canonical_axis
 from ..errors import ConcretizationTypeError, explain
 from ..lax import _functions as lax
 from ._assemble import resize
@@ -31,7 +32,7 @@ from ._promotion import (
     like,
     refuse_out,
 )
-from ._shape import canonical_axis, ravel
+from ._shape import ravel
 
 __all__ = ["choose", "compress", "extract", "fill_diagonal", "place", "put", "put_along_axis",
            "ravel_multi_index", "take", "take_along_axis", "unravel_index"]
@@ -78,7 +79,7 @@ def _take(a, indices, axis, mode, unique_indices, indices_are_sorted, fill_value
     a, indices = as_operand("take", a), as_operand("take", indices)
     if axis is None:
         a, axis = ravel(a), 0
-    axis = canonical_axis("take", axis, a.ndim)
+    axis = canonical_axis("take", axis, a)
     n = a.shape[axis]
     shape = a.shape[:axis] + indices.shape + a.shape[axis + 1:]
     if not n and prod(indices.shape):
@@ -144,7 +145,7 @@ def take_along_axis(arr, indices, axis=-1, mode=None, fill_value=None, *,
         raise ValueError(explain(
             "tanx.numpy.take_along_axis", "array and indices must have as many dimensions.",
             f"array:   {arr.aval}", f"indices: {indices.aval}"))
-    axis = canonical_axis("take_along_axis", axis, rank)
+    axis = canonical_axis("take_along_axis", axis, arr)
     n, count = arr.shape[axis], indices.shape[axis]
     arr, indices = _aligned("take_along_axis", arr, indices, axis)
     if 0 in indices.shape:
@@ -256,7 +257,7 @@ def _compressed(function: str, condition, a, axis, size, fill_value):
                                  f"condition: {condition.aval}"))
     if axis is None:
         a, axis = ravel(a), 0
-    axis = canonical_axis(function, axis, a.ndim)
+    axis = canonical_axis(function, axis, a)
     n = a.shape[axis]
     beyond = known_value(condition[n:])
     if beyond is not None and beyond.any():
@@ -344,7 +345,7 @@ def put_along_axis(arr, indices, values, axis, inplace=True, *, mode=None):
     given, indices = as_operand("put_along_axis", arr), as_operand("put_along_axis", indices)
     values = as_operand("put_along_axis", values)
     arr, axis = (ravel(given), 0) if axis is None else (given, axis)
-    axis = canonical_axis("put_along_axis", axis, arr.ndim)
+    axis = canonical_axis("put_along_axis", axis, arr)
     if indices.ndim != arr.ndim:
         raise ValueError(explain(
             "tanx.numpy.put_along_axis", "array and indices must have as many dimensions.",

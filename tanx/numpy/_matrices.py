@@ -6,13 +6,14 @@ import operator
 
 from .. import dtypes
 from .._api.jit import library_jit
+from .._axes import canonical_axis
 from ..errors import explain
 from ..lax import _functions as lax
 from ._creation import arange, placed, zeros_like
 from ._logic import where
 from ._math import power
 from ._promotion import as_operand, broadcast_to_shape, canonical_shape, convert
-from ._shape import canonical_axis, expand_dims, moveaxis, ravel
+from ._shape import expand_dims, moveaxis, ravel
 
 __all__ = ["diag", "diagflat", "diagonal", "eye", "identity", "trace", "tri", "tril", "triu",
            "vander"]
@@ -166,7 +167,7 @@ def _last_two(function: str, a, axis1, axis2):
     if a.ndim < 2:
         raise ValueError(explain(f"tanx.numpy.{function}", "needs at least two dimensions.",
                                  f"array: {a.aval}"))
-    axis1, axis2 = (canonical_axis(function, axis, a.ndim) for axis in (axis1, axis2))
+    axis1, axis2 = (canonical_axis(function, axis, a) for axis in (axis1, axis2))
     if axis1 == axis2:
         raise ValueError(explain(f"tanx.numpy.{function}", "axis1 and axis2 must differ.",
                                  f"array: {a.aval}", f"axes:  {axis1} and {axis2}"))

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from .._api.jit import library_jit
+from .._axes import canonical_axis
 from ..errors import explain
 from ..lax import _functions as lax
 from ._logic import equal, less, logical_and, logical_or
@@ -15,7 +16,7 @@ from ._logic import where as choose
 from ._math import add, divide, maximum, minimum, multiply, remainder, subtract
 from ._promotion import as_operand, check_arraylike, convert, like, typeof
 from ._reduce import accumulator, reduced_axes, sum
-from ._shape import canonical_axis, moveaxis, reshape
+from ._shape import moveaxis, reshape
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 
@@ -122,7 +123,7 @@ def _quantile(function, a, q, axis, out, overwrite_input, method, keepdims, weig
                                  f"method: {method!r}", f"known:  {', '.join(_POSITIONS)}"))
     result = dtypes.to_inexact_dtype(x.dtype)
     computed = accumulator(result)
-    axes = reduced_axes(function, axis, x.ndim)
+    axes = reduced_axes(function, axis, x)
     weights = None if weights is None else _spread_weights(function, x, weights, axis, method)
     x = _lines(convert(x, computed), axes)
     if not x.shape[-1] and not skip_nan:
@@ -200,7 +201,7 @@ def _spread_weights(function, x, weights, axis, method):
         raise ValueError(explain(
             f"tanx.numpy.{function}", "weights have the shape of the array, or that of one axis.",
             f"array:   {typeof(x)}", f"weights: {typeof(weights)}", f"axis:    {axis}"))
-    return lax.broadcast_in_dim(weights, x.shape, (canonical_axis(function, axis, x.ndim),))
+    return lax.broadcast_in_dim(weights, x.shape, (canonical_axis(function, axis, x),))
 
 
 def _weighted(x, weights, q, skip_nan: bool):

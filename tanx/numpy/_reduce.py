@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import dtypes
 from .._api.jit import library_jit
+from .._axes import canonical_axes, canonical_axis
 from ..errors import explain
 from ..lax import _functions as lax
 from ._logic import where as choose
@@ -27,7 +28,7 @@ from ._promotion import (
     numeric,
     typeof,
 )
-from ._shape import canonical_axes, canonical_axis, ravel
+from ._shape import ravel
 
 __all__ = ["all", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "max", "mean", "min",
            "minmax", "prod", "ptp", "std", "sum", "var"]
@@ -47,9 +48,9 @@ def refuse_out(function: str, out) -> None:
 _ALL_AXES = [tuple(range(ndim)) for ndim in range(65)]  # NumPy's limit
 
 
-def reduced_axes(function: str, axis, ndim: int) -> tuple[int, ...]:
-    """The dimensions that ``axis`` stands for; all of them where it is None."""
-    return _ALL_AXES[ndim] if axis is None else canonical_axes(function, axis, ndim)
+def reduced_axes(function: str, axis, x) -> tuple[int, ...]:
+    """The dimensions of ``x`` that ``axis`` stands for; all of them where it is None."""
+    return _ALL_AXES[x.ndim] if axis is None else canonical_axes(function, axis, x)
 
 
 def keep_reduced(x, shape: tuple[int, ...], axes: tuple[int, ...]):
@@ -93,7 +94,7 @@ def reduced(function: str, monoid: Monoid, x, axis, keepdims, initial=None, wher
     if where is not None:
         x = masked(function, x, where, monoid.unit)
     shape = x.aval.shape
-    axes = reduced_axes(function, axis, len(shape))
+    axes = reduced_axes(function, axis, x)
     result = monoid.reduce(x, axes)
     if initial is not None:
         check_arraylike(function, initial)
@@ -194,17 +195,17 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=None):
         computed = accumulator(result)
     else:
         result = computed = dtypes.requested_dtype(dtype, "tanx.numpy.mean")
-    count = convert(_count("mean", x.shape, axis, computed, keepdims, where), computed)
+    count = convert(_count("mean", x, axis, computed, keepdims, where), computed)
     total = reduced("mean", _SUM, cast(x, computed), axis, keepdims, None, where)
     return convert(lax.div(total, count), result)
 
 
-def _count(function: str, shape, axis, dtype, keepdims, where):
-    """How many elements of an array of ``shape`` count: an integer, or with a mask an array."""
+def _count(function: str, x, axis, dtype, keepdims, where):
+    """How many elements of ``x`` count: an integer, or with a mask an array."""
     if where is None:
-        return product([shape[d] for d in reduced_axes(function, axis, len(shape))])
+        return product([x.shape[d] for d in reduced_axes(function, axis, x)])
     check_arraylike(function, where)
-    mask = broadcast_to_shape(as_operand(function, where), shape)
+    mask = broadcast_to_shape(as_operand(function, where), x.shape)
     numbers = convert(convert(mask, dtypes.default_int()), dtype)
     return reduced(function, _SUM, numbers, axis, keepdims)
 
@@ -217,8 +218,9 @@ def count_nonzero(a, axis=None, keepdims=False):
     Array([2, 1], dtype=int32)
     """
     x = as_operand("count_nonzero", a)
+    axes = reduced_axes("count_nonzero", axis, x)
     hits = convert(lax.ne(x, like(x, 0)), dtypes.default_int())
-    return reduced("count_nonzero", _SUM, hits, axis, keepdims)
+    return reduced("count_nonzero", _SUM, hits, axes, keepdims)
 
 
 # -- variance --------------------------------------------------------------------------------------
@@ -300,7 +302,7 @@ def _var(a, center, ddof, where, *, axis, dtype, keepdims):
         center = mean(a, axis, computed, None, True, where=where)
     squares = squared(subtract(a, center))
     real = squares.dtype
-    count = _count("var", a.shape, axis, real, keepdims, where)
+    count = _count("var", a, axis, real, keepdims, where)
     if isinstance(count, int) and isinstance(ddof, int | float) and count > ddof:
         total = reduced("var", _SUM, squares, axis, keepdims)
         return convert(lax.div(total, convert(count - ddof, real)), result)
@@ -339,7 +341,7 @@ def _extremum(function, monoid, is_max, a, axis, out, keepdims, initial, where):
             raise ValueError(explain(
                 f"tanx.numpy.{function}", "where may leave no elements, so initial must be given.",
                 hint="give initial=... the value for no elements."))
-        if 0 in x.shape and 0 in [x.shape[d] for d in reduced_axes(function, axis, x.ndim)]:
+        if 0 in x.shape and 0 in [x.shape[d] for d in reduced_axes(function, axis, x)]:
             raise ValueError(explain(
                 f"tanx.numpy.{function}", "there is no extremum of no elements.",
                 f"array: {typeof(x)}", f"axis:  {axis}",
@@ -432,7 +434,7 @@ def _position(function, search, a, axis, out, keepdims):
         x = ravel(x)
         searched, axes = 0, tuple(range(len(shape)))
     else:
-        searched = canonical_axis(function, axis, len(shape))
+        searched = canonical_axis(function, axis, x)
         axes = (searched,)
     if not x.shape[searched]:
         raise ValueError(explain(f"tanx.numpy.{function}", "there is no extremum of no elements.",
@@ -446,8 +448,9 @@ def _position(function, search, a, axis, out, keepdims):
 
 def _logical(function, monoid, a, axis, out, keepdims, where):
     refuse_out(function, out)
-    x = convert(as_operand(function, a), np.dtype(bool))
-    return reduced(function, monoid, x, axis, keepdims, None, where)
+    x = as_operand(function, a)
+    axes = reduced_axes(function, axis, x)
+    return reduced(function, monoid, convert(x, np.dtype(bool)), axes, keepdims, None, where)
 
 
 def all(a, axis=None, out=None, keepdims=False, *, where=None):

@@ -14,13 +14,14 @@ import numpy as np
 
 from .. import dtypes
 from .._api.jit import library_jit
+from .._axes import canonical_axis
 from ..errors import ConcretizationTypeError, explain
 from ..lax import _functions as lax
 from ._logic import isnan, where
 from ._nonzero import known_value, nonzero
 from ._promotion import as_operand, check_arraylike, convert, like, promote_dtypes
 from ._reduce import any
-from ._shape import canonical_axis, moveaxis, ravel, reshape
+from ._shape import moveaxis, ravel, reshape
 from ._sort import lexsort, searchsorted, sort
 
 __all__ = ["intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all",
@@ -46,7 +47,7 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
     """
     x = as_operand("unique", ar)
     flat = ravel(x) if axis is None else x
-    axis = 0 if axis is None else canonical_axis("unique", axis, x.ndim)
+    axis = 0 if axis is None else canonical_axis("unique", axis, x)
     flat = moveaxis(flat, axis, 0)
     groups = _unique_sorted_mask(flat, bool(equal_nan))
     size = _result_size("unique", x, groups.first, size)

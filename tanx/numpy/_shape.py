@@ -8,7 +8,8 @@ from math import prod
 import numpy as np
 
 from .._api.jit import library_jit
-from ..errors import ConcretizationTypeError, TracerIntegerConversionError, explain
+from .._axes import canonical_axes, canonical_axis
+from ..errors import explain
 from ..lax import _functions as lax
 from ._promotion import as_operand, canonical_shape
 
@@ -18,32 +19,6 @@ __all__ = ["atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadc
 
 
 # -- axes ------------------------------------------------------------------------------------------
-
-
-def canonical_axis(function: str, axis, ndim: int) -> int:
-    """An axis counted from the front; negative ones count from the back."""
-    try:
-        axis = operator.index(axis)
-    except TracerIntegerConversionError:
-        raise ConcretizationTypeError.of(
-            f"tanx.numpy.{function}", "the axis", axis,
-            "make it static: tanx.jit(f, static_argnames=...).") from None
-    if not -ndim <= axis < ndim:
-        # NumPy's class: users catch it as ValueError or as IndexError.
-        raise np.exceptions.AxisError(explain(
-            f"tanx.numpy.{function}", f"axis {axis} is out of bounds for {ndim} dimensions.",
-            hint=f"axes go from {-ndim} to {ndim - 1}." if ndim else None))
-    return axis % ndim
-
-
-def canonical_axes(function: str, axes, ndim: int) -> tuple[int, ...]:
-    """One axis or several distinct ones, counted from the front."""
-    axes = axes if isinstance(axes, tuple | list | np.ndarray) else (axes,)
-    canonical = tuple([canonical_axis(function, axis, ndim) for axis in axes])
-    if len(set(canonical)) < len(canonical):
-        raise ValueError(explain(f"tanx.numpy.{function}", "axes must be distinct.",
-                                 f"axes: {tuple(map(int, axes))}"))
-    return canonical
 
 
 # -- reshaping -------------------------------------------------------------------------------------
@@ -127,7 +102,7 @@ def squeeze(a, axis=None):
     if axis is None:
         dimensions = tuple([i for i, n in enumerate(a.shape) if n == 1])
     else:
-        dimensions = canonical_axes("squeeze", axis, a.ndim)
+        dimensions = canonical_axes("squeeze", axis, a)
         if any(a.shape[d] != 1 for d in dimensions):
             raise ValueError(explain(
                 "tanx.numpy.squeeze", "only dimensions of size 1 can be dropped.",
@@ -143,7 +118,7 @@ def expand_dims(a, axis):
     """
     a = as_operand("expand_dims", a)
     count = len(axis) if isinstance(axis, tuple | list) else 1
-    return lax.expand_dims(a, canonical_axes("expand_dims", axis, a.ndim + count))
+    return lax.expand_dims(a, canonical_axes("expand_dims", axis, a, count))
 
 
 def broadcast_to(array, shape, *, out_sharding=None):
@@ -246,7 +221,7 @@ def transpose(a, axes=None):
     a = as_operand("transpose", a)
     if axes is None:
         return lax.transpose(a, range(a.ndim)[::-1])
-    permutation = [canonical_axis("transpose", axis, a.ndim) for axis in axes]
+    permutation = [canonical_axis("transpose", axis, a) for axis in axes]
     if sorted(permutation) != list(range(a.ndim)):
         raise TypeError(explain(
             "tanx.numpy.transpose", "axes must hold each dimension once.",
@@ -283,8 +258,8 @@ def swapaxes(a, axis1, axis2):
     (4, 3, 2)
     """
     a = as_operand("swapaxes", a)
-    axis1 = canonical_axis("swapaxes", axis1, a.ndim)
-    axis2 = canonical_axis("swapaxes", axis2, a.ndim)
+    axis1 = canonical_axis("swapaxes", axis1, a)
+    axis2 = canonical_axis("swapaxes", axis2, a)
     permutation = list(range(a.ndim))
     permutation[axis1], permutation[axis2] = axis2, axis1
     return lax.transpose(a, permutation)
@@ -297,8 +272,8 @@ def moveaxis(a, source, destination):
     (3, 4, 2)
     """
     a = as_operand("moveaxis", a)
-    source = canonical_axes("moveaxis", source, a.ndim)
-    destination = canonical_axes("moveaxis", destination, a.ndim)
+    source = canonical_axes("moveaxis", source, a)
+    destination = canonical_axes("moveaxis", destination, a)
     if len(source) != len(destination):
         raise ValueError(explain(
             "tanx.numpy.moveaxis", "source and destination must be equally many.",
@@ -319,7 +294,7 @@ def rollaxis(a, axis, start=0):
     (4, 2, 3)
     """
     a = as_operand("rollaxis", a)
-    axis = canonical_axis("rollaxis", axis, a.ndim)
+    axis = canonical_axis("rollaxis", axis, a)
     if not -a.ndim <= start <= a.ndim:
         raise ValueError(explain(
             "tanx.numpy.rollaxis", "start is out of bounds.", f"array: {a.aval}",

@@ -12,12 +12,13 @@ import numpy as np
 
 from .. import dtypes
 from .._api.jit import library_jit
+from .._axes import canonical_axis
 from ..errors import explain
 from ..lax import _functions as lax
 from ._logic import where as choose
 from ._promotion import as_operand, convert, like, promote_dtypes, typeof
 from ._reduce import sum
-from ._shape import canonical_axis, ravel
+from ._shape import ravel
 
 __all__ = ["argpartition", "argsort", "digitize", "lexsort", "partition", "searchsorted", "sort",
            "sort_complex", "top_k"]
@@ -72,7 +73,7 @@ def _sorted_axis(function, a, axis, kind, order):
             hint="use stable=True or stable=False; arrays have no fields to go by."))
     if axis is None:
         x, axis = ravel(x), 0
-    return x, canonical_axis(function, axis, x.ndim)
+    return x, canonical_axis(function, axis, x)
 
 
 @library_jit(static_argnames=("axis", "batch_size"))
@@ -97,7 +98,7 @@ def lexsort(keys, axis=-1, *, batch_size=16):
             *(f"key {i}: {typeof(key)}" for i, key in enumerate(keys))))
     if not keys[0].shape:
         return convert(0, dtypes.default_int())
-    axis = canonical_axis("lexsort", axis, keys[0].ndim)
+    axis = canonical_axis("lexsort", axis, keys[0])
     positions = lax.broadcasted_iota(dtypes.default_int(), keys[0].shape, axis)
     return lax.sort((*keys[::-1], positions), dimension=axis, num_keys=len(keys))[-1]
 
@@ -110,7 +111,7 @@ def sort_complex(a):
     Array([0.+1.j, 1.+0.j, 2.+0.j], dtype=complex64)
     """
     x = as_operand("sort_complex", a)
-    x = lax.sort(x, dimension=canonical_axis("sort_complex", -1, x.ndim))
+    x = lax.sort(x, dimension=canonical_axis("sort_complex", -1, x))
     return convert(x, dtypes.to_complex_dtype(x.dtype))
 
 
@@ -154,7 +155,7 @@ def _partitioned(function, a, kth, axis):
         raise NotImplementedError(explain(
             f"tanx.numpy.{function}", "complex numbers are not partitioned.",
             f"array: {typeof(x)}", hint="use tanx.numpy.sort."))
-    axis = canonical_axis(function, axis, x.ndim)
+    axis = canonical_axis(function, axis, x)
     size, place = x.shape[axis], operator.index(kth)
     if not -size <= place < size:
         raise ValueError(explain(
@@ -180,7 +181,7 @@ def top_k(a, k, /, *, axis=-1, mode="largest", sorted=True):
     [Array([5., 4.], dtype=float32), Array([1, 2], dtype=int32)]
     """
     x = as_operand("top_k", a)
-    axis = canonical_axis("top_k", axis, x.ndim)
+    axis = canonical_axis("top_k", axis, x)
     k = operator.index(k)
     if not 0 <= k <= x.shape[axis] or x.dtype.kind == "c":
         raise ValueError(explain(

@@ -6,6 +6,7 @@ import numpy as np
 
 from .. import dtypes
 from .._api.jit import library_jit
+from .._axes import canonical_axis
 from ..errors import explain
 from ..lax import _functions as lax
 from ._complex import conj
@@ -13,7 +14,7 @@ from ._contract import dot
 from ._math import clip, divide, multiply, subtract
 from ._promotion import as_operand, check_arraylike, convert, typeof
 from ._reduce import mean, reduced_axes, sum
-from ._shape import broadcast_to, canonical_axis, reshape
+from ._shape import broadcast_to, reshape
 
 __all__ = ["average", "corrcoef", "cov"]
 
@@ -30,7 +31,7 @@ def average(a, axis=None, weights=None, returned=False, keepdims=False):
     if weights is None:
         x = as_operand("average", a)
         result = mean(x, axis, None, None, keepdims)
-        size = np.prod([x.shape[d] for d in reduced_axes("average", axis, x.ndim)], dtype=int)
+        size = np.prod([x.shape[d] for d in reduced_axes("average", axis, x)], dtype=int)
         return (result, lax.full_like(result, int(size))) if returned else result
     x, weights = _weighted(a, weights, axis)
     total = sum(weights, axis, None, None, keepdims)
@@ -49,7 +50,7 @@ def _weighted(a, weights, axis):
         raise ValueError(explain(
             "tanx.numpy.average", "weights have the shape of the array, or that of one axis.",
             f"array:   {typeof(x)}", f"weights: {typeof(w)}", f"axis:    {axis}"))
-    axis = canonical_axis("average", axis, x.ndim)
+    axis = canonical_axis("average", axis, x)
     if w.shape[0] != x.shape[axis]:
         raise ValueError(explain(
             "tanx.numpy.average", "there must be as many weights as elements along axis.",

@@ -18,6 +18,7 @@ import numpy as np
 from .. import dtypes
 from .._api.batching import vmap
 from .._api.jit import library_jit
+from .._axes import canonical_axis
 from .._traceback import boundary, credit
 from ..errors import explain
 from ..lax import _functions as lax
@@ -35,7 +36,7 @@ from ._promotion import (
     refuse_out,
     typeof,
 )
-from ._shape import canonical_axis, moveaxis, ravel
+from ._shape import moveaxis, ravel
 
 __all__ = ["add", "bitwise_and", "bitwise_or", "bitwise_xor", "frompyfunc", "logaddexp",
            "logaddexp2", "logical_and", "logical_or", "logical_xor", "maximum", "minimum",
@@ -115,7 +116,7 @@ class ufunc:
         name = self._only("reduce")
         refuse_out(name, out)
         check_arraylike(name, a)
-        axes = _reduce.reduced_axes(name, axis, np.ndim(a))
+        axes = _reduce.reduced_axes(name, axis, typeof(a))
         if initial is None and self._identity is None:
             self._check_not_empty(name, a, axes, where)
         if self._reduce is not None:
@@ -166,7 +167,7 @@ class ufunc:
             raise ValueError(explain(f"tanx.numpy.{name}", "goes along one axis.",
                                      f"axis: {axis}"))
         x = _as(name, a, dtype)
-        axis = canonical_axis(name, axis, x.ndim)
+        axis = canonical_axis(name, axis, x)
         totals: list = []
         for element in lax.unstack(x, axis):
             totals.append(convert(self(totals[-1], element), x.dtype) if totals else element)
@@ -228,7 +229,7 @@ class ufunc:
         if self._reduceat is not None:
             return self._reduceat(a, indices, axis=axis, dtype=dtype)
         x = _as(name, a, dtype)
-        axis = canonical_axis(name, axis, x.ndim)
+        axis = canonical_axis(name, axis, x)
         starts, stops = _segments(name, indices, x.shape[axis])
         lined_up = (starts.shape[0], *(1,) * (x.ndim - 1))
         starts, stops = (lax.reshape(i, lined_up) for i in (starts, stops))
@@ -323,7 +324,7 @@ def _reduction(name: str, combine, primitive, neutral, prepare=_as):
     """``reduce`` by a primitive; ``neutral`` gives the value that changes nothing for a dtype."""
     def reduce(a, *, axis, dtype, keepdims, initial, where):
         x = prepare(name, a, dtype)
-        axes = _reduce.reduced_axes(name, axis, x.ndim)
+        axes = _reduce.reduced_axes(name, axis, x)
         if where is not None:
             x = _reduce.masked(name, x, where, neutral(x.dtype))
         total = primitive(x, axes)
@@ -339,7 +340,7 @@ def _accumulation(name: str, primitive, prepare=_as):
         x = prepare(name, a, dtype)
         if axis is None or not x.ndim:
             x, axis = ravel(x), 0
-        return primitive(x, canonical_axis(name, axis, x.ndim))
+        return primitive(x, canonical_axis(name, axis, x))
     return accumulate
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import dtypes
 from .._api.jit import library_jit
+from .._axes import canonical_axis
 from .._traceback import shown
 from .._window import publish
 from ..errors import explain
@@ -27,7 +28,7 @@ from ._creation import placed
 from ._math import remainder
 from ._pad import pad
 from ._promotion import as_operand, like
-from ._shape import canonical_axis, transpose
+from ._shape import transpose
 
 __all__ = ["fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn",
            "ifftshift", "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn"]
@@ -51,15 +52,16 @@ def _scale(function: str, kind, norm, count: int) -> float:
     return scale if kind in (_FftType.IFFT, _FftType.IRFFT) else 1 / scale if scale else 1.0
 
 
-def _axes(function: str, axes, lengths, rank: int) -> tuple[int, ...]:
+def _axes(function: str, axes, lengths, a) -> tuple[int, ...]:
     """The dimensions to be transformed: the last ones that have lengths, unless told."""
+    rank = a.ndim
     if axes is None:
         axes = range(rank) if lengths is None else range(rank - len(lengths), rank)
         if len(axes) > rank:
             raise ValueError(explain(f"tanx.numpy.fft.{function}",
                                      "there are more lengths than dimensions.",
                                      f"s: {tuple(lengths)}", f"dimensions: {rank}"))
-    found = tuple([canonical_axis(f"fft.{function}", axis, rank) for axis in axes])
+    found = tuple([canonical_axis(f"fft.{function}", axis, a) for axis in axes])
     if len(set(found)) < len(found):
         raise ValueError(explain(f"tanx.numpy.fft.{function}", "axes must be distinct.",
                                  f"axes: {tuple(axes)}"))
@@ -76,7 +78,7 @@ def _along(function: str, kind, a, lengths, axes, norm):
     if kind == _FftType.RFFT and a.dtype.kind == "c":
         raise ValueError(explain(f"tanx.numpy.fft.{function}", "takes real numbers.",
                                  f"operand: {a.aval}", hint="fft takes complex ones."))
-    axes = _axes(function, axes, lengths, a.ndim)
+    axes = _axes(function, axes, lengths, a)
     back = sorted(range(a.ndim), key=lambda d: (d in axes, axes.index(d) if d in axes else d))
     moved = back != list(range(a.ndim))
     a = transpose(a, back) if moved else a
@@ -339,6 +341,7 @@ def _shifted(function: str, x, axes, sign: int):
     x = as_operand(f"fft.{function}", x)
     axes = tuple(range(x.ndim)) if axes is None else axes
     axes = tuple(axes) if isinstance(axes, Sequence | np.ndarray) else (axes,)
+    axes = tuple([canonical_axis(f"fft.{function}", axis, x) for axis in axes])
     return roll(x, tuple([sign * (x.shape[axis] // 2) for axis in axes]), axes)
 
 

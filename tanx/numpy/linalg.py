@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import dtypes
 from .._api.jit import library_jit
+from .._axes import canonical_axis
 from .._control.custom_jvp import custom_jvp
 from .._traceback import shown
 from .._window import publish
@@ -35,7 +36,7 @@ from ._promotion import as_operand, broadcast_to_shape, common_shape, convert, i
 from ._reduce import amax, amin
 from ._reduce import prod as product_of
 from ._reduce import sum as sum_of
-from ._shape import canonical_axis, expand_dims, matrix_transpose, moveaxis, ravel
+from ._shape import expand_dims, matrix_transpose, moveaxis, ravel
 from ._sort import argsort
 from ._transcendental import log
 
@@ -542,7 +543,7 @@ def norm(x, ord=None, axis=None, keepdims: bool = False):
                          f"x: {typeof(x)}", f"ord: {ord!r}")
     else:
         given = axis if isinstance(axis, tuple | list) else (axis,)
-        axes = tuple(canonical_axis("linalg.norm", d, x.ndim) for d in given)
+        axes = tuple(canonical_axis("linalg.norm", d, x) for d in given)
     if len(axes) == 1:
         return _vector_norm(x, ord, axes, keepdims)
     if len(axes) == 2 and axes[0] != axes[1]:
@@ -570,7 +571,7 @@ def vector_norm(x, /, *, axis=None, keepdims: bool = False, ord=2):
     """
     x = inexact("linalg.vector_norm", x)
     given = range(x.ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
-    axes = tuple(canonical_axis("linalg.vector_norm", d, x.ndim) for d in given)
+    axes = tuple(canonical_axis("linalg.vector_norm", d, x) for d in given)
     return _vector_norm(x, ord, axes, keepdims)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from .. import dtypes, lax
 from .. import numpy as jnp
 from .._api.jit import library_jit
+from .._axes import canonical_axis
 from ..errors import explain
 from ..numpy._promotion import canonical_shape, is_arraylike, typeof
 from ._continuous import gumbel
@@ -37,7 +38,7 @@ def categorical(key, logits, axis: int = -1, shape: Sequence[int] | None = None,
     Array([1, 2, 2, 1, 2], dtype=int32)
     """
     wrapped, logits = single("categorical", key), jnp.asarray(logits)
-    axis = range(logits.ndim)[axis]
+    axis = canonical_axis("tanx.random.categorical", axis, logits)
     rest = tuple(n for d, n in enumerate(logits.shape) if d != axis)
     shape = rest if shape is None else canonical_shape(shape, "tanx.random.categorical")
     lead = shape[:len(shape) - len(rest)]
@@ -82,7 +83,7 @@ def choice(key, a, shape: Sequence[int] = (), replace: bool = True, p=None, axis
             raise TypeError(explain("tanx.random.choice", "needs arrays or numbers.",
                                     f"argument: {x!r:.100}"))
     shape, array = canonical_shape(shape, "tanx.random.choice"), jnp.asarray(a)
-    axis = 0 if not array.ndim else range(array.ndim)[axis]
+    axis = 0 if not array.ndim else canonical_axis("tanx.random.choice", axis, array)
     size = array.shape[axis] if array.ndim else int(array)
     count = prod(shape)
     if not count:
@@ -141,10 +142,7 @@ def permutation(key, x, axis: int = 0, independent: bool = False, *, out_shardin
             raise TypeError(explain("tanx.random.permutation", "needs an array or an integer.",
                                     f"x: {aval}"))
         return _shuffle(wrapped, jnp.arange(x), 0)
-    if not -len(aval.shape) <= axis < len(aval.shape):
-        raise ValueError(explain("tanx.random.permutation", "the array has no such axis.",
-                                 f"x:    {aval}", f"axis: {axis}"))
-    axis, x = range(len(aval.shape))[axis], jnp.asarray(x)
+    axis, x = canonical_axis("tanx.random.permutation", axis, aval), jnp.asarray(x)
     if independent or x.ndim == 1 and not dtypes.is_extended(x.dtype):
         return _shuffle(wrapped, x, axis)
     order = _shuffle(wrapped, jnp.arange(x.shape[axis]), 0)

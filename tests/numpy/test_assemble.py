@@ -234,6 +234,7 @@ tanx.numpy.rot90: needs two of at least two dimensions.
   axes:  (0, 1)""")
     message(ValueError, lambda: jnp.fliplr(jnp.arange(3)), """\
 tanx.numpy.fliplr: axis 1 is out of bounds for 1 dimensions.
+  operand: i32[3]
   Hint: axes go from -1 to 0.""")
 
 

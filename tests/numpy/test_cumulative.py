@@ -99,6 +99,7 @@ def test_jaxprs():
 MISTAKES = [
     (ValueError, lambda: jnp.cumsum(X, 2), """\
 tanx.numpy.cumsum: axis 2 is out of bounds for 2 dimensions.
+  operand: f32[3,4]
   Hint: axes go from -2 to 1."""),
     (ValueError, lambda: jnp.cumulative_sum(X), """\
 tanx.numpy.cumulative_sum: axis may be left out for vectors only.

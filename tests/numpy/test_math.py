@@ -501,8 +501,8 @@ tanx.numpy.ldexp: exponents must be integers.
   x1: f32[]
   x2: f32[]
   Hint: x1 * exp2(x2) takes any exponent."""),
-    (lambda: jnp.unwrap(1.0), IndexError, """\
-tanx.numpy.unwrap: there is no axis to go along.
+    (lambda: jnp.unwrap(1.0), np.exceptions.AxisError, """\
+tanx.numpy.unwrap: axis -1 is out of bounds for 0 dimensions.
   operand: f32[]"""),
 ]
 

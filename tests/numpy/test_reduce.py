@@ -212,6 +212,7 @@ tanx.numpy.sum: arrays are immutable, so there is no out.
   Hint: use the result."""),
     (ValueError, lambda x: jnp.sum(x, 2), """\
 tanx.numpy.sum: axis 2 is out of bounds for 2 dimensions.
+  operand: f32[2,3]
   Hint: axes go from -2 to 1."""),
     (ValueError, lambda x: jnp.max(x, (0, -2)), """\
 tanx.numpy.max: axes must be distinct.

@@ -126,6 +126,7 @@ tanx.numpy.transpose: axes must hold each dimension once.
   axes:  (0,)"""),
     (ValueError, lambda x: jnp.transpose(x, (0, 2)), """\
 tanx.numpy.transpose: axis 2 is out of bounds for 2 dimensions.
+  operand: f32[2,3]
   Hint: axes go from -2 to 1."""),
     (ValueError, lambda x: jnp.matrix_transpose(x[0]), """\
 tanx.numpy.matrix_transpose: needs at least two dimensions.

@@ -153,7 +153,8 @@ tanx.numpy.sort: kind and order are not supported.
   order: None
   Hint: use stable=True or stable=False; arrays have no fields to go by."""),
     (ValueError, lambda: jnp.argsort(1.0), """\
-tanx.numpy.argsort: axis -1 is out of bounds for 0 dimensions."""),
+tanx.numpy.argsort: axis -1 is out of bounds for 0 dimensions.
+  operand: f32[]"""),
     (TypeError, lambda: jnp.lexsort(()), """\
 tanx.numpy.lexsort: there must be at least one key."""),
     (ValueError, lambda: jnp.lexsort((X[0], X)), """\

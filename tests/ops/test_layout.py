@@ -197,7 +197,8 @@ tanx.lax.squeeze: only dimensions of size 1 can be dropped.
   operand:    f32[2,3]
   dimensions: (1,)"""),
     (ValueError, lambda x: lax.expand_dims(x, (7,)), """\
-tanx.lax.expand_dims: axis 7 is out of bounds for 3 dimensions.
+tanx.lax.expand_dims: axis 7 is out of bounds for 3 dimensions of the result.
+  operand: f32[2,3]
   Hint: axes go from -3 to 2."""),
     (ValueError, lambda x: lax.expand_dims(x, (0, 0)), """\
 tanx.lax.expand_dims: axes must be distinct.
@@ -219,7 +220,8 @@ tanx.lax.stack: operands must have the same dtype.
   operand 1: i32[2,3]
   Hint: tanx.numpy's functions promote; or use x.astype(...)."""),
     (ValueError, lambda x: lax.unstack(1.0), """\
-tanx.lax.unstack: axis 0 is out of bounds for 0 dimensions."""),
+tanx.lax.unstack: axis 0 is out of bounds for 0 dimensions.
+  operand: f32[]"""),
     (TypeError, lambda x: lax.reshape("no", (2,)), """\
 tanx.lax.reshape: needs arrays or numbers, but argument 0 is a str.
   argument 0: 'no'

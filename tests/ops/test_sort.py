@@ -115,6 +115,7 @@ tanx.lax.sort: operands must have equal shapes.
   operand 1: f32[3]"""
     assert message(ValueError, lax.sort, x, 2) == """\
 tanx.lax.sort: axis 2 is out of bounds for 2 dimensions.
+  operand: f32[2,3]
   Hint: axes go from -2 to 1."""
     assert message(ValueError, lax.top_k, x, 4) == """\
 tanx.lax.top_k: k must not be negative, nor exceed the size of the dimension.
