@@ -17,6 +17,7 @@ from .._core.stage import stage_closed
 from .._core.types import ShapedArray, is_arraylike, typeof
 from .._ops.batching import materialize
 from .._ops.layout import as_array
+from .._transforms.transpose import backward
 from .._transforms.vmap import batch
 from ..errors import UnexpectedTracerError, explain
 
@@ -162,7 +163,10 @@ class CustomCall(Primitive):
         call = params["call_jaxpr"]
         return not isinstance(call, ClosedJaxpr) or NamedAxisEffect(axis.name) in call.effects
 
-    transpose = never("the function may be anything; its derivative is transposed instead")
+    def transpose(self, cts, *args, call_jaxpr, **params):
+        """A function that is linear in some arguments: derivatives play no part in its transpose."""
+        return backward(call_jaxpr.jaxpr, call_jaxpr.consts, args, cts)
+
     batch = never("a call is batched by batch_axis, which knows the mapped axis")
     lower = never("the compiler inlines the function")
 

@@ -118,6 +118,27 @@ def test_linear_transpose():
         (2.0, 3.0))] == [5.0, 2.0]
 
 
+@pytest.mark.parametrize("rules", ["jvp", "vjp"])
+def test_linear_transpose_of_a_function_with_derivatives_of_its_own(rules):
+    def apply(a, x):
+        return jnp.sin(a) * x
+
+    if rules == "jvp":
+        apply = tanx.custom_jvp(apply)
+        apply.defjvp(lambda *_: pytest.fail("derivatives play no part"))
+    else:
+        apply = tanx.custom_vjp(apply)
+        apply.defvjp(*[lambda *_: pytest.fail("derivatives play no part")] * 2)
+    (ct,) = tanx.linear_transpose(lambda x: apply(2.0, x), jnp.ones(3))(jnp.arange(3.0))
+    np.testing.assert_allclose(ct, np.sin(2.0) * np.arange(3.0), rtol=1e-6)
+
+
+def test_linear_transpose_of_a_solution():
+    a = jnp.array([[2.0, 1.0], [0.0, 4.0]])
+    (ct,) = tanx.linear_transpose(lambda b: jnp.linalg.solve(a, b), jnp.ones(2))(jnp.ones(2))
+    np.testing.assert_allclose(ct, np.linalg.solve(np.asarray(a).T, np.ones(2)), rtol=1e-6)
+
+
 def test_linear_transpose_nests():
     double = tanx.linear_transpose(lambda x: 3.0 * x, 1.0)
     again = tanx.linear_transpose(lambda ct: double(ct)[0], 1.0)
