@@ -42,6 +42,7 @@ from ._core.types import ShapeDtypeStruct, typeof
 from ._runtime import eager as _eager
 from ._runtime.threads import get_num_threads, set_num_threads
 from ._slices import ds
+from ._traceback import boundary as _boundary
 from ._traceback import shown
 from ._window import publish
 from .dtypes import float0
@@ -67,6 +68,7 @@ globals()["__all__"] += _LATE
 _importing.finished()
 
 
+@_boundary
 def __getattr__(name: str):
     if name in _LATE:
         return _import_module(f"tanx.{name}")

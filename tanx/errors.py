@@ -138,8 +138,9 @@ class _NeedsData(Exception):
     rule: str
     hint: str
 
-    def __init__(self, tracer: Any, context: str = ""):
-        super().__init__(tracer if isinstance(tracer, str) else self.text(tracer, context))
+    def __init__(self, tracer: Any, context: str = "", attempt: str = ""):
+        super().__init__(tracer if isinstance(tracer, str)
+                         else self.text(tracer, context, attempt or self.attempt))
 
     @classmethod
     def of(cls, function: str, needed: str, tracer: Any, hint: str) -> Self:
@@ -148,11 +149,11 @@ class _NeedsData(Exception):
                            *cls.facts(tracer, _user_line()), hint=hint))
 
     @classmethod
-    def text(cls, tracer: Any, context: str) -> str:
+    def text(cls, tracer: Any, context: str, attempt: str) -> str:
         """The message about ``tracer``; ``context`` says in words what needed the data."""
         found = _user_line()
         more = [f"needed: {context}"] if context else []
-        return explain(_public_name() or cls.attempt, cls.rule, *cls.facts(tracer, found), *more,
+        return explain(_public_name() or attempt, cls.rule, *cls.facts(tracer, found), *more,
                        hint=cls.way_out(found[1]))
 
     @staticmethod

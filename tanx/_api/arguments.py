@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Any
 
 from .. import tree_util
@@ -92,6 +92,8 @@ def check_leaves(function: str, fun: Callable, args: tuple, kwargs: dict, leaves
 
 def not_an_array(function: str, fun: Callable, name: str, leaf, hint: str = "") -> TypeError:
     """The error for a leaf of the arguments, called ``name``, that is neither array nor number."""
+    if isinstance(leaf, Set | Iterator):
+        hint = "pass a tuple, a list or an array of its elements."
     return TypeError(explain(
         function, f"argument {name} of {name_of(fun)} is no array.",
         f"value: {leaf!r:.100} of type {type(leaf).__name__}", hint=hint or None))

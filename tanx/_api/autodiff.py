@@ -120,21 +120,25 @@ def _inexact(x) -> bool:
 
 
 def _check_inputs(fun, args, chosen, leaves, holomorphic: bool, allow_int: bool) -> None:
+    def name(i: int) -> str:
+        return [name for k in chosen
+                for name in leaf_names(fun, args, {}, set(range(len(args))) - {k})][i]
+
     for i, leaf in enumerate(leaves):
         if not is_arraylike(leaf):
-            names = [name for k in chosen
-                     for name in leaf_names(fun, args, {}, set(range(len(args))) - {k})]
-            raise not_an_array("tanx.grad", fun, names[i], leaf,
+            raise not_an_array("tanx.grad", fun, name(i), leaf,
                                "differentiate with respect to arrays only; choose with argnums.")
         dtype = typeof(leaf).dtype
         if holomorphic and not dtypes.issubdtype(dtype, np.complexfloating):
             raise TypeError(explain(
                 "tanx.grad", "with holomorphic=True all inputs must be complex.",
-                f"input: {typeof(leaf)}"))
+                f"{name(i)}: {typeof(leaf)}"))
         if not allow_int and not dtypes.issubdtype(dtype, np.inexact):
             raise TypeError(explain(
-                "tanx.grad", "inputs must be real or complex numbers.", f"input: {typeof(leaf)}",
-                hint="use x.astype(float), or allow_int=True for gradients of dtype float0."))
+                "tanx.grad", "inputs must be real or complex numbers.",
+                f"{name(i)}: {typeof(leaf)}",
+                hint="use x.astype(float), choose others with argnums, or allow_int=True for "
+                     "gradients of dtype float0."))
 
 
 def _scalar_result(fun, result, has_aux: bool, holomorphic: bool, aux: dict) -> list:

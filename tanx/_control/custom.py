@@ -164,7 +164,7 @@ class CustomCall(Primitive):
         return not isinstance(call, ClosedJaxpr) or NamedAxisEffect(axis.name) in call.effects
 
     def transpose(self, cts, *args, call_jaxpr, **params):
-        """A function that is linear in some arguments: derivatives play no part in its transpose."""
+        """Of a function linear in some arguments: its derivatives play no part."""
         return backward(call_jaxpr.jaxpr, call_jaxpr.consts, args, cts)
 
     batch = never("a call is batched by batch_axis, which knows the mapped axis")

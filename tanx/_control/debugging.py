@@ -149,6 +149,12 @@ class _Checker(string.Formatter):
         return ""
 
 
+class _Verbatim(str):
+    """Text that ``KeyError`` shows as it is, where it would quote other strings."""
+
+    __repr__ = str.__str__
+
+
 def check_format(function: str, fmt: str, args: Sequence, kwargs: dict[str, Any],
                  all_used: bool = True) -> None:
     """Raise unless the fields of a format string are the arguments: no more, and no fewer."""
@@ -160,9 +166,9 @@ def check_format(function: str, fmt: str, args: Sequence, kwargs: dict[str, Any]
             function, "the format has more fields than there are arguments.", f"format:    {fmt!r}",
             f"arguments: {len(args)}")) from None
     except KeyError as error:
-        raise KeyError(explain(
+        raise KeyError(_Verbatim(explain(
             function, f"the format has a field {error.args[0]!r}, but there is no such argument.",
-            f"format:    {fmt!r}", f"arguments: {', '.join(kwargs) or 'none'} by name")) from None
+            f"format:    {fmt!r}", f"arguments: {', '.join(kwargs) or 'none'} by name"))) from None
     unused = [f"#{n}" for n in range(len(args)) if n not in checker.used]
     unused += [name for name in kwargs if name not in checker.used]
     if unused and all_used:

@@ -138,10 +138,10 @@ class Tracer(Operators):
             raise without_length(self.aval)
         return self.aval.shape[0]
 
-    def _known(self, error):
+    def _known(self, error, attempt: str = ""):
         data = self.concrete()
         if data is None:
-            raise error(self)
+            raise error(self, attempt=attempt)
         return data
 
     def __bool__(self) -> bool:
@@ -153,26 +153,28 @@ class Tracer(Operators):
         return self._known(errors.TracerIntegerConversionError).__index__()
 
     def __int__(self) -> int:
-        return int(self._known(errors.ConcretizationTypeError))
+        return int(self._known(errors.ConcretizationTypeError, "int(x)"))
 
     def __float__(self) -> float:
-        return float(self._known(errors.ConcretizationTypeError))
+        return float(self._known(errors.ConcretizationTypeError, "float(x)"))
 
     def __complex__(self) -> complex:
-        return complex(self._known(errors.ConcretizationTypeError))
+        return complex(self._known(errors.ConcretizationTypeError, "complex(x)"))
 
     @boundary  # a leaked tracer may meet NumPy outside of any function of tanx
     def __array__(self, dtype=None, copy=None):
         return self._known(errors.TracerArrayConversionError).__array__(dtype)
 
     def tolist(self):
-        return self._known(errors.ConcretizationTypeError).tolist()
+        return self._known(errors.ConcretizationTypeError, "x.tolist()").tolist()
 
     def item(self, *args):
-        return self._known(errors.ConcretizationTypeError).item(*args)
+        return self._known(errors.ConcretizationTypeError, "x.item()").item(*args)
 
     def __format__(self, spec: str) -> str:
-        return repr(self) if not spec else format(self._known(errors.ConcretizationTypeError), spec)
+        if not spec:
+            return repr(self)
+        return format(self._known(errors.ConcretizationTypeError, f"format(x, {spec!r})"), spec)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}<{self.aval}>"

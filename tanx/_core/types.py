@@ -200,7 +200,9 @@ def typeof(x) -> Any:  # a ShapedArray of all but tokens, so its attributes are 
             return rule(x)
     if isinstance(x, ShapeDtypeStruct):
         return ShapedArray(x.shape, x.dtype, x.weak_type)
-    raise TypeError(f"{type(x).__name__!r} is not an array type: {x!r}")
+    raise TypeError(explain(
+        "tanx.typeof", f"needs an array or a number, but was given a {type(x).__name__}.",
+        f"value: {x!r:.200}", hint="convert it with tanx.numpy.asarray(...)."))
 
 
 def is_arraylike(x) -> bool:
@@ -242,11 +244,18 @@ def canonical_shape(shape, function: str = "shape") -> tuple[int, ...]:
         try:
             shape = (operator.index(shape),)
         except TypeError:
-            raise TypeError(explain(
-                function, "a shape is a sequence of integers known while tracing.",
-                f"shape: {shape!r}",
-                hint="take sizes from x.shape, or mark the argument with static_argnums.",
-            )) from None
+            raise _no_shape(function, shape) from None
     if shape and min(shape) < 0:
         raise TypeError(explain(function, "sizes must not be negative.", f"shape: {shape}"))
     return shape
+
+
+def _no_shape(function: str, shape) -> TypeError:
+    sizes = shape if isinstance(shape, list | tuple) else (shape,)
+    if any(hasattr(size, "aval") for size in sizes):
+        hint = "take sizes from x.shape, or mark the argument with static_argnums."
+    else:
+        hint = "make sizes integers with int(...), or divide them with //."
+    return TypeError(explain(
+        function, "a shape is a sequence of integers known while tracing.", f"shape: {shape!r}",
+        hint=hint))

@@ -142,8 +142,14 @@ def f(x, y):
      "  arguments: 1 passed to f"),
     (lambda: tanx.grad(f)(1, 2.0),
      "tanx.grad: inputs must be real or complex numbers.\n"
-     "  input: i32[]\n"
-     "  Hint: use x.astype(float), or allow_int=True for gradients of dtype float0."),
+     "  x: i32[]\n"
+     "  Hint: use x.astype(float), choose others with argnums, or allow_int=True for gradients of "
+     "dtype float0."),
+    (lambda: tanx.grad(f, 1)(1.0, {"rate": 1.0, "steps": 3}),
+     "tanx.grad: inputs must be real or complex numbers.\n"
+     "  y['steps']: i32[]\n"
+     "  Hint: use x.astype(float), choose others with argnums, or allow_int=True for gradients of "
+     "dtype float0."),
     (lambda: tanx.grad(f, 1)(1.0, {"mode": "fast"}),
      "tanx.grad: argument y['mode'] of f is no array.\n"
      "  value: 'fast' of type str\n"
@@ -154,7 +160,7 @@ def f(x, y):
      "  Hint: differentiate with respect to arrays only; choose with argnums."),
     (lambda: tanx.grad(f, holomorphic=True)(1.0, 2.0),
      "tanx.grad: with holomorphic=True all inputs must be complex.\n"
-     "  input: f32[]"),
+     "  x: f32[]"),
     (lambda: tanx.grad(f)(X, 2.0),
      "tanx.grad: f must return a scalar.\n"
      "  returned: f32[3]\n"

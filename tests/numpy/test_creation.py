@@ -213,7 +213,7 @@ def test_bad_constants():
     message(TypeError, lambda: jnp.zeros((2.5,)), """\
 tanx.numpy.zeros: a shape is a sequence of integers known while tracing.
   shape: (2.5,)
-  Hint: take sizes from x.shape, or mark the argument with static_argnums.""")
+  Hint: make sizes integers with int(...), or divide them with //.""")
     message(TypeError, lambda: jnp.ones(-1), """\
 tanx.numpy.ones: sizes must not be negative.
   shape: (-1,)""")

@@ -83,7 +83,7 @@ tanx.numpy.eye: sizes must not be negative.
     message(TypeError, lambda: jnp.eye(2.5), """\
 tanx.numpy.eye: a shape is a sequence of integers known while tracing.
   shape: (2.5, None)
-  Hint: take sizes from x.shape, or mark the argument with static_argnums.""")
+  Hint: make sizes integers with int(...), or divide them with //.""")
     message(ValueError, lambda: jnp.tril(x), """\
 tanx.numpy.tril: needs at least two dimensions.
   array: i32[3]""")

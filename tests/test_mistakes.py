@@ -1,0 +1,67 @@
+"""What users get wrong in their first hour, and what they read: the function that they called,
+the rule, the values, a way out."""
+
+import pytest
+
+import tanx
+import tanx.numpy as jnp
+from tanx import debug, lax, random
+
+X = jnp.arange(3.0)
+KEY = random.key(0)
+
+
+def of_a_traced_value(use):
+    return lambda: tanx.jit(lambda x: use(x))(1.0)
+
+
+@pytest.mark.parametrize(("mistake", "kind", "message"), [
+    (lambda: random.randint(KEY, 0, 10, (3,)), TypeError, """\
+tanx.random.randint: needs an array or a number, but was given a tuple.
+  value: (3,)
+  Hint: convert it with tanx.numpy.asarray(...)."""),
+    (lambda: lax.sin([1.0, 2.0]), TypeError, """\
+tanx.lax.sin: needs an array or a number, but was given a list.
+  value: [1.0, 2.0]
+  Hint: convert it with tanx.numpy.asarray(...)."""),
+    (lambda: jnp.zeros((4 / 2, 3)), TypeError, """\
+tanx.numpy.zeros: a shape is a sequence of integers known while tracing.
+  shape: (2.0, 3)
+  Hint: make sizes integers with int(...), or divide them with //."""),
+    (lambda: tanx.jit(lambda x: x)({1.0, 2.0}), TypeError, """\
+tanx.jit: argument x of <lambda> is no array.
+  value: {1.0, 2.0} of type set
+  Hint: pass a tuple, a list or an array of its elements."""),
+])
+def test_messages(mistake, kind, message):
+    with pytest.raises(kind) as caught:
+        mistake()
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(("use", "asked"), [
+    (int, "int(x)"), (float, "float(x)"), (complex, "complex(x)"),
+    (lambda x: x.item(), "x.item()"), (lambda x: x.tolist(), "x.tolist()"),
+    (lambda x: f"{x:.2f}", "format(x, '.2f')")])
+def test_asking_a_traced_value_for_data(use, asked):
+    with pytest.raises(tanx.errors.ConcretizationTypeError) as caught:
+        of_a_traced_value(use)()
+    assert str(caught.value).startswith(
+        f"{asked}: a traced value has no data until the compiled function runs.\n")
+
+
+def test_promotion_errors_name_the_function():
+    with tanx.numpy_dtype_promotion("strict"), pytest.raises(ValueError, match="^tanx.numpy.add: "):
+        X + jnp.arange(3)
+
+
+def test_messages_of_keyerror_are_readable():
+    with pytest.raises(KeyError) as caught:
+        debug.print("{y}", x=X)
+    assert str(caught.value).startswith("tanx.debug.print: the format has a field 'y'")
+
+
+def test_a_name_that_is_not_there_shows_no_frames_of_ours():
+    with pytest.raises(AttributeError) as caught:
+        tanx.nothing  # noqa: B018
+    assert caught.traceback[-1].path.name == "test_mistakes.py"
