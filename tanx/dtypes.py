@@ -194,7 +194,14 @@ def stored_numbers(x: Any, dtype: Any) -> np.ndarray:
     array([1. , 2.5], dtype=float32)
     """
     try:
-        return np.array(x, stored(dtype))
+        with np.errstate(over="raise"):
+            return np.array(x, stored(dtype))
+    except FloatingPointError:
+        warn_user(explain(
+            "tanx.numpy.asarray", f"a number is too large for {short_name(dtype)}, and becomes "
+            "infinite.", f"value: {x!r:.100}"), RuntimeWarning)
+        with np.errstate(over="ignore"):
+            return np.array(x, stored(dtype))
     except OverflowError:
         raise OverflowError(explain(
             "int", f"a Python integer does not fit into {short_name(dtype)}.", f"value: {x!r:.100}",

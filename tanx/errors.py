@@ -76,7 +76,13 @@ def user_frame() -> FrameType | None:
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the user's line, wherever in tanx the reason was found."""
+    """Warn at the user's line, wherever in tanx the reason was found.
+
+    The message speaks of the function that this line called, as those of errors do.
+    """
+    inner, colon, rest = message.partition(": ")
+    if inner.startswith("tanx."):
+        message = f"{_called() or inner}{colon}{rest}"
     frame = user_frame()
     if frame is None:
         warnings.warn(message, category, stacklevel=2)
@@ -85,6 +91,18 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
         warnings.warn_explicit(
             message, category, frame.f_code.co_filename, frame.f_lineno,
             scope.get("__name__", "<string>"), scope.setdefault("__warningregistry__", {}))
+
+
+def _called() -> str:
+    """The name of the function that the user's line called; nothing where a window shows none."""
+    name, user = "", user_frame()
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame is not user:
+        inside = frame.f_locals if frame.f_globals.get("__name__") == "tanx._traceback" else {}
+        if inside.get("shown"):
+            name = f"{inside['public'].__module__}.{inside['public'].__name__}"
+        frame = frame.f_back
+    return name
 
 
 def _user_line() -> tuple[str, str]:

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.exceptions import ComplexWarning
 
 import tanx
 import tanx.numpy as jnp
 from tanx import errors
+from tanx._ops import convert
 from tanx.errors import explain, warn_user
 
 BASES = {
@@ -181,3 +183,35 @@ tanx.f: no.
   b: 2
   Hint: yes."""
     assert explain("tanx.f", "no.") == "tanx.f: no."
+
+
+# --- Warnings -------------------------------------------------------------------------------------
+
+WARNINGS = [
+    ("tanx.numpy.asarray", ComplexWarning, lambda z: jnp.asarray(z, "float32")),
+    ("tanx.numpy.asarray", ComplexWarning, lambda z: jnp.float32(z)),
+    ("tanx.numpy.astype", ComplexWarning, lambda z: z.astype("int32")),
+    ("tanx.numpy.mean", ComplexWarning, lambda z: jnp.mean(z, dtype="float32")),
+    ("tanx.numpy.sum", ComplexWarning, lambda z: z.sum(dtype="float32")),
+    ("tanx.numpy.concatenate", ComplexWarning, lambda z: jnp.concatenate([z], dtype="float32")),
+    ("x.at[...].set", ComplexWarning, lambda z: jnp.ones(2).at[:].set(z)),
+    ("x.at[...].add", FutureWarning, lambda z: jnp.arange(2).at[:].add(0.5)),
+    ("tanx.lax.convert_element_type", ComplexWarning,
+     lambda z: tanx.lax.convert_element_type(z, "float32")),
+    ("tanx.lax.iota", UserWarning, lambda z: tanx.lax.iota("int64", 3)),
+    ("tanx.random.normal", UserWarning,
+     lambda z: tanx.random.normal(tanx.random.key(0), (), "float64")),
+    ("tanx.numpy.array", RuntimeWarning, lambda z: jnp.array([1e200, 1e300])),
+    ("tanx.numpy.multiply", RuntimeWarning, lambda z: z.real * 1.25e300),
+]
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("name, category, call", WARNINGS)
+def test_warnings_speak_of_the_call_and_point_to_it(name, category, call, jit):
+    convert._literal.cache_clear()
+    with pytest.warns(category) as caught:
+        (tanx.jit(call) if jit else call)(jnp.array([1 + 2j, 3j]))
+    found = next(w for w in caught if w.category is category)
+    assert str(found.message).startswith(f"{name}: ")
+    assert found.filename == __file__ and found.lineno == call.__code__.co_firstlineno

@@ -340,7 +340,7 @@ def _literal(x, dtype: np.dtype, weak_type: bool) -> tuple[np.ndarray, ShapedArr
     if dtypes.is_extended(dtype) and x:
         convert_element_type_p.infer(typeof(x), new_dtype=dtype, weak_type=False)  # raises
     try:
-        value = np.asarray(x, dtypes.stored(dtype))
+        value = dtypes.stored_numbers(x, dtype)
     except OverflowError:
         value = cast(dtypes.stored_numbers(x, dtypes.default_int()), dtype)
     return value, ShapedArray((), dtype, weak_type)

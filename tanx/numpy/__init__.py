@@ -42,3 +42,4 @@ from ._vectorize import *
 globals().update(_dtypes.scalar_types)
 
 publish(__name__, shown)
+_dtypes.make_array = asarray  # noqa: F405

@@ -59,7 +59,7 @@ def _operands(function: str, arrays, dtype) -> list:
     if dtype is None:
         return promote_dtypes(*arrays)
     dtype = dtypes.requested_dtype(dtype, f"tanx.numpy.{function}")
-    return [convert(x, dtype) for x in arrays]
+    return [lax.convert_element_type(x, dtype) for x in arrays]
 
 
 def _alike(arrays) -> bool:

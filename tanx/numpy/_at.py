@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import dtypes
-from .._traceback import boundary
+from .._traceback import shown
 from ..errors import explain, warn_user
 from ..lax import _functions as lax
 from . import _index
@@ -145,7 +145,9 @@ class AtIndex:
 
 for _name in ("get", "set", "add", "subtract", "multiply", "mul", "divide", "power", "min", "max",
               "apply"):
-    setattr(AtIndex, _name, boundary(getattr(AtIndex, _name)))
+    _method = shown(getattr(AtIndex, _name))
+    _method.__module__ = "x.at[...]"  # what its messages begin with
+    setattr(AtIndex, _name, _method)
 
 
 _SCATTERS = {"set": lax.scatter, "add": lax.scatter_add, "subtract": lax.scatter_sub,

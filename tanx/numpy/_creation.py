@@ -181,9 +181,6 @@ def _stacked(nested, dtype):
     return lax.concatenate(parts, 0)
 
 
-dtypes.make_array = asarray
-
-
 def copy(a, order=None):
     """A copy of ``a``, in memory of its own.
 

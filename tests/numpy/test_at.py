@@ -419,14 +419,14 @@ x.at[...].add: values must broadcast to the shape of the indexed elements.
   values:  f32[3]
   indexed: ()""")
     message(ValueError, lambda: x.at[jnp.array([0])].set(0.0, mode="wrap"), """\
-tanx.lax.GatherScatterMode: there is no mode 'wrap'.
+x.at[...].set: there is no mode 'wrap'.
   modes: 'clip', 'fill', 'drop', 'promise_in_bounds', 'one_hot'""")
     message(TypeError, lambda: x.at[[0, 1]].set(0.0), """\
 x[...]: a list as an index is ambiguous.
   index: [0, 1]
   Hint: write x[tanx.numpy.array([...])] to take several elements, or x[i, j] for two axes.""")
     message(TypeError, lambda: jnp.array([True]).at[0].add(True), """\
-tanx.lax.add: does not take bool operands.
+x.at[...].add: does not take bool operands.
   operand: bool[]
   takes:   signed integer, unsigned integer, floating point, complex""")
 
