@@ -136,3 +136,21 @@ def test_each_element_of_a_small_matrix_is_read_once(n):
     text = generate(module.program, host(), module.plan.offsets).text
     vectors = [line for line in text.splitlines() if "load <" in line]
     assert len(vectors) == 4 * -(-n * 32 // host().vector_bits)  # of four rows
+
+
+def _noisy_sums(x, seed):
+    noise = tanx.random.normal(tanx.random.key(seed), x.shape[1:])
+    return jnp.sum(x, axis=0) + noise * jnp.exp(jnp.sin(noise)), jnp.max(x, axis=0)
+
+
+@pytest.mark.parametrize("shape", [(16, 64), (33, 70), (64, 131), (20, 3, 40)])
+def test_long_code_after_reductions_is_written_once(shape):
+    check_function(_noisy_sums, numbers(shape), np.int32(1))
+
+
+def test_the_length_of_code_does_not_grow_with_the_columns_at_a_time():
+    """What comes after reductions is there once for groups, and once for what is left over."""
+    def lines(columns):
+        x = tanx.ShapeDtypeStruct((16, columns), jnp.float32)
+        return tanx.jit(_noisy_sums).lower(x, 1).as_text("llvm").count("\n")
+    assert lines(64 * host().vector_bits // 32) < 4 * lines(host().vector_bits // 32)

@@ -18,7 +18,15 @@ import numpy as np
 from ..._loops.expr import Const, Expr, Fold, Index, Load
 from ..._loops.instructions import kind_of
 from ..._loops.nest import Statement, Store
-from ..._loops.traverse import expressions, folds, loads, substitution, walk, written
+from ..._loops.traverse import (
+    children,
+    expressions,
+    folds,
+    loads,
+    substitution,
+    walk,
+    written,
+)
 from .access import Scalar
 from .complex import Pair
 from .folds import flat, is_search
@@ -46,6 +54,8 @@ _SHARE = 0.625
 """Part of the registers that holds results; elements pass through the others."""
 _ROOM = 1 << 16
 """Bytes for the results of a reduction that are kept at hand."""
+_LONG = 96
+"""Length of what becomes of results from which on it is written once, in a loop."""
 
 
 def columns(lane: Loop, body: Iterable[Statement]) -> list[Fold]:
@@ -152,7 +162,10 @@ def write_side_by_side(kernel: Kernel, lane: Loop, folds: Sequence[Fold],
 
 def _write_group(kernel: Kernel, lane: Loop, folds: Sequence[Fold], body: Sequence[Statement],
                  scope: Scope, start: Value, count: int) -> None:
-    """Write so many steps of a loop in lanes: all of them go from row to row together."""
+    """Write so many steps of a loop in lanes: all of them go from row to row together.
+
+    Results are in registers, and used there: code that would be long goes by way of memory.
+    """
     (rows,) = folds[0].indices
     own = (*lane.covers, lane.index)
     along = [_along(fold, rows) for fold in folds]
@@ -178,10 +191,55 @@ def _write_group(kernel: Kernel, lane: Loop, folds: Sequence[Fold], body: Sequen
     loop = Loop(rows, (rows,), False)
     for steps in (range(has_first), range(has_first, rows.extent)):
         found = steps_together(kernel, scope, loop, steps, found, row, states)
+    if count > 1 and _length_after(kernel, body) >= _LONG:
+        _finish_in_a_loop(kernel, lane, folds, body, scope, start, found)
+        return
     for inner in vectors(scope):
         for fold in folds:
             inner.values[fold] = tuple(found.pop(0) for _ in fold.states)
         kernel.loops((), body, inner)
+
+
+def _length_after(kernel: Kernel, body: Sequence[Statement]) -> int:
+    """The length of the code that comes after the reductions."""
+    analysis = kernel.analysis
+    roots = [root for statement in body for root in expressions(statement)]
+    return sum(analysis.own_length(node) for node in walk(
+        *roots, into=lambda node: () if isinstance(node, Fold) else children(node)))
+
+
+def _finish_in_a_loop(kernel: Kernel, lane: Loop, folds: Sequence[Fold], body: Sequence[Statement],
+                      scope: Scope, start: Value, found: Sequence[Scalar]) -> None:
+    """Write what becomes of results, which are those of one step in lanes after the other."""
+    count = len(found) // sum(len(fold.states) for fold in folds)
+    rooms = {fold: [_Room(kernel, state.dtype, count, lane.width) for state in fold.states]
+             for fold in folds}
+    left = iter(found)
+    for n in range(count):
+        for fold in folds:
+            for room in rooms[fold]:
+                room.put(kernel.index(n), next(left))
+
+    def finish(inner: Scope, number: Value) -> None:
+        for fold, own in rooms.items():
+            inner.values[fold] = tuple(room.get(number) for room in own)
+        kernel.loops((), body, inner)
+
+    _each(kernel, lane, body, scope, start, count, finish)
+
+
+def _each(kernel: Kernel, lane: Loop, body: Sequence[Statement], outer: Scope, start: Value,
+          count: int, write: Callable[[Scope, Value], None]) -> None:
+    """A loop in lanes that knows the number of its step, counted from the first one."""
+    index = Index("column", count)
+
+    def step(inner: Scope, _) -> list:
+        kernel.bind(inner, lane, start + inner.values[index])
+        write(inner, inner.values[index])
+        return []
+
+    kernel.loop(outer, Loop(index, (index,), True), 0, count, [], step,
+                bound=(*lane.covers, lane.index), writes=kernel.written(body))
 
 
 class _Columns:
@@ -235,17 +293,8 @@ class _Columns:
         self.each(scope, start, finish)
 
     def each(self, outer: Scope, start: Value, write: Callable[[Scope, Value], None]) -> None:
-        """A loop in lanes that knows the number of its step, counted from the first one."""
-        kernel, lane = self.kernel, self.lane
-        index = Index("column", self.steps)
-
-        def step(inner: Scope, _) -> list:
-            kernel.bind(inner, lane, start + inner.values[index])
-            write(inner, inner.values[index])
-            return []
-
-        kernel.loop(outer, Loop(index, (index,), True), 0, self.steps, [], step,
-                    bound=(*lane.covers, lane.index), writes=kernel.written(self.body))
+        """Write something for each of the steps."""
+        _each(self.kernel, self.lane, self.body, outer, start, self.steps, write)
 
     def add(self, outer: Scope, start: Value, row: Value, count: int, first: bool) -> None:
         """Add some rows to what there is, if there is anything."""
