@@ -14,11 +14,13 @@ from __future__ import annotations
 import ctypes
 import threading
 
+from ._forever import forever
+
 __all__ = ["KEY", "STAGING", "VERSION", "flags_version", "situation", "storage"]
 
 STAGING, KEY, VERSION = range(3)
 
-flags_version = ctypes.c_int64(0)
+flags_version = forever(ctypes.c_int64(0))
 """How often a flag changed for the whole process."""
 
 

@@ -147,7 +147,10 @@ def _stored_results(eqn: JaxprEqn, operands: Sequence[Array]) -> list[Array]:
             for n, v in enumerate(eqn.outvars)]
     if any(prod(out.shape) > MOST for out in into):
         raise Inexpressible
-    statements = eqn.primitive.lower(into, *operands, **eqn.params)
+    try:
+        statements = eqn.primitive.lower(into, *operands, **eqn.params)
+    except build.NotStored:
+        raise Inexpressible from None
     stores = [(nest.indices, s) for nest in statements if isinstance(nest, Nest)
               for s in nest.body if isinstance(s, Store) and s.buffer in into]
     if len(stores) < sum(1 for s in statements_in(statements) if not isinstance(s, Nest)):

@@ -83,8 +83,8 @@ from .nest import (
 )
 from .traverse import expressions, loads, statements_in, written
 
-__all__ = ["Operand", "all_of", "any_of", "arg_reduce", "as_index", "clamp_index", "const",
-           "convert", "copy", "element_program", "eq", "extern", "flatten_index", "fold",
+__all__ = ["NotStored", "Operand", "all_of", "any_of", "arg_reduce", "as_index", "clamp_index",
+           "const", "convert", "copy", "element_program", "eq", "extern", "flatten_index", "fold",
            "in_range", "load_guarded", "ne", "nest", "op", "reduce", "select", "statement_program",
            "store", "temp", "temporaries", "unflatten_index", "while_loop"]
 
@@ -311,11 +311,15 @@ def temp(name: str, shape: Sequence[int], dtype) -> Buffer:
     return Buffer(name, shape, dtype, "temp")
 
 
+class NotStored(TypeError):
+    """A library was to read elements that are computed when they are read."""
+
+
 def extern(name: str, outputs: Sequence[Buffer], inputs: Sequence[Buffer], **params) -> Extern:
     """Call a function of the runtime's library by its name."""
     for array in (*outputs, *inputs):
         if not isinstance(array, Buffer):
-            raise TypeError(f"extern {name}: {array!r} is not stored; a library needs memory.")
+            raise NotStored(f"extern {name}: {array!r} is not stored; a library needs memory.")
     return Extern(tuple(outputs), tuple(inputs), name, tuple(sorted(params.items())))
 
 

@@ -45,7 +45,7 @@ def entry_of(call: Call, closed: ClosedJaxpr, donated: tuple[bool, ...], out_tre
     None where the call, or its program, has something that is left to Python.
     """
     executable = compiled(closed, donated)
-    if executable.calls_python:
+    if executable.calls_python or executable.without_data:
         return None
     writer = _PythonWriter if executable.long else _Writer
     try:

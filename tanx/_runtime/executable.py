@@ -23,6 +23,7 @@ from .._core.canonical import Canonical, canonical
 from .._core.jaxpr import ClosedJaxpr, cached_by_jaxpr
 from .._core.types import ShapedArray
 from .._loops.names import CALLBACK
+from ..dtypes import float0
 from . import disk_cache, stop
 from .background import Work, pending_array, queue_of_thread
 from .callbacks import run_watched
@@ -134,6 +135,7 @@ class Executable:
         self.overwritten = recipe.overwritten
         self.arena_size = recipe.arena_size
         self.calls_python = any(e[1] == CALLBACK for e in recipe.externs)
+        self.without_data = any(aval.dtype == float0 for aval in self.out_avals)
         self.long = recipe.seconds >= LONG and not self.calls_python
         self.nbytes = sum(prod(shape) * dtype.itemsize for shape, dtype in self.outputs)
 
@@ -188,6 +190,8 @@ class Executable:
     def _result(self, place: int, aval: ShapedArray, memory: list[np.ndarray], operands: Sequence,
                 given: frozenset[int], work: Work | None) -> Array:
         """The array for a result, which may be an output, an argument or a constant."""
+        if aval.dtype == float0:  # programs have flags in its place
+            return Array(np.zeros(aval.shape, float0), False, aval)
         data = memory[place]
         i = place - len(self.constants)
         if 0 <= i < len(operands) and i not in given:

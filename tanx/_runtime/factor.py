@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._forever import forever
 from .._loops import lapack
 from . import host
 from .load import tile_address
@@ -34,9 +35,6 @@ def own_routine(name: str, args: tuple[Any, ...]) -> int | None:
     return routines()[name]
 
 
-_kinds: list[np.ndarray] = []
-
-
 @cache
 def routines() -> dict[str, int]:
     """The addresses of our routines."""
@@ -47,8 +45,7 @@ def routines() -> dict[str, int]:
         return translate((product_native, factor_native, reflect_native), (
             "pack_panels", "product_task", "swap_rows", "reflect_task",
             *(letter + name for letter in "sd" for name in _ROUTINES)))
-    words = [np.zeros(16, np.int64) for _ in "sd"]
-    _kinds.extend(words)
+    words = forever([np.zeros(16, np.int64) for _ in "sd"])
     made = permanent("routines of our own", text, {
         "tanx_parallel": parallel_address(), "floats": words[0].ctypes.data,
         "doubles": words[1].ctypes.data, **{name: host.address(name) for name in (

@@ -21,6 +21,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .._forever import forever
 from .._locks import new_lock
 from .allocator import COUNTS, TEXT
 from .machine import permanent
@@ -80,14 +81,11 @@ class _Method(ctypes.Structure):
 _FASTCALL = 0x0080
 
 
-_methods: list[_Method] = []
-
-
 def builtin(name: str, address: int) -> Callable:
     """The C function at an address as a function of Python; it takes an array of arguments."""
-    _methods.append(_Method(name.encode(), address, _FASTCALL))
+    method = forever(_Method(name.encode(), address, _FASTCALL))
     new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
-    return new(("PyCFunction_NewEx", ctypes.pythonapi))(ctypes.addressof(_methods[-1]), None, None)
+    return new(("PyCFunction_NewEx", ctypes.pythonapi))(ctypes.addressof(method), None, None)
 
 
 class Allocator:
@@ -113,7 +111,7 @@ class Allocator:
         self.call("tanx_limit", memory_of_machine() // 4)
         self.empty = builtin("empty", self.addresses["python_empty"])
         self.run = builtin("run", self.addresses["python_run"])
-        api.Py_IncRef(ctypes.py_object(self))
+        forever(self)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=lambda: self.call("tanx_forked"))
 

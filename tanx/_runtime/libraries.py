@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._forever import forever
 from .._loops import lapack
 from .._loops.names import CALLBACK, LAPACK
 from .callbacks import callback
@@ -69,9 +70,8 @@ def _threads() -> int:
     functions = lapack.thread_functions()
     if functions is None:
         return 0
-    words = (ctypes.c_int64 * 20)()
+    words = forever((ctypes.c_int64 * 20)())
     words[18], words[19] = functions
-    _kept.append(words)
 
     def forked() -> None:
         """In a new process, where nobody holds anything."""
@@ -82,9 +82,6 @@ def _threads() -> int:
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=forked)
     return ctypes.addressof(words)
-
-
-_kept: list[Any] = []
 
 
 def _nbytes(buffer: Buffer) -> int:

@@ -14,6 +14,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from .._forever import forever
+
 __all__ = ["FIELDS", "callable_class", "native_calls", "obstacle", "slot_offset"]
 
 
@@ -119,9 +121,6 @@ class _Spec(ctypes.Structure):
                 ("flags", ctypes.c_uint), ("slots", ctypes.POINTER(_Slot))]
 
 
-_specs: list = []  # types refer to them as long as they live
-
-
 def callable_class(cls: T) -> T:
     """A class decorator: calls of instances go to the native function of :func:`native_calls`.
 
@@ -137,7 +136,7 @@ def callable_class(cls: T) -> T:
     slots = (_Slot * 2)(_Slot(_MEMBERS, ctypes.addressof(members)))
     name = f"{cls.__module__}.{cls.__qualname__}".encode()
     spec = _Spec(name, FIELDS + 3 * _WORD, 0, _VECTORCALL | _METHOD | _BASETYPE | _VERSIONED, slots)
-    _specs.append((members, slots, name, spec))
+    forever((members, slots, name, spec))  # which the type refers to
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.POINTER(_Spec), ctypes.py_object)(
         ("PyType_FromSpecWithBases", ctypes.pythonapi))
     made = make(spec, (cls,))

@@ -21,6 +21,7 @@ from collections.abc import Callable
 from functools import cache
 
 from .._compiler.codegen.abi import STOP, STOPPED
+from .._forever import forever
 from .._locks import new_lock
 from .machine import permanent
 from .signals import when_restored
@@ -35,10 +36,10 @@ class _Words(ctypes.Structure):
     _fields_ = [("interrupted", ctypes.c_int32), ("failing", ctypes.c_int32)]
 
 
-words = _Words()
-owner = ctypes.c_int64()
+words = forever(_Words())
+owner = forever(ctypes.c_int64())
 """The thread whose tasks the pool is working on."""
-workers = (ctypes.c_int64 * 1024)()
+workers = forever((ctypes.c_int64 * 1024)())
 """The threads of the pool."""
 
 _TEXT = """
@@ -207,7 +208,7 @@ def _native() -> dict[str, int]:
     return found
 
 
-_main = ctypes.c_int64(threading.main_thread().ident or 0)
+_main = forever(ctypes.c_int64(threading.main_thread().ident or 0))
 
 
 def _in_child() -> None:

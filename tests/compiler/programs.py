@@ -189,15 +189,9 @@ class Maker:
     def transform(self, source: Source) -> str:
         """Something done to the whole program, or nothing."""
         floats = [n for n, a in enumerate(source.arguments) if a.kind == "f"]
-        kind = self.rng.integers(0, 6)
-        if kind == 0 and floats:
-            return (f"tanx.grad(lambda *xs: sum(jnp.sum(jnp.real(y).astype('float64')) "
-                    f"for y in program(*xs)), {self.pick(floats)})")
-        if kind == 1:  # lanes that have all they need, and more of it
-            return "tanx.vmap(program, in_axes=None, axis_size=2)"
-        if kind == 2:
-            return "lambda *xs: tanx.vmap(program)(*(jnp.stack([x, x]) for x in xs))"
-        return "tanx.jit(program)" if kind == 3 else ""
+        if self.rng.random() < 0.5 or not floats:
+            return self.pick(["", "", "tanx.jit(program)", *WHOLE])
+        return self.pick(DERIVATIVES).format(n=self.pick(floats))
 
     def data(self, shape, dtype: str) -> np.ndarray:
         """Numbers of few bits, so that sums and products of some of them are exact."""
@@ -296,6 +290,28 @@ def without_dead_lines(source: Source) -> Source:
         arguments = source.arguments
     return replace(source, lines=tuple(kept[::-1]), arguments=arguments)
 
+
+# -- what is done to whole programs ----------------------------------------------------------------
+
+WHOLE = ["tanx.vmap(program, in_axes=None, axis_size=2)",  # lanes that have all they need, and more
+         "lambda *xs: tanx.vmap(program)(*(jnp.stack([x, x]) for x in xs))",
+         "lambda *xs: tanx.vmap(program, -1, -1)(*(jnp.stack([x, x], -1) for x in xs))",
+         "lambda *xs: lax.map(lambda a: program(*a), tuple(jnp.stack([x, x]) for x in xs))",
+         "lambda *xs: lax.cond(jnp.sum(jnp.real(xs[0])) > 0.3, program, program, *xs)"]
+TOTAL = "sum(jnp.sum(jnp.real(y).astype('float64')) for y in {})"
+DERIVATIVES = [
+    f"tanx.grad(lambda *xs: {TOTAL.format('program(*xs)')}, {{n}})",
+    f"tanx.grad(lambda *xs: {TOTAL.format('tanx.checkpoint(program)(*xs)')}, {{n}})",
+    "lambda *xs: tanx.jvp(lambda x: program(*xs[:{n}], x, *xs[{n} + 1:]), "
+    "(xs[{n}],), (jnp.ones_like(xs[{n}]),))",
+    "lambda *xs: tanx.linearize(lambda x: program(*xs[:{n}], x, *xs[{n} + 1:]), "
+    "xs[{n}])[1](jnp.ones_like(xs[{n}]))",
+    f"lambda *xs: tanx.vmap(tanx.grad(lambda *xs: {TOTAL.format('program(*xs)')}, {{n}}))"
+    "(*(jnp.stack([x, x]) for x in xs))",
+    "tanx.grad(lambda *xs: " + TOTAL.format(
+        "lax.map(lambda a: program(*a), tuple(jnp.stack([x, x]) for x in xs))") + ", {n})",
+    f"lambda *xs: tanx.jvp(lambda x: tanx.grad(lambda *xs: {TOTAL.format('program(*xs)')}, {{n}})"
+    "(*xs[:{n}], x, *xs[{n} + 1:]), (xs[{n}],), (jnp.ones_like(xs[{n}]),))[1]"]
 
 # -- lines: each gives a text and the variables in it, or None -------------------------------------
 

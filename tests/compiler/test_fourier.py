@@ -17,6 +17,7 @@ from tanx._loops.interpret import run as interpret
 from tanx._loops.show import show
 from tanx._runtime.threads import get_num_threads, set_num_threads
 
+from .agreement import check_function
 from .compiled import run
 
 KINDS = ["fft", "ifft", "rfft", "irfft"]
@@ -159,3 +160,11 @@ def test_radices_multiply_to_the_length():
             p % q for q in range(2, int(p ** 0.5) + 1)))
         assert (factors is None) == (n > 16 and largest > 61)
         assert factors is None or np.prod(factors) == n
+
+
+def test_transforms_in_loops_that_read_computed_numbers():
+    def f(x):
+        return jnp.sum(lax.map(lambda row: jnp.fft.irfft(row, 9), jnp.stack([x, 2 * x])))
+    check_function(tanx.grad(f), np.ones(1, np.float32))
+    check_function(tanx.grad(lambda x: jnp.sum(jnp.real(lax.map(
+        lambda row: jnp.fft.fftn(row), jnp.stack([x, x])))) ** 2), np.ones((3, 2), np.float32))

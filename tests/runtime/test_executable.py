@@ -134,3 +134,15 @@ def test_arguments_returned_in_another_shape():
     for _ in range(4):
         flat, deeper, same = fun(x)
         assert (flat.shape, deeper.shape) == ((6,), (1, 2, 3)) and same is x
+
+
+def test_results_without_data():
+    def f(x):
+        return tanx.jvp(lambda x: x > 0, (x,), (x,))[1], x + 1
+    x = jnp.arange(3.0)
+    for _ in range(3):  # by Python, and by native code
+        nothing, more = tanx.jit(f)(x)
+        assert nothing.dtype == np.asarray(nothing).dtype == tanx.dtypes.float0
+        assert nothing.shape == (3,) and more[0] == 1
+    again = tanx.jit(lambda nothing, x: (nothing, x))(nothing, x)[0]
+    assert again.dtype == np.asarray(again).dtype == tanx.dtypes.float0

@@ -4,7 +4,9 @@ import contextvars
 import ctypes
 import gc
 import os
+import subprocess
 import sys
+import textwrap
 import threading
 
 import ml_dtypes
@@ -202,3 +204,17 @@ def test_large_blocks_begin_where_a_huge_page_may(megabytes):
         assert array.ctypes.data % (1 << 21) < 5 * 4096
         array[:] = k
     assert [(int(a.min()), int(a.max())) for a in arrays] == [(0, 0), (1, 1), (2, 2)]
+
+
+def test_what_functions_are_made_from_outlives_the_modules():
+    """Python takes modules apart at its end, and then looks once more at the functions left."""
+    script = """
+        import ctypes, gc
+        from tanx._runtime import host
+        functions = [host.allocator().empty, host.allocator().run]
+        vars(host).clear()
+        gc.collect()
+        others = [ctypes.create_string_buffer(n % 40 + 1) for n in range(20000)]
+        assert [f.__name__ for f in functions] == ["empty", "run"]
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=True, timeout=120)
