@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from .._core.flow import Choice, ForLoop, WhileLoop
 from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from .._core.primitive import Kind
 from .distribute import distribute
 
-__all__ = ["CONTROL", "is_control", "open_bodies"]
-
-CONTROL = frozenset(("scan", "while", "cond"))
-"""Names of the primitives whose operands are those of programs inside of the program."""
+__all__ = ["is_control", "open_bodies"]
 
 Passes = Callable[[ClosedJaxpr], ClosedJaxpr]
 
@@ -40,7 +38,7 @@ def open_bodies(closed: ClosedJaxpr, passes: Passes) -> ClosedJaxpr:
 
 def is_control(eqn: JaxprEqn) -> bool:
     """Whether an equation is a loop or a branch."""
-    return eqn.primitive.kind is Kind.CALL and eqn.primitive.name in CONTROL
+    return eqn.primitive.kind is Kind.CALL and eqn.primitive.flow(eqn.params) is not None
 
 
 class _Opener:
@@ -59,49 +57,48 @@ class _Opener:
     def equation(self, eqn: JaxprEqn) -> None:
         eqn = eqn.replace(invars=[self.read(a) for a in eqn.invars])
         after: list[JaxprEqn] = []
-        if is_control(eqn):
-            eqn = getattr(self, f"open_{eqn.primitive.name}")(eqn)
-            if eqn.primitive.name == "scan":
-                eqn, after = distribute(eqn, self.eqns.append)
+        match eqn.primitive.flow(eqn.params):
+            case ForLoop() as loop:
+                eqn, after = distribute(self.open_for(eqn, loop), self.eqns.append)
+            case WhileLoop() as loop:
+                eqn = self.open_while(eqn, loop)
+            case Choice() as choice:
+                eqn = self.open_choice(eqn, choice)
         self.eqns += [eqn, *after]
 
-    def open_scan(self, eqn: JaxprEqn) -> JaxprEqn:
-        params = eqn.params
-        first, carried = params["num_consts"], params["num_carry"]
-        constants, init, rows = _cut(eqn.invars, first, carried)
-        body = self.passes(_specialized(params["jaxpr"], constants))
-        kept = _changing(body.jaxpr, first, carried)
+    def open_for(self, eqn: JaxprEqn, loop: ForLoop) -> JaxprEqn:
+        constants, init, rows = loop.split(eqn.invars)
+        body = self.passes(_specialized(loop.body, constants))
+        kept = _changing(body.jaxpr, loop.constants, loop.carries)
         constants = [*constants, *(a for a, k in zip(init, kept) if not k)]
-        body = self.without_fixed(eqn, body, first, kept, init)
+        body = self.without_fixed(eqn, body, loop.constants, kept, init)
         body, constants = self.hoisted(body, constants)
         init = [a for a, k in zip(init, kept) if k]
-        operands = [*constants, *init, *rows]
         return eqn.replace(
-            invars=operands, outvars=_kept(eqn.outvars, kept),
-            params=dict(params, jaxpr=body, num_consts=len(constants), num_carry=len(init),
-                        linear=(False,) * len(operands)))
+            invars=[*constants, *init, *rows], outvars=_kept(eqn.outvars, kept),
+            params=eqn.primitive.with_flow(eqn.params, loop._replace(
+                body=body, constants=len(constants), carries=len(init))))
 
-    def open_while(self, eqn: JaxprEqn) -> JaxprEqn:
-        params = eqn.params
-        tests, first = params["cond_nconsts"], params["body_nconsts"]
-        asked, constants, init = _cut(eqn.invars, tests, first)
-        body = self.passes(_specialized(params["body_jaxpr"], constants))
-        condition = self.passes(_specialized(params["cond_jaxpr"], asked))
-        kept = _changing(body.jaxpr, first, len(init))
+    def open_while(self, eqn: JaxprEqn, loop: WhileLoop) -> JaxprEqn:
+        asked, constants, init = loop.split(eqn.invars)
+        body = self.passes(_specialized(loop.body, constants))
+        condition = self.passes(_specialized(loop.condition, asked))
+        kept = _changing(body.jaxpr, loop.body_constants, len(init))
         fixed = [a for a, k in zip(init, kept) if not k]
-        condition, asked = self.hoisted(_reordered(condition, tests, kept), [*asked, *fixed])
-        body = self.without_fixed(eqn, body, first, kept, init)
+        condition = _reordered(condition, loop.condition_constants, kept)
+        condition, asked = self.hoisted(condition, [*asked, *fixed])
+        body = self.without_fixed(eqn, body, loop.body_constants, kept, init)
         body, constants = self.hoisted(body, [*constants, *fixed])
         return eqn.replace(
             invars=[*asked, *constants, *(a for a, k in zip(init, kept) if k)],
             outvars=_kept(eqn.outvars, kept),
-            params=dict(params, body_jaxpr=body, body_nconsts=len(constants),
-                        cond_jaxpr=condition, cond_nconsts=len(asked)))
+            params=eqn.primitive.with_flow(
+                eqn.params, WhileLoop(condition, len(asked), body, len(constants))))
 
-    def open_cond(self, eqn: JaxprEqn) -> JaxprEqn:
+    def open_choice(self, eqn: JaxprEqn, choice: Choice) -> JaxprEqn:
         """Give all branches the constants of each of them as operands."""
-        choice, *operands = eqn.invars
-        branches = [self.passes(_specialized(b, operands)) for b in eqn.params["branches"]]
+        which, *operands = eqn.invars
+        branches = [self.passes(_specialized(b, operands)) for b in choice.branches]
         constants = [[self.constant(v, c) for v, c in zip(b.jaxpr.constvars, b.consts)]
                      for b in branches]
         together = list(dict.fromkeys(v for part in constants for v in part))
@@ -111,8 +108,9 @@ class _Opener:
             taken = [inner.get(v, Var(v.aval)) for v in together]
             opened.append(ClosedJaxpr(branch.jaxpr.replace(
                 constvars=[], invars=[*taken, *branch.jaxpr.invars])))
-        return eqn.replace(invars=[choice, *together, *operands],
-                           params=dict(eqn.params, branches=tuple(opened)))
+        return eqn.replace(
+            invars=[which, *together, *operands],
+            params=eqn.primitive.with_flow(eqn.params, Choice(tuple(opened))))
 
     def constant(self, var: Var, value) -> Var:
         """The variable here that stands for a constant of a body."""
@@ -212,17 +210,13 @@ def _changing(jaxpr: Jaxpr, first: int, carried: int) -> list[bool]:
 
 def _reordered(closed: ClosedJaxpr, first: int, kept: Sequence[bool]) -> ClosedJaxpr:
     """A body that takes the carries that are not kept before those that are."""
-    constants, carries, rows = _cut(closed.jaxpr.invars, first, len(kept))
-    fixed = [v for v, k in zip(carries, kept) if not k]
+    invars = closed.jaxpr.invars
+    carries = list(zip(invars[first:], kept))
     return ClosedJaxpr(closed.jaxpr.replace(
-        invars=[*constants, *fixed, *(v for v, k in zip(carries, kept) if k), *rows]),
-        closed.consts)
+        invars=[*invars[:first], *(v for v, k in carries if not k),
+                *(v for v, k in carries if k), *invars[first + len(kept):]]), closed.consts)
 
 
 def _kept(items: Sequence[Any], kept: Sequence[bool]) -> list[Any]:
     """Items without those at the start that are not kept."""
     return [*(x for x, k in zip(items, kept) if k), *items[len(kept):]]
-
-
-def _cut(items: Sequence[Any], first: int, second: int) -> tuple[list, list, list]:
-    return list(items[:first]), list(items[first:first + second]), list(items[first + second:])

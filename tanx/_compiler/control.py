@@ -1,4 +1,4 @@
-"""Loops and branches as statements: the equations of ``scan``, ``while`` and ``cond``.
+"""Loops and branches as statements: those equations whose primitives have a ``flow``.
 
 What they run are programs of their own, with a plan of their own. A carry is copied into the
 result's buffer and changed there; the copy goes away if nobody needs the first value any more.
@@ -6,11 +6,12 @@ result's buffer and changed there; the copy goes away if nobody needs the first 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from .._core.flow import Choice, Flow, ForLoop, WhileLoop
 from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn
 from .._loops import build
 from .._loops.build import Operand
@@ -22,7 +23,7 @@ from .cost import cost, nbytes
 from .flatten import flattened
 from .stages import elements, rename
 
-__all__ = ["LOWERED", "Inner", "Inside"]
+__all__ = ["Inner", "Inside", "Source", "statements_of"]
 
 
 class Inside(NamedTuple):
@@ -43,6 +44,7 @@ class Inner(Protocol):
     def __call__(self, closed: ClosedJaxpr, overwriting: Mapping[int, int],
                  constants: int | None = None, /) -> Inside: ...
 
+
 _GRAIN = 3e-5
 """Seconds that a task should take at least."""
 _TASKS = 64
@@ -53,6 +55,25 @@ _WORTH = 1024
 """Bytes from which on an array is worth being changed where it is by a branch."""
 
 _Array = Buffer | Operand
+
+
+class Source(NamedTuple):
+    """An array of which an operand is a view, which starts behind some rows that are skipped."""
+
+    array: _Array
+    skipped: int = 0
+
+
+def statements_of(flow: Flow, into: Sequence[Buffer], operands: Sequence[_Array],
+                  sources: Sequence[Source], inner: Inner) -> list[Statement]:
+    """The statements of a loop or branch: operands may be read where they come from, as well."""
+    match flow:
+        case ForLoop():
+            return _for_loop(flow, into, operands, sources, inner)
+        case WhileLoop():
+            return _while_loop(flow, into, operands, inner)
+        case Choice():
+            return _choice(flow, into, operands, sources, inner)
 
 
 class _Writer:
@@ -91,22 +112,24 @@ def _room(size: int) -> Buffer:
     return build.temp("room", (size,), np.uint8)
 
 
-def _scan(into: Sequence[Buffer], operands: Sequence[_Array], views: Sequence[_Array],
-          inner: Inner, *, jaxpr: ClosedJaxpr, length: int, num_consts: int, num_carry: int,
-          reverse: bool, skipped: Sequence[int], **params: Any) -> list[Statement]:
+def _for_loop(flow: ForLoop, into: Sequence[Buffer], operands: Sequence[_Array],
+              sources: Sequence[Source], inner: Inner) -> list[Statement]:
     write = _Writer()
-    inside = inner(jaxpr, {num_consts + n: n for n in range(num_carry)}, num_consts)
-    body, constants = inside.plan, write.constants(inside, operands[:num_consts])
-    rows = write.stored(views[num_consts + num_carry:])  # the shape does not matter to rows
-    carries = into[:num_carry]
-    for target, x in zip(carries, operands[num_consts:]):
+    first, carried = flow.constants, flow.carries
+    given, init, _ = flow.split(operands)
+    *_, stacks = flow.split(sources)  # of their shapes nothing matters but the rows
+    inside = inner(flow.body, {first + n: n for n in range(carried)}, first)
+    body, constants = inside.plan, write.constants(inside, given)
+    rows = write.stored([source.array for source in stacks])
+    carries = into[:carried]
+    for target, x in zip(carries, init):
         write.copy(target, x)
-    in_order = num_carry or has_effects(*body.program.statements)
-    tasks = 1 if in_order else _tasks(body, length)
-    room = room_of_loop(body, None, num_carry, tasks)
-    loop = Loop((*into, _room(room.size)), (*constants, *carries, *rows), body, num_carry,
-                rows=len(rows), count=length, reverse=reverse, tasks=tasks,
-                skipped=tuple(skipped[num_consts + num_carry:]))
+    in_order = carried or has_effects(*body.program.statements)
+    tasks = 1 if in_order else _tasks(body, flow.length)
+    room = room_of_loop(body, None, carried, tasks)
+    loop = Loop((*into, _room(room.size)), (*constants, *carries, *rows), body, carried,
+                rows=len(rows), count=flow.length, reverse=flow.reverse, tasks=tasks,
+                skipped=tuple(source.skipped for source in stacks))
     write.statements += flattened(loop) or [loop]
     return write.statements
 
@@ -119,16 +142,17 @@ def _tasks(body: Plan, length: int) -> int:
     return -(-length // -(-length // tasks)) if length else 1  # none without steps
 
 
-def _while(into: Sequence[Buffer], operands: Sequence[_Array], views: Sequence[_Array],
-           inner: Inner, *, cond_jaxpr: ClosedJaxpr, cond_nconsts: int, body_jaxpr: ClosedJaxpr,
-           body_nconsts: int, **params: Any) -> list[Statement]:
+def _while_loop(flow: WhileLoop, into: Sequence[Buffer], operands: Sequence[_Array],
+                inner: Inner) -> list[Statement]:
     write = _Writer()
-    inside = inner(body_jaxpr, {body_nconsts + n: n for n in range(len(into))}, body_nconsts)
-    asked = inner(cond_jaxpr, {}, cond_nconsts)
+    for_condition, for_body, init = flow.split(operands)
+    first = flow.body_constants
+    inside = inner(flow.body, {first + n: n for n in range(len(into))}, first)
+    asked = inner(flow.condition, {}, flow.condition_constants)
     body, condition = inside.plan, asked.plan
-    tests = write.constants(asked, operands[:cond_nconsts])
-    constants = write.constants(inside, operands[cond_nconsts:cond_nconsts + body_nconsts])
-    for target, x in zip(into, operands[cond_nconsts + body_nconsts:], strict=True):
+    tests = write.constants(asked, for_condition)
+    constants = write.constants(inside, for_body)
+    for target, x in zip(into, init, strict=True):
         write.copy(target, x)
     room = room_of_loop(body, condition, len(into), 1)
     write.statements.append(Loop(
@@ -137,16 +161,16 @@ def _while(into: Sequence[Buffer], operands: Sequence[_Array], views: Sequence[_
     return write.statements
 
 
-def _cond(into: Sequence[Buffer], operands: Sequence[_Array], views: Sequence[_Array],
-          inner: Inner, *, branches: tuple[ClosedJaxpr, ...], **params: Any) -> list[Statement]:
+def _choice(flow: Choice, into: Sequence[Buffer], operands: Sequence[_Array],
+            sources: Sequence[Source], inner: Inner) -> list[Statement]:
     write = _Writer()
-    pairs = _changed_in_place([b.jaxpr for b in branches], into)
+    pairs = _changed_in_place([b.jaxpr for b in flow.branches], into)
     order = [*(n for n in range(len(operands) - 1) if n not in pairs), *pairs]
     results = [*pairs.values(), *(n for n in range(len(into)) if n not in pairs.values())]
     plain = len(order) - len(pairs)
     bodies = tuple(inner(_rearranged(b, order, results), {
-        plain + n: n for n in range(len(pairs))}).plan for b in branches)
-    given = write.stored([views[0], *(views[1 + n] for n in order[:plain])])
+        plain + n: n for n in range(len(pairs))}).plan for b in flow.branches)
+    given = write.stored([sources[0].array, *(sources[1 + n].array for n in order[:plain])])
     carries = [into[n] for n in pairs.values()]
     for target, n in zip(carries, pairs):
         write.copy(target, operands[1 + n])
@@ -185,11 +209,3 @@ def _rearranged(closed: ClosedJaxpr, order: Sequence[int], results: Sequence[int
     jaxpr = closed.jaxpr
     return ClosedJaxpr(jaxpr.replace(invars=[jaxpr.invars[n] for n in order],
                                      outvars=[jaxpr.outvars[n] for n in results]), closed.consts)
-
-
-LOWERED: dict[str, Callable[..., list[Statement]]] = {
-    "scan": _scan, "while": _while, "cond": _cond}
-"""The statements of equations by the names of their primitives.
-
-They take the results' buffers, the operands, and these as the arrays of which they are views.
-"""

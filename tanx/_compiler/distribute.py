@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
+from .._core.flow import ForLoop
 from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from .._core.primitive import Kind
 from .._core.rewrite import dce
@@ -38,19 +39,26 @@ Emit = Callable[[JaxprEqn], None]
 
 def distribute(eqn: JaxprEqn, emit: Emit) -> tuple[JaxprEqn, list[JaxprEqn]]:
     """A scan with less to do, and what is to be done after it; ``emit`` takes what comes before."""
-    if eqn.params["length"] < 2 or not any(
-            e.primitive is dot_general_p for e in eqn.params["jaxpr"].jaxpr.eqns):
+    loop = _loop_of(eqn)
+    if loop.length < 2 or not any(
+            e.primitive is dot_general_p for e in loop.body.jaxpr.eqns):
         return eqn, []
     return _sums_after(_products_before(eqn, emit))
+
+
+def _loop_of(eqn: JaxprEqn) -> ForLoop:
+    loop = eqn.primitive.flow(eqn.params)
+    assert isinstance(loop, ForLoop)
+    return loop
 
 
 # -- before ----------------------------------------------------------------------------------------
 
 
 def _products_before(eqn: JaxprEqn, emit: Emit) -> JaxprEqn:
-    params = eqn.params
-    body, length, first = params["jaxpr"].jaxpr, params["length"], params["num_consts"]
-    rows = first + params["num_carry"]
+    loop = _loop_of(eqn)
+    body, length, first = loop.body.jaxpr, loop.length, loop.constants
+    rows = first + loop.carries
     wanted, needed = _products_of_rows(body, first, rows, length)
     if not wanted:
         return eqn
@@ -69,8 +77,8 @@ def _products_before(eqn: JaxprEqn, emit: Emit) -> JaxprEqn:
                         eqns=[e for e in body.eqns if e not in gone])
     body, _ = dce(body, [True] * len(body.outvars))
     operands = [*eqn.invars, *(names[a] for a in staged.outvars)]
-    return eqn.replace(invars=operands, params=dict(
-        params, jaxpr=ClosedJaxpr(body), linear=(False,) * len(operands)))
+    return eqn.replace(invars=operands, params=eqn.primitive.with_flow(
+        eqn.params, loop._replace(body=ClosedJaxpr(body))))
 
 
 def _products_of_rows(body: Jaxpr, first: int, rows: int, length: int,
@@ -141,12 +149,11 @@ def _stacked(aval: ShapedArray, length: int) -> ShapedArray:
 
 
 def _sums_after(eqn: JaxprEqn) -> tuple[JaxprEqn, list[JaxprEqn]]:
-    params = eqn.params
-    body, length, first = params["jaxpr"].jaxpr, params["length"], params["num_consts"]
-    carried = params["num_carry"]
+    loop = _loop_of(eqn)
+    body, length, first, carried = loop.body.jaxpr, loop.length, loop.constants, loop.carries
     makers = {v: e for e in body.eqns for v in e.outvars}
     uses = Counter(a for e in body.eqns for a in e.invars) + Counter(body.outvars)
-    rows = dict(zip(body.invars[first + carried:], eqn.invars[first + carried:]))
+    rows: dict[Atom, Atom] = dict(zip(body.invars[first + carried:], eqn.invars[first + carried:]))
     constants = set(body.invars[:first])
     sums: dict[int, JaxprEqn] = {}
     for k in range(carried):
@@ -176,8 +183,8 @@ def _sums_after(eqn: JaxprEqn) -> tuple[JaxprEqn, list[JaxprEqn]]:
     return eqn.replace(
         invars=operands,
         outvars=[*(eqn.outvars[k] for k in kept), *eqn.outvars[carried:], *stacks.values()],
-        params=dict(params, jaxpr=ClosedJaxpr(body), num_carry=len(kept),
-                    linear=(False,) * len(operands))), after
+        params=eqn.primitive.with_flow(eqn.params, loop._replace(
+            body=ClosedJaxpr(body), carries=len(kept)))), after
 
 
 def _only_added(out: Atom, carry: Var, makers: dict, uses: Counter) -> JaxprEqn | None:

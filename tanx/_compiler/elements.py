@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from functools import partial, reduce
 from itertools import product
 from math import prod
-from typing import Any
 
 import numpy as np
 
-from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
+from .._core.flow import Choice, Flow, ForLoop, WhileLoop
+from .._core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
 from .._core.primitive import Kind
 from .._loops import build
 from .._loops.build import Operand
@@ -43,7 +43,7 @@ from ..dtypes import stored
 from .bodies import is_control
 
 __all__ = ["Array", "Body", "Inexpressible", "Key", "MOST", "Recurrence", "Steps", "apart",
-           "branches_of", "every", "number", "results_of", "row", "scan_of", "while_of"]
+           "choice_of", "every", "for_loop_of", "number", "results_of", "row", "while_loop_of"]
 
 Array = Buffer | Operand
 At = tuple[Expr, ...]
@@ -105,7 +105,7 @@ class Body:
         operands = [self.array(a) for a in eqn.invars]
         if is_control(eqn):
             used = [v in self.read for v in eqn.outvars]
-            return _CONTROL[eqn.primitive.name](operands, used, self.outer, **eqn.params)
+            return _results_of_control(eqn.primitive.flow(eqn.params), operands, used, self.outer)
         return results_of(eqn, operands)
 
     def out(self, n: int) -> Array:
@@ -458,34 +458,31 @@ def _fits(start: Const, more: int) -> bool:
     return low <= start.value + more <= high
 
 
-def scan_of(operands: Sequence[Array], used: Sequence[bool], outer: frozenset[Variable], *,
-            jaxpr: ClosedJaxpr, length: int, num_consts: int, num_carry: int, reverse: bool,
-            **params: Any) -> Recurrence:
-    """The loop of a ``scan`` with carries."""
-    first = num_consts + num_carry
-    constants, init, arrays = operands[:num_consts], operands[num_consts:first], operands[first:]
+def for_loop_of(flow: ForLoop, operands: Sequence[Array], used: Sequence[bool],
+                outer: frozenset[Variable]) -> Recurrence:
+    """A loop with carries, and with as many steps as its arrays have rows."""
+    body, length = flow.body.jaxpr, flow.length
+    constants, init, arrays = flow.split(operands)
 
     def step(k: Expr, carries: Sequence[Array]) -> Body:
-        place = length - 1 - k if reverse else k
+        place = length - 1 - k if flow.reverse else k
         rows = [row(x, (place,)) for x in arrays]
-        return Body(jaxpr.jaxpr, [*constants, *carries, *rows], outer | k.free)
-    return Recurrence(init, step, None, length, used[:num_carry], outer, jaxpr.jaxpr)
+        return Body(body, [*constants, *carries, *rows], outer | k.free)
+    return Recurrence(init, step, None, length, used[:flow.carries], outer, body)
 
 
-def while_of(operands: Sequence[Array], used: Sequence[bool], outer: frozenset[Variable], *,
-             cond_jaxpr: ClosedJaxpr, cond_nconsts: int, body_jaxpr: ClosedJaxpr,
-             body_nconsts: int, **params: Any) -> Recurrence:
-    """The loop of a ``while``."""
-    first = cond_nconsts + body_nconsts
-    asked, constants, init = operands[:cond_nconsts], operands[cond_nconsts:first], operands[first:]
+def while_loop_of(flow: WhileLoop, operands: Sequence[Array], used: Sequence[bool],
+                  outer: frozenset[Variable]) -> Recurrence:
+    """A loop that ends by a condition."""
+    asked, constants, init = flow.split(operands)
 
     def step(k: Expr, carries: Sequence[Array]) -> Body:
-        return Body(body_jaxpr.jaxpr, [*constants, *carries], outer)
+        return Body(flow.body.jaxpr, [*constants, *carries], outer)
 
     def condition(carries: Sequence[Array]) -> Body:
-        return Body(cond_jaxpr.jaxpr, [*asked, *carries], outer)
-    return Recurrence(init, step, condition, None, used, outer, cond_jaxpr.jaxpr,
-                      body_jaxpr.jaxpr)
+        return Body(flow.condition.jaxpr, [*asked, *carries], outer)
+    return Recurrence(init, step, condition, None, used, outer, flow.condition.jaxpr,
+                      flow.body.jaxpr)
 
 
 def row(x: Array, place: At) -> Operand:
@@ -493,19 +490,30 @@ def row(x: Array, place: At) -> Operand:
     return Operand(x.shape[len(place):], x.dtype, lambda at: x[[*place, *at]])
 
 
-def _scan(operands: Sequence[Array], used: Sequence[bool], outer: frozenset[Variable],
-          **params: Any) -> list[Array]:
-    """The results of a ``scan``; rows that it fills step by step are no elements by themselves."""
-    count, carried = params["num_consts"], params["num_carry"]
-    jaxpr = params["jaxpr"].jaxpr
+def _results_of_control(flow: Flow, operands: Sequence[Array], used: Sequence[bool],
+                        outer: frozenset[Variable]) -> list[Array]:
+    """The arrays that a loop or branch makes."""
+    match flow:
+        case ForLoop():
+            return _results_of_for(flow, operands, used, outer)
+        case WhileLoop():
+            return while_loop_of(flow, operands, used, outer).results()
+        case Choice():
+            return choice_of(flow, operands, outer)
+
+
+def _results_of_for(flow: ForLoop, operands: Sequence[Array], used: Sequence[bool],
+                    outer: frozenset[Variable]) -> list[Array]:
+    """Carries, if there are some: then the rows are no elements by themselves. Else the rows."""
+    jaxpr, count, carried = flow.body.jaxpr, flow.constants, flow.carries
 
     def refuse(at: At) -> Expr:
         raise Inexpressible
 
-    shapes = [((params["length"], *v.aval.shape), stored(v.aval.dtype))
+    shapes = [((flow.length, *v.aval.shape), stored(v.aval.dtype))
               for v in jaxpr.outvars[carried:]]
     if carried:
-        return [*scan_of(operands, used, outer, **params).results(),
+        return [*for_loop_of(flow, operands, used, outer).results(),
                 *(Operand(shape, dtype, refuse) for shape, dtype in shapes)]
     bodies: dict[Expr, Body] = {}
 
@@ -518,16 +526,11 @@ def _scan(operands: Sequence[Array], used: Sequence[bool], outer: frozenset[Vari
     return [Operand(shape, dtype, partial(element, n=n)) for n, (shape, dtype) in enumerate(shapes)]
 
 
-def _while(operands: Sequence[Array], used: Sequence[bool], outer: frozenset[Variable],
-           **params: Any) -> list[Array]:
-    return while_of(operands, used, outer, **params).results()
-
-
-def branches_of(operands: Sequence[Array], used: Sequence[bool], outer: frozenset[Variable], *,
-                branches: Sequence[ClosedJaxpr], **params: Any) -> list[Array]:
-    """The results of a ``cond``: choices, of which only what is taken is evaluated."""
+def choice_of(flow: Choice, operands: Sequence[Array],
+              outer: frozenset[Variable]) -> list[Array]:
+    """The results of branches: of the choice between them only what is taken is evaluated."""
     choice, *given = operands
-    bodies = [Body(b.jaxpr, given, outer) for b in branches]
+    bodies = [Body(b.jaxpr, given, outer) for b in flow.branches]
 
     def element(at: At, n: int) -> Expr:
         which, (*others, result) = choice[()], [body.out(n)[at] for body in bodies]
@@ -535,8 +538,4 @@ def branches_of(operands: Sequence[Array], used: Sequence[bool], outer: frozense
             result = build.select(build.eq(which, number), value, result)
         return result
     return [Operand(v.aval.shape, stored(v.aval.dtype), partial(element, n=n))
-            for n, v in enumerate(branches[0].jaxpr.outvars)]
-
-
-_CONTROL: dict[str, Callable[..., list[Array]]] = {
-    "scan": _scan, "while": _while, "cond": branches_of}
+            for n, v in enumerate(flow.branches[0].jaxpr.outvars)]

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from .._core.flow import Flow, ForLoop
 from .._core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Literal, Var
 from .._core.primitive import Kind
 from .._loops import build
@@ -24,12 +25,13 @@ from .._loops.nest import Buffer, Nest, Program, Statement
 from .._loops.show import show
 from .._ops.slicing import slice_p
 from . import registers
-from .control import LOWERED, Inner
+from .control import Inner, Source, statements_of
 from .stages import elements, rename
 
 __all__ = ["Lowered", "lower"]
 
 _BOOL = np.dtype(np.bool_)
+
 
 @dataclass(frozen=True)
 class Lowered:
@@ -142,25 +144,30 @@ class _Lowering:
         primitive, params = eqn.primitive, eqn.params
         into = [self.buffers[v] for v in eqn.outvars]
         operands = [self.operand(a) for a in eqn.invars]
-        if primitive.kind is Kind.CALL and primitive.name in LOWERED:
-            wanted = [b if v in self.read else None for v, b in zip(eqn.outvars, into)]
-            loops = registers.statements(eqn, operands, wanted)
-            if loops is None:
-                sources = [(self.sources.get(a, a), 0) for a in eqn.invars]
-                if primitive.name == "scan":  # reads its rows one by one, from anywhere
-                    sources = [self.stretches.get(a, (a, 0)) for a in eqn.invars]
-                    params = dict(params, skipped=[skipped for _, skipped in sources])
-                views = [self.operand(a) for a, _ in sources]
-                loops = LOWERED[primitive.name](into, operands, views, self.inner, **params)
-                operands += views
-            self.append(loops, {*into, *operands})
-            return
+        if primitive.kind is Kind.CALL and (flow := primitive.flow(params)) is not None:
+            return self.control(eqn, flow, into, operands)
         rule = primitive.lower if primitive.kind in (Kind.STATEMENT, Kind.CALL) else primitive.fill
         statements = None if rule is None else rule(into, *operands, **params)
         if statements is None:
             self.statements += _element_nests(eqn, into, operands)
         else:
             self.append(statements, {*into, *operands})
+
+    def control(self, eqn: JaxprEqn, flow: Flow, into: list[Buffer],
+                operands: list[Buffer | Operand]) -> None:
+        """Append the statements of a loop or branch."""
+        wanted = [b if v in self.read else None for v, b in zip(eqn.outvars, into)]
+        statements = registers.statements(eqn, operands, wanted)
+        given = {*into, *operands}
+        if statements is None:
+            by_rows = isinstance(flow, ForLoop)  # rows are read one by one, from anywhere
+            found = [self.stretches.get(a, (a, 0)) if by_rows else (self.sources.get(a, a), 0)
+                     for a in eqn.invars]
+            sources = [Source(self.operand(a), skipped) for a, skipped in found]
+            assert self.inner is not None  # given wherever there are loops or branches
+            statements = statements_of(flow, into, operands, sources, self.inner)
+            given.update(source.array for source in sources)
+        self.append(statements, given)
 
     def append(self, statements: Sequence[Statement], given: set) -> None:
         """Append what a statement rule made of what it was given.

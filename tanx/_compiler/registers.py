@@ -1,4 +1,4 @@
-"""Loops and branches whose values fit into registers: ``scan``, ``while`` and ``cond`` as nests.
+"""Loops and branches whose values fit into registers, as nests.
 
 Where the elements of a loop's carries keep to themselves, or are few, the loop is an expression
 (:mod:`tanx._compiler.elements`), and its results are stored by ordinary nests: they are fused, run
@@ -10,7 +10,7 @@ in lanes and in threads like any others. What a loop stores in each step takes a
         y1[k, i] = s0[i]
         s0[i] = s0[i] * 0.5:f32 + x1[k, i]
 
-A ``scan`` without carries is a parallel loop around its body, which is lowered equation by equation
+A loop without carries is a parallel loop around its body, which is lowered equation by equation
 in that loop.
 """
 
@@ -24,7 +24,8 @@ from itertools import count, product
 from math import prod
 from typing import Any
 
-from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, jaxprs_in_params
+from .._core.flow import Choice, Flow, ForLoop, WhileLoop
+from .._core.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, jaxprs_in_params
 from .._core.primitive import Kind
 from .._loops import build
 from .._loops.expr import Expr, Index, Load, Op, State, Variable
@@ -41,12 +42,12 @@ from .elements import (
     Recurrence,
     Steps,
     apart,
-    branches_of,
+    choice_of,
+    for_loop_of,
     number,
     results_of,
     row,
-    scan_of,
-    while_of,
+    while_loop_of,
 )
 from .stages import find_loads, index_of, loops_of
 
@@ -103,8 +104,7 @@ def _effort(eqn: JaxprEqn) -> float:
     """About how many operations an equation takes."""
     inner = [sum(map(_effort, jaxpr.eqns)) for jaxpr in jaxprs_in_params(eqn.params)]
     if is_control(eqn):
-        steps = {"while": _STEPS, "scan": eqn.params.get("length", 1)}.get(eqn.primitive.name, 1)
-        return steps * sum(inner)
+        return _steps(eqn.primitive.flow(eqn.params)) * sum(inner)
     if eqn.primitive.name == "scratch":
         return 0
     changed = _CHANGED_IN_PLACE.get(eqn.primitive.name)
@@ -112,6 +112,17 @@ def _effort(eqn: JaxprEqn) -> float:
     if eqn.primitive.kind not in (Kind.LAYOUT, Kind.GATHER) and changed is None:
         touched += eqn.invars
     return sum(inner) + max((prod(a.aval.shape) for a in touched), default=0)
+
+
+def _steps(flow: Flow) -> int:
+    """How often a body is run, as far as anybody knows."""
+    match flow:
+        case ForLoop():
+            return flow.length
+        case WhileLoop():
+            return _STEPS
+        case Choice():
+            return 1
 
 
 @dataclass
@@ -151,19 +162,19 @@ class _Lowering:
         return frozenset(loops_of(self.axes))
 
     def equation(self, eqn: JaxprEqn, operands: Sequence[Array], into: Into) -> None:
-        """Append the statements of an equation on operands without the axes."""
+        """Append the statements of a loop or branch on operands without the axes."""
         used = [out is not None for out in into]
-        if eqn.primitive.name == "cond":
-            self.branches(operands, into, used, eqn.params)
-        elif eqn.primitive.name == "while":
-            self.loop(while_of(operands, used, self.outer, **eqn.params), into)
-        elif eqn.params["num_carry"] == 0:
-            self.mapped(operands, into, **eqn.params)
-        else:
-            loop = scan_of(operands, used, self.outer, **eqn.params)
-            carried = eqn.params["num_carry"]
-            self.loop(loop, into[:carried], into[carried:], eqn.params["reverse"])
-            self.refuse_long_rows(operands[eqn.params["num_consts"] + carried:], into[carried:])
+        match eqn.primitive.flow(eqn.params):
+            case Choice() as flow:
+                self.branches(flow, operands, into)
+            case WhileLoop() as flow:
+                self.loop(while_loop_of(flow, operands, used, self.outer), into)
+            case ForLoop(carries=0) as flow:
+                self.mapped(flow, operands, into)
+            case ForLoop(carries=carried) as flow:
+                loop = for_loop_of(flow, operands, used, self.outer)
+                self.loop(loop, into[:carried], into[carried:], flow.reverse)
+                self.refuse_long_rows(flow.split(operands)[2], into[carried:])
 
     def refuse_long_rows(self, read: Sequence[Array], filled: Into) -> None:
         for x in (*read, *filter(None, filled)):
@@ -193,9 +204,8 @@ class _Lowering:
     def store(self, out: Buffer, at: At, value: Expr) -> Store:
         return build.store(out, (*self.place, *at), value)
 
-    def branches(self, operands: Sequence[Array], into: Into, used: Sequence[bool],
-                 params: dict[str, Any]) -> None:
-        arrays = branches_of(operands, used, self.outer, **params)
+    def branches(self, flow: Choice, operands: Sequence[Array], into: Into) -> None:
+        arrays = choice_of(flow, operands, self.outer)
         wanted = [(out, x) for out, x in zip(into, arrays) if out is not None]
         if not self.axes and sum(prod(x.shape) for _, x in wanted) > MOST:
             raise Inexpressible  # all elements take the same branch
@@ -279,13 +289,13 @@ class _Lowering:
 
     # -- loops without carries ---------------------------------------------------------------------
 
-    def mapped(self, operands: Sequence[Array], into: Into, *, jaxpr: ClosedJaxpr, length: int,
-               num_consts: int, **params: Any) -> None:
-        """The body of a scan without carries, for all of its steps at a time."""
-        inside = _Lowering((*self.axes, length))
+    def mapped(self, flow: ForLoop, operands: Sequence[Array], into: Into) -> None:
+        """The body of a loop without carries, for all of its steps at a time."""
+        inside = _Lowering((*self.axes, flow.length))
         step = inside.place[-1]
-        rows = [row(x, (step,)) for x in operands[num_consts:]]
-        inside.body(jaxpr.jaxpr, [*operands[:num_consts], *rows], into)
+        constants, _, arrays = flow.split(operands)
+        rows = [row(x, (step,)) for x in arrays]
+        inside.body(flow.body.jaxpr, [*constants, *rows], into)
         self.statements += inside.statements
 
     def body(self, jaxpr: Jaxpr, operands: Sequence[Array], into: Into) -> None:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import dtypes, tree_util
+from .._core.flow import Choice, Flow, ForLoop, WhileLoop
 from .._core.jaxpr import (
     ClosedJaxpr,
     Jaxpr,
@@ -174,8 +175,9 @@ def _where(eqn: JaxprEqn) -> str:
 
 def _bodies(eqn: JaxprEqn) -> list[Jaxpr]:
     """The jaxprs that an equation runs, where errors may occur."""
-    called = None if eqn.primitive.name == "scan" else eqn.primitive.called(eqn.params)
-    return list(jaxprs_in_params(eqn.params)) if called is None else [called.jaxpr]
+    primitive, params = eqn.primitive, eqn.params
+    called = primitive.called(params) if primitive.flow(params) is None else None
+    return list(jaxprs_in_params(params)) if called is None else [called.jaxpr]
 
 
 # -- the state -------------------------------------------------------------------------------------
@@ -319,9 +321,10 @@ class Checker:
         name, slots = eqn.primitive.name, self.slots_of(eqn)
         if isinstance(eqn.primitive, CustomCall):
             return self.custom(eqn, operands, state)
-        if name in ("scan", "while", "cond"):
-            leaves, outs = getattr(self, name if name != "while" else "repeat")(
-                eqn, operands, self.leaves(state, slots), slots)
+        if (flow := eqn.primitive.flow(eqn.params)) is not None:
+            flow, operands = self.with_state(flow, operands, self.leaves(state, slots), slots)
+            outs = eqn.primitive.bind(*operands, **eqn.primitive.with_flow(eqn.params, flow))
+            leaves, outs = _split(outs, _width(slots))
         elif isinstance(eqn.primitive, Call):
             body = self.body(eqn.params["jaxpr"], slots)
             params = {**eqn.primitive.for_operands(eqn.params), "jaxpr": body}
@@ -348,22 +351,28 @@ class Checker:
         _, state = self.run(jaxpr, body.consts, list(map(stop_gradient, operands)), state)
         return list(outs), state
 
-    def scan(self, eqn, operands, leaves, slots) -> tuple[list, list]:
-        params = eqn.params
-        consts, rest = _split(operands, params["num_consts"])
-        body = self.body(params["jaxpr"], slots, params["num_consts"])
-        outs = eqn.primitive.bind(*consts, *leaves, *rest, **dict(
-            params, jaxpr=body, num_carry=params["num_carry"] + len(leaves)))
-        return _split(outs, len(leaves))
+    def with_state(self, flow: Flow, operands: list, leaves: list,
+                   slots: Sequence[Slot]) -> tuple[Flow, list]:
+        """Control flow that takes a state along, and its operands; the state comes out first."""
+        match flow:
+            case ForLoop():
+                constants, rest = _split(operands, flow.constants)
+                return flow._replace(
+                    body=self.body(flow.body, slots, flow.constants),
+                    carries=flow.carries + len(leaves)), [*constants, *leaves, *rest]
+            case WhileLoop():
+                return self.while_with_state(flow, operands, leaves, slots)
+            case Choice():
+                which, *rest = operands
+                branches = tuple(self.body(b, slots) for b in flow.branches)
+                return Choice(branches), [which, *leaves, *rest]
 
-    def repeat(self, eqn, operands, leaves, slots) -> tuple[list, list]:
-        """A while loop: the condition is asked once more to find its errors, before each step."""
-        params = eqn.params
-        condition, step = params["cond_jaxpr"], params["body_jaxpr"]
-        asked, rest = _split(operands, params["cond_nconsts"])
-        consts, carry = _split(rest, params["body_nconsts"])
+    def while_with_state(self, flow: WhileLoop, operands: list, leaves: list,
+                         slots: Sequence[Slot]) -> tuple[Flow, list]:
+        """The condition is asked once more to find its errors, before each step."""
+        asked, consts, carry = flow.split(operands)
         width, tests = len(leaves), len(asked)
-        tested = self.body(condition, slots)
+        tested = self.body(flow.condition, slots)
 
         def look(leaves, asked, carry):
             return _outs_of(tested, (*leaves, *asked, *carry))[:width]
@@ -375,22 +384,15 @@ class Checker:
             changed, following = _split(_outs_of(inner, (*state, *own, *now)), width)
             return [*look(changed, given, following), *following]
 
-        inner = self.body(step, slots)
-        if self.slots_in(condition.jaxpr):
+        inner = self.body(flow.body, slots)
+        if self.slots_in(flow.condition.jaxpr):
             leaves = look(leaves, asked, carry)
             jaxpr, found = stage(both, [typeof(x) for x in (*asked, *consts, *leaves, *carry)])
             body, given = ClosedJaxpr(jaxpr, found), [*asked, *consts]
         else:
-            body, given = self.body(step, slots, len(consts)), consts
-        plain = _passing(_unchecked(condition), tests, [typeof(x) for x in leaves])
-        outs = eqn.primitive.bind(*asked, *given, *leaves, *carry, **dict(
-            params, cond_jaxpr=plain, body_jaxpr=body, body_nconsts=len(given)))
-        return _split(outs, width)
-
-    def cond(self, eqn, operands, leaves, slots) -> tuple[list, list]:
-        branches = tuple(self.body(b, slots) for b in eqn.params["branches"])
-        index, *rest = operands
-        return _split(eqn.primitive.bind(index, *leaves, *rest, branches=branches), len(leaves))
+            body, given = self.body(flow.body, slots, len(consts)), consts
+        plain = _passing(_unchecked(flow.condition), tests, [typeof(x) for x in leaves])
+        return WhileLoop(plain, tests, body, len(given)), [*asked, *given, *leaves, *carry]
 
     # -- bodies ------------------------------------------------------------------------------------
 

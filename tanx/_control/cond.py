@@ -14,6 +14,7 @@ import numpy as np
 from .. import dtypes, tree_util
 from .._config import jit_disabled
 from .._core.effects import NamedAxisEffect
+from .._core.flow import Choice
 from .._core.jaxpr import (
     ClosedJaxpr,
     Jaxpr,
@@ -79,6 +80,12 @@ class Cond(Primitive):
 
     def effects(self, *types, branches: Branches):
         return frozenset().union(*(branch.effects for branch in branches))
+
+    def flow(self, params):
+        return Choice(params["branches"])
+
+    def with_flow(self, params, flow):
+        return dict(params, branches=flow.branches)
 
     def writes_tapes(self, params):
         return any(map(has_tapes, params["branches"]))

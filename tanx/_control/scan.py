@@ -16,6 +16,7 @@ import numpy as np
 
 from .._core.array import Array
 from .._core.effects import NamedAxisEffect
+from .._core.flow import ForLoop
 from .._core.jaxpr import (
     Atom,
     ClosedJaxpr,
@@ -357,6 +358,14 @@ class Scan(Primitive):
             return None
         return unrolled(params["jaxpr"], self, params["length"], params["num_consts"],
                         params["num_carry"], params["reverse"], params["unroll"])
+
+    def flow(self, params):
+        return ForLoop(params["jaxpr"], params["length"], params["num_consts"],
+                       params["num_carry"], params["reverse"])
+
+    def with_flow(self, params, flow):
+        return dict(params, jaxpr=flow.body, num_consts=flow.constants, num_carry=flow.carries,
+                    linear=(False,) * len(flow.body.jaxpr.invars))
 
     def eval(self, *args, jaxpr: ClosedJaxpr, length, num_consts, num_carry, reverse, **params):
         fixed, rows = split(jaxpr.in_avals, num_consts + num_carry)

@@ -10,6 +10,7 @@ import numpy as np
 from .. import tree_util
 from .._config import jit_disabled
 from .._core.effects import IOEffect, NamedAxisEffect, OrderedIOEffect
+from .._core.flow import WhileLoop
 from .._core.jaxpr import (
     ClosedJaxpr,
     DropVar,
@@ -87,6 +88,14 @@ class While(Primitive):
 
     def effects(self, *types, cond_jaxpr, body_jaxpr, **params):
         return cond_jaxpr.effects | body_jaxpr.effects
+
+    def flow(self, params):
+        return WhileLoop(params["cond_jaxpr"], params["cond_nconsts"], params["body_jaxpr"],
+                         params["body_nconsts"])
+
+    def with_flow(self, params, flow):
+        return dict(params, cond_jaxpr=flow.condition, cond_nconsts=flow.condition_constants,
+                    body_jaxpr=flow.body, body_nconsts=flow.body_constants)
 
     def writes_tapes(self, params):
         return not self.named_axes(params)  # lanes that communicate take steps together

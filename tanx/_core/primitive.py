@@ -26,17 +26,20 @@ for those who have something to say:
 ``is_view(**params)``
     Whether each result holds the elements of its operand, in the same row-major order.
 
-Higher-order primitives may add ``partial_eval``, ``stage`` and ``batch_axis``; their docstrings
-are here.
+Higher-order primitives may add ``partial_eval``, ``stage`` and ``batch_axis``, and tell by
+``called`` or ``flow`` what they run. All these are explained where they are declared.
 """
 
 from __future__ import annotations
 
 import enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .effects import no_effects
 from .trace import context
+
+if TYPE_CHECKING:
+    from .flow import Flow
 
 __all__ = ["Kind", "Primitive", "primitives"]
 
@@ -99,6 +102,14 @@ class Primitive:
     def called(self, params: dict[str, Any]) -> Any:
         """The closed jaxpr that a use runs on its operands, once; None where it does more."""
         return None
+
+    def flow(self, params: dict[str, Any]) -> Flow | None:
+        """The loop or the branches that a use stands for; None where it is neither."""
+        return None
+
+    def with_flow(self, params: dict[str, Any], flow: Flow) -> dict[str, Any]:
+        """The parameters of a use with other bodies; those of uses that have a ``flow`` only."""
+        raise NotImplementedError(f"{self} does not say how its bodies are replaced.")
 
     def writes_tapes(self, params: dict[str, Any]) -> bool:
         """Whether ``partial_eval`` writes tapes whose length depends on values, if these are known.

@@ -19,6 +19,7 @@ import numpy as np
 
 from .. import dtypes
 from .._core.array import Array
+from .._core.flow import Choice, Flow, ForLoop, WhileLoop
 from .._core.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var
 from .._core.source import is_ours, user_source
 from ..errors import KeyReuseError, explain
@@ -96,8 +97,8 @@ def _flow(primitive, params: dict, operands: list[Numbers], data: list, types: l
     if name in _USES:
         for numbers in operands:
             _use(name, numbers, source)
-    elif name in _FLOWS:
-        return _FLOWS[name](params, operands, types, source)
+    elif (flow := primitive.flow(params)) is not None:
+        return _run_flow(flow, name, operands, types, source)
     elif (body := primitive.called(params)) is not None:
         return _run(body, operands, source)
     elif name not in _MAKES and any(isinstance(t.dtype, dtypes.KeyType) for t in types) and all(
@@ -134,46 +135,54 @@ def _run(closed: ClosedJaxpr, operands: Sequence[Numbers], source: str) -> list[
 
 
 def _concerns_keys(eqn: JaxprEqn) -> bool:
-    return eqn.primitive.name in _FLOWS or eqn.primitive.called(eqn.params) is not None or any(
+    primitive, params = eqn.primitive, eqn.params
+    runs = primitive.flow(params) is not None or primitive.called(params) is not None
+    return runs or any(
         isinstance(v.aval.dtype, dtypes.KeyType) for v in (*eqn.invars, *eqn.outvars))
 
 
-def _scan(params: dict, operands: list[Numbers], types: list, source: str) -> list[Numbers]:
+def _run_flow(flow: Flow, name: str, operands: list[Numbers], types: list,
+              source: str) -> list[Numbers]:
+    match flow:
+        case ForLoop():
+            return _for_loop(flow, name, operands, types, source)
+        case WhileLoop():
+            return _while_loop(flow, operands, source)
+        case Choice():
+            return _choice(flow, operands, source)
+
+
+def _for_loop(flow: ForLoop, name: str, operands: list[Numbers], types: list,
+              source: str) -> list[Numbers]:
     """Two steps of a loop; further ones use rows as the second did."""
-    first, second = params["num_consts"], params["num_consts"] + params["num_carry"]
-    consts, carry, rows = operands[:first], operands[first:second], operands[second:]
-    length = params["length"]
-    for step in range(min(length, 2)):
-        outs = _run(params["jaxpr"], [*consts, *carry, *(
+    constants, carry, rows = flow.split(operands)
+    for step in range(min(flow.length, 2)):
+        outs = _run(flow.body, [*constants, *carry, *(
             None if x is None else x[step] for x in rows)], source)
         carry = outs[:len(carry)]
     for x in rows:
-        if x is not None and length > 2 and x[1].size and (
+        if x is not None and flow.length > 2 and x[1].size and (
                 where := _used.get(int(x[1].flat[0]))) is not None:
-            _use("scan", x[2:], where)
+            _use(name, x[2:], where)
     return [*carry, *(_fresh(t) for t in types[len(carry):])]
 
 
-def _while(params: dict, operands: list[Numbers], types: list, source: str) -> list[Numbers]:
+def _while_loop(flow: WhileLoop, operands: list[Numbers], source: str) -> list[Numbers]:
     """Two steps of a loop, with the question before each whether there is one."""
-    first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
-    asked, consts, carry = operands[:first], operands[first:second], operands[second:]
+    asked, constants, carry = flow.split(operands)
     for _ in range(2):
-        _run(params["cond_jaxpr"], [*asked, *carry], source)
-        carry = _run(params["body_jaxpr"], [*consts, *carry], source)
+        _run(flow.condition, [*asked, *carry], source)
+        carry = _run(flow.body, [*constants, *carry], source)
     return carry
 
 
-def _cond(params: dict, operands: list[Numbers], types: list, source: str) -> list[Numbers]:
+def _choice(flow: Choice, operands: list[Numbers], source: str) -> list[Numbers]:
     """Each branch as if it were the one; what any of them uses is used."""
     before, found, outs = dict(_used), dict[int, str](), list[Numbers]()
-    for branch in params["branches"]:
+    for branch in flow.branches:
         _used.clear()
         _used.update(before)
         outs = _run(branch, operands[1:], source)
         found |= _used
     _used.update(found)
     return outs
-
-
-_FLOWS = {"scan": _scan, "while": _while, "cond": _cond}

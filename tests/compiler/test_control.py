@@ -7,9 +7,11 @@ import tanx
 import tanx.numpy as jnp
 from tanx import lax
 from tanx._compiler.pipeline import build
+from tanx._core.flow import ForLoop
+from tanx._core.primitive import Kind, Primitive
 from tanx._loops.nest import Branch, Loop, Nest
 from tanx._loops.traverse import statements_in
-from tests.compiler.agreement import check_function
+from tests.compiler.agreement import check_function, run_native
 from tests.compiler.programs import settings
 
 X = np.random.default_rng(0).normal(size=(6, 40)).astype(np.float32)
@@ -234,3 +236,27 @@ def test_a_number_may_be_the_one_row_of_a_loop():
 
     with settings({"fuse._NODES": 8, "split._WORTH": 1, "split._PIECES": 4, "simplify._FOLDED": 2}):
         check_function(tanx.grad(loss), X[0, :8])
+
+
+def test_a_loop_under_another_name_is_compiled_as_a_loop():
+    """No primitive of control flow is known to the compiler: a new one tells its ``flow``."""
+    class Times(Primitive):
+        name = "times"
+        kind = Kind.CALL
+        multiple_results = True
+
+        def infer(self, *types, does, count):
+            return does.out_avals
+
+        def flow(self, params):
+            return ForLoop(params["does"], params["count"], 0, len(params["does"].in_avals), False)
+
+        def with_flow(self, params, flow):
+            return dict(params, does=flow.body)
+
+    times = Times()
+    body = tanx.make_jaxpr(lambda x: (jnp.sort(x[::-1] * 2),))(X[0])
+    closed = tanx.make_jaxpr(lambda x: times.bind(x, does=body, count=3))(X[0])
+    assert [loop.count for loop in found(build(closed).program, Loop)] == [3]
+    (result,) = run_native(closed, [X[0]])
+    np.testing.assert_array_equal(result, np.sort(X[0] * 8))
