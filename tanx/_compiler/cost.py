@@ -27,7 +27,7 @@ from .._loops.nest import (
 )
 from .._loops.traverse import children, expressions, statements_in
 
-__all__ = ["Cost", "Work", "cost", "is_open", "nbytes", "occurrences", "repeats", "work"]
+__all__ = ["STEPS", "Cost", "Work", "cost", "is_open", "nbytes", "occurrences", "repeats", "work"]
 
 _SPECIAL = frozenset((
     "exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
@@ -43,11 +43,12 @@ _EFFORT = {
         "lgamma", "digamma", "igamma", "igammac", "polygamma", "zeta", "betainc"), 200.0)}
 """Effort of instructions where it is not 1."""
 _HEAVY = 4.0
+"""Effort from which on an instruction counts as one of several additions: that of a division."""
 
 _FLOPS, _FUNCTIONS, _BYTES = 1e10, 5e8, 2e10
 """In a second: operations on vectors, functions as ``exp``, and bytes from or to memory."""
-_STEPS = 100
-"""Steps that a loop has if nobody knows."""
+STEPS = 100
+"""Steps that a loop is taken to have if only data tell."""
 _START = 1e-7
 """Seconds that a program takes if it has nothing to do."""
 
@@ -130,7 +131,7 @@ def _cost_of(body: Iterable[Statement], loops: tuple[Index, ...], read: dict[Buf
             stores.append(statement)
         elif isinstance(statement, Loop):
             total += cost(statement.body.program).times(
-                _STEPS if statement.count is None else statement.count)
+                STEPS if statement.count is None else statement.count)
         elif isinstance(statement, Branch):
             total += max((cost(body.program) for body in statement.bodies),
                          key=lambda c: c.seconds)
@@ -230,7 +231,7 @@ def _steps(node: Node, frame: _Frame) -> int:
     assert frame.fold is not None
     indices = frame.fold.indices
     if isinstance(frame.fold, While):
-        return _STEPS
+        return STEPS
     depth = len(indices)
     if node.free.isdisjoint(frame.fold.states):
         depth = max(n + 1 for n, i in enumerate(indices) if i in node.free)
@@ -239,7 +240,7 @@ def _steps(node: Node, frame: _Frame) -> int:
 
 def _length(fold: Fold) -> int:
     """The steps of a fold."""
-    return _STEPS if isinstance(fold, While) else prod(i.extent for i in fold.indices)
+    return STEPS if isinstance(fold, While) else prod(i.extent for i in fold.indices)
 
 
 @dataclass

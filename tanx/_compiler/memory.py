@@ -345,14 +345,9 @@ def check_plan(memory: Plan) -> None:
     live: list[tuple[int, int, str]] = []
     for number in range(len(program.statements)):
         for buffer in born.get(number, ()):
-            if buffer not in offsets or offsets[buffer] % ALIGNMENT or offsets[buffer] < 0:
-                _fail("a temporary must have an aligned place.", f"buffer: {buffer!r}")
-            block = (offsets[buffer], offsets[buffer] + nbytes(buffer), buffer.name)
-            if block[1] > memory.size:
-                _fail("a temporary must lie in the arena.", f"buffer: {buffer!r}")
+            block = _block(memory, buffer)
             insort(live, block)
-            place = live.index(block)
-            for a, b in _neighbours(live, place):
+            for a, b in _neighbours(live, live.index(block)):
                 if a[1] > b[0]:
                     _fail("arrays that live at the same time must lie apart.",
                           f"buffers: {a[2]}, {b[2]}", f"statement: {number}")
@@ -360,6 +355,16 @@ def check_plan(memory: Plan) -> None:
             live.remove((offsets[buffer], offsets[buffer] + nbytes(buffer), buffer.name))
     if len(set(memory.shared.values())) < len(memory.shared):
         _fail("an input can be overwritten by one output only.")
+
+
+def _block(memory: Plan, buffer: Buffer) -> tuple[int, int, str]:
+    """Where a temporary starts and ends in the arena, and its name."""
+    start = memory.offsets.get(buffer, -1)
+    if start < 0 or start % ALIGNMENT:
+        _fail("a temporary must have an aligned place.", f"buffer: {buffer!r}")
+    if start + nbytes(buffer) > memory.size:
+        _fail("a temporary must lie in the arena.", f"buffer: {buffer!r}")
+    return start, start + nbytes(buffer), buffer.name
 
 
 def _neighbours(live: list, place: int) -> Iterator[tuple]:

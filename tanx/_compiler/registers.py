@@ -33,7 +33,7 @@ from .._loops.nest import PARALLEL, SEQUENTIAL, Buffer, Nest, Program, Statement
 from .._loops.traverse import substitute, walk
 from ..dtypes import stored
 from .bodies import is_control
-from .cost import cost
+from .cost import STEPS, cost
 from .elements import (
     MOST,
     Array,
@@ -55,8 +55,6 @@ __all__ = ["statements"]
 
 _DEPTH = 20_000
 """Calls inside of each other that expressions of long bodies take to be built."""
-_STEPS = 100
-"""Steps that a loop has if nobody knows."""
 _AGAIN, _LITTLE = 4, 1 << 12
 """How many times the work of a loop's equations may be done, and work that does not matter."""
 _PRODUCTS = 256
@@ -115,12 +113,12 @@ def _effort(eqn: JaxprEqn) -> float:
 
 
 def _steps(flow: Flow) -> int:
-    """How often a body is run, as far as anybody knows."""
+    """About how often a body is run."""
     match flow:
         case ForLoop():
             return flow.length
         case WhileLoop():
-            return _STEPS
+            return STEPS
         case Choice():
             return 1
 

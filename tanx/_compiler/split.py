@@ -145,20 +145,26 @@ def _together(pieces: Iterable[Nest]) -> Iterator[Nest]:
 def _cuts(nest: Nest) -> Mapping[Index, list[int]]:
     """For indices on which a condition of a select depends, where it changes; with both ends."""
     cuts: dict[Index, list[int]] = {}
+    for index, name, limit in _comparisons(nest):
+        places = cuts.setdefault(index, [0, index.extent])
+        for offset in _CUTS[name]:
+            place = limit + offset
+            if 0 < place < index.extent and place not in places:
+                insort(places, place)
+    return cuts
+
+
+def _comparisons(nest: Nest) -> Iterator[tuple[Index, str, int]]:
+    """The comparisons of a loop's index with a number on which selects depend."""
     roots = [e for store in nest.body for e in expressions(store)]
     for node in walk(*roots):
         if not (isinstance(node, Op) and node.name == "select"):
             continue
         for part in walk(node.args[0]):
-            if isinstance(part, Op) and part.name in _CUTS and part.args[0] in nest.indices and (
-                    isinstance(part.args[1], Const)):
+            if isinstance(part, Op) and part.name in _CUTS:
                 index, limit = part.args
-                places = cuts.setdefault(index, [0, index.extent])  # type: ignore
-                for offset in _CUTS[part.name]:
-                    place = limit.value + offset  # type: ignore[attr-defined]
-                    if 0 < place < index.extent and place not in places:  # type: ignore
-                        insort(places, place)
-    return cuts
+                if isinstance(index, Index) and index in nest.indices and isinstance(limit, Const):
+                    yield index, part.name, limit.value
 
 
 def _piece(nest: Nest, stretches: Sequence[tuple[int, int]]) -> Nest:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from .jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Var, cached_by_jaxpr
 
 __all__ = ["constvars_to_invars", "dce", "dce_closed", "fresh", "inline_calls",
-           "invars_to_constvars", "prune_constants", "silent", "substitute"]
+           "prune_constants", "silent", "substitute"]
 
 
 def _renamed(atoms: Iterable[Atom], names: Mapping[Var, Atom]) -> list[Atom]:
@@ -45,12 +45,6 @@ def fresh(jaxpr: Jaxpr) -> Jaxpr:
 def constvars_to_invars(jaxpr: Jaxpr) -> Jaxpr:
     """Take the constants as leading arguments."""
     return jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars])
-
-
-def invars_to_constvars(jaxpr: Jaxpr, count: int) -> Jaxpr:
-    """Take the first ``count`` arguments as constants, behind those there are."""
-    return jaxpr.replace(constvars=[*jaxpr.constvars, *jaxpr.invars[:count]],
-                         invars=jaxpr.invars[count:])
 
 
 def prune_constants(closed: ClosedJaxpr) -> ClosedJaxpr:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from .._config import default_device as default_device_flag
 from ..errors import explain
 
@@ -63,8 +61,3 @@ def default_device() -> Device:
     if chosen is None:
         return _cpu[0]
     return devices_of(chosen)[0] if isinstance(chosen, str) else chosen
-
-
-def thread_count() -> int:
-    """How many threads computations may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .._loops.nest import Buffer, Extern, Program
 
 __all__ = ["Code", "LIMIT", "Libraries", "Library", "clear", "code", "compile_program",
-           "python_library", "tile_address"]
+           "tile_address"]
 
 T = TypeVar("T")
 
@@ -45,8 +45,6 @@ Library = Callable[["Extern"], tuple[int, int, Any]]
 two alive. The function takes the context and an array with the addresses of the buffers: outputs,
 then inputs."""
 Libraries = Mapping[str, Library]
-
-_Callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p))
 
 
 class Code:
@@ -262,28 +260,3 @@ def _scipy_address(name: str) -> int:
     api.PyCapsule_GetPointer.restype = ctypes.c_void_p
     api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
     return api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule))
-
-
-def python_library(function: Callable) -> Library:
-    """A library call that runs a Python function of arrays and parameters, as ``eval`` is one."""
-    def library(call: Extern) -> tuple[int, int, Any]:
-        buffers = (*call.outputs, *call.inputs)
-
-        def run(context, addresses) -> None:
-            arrays = [_array(addresses[n], b) for n, b in enumerate(buffers)]
-            outs, ins = arrays[:len(call.outputs)], arrays[len(call.outputs):]
-            results = function(*ins, **dict(call.params))
-            results = results if isinstance(results, (tuple, list)) else (results,)
-            for out, result in zip(outs, results, strict=True):
-                out[...] = result
-
-        callback = _Callback(run)
-        return ctypes.cast(callback, ctypes.c_void_p).value or 0, 1, callback
-    return library
-
-
-def _array(address: int, buffer: Buffer) -> np.ndarray:
-    """The memory of a buffer as an array."""
-    size = int(np.prod(buffer.shape)) * buffer.dtype.itemsize
-    data = (ctypes.c_byte * size).from_address(address)
-    return np.frombuffer(memoryview(data), buffer.dtype).reshape(buffer.shape)

@@ -31,6 +31,7 @@ LENGTHS = {
 QUICK = 16
 """Instructions that are sooner executed than jumped over."""
 _ENDLESS = 1 << 40
+"""Instructions that a loop counts as which only data end: more than any limit allows."""
 
 
 def offset(buffer: Buffer, index: Iterable[Expr]) -> tuple[Terms, int]:

@@ -19,6 +19,7 @@ _ENOUGH = {32: 1e-11, 64: 4e-16}
 _LEAST = {32: 1e-3, 64: 0.1}
 """Parameters below which there is little that 1 less the function of the other side leaves."""
 _MOST = 2e3
+"""Parameters up to which it is computed here; SciPy has the others."""
 
 
 def _fraction(a: Value, b: Value, x: Value, enough: float) -> Value:

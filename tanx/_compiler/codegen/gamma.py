@@ -39,10 +39,13 @@ _ENOUGH = {32: 1e-12, 64: 1e-17}
 _LEAST = {32: 1e-3, 64: 0.1}
 """Parameters below which there is little that 1 less the lower function leaves."""
 _MOST = 1e9
+"""Parameters and arguments up to which it is computed here; SciPy has the others."""
 _SERIES_UP_TO = 1.5
+"""Arguments up to which the series is used whatever the parameter is, not the fraction."""
 _TOGETHER = 8
 """Steps without a look at what they give."""
 _LARGE = 1e60
+"""From here on numerators and denominators are scaled down, long before they overflow."""
 _GREAT, _NEAR = 100.0, 0.3
 """Parameters from which on the expansion is used, up to so great a part of them away."""
 _POWERS, _TERMS = 7, 20

@@ -130,12 +130,7 @@ class Kernel(Folds):
     def loops(self, loops: Sequence[Loop], body: Sequence[Statement], scope: Scope) -> None:
         """Write loops around statements."""
         if not loops:
-            if not self.fill(body, scope):
-                for n, statement in enumerate(body):
-                    if scope.outer is not None and len(body) > 1:
-                        scope.outer = scope.outer._replace(again=self.read_again(body, n))
-                    self.statement(statement, scope)
-            return None
+            return self.statements(body, scope)
         loop, rest = loops[0], loops[1:]
         if loop.crossing:
             return write_tiles(self, loop, rest[0], body, scope,
@@ -164,6 +159,15 @@ class Kernel(Folds):
             self.nest_loop(replace(loop, width=1), rest, body, scope, loop.extent - left,
                            loop.extent)
         return None
+
+    def statements(self, body: Sequence[Statement], scope: Scope) -> None:
+        """Write statements, inside of all loops around them."""
+        if self.fill(body, scope):
+            return
+        for n, statement in enumerate(body):
+            if scope.outer is not None and len(body) > 1:
+                scope.outer = scope.outer._replace(again=self.read_again(body, n))
+            self.statement(statement, scope)
 
     def nest_loop(self, loop: Loop, rest: Sequence[Loop], body: Sequence[Statement], scope: Scope,
                   first: int, last: int) -> None:

@@ -45,10 +45,12 @@ _WRITTEN_OUT = 4
 _CACHE = 1 << 17
 """Bytes of a block of matrices at most, where there are more lanes than a register has."""
 _ITERATIVE = ("eig", "eigh", "svd")
+"""Algorithms that go on until numbers are small: they have loops for any size."""
 _EFFORT = {"cholesky": 1, "lu": 2, "triangular_solve": 1, "qr": 4, "householder_product": 2,
            "eig": 128, "eigh": 16, "svd": 40}
 """Steps of algorithms, as multiples of a matrix's rows times its elements."""
 _MOST_TASKS = 64
+"""Tasks of one call at most."""
 
 Number = int | Value
 

@@ -453,6 +453,7 @@ def panel_place(index: Index, size: int) -> tuple[Expr, Expr]:
 
 def _planned(loops: _Loops, left: Expr, right: Expr, total: State, stores: Sequence[Store],
              target: Target) -> Tiling | None:
+    """How a product is computed, whose parts are known; None if other code does it better."""
     a = loops.operand(left, loops.row, loops.term)
     b = loops.operand(right, loops.column, loops.term)
     if a is None or b is None or not (b.panel or b.along == 1):
@@ -473,12 +474,8 @@ def _planned(loops: _Loops, left: Expr, right: Expr, total: State, stores: Seque
         depth = _depth_in_room(terms) if depth < terms else 0
     if not depth or depth > loops.term.extent * _MANY_RUNS:
         return None
-    result = None
-    if len(stores) == 1 and stores[0].value is total and columns >= tile.columns and (
-            depth == terms):
-        result = loops.operand(Load(stores[0].buffer, stores[0].index), loops.row, loops.column)
-        result = result if result and result.across == 1 and result.along and not (
-            result.panel) else None
+    direct = columns >= tile.columns and depth == terms
+    result = _result(loops, total, stores) if direct else None
     block = _BLOCK_BYTES // (depth * total.dtype.itemsize)
     block = block if result else min(block, max(_STRIP, _STRIPS // rows))
     block = _pieces(columns, block, tile.columns)
@@ -497,6 +494,15 @@ def _planned(loops: _Loops, left: Expr, right: Expr, total: State, stores: Seque
                    tile, result, block, chunk, depth=depth, runs=loops.runs)
     group = max(_TASK // (block * chunk * terms), ceil(whole.units / _TASKS), 1)
     return replace(whole, group=group)
+
+
+def _result(loops: _Loops, total: State, stores: Sequence[Store]) -> Operand | None:
+    """The matrix that sums are stored in just as they are, row by row; None if there is none."""
+    if len(stores) > 1 or stores[0].value is not total:
+        return None
+    found = loops.operand(Load(stores[0].buffer, stores[0].index), loops.row, loops.column)
+    fits = found is not None and found.across == 1 and found.along and not found.panel
+    return found if fits else None
 
 
 def _depth(rows: int, terms: int, right: Operand, itemsize: int) -> int:

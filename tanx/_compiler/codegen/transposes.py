@@ -69,63 +69,88 @@ def write_tiles(kernel: Kernel, crossing: Loop, lane: Loop, body: Sequence[State
                 scope: Scope, item_bits: int) -> None:
     """Write a crossing loop and the one in lanes around statements that may run twice."""
     if far := _far_loads(kernel, crossing, lane, body, scope):
-        return _Blocks(kernel, crossing, lane, body, far).write(scope)
-    size, writes = lane.width, kernel.written(body)
-    line = max(size, 8 * _LINE // item_bits)
-    length = sum(kernel.analysis.length(s.value) for s in statements_in(body)
-                 if isinstance(s, Store))
-    along = any(lane.stride(load.place[0]) == 1 for statement in statements_in(body)
-                for load in loads(*expressions(statement)))
-    deep, long = (_even(loop.extent, most, size)
-                  for loop, most in ((crossing, line), (lane, _LONG if along else line)))
+        _Blocks(kernel, crossing, lane, body, far).write(scope)
+    else:
+        _Tiles(kernel, crossing, lane, body, item_bits).write(scope)
 
-    def steps(outer: Scope, loop: Loop, count: int, base: Value,
+
+class _Tiles:
+    """The code of two loops in blocks, ``deep`` along the crossing one and ``long`` in lanes.
+
+    Lines of the cache are filled one after the other, while those that are read stay. Where some
+    are read ``along`` the lanes, too many for that, they are used up instead.
+    """
+
+    def __init__(self, kernel: Kernel, crossing: Loop, lane: Loop, body: Sequence[Statement],
+                 item_bits: int):
+        self.kernel, self.crossing, self.lane, self.body = kernel, crossing, lane, body
+        self.size, self.writes = lane.width, kernel.written(body)
+        self.length = sum(kernel.analysis.length(s.value) for s in statements_in(body)
+                          if isinstance(s, Store))
+        self.along = any(lane.stride(load.place[0]) == 1 for statement in statements_in(body)
+                         for load in loads(*expressions(statement)))
+        line = max(self.size, 8 * _LINE // item_bits)
+        self.deep = _even(crossing.extent, line, self.size)
+        self.long = _even(lane.extent, _LONG if self.along else line, self.size)
+
+    def write(self, scope: Scope) -> None:
+        """Write both loops."""
+        kernel, writes = self.kernel, self.writes
+        _each_block(kernel, scope, self.lane, self.long, writes, lambda a, left: _each_block(
+            kernel, a, self.crossing, self.deep, writes, lambda b, top: self.block(b, left, top)))
+
+    def block(self, outer: Scope, left: Value, top: Value) -> None:
+        """Write the tiles of a block, in the order that is best for the cache."""
+        if self.along:
+            self.in_lanes(outer, left, lambda a: self.steps(
+                a, self.crossing, self.deep, top, self.tile))
+        else:
+            self.steps(outer, self.crossing, self.deep, top, lambda a, row: self.in_lanes(
+                a, left, lambda b: self.tile(b, row)))
+
+    def in_lanes(self, outer: Scope, left: Value, then: Callable[[Scope], None]) -> None:
+        """Write the steps of a block in lanes."""
+        lane = self.lane
+
+        def start(inner: Scope, first: Value) -> None:
+            _rename(inner, lane)
+            inner.lanes = Lanes(lane, first)
+            inner.varying = frozenset((*lane.covers, lane.index))
+            inner.values[inner.lanes] = first
+            then(inner)
+        self.steps(outer, lane, self.long, left, start)
+
+    def steps(self, outer: Scope, loop: Loop, extent: int, base: Value,
               then: Callable[[Scope, Value], None]) -> None:
+        """Write a loop over tiles, which is told where each starts; a short one in lanes has no
+        jumps."""
+        kernel, writes, count = self.kernel, self.writes, extent // self.size
         index = Index(f"step.{loop.index.name}", count)
-        bound = (*loop.covers, loop.index) if loop is lane else ()
+        bound = (*loop.covers, loop.index) if loop is self.lane else ()
 
         def start(inner: Scope, _) -> list:
-            then(inner, inner.values[index] * size + base)
+            then(inner, inner.values[index] * self.size + base)
             return []
 
         step = Loop(index, (index,), True)
-        if loop is lane and count * size * length <= _SHORT:
+        if loop is self.lane and extent * self.length <= _SHORT:
             for n in range(count):
                 kernel.once(outer, step, n, [], start, bound, writes, None)
         else:
             kernel.loop(outer, step, 0, count, [], start, writes=writes, bound=bound)
 
-    def in_lanes(inner: Scope, first: Value) -> Scope:
-        _rename(inner, lane)
-        inner.lanes = Lanes(lane, first)
-        inner.varying = frozenset((*lane.covers, lane.index))
-        inner.values[inner.lanes] = first
-        return inner
-
-    def tile(outer: Scope, first: Value) -> None:
-        tile = Tile(crossing, first, size, outer, writes)
+    def tile(self, outer: Scope, first: Value) -> None:
+        """Write the iterations of a tile, one after the other."""
+        kernel, crossing = self.kernel, self.crossing
+        tile = Tile(crossing, first, self.size, outer, self.writes)
         outer.values[tile] = first
-        for number in range(size):
-            inner = outer.within((*crossing.covers, crossing.index), writes)
+        for number in range(self.size):
+            inner = outer.within((*crossing.covers, crossing.index), self.writes)
             _rename(inner, crossing)
             inner.values[crossing.index] = kernel.at(inner, lambda n=number: first + n)
             inner.tile = (tile, number)
-            kernel.loops((), body, inner)
+            kernel.loops((), self.body, inner)
         _store_columns(kernel, tile)
-
-    def block(outer: Scope, left: Value, top: Value) -> None:
-        """Lines of the cache are filled one after the other, while those that are read stay; where
-        some are read along the lanes, too many for that, they are used up."""
-        if along:
-            steps(outer, lane, long // size, left, lambda a, first: steps(
-                in_lanes(a, first), crossing, deep // size, top, tile))
-        else:
-            steps(outer, crossing, deep // size, top, lambda a, row: steps(
-                a, lane, long // size, left, lambda b, first: tile(in_lanes(b, first), row)))
-
-    _each_block(kernel, scope, lane, long, writes, lambda a, left: _each_block(
-        kernel, a, crossing, deep, writes, lambda b, top: block(b, left, top)))
-    return None
 
 
 def _each_block(kernel: Kernel, outer: Scope, loop: Loop, step: int, writes: frozenset[Buffer],

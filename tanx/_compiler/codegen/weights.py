@@ -15,6 +15,7 @@ from .values import Value, absolute, fma, polynomial, select, sqrt
 __all__ = ["beta_weight", "deviation", "gamma_weight"]
 
 _LIFTED = 8.0
+"""How far small parameters are lifted: to where Stirling's formula holds."""
 _STIRLING = (-0.029550653594771242, 0.00641025641025641, -0.0019175269175269176,
              0.0008417508417508417, -0.0005952380952380953, 0.0007936507936507937,
              -0.002777777777777778, 0.08333333333333333)
