@@ -13,6 +13,7 @@ from typing import Any
 from .._core.flow import Choice, ForLoop, WhileLoop
 from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from .._core.primitive import Kind
+from .._core.rewrite import with_their_needs
 from .distribute import distribute
 
 __all__ = ["is_control", "open_bodies"]
@@ -157,7 +158,7 @@ def _invariant(jaxpr: Jaxpr, known: Iterable[Atom]) -> list[JaxprEqn]:
     """
     makers: dict[Atom, JaxprEqn] = {}
     same = set(known)
-    wanted: dict[JaxprEqn, None] = {}
+    wanted: list[JaxprEqn] = []
     for eqn in jaxpr.eqns:
         if eqn.effects or is_control(eqn) or not all(
                 isinstance(a, Literal) or a in same for a in eqn.invars):
@@ -165,15 +166,9 @@ def _invariant(jaxpr: Jaxpr, known: Iterable[Atom]) -> list[JaxprEqn]:
         same.update(eqn.outvars)
         makers.update((v, eqn) for v in eqn.outvars)
         if eqn.primitive.kind is not Kind.LAYOUT and eqn.invars:
-            wanted[eqn] = None
-    stack = list(wanted)
-    while stack:
-        for atom in stack.pop().invars:
-            maker = makers.get(atom)
-            if maker is not None and maker not in wanted:
-                wanted[maker] = None
-                stack.append(maker)
-    return [eqn for eqn in jaxpr.eqns if eqn in wanted]
+            wanted.append(eqn)
+    moved = with_their_needs(wanted, makers)
+    return [eqn for eqn in jaxpr.eqns if eqn in moved]
 
 
 def _still_needed(jaxpr: Jaxpr, moved: Sequence[JaxprEqn], outside) -> list[JaxprEqn]:

@@ -20,7 +20,7 @@ from typing import Any
 from .._core.flow import ForLoop
 from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from .._core.primitive import Kind
-from .._core.rewrite import dce
+from .._core.rewrite import dce, with_their_needs
 from .._core.stage import stage
 from .._core.types import ShapedArray
 from .._ops.arith import add_p
@@ -86,7 +86,7 @@ def _products_of_rows(body: Jaxpr, first: int, rows: int, length: int,
     """The products of a step that depend on constants and rows alone, and all that they need."""
     constants, known = set(body.invars[:first]), {*body.invars[:first], *body.invars[rows:]}
     makers: dict[Atom, JaxprEqn] = {}
-    wanted: dict[JaxprEqn, None] = {}
+    wanted: list[JaxprEqn] = []
     for eqn in body.eqns:
         if eqn.effects or eqn.primitive.kind is Kind.CALL or not all(
                 isinstance(a, Literal) or a in known for a in eqn.invars):
@@ -95,15 +95,9 @@ def _products_of_rows(body: Jaxpr, first: int, rows: int, length: int,
         makers.update((v, eqn) for v in eqn.outvars)
         if eqn.primitive is dot_general_p and any(a in constants for a in eqn.invars) and (
                 _multiplications(eqn) > _SMALL and length * _nbytes(eqn.outvars[0]) <= _ROOM):
-            wanted[eqn] = None
-    needed, stack = dict(wanted), list(wanted)
-    while stack:
-        for atom in stack.pop().invars:
-            maker = makers.get(atom)
-            if maker is not None and maker not in needed:
-                needed[maker] = None
-                stack.append(maker)
-    return list(wanted), [eqn for eqn in body.eqns if eqn in needed]
+            wanted.append(eqn)
+    needed = with_their_needs(wanted, makers)
+    return wanted, [eqn for eqn in body.eqns if eqn in needed]
 
 
 def _for_all_steps(eqns: Sequence[JaxprEqn], given: Sequence[Atom], by_row: Sequence[bool],

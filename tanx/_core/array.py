@@ -87,15 +87,6 @@ class Array(Operators, metaclass=_ArrayType):
             raise keys_are_no_numbers("numpy.asarray", f"array: {self.aval}")
         return self._value
 
-    # The type outlives the data, so these answer for deleted arrays as well.
-    shape = property(lambda self: self.aval.shape)
-    dtype = property(lambda self: self.aval.dtype)
-    ndim = property(lambda self: len(self.aval.shape))
-    size = property(lambda self: self.aval.size)
-    nbytes = property(lambda self: self.aval.nbytes)
-    itemsize = property(lambda self: self.aval.dtype.itemsize)
-    weak_type = property(lambda self: self.aval.weak_type)
-
     def is_deleted(self) -> bool:
         """Whether the data has been given back."""
         return self._buffer is None and self._pending_data is None

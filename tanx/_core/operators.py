@@ -25,9 +25,19 @@ __rrshift__ __rshift__ __rsub__ __rtruediv__ __rxor__ __setitem__ __sub__ __true
 
 
 class Operators:
-    """Base of ``Array`` and ``Tracer``; the socket fills it."""
+    """Base of ``Array`` and ``Tracer``: what their type tells, and what the socket fills in."""
 
     __slots__ = ()
+    aval: Any
+
+    # The type outlives the data, so these answer for deleted arrays as well.
+    shape = property(lambda self: self.aval.shape)
+    dtype = property(lambda self: self.aval.dtype)
+    ndim = property(lambda self: len(self.aval.shape))
+    size = property(lambda self: self.aval.size)
+    nbytes = property(lambda self: self.aval.nbytes)
+    itemsize = property(lambda self: self.aval.dtype.itemsize)
+    weak_type = property(lambda self: self.aval.weak_type)
 
 
 def install_at_first_use(load: Callable[[], Mapping[str, Any]]) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from .jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Var, cached_by_jaxpr
 
 __all__ = ["constvars_to_invars", "dce", "dce_closed", "fresh", "inline_calls",
-           "prune_constants", "silent", "substitute"]
+           "prune_constants", "silent", "substitute", "with_their_needs"]
 
 
 def _renamed(atoms: Iterable[Atom], names: Mapping[Var, Atom]) -> list[Atom]:
@@ -45,6 +45,20 @@ def fresh(jaxpr: Jaxpr) -> Jaxpr:
 def constvars_to_invars(jaxpr: Jaxpr) -> Jaxpr:
     """Take the constants as leading arguments."""
     return jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars])
+
+
+def with_their_needs(wanted: Iterable[JaxprEqn],
+                     makers: Mapping[Atom, JaxprEqn]) -> dict[JaxprEqn, None]:
+    """Equations and those among the ``makers`` of variables that they need (an ordered set)."""
+    found = dict.fromkeys(wanted)
+    stack = list(found)
+    while stack:
+        for atom in stack.pop().invars:
+            maker = makers.get(atom)
+            if maker is not None and maker not in found:
+                found[maker] = None
+                stack.append(maker)
+    return found
 
 
 def prune_constants(closed: ClosedJaxpr) -> ClosedJaxpr:

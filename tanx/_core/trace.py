@@ -113,14 +113,6 @@ class Tracer(Operators):
     def aval(self):
         raise NotImplementedError(f"{type(self).__name__}.aval")
 
-    shape = property(lambda self: self.aval.shape)
-    dtype = property(lambda self: self.aval.dtype)
-    ndim = property(lambda self: len(self.aval.shape))
-    size = property(lambda self: self.aval.size)
-    nbytes = property(lambda self: self.aval.nbytes)
-    itemsize = property(lambda self: self.aval.dtype.itemsize)
-    weak_type = property(lambda self: self.aval.weak_type)
-
     def concrete(self):
         """The data behind the tracer as an ``Array``, or None where it is not known."""
         return None

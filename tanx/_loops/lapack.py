@@ -25,8 +25,8 @@ from .names import LAPACK
 if TYPE_CHECKING:
     from .nest import Buffer, Extern
 
-__all__ = ["MOST", "Each", "Routine", "address", "cell", "lapack", "perform", "prefix",
-           "thread_functions"]
+__all__ = ["MOST", "Each", "Routine", "address", "cell", "lapack", "perform", "pointer_in",
+           "prefix", "thread_functions"]
 
 MOST = 22
 """Arguments of a call: those that a routine does not take are the lengths of its letters, 1."""
@@ -103,7 +103,12 @@ def prefix(dtype: np.dtype) -> str:
 def address(name: str) -> int:
     """The address of a routine that SciPy exports to Cython."""
     extension = _extension("cython_lapack")
-    capsule = extension.__pyx_capi__.get(name) or _extension("cython_blas").__pyx_capi__[name]
+    return pointer_in(
+        extension.__pyx_capi__.get(name) or _extension("cython_blas").__pyx_capi__[name])
+
+
+def pointer_in(capsule: Any) -> int:
+    """The address that a capsule of Python's holds."""
     api = ctypes.pythonapi
     api.PyCapsule_GetName.restype = ctypes.c_char_p
     api.PyCapsule_GetName.argtypes = [ctypes.py_object]

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.flow import Choice, Flow, ForLoop, WhileLoop
 from .._core.jaxpr import ClosedJaxpr, JaxprEqn, Literal, cached_by_jaxpr, eval_jaxpr
 from .._core.primitive import Kind
 from .._core.rewrite import inline_calls, substitute
@@ -24,7 +25,7 @@ from ..errors import explain
 from .batching import move_axis
 from .layout import broadcast, reshape
 
-__all__ = ["apply", "evaluate", "lower", "stage_scalars"]
+__all__ = ["apply", "evaluate", "first_order", "lower", "stage_scalars"]
 
 
 def stage_scalars(function: str, fun: Callable[..., list], dtypes: Sequence) -> ClosedJaxpr:
@@ -38,25 +39,14 @@ def stage_scalars(function: str, fun: Callable[..., list], dtypes: Sequence) -> 
 
 
 @cached_by_jaxpr
-def _first_order(closed: ClosedJaxpr) -> ClosedJaxpr:
+def first_order(closed: ClosedJaxpr) -> ClosedJaxpr:
     """The same function with calls inlined and scalar constants written as literals."""
-    closed = inline_calls(closed, _called)
+    closed = inline_calls(closed, lambda eqn: eqn.primitive.called(eqn.params))
     pairs = list(zip(closed.jaxpr.constvars, closed.consts))
     literals = {v: Literal(np.asarray(c), v.aval) for v, c in pairs if not np.shape(c)}
     rest = [(v, c) for v, c in pairs if v not in literals]
     jaxpr = substitute(closed.jaxpr, literals).replace(constvars=[v for v, _ in rest])
     return ClosedJaxpr(jaxpr, [c for _, c in rest])
-
-
-def _called(eqn: JaxprEqn) -> ClosedJaxpr | None:
-    """The function that an equation does nothing but call."""
-    if eqn.primitive.kind is not Kind.CALL:
-        return None
-    called = [p for p in eqn.params.values() if isinstance(p, ClosedJaxpr)]
-    if len(called) != 1 or len(called[0].jaxpr.invars) != len(eqn.invars):
-        raise NotImplementedError(explain(
-            f"tanx.lax.{eqn.primitive.name}", "cannot stand in a function of single elements."))
-    return called[0]
 
 
 def _is_elementwise(closed: ClosedJaxpr) -> bool:
@@ -65,32 +55,56 @@ def _is_elementwise(closed: ClosedJaxpr) -> bool:
 
 def evaluate(closed: ClosedJaxpr, *arrays: np.ndarray) -> list[np.ndarray]:
     """Apply the function to each element of NumPy arrays of one shape."""
-    closed = _first_order(closed)
-    jaxpr, shape = closed.jaxpr, arrays[0].shape
-    constants = dict(zip(jaxpr.constvars, map(np.asarray, closed.consts)))
-
-    def run(*elements):
-        values = constants | dict(zip(jaxpr.invars, elements))
-
-        def read(atom):
-            return np.asarray(atom.val) if type(atom) is Literal else values[atom]
-        for eqn in jaxpr.eqns:
-            outs = eqn.primitive.eval(*map(read, eqn.invars), **eqn.params)
-            values.update(zip(eqn.outvars, outs if eqn.primitive.multiple_results else [outs]))
-        return [read(atom) for atom in jaxpr.outvars]
-
-    if _is_elementwise(closed):
-        return [np.broadcast_to(y, shape) for y in run(*arrays)]
+    shape = arrays[0].shape
+    if _is_elementwise(first_order(closed)):
+        return [np.broadcast_to(y, shape) for y in _run(closed, arrays)]
     outs = [np.empty(shape, aval.dtype) for aval in closed.out_avals]
     for at in itertools.product(*map(range, shape)):
-        for out, y in zip(outs, run(*(x[at] for x in arrays))):
+        for out, y in zip(outs, _run(closed, [x[at] for x in arrays])):
             out[at] = y
     return outs
 
 
+def _run(closed: ClosedJaxpr, operands: Sequence) -> list:
+    """The results of a function by the ``eval`` rules of its equations."""
+    closed = first_order(closed)
+    values = dict(zip(closed.jaxpr.constvars, map(np.asarray, closed.consts)))
+    values.update(zip(closed.jaxpr.invars, operands))
+
+    def read(atom):
+        return np.asarray(atom.val) if type(atom) is Literal else values[atom]
+    for eqn in closed.jaxpr.eqns:
+        given = list(map(read, eqn.invars))
+        if eqn.primitive.kind is Kind.CALL:
+            outs = _run_flow(eqn, given)
+        else:
+            out = eqn.primitive.eval(*given, **eqn.params)
+            outs = out if eqn.primitive.multiple_results else [out]
+        values.update(zip(eqn.outvars, outs))
+    return [read(atom) for atom in closed.jaxpr.outvars]
+
+
+def _run_flow(eqn: JaxprEqn, operands: list) -> list:
+    """The results of a loop or branch of scalars."""
+    match _flow_of_scalars(eqn):
+        case ForLoop() as loop:
+            constants, state, _ = loop.split(operands)
+            for _ in range(loop.length):
+                state = _run(loop.body, [*constants, *state])
+            return state
+        case WhileLoop() as loop:
+            asked, constants, state = loop.split(operands)
+            while _run(loop.condition, [*asked, *state])[0]:
+                state = _run(loop.body, [*constants, *state])
+            return state
+        case Choice(branches):
+            which, *given = operands
+            return _run(branches[int(which)], given)
+
+
 def apply(closed: ClosedJaxpr, *arrays) -> list:
     """Apply the function to each element of arrays of one shape, in primitives."""
-    closed = _first_order(closed)
+    closed = first_order(closed)
     shape = typeof(arrays[0]).shape
     if _is_elementwise(closed):
         outs = eval_jaxpr(closed.jaxpr, closed.consts, *arrays)
@@ -111,6 +125,8 @@ def _batched(closed: ClosedJaxpr, arrays: list) -> list[tuple]:
     for eqn in jaxpr.eqns:
         args, dims = zip(*map(read, eqn.invars)) if eqn.invars else ((), ())
         several = eqn.primitive.multiple_results
+        if eqn.primitive.kind is Kind.CALL:
+            raise _cannot_stand(eqn, "that is differentiated")
         if any(d is not None for d in dims):
             out, dim = eqn.primitive.batch(args, dims, **eqn.params)
         else:
@@ -122,7 +138,7 @@ def _batched(closed: ClosedJaxpr, arrays: list) -> list[tuple]:
 
 def lower(closed: ClosedJaxpr, *elements) -> tuple:
     """The results for single elements, as expressions of loops."""
-    closed = _first_order(closed)
+    closed = first_order(closed)
     jaxpr = closed.jaxpr
     values = {v: _operand(v.aval, lambda at, e=e: e) for v, e in zip(jaxpr.invars, elements)}
 
@@ -133,11 +149,50 @@ def lower(closed: ClosedJaxpr, *elements) -> tuple:
     for eqn in jaxpr.eqns:
         if eqn.primitive.kind is Kind.STATEMENT or not all(
                 type(a) is Literal or a in values for a in eqn.invars):
-            raise NotImplementedError(explain(
-                f"tanx.lax.{eqn.primitive.name}", "cannot stand in a function of single elements."))
-        for i, var in enumerate(eqn.outvars):
-            values[var] = _operand(var.aval, _element(eqn, i, list(map(read, eqn.invars))))
+            raise _cannot_stand(eqn)
+        operands = list(map(read, eqn.invars))
+        if eqn.primitive.kind is Kind.CALL:
+            results = [lambda at, e=e: e for e in _lower_flow(eqn, operands)]
+        else:
+            results = [_element(eqn, i, operands) for i in range(len(eqn.outvars))]
+        values.update((v, _operand(v.aval, result)) for v, result in zip(eqn.outvars, results))
     return tuple(read(atom)[()] for atom in jaxpr.outvars)
+
+
+def _lower_flow(eqn: JaxprEqn, operands: list[build.Operand]) -> Sequence:
+    """The results of a loop or branch of scalars, as expressions."""
+    flow = _flow_of_scalars(eqn)
+    elements = [x[()] for x in operands]
+    match flow:
+        case ForLoop() as loop:
+            constants, init, _ = loop.split(elements)
+            return build.fold(loop.length, init,
+                              lambda k, state: lower(loop.body, *constants, *state))
+        case WhileLoop() as loop:
+            asked, constants, init = loop.split(elements)
+            return build.while_loop(init, lambda state: lower(loop.condition, *asked, *state)[0],
+                                    lambda state: lower(loop.body, *constants, *state))
+        case Choice(branches):
+            which, *given = elements
+            *others, results = [lower(branch, *given) for branch in branches]
+            for number, values in reversed(list(enumerate(others))):
+                results = tuple(build.select(build.eq(which, number), a, b)
+                                for a, b in zip(values, results))
+            return results
+
+
+def _flow_of_scalars(eqn: JaxprEqn) -> Flow:
+    """The loop or branches that an equation stands for, where all its operands are scalars."""
+    flow = eqn.primitive.flow(eqn.params)
+    if flow is None or any(v.aval.shape for v in (*eqn.invars, *eqn.outvars)):
+        raise _cannot_stand(eqn)
+    return flow
+
+
+def _cannot_stand(eqn: JaxprEqn, which: str = "") -> NotImplementedError:
+    return NotImplementedError(explain(
+        f"tanx.lax.{eqn.primitive.name}",
+        f"cannot stand in a function of single elements{which and ' ' + which}."))
 
 
 def _element(eqn: JaxprEqn, i: int, operands: list):

@@ -12,15 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
+from .._core.jaxpr import ClosedJaxpr, Jaxpr
 from .._core.linear import Zero, is_linear, never
 from .._core.primitive import Kind, Primitive
-from .._core.rewrite import inline_calls, substitute
 from .._core.stage import stage
 from .._core.trace import Tracer
 from .._core.types import ShapedArray, canonical_shape, typeof
 from .._loops import build
 from ..errors import explain
+from . import scalars
 from .arith import add, add_p, div, max_p, min_p, mul, mul_p, neg, sub_p
 from .batching import batch_size, materialize, to_front
 from .compare import bitwise_or, eq, ne, select
@@ -161,7 +161,7 @@ class Scatter(Primitive):
         hit, times = np.unique(rows, return_counts=True)
         for k in range(int(times.max(initial=0))):
             now = hit[times > k]
-            out[now] = _apply(update_jaxpr, out[now])
+            (out[now],) = scalars.evaluate(ClosedJaxpr(update_jaxpr), out[now], out[now])
 
     def jvp(self, primals, tangents, **params):
         if params["update_jaxpr"] is not None:
@@ -225,7 +225,9 @@ class Scatter(Primitive):
 
     def stored(self, update, element, update_jaxpr):
         """What is stored in place of an element, or combined with it."""
-        return update if update_jaxpr is None else _lower_function(update_jaxpr, element)
+        if update_jaxpr is None:
+            return update
+        return scalars.lower(ClosedJaxpr(update_jaxpr), element, update)[0]
 
 
 def gather_like(x, indices, shape: tuple[int, ...], params, fill_value=None):
@@ -397,54 +399,13 @@ def _scalar_function(func, dtype: np.dtype) -> Jaxpr:
             "tanx.lax.scatter_apply", "the function must not use arrays from outside.",
             *(f"constant: {typeof(c)}" for c in consts),
             hint="gather the elements, apply the function, and scatter the results."))
-    closed = inline_calls(ClosedJaxpr(traced, consts), _called)
-    literals = {var: Literal(np.asarray(value), var.aval)
-                for var, value in zip(closed.jaxpr.constvars, closed.consts)}
-    jaxpr = substitute(closed.jaxpr, literals).replace(constvars=[])
+    jaxpr = scalars.first_order(ClosedJaxpr(traced, consts)).jaxpr
     (result,) = jaxpr.out_avals
     if result.strip_weak_type() != scalar:
         raise TypeError(explain(
             "tanx.lax.scatter_apply", "the function must give a scalar of the operand's dtype.",
             f"element: {scalar}", f"result:  {result}"))
     return jaxpr
-
-
-def _called(eqn: JaxprEqn) -> ClosedJaxpr | None:
-    """The function that an equation does nothing but call."""
-    if eqn.primitive.kind is not Kind.CALL:
-        return None
-    called = [p for p in eqn.params.values() if isinstance(p, ClosedJaxpr)]
-    if len(called) != 1 or len(called[0].jaxpr.invars) != len(eqn.invars):
-        raise NotImplementedError(explain(
-            "tanx.lax.scatter_apply", f"the function must not contain {eqn.primitive.name}."))
-    return called[0]
-
-
-def _apply(jaxpr: Jaxpr, x: np.ndarray) -> np.ndarray:
-    """A function of scalars on each element of an array."""
-    def run(element):
-        values = {jaxpr.invars[0]: element}
-        for eqn in jaxpr.eqns:
-            operands = [a.val if type(a) is Literal else values[a] for a in eqn.invars]
-            values[eqn.outvars[0]] = eqn.primitive.eval(*operands, **eqn.params)
-        (out,) = jaxpr.outvars
-        return out.val if type(out) is Literal else values[out]
-    if all(eqn.primitive.kind is Kind.ELEMENTWISE for eqn in jaxpr.eqns):
-        return run(x)
-    return np.array([run(np.asarray(e)) for e in x.flat], x.dtype).reshape(x.shape)
-
-
-def _lower_function(jaxpr: Jaxpr, element):
-    """A function of scalars as an expression."""
-    values = {jaxpr.invars[0]: element}
-
-    def read(atom):
-        return build.const(atom.val, atom.aval.dtype) if type(atom) is Literal else values[atom]
-    for eqn in jaxpr.eqns:
-        elements = [read(a) for a in eqn.invars]
-        operands = [build.Operand((), e.dtype, lambda _, e=e: e) for e in elements]
-        values[eqn.outvars[0]] = eqn.primitive.lower((), *operands, **eqn.params)
-    return read(jaxpr.outvars[0])
 
 
 # -- public functions ------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ import numpy as np
 from .._compiler.codegen.abi import ENTRY, PARALLEL, SLOT, STOP, STOPPED, TILE
 from .._config import compilation_cache_dir, enable_compilation_cache
 from .._locks import new_lock
+from .._loops.lapack import pointer_in
 from .._loops.names import CALLBACK
 from . import later, stop
 from .disk_cache import directory, key_of
@@ -253,10 +254,4 @@ def _scipy_address(name: str) -> int:
     """The address of a function that SciPy exports to Cython; of several, that for doubles."""
     from scipy.special import cython_special
     exported = cython_special.__pyx_capi__
-    capsule = exported.get(name) or exported[f"__pyx_fuse_0{name}"]
-    api = ctypes.pythonapi
-    api.PyCapsule_GetName.restype = ctypes.c_char_p
-    api.PyCapsule_GetName.argtypes = [ctypes.py_object]
-    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
-    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    return api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule))
+    return pointer_in(exported.get(name) or exported[f"__pyx_fuse_0{name}"])

@@ -116,6 +116,20 @@ def test_a_reducer_in_a_jaxpr():
   in (b, c) }"""
 
 
+@pytest.mark.parametrize("wrap", [lambda f: f, tanx.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize("combine", [
+    lambda x, y: lax.fori_loop(0, 3, lambda _, s: s + 1, x) + y - 3,
+    lambda x, y: lax.while_loop(lambda s: s[0] > 0, lambda s: (s[0] - 1, s[1] + 1),
+                                (np.int32(2), x))[1] + y - 2,
+    lambda x, y: lax.switch((x > y).astype(np.int32), [lambda x, y: x + y, lambda x, y: y + x],
+                            x, y),
+], ids=["for", "while", "cond"])
+def test_reducers_with_loops_and_branches(wrap, combine):
+    x = np.arange(12, dtype=F32).reshape(3, 4)
+    out = wrap(lambda x: lax.reduce(x, F32(0), combine, (1,)))(x)
+    np.testing.assert_array_equal(out, x.sum(1))
+
+
 def test_reducers_of_trees_with_calls_inside():
     """The greatest value of each row, where it stood; the choice is a jitted function."""
     choose = tanx.jit(lambda first, a, b: lax.select(first, a, b))

@@ -100,6 +100,16 @@ def test_functions_of_other_kinds_of_operations():
     np.testing.assert_array_equal(out, [1, 2])
 
 
+@pytest.mark.parametrize("wrap", [lambda f: f, tanx.jit], ids=["eager", "jit"])
+def test_functions_with_loops_and_branches(wrap):
+    def fun(x):
+        y = lax.fori_loop(0, 3, lambda _, s: s * 2, x)
+        return lax.cond(y > 9, lambda y: y - 1, lambda y: y, y)
+    out = wrap(lambda x: lax.scatter_apply(x, index_array([[0], [1]]), fun, POINTS,
+                                           update_shape=(2,)))(floats(1, 2, 3))
+    np.testing.assert_array_equal(out, [8, 15, 3])
+
+
 def test_what_functions_may_not_do():
     x, index = floats(1, 2), index_array([[1]])
     for fun, kind, text in [
