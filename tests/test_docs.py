@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parents[1] / "docs"
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 _BLOCK = re.compile(r"^```(python|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -19,7 +20,7 @@ def pairs(text: str):
             yield code, output if following == "text" else ""
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda path: path.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
 def test_examples_print_what_is_written_behind_them(page):
     names: dict = {}
     for code, expected in pairs(page.read_text(encoding="utf-8")):
@@ -30,4 +31,4 @@ def test_examples_print_what_is_written_behind_them(page):
 
 
 def test_the_pages_are_there():
-    assert [path.name for path in DOCS.glob("*.md")]
+    assert len(PAGES) > 1 and all(page.exists() for page in PAGES)
