@@ -3,7 +3,9 @@
 :func:`share` gives outputs the memory of arguments that the caller has donated. :func:`in_place`
 lets a result take the buffer of an array that is read for the last time where the result is made:
 the program that comes out has fewer buffers, and says itself what is overwritten. :func:`plan`
-gives the temporaries that are left their places in one arena, by lifetimes.
+gives the temporaries that are left their places, by lifetimes: in one arena, or in outputs that are
+written when they are gone. A training step keeps what it needs for its gradients where the new
+weights will be.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from operator import is_
 
 from .._loops.check import ProgramError
 from .._loops.expr import Expr, Load, linear_form
-from .._loops.nest import Buffer, Call, Nest, Plan, Program, Statement, Store
+from .._loops.nest import Buffer, Call, Nest, Place, Plan, Program, Statement, Store, Within
 from .._loops.traverse import expressions, written
 from ..errors import explain
 from .cost import nbytes
@@ -25,6 +27,8 @@ __all__ = ["ALIGNMENT", "check_plan", "in_place", "plan", "share"]
 
 ALIGNMENT = 64
 """Bytes: a line of cache, and the widest vector."""
+_GUEST = 1 << 16
+"""Bytes from which on a temporary may be a guest of an output; others stay close together."""
 _PUT_OFF = 8
 """Statements that one may be put behind, so that it can overwrite what they read."""
 
@@ -272,19 +276,31 @@ def _does_nothing(statement: Statement, shared: Mapping[Buffer, Buffer]) -> bool
 # -- the plan --------------------------------------------------------------------------------------
 
 
-def plan(program: Program, shared: Mapping[Buffer, Buffer] = {}) -> Plan:
-    """Give temporaries their places; ``shared`` as :func:`share` gave it."""
+def plan(program: Program, shared: Mapping[Buffer, Buffer] = {}, guests: bool = False) -> Plan:
+    """Give temporaries their places; ``shared`` as :func:`share` gave it.
+
+    With ``guests``, outputs take in large ones for which the arena would have to grow.
+    """
     program = replace(program, statements=tuple(
         s for s in program.statements if not _does_nothing(s, shared)))
     lives = _lives(map(mentioned, program.statements))
     arena = _Arena()
-    offsets: dict[Buffer, int] = {}
+    hosts = _Hosts(lives, shared) if guests else None
+    offsets: dict[Buffer, Place] = {}
     born, dying = (_at_statement(lives, end, ("temp",)) for end in (0, 1))
     for number in range(len(program.statements)):
         for buffer in sorted(born.get(number, ()), key=nbytes, reverse=True):
-            offsets[buffer] = arena.take(_rounded(buffer))
+            size = _rounded(buffer)
+            place: Place | None = None
+            if hosts and size >= _GUEST and arena.smallest(size) is None:
+                place = hosts.take(size, lives[buffer])
+            offsets[buffer] = arena.take(size) if place is None else place
         for buffer in dying.get(number, ()):
-            arena.give(offsets[buffer], _rounded(buffer))
+            place = offsets[buffer]
+            if isinstance(place, Within):
+                hosts.give(place, _rounded(buffer))  # type: ignore[union-attr]
+            else:
+                arena.give(place, _rounded(buffer))
     return Plan(program, offsets, arena.size, arena.peak, dict(shared))
 
 
@@ -296,17 +312,22 @@ def _rounded(buffer: Buffer) -> int:
 class _Arena:
     """Free stretches of memory; the smallest that fits is taken."""
 
-    def __init__(self):
-        self.size = self.used = self.peak = 0
-        self.starts: list[int] = []  # of free stretches, in order
-        self.ends: dict[int, int] = {}
+    def __init__(self, free: int = 0):
+        self.used = self.peak = 0
+        self.size = free
+        self.starts = [0] if free else []  # of free stretches, in order
+        self.ends = {0: free} if free else {}
+
+    def smallest(self, size: int) -> int | None:
+        """The length of the smallest stretch that fits, if any does."""
+        return min([n for s in self.starts if (n := self.ends[s] - s) >= size], default=None)
 
     def take(self, size: int) -> int:
         self.used += size
         self.peak = max(self.peak, self.used)
-        fitting = [start for start in self.starts if self.ends[start] - start >= size]
-        if fitting:
-            start = min(fitting, key=lambda s: self.ends[s] - s)
+        length = self.smallest(size)
+        if length is not None:
+            start = next(s for s in self.starts if self.ends[s] - s == length)
             self._remove(start, start + size)
             return start
         if self.starts and self.ends[self.starts[-1]] == self.size:
@@ -337,34 +358,70 @@ class _Arena:
             self.ends[start] = end
 
 
+class _Hosts:
+    """Outputs as memory for temporaries that are gone when they are written."""
+
+    def __init__(self, lives: Mapping[Buffer, tuple[int, int]], shared: Mapping[Buffer, Buffer]):
+        # Of an input that will be overwritten, the memory is free when it has been read.
+        self.free = {b: (lives[shared[b]][1] if shared.get(b) in lives else -1, first)
+                     for b, (first, _) in lives.items()
+                     if b.role == "output" and nbytes(b) >= _GUEST}
+        self.arenas = {b: _Arena(nbytes(b) // ALIGNMENT * ALIGNMENT) for b in self.free}
+
+    def take(self, size: int, life: tuple[int, int]) -> Within | None:
+        """The smallest stretch that fits and is free all the time."""
+        fitting = [(length, output) for output, (after, before) in self.free.items()
+                   if after < life[0] and life[1] < before
+                   and (length := self.arenas[output].smallest(size)) is not None]
+        if not fitting:
+            return None
+        _, output = min(fitting, key=lambda found: found[0])
+        return Within(output, self.arenas[output].take(size))
+
+    def give(self, place: Within, size: int) -> None:
+        self.arenas[place.output].give(place.start, size)
+
+
 def check_plan(memory: Plan) -> None:
     """Raise :class:`ProgramError` unless arrays that live at the same time lie apart."""
-    program, offsets = memory.program, memory.offsets
-    lives = _lives(map(mentioned, program.statements))
+    lives = _lives(map(mentioned, memory.program.statements))
     born, dying = (_at_statement(lives, end, ("temp",)) for end in (0, 1))
-    live: list[tuple[int, int, str]] = []
-    for number in range(len(program.statements)):
+    live: list[tuple[str, int, int, str]] = []
+    for number in range(len(memory.program.statements)):
         for buffer in born.get(number, ()):
-            block = _block(memory, buffer)
+            block = _block(memory, buffer, lives)
             insort(live, block)
             for a, b in _neighbours(live, live.index(block)):
-                if a[1] > b[0]:
+                if a[0] == b[0] and a[2] > b[1]:
                     _fail("arrays that live at the same time must lie apart.",
-                          f"buffers: {a[2]}, {b[2]}", f"statement: {number}")
+                          f"buffers: {a[3]}, {b[3]}", f"statement: {number}")
         for buffer in dying.get(number, ()):
-            live.remove((offsets[buffer], offsets[buffer] + nbytes(buffer), buffer.name))
+            live.remove(_block(memory, buffer, lives))
     if len(set(memory.shared.values())) < len(memory.shared):
         _fail("an input can be overwritten by one output only.")
 
 
-def _block(memory: Plan, buffer: Buffer) -> tuple[int, int, str]:
-    """Where a temporary starts and ends in the arena, and its name."""
-    start = memory.offsets.get(buffer, -1)
+def _block(memory: Plan, buffer: Buffer, lives: Mapping[Buffer, tuple[int, int]],
+           ) -> tuple[str, int, int, str]:
+    """The memory that a temporary is in, where it begins and ends there, and its own name."""
+    place = memory.offsets.get(buffer, -1)
+    host, start = (place.output, place.start) if isinstance(place, Within) else (None, place)
     if start < 0 or start % ALIGNMENT:
         _fail("a temporary must have an aligned place.", f"buffer: {buffer!r}")
-    if start + nbytes(buffer) > memory.size:
-        _fail("a temporary must lie in the arena.", f"buffer: {buffer!r}")
-    return start, start + nbytes(buffer), buffer.name
+    end = start + nbytes(buffer)
+    if end > (memory.size if host is None else _room(memory, host, lives[buffer], lives)):
+        _fail("a temporary must lie in the arena, or in an output while it is not written.",
+              f"buffer: {buffer!r}")
+    return host.name if host else "", start, end, buffer.name
+
+
+def _room(memory: Plan, host: Buffer, life: tuple[int, int],
+          lives: Mapping[Buffer, tuple[int, int]]) -> int:
+    """The bytes of an output, which must not be in use all that time."""
+    given = memory.shared.get(host)
+    free = life[1] < lives[host][0] and (
+        given is None or given not in lives or lives[given][1] < life[0])
+    return nbytes(host) if free else -1
 
 
 def _neighbours(live: list, place: int) -> Iterator[tuple]:

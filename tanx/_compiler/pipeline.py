@@ -154,7 +154,7 @@ def build(closed: ClosedJaxpr, donated: Sequence[bool] = ()) -> Module:
     """
     lowered = _inspected("lower", lower(_smaller(closed), inner), _check_lowered, str)
     program, shared = _scheduled(lowered.program, _donated_buffers(lowered, donated))
-    memory = _inspected("memory", plan(program, shared), check_plan, show_plan)
+    memory = _inspected("memory", plan(program, shared, guests=True), check_plan, show_plan)
     return Module(memory, lowered.constants, lowered.results, tuple(closed.in_avals),
                   tuple(closed.out_avals))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,8 @@ from ..dtypes import stored
 from .expr import Const, Expr, Index, Load, Node
 from .instructions import INDEX, short_name
 
-__all__ = ["Branch", "Buffer", "Call", "Extern", "Loop", "Nest", "PARALLEL", "Plan", "Program",
-           "SEQUENTIAL", "Statement", "Store", "TASKS", "index_tuple"]
+__all__ = ["Branch", "Buffer", "Call", "Extern", "Loop", "Nest", "PARALLEL", "Place", "Plan",
+           "Program", "SEQUENTIAL", "Statement", "Store", "TASKS", "Within", "index_tuple"]
 
 PARALLEL = "parallel"
 SEQUENTIAL = "sequential"
@@ -201,17 +201,29 @@ class Program:
         return {b.name: b for b in (*self.inputs, *self.outputs, *self.temps)}
 
 
+class Within(NamedTuple):
+    """A place in an output, for a temporary that is gone when the output is written."""
+
+    output: Buffer
+    start: int
+
+
+Place = int | Within
+"""Where a temporary is: so many bytes after the beginning of the arena, or in an output."""
+
+
 @dataclass(frozen=True, eq=False)
 class Plan:
     """Where the buffers of a program are.
 
-    ``offsets`` are those of the temporaries in an arena of ``size`` bytes. An output in ``shared``
+    ``offsets`` are the places of the temporaries, in an arena of ``size`` bytes or in outputs that
+    come later. An output in ``shared``
     is the memory of an input that may be overwritten; all other outputs are memory of their own.
     ``peak`` is the most that temporaries need at a time.
     """
 
     program: Program
-    offsets: dict[Buffer, int] = field(default_factory=dict)
+    offsets: dict[Buffer, Place] = field(default_factory=dict)
     size: int = 0
     peak: int = 0
     shared: dict[Buffer, Buffer] = field(default_factory=dict)

@@ -28,7 +28,7 @@ from .machine import Image, Placed, address_of, image, permanent
 from .threads import parallel_address
 
 if TYPE_CHECKING:
-    from .._loops.nest import Buffer, Extern, Program
+    from .._loops.nest import Buffer, Extern, Place, Program
 
 __all__ = ["Code", "LIMIT", "Libraries", "Library", "clear", "code", "compile_program",
            "tile_address"]
@@ -91,15 +91,15 @@ def _with_folder(folder: str | None, make: Callable[[], T]) -> T:
         return make()
 
 
-def compile_program(program: Program, *, offsets: Mapping[Buffer, int] | None = None,
+def compile_program(program: Program, *, offsets: Mapping[Buffer, Place] | None = None,
                     shared: Mapping[Buffer, Buffer] | None = None,
                     libraries: Libraries | None = None, seconds: float = inf) -> Code:
     """The machine code of a program, compiled unless there is some like it.
 
-    ``offsets`` places temporaries in an arena, ``shared`` maps outputs to the inputs whose memory
-    they are (see ``_compiler/memory.py``); ``libraries`` has the functions of ``Extern``
-    statements by name. A run spends ``seconds`` in this code, roughly: where it is sooner, the code
-    is made in a hurry, to be improved if it is used again.
+    ``offsets`` places temporaries in an arena or in outputs, ``shared`` maps outputs to the inputs
+    whose memory they are (see ``_compiler/memory.py``); ``libraries`` has the functions of
+    ``Extern`` statements by name. A run spends ``seconds`` in this code, roughly: where it is
+    sooner, the code is made in a hurry, to be improved if it is used again.
 
     >>> from tanx._loops.build import element_program, op
     >>> x, y = np.arange(3.0), np.zeros(3)

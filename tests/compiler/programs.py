@@ -45,7 +45,7 @@ SETTINGS: tuple[dict[str, float], ...] = (
      "flatten._SMALL": 0.0, "distribute._SMALL": 0,
      "registers._LITTLE": -1e18},  # store as little as possible; host loops
     {"fuse._STORE": -1000.0, "fuse._SMALL": 0, "fuse._ROWS": 1, "flatten._SMALL": 1.0,
-     "flatten._COPIED": 1 << 20},  # and as much; all loops in kernels
+     "flatten._COPIED": 1 << 20, "memory._GUEST": 64},  # and as much; all loops in kernels
     {"fuse._NODES": 8, "split._WORTH": 1, "split._PIECES": 4, "simplify._FOLDED": 2,
      "moments._FAR": 0, "moments._NEAR": 0, "moments._SIZE": 4, "moments._LANES": 2,
      "searches._MOST": 8, "searches._LEAST": 2, "searches._MANY": 2, "searches._FAR": 1},
@@ -55,8 +55,8 @@ SETTINGS: tuple[dict[str, float], ...] = (
      "codegen.folds._STRETCH": 2, "codegen.lanes._TILE": 1, "schedule_cpu._MANY_EACH": 1,
      "schedule_cpu._SCAN_LENGTH": 4, "schedule_cpu._LANES": 2, "schedule_cpu._LINE": 4,
      "control._GRAIN": 1e-9, "control._WORTH": 1, "distribute._SMALL": 0,
-     "codegen.scans._VECTORS": 1, "codegen.columns._ROOM": 512, "searches._MANY": 2,
-     "searches._MOST": 4, "searches._LEAST": 2},  # small tasks
+     "codegen.scans._VECTORS": 1, "codegen.columns._ROOM": 512, "codegen.columns._LONG": 0,
+     "searches._MANY": 2, "searches._MOST": 4, "searches._LEAST": 2},  # small tasks
     {"fuse._REUSE": 1, "contraction._NEAR": 64, "contraction._FEWER": 1, "codegen.tiles._WORTH": 1,
      "codegen.tiles._BLOCK_BYTES": 1 << 10, "codegen.tiles._STRIP": 8, "codegen.tiles._CHUNK": 4,
      "codegen.tiles._TASK": 16},  # small tiles

@@ -15,7 +15,7 @@ from tanx._compiler.stages import elements, rename
 from tanx._loops.build import copy, nest, op, store
 from tanx._loops.check import ProgramError, check
 from tanx._loops.interpret import run
-from tanx._loops.nest import Buffer, Program
+from tanx._loops.nest import Buffer, Program, Within
 from tanx._loops.show import show, show_plan
 from tests.compiler.agreement import assert_close, evaluated, uncertainty
 from tests.compiler.counting import assert_linear
@@ -157,6 +157,58 @@ def test_the_checker_finds_wrong_plans(change, rule):
 def test_the_plan_prints():
     text = show_plan(plan(chain([4, 4])))
     assert text.splitlines()[-3:] == ["arena: 128 bytes", "  t0 at 0", "  t1 at 64"]
+
+
+# -- temporaries in outputs ------------------------------------------------------------------------
+
+
+def training_step(w, v, x):
+    """Three layers forward and back; new weights and velocities come in the end."""
+    def loss(w):
+        h = x
+        for n in range(3):
+            h = jnp.tanh(h @ w[n])
+        return (h * h).sum()
+    v = 0.9 * v + tanx.grad(loss)(w)
+    return w - 0.1 * v, v
+
+
+STEP = [np.random.default_rng(n).standard_normal(shape).astype(np.float32) / 16
+        for n, shape in enumerate([(3, 256, 256), (3, 256, 256), (64, 256)])]
+
+
+@pytest.mark.parametrize("donated", [(), (0,), (0, 1)])
+def test_temporaries_are_guests_of_outputs(donated):
+    """With all inputs donated, an output is free from when its input has been read."""
+    flags = [n in donated for n in range(3)]
+    module = build(tanx.make_jaxpr(training_step)(*STEP), flags if donated else ())
+    check_plan(module.plan)
+    guests = [place for place in module.plan.offsets.values() if isinstance(place, Within)]
+    assert bool(guests) == (donated != (0, 1))
+    step = tanx.jit(training_step, donate_argnums=donated)
+    for got, want in zip(step(*map(jnp.array, STEP)), training_step(*map(jnp.array, STEP))):
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+
+
+def test_the_arena_is_for_what_outputs_have_no_room_for():
+    closed = tanx.make_jaxpr(training_step)(*STEP)
+    program = build(closed).program
+    alone, hosted = plan(program), plan(program, guests=True)
+    kept = sum(nbytes(b) for b, place in hosted.offsets.items() if isinstance(place, Within))
+    assert 0 < alone.size - hosted.size <= kept
+    assert "in y" in show_plan(hosted)
+
+
+def test_the_checker_finds_guests_that_stay_too_long():
+    memory = build(tanx.make_jaxpr(training_step)(*STEP)).plan
+    guest, place = next(found for found in memory.offsets.items() if isinstance(found[1], Within))
+    last = elements((), lambda at: [store(guest, (0,) * guest.ndim, 0.0)])
+    too_late = replace(memory.program, statements=(*memory.program.statements, last))
+    outside = Within(place.output, nbytes(place.output))
+    for wrong in (replace(memory, program=too_late),
+                  replace(memory, offsets={**memory.offsets, guest: outside})):
+        with pytest.raises(ProgramError, match="while it is not written"):
+            check_plan(wrong)
 
 
 def test_the_work_grows_with_the_program():

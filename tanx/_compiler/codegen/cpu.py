@@ -21,7 +21,19 @@ from typing import Any
 
 from ..._loops.instructions import short_name
 from ..._loops.names import SCRATCH
-from ..._loops.nest import TASKS, Branch, Buffer, Extern, Loop, Nest, Plan, Program, Statement
+from ..._loops.nest import (
+    TASKS,
+    Branch,
+    Buffer,
+    Extern,
+    Loop,
+    Nest,
+    Place,
+    Plan,
+    Program,
+    Statement,
+    Within,
+)
 from ..stages import fingerprint, windows
 from .abi import ENTRY, PARALLEL, SLOT, TILE
 from .control import write_branch, write_loop
@@ -80,11 +92,12 @@ class Generated:
     externs: Mapping[str, Extern] = field(default_factory=dict)
 
 
-def generate(program: Program, target: Target, offsets: Mapping[Buffer, int] | None = None,
+def generate(program: Program, target: Target, offsets: Mapping[Buffer, Place] | None = None,
              shared: Mapping[Buffer, Buffer] | None = None) -> Generated:
     """Write a program as a module.
 
-    ``offsets`` places temporaries in an arena; without it each has an address of its own.
+    ``offsets`` places temporaries in an arena, or in outputs that are written later; without it
+    each has an address of its own.
     ``shared`` maps outputs to the inputs whose memory they are.
     """
     module = _Module(target)
@@ -193,8 +206,13 @@ class _Unit:
                 find(whole)
                 base, place = f"b{self.numbers[whole]}", start * buffer.dtype.itemsize
             elif self.offsets is not None and buffer.role == "temp":
-                load("arena", len(self.program.inputs) + len(self.program.outputs))
-                base, place = "arena", self.offsets[buffer]
+                found = self.offsets[buffer]
+                if isinstance(found, Within):
+                    find(found.output)
+                    base, place = f"b{self.numbers[found.output]}", found.start
+                else:
+                    load("arena", len(self.program.inputs) + len(self.program.outputs))
+                    base, place = "arena", found
             else:
                 load(f"b{number}", number)
                 return
