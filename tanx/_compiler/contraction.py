@@ -48,12 +48,12 @@ __all__ = ["contract"]
 _NEAR = 1 << 15
 """Bytes of a right operand that stay in the nearest cache, wherever they lie."""
 _FAR = 1 << 18
-"""Bytes of a matrix from which on tiles beat plain loops if it is to be multiplied by a vector."""
+"""Bytes of a matrix above which tiles beat plain loops in a product of it and a vector."""
 _MANY, _MANY_IN_CONFLICT = 192, 48
-"""Columns from which on rows are read often enough to be worth a copy that is read quicker; and if
-the rows are in conflict over places in the cache, since they are so many bytes apart."""
+"""Columns that make rows worth a copy which is quicker to read, for they are read as often; and how
+many if rows are in conflict over places in the cache."""
 _CONFLICT, _STRETCH = 4096, 512
-"""Bytes between rows that bring them into conflict, and terms from which on that matters."""
+"""Bytes between rows that bring them into conflict, and terms that make it matter."""
 _AT_A_TIME, _ROWS_AT_HAND = (16, 12, 20, 10, 8, 4), 20
 """Terms that are copied at a time, of all columns, if that goes evenly; and rows of memory, of all
 that elements are computed from, which do not yet get in each other's way."""
@@ -62,11 +62,11 @@ _FEWER = 8
 _FEW_ROWS = 16
 """Rows up to which a right operand may be computed on the way, rather than before."""
 _MANY_BYTES = 1 << 15
-"""Products of bytes from which on it is worth to put four in a word."""
+"""Products of bytes that make it worth putting four in a word."""
 _SMALL = 4096
 """Products of complex numbers that are not worth copies of their parts."""
 _TINY, _TINY_ROWS = 4, 64
-"""Columns and terms at most that are written out, and rows for which it is worth that."""
+"""Columns and terms at most that are written out, and rows that make it worthwhile."""
 _PART, _SMALL_RESULT = 1024, 1 << 14
 """Terms that are summed at a time where there are not more elements to compute than those."""
 
@@ -537,7 +537,7 @@ class _Layout:
         return "k", copy[loops]
 
     def many(self, distances: tuple[int, int] | None) -> int:
-        """Columns from which on a left factor at such distances is worth a copy."""
+        """Columns that make a left factor at such distances worth a copy."""
         far = max(distances or (0,)) * self.dtype.itemsize
         conflicts = far and far % _CONFLICT == 0 and self.product.term.extent >= _STRETCH
         return _MANY_IN_CONFLICT if conflicts else _MANY

@@ -52,7 +52,7 @@ _TASKS = 64
 _ARENAS = 1 << 26
 """Bytes that the arenas of the tasks of a loop may take together."""
 _WORTH = 1024
-"""Bytes from which on an array is worth being changed where it is by a branch."""
+"""Bytes of an array that make it worth letting a branch change it in place."""
 
 _Array = Buffer | Operand
 

@@ -43,19 +43,19 @@ _EFFORT = {
         "lgamma", "digamma", "igamma", "igammac", "polygamma", "zeta", "betainc"), 200.0)}
 """Effort of instructions where it is not 1."""
 _HEAVY = 4.0
-"""Effort from which on an instruction counts as one of several additions: that of a division."""
+"""Effort of an instruction that counts as heavy: that of a division, or more."""
 
 _FLOPS, _FUNCTIONS, _BYTES = 1e10, 5e8, 2e10
-"""In a second: operations on vectors, functions as ``exp``, and bytes from or to memory."""
+"""In a second: operations on vectors, functions such as ``exp``, and bytes from or to memory."""
 STEPS = 100
-"""Steps that a loop is taken to have if only data tell."""
+"""Steps that a loop is taken to have if their number depends on data."""
 _START = 1e-7
 """Seconds that a program takes if it has nothing to do."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Operations of a program, those among them that are functions as ``exp``, and bytes moved."""
+    """Operations of a program, functions such as ``exp`` apart from others, and bytes moved."""
 
     flops: int = 0
     transcendentals: int = 0
@@ -104,7 +104,7 @@ def cost(program: Program) -> Cost:
 
 
 def is_open(program: Program) -> bool:
-    """Whether there are loops in a program that only data tell the end of."""
+    """Whether a program has loops whose number of steps depends on data."""
     return any(isinstance(s, Loop) and s.condition is not None
                or any(map(is_open, programs_in(s)))
                or any(e.holds & WHILES for e in expressions(s))
@@ -251,7 +251,7 @@ class Work:
     """
 
     effort: float = 0.0
-    heavy: bool = False  # has an instruction of several times the effort of an addition
+    heavy: bool = False  # has an instruction that takes as long as several additions
     nodes: int = 0
     selects: bool = False
     folds: list[Fold] = field(default_factory=list)  # from the outside to the inside

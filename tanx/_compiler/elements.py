@@ -53,7 +53,7 @@ Key = tuple[int, At]
 MOST = 16
 """Elements of an array that are taken apart, so that each is a number by itself."""
 _LANES = 4
-"""Elements from which on an array had better be left to lanes."""
+"""Elements that make an array worth leaving to lanes."""
 _STATES = 32
 """Numbers that a loop carries at most."""
 _SCALARS = 400
@@ -251,7 +251,7 @@ class Recurrence:
                 self.add(self.settled(steps))
 
     def beside(self, n: int, at: At) -> Iterator[Key]:
-        """Other elements that had better be computed in the same loop."""
+        """Other elements that are best computed in the same loop."""
         shape, fixed = self.init[n].shape, not any(i.free for i in at)
         for m, (x, used) in enumerate(zip(self.init, self.used)):
             if used and fixed and prod(x.shape) <= MOST:

@@ -12,7 +12,7 @@ Four steps, each one sweep over the statements:
 4. *Writing*: the expressions of arrays that are not stored replace their reads, and what is left
    is grouped once more.
 
-Neither sums nor instructions as ``exp`` and ``div`` are ever computed twice for the same element,
+Neither sums nor instructions such as ``exp`` and ``div`` are ever computed twice for one element,
 and no sum is computed inside another one. Products of matrices stay as they are, so that the
 scheduler knows them: see :func:`is_contraction`. What such a product copies anyway is computed on
 the way (``prologue.py``).

@@ -1,4 +1,4 @@
-"""Jaxprs to loop nests: one nest an equation, by the ``lower`` rules of primitives.
+"""Jaxprs to loop nests: one for each equation, by the ``lower`` rules of primitives.
 
 Every variable gets a buffer of its own; which of them are really stored is decided by ``fuse``.
 No primitive is known here: those whose results are better stored by statements than computed

@@ -163,7 +163,7 @@ def _wide(value: Expr) -> Expr:
 
 
 def _pair(nest: Nest) -> _Groups | None:
-    """A sum and one of squares in a nest that are worth to be computed in groups."""
+    """A sum and a sum of squares in a nest that are worth computing in groups."""
     if any(kind != PARALLEL for kind in nest.kinds) or not all(
             isinstance(s, Store) and s.guard is None and s.combine is None for s in nest.body):
         return None

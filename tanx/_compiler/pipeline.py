@@ -10,15 +10,15 @@ inline    jaxpr   puts the bodies of calls in their places
 bodies    jaxpr   all passes on jaxprs in the bodies of loops and branches
 decompose jaxpr   expresses primitives by others
 simplify  jaxpr   folds constants, applies algebra, merges equal equations
-lower     program one nest of loops an equation
+lower     program one loop nest for each equation
 fuse      program computes elements where they are read, merges nests
 moments   program variances from groups of elements, which are read once
-searches  program places of greatest elements by blocks of these
+searches  program places of greatest elements, block by block
 reuse     program overwrites what nobody needs any more
-split     program loops without conditions on their indices and divisions of them
+split     program cuts loops, to rid them of conditions on indices and of divisions
 contract  program products of matrices in the form of tiles
 schedule  program loops over tasks, for several threads
-tasks     program such loops that follow each other, as one
+tasks     program joins such loops where they follow each other
 memory    plan    places in an arena, donated arguments
 ========= ======= =================================================================
 """
@@ -61,14 +61,11 @@ from .tasks import in_one_loop
 __all__ = ["Module", "build", "inner", "jaxpr_passes"]
 
 _STEPS = 16
-"""How often the body of a loop runs, at least as a rule."""
-
-
+"""How often the body of a loop is taken to run; most run more often."""
 _PASSES, _PASSES_OF = 20, {FOURIER: 5}
 """How often a sort, or something of its kind, goes over its arrays; how often others do."""
-
 _OPEN = 2e-5
-"""Seconds that a program counts for at least whose loops only data tell the end of."""
+"""Seconds at least that are counted for a program with loops that only data can end."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +115,7 @@ class Module:
 
 
 def _seconds_of_calls(statement: Statement) -> float:
-    """Seconds that library calls take which the code itself does, as sorts."""
+    """Seconds of library calls, such as sorts, whose code is part of the program."""
     if isinstance(statement, Extern):
         once = cost(Program((), (), (), (statement,))).seconds if statement.name in CALLS else 0.0
         return once * _PASSES_OF.get(statement.name, _PASSES)

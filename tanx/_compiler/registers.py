@@ -64,7 +64,7 @@ _ROOM = 1 << 22
 _CHANGED_IN_PLACE = {"dynamic_update_slice": 1, "scatter": 2, "scatter-add": 2}
 """Primitives that a loop runs on a carry without going through all of it: where the update is."""
 _ROW, _ROWS = 1 << 11, 1 << 19
-"""Bytes of a row, and of all rows, from which on rows had better be read one after the other."""
+"""Bytes of a row, and of all rows, above which it is better to read them one after the other."""
 
 At = tuple[Expr, ...]
 Into = Sequence[Buffer | None]

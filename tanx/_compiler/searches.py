@@ -32,8 +32,8 @@ from .stages import sure_parts
 __all__ = ["by_blocks"]
 
 _MOST, _LEAST, _MANY = 256, 64, 16
-"""Elements of a block at most and at least, where these are neighbours, and how many blocks are
-worth while."""
+"""Elements of a block at most and at least, where these are neighbours, and how many blocks make it
+worthwhile."""
 _ROWS, _FAR = (4, 3, 5, 2), 256
 """Elements that a block of a column may have, and how many bytes these are apart at least."""
 _NUMBER = np.dtype(np.int32)

@@ -27,12 +27,11 @@ __all__ = ["split"]
 _PIECES = 32
 """Nests that one becomes at most."""
 _WORTH = 256
-"""Elements, of all times that it runs, from which on a nest is cut."""
+"""Elements, over all its runs, that make a nest worth cutting."""
 _ROW = 256
 """Bytes of a row up to which its parts are written together."""
-
 _SHORT = 1 << 11
-"""Bytes of a part of a row that is not worth to be written by itself, row after row."""
+"""Bytes of a part of a row up to which a nest of its own, row after row, does not pay."""
 _DIVISIONS = 3
 """Times that indices of one nest are divided."""
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["SHORT", "Way", "fourier", "radices", "roots", "spectrum_size", "way"]
 
 SHORT, LONG = 16, 1 << 13
-"""Lengths up to which a transform is done in registers, and from which on as one of columns."""
+"""Lengths up to which a transform is done in registers, and above which as one of columns."""
 STACK, ROOMS = 1 << 19, 4
 """Bytes of scratch memory up to which it is on the stack, and tasks where it is not."""
 _BLOCK, _ROW = 1 << 17, 128

@@ -56,7 +56,7 @@ def _directly(function, *args, **params):
 # Looking a member up in its enumeration costs as much as a small addition.
 _CALL, _ELEMENTWISE = Kind.CALL, Kind.ELEMENTWISE
 LARGE = 1 << 16
-"""Elements from which on an operation is worth several threads."""
+"""Elements that make an operation worth several threads."""
 
 
 def evaluate(primitive, args, params):

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 __all__ = ["LONG", "Executable", "executable_of"]
 
 LONG = 1e-2
-"""Seconds on one core from which on work is worth going to the background. Python, which finds no
-cache as it has left it after such work, takes 0.1 to 0.2 ms to hand it over and to clear up."""
+"""Seconds on one core that make work worth going to the background. After such work Python finds
+the caches cold, and takes 0.1 to 0.2 ms to hand it over and to clear up."""
 
 _Type = tuple[tuple[int, ...], str]
 

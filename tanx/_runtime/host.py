@@ -33,7 +33,7 @@ ALIGNMENT = 64
 """Bytes: blocks begin at multiples of this, a line of cache and the widest vector."""
 
 _LARGE = 1 << 20
-"""Bytes from which on blocks are mapped one by one, and may have huge pages."""
+"""Bytes of blocks that are mapped one by one, and may have huge pages."""
 
 _HUGE = 1 << 21
 """Bytes of a huge page."""

@@ -36,7 +36,7 @@ __all__ = ["Code", "LIMIT", "Libraries", "Library", "clear", "code", "compile_pr
 T = TypeVar("T")
 
 LIMIT = 1 << 26
-"""Bytes of code that are kept for the case that they are needed again."""
+"""Bytes of unused code that are kept in case they are needed again."""
 
 _CARE = 2e-5
 """Seconds that a run may take for each line of code, if that is to be compiled in a hurry."""
@@ -184,7 +184,7 @@ def code(key: str, externs: Mapping[str, Extern], libraries: Libraries,
 
     better = partial(_better, key, linked.text, place) if linked.text else None
     made = Code(key, place(linked), externs, keep, better)
-    # What a user's function holds is not kept for the case that it is needed again.
+    # What a user's function holds is not kept in case it is needed again.
     return made if CALLBACK in libraries else _kept.add(whole_key, made)
 
 

@@ -22,7 +22,7 @@ from ..numpy._promotion import typeof
 __all__ = ["dot_product_attention"]
 
 LONG = 1 << 20
-"""Scores of one head from which on they are computed in blocks."""
+"""Scores of one head above which they are computed in blocks."""
 
 BLOCK = 256
 """Queries, and keys, of one block."""

@@ -18,13 +18,11 @@ __all__ = ["complex_or_float", "dtype_of", "floating", "integer", "repeat", "sam
            "sampler"]
 
 LARGE = 1 << 12
-"""Elements from which on eager code compiles a sampler.
+"""Elements of a result for which eager code compiles a sampler.
 
 NumPy goes over the data a hundred times to make random bits; compiled code keeps them in
 registers, and has made up for its compilation after about a million elements.
 """
-
-
 OFTEN = 64
 """Calls of one kind after which eager code compiles a sampler also for small results."""
 

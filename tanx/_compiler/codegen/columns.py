@@ -45,9 +45,9 @@ __all__ = ["columns", "separate", "side_by_side", "write_columns",
 _ROWS = 4
 """Lines of memory in a block."""
 _MANY = 16
-"""Rows from which on it matters: several blocks."""
+"""Rows, those of several blocks, that make them worthwhile."""
 _FAR = 256
-"""Bytes from row to row, from which on it matters."""
+"""Bytes from row to row that make blocks worthwhile."""
 _NEAR = 5 << 15
 """Bytes that stay near the processor."""
 _SHARE = 0.625
@@ -55,7 +55,7 @@ _SHARE = 0.625
 _ROOM = 1 << 16
 """Bytes for the results of a reduction that are kept at hand."""
 _LONG = 96
-"""Length of what becomes of results from which on it is written once, in a loop."""
+"""Length of the code after the reductions above which it is written once, in a loop."""
 
 
 def columns(lane: Loop, body: Iterable[Statement]) -> list[Fold]:

@@ -47,7 +47,8 @@ _TOGETHER = 8
 _LARGE = 1e60
 """From here on numerators and denominators are scaled down, long before they overflow."""
 _GREAT, _NEAR = 100.0, 0.3
-"""Parameters from which on the expansion is used, up to so great a part of them away."""
+"""The expansion is used for parameters above the first, and arguments that are away from them by up
+to the second times as much."""
 _POWERS, _TERMS = 7, 20
 """How many powers of the parameter the expansion has, and of the deviation's root in the first."""
 

@@ -35,9 +35,9 @@ _DEEP, _SPECIAL, _WRITTEN_OUT = 8, 4, 192
 """Steps of a chain that are worth more vectors, the length of a step that is more than one, and
 that of code that is written so often."""
 _ROUNDED = 4
-"""Instructions from which on a fold of narrow numbers is more than a sum."""
+"""Instructions in a fold of narrow numbers that is more than a sum."""
 _MOVE = 12
-"""Instructions up to which time goes into moving elements."""
+"""Instructions up to which most of the time goes into moving elements."""
 _TILE = 480
 """Instructions up to which the iterations of a tile are written out."""
 

@@ -52,15 +52,15 @@ from .values import (
 __all__ = ["CALLS", "Kernel"]
 
 _DEAR = 64
-"""Instructions that are worth asking whether any lane needs them."""
+"""Instructions that make it worth asking whether any lane needs them."""
 _SCATTERED_BYTES = 1 << 19
-"""Size from which on a buffer is too large for all of it to be near the processor."""
+"""Size of a buffer that is too large for all of it to be near the processor."""
 _STEPS_AHEAD = 16
 """How many steps before it is updated an element is asked for."""
 _TOGETHER, _BRIEF = 8, 8
 """Iterations of few instructions, up to so many, that are written out together."""
 _LONG = 1 << 14
-"""Steps from which on a loop whose steps depend on each other may take too long to wait for."""
+"""Steps of a loop, each of which waits for the one before, that may take too long to sit out."""
 CALLS = {**SORTING, FOURIER: write_fourier, MATRICES: write_matrices}
 """What writes library calls that are functions of the module; by name."""
 _NOWHERE: Way = ()

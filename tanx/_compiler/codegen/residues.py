@@ -1,7 +1,7 @@
-"""Loops whose iterations do one thing or another in turn, as those of interior padding.
+"""Loops whose iterations take turns at doing one thing or another, as in interior padding.
 
-Which one is told by a remainder of the loop's index by a small number, as ``j % 2 == 0``. Such a
-loop is written as one over groups of as many iterations, each of which knows what it does::
+Whose turn it is the remainder of the loop's index tells, as in ``j % 2 == 0``. Such a loop is
+written as one over groups of iterations, in which each place knows what it does::
 
     for j in 1999 parallel:                           for q in 999 parallel:
         y[j] = select(j % 2 == 0, x[j // 2], 0)           y[q * 2] = x[q]
@@ -25,7 +25,7 @@ __all__ = ["by_residues"]
 _GROUPS = (2, 3, 4, 8)
 """Sizes of groups whose elements are stored at once."""
 _WORTH = 16
-"""Iterations from which on it matters."""
+"""Iterations of a loop that make it worthwhile."""
 
 
 def by_residues(nest: Nest) -> Sequence[Nest]:

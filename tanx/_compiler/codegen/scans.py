@@ -49,7 +49,7 @@ __all__ = ["Scan", "neutral", "scan_of", "write_scan"]
 _VECTORS, _ROWS = 4, 4
 """Vectors of a block, and rows that are gone through together."""
 _LONG = 1 << 14
-"""Blocks from which on it may take too long to wait for all of them."""
+"""Blocks that may take too long to sit out."""
 
 
 class Scan(NamedTuple):

@@ -53,16 +53,16 @@ _BLOCK_BYTES = 1 << 18
 _ROOM_BYTES, _IN_ROOM = 1 << 16, 32
 """Of a left operand that is computed on the way, what there is room for; terms of a right one."""
 _CONFLICT, _STRETCH = 2048, 64
-"""Bytes between terms that bring them into conflict, and terms from which on that matters."""
+"""Bytes between terms that bring them into conflict, and terms that make it matter."""
 _STRIP, _STRIPS = 512, 4096
 """Columns of a strip, and elements of all strips of few rows, that are to stay in the first cache.
 """
 _CHUNK = 64
-"""Rows that make it worth to bring a block of the right operand into the second cache."""
+"""Rows that make it worth bringing a block of the right operand into the second cache."""
 _TASK, _TASKS = 1 << 18, 256
 """Products that are worth a task of their own, and tasks at most."""
 _WORTH = 256
-"""Products from which on tiles are quicker than plain loops."""
+"""Products above which tiles are quicker than plain loops."""
 _NEAR = 1 << 15
 """Bytes of a right operand that stay in the nearest cache, wherever they lie."""
 _FEW, _STREAMED, _VERY_FEW, _LEAST = 16, 16, 2, 4

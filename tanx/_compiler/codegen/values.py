@@ -55,7 +55,7 @@ class Type:
 
 
 _MANY = 6
-"""Coefficients of a polynomial from which on all but the last go into its parts."""
+"""Coefficients of a polynomial of which only the last step follows Horner's rule, not two."""
 _FLOAT_BITS = {"half": 16, "float": 32, "double": 64}
 
 

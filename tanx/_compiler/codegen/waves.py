@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["waves"]
 
 _LARGE = 1 << 15
-"""Lengths from which on there are no tables in the program."""
+"""Length above which the program fills its tables when it runs, instead of holding them."""
 
 
 def waves(chain: Chain, length: int) -> tuple[str, str]:
