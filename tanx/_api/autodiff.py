@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from .._core.array import Array
 from .._core.jaxpr import eval_jaxpr
 from .._core.linear import Linear, Zero
 from .._core.naming import leaf_names, name_of
 from .._core.stage import stage
 from .._core.trace import context
 from .._core.types import ShapedArray, is_arraylike, typeof
+from .._ops.convert import convert
 from .._ops.derive import instantiate
 from .._ops.layout import as_array
 from .._traceback import boundary
@@ -259,7 +261,11 @@ def _checked_tangent(function: str, primal, tangent):
         raise ValueError(explain(
             function, "a tangent must have the shape of its primal.",
             f"primal:  {typeof(primal)}", f"tangent: {found}"))
-    return Zero(aval) if aval.dtype == dtypes.float0 else as_array(tangent)
+    if aval.dtype == dtypes.float0:
+        return Zero(aval)
+    tangent = as_array(tangent)
+    # Numbers take the weak type of their primal; what is traced has it in its equations.
+    return convert(tangent, aval.dtype, aval.weak_type) if type(tangent) is Array else tangent
 
 
 def _flat(fun: Callable, in_tree, has_aux: bool, function: str) -> tuple[Callable, dict]:

@@ -183,11 +183,14 @@ def _basis(tree):
 
 
 def _valued(derivative, value):
-    """The derivative of an integer, or with respect to one: zeros of its dtype, not of float0."""
-    aval = typeof(derivative)
+    """The derivative with the weak type of the value.
+
+    That of an integer, or with respect to one, is zeros of its dtype, not of float0.
+    """
+    aval, of = typeof(derivative), typeof(value)
     if aval.dtype != dtypes.float0:
-        return derivative
-    return zeros_of(typeof(value).update(shape=aval.shape))
+        return convert(derivative, aval.dtype, of.weak_type)
+    return zeros_of(of.update(shape=aval.shape))
 
 
 def _unravel(tree, x, axis: int):

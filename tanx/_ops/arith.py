@@ -411,7 +411,13 @@ class Pow(Elementwise):
         return np.power(x, y if x.dtype == y.dtype else y.astype(x.dtype))
 
     jvp = partials(lambda t, out, x, y: mul(t, _slope_by_base(out, x, y)),
-                   lambda t, out, x, y: mul(t, _slope_by_exponent(out, x)))
+                   lambda t, out, x, y: _strong(mul(t, _slope_by_exponent(out, x))))
+
+
+def _strong(x):
+    """``x`` without its weak type: derivatives of powers have none, as JAX has it."""
+    from .convert import convert
+    return convert(x, typeof(x).dtype)
 
 
 def _slope_by_base(out, x, y):
@@ -419,7 +425,7 @@ def _slope_by_base(out, x, y):
     from .convert import convert
     from .create import full, full_like
     if letter(typeof(y).dtype) in INEXACT:
-        x, y = (convert(v, typeof(v).dtype) for v in (x, y))  # no longer weak, as JAX has it
+        x, y = _strong(x), _strong(y)
         return mul(y, pow(x, sub(y, full_like(y, 1))))
     # An integer power of 0 is 1 everywhere: no slope, where the formula would give 0 * inf.
     y = convert(y, typeof(x).dtype)

@@ -236,3 +236,15 @@ def test_calls_are_entered_once():
     for _ in range(3):
         tanx.jvp(square, (2.0,), (1.0,))
     assert len(runs) == 1
+
+
+@pytest.mark.parametrize("fun, weak", [
+    (lambda x: 2.0 ** x, False), (lambda x: x ** 2.0, False), (lambda x: x ** x, False),
+    (lambda x: jnp.maximum(x, 1.0), False), (lambda x: x * jnp.float32(2), False),
+    (lambda x: x ** 2, True), (lambda x: 2 + x, True), (lambda x: 3 / x, True),
+    (lambda x: x % 2.5, True), (jnp.sin, True), (lambda x: jnp.where(x > 0, x, 1.0), True)])
+def test_weak_types_of_tangents(fun, weak):
+    for tangent in (1.0, jnp.float32(1.0)):  # that of the tangent does not matter
+        assert tanx.jvp(fun, (2.0,), (tangent,))[1].weak_type is weak
+        assert not tanx.jvp(fun, (jnp.float32(2.0),), (tangent,))[1].weak_type
+    assert tanx.jacfwd(fun)(2.0).weak_type is fun(jnp.asarray(2.0)).weak_type
