@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import prod
 
-from .._loops.build import copy, temp, unflatten_index
+from .._loops.build import const, nest, store, temp, unflatten_index
 from .._loops.expr import Expr, Load, flatten_index, fresh_index
 from .._loops.nest import (
     PARALLEL,
@@ -90,18 +90,19 @@ class _Flat:
                 every = temp(f"{own.name}.all", (loop.count or 0, *t.shape), t.dtype)
                 self.rows[own] = _row(own, every, self.step)
         self.copies: list[Statement] = []
-        for inner, carry in zip(program.outputs, carries):
-            if inner in loop.body.shared:
-                self.names[self.own[inner]] = carry
+        for inner, own, carry in zip(program.outputs, outputs, carries):
+            if inner not in loop.body.shared:
+                self.copies.append(_copy(carry, own))
+            elif own.shape == carry.shape:
+                self.names[own] = carry
             else:
-                self.copies.append(copy(carry, self.own[inner]))
+                self.rows[own] = _row(own, carry, const(0))
 
     def fits(self) -> bool:
         """Whether all carries can be kept in place."""
         program, carries = self.loop.body.program, self.loop.parts[2]
-        return all(inner.shape == carry.shape and (
-            inner in self.loop.body.shared or nbytes(carry) <= _COPIED)
-            for inner, carry in zip(program.outputs, carries))
+        return all(inner in self.loop.body.shared or nbytes(carry) <= _COPIED
+                   for inner, carry in zip(program.outputs, carries))
 
     def moved(self, statement: Statement) -> Statement:
         """A statement of the body on the buffers outside."""
@@ -118,6 +119,12 @@ class _Flat:
             target = self.rows[statement.buffer](statement.index)
             return replace(statement, buffer=target.buffer, index=target.index)
         return statement
+
+
+def _copy(carry: Buffer, inner: Buffer) -> Nest:
+    """Store a carry; its shape may be another, with elements in one order."""
+    element = _row(carry, inner, const(0))
+    return nest(carry.shape, lambda at: [store(carry, at, element(at))])
 
 
 def _row(inner: Buffer, array: Buffer, row: Expr, skipped: int = 0,

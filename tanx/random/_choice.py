@@ -9,12 +9,12 @@ import numpy as np
 
 from .. import dtypes, lax
 from .. import numpy as jnp
-from .._api.jit import library_jit
 from .._axes import canonical_axis
 from ..errors import explain
 from ..numpy._promotion import canonical_shape, is_arraylike, typeof
 from ._continuous import gumbel
 from ._keys import bits, single, split
+from ._sampler import sampler
 from ._uniform import randint, uniform
 
 __all__ = ["categorical", "choice", "permutation"]
@@ -141,20 +141,24 @@ def permutation(key, x, axis: int = 0, independent: bool = False, *, out_shardin
         if not dtypes.issubdtype(aval.dtype, np.integer):
             raise TypeError(explain("tanx.random.permutation", "needs an array or an integer.",
                                     f"x: {aval}"))
-        return _shuffle(wrapped, jnp.arange(x), 0)
+        return _shuffled(wrapped, jnp.arange(x), 0)
     axis, x = canonical_axis("tanx.random.permutation", axis, aval), jnp.asarray(x)
     if independent or x.ndim == 1 and not dtypes.is_extended(x.dtype):
-        return _shuffle(wrapped, x, axis)
-    order = _shuffle(wrapped, jnp.arange(x.shape[axis]), 0)
+        return _shuffled(wrapped, x, axis)
+    order = _shuffled(wrapped, jnp.arange(x.shape[axis]), 0)
     return jnp.take(x, order, axis, unique_indices=True)
 
 
-@library_jit(name="_shuffle", static_argnums=2)
-def _shuffle(key, x, axis):
+def _shuffled(key, x, axis: int):
+    return _shuffle(key, x, shape=x.shape, axis=axis)
+
+
+@sampler
+def _shuffle(key, x, *, shape, axis):
     """Sort by random words, so often that ties do no harm."""
     rounds = ceil(3 * log(max(1, x.size)) / log(np.iinfo(np.uint32).max))
     for _ in range(rounds):
         key, word_key = split(key)
-        words = bits(word_key, x.shape, np.uint32)
+        words = bits(word_key, shape, np.uint32)
         _, x = lax.sort_key_val(words, x, axis)
     return x

@@ -260,3 +260,27 @@ def test_a_loop_under_another_name_is_compiled_as_a_loop():
     assert [loop.count for loop in found(build(closed).program, Loop)] == [3]
     (result,) = run_native(closed, [X[0]])
     np.testing.assert_array_equal(result, np.sort(X[0] * 8))
+
+
+@pytest.mark.parametrize(("body", "first"), [
+    (lambda c, x: ((c + jnp.array([0.5, 2.0]))[1], c + x), jnp.float32(1.5)),
+    (lambda c, x: (lax.squeeze(lax.slice(c * jnp.arange(4.0), (2,), (3,)), (0,)), c), 1.5),
+    (lambda c, x: ((c * 2 + x).reshape(3, 2).T.reshape(2, 3), c.sum()), X[:2, :3]),
+    (lambda c, x: ((c.reshape(3, 2) + x).reshape(2, 3), c[0]), X[:2, :3]),
+    (lambda c, x: ((c[::-1] + x).reshape(1, 40)[0], c.sum()), X[0]),
+])
+def test_carries_that_are_computed_in_another_shape(body, first):
+    check_function(lambda c: lax.scan(body, c, jnp.linspace(0, 1, 40)), first)
+
+
+def test_keys_that_are_taken_by_index():
+    def draw(key, _):
+        keys = tanx.random.split(key)
+        return keys[0], tanx.random.bits(keys[1], (3,))
+
+    key, expected = tanx.random.key(3), []
+    _, given = tanx.jit(lambda key: lax.scan(draw, key, None, 40))(key)
+    for _ in range(40):
+        key, words = draw(key, None)
+        expected.append(words)
+    np.testing.assert_array_equal(given, np.stack(expected))

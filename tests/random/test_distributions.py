@@ -7,6 +7,7 @@ from scipy import special, stats
 import tanx
 import tanx.numpy as jnp
 from tanx import random
+from tanx.random._sampler import LARGE, OFTEN
 
 KEY = random.key(2024)
 COUNT = 3000
@@ -137,3 +138,11 @@ def test_results_without_elements(draw):
     assert draw(KEY).size == 0
     assert tanx.jit(draw)(KEY).size == 0
     assert tanx.vmap(draw)(random.split(KEY, 2)).size == 0
+
+
+@pytest.mark.parametrize("size", [50, 5000])
+def test_permutations_are_the_same_whether_compiled_or_not(size):
+    key = random.key(5)
+    expected = tanx.jit(lambda key: random.permutation(key, size))(key)
+    for _ in range(OFTEN + 2 if size < LARGE else 2):
+        np.testing.assert_array_equal(random.permutation(key, size), expected)
