@@ -42,6 +42,11 @@ def run_program(program: Program, module: Module, args) -> list[np.ndarray]:
     data = [np.asarray(x, b.dtype) for x, b in zip([*module.constants, *args], program.inputs)]
     held = dict(zip(program.inputs, data))
     held |= zip(program.outputs, interpret.run(program, *data))
+    return results(module, held)
+
+
+def results(module: Module, held: dict) -> list[np.ndarray]:
+    """The results of a module, given what its buffers hold."""
     return [held[b].reshape(aval.shape) if aval.dtype != tanx.dtypes.float0
             else np.zeros(aval.shape, aval.dtype)  # programs have flags in its place
             for b, aval in zip(module.results, module.out_avals, strict=True)]

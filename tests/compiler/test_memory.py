@@ -17,7 +17,7 @@ from tanx._loops.check import ProgramError, check
 from tanx._loops.interpret import run
 from tanx._loops.nest import Buffer, Program, Within
 from tanx._loops.show import show, show_plan
-from tests.compiler.agreement import assert_close, evaluated, uncertainty
+from tests.compiler.agreement import assert_close, evaluated, results, uncertainty
 from tests.compiler.counting import assert_linear
 from tests.compiler.programs import make
 
@@ -233,7 +233,7 @@ def run_donated(module, args):
     check(whole)
     data = [np.asarray(x, b.dtype) for x, b in zip([*module.constants, *args], whole.inputs)]
     held = dict(zip(whole.inputs, data)) | dict(zip(whole.outputs, run(whole, *data)))
-    return [held[b].reshape(aval.shape) for b, aval in zip(module.results, module.out_avals)]
+    return results(module, held)
 
 
 def assert_donation_agrees(fun, *args, donated):
