@@ -15,6 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from operator import is_
 
+import numpy as np
+
 from .._loops.check import ProgramError
 from .._loops.expr import Expr, Load, linear_form
 from .._loops.nest import Buffer, Call, Nest, Place, Plan, Program, Statement, Store, Within
@@ -318,6 +320,11 @@ class _Arena:
         self.starts = [0] if free else []  # of free stretches, in order
         self.ends = {0: free} if free else {}
 
+    @property
+    def largest(self) -> int:
+        """The length of the largest stretch."""
+        return max([self.ends[s] - s for s in self.starts], default=0)
+
     def smallest(self, size: int) -> int | None:
         """The length of the smallest stretch that fits, if any does."""
         return min([n for s in self.starts if (n := self.ends[s] - s) >= size], default=None)
@@ -362,24 +369,31 @@ class _Hosts:
     """Outputs as memory for temporaries that are gone when they are written."""
 
     def __init__(self, lives: Mapping[Buffer, tuple[int, int]], shared: Mapping[Buffer, Buffer]):
-        # Of an input that will be overwritten, the memory is free when it has been read.
-        self.free = {b: (lives[shared[b]][1] if shared.get(b) in lives else -1, first)
-                     for b, (first, _) in lives.items()
-                     if b.role == "output" and nbytes(b) >= _GUEST}
-        self.arenas = {b: _Arena(nbytes(b) // ALIGNMENT * ALIGNMENT) for b in self.free}
+        self.outputs = [b for b in lives if b.role == "output" and nbytes(b) >= _GUEST]
+        self.numbers = {b: n for n, b in enumerate(self.outputs)}
+        self.arenas = [_Arena(nbytes(b) // ALIGNMENT * ALIGNMENT) for b in self.outputs]
+        # They are free between two statements: of an input that is going to be overwritten, the
+        # memory is so when it has been read.
+        read = [lives.get(shared[b]) if b in shared else None for b in self.outputs]
+        self.after = np.array([-1 if life is None else life[1] for life in read], np.int64)
+        self.before = np.array([lives[b][0] for b in self.outputs], np.int64)
+        self.room = np.array([a.size for a in self.arenas], np.int64)  # in a stretch
 
     def take(self, size: int, life: tuple[int, int]) -> Within | None:
-        """The smallest stretch that fits and is free all the time."""
-        fitting = [(length, output) for output, (after, before) in self.free.items()
-                   if after < life[0] and life[1] < before
-                   and (length := self.arenas[output].smallest(size)) is not None]
-        if not fitting:
+        """A place that is free all the time, where least is left over, if there is one."""
+        first, last = life
+        fits = (self.after < first) & (last < self.before) & (size <= self.room)
+        if not fits.any():
             return None
-        _, output = min(fitting, key=lambda found: found[0])
-        return Within(output, self.arenas[output].take(size))
+        n = int(np.where(fits, self.room, self.room.max() + 1).argmin())
+        place = Within(self.outputs[n], self.arenas[n].take(size))
+        self.room[n] = self.arenas[n].largest
+        return place
 
     def give(self, place: Within, size: int) -> None:
-        self.arenas[place.output].give(place.start, size)
+        n = self.numbers[place.output]
+        self.arenas[n].give(place.start, size)
+        self.room[n] = self.arenas[n].largest
 
 
 def check_plan(memory: Plan) -> None:

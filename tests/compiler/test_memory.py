@@ -211,6 +211,25 @@ def test_the_checker_finds_guests_that_stay_too_long():
             check_plan(wrong)
 
 
+def kept_until_the_end(count):
+    """A program of large temporaries that are read, last one first, to make an output each."""
+    x = Buffer("x", (), "float32")
+    temps, outs = ([Buffer(f"{role[0]}{n}", (1 << 15,), "float32", role) for n in range(count)]
+                   for role in ("temp", "output"))
+    first = [elements(t.shape, lambda at, t=t: [store(t, at, x[()])]) for t in temps]
+    last = [elements(t.shape, lambda at, t=t, y=y: [store(y, at, t[[0]] + 1)])
+            for t, y in zip(temps, outs)]
+    return Program((x,), tuple(outs), tuple(temps), (*first, *last[::-1]))
+
+
+def test_each_temporary_finds_an_output_that_comes_later():
+    memory = plan(kept_until_the_end(20), guests=True)
+    check_plan(memory)
+    assert memory.size == 1 << 17  # of the one whose output is the last
+    programs = {n: kept_until_the_end(n) for n in (100, 200)}
+    assert_linear(lambda n: lambda: plan(programs[n], guests=True), 100)
+
+
 def test_the_work_grows_with_the_program():
     programs = {n: chain([100] * n) for n in (100, 200)}
     assert_linear(lambda n: lambda: (in_place(programs[n]), plan(programs[n])), 100)
