@@ -199,8 +199,7 @@ def _changed_in_place(branches: Sequence[Jaxpr], into: Sequence[Buffer]) -> dict
 def _origin(jaxpr: Jaxpr, atom: Atom) -> Atom:
     """The array of which an array is a changed copy, going back as far as that is so."""
     makers: dict[Atom, JaxprEqn] = {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
-    while atom in makers and (makers[atom].primitive.name.startswith("scatter")
-                              or makers[atom].primitive.name == "dynamic_update_slice"):
+    while atom in makers and makers[atom].primitive.update_operand is not None:
         atom = makers[atom].invars[0]
     return atom
 

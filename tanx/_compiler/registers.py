@@ -61,8 +61,6 @@ _PRODUCTS = 256
 """Elements of the larger operand up to which a product of matrices is left to lanes."""
 _ROOM = 1 << 22
 """Elements of the arrays that a loop without carries computes for all of its steps at a time."""
-_CHANGED_IN_PLACE = {"dynamic_update_slice": 1, "scatter": 2, "scatter-add": 2}
-"""Primitives that a loop runs on a carry without going through all of it: where the update is."""
 _ROW, _ROWS = 1 << 11, 1 << 19
 """Bytes of a row, and of all rows, above which it is better to read them one after the other."""
 
@@ -105,8 +103,8 @@ def _effort(eqn: JaxprEqn) -> float:
         return _steps(eqn.primitive.flow(eqn.params)) * sum(inner)
     if eqn.primitive.name == "scratch":
         return 0
-    changed = _CHANGED_IN_PLACE.get(eqn.primitive.name)
-    touched = [*eqn.outvars] if changed is None else [eqn.invars[changed]]
+    changed = eqn.primitive.update_operand
+    touched = [*eqn.outvars] if changed is None else [eqn.invars[changed]]  # in place, in a loop
     if eqn.primitive.kind not in (Kind.LAYOUT, Kind.GATHER) and changed is None:
         touched += eqn.invars
     return sum(inner) + max((prod(a.aval.shape) for a in touched), default=0)

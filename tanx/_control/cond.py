@@ -203,6 +203,7 @@ _HARMLESS = frozenset((
     "gt", "le", "lt", "max", "min", "ne", "neg", "not", "or", "reshape", "round", "select_n",
     "sign", "squeeze", "stop_gradient", "sub", "xor"))
 _FEW = 16
+"""Equations of all branches together, and elements of each result, up to which all are computed."""
 
 
 def _harmless(branches: Branches) -> bool:

@@ -69,6 +69,8 @@ class Primitive:
     kind: Kind
     multiple_results = False
     unit = False  # whether eager code compiles it as a whole
+    # Where the result is the first operand but for some elements: which operand has the new ones.
+    update_operand: int | None = None
 
     # The six rules; see above.
     infer: Any

@@ -124,6 +124,7 @@ def is_ours(file: str) -> bool:
 
 
 _MOST_KNOWN = 1 << 13
+"""Places that are remembered; then all are forgotten."""
 _known: dict[tuple[int, int, tuple[str, ...]], tuple[CodeType, SourceInfo]] = {}
 """Places in code that were met, by the id of the code, which is kept so that no other takes it.
 

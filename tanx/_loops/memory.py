@@ -18,7 +18,7 @@ from .show import show_expr, show_statement
 
 __all__ = ["Memory"]
 
-_NOBODY, _SEVERAL = -1, -2
+_NOBODY, _SEVERAL = -1, -2  # in place of the number of the iteration that touched an element
 
 _MEETS = {"load": ("store", "combine"),
           "store": ("load", "store", "combine"),

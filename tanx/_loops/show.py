@@ -31,6 +31,7 @@ _DEEP = 16
 """Levels after which an expression is named although it is used once."""
 _LETTERS = "ijklmnpqrstuvw"
 
+# How tightly operators bind.
 _ATOM, _UNARY, _LOOSEST = 10, 9, 0
 _INFIX = {"mul": ("*", 8), "div": ("/", 8), "floor_div": ("//", 8), "floor_mod": ("%", 8),
           "add": ("+", 7), "sub": ("-", 7), "shift_left": ("<<", 6), "and": ("&", 5),

@@ -51,6 +51,7 @@ __all__ = ["EigImplementation", "EighImplementation", "SvdAlgorithm", "eig", "ei
 
 _INT32 = np.dtype(np.int32)
 _BLOCK = 64
+"""Columns of the blocks that LAPACK is given room for."""
 
 
 def _gaps(values):

@@ -35,6 +35,7 @@ __all__ = ["hessenberg", "hessenberg_p", "ormqr", "ormqr_p", "schur", "schur_p",
 
 _INT32 = np.dtype(np.int32)
 _BLOCK = 64
+"""Columns of the blocks that LAPACK is given room for."""
 
 
 class Hessenberg(Factorization):

@@ -89,6 +89,7 @@ class Scatter(Primitive):
 
     name = "scatter"
     kind = Kind.STATEMENT
+    update_operand = 2
     combine: str | None = None  # the reducer by which a store updates
 
     @property

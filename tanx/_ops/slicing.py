@@ -369,6 +369,7 @@ class DynamicUpdateSlice(Primitive):
 
     name = "dynamic_update_slice"
     kind = Kind.GATHER
+    update_operand = 1
 
     def infer(self, x, update, *starts):
         function = "tanx.lax.dynamic_update_slice"

@@ -28,6 +28,7 @@ __all__ = ["approx_max_k", "approx_min_k", "approx_top_k_p", "sort", "sort_key_v
 
 _INT32 = np.dtype(np.int32)
 _SMALL = 4096
+"""Elements below which a stable sort by NumPy is quick enough."""
 
 
 class Sort(Primitive):

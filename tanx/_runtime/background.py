@@ -41,7 +41,7 @@ __all__ = ["Pending", "Queue", "Work", "barrier", "pending_array", "queue_of_thr
 MOST_PENDING = 32
 """Jobs of one thread that may wait; who starts more waits for the oldest."""
 
-_PENDING, _DONE, _FAILED = 0, 1, 2
+_PENDING, _DONE, _FAILED = 0, 1, 2  # the state of a job
 
 _TEXT = ARGUMENTS + """
 ; Mutex, condition for the worker, condition for those who wait, first and last job, how many jobs

@@ -32,7 +32,7 @@ PANEL, PANEL_ELEMENTS = 32, 40000
 LAPACK's own threads would take part, and then be in the way of ours for half a second."""
 LEFT, LOWER, UNIT = 1, 2, 4
 """What a triangular system is like: on which side the triangle is, and what triangle."""
-LETTER_L, LETTER_N, LETTER_U = 76, 78, 85
+LETTER_L, LETTER_N, LETTER_U = 76, 78, 85  # as numbers, for there are no strings in native code
 
 
 def _half(n: int) -> int:
@@ -213,6 +213,7 @@ def move(kind: int, to: int, given: int) -> None:
 
 # -- LU --------------------------------------------------------------------------------------------
 
+# The exchange of rows, as an array of words, and its size.
 SWAP_KIND, SWAP_FIRST, SWAP_STEP, SWAP_PIVOTS, SWAP_COUNT, SWAP_COLUMNS = 0, 8, 16, 24, 32, 40
 SWAPS = 48
 SWAP_EACH = 16

@@ -41,7 +41,7 @@ _HUGE = 1 << 21
 
 # -- what NumPy's and Python's own structures look like ------------------------------------------
 
-_OWNDATA, _CARRAY = 0x0004, 0x0001 | 0x0100 | 0x0400
+_OWNDATA, _CARRAY = 0x0004, 0x0001 | 0x0100 | 0x0400  # flags of arrays
 _NEW_FROM_DESCR = 94  # a place in NumPy's table of functions
 
 
@@ -78,7 +78,7 @@ class _Method(ctypes.Structure):
                 ("doc", ctypes.c_char_p)]
 
 
-_FASTCALL = 0x0080
+_FASTCALL = 0x0080  # METH_FASTCALL
 
 
 def builtin(name: str, address: int) -> Callable:

@@ -40,6 +40,7 @@ class Image(NamedTuple):
 
 # -- linking ---------------------------------------------------------------------------------------
 
+# The structures of ELF files, then kinds of sections, flags of them, and processors.
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")

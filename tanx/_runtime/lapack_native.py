@@ -20,8 +20,11 @@ from .native import C, call, put, stack, word
 __all__ = ["each_matrix", "some_matrices"]
 
 COUNT, ROUTINE, COPIES, TASKS, EACH, SOME, THREADS, REST = 0, 8, 16, 24, 32, 40, 48, 56
+"""Places in a job, in bytes."""
 HOLDERS, BEFORE, GET, SET = 128, 136, 144, 152
+"""Places in the words about threads, behind the lock."""
 PLACES = 8 * MOST
+"""Bytes of the addresses that a routine takes."""
 
 
 def each_matrix(job: int, buffers: int) -> None:

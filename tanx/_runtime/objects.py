@@ -102,6 +102,7 @@ def _keep(x):
 
 T = TypeVar("T", bound=type)
 
+# Flags of types: Py_TPFLAGS_HAVE_VECTORCALL and kin.
 _VECTORCALL, _METHOD, _BASETYPE, _VERSIONED = 1 << 11, 1 << 17, 1 << 10, 1 << 18
 _MEMBERS = 72  # Py_tp_members
 _OBJECT, _SIZE, _READONLY = 16, 19, 1  # T_OBJECT_EX, T_PYSSIZET, READONLY

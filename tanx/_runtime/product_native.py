@@ -25,6 +25,7 @@ SUBTRACT, OVERWRITE, TRIANGLE = 1, 2, 4
 """What becomes of a product, which is added unless told; of a triangle, only that above counts."""
 
 TERMS = 256
+"""Terms that are added at a time."""
 BLOCK_BYTES = 2048
 """Bytes of a column of a block of the left factor; all of a block fill half of a cache."""
 CHUNK = 24
@@ -38,7 +39,7 @@ LINE = 64
 COPY = 16
 """Multiplications that take as long as copying one element."""
 
-# A product, as an array of words.
+# A product, as an array of words, and its size.
 KIND, LEFT, ROW_STEP, TERM_STEP, RIGHT, RIGHT_TERM_STEP, RIGHT_STEP, RESULT, RESULT_STEP = (
     0, 8, 16, 24, 32, 40, 48, 56, 64)
 HEIGHT, WIDTH, DEPTH, FLAGS, PANELS, FIRST, EACH, GROUPED = 72, 80, 88, 96, 104, 112, 120, 128

@@ -121,7 +121,7 @@ def _corners(f, a: Interval, b: Interval) -> Interval:
     return min(values), max(values)
 
 
-_EVERYTHING = (-(2**64), 2**64)
+_EVERYTHING = (-(2**64), 2**64)  # fits no dtype, so that it is clipped to all of that
 _BOUNDS: dict[str, Callable[..., Interval]] = {
     "add": lambda a, b: (a[0] + b[0], a[1] + b[1]),
     "sub": lambda a, b: (a[0] - b[1], a[1] - b[0]),
