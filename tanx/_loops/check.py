@@ -148,7 +148,7 @@ class _Checker:
         if store.combine is None:
             named = frozenset().union(*(e.free for e in store.index))
             alone = [i for i in parallel if i.extent > 1 and i not in named]
-            if alone and store.guard is None:
+            if alone and store.guard is None and 0 not in store.buffer.shape:
                 _fail("iterations of a parallel loop must not store the same element.", store,
                       f"not in its index: {alone[0]!r} in {alone[0].extent}")
         elif store.combine not in REDUCERS:

@@ -613,7 +613,7 @@ def transformed(make: Maker):
 
 def loop(make: Maker):
     x, y = make.operand("f", rank=1), make.operand("f")
-    if x is None or y is None or not x.shape[0]:
+    if x is None or y is None or not x.shape[0] or x.shape[-1] > 500:  # its outer product, too
         return None
     a, b, width = x.name, y.name, x.shape[-1]
     dtype = f"{a}.dtype"

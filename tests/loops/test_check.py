@@ -239,6 +239,12 @@ def test_loops_that_never_run_cannot_be_out_of_range():
                          loop(Store(OUT, (empty,), load), indices=(empty,)))) == ()
 
 
+def test_loops_that_never_run_store_nothing_twice():
+    empty, nothing = Index("n", 0), Buffer("nothing", (0,), np.float32, "output")
+    assert check(program(loop(Store(nothing, (const(0),), ZERO), indices=(I8, empty)),
+                         outputs=(nothing,))) == ()
+
+
 def test_an_access_behind_a_condition_is_left_to_the_interpreter():
     flag = op("gt", X[[I8, 0]], ZERO)
     (unproved,) = check(storing(select(flag, X[[I8, 9]], ZERO)))
