@@ -49,6 +49,24 @@ def norms(jax, jnp, batch, n):
             (_layers(n, n, n, 4), noise(batch, n), noise(batch, 4, seed=1)))
 
 
+@per_example("private training step, batch {batch}, width {n}", batch=64, n=256)
+def private(jax, jnp, batch, n):
+    """The gradients of examples, none of them large, and noise."""
+    loss = _network(jnp)
+
+    def step(layers, x, y, seed):
+        gradients = jax.vmap(jax.grad(loss), (None, 0, 0))(layers, x, y)
+        leaves, tree = jax.tree.flatten(gradients)
+        norms = jnp.sqrt(sum((g.reshape(batch, -1) ** 2).sum(-1) for g in leaves))
+        share = jnp.minimum(1, 1 / norms) / batch
+        keys = jax.random.split(jax.random.key(seed), len(leaves))
+        noisy = [jnp.einsum("b,b...->...", share, g) + 0.1 * jax.random.normal(key, g.shape[1:])
+                 for g, key in zip(leaves, keys)]
+        return jax.tree.map(lambda p, g: p - 0.1 * g, layers, jax.tree.unflatten(tree, noisy))
+    return step, (_layers(n // 2, n, n, 10), noise(batch, n // 2), noise(batch, 10, seed=1),
+                  np.int32(1))
+
+
 @second("Hessian of a regression, {batch} x {n}", batch=256, n=[16, 64])
 def hessian(jax, jnp, batch, n):
     return (jax.hessian(_regression(jnp)),
@@ -87,3 +105,21 @@ def third(jax, jnp, n):
     for _ in range(3):
         derivative = jax.grad(derivative)
     return jax.vmap(derivative), (noise(n),)
+
+
+@second("gradient through {steps} steps of training, {tasks} tasks, width {n}", steps=5, tasks=8,
+        n=40)
+def through_training(jax, jnp, steps, tasks, n):
+    """Where to start, so that a few steps for a task do well at it."""
+    loss = _network(jnp)
+
+    def after(layers, x, y):
+        for _ in range(steps):
+            gradient = jax.grad(loss)(layers, x, y)
+            layers = jax.tree.map(lambda p, g: p - 0.01 * g, layers, gradient)
+        return loss(layers, x[::-1], y[::-1])
+
+    def total(layers, x, y):
+        return jax.vmap(after, (None, 0, 0))(layers, x, y).mean()
+    x = noise(tasks, 10, 1)
+    return jax.grad(total), (_layers(1, n, n, 1), x, np.sin(x))
