@@ -354,7 +354,8 @@ def steps_of(function: str, xs, slices, length) -> int:
     facts = [f"xs{tree_util.keystr(path)}: {typeof(leaf)}"
              for (path, _), leaf in zip(sizes, slices)]
     if any(not size for _, size in sizes):
-        raise ValueError(explain(function, "each array of xs needs an axis to go along.", *facts))
+        raise np.exceptions.AxisError(explain(
+            function, "each array of xs needs an axis to go along.", *facts))
     found = {size[0] for _, size in sizes}
     if length is not None:
         try:
