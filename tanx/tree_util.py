@@ -381,6 +381,12 @@ def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
     >>> treedef_tuple([tree_structure(1), tree_structure([2])])
     PyTreeDef((*, [*]))
     """
+    treedefs = list(treedefs)
+    for treedef in treedefs:
+        if not isinstance(treedef, PyTreeDef):
+            raise TypeError(explain("tanx.tree_util.treedef_tuple", "takes structures of trees.",
+                                    f"given: {treedef!r:.100}",
+                                    hint="tree_structure(tree) gives that of a tree."))
     return PyTreeDef(make_spec(nodes[tuple], None, [child._spec for child in treedefs]))
 
 

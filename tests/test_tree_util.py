@@ -1064,3 +1064,8 @@ def test_flattener_sees_later_registrations():
     assert len(leaves([Later()])) == 1
     register_static(Later)
     assert leaves([Later()]) is None
+
+
+def test_treedef_tuple_takes_structures():
+    with pytest.raises(TypeError, match="treedef_tuple: takes structures of trees."):
+        tree_util.treedef_tuple([1])
