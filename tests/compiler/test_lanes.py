@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 
 from tanx._compiler.codegen import cpu
+from tanx._compiler.codegen.analysis import Analysis
 from tanx._compiler.codegen.cpu import generate, host
+from tanx._compiler.codegen.lanes import Planner
 from tanx._loops import interpret
 from tanx._loops.build import (
     clamp_index,
     const,
+    convert,
     element_program,
     fold,
     reduce,
@@ -124,3 +127,18 @@ def test_every_eighth_byte(dtype, count):
     for first in range(0, 11, 2):  # the last ones reach the end of the array
         agree(lambda at, x, first=first: x[[at[0] * 8 + first % 11]], [x], out)
     agree(lambda at, x: reduce("max", 8, lambda k: x[[at[0] * 8 + k[0] + 1]], dtype(0)), [x], out)
+
+
+def test_what_depends_on_an_outer_loop_is_not_computed_in_each_step_of_inner_ones():
+    def rule(at, x):
+        value = x[[at[0]]]
+        for k in range(40):
+            value = value * 3 + (k + 1)
+        return value ^ convert(at[1] * 2 + at[2], np.uint32)
+
+    x, out = np.arange(3, dtype=np.uint32), np.zeros((3, 16, 2), np.uint32)
+    agree(rule, [x], out)
+    (nest,) = element_program(rule, [x], out).statements
+    for bits in (128, 256, 512):
+        outermost = Planner(Analysis({}), bits, 32).nest(nest, repeatable=False)[0]
+        assert outermost.covers == nest.indices[:1] and outermost.width == 1

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from math import prod
 
 from ..._loops.expr import Const, Expr, Fold, Index, Load, Node, Op, State
@@ -197,7 +198,8 @@ class Planner:
         pairs: list[tuple[Loop | None, Loop | None]] = [(lane, None) for lane in (None, *allowed)]
         if repeatable and not found.folds:
             pairs += self._crossings(allowed, found)
-        best, crossing = min(pairs, key=lambda pair: self._price(pair[0], inner, found, pair[1]))
+        best, crossing = min(pairs, key=lambda pair: self._price(
+            pair[0], inner, found, pair[1], _passed(loops, pair[0])))
         if best is None:
             return loops
         if crossing is not None:
@@ -262,8 +264,11 @@ class Planner:
         return max(1, self.vector_bits // found.bits)
 
     def _price(self, lane: Loop | None, inner: Sequence[Loop], found: _Inventory,
-               crossing: Loop | None = None) -> float:
-        """About how long it takes if this loop has lanes; where it counts not, an inner one has."""
+               crossing: Loop | None = None, passed: Sequence[Loop] = ()) -> float:
+        """About how long it takes if this loop has lanes; where it counts not, an inner one has.
+
+        It runs inside of those ``passed``: what depends on it is computed in each step of them.
+        """
         lanes = self._lanes(found)
         outer = () if lane is None else (lane,)
         total = 0.0
@@ -280,7 +285,11 @@ class Planner:
                          default=1.0) * prod([i.extent for i in variables])
         for length, variables in found.work:
             vector = any(not variables.isdisjoint(loop.covers) for loop in (*outer, *inner))
-            total += length * prod([i.extent for i in variables]) / (lanes if vector else 1)
+            again = [loop.extent for loop in passed if lane is not None
+                     and not variables.isdisjoint(lane.covers)
+                     and variables.isdisjoint(loop.covers)]
+            total += length * prod([i.extent for i in variables] + again) / (
+                lanes if vector else 1)
         return total
 
     def _width(self, found: _Inventory, loop: Loop) -> int:
@@ -362,8 +371,11 @@ def _walk_as_one(outer: Loop, inner: Loop, found: _Inventory) -> bool:
 
 def _with_lanes(loops: Sequence[Loop], lane: Loop, wide: Loop) -> list[Loop]:
     """The loops with the one of several lanes as far in as the parallel loops beside it let it."""
-    place = list(loops).index(lane)
-    order = [loop for loop in loops if loop is not lane]
-    while place < len(order) and order[place].parallel:
-        place += 1
-    return [*order[:place], wide, *order[place:]]
+    place, passed = list(loops).index(lane), _passed(loops, lane)
+    return [*loops[:place], *passed, wide, *loops[place + 1 + len(passed):]]
+
+
+def _passed(loops: Sequence[Loop], lane: Loop | None) -> list[Loop]:
+    """The loops that one with lanes is moved into: parallel ones right inside of it."""
+    inside = [] if lane is None else loops[list(loops).index(lane) + 1:]
+    return list(takewhile(lambda loop: loop.parallel, inside))
