@@ -206,6 +206,7 @@ WARNINGS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:x.at:FutureWarning")  # beside the one that is asked for
 @pytest.mark.parametrize("jit", [False, True])
 @pytest.mark.parametrize("name, category, call", WARNINGS)
 def test_warnings_speak_of_the_call_and_point_to_it(name, category, call, jit):

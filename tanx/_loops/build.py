@@ -42,7 +42,8 @@ operand is stored or not (then it is inlined: that is fusion). A scalar ignores 
 - ``nest(extents, lambda k: [statements], sequential=False)``: loops; ``sequential`` may be a tuple
   with a bool for each. Iterations of a parallel loop meet on an element only through ``combine``.
 - ``temp(name, shape, dtype)``: memory for the rule's own use.
-- ``extern(name, outputs, inputs, **params)``: a library function on stored buffers.
+- ``extern(name, outputs, inputs, **params)``: a library function on stored buffers; ``NotStored``
+  is raised where an operand is none.
 
 ``element_program`` and ``statement_program`` make a program of one rule, for ``interpret.run``.
 """
