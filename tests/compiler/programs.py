@@ -32,6 +32,7 @@ import numpy as np
 import tanx
 import tanx.numpy as jnp
 from tanx import lax
+from tanx._ops.convert import convert
 from tests.compiler.agreement import check_jaxpr_agrees, evaluated
 
 NAMES = {"tanx": tanx, "jnp": jnp, "lax": lax, "np": np}
@@ -81,11 +82,12 @@ def settings(values: Mapping[str, float]) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Value:
-    """A variable: its name, its value while the program was made, whether that is exact."""
+    """A variable: its name, its value while the program was made, if that is exact, if it is weak."""
 
     name: str
     data: np.ndarray
     exact: bool
+    weak: bool = False
 
     shape = property(lambda self: self.data.shape)
     kind = property(lambda self: "f" if self.data.dtype.kind == "V" else self.data.dtype.kind)
@@ -232,10 +234,12 @@ class Maker:
         try:
             with tanx.enable_x64(True), tanx.disable_jit(), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                scope = NAMES | {v.name: jnp.asarray(v.data) for v in reads}
+                scope = NAMES | {v.name: convert(jnp.asarray(v.data), v.data.dtype, v.weak)
+                                 for v in reads}
                 if self.large and self.size_of(text, reads) > LARGEST[True]:
                     return
-                data = np.asarray(eval(text, scope))
+                result = jnp.asarray(eval(text, scope))
+                data = np.asarray(result)
         except (IndexError, NotImplementedError, TypeError, ValueError):
             return
         with np.errstate(all="ignore"):
@@ -245,7 +249,7 @@ class Maker:
         most = min(1e3, 0.25 / float(jnp.finfo(data.dtype).eps)) if floating else 1e3
         if data.size > LARGEST[self.large] or not np.all(wide < most):
             return
-        value = Value(f"v{len(self.lines)}", data, kept)
+        value = Value(f"v{len(self.lines)}", data, kept, result.weak_type)
         self.lines.append(Line(value, text, tuple(v.name for v in reads)))
         self.values.append(value)
 

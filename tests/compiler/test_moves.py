@@ -322,3 +322,12 @@ def test_colours_are_moved_without_a_loop(colours):
     module = build(tanx.make_jaxpr(lambda x, i: x[i])(x, i))
     text = generate(module.program, host(), module.plan.offsets).text
     assert sum(line.startswith("loop") for line in text.splitlines()) == 1
+
+
+def test_reductions_in_lanes_within_tiles():
+    """Lanes of a loop within a tile are not those whose columns the tile has."""
+    x = np.random.default_rng(0).integers(-1, 2, (2, 17, 17)).astype(np.int32)
+    with settings({"schedule_cpu._GRAIN": 1e-9, "codegen.folds._STRETCH": 2}), \
+            tanx.enable_x64(True):
+        check_function(lambda x: tanx.vmap(lambda x: jnp.any(x.astype(float) != 0, 0), -1, -1)(
+            jnp.stack([x, x], -1)), x)

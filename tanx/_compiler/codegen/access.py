@@ -167,8 +167,8 @@ class Memory:
 
     def _crosses(self, load: Load, terms: Mapping[Expr, int], scope: Scope) -> bool:
         """Whether neighbours of an element are read in iterations that are written out together."""
-        if scope.tile is None:
-            return False
+        if scope.tile is None or scope.lanes is not scope.tile[0].scope.lanes:
+            return False  # none, or the lanes are those of a loop within
         tile, _ = scope.tile
         index = tile.loop.index
         return terms.get(index) == 1 and self.analysis.is_safe(load) and (
