@@ -82,7 +82,7 @@ def settings(values: Mapping[str, float]) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Value:
-    """A variable: its name, its value while the program was made, if that is exact, if it is weak."""
+    """A variable: its name, its value when the program was made, if that is exact, if weak."""
 
     name: str
     data: np.ndarray
