@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from unittest.mock import patch
 
 import numpy as np
@@ -13,7 +13,7 @@ from tanx import tree_util
 from tanx._compiler.pipeline import Module, build
 from tanx._compiler.simplify import inline
 from tanx._core.array import Array
-from tanx._core.jaxpr import ClosedJaxpr, eval_jaxpr
+from tanx._core.jaxpr import ClosedJaxpr, Jaxpr, Var, eval_jaxpr, jaxprs_in_params
 from tanx._core.trace import EvalTrace
 from tanx._loops import interpret
 from tanx._loops.nest import Program
@@ -75,14 +75,23 @@ def uncertainty(closed: ClosedJaxpr, args) -> float:
     every = [v for eqn in closed.eqns for v in eqn.outvars]
     values = [np.asarray(x) for x in args]
     values += evaluated(ClosedJaxpr(closed.jaxpr.replace(outvars=every), closed.consts), args)
-    size, largest = 8, 1e-3
+    largest = 1e-3
     for value in values:
-        kind = letter(value.dtype)
-        if kind in "fc" and value.size:
-            size = min(size, value.dtype.itemsize // (2 if kind == "c" else 1))
+        if letter(value.dtype) in "fc" and value.size:
             numbers = np.abs(value.astype(np.complex128))
             largest = max(largest, numbers[np.isfinite(numbers)].max(initial=0.0))
+    dtypes = {v.aval.dtype for v in _variables(closed.jaxpr)} | {x.dtype for x in values}
+    size = min([d.itemsize // (2 if letter(d) == "c" else 1) for d in dtypes
+                if tanx.dtypes.issubdtype(d, np.inexact)], default=8)
     return largest * {8: 1e-10, 4: 5e-5, 2: 4e-2}.get(size, 0.5)
+
+
+def _variables(jaxpr: Jaxpr) -> Iterator[Var]:
+    """What equations make, those in the bodies of others too."""
+    for eqn in jaxpr.eqns:
+        yield from eqn.outvars
+        for inner in jaxprs_in_params(eqn.params):
+            yield from _variables(inner)
 
 
 def assert_close(actual: np.ndarray, expected: np.ndarray, atol: float) -> None:

@@ -365,7 +365,9 @@ MATRICES = ["jnp.linalg.cholesky(m)", "jnp.linalg.inv(m)", "jnp.linalg.slogdet(m
             "(lambda w, v: (v * jnp.tanh(w)[..., None, :]) @ v.mT)(*map(lax.stop_gradient, "
             "jnp.linalg.eigh(m)))", "lax.linalg.lu(m)[0]", "jnp.linalg.det(m / 2)",
             "lax.linalg.triangular_solve(m, m, left_side=True, lower=True)",
-            "jnp.linalg.pinv(m)", "jnp.linalg.lstsq(m, 1 + m[:, 0])[0]", "lax.linalg.lu(m)[2]"]
+            "jnp.linalg.pinv(m)", "lax.linalg.lu(m)[2]",
+            # Singular values that are equal have vectors without derivatives.
+            "jnp.linalg.lstsq(lax.stop_gradient(m), 1 + m[:, 0])[0]"]
 
 
 def smooth(make: Maker):
