@@ -187,6 +187,10 @@ def stored(dtype: Any) -> np.dtype:
     return dtype.stored if isinstance(dtype, ExtendedDType) else dtype
 
 
+_MODEST = 65504
+"""The greatest number of 16 bits: none below it is too large for a float."""
+
+
 def stored_numbers(x: Any, dtype: Any) -> np.ndarray:
     """Python numbers, or lists of them, in memory; raises OverflowError where they do not fit.
 
@@ -194,6 +198,8 @@ def stored_numbers(x: Any, dtype: Any) -> np.ndarray:
     array([1. , 2.5], dtype=float32)
     """
     try:
+        if type(x) in (int, float, bool) and -_MODEST <= x <= _MODEST:
+            return np.array(x, stored(dtype))  # quicker, and most numbers are
         with np.errstate(over="raise"):
             return np.array(x, stored(dtype))
     except FloatingPointError:

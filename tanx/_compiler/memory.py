@@ -287,20 +287,20 @@ def plan(program: Program, shared: Mapping[Buffer, Buffer] = {}, guests: bool = 
         s for s in program.statements if not _does_nothing(s, shared)))
     lives = _lives(map(mentioned, program.statements))
     arena = _Arena()
-    hosts = _Hosts(lives, shared) if guests else None
+    hosts = _Hosts(lives if guests else {}, shared)
     offsets: dict[Buffer, Place] = {}
     born, dying = (_at_statement(lives, end, ("temp",)) for end in (0, 1))
     for number in range(len(program.statements)):
         for buffer in sorted(born.get(number, ()), key=nbytes, reverse=True):
             size = _rounded(buffer)
             place: Place | None = None
-            if hosts and size >= _GUEST and arena.smallest(size) is None:
+            if size >= _GUEST and arena.smallest(size) is None:
                 place = hosts.take(size, lives[buffer])
             offsets[buffer] = arena.take(size) if place is None else place
         for buffer in dying.get(number, ()):
             place = offsets[buffer]
             if isinstance(place, Within):
-                hosts.give(place, _rounded(buffer))  # type: ignore[union-attr]
+                hosts.give(place, _rounded(buffer))
             else:
                 arena.give(place, _rounded(buffer))
     return Plan(program, offsets, arena.size, arena.peak, dict(shared))

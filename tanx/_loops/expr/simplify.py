@@ -45,10 +45,17 @@ def _simplify_mul(a: Expr, b: Expr) -> Expr | None:
     return sum_of(*plus(({}, 0), linear_form(a), b.value)) if isinstance(b, Const) else None
 
 
+def _divisor(x: Expr, divisor: Expr) -> int | None:
+    """The number that an index is divided by; None where the rules do not apply."""
+    if x.dtype == INDEX and isinstance(divisor, Const) and divisor.value > 0 and exact(x):
+        return divisor.value
+    return None
+
+
 def _simplify_floor_div(x: Expr, divisor: Expr) -> Expr | None:
-    if x.dtype != INDEX or not isinstance(divisor, Const) or divisor.value <= 0 or not exact(x):
+    c = _divisor(x, divisor)
+    if c is None:
         return None
-    c = divisor.value
     terms, constant = linear_form(x)
     low, high = bounds(x)
     if low // c == high // c:
@@ -67,9 +74,9 @@ def _simplify_floor_div(x: Expr, divisor: Expr) -> Expr | None:
 
 
 def _simplify_floor_mod(x: Expr, divisor: Expr) -> Expr | None:
-    if x.dtype != INDEX or not isinstance(divisor, Const) or divisor.value <= 0 or not exact(x):
+    c = _divisor(x, divisor)
+    if c is None:
         return None
-    c = divisor.value
     terms, constant = linear_form(x)
     low, high = bounds(x)
     if low // c == high // c:
