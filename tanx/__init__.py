@@ -42,9 +42,8 @@ from ._core.types import ShapeDtypeStruct, typeof
 from ._runtime import eager as _eager
 from ._runtime.threads import get_num_threads, set_num_threads
 from ._slices import ds
-from ._traceback import boundary as _boundary
 from ._traceback import shown
-from ._window import publish
+from ._window import load_late, publish
 from .dtypes import float0
 from .version import __version__, __version_info__
 
@@ -61,19 +60,6 @@ _operators.install_at_first_use(_methods)
 
 publish(__name__, shown)
 
-# Rooms that load when they are first asked for, so that ``import tanx`` is quick.
-_LATE = ("debug", "experimental", "image", "lax", "nn", "numpy", "ops", "random", "stages")
-globals()["__all__"] += _LATE
+load_late(__name__)
 
 _importing.finished()
-
-
-@_boundary
-def __getattr__(name: str):
-    if name in _LATE:
-        return _import_module(f"tanx.{name}")
-    raise AttributeError(f"module 'tanx' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATE})

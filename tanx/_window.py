@@ -1,11 +1,15 @@
 """Windows: how functions written in private rooms get their public names."""
 
+import os
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from types import FunctionType, ModuleType
 from typing import Any
 
-__all__ = ["publish"]
+from ._traceback import boundary
+
+__all__ = ["load_late", "publish"]
 
 # What each function or class of a room became in the first window that showed it.
 _public: dict[Any, Any] = {}
@@ -36,6 +40,28 @@ def publish(module_name: str, wrap: Callable[[Any], Any] | None = None) -> None:
         name for name, value in window.items() if not name.startswith("_")
         and not (isinstance(value, ModuleType) and not value.__name__.startswith(package)))
     window["__dir__"] = lambda: sorted({*shown, *(n for n in window if n.startswith("__"))})
+
+
+def load_late(module_name: str) -> None:
+    """Let a package show each of its public modules, which loads when it is first asked for.
+
+    The last statement of the package's file, after :func:`publish`.
+    """
+    window = vars(sys.modules[module_name])
+    window.pop("load_late", None)
+    # By hand: pkgutil would do, and costs 5 ms to import.
+    (folder,) = window["__path__"]
+    rooms = {name.removesuffix(".py") for name in os.listdir(folder) if name[0] != "_" and (
+        name.endswith(".py") or os.path.exists(os.path.join(folder, name, "__init__.py")))}
+    window["__all__"] = sorted({*window.get("__all__", ()), *rooms} - {"load_late"})
+
+    def __getattr__(name: str) -> ModuleType:
+        if name in rooms:
+            return import_module(f"{module_name}.{name}")
+        raise AttributeError(f"module {module_name!r} has no attribute {name!r}")
+
+    window.update(__getattr__=boundary(__getattr__),
+                  __dir__=lambda: sorted({*window, *rooms}))
 
 
 def _to_publish(value: Any, window: str) -> bool:

@@ -1,6 +1,7 @@
 """A window gives what it shows its public name."""
 
 import pickle
+import subprocess
 import sys
 import types
 
@@ -73,3 +74,16 @@ def test_published_functions_can_be_pickled(window):
     view = window("tanx.imagined", sin=room("function", "sin"))
     publish("tanx.imagined", boundary)
     assert pickle.loads(pickle.dumps(view.sin)) is view.sin
+
+
+@pytest.mark.parametrize("package", ["tanx", "tanx.scipy", "tanx.experimental"])
+def test_a_package_shows_modules_that_are_not_loaded_yet(package):
+    """In a process of its own, as other tests load modules."""
+    code = f"""
+import {package} as package
+for name in package.__all__:
+    getattr(package, name)
+assert set(package.__all__) <= set(dir(package))
+assert not hasattr(package, "no_such_module")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
