@@ -18,6 +18,7 @@ from tests.oracle.operands import NAME, names_in, value
 __all__ = ["MODES", "Failure", "Leaf", "Outcome", "System"]
 
 BATCH = 2
+MODULES = ("example_libraries.stax", "example_libraries.optimizers")
 
 
 class Leaf(NamedTuple):
@@ -59,6 +60,8 @@ class System:
                       "debug": importlib.import_module(f"{name}.debug"),
                       "partial": functools.partial, "within": within, "ruled": ruled,
                       "printed": functools.partial(printed, self.jax)}
+        for module in MODULES:  # what JAX does not load by itself
+            importlib.import_module(f"{name}.{module}")
 
     def operand(self, name: str, batch: int | None = None):
         """The array that ``name`` stands for, of this system."""
