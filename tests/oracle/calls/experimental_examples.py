@@ -1,4 +1,4 @@
-"""Layers and optimizers of example_libraries."""
+"""Layers and optimizers of example_libraries, and checks of derivatives."""
 
 from tests.oracle.calls.call import each, lines
 
@@ -40,6 +40,17 @@ CALLS = [
     {STAX}.serial()
     {STAX}.parallel()
     {STAX}.FanInConcat()[0](None, [(2, 3), (2, 4)])
+    jax.test_util.check_grads(jnp.sin, (f32_3,), 2)
+    jax.test_util.check_grads(lambda x: lax.stop_gradient(x) * x, (f32_3,), 1)
+    jax.test_util.check_grads(lambda x: lax.stop_gradient(x) * x, (f32_3,), 1, 'rev')
+    jax.test_util.check_grads(jnp.sin, 1.0, 1)
+    jax.test_util.check_grads(3, (1.0,), 1)
+    jax.test_util.check_grads(jnp.sin, (f32_3,), 0)
+    jax.test_util.check_grads(lambda x, i: x * i, (f32_3, i32_3), 1)
+    jax.test_util.check_jvp(jnp.sin, partial(jax.jvp, jnp.sin), (f32_3,))
+    jax.test_util.check_jvp(jnp.sin, partial(jax.jvp, jnp.cos), (f32_3,))
+    jax.test_util.check_vjp(jnp.sin, partial(jax.vjp, jnp.sin), (f32_3,))
+    jax.test_util.check_vjp(jnp.sin, partial(jax.vjp, jnp.cos), (f32_3,))
     {STAX}.FanInSum[1]((), [f32_3, f32_3b])
     """),
 ]
