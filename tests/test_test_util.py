@@ -61,9 +61,9 @@ def wrong_second(x):
 
 
 @pytest.mark.parametrize("call, words", [
-    (lambda: check_grads(wrong_slope(2), (jnp.ones(3),), 1), r"fwd: forward mode gives another der"),
+    (lambda: check_grads(wrong_slope(2), (jnp.ones(3),), 1), "fwd: forward mode gives"),
     (lambda: check_grads(wrong_slope(2), (jnp.ones(3),), 1, "rev"),
-     r"rev: reverse mode gives another derivative"),
+     "rev: reverse mode gives"),
     (lambda: check_grads(wrong_value, (1.0,), 1, ["fwd"]), "another result than the function"),
     (lambda: check_grads(wrong_value, (1.0,), 1, ["rev"]), "another result than the function"),
     (lambda: check_grads(wrong_second, (1.0,), 2, ["fwd"]), "fwd of fwd"),

@@ -35,11 +35,13 @@ __all__ = [
 
 Layer = tuple[Callable, Callable]
 
+_WEIGHTS, _BIAS, _SMALL_BIAS = glorot_normal(), normal(), normal(1e-6)
+
 
 # -- layers with parameters ------------------------------------------------------------------------
 
 
-def Dense(out_dim, W_init=glorot_normal(), b_init=normal()) -> Layer:
+def Dense(out_dim, W_init=_WEIGHTS, b_init=_BIAS) -> Layer:
     """A layer ``inputs @ W + b`` along the last dimension.
 
     Args:
@@ -89,7 +91,7 @@ def _convolution(convolve, shape_of, dimension_numbers, out_chan, filter_shape, 
 
 
 def GeneralConv(dimension_numbers, out_chan, filter_shape, strides=None, padding="VALID",
-                W_init=None, b_init=normal(1e-6)) -> Layer:
+                W_init=None, b_init=_SMALL_BIAS) -> Layer:
     """A layer that convolves with learned filters and adds a number for each channel.
 
     ``Conv`` is this layer with images as rows, columns and channels, ``("NHWC", "HWIO", "NHWC")``.
@@ -114,7 +116,7 @@ def GeneralConv(dimension_numbers, out_chan, filter_shape, strides=None, padding
 
 
 def GeneralConvTranspose(dimension_numbers, out_chan, filter_shape, strides=None, padding="VALID",
-                         W_init=None, b_init=normal(1e-6)) -> Layer:
+                         W_init=None, b_init=_SMALL_BIAS) -> Layer:
     """A layer that convolves between zeros, and so makes dimensions larger by ``strides``.
 
     ``ConvTranspose`` is this layer for images, ``Conv1DTranspose`` for sequences, with channels
