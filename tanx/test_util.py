@@ -237,7 +237,7 @@ def _facts(place, a, b, wrong, atol: float, rtol: float) -> list[str]:
         return [f"shapes: {a.shape} and {b.shape}"]
     with np.errstate(invalid="ignore"):
         error = np.where(wrong, np.nan_to_num(np.abs(a - b), nan=np.inf), -1.0)
-    worst = np.unravel_index(int(error.argmax()), error.shape)
+    worst = np.unravel_index(int(np.argmax(error)), error.shape)
     where = f"{keystr(place)}[{', '.join(str(int(i)) for i in worst)}]" if worst else keystr(place)
     return [f"got:       {a[worst]:.8g}" + (f" at {where}" if where else ""),
             f"expected:  {b[worst]:.8g}", f"tolerance: {atol:g} + {rtol:g} * |expected|",

@@ -385,7 +385,7 @@ class _Hosts:
         fits = (self.after < first) & (last < self.before) & (size <= self.room)
         if not fits.any():
             return None
-        n = int(np.where(fits, self.room, self.room.max() + 1).argmin())
+        n = int(np.argmin(np.where(fits, self.room, np.max(self.room) + 1)))
         place = Within(self.outputs[n], self.arenas[n].take(size))
         self.room[n] = self.arenas[n].largest
         return place

@@ -186,7 +186,7 @@ def as_int64(indices: np.ndarray) -> np.ndarray:
 def inside(indices: np.ndarray, geo: Geometry) -> np.ndarray | None:
     """For each batch position, whether its window lies inside the operand; None if all do."""
     valid = (indices >= 0) & (indices <= geo.room)
-    return None if valid.all() else np.logical_and.reduce(valid, axis=-1)
+    return None if valid.all() else np.all(valid, axis=-1)
 
 
 def clipped(indices: np.ndarray, geo: Geometry) -> np.ndarray:

@@ -160,7 +160,7 @@ class Scatter(Primitive):
             out[rows] = updates
             return
         hit, times = np.unique(rows, return_counts=True)
-        for k in range(int(times.max(initial=0))):
+        for k in range(int(np.max(times, initial=0))):
             now = hit[times > k]
             (out[now],) = scalars.evaluate(ClosedJaxpr(update_jaxpr), out[now], out[now])
 

@@ -101,5 +101,5 @@ def _view(buffer: Buffer) -> Callable[[int], np.ndarray]:
     if count == 0:
         return lambda address: np.empty(shape, dtype)
     memory = ctypes.c_char * (count * dtype.itemsize)
-    return lambda address: np.frombuffer(  # type: ignore[call-overload]
+    return lambda address: np.frombuffer(
         memory.from_address(address), dtype).reshape(shape)
