@@ -5,8 +5,9 @@ A :class:`Flag` has a value for the whole process, which starts from the environ
 ``config.update("jax_enable_x64", True)``; and it may have a value of its own in a thread, inside
 ``with enable_x64(True):``. Hot paths read ``enable_x64.value``, which knows about both.
 
-Flags in the first table have an effect. Those in the second exist because JAX programs set them;
-they steer machinery that tanx does not have, so they are checked, kept, and read by nobody.
+Flags in the first table have an effect, or say why they have none here. Those in the second exist
+because JAX programs set them; they steer machinery that tanx does not have, so they are checked and
+kept. A flag without effect says so on the logger, once, when it is first set to something new.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ._locks import new_lock
+from ._logger import logger, set_level
 from ._situation import KEY, VERSION, flags_version, situation
 from ._traceback import boundary
 from .errors import explain
@@ -133,6 +135,33 @@ def _accept_device(value: Any) -> Any:
 device = Kind("a device, a sharding or the name of a platform", _accept_device, str, ("cpu",))
 
 
+def _accept_platforms(value: Any) -> str:
+    """Names of platforms, separated by commas: all of them must be there."""
+    names = [name.strip() for name in _instance(str)(value).split(",")]
+    if set(names) - {"", "cpu"}:
+        raise RuntimeError(explain(
+            "tanx.config.jax_platforms", "a platform is asked for that is not there.",
+            f"asked for: {value}", "present:   cpu",
+            hint="leave the option and the variable JAX_PLATFORMS out."))
+    return value
+
+
+def _accept_device_count(value: Any) -> int:
+    """How many devices the CPU is: one."""
+    count = _instance(int)(value)
+    if count not in (-1, 1):
+        raise NotImplementedError(explain(
+            "tanx.config.jax_num_cpu_devices", "the CPU is one device; it cannot be several yet.",
+            f"asked for: {count}",
+            hint="tanx.set_num_threads says how many threads that device has."))
+    return count
+
+
+platform_names = Kind("a str", _accept_platforms, _accept_platforms, ("cpu",))
+device_count = Kind("an int", _accept_device_count, lambda text: _accept_device_count(int(text)),
+                    (1,))
+
+
 def choice(*options: str) -> Kind:
     """One of the given words."""
 
@@ -173,7 +202,7 @@ class Flag(threading.local):
     kind: Kind
     value: Any
     relaxed: Any
-    effect: bool
+    idle: str
     callbacks: list[Callable[[Any], None]]
     _stack: list[Any]
 
@@ -241,6 +270,19 @@ class Flag(threading.local):
         for callback in self.callbacks:
             callback(value)
 
+    @property
+    def effect(self) -> bool:
+        """Whether the flag does anything here."""
+        return not self.idle
+
+    def say_if_idle(self, value: Any) -> None:
+        """Tell once that a flag without effect was set to something else than it is by default."""
+        if self.idle and value != self.relaxed and self.name not in _said:
+            _said.add(self.name)
+            logger().warning("%s", explain(
+                f"tanx.config.{self.public_name}", "this option has no effect here.",
+                f"value:  {value!r}", f"reason: {self.idle}"))
+
     def __repr__(self) -> str:
         return f"<flag {self.name} = {self.value!r}>"
 
@@ -256,6 +298,7 @@ class Override(contextlib.ContextDecorator):
 
     def __enter__(self) -> None:
         self.flag.push(self.value)
+        self.flag.say_if_idle(self.value)
 
     def __exit__(self, *exc_info: object) -> None:
         self.flag.pop()
@@ -292,6 +335,8 @@ strict = Strict()
 _thread = _Thread()
 _flags: dict[str, Flag] = {}
 _traced: list[Flag] = []
+_by_python: list[Flag] = []  # flags that native code does not know: Python takes all calls
+_said: set[str] = set()  # flags without effect that have said so
 _keys: dict[tuple, tuple] = {}  # all keys there were, so that equal ones are one object
 _UNUSUAL_NAMES = {"dump": "tanx_dump", "quick_code": "tanx_quick_code"} | {name: name for name in (
     "check_vma", "eager_constant_folding", "jax2tf_associative_scan_reductions",
@@ -311,22 +356,32 @@ def trace_key() -> tuple:
         key = tuple(flag.value for flag in _traced)
         _thread.key = _keys.setdefault(key, key)
         _thread.version = version
-        situation.words[KEY], situation.words[VERSION] = id(_thread.key), version
+        watched = any(flag.value != flag.relaxed for flag in _by_python)
+        situation.words[KEY] = id(_thread.key)
+        situation.words[VERSION] = -1 if watched else version
     return _thread.key
 
 
+def traced_names() -> list[str]:
+    """The options whose values are in :func:`trace_key`, in that order."""
+    return [flag.public_name for flag in _traced]
+
+
 def _define(name: str, kind: Kind, default: Any, doc: str, *, checks: bool = False,
-            traced: bool = False, effect: bool = True, variables: tuple[str, ...] = ()) -> Flag:
+            traced: bool = False, by_python: bool = False, idle: str = "",
+            variables: tuple[str, ...] = ()) -> Flag:
     """Make a flag, with its first value from the environment.
 
     ``checks``: any value but the default makes :data:`strict` true. ``traced``: the value is part
-    of :func:`trace_key`. ``variables``: more environment variables to read.
+    of :func:`trace_key`. ``by_python``: under any value but the default, no call of a jitted
+    function is taken by native code. ``idle``: why the flag has no effect here. ``variables``: more
+    environment variables to read.
     """
     public_name = _UNUSUAL_NAMES.get(name, f"jax_{name}")
     sample = next((value for value in kind.samples if value != default), default)
     example = f">>> with tanx.{name}({sample!r}):\n...     tanx.config.{public_name}\n{sample!r}\n"
     fields = {"__doc__": f"{doc}\n\n{example}", "name": name, "kind": kind, "value": default,
-              "relaxed": default, "effect": effect, "callbacks": [], "public_name": public_name}
+              "relaxed": default, "idle": idle, "callbacks": [], "public_name": public_name}
     flag: Flag = type(name, (Flag,), fields)()
     for variable in (f"TANX_{name.upper()}", *variables, f"JAX_{name.upper()}"):
         given = os.environ.get(variable)
@@ -336,6 +391,8 @@ def _define(name: str, kind: Kind, default: Any, doc: str, *, checks: bool = Fal
     _flags[name] = flag
     if traced:
         _traced.append(flag)
+    if by_python:
+        _by_python.append(flag)
     if checks:
         strict.flags.add(flag)
         strict.refresh()
@@ -427,34 +484,37 @@ high_dynamic_range_gumbel = _define(
 random_seed_offset = _define(
     "random_seed_offset", integer, 0, "A number added to every seed.", traced=True)
 softmax_custom_jvp = _define(
-    "softmax_custom_jvp", boolean, False, "Differentiate softmax by its own rule.", traced=True)
+    "softmax_custom_jvp", boolean, False, "Differentiate softmax by a rule of its own, rather than "
+    "step by step.", traced=True)
 allow_f16_reductions = _define(
-    "allow_f16_reductions", boolean, True, "Let sums and products accumulate in 16 bits when "
-    "asked to.", traced=True)
+    "allow_f16_reductions", boolean, True, "Let sums of 16-bit floats have 16 bits; without it, "
+    "they are an error.", checks=True, traced=True)
 accurate_erf_inv = _define(
-    "accurate_erf_inv", boolean, False, "Compute erf_inv to the last bits.", traced=True)
+    "accurate_erf_inv", boolean, False, "Compute erf_inv to the last bits.",
+    idle="erf_inv is always computed to the last bits.")
 check_static_indices = _define(
     "check_static_indices", boolean, False, "Raise IndexError for constant indices that are out "
-    "of bounds.", traced=True)
+    "of bounds.", checks=True, traced=True)
 traceback_filtering = _define(
     "traceback_filtering", choice("off", "tracebackhide", "remove_frames", "quiet_remove_frames",
                                   "auto"), "auto",
     "How frames of tanx itself are kept out of tracebacks.")
 thread_guard = _define(
-    "thread_guard", boolean, False, "Allow tanx in this thread alone while the context is open.",
-    checks=True)
+    "thread_guard", boolean, False, "Among several processes that compute together, let only one "
+    "thread start work.", idle="one process computes here, and its threads may start work in any "
+    "order.")
 _guard = choice("allow", "log", "disallow", "log_explicit", "disallow_explicit").or_none()
 any_transfer_guard = _define(
     "transfer_guard", _guard, None, "What transfers of data between devices do.")
 transfer_guard_host_to_device = _define(
-    "transfer_guard_host_to_device", _guard, None, "What copies from host to device do.",
-    checks=True)
+    "transfer_guard_host_to_device", _guard, None, "What it means when data of NumPy or of Python "
+    "becomes an array.", checks=True, by_python=True)
 transfer_guard_device_to_device = _define(
     "transfer_guard_device_to_device", _guard, None, "What copies between devices do.",
-    checks=True)
+    idle="there is one device, so nothing is copied between devices.")
 transfer_guard_device_to_host = _define(
     "transfer_guard_device_to_host", _guard, None, "What copies from device to host do.",
-    checks=True)
+    idle="arrays are in the memory of the host already, so nothing is copied to it.")
 array_garbage_collection_guard = _define(
     "array_garbage_collection_guard", choice("allow", "log", "fatal").or_none(), None,
     "What arrays that only the garbage collector can free do.")
@@ -475,9 +535,13 @@ raise_persistent_cache_errors = _define(
     "raise_persistent_cache_errors", boolean, False,
     "Raise errors of the folder of compiled code, instead of compiling again.")
 platforms = _define(
-    "platforms", text.or_none(), None, "Platforms to use, separated by commas, best first.")
+    "platforms", platform_names.or_none(), None, "Platforms to use, separated by commas, best "
+    "first; the CPU is the only one.")
+platform_name = _define(
+    "platform_name", platform_names, "", "The platform to use; the CPU is the only one.")
 num_cpu_devices = _define(
-    "num_cpu_devices", integer, -1, "How many devices to make of the CPU; -1 for one.")
+    "num_cpu_devices", device_count, -1, "How many devices to make of the CPU: 1, or -1 for all "
+    "that there are.")
 logging_level = _define(
     "logging_level", choice("NOTSET", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL").or_none(),
     "NOTSET", "The level of tanx's logger.")
@@ -523,7 +587,7 @@ _KEPT: dict[str, tuple[Kind, Any]] = {
     ), (boolean, False)),
     **dict.fromkeys(("backend_target", "cross_host_transfer_socket_address",
                      "cross_host_transport_addresses", "debug_log_modules", "dump_ir_to",
-                     "mock_gpu_topology", "platform_name", "xla_backend"), (text, "")),
+                     "mock_gpu_topology", "xla_backend"), (text, "")),
     **dict.fromkeys(("hlo_source_file_canonicalization_regex", "mtls_ca_file", "mtls_cert_file",
                      "mtls_key_file", "mtls_peer_uri_prefix", "source_url_schema"),
                     (text.or_none(), None)),
@@ -564,7 +628,8 @@ def _flag(name: str) -> Flag | None:
     """The flag called ``name``; those that are only kept are made when first asked for."""
     if name not in _flags and name in _KEPT:
         kind, default = _KEPT[name]
-        _define(name, kind, default, "Kept for JAX programs; without effect here.", effect=False)
+        _define(name, kind, default, "Kept for JAX programs; without effect here.",
+                idle="it steers a part of JAX or of XLA that tanx does not have.")
     return _flags.get(name)
 
 
@@ -607,18 +672,29 @@ def transfer_guard(new_val: str) -> Iterator[None]:
     ...     config.jax_transfer_guard_host_to_device
     'disallow'
     """
-    with (transfer_guard_host_to_device(new_val), transfer_guard_device_to_device(new_val),
-          transfer_guard_device_to_host(new_val)):
+    value = any_transfer_guard.checked(new_val)
+    for flag in _guards:
+        flag.push(value)
+    try:
         yield
+    finally:
+        for flag in _guards:
+            flag.pop()
 
 
 def _guard_all_transfers(value: Any) -> None:
-    for flag in (transfer_guard_host_to_device, transfer_guard_device_to_device,
-                 transfer_guard_device_to_host):
+    for flag in _guards:
         flag.update(value)
 
 
+_guards = (transfer_guard_host_to_device, transfer_guard_device_to_device,
+           transfer_guard_device_to_host)
 any_transfer_guard.on_change(_guard_all_transfers)
+if any_transfer_guard.value is not None:  # from the environment
+    _guard_all_transfers(any_transfer_guard.value)
+logging_level.on_change(set_level)
+if logging_level.value != "NOTSET":
+    set_level(logging_level.value)
 
 
 # --- The config object ----------------------------------------------------------------------------
@@ -650,7 +726,9 @@ class Config:
     @boundary
     def update(self, name: str, val: Any) -> None:
         """Set option ``name`` for the whole process; raises ``ValueError`` for a wrong value."""
-        _find(name).update(val)
+        flag = _find(name)
+        flag.update(val)
+        flag.say_if_idle(val)
 
     @boundary
     def read(self, name: str) -> Any:

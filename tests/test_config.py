@@ -202,9 +202,9 @@ def test_environment_variables():
 
 def test_flags_from_the_command_line(monkeypatch, restored):
     monkeypatch.setattr(sys, "argv", [
-        "prog", "--jax_enable_x64", "--jax_num_cpu_devices=4", "--other=1", "word"])
+        "prog", "--jax_enable_x64", "--jax_random_seed_offset=4", "--other=1", "word"])
     config.parse_flags_with_absl()
-    assert config.jax_enable_x64 is True and config.jax_num_cpu_devices == 4
+    assert config.jax_enable_x64 is True and config.jax_random_seed_offset == 4
 
 
 @pytest.mark.parametrize("name, value", [

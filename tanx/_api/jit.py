@@ -6,6 +6,7 @@ import functools
 import sys
 import weakref
 from collections.abc import Callable
+from time import perf_counter
 from types import MethodType
 from typing import Any, NamedTuple
 
@@ -19,13 +20,15 @@ from .._core.naming import debug_info, name_of, parameters_of
 from .._core.stage import Staged, clear_memories, memory_of, stage_closed
 from .._core.trace import EvalTrace, context
 from .._core.types import is_arraylike, typeof
+from .._logger import verbose
 from .._ops.layout import as_array
 from .._runtime.device import devices_of
 from .._runtime.dispatch import Call, Dispatcher, NativeCalls
 from .._runtime.objects import callable_class
+from .._runtime.reports import report
 from .._runtime.tier0 import program_of
 from .._traceback import boundary
-from ..errors import explain
+from ..errors import explain, warn_user
 from ..tree_util import tree_flatten, tree_leaves, tree_unflatten
 from .arguments import (
     check_callable,
@@ -33,6 +36,7 @@ from .arguments import (
     positions_and_names,
     result_leaves,
 )
+from .misses import Signature, explain_miss
 from .options import check_options, using_options
 from .wrapped import Wrapped
 
@@ -141,12 +145,13 @@ class JitFunction(Wrapped):
         entry = self._entries.get(key)
         if entry is not None:
             return entry, []
-        entry, captured = self._stage(call, avals, args, kwargs)
+        entry, captured = self._stage(call, avals, args, kwargs, key)
         if not captured:
             self._entries[key] = entry
         return entry, captured
 
-    def _stage(self, call: _Call, avals: tuple, args: tuple, kwargs: dict) -> tuple[Staged, list]:
+    def _stage(self, call: _Call, avals: tuple, args: tuple, kwargs: dict,
+               key: Signature) -> tuple[Staged, list]:
         out_tree = None
 
         def flat(*xs):
@@ -159,8 +164,14 @@ class JitFunction(Wrapped):
             return outs
 
         debug = debug_info("jit", self._fun, args, kwargs, call.fixed, call.in_tree)
+        if _config.explain_cache_misses.value:
+            explain_miss(self._fun, debug, key, self._entries)
+        start = perf_counter()
         with at_rest:  # what is made here stays, or goes without its help
             closed, captured = stage_closed(flat, avals, debug)
+        if _config.log_compiles.value or verbose():
+            report("traced", debug.function, avals, perf_counter() - start)
+        _check_constants(debug.function, closed)
         return Staged(closed, out_tree), captured
 
     def clear_cache(self) -> None:
@@ -207,6 +218,19 @@ def _present(x):
     if type(x) is Array and x.is_deleted():
         x._value  # noqa: B018 - says that the data is gone
     return x
+
+
+def _check_constants(name: str, closed: ClosedJaxpr) -> None:
+    """Warn of data that becomes part of the program, where it is more than the option allows."""
+    limit = _config.captured_constants_warn_bytes.value
+    total = sum(getattr(c, "nbytes", 0) for c in closed.consts)
+    if total > limit >= 0:
+        largest = max(closed.consts, key=lambda c: getattr(c, "nbytes", 0))
+        warn_user(explain(
+            "tanx.jit", f"{name} captures {total} bytes of arrays as constants.",
+            f"arrays:  {len(closed.consts)}, the largest {typeof(largest)}",
+            f"warn at: {limit} bytes (tanx.config.jax_captured_constants_warn_bytes)",
+            hint="pass them as arguments, so that programs do not hold them."))
 
 
 def _check_hashable(fun: Callable, where: Any, value) -> None:

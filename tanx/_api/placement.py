@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import tree_util
+from .._config import strict, transfer_guard_host_to_device
 from .._core.array import Array
 from .._core.trace import Tracer
-from .._core.types import is_arraylike
+from .._core.transfers import watch_transfer
+from .._core.types import is_arraylike, typeof
 from .._ops.layout import as_array
 from .._ops.marks import ArrayCopySemantics, device_put_p
 from .._runtime.device import Device, default_device, devices_of
@@ -198,7 +200,12 @@ def _put(x, device: Device | None, donate: bool):
             f"value: {x!r:.100} of type {type(x).__name__}"))
     if isinstance(x, Tracer):
         return x
-    placed = as_array(x)
+    if type(x) is not Array and strict.value:
+        watch_transfer(typeof(x), explicit=True)
+        with transfer_guard_host_to_device("allow"):
+            placed = as_array(x)
+    else:
+        placed = as_array(x)
     if device is None or placed._device is device:
         return placed
     moved = Array(placed._value, placed.weak_type, placed.aval, device)

@@ -17,6 +17,7 @@ from .._traceback import boundary
 from ..dtypes import is_extended, keys_are_no_numbers
 from ..errors import explain
 from . import trace
+from .cycles import watch_cycles
 from .operators import Operators, install
 from .trace import Tracer
 from .types import ShapedArray, ambiguous_truth, without_length
@@ -274,3 +275,4 @@ def _literal_array(value: np.ndarray, aval: ShapedArray, written=None) -> Array:
 
 
 trace.EvalTrace.literal = staticmethod(_literal_array)
+watch_cycles(Array)

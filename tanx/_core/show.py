@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import itertools
 import re
+import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._config import pprint_use_color
 from .jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
 
 __all__ = ["show_eqn", "show_jaxpr"]
@@ -333,7 +335,7 @@ def _shared_jaxprs(jaxpr: Jaxpr, options: Options) -> dict[Jaxpr, str]:
 
 def show_jaxpr(jaxpr: Jaxpr | ClosedJaxpr, *, source_info: bool = False, print_shapes: bool = True,
                custom_pp_eqn_rules: bool = True, name_stack: bool = False,
-               print_effects: bool = False, use_color: bool = False, width: int = 80,
+               print_effects: bool = False, use_color: bool | None = None, width: int = 80,
                annotation_prefix: str = " # ") -> str:
     """A jaxpr as text.
 
@@ -343,10 +345,13 @@ def show_jaxpr(jaxpr: Jaxpr | ClosedJaxpr, *, source_info: bool = False, print_s
       custom_pp_eqn_rules: Leave out parameters that say nothing new. If False, all are printed.
       name_stack: Add the named scopes behind each equation.
       print_effects: Add the effects of each jaxpr.
-      use_color: Colour keywords and types by the codes that terminals know.
+      use_color: Colour keywords and types by the codes that terminals know. None leaves that to
+        ``tanx.config.jax_pprint_use_color``, for terminals.
       width: Columns to aim at.
       annotation_prefix: What stands before a line's remarks.
     """
+    if use_color is None:
+        use_color = pprint_use_color.value and sys.stdout is not None and sys.stdout.isatty()
     options = Options(source_info, name_stack, print_shapes, print_effects, custom_pp_eqn_rules)
     outermost = jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
     shared = _shared_jaxprs(outermost, options)

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._config import enable_checks
+from .._config import enable_checks, no_tracing
+from ..errors import explain
 from .array import Array
 from .jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr
 from .leaks import check_leaks
@@ -262,6 +263,8 @@ def stage(fun: Callable, in_avals: Sequence[AbstractValue],
 
     Constants may be tracers of traces below: values of surrounding functions that it closes over.
     """
+    if no_tracing.value:
+        raise _traced_again(debug)
     trace = StageTrace(context.trace, debug)
     args = [trace.argument(aval) for aval in in_avals]
     with running(trace), unscoped():
@@ -269,6 +272,16 @@ def stage(fun: Callable, in_avals: Sequence[AbstractValue],
     del args
     check_leaks(trace)
     return result
+
+
+def _traced_again(debug: DebugInfo | None) -> RuntimeError:
+    """The error for what is traced though ``no_tracing`` forbids it."""
+    debug = debug or DebugInfo()
+    facts = [f"function:  {debug.function}" + (f" at {debug.source}" if debug.source else ""),
+             f"called at: {user_source()}"]
+    return RuntimeError(explain(
+        "tanx.no_tracing", f"a function is traced for {debug.transform}, which no_tracing forbids.",
+        *facts, hint="tanx.explain_cache_misses tells what differs from earlier calls."))
 
 
 def stage_closed(fun: Callable, in_avals: Sequence[ShapedArray],

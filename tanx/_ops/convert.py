@@ -8,11 +8,13 @@ import ml_dtypes
 import numpy as np
 
 from .. import dtypes
+from .._config import strict
 from .._core.array import Array
 from .._core.jaxpr import Literal
 from .._core.linear import Zero, is_linear, is_zero, never
 from .._core.primitive import Kind, Primitive
 from .._core.trace import Tracer, context
+from .._core.transfers import watch_transfer
 from .._core.types import ShapedArray, typeof
 from .._loops import build
 from ..errors import explain, warn_user
@@ -315,6 +317,8 @@ def convert(x, dtype: np.dtype, weak_type: bool = False):
         if aval.dtype == dtype and aval.weak_type == weak_type:
             return x
         return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type, sharding=None)
+    if strict.value:
+        watch_transfer(typeof(x))
     if kind is int or kind is bool:
         return context.trace.literal(*_literal(x, dtype, weak_type))
     if kind is float and letter(dtype) in INEXACT:

@@ -13,9 +13,11 @@ from math import prod
 import numpy as np
 
 from .._axes import canonical_axes, canonical_axis
+from .._config import strict
 from .._core.array import Array
 from .._core.primitive import Kind, Primitive
 from .._core.trace import context
+from .._core.transfers import watch_transfer
 from .._core.types import ShapedArray, canonical_shape, is_arraylike, not_arraylike, typeof
 from .._loops import build
 from ..dtypes import stored_numbers
@@ -39,6 +41,8 @@ def as_array(x):
     if isinstance(x, Array):
         return x
     aval = typeof(x)
+    if strict.value:
+        watch_transfer(aval)
     value = stored_numbers(x, aval.dtype)
     if aval.shape:
         return Array(value, aval.weak_type, aval)

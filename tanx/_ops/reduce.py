@@ -8,6 +8,7 @@ from math import prod
 import numpy as np
 
 from .. import dtypes
+from .._config import allow_f16_reductions, strict
 from .._core.jaxpr import ClosedJaxpr
 from .._core.linear import expansion, never
 from .._core.primitive import Kind, Primitive
@@ -48,6 +49,14 @@ class ReduceSum(Reduction):
     ufunc = np.add
     wide = True
     jvp = linear
+
+    def infer(self, x, *, axes, **params):
+        if strict.value and not allow_f16_reductions.value and (
+                letter(x.dtype) == "f" and x.dtype.itemsize == 2):
+            raise ValueError(explain(
+                "tanx.lax.reduce_sum", "sums of 16-bit floats are not allowed.", f"operand: {x}",
+                hint="tanx.config.jax_allow_f16_reductions allows them; or sum in float32."))
+        return super().infer(x, axes=axes, **params)
 
     def transpose(self, ct, x, *, axes, out_sharding):
         return [broadcast_in_dim(ct, x.shape, [d for d in range(x.ndim) if d not in axes])]

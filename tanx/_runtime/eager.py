@@ -14,12 +14,20 @@ from collections.abc import Iterator
 import numpy as np
 
 from .. import dtypes
-from .._config import debug_infs, debug_key_reuse, debug_nans, jit_disabled, strict
+from .._config import (
+    debug_infs,
+    debug_key_reuse,
+    debug_nans,
+    jit_disabled,
+    no_execution,
+    strict,
+)
 from .._core.array import Array
 from .._core.jaxpr import ClosedJaxpr, one_equation
 from .._core.primitive import Kind
 from .._core.source import user_source
 from .._core.trace import Tracer, leaked
+from .._core.transfers import watch_transfer
 from .._core.types import typeof
 from ..errors import explain
 from .tier0 import program_of
@@ -99,6 +107,7 @@ def evaluate(primitive, args, params):
     else:
         result = Array(out if type(out) is np.ndarray else np.asarray(out), False, out_type)
     if strict.value:
+        _check_execution(primitive.name)
         results = result if primitive.multiple_results else [result]
         _check_finite(primitive, results)
         if debug_key_reuse.value and not _unwatched.value:
@@ -123,6 +132,8 @@ def _call(primitive, args, params):
     Where values are watched, results are; if one is not what it should be, the body runs once more,
     operation by operation, and the one that made it raises.
     """
+    if strict.value:
+        _check_execution(params.get("name", primitive.name))
     if strict.value and debug_key_reuse.value and not _unwatched.value and (
             primitive.unit or primitive.called(params) is not None):
         return _call_with_keys(primitive, args, params)
@@ -185,8 +196,19 @@ def _take_in(x, types: list, values: list) -> None:
     if isinstance(x, Tracer):
         raise leaked(x)
     aval = typeof(x)
+    if strict.value:
+        watch_transfer(aval)
     types.append(aval)
     values.append(np.asarray(x, aval.dtype))
+
+
+def _check_execution(name: str) -> None:
+    """Under ``no_execution`` nothing may run."""
+    if no_execution.value:
+        raise RuntimeError(explain(
+            "tanx.no_execution", "an operation is executed, which no_execution forbids.",
+            f"operation: {name}", f"at:        {user_source()}",
+            hint="tanx.eval_shape and tanx.make_jaxpr execute nothing."))
 
 
 def _check_finite(primitive, results) -> None:

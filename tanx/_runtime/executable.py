@@ -17,11 +17,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._collector import at_rest
-from .._config import async_dispatch, dump, quick_code, trace_key
+from .._config import (
+    async_dispatch,
+    dump,
+    log_compiles,
+    optimization_level,
+    quick_code,
+    trace_key,
+)
 from .._core.array import Array
 from .._core.canonical import Canonical, canonical
 from .._core.jaxpr import ClosedJaxpr, cached_by_jaxpr
 from .._core.types import ShapedArray
+from .._logger import verbose
 from .._loops.names import CALLBACK
 from ..dtypes import float0
 from . import disk_cache, stop
@@ -31,6 +39,7 @@ from .donation import given_away, may_overwrite, takers, warn_of_unusable
 from .host import empty, run
 from .libraries import LIBRARIES
 from .load import Code, code, compile_program
+from .reports import report
 
 if TYPE_CHECKING:
     from .._compiler.cost import Cost
@@ -73,12 +82,16 @@ class Executable:
         if unusable:
             warn_of_unusable(unusable)
         donated = tuple(i in self.taken for i in range(self.arity)) if self.taken else ()
+        start = perf_counter()
         with at_rest:  # programs are many small objects without cycles
             text = None if dump.value or disk_cache.directory() is None else canonical(closed)
             key = None if text is None else disk_cache.key_of(
                 "executable", text.text, repr(donated).encode(), repr(trace_key()).encode())
             if text is None or key is None or not self._find(text, key):
                 self._compile(closed, donated, text, key)
+        if log_compiles.value or verbose():
+            what = "loaded from disk" if self.used else "compiled"
+            report(what, closed.jaxpr.debug_info.function, closed.in_avals, perf_counter() - start)
 
     def _find(self, text: Canonical, key: str) -> bool:
         """Take what another process has left; whether there was something."""
@@ -101,8 +114,7 @@ class Executable:
         module = build(closed, donated)
         plan, program = module.plan, module.program
         ready = compile_program(program, offsets=plan.offsets, shared=plan.shared,
-                                libraries=LIBRARIES, seconds=(
-                                    module.own_seconds if quick_code.value else inf))
+                                libraries=LIBRARIES, seconds=_care(module.own_seconds))
         places = {b: n for n, b in enumerate((*program.inputs, *program.outputs))}
         constants = list(map(_data, module.constants))
         numbers = {id(c): n for n, c in enumerate(text.constants)} if text else {}
@@ -152,7 +164,7 @@ class Executable:
         the order of the calls. Results are arrays in any case.
         """
         given = given_away(operands, self.taken)  # first: whoever holds the data counts
-        if self.used:
+        if self.used and optimization_level.value not in _QUICK_LEVELS:
             self.code.improve()
         self.used = True
         parents: list[Work] = []
@@ -204,6 +216,17 @@ class Executable:
         if work is None or i < 0:
             return Array(data, False, aval)
         return pending_array(work, data, aval)
+
+
+_QUICK_LEVELS = ("O0", "O1")
+"""Levels of optimisation at which all code is made in a hurry, and stays as it is."""
+
+
+def _care(seconds: float) -> float:
+    """Seconds of a run, as a measure of how much care the code is worth."""
+    if optimization_level.value in _QUICK_LEVELS:
+        return 0.0
+    return seconds if quick_code.value and optimization_level.value == "UNKNOWN" else inf
 
 
 def _operand(x: Array | np.ndarray, parents: list[Work]) -> np.ndarray:

@@ -6,10 +6,11 @@ from math import prod
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import _config, dtypes, lax
 from .. import numpy as jnp
 from .._api.jit import library_jit
 from .._axes import canonical_axis
+from .._control.custom_jvp import custom_jvp
 from ..errors import explain
 from ..numpy._promotion import as_operand, inexact
 
@@ -33,11 +34,29 @@ def softmax(x, axis=-1, where=None):
     Array([0.09003057, 0.24472848, 0.66524094], dtype=float32)
     """
     x = inexact("softmax", x)
+    if _config.softmax_custom_jvp.value:
+        return _ruled_softmax(x, where, axis)
+    return _softmax(x, where, axis)
+
+
+def _softmax(x, where, axis):
+    """The softmax of floats."""
     largest = _largest(x, axis, where)
     held = x if where is None else jnp.where(where, x, -np.inf)
     powers = jnp.exp(held - largest)
     out = powers / jnp.sum(powers, axis, where=where, keepdims=True)
     return out if where is None else jnp.where(where, out, 0)
+
+
+_ruled_softmax = custom_jvp(_softmax, nondiff_argnums=(2,))
+
+
+@_ruled_softmax.defjvp
+def _softmax_jvp(axis, primals, tangents):
+    """Of the weights ``y``: ``y (t - Σ y t)``, with no division."""
+    (x, where), (t, _) = primals, tangents
+    y = _ruled_softmax(x, where, axis)
+    return y, y * (t - jnp.sum(y * t, axis, where=where, keepdims=True))
 
 
 @library_jit(static_argnames="axis")

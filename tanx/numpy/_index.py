@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from .._config import check_static_indices, strict
 from .._slices import Slice
 from ..errors import NonConcreteBooleanIndexError, explain
 from ..lax import _functions as lax
@@ -28,8 +29,8 @@ __all__: list[str] = []  # what users see of this file are operators
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def getitem(x, index):
-    """``x[index]``."""
+def getitem(x, index, clip=False):
+    """``x[index]``; ``clip`` says that positions may be out of bounds."""
     key = (index,) if type(index) is int else _fixed(index)
     if key is None:
         if _is_rows(x, index):
@@ -38,7 +39,8 @@ def getitem(x, index):
         key = _fixed(items)
         if key is None:
             return _read(x, *taken_apart(x.shape, items))
-    for primitive, params in _steps(x.shape, key):
+    checked = strict.value and check_static_indices.value and not clip
+    for primitive, params in _steps(x.shape, key, checked):
         x = primitive.bind(x, **params)
     return x
 
@@ -58,7 +60,7 @@ def get(x, index, *, mode=None, fill_value=None, indices_are_sorted=False, uniqu
     # Slices that stick out are moved inside, so they do what these modes ask for.
     moved = mode in (None, lax.GatherScatterMode.CLIP, lax.GatherScatterMode.PROMISE_IN_BOUNDS)
     if moved and wrap and strategy in ("auto", "static_slice") and _fixed(index) is not None:
-        return getitem(x, index)
+        return getitem(x, index, mode is lax.GatherScatterMode.CLIP)
     x, plan, values = planned(x, index)
     if strategy == "static_slice" or strategy == "dynamic_slice" and not _is_window(plan):
         raise TypeError(explain(
@@ -135,8 +137,11 @@ def _fixed(index) -> tuple | None:
 
 
 @lru_cache(maxsize=8192)
-def _steps(shape: tuple[int, ...], key: tuple) -> tuple:
-    """What to do to an array of a shape for a known index: primitives with their parameters."""
+def _steps(shape: tuple[int, ...], key: tuple, checked: bool) -> tuple:
+    """What to do to an array of a shape for a known index: primitives with their parameters.
+
+    If ``checked``, a position out of bounds is an error.
+    """
     starts: list[int] = []
     limits, strides, turned, dropped, new = [], [], [], [], []
     kept: list[int] = []  # the shape of the result
@@ -148,7 +153,7 @@ def _steps(shape: tuple[int, ...], key: tuple) -> tuple:
             kept.append(1)
             continue
         if type(item) is int:
-            start, size, step = _inside(item, shape[axis], axis, shape), 1, 1
+            start, size, step = _inside(item, shape[axis], axis, shape, checked), 1, 1
             dropped.append(axis)
         else:
             start, size, step = _bounds(item, shape[axis], axis)
@@ -189,12 +194,17 @@ def _spread(parts: Sequence, used: int, shape: tuple[int, ...], whole) -> list:
     return [*parts[:place], *[whole] * (len(shape) - used), *parts[place + len(dots):]]
 
 
-def _inside(i: int, n: int, axis: int, shape: tuple[int, ...]) -> int:
+def _inside(i: int, n: int, axis: int, shape: tuple[int, ...], checked: bool) -> int:
     """A position counted from the front, moved inside where it is out of bounds."""
     if not n:
         raise IndexError(explain(
             "x[...]", f"axis {axis} has size zero, so it has no elements to index.",
             f"shape: {shape}"))
+    if checked and not -n <= i < n:
+        raise IndexError(explain(
+            "x[...]", f"index {i} is out of bounds for axis {axis}, which has size {n}.",
+            f"shape: {shape}", hint="tanx.config.jax_check_static_indices is on; without it the "
+            "index is moved inside."))
     return min(max(i + n if i < 0 else i, 0), n - 1)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import _config, dtypes, lax
 from .. import numpy as jnp
 from ..errors import explain
 from ..numpy._promotion import broadcast_to_shape, canonical_shape
@@ -107,7 +107,8 @@ def gumbel(key, shape: Sequence[int] = (), dtype=None, mode: str | None = None, 
     >>> tanx.random.gumbel(tanx.random.key(0), (3,))
     Array([ 2.9233725 ,  3.8326178 , -0.09689324], dtype=float32)
     """
-    mode = "low" if mode is None else mode
+    if mode is None:
+        mode = "high" if _config.high_dynamic_range_gumbel.value else "low"
     if mode not in ("low", "high"):
         raise ValueError(explain("tanx.random.gumbel", "mode is 'low' or 'high'.",
                                  f"mode: {mode!r}"))

@@ -1,0 +1,87 @@
+"""Why a jitted function is traced again: what ``explain_cache_misses`` tells.
+
+A call is compared with the one that it differs least from, of those that were traced before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from types import CodeType
+from typing import Any
+from weakref import WeakSet
+
+from .._config import traced_names
+from .._core.naming import DebugInfo
+from .._core.source import user_source
+from .._logger import logger
+from ..errors import explain
+
+__all__ = ["Signature", "explain_miss"]
+
+Signature = tuple[Any, tuple, tuple, tuple, tuple]
+"""What a function is traced for: the tree and the types of its arguments, the static ones, the
+values of options, the sizes of named axes."""
+
+_codes: WeakSet[CodeType] = WeakSet()  # of functions that were explained
+
+
+def explain_miss(fun: Callable, debug: DebugInfo, new: Signature, known: Iterable[Any]) -> None:
+    """Log why ``fun`` is traced for ``new``, given the signatures of what was traced before."""
+    olds = [key for key in known if type(key) is tuple and len(key) == len(new)]
+    if olds:
+        facts = _differences(debug, new, min(olds, key=lambda old: _distance(new, old)))
+        rule = f"{debug.function} is traced again: no earlier call was like this one."
+    else:
+        facts = ["it was never traced before."]
+        code = getattr(fun, "__code__", None)
+        if code in _codes:
+            facts = ["the same code was traced as another function object.",
+                     "define the function once, outside of loops, to trace it once."]
+        elif code is not None:
+            _codes.add(code)
+        rule = f"{debug.function} is traced."
+    place = [f"defined at {debug.source}"] if debug.source else []
+    logger().warning("%s", explain("tanx.jit", rule, f"called at  {user_source()}", *place, *facts))
+
+
+def _distance(new: Signature, old: Signature) -> int:
+    """How many things differ between two signatures; of types, each of their attributes counts."""
+    tree, types, static, options, axes = zip(new, old)
+    if tree[0] != tree[1]:
+        return 1000 + (axes[0] != axes[1])
+    attributes = ("shape", "dtype", "weak_type")
+    return sum(getattr(a, name, None) != getattr(b, name, None)
+               for a, b in zip(*types) for name in attributes) + sum(
+        a != b for pair in (static, options) for a, b in zip(*pair)) + (axes[0] != axes[1])
+
+
+def _differences(debug: DebugInfo, new: Signature, old: Signature) -> list[str]:
+    """How two signatures differ, one thing a line."""
+    tree, types, static, options, axes = zip(new, old)
+    facts = []
+    if tree[0] != tree[1]:
+        facts.append(f"arguments are other containers: now {tree[0]}, before {tree[1]}")
+    else:
+        facts += [f"{name}: now {now}, before {before}" for name, now, before in zip(
+            debug.arg_names, map(_type, types[0]), map(_type, types[1])) if now != before]
+    facts += _static(*static)
+    facts += [f"option {name}: now {now!r}, before {before!r}"
+              for name, now, before in zip(traced_names(), *options) if now != before]
+    if axes[0] != axes[1]:
+        facts.append(f"named axes: now {dict(axes[0])}, before {dict(axes[1])}")
+    return facts
+
+
+def _type(aval) -> str:
+    return f"{aval}{', weakly typed' if getattr(aval, 'weak_type', False) else ''}"
+
+
+def _static(now: Sequence[tuple], before: Sequence[tuple]) -> list[str]:
+    """How static arguments differ; each is given by where it is, its type and its value."""
+    values = {where: value for where, _, value in before}
+    facts = []
+    for where, _, value in now:
+        if (where, type(value), value) not in before:
+            old = f", before {values[where]!r}" if where in values else ""
+            facts.append(f"static argument {where}: now {value!r}{old}")
+    return facts

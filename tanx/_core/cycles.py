@@ -1,0 +1,63 @@
+"""Arrays that only the garbage collector can free: what ``array_garbage_collection_guard`` finds.
+
+Memory of an array goes back at once when its last reference goes, but one in a cycle of references
+waits for the collector. Before a collection, the guard puts a weak reference on each array that
+may go in it; those that are told of its end did not go by themselves.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import weakref
+from typing import Any
+
+from .._config import array_garbage_collection_guard
+from .._logger import logger
+from ..errors import explain
+
+__all__ = ["watch_cycles"]
+
+
+def watch_cycles(array_class: type) -> None:
+    """Watch instances of a class from the moment on at which the option asks for it."""
+
+    def start(guard: str | None) -> None:
+        if guard in ("log", "fatal") and _collecting not in gc.callbacks:
+            gc.callbacks.append(_collecting)
+
+    global _class
+    _class = array_class
+    array_garbage_collection_guard.on_change(start)
+    start(array_garbage_collection_guard.value)
+
+
+_class: Any = object
+_watched: dict[int, tuple[weakref.ref, str]] = {}  # by the id of the weak reference
+
+
+def _collecting(phase: str, info: dict[str, Any]) -> None:
+    """What the collector calls before and after its work."""
+    _watched.clear()
+    if phase == "start" and array_garbage_collection_guard.value in ("log", "fatal"):
+        for generation in range(info["generation"] + 1):
+            for x in gc.get_objects(generation):
+                if type(x) is _class:
+                    reference = weakref.ref(x, _found)
+                    _watched[id(reference)] = reference, str(x.aval)
+
+
+def _found(reference: weakref.ref) -> None:
+    """An array went with a cycle."""
+    _, kind = _watched.get(id(reference), (None, ""))
+    if not kind:
+        return
+    message = explain(
+        "tanx.array_garbage_collection_guard",
+        "an array was freed by the garbage collector, not by its last reference.",
+        f"array: {kind}", hint="break the cycle of references that holds the array.")
+    if array_garbage_collection_guard.value == "fatal":
+        print(message, file=sys.stderr, flush=True)
+        os.abort()
+    logger().warning("%s", message)

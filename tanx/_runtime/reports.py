@@ -1,0 +1,21 @@
+"""What ``log_compiles`` reports: what was traced and compiled, for which types, in what time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .._config import log_compiles
+from .._logger import logger
+
+__all__ = ["report"]
+
+_MOST = 8
+"""Types that a line shows; there may be thousands."""
+
+
+def report(what: str, name: str, types: Sequence, seconds: float) -> None:
+    """Log a piece of work of the compiler, for all to see only where the option asks for it."""
+    shown = ", ".join(map(str, types[:_MOST]))
+    more = f", and {len(types) - _MOST} more" if len(types) > _MOST else ""
+    write = logger().warning if log_compiles.value else logger().debug
+    write("tanx.jit: %s %s for (%s%s) in %.6f s", what, name, shown, more, seconds)
