@@ -10,9 +10,30 @@ import pytest
 
 from conftest import EXAMPLE_NAMES
 
-MODULES = ("", "debug", "dtypes", "example_libraries.optimizers", "example_libraries.stax",
-           "experimental.checkify", "flatten_util", "image", "lax", "lax.linalg", "nn",
-           "nn.initializers", "numpy", "numpy.fft", "numpy.linalg", "ops", "random", "test_util")
+MODULES = (
+    "",
+    "debug",
+    "dtypes",
+    "example_libraries.optimizers",
+    "example_libraries.stax",
+    "experimental.checkify",
+    "flatten_util",
+    "image",
+    "lax",
+    "lax.linalg",
+    "nn",
+    "nn.initializers",
+    "numpy",
+    "numpy.fft",
+    "numpy.linalg",
+    "ops",
+    "random",
+    "scipy.interpolate",
+    "scipy.ndimage",
+    "scipy.spatial",
+    "scipy.spatial.transform",
+    "test_util",
+)
 EXCEPTIONS = {
     "debug.inspect_array_sharding": "there is nothing to inspect with one device",
 }
