@@ -1,7 +1,7 @@
 """Exceptions of tanx, and the one way to word an error.
 
 Every message names the public function, states the rule that was broken, lists the facts with
-types in the notation of jaxprs, and offers one way out. :func:`explain` lays it out.
+types as ``float32[3,4]``, and offers one way out. :func:`explain` lays it out.
 
 The classes are JAX's, so that ``except`` clauses keep working. Most of them come from one mistake:
 asking for the data of a value while the function is being traced, when there is none yet.

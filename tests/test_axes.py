@@ -28,7 +28,7 @@ def test_functions_along_an_axis(name, axis):
         function(X, *([SECOND[name]] if name in SECOND else []), axis=axis)
     assert str(caught.value) == (
         f"tanx.numpy.{name}: axis {axis} is out of bounds for 2 dimensions.\n"
-        "  operand: f32[3,4]\n  Hint: axes go from -2 to 1.")
+        "  operand: float32[3,4]\n  Hint: axes go from -2 to 1.")
 
 
 OTHERS = {
@@ -57,4 +57,4 @@ def test_others(name):
     with pytest.raises(np.exceptions.AxisError) as caught:
         OTHERS[name]()
     first, second, *_ = str(caught.value).split("\n")
-    assert first.startswith(f"{name}: axis ") and second == "  operand: f32[3,4]"
+    assert first.startswith(f"{name}: axis ") and second == "  operand: float32[3,4]"

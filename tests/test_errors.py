@@ -36,7 +36,7 @@ OF_TRACERS = [name for name in BASES if issubclass(getattr(errors, name), errors
 class Tracer:
     """As much of a tracer as an error needs."""
 
-    aval = "f32[3]"
+    aval = "float32[3]"
 
     def __init__(self, origin="depends on argument x of f, traced for jit"):
         self.origin = origin
@@ -76,7 +76,7 @@ def test_texts_are_kept(name):
 def test_errors_made_from_tracers(name):
     error = getattr(errors, name)(Tracer())
     text = str(error).splitlines()
-    assert "  value:  f32[3]" in text
+    assert "  value:  float32[3]" in text
     assert "  origin: depends on argument x of f, traced for jit" in text
     assert text[-1].startswith("  Hint: ")
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
@@ -96,7 +96,7 @@ def test_a_function_that_needs_to_know_is_named():
         "tanx.numpy.nonzero", "the number of elements found", Tracer(), "give size=....")
     first, *facts, last = str(error).splitlines()
     assert first == "tanx.numpy.nonzero: the number of elements found must be known while tracing."
-    assert "  value:  f32[3]" in facts and last == "  Hint: give size=...."
+    assert "  value:  float32[3]" in facts and last == "  Hint: give size=...."
     assert not any("needed" in line for line in facts)
 
 
@@ -119,7 +119,7 @@ def test_the_whole_text_of_a_python_if():
         f(Tracer())
     assert str(caught.value) == f"""\
 bool(x): the truth of a traced value is not known while the function is traced.
-  value:  f32[3]
+  value:  float32[3]
   at:     {__file__}:{line_of(Tracer.__bool__, 1)} (__bool__): raise \
 errors.TracerBoolConversionError(self)
   origin: depends on argument x of f, traced for jit

@@ -137,11 +137,11 @@ def test_work_is_proportional_to_pixels():
 MISTAKES = [
     (ValueError, lambda: resize(LINE, (4, 1), "linear"), """\
 tanx.image.resize: shape must have a size for each dimension of the image.
-  image: f32[6]
+  image: float32[6]
   shape: (4, 1)"""),
     (ValueError, lambda: resize(jnp.zeros(0), (4,), "linear"), """\
 tanx.image.resize: there are no pixels to make others of.
-  image: f32[0]
+  image: float32[0]
   shape: (4,)"""),
     (ValueError, lambda: resize(LINE, (4,), "best"), """\
 tanx.image.resize: there is no such method.
@@ -155,8 +155,8 @@ tanx.image.resize: method is a name or a ResizeMethod.
 tanx.image.scale_and_translate: spatial_dims must be distinct, with a scale and a translation for \
 each.
   spatial_dims: (0,)
-  scale:        f32[]
-  translation:  f32[1]"""),
+  scale:        ~float32[]
+  translation:  float32[1]"""),
     (ValueError, lambda: scale_and_translate(
         LINE, (4,), (0,), jnp.ones(1), jnp.ones(1), "nearest"), """\
 tanx.image.scale_and_translate: does not take the nearest.

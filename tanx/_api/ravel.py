@@ -60,7 +60,7 @@ class _Unravel:
         if not same and aval.dtype != self.dtype:
             raise TypeError(explain(
                 "tanx.flatten_util.ravel_pytree", "the vector has another dtype than was made.",
-                f"vector: {aval}", f"made:   {dtypes.short_name(self.dtype)}[{size}]",
+                f"vector: {aval}", f"made:   {self.dtype.name}[{size}]",
                 hint="use vector.astype(...)."))
         parts = split(vector, [a.size for a in self.avals])
         return tree_unflatten(self.structure, [

@@ -24,8 +24,8 @@ def print_saved_residuals(f: Callable, *args, **kwargs) -> None:
     """Print what ``vjp`` of ``f`` would store for the backward pass, and where it comes from.
 
     >>> print_saved_residuals(lambda x, y: x * y, 2.0, 3.0)
-    f32[] from the argument y
     f32[] from the argument x
+    f32[] from the argument y
     """
     check_callable(_FUNCTION, f)
     leaves, in_tree = tree_flatten((args, kwargs))
@@ -40,8 +40,12 @@ def print_saved_residuals(f: Callable, *args, **kwargs) -> None:
     jaxpr, _ = stage(lambda *xs: linearize(flat, xs, active)[3], avals,
                      debug_info("vjp", f, args, kwargs))
     producer = {var: eqn for eqn in jaxpr.eqns for var in eqn.outvars}
-    for atom in dict.fromkeys(jaxpr.outvars):
-        print(f"{atom.aval} {_origin(jaxpr, producer, atom)}")
+    # Arguments and constants come first, then what was computed, in the order of the equations.
+    order = dict.fromkeys((*jaxpr.invars, *(a for a in jaxpr.outvars if a not in producer),
+                           *producer))
+    stored = set(jaxpr.outvars)
+    for atom in (atom for atom in order if atom in stored):
+        print(f"{atom.aval.str_short(short_dtypes=True)} {_origin(jaxpr, producer, atom)}")
 
 
 def _origin(jaxpr: Jaxpr, producer: dict, atom: Atom) -> str:
@@ -56,4 +60,4 @@ def _origin(jaxpr: Jaxpr, producer: dict, atom: Atom) -> str:
     made = (f"named '{eqn.params['name']}'" if name == "name"
             else f"output of jitted function '{eqn.params['name']}'" if name == "jit"
             else f"output of {name}")
-    return f"{made} from {eqn.source_info}"
+    return f"{made} from {eqn.source_info.exact}"

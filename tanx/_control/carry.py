@@ -145,6 +145,6 @@ def described(aval: ShapedArray) -> str:
     """A type in words: weak ones came from Python numbers.
 
     >>> described(ShapedArray((), "int32", weak_type=True))
-    'i32[] of a Python number'
+    'int32[] of a Python number'
     """
-    return f"{aval} of a Python number" if aval.weak_type else str(aval)
+    return f"{aval.str_short()} of a Python number" if aval.weak_type else str(aval)

@@ -66,7 +66,7 @@ class Cond(Primitive):
 
     def infer(self, index, *operands, branches: Branches):
         if index.shape or index.dtype != _INT32:
-            raise TypeError(explain("tanx.lax.cond", "the index must be an i32[].",
+            raise TypeError(explain("tanx.lax.cond", "the index must be an int32[].",
                                     f"index: {index}"))
         for number, branch in enumerate(branches):
             wrong = [i for i, (a, b) in enumerate(zip(branch.in_avals, operands, strict=True))

@@ -105,7 +105,7 @@ class _Writer:
         text = self.types.get(aval)
         if text is None:
             if type(aval) is ShapedArray:
-                text = f"{aval}~" if aval.weak_type else str(aval)
+                text = aval.str_short(short_dtypes=True) + ("~" if aval.weak_type else "")
             elif type(aval) is AbstractToken:
                 text = "token"
             else:

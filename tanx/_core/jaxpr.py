@@ -34,7 +34,7 @@ class Var:
         self.aval: Any = aval  # a ShapedArray of all but tokens, so its attributes are at hand
 
     def __repr__(self) -> str:
-        return f"Var(id={id(self)}):{self.aval}"
+        return f"Var(id={id(self)}):{self.aval.str_short()}"
 
 
 class DropVar(Var):

@@ -277,14 +277,16 @@ class Printer:
 
     def binders(self, variables: Sequence[Var]) -> Document:
         """Variables where they are bound, with their types."""
-        return fill([self.names[var], Text(f":{var.aval}", TYPE)] if self.options.print_shapes
-                    else self.names[var] for var in variables)
+        if not self.options.print_shapes:
+            return fill(self.names[var] for var in variables)
+        return fill([self.names[var], Text(f":{var.aval.str_short(short_dtypes=True)}", TYPE)]
+                    for var in variables)
 
     def atom(self, atom: Atom) -> str:
         """A variable by its name, or a literal with its type."""
         if isinstance(atom, Literal):
             value = np.asarray(atom.val).item() if atom.written is None else atom.written
-            return f"{value}:{atom.aval}"
+            return f"{value}:{atom.aval.str_short(short_dtypes=True)}"
         return self.names[atom]
 
     def remarks(self, eqn: JaxprEqn) -> tuple[str, ...]:

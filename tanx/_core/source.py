@@ -10,6 +10,7 @@ import linecache
 import os
 import sys
 import threading
+from itertools import islice
 from types import CodeType, FrameType
 from typing import NamedTuple
 
@@ -26,6 +27,13 @@ class SourceInfo(NamedTuple):
     line: int = 0
     function: str = "<unknown>"
     name_stack: tuple[str, ...] = ()
+    column: int = 0
+    qualified: str = "<unknown>"  # the function's name with those of what it is defined in
+
+    @property
+    def exact(self) -> str:
+        """The place with its column and the qualified name of the function."""
+        return f"{self.file}:{self.line}:{self.column} ({self.qualified})"
 
     @property
     def text(self) -> str:
@@ -154,7 +162,9 @@ def user_source() -> SourceInfo:
 
 def _take_note(key: tuple[int, int, tuple[str, ...]], frame: FrameType) -> SourceInfo:
     code = frame.f_code
-    source = SourceInfo(code.co_filename, frame.f_lineno, code.co_name, key[2])
+    at = next(islice(code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
+    source = SourceInfo(code.co_filename, frame.f_lineno, code.co_name, key[2], at[2] or 0,
+                        code.co_qualname)
     if len(_known) >= _MOST_KNOWN:
         _known.clear()
     _known[key] = code, source

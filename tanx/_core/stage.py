@@ -100,7 +100,7 @@ class StageTracer(Tracer):
         return self._trace.describe(self.atom)
 
     def __repr__(self) -> str:
-        return f"Traced<{self.aval}>"
+        return f"JitTracer({self.aval})"
 
 
 class StageTrace(Trace):

@@ -169,7 +169,7 @@ class Tracer(Operators):
         return format(self._known(errors.ConcretizationTypeError, f"format(x, {spec!r})"), spec)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}<{self.aval}>"
+        return f"{type(self).__name__}({self.aval})"
 
 
 def data_of(x):

@@ -1,7 +1,8 @@
 """Types of values: :class:`ShapedArray`, and how to find the type of anything.
 
 A type is what a trace knows of a value: shape, dtype, and whether the dtype is *weak* (came from a
-Python scalar, and so gives way in promotion). Types print as in jaxprs: ``f32[3,4]``.
+Python scalar, and so gives way in promotion). Types print as ``float32[3,4]``, weak ones as
+``~float32[]``; jaxprs write them shorter, ``f32[3,4]``.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ import numpy as np
 from .. import dtypes
 from ..errors import explain
 
-__all__ = ["AbstractValue", "AbstractToken", "ShapedArray", "ShapeDtypeStruct", "ambiguous_truth",
-           "canonical_shape", "is_arraylike", "not_arraylike", "typeof", "type_rules",
-           "without_length"]
+__all__ = ["NUMBERS", "AbstractValue", "AbstractToken", "ShapedArray", "ShapeDtypeStruct",
+           "ambiguous_truth", "canonical_shape", "is_arraylike", "not_arraylike", "typeof",
+           "type_rules", "without_length"]
 
 
 class AbstractValue:
@@ -37,6 +38,10 @@ class AbstractToken(AbstractValue):
     shape: tuple[int, ...] = ()
     weak_type = False
 
+    def str_short(self, short_dtypes: bool = False) -> str:
+        """The type as text, as in jaxprs."""
+        return "Tok"
+
     def __str__(self) -> str:
         return "Tok"
 
@@ -53,7 +58,7 @@ class ShapedArray(AbstractValue):
     """The type of arrays of one shape and dtype.
 
     >>> str(ShapedArray((3, 4), np.float32))
-    'f32[3,4]'
+    'float32[3,4]'
     """
 
     __slots__ = ("shape", "dtype", "weak_type", "_hash")
@@ -92,16 +97,18 @@ class ShapedArray(AbstractValue):
             return self
         return ShapedArray(self.shape, dtypes.float0)
 
-    def str_short(self, short_dtypes: bool = True) -> str:
-        name = dtypes.short_name(self.dtype) if short_dtypes else self.dtype.name
+    def str_short(self, short_dtypes: bool = False) -> str:
+        """Dtype and shape as text; with ``short_dtypes`` as in jaxprs: ``f32[3,4]``."""
+        name = (dtypes.short_name(self.dtype) if short_dtypes
+                else "float0" if self.dtype == dtypes.float0 else self.dtype.name)
         return f"{name}[{','.join(map(str, self.shape))}]"
 
     def __str__(self) -> str:
-        return self.str_short()
+        return f"{'~' if self.weak_type else ''}{self.str_short()}"
 
     def __repr__(self) -> str:
         weak = ", weak_type=True" if self.weak_type else ""
-        return f"ShapedArray({self.str_short(short_dtypes=False)}{weak})"
+        return f"ShapedArray({self.str_short()}{weak})"
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
@@ -182,14 +189,16 @@ def _of_python_scalar(x) -> ShapedArray:
 
 
 type_rules[np.ndarray] = type_rules[np.generic] = _of_numpy  # np.float64 is a float as well
-type_rules.update(dict.fromkeys((bool, int, float, complex), _of_python_scalar))
+NUMBERS = frozenset((bool, int, float, complex))
+"""Types of Python numbers."""
+type_rules.update(dict.fromkeys(NUMBERS, _of_python_scalar))
 
 
 def typeof(x) -> Any:  # a ShapedArray of all but tokens, so its attributes are at hand
     """The type of a value: array, tracer, NumPy array or Python scalar.
 
     >>> print(typeof(np.zeros((2, 3), np.float32)))
-    f32[2,3]
+    float32[2,3]
     """
     aval = getattr(x, "aval", None)
     if aval is not None:

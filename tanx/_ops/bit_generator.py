@@ -45,8 +45,8 @@ class RngBitGenerator(Primitive):
         state = (key.dtype, key.shape[-1:])
         if state not in ((_U32, (4,)), (_U64, (2,))) or dtype.kind != "u":
             raise TypeError(explain(
-                "tanx.lax.rng_bit_generator", "needs a state of type u32[4] or u64[2], and gives "
-                "unsigned integers.", f"key:   {key}", f"dtype: {dtype}"))
+                "tanx.lax.rng_bit_generator", "needs a state of type uint32[4] or uint64[2], and "
+                "gives unsigned integers.", f"key:   {key}", f"dtype: {dtype}"))
         return [key, ShapedArray((*key.shape[:-1], *shape), dtype)]
 
     def eval(self, key, *, shape, dtype, algorithm, out_sharding=None):
@@ -153,7 +153,7 @@ def rng_bit_generator(key, shape, dtype=np.uint32,
     """Random bits by a generator with a state.
 
     Args:
-      key: The state, ``u32[4]`` or ``u64[2]``.
+      key: The state, ``uint32[4]`` or ``uint64[2]``.
       shape, dtype: Of the result; ``dtype`` is of unsigned integers.
       algorithm: A :class:`RandomAlgorithm`, or its name in small letters.
 

@@ -9,7 +9,7 @@ from .. import dtypes, errors
 from .._core.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from .._core.leaks import check_leaks
 from .._core.linear import Expansion, Never, Zero
-from .._core.stage import stage
+from .._core.stage import StageTrace, StageTracer, stage
 from .._core.trace import Trace, Tracer, context, data_of
 from .._core.types import typeof
 from .._ops.derive import instantiate
@@ -62,7 +62,11 @@ class JVPTracer(Tracer):
             "wanted, write tanx.lax.stop_gradient(x)."))
 
     def __repr__(self) -> str:
-        return f"JVPTracer(primal={self.primal!r}, tangent={self.tangent!r})"
+        tangent = self.tangent
+        if type(tangent) is StageTracer and type(tangent._trace) is not StageTrace:
+            kind = tangent.aval.str_short(short_dtypes=True)  # a variable: see linearize
+            return f"GradTracer(primal={self.primal}, typeof(tangent)={kind})"
+        return f"JVPTracer(primal={self.primal}, tangent={tangent})"
 
 
 class JVPTrace(Trace):

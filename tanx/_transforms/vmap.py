@@ -56,7 +56,7 @@ class BatchTracer(Tracer):
         return value.describe_origin() if isinstance(value, Tracer) else "batched by vmap"
 
     def __repr__(self) -> str:
-        return f"BatchTracer<{self.aval}, batched {typeof(self.value)} at {self.dim}>"
+        return f"VmapTracer(aval={self.aval}, batched={typeof(self.value)})"
 
 
 class BatchTrace(Trace):

@@ -100,7 +100,7 @@ def test_arrays_that_a_function_closes_over_as_arguments():
     compiled = opened.lower().compile()
     assert compiled(consts, x, k=2.0)["r"].tolist() == want
     assert compiled([2 * c for c in consts], x, k=2.0)["r"].tolist() == [2.0, 4.0, 6.0]
-    assert "consts[0]: compiled for f32[3]" in error(lambda: compiled([x[:2]], x, k=2.0))
+    assert "consts[0]: compiled for float32[3]" in error(lambda: compiled([x[:2]], x, k=2.0))
     again, same = opened.with_consts_as_arg()
     assert again == [] and str(same.jaxpr) == str(opened.jaxpr)
 
@@ -230,12 +230,13 @@ def test_other_types_are_refused():
     compiled = tanx.jit(scaled).lower(X, 3.0).compile()
     assert error(lambda: compiled(ONES[0], 3)) == """\
 tanx.stages.Compiled: was called with arguments of other types than it was compiled for.
-  x: compiled for f32[2,3], called with f32[3]
-  y: compiled for f32[], called with i32[]
+  x: compiled for float32[2,3], called with float32[3]
+  y: compiled for float32[], called with ~int32[]
   Hint: enable_x64 must be as it was then."""
-    assert "x: compiled for f32[2,3], called with 'text'" in error(lambda: compiled("text", 3.0))
+    assert "x: compiled for float32[2,3], called with 'text'" in error(
+        lambda: compiled("text", 3.0))
     with tanx.enable_x64(True):
-        assert "f64" in error(lambda: compiled(ONES.astype(np.float64), 3.0))
+        assert "float64" in error(lambda: compiled(ONES.astype(np.float64), 3.0))
     np.testing.assert_array_equal(compiled(ONES, jnp.float32(2))["scaled"], 2 * ONES + 1)
 
 
@@ -243,7 +244,7 @@ def test_compiled_functions_are_not_transformed():
     compiled = tanx.jit(lambda x: x * 2).lower(1.0).compile()
     assert error(lambda: tanx.grad(compiled)(1.0)) == """\
 tanx.stages.Compiled: a compiled function cannot be transformed.
-  argument: f32[] of a function that is being traced
+  argument: ~float32[] of a function that is being traced
   Hint: transform <lambda> first, then compile it."""
     for transform in (tanx.jit, tanx.vmap, tanx.make_jaxpr):
         error(lambda transform=transform: transform(compiled)(jnp.ones(2)))
@@ -261,7 +262,7 @@ def test_values_of_a_function_that_is_being_traced():
 
     outer(jnp.ones(3))
     assert "mul" in seen[0]
-    assert "closes over values" in seen[1] and "f32[3]" in seen[1]
+    assert "closes over values" in seen[1] and "float32[3]" in seen[1]
 
 
 def test_options(capsys):

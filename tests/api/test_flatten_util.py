@@ -63,12 +63,12 @@ def test_mistakes():
     vector, unravel = ravel_pytree(TREE)
     assert error(lambda: unravel(jnp.ones(3)), ValueError) == (
         "tanx.flatten_util.ravel_pytree: the vector has another size than the pytree.\n"
-        "  vector:   f32[3]\n"
+        "  vector:   float32[3]\n"
         "  elements: 8")
     assert error(lambda: unravel(vector.astype("float16"))) == (
         "tanx.flatten_util.ravel_pytree: the vector has another dtype than was made.\n"
-        "  vector: f16[8]\n"
-        "  made:   f32[8]\n"
+        "  vector: float16[8]\n"
+        "  made:   float32[8]\n"
         "  Hint: use vector.astype(...).")
     assert error(lambda: ravel_pytree(["a"])) == (
         "tanx.flatten_util.ravel_pytree: leaves must be arrays.\n"
@@ -89,7 +89,7 @@ def test_axes():
 
 
 def test_types_and_lists():
-    assert str(api_util.shaped_abstractify(np.ones((2, 3), "float32"))) == "f32[2,3]"
+    assert str(api_util.shaped_abstractify(np.ones((2, 3), "float32"))) == "float32[2,3]"
     assert api_util.shaped_abstractify(1).weak_type
     assert error(lambda: api_util.shaped_abstractify("a")) == (
         "tanx.api_util.shaped_abstractify: needs an array or a number.\n"

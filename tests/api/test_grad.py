@@ -142,12 +142,12 @@ def f(x, y):
      "  arguments: 1 passed to f"),
     (lambda: tanx.grad(f)(1, 2.0),
      "tanx.grad: inputs must be real or complex numbers.\n"
-     "  x: i32[]\n"
+     "  x: ~int32[]\n"
      "  Hint: use x.astype(float), choose others with argnums, or allow_int=True for gradients of "
      "dtype float0."),
     (lambda: tanx.grad(f, 1)(1.0, {"rate": 1.0, "steps": 3}),
      "tanx.grad: inputs must be real or complex numbers.\n"
-     "  y['steps']: i32[]\n"
+     "  y['steps']: ~int32[]\n"
      "  Hint: use x.astype(float), choose others with argnums, or allow_int=True for gradients of "
      "dtype float0."),
     (lambda: tanx.grad(f, 1)(1.0, {"mode": "fast"}),
@@ -160,26 +160,26 @@ def f(x, y):
      "  Hint: differentiate with respect to arrays only; choose with argnums."),
     (lambda: tanx.grad(f, holomorphic=True)(1.0, 2.0),
      "tanx.grad: with holomorphic=True all inputs must be complex.\n"
-     "  x: f32[]"),
+     "  x: ~float32[]"),
     (lambda: tanx.grad(f)(X, 2.0),
      "tanx.grad: f must return a scalar.\n"
-     "  returned: f32[3]\n"
+     "  returned: float32[3]\n"
      "  Hint: reduce it with .sum(), or use tanx.jacobian."),
     (lambda: tanx.grad(f)(1j, 2.0),
      "tanx.grad: f must return a real number.\n"
-     "  returned: c64[]\n"
+     "  returned: ~complex64[]\n"
      "  Hint: use holomorphic=True where the function is, else tanx.vjp."),
     (lambda: tanx.grad(lambda x: jnp.real(x), holomorphic=True)(1j),
      "tanx.grad: <lambda> must return a complex number.\n"
-     "  returned: f32[]\n"
+     "  returned: ~float32[]\n"
      "  Hint: use tanx.vjp for other results."),
     (lambda: tanx.grad(lambda x: 3)(1.0),
      "tanx.grad: <lambda> must return a real number.\n"
-     "  returned: i32[]\n"
+     "  returned: ~int32[]\n"
      "  Hint: use tanx.vjp for other results."),
     (lambda: tanx.grad(lambda x: (x, X))(1.0),
      "tanx.grad: <lambda> must return one scalar.\n"
-     "  returned: (f32[], f32[3])\n"
+     "  returned: (~float32[], float32[3])\n"
      "  Hint: return the scalar alone, or use has_aux=True for further results."),
     (lambda: tanx.grad(lambda x: None)(1.0),
      "tanx.grad: <lambda> must return one scalar.\n"
@@ -187,10 +187,10 @@ def f(x, y):
      "  Hint: return the scalar alone, or use has_aux=True for further results."),
     (lambda: tanx.grad(lambda x: x, has_aux=True)(1.0),
      "tanx.grad: with has_aux=True, <lambda> must return a pair.\n"
-     "  returned: f32[]"),
+     "  returned: ~float32[]"),
     (lambda: tanx.grad(lambda x: (x, 1, 2), has_aux=True)(1.0),
      "tanx.grad: with has_aux=True, <lambda> must return a pair.\n"
-     "  returned: (f32[], i32[], i32[])"),
+     "  returned: (~float32[], ~int32[], ~int32[])"),
 ])
 def test_mistakes(call, text):
     assert error(call) == text

@@ -111,25 +111,25 @@ def test_integers():
      "  given: 3"),
     (lambda: tanx.jacfwd(lambda x: x)(1),
      "tanx.jacfwd: inputs of <lambda> must be real numbers.\n"
-     "  found: i32[]\n"
+     "  found: ~int32[]\n"
      "  Hint: use x.astype(float)."),
     (lambda: tanx.jacfwd(lambda x: x)(1j),
      "tanx.jacfwd: inputs of <lambda> must be real numbers.\n"
-     "  found: c64[]\n"
+     "  found: ~complex64[]\n"
      "  Hint: use holomorphic=True, tanx.jvp or tanx.vjp."),
     (lambda: tanx.jacfwd(lambda x: x)("a"),
      "tanx.jacfwd: inputs of <lambda> must be arrays.\n"
      "  found: 'a' of type str"),
     (lambda: tanx.jacfwd(lambda x: x.real, holomorphic=True)(jnp.complex64(1)),
      "tanx.jacfwd: with holomorphic=True all outputs of <lambda> must be complex.\n"
-     "  found: f32[]"),
+     "  found: float32[]"),
     (lambda: tanx.jacrev(lambda x: x)(1),
      "tanx.jacrev: inputs of <lambda> must be real numbers.\n"
-     "  found: i32[]\n"
+     "  found: ~int32[]\n"
      "  Hint: use x.astype(float)."),
     (lambda: tanx.jacrev(lambda x: x * 1j)(1.0),
      "tanx.jacrev: outputs of <lambda> must be real numbers.\n"
-     "  found: c64[]\n"
+     "  found: ~complex64[]\n"
      "  Hint: use holomorphic=True, tanx.jvp or tanx.vjp."),
     (lambda: tanx.jacrev(lambda x: x, argnums=1)(1.0),
      "tanx.jacrev: argnums names an argument that was not passed by position.\n"

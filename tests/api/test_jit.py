@@ -374,5 +374,5 @@ def test_deleted_arguments():
     x.delete()
     assert error(lambda: tanx.jit(lambda x: x)(x), RuntimeError) == (
         "tanx.Array: the array was deleted or donated, its data is gone.\n"
-        "  array: f32[3]\n"
+        "  array: float32[3]\n"
         "  Hint: keep a copy with x.copy() before donating or deleting it.")

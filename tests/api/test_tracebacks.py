@@ -152,7 +152,7 @@ def test_if_on_a_traced_value(call, origin):
     assert isinstance(caught.value, ConcretizationTypeError)
     assert str(caught.value) == (
         "bool(x): the truth of a traced value is not known while the function is traced.\n"
-        "  value:  bool[]\n"
+        f"  value:  {'' if origin == 'batched by vmap' else '~'}bool[]\n"
         f"  at:     {__file__}:{line} (relu): if y > 0:\n"
         f"  origin: {origin.format(file=__file__, line=line)}\n"
         "  Hint: write tanx.numpy.where(y > 0, a, b) to choose values, tanx.lax.cond(y > 0, f, g, "

@@ -60,16 +60,16 @@ def test_jvp_of_constants_and_integers():
      "  tangents: PyTreeDef((*,))"),
     (lambda: tanx.jvp(jnp.sin, (1.0,), (1,)), TypeError,
      "tanx.jvp: a tangent must have the dtype of its primal (float0 for integers).\n"
-     "  primal:  f32[]\n"
-     "  tangent: i32[], expected f32[]"),
+     "  primal:  ~float32[]\n"
+     "  tangent: ~int32[], expected ~float32[]"),
     (lambda: tanx.jvp(lambda n: n, (1,), (1,)), TypeError,
      "tanx.jvp: a tangent must have the dtype of its primal (float0 for integers).\n"
-     "  primal:  i32[]\n"
-     "  tangent: i32[], expected float0[]"),
+     "  primal:  ~int32[]\n"
+     "  tangent: ~int32[], expected float0[]"),
     (lambda: tanx.jvp(jnp.sin, (1.0,), (X,)), ValueError,
      "tanx.jvp: a tangent must have the shape of its primal.\n"
-     "  primal:  f32[]\n"
-     "  tangent: f32[3]"),
+     "  primal:  ~float32[]\n"
+     "  tangent: float32[3]"),
     (lambda: tanx.jvp(jnp.sin, (1.0,), ("a",)), TypeError,
      "tanx.jvp: a tangent must be an array or a number.\n"
      "  tangent: 'a' of type str"),
@@ -81,7 +81,7 @@ def test_jvp_of_constants_and_integers():
      "  result[1]: 'a' of type str"),
     (lambda: tanx.jvp(lambda x: x, (1.0,), (1.0,), has_aux=True), TypeError,
      "tanx.jvp: with has_aux=True, <lambda> must return a pair.\n"
-     "  returned: f32[]"),
+     "  returned: ~float32[]"),
 ])
 def test_jvp_mistakes(call, kind, text):
     assert error(call, kind) == text
@@ -138,12 +138,12 @@ def test_pullbacks_are_functions():
      "  cotangent: PyTreeDef([*, *])"),
     ({"product": X, "sum": 1.0}, ValueError,
      "tanx.vjp: a cotangent must have the type of the result of f.\n"
-     "  result:    f32[]\n"
-     "  cotangent: f32[3], expected f32[]"),
+     "  result:    ~float32[]\n"
+     "  cotangent: float32[3], expected ~float32[]"),
     ({"product": 1, "sum": 1.0}, ValueError,
      "tanx.vjp: a cotangent must have the type of the result of f.\n"
-     "  result:    f32[]\n"
-     "  cotangent: i32[], expected f32[]"),
+     "  result:    ~float32[]\n"
+     "  cotangent: ~int32[], expected ~float32[]"),
     ({"product": 1.0, "sum": "a"}, TypeError,
      "tanx.vjp: a cotangent must be an array or a number.\n"
      "  cotangent: 'a' of type str"),
@@ -193,8 +193,8 @@ def test_linearize_mistakes():
         "  tangents: PyTreeDef((*,))")
     assert error(lambda: push(1.0, X), ValueError) == (
         "tanx.linearize: a tangent must have the type of its primal.\n"
-        "  primal:  f32[]\n"
-        "  tangent: f32[3], expected f32[]")
+        "  primal:  ~float32[]\n"
+        "  tangent: float32[3], expected ~float32[]")
 
 
 # --- Two halves -----------------------------------------------------------------------------------

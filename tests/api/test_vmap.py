@@ -148,21 +148,21 @@ def f(x, y):
      "  Hint: give axis_size, or an integer in in_axes."),
     (lambda: tanx.vmap(f)(M, {"a": 1.0}), ValueError,
      "tanx.vmap: asked to map axis 0 of an array that has 0 dimensions.\n"
-     "  argument y['a']: f32[]\n"
+     "  argument y['a']: ~float32[]\n"
      "  Hint: use in_axes=None for arguments that are not mapped."),
     (lambda: tanx.vmap(f, (0, -3))(M, M), ValueError,
      "tanx.vmap: asked to map axis -3 of an array that has 2 dimensions.\n"
-     "  argument y: i32[2,3]\n"
+     "  argument y: int32[2,3]\n"
      "  Hint: use in_axes=None for arguments that are not mapped."),
     (lambda: tanx.vmap(f)(M, M.T), ValueError,
      "tanx.vmap: mapped axes must have one size.\n"
-     "  axis 0 of x: size 2, of i32[2,3]\n"
-     "  axis 0 of y: size 3, of i32[3,2]\n"
+     "  axis 0 of x: size 2, of int32[2,3]\n"
+     "  axis 0 of y: size 3, of int32[3,2]\n"
      "  Hint: use in_axes=None for arguments that are not mapped."),
     (lambda: tanx.vmap(f, axis_size=5)(M, M), ValueError,
      "tanx.vmap: mapped axes must have one size.\n"
-     "  axis 0 of x: size 2, of i32[2,3]\n"
-     "  axis 0 of y: size 2, of i32[2,3]\n"
+     "  axis 0 of x: size 2, of int32[2,3]\n"
+     "  axis 0 of y: size 2, of int32[2,3]\n"
      "  axis_size: 5\n"
      "  Hint: use in_axes=None for arguments that are not mapped."),
     (lambda: tanx.vmap(f)(M, "a"), TypeError,
@@ -173,11 +173,11 @@ def f(x, y):
      "  result[1]: 'a' of type str"),
     (lambda: tanx.vmap(f, out_axes=None)(M, M), ValueError,
      "tanx.vmap: out_axes is None for an output that depends on the mapped axis.\n"
-     "  output: i32[2,3], mapped at axis 0\n"
+     "  output: int32[2,3], mapped at axis 0\n"
      "  Hint: give an integer in out_axes."),
     (lambda: tanx.vmap(f, out_axes=3)(M, M), ValueError,
      "tanx.vmap: out_axes names axis 3 of an output that has 2, the mapped one included.\n"
-     "  output: i32[2,3]"),
+     "  output: int32[2,3]"),
 ])
 def test_mistakes(call, kind, text):
     assert error(call, kind) == text

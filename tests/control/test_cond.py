@@ -244,7 +244,7 @@ cond for a choice an element."""
 def test_indices_that_are_no_integers():
     assert error(TypeError, lambda: lax.switch(1.0, [jnp.sin, jnp.cos], 1.0)) == """\
 tanx.lax.switch: the index must be a scalar of integers.
-  index: f32[]
+  index: ~float32[]
   Hint: convert it with .astype(int), or tanx.vmap the switch over many indices."""
     assert error(ValueError, lambda: lax.switch(0, [])) == \
         "tanx.lax.switch: needs at least one branch."
@@ -258,13 +258,13 @@ tanx.lax.cond: all branches must give results of the same structure.
     assert error(TypeError, lambda: tanx.jit(lambda p, x: lax.cond(
         p, lambda: {"a": x, "b": 1.0}, lambda: {"a": x, "b": jnp.int32(1)}))(True, X)) == """\
 tanx.lax.cond: all branches must give results of the same types at ['b'].
-  true_fun:  f32[] of a Python number
-  false_fun: i32[]
+  true_fun:  float32[] of a Python number
+  false_fun: int32[]
   Hint: convert one of them, as with .astype('float32')."""
     assert error(TypeError, lambda: lax.switch(0, [lambda: X, lambda: X, lambda: X[1:]])) == """\
 tanx.lax.switch: all branches must give results of the same types.
-  branch 0: f32[4]
-  branch 2: f32[3]
+  branch 0: float32[4]
+  branch 2: float32[3]
   Hint: broadcast or reshape one of them."""
 
 

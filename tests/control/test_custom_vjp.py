@@ -198,7 +198,7 @@ def test_they_may_not_be_traced():
     for wrap in (tanx.jit, tanx.vmap, tanx.grad):
         assert error(UnexpectedTracerError, lambda wrap=wrap: wrap(fun)(X, X)) == (
             "tanx.custom_vjp of <lambda>: argument 0, listed in nondiff_argnums, is a traced "
-            f"array.\n  argument: {'f32[]' if wrap is tanx.vmap else 'f32[3]'}\n"
+            f"array.\n  argument: {'float32[]' if wrap is tanx.vmap else 'float32[3]'}\n"
             "  Hint: take it out of nondiff_argnums; bwd may give None for its cotangent.")
 
 
@@ -315,12 +315,12 @@ def bwd(saved, ct, answer):
      "  it gave:   PyTreeDef((*, *))"),
     (lambda ct: (jnp.ones(3),), ValueError,
      "gave a cotangent of the wrong type for argument 0.\n"
-     "  expected:  f32[]\n"
-     "  cotangent: f32[3]"),
+     "  expected:  ~float32[]\n"
+     "  cotangent: float32[3]"),
     (lambda ct: (ct.astype("float16"),), ValueError,
      "gave a cotangent of the wrong type for argument 0.\n"
-     "  expected:  f32[]\n"
-     "  cotangent: f16[]"),
+     "  expected:  ~float32[]\n"
+     "  cotangent: float16[]"),
 ])
 def test_what_bwd_must_give(answer, kind, text):
     rule = functools.update_wrapper(functools.partial(bwd, answer=answer), bwd)
@@ -353,8 +353,8 @@ def test_what_fwd_must_give():
     assert error(TypeError, lambda: tanx.vjp(tanx.jit(fun), 1.0)) == (
         "tanx.custom_vjp: the fwd rule of f: must give results of the types that the function "
         "gives.\n"
-        "  function: f32[]\n"
-        "  rule:     f32[3]")
+        "  function: ~float32[]\n"
+        "  rule:     float32[3]")
 
 
 def test_a_function_without_rules():

@@ -125,12 +125,12 @@ def test_mistakes_in_bounds():
 
     assert error(TypeError, lax.fori_loop, 0.0, [3], body, 1) == """\
 tanx.lax.fori_loop: the bounds must be integers.
-  lower: f32[]
+  lower: ~float32[]
   upper: [3]"""
     assert error(TypeError, lax.fori_loop, np.int8(0), np.int32(3), body, 1) == """\
 tanx.lax.fori_loop: the bounds must be of one type.
-  lower: i8[]
-  upper: i32[]
+  lower: int8[]
+  upper: int32[]
   Hint: convert one with .astype('int8')."""
     assert error(OverflowError, lax.fori_loop, 0, 2 ** 40, body, 1) == """\
 tanx.lax.fori_loop: the bounds must not exceed 2147483647.
@@ -140,8 +140,8 @@ tanx.lax.fori_loop: the bounds must not exceed 2147483647.
     assert error(ValueError, tanx.jit(lambda n: lax.fori_loop(0, n, body, 1, unroll=2)), 3) == """\
 tanx.lax.fori_loop: unroll needs bounds that are known while tracing.
   unroll: 2
-  lower:  i32[]
-  upper:  i32[]"""
+  lower:  ~int32[]
+  upper:  ~int32[]"""
     assert error(TypeError, lax.fori_loop, 0, 3, None, 1) == """\
 tanx.lax.fori_loop: needs a function.
   given: None"""
@@ -170,7 +170,7 @@ def test_mistakes_in_the_value():
     traced = tanx.jit(lambda n: lax.fori_loop(0, n, lambda i, state: {"k": X}, {"k": 1.0}))
     assert error(TypeError, traced, 3) == """\
 tanx.lax.fori_loop: the body must give back a carry of the types that it takes.
-  state['k']: takes f32[] of a Python number, gives f32[3]
+  state['k']: takes float32[] of a Python number, gives float32[3]
   Hint: start with an array of the shape that the body gives, or reshape what it gives."""
     assert error(TypeError, lax.fori_loop, 0, 3, lambda i, state: [state], 1) == """\
 tanx.lax.fori_loop: the body must give back a carry of the structure that it takes.
@@ -178,7 +178,7 @@ tanx.lax.fori_loop: the body must give back a carry of the structure that it tak
   Hint: return the carry with the same containers, keys and lengths each time."""
     assert error(TypeError, lax.fori_loop, 0, 3, lambda i, state: {"k": X}, {"k": 1}) == """\
 tanx.lax.fori_loop: the body must give back a carry of the types that it takes.
-  state['k']: takes i32[] of a Python number, gives f32[3]
+  state['k']: takes int32[] of a Python number, gives float32[3]
   Hint: start with an array of the shape that the body gives, or reshape what it gives."""
 
 
@@ -226,15 +226,15 @@ tanx.lax.associative_scan: needs a function.
   given: 3"""
     assert error(ValueError, lax.associative_scan, jnp.add, {"a": X, "b": X[:2]}) == """\
 tanx.lax.associative_scan: all arrays must have the same size along axis 0.
-  elems['a']: f32[3]
-  elems['b']: f32[2]"""
+  elems['a']: float32[3]
+  elems['b']: float32[2]"""
     assert error(TypeError, lax.associative_scan, lambda a, b: (a, b), X) == """\
 tanx.lax.associative_scan: fn must give a pytree of the structure that it takes.
   takes: PyTreeDef(*)
   gives: PyTreeDef((*, *))"""
     assert error(TypeError, lax.associative_scan, lambda a, b: (a + b).sum(), X) == """\
 tanx.lax.associative_scan: fn must give arrays of the shapes and dtypes that it takes.
-  takes f32[1], gives f32[]
+  takes float32[1], gives float32[]
   Hint: it is called with many elements at once, along the axis of the scan."""
 
 
@@ -270,7 +270,7 @@ def test_only_the_carries_between_segments_are_stored():
         return lax.checkpointed_scan(lambda c, _: (jnp.sin(jnp.cos(c)), None), x, length=64)[0]
 
     first = next(e for e in tanx.make_jaxpr(tanx.grad(fun))(1.0).eqns if e.primitive is scan_p)
-    assert [str(v.aval) for v in first.outvars] == ["f32[]", "f32[8]"]
+    assert [str(v.aval) for v in first.outvars] == ["~float32[]", "~float32[8]"]
 
 
 def test_segments_have_steps():

@@ -200,15 +200,15 @@ def test_print_saved_residuals(capsys):
 
     line = fun.__code__.co_firstlineno + 1
     assert printed(fun) == [
-        f"f32[3] output of cos from FILE:{line} (fun)",
         "f32[3] from the argument tree['a']",
-        f"f32[3] named 'sine' from FILE:{line} (fun)",
-        "f32[3] from a constant"]
+        "f32[3] from a constant",
+        f"f32[3] output of cos from FILE:{line}:32 ({fun.__qualname__})",
+        f"f32[3] named 'sine' from FILE:{line}:16 ({fun.__qualname__})"]
     assert printed(tanx.checkpoint(fun)) == [
         "f32[3] from the argument x", "f32[3] from the argument tree['a']"]
     here = printed.__code__.co_firstlineno + 1
-    assert printed(tanx.jit(fun))[0] == (
-        f"f32[3] output of jitted function 'fun' from FILE:{here} (printed)")
+    assert (f"f32[3] output of jitted function 'fun' from FILE:{here}:8 ({printed.__qualname__})"
+            in printed(tanx.jit(fun)))
 
 
 # --- Arguments ------------------------------------------------------------------------------------

@@ -240,7 +240,7 @@ def test_what_is_the_same_in_each_step_is_not_stacked():
 
     forward, backward = scans(tanx.grad(fun), X, X)
     stacked = forward.outvars[forward.params["num_carry"]:]
-    assert [str(v.aval) for v in stacked] == ["f32[3]"]  # the carry of each step, nothing else
+    assert [str(v.aval) for v in stacked] == ["float32[3]"]  # the carry of each step, nothing else
     assert backward.params["reverse"] is True
 
 
@@ -389,12 +389,12 @@ def test_a_carry_of_another_type():
     assert error(TypeError, lax.scan, lambda s, x: (
         {"a": s["a"], "b": jnp.zeros(4), "n": s["n"] + x}, None), init, X) == """\
 tanx.lax.scan: the body must give back a carry of the types that it takes.
-  s['b']: takes f32[3], gives f32[4]
-  s['n']: takes i32[], gives f32[]
+  s['b']: takes float32[3], gives float32[4]
+  s['n']: takes int32[], gives float32[]
   Hint: start with an array of the shape that the body gives, or reshape what it gives."""
     assert error(TypeError, lax.scan, lambda count, x: (jnp.int32(1), None), 1.5, X) == """\
 tanx.lax.scan: the body must give back a carry of the types that it takes.
-  count: takes f32[] of a Python number, gives i32[]
+  count: takes float32[] of a Python number, gives int32[]
   Hint: start with count as int32, or let the body return its new value .astype('float32')."""
 
 
@@ -412,7 +412,7 @@ tanx.lax.scan: the body must give back a carry of the structure that it takes.
 def test_a_body_that_gives_no_pair():
     assert error(TypeError, lax.scan, lambda s, x: (s, x, [s]), 0.0, X) == """\
 tanx.lax.scan: the body must give a pair: the next carry, and what is stacked.
-  <lambda> gave: (f32[], f32[], [f32[]])
+  <lambda> gave: (~float32[], float32[], [~float32[]])
   Hint: return carry, None to stack nothing."""
 
 
@@ -422,11 +422,11 @@ def test_lengths_that_disagree():
 
     assert error(ValueError, lax.scan, body, 0.0, {"a": X, "b": X[:2]}) == """\
 tanx.lax.scan: the leading axes of xs, and length if given, must agree.
-  xs['a']: f32[3]
-  xs['b']: f32[2]"""
+  xs['a']: float32[3]
+  xs['b']: float32[2]"""
     assert error(ValueError, lax.scan, body, 0.0, X, length=4) == """\
 tanx.lax.scan: the leading axes of xs, and length if given, must agree.
-  xs: f32[3]
+  xs: float32[3]
   length: 4"""
     assert error(ValueError, lax.scan, body, 0.0) == """\
 tanx.lax.scan: the number of steps is unknown.
@@ -434,7 +434,7 @@ tanx.lax.scan: the number of steps is unknown.
   Hint: give length, or arrays to go along in xs."""
     assert error(ValueError, lax.scan, body, 0.0, 1.0) == """\
 tanx.lax.scan: each array of xs needs an axis to go along.
-  xs: f32[]"""
+  xs: ~float32[]"""
     assert error(ValueError, lax.scan, body, 0.0, length=-1) == """\
 tanx.lax.scan: length must not be negative.
   length: -1"""

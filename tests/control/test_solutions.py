@@ -98,7 +98,7 @@ def test_systems_that_are_not_symmetric():
 @pytest.mark.parametrize(("run", "message"), [
     (lambda: lax.custom_linear_solve(lambda x: x[:1], jnp.ones(2), lambda mv, b: b),
      "tanx.lax.custom_linear_solve: matvec, <lambda>, must give the types of b.\n"
-     "  b: f32[2]\n  it gave: f32[1]"),
+     "  b: float32[2]\n  it gave: float32[1]"),
     (lambda: tanx.grad(lambda b: lax.custom_linear_solve(
         lambda x: x * 2, b, lambda mv, b: b / 2).sum())(jnp.ones(2)),
      "tanx.lax.custom_linear_solve: reverse mode solves the transposed system, and needs a "

@@ -415,7 +415,7 @@ def test_carries_that_change():
         lambda c: True, lambda c: {"n": c["n"] + 1.5, "x": c["x"]},
         {"n": jnp.int32(0), "x": X})) == """\
 tanx.lax.while_loop: the body must give back a carry of the types that it takes.
-  c['n']: takes i32[], gives f32[] of a Python number
+  c['n']: takes int32[], gives float32[] of a Python number
   Hint: start with c['n'] as float32, or let the body return its new value .astype('int32')."""
     assert error(TypeError, lambda: lax.while_loop(
         lambda x: True, lambda x: (x, x), X)).startswith(

@@ -32,7 +32,7 @@ def error(call, kind=TypeError) -> str:
 def test_elements_cannot_be_set():
     assert error(lambda: operator.setitem(X, (0, 0), 5.0)) == (
         "tanx.Array: arrays are immutable: elements cannot be assigned.\n"
-        "  array: f32[2,3]\n"
+        "  array: float32[2,3]\n"
         "  Hint: x = x.at[i].set(v) gives an updated array; under jit it is done in place.")
     with pytest.raises(AttributeError):
         del X[0]
@@ -125,26 +125,26 @@ def test_python_numbers(x, expected):
 @pytest.mark.parametrize("call, kind, text", [
     (lambda: int(X), TypeError,
      "int: only arrays of zero dimensions convert to Python scalars.\n"
-     "  array: f32[2,3]\n"
+     "  array: float32[2,3]\n"
      "  Hint: take one element first, as x[0] or x.item()."),
     (lambda: float(jnp.ones(1)), TypeError,
      "float: only arrays of zero dimensions convert to Python scalars.\n"
-     "  array: f32[1]\n"
+     "  array: float32[1]\n"
      "  Hint: take one element first, as x[0] or x.item()."),
     (lambda: bool(X), ValueError,
      "bool: the truth value of an array with other than one element is ambiguous.\n"
-     "  array: f32[2,3]\n"
+     "  array: float32[2,3]\n"
      "  Hint: use x.any() or x.all()."),
     (lambda: bool(jnp.zeros(0)), ValueError,
      "bool: the truth value of an array with other than one element is ambiguous.\n"
-     "  array: f32[0]\n"
+     "  array: float32[0]\n"
      "  Hint: use x.any() or x.all()."),
     (lambda: operator.index(HALF), TypeError,
      "index: only integer arrays of zero dimensions can be used as an index.\n"
-     "  array: f32[]"),
+     "  array: float32[]"),
     (lambda: [1, 2][jnp.ones(1, int)], TypeError,
      "index: only integer arrays of zero dimensions can be used as an index.\n"
-     "  array: i32[1]"),
+     "  array: int32[1]"),
 ])
 def test_conversion_mistakes(call, kind, text):
     assert error(call, kind) == text
@@ -153,7 +153,7 @@ def test_conversion_mistakes(call, kind, text):
 def test_hash():
     assert error(lambda: hash(X)) == (
         "hash: arrays have no hash: equality of arrays is an array.\n"
-        "  array: f32[2,3]\n"
+        "  array: float32[2,3]\n"
         "  Hint: hash x.tobytes() or x.item() for its value, id(x) for the object; pass arrays to "
         "jit as ordinary arguments, not as static ones.")
     for use in (lambda: {X: 1}, lambda: {X}, lambda: X in {}, lambda: hash(HALF)):
@@ -178,11 +178,11 @@ def test_length_and_iteration():
     assert 2.0 in X and 9.0 not in X
     assert error(lambda: len(HALF)) == (
         "len: an array of zero dimensions has no length.\n"
-        "  array: f32[]\n"
+        "  array: float32[]\n"
         "  Hint: x.size counts elements.")
     assert error(lambda: iter(HALF)) == (
         "iter: an array of zero dimensions holds nothing to go through.\n"
-        "  array: f32[]")
+        "  array: float32[]")
 
 
 # --- Protocols ------------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ def test_numpy():
                                                                   (2, 1)))
     assert error(lambda: np.array(X, dtype=int, copy=False), ValueError).startswith(
         "numpy.asarray: a change of dtype needs a copy, and copy=False forbids it.\n"
-        "  array: f32[2,3]\n")
+        "  array: float32[2,3]\n")
     assert np.shares_memory(np.array(X, copy=False), np.asarray(X))
 
 
@@ -248,7 +248,7 @@ def test_deleted_arrays(use, request):
     name = f"tanx.numpy.{function}" if function else "tanx.Array"
     assert error(lambda: use(x), RuntimeError) == (
         f"{name}: the array was deleted or donated, its data is gone.\n"
-        "  array: f32[3]\n"
+        "  array: float32[3]\n"
         "  Hint: keep a copy with x.copy() before donating or deleting it.")
 
 
@@ -256,7 +256,7 @@ def test_deleted_arrays_print():
     x = jnp.ones(3)
     x.delete()
     x.delete()
-    assert repr(x) == str(x) == "Array(deleted, f32[3])"
+    assert repr(x) == str(x) == "Array(deleted, float32[3])"
 
 
 # --- Printed forms, as JAX has them ---------------------------------------------------------------
@@ -298,7 +298,7 @@ def test_str_and_format():
     assert f"{HALF:.2f} {THREE:5} {THREE:x} {HALF:>6}" == "1.50     3 3    1.5"
     assert error(lambda: format(X, ".2f")) == (
         "format: only arrays of zero dimensions take a format.\n"
-        "  array:  f32[2,3]\n"
+        "  array:  float32[2,3]\n"
         "  format: .2f\n"
         "  Hint: tanx.numpy.array_str and tanx.numpy.printoptions set the precision.")
 

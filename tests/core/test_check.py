@@ -54,10 +54,10 @@ def test_a_variable_used_before_it_is_bound():
     assert complaint(jaxpr) == f"""\
 a variable is used before it is bound.
   equation: a:f32[3] = sin b
-  operand 0: Var(id={id(y)}):f32[3]"""
+  operand 0: Var(id={id(y)}):float32[3]"""
     assert complaint(Jaxpr([], [x], [y], [])) == f"""\
 a variable is used before it is bound.
-  output 0: Var(id={id(y)}):f32[3]"""
+  output 0: Var(id={id(y)}):float32[3]"""
 
 
 def test_a_variable_bound_twice():
@@ -66,10 +66,10 @@ def test_a_variable_bound_twice():
     assert complaint(Jaxpr([], [x], [y], twice)) == f"""\
 a variable is bound twice.
   equation: a:f32[3] = cos b
-  variable: Var(id={id(y)}):f32[3]"""
+  variable: Var(id={id(y)}):float32[3]"""
     assert complaint(Jaxpr([x], [x], [x], [])) == f"""\
 a variable is bound twice.
-  variable: Var(id={id(x)}):f32[3]"""
+  variable: Var(id={id(x)}):float32[3]"""
 
 
 def test_a_result_of_another_type():
@@ -77,8 +77,8 @@ def test_a_result_of_another_type():
     assert complaint(Jaxpr([], [x], [y], [equation(sin, [x], [y])])) == """\
 the results are not those that the primitive infers.
   equation: a:f32[4] = sin b
-  written:  f32[4]
-  inferred: f32[3]"""
+  written:  float32[4]
+  inferred: float32[3]"""
 
 
 def test_another_number_of_results():
@@ -86,10 +86,10 @@ def test_another_number_of_results():
     assert complaint(Jaxpr([], [x], [], [equation(two, [x], [Var(X)])])) == """\
 the results are not those that the primitive infers.
   equation: a:f32[3] = two b
-  written:  f32[3]
-  inferred: f32[3], f32[3]"""
+  written:  float32[3]
+  inferred: float32[3], float32[3]"""
     assert complaint(Jaxpr([], [x], [], [equation(two, [x], [])])).endswith(
-        "written:  none\n  inferred: f32[3], f32[3]")
+        "written:  none\n  inferred: float32[3], float32[3]")
 
 
 def test_weak_types_may_differ():
@@ -112,7 +112,7 @@ def test_a_primitive_that_rejects_its_operands():
 the primitive rejects its operands.
   equation: a:f32[3] = picky b
   says:     TypeError: tanx.lax.picky: wants a vector.
-              operand: f32[2,3]"""
+              operand: float32[2,3]"""
 
 
 def test_literals_of_another_type():
@@ -122,7 +122,7 @@ def test_literals_of_another_type():
 a literal is not of its type.
   equation: a:f32[3] = mul b 2.0:f32[]
   operand 1: np.float64(2.0)
-  type:      f32[]"""
+  type:      float32[]"""
     assert complaint(Jaxpr([], [], [wrong], [])).startswith(
         "a literal is not of its type.\n  output 0")
     check_jaxpr(Jaxpr([], [], [Literal(2.0), Literal(np.float32(2)), Literal(True)], []))
@@ -133,8 +133,8 @@ def test_constants_of_another_type():
     wrong = ClosedJaxpr(closed.jaxpr, [Array(np.ones(4, np.float32))])
     assert complaint(wrong) == """\
 a constant has another type than its variable.
-  variable: f32[3]
-  constant: f32[4]"""
+  variable: float32[3]
+  constant: float32[4]"""
 
 
 def test_constants_of_inner_jaxprs():
@@ -193,8 +193,8 @@ the results are not those that the primitive infers.
               jaxpr={{ lambda ; a:f32[3]. let c:f32[3] = sin a; b:f32[3] = sin c in (b,) }}
             ] a
   made at:  {eqn.source_info}
-  written:  f32[4]
-  inferred: f32[3]"""
+  written:  float32[4]
+  inferred: float32[3]"""
     assert "fakes.py" in text
 
 
@@ -224,5 +224,5 @@ def test_axes_that_are_not_in_scope_are_not_asked_for():
     eqn = JaxprEqn([x], [wrong], psum, {}, psum.own_effects)
     check_jaxpr(Jaxpr([], [x], [wrong], [eqn]))
     with named_axis("i", 2):
-        assert "written:  f32[4]" in complaint(Jaxpr([], [x], [wrong], [eqn]))
+        assert "written:  float32[4]" in complaint(Jaxpr([], [x], [wrong], [eqn]))
 

@@ -51,7 +51,7 @@ def test_a_value_that_is_used_after_its_function(run):
             use(KEPT[0])
         assert str(caught.value).startswith(
             "tanx: a traced value escaped from the function that was being transformed.\n"
-            "  value:  f32[]\n")
+            f"  value:  {KEPT[0].aval}\n")
 
 
 @each
@@ -72,7 +72,7 @@ def test_the_message_names_argument_and_line():
         KEPT[0] + 1
     assert str(caught.value) == (
         "tanx: a traced value escaped from the function that was being transformed.\n"
-        "  value:  f32[]\n"
+        "  value:  ~float32[]\n"
         "  origin: depends on argument x of keeps, traced for jit; made at "
         f"{__file__}:{line} (keeps): KEPT.append(lax.sin(x))\n"
         "  Hint: return the value from the function instead of storing it in a global, an "
@@ -148,14 +148,14 @@ class Slots:
 
 def test_holders_are_named():
     holder, slots, table = Holder(), Slots(), {}
-    assert held_by(KEPT.append) == "f32[] held by a list"
+    assert held_by(KEPT.append) == "~float32[] held by a list"
     assert held_by(lambda y: table.__setitem__("key", y)) == (
-        "f32[] held by the key 'key' of a dict")
+        "~float32[] held by the key 'key' of a dict")
     assert held_by(lambda y: setattr(holder, "value", y)) == (
-        "f32[] held by the attribute value of a Holder")
+        "~float32[] held by the attribute value of a Holder")
     assert held_by(lambda y: globals().__setitem__("LEAKED", y)) == (
-        f"f32[] held by the global {__name__}.LEAKED")
-    assert held_by(lambda y: setattr(slots, "value", y)) == "f32[] held by a Slots"
+        f"~float32[] held by the global {__name__}.LEAKED")
+    assert held_by(lambda y: setattr(slots, "value", y)) == "~float32[] held by a Slots"
     del globals()["LEAKED"]
 
 
@@ -165,7 +165,7 @@ def test_closures_are_named():
     def keep(y):
         functions.append(lambda: y)
 
-    assert held_by(keep) == "f32[] held by a closure"
+    assert held_by(keep) == "~float32[] held by a closure"
 
 
 def test_the_flag():

@@ -262,7 +262,7 @@ def test_a_leaked_value_says_where_it_came_from(use):
         use(leaks[0])
     assert str(caught.value).splitlines() == [
         "tanx: a traced value escaped from the function that was being transformed.",
-        "  value:  f32[]",
+        "  value:  ~float32[]",
         "  origin: depends on argument x of leaky, traced for make_jaxpr; "
         f"made at {__file__}:{line} (leaky): y = lax.sin(x)",
         "  Hint: return the value from the function instead of storing it in a global, an "

@@ -25,8 +25,8 @@ def agree(got, want, rtol=1e-6, atol=1e-6):
 
 
 def fact(x) -> str:
-    """The type of an array as jaxprs write it, with ``~`` where it is weak: ``~f32[2]``."""
-    return ("~" if x.weak_type else "") + str(x.aval)
+    """The type of an array as text, with ``~`` where it is weak: ``~float32[2]``."""
+    return str(x.aval)
 
 
 def batched(function, *args, atol=1e-6):

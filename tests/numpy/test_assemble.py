@@ -48,11 +48,11 @@ def test_promotion_when_joining():
     assert [fact(jnp.concatenate(xs)) for xs in (
         [i8, f32], [i8, jnp.ones(1, "uint8")], [weak, i8], [weak, weak], [np.ones(1), i8],
         [f32, jnp.ones(1, "complex64")])] == [
-        "f32[2]", "i16[2]", "~f32[2]", "~f32[2]", "f32[2]", "c64[2]"]
-    assert fact(jnp.stack([1, 2.5])) == "~f32[2]" and fact(jnp.hstack([1, 2])) == "~i32[2]"
-    assert fact(jnp.concatenate([f32, f32], dtype="int8")) == "i8[2]"
-    assert fact(jnp.concatenate(jnp.ones((2, 2)), dtype="int8")) == "i8[4]"
-    assert fact(jnp.vstack([i8, i8], dtype=float)) == "f32[2,1]"
+        "float32[2]", "int16[2]", "~float32[2]", "~float32[2]", "float32[2]", "complex64[2]"]
+    assert fact(jnp.stack([1, 2.5])) == "~float32[2]" and fact(jnp.hstack([1, 2])) == "~int32[2]"
+    assert fact(jnp.concatenate([f32, f32], dtype="int8")) == "int8[2]"
+    assert fact(jnp.concatenate(jnp.ones((2, 2)), dtype="int8")) == "int8[4]"
+    assert fact(jnp.vstack([i8, i8], dtype=float)) == "float32[2,1]"
 
 
 def test_append():
@@ -67,19 +67,19 @@ def test_bad_joins():
             "tanx.numpy.concatenate: there must be at least one array.")
     message(ValueError, lambda: jnp.concatenate([1, 2]), """\
 tanx.numpy.concatenate: arrays of no dimensions cannot be joined.
-  array 0: i32[]
-  array 1: i32[]
+  array 0: ~int32[]
+  array 1: ~int32[]
   Hint: tanx.numpy.stack makes a dimension.""")
     message(TypeError, lambda: jnp.concatenate([jnp.ones((2, 3)), jnp.ones(3)]), """\
 tanx.numpy.concatenate: shapes must agree in all dimensions but the one joined.
-  array 0: f32[2,3]
-  array 1: f32[3]
+  array 0: float32[2,3]
+  array 1: float32[3]
   axis:    0
   Hint: x[None] adds a dimension; tanx.numpy.stack joins along a new one.""")
     message(TypeError, lambda: jnp.concatenate([jnp.ones((2, 3)), jnp.ones((2, 4))]), """\
 tanx.numpy.concatenate: shapes must agree in all dimensions but the one joined.
-  array 0: f32[2,3]
-  array 1: f32[2,4]
+  array 0: float32[2,3]
+  array 1: float32[2,4]
   axis:    0
   Hint: pad or slice them to one size.""")
     message(TypeError, lambda: jnp.concatenate([jnp.ones(2), [1, 2]]), """\
@@ -88,8 +88,8 @@ tanx.numpy.concatenate: needs arrays or numbers, but argument 1 is a list.
   Hint: wrap it in tanx.numpy.array(...); lists are slow to convert, so say so.""")
     message(ValueError, lambda: jnp.stack([jnp.ones(2), jnp.ones(3)]), """\
 tanx.numpy.stack: arrays must have the same shape.
-  array 0: f32[2]
-  array 1: f32[3]
+  array 0: float32[2]
+  array 1: float32[3]
   Hint: tanx.numpy.concatenate joins along an axis that they have.""")
     message(NotImplementedError, lambda: jnp.stack([jnp.ones(2)], out=np.ones(2)), """\
 tanx.numpy.stack: arrays are immutable, so there is no out.
@@ -130,7 +130,7 @@ def test_unstack_along_an_axis():
 def test_bad_splits():
     message(ValueError, lambda: jnp.split(jnp.arange(5), 2), """\
 tanx.numpy.split: the dimension does not divide into equal sections.
-  array:    i32[5]
+  array:    int32[5]
   axis:     0
   sections: 2
   Hint: tanx.numpy.array_split allows sections that differ by one.""")
@@ -197,9 +197,9 @@ def test_repeats_must_be_known():
           np.repeat(VECTOR, COUNTS + 1))
     message(ValueError, lambda: jnp.repeat(jnp.arange(5), np.array([1, 2])), """\
 tanx.numpy.repeat: repeats must be one number or one for each element.
-  array:   i32[5]
+  array:   int32[5]
   axis:    0
-  repeats: i32[2]""")
+  repeats: int32[2]""")
     for repeats, error in ((2.0, TypeError), (-1, TypeError), ([1] * 5, TypeError)):
         with pytest.raises(error):
             jnp.repeat(VECTOR, repeats)
@@ -230,11 +230,11 @@ tanx.numpy.roll: shift and axis must be equally many, or one of them single.
   axis:  (0, 1)""")
     message(ValueError, lambda: jnp.rot90(jnp.arange(3)), """\
 tanx.numpy.rot90: needs two of at least two dimensions.
-  array: i32[3]
+  array: int32[3]
   axes:  (0, 1)""")
     message(ValueError, lambda: jnp.fliplr(jnp.arange(3)), """\
 tanx.numpy.fliplr: axis 1 is out of bounds for 1 dimensions.
-  operand: i32[3]
+  operand: int32[3]
   Hint: axes go from -1 to 0.""")
 
 

@@ -176,10 +176,10 @@ def test_the_dtype_of_the_array_stays(dtype):
 
 def test_weak_types_stay():
     weak = jnp.asarray(2.0)
-    assert fact(weak.at[()].set(3)) == fact(weak.at[()].add(jnp.float32(3))) == "~f32[]"
-    assert fact(jnp.ones(2).at[0].set(weak)) == "f32[2]"
+    assert fact(weak.at[()].set(3)) == fact(weak.at[()].add(jnp.float32(3))) == "~float32[]"
+    assert fact(jnp.ones(2).at[0].set(weak)) == "float32[2]"
     with pytest.warns(FutureWarning):
-        assert fact(jnp.asarray(2).at[()].set(3.5)) == "~i32[]"
+        assert fact(jnp.asarray(2).at[()].set(3.5)) == "~int32[]"
 
 
 FITTING = [("float32", np.int32(1)), ("float32", 1), ("float16", 1.5), ("complex64", np.float32(1)),
@@ -212,16 +212,16 @@ def test_the_warning():
     assert warning.filename == __file__
     assert str(warning.message) == """\
 x.at[...].add: the values do not fit the dtype of the array, and are rounded to it.
-  array:  i32[3]
-  values: f32[]
+  array:  int32[3]
+  values: ~float32[]
   Hint: convert one of them with .astype(...)."""
 
 
 def test_division_and_powers_change_types_as_operators_do():
     x, i = jnp.arange(5), jnp.array([2, 2])
-    assert fact(x.at[i].divide(2)) == "f32[5]"
+    assert fact(x.at[i].divide(2)) == "float32[5]"
     agree(x.at[i].divide(2), [0, 1, 0.5, 3, 4])
-    assert fact(x.at[i].power(2)) == "i32[5]"
+    assert fact(x.at[i].power(2)) == "int32[5]"
     agree(x.at[i].power(2), [0, 1, 16, 3, 4])
 
 
@@ -412,11 +412,11 @@ def test_messages():
     x = jnp.asarray(V)
     message(ValueError, lambda: x.at[0:2].set(jnp.ones(3)), """\
 x.at[...].set: values must broadcast to the shape of the indexed elements.
-  values:  f32[3]
+  values:  float32[3]
   indexed: (2,)""")
     message(ValueError, lambda: x.at[0].add(np.ones(3)), """\
 x.at[...].add: values must broadcast to the shape of the indexed elements.
-  values:  f32[3]
+  values:  float32[3]
   indexed: ()""")
     message(ValueError, lambda: x.at[jnp.array([0])].set(0.0, mode="wrap"), """\
 x.at[...].set: there is no mode 'wrap'.

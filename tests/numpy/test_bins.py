@@ -38,18 +38,18 @@ def test_bincount_of_fixed_length():
 def test_types_and_edges_of_bincount():
     agree(jnp.bincount(np.array([True, False, True])), [1, 2])
     agree(jnp.bincount(np.array([-5, 0, 2])), [2, 0, 1])
-    assert fact(jnp.bincount(N, np.arange(6))) == "i32[8]"
-    assert fact(jnp.bincount(N, W.astype(np.float16))) == "f16[8]"
+    assert fact(jnp.bincount(N, np.arange(6))) == "int32[8]"
+    assert fact(jnp.bincount(N, W.astype(np.float16))) == "float16[8]"
     message(TypeError, lambda: jnp.bincount(V), """\
 tanx.numpy.bincount: x must hold integers.
-  x: f32[6]""")
+  x: float32[6]""")
     message(ValueError, lambda: jnp.bincount(N[None]), """\
 tanx.numpy.bincount: x must be a vector.
-  x: i32[1,6]""")
+  x: int32[1,6]""")
     message(ValueError, lambda: jnp.bincount(N, W[:2]), """\
 tanx.numpy.bincount: there must be a weight for each element.
-  elements: i32[6]
-  weights:  f32[2]""")
+  elements: int32[6]
+  weights:  float32[2]""")
     with pytest.raises(tanx.errors.ConcretizationTypeError, match="give length="):
         tanx.jit(jnp.bincount)(N)
 
@@ -120,18 +120,18 @@ tanx.numpy.histogram: bins must be a number or an array of edges; rules by name 
   bins: 'auto'""")
     message(ValueError, lambda: jnp.histogram(V, 3, weights=W[:2]), """\
 tanx.numpy.histogram: there must be a weight for each element.
-  elements: f32[6]
-  weights:  f32[2]""")
+  elements: float32[6]
+  weights:  float32[2]""")
     message(ValueError, lambda: jnp.histogram2d(V, V[:3]), """\
 tanx.numpy.histogram2d: x and y must be vectors of one size.
-  x: f32[6]
-  y: f32[3]""")
+  x: float32[6]
+  y: float32[3]""")
     message(ValueError, lambda: jnp.histogramdd(V), """\
 tanx.numpy.histogramdd: a sample has two dimensions: points and their coordinates.
-  sample: f32[6]""")
+  sample: float32[6]""")
     message(ValueError, lambda: jnp.histogramdd(np.stack([V, V], 1), [2]), """\
 tanx.numpy.histogramdd: bins must hold an item for each dimension.
-  sample: f32[6,2]
+  sample: float32[6,2]
   bins: 1 of them""")
     with pytest.raises(TypeError):
         jnp.histogram(V, [0.0, 1.0])
@@ -171,8 +171,8 @@ def test_lines_that_go_on():
 
 
 def test_values_of_other_types():
-    assert fact(jnp.interp(1, np.arange(3), np.arange(3))) == "f32[]"
-    assert fact(jnp.interp(0.5, XP.astype(np.float16), FP.astype(np.float16))) == "f16[]"
+    assert fact(jnp.interp(1, np.arange(3), np.arange(3))) == "float32[]"
+    assert fact(jnp.interp(0.5, XP.astype(np.float16), FP.astype(np.float16))) == "float16[]"
     agree(jnp.interp(AT, XP, FP * 1j), np.interp(AT, XP, FP * 1j))
     agree(jnp.interp(np.nan, XP, FP), np.nan)
     agree(jnp.interp(np.array([0.5, 2.0]), np.array([1.0]), np.array([2.0])), [2, 2])
@@ -203,8 +203,8 @@ def test_tables_of_lanes():
 def test_messages_of_interp():
     message(ValueError, lambda: jnp.interp(AT, XP, FP[:2]), """\
 tanx.numpy.interp: xp and fp must be vectors of one size, and not empty.
-  xp: f32[4]
-  fp: f32[2]""")
+  xp: float32[4]
+  fp: float32[2]""")
     message(ValueError, lambda: jnp.interp(AT, XP, FP, left="foo"), """\
 tanx.numpy.interp: left must be a number or 'extrapolate'.
   left: 'foo'""")

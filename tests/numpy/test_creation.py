@@ -33,16 +33,19 @@ class SharesDLPack:
 # -- arrays from values ----------------------------------------------------------------------------
 
 VALUES = [
-    (1, "~i32[]"), (1.5, "~f32[]"), (1j, "~c64[]"), (True, "bool[]"),
-    ([1, 2], "i32[2]"), ([1, 2.5], "f32[2]"), ([True, 2], "i32[2]"), ([True, 1j], "c64[2]"),
-    ([], "f32[0]"), ([[]], "f32[1,0]"), (((1, 2), [3, 4]), "i32[2,2]"), (range(3), "i32[3]"),
-    (np.float64(1), "f32[]"), (np.int8(1), "i8[]"), (np.arange(3.0), "f32[3]"),
-    ([np.int8(1), 2], "i8[2]"), ([np.int8(1), np.int16(2)], "i16[2]"),
-    ([np.int8(1), 2.0], "f32[2]"),
-    ([np.arange(2), [1, 2]], "i32[2,2]"), (memoryview(b"ab"), "u8[2]"), (bytearray(b"ab"), "u8[2]"),
-    (SharesTanx(), "f32[3]"), (SharesNumPy(), "f32[3]"), ([SharesTanx()] * 2, "f32[2,3]"),
-    ([SharesNumPy()] * 2, "f32[2,3]"), (SharesDLPack(np.arange(3)), "i32[3]"),
-    (np.ones(2, ml_dtypes.bfloat16), "bf16[2]"),
+    (1, "~int32[]"), (1.5, "~float32[]"), (1j, "~complex64[]"), (True, "bool[]"),
+    ([1, 2], "int32[2]"), ([1, 2.5], "float32[2]"), ([True, 2], "int32[2]"),
+    ([True, 1j], "complex64[2]"),
+    ([], "float32[0]"), ([[]], "float32[1,0]"), (((1, 2), [3, 4]), "int32[2,2]"),
+    (range(3), "int32[3]"),
+    (np.float64(1), "float32[]"), (np.int8(1), "int8[]"), (np.arange(3.0), "float32[3]"),
+    ([np.int8(1), 2], "int8[2]"), ([np.int8(1), np.int16(2)], "int16[2]"),
+    ([np.int8(1), 2.0], "float32[2]"),
+    ([np.arange(2), [1, 2]], "int32[2,2]"), (memoryview(b"ab"), "uint8[2]"),
+    (bytearray(b"ab"), "uint8[2]"), (SharesTanx(), "float32[3]"), (SharesNumPy(), "float32[3]"),
+    ([SharesTanx()] * 2, "float32[2,3]"),
+    ([SharesNumPy()] * 2, "float32[2,3]"), (SharesDLPack(np.arange(3)), "int32[3]"),
+    (np.ones(2, ml_dtypes.bfloat16), "bfloat16[2]"),
 ]
 
 
@@ -81,14 +84,14 @@ def test_promotion_in_lists():
              "[f16, 1]": jnp.array([jnp.float16(2), 1]),
              "[bf16, f16]": jnp.array([jnp.bfloat16(1), jnp.float16(1)])}
     assert {name: fact(x) for name, x in facts.items()} == {
-        "[int8, 2.0]": "f32[2]", "[int8, f64]": "f32[2]", "[weak, int8]": "f32[2]",
-        "[weak, weak]": "f32[2]", "[f16, 1]": "f16[2]", "[bf16, f16]": "f32[2]"}
+        "[int8, 2.0]": "float32[2]", "[int8, f64]": "float32[2]", "[weak, int8]": "float32[2]",
+        "[weak, weak]": "float32[2]", "[f16, 1]": "float16[2]", "[bf16, f16]": "float32[2]"}
 
 
 def test_a_dtype_asked_for():
-    assert fact(jnp.array([1, 2], float)) == "f32[2]"
-    assert fact(jnp.array(1.5, "float16")) == "f16[]"
-    assert fact(jnp.array(jnp.sin(1.0), float)) == "f32[]"
+    assert fact(jnp.array([1, 2], float)) == "float32[2]"
+    assert fact(jnp.array(1.5, "float16")) == "float16[]"
+    assert fact(jnp.array(jnp.sin(1.0), float)) == "float32[]"
     agree(jnp.array([1.5, 2.5], int), [1, 2])
     agree(jnp.array(np.array([300]), "int8"), [44])
     agree(jnp.array(jnp.array([300.7, -5]), "uint8"), [255, 0])
@@ -98,13 +101,13 @@ def test_a_dtype_asked_for():
         agree(jnp.array(np.array([1 + 2j]), float), [1])
     with tanx.enable_x64(True):
         assert [fact(jnp.array(v)) for v in (1, [1], 2**40, [0.5])] == [
-            "~i64[]", "i64[1]", "~i64[]", "f64[1]"]
+            "~int64[]", "int64[1]", "~int64[]", "float64[1]"]
 
 
 def test_scalar_types_make_arrays():
-    assert fact(jnp.float32(3)) == "f32[]"
-    assert fact(jnp.int8([1, 2])) == "i8[2]"
-    assert fact(jnp.bfloat16(jnp.arange(2))) == "bf16[2]"
+    assert fact(jnp.float32(3)) == "float32[]"
+    assert fact(jnp.int8([1, 2])) == "int8[2]"
+    assert fact(jnp.bfloat16(jnp.arange(2))) == "bfloat16[2]"
 
 
 def test_copies():
@@ -131,7 +134,7 @@ def test_literals_and_constants_in_jaxprs():
 
 
 def test_ndmin_and_device():
-    assert fact(jnp.array(1, ndmin=2)) == "~i32[1,1]"
+    assert fact(jnp.array(1, ndmin=2)) == "~int32[1,1]"
     assert jnp.array([1, 2], ndmin=3).shape == (1, 1, 2)
     device = tanx.devices()[0]
     for x in (jnp.array([1], device=device), jnp.zeros(2, device=device),
@@ -149,8 +152,8 @@ tanx.numpy.array: arrays hold booleans, numbers or keys.
   dtype: <U1""")
     message(TypeError, lambda: jnp.array([jnp.ones(()), jnp.ones(2)]), """\
 tanx.numpy.array: the items of a list must have one shape.
-  item 0: f32[]
-  item 1: f32[2]""")
+  item 0: float32[]
+  item 1: float32[2]""")
     message(NotImplementedError, lambda: jnp.array(1, order="F"), """\
 tanx.numpy.array: arrays have no order in memory to choose.
   order: 'F'
@@ -179,15 +182,15 @@ def test_constants(name):
         agree(make(shape), reference(np.asarray(shape) if np.ndim(shape) == 0 else shape))
     for dtype in (bool, int, "int8", "bfloat16", complex, jnp.float16):
         assert make(2, dtype).dtype == jnp.zeros((), dtype).dtype
-    assert fact(make(2)) == "f32[2]"
+    assert fact(make(2)) == "float32[2]"
 
 
 def test_full():
     agree(jnp.full((2, 2), 7), np.full((2, 2), 7))
     agree(jnp.full((2, 3), jnp.arange(3)), np.full((2, 3), np.arange(3)))
     assert [fact(jnp.full(2, v)) for v in (1, 1.5, True, np.int8(1), jnp.float16(1))] == [
-        "~i32[2]", "~f32[2]", "bool[2]", "i8[2]", "f16[2]"]
-    assert fact(jnp.full(2, 1, "float16")) == "f16[2]"
+        "~int32[2]", "~float32[2]", "bool[2]", "int8[2]", "float16[2]"]
+    assert fact(jnp.full(2, 1, "float16")) == "float16[2]"
     agree(jnp.full(2, np.nan, int), [0, 0])
     adjoint(lambda x: jnp.full((2, 3), x), np.arange(3.0))
     batched(lambda x: jnp.full((2, 3), x), np.arange(3.0))
@@ -196,10 +199,10 @@ def test_full():
 def test_constants_like_an_array():
     x, weak = jnp.arange(3, dtype="int8"), jnp.array(2.5)
     for like in (jnp.zeros_like, jnp.ones_like, jnp.empty_like):
-        assert fact(like(x)) == "i8[3]" and fact(like(weak)) == "~f32[]"
-    assert fact(jnp.zeros_like(weak, "float32")) == "f32[]"
-    assert fact(jnp.full_like(x, 2.5, shape=(2, 2))) == "i8[2,2]"
-    assert fact(jnp.ones_like(1)) == "~i32[]"
+        assert fact(like(x)) == "int8[3]" and fact(like(weak)) == "~float32[]"
+    assert fact(jnp.zeros_like(weak, "float32")) == "float32[]"
+    assert fact(jnp.full_like(x, 2.5, shape=(2, 2))) == "int8[2,2]"
+    assert fact(jnp.ones_like(1)) == "~int32[]"
     agree(jnp.full_like(x, 2.5), [2, 2, 2])
     agree(jnp.full_like(jnp.zeros((2, 3)), jnp.arange(3)), [[0, 1, 2]] * 2)
 
@@ -223,7 +226,7 @@ tanx.numpy.full: needs arrays or numbers, but argument 0 is a list.
   Hint: wrap it in tanx.numpy.array(...); lists are slow to convert, so say so.""")
     message(ValueError, lambda: jnp.full((2,), jnp.zeros(3)), """\
 tanx.numpy.full: the array does not broadcast to the shape.
-  array: f32[3]
+  array: float32[3]
   shape: (2,)
   Hint: sizes must be equal or 1, counted from the last dimension.""")
     with pytest.raises(TypeError):
@@ -247,8 +250,8 @@ def test_arange(args):
 def test_dtypes_of_arange():
     assert [fact(jnp.arange(*args)) for args in (
         (3,), (3.0,), (0, 1, 0.5), (np.int8(3),), (jnp.int8(3),), (0, jnp.float16(2)))] == [
-        "i32[3]", "f32[3]", "f32[2]", "i8[3]", "i8[3]", "f16[2]"]
-    assert fact(jnp.arange(3, dtype="complex64")) == "c64[3]"
+        "int32[3]", "float32[3]", "float32[2]", "int8[3]", "int8[3]", "float16[2]"]
+    assert fact(jnp.arange(3, dtype="complex64")) == "complex64[3]"
     agree(jnp.arange(0, 6, 1.5, dtype=int), [0, 1, 2, 3])
     agree(tanx.jit(lambda x: x + jnp.arange(jnp.int32(3)))(1), [1, 2, 3])
     assert str(tanx.make_jaxpr(lambda: jnp.arange(1, 10, 2))()) == """\
@@ -262,7 +265,7 @@ def test_dtypes_of_arange():
 def test_bad_arange():
     message(ValueError, lambda: jnp.arange(jnp.arange(2)), """\
 tanx.numpy.arange: the arguments are numbers, not arrays.
-  stop: i32[2]""")
+  stop: int32[2]""")
     message(ValueError, lambda: jnp.arange(3j), """\
 tanx.numpy.arange: complex numbers cannot be counted off.
   stop: 3j""")
@@ -305,7 +308,7 @@ def test_spacing():
         agree(got, want)
         agree(step, want_step)
     assert [fact(jnp.linspace(0, 1, 2, dtype=d)) for d in (None, "float16", "bfloat16", int)] == [
-        "f32[2]", "f16[2]", "bf16[2]", "i32[2]"]
+        "float32[2]", "float16[2]", "bfloat16[2]", "int32[2]"]
     agree(jnp.linspace(0, 1, 3, dtype=bool), [False, True, True])
     adjoint(lambda a, b: jnp.linspace(a, b, 5), 1.0, np.arange(3.0))
     adjoint(lambda a, b: jnp.geomspace(a, b, 4), 1.5, np.arange(1, 4.0))
@@ -341,7 +344,7 @@ def test_astype():
     agree(jnp.astype(x, bool), [True, True, False])
     assert jnp.astype(x, "float32") is x and jnp.astype(x, "float32", copy=True) is not x
     assert [fact(jnp.astype(v, d)) for v, d in ((1.5, int), (jnp.arange(2), None))] == [
-        "i32[]", "f32[2]"]
+        "int32[]", "float32[2]"]
     with pytest.warns(np.exceptions.ComplexWarning):
         agree(jnp.astype(jnp.array([1 + 2j]), float), [1])
     adjoint(lambda x: jnp.astype(x, "complex128").real, np.arange(3.0))
@@ -361,7 +364,7 @@ def test_dlpack():
     data[0] = 7
     agree(shared, [7, 1, 2])
     agree(jnp.from_dlpack(SharesDLPack(data), copy=True), [7, 1, 2])
-    assert fact(jnp.from_dlpack(np.arange(3.0))) == "f32[3]"
+    assert fact(jnp.from_dlpack(np.arange(3.0))) == "float32[3]"
     x = jnp.arange(3)
     assert jnp.from_dlpack(x) is x
     agree(np.from_dlpack(x), [0, 1, 2])
@@ -371,7 +374,7 @@ tanx.numpy.from_dlpack: needs an object with __dlpack__ and __dlpack_device__.
   Hint: tanx.numpy.asarray takes lists and numbers.""")
     message(ValueError, lambda: jnp.from_dlpack(np.arange(3.0), copy=False), """\
 tanx.numpy.from_dlpack: a change of dtype needs a copy, and copy=False forbids it.
-  object: f64[3]
+  object: float64[3]
   dtype:  float32""")
 
 

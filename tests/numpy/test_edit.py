@@ -35,7 +35,7 @@ def test_insert(x, obj, values, axis):
 def test_insert_beyond_the_ends_and_types():
     agree(jnp.insert(VECTOR, 7, 9.0), [*VECTOR, 9])
     agree(jnp.insert(VECTOR, jnp.array([-9, 7]), 9.0), [9, *VECTOR, 9])
-    assert fact(jnp.insert(jnp.arange(2), 0, 2.5)) == "i32[3]"
+    assert fact(jnp.insert(jnp.arange(2), 0, 2.5)) == "int32[3]"
     batched(lambda x: jnp.insert(x, jnp.array([1, 3]), 2.5), VECTOR.astype(np.float32))
 
 
@@ -102,31 +102,31 @@ tanx.numpy.insert: obj must be an integer, a slice, or a vector of integers.
   obj: bool[5]""")
     message(ValueError, lambda: jnp.delete(x, 1.5), """\
 tanx.numpy.delete: obj must hold integers, or be a mask as long as the axis.
-  array: f32[5]
+  array: float32[5]
   axis:  0
-  obj:   f32[]""")
+  obj:   ~float32[]""")
     message(ValueError, lambda: jnp.delete(x, jnp.array([True])), """\
 tanx.numpy.delete: obj must hold integers, or be a mask as long as the axis.
-  array: f32[5]
+  array: float32[5]
   axis:  0
   obj:   bool[1]""")
     message(IndexError, lambda: jnp.delete(x, jnp.array([1, 7])), """\
 tanx.numpy.delete: an index is out of bounds.
-  array: f32[5]
+  array: float32[5]
   axis:  0
   obj:   [1, 7]""")
     message(ValueError, lambda: jnp.delete(x, 7), """\
 tanx.numpy.delete: an index is out of bounds.
-  array: f32[5]
+  array: float32[5]
   axis:  0
   obj:   7""")
     total = lambda x, axis: x.sum()
     message(ValueError, lambda: jnp.apply_over_axes(total, jnp.ones((2, 3, 4)), 1), """\
 tanx.numpy.apply_over_axes: the function must keep the dimensions of its operand, or take away the \
 one it is given.
-  operand: f32[2,3,4]
+  operand: float32[2,3,4]
   axis:    1
-  result:  f32[]""")
+  result:  float32[]""")
     for call in (lambda: jnp.insert(x, [1], 2), lambda: jnp.delete(x, [1]),
                  lambda: jnp.trim_zeros([0, 1]), lambda: tanx.jit(jnp.trim_zeros)(x)):
         with pytest.raises(TypeError):

@@ -125,7 +125,7 @@ tanx.numpy.fft.fftn: there must be as many lengths as axes.
   axes: (0,)""")
     message(ValueError, lambda: jnp.fft.rfft(X), """\
 tanx.numpy.fft.rfft: takes real numbers.
-  operand: c64[3,8]
+  operand: complex64[3,8]
   Hint: fft takes complex ones.""")
     message(ValueError, lambda: jnp.fft.fft2(X, axes=(0,)), """\
 tanx.numpy.fft.fft2: transforms along two axes.
@@ -136,7 +136,7 @@ tanx.lax.fft: fft_type must be one of FFT, IFFT, RFFT, IRFFT.
   fft_type: 'RFFTT'""")
     message(ValueError, lambda: lax.fft(X, "IRFFT", (8,)), """\
 tanx.lax.fft: the last dimensions of the operand of IRFFT must be (5,) for these lengths.
-  operand:     c64[3,8]
+  operand:     complex64[3,8]
   fft_lengths: (8,)""")
 
 

@@ -35,7 +35,7 @@ def test_grids_by_slices(key):
 
 def test_dtypes_of_grids():
     assert [fact(jnp.mgrid[key]) for key in (np.s_[0:2], np.s_[0:2.0], np.s_[0:2:3j, 0:2])] == [
-        "i32[2]", "f32[2]", "f32[2,3,2]"]
+        "int32[2]", "float32[2]", "float32[2,3,2]"]
     assert str((jnp.mgrid, jnp.r_, jnp.s_)) == "(tanx.numpy.mgrid, tanx.numpy.r_, tanx.numpy.s_)"
 
 
@@ -57,7 +57,7 @@ def test_joining_columns():
     agree(jnp.r_["r", V, V], [np.r_[V, V]])
     agree(jnp.r_["c", V, V], np.r_[V, V][:, None])
     assert [fact(jnp.r_[key]) for key in (np.s_[1, 2], np.s_[1, 2.5], np.s_[jnp.int8(1), 2])] == [
-        "~i32[2]", "~f32[2]", "i8[2]"]
+        "~int32[2]", "~float32[2]", "int8[2]"]
     batched(lambda x: jnp.r_[x, 1.0, x], V.astype(np.float32))
 
 
@@ -103,7 +103,7 @@ def test_indices_of_diagonals_and_triangles():
     agree(jnp.mask_indices(3, jnp.triu, 1), np.mask_indices(3, np.triu, 1))
     agree(jnp.mask_indices(3, jnp.triu, 1, size=5), ([0, 0, 1, 0, 0], [1, 2, 2, 0, 0]))
     agree(jnp.mask_indices(3, jnp.triu, 1, size=2), ([0, 0], [1, 2]))
-    assert {fact(i) for i in jnp.tril_indices(3)} == {"i32[6]"}
+    assert {fact(i) for i in jnp.tril_indices(3)} == {"int32[6]"}
     agree(tanx.jit(lambda x: x[jnp.triu_indices(2)])(M[:, :2]), [0, 1, 4])
     agree(tanx.jit(lambda x: x[jnp.mask_indices(2, jnp.tril)])(M[:, :2]), [0, 3, 4])
 
@@ -112,8 +112,8 @@ def test_mistakes():
     v, m = jnp.asarray(V), jnp.asarray(M)
     message(ValueError, lambda: jnp.meshgrid(v, m), """\
 tanx.numpy.meshgrid: needs vectors.
-  argument 0: f32[3]
-  argument 1: f32[2,3]""")
+  argument 0: float32[3]
+  argument 1: float32[2,3]""")
     message(ValueError, lambda: jnp.meshgrid(v, indexing="yx"), """\
 tanx.numpy.meshgrid: indexing must be 'xy' or 'ij'.
   indexing: 'yx'""")
@@ -129,7 +129,7 @@ tanx.numpy.r_: the directive must be 'r', 'c', or one to three integers with com
   directive: 'x'""")
     message(ValueError, lambda: jnp.ix_(m), """\
 tanx.numpy.ix_: needs vectors.
-  argument: f32[2,3]""")
+  argument: float32[2,3]""")
     message(NotImplementedError, lambda: jnp.ix_(v > 1), """\
 tanx.numpy.ix_: masks are not taken, for their number of indices is not known while tracing.
   argument: bool[3]
@@ -140,7 +140,7 @@ tanx.numpy.diag_indices: n and ndim must not be negative.
   ndim: 2""")
     message(ValueError, lambda: jnp.diag_indices_from(m), """\
 tanx.numpy.diag_indices_from: needs two or more dimensions of one size.
-  array: f32[2,3]""")
+  array: float32[2,3]""")
     message(ValueError, lambda: jnp.tril_indices_from(v), """\
 tanx.numpy.tril_indices_from: needs a matrix.
-  array: f32[3]""")
+  array: float32[3]""")

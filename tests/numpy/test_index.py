@@ -25,7 +25,7 @@ def selected(index):
 @every_index
 def test_reads_what_numpy_reads(index):
     got = jnp.asarray(X)[index]
-    assert fact(got) == f"f32[{','.join(map(str, selected(index).shape))}]"
+    assert fact(got) == f"float32[{','.join(map(str, selected(index).shape))}]"
     np.testing.assert_array_equal(got, selected(index))
 
 
@@ -119,8 +119,8 @@ def test_dtypes_stay(index, dtype):
 def test_weak_types_stay():
     x = jnp.asarray(2.0)
     assert [fact(x[...]), fact(x[()]), fact(x[None]), fact(x[True])] == [
-        "~f32[]", "~f32[]", "~f32[1]", "~f32[1]"]
-    assert fact(lax.broadcast(x, (3,))[jnp.array([0, 1])]) == "~f32[2]"
+        "~float32[]", "~float32[]", "~float32[1]", "~float32[1]"]
+    assert fact(lax.broadcast(x, (3,))[jnp.array([0, 1])]) == "~float32[2]"
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32"])
@@ -211,7 +211,7 @@ def test_strategies():
     assert "gather" in text
     message(TypeError, lambda: x.at[i].get(strategy="static_slice"), """\
 x.at[...].get: the index is no static slice.
-  array: f32[5]
+  array: float32[5]
   Hint: leave the choice to strategy='auto'.""")
     message(ValueError, lambda: x.at[i].get(strategy="fast"), """\
 x.at[...].get: there is no strategy 'fast'.
@@ -256,7 +256,7 @@ tanx.ds: a slice of fixed size must fit into the array.
   size:  5, of axis 0""")
     message(TypeError, lambda: x[tanx.ds(1.5, 2)], """\
 x[...]: indices must be integers or booleans.
-  index: f32[]
+  index: ~float32[]
   Hint: use i.astype(int).""")
     message(TypeError, lambda: x[tanx.ds(jnp.array([1]), 2)], """\
 tanx.ds: a slice starts at one integer.
@@ -281,7 +281,7 @@ x[...]: axis 1 has size zero, so it has no elements to index.
     message(IndexError, lambda: tanx.jit(lambda z, i: z[:, i])(z, 0), text)
     message(IndexError, lambda: jnp.zeros(0)[jnp.array([0])], """\
 x[...]: an array without elements has nothing to index.
-  array: f32[0]""")
+  array: float32[0]""")
 
 
 # -- transformations of what is computed -----------------------------------------------------------
@@ -386,11 +386,11 @@ x[...]: a set does not index arrays.
   Hint: indices are integers, slices, None, ..., and arrays of integers or booleans."""),
     (1.0, TypeError, """\
 x[...]: indices must be integers or booleans.
-  index: f32[]
+  index: ~float32[]
   Hint: use i.astype(int)."""),
     (np.array([1.5]), TypeError, """\
 x[...]: indices must be integers or booleans.
-  index: f32[1]
+  index: float32[1]
   Hint: use i.astype(int)."""),
     ([0, 1], TypeError, """\
 x[...]: a list as an index is ambiguous.
@@ -432,7 +432,7 @@ def test_messages(index, error, text):
 def test_messages_about_traced_values():
     message(IndexError, lambda: tanx.jit(lambda x, i: x[i:i + 2])(V, 1), """\
 x[start:stop:step]: the bounds of a slice must be integers known while tracing.
-  slice: i32[]:i32[]
+  slice: ~int32[]:~int32[]
   Hint: with a fixed size, write x[tanx.ds(start, size)] or tanx.lax.dynamic_slice; else mask \
 with tanx.numpy.where.""")
     for mask in (V > 1, True):

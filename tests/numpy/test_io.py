@@ -27,7 +27,7 @@ def test_other_files(tmp_path):
     several = jnp.load(tmp_path / "several.npz")
     agree(several["a"], [0, 1])
     np.save(tmp_path / "wide.npy", np.arange(3.0))
-    assert fact(jnp.load(tmp_path / "wide.npy")) == "f32[3]"
+    assert fact(jnp.load(tmp_path / "wide.npy")) == "float32[3]"
     np.save(tmp_path / "object.npy", np.array([object()]), allow_pickle=True)
     with pytest.raises(ValueError, match="allow_pickle"):
         jnp.load(tmp_path / "object.npy")

@@ -180,25 +180,25 @@ def test_jaxprs_name_the_primitives():
 def test_messages():
     message(ValueError, lambda: jnp.linalg.inv(R), """\
 tanx.numpy.linalg.inv: matrices must be square.
-  array: f32[5,3]""")
+  array: float32[5,3]""")
     message(ValueError, lambda: jnp.linalg.cond(np.zeros((3, 0))), """\
 tanx.numpy.linalg.cond: matrices must have elements.
-  array: f32[3,0]""")
+  array: float32[3,0]""")
     message(ValueError, lambda: jnp.linalg.solve(S, R), """\
 tanx.numpy.linalg.solve: b must be a vector, or matrices, with as many rows as a.
-  a: f32[4,4]
-  b: f32[5,3]
+  a: float32[4,4]
+  b: float32[5,3]
   Hint: of vectors, b[..., None] makes matrices of one column.""")
     message(ValueError, lambda: lax.linalg.cholesky(R), """\
 tanx.lax.linalg.cholesky: matrices must be square.
-  operand: f32[5,3]""")
+  operand: float32[5,3]""")
     message(NotImplementedError, lambda: lax.linalg.lu(S.astype(np.float16)), """\
 tanx.lax.linalg.lu: works on floats and complex numbers of 32 or 64 bits.
-  operand: f16[4,4]
+  operand: float16[4,4]
   Hint: convert it first: x.astype('float32').""")
     message(ValueError, lambda: jnp.linalg.norm(STACK, axis=(0, 1, 2)), """\
 tanx.numpy.linalg.norm: axis must be one dimension, or two different ones.
-  x: f32[2,3,4,4]
+  x: float32[2,3,4,4]
   axis: (0, 1, 2)""")
 
 

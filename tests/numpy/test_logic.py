@@ -190,8 +190,8 @@ tanx.numpy.where: needs arrays or numbers, but argument 2 is a NoneType.
     (lambda: jnp.where(jnp.ones(3), jnp.ones(4), 1), ValueError, """\
 tanx.numpy.where: operands have shapes that do not broadcast together.
   condition: bool[3]
-  x:         f32[4]
-  y:         f32[]
+  x:         float32[4]
+  y:         float32[]
   Hint: sizes must be equal or 1, counted from the last dimension."""),
     (lambda: jnp.where(True, 1, 2, size=3), ValueError, """\
 tanx.numpy.where: size and fill_value go with the condition alone.
@@ -208,7 +208,7 @@ tanx.numpy.piecewise: there must be as many functions as conditions, or one more
   functions:  3"""),
     (lambda: jnp.isposinf(1j), ValueError, """\
 tanx.numpy.isposinf: complex infinity has no sign.
-  operand: c64[]
+  operand: ~complex64[]
   Hint: ask about real(x) or imag(x)."""),
     (lambda: jnp.array_equal([1], "a"), TypeError, """\
 tanx.numpy.array_equal: arrays hold booleans or numbers.

@@ -56,8 +56,8 @@ def test_narrow_indices_reach_all_elements():
 
 
 def test_types_of_take():
-    assert fact(jnp.take(2.0, 0)) == "~f32[]"
-    assert fact(jnp.take(jnp.zeros(2, "bfloat16"), np.array([1]))) == "bf16[1]"
+    assert fact(jnp.take(2.0, 0)) == "~float32[]"
+    assert fact(jnp.take(jnp.zeros(2, "bfloat16"), np.array([1]))) == "bfloat16[1]"
     agree(jnp.take(V, np.array([True, False])), [1, 0])
 
 
@@ -78,10 +78,10 @@ tanx.numpy.take: mode='raise' is not supported: positions are not known under ji
   Hint: mode='fill' marks what is outside with NaN.""")
     message(ValueError, lambda: jnp.take(V, 1.5), """\
 tanx.numpy.take: indices must be integers.
-  indices: f32[]""")
+  indices: ~float32[]""")
     message(IndexError, lambda: jnp.take(np.zeros((2, 0)), np.array([0]), 1), """\
 tanx.numpy.take: there is nothing to take from an empty axis.
-  array: f32[2,0]
+  array: float32[2,0]
   axis:  1""")
     assert jnp.take(np.zeros((2, 0)), np.array([], int), 1).shape == (2, 0)
     for call in (lambda: jnp.take([1, 2], 0), lambda: jnp.take(V, [0])):
@@ -153,24 +153,24 @@ def test_puts_outside():
 def test_messages_along_an_axis():
     message(ValueError, lambda: jnp.take_along_axis(M, np.array([0]), 1), """\
 tanx.numpy.take_along_axis: array and indices must have as many dimensions.
-  array:   f32[3,4]
-  indices: i32[1]""")
+  array:   float32[3,4]
+  indices: int32[1]""")
     message(TypeError, lambda: jnp.take_along_axis(V, V), """\
 tanx.numpy.take_along_axis: indices must be integers.
-  indices: f32[5]""")
+  indices: float32[5]""")
     message(ValueError, lambda: jnp.take_along_axis(M, np.array([[0], [1]]), 1), """\
 tanx.numpy.take_along_axis: array and indices must broadcast along the other axes.
-  array:   f32[3,4]
-  indices: i32[2,1]
+  array:   float32[3,4]
+  indices: int32[2,1]
   axis:    1""")
     message(ValueError, lambda: jnp.put_along_axis(M, np.array([0]), 1.0, 1, inplace=False), """\
 tanx.numpy.put_along_axis: array and indices must have as many dimensions.
-  array:   f32[3,4]
-  indices: i32[1]""")
+  array:   float32[3,4]
+  indices: int32[1]""")
     message(ValueError, lambda: jnp.put_along_axis(V, np.array([0]), V, 0, inplace=False), """\
 tanx.numpy.put_along_axis: values must broadcast to the shape of the indices.
-  values:  f32[5]
-  indices: i32[1]""")
+  values:  float32[5]
+  indices: int32[1]""")
 
 
 # -- choose, compress, extract ---------------------------------------------------------------------
@@ -196,8 +196,8 @@ def test_modes_of_choose():
     for mode in ("wrap", "clip"):
         agree(jnp.choose(a, choices, mode=mode), np.choose(a, choices, mode=mode))
     adjoint(lambda *c: jnp.choose(a, c, mode="wrap"), V, V + 1, V * 2)
-    assert fact(jnp.choose(np.array([0]), [1, 2])) == "i32[1]"
-    assert fact(jnp.choose(np.array([0]), [1, jnp.float16(2)])) == "f16[1]"
+    assert fact(jnp.choose(np.array([0]), [1, 2])) == "int32[1]"
+    assert fact(jnp.choose(np.array([0]), [1, jnp.float16(2)])) == "float16[1]"
 
 
 def test_messages_of_choose():
@@ -208,14 +208,14 @@ tanx.numpy.choose: entries of a must be numbers of choices.
   Hint: mode='wrap' or mode='clip' brings them inside.""")
     message(ValueError, lambda: jnp.choose(V, [1, 2]), """\
 tanx.numpy.choose: a must hold integers.
-  a: f32[5]""")
+  a: float32[5]""")
     message(ValueError, lambda: jnp.choose(np.array([0]), [], mode="clip"), """\
 tanx.numpy.choose: there must be at least one choice.""")
     message(ValueError, lambda: jnp.choose(np.array([0, 1]), [V, 1]), """\
 tanx.numpy.choose: operands have shapes that do not broadcast together.
-  operand 0: i32[2]
-  operand 1: f32[5]
-  operand 2: f32[]""")
+  operand 0: int32[2]
+  operand 1: float32[5]
+  operand 2: float32[]""")
     message(ValueError, lambda: jnp.choose(np.array([0]), [1], mode="foo"), """\
 tanx.numpy.choose: there is no mode 'foo'.
   modes: 'raise', 'wrap', 'clip'""")
@@ -258,7 +258,7 @@ tanx.numpy.compress: condition must have one dimension.
     message(ValueError, lambda: jnp.compress(V > 2, M, 0), """\
 tanx.numpy.compress: condition holds beyond the end of the axis.
   condition: bool[5]
-  array:     f32[3,4]
+  array:     float32[3,4]
   axis:      0""")
     with pytest.raises(tanx.errors.ConcretizationTypeError, match="extract: the number of"):
         tanx.jit(jnp.extract)(V > 1, V)
@@ -348,14 +348,14 @@ tanx.numpy.put: mode='raise' is not supported: positions are not known under jit
   Hint: use mode='clip' or mode='wrap'.""")
     message(ValueError, lambda: jnp.place(V, M > 1, 1.0, inplace=False), """\
 tanx.numpy.place: array and mask must have as many elements.
-  array: f32[5]
+  array: float32[5]
   mask:  bool[12]""")
     message(ValueError, lambda: jnp.place(V, V > 1, np.array([]), inplace=False), """\
 tanx.numpy.place: there must be at least one value.""")
     message(ValueError, lambda: jnp.fill_diagonal(V, 1.0, inplace=False), """\
 tanx.numpy.fill_diagonal: the array must be a matrix, or have equal sizes along all of its \
 dimensions.
-  array: f32[5]""")
+  array: float32[5]""")
 
 
 # -- positions by number ---------------------------------------------------------------------------
@@ -393,9 +393,9 @@ def test_ravel_multi_index(index, dims, order):
 
 
 def test_types_of_ravel_multi_index():
-    assert fact(jnp.ravel_multi_index((1, 2), (3, 4))) == "i32[]"
-    assert fact(jnp.ravel_multi_index((np.int8([1]), np.uint8([2])), (3, 4))) == "i16[1]"
-    assert fact(jnp.ravel_multi_index((1, 2), (3, 4), dtype="int16")) == "i16[]"
+    assert fact(jnp.ravel_multi_index((1, 2), (3, 4))) == "int32[]"
+    assert fact(jnp.ravel_multi_index((np.int8([1]), np.uint8([2])), (3, 4))) == "int16[1]"
+    assert fact(jnp.ravel_multi_index((1, 2), (3, 4), dtype="int16")) == "int16[]"
 
 
 def test_messages_of_ravel_multi_index():
@@ -410,7 +410,7 @@ tanx.numpy.ravel_multi_index: there must be positions for each dimension.
   dims:        (3, 4)""")
     message(ValueError, lambda: jnp.ravel_multi_index((1.0, 2), (3, 4)), """\
 tanx.numpy.ravel_multi_index: positions must be integers.
-  positions: f32[]""")
+  positions: ~float32[]""")
     message(ValueError, lambda: jnp.ravel_multi_index((1, 2), (3, 4), order="X"), """\
 tanx.numpy.ravel_multi_index: there is no order 'X'.
   orders: 'C', 'F'""")

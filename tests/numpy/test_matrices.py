@@ -23,7 +23,7 @@ def test_patterns(name, args):
 def test_dtypes_of_patterns():
     assert [fact(f) for f in (jnp.eye(2), jnp.eye(2, dtype=int), jnp.identity(2, "int8"),
                               jnp.tri(2, dtype=bool))] == [
-        "f32[2,2]", "i32[2,2]", "i8[2,2]", "bool[2,2]"]
+        "float32[2,2]", "int32[2,2]", "int8[2,2]", "bool[2,2]"]
     agree(tanx.jit(lambda k: jnp.eye(3, k=k))(1), np.eye(3, k=1))
     with tanx.enable_x64(True):
         assert "i64[2,2]" in str(tanx.make_jaxpr(lambda: jnp.eye(2))())
@@ -52,10 +52,10 @@ def test_matrices(name, x, args):
 def test_dtypes_of_matrices():
     i8, weak = jnp.ones((2, 2), "int8"), jnp.reshape(jnp.array(2.5), 1)
     assert [fact(f(i8)) for f in (jnp.tril, jnp.triu, jnp.diag, jnp.diagflat, jnp.diagonal)] == [
-        "i8[2,2]", "i8[2,2]", "i8[2]", "i8[4,4]", "i8[2]"]
+        "int8[2,2]", "int8[2,2]", "int8[2]", "int8[4,4]", "int8[2]"]
     assert [fact(x) for x in (jnp.trace(i8), jnp.trace(i8 > 0), jnp.trace(i8, dtype=float))] == [
-        "i32[]", "i32[]", "f32[]"]
-    assert fact(jnp.diag(weak)) == "~f32[1,1]" and fact(jnp.vander(i8[0])) == "i8[2,2]"
+        "int32[]", "int32[]", "float32[]"]
+    assert fact(jnp.diag(weak)) == "~float32[1,1]" and fact(jnp.vander(i8[0])) == "int8[2,2]"
 
 
 def test_jaxprs():
@@ -86,20 +86,20 @@ tanx.numpy.eye: a shape is a sequence of integers known while tracing.
   Hint: make sizes integers with int(...), or divide them with //.""")
     message(ValueError, lambda: jnp.tril(x), """\
 tanx.numpy.tril: needs at least two dimensions.
-  array: i32[3]""")
+  array: int32[3]""")
     message(ValueError, lambda: jnp.diag(jnp.ones((2, 2, 2))), """\
 tanx.numpy.diag: needs a vector or a matrix.
-  array: f32[2,2,2]""")
+  array: float32[2,2,2]""")
     message(ValueError, lambda: jnp.diagonal(jnp.eye(2), 0, 1, -1), """\
 tanx.numpy.diagonal: axis1 and axis2 must differ.
-  array: f32[2,2]
+  array: float32[2,2]
   axes:  1 and 1""")
     message(NotImplementedError, lambda: jnp.trace(jnp.eye(2), out=np.ones(())), """\
 tanx.numpy.trace: arrays are immutable, so there is no out.
   Hint: use the result.""")
     message(ValueError, lambda: jnp.vander(jnp.eye(2)), """\
 tanx.numpy.vander: needs a vector.
-  array: f32[2,2]""")
+  array: float32[2,2]""")
     message(ValueError, lambda: jnp.vander(x, -1), """\
 tanx.numpy.vander: N must not be negative.
   N: -1""")

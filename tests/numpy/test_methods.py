@@ -141,11 +141,11 @@ def test_copies_are_arrays_of_their_own():
 ERRORS = [
     (lambda x: operator.setitem(x, 0, 1.0), TypeError, """\
 tanx.Array: arrays are immutable: elements cannot be assigned.
-  array: f32[3]
+  array: float32[3]
   Hint: x = x.at[i].set(v) gives an updated array; under jit it is done in place."""),
     (lambda x: hash(x), TypeError, """\
 hash: arrays have no hash: equality of arrays is an array.
-  array: f32[3]
+  array: float32[3]
   Hint: hash x.tobytes() or x.item() for its value, id(x) for the object; pass arrays to jit as \
 ordinary arguments, not as static ones."""),
     (lambda x: x + [1, 2, 3], TypeError, """\
@@ -158,7 +158,7 @@ tanx.numpy.multiply: operators do not take a tuple.
   Hint: wrap it in tanx.numpy.array(...); lists are slow to convert, so say so."""),
     (lambda x: x in x, ValueError, """\
 tanx.Array.__contains__: an array contains numbers, not arrays.
-  array:      f32[3]
+  array:      float32[3]
   looked for: (3,)
   Hint: use (x == y).all(axis=...).any() to look for rows."""),
     (lambda x: x.flat, NotImplementedError, """\
@@ -168,11 +168,11 @@ tanx.Array.flat: arrays are immutable, and have no iterator to assign through.
      "tanx.Array.view: type is not supported: there is one type of arrays."),
     (lambda x: x[0].view("float16"), ValueError, """\
 tanx.Array.view: without an axis, elements must keep their width.
-  array: f32[]
+  array: float32[]
   dtype: float16"""),
     (lambda x: x.astype("int8").view("int32"), ValueError, """\
 tanx.Array.view: the last axis must hold a whole number of the wider elements.
-  array: i8[3]
+  array: int8[3]
   dtype: int32"""),
     (lambda x: x.__array_namespace__(api_version="1999"), ValueError, """\
 tanx.Array.__array_namespace__: there is one version of the standard only.

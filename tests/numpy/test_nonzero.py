@@ -18,7 +18,7 @@ every_array = pytest.mark.parametrize("x", ARRAYS, ids=lambda x: f"{x.dtype}{lis
 def test_nonzero(x):
     got = jnp.nonzero(x)
     agree(got, np.nonzero(x))
-    assert all(fact(i) == f"i32[{len(np.nonzero(x)[0])}]" for i in got)
+    assert all(fact(i) == f"int32[{len(np.nonzero(x)[0])}]" for i in got)
     agree(jnp.asarray(x).nonzero(), np.nonzero(x))
     agree(jnp.where(x), np.nonzero(x))
     agree(jnp.flatnonzero(x), np.flatnonzero(x))
@@ -55,7 +55,7 @@ def test_fill_values():
     x = np.array([[0, 1], [0, 0]])
     for function in (jnp.nonzero, tanx.jit(jnp.nonzero, static_argnames=("size", "fill_value"))):
         agree(function(x, size=2, fill_value=(7, 8)), ([0, 7], [1, 8]))
-        assert fact(function(x, size=2, fill_value=1.5)[0]) == "f32[2]"
+        assert fact(function(x, size=2, fill_value=1.5)[0]) == "float32[2]"
     agree(tanx.jit(lambda x, f: jnp.flatnonzero(x, size=2, fill_value=f))(x, 9), [1, 9])
 
 
@@ -66,7 +66,7 @@ def test_scalars_have_no_position():
     assert jnp.argwhere(3.0, size=2).shape == (2, 0)
     message(ValueError, lambda: jnp.nonzero(3), """\
 tanx.numpy.nonzero: the array must have at least one dimension.
-  array: i32[]
+  array: ~int32[]
   Hint: use tanx.numpy.atleast_1d(a).nonzero().""")
 
 
@@ -76,8 +76,8 @@ def test_what_depends_on_no_argument_is_known_under_jit():
 
 def test_wide_positions():
     with tanx.enable_x64(True):
-        assert fact(jnp.nonzero(np.ones(2))[0]) == "i64[2]"
-        assert fact(tanx.jit(lambda x: jnp.nonzero(x, size=1)[0])(np.ones(2))) == "i64[1]"
+        assert fact(jnp.nonzero(np.ones(2))[0]) == "int64[2]"
+        assert fact(tanx.jit(lambda x: jnp.nonzero(x, size=1)[0])(np.ones(2))) == "int64[1]"
 
 
 def test_messages():

@@ -47,7 +47,7 @@ def test_integers():
     assert [fact(jnp.pad(jnp.ones(3, d), 1, m)) for d, m in (
         ("int8", "mean"), ("bool", "maximum"), ("bfloat16", "linear_ramp"),
         ("complex64", "edge"))] == [
-        "i8[5]", "bool[5]", "bf16[5]", "c64[5]"]
+        "int8[5]", "bool[5]", "bfloat16[5]", "complex64[5]"]
     agree(jnp.pad(jnp.arange(2), 1, constant_values=2.5), [2, 0, 1, 2])
 
 
@@ -64,7 +64,7 @@ def test_nan_in_a_median():
 
 def test_weak_types_and_scalars():
     weak = jnp.reshape(jnp.array(2.5), 1)
-    assert fact(jnp.pad(weak, 1)) == "~f32[3]" and fact(jnp.pad(3.0, 0)) == "~f32[]"
+    assert fact(jnp.pad(weak, 1)) == "~float32[3]" and fact(jnp.pad(3.0, 0)) == "~float32[]"
 
 
 def test_nothing_to_pad_with():
@@ -73,7 +73,7 @@ def test_nothing_to_pad_with():
     assert jnp.pad(VECTOR, 2, "empty").shape == (9,)
     message(ValueError, lambda: jnp.pad(jnp.zeros(0), 1, "wrap"), """\
 tanx.numpy.pad: mode 'wrap' needs elements along the dimension to pad.
-  array: f32[0]
+  array: float32[0]
   axis:  0
   Hint: mode='constant' needs none.""")
 

@@ -46,7 +46,7 @@ def test_shapes(name, x, args):
 def test_functions_of_several_arrays():
     arrays = MATRIX, VECTOR[:3], 1.0
     agree(jnp.broadcast_arrays(*arrays), np.broadcast_arrays(*arrays))
-    assert [fact(x) for x in jnp.broadcast_arrays(jnp.arange(2), 1.0)] == ["i32[2]", "~f32[2]"]
+    assert [*map(fact, jnp.broadcast_arrays(jnp.arange(2), 1.0))] == ["int32[2]", "~float32[2]"]
     assert jnp.broadcast_arrays() == () == jnp.atleast_1d()
     assert jnp.broadcast_shapes((2, 1), 3, ()) == (2, 3) and jnp.broadcast_shapes() == ()
     agree(jnp.atleast_2d(VECTOR, 1.0), np.atleast_2d(VECTOR, 1.0))
@@ -64,8 +64,8 @@ def test_weak_types_stay():
     weak = jnp.array(2.5)
     assert {fact(f(weak)) for f in (jnp.ravel, jnp.atleast_1d, lambda x: jnp.reshape(x, 1),
                                     lambda x: jnp.expand_dims(x, 0),
-                                    lambda x: jnp.broadcast_to(x, 1))} == {"~f32[1]"}
-    assert fact(jnp.reshape(2, (1, 1))) == "~i32[1,1]"
+                                    lambda x: jnp.broadcast_to(x, 1))} == {"~float32[1]"}
+    assert fact(jnp.reshape(2, (1, 1))) == "~int32[1,1]"
 
 
 def test_sizes_may_come_from_arrays_known_while_tracing():
@@ -100,11 +100,11 @@ def test_jaxprs():
 MISTAKES = [
     (TypeError, lambda x: jnp.reshape(x, (4, 2)), """\
 tanx.numpy.reshape: the number of elements must stay the same.
-  array: f32[2,3], 6 elements
+  array: float32[2,3], 6 elements
   shape: (4, 2), 8 elements"""),
     (TypeError, lambda x: jnp.reshape(x, (4, -1)), """\
 tanx.numpy.reshape: the number of elements must stay the same.
-  array: f32[2,3], 6 elements
+  array: float32[2,3], 6 elements
   shape: (4, -1)"""),
     (TypeError, lambda x: jnp.reshape(x, (-1, -1)), """\
 tanx.numpy.reshape: only one size may be -1.
@@ -122,18 +122,18 @@ tanx.numpy.ravel: needs arrays or numbers, but argument 0 is a list.
   Hint: wrap it in tanx.numpy.array(...); lists are slow to convert, so say so."""),
     (TypeError, lambda x: jnp.transpose(x, (0,)), """\
 tanx.numpy.transpose: axes must hold each dimension once.
-  array: f32[2,3]
+  array: float32[2,3]
   axes:  (0,)"""),
     (ValueError, lambda x: jnp.transpose(x, (0, 2)), """\
 tanx.numpy.transpose: axis 2 is out of bounds for 2 dimensions.
-  operand: f32[2,3]
+  operand: float32[2,3]
   Hint: axes go from -2 to 1."""),
     (ValueError, lambda x: jnp.matrix_transpose(x[0]), """\
 tanx.numpy.matrix_transpose: needs at least two dimensions.
-  array: f32[3]"""),
+  array: float32[3]"""),
     (ValueError, lambda x: jnp.squeeze(x, 0), """\
 tanx.numpy.squeeze: only dimensions of size 1 can be dropped.
-  array: f32[2,3]
+  array: float32[2,3]
   axis:  0"""),
     (ValueError, lambda x: jnp.expand_dims(x, (0, 0)), """\
 tanx.numpy.expand_dims: axes must be distinct.
@@ -144,12 +144,12 @@ tanx.numpy.moveaxis: source and destination must be equally many.
   destination: (0,)"""),
     (ValueError, lambda x: jnp.rollaxis(x, 0, 3), """\
 tanx.numpy.rollaxis: start is out of bounds.
-  array: f32[2,3]
+  array: float32[2,3]
   start: 3
   Hint: it goes from -2 to 2."""),
     (ValueError, lambda x: jnp.broadcast_to(x, (4, 4)), """\
 tanx.numpy.broadcast_to: the array does not broadcast to the shape.
-  array: f32[2,3]
+  array: float32[2,3]
   shape: (4, 4)
   Hint: sizes must be equal or 1, counted from the last dimension."""),
     (ValueError, lambda x: jnp.broadcast_shapes((2,), (3,)), """\

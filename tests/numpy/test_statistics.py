@@ -58,9 +58,9 @@ def test_one_case_has_no_covariance():
 
 def test_types_of_results():
     x = jnp.ones((2, 3), "int8")
-    assert fact(jnp.average(x, 0)) == "f32[3]" and fact(jnp.cov(x)) == "f32[2,2]"
-    assert fact(jnp.average(jnp.ones(3, "bfloat16"), weights=jnp.ones(3))) == "f32[]"
-    assert fact(jnp.cov(x, dtype="bfloat16")) == "bf16[2,2]"
+    assert fact(jnp.average(x, 0)) == "float32[3]" and fact(jnp.cov(x)) == "float32[2,2]"
+    assert fact(jnp.average(jnp.ones(3, "bfloat16"), weights=jnp.ones(3))) == "float32[]"
+    assert fact(jnp.cov(x, dtype="bfloat16")) == "bfloat16[2,2]"
 
 
 def test_jaxprs():
@@ -78,23 +78,23 @@ def test_jaxprs():
 MISTAKES = [
     (ValueError, lambda: jnp.average(X, weights=WEIGHTS), """\
 tanx.numpy.average: weights have the shape of the array, or that of one axis.
-  array:   f32[3,6]
-  weights: f32[6]
+  array:   float32[3,6]
+  weights: float32[6]
   axis:    None"""),
     (ValueError, lambda: jnp.average(X, 0, WEIGHTS), """\
 tanx.numpy.average: there must be as many weights as elements along axis.
-  array:   f32[3,6]
-  weights: f32[6]
+  array:   float32[3,6]
+  weights: float32[6]
   axis:    0"""),
     (ValueError, lambda: jnp.cov(X[None]), """\
 tanx.numpy.cov: takes vectors and matrices.
-  array: f32[1,3,6]"""),
+  array: float32[1,3,6]"""),
     (TypeError, lambda: jnp.cov(X, fweights=WEIGHTS), """\
 tanx.numpy.cov: fweights must be integers.
-  fweights: f32[6]"""),
+  fweights: float32[6]"""),
     (RuntimeError, lambda: jnp.cov(X, aweights=WEIGHTS[:2]), """\
 tanx.numpy.cov: aweights must be a vector with one number for each case.
-  aweights: f32[2]
+  aweights: float32[2]
   cases:    6"""),
 ]
 

@@ -192,11 +192,11 @@ tanx.numpy.add.reduce: needs arrays or numbers, but argument 0 is a list.
   Hint: wrap it in tanx.numpy.array(...); lists are slow to convert, so say so."""),
     (lambda: jnp.maximum.reduce(jnp.zeros((0, 2))), ValueError, """\
 tanx.numpy.maximum.reduce: there are no elements, so initial must be given.
-  array: f32[0,2]
+  array: float32[0,2]
   Hint: give initial=... the value for no elements."""),
     (lambda: jnp.subtract.reduce(jnp.ones(2), where=jnp.array([True, False])), ValueError, """\
 tanx.numpy.subtract.reduce: where may leave no elements, so initial must be given.
-  array: f32[2]
+  array: float32[2]
   Hint: give initial=... the value for no elements."""),
     (lambda: jnp.subtract.accumulate(jnp.ones(2), axis=None), ValueError, """\
 tanx.numpy.subtract.accumulate: goes along one axis.
@@ -206,7 +206,7 @@ tanx.numpy.add.at: arrays are immutable and cannot be updated in place.
   Hint: x = jnp.add.at(x, indices, b, inplace=False)."""),
     (lambda: jnp.add.reduceat(jnp.ones(2), jnp.array([0.5])), ValueError, """\
 tanx.numpy.add.reduceat: indices must be integers along one axis.
-  indices: f32[1]"""),
+  indices: float32[1]"""),
 ]
 
 

@@ -59,7 +59,7 @@ def test_results():
     double = jnp.vectorize(lambda x: {"twice": 2 * x, "three": 3})
     agree(double(MATRIX)["twice"], 2 * MATRIX)
     agree(double(MATRIX)["three"], np.full((2, 3), 3))
-    assert fact(jnp.vectorize(lambda x: 2 * x)(3.0)) == "~f32[]"
+    assert fact(jnp.vectorize(lambda x: 2 * x)(3.0)) == "~float32[]"
     agree(jnp.vectorize(lambda x: 2 * x)([1, 2]), [2, 4])
     assert jnp.vectorize(jnp.dot).__name__ == "dot"
     assert jnp.vectorize(lambda: 1.5)() == 1.5
@@ -81,7 +81,7 @@ tanx.numpy.vectorize: dimension n has two sizes, 3 and 2.
   signature: (n),(n)->()""")
     message(ValueError, lambda: dot(jnp.ones(3), 1.0), """\
 tanx.numpy.vectorize: an argument has no dimensions for (n).
-  argument:  f32[]
+  argument:  ~float32[]
   signature: (n),(n)->()""")
     message(TypeError, lambda: dot(jnp.ones(3)), """\
 tanx.numpy.vectorize: the signature has 2 arguments.
@@ -89,7 +89,7 @@ tanx.numpy.vectorize: the signature has 2 arguments.
   given:     1""")
     message(ValueError, lambda: jnp.vectorize(lambda x: x, signature="(n)->()")(MATRIX), """\
 tanx.numpy.vectorize: a result must have the dimensions ().
-  result:    f32[3]
+  result:    float32[3]
   signature: (n)->()""")
     message(ValueError, lambda: jnp.vectorize(lambda x: x[1:], signature="(n)->(n)")(MATRIX), """\
 tanx.numpy.vectorize: dimension n has two sizes, 3 and 2.

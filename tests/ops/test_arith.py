@@ -187,31 +187,31 @@ def message(error, function, *args, **params):
 def test_messages():
     assert message(TypeError, lax.add, f32(1), i32(1)) == """\
 tanx.lax.add: operands must have the same dtype.
-  operand 0: f32[]
-  operand 1: i32[]
+  operand 0: float32[]
+  operand 1: int32[]
   Hint: tanx.numpy's functions promote; or use x.astype(...)."""
     assert message(TypeError, lax.add, np.zeros(2, f32), np.zeros((1, 2), f32)) == """\
 tanx.lax.add: operands must have equal shapes, or be scalars.
-  operand 0: f32[2]
-  operand 1: f32[1,2]
+  operand 0: float32[2]
+  operand 1: float32[1,2]
   Hint: tanx.numpy's functions broadcast as NumPy does."""
     assert message(TypeError, lax.floor, i32(1)) == """\
 tanx.lax.floor: does not take int32 operands.
-  operand: i32[]
+  operand: int32[]
   takes:   floating point"""
     assert message(TypeError, lax.abs, np.zeros(2, np.uint8)) == """\
 tanx.lax.abs: does not take uint8 operands.
-  operand: u8[2]
+  operand: uint8[2]
   takes:   signed integer, floating point, complex"""
     assert message(TypeError, lax.integer_pow, i32(2), -1) == """\
 tanx.lax.integer_pow: integers cannot be raised to negative powers.
-  operand: i32[]
+  operand: int32[]
   power:   -1
   Hint: convert the operand to floating point."""
     assert message(TypeError, lax.complex, np.zeros(2, BF16), np.zeros(2, BF16)) == """\
 tanx.lax.complex: parts of complex numbers are float32 or float64.
-  operand 0: bf16[2]
-  operand 1: bf16[2]"""
+  operand 0: bfloat16[2]
+  operand 1: bfloat16[2]"""
 
 
 def test_a_power_wants_an_exponent_of_the_same_dtype_or_of_integers():

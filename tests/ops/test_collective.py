@@ -250,22 +250,22 @@ def test_an_axis_that_no_map_binds(name):
      "  perm: [0, 0, 1]"),
     (lambda x: lax.all_to_all(x, "i", 0, 0), ValueError,
      "tanx.lax.all_to_all: the split dimension must equal the size of the named axis.\n"
-     "  operand:    f32[2]\n"
+     "  operand:    float32[2]\n"
      "  split_axis: 0\n"
      "  axis size:  3"),
     (lambda x: lax.all_to_all(x, "i", 0, 0, tiled=True), ValueError,
      "tanx.lax.all_to_all: the split dimension must be a multiple of the size of the named axis.\n"
-     "  operand:    f32[2]\n"
+     "  operand:    float32[2]\n"
      "  split_axis: 0\n"
      "  axis size:  3"),
     (lambda x: lax.psum_scatter(x, "i"), ValueError,
      "tanx.lax.psum_scatter: the scattered dimension must equal the size of the named axis.\n"
-     "  operand:   f32[2]\n"
+     "  operand:   float32[2]\n"
      "  dimension: 0\n"
      "  axis size: 3"),
     (lambda x: lax.all_gather(x[0], "i", tiled=True), ValueError,
      "tanx.lax.all_gather: axis must be a dimension of the result.\n"
-     "  operand: f32[]\n"
+     "  operand: float32[]\n"
      "  axis:    0\n"
      "  tiled:   True"),
     (lambda x: lax.pbroadcast(x, "i", 3), ValueError,
@@ -274,7 +274,7 @@ def test_an_axis_that_no_map_binds(name):
      "  axis size: 3"),
     (lambda x: lax.psum(x, 1), ValueError,
      "tanx.lax.psum: axes must be distinct dimensions of the operand.\n"
-     "  operand: f32[2]\n"
+     "  operand: float32[2]\n"
      "  axes:    (1,)\n"
      "  Hint: tanx.numpy's functions take negative axes."),
     (lambda x: lax.psum(x, "i", axis_index_groups=[[0, 1], [2]]), NotImplementedError,

@@ -99,8 +99,8 @@ def test_messages():
     assert message(TypeError, lax.select_n, b, x, y) == """\
 tanx.lax.select_n: cases must have the same shape and dtype.
   which:  bool[3]
-  case 0: f32[3]
-  case 1: f32[2]
+  case 0: float32[3]
+  case 1: float32[2]
   Hint: tanx.numpy.where broadcasts and promotes."""
     assert "must be a scalar or shaped as" in message(TypeError, lax.select_n, b[:2], x, x)
     assert "two cases at most" in message(TypeError, lax.select_n, b, x, x, x)
@@ -110,18 +110,18 @@ tanx.lax.select_n: needs at least one case.
   which: bool[3]"""
     assert message(TypeError, lax.clamp, y, x, x) == """\
 tanx.lax.clamp: bounds must be scalars or have the shape of x.
-  min: f32[2]
-  x:   f32[3]
-  max: f32[3]
+  min: float32[2]
+  x:   float32[3]
+  max: float32[3]
   Hint: tanx.numpy.clip broadcasts and promotes."""
     assert "same dtype" in message(TypeError, lax.clamp, i32(0), x, f32(1))
     assert message(TypeError, lax.lt, np.complex64(1), np.complex64(1)) == """\
 tanx.lax.lt: does not take complex64 operands.
-  operand: c64[]
+  operand: complex64[]
   takes:   bool, signed integer, unsigned integer, floating point"""
     assert message(TypeError, lax.bitwise_and, x, x) == """\
 tanx.lax.bitwise_and: does not take float32 operands.
-  operand: f32[3]
+  operand: float32[3]
   takes:   bool, signed integer, unsigned integer"""
 
 

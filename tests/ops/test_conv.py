@@ -160,29 +160,29 @@ X, W = np.zeros((2, 4, 8, 9), np.float32), np.zeros((6, 4, 3, 3), np.float32)
 MISTAKES = [
     (TypeError, lambda: lax.conv(X.astype(np.float16), W, (1, 1), "SAME"), """\
 tanx.lax.conv: operands must have the same dtype.
-  lhs: f16[2,4,8,9]
-  rhs: f32[6,4,3,3]"""),
+  lhs: float16[2,4,8,9]
+  rhs: float32[6,4,3,3]"""),
     (ValueError, lambda: lax.conv(X, W, (1,), "SAME"), """\
 tanx.lax.conv: window_strides must have a number for each dimension of space.
-  lhs: f32[2,4,8,9]
-  rhs: f32[6,4,3,3]
+  lhs: float32[2,4,8,9]
+  rhs: float32[6,4,3,3]
   window_strides: (1,)"""),
     (ValueError, lambda: lax.conv(X, W, (0, 1), "SAME"), """\
 tanx.lax.conv: window_strides must be above zero.
-  lhs: f32[2,4,8,9]
-  rhs: f32[6,4,3,3]
+  lhs: float32[2,4,8,9]
+  rhs: float32[6,4,3,3]
   window_strides: (0, 1)"""),
     (ValueError, lambda: lax.conv(X, W[:, :3], (1, 1), "SAME"), """\
 tanx.lax.conv: the kernel must have as many input features as a group of the \
 operand.
-  lhs: f32[2,4,8,9]
-  rhs: f32[6,3,3,3]
+  lhs: float32[2,4,8,9]
+  rhs: float32[6,3,3,3]
   feature_group_count: 1
   batch_group_count:   1"""),
     (ValueError, lambda: lax.conv(X, W[..., :0], (1, 1), "SAME"), """\
 tanx.lax.conv: the window must have elements.
-  lhs: f32[2,4,8,9]
-  rhs: f32[6,4,3,0]"""),
+  lhs: float32[2,4,8,9]
+  rhs: float32[6,4,3,0]"""),
     (RuntimeError, lambda: lax.conv(X, W, (1, 1), "EQUAL"), """\
 tanx.lax.conv: padding must be 'VALID', 'SAME' or 'SAME_LOWER'.
   padding: 'EQUAL'"""),
@@ -196,8 +196,8 @@ tanx.lax.conv_dimension_numbers: the three strings must have the same letters fo
   dimension_numbers: ('NCHW', 'OIHW', 'NCHX')"""),
     (TypeError, lambda: lax.conv(X, W, (1, 1), "SAME", preferred_element_type=np.int32), """\
 tanx.lax.conv: cannot give a result of that kind.
-  lhs: f32[2,4,8,9]
-  rhs: f32[6,4,3,3]
+  lhs: float32[2,4,8,9]
+  rhs: float32[6,4,3,3]
   preferred_element_type: int32"""),
 ]
 

@@ -125,7 +125,7 @@ tanx.lax.bitcast_convert_type: booleans and complex numbers have no bits to cast
         lax.bitcast_convert_type(np.ones(3, np.int16), np.int32)
     assert str(info.value) == """\
 tanx.lax.bitcast_convert_type: the last dimension must hold exactly the bits of one element.
-  operand:   i16[3] (16 bits each)
+  operand:   int16[3] (16 bits each)
   new_dtype: int32 (32 bits)"""
 
 

@@ -58,7 +58,7 @@ def test_messages():
 
     assert message(TypeError, lax.full, (2,), np.zeros(3, f32)) == """\
 tanx.lax.full: fill_value must be a scalar.
-  fill_value: f32[3]
+  fill_value: float32[3]
   shape:      (2,)"""
     assert message(TypeError, lax.iota, bool, 3) == """\
 tanx.lax.iota: counts in numbers.

@@ -73,7 +73,7 @@ def test_the_axis_must_exist(axis):
         lax.cummax(np.zeros(3, F32), axis)
     assert str(caught.value) == f"""\
 tanx.lax.cummax: axis must be a dimension of the operand.
-  operand: f32[3]
+  operand: float32[3]
   axis:    {axis}
   Hint: tanx.numpy's functions take negative axes."""
 

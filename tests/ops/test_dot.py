@@ -156,8 +156,8 @@ def test_errors():
     x, y = numbers(2, 3), numbers(3, 4)
     assert message(TypeError, lax.dot_general, x, y, (((1,), (1,)), ((), ()))) == """\
 tanx.lax.dot_general: contracted dimensions must have the same sizes on both sides.
-  lhs: f32[2,3]
-  rhs: f32[3,4]
+  lhs: float32[2,3]
+  rhs: float32[3,4]
   contracted: (1,) with (1,)
   batch:      () with ()"""
     assert message(TypeError, lax.dot_general, x, y, (((-1,), (0,)), ((), ()))).startswith(
@@ -166,19 +166,19 @@ tanx.lax.dot_general: contracted dimensions must have the same sizes on both sid
         "tanx.lax.dot_general: a dimension of lhs can be contracted or a batch only once.\n")
     assert message(ValueError, lax.dot, x, x) == """\
 tanx.lax.dot: multiplies vectors and matrices whose inner sizes agree.
-  lhs: f32[2,3]
-  rhs: f32[2,3]
+  lhs: float32[2,3]
+  rhs: float32[2,3]
   Hint: dimension_numbers says which dimensions to sum."""
     assert message(ValueError, lax.batch_matmul, x, y[0]) == """\
 tanx.lax.batch_matmul: operands must have the same rank, of 2 or more.
-  lhs: f32[2,3]
-  rhs: f32[4]"""
+  lhs: float32[2,3]
+  rhs: float32[4]"""
     assert message(TypeError, lax.dot, x.astype(np.int32), y.astype(np.int32),
                    preferred_element_type=np.int8) == """\
 tanx.lax.dot: preferred_element_type must not be narrower than the natural type of the \
 result.
-  lhs: i32[2,3]
-  rhs: i32[3,4]
+  lhs: int32[2,3]
+  rhs: int32[3,4]
   natural type:           int32
   preferred_element_type: int8"""
     assert message(ValueError, lax.dot, x, y, precision="best") == """\

@@ -222,8 +222,8 @@ def test_errors_in_full():
         attempt(((1,), (0,), (0,)), (2, 6))()
     assert str(caught.value) == """\
 tanx.lax.gather: windows must have size 1 along collapsed and batching dimensions.
-  operand:           f32[4,6]
-  indices:           i32[1,1]
+  operand:           float32[4,6]
+  indices:           int32[1,1]
   slice_sizes:       (2, 6)
   dimension_numbers: GatherDimensionNumbers(offset_dims=(1,), collapsed_slice_dims=(0,), \
 start_index_map=(0,), operand_batching_dims=(), start_indices_batching_dims=())"""
@@ -231,8 +231,8 @@ start_index_map=(0,), operand_batching_dims=(), start_indices_batching_dims=())"
         lax.gather(X, np.zeros((1, 1), np.float32), ROWS, (1, 6))
     assert str(caught.value) == """\
 tanx.lax.gather: indices must be integers.
-  operand: f32[4,6]
-  indices: f32[1,1]"""
+  operand: float32[4,6]
+  indices: float32[1,1]"""
     with pytest.raises(ValueError) as caught:
         lax.gather(X, index_array([[0]]), ROWS, (1, 6), mode="wrap")
     assert str(caught.value) == """\

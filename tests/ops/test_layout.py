@@ -158,7 +158,7 @@ def test_jaxpr_of_a_batched_tile():
 @pytest.mark.parametrize("kind, call, text", [
     (TypeError, lambda x: lax.broadcast_in_dim(x, (2, 4), (0, 1)), """\
 tanx.lax.broadcast_in_dim: operand dimensions must be 1 or equal the distinct ones they map to.
-  operand:              f32[2,3]
+  operand:              float32[2,3]
   shape:                (2, 4)
   broadcast_dimensions: (0, 1)"""),
     (TypeError, lambda x: lax.broadcast_in_dim(x, (-1, 3), (0, 1)), """\
@@ -166,62 +166,62 @@ tanx.lax.broadcast_in_dim: sizes must not be negative.
   shape: (-1, 3)"""),
     (ValueError, lambda x: lax.broadcast_like(x, 1.0), """\
 tanx.lax.broadcast_like: the array does not broadcast to the shape asked for.
-  arr:      f32[2,3]
-  like_arr: f32[]"""),
+  arr:      float32[2,3]
+  like_arr: ~float32[]"""),
     (ValueError, lambda x: lax.broadcast_shapes((2, 3), (2,)), """\
 tanx.lax.broadcast_shapes: sizes counted from the back must be equal or 1.
   shapes: (2, 3), (2,)"""),
     (TypeError, lambda x: lax.reshape(x, (4,)), """\
 tanx.lax.reshape: the number of elements must stay the same.
-  operand:   f32[2,3], 6 elements
+  operand:   float32[2,3], 6 elements
   new_sizes: (4,), 4 elements"""),
     (TypeError, lambda x: lax.reshape(x, (6,), (0, 0)), """\
 tanx.lax.reshape: dimensions must hold each dimension of the operand once.
-  operand:    f32[2,3]
+  operand:    float32[2,3]
   dimensions: (0, 0)"""),
     (ValueError, lambda x: lax.collapse(x, 2, 1), """\
 tanx.lax.collapse: start_dimension must not come after stop_dimension.
-  operand:    f32[2,3]
+  operand:    float32[2,3]
   dimensions: 2 to 1"""),
     (TypeError, lambda x: lax.transpose(x, (0, 0)), """\
 tanx.lax.transpose: permutation must hold each dimension once.
-  operand:     f32[2,3]
+  operand:     float32[2,3]
   permutation: (0, 0)"""),
     (TypeError, lambda x: lax.rev(x, (-1,)), """\
 tanx.lax.rev: dimensions must be distinct axes of the operand.
-  operand:    f32[2,3]
+  operand:    float32[2,3]
   dimensions: (-1,)
   Hint: tanx.numpy.flip takes negative axes."""),
     (ValueError, lambda x: lax.squeeze(x, (1,)), """\
 tanx.lax.squeeze: only dimensions of size 1 can be dropped.
-  operand:    f32[2,3]
+  operand:    float32[2,3]
   dimensions: (1,)"""),
     (ValueError, lambda x: lax.expand_dims(x, (7,)), """\
 tanx.lax.expand_dims: axis 7 is out of bounds for 3 dimensions of the result.
-  operand: f32[2,3]
+  operand: float32[2,3]
   Hint: axes go from -3 to 2."""),
     (ValueError, lambda x: lax.expand_dims(x, (0, 0)), """\
 tanx.lax.expand_dims: axes must be distinct.
   axes: (0, 0)"""),
     (TypeError, lambda x: lax.tile(x, (2,)), """\
 tanx.lax.tile: reps must hold a number for each dimension of the operand.
-  operand: f32[2,3]
+  operand: float32[2,3]
   reps:    (2,)
   Hint: tanx.numpy.tile adds dimensions."""),
     (ValueError, lambda x: lax.stack([]), """\
 tanx.lax.stack: there must be at least one operand."""),
     (ValueError, lambda x: lax.stack([x, lax.transpose(x, (1, 0))]), """\
 tanx.lax.stack: operands must have the same shape.
-  operand 0: f32[2,3]
-  operand 1: f32[3,2]"""),
+  operand 0: float32[2,3]
+  operand 1: float32[3,2]"""),
     (TypeError, lambda x: lax.stack([x, numbers(2, 3, dtype=np.int32)]), """\
 tanx.lax.stack: operands must have the same dtype.
-  operand 0: f32[2,3]
-  operand 1: i32[2,3]
+  operand 0: float32[2,3]
+  operand 1: int32[2,3]
   Hint: tanx.numpy's functions promote; or use x.astype(...)."""),
     (ValueError, lambda x: lax.unstack(1.0), """\
 tanx.lax.unstack: axis 0 is out of bounds for 0 dimensions.
-  operand: f32[]"""),
+  operand: ~float32[]"""),
     (TypeError, lambda x: lax.reshape("no", (2,)), """\
 tanx.lax.reshape: needs arrays or numbers, but argument 0 is a str.
   argument 0: 'no'

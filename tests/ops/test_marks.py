@@ -36,7 +36,7 @@ def test_what_is_no_sharding_is_refused():
         lax.with_sharding_constraint(np.zeros(3, np.float32), "here")
     assert str(caught.value) == """\
 tanx.lax.with_sharding_constraint: needs a sharding for each leaf.
-  leaf: f32[3]
+  leaf: float32[3]
   sharding: 'here'
   Hint: tanx.sharding.SingleDeviceSharding(tanx.devices()[0]) is one."""
 
@@ -48,7 +48,7 @@ def test_tokens_hold_nothing_and_other_arrays_are_none():
         lax.after_all(np.zeros(3, np.float32))
     assert str(caught.value) == """\
 tanx.lax.after_all: its operands are tokens.
-  operand: f32[3]
+  operand: float32[3]
   Hint: tanx.lax.create_token makes one."""
 
 

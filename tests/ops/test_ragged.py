@@ -56,14 +56,14 @@ def test_errors():
     x, y = numbers(5, 4), numbers(3, 4, 2)
     assert message(TypeError, lax.ragged_dot, x, y, np.array([2, 3], np.int32)) == """\
 tanx.lax.ragged_dot: the group dimension of rhs must have a place for each group.
-  lhs: f32[5,4]
-  rhs: f32[3,4,2]
-  group_sizes: i32[2]
+  lhs: float32[5,4]
+  rhs: float32[3,4,2]
+  group_sizes: int32[2]
   dimension numbers: RaggedDotDimensionNumbers(dot_dimension_numbers=(((1,), (1,)), ((), ())), \
 lhs_ragged_dimensions=(0,), rhs_group_dimensions=(0,))"""
     assert message(TypeError, lax.scaled_dot, x, y[0], lhs_scale=numbers(5, 3)) == """\
 tanx.lax.scaled_dot: a scale has the sizes of its operand, or divisors of those summed over.
-  lhs:       bf16[5,4]
-  lhs_scale: f32[5,3]"""
+  lhs:       bfloat16[5,4]
+  lhs_scale: float32[5,3]"""
     with pytest.raises(NotImplementedError, match="group_offset is not supported"):
         lax.ragged_dot(x, y, np.array([2, 0, 3]), group_offset=np.array([1]))

@@ -167,7 +167,7 @@ def test_errors():
     x = np.zeros((2, 3), F32)
     assert message(ValueError, lax.reduce_sum, x, (-1,)) == """\
 tanx.lax.reduce_sum: axes must be distinct dimensions of the operand.
-  operand: f32[2,3]
+  operand: float32[2,3]
   axes:    (-1,)
   Hint: tanx.numpy's functions take negative axes."""
     assert message(TypeError, lax.reduce_sum, x > 0, (0,)) == """\
@@ -176,24 +176,24 @@ tanx.lax.reduce_sum: does not take bool operands.
   takes:   signed integer, unsigned integer, floating point, complex"""
     assert message(ValueError, lax.argmax, x[:, :0], 1, np.int32) == """\
 tanx.lax.argmax: the dimension searched must not be empty.
-  operand: f32[2,0]
+  operand: float32[2,0]
   axis:    1"""
     assert message(TypeError, lax.argmin, x, 1, np.float32) == """\
 tanx.lax.argmin: index_dtype must be an integer type.
   index_dtype: float32"""
     assert message(TypeError, lax.argmax, x.astype(np.complex64), 1, np.int32) == """\
 tanx.lax.argmax: does not take complex64 operands.
-  operand: c64[2,3]
+  operand: complex64[2,3]
   takes:   bool, signed integer, unsigned integer, floating point"""
     assert message(TypeError, lax.reduce, x, 0, lax.sub, (0,)) == """\
 tanx.lax.reduce: initial values have the dtypes of their operands.
-  operand 0: f32[2,3], initial value: i32[]"""
+  operand 0: float32[2,3], initial value: ~int32[]"""
     assert message(ValueError, lax.reduce, x, np.zeros(3, F32), lax.sub, (0,)) == """\
 tanx.lax.reduce: operands have equal shapes and initial values are scalars.
-  operand 0: f32[2,3], initial value: f32[3]"""
+  operand 0: float32[2,3], initial value: float32[3]"""
     assert message(TypeError, lax.reduce, x, 0.0, lax.gt, (0,)) == """\
 tanx.lax.reduce: the computation must give scalars like those it takes.
-  takes: f32[]
+  takes: float32[]
   gives: bool[]"""
     assert message(ValueError, lax.reduce, (x, x), (0.0,), lax.add, (0,)) == """\
 tanx.lax.reduce: init_values must have the tree structure of operands.

@@ -115,11 +115,11 @@ def test_what_functions_may_not_do():
     for fun, kind, text in [
             (lambda e: lax.reduce_sum(lax.mul(e, x), [0]), NotImplementedError, """\
 tanx.lax.scatter_apply: the function must not use arrays from outside.
-  constant: f32[2]
+  constant: float32[2]
   Hint: gather the elements, apply the function, and scatter the results."""),
             (lambda e: lax.gt(e, 0.0), TypeError, """\
 tanx.lax.scatter_apply: the function must give a scalar of the operand's dtype.
-  element: f32[]
+  element: float32[]
   result:  bool[]""")]:
         with pytest.raises(kind) as caught:
             lax.scatter_apply(x, index, fun, POINTS, update_shape=(1,))
@@ -172,7 +172,7 @@ def test_products_where_updates_may_meet():
                  (floats(3),), (floats(1),))
     assert str(caught.value) == """\
 tanx.lax.scatter_mul: has a derivative with respect to its updates only where no two of them meet.
-  updates: f32[1]
+  updates: float32[1]
   Hint: pass unique_indices=True if that is so."""
 
 
@@ -237,27 +237,27 @@ def test_batches_become_dimensions(in_axes, numbers):
     (TypeError, lambda: lax.scatter_add(floats(1, 2), index_array([[0]]), index_array([1]),
                                         POINTS), """\
 tanx.lax.scatter_add: operands must have the same dtype.
-  operand 0: f32[2]
-  operand 1: i32[1]
+  operand 0: float32[2]
+  operand 1: int32[1]
   Hint: tanx.numpy's functions promote; or use x.astype(...)."""),
     (ValueError, lambda: lax.scatter(floats(1, 2), floats([0]), floats(1), POINTS), """\
 tanx.lax.scatter: indices must be integers.
-  operand: f32[2]
-  indices: f32[1,1]"""),
+  operand: float32[2]
+  indices: float32[1,1]"""),
     (TypeError, lambda: lax.scatter_max(floats(1, 2), index_array([[0]]), floats(1, 2), POINTS),
      """\
 tanx.lax.scatter_max: updates must have the dimensions of the indices and of a window.
-  operand:           f32[2]
-  indices:           i32[1,1]
-  updates:           f32[2]
+  operand:           float32[2]
+  indices:           int32[1,1]
+  updates:           float32[2]
   dimension_numbers: ScatterDimensionNumbers(update_window_dims=(), inserted_window_dims=(0,), \
 scatter_dims_to_operand_dims=(0,), operand_batching_dims=(), scatter_indices_batching_dims=())"""),
     (TypeError, lambda: lax.scatter(floats(1, 2), index_array([[0]]), floats([1, 2, 3]),
                                     lax.ScatterDimensionNumbers((1,), (), (0,))), """\
 tanx.lax.scatter: a window must have a size for each dimension of the operand and fit into it.
-  operand:           f32[2]
-  indices:           i32[1,1]
-  updates:           f32[1,3]
+  operand:           float32[2]
+  indices:           int32[1,1]
+  updates:           float32[1,3]
   dimension_numbers: ScatterDimensionNumbers(update_window_dims=(1,), inserted_window_dims=(), \
 scatter_dims_to_operand_dims=(0,), operand_batching_dims=(), scatter_indices_batching_dims=())"""),
 ])

@@ -223,83 +223,83 @@ def test_jaxpr_of_a_split_and_its_cotangent():
 @pytest.mark.parametrize("kind, call, text", [
     (TypeError, lambda x: lax.slice(x, (0, 1), (5, 6)), """\
 tanx.lax.slice: 0 <= start <= limit <= size must hold in each dimension.
-  operand:       f32[4,6]
+  operand:       float32[4,6]
   start_indices: (0, 1)
   limit_indices: (5, 6)
   strides:       None
   Hint: Python's x[a:b] takes negative and overlong slices."""),
     (TypeError, lambda x: lax.slice(x, (0,), (5,)), """\
 tanx.lax.slice: there must be a start, a limit and a stride for each dimension.
-  operand:       f32[4,6]
+  operand:       float32[4,6]
   start_indices: (0,)
   limit_indices: (5,)
   strides:       None
   Hint: Python's x[a:b] takes negative and overlong slices."""),
     (TypeError, lambda x: lax.slice(x, (0, 0), (4, 6), (1, 0)), """\
 tanx.lax.slice: strides must be positive.
-  operand:       f32[4,6]
+  operand:       float32[4,6]
   start_indices: (0, 0)
   limit_indices: (4, 6)
   strides:       (1, 0)
   Hint: Python's x[a:b] takes negative and overlong slices."""),
     (IndexError, lambda x: lax.index_in_dim(x, -7, 1), """\
 tanx.lax.index_in_dim: the index is out of bounds.
-  operand: f32[4,6]
+  operand: float32[4,6]
   index:   -7 along axis 1 of size 6"""),
     (ValueError, lambda x: lax.dynamic_slice(x, (0,), (1, 1)), """\
 tanx.lax.dynamic_slice: there must be a start index for each dimension.
-  operand: f32[4,6]
+  operand: float32[4,6]
   start_indices: 1 of them"""),
     (TypeError, lambda x: lax.dynamic_slice(x, (0, 1.5), (1, 1)), """\
 tanx.lax.dynamic_slice: start indices must be integer scalars.
-  start index 1: f32[]"""),
+  start index 1: ~float32[]"""),
     (ValueError, lambda x: lax.dynamic_slice(x, np.zeros((2, 1), int), (1, 1)), """\
 tanx.lax.dynamic_slice: start indices must be a sequence of scalars.
-  start_indices: i32[2,1]"""),
+  start_indices: int32[2,1]"""),
     (TypeError, lambda x: lax.dynamic_slice(x, (0, 0), (5, 1)), """\
 tanx.lax.dynamic_slice: slice_sizes must not exceed the operand's sizes.
-  operand:     f32[4,6]
+  operand:     float32[4,6]
   slice_sizes: (5, 1)"""),
     (TypeError, lambda x: tanx.make_jaxpr(lambda i, j: lax.dynamic_slice(x, (i, j), (1, 1)))(
         scalar(0), scalar(0, np.int8)), """\
 tanx.lax.dynamic_slice: start indices must be integers of one dtype.
-  operand:       f32[4,6]
-  start_indices: i32[], i8[]"""),
+  operand:       float32[4,6]
+  start_indices: int32[], int8[]"""),
     (TypeError, lambda x: lax.dynamic_update_slice(x, numbers(5, 1), (0, 0)), """\
 tanx.lax.dynamic_update_slice: the update must have the rank of the operand and fit into it.
-  operand: f32[4,6]
-  update:  f32[5,1]"""),
+  operand: float32[4,6]
+  update:  float32[5,1]"""),
     (TypeError, lambda x: lax.dynamic_update_slice(x, numbers(1, 1, dtype=np.int32), (0, 0)), """\
 tanx.lax.dynamic_update_slice: operands must have the same dtype.
-  operand 0: f32[4,6]
-  operand 1: i32[1,1]
+  operand 0: float32[4,6]
+  operand 1: int32[1,1]
   Hint: tanx.numpy's functions promote; or use x.astype(...)."""),
     (TypeError, lambda x: lax.pad(x, 0, [(0, 0, 0)] * 2), """\
 tanx.lax.pad: operands must have the same dtype.
-  operand:        f32[4,6]
-  padding_value:  i32[]
+  operand:        float32[4,6]
+  padding_value:  ~int32[]
   padding_config: ((0, 0, 0), (0, 0, 0))"""),
     (ValueError, lambda x: lax.pad(x, 0.0, [(0, 0, 0), (0, 0, -1)]), """\
 tanx.lax.pad: padding_config must hold (before, after, between) for each dimension, between not \
 being negative.
-  operand:        f32[4,6]
-  padding_value:  f32[]
+  operand:        float32[4,6]
+  padding_value:  ~float32[]
   padding_config: ((0, 0, 0), (0, 0, -1))"""),
     (ValueError, lambda x: lax.pad(x, 0.0, [(1, -9, 0), (0, 0, 0)]), """\
 tanx.lax.pad: negative padding takes away more than there is.
-  operand:        f32[4,6]
-  padding_value:  f32[]
+  operand:        float32[4,6]
+  padding_value:  ~float32[]
   padding_config: ((1, -9, 0), (0, 0, 0))"""),
     (ValueError, lambda x: lax.concatenate([], 0), """\
 tanx.lax.concatenate: there must be at least one operand."""),
     (TypeError, lambda x: lax.concatenate([x, x], -1), """\
 tanx.lax.concatenate: shapes must agree in all dimensions but the one joined.
-  operand 0: f32[4,6]
-  operand 1: f32[4,6]
+  operand 0: float32[4,6]
+  operand 1: float32[4,6]
   dimension: -1"""),
     (ValueError, lambda x: lax.split(x, (1, 2)), """\
 tanx.lax.split: sizes must add up to the size of the axis.
-  operand: f32[4,6]
+  operand: float32[4,6]
   sizes:   (1, 2)
   axis:    0"""),
 ])

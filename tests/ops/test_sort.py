@@ -111,26 +111,26 @@ tanx.lax.sort: num_keys must be from 1 to the number of operands.
   operands: 2"""
     assert message(TypeError, lax.sort, (x, x[0])) == """\
 tanx.lax.sort: operands must have equal shapes.
-  operand 0: f32[2,3]
-  operand 1: f32[3]"""
+  operand 0: float32[2,3]
+  operand 1: float32[3]"""
     assert message(ValueError, lax.sort, x, 2) == """\
 tanx.lax.sort: axis 2 is out of bounds for 2 dimensions.
-  operand: f32[2,3]
+  operand: float32[2,3]
   Hint: axes go from -2 to 1."""
     assert message(ValueError, lax.top_k, x, 4) == """\
 tanx.lax.top_k: k must not be negative, nor exceed the size of the dimension.
-  operand: f32[2,3]
+  operand: float32[2,3]
   axis:    1
   k:       4"""
     assert message(ValueError, lax.top_k, x.astype(np.complex64), 1) == """\
 tanx.lax.top_k: complex numbers have no greatest elements.
-  operand: c64[2,3]"""
+  operand: complex64[2,3]"""
     assert message(ValueError, lax.approx_max_k, x.astype(np.int32), 1) == """\
 tanx.lax.approx_max_k: the operand must be floating point.
-  operand: i32[2,3]"""
+  operand: int32[2,3]"""
     assert message(ValueError, lax.approx_min_k, x, 0) == """\
 tanx.lax.approx_min_k: k must be positive and not exceed the size of the dimension.
-  operand: f32[2,3]
+  operand: float32[2,3]
   k:       0"""
 
 

@@ -97,5 +97,5 @@ def test_integers_are_refused():
         lax.exp(np.int32(1))
     assert str(info.value) == """\
 tanx.lax.exp: does not take int32 operands.
-  operand: i32[]
+  operand: int32[]
   takes:   floating point, complex"""

@@ -144,7 +144,7 @@ def test_shapes_without_arrays():
 @pytest.mark.parametrize("error, call, text", [
     (TypeError, lambda x: lax.reduce_window(x, 0, lax.add, (2, 2)), """\
 tanx.lax.reduce_window: a window has an entry for each dimension of the operand.
-  operand: f32[3]
+  operand: float32[3]
   window_dimensions: (2, 2)
   window_strides: (1,)
   padding: ((0, 0),)
@@ -152,7 +152,7 @@ tanx.lax.reduce_window: a window has an entry for each dimension of the operand.
   window_dilation: (1,)"""),
     (TypeError, lambda x: lax.reduce_window(x, 0, lax.add, (2,), (0,)), """\
 tanx.lax.reduce_window: sizes, strides and dilations are positive.
-  operand: f32[3]
+  operand: float32[3]
   window_dimensions: (2,)
   window_strides: (0,)
   padding: ((0, 0),)
@@ -166,12 +166,12 @@ tanx.lax.reduce_window: does not sum bool operands.
   operand: bool[3]"""),
     (TypeError, lambda x: lax.reduce_window(x, np.int32(0), lambda a, b: a + b, (2,)), """\
 tanx.lax.reduce_window: initial values have the dtypes of their operands.
-  operand 0: f32[3], initial value: i32[]"""),
+  operand 0: float32[3], initial value: int32[]"""),
     (ValueError, lambda x: lax.reduce_window((), (), lax.add, (2,)), """\
 tanx.lax.reduce_window: needs one operand at least."""),
     (TypeError, lambda x: lax.reduce_window(x, F32(0), lambda a, b: a > b, (2,)), """\
 tanx.lax.reduce_window: the computation must give scalars like those it takes.
-  takes: f32[]
+  takes: float32[]
   gives: bool[]"""),
 ])
 def test_what_errors_say(error, call, text):

@@ -154,8 +154,6 @@ DIFFERENCES = [
          r"allow_negative_indices=False"),
 
     # -- printed forms -----------------------------------------------------------------------------
-    _row("types print as in jaxprs everywhere, with the same notation in every message", "eager",
-         r"\.aval$", r"jax\.typeof"),
     _row("public names are printed: Array, tanx.numpy.float32, UniqueAll", "eager",
          r"array_repr", r"repr\(jnp\.float32\)", r"unique_(all|counts|inverse)"),
 

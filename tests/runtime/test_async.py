@@ -158,7 +158,7 @@ def test_deleted_while_pending():
     with busy_queue():
         y = double(jnp.ones(3))
         y.delete()
-        assert y.is_deleted() and repr(y) == "Array(deleted, f32[3])"
+        assert y.is_deleted() and repr(y) == "Array(deleted, float32[3])"
         with pytest.raises(RuntimeError, match="deleted"):
             y.is_ready()
     with pytest.raises(RuntimeError, match="deleted"):

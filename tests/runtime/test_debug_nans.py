@@ -37,7 +37,7 @@ def test_the_line_is_told(fun):
     # Compiled code knows operations; while Python runs, the function that was called is known.
     called, rest = text.split(": ", 1)
     assert called in ("tanx.lax.log", "tanx.numpy.log")
-    assert rest.startswith("made a value that is nan.\n  result: f32[")
+    assert rest.startswith("made a value that is nan.\n  result: float32[")
     assert line() in text
     assert text.endswith("Hint: tanx.debug_nans(False) lets it pass.")
 
@@ -45,7 +45,7 @@ def test_the_line_is_told(fun):
 def test_infinities():
     text = error(tanx.jit(lambda x: 1 / x), jnp.zeros(3), flag=tanx.debug_infs)
     assert text.startswith("tanx.lax.div: made a value that is inf.\n"
-                           "  result: f32[3], 3 of 3 elements\n")
+                           "  result: float32[3], 3 of 3 elements\n")
 
 
 def test_what_no_result_shows_is_let_pass_in_compiled_code():

@@ -90,9 +90,9 @@ def test_use_after_donation():
     step(x)
     for use in (lambda: x + 1, lambda: step(x), lambda: np.asarray(x), lambda: x.is_ready(),
                 lambda: tanx.grad(lambda x: x.sum())(x), x.block_until_ready):
-        with pytest.raises(RuntimeError, match=r"(?s)deleted or donated.*f32\[5\]"):
+        with pytest.raises(RuntimeError, match=r"(?s)deleted or donated.*float32\[5\]"):
             use()
-    assert repr(x) == "Array(deleted, f32[5])" and x.shape == (5,)
+    assert repr(x) == "Array(deleted, float32[5])" and x.shape == (5,)
 
 
 def test_a_result_that_is_the_argument(prepare):
@@ -147,7 +147,7 @@ def test_the_same_array_twice(prepare):
         step(x, x)
     assert str(error.value) == (
         "tanx.jit: the same array is donated twice in one call.\n"
-        "  array: f32[10]\n"
+        "  array: float32[10]\n"
         "  Hint: pass a copy as one of the two arguments: x.copy().")
     assert not x.is_deleted()
     step(x, x.copy())
@@ -174,7 +174,7 @@ def test_arguments_of_no_use():
         tanx.jit(lambda x, y: x.sum() + y, donate_argnums=(0, 1))(x, y)
     assert str(caught[0].message) == (
         "tanx.jit: donated arguments that are as large as no result cannot be reused.\n"
-        "  arguments: f32[10]\n"
+        "  arguments: float32[10]\n"
         "  Hint: do not donate them: they keep their data.")
     assert x.is_deleted() != y.is_deleted()
 

@@ -48,7 +48,7 @@ def test_arguments_and_constants_as_results():
     outs, tangents = jvp(lambda x, y: [x, y, ONE, 5.0, 3], [TWO, THREE], [ONE, zero(THREE)])
     assert outs[0] is TWO and outs[1] is THREE and outs[2] is ONE and outs[3:] == [5.0, 3]
     assert tangents[0] is ONE
-    assert [str(t.aval) for t in tangents[1:]] == ["f32[]", "f32[]", "f32[]", "float0[]"]
+    assert " ".join(str(t.aval) for t in tangents[1:]) == "float32[] float32[] ~float32[] float0[]"
 
 
 def test_a_rule_may_answer_with_zero():
@@ -140,7 +140,7 @@ def test_nothing_loses_its_derivative_in_silence(attempt, use):
         under_jvp(use)
     assert str(caught.value) == (
         f"{attempt}: a value that is being differentiated would lose its derivative.\n"
-        "  value: f32[]\n"
+        "  value: ~float32[]\n"
         "  Hint: keep computing with tanx.numpy; where no derivative is wanted, write "
         "tanx.lax.stop_gradient(x).")
     under_jvp(lambda x: use(lax.stop_gradient(x)))

@@ -153,7 +153,7 @@ def test_linear_transpose_nests():
      "tanx.lax.sin: has no transpose rule: it is not linear."),
     (lambda: tanx.linear_transpose(lambda x: x * 2, 1), TypeError,
      "tanx.linear_transpose: arguments must be real or complex.\n"
-     "  argument: i32[]"),
+     "  argument: ~int32[]"),
     (lambda: tanx.linear_transpose(lambda x: x * 2, 1.0, reduce_axes=("i",)), NotImplementedError,
      "tanx.linear_transpose: reduce_axes is not supported."),
 ])

@@ -37,7 +37,7 @@ def test_the_axis_is_out_of_sight():
     def look(x):
         assert isinstance(x, BatchTracer) and isinstance(x, tanx.Array)
         assert (x.shape, x.ndim, x.size, len(x)) == ((2,), 1, 2, 2)
-        assert repr(x) == "BatchTracer<f32[2], batched f32[3,2] at 0>"
+        assert repr(x) == "VmapTracer(aval=float32[2], batched=float32[3,2])"
         return x
 
     tanx.vmap(look)(X)
@@ -108,7 +108,7 @@ def test_to_axis():
         to_axis(X, 1, 2, None)
     assert str(caught.value) == (
         "tanx.vmap: out_axes is None for an output that depends on the mapped axis.\n"
-        "  output: f32[3,2], mapped at axis 1\n"
+        "  output: float32[3,2], mapped at axis 1\n"
         "  Hint: give an integer in out_axes.")
 
 
@@ -122,7 +122,7 @@ def test_batch_of_a_jaxpr():
     assert str(batched) == (
         "{ lambda ; a:f32[3] b:f32[]. let c:f32[3] = mul a b; d:f32[] = neg b in (c, d) }")
     batched, dims = batch_jaxpr(closed, Axis(None, 3), [0, None], True)
-    assert dims == [0, 0] and [str(a) for a in batched.out_avals] == ["f32[3]", "f32[3]"]
+    assert dims == [0, 0] and [str(a) for a in batched.out_avals] == ["~float32[3]", "~float32[3]"]
     batched, dims = batch_jaxpr(closed, Axis(None, 3), [None, None], [False, True])
     assert dims == [None, 0]
 
