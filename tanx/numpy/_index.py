@@ -214,7 +214,8 @@ def _bounds(item: tuple | Slice, n: int, axis: int) -> tuple[int, int, int]:
         if item[2] == 0:
             raise ValueError(explain("x[start:stop:step]", "the step of a slice must not be zero."))
         start, stop, step = slice(*item).indices(n)
-        return start, len(range(start, stop, step)), step
+        # Backwards from the end of nothing starts at -1.
+        return max(start, 0), len(range(start, stop, step)), step
     if item.span > n:
         raise TypeError(explain(
             "tanx.ds", "a slice of fixed size must fit into the array.", f"slice: {item}",

@@ -29,6 +29,15 @@ def test_reads_what_numpy_reads(index):
     np.testing.assert_array_equal(got, selected(index))
 
 
+@pytest.mark.parametrize("step", [-1, -2, 3])
+def test_nothing_read_backwards(step):
+    """The end of an empty axis is at -1."""
+    for x in (V[:0], X[:0], X[:, :0]):
+        assert jnp.asarray(x)[..., ::step].shape == x[..., ::step].shape
+        assert jnp.asarray(x)[::step].shape == x[::step].shape
+        assert jnp.asarray(x)[-9::step].shape == x[-9::step].shape
+
+
 @every_index
 def test_jit_reads_the_same(index):
     np.testing.assert_array_equal(tanx.jit(lambda x: x[index])(X), selected(index))
