@@ -34,6 +34,6 @@ def _named(window: str | tuple, size: int) -> np.ndarray:
     """One period of a window; only for those that are not common SciPy, slow to load, is asked."""
     if isinstance(window, str) and window in _COSINES:
         angle = 2 * pi * np.arange(size) / max(size, 1)
-        return sum(c * np.cos(k * angle) for k, c in enumerate(_COSINES[window]))
+        return np.sum([c * np.cos(k * angle) for k, c in enumerate(_COSINES[window])], axis=0)
     from scipy.signal import get_window
     return get_window(window, size)
