@@ -3,6 +3,7 @@
 import gc
 import itertools
 import os
+import subprocess
 import sys
 import tracemalloc
 import weakref
@@ -169,3 +170,24 @@ def test_values_of_staged_constants_go_with_the_jaxpr():
     del closed
     gc.collect()
     assert gone() is None
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads Linux's counts")
+def test_clear_caches_gives_memory_back():
+    code = """
+import tanx, tanx.numpy as jnp
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * 4096 >> 20
+f = tanx.jit(lambda x: x * 2)
+kept = [f(jnp.full((1 << 22,), i)) for i in range(8)]
+functions = [tanx.jit(lambda x, k=k: sum(jnp.sin(x * (i + k)) for i in range(9))) for k in range(9)]
+[g(1.0) for g in functions]
+del kept
+before = resident()
+tanx.clear_caches()
+print(before - resident(), [g._cache_size() for g in functions], f(jnp.ones(2)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    freed, rest = done.stdout.split(maxsplit=1)
+    assert int(freed) >= 100, "at least seven of eight blocks of 16 MiB"
+    assert rest == f"{[0] * 9} [2. 2.]\n"

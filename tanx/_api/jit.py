@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import sys
 import weakref
 from collections.abc import Callable
@@ -200,13 +201,14 @@ def clear_caches() -> None:
 
     >>> tanx.clear_caches()
     """
-    from .._runtime.host import trim  # late: most programs never call this
+    from .._runtime.host import give_back  # late: most programs never call this
     from .._runtime.load import clear
     clear_memories()
     clear()
     for function in list(_functions):
         function._native_calls.clear(function)
-    trim()
+    gc.collect()  # programs are full of cycles
+    give_back()
 
 
 _functions: weakref.WeakSet[JitFunction] = weakref.WeakSet()

@@ -56,6 +56,7 @@ TEXT = ARGUMENTS + """
 @lock = internal global i32 0, align 128
 @counts = internal global [9 x i64] zeroinitializer, align 128
 @colour = internal global i64 0
+@most_kept = internal global i64 0
 
 declare i32 @posix_memalign(ptr, i64, i64)
 declare void @free(ptr)
@@ -186,7 +187,8 @@ refuse:
   ret ptr null
 }}
 
-; A block from the system, or null. Large ones begin at different lines of a page: arrays that are
+; A block from the system, or null where there is none, or where it would be too much.
+; Large ones begin at different lines of a page: arrays that are
 ; gone through side by side would else compete for the same lines of cache. They are mapped where
 ; huge pages may be, and have as many as they fill half or more: to get memory by the usual ones
 ; takes ten times as long.
@@ -194,7 +196,10 @@ define internal ptr @fresh(i64 %capacity) {{
 entry:
   %place = alloca ptr
   %large = icmp uge i64 %capacity, {large}
-  br i1 %large, label %map, label %allocate
+  br i1 %large, label %weigh, label %allocate
+weigh:
+  %over = call i1 @too_much(i64 %capacity)
+  br i1 %over, label %none, label %map
 allocate:
   %total = add i64 %capacity, 64
   %failed = call i32 @posix_memalign(ptr %place, i64 64, i64 %total)
@@ -267,7 +272,7 @@ some:
   store ptr %next, ptr %block
   store ptr %block, ptr %list
   %cached = call i64 @count(i64 {bytes_cached}, i64 %capacity)
-  %limit = call i64 @count(i64 {bytes_limit}, i64 0)
+  %limit = load i64, ptr @most_kept
   call void @release()
   %over = icmp sgt i64 %cached, %limit
   br i1 %over, label %trim, label %done
@@ -323,10 +328,23 @@ end:
   ret void
 }}
 
-define void @tanx_limit(i64 %bytes) {{
+; Sets how many bytes there may be in all blocks, and in those that are kept.
+define void @tanx_limit(i64 %all, i64 %kept) {{
   %place = getelementptr i64, ptr @counts, i64 {bytes_limit}
-  store i64 %bytes, ptr %place
+  store i64 %all, ptr %place
+  store i64 %kept, ptr @most_kept
   ret void
+}}
+
+; Whether a new block would make all blocks together larger than they may be.
+define internal i1 @too_much(i64 %capacity) {{
+  call void @acquire()
+  %reserved = call i64 @count(i64 {bytes_reserved}, i64 0)
+  %limit = call i64 @count(i64 {bytes_limit}, i64 0)
+  call void @release()
+  %total = add i64 %reserved, %capacity
+  %over = icmp sgt i64 %total, %limit
+  ret i1 %over
 }}
 
 define void @tanx_statistics(ptr %out) {{

@@ -30,8 +30,9 @@ from .._core.types import ShapedArray
 from ..errors import explain
 from . import stop
 from .allocator import ARGUMENTS
-from .host import address, builtin, memory_of_machine
+from .host import address, builtin
 from .machine import PTHREADS, permanent
+from .memory import memory_of_machine, out_of_memory
 
 if TYPE_CHECKING:
     from .load import Code
@@ -357,12 +358,12 @@ def _native() -> dict[str, Callable]:
 class Work:
     """A program that was submitted: what it reads and writes stays until it is done."""
 
-    __slots__ = ("queue", "state", "number", "code", "memory", "parents", "nbytes", "source",
-                 "error")
+    __slots__ = ("queue", "state", "number", "code", "memory", "parents", "nbytes", "arena",
+                 "source", "error")
 
     def __init__(self, queue: Queue, code: Code, memory: list[np.ndarray],
-                 parents: tuple[Work, ...], nbytes: int):
-        self.queue, self.nbytes = queue, nbytes
+                 parents: tuple[Work, ...], nbytes: int, arena: int):
+        self.queue, self.nbytes, self.arena = queue, nbytes, arena
         self.code: Code | None = code  # until it is finished
         self.memory, self.parents = memory, parents
         self.number = 0
@@ -379,9 +380,7 @@ class Work:
         if self.error is not None:  # it was to be stopped
             stop.spare(self)
         if self.state.value == _FAILED:
-            self.error = MemoryError(explain(
-                "tanx.jit", "there was no memory for the temporaries of a program.",
-                f"started at: {self.source}"))
+            self.error = out_of_memory("tanx.jit", [], self.arena, self.source)
         for parent in self.parents:
             self.error = self.error or parent.error
         self.code, self.memory, self.parents = None, [], ()
@@ -446,7 +445,7 @@ class Queue:
         while self.records and (len(self.records) >= MOST_PENDING
                                 or self.nbytes + nbytes > _most_bytes()):
             self.wait(self.records[0].number)
-        work = Work(self, code, memory, tuple(parents), nbytes)
+        work = Work(self, code, memory, tuple(parents), nbytes, arena)
         with _gate, self.lock:
             work.number = self.native["submit"](self.address, ctypes.addressof(work.state),
                                                 code.address, arena, *memory)

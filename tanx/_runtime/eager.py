@@ -30,6 +30,7 @@ from .._core.trace import Tracer, leaked
 from .._core.transfers import watch_transfer
 from .._core.types import typeof
 from ..errors import explain
+from .memory import make_room
 from .tier0 import program_of
 
 __all__ = ["compiled", "evaluate", "quietly"]
@@ -75,6 +76,8 @@ def evaluate(primitive, args, params):
         # Most operations are of this form: spare them the lists.
         x, y = args
         out_type = primitive.infer(x.aval, y.aval, **params)
+        if primitive.kind is not _ELEMENTWISE:
+            make_room(primitive, out_type)
         a = x._buffer if x._buffer is not None else x._value
         b = y._buffer if y._buffer is not None else y._value
         out = _spread(primitive, out_type, (a, b), params) if (
@@ -84,6 +87,8 @@ def evaluate(primitive, args, params):
     elif len(args) == 1 and type(args[0]) is Array:
         (x,) = args
         out_type = primitive.infer(x.aval, **params)
+        if primitive.kind is not _ELEMENTWISE:
+            make_room(primitive, out_type)
         a = x._buffer if x._buffer is not None else x._value
         out = _spread(primitive, out_type, (a,), params) if a.size >= LARGE else None
         if out is None:
@@ -98,6 +103,8 @@ def evaluate(primitive, args, params):
             else:
                 _take_in(x, types, values)
         out_type = primitive.infer(*types, **params)
+        if primitive.kind is not _ELEMENTWISE:
+            make_room(primitive, out_type)
         out = _spread(primitive, out_type, values, params) if any(
             value.size >= LARGE for value in values) else None
         if out is None:
@@ -117,7 +124,10 @@ def evaluate(primitive, args, params):
 
 def _spread(primitive, out_type, values, params) -> np.ndarray | None:
     """Large elementwise work in all threads; None where NumPy does it better alone."""
-    if primitive.kind is not _ELEMENTWISE or any(p is not None for p in params.values()):
+    if primitive.kind is not _ELEMENTWISE:
+        return None
+    make_room(primitive, out_type)
+    if any(p is not None for p in params.values()):
         return None
     ufunc = getattr(primitive, "ufunc_alone", None)
     if ufunc is None:

@@ -47,7 +47,8 @@ def entry_of(call: Call, closed: ClosedJaxpr, donated: tuple[bool, ...], out_tre
     executable = compiled(closed, donated)
     if executable.calls_python or executable.without_data:
         return None
-    writer = _PythonWriter if executable.long else _Writer
+    # Python looks first whether there is room for what is large.
+    writer = _PythonWriter if executable.long or executable.heavy else _Writer
     try:
         return writer(executable, closed.in_avals).entry(call, out_tree)
     except _Foreign:

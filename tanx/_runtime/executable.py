@@ -27,18 +27,21 @@ from .._config import (
 )
 from .._core.array import Array
 from .._core.canonical import Canonical, canonical
-from .._core.jaxpr import ClosedJaxpr, cached_by_jaxpr
+from .._core.jaxpr import ClosedJaxpr, Jaxpr, Var, cached_by_jaxpr
+from .._core.source import SourceInfo
 from .._core.types import ShapedArray
 from .._logger import verbose
 from .._loops.names import CALLBACK
 from ..dtypes import float0
+from ..errors import OutOfMemoryError
 from . import disk_cache, stop
 from .background import Work, pending_array, queue_of_thread
 from .callbacks import run_watched
 from .donation import given_away, may_overwrite, takers, warn_of_unusable
-from .host import empty, run
+from .host import empty, kept_bytes, run
 from .libraries import LIBRARIES
 from .load import Code, code, compile_program
+from .memory import HEAVY, check_rank, out_of_memory, room_for
 from .reports import report
 
 if TYPE_CHECKING:
@@ -78,6 +81,10 @@ class Executable:
     def __init__(self, closed: ClosedJaxpr, donated: tuple[bool, ...] = ()):
         self.out_avals = tuple(closed.out_avals)
         self.arity = len(closed.in_avals)
+        for aval in self.out_avals:
+            check_rank("tanx.jit", aval)
+        self.name = _function(closed.jaxpr)
+        self.origins = _origins(closed.jaxpr)
         self.taken, unusable = takers(closed, donated)
         if unusable:
             warn_of_unusable(unusable)
@@ -91,7 +98,7 @@ class Executable:
                 self._compile(closed, donated, text, key)
         if log_compiles.value or verbose():
             what = "loaded from disk" if self.used else "compiled"
-            report(what, closed.jaxpr.debug_info.function, closed.in_avals, perf_counter() - start)
+            report(what, self.name, closed.in_avals, perf_counter() - start)
 
     def _find(self, text: Canonical, key: str) -> bool:
         """Take what another process has left; whether there was something."""
@@ -150,6 +157,7 @@ class Executable:
         self.without_data = any(aval.dtype == float0 for aval in self.out_avals)
         self.long = recipe.seconds >= LONG and not self.calls_python
         self.nbytes = sum(prod(shape) * dtype.itemsize for shape, dtype in self.outputs)
+        self.heavy = self.nbytes + self.arena_size >= HEAVY
 
     @property
     def cost(self) -> Cost:
@@ -174,15 +182,7 @@ class Executable:
         background = bool(parents) or self.long and async_dispatch.value
         if background:  # the caller may write to what is his before it is read
             data = [d if type(x) is Array else d.copy() for x, d in zip(operands, data)]
-        memory = [*self.constants, *map(_as_buffer, data)]
-        for (shape, dtype), place in zip(self.outputs, self.overwritten):
-            if place is None:
-                memory.append(empty(shape, dtype))
-            else:
-                i = place - len(self.constants)
-                if i not in given or not may_overwrite(memory[place]):
-                    memory[place] = _copy(operands[i])
-                memory.append(memory[place])
+        memory = self._memory(data, operands, given)
         work = None
         if background:
             work = queue_of_thread().submit(self.code, self.arena_size, memory, parents,
@@ -190,7 +190,7 @@ class Executable:
         elif self.calls_python:
             run_watched(run, self.code.address, self.arena_size, *memory)
         else:
-            run(self.code.address, self.arena_size, *memory)
+            self._run_now(memory)
         if stop.words.failing:
             stop.settle()
         results = [self._result(place, aval, memory, operands, given, work)
@@ -198,6 +198,36 @@ class Executable:
         for i in given:
             operands[i].delete()  # type: ignore[union-attr]
         return results
+
+    def _memory(self, data: list[np.ndarray], operands: Sequence,
+                given: frozenset[int]) -> list[np.ndarray]:
+        """What the program reads and writes: constants, arguments, outputs."""
+        if self.heavy and not room_for(self.nbytes + self.arena_size, kept_bytes):
+            raise self._refused()
+        memory = [*self.constants, *map(_as_buffer, data)]
+        try:
+            for (shape, dtype), place in zip(self.outputs, self.overwritten):
+                if place is None:
+                    memory.append(empty(shape, dtype))
+                else:
+                    i = place - len(self.constants)
+                    if i not in given or not may_overwrite(memory[place]):
+                        memory[place] = _copy(operands[i])
+                    memory.append(memory[place])
+        except MemoryError:
+            raise self._refused() from None
+        return memory
+
+    def _run_now(self, memory: list[np.ndarray]) -> None:
+        try:
+            run(self.code.address, self.arena_size, *memory)
+        except MemoryError:
+            raise self._refused() from None
+
+    def _refused(self) -> OutOfMemoryError:
+        """The error where there is no room for a run."""
+        return out_of_memory(f"tanx.jit of {self.name}",
+                             list(zip(self.out_avals, self.origins)), self.arena_size)
 
     def _result(self, place: int, aval: ShapedArray, memory: list[np.ndarray], operands: Sequence,
                 given: frozenset[int], work: Work | None) -> Array:
@@ -227,6 +257,21 @@ def _care(seconds: float) -> float:
     if optimization_level.value in _QUICK_LEVELS:
         return 0.0
     return seconds if quick_code.value and optimization_level.value == "UNKNOWN" else inf
+
+
+def _function(jaxpr: Jaxpr) -> str:
+    """What messages call a program: the function it is of, or else its only operation."""
+    if jaxpr.debug_info is not None:
+        return jaxpr.debug_info.function
+    return jaxpr.eqns[0].primitive.name if len(jaxpr.eqns) == 1 else "a program"
+
+
+def _origins(jaxpr: Jaxpr) -> list[SourceInfo | None]:
+    """Where large results are made; None for the others, and for those that are arguments."""
+    large = {v for v in jaxpr.outvars if type(v) is Var and v.aval.size * 8 >= HEAVY}
+    made = {v: eqn.source_info for eqn in jaxpr.eqns for v in eqn.outvars
+            if v in large} if large else {}
+    return [made.get(v) for v in jaxpr.outvars]
 
 
 def _operand(x: Array | np.ndarray, parents: list[Work]) -> np.ndarray:

@@ -3,7 +3,8 @@
 A block that is given back is kept, mapped and touched, for the next request of its size class, so
 that a result of 64 MB does not fault its pages in afresh on each call. Classes are four for each
 power of two: a request takes at most a quarter more than it asks for. Beyond a limit, a quarter of
-the machine's memory, kept blocks go back to the system, the large ones first.
+the machine's memory, kept blocks go back to the system, the large ones first. All blocks together
+are never more than the machine's memory.
 
 ``ptr tanx_alloc(i64 bytes)`` gives 64-byte aligned memory, or null where there is none, and
 ``void tanx_free(ptr)`` takes it back; both may be called by any thread, with or without the GIL.
@@ -14,6 +15,7 @@ allocators, so it is an ordinary array in all respects.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import mmap
 import os
@@ -25,8 +27,9 @@ from .._forever import forever
 from .._locks import new_lock
 from .allocator import COUNTS, TEXT
 from .machine import permanent
+from .memory import memory_of_machine
 
-__all__ = ["ALIGNMENT", "address", "allocator", "builtin", "empty", "memory_of_machine",
+__all__ = ["ALIGNMENT", "address", "allocator", "builtin", "empty", "give_back", "kept_bytes",
            "numpy_function", "run", "statistics", "trim"]
 
 ALIGNMENT = 64
@@ -108,7 +111,7 @@ class Allocator:
                   id(None))
         for name in ("malloc", "calloc", "realloc", "free"):
             setattr(self.handler_fields, name, self.addresses[f"numpy_{name}"])
-        self.call("tanx_limit", memory_of_machine() // 4)
+        self.call("tanx_limit", memory_of_machine(), memory_of_machine() // 4)
         self.empty = builtin("empty", self.addresses["python_empty"])
         self.run = builtin("run", self.addresses["python_run"])
         forever(self)
@@ -139,17 +142,6 @@ def numpy_function(number: int) -> int:
     table = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
         ctypes.cast(pointer, ctypes.c_void_p).value or 0)(_ARRAY_API, None)
     return ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))[number] or 0
-
-
-def memory_of_machine() -> int:
-    """Bytes of memory that the machine has, or that this process's group may use."""
-    sizes = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    try:
-        with open("/sys/fs/cgroup/memory.max") as limit:
-            sizes.append(int(limit.read()))
-    except (OSError, ValueError):  # not Linux, or no limit
-        pass
-    return min(sizes)
 
 
 _lock = new_lock()
@@ -191,9 +183,23 @@ def run(program: int, arena: int, *arrays: np.ndarray) -> None:
 def statistics() -> dict[str, int]:
     """What the allocator has counted so far; sizes are in bytes."""
     counts = (ctypes.c_int64 * len(COUNTS))()
-    if _allocator is not None:
+    if _allocator is None:
+        counts[COUNTS.index("bytes_limit")] = memory_of_machine()
+    else:
         _allocator.call("tanx_statistics", ctypes.addressof(counts))
     return dict(zip(COUNTS, counts))
+
+
+def kept_bytes() -> int:
+    """Bytes that are kept for new arrays."""
+    return statistics()["bytes_cached"]
+
+
+def give_back() -> None:
+    """Give all memory that nobody uses back to the system: ours, and that of the C library."""
+    trim()
+    with contextlib.suppress(AttributeError):  # GNU's library has it, others keep less
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def trim(keep: int = 0) -> None:

@@ -17,7 +17,7 @@ from .._api.placement import (
     shards_of,
 )
 from .._traceback import boundary, shown
-from ..errors import ConcretizationTypeError, explain
+from ..errors import ConcretizationTypeError, explain, user_frame
 from ..lax import _functions as lax
 from . import (
     _assemble,
@@ -121,6 +121,13 @@ def __setitem__(self, i, x):
 
 
 def __hash__(self) -> int:
+    caller = user_frame()
+    if caller is not None and caller.f_globals.get("__name__") == "asyncio.tasks":
+        if caller.f_code.co_name != "wait":
+            return id(self)  # they keep what they wait for in sets and dicts, by identity
+        raise TypeError(explain(
+            "asyncio.wait", "needs tasks, and arrays are none.", f"array: {self.aval}",
+            hint="asyncio.ensure_future(x) makes one; asyncio.gather takes arrays as they are."))
     raise TypeError(explain(
         "hash", "arrays have no hash: equality of arrays is an array.", f"array: {self.aval}",
         hint="hash x.tobytes() or x.item() for its value, id(x) for the object; pass arrays to "

@@ -83,13 +83,13 @@ def test_what_is_beyond_the_limit_goes_back():
     allocator = host.allocator()
     limit = counts()["bytes_limit"]
     host.trim()
-    allocator.call("tanx_limit", 4 << 20)
+    allocator.call("tanx_limit", limit, 4 << 20)
     try:
         xs = [host.empty((1 << 20,), np.dtype("u1")) for _ in range(16)]
         del xs
         assert counts()["bytes_cached"] <= 4 << 20
     finally:
-        allocator.call("tanx_limit", limit)
+        allocator.call("tanx_limit", limit, limit // 4)
 
 
 @pytest.mark.parametrize("shape", [(1 << 50,), (1 << 40, 1 << 40)])

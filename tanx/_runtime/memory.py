@@ -1,0 +1,193 @@
+"""How much memory there is, and what is said where it is not enough.
+
+A system may promise memory that it does not have, and end the process when that is touched. So what
+is larger than the memory of the machine, or than what the process's control group may use, is
+refused before, and so is a large piece that does not fit into what is free at the moment.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from math import prod
+
+from .._core.array import Array, live_arrays
+from .._core.primitive import Kind
+from .._core.source import SourceInfo, user_source
+from .._core.types import ShapedArray
+from ..errors import OutOfMemoryError, explain
+
+__all__ = ["HEAVY", "MOST_DIMENSIONS", "available_memory", "check_rank", "in_words", "make_room",
+           "memory_of_machine", "out_of_memory", "room_for"]
+
+HEAVY = 1 << 28
+"""Bytes of memory that are worth a look at what is free, which takes a tenth of a millisecond."""
+
+MOST_DIMENSIONS = 64
+"""NumPy's limit: arrays are its arrays inside."""
+
+_UNLIMITED = 1 << 60
+_SHOWN = 3  # of the live arrays
+
+
+# -- what the system says --------------------------------------------------------------------------
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path) as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def _number(text: str) -> int:
+    """The number in a file of a control group; what has no limit is called max, or is enormous."""
+    return int(text) if text.strip().isdecimal() else _UNLIMITED
+
+
+def _entry(text: str, name: str) -> int:
+    """A number in a file of names and numbers; 0 where it is not there."""
+    for line in text.splitlines():
+        words = line.replace(":", " ").split()
+        if words and words[0] == name:
+            return int(words[1])
+    return 0
+
+
+def _groups(root: str = "/") -> Iterator[tuple[str, str, str, str]]:
+    """The control groups of this process that count memory, the innermost first.
+
+    For each its folder, and the names of what tells its limit, its use, and of its use what is a
+    cache of files: in the second version of control groups, and in the first.
+    """
+    for line in _read(f"{root}proc/self/cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if not controllers:
+            tops = [f"{root}sys/fs/cgroup", f"{root}sys/fs/cgroup/unified"]
+            names = "memory.max", "memory.current", "inactive_file"
+        elif "memory" in controllers.split(","):
+            tops = [f"{root}sys/fs/cgroup/memory"]
+            names = "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
+        else:
+            continue
+        for top in tops:
+            folder = path.strip("/")
+            while True:
+                yield f"{top}/{folder}".rstrip("/"), *names
+                if not folder:
+                    break
+                folder = folder.rpartition("/")[0]
+
+
+@cache
+def memory_of_machine(root: str = "/") -> int:
+    """Bytes of memory that the machine has, or that this process's group may use; with swap."""
+    memory = _read(f"{root}proc/meminfo")
+    swap = 1024 * _entry(memory, "SwapTotal")
+    sizes = [1024 * _entry(memory, "MemTotal") + swap]
+    if not _entry(memory, "MemTotal"):  # not Linux
+        sizes = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    sizes += [limit + swap for folder, name, *_ in _groups(root)
+              if 0 < (limit := _number(_read(f"{folder}/{name}"))) < _UNLIMITED]
+    return min(sizes)
+
+
+def available_memory(root: str = "/") -> int:
+    """Bytes that can be had now without anything being taken from other processes."""
+    memory = _read(f"{root}proc/meminfo")
+    swap = 1024 * _entry(memory, "SwapFree")
+    if not _entry(memory, "MemAvailable"):
+        return memory_of_machine(root)
+    sizes = [1024 * _entry(memory, "MemAvailable") + swap]
+    for folder, limit, used, file in _groups(root):
+        most = _number(_read(f"{folder}/{limit}"))
+        if 0 < most < _UNLIMITED:
+            cached = _entry(_read(f"{folder}/memory.stat"), file)
+            sizes.append(most - _number(_read(f"{folder}/{used}")) + cached + swap)
+    return max(0, min(sizes))
+
+
+# -- refusing --------------------------------------------------------------------------------------
+
+
+def room_for(nbytes: int, kept: Callable[[], int] = lambda: 0) -> bool:
+    """Whether there is room for so many bytes; ``kept`` tells how many are kept for new arrays."""
+    if nbytes < HEAVY:
+        return True
+    if nbytes > memory_of_machine():
+        return False
+    if nbytes <= available_memory() + kept():
+        return True
+    gc.collect()  # cycles may hold arrays
+    return nbytes <= available_memory() + kept()
+
+
+def make_room(primitive, result) -> None:
+    """Check that there is room for the result of an eager operation, and that it may exist.
+
+    Layouts make views, which take no memory: they only must not be larger than all of it.
+    """
+    for aval in result if primitive.multiple_results else (result,):
+        shape = aval.shape
+        if prod(shape) * 8 < HEAVY and len(shape) <= MOST_DIMENSIONS:  # most are: it counts here
+            continue
+        check_rank(f"tanx.lax.{primitive.name}", aval)
+        view = primitive.kind is Kind.LAYOUT
+        if aval.nbytes > memory_of_machine() or not view and not room_for(aval.nbytes):
+            raise out_of_memory(f"tanx.lax.{primitive.name}", [(aval, None)])
+
+
+def check_rank(function: str, aval: ShapedArray) -> None:
+    """Arrays have so many dimensions at most."""
+    if len(aval.shape) > MOST_DIMENSIONS:
+        raise ValueError(explain(
+            function, f"arrays have at most {MOST_DIMENSIONS} dimensions.",
+            f"dimensions: {len(aval.shape)}", hint="join some of them by reshape."))
+
+
+def out_of_memory(function: str, results: Sequence[tuple[ShapedArray, SourceInfo | None]],
+                  temporaries: int = 0, source: SourceInfo | None = None) -> OutOfMemoryError:
+    """The error where there is no room for results, each with its line, and for temporaries."""
+    results = sorted(results, key=lambda pair: -pair[0].nbytes)
+    facts = [f"asked for: {in_words(temporaries + sum(aval.nbytes for aval, _ in results))}"]
+    for aval, made in results[:_SHOWN]:
+        facts.append(f"result:    {aval}, {in_words(aval.nbytes)}" + (
+            f", made at {_place(made)}" if made is not None else ""))
+    if temporaries:
+        facts.append(f"and:       {in_words(temporaries)} for values in between")
+    facts += [f"at:        {_place(source or user_source())}",
+              f"memory:    {in_words(memory_of_machine())}, of which "
+              f"{in_words(available_memory())} are free"]
+    facts += _live(live_arrays())
+    return OutOfMemoryError(explain(function, "there is not enough memory.", *facts, hint=(
+        "compute in pieces (tanx.lax.map with batch_size, tanx.lax.scan), in a smaller dtype, or "
+        "give arrays away by donate_argnums; tanx.checkpoint keeps less for gradients.")))
+
+
+def _live(arrays: Iterable[Array]) -> list[str]:
+    """What is alive, the largest arrays by name."""
+    arrays = sorted(arrays, key=lambda x: -x.nbytes)
+    if not arrays:
+        return []
+    largest = ", ".join(f"{x.aval} {in_words(x.nbytes)}" for x in arrays[:_SHOWN])
+    total = in_words(sum(x.nbytes for x in arrays))
+    return [f"alive:     arrays of {total}, {len(arrays)} in all; the largest: {largest}"]
+
+
+def _place(source: SourceInfo) -> str:
+    return f"{source}" + (f": {source.text}" if source.text else "")
+
+
+def in_words(nbytes: int) -> str:
+    """A number of bytes as people read it.
+
+    >>> in_words(360_000_000_000)
+    '335.3 GiB'
+    """
+    if nbytes < 1024:
+        return f"{nbytes} bytes"
+    power = min((int(nbytes).bit_length() - 1) // 10, 5)
+    return f"{nbytes / 1024 ** power:.1f} {'KMGTP'[power - 1]}iB"
