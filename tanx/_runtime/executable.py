@@ -27,7 +27,7 @@ from .._config import (
 )
 from .._core.array import Array
 from .._core.canonical import Canonical, canonical
-from .._core.jaxpr import ClosedJaxpr, Jaxpr, Var, cached_by_jaxpr
+from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Var, cached_by_jaxpr
 from .._core.source import SourceInfo
 from .._core.types import ShapedArray
 from .._logger import verbose
@@ -269,7 +269,7 @@ def _function(jaxpr: Jaxpr) -> str:
 def _origins(jaxpr: Jaxpr) -> list[SourceInfo | None]:
     """Where large results are made; None for the others, and for those that are arguments."""
     large = {v for v in jaxpr.outvars if type(v) is Var and v.aval.size * 8 >= HEAVY}
-    made = {v: eqn.source_info for eqn in jaxpr.eqns for v in eqn.outvars
+    made: dict[Atom, SourceInfo | None] = {v: eqn.source_info for eqn in jaxpr.eqns for v in eqn.outvars
             if v in large} if large else {}
     return [made.get(v) for v in jaxpr.outvars]
 
