@@ -269,8 +269,9 @@ def _function(jaxpr: Jaxpr) -> str:
 def _origins(jaxpr: Jaxpr) -> list[SourceInfo | None]:
     """Where large results are made; None for the others, and for those that are arguments."""
     large = {v for v in jaxpr.outvars if type(v) is Var and v.aval.size * 8 >= HEAVY}
-    made: dict[Atom, SourceInfo | None] = {v: eqn.source_info for eqn in jaxpr.eqns for v in eqn.outvars
-            if v in large} if large else {}
+    made: dict[Atom, SourceInfo | None] = {}
+    if large:
+        made.update((v, eqn.source_info) for eqn in jaxpr.eqns for v in eqn.outvars if v in large)
     return [made.get(v) for v in jaxpr.outvars]
 
 
