@@ -1,5 +1,8 @@
 """tanx.scipy.spatial: nearest neighbours, and rotations in ``spatial.transform``."""
 
-from ..._window import load_late
+from ..._traceback import shown
+from ..._window import load_late, publish
+from ._kdtree import *
 
+publish(__name__, shown)
 load_late(__name__)

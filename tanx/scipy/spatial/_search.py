@@ -1,0 +1,114 @@
+"""What is looked for in a tree of points: nearest neighbours, and those within a radius.
+
+Each function is about one place ``x``; ``vmap`` makes a loop over places of it, in which every
+place goes its own way through the tree. Distances are compared by their ``p``-th powers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ... import lax
+from ... import numpy as jnp
+from ._tree import Tree, gap, power, span, walk
+
+__all__ = ["count_pairs", "count_within", "find_within", "nearest", "partner"]
+
+
+def nearest(tree: Tree, x, k: int, p: float, bound, stretch):
+    """The indices of the ``k`` nearest points, nearest first, -1 where there are fewer.
+
+    Points count if they are nearer than ``bound``. Of points at equal distance, those of lower
+    index come first. Nodes that are too far off by a factor of ``stretch`` are passed by.
+    """
+    def enter(node, best):
+        return gap(tree, node, x, p) * stretch <= best[0][-1], best
+
+    def try_point(i, best):
+        distance = power(tree.points[i] - x, p)
+        return lax.cond(distance <= best[0][-1], _insert, lambda best, *_: best,
+                        best, distance, tree.order[i])
+
+    best = jnp.full(k, bound), jnp.full(k, -1, np.int32)
+    return walk(tree, x, enter, _each(try_point), best)[1]
+
+
+def _each(try_point: Callable) -> Callable:
+    """What :func:`walk` does at a leaf: try one point after the other."""
+    return lambda start, stop, state: lax.fori_loop(start, stop, try_point, state)
+
+
+def _insert(best, distance, index):
+    """Put a point in its place among the best; the last of these is no longer one."""
+    distances, indices = best
+    before = (distances < distance) | ((distances == distance) & (indices < index))
+    after_last = jnp.concatenate([jnp.ones(1, bool), before[:-1]])
+
+    def placed(old, new):
+        moved = jnp.concatenate([old[:1], old[:-1]])
+        return jnp.where(before, old, jnp.where(after_last, new, moved))
+    return placed(distances, distance), placed(indices, index)
+
+
+def count_within(tree: Tree, x, p: float, bound, stretch):
+    """How many points are at most ``bound`` away; nodes that are so as a whole are not opened."""
+    leaves = tree.axis.shape[0]
+
+    def enter(node, total):
+        whole = span(tree, node, x, p) <= bound * stretch
+        # A node of level l has all leaves that begin with its l digits.
+        depth = leaves.bit_length() - 1 - (31 - lax.clz(node))
+        points = tree.first[((node + 1) << depth) - leaves] - tree.first[(node << depth) - leaves]
+        return (~whole & (gap(tree, node, x, p) * stretch <= bound),
+                total + jnp.where(whole, points, 0))
+
+    def try_point(i, total):
+        return total + (power(tree.points[i] - x, p) <= bound).astype(np.int32)
+
+    return walk(tree, x, enter, _each(try_point), np.int32(0))
+
+
+def find_within(tree: Tree, x, size: int, p: float, bound, stretch):
+    """The indices of points at most ``bound`` away, ``size`` of them at most, and -1 after them."""
+    def enter(node, state):
+        return (gap(tree, node, x, p) * stretch <= bound) & (state[0] < size), state
+
+    def add(state, i):
+        count, found = state
+        return count + 1, found.at[count].set(tree.order[i], mode="drop")
+
+    def try_point(i, state):
+        near = power(tree.points[i] - x, p) <= bound
+        return lax.cond(near, add, lambda state, i: state, state, i)
+
+    return walk(tree, x, enter, _each(try_point), (np.int32(0), jnp.full(size, -1, np.int32)))[1]
+
+
+# -- pairs -----------------------------------------------------------------------------------------
+
+
+def count_pairs(tree: Tree, x, index, p: float, bound, stretch):
+    """How many points at most ``bound`` away have a higher index."""
+    def enter(node, total):
+        return gap(tree, node, x, p) * stretch <= bound, total
+
+    def try_point(i, total):
+        hit = (power(tree.points[i] - x, p) <= bound) & (tree.order[i] > index)
+        return total + hit.astype(np.int32)
+
+    return walk(tree, x, enter, _each(try_point), np.int32(0))
+
+
+def partner(tree: Tree, x, index, rank, p: float, bound, stretch):
+    """Of the points that :func:`count_pairs` counts, the one with that ``rank`` on the way."""
+    def enter(node, state):
+        return (gap(tree, node, x, p) * stretch <= bound) & (state[0] >= 0), state
+
+    def try_point(i, state):
+        left, found = state
+        hit = (power(tree.points[i] - x, p) <= bound) & (tree.order[i] > index)
+        return left - hit.astype(np.int32), jnp.where(hit & (left == 0), tree.order[i], found)
+
+    return walk(tree, x, enter, _each(try_point), (rank, np.int32(-1)))[1]
