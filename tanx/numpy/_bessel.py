@@ -34,21 +34,21 @@ def i0_impl(x):
 
 
 @i0_impl.defjvp
-def i0_impl_jvp(primals, tangents):
+def _i0_jvp(primals, tangents):
     (x,), (dx,) = primals, tangents
-    return i0_impl(x), lax.mul(dx, _i1(x))
+    return i0_impl(x), lax.mul(dx, i1_impl(x))
 
 
 @custom_jvp
-def _i1(x):
+def i1_impl(x):
     return lax.mul(lax.exp(lax.abs(x)), lax.bessel_i1e(x))
 
 
-@_i1.defjvp
-def i1_impl_jvp(primals, tangents):
+@i1_impl.defjvp
+def _i1_jvp(primals, tangents):
     """The slope i0(x) - i1(x) / x, which is ½ at zero."""
     (x,), (dx,) = primals, tangents
-    out = _i1(x)
+    out = i1_impl(x)
     nowhere = lax.eq(x, lax.full_like(x, 0))
     ratio = lax.div(out, lax.select(nowhere, lax.full_like(x, 1), x))
     ratio = lax.select(nowhere, lax.full_like(x, 0.5), ratio)

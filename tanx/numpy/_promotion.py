@@ -24,6 +24,11 @@ __all__ = ["Array", "Tracer", "as_operand", "broadcast_to_shape", "canonical_sha
 _OPERANDS = frozenset((Array, bool, int, float, complex))
 
 
+def _public(function: str) -> str:
+    """The public name of a function: of ``tanx.numpy``, unless its name has a module in it."""
+    return f"tanx.{function}" if "." in function else f"tanx.numpy.{function}"
+
+
 def check_arraylike(function: str, *args) -> None:
     """Operands must be arrays or numbers; lists are not converted silently."""
     for i, x in enumerate(args):
@@ -32,7 +37,7 @@ def check_arraylike(function: str, *args) -> None:
                 raise _not_an_array(function, x, i)
             if isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "OSUMm":
                 raise TypeError(explain(
-                    f"tanx.numpy.{function}", "arrays hold booleans or numbers.",
+                    _public(function), "arrays hold booleans or numbers.",
                     f"argument {i}: {x!r:.100}"))
 
 
@@ -44,7 +49,7 @@ def _not_an_array(function: str, x, position: int) -> TypeError:
     else:
         hint = "convert it with tanx.numpy.array(...)."
     return TypeError(explain(
-        f"tanx.numpy.{function}",
+        _public(function),
         f"needs arrays or numbers, but argument {position} is a {type(x).__name__}.",
         f"argument {position}: {x!r:.100}", hint=hint))
 
@@ -200,14 +205,14 @@ def _no_common_shape(function: str, rank: int, args, shapes) -> Exception:
     # Operands of one rank are refused by the primitive in JAX, and others before they reach it.
     error = TypeError if all(len(shape) in (0, rank) for shape in shapes) else ValueError
     return error(explain(
-        f"tanx.numpy.{function}", "operands have shapes that do not broadcast together.",
+        _public(function), "operands have shapes that do not broadcast together.",
         *(f"operand {i}: {typeof(x)}" for i, x in enumerate(args)),
         hint="sizes must be equal or 1, counted from the last dimension."))
 
 
 def _rank_promotion(function: str, args) -> None:
     message = explain(
-        f"tanx.numpy.{function}", "operands have different numbers of dimensions.",
+        _public(function), "operands have different numbers of dimensions.",
         *(f"operand {i}: {typeof(x)}" for i, x in enumerate(args)),
         hint="add dimensions with x[None], or set numpy_rank_promotion='allow'.")
     if _config.numpy_rank_promotion.value == "raise":

@@ -36,6 +36,7 @@ MODULES = (
     "scipy.signal",
     "scipy.spatial",
     "scipy.spatial.transform",
+    "scipy.special",
     "test_util",
 )
 EXCEPTIONS = {

@@ -1,0 +1,13 @@
+"""tanx.scipy.special: special functions of mathematics and statistics."""
+
+from ..._traceback import shown
+from ..._window import publish
+from ._bessel import *
+from ._beta import *
+from ._entropy import *
+from ._error import *
+from ._gamma import *
+from ._logistic import *
+from ._normal import *
+
+publish(__name__, shown)

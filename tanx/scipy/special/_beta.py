@@ -1,0 +1,147 @@
+"""The beta function, its integral, and what counts combinations."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ... import dtypes, lax
+from ... import numpy as jnp
+from ..._api.jit import library_jit
+from ..._control.custom_jvp import custom_jvp
+from ._gamma import gammasgn
+from ._operands import in_float64, inexact_operands, real_operands
+from ._stirling import gamma_by_steps, log_gamma, stirling, stirling_rest
+
+__all__ = ["beta", "betainc", "betaln", "comb"]
+
+
+def betaln(a, b):
+    """The logarithm of the absolute value of the beta function.
+
+    >>> tanx.scipy.special.betaln(jnp.array([2.0, 0.5]), 3.0)  # log(1/12), log(16/15)
+    Array([-2.4849067 ,  0.06453852], dtype=float32)
+    """
+    a, b = inexact_operands("betaln", a, b)
+    if not dtypes.issubdtype(a.dtype, np.floating):
+        lax.lgamma(a)  # raises
+    return _betaln(*jnp.broadcast_arrays(a, b))
+
+
+@custom_jvp
+@library_jit(name="betaln")
+@in_float64
+def _betaln(a, b):
+    p, q = jnp.minimum(a, b), jnp.maximum(a, b)
+    both = p + q
+    positive, small, large = p > 0, q < 10, p >= 10
+    # Two numbers below 10: of the quotient of gamma functions. Else by Stirling's formula, whose
+    # large parts cancel in symbols.
+    low, high = jnp.where(positive, p, 1), jnp.where(small, jnp.maximum(q, 0), 1)
+    quotient = _beta_of_small(jnp.minimum(low, 10), high)
+    p_above, q_above = jnp.maximum(p, 10), jnp.maximum(q, 10)
+    total = jnp.where(large, p_above, low) + q_above
+    rest = stirling_rest(q_above) - stirling_rest(total)
+    share = jnp.log1p(-jnp.where(large, p_above, low) / total)
+    even = (0.5 * math.log(2 * math.pi) + stirling_rest(p_above) + rest - 0.5 * jnp.log(q_above)
+            + (p_above - 0.5) * jnp.log(p_above / total) + q_above * share)
+    uneven = (log_gamma(jnp.minimum(low, 10)) + rest + low * (1 - jnp.log(total))
+              + (q_above - 0.5) * share)
+    value = jnp.where(small, jnp.log(quotient), jnp.where(large, even, uneven))
+    general = log_gamma(a) + log_gamma(b) - log_gamma(both)
+    return jnp.where(positive & (q < np.inf), value, jnp.where(positive, -np.inf, general))
+
+
+def _beta_of_small(p, q):
+    """The beta function of numbers from 0 to 10."""
+    both = p + q
+    first, second = stirling(jnp.maximum(both, 10))
+    whole = jnp.where(both < 10, gamma_by_steps(jnp.minimum(both, 10)), first * second)
+    # What rounding takes from the sum, times the logarithmic derivative, roughly.
+    larger = jnp.maximum(p, q)
+    lost = jnp.minimum(p, q) - (both - larger)
+    moved = lost * (jnp.log(both) - 0.5 / both)
+    quotient = gamma_by_steps(p) * (gamma_by_steps(q) / whole)
+    return quotient - jnp.where(larger < 1, 0, moved) * quotient
+
+
+@_betaln.defjvp
+def _betaln_jvp(primals, tangents):
+    (a, b), (da, db) = primals, tangents
+    whole = lax.digamma(a + b)
+    return _betaln(a, b), da * (lax.digamma(a) - whole) + db * (lax.digamma(b) - whole)
+
+
+def beta(a, b):
+    """The beta function, ``gamma(a) * gamma(b) / gamma(a + b)``.
+
+    >>> tanx.scipy.special.beta(jnp.array([2.0, 0.5]), 3.0)
+    Array([0.08333333, 1.0666667 ], dtype=float32)
+    """
+    return _beta(*jnp.broadcast_arrays(*real_operands("beta", a, b, weak=False)))
+
+
+@custom_jvp
+@library_jit(name="beta")
+@in_float64
+def _beta(a, b):
+    p, q = jnp.minimum(a, b), jnp.maximum(a, b)
+    small = (p > 0) & (q < 10)
+    sign = gammasgn(a) * gammasgn(b) * gammasgn(a + b)
+    return jnp.where(small, _beta_of_small(jnp.where(small, p, 1), jnp.where(small, q, 1)),
+                     sign * jnp.exp(_betaln(a, b)))
+
+
+@_beta.defjvp
+def _beta_jvp(primals, tangents):
+    (a, b), (da, db) = primals, tangents
+    out, whole = _beta(a, b), lax.digamma(a + b)
+    return out, out * (da * (lax.digamma(a) - whole) + db * (lax.digamma(b) - whole))
+
+
+def betainc(a, b, x):
+    """The regularised incomplete beta function.
+
+    The integral of ``t**(a - 1) * (1 - t)**(b - 1)`` from 0 to ``x``, divided by ``beta(a, b)``.
+
+    >>> tanx.scipy.special.betainc(1.0, 2.0, jnp.array([0.5, 1.0]))  # 1 - (1 - x)²
+    Array([0.75, 1.  ], dtype=float32)
+    """
+    return lax.betainc(*jnp.broadcast_arrays(*real_operands("betainc", a, b, x)))
+
+
+def comb(N, k, *, repetition: bool = False):
+    """The number of ways to choose ``k`` of ``N`` things, 0 where there is none.
+
+    With ``repetition``, a thing may be chosen more than once.
+
+    >>> tanx.scipy.special.comb(jnp.array([5, 10, 3]), jnp.array([2, 5, 4]))
+    Array([ 10., 252.,   0.], dtype=float32)
+    """
+    N, k = jnp.broadcast_arrays(*inexact_operands("comb", N, k))
+    if not dtypes.issubdtype(N.dtype, np.floating):
+        lax.lgamma(N)  # raises
+    if repetition:
+        return jnp.where((N == 0) & (k == 0), 1, _comb(N + k - 1, k))
+    return _comb(N, k)
+
+
+@custom_jvp
+@library_jit(name="comb")
+@in_float64
+def _comb(N, k):
+    some = (N >= 0) & (k >= 0) & (k <= N)
+    chosen, rest = jnp.where(some, k, 0), jnp.where(some, N - k, 0)
+    value = 1 / ((chosen + rest + 1) * _beta(chosen + 1, rest + 1))
+    # Whole numbers have whole results, which rounding makes exact while they are small enough.
+    whole = (jnp.floor(N) == N) & (jnp.floor(k) == k) & (value < 2.0 ** 44)
+    value = jnp.where(whole, jnp.round(value), value)
+    return jnp.where(some, value, jnp.where(jnp.isnan(N) | jnp.isnan(k), np.nan, 0))
+
+
+@_comb.defjvp
+def _comb_jvp(primals, tangents):
+    (N, k), (dN, dk) = primals, tangents
+    out, rest = _comb(N, k), lax.digamma(N - k + 1)
+    return out, out * (dN * (lax.digamma(N + 1) - rest) + dk * (rest - lax.digamma(k + 1)))

@@ -1,0 +1,119 @@
+"""The normal distribution function, its logarithm and its inverse."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ... import lax
+from ... import numpy as jnp
+from ..._api.jit import library_jit
+from ..._control.custom_jvp import custom_jvp
+from ...errors import explain
+from ...numpy._promotion import convert, typeof
+from ._error import erfcx_of_positive
+from ._piecewise import piecewise, split_square
+from ._tables import QUANTILE_FAR, QUANTILE_NEAR
+
+__all__ = ["log_ndtr", "ndtr", "ndtri"]
+
+_ROOT_HALF = math.sqrt(0.5)
+
+
+def single_or_double(function: str, x):
+    """``x`` as an array of float32 or float64; other dtypes raise ``TypeError``."""
+    dtype = typeof(x).dtype
+    if dtype not in (np.float32, np.float64):
+        raise TypeError(explain(f"tanx.scipy.special.{function}", "takes float32 or float64.",
+                                f"operand: {typeof(x)}"))
+    return convert(x, dtype)
+
+
+def _density(x):
+    """The density of the normal distribution."""
+    whole, rest = split_square(jnp.clip(x, -40, 40))
+    return jnp.exp(-0.5 * whole) * jnp.exp(-0.5 * rest) * (1 / math.sqrt(2 * math.pi))
+
+
+def _tail(x):
+    """``ndtr(-x) / density(x)`` for ``x >= 0``."""
+    return math.sqrt(math.pi / 2) * erfcx_of_positive(x * _ROOT_HALF)
+
+
+def ndtr(x):
+    """The probability that a standard normal number is below ``x``.
+
+    >>> tanx.scipy.special.ndtr(jnp.array([-1.0, 0.0, 2.0]))
+    Array([0.15865526, 0.5       , 0.97724986], dtype=float32)
+    """
+    return _ndtr(single_or_double("ndtr", jnp.asarray(x)))
+
+
+@custom_jvp
+@library_jit(name="ndtr")
+def _ndtr(x):
+    size = jnp.abs(x)
+    tail = jnp.where(size > 40, 0, _density(size) * _tail(jnp.minimum(size, 40)))
+    near = 0.5 + 0.5 * lax.erf(x * _ROOT_HALF)
+    return jnp.where(size < 0.5, near, jnp.where(x < 0, tail, 1 - tail))
+
+
+_ndtr.defjvps(lambda dx, out, x: dx * _density(x))
+
+
+def log_ndtr(x, series_order: int = 3):
+    """The logarithm of :func:`ndtr`, exact to rounding also where that is close to 0 or to 1.
+
+    ``series_order`` is JAX's, for a series that is not used here: it is checked, and changes
+    nothing.
+
+    >>> tanx.scipy.special.log_ndtr(jnp.array([-100.0, 0.0, 10.0]))
+    Array([-5.005524e+03, -6.931472e-01, -7.619853e-24], dtype=float32)
+    """
+    if not isinstance(series_order, int):
+        raise TypeError(explain("tanx.scipy.special.log_ndtr", "series_order must be an integer.",
+                                f"series_order: {series_order!r}"))
+    if not 0 <= series_order <= 30:
+        raise ValueError(explain("tanx.scipy.special.log_ndtr", "series_order is from 0 to 30.",
+                                 f"series_order: {series_order}"))
+    return _log_ndtr(single_or_double("log_ndtr", jnp.asarray(x)))
+
+
+@custom_jvp
+@library_jit(name="log_ndtr")
+def _log_ndtr(x):
+    below = jnp.minimum(x, 0)
+    left = jnp.log(0.5 * erfcx_of_positive(below * -_ROOT_HALF)) - 0.5 * below * below
+    return jnp.where(x < -1, left, jnp.log1p(-_ndtr(-x)))
+
+
+@_log_ndtr.defjvp
+def _log_ndtr_jvp(primals, tangents):
+    (x,), (dx,) = primals, tangents
+    left = 1 / _tail(jnp.abs(jnp.minimum(x, 0)))
+    return _log_ndtr(x), dx * jnp.where(x < 0, left, _density(x) / _ndtr(x))
+
+
+def ndtri(p):
+    """The number below which a standard normal number is with the probability ``p``.
+
+    >>> tanx.scipy.special.ndtri(jnp.array([0.025, 0.5, 0.84134475]))
+    Array([-1.959964,  0.      ,  1.      ], dtype=float32)
+    """
+    return _ndtri(single_or_double("ndtri", p))
+
+
+@custom_jvp
+@library_jit(name="ndtri")
+def _ndtri(p):
+    y = p - 0.5
+    near = y * piecewise(QUANTILE_NEAR, y * y)
+    least = jnp.minimum(p, 1 - p)
+    square = -2 * jnp.log(least)
+    far = jnp.sqrt(square) * piecewise(QUANTILE_FAR, 0.5 * jnp.log(square))
+    far = jnp.where(least == 0, np.inf, far)
+    return jnp.where(jnp.abs(y) < 0.36, near, jnp.where(y < 0, -far, far))
+
+
+_ndtri.defjvps(lambda dx, out, p: dx / _density(out))

@@ -1,0 +1,162 @@
+"""How exact the special functions are: errors in units in the last place, beside JAX's.
+
+``python -m tests.scipy.accuracy --rival PYTHON`` writes the table of ``docs/special_functions.md``;
+``PYTHON`` is an interpreter that has jax, and the one that runs this needs mpmath. With
+``--only WORD`` it prints the rows of some functions and writes nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+PLACE = pathlib.Path(__file__).parents[2] / "docs" / "special_functions.md"
+COUNT = 400
+
+
+class Row(NamedTuple):
+    """A function, the names and intervals of its operands, and its exact values."""
+
+    function: str
+    domain: tuple[tuple[float, float], ...]
+    exact: Callable
+    part: int | None = None
+    scale: Callable | None = None
+    """What an error is relative to, where that is not the value: an oscillation's amplitude."""
+    whole: tuple[int, ...] = ()
+    """Operands that are whole numbers."""
+
+
+def rows() -> list[Row]:
+    """The table; intervals with bounds of one sign far apart are sampled logarithmically."""
+    import mpmath as mp
+    mp.mp.dps = 40
+    root = mp.sqrt(2)
+
+    def quantile(p):
+        with mp.workdps(120):
+            return mp.sqrt(2) * mp.erfinv(2 * p - 1)
+
+    def betaln(a, b):
+        return mp.loggamma(a) + mp.loggamma(b) - mp.loggamma(a + b)
+
+    return [
+        Row("gammaln", ((0.01, 1e4),), lambda x: mp.loggamma(x)),
+        Row("gammaln", ((-30.0, 0.0),), lambda x: mp.log(abs(mp.gamma(x)))),
+        Row("gamma", ((0.01, 33.0),), mp.gamma),
+        Row("gamma", ((33.0, 171.0),), mp.gamma),
+        Row("gamma", ((-33.0, 0.0),), mp.gamma),
+        Row("betaln", ((0.1, 8.0), (0.1, 8.0)), betaln),
+        Row("betaln", ((0.1, 1e4), (0.1, 1e4)), betaln),
+        Row("betaln", ((1e-3, 1e3), (1e3, 1e8)), betaln),
+        Row("beta", ((0.1, 8.0), (0.1, 8.0)), mp.beta),
+        Row("beta", ((0.1, 20.0), (0.1, 20.0)), mp.beta),
+        Row("comb", ((1.0, 100.0), (0.0, 100.0)), mp.binomial, whole=(0, 1)),
+        Row("comb", ((10.0, 20.0), (0.0, 10.0)), mp.binomial, whole=(0, 1)),
+        Row("digamma", ((0.01, 1e4),), mp.digamma),
+        Row("digamma", ((-30.0, 0.0),), mp.digamma),
+        Row("erf", ((-6.0, 6.0),), mp.erf),
+        Row("erfc", ((-6.0, 9.0),), mp.erfc),
+        Row("erfinv", ((-1.0, 1.0),), mp.erfinv),
+        Row("ndtr", ((-12.5, 8.0),), mp.ncdf),
+        Row("log_ndtr", ((-1e4, -1.0),), lambda x: mp.log(mp.erfc(-x / root) / 2)),
+        Row("log_ndtr", ((-1.0, 8.0),), lambda x: mp.log1p(-mp.erfc(x / root) / 2)),
+        Row("ndtri", ((1e-37, 0.5),), quantile),
+        Row("ndtri", ((0.0, 1.0),), quantile),
+    ]
+
+
+def sample(row: Row, dtype: str) -> list[np.ndarray]:
+    """Operands spread over the domain."""
+    rng = np.random.default_rng(0)
+    operands = []
+    for i, (low, high) in enumerate(row.domain):
+        if low * high > 0 and max(low / high, high / low) >= 100:
+            sign = np.sign(low)
+            x = sign * np.exp(rng.uniform(*sorted(np.log(np.abs([low, high]))), COUNT))
+        else:
+            x = rng.uniform(low, high, COUNT)
+        operands.append((np.round(x) if i in row.whole else x).astype(dtype))
+    return operands
+
+
+def errors(row: Row, operands: list[np.ndarray], values: np.ndarray) -> tuple[float, tuple]:
+    """The greatest error in units in the last place of the exact values, and where it is."""
+    import mpmath as mp
+    tiny = np.finfo(values.dtype).tiny
+    worst: tuple[float, tuple] = (0.0, ())
+    for got, *at in zip(values.tolist(), *(x.tolist() for x in operands), strict=True):
+        want = row.exact(*map(mp.mpf, at))
+        size = abs(want if row.scale is None else row.scale(*map(mp.mpf, at)))
+        if not tiny < size < np.finfo(values.dtype).max:
+            continue
+        unit = float(np.spacing(values.dtype.type(size)))
+        off = abs(float((mp.mpf(got) - want) / unit)) if np.isfinite(got) else float("inf")
+        if off >= worst[0]:
+            worst = (off, (*at, got, mp.nstr(want, 17)))
+    return worst
+
+
+COMPUTE = '''
+import importlib, json, sys
+import numpy as np
+system = importlib.import_module(sys.argv[1])
+system.config.update("jax_enable_x64", sys.argv[2] == "float64")
+special = importlib.import_module(sys.argv[1] + ".scipy.special")
+out = []
+for name, part, operands in json.load(sys.stdin):
+    function = system.jit(getattr(special, name))
+    value = function(*(np.array(x, sys.argv[2]) for x in operands))
+    out.append(np.asarray(value if part is None else value[part]).astype(sys.argv[2]).tolist())
+json.dump(out, sys.stdout)
+'''
+
+
+def computed(python: str, system: str, dtype: str, calls: list) -> list[np.ndarray]:
+    """Values of functions, compiled by ``system`` in a process of its own."""
+    done = subprocess.run([python, "-c", COMPUTE, system, dtype], input=json.dumps(calls),
+                          capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return [np.array(x, dtype) for x in json.loads(done.stdout)]
+
+
+def measure(table: list[Row], rival: str | None, own: str) -> list[dict]:
+    """For each row and dtype the errors of both."""
+    found: list[dict] = [{} for _ in table]
+    for dtype in ("float32", "float64"):
+        given = [sample(row, dtype) for row in table]
+        calls = [(row.function, row.part, [x.tolist() for x in xs])
+                 for row, xs in zip(table, given, strict=True)]
+        for system, python in (("tanx", own), ("jax", rival)):
+            if python is None:
+                continue
+            for k, values in enumerate(computed(python, system, dtype, calls)):
+                found[k][system, dtype] = errors(table[k], given[k], values)
+    return found
+
+
+def main() -> None:
+    """Measure, and print or write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rival")
+    parser.add_argument("--own", default=sys.executable)
+    parser.add_argument("--only")
+    options = parser.parse_args()
+    table = [row for row in rows() if options.only is None
+             or row.function in options.only.split(",")]
+    for row, found in zip(table, measure(table, options.rival, options.own), strict=True):
+        print(f"{row.function:12} {row.domain!s:28}", *(
+            f"{system}/{dtype[5:]} {off:9.2f} {at if system == 'tanx' and off > 3.9 else ''}"
+            for (system, dtype), (off, at) in found.items()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,183 @@
+"""Computes ``tanx/scipy/special/_tables.py``: the polynomials behind the special functions.
+
+``python -m tests.scipy.fit`` writes the file; it needs mpmath and takes some minutes. A function is
+interpolated at Chebyshev points with 60 digits, by the least degree that is good for the dtype.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import textwrap
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import mpmath as mp
+
+mp.mp.dps = 60
+PLACE = pathlib.Path(__file__).parents[2] / "tanx" / "scipy" / "special" / "_tables.py"
+BITS = {32: 26, 64: 55}
+
+HEADER = '''"""Polynomials behind the special functions; written by ``python -m tests.scipy.fit``.
+
+Each has its degree chosen for float32 and for float64, and the constant term first. Its variable is
+``t`` from -1 to 1, which ``_piecewise.py`` makes of a number.
+"""
+
+'''
+
+
+def chebyshev(f: Callable, n: int) -> list:
+    """Coefficients of T_0 … T_n of the polynomial through f at n + 1 Chebyshev points."""
+    points = [mp.cos(mp.pi * (k + mp.mpf(1) / 2) / (n + 1)) for k in range(n + 1)]
+    values = [f(t) for t in points]
+    return [mp.fsum(v * mp.cos(mp.pi * j * (k + mp.mpf(1) / 2) / (n + 1))
+                    for k, v in enumerate(values)) * (1 if j == 0 else 2) / (n + 1)
+            for j in range(n + 1)]
+
+
+def monomials(series: list) -> list:
+    """Powers of t instead of Chebyshev polynomials."""
+    before, now = [mp.mpf(1)], [mp.mpf(0), mp.mpf(1)]
+    total = [mp.mpf(0)] * len(series)
+    for c in series:
+        for k, b in enumerate(before):
+            total[k] += c * b
+        following = [mp.mpf(0)] + [2 * b for b in now]
+        for k, b in enumerate(before):
+            following[k] -= b
+        before, now = now, following
+    return total
+
+
+def fit(f: Callable, bits: int, most: int = 44) -> tuple[float, ...]:
+    """The polynomial of least degree with a relative error of at most 2^-bits, over [-1, 1]."""
+    f = cache(f)
+    series = chebyshev(f, most)
+    size = min(abs(f(mp.cos(mp.pi * k / 40))) for k in range(41))
+    for degree in range(1, most):
+        if mp.fsum(abs(c) for c in series[degree + 1:]) <= size * mp.mpf(2) ** -bits:
+            break
+    else:
+        raise ValueError(f"no degree up to {most} will do: {[mp.nstr(c, 3) for c in series[-4:]]}")
+    return tuple(float(c) for c in monomials(chebyshev(f, degree)))
+
+
+def between(f: Callable, low, high) -> Callable:
+    """``f`` over an interval as a function of t from -1 to 1."""
+    low, high = mp.mpf(low), mp.mpf(high)
+    return lambda t: f((low + high) / 2 + (high - low) / 2 * t)
+
+
+def beyond(f: Callable, middle, low=0) -> Callable:
+    """``f`` from ``low`` on, of t = (x - middle) / (x - 2 low + middle); ``f`` takes ``inf``."""
+    middle, low = mp.mpf(middle), mp.mpf(low)
+
+    def of_t(t):
+        if t >= 1:
+            return f(mp.inf)
+        return f((middle + (middle - 2 * low) * t) / (1 - t))
+    return of_t
+
+
+# -- the functions ---------------------------------------------------------------------------------
+
+
+def erfcx(x):
+    """e^(x²) erfc(x) (1 + 2x), from 0 on."""
+    return 2 / mp.sqrt(mp.pi) if x == mp.inf else mp.exp(x * x) * mp.erfc(x) * (1 + 2 * x)
+
+
+def quantile_near(square):
+    """The normal quantile of 1/2 + y over y, of y²."""
+    y = mp.sqrt(square)
+    return mp.sqrt(2) * mp.erfinv(2 * y) / y if y else mp.sqrt(2 * mp.pi)
+
+
+def quantile_far(r):
+    """Minus the normal quantile of e^(-r² / 2), over r."""
+    x = r
+    for _ in range(100):
+        tail = mp.erfc(x / mp.sqrt(2)) / 2
+        step = (mp.log(tail) + r * r / 2) * tail * mp.sqrt(2 * mp.pi) * mp.exp(x * x / 2)
+        x += step
+        if abs(step) < mp.mpf(10) ** -45 * x:
+            return x / r
+    raise ValueError(f"no quantile for {r}")
+
+
+def stirling(inverse):
+    """The gamma function over √(2π) x^(x - ½) e^-x, of 1/x."""
+    if not inverse:
+        return mp.mpf(1)
+    x = 1 / inverse
+    return mp.exp(mp.loggamma(x) - (x - 0.5) * mp.log(x) + x) / mp.sqrt(2 * mp.pi)
+
+
+def log_gamma(x):
+    """The logarithm of the gamma function over (x - 1) (x - 2), its zeros."""
+    if x == 1:
+        return mp.euler
+    if x == 2:
+        return 1 - mp.euler
+    return mp.loggamma(x) / ((x - 1) * (x - 2))
+
+
+def stirling_log(square):
+    """x times what Stirling's formula for the logarithm leaves, of 1/x²."""
+    if square < mp.mpf(10) ** -24:
+        return mp.mpf(1) / 12 - square / 360
+    x = 1 / mp.sqrt(square)
+    return x * (mp.loggamma(x) - (x - 0.5) * mp.log(x) + x - mp.log(2 * mp.pi) / 2)
+
+
+def tables() -> Iterator[tuple[str, Any]]:
+    """Names; and functions of t, or for each dtype the pieces of a function: (f, low, high)."""
+    yield "ERFCX", beyond(erfcx, 3)
+    yield "GAMMA", [(mp.gamma, 2, 3)]
+    yield "STIRLING", [(stirling, 0, 0.1)]
+    yield "LOG_GAMMA", [(log_gamma, 0.5, 1.5), (log_gamma, 1.5, 3)]
+    yield "STIRLING_LOG", [(stirling_log, 0, 0.01)]
+    yield "QUANTILE_NEAR", [(quantile_near, 0, 0.13)]
+    yield "QUANTILE_FAR", {32: [(of_logarithm(quantile_far), 0.67, 2.675)],
+                           64: [(of_logarithm(quantile_far), 0.67, 1.5),
+                                (of_logarithm(quantile_far), 1.5, 3.66)]}
+
+
+def of_logarithm(f):
+    """``f`` as a function of log(x)."""
+    return lambda u: f(mp.exp(u))
+
+
+def written(name: str, functions) -> Iterator[str]:
+    """The lines of a table."""
+    yield f"{name} = {{"
+    for bits, good in BITS.items():
+        if callable(functions):
+            yield f"    {bits}: ({numbers(fit(functions, good))}),"
+            continue
+        yield f"    {bits}: ("
+        for f, low, high in functions[bits] if isinstance(functions, dict) else functions:
+            yield f"        ({float(low)!r}, {float(high)!r}, ("
+            yield f"            {numbers(fit(between(f, low, high), good))})),"
+        yield "    ),"
+    yield "}"
+
+
+def numbers(values: tuple[float, ...]) -> str:
+    """Numbers, so many to a line."""
+    return "\n".join(textwrap.wrap(", ".join(map(repr, values)), 86,
+                                   subsequent_indent=" " * 12, break_on_hyphens=False))
+
+
+def main() -> None:
+    """Write the file."""
+    lines = [HEADER]
+    for name, functions in tables():
+        lines += [*written(name, functions), ""]
+        print(name, flush=True)
+    PLACE.write_text("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()
