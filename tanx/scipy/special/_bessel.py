@@ -13,7 +13,7 @@ def i0(x):
     """The modified Bessel function of order 0.
 
     >>> tanx.scipy.special.i0(jnp.array([0.0, 1.0]))
-    Array([1.       , 1.2660658], dtype=float32)
+    Array([1.      , 1.266066], dtype=float32)
     """
     return i0_impl(real_operands("i0", x))
 

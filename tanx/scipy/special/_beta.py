@@ -77,7 +77,7 @@ def beta(a, b):
     """The beta function, ``gamma(a) * gamma(b) / gamma(a + b)``.
 
     >>> tanx.scipy.special.beta(jnp.array([2.0, 0.5]), 3.0)
-    Array([0.08333333, 1.0666667 ], dtype=float32)
+    Array([0.08333334, 1.0666667 ], dtype=float32)
     """
     return _beta(*jnp.broadcast_arrays(*real_operands("beta", a, b, weak=False)))
 

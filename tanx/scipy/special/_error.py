@@ -23,7 +23,7 @@ def erfc(x):
     """``1 - erf(x)``, exact to rounding also where it is small.
 
     >>> tanx.scipy.special.erfc(jnp.array([0.0, 5.0]))
-    Array([1.000000e+00, 1.537460e-12], dtype=float32)
+    Array([1.0000000e+00, 1.5374598e-12], dtype=float32)
     """
     return lax.erfc(inexact_operands("erfc", x))
 

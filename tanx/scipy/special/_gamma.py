@@ -95,7 +95,7 @@ def digamma(x):
     """The derivative of :func:`gammaln`.
 
     >>> tanx.scipy.special.digamma(jnp.array([1.0, 2.0]))
-    Array([-0.5772157,  0.4227843], dtype=float32)
+    Array([-0.5772157 ,  0.42278433], dtype=float32)
     """
     return lax.digamma(inexact_operands("digamma", x))
 
@@ -108,7 +108,7 @@ def polygamma(n, x):
       x: Real numbers.
 
     >>> tanx.scipy.special.polygamma(1, jnp.array([1.0, 2.0]))  # π²/6, π²/6 - 1
-    Array([1.644934, 0.644934], dtype=float32)
+    Array([1.644934  , 0.64493406], dtype=float32)
     """
     if not dtypes.issubdtype(typeof(n).dtype, np.integer):
         raise ValueError(explain("tanx.scipy.special.polygamma", "the order must be an integer.",
@@ -124,7 +124,7 @@ def gammainc(a, x):
     The integral of ``t**(a - 1) * exp(-t)`` from 0 to ``x``, divided by ``gamma(a)``.
 
     >>> tanx.scipy.special.gammainc(1.0, jnp.array([0.5, 2.0]))  # 1 - exp(-x)
-    Array([0.39346933, 0.8646647 ], dtype=float32)
+    Array([0.39346933, 0.86466473], dtype=float32)
     """
     return lax.igamma(*jnp.broadcast_arrays(*inexact_operands("gammainc", a, x)))
 
@@ -144,7 +144,7 @@ def multigammaln(a, d):
     That is the sum of ``gammaln(a - k/2)`` over ``k < d``, plus ``d * (d - 1) / 4 * log(pi)``.
 
     >>> tanx.scipy.special.multigammaln(jnp.array([1.5, 4.0]), 2)
-    Array([0.4515827, 3.565377 ], dtype=float32)
+    Array([0.45158267, 3.5650978 ], dtype=float32)
     """
     d = _dimension(d)
     a = inexact_operands("multigammaln", a, weak=False)

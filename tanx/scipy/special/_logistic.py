@@ -16,7 +16,7 @@ def expit(x):
     """The logistic function ``1 / (1 + exp(-x))``.
 
     >>> tanx.scipy.special.expit(jnp.array([-1.0, 0.0, 2.0]))
-    Array([0.26894143, 0.5       , 0.880797  ], dtype=float32)
+    Array([0.2689414, 0.5      , 0.880797 ], dtype=float32)
     """
     return lax.logistic(inexact_operands("expit", x))
 
@@ -46,8 +46,8 @@ def softmax(x, /, *, axis=None):
     """``exp(x)`` divided by its sum along ``axis``: one dimension, several, or None for all.
 
     >>> tanx.scipy.special.softmax(jnp.array([[0.0, 1.0], [2.0, 2.0]]), axis=1)
-    Array([[0.26894143, 0.7310586 ],
-           [0.5       , 0.5       ]], dtype=float32)
+    Array([[0.2689414, 0.7310586],
+           [0.5      , 0.5      ]], dtype=float32)
     """
     return nn.softmax(x, axis=axis)
 
@@ -56,6 +56,6 @@ def log_softmax(x, /, *, axis=None):
     """The logarithm of :func:`softmax`, without underflow.
 
     >>> tanx.scipy.special.log_softmax(jnp.array([0.0, 1.0, 2.0]))
-    Array([-2.407606  , -1.4076059 , -0.40760595], dtype=float32)
+    Array([-2.4076061, -1.407606 , -0.407606 ], dtype=float32)
     """
     return nn.log_softmax(x, axis=axis)

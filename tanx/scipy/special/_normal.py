@@ -45,7 +45,7 @@ def ndtr(x):
     """The probability that a standard normal number is below ``x``.
 
     >>> tanx.scipy.special.ndtr(jnp.array([-1.0, 0.0, 2.0]))
-    Array([0.15865526, 0.5       , 0.97724986], dtype=float32)
+    Array([0.15865524, 0.5       , 0.97724986], dtype=float32)
     """
     return _ndtr(single_or_double("ndtr", jnp.asarray(x)))
 
@@ -69,7 +69,7 @@ def log_ndtr(x, series_order: int = 3):
     nothing.
 
     >>> tanx.scipy.special.log_ndtr(jnp.array([-100.0, 0.0, 10.0]))
-    Array([-5.005524e+03, -6.931472e-01, -7.619853e-24], dtype=float32)
+    Array([-5.0055244e+03, -6.9314718e-01, -7.6198536e-24], dtype=float32)
     """
     if not isinstance(series_order, int):
         raise TypeError(explain("tanx.scipy.special.log_ndtr", "series_order must be an integer.",
@@ -99,7 +99,7 @@ def ndtri(p):
     """The number below which a standard normal number is with the probability ``p``.
 
     >>> tanx.scipy.special.ndtri(jnp.array([0.025, 0.5, 0.84134475]))
-    Array([-1.959964,  0.      ,  1.      ], dtype=float32)
+    Array([-1.9599639,  0.       ,  1.0000001], dtype=float32)
     """
     return _ndtri(single_or_double("ndtri", p))
 
