@@ -21,6 +21,7 @@ USABLE = 0x101  # flags: contiguous in row-major order, and aligned
 FORCED = 0x311  # flags: as USABLE, in the byte order of the machine, whatever is lost by it
 OWNED = 0x404  # flags: its memory is its own, and may be written to
 EQUAL = 2  # Py_EQ
+ROW_MAJOR = 0  # NPY_CORDER
 ARGUMENTS_OFFSET = -1 << 63  # the slot before the first argument may be used
 
 # Ours.
@@ -37,7 +38,8 @@ STAGING, THREAD_KEY, THREAD_VERSION = 0, 8, 16  # of a thread: see _situation.py
 (ARRAY, NDARRAY, SCALAR, F32, F64, I32, I64, BOOL, C64, C128,
  NONE, TUPLE, LIST, DICT, CUSTOM, LEAF, OBJECT) = range(17)
 KEPT, ENDED, OVERWRITTEN = range(3)  # what a call does to an array
-OUTPUT, CONSTANT, MOVED, COPIED = range(4)  # what has the data of a result
+# What has the data of a result: an output, a constant, an argument, in its own shape or another.
+OUTPUT, OUTPUT_VIEWED, CONSTANT, SHARED, VIEWED, COPIED = range(6)
 
 # The header of a frame.
 CURSOR, NEXT, HELD, END, NUMBER, MADE_LIST, SCRATCH, ADDRESSES = range(0, 64, 8)

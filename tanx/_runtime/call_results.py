@@ -62,7 +62,8 @@ def make_arrays(entry: int, frame: int) -> int:
 
 
 def data_of_result(entry: int, frame: int) -> int:
-    """Code: what has the data, and which of them; for a copy also the size in bytes, its form."""
+    """Code: what has the data, and which of them; for a view also its shape, for a copy its size
+    in bytes and its form."""
     kind = following(frame)
     which = following(frame)
     if kind == COPIED:
@@ -73,12 +74,24 @@ def data_of_result(entry: int, frame: int) -> int:
             C.memcpy(word(made, DATA), word(source), size)
         return made
     data = which
-    if kind == OUTPUT:
+    if kind == OUTPUT or kind == OUTPUT_VIEWED:
         data = word(frame + word(entry, OUTPUTS_AT) + 8 * which)
-    elif kind == MOVED:
+    elif kind != CONSTANT:
         data = word(frame + word(entry, HELD_AT) + 8 * which)
+    if kind == VIEWED or kind == OUTPUT_VIEWED:
+        return view(frame, data)
     C.Py_IncRef(data)
     return data
+
+
+def view(frame: int, data: int) -> int:
+    """The same data in the shape at the cursor; 0 where there is no memory."""
+    ndim = following(frame)
+    shape = stack(16)
+    put(shape, 0, word(frame, CURSOR))
+    put(shape, 8, ndim)
+    put(frame, CURSOR, word(frame, CURSOR) + 8 * ndim)
+    return C.PyArray_Newshape(data, shape, ROW_MAJOR)
 
 
 def make(frame: int) -> int:

@@ -166,10 +166,14 @@ class _Writer:
         return native.OVERWRITTEN if place in self.executable.overwritten else native.ENDED
 
     def result_that_is(self, number: int) -> int:
-        """The first result that is an argument which stays; -1 where there is none."""
-        if self.fate(number) != native.KEPT:
-            return -1
-        return next((n for n, (i, _) in enumerate(self.results) if i == number), -1)
+        """The first result that is an argument as it came; -1 where there is none."""
+        return next((n for n, (i, aval) in enumerate(self.results)
+                     if i == number and self.is_as_it_came(i, aval)), -1)
+
+    def is_as_it_came(self, i: int, aval: ShapedArray) -> bool:
+        """Whether a result of a type, whose data is that of argument ``i``, is the argument."""
+        return (i in self.arrays and self.fate(i) == native.KEPT
+                and self.in_avals[i] == aval)
 
     def suits(self, data, kind) -> bool:
         """Whether the data of an array can be passed for an argument of a type."""
@@ -187,16 +191,11 @@ class _Writer:
     def write_outputs(self) -> int:
         """Write the outputs, with the shapes that the results have; their number."""
         constants, in_avals = len(self.executable.constants), self.in_avals
-        avals: dict[int, Any] = {}
-        for place, aval in self.results:
-            if avals.setdefault(place, aval).shape != aval.shape:
-                raise _Foreign
         outputs = zip(self.executable.outputs, self.executable.overwritten, strict=True)
-        for n, ((shape, dtype), taken) in enumerate(outputs, len(in_avals)):
-            kind = avals.get(n, ShapedArray(shape, dtype))
+        for (shape, dtype), taken in outputs:
             if taken is None:
-                self.words += [-1, *self.form(ShapedArray(kind.shape, dtype))]
-            elif in_avals[taken - constants].shape == kind.shape:
+                self.words += [-1, *self.form(ShapedArray(shape, dtype))]
+            elif in_avals[taken - constants].shape == shape:
                 self.words.append(taken - constants)
             else:
                 raise _Foreign
@@ -211,7 +210,7 @@ class _Writer:
         places = []
         for n, (i, aval) in enumerate(self.results):
             is_argument = 0 <= i < len(self.in_avals)
-            if is_argument and i in self.arrays and self.fate(i) == native.KEPT:
+            if is_argument and self.is_as_it_came(i, aval):
                 places.append(self.result_that_is(i))
                 continue
             places.append(n)
@@ -221,9 +220,14 @@ class _Writer:
                 data = constants[i + len(constants)].reshape(aval.shape)
                 self.words += [native.CONSTANT, self.address(data)]
             elif not is_argument:
-                self.words += [native.OUTPUT, i - len(self.in_avals)]
+                which = i - len(self.in_avals)
+                self.words += ([native.OUTPUT, which]
+                               if self.executable.outputs[which][0] == aval.shape else
+                               [native.OUTPUT_VIEWED, which, len(aval.shape), *aval.shape])
+            elif i in self.arrays and self.in_avals[i].shape == aval.shape:
+                self.words += [native.SHARED, i]
             elif i in self.arrays:
-                self.words += [native.MOVED, i]
+                self.words += [native.VIEWED, i, len(aval.shape), *aval.shape]
             else:
                 self.words += [native.COPIED, i, aval.nbytes, *self.form(aval)]
         return count, places
@@ -301,7 +305,8 @@ _OBJECTS: dict[str, Any] = {
     "PyBool_Type": bool, "PyLong_Type": int, "PyList_Type": list, "PyDict_Type": dict,
     "_Py_NoneStruct": None, "_Py_TrueStruct": True, "array_class": Array,
     "shaped_array_class": ShapedArray, "call_name": "__call__"}
-_NUMPY = {"PyArray_ScalarAsCtype": 62, "PyArray_FromArray": 109}  # places in its table
+_NUMPY = {"PyArray_ScalarAsCtype": 62, "PyArray_FromArray": 109,
+          "PyArray_Newshape": 135}  # places in its table
 
 
 @cache

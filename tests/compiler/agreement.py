@@ -20,6 +20,7 @@ from tanx._loops.nest import Program
 from tanx._ops.families import letter
 from tanx._runtime import load
 from tanx._runtime.executable import Executable
+from tests.compiler.lives import lives
 
 
 def evaluated(closed: ClosedJaxpr, args) -> list[np.ndarray]:
@@ -123,7 +124,27 @@ def check_jaxpr_agrees(closed: ClosedJaxpr, args, interpreted: bool = True) -> M
             runs.append(run_module(module, args))
         for results in runs:
             _assert_agree(results, expected, atol, lambda: shaken(closed, args, expected))
+        check_lives(closed, args, expected, atol)
     return module
+
+
+def check_lives(closed: ClosedJaxpr, args, expected: list[np.ndarray], atol: float) -> None:
+    """Call the program in all ways that the runtime has, and compare values and types."""
+    others = [np.roll(x, 1) for x in map(np.asarray, args)]
+    other_expected = evaluated(closed, others)
+    other_atol = uncertainty(closed, others)
+    for life in lives(closed, args, others):
+        for result, aval in zip(life.results, life.avals, strict=True):
+            assert type(result) is Array, life.name
+            assert result.aval == aval, f"{life.name}: {result.aval} instead of {aval}"
+            assert result._value.shape == aval.shape, life.name
+        wanted, spread = (other_expected, other_atol) if life.changed else (expected, atol)
+        data = others if life.changed else args
+        try:
+            _assert_agree(list(map(numbers, life.results)), wanted, spread,
+                          lambda data=data, wanted=wanted: shaken(closed, data, wanted))
+        except AssertionError as error:
+            raise AssertionError(f"{life.name}: {error}") from None
 
 
 def _assert_agree(results, expected, atol: float, spread: Callable[[], list[float]]) -> None:

@@ -12,7 +12,7 @@ from tanx._loops.build import arg_reduce, convert, nest, op, reduce, statement_p
 from tanx._loops.interpret import run as interpret
 
 from .agreement import check_function
-from .compiled import run, run_rule
+from .compiled import NARROW, run, run_rule
 
 TYPES = ["float32", "float64", "bfloat16", "int8", "int32", "complex64"]
 
@@ -133,9 +133,9 @@ def test_products_that_replace_what_they_add_to(n):
 def test_each_element_of_a_small_matrix_is_read_once(n):
     x = np.ones((n, n), np.float32)
     module = build(tanx.make_jaxpr(lambda v, x: v @ x)(x[0], x))
-    text = generate(module.program, host(), module.plan.offsets).text
+    text = generate(module.program, NARROW, module.plan.offsets).text
     vectors = [line for line in text.splitlines() if "load <" in line]
-    assert len(vectors) == 4 * -(-n * 32 // host().vector_bits)  # of four rows
+    assert len(vectors) == 4 * -(-n * 32 // NARROW.vector_bits)  # of four rows
 
 
 def _noisy_sums(x, seed):

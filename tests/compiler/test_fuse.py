@@ -19,6 +19,7 @@ from tanx._loops.nest import Buffer, Nest, Program, Store
 from tanx._loops.show import show
 from tanx._loops.traverse import expressions, statements_in
 from tests.compiler.agreement import check_function
+from tests.compiler.compiled import NARROW
 from tests.compiler.counting import assert_linear
 from tests.compiler.programs import make
 
@@ -33,7 +34,7 @@ def programs_of(fun, *args):
     for _, jaxpr_pass in jaxpr_passes:
         closed = jaxpr_pass(closed)
     before = lower(closed, inner).program
-    after = fuse(before, host())
+    after = fuse(before, NARROW)
     check(after)
     return before, after
 

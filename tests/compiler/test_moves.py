@@ -27,7 +27,7 @@ from tanx._loops.expr import Load
 from tests.compiler.agreement import check_function
 from tests.compiler.programs import settings
 
-from .compiled import run, run_rule
+from .compiled import NARROW, run, run_rule
 
 DTYPES = ["float32", "float64", "bfloat16", "float16", "float8_e4m3fn", "uint8", "int16", "int64",
           "bool", "complex64", "complex128", "int4"]
@@ -181,7 +181,7 @@ def everything_is_far(monkeypatch):
 
 
 def rooms_in(program):
-    return generate(program, host()).text.count(" = alloca [")
+    return generate(program, NARROW).text.count(" = alloca [")
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -171,7 +171,7 @@ def test_dropped_arrays_leave_nothing():
         del y
         assert gone() is None
     gc.collect()
-    assert host.statistics()["bytes_in_use"] == held
+    assert host.statistics()["bytes_in_use"] <= held
 
 
 def test_deleted_while_pending():

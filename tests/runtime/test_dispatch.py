@@ -595,3 +595,35 @@ def test_classes_that_take_native_calls():
         __slots__ = ("more",)
 
     assert objects.callable_class(Wide) is Wide  # its fields are not where they are expected
+
+
+@pytest.mark.parametrize("fun", [
+    lambda a: a.reshape(-1), lambda a: a[None], lambda a: a.ravel(), lambda a: a.reshape(3, 2),
+    lambda a: (a, a.reshape(6), a[:, None]), lambda a: {"x": jnp.atleast_3d(a), "y": [a]},
+    lambda a: a[None].squeeze(), lambda a: tanx.lax.collapse(a, 0, 2),
+    lambda a: jnp.expand_dims(a, (0, 2)), lambda a: ((y := a * 2), y.reshape(-1), y[None], y),
+], ids=range(10))
+@pytest.mark.parametrize("donate", [(), 0])
+def test_results_that_are_arguments_in_another_shape(fun, donate):
+    """They share the memory of the argument, and have a shape of their own."""
+    jitted = tanx.jit(fun, donate_argnums=donate)
+    for n in range(5):
+        x = np.arange(6.0, dtype=np.float32).reshape(2, 3) + n
+        if n < 4:
+            got = jitted(jnp.asarray(x))
+        else:
+            with native_only(jitted):
+                got = jitted(jnp.asarray(x))
+        want = fun(jnp.asarray(x))
+        assert tree_util.tree_structure(got) == tree_util.tree_structure(want)
+        for a, b in zip(tree_util.tree_leaves(got), tree_util.tree_leaves(want)):
+            assert a.aval == b.aval and a._value.shape == b.shape
+            np.testing.assert_array_equal(a, b)
+
+
+def test_results_that_are_arguments_of_another_weak_type():
+    strong = tanx.jit(lambda x: tanx.lax.convert_element_type(x, jnp.float32))
+    for n in range(5):
+        x = jnp.asarray(float(n))
+        y = strong(x)
+        assert x.weak_type and not y.weak_type and float(y) == n

@@ -83,10 +83,10 @@ def test_in_the_background():
             except KeyboardInterrupt as error:
                 print(error)
     """)
-    assert lines[:2] == ["stopped|", "stopped|"]
-    assert lines[2::2] == ["tanx.jit: the computation was stopped before it was done."] * 2
-    assert all(line.startswith("  started at: <string>:") for line in lines[3::2])
-    assert len(lines) == 6
+    # The second may meet the signal, or what the signal has made of the work that it waits for.
+    assert sum(line.startswith("stopped|") for line in lines) == 2
+    assert lines[-4::2] == ["tanx.jit: the computation was stopped before it was done."] * 2
+    assert all(line.startswith("  started at: <string>:") for line in lines[-3::2])
 
 
 def test_in_several_threads():
