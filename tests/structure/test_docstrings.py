@@ -17,6 +17,8 @@ MODULES = (
     "example_libraries.optimizers",
     "example_libraries.stax",
     "experimental.checkify",
+    "experimental.ode",
+    "experimental.rnn",
     "flatten_util",
     "image",
     "lax",
