@@ -1,0 +1,51 @@
+"""Modules that another thread is loading when a process forks.
+
+Python holds a lock for each module while it is loaded. In the child of a fork the thread that holds
+it is not there, and who imports the module waits for ever. Heavy parts of tanx load late, so this
+happens. A fork therefore waits a moment until no thread loads a part of tanx or of what it stands
+on; and in the child, what is loaded by nobody any more is forgotten, and loaded anew when it is
+wanted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from importlib import _bootstrap  # type: ignore[attr-defined]
+
+__all__: list[str] = []
+
+_OURS = frozenset(("tanx", "llvmlite", "scipy", "numpy", "ml_dtypes", "opt_einsum"))
+_PATIENCE = 5.0
+"""Seconds that a fork waits. To load the compiler takes half a second on a busy machine."""
+
+
+def _loading(mine: int) -> Iterator[str]:
+    """Names of modules that other threads are loading; nothing where Python keeps it elsewhere."""
+    for name, reference in list(getattr(_bootstrap, "_module_locks", {}).items()):
+        lock = reference()
+        if lock is not None and getattr(lock, "owner", None) not in (None, mine):
+            yield name
+
+
+def _before_fork() -> None:
+    mine, end = threading.get_ident(), time.monotonic() + _PATIENCE
+    while any(name.partition(".")[0] in _OURS for name in _loading(mine)):
+        if time.monotonic() > end:
+            break
+        time.sleep(0.001)  # lets the others run
+
+
+def _in_child() -> None:
+    for name in _loading(threading.get_ident()):
+        del _bootstrap._module_locks[name]
+        module = sys.modules.get(name)
+        if getattr(getattr(module, "__spec__", None), "_initializing", False):
+            del sys.modules[name]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_child=_in_child)
