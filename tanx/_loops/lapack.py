@@ -8,10 +8,13 @@ Routines keep matrices by columns: what we have by rows they take for the transp
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from .nest import Buffer, Extern
 
 __all__ = ["MOST", "Each", "Routine", "address", "cell", "lapack", "perform", "pointer_in",
-           "prefix", "thread_functions"]
+           "prefix", "takes_long", "thread_functions"]
 
 MOST = 22
 """Arguments of a call: those that a routine does not take are the lengths of its letters, 1."""
@@ -71,6 +74,17 @@ class Routine:
             tasks=1, args=tuple(tuple(a) if isinstance(a, Each) else a for a in self.args)), outputs
 
 
+_STEPS = {"gesdd": 20, "geev": 25, "gees": 25, "syevd": 9, "heevd": 9}
+"""Operations of routines for a matrix of one row and column, where they are many; else 1."""
+_LONG = 2e9
+"""Operations that take long enough to be stopped: a tenth of a second or more."""
+
+
+def takes_long(name: str, count: int, elements: int) -> bool:
+    """Whether somebody may want to stop a routine for so many matrices of so many elements."""
+    return count * _STEPS.get(name[1:], 1) * elements ** 1.5 >= _LONG
+
+
 def perform(name: str, count: int, args: Sequence, outputs: Sequence, copies: Sequence,
             inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Run a routine on NumPy's arrays."""
@@ -80,11 +94,66 @@ def perform(name: str, count: int, args: Sequence, outputs: Sequence, copies: Se
     operands = [*arrays, *map(np.ascontiguousarray, inputs)]
     cells = [None if isinstance(a, tuple) else cell(a, operands[0].dtype) for a in args]
     function = ctypes.CFUNCTYPE(None, *(ctypes.c_void_p,) * MOST)(address(name))
-    for n in range(count):
-        places = [operands[a[0]].ctypes.data + n * a[1] * operands[a[0]].itemsize if c is None
-                  else c.ctypes.data for a, c in zip(args, cells)]
-        function(*places, *[1] * (MOST - len(places)))
+
+    def each(wanted: Callable[[], bool] = lambda: True) -> None:
+        for n in range(count):
+            places = [operands[a[0]].ctypes.data + n * a[1] * operands[a[0]].itemsize if c is None
+                      else c.ctypes.data for a, c in zip(args, cells)]
+            if wanted():
+                function(*places, *[1] * (MOST - len(places)))
+
+    largest = max((x.size for x in inputs), default=0) // max(count, 1)
+    if takes_long(name, count, largest) and (
+            threading.current_thread() is threading.main_thread()):
+        _interruptibly(each)
+    else:
+        each()
     return arrays
+
+
+def _interruptibly(function: Callable[[Callable[[], bool]], None]) -> None:
+    """Call a function in a thread of its own, which Ctrl-C leaves to itself.
+
+    It is given a function that tells whether somebody still waits.
+    """
+    errors: list[BaseException] = []
+    waiting = True
+
+    def run() -> None:
+        try:
+            function(lambda: waiting)
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        thread.join()
+    except BaseException:
+        freeze_at_exit(lambda: [thread.ident] if thread.is_alive() and thread.ident else [])
+        raise
+    finally:
+        waiting = False
+    if errors:
+        raise errors[0]
+
+
+def freeze_at_exit(threads: Callable[[], list[int]]) -> None:
+    """Before the process ends, stop threads that were left to themselves, where they are.
+
+    The library gives its memory back when the process ends, and does not ask who is using it. A
+    signal makes the threads wait for another one, which does not come.
+    """
+    def freeze() -> None:
+        number = getattr(signal, "SIGRTMAX", signal.SIGTERM) - 1
+        found = threads() if hasattr(signal, "pthread_kill") else []
+        if found:
+            library = ctypes.CDLL(None)
+            library.signal(int(number), library.pause)
+        for thread in found:
+            signal.pthread_kill(thread, number)
+
+    atexit.register(freeze)
 
 
 def cell(value: Any, dtype: np.dtype) -> np.ndarray:

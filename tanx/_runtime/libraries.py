@@ -13,6 +13,8 @@ import numpy as np
 from .._forever import forever
 from .._loops import lapack
 from .._loops.names import CALLBACK, LAPACK
+from . import host, stop
+from . import lapack_native as lapack_words
 from .callbacks import callback
 from .factor import own_routine
 from .load import Library
@@ -32,10 +34,22 @@ _SMALL = 1 << 15
 def _loops() -> dict[str, int]:
     """The addresses of the native loops over matrices."""
     def text() -> str:
-        from . import lapack_native
         from .native import translate
-        return translate((lapack_native,), ("each_matrix", "some_matrices"))
-    return permanent("routines of LAPACK", text, {"tanx_parallel": parallel_address()}, tidy=True)
+        return translate((lapack_words,), ("behind", "each_matrix", "some_matrices"))
+    symbols = {"tanx_parallel": parallel_address(), **stop.addresses(),
+               **{name: host.address(name) for name in ("tanx_alloc", "tanx_free")}}
+    symbols["tanx_behind"] = ctypes.addressof(_behind)
+    made = permanent("routines of LAPACK", text, symbols, tidy=True)
+    lapack.freeze_at_exit(lambda: [t for t in _behind[lapack_words.LOCK // 8:] if t])
+    return made
+
+
+_behind = forever((ctypes.c_int64 * (lapack_words.LOCK // 8 + lapack_words.SLOTS))())
+"""The threads that run routines on their own, behind a lock."""
+
+
+_jobs: dict[bytes, Any] = {}
+"""What threads of their own work with: the process keeps it, for they may be left to themselves."""
 
 
 def _lapack(call: Extern) -> tuple[int, int, Any]:
@@ -48,6 +62,9 @@ def _lapack(call: Extern) -> tuple[int, int, Any]:
     alone = own is None and (tasks > 1 or largest <= _SMALL)
     words = [count, own or lapack.address(params["routine"]), len(params["copies"]), tasks,
              -(-count // tasks), loops["some_matrices"], _threads() if alone else 0]
+    sizes = list(map(_nbytes, buffers))
+    apart = lapack.takes_long(params["routine"], count, largest)
+    words += [loops["behind"] if apart else 0, _block(sizes), len(buffers), results, 0]
     for out, given in params["copies"]:
         words += [out, results + given, _nbytes(buffers[out])]
     cells = []
@@ -60,8 +77,17 @@ def _lapack(call: Extern) -> tuple[int, int, Any]:
             cells.append(lapack.cell(arg, buffers[0].dtype))
             words += [-1, cells[-1].ctypes.data, 0]
     words += [-1, 1, 0] * (lapack.MOST - len(params["args"]))
-    job = np.array(words, np.int64)
-    return loops["each_matrix"], job.ctypes.data, (job, cells)
+    words[lapack_words.SIZES // 8] = 8 * len(words)
+    job = np.array(words + sizes, np.int64)
+    kept = (job, cells)
+    if apart:
+        kept = _jobs.setdefault(repr((call.params, sizes)).encode(), kept)
+    return loops["each_matrix"], kept[0].ctypes.data, kept
+
+
+def _block(sizes: list[int]) -> int:
+    """Bytes of memory for copies of buffers of these sizes, with what stands in front."""
+    return lapack_words.ADDRESSES + 8 * len(sizes) + 64 + sum((n + 63) & -64 for n in sizes)
 
 
 @cache

@@ -102,7 +102,8 @@ C: Any = _Symbols()
 address_of: Any = _Symbols()
 """Addresses by name."""
 
-INTS = frozenset(("PyObject_RichCompareBool", "PyUnicode_Compare", "PyDict_SetItem"))
+INTS = frozenset(("PyObject_RichCompareBool", "PyUnicode_Compare", "PyDict_SetItem",
+                  "pthread_create", "tanx_stopped"))
 """C functions whose result has 32 bits."""
 NOTHING = frozenset(("Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyEval_RestoreThread",
                      "PyMem_RawFree", "PyArray_ScalarAsCtype", "tanx_free", "tanx_parallel"))

@@ -6,6 +6,7 @@ import sys
 import textwrap
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tanx
@@ -194,3 +195,43 @@ def test_other_threads_of_python_go_on_while_a_loop_runs():
         waiting(2.0), waiting(2.0), waiting(2.0)  # native calls from here on
         pressed(waiting, 0.5)  # by another thread
     """) == ["stopped|"]
+
+
+def test_in_a_library():
+    """An SVD takes seconds; whoever has pressed Ctrl-C does not wait for its end."""
+    lines = run("""
+        import sys
+        matrix = jnp.asarray(np.random.default_rng(0).normal(size=(1500, 1500)), "float32")
+        many = jnp.broadcast_to(matrix[:100, :100], (9000, 100, 100))
+        svd = tanx.jit(jnp.linalg.svd)
+        programs = [svd.lower(x).compile() for x in (matrix, many)]
+
+        def soon(fun):
+            start = time.monotonic()
+            pressed(fun)
+            print(time.monotonic() - start < 5)
+
+        soon(lambda: jnp.linalg.svd(matrix))
+        soon(lambda: tanx.block_until_ready(svd(matrix)))
+        soon(lambda: tanx.block_until_ready(svd(many)))
+        with _config.async_dispatch(False):
+            for _ in range(4):
+                soon(lambda: svd(matrix))
+        values = svd(matrix[:40, :40])[1]
+        print(np.allclose(values, np.linalg.svd(matrix[:40, :40])[1], rtol=1e-4))
+    """)
+    assert lines == ["stopped|", "True"] * 7 + ["True"]
+
+
+def test_routines_apart_give_the_same_results(monkeypatch):
+    """What runs in a thread of its own, on copies, has the results of what does not."""
+    from tanx._loops import lapack
+    x = jnp.asarray(np.random.default_rng(1).normal(size=(3, 40, 40)), "float32")
+    functions = (jnp.linalg.svd, jnp.linalg.eigvals, jnp.linalg.inv,
+                 lambda x: jnp.linalg.eigh(x + x.mT), jnp.linalg.qr)
+    expected = [tanx.jit(f)(x) for f in functions]
+    monkeypatch.setattr(lapack, "takes_long", lambda *_: True)
+    for f, wanted in zip(functions, expected):
+        again = tanx.jit(lambda x, f=f: tanx.tree.map(lambda y: y + 0, f(x)))
+        for _ in range(4):
+            tanx.tree.map(np.testing.assert_array_equal, again(x), wanted)
