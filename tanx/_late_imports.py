@@ -14,7 +14,8 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from importlib import _bootstrap  # type: ignore[attr-defined]
+from importlib import _bootstrap
+from typing import Any
 
 __all__: list[str] = []
 
@@ -23,9 +24,12 @@ _PATIENCE = 5.0
 """Seconds that a fork waits. To load the compiler takes half a second on a busy machine."""
 
 
+_locks: dict[str, Any] = getattr(_bootstrap, "_module_locks", {})  # by the name of the module
+
+
 def _loading(mine: int) -> Iterator[str]:
     """Names of modules that other threads are loading; nothing where Python keeps it elsewhere."""
-    for name, reference in list(getattr(_bootstrap, "_module_locks", {}).items()):
+    for name, reference in list(_locks.items()):
         lock = reference()
         if lock is not None and getattr(lock, "owner", None) not in (None, mine):
             yield name
@@ -41,7 +45,7 @@ def _before_fork() -> None:
 
 def _in_child() -> None:
     for name in _loading(threading.get_ident()):
-        del _bootstrap._module_locks[name]
+        del _locks[name]
         module = sys.modules.get(name)
         if getattr(getattr(module, "__spec__", None), "_initializing", False):
             del sys.modules[name]
