@@ -23,8 +23,10 @@ from .._core.linear import Linear, Zero, never
 from .._core.primitive import Kind, Primitive
 from .._core.rewrite import dce_closed, prune_constants
 from .._core.trace import data_of, running
+from .._ops.series import zero_series
 from .._transforms.jvp import jvp_jaxpr
 from .._transforms.linearize import partial_eval_jaxpr
+from .._transforms.taylor import flattened, gathered, taylor_jaxpr
 from .._transforms.transpose import transpose_jaxpr
 from .._transforms.vmap import batch_jaxpr
 
@@ -66,6 +68,14 @@ class Call(Primitive):
         out_tangents = iter(outs[count:])
         return outs[:count], [next(out_tangents) if nz else Zero(a.to_tangent())
                               for a, nz in zip(jaxpr.out_avals, nonzero_out)]
+
+    def taylor(self, primals, series, *, jaxpr, **params):
+        moving = tuple(ts is not zero_series for ts in series)
+        terms = flattened(series)
+        order = len(terms) // sum(moving)
+        body, found = taylor_jaxpr(jaxpr, order, moving)
+        outs = self.bind(*primals, *terms, jaxpr=body, **self.for_operands(params))
+        return outs[:len(found)], gathered(outs[len(found):], found, order)
 
     def partial_eval(self, trace, args, params):
         """Run what is known as one call now, and record another for the rest."""

@@ -142,7 +142,7 @@ class CustomCall(Primitive):
         return call_jaxpr.effects
 
     def eval(self, *args, call_jaxpr, **params):
-        return _run(call_jaxpr, args)
+        return run(call_jaxpr, args)
 
     def stage(self, trace, args, params):
         """Become an equation, the body staged; values that it closes over lead the operands."""
@@ -182,7 +182,7 @@ class CustomCall(Primitive):
                     f"function: {aval}", f"rule:     {typeof(y)}"))
 
 
-def _run(call, args) -> list:
+def run(call, args) -> list:
     """Run the body of a call."""
     if isinstance(call, ClosedJaxpr):
         return eval_jaxpr(call.jaxpr, call.consts, *args)
@@ -192,7 +192,7 @@ def _run(call, args) -> list:
 def batched_flat(call, axis, dims, mapped: list[bool]):
     """A flat function over a batch; whether its results have the axis, :func:`settled` tells."""
     def batched(*args):
-        outs, found = batched_run(lambda *xs: list(_run(call, xs)), axis, args, dims)
+        outs, found = batched_run(lambda *xs: list(run(call, xs)), axis, args, dims)
         return settled(outs, found, axis, mapped, call)
     return batched if isinstance(call, ClosedJaxpr) else functools.update_wrapper(batched, call)
 

@@ -17,9 +17,11 @@ from .._core.primitive import Kind, Primitive
 from .._core.types import ShapedArray, typeof
 from .._ops.arith import neg, sub
 from .._ops.batching import materialize, to_front
-from .._ops.derive import instantiate
+from .._ops.derive import instantiate, zeros_of
+from .._ops.series import zero_series
 from .._transforms.jvp import jvp
 from .._transforms.linearize import linearize
+from .._transforms.taylor import taylor
 from .._transforms.transpose import backward
 from .._transforms.vmap import batch_jaxpr
 from ..errors import explain
@@ -92,6 +94,28 @@ class CustomLinearSolve(Primitive):
         fixed = [v for part in consts for v in part]
         dx = self.bind(*fixed, *right, const_lengths=const_lengths, jaxprs=jaxprs)[:len(b)]
         return out, [*dx, *rest]
+
+    def taylor(self, primals, series, *, const_lengths: LinearSolve, jaxprs: LinearSolve):
+        """``A(t) x(t) = b(t)``: what is missing in each order is the right side of a system."""
+        consts, b = _parts(primals, const_lengths)
+        moves, right = _parts(series, const_lengths)
+        order = next(len(ts) for ts in series if ts is not zero_series)
+        out = self.bind(*primals, const_lengths=const_lengths, jaxprs=jaxprs)
+        fixed = [v for part in consts for v in part]
+        x = out[:len(b)]
+        found: list[list] = [[] for _ in x]
+        product = jaxpr_as_fun(jaxprs.matvec)
+        for k in range(order):
+            # The product with the series as far as it is known; its next coefficient is 0.
+            _, given = taylor(product, [*consts.matvec, *x], [
+                *(ts if ts is zero_series else ts[:k + 1] for ts in moves.matvec),
+                *([*ts, zeros_of(typeof(v).to_tangent())] for v, ts in zip(x, found))], k + 1)
+            rest = [neg(ts[k]) if own is zero_series else sub(own[k], ts[k])
+                    for own, ts in zip(right, given)]
+            terms = self.bind(*fixed, *rest, const_lengths=const_lengths, jaxprs=jaxprs)
+            for ts, term in zip(found, terms):
+                ts.append(term)
+        return out, [*found, *[zero_series] * (len(out) - len(b))]
 
     def transpose(self, cts, *args, const_lengths: LinearSolve, jaxprs: LinearSolve):
         if jaxprs.transpose_solve is None:

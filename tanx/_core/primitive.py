@@ -18,11 +18,15 @@ A primitive is one instance of one class whose methods are its rules:
     The element of the result at an index, as an expression of :mod:`tanx._loops`; for
     ``Kind.STATEMENT`` it is ``lower(into, *operands, **params)`` and gives statements.
 
-A rule that cannot exist says so: ``transpose = never("tanh is not linear")``. Two more are there
-for those who have something to say:
+A rule that cannot exist says so: ``transpose = never("tanh is not linear")``. Three more are
+there for those who have something to say:
 
 ``fill(into, *operands, **params)``
     Statements that store the result, or None where the elements of ``lower`` serve better.
+``taylor(primals, series, **params)``
+    The result and its Taylor series, from the values and the series of the operands: a recurrence
+    where the one that ``jvp`` implies would repeat work, or None where that one serves better.
+    :mod:`tanx._ops.series` has their forms.
 ``is_view(**params)``
     Whether each result holds the elements of its operand, in the same row-major order.
 
@@ -79,6 +83,9 @@ class Primitive:
     transpose: Any
     batch: Any
     lower: Any
+
+    # Optional rule for Taylor mode; see above.
+    taylor: Any = None
 
     # Optional rules for compiled code; see above.
     fill: Any = None

@@ -30,6 +30,7 @@ from .families import (
     unbroadcast,
     widened,
 )
+from .series import bilinear, power, quotient, raised
 
 __all__ = ["RoundingMethod", "abs", "abs_p", "add", "add_p", "cbrt", "cbrt_p", "ceil", "ceil_p",
            "clz", "clz_p", "complex", "complex_p", "conj", "conj_p", "div", "div_p", "floor",
@@ -129,6 +130,7 @@ class Mul(Elementwise):
 
     jvp = partials(lambda t, out, x, y, out_dtype=None: mul(t, y, out_dtype=out_dtype),
                    lambda t, out, x, y, out_dtype=None: mul(x, t, out_dtype=out_dtype))
+    taylor = bilinear
 
     def transpose(self, ct, x, y, *, out_dtype=None):
         def product(a, b, operand):
@@ -158,6 +160,7 @@ class Div(Elementwise):
 
     jvp = partials(lambda t, out, x, y: div(t, y),
                    lambda t, out, x, y: mul(mul(neg(t), x), integer_pow(y, -2)))
+    taylor = quotient
 
     def transpose(self, ct, x, y):
         return [unbroadcast(div(ct, y), x), None]
@@ -412,6 +415,7 @@ class Pow(Elementwise):
 
     jvp = partials(lambda t, out, x, y: mul(t, _slope_by_base(out, x, y)),
                    lambda t, out, x, y: _strong(mul(t, _slope_by_exponent(out, x))))
+    taylor = raised
 
 
 def _strong(x):
@@ -446,6 +450,7 @@ class Sqrt(Accurate):
     name = "sqrt"
     ufunc = np.sqrt
     jvp = partials(lambda t, out, x, accuracy=None: mul(t, div(like(x, 0.5), out)))
+    taylor = power(1 / 2)
 
 
 class Rsqrt(Accurate):
@@ -454,6 +459,7 @@ class Rsqrt(Accurate):
     name = "rsqrt"
     jvp = partials(
         lambda t, out, x, accuracy=None: mul(t, mul(like(x, -0.5), div(out, x))))
+    taylor = power(-1 / 2)
 
     def ufunc(self, x):
         root = np.sqrt(widened(x))
@@ -468,6 +474,7 @@ class Cbrt(Accurate):
     ufunc = np.cbrt
     jvp = partials(lambda t, out, x, accuracy=None:
                    mul(t, mul(like(x, 1 / 3), integer_pow(out, -2))))
+    taylor = power(1 / 3)
 
 
 # -- rounding and bits -----------------------------------------------------------------------------

@@ -31,6 +31,7 @@ from .dot import highest, matmul
 from .families import accumulator, letter
 from .layout import reshape, rev
 from .precision import PrecisionLike, canonical_precision
+from .series import bilinear
 
 __all__ = ["conv", "conv_general_dilated", "conv_general_dilated_p", "conv_with_general_padding"]
 
@@ -76,6 +77,7 @@ class ConvGeneralDilated(Primitive):
 
     jvp = partials(lambda t, out, x, w, **params: conv_general_dilated_p.bind(t, w, **params),
                    lambda t, out, x, w, **params: conv_general_dilated_p.bind(x, t, **params))
+    taylor = bilinear
 
     def transpose(self, ct, x, w, **params):
         steps = plan_of(x, w, params)

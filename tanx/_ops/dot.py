@@ -21,6 +21,7 @@ from .derive import partials
 from .families import ANY, accumulator, letter, refused, spread
 from .layout import transpose
 from .precision import PrecisionLike, canonical_precision
+from .series import bilinear
 
 __all__ = ["DotDimensionNumbers", "batch_matmul", "dot", "dot_general", "dot_general_p"]
 
@@ -55,6 +56,7 @@ class DotGeneral(Primitive):
 
     jvp = partials(lambda t, out, x, y, **params: dot_general_p.bind(t, y, **params),
                    lambda t, out, x, y, **params: dot_general_p.bind(x, t, **params))
+    taylor = bilinear
 
     def transpose(self, ct, x, y, *, dimension_numbers, precision, preferred_element_type,
                   out_sharding):

@@ -28,6 +28,7 @@ from .arith import (
 )
 from .derive import partials
 from .families import INEXACT, Accurate, Elementwise, like, widened
+from .series import oscillating, riccati
 
 __all__ = ["AccuracyMode", "Tolerance", "acos", "acos_p", "acosh", "acosh_p", "asin", "asin_p",
            "asinh", "asinh_p", "atan", "atan2", "atan2_p", "atan_p", "atanh", "atanh_p", "cos",
@@ -60,6 +61,7 @@ class Exp(Accurate):
     name = "exp"
     ufunc = np.exp
     jvp = partials(lambda t, out, x, accuracy: mul(t, out))
+    taylor = riccati(0, 1, 0)
 
 
 class Exp2(Accurate):
@@ -68,6 +70,7 @@ class Exp2(Accurate):
     name = "exp2"
     ufunc = np.exp2
     jvp = partials(lambda t, out, x, accuracy: mul(log(like(x, 2)), mul(t, out)))
+    taylor = riccati(0, np.log(2), 0)
 
 
 class Expm1(Accurate):
@@ -76,6 +79,7 @@ class Expm1(Accurate):
     name = "expm1"
     ufunc = np.expm1
     jvp = partials(lambda t, out, x, accuracy: mul(t, exp(x, accuracy=accuracy)))
+    taylor = riccati(1, 1, 0)
 
 
 class Log(Accurate):
@@ -120,6 +124,7 @@ class Logistic(Accurate):
 
     name = "logistic"
     jvp = partials(lambda t, out, x, accuracy: mul(t, mul(out, sub(like(out, 1), out))))
+    taylor = riccati(0, 1, -1)
 
     def ufunc(self, x):
         wide = widened(x)
@@ -136,6 +141,7 @@ class Sin(Accurate):
     name = "sin"
     ufunc = np.sin
     jvp = partials(lambda t, out, x, accuracy: mul(t, cos(x, accuracy=accuracy)))
+    taylor = oscillating(lambda x: cos(x), -1)
 
 
 class Cos(Accurate):
@@ -144,6 +150,7 @@ class Cos(Accurate):
     name = "cos"
     ufunc = np.cos
     jvp = partials(lambda t, out, x, accuracy: neg(mul(t, sin(x, accuracy=accuracy))))
+    taylor = oscillating(lambda x: neg(sin(x)), -1)
 
 
 class Tan(Accurate):
@@ -152,6 +159,7 @@ class Tan(Accurate):
     name = "tan"
     ufunc = np.tan
     jvp = partials(lambda t, out, x, accuracy: mul(t, add(like(out, 1), square(out))))
+    taylor = riccati(1, 0, 1)
 
 
 class Asin(Elementwise):
@@ -207,6 +215,7 @@ class Sinh(Elementwise):
     accepts = INEXACT
     eval = staticmethod(np.sinh)
     jvp = partials(lambda t, out, x: mul(t, cosh(x)))
+    taylor = oscillating(lambda x: cosh(x), 1)
 
 
 class Cosh(Elementwise):
@@ -216,6 +225,7 @@ class Cosh(Elementwise):
     accepts = INEXACT
     eval = staticmethod(np.cosh)
     jvp = partials(lambda t, out, x: mul(t, sinh(x)))
+    taylor = oscillating(lambda x: sinh(x), 1)
 
 
 class Tanh(Accurate):
@@ -224,6 +234,7 @@ class Tanh(Accurate):
     name = "tanh"
     ufunc = np.tanh
     jvp = partials(lambda t, out, x, accuracy: mul(t, one_minus_square(out)))
+    taylor = riccati(1, 0, -1)
 
 
 class Asinh(Elementwise):

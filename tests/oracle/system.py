@@ -18,7 +18,8 @@ from tests.oracle.operands import NAME, names_in, value
 __all__ = ["MODES", "Failure", "Leaf", "Outcome", "System"]
 
 BATCH = 2
-MODULES = ("example_libraries.stax", "example_libraries.optimizers", "test_util")
+MODULES = ("example_libraries.stax", "example_libraries.optimizers", "experimental.jet",
+           "test_util")
 
 
 class Leaf(NamedTuple):

@@ -10,37 +10,12 @@ import pytest
 
 from conftest import EXAMPLE_NAMES
 
-MODULES = (
-    "",
-    "debug",
-    "dtypes",
-    "example_libraries.optimizers",
-    "example_libraries.stax",
-    "experimental.checkify",
-    "experimental.ode",
-    "experimental.rnn",
-    "flatten_util",
-    "image",
-    "lax",
-    "lax.linalg",
-    "nn",
-    "nn.initializers",
-    "numpy",
-    "numpy.fft",
-    "numpy.linalg",
-    "ops",
-    "random",
-    "scipy.cluster.vq",
-    "scipy.fft",
-    "scipy.integrate",
-    "scipy.interpolate",
-    "scipy.ndimage",
-    "scipy.signal",
-    "scipy.spatial",
-    "scipy.spatial.transform",
-    "scipy.special",
-    "test_util",
-)
+MODULES = ("", "debug", "dtypes", "example_libraries.optimizers", "example_libraries.stax",
+           "experimental.checkify", "experimental.jet", "experimental.ode", "experimental.rnn",
+           "flatten_util", "image", "lax", "lax.linalg", "nn", "nn.initializers", "numpy",
+           "numpy.fft", "numpy.linalg", "ops", "random", "scipy.cluster.vq", "scipy.fft",
+           "scipy.integrate", "scipy.interpolate", "scipy.ndimage", "scipy.signal", "scipy.spatial",
+           "scipy.spatial.transform", "scipy.special", "test_util")
 EXCEPTIONS = {
     "debug.inspect_array_sharding": "there is nothing to inspect with one device",
 }
