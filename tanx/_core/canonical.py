@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable
+from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -18,7 +19,7 @@ from .._digest import digest
 from ..dtypes import short_name, stored
 from .array import Array
 from .jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
-from .primitive import Kind, Primitive, primitives
+from .primitive import Primitive, primitives
 from .types import AbstractToken, ShapedArray
 
 __all__ = ["CONSTANTS_LIMIT", "Canonical", "canonical"]
@@ -26,9 +27,11 @@ __all__ = ["CONSTANTS_LIMIT", "Canonical", "canonical"]
 CONSTANTS_LIMIT = 1 << 26
 """Bytes of constants up to which reading them all is quicker than compiling."""
 
-BODIES = {"jit": ("jaxpr",), "remat2": ("jaxpr", "prevent_cse", "differentiated"),
-          "custom_jvp_call": ("call_jaxpr",), "custom_vjp_call": ("call_jaxpr",)}
-"""The parameters that matter of calls that do nothing but run a body."""
+RELEVANT = {"jit": ("jaxpr",), "remat2": ("jaxpr", "prevent_cse", "differentiated"),
+            "custom_jvp_call": ("call_jaxpr",), "custom_vjp_call": ("call_jaxpr",),
+            "reduce": ("jaxpr", "dimensions")}
+"""The parameters that matter, of primitives that have others: the names of functions, their rules,
+the function that was staged."""
 
 
 class Canonical:
@@ -119,9 +122,7 @@ class _Writer:
             raise _Unwritable
         primitive, params = eqn.primitive, eqn.params
         if primitive not in self.primitives:
-            name = self.primitive(primitive)
-            self.primitives[primitive] = (
-                BODIES.get(name) if primitive.kind is Kind.CALL else None)
+            self.primitives[primitive] = RELEVANT.get(self.primitive(primitive))
         if not params:
             return ""
         known = self.primitives[primitive]
@@ -153,6 +154,10 @@ class _Writer:
     def items(self, value, items: Iterable | None = None) -> str:
         items = map(self.value, value if items is None else items)
         return f"{_name(type(value))}({','.join(items)})"
+
+    def fields(self, value) -> str:
+        """An instance of a dataclass, which must be one of ours."""
+        return self.items(value, (getattr(value, field.name) for field in fields(value)))
 
     def constant(self, value) -> str:
         """A constant of its module."""
@@ -190,6 +195,8 @@ def _form(kind: type) -> Callable[[_Writer, Any], str]:
     for known, form in _FORMS:
         if issubclass(kind, known):
             return form
+    if is_dataclass(kind):
+        return _Writer.fields
     return _Writer.constant if "__reduce__" in vars(kind) else _Writer.unwritable
 
 
