@@ -9,8 +9,9 @@ A structure is kept as a *spec* of plain tuples, so that comparing and hashing r
 A node that has only leaves is always written the short way: equal structures, equal specs. It also
 lets flattening take such children, and unflattening give them, in one stroke.
 """
-import functools
 import itertools
+import sys
+import threading
 from collections.abc import Callable, Iterable
 from textwrap import shorten
 from typing import Any, NamedTuple
@@ -46,11 +47,15 @@ def tree_flatten(tree, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
     """
     leaves: list = []
     if is_leaf is not None:
-        return leaves, PyTreeDef(flatten_until(tree, leaves, is_leaf))
+        return leaves, PyTreeDef(at_any_depth(flatten_until, tree, leaves, is_leaf))
     kind = type(tree)
     if kind in leaf_types or (node := nodes.get(kind) or node_of(kind)) is None:
         return [tree], LEAF
-    return leaves, PyTreeDef(flatten_node(node, tree, leaves))
+    try:
+        return leaves, PyTreeDef(flatten_node(node, tree, leaves))
+    except RecursionError:
+        leaves.clear()
+        return leaves, PyTreeDef(deeply(flatten_node, node, tree, leaves))
 
 
 def flatten_node(node, tree, leaves: list):
@@ -99,6 +104,26 @@ def flatten_paths(tree, path: tuple, leaves: list, is_leaf):
     for key, child in zip(keys, children):
         specs.append(flatten_paths(child, (*path, key), leaves, is_leaf))
     return make_spec(node, aux, specs)
+
+
+def flatten_with_paths(tree, leaves: list, is_leaf):
+    """As :func:`flatten_paths`, from the root."""
+    return flatten_paths(tree, (), leaves, is_leaf)
+
+
+def at_any_depth(flatten, tree, leaves: list, *args):
+    """Run a function that appends leaves and recurses once for each level."""
+    count = len(leaves)
+    try:
+        return flatten(tree, leaves, *args)
+    except RecursionError:
+        del leaves[count:]
+        return deeply(flatten, tree, leaves, *args)
+
+
+def flatten_up_to(tree, leaves: list, spec) -> bool:
+    """Append the subtrees of ``tree`` at the leaves of ``spec``; False where they do not match."""
+    return flatten_prefix(spec, tree, leaves)
 
 
 def flatten_prefix(spec, tree, leaves: list) -> bool:
@@ -226,48 +251,96 @@ def count_leaves(spec) -> int:
     return 1 if spec is None else spec[2]
 
 
-def count_nodes(spec) -> int:
-    return 1 + sum(map(count_nodes, child_specs(spec)))
+# These go through a spec without recursion: trees may be deeper than Python's stack.
+
+
+def steps(spec) -> list:
+    """All specs inside of a spec and itself, those of children first, from left to right."""
+    found, rest = [], [spec]
+    while rest:
+        spec = rest.pop()
+        found.append(spec)
+        if spec is not None and spec[3] is not None:
+            rest.extend(spec[3])
+        elif spec is not None:
+            rest.extend([None] * spec[2])
+    return found[::-1]
+
+
+def fold(spec, leaf, combine: Callable[[Any, Any, list], Any]):
+    """Put a structure together: ``leaf`` for leaves, ``combine(node, aux, children)`` above."""
+    stack: list = []
+    for step in steps(spec):
+        if step is None:
+            stack.append(leaf)
+            continue
+        count = len(child_specs(step))
+        children = stack[len(stack) - count:]
+        del stack[len(stack) - count:]
+        stack.append(combine(step[0], step[1], children))
+    return stack[0]
 
 
 def substitute(spec, inner):
     """``spec`` with ``inner`` in place of each leaf."""
-    if spec is None:
-        return inner
-    replace = functools.partial(substitute, inner=inner)
-    return make_spec(spec[0], spec[1], list(map(replace, child_specs(spec))))
+    return fold(spec, inner, make_spec)
 
 
 def show(spec) -> str:
-    if spec is None:
-        return "*"
-    return spec[0].show(spec[1], list(map(show, child_specs(spec))))
-
-
-def nodes_in(spec):
-    """Pairs of node and aux data, each before those below it."""
-    if spec is not None:
-        yield spec[:2]
-        for child in child_specs(spec):
-            yield from nodes_in(child)
+    return fold(spec, "*", lambda node, aux, children: node.show(aux, children))
 
 
 def records(spec):
     """Type, number of children and aux data of each node, children first (see ``_treewire``)."""
-    if spec is None:
-        yield None, 0, None
-    else:
-        for child in child_specs(spec):
-            yield from records(child)
-        yield spec[0].type, len(child_specs(spec)), spec[1]
+    for step in steps(spec):
+        yield (None, 0, None) if step is None else (step[0].type, len(child_specs(step)), step[1])
 
 
-def hashable(aux) -> bool:
-    try:
-        hash(aux)
-    except TypeError:
-        return False
+def same(spec, other) -> bool:
+    """Whether two specs are equal, node by node; an error names the node that does not compare."""
+    rest = [(spec, other)]
+    while rest:
+        spec, other = rest.pop()
+        if spec is other:
+            continue
+        if spec is None or other is None or spec[0] is not other[0] or spec[2] != other[2]:
+            return False
+        if not spec[0].same_aux(spec[1], other[1]):
+            return False
+        children = child_specs(spec), child_specs(other)
+        if len(children[0]) != len(children[1]):
+            return False
+        rest.extend(zip(*children))
     return True
+
+
+def hash_without(spec) -> int:
+    """The hash of a spec that leaves out aux data that has none."""
+    return hash(tuple([
+        step if step is None else (step[0], step[2], hash_of(step[1])) for step in steps(spec)]))
+
+
+def hash_of(aux) -> int:
+    try:
+        return hash(aux)
+    except Exception:  # dicts and arrays have none; equality tells structures apart
+        return 0
+
+
+DEEPEST = 50_000
+"""Levels that a tree may have. Frames of Python take about 500 bytes each, on the heap."""
+_deep = threading.RLock()
+
+
+def deeply(function, *args):
+    """Call a function that recurses once for each level of a tree, where Python's limit is less."""
+    with _deep:
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(limit, DEEPEST))
+        try:
+            return function(*args)
+        finally:
+            sys.setrecursionlimit(limit)
 
 
 # ------------------------------------------------------------------------------------ mismatches
@@ -353,7 +426,7 @@ class PyTreeDef:
     @property
     def num_nodes(self) -> int:
         """How many nodes and leaves there are."""
-        return count_nodes(self._spec)
+        return len(steps(self._spec))
 
     def unflatten(self, leaves, /):
         """The tree of this structure with the given leaves."""
@@ -365,10 +438,14 @@ class PyTreeDef:
             self._check("tanx.tree.unflatten", leaves)
         if self._uses > WALKS:
             return self._build(leaves)
-        if self._uses == WALKS:
-            self._build = compile_unflatten(spec)
-        self._uses += 1
-        return unflatten_node(spec, leaves, 0)
+        try:
+            if self._uses == WALKS:
+                self._build = compile_unflatten(spec)
+            self._uses += 1
+            return unflatten_node(spec, leaves, 0)
+        except RecursionError:
+            self._uses = 0
+            return deeply(unflatten_node, spec, leaves, 0)
 
     def _check(self, function: str, leaves: tuple) -> None:
         if len(leaves) != self.num_leaves:
@@ -380,7 +457,7 @@ class PyTreeDef:
     def flatten_up_to(self, tree) -> list:
         """The subtrees of ``tree`` that stand where this structure has leaves."""
         leaves: list = []
-        if not flatten_prefix(self._spec, tree, leaves):
+        if not at_any_depth(flatten_up_to, tree, leaves, self._spec):
             raise mismatches(self._spec, tree)[0].error(
                 "tanx.tree_util.PyTreeDef.flatten_up_to", "the tree must have this structure.",
                 ("treedef", "tree"), hint="only leaves may be replaced by subtrees.")
@@ -469,10 +546,8 @@ class PyTreeDef:
             return NotImplemented
         try:
             return self._spec == other._spec
-        except Exception:
-            for (node, aux), (_, found) in zip(nodes_in(self._spec), nodes_in(other._spec)):
-                node.same_aux(aux, found)
-            raise
+        except Exception:  # it is too deep for tuples to compare, or some aux data does not
+            return same(self._spec, other._spec)
 
     def __hash__(self) -> int:
         try:
@@ -481,22 +556,31 @@ class PyTreeDef:
             pass
         try:
             self._hash = hash(self._spec)
-        except TypeError as error:
-            raise TypeError(self._why_unhashable()) from error
+        except Exception:  # aux data need not be hashable
+            self._hash = hash_without(self._spec)
         return self._hash
-
-    def _why_unhashable(self) -> str:
-        node, aux = next(pair for pair in nodes_in(self._spec) if not hashable(pair[1]))
-        return explain(
-            "tanx.tree_util", "the aux data of a node must be hashable to identify compiled code.",
-            f"type of the node: {node.type}", f"aux data:         {shorten(repr(aux), 80)}",
-            hint="use tuples for lists and dicts; arrays belong among the children.")
 
     def __repr__(self) -> str:
         return f"PyTreeDef({show(self._spec)})"
 
     def __reduce__(self):
-        return PyTreeDef, (self._spec,)
+        # Flat, for pickle goes down by recursion.
+        return _from_steps, ([step and (step[0], step[1], len(child_specs(step)))
+                              for step in steps(self._spec)],)
+
+
+def _from_steps(found: list) -> PyTreeDef:
+    """A structure from its steps; see :meth:`PyTreeDef.__reduce__`."""
+    stack: list = []
+    for step in found:
+        if step is None:
+            stack.append(None)
+            continue
+        node, aux, count = step
+        children = stack[len(stack) - count:]
+        del stack[len(stack) - count:]
+        stack.append(make_spec(node, aux, children))
+    return PyTreeDef(stack[0])
 
 
 LEAF = PyTreeDef(None)
@@ -530,7 +614,7 @@ class PyTreeRegistry:
     def flatten_with_path(self, tree, leaf_predicate=None):
         """See :func:`tanx.tree.flatten_with_path`; the predicate takes a path and a subtree."""
         leaves: list = []
-        return leaves, PyTreeDef(flatten_paths(tree, (), leaves, leaf_predicate))
+        return leaves, PyTreeDef(at_any_depth(flatten_with_paths, tree, leaves, leaf_predicate))
 
     def flatten_one_level(self, tree):
         """The children of a node and its aux data; None for a leaf."""

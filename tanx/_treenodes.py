@@ -41,7 +41,7 @@ class Key:
         return type(self) is type(other) and self._value == other._value
 
     def __hash__(self) -> int:
-        return hash(self._value)
+        return hash((type(self).__name__, self._value))
 
     def __reduce__(self):
         return type(self), (self._value,)

@@ -16,9 +16,10 @@ from typing import Any
 from ._traceback import boundary
 from ._treedef import (
     PyTreeDef,
+    at_any_depth,
     compile_flatten,
     default_registry,
-    flatten_prefix,
+    flatten_up_to,
     make_spec,
     mismatches,
     tree_flatten,
@@ -208,7 +209,7 @@ def _matching_leaves(function: str, treedef: PyTreeDef, trees: tuple) -> list[li
     columns = []
     for i, tree in enumerate(trees):
         column: list = []
-        if not flatten_prefix(treedef._spec, tree, column):
+        if not at_any_depth(flatten_up_to, tree, column, treedef._spec):
             raise mismatches(treedef._spec, tree)[0].error(
                 function, STRUCTURE_RULE, ("tree", f"rest[{i}]"), STRUCTURE_HINT)
         columns.append(column)
@@ -316,7 +317,7 @@ def broadcast_prefix(prefix_tree, full_tree, is_leaf: Callable[[Any], bool] | No
     """
     leaves, treedef = tree_flatten(prefix_tree, is_leaf)
     subtrees: list = []
-    if not flatten_prefix(treedef._spec, full_tree, subtrees):
+    if not at_any_depth(flatten_up_to, full_tree, subtrees, treedef._spec):
         raise prefix_errors(prefix_tree, full_tree, is_leaf)[0]("tanx.tree.broadcast prefix_tree")
     return [leaf for leaf, subtree in zip(leaves, subtrees) for _ in tree_flatten(subtree)[0]]
 

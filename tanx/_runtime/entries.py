@@ -51,7 +51,7 @@ def entry_of(call: Call, closed: ClosedJaxpr, donated: tuple[bool, ...], out_tre
     writer = _PythonWriter if executable.long or executable.heavy else _Writer
     try:
         return writer(executable, closed.in_avals).entry(call, out_tree)
-    except _Foreign:
+    except (_Foreign, RecursionError):  # trees that are too deep are Python's, too
         return None
 
 
