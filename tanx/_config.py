@@ -551,6 +551,9 @@ captured_constants_warn_bytes = _define(
 optimization_level = _define(
     "optimization_level", choice("UNKNOWN", "O0", "O1", "O2", "O3"), "UNKNOWN",
     "How hard the compiler works.")
+disable_bwd_checks = _define(
+    "disable_bwd_checks", boolean, False, "Take the cotangents that a bwd rule of custom_vjp gives "
+    "without looking at their types.", traced=True)
 pprint_use_color = _define(
     "pprint_use_color", boolean, True, "Colour jaxprs when they are printed on a terminal.")
 
@@ -573,7 +576,7 @@ _KEPT: dict[str, tuple[Kind, Any]] = {
         "bcoo_cusparse_lowering", "check_vma", "compilation_cache_check_contents",
         "compilation_cache_expect_pgle", "compilation_cache_include_metadata_in_key",
         "custom_jvp3", "custom_vjp3", "debug_leaked_clients_on_clear_backends",
-        "disable_bwd_checks", "disable_most_optimizations", "disable_vmap_shmap_error",
+        "disable_most_optimizations", "disable_vmap_shmap_error",
         "disallow_mesh_context_manager", "distributed_debug",
         "distributed_verify_secure_credentials", "eager_constant_folding", "enable_pgle",
         "enable_recoverability", "experimental_unsafe_xla_runtime_errors",

@@ -2,6 +2,7 @@
 
 from ._control.custom import SymbolicZero
 from ._control.custom_jvp import *
+from ._control.custom_remat import remat_opt_p
 from ._control.custom_vjp import *
 from ._traceback import shown
 from ._window import publish

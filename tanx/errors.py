@@ -366,7 +366,7 @@ class InconclusiveDimensionOperation(Exception):
 
 
 class JaxRuntimeError(RuntimeError):
-    """Compiled code failed while it was running: out of memory, a failed library call.
+    """Compiled code failed while it was running: a failed library call, or a callback that raised.
 
     ``x.block_until_ready()`` raises it where the work was waited for, and the message tells the
     line that started it.

@@ -205,7 +205,7 @@ def _pull(jaxpr, residuals, nonzero, cts) -> list:
     """Cotangents of a linear jaxpr's arguments; those of results may be None for zero."""
     given = [ct for ct, nz in zip(cts, nonzero) if nz]
     given = [Zero(v.aval) if ct is None else ct for ct, v in zip(given, jaxpr.outvars)]
-    return backward(jaxpr, residuals, [Linear(v.aval) for v in jaxpr.invars], given)
+    return backward(jaxpr, residuals, [Linear(v.aval) for v in jaxpr.invars], given, as_given=True)
 
 
 def jvp(fun: Callable, primals, tangents, has_aux: bool = False):
@@ -343,11 +343,13 @@ class _Pullback:
             raise TypeError(explain("tanx.vjp", "a cotangent must be an array or a number.",
                                     f"cotangent: {ct!r:.100} of type {type(ct).__name__}"))
         found, expected = typeof(ct), aval.to_tangent()
+        if expected.dtype == dtypes.float0 and found.shape == aval.shape:
+            return None  # integers have no derivative, whatever is given for one
         if found.shape != expected.shape or found.dtype != expected.dtype:
             raise ValueError(explain(
                 "tanx.vjp", f"a cotangent must have the type of the result of {self.name}.",
                 f"result:    {aval}", f"cotangent: {found}, expected {expected}"))
-        return None if expected.dtype == dtypes.float0 else as_array(ct)
+        return as_array(ct)
 
 
 def linearize(fun: Callable, *primals, has_aux: bool = False, in_nzs=None):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core.naming import leaf_names, name_of
-from .._core.types import typeof
+from .._core.types import NUMBERS, is_arraylike, typeof
 from .._ops.layout import as_array
 from .._traceback import boundary
 from .._transforms.vmap import Axis, batch, to_axis
@@ -53,10 +53,13 @@ def vmap(fun: Callable, in_axes=0, out_axes: Any = 0, axis_name=None, axis_size:
                 "tanx.vmap", "in_axes must have one entry for each positional argument.",
                 f"in_axes:   {in_axes}", f"arguments: {len(args)} passed to {name_of(fun)}"))
         leaves, in_tree = tree_flatten((args, kwargs))
-        check_leaves("tanx.vmap", fun, args, kwargs, leaves)
-        leaves = [as_array(x) for x in leaves]
         axes = axes_of("tanx.vmap", "in_axes", in_axes, args) + [0] * (
             len(leaves) - tree_structure(args).num_leaves)
+        # What is not mapped may be anything: dtypes and strings are, and numbers stay numbers.
+        check_leaves("tanx.vmap", fun, args, kwargs, [
+            0 if axis is None else x for x, axis in zip(leaves, axes)])
+        leaves = [x if axis is None and (type(x) in NUMBERS or not is_arraylike(x)) else as_array(x)
+                  for x, axis in zip(leaves, axes)]
         size = _mapped_size(fun, args, kwargs, leaves, axes, axis_size)
         dims = [a if a is None or a >= 0 else a + typeof(x).ndim for a, x in zip(axes, leaves)]
         out_tree = None
@@ -132,7 +135,7 @@ def _mapped_size(fun, args, kwargs, leaves, axes, axis_size: int | None) -> int:
         if axis_size is not None:
             facts.append(f"axis_size: {axis_size}")
         raise ValueError(explain(
-            "tanx.vmap", "mapped axes must have one size.", *facts,
+            "tanx.vmap", "vmap got inconsistent sizes: mapped axes must have one size.", *facts,
             hint="use in_axes=None for arguments that are not mapped."))
     return next(iter(sizes))
 

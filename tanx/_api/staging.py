@@ -87,14 +87,25 @@ def _struct(aval) -> ShapeDtypeStruct:
 def eval_shape(fun: Callable, *args, **kwargs):
     """Shapes and dtypes of a function's results, without computing them.
 
-    Arguments may be arrays or :class:`tanx.ShapeDtypeStruct`.
+    Arguments may be arrays or :class:`tanx.ShapeDtypeStruct`; results that are such structs
+    already stay as they are.
 
     >>> eval_shape(lambda x: x @ x.T, ShapeDtypeStruct((3, 4), jnp.float32))
     ShapeDtypeStruct(shape=(3, 3), dtype=float32)
     """
     check_callable("tanx.eval_shape", fun)
-    jaxpr, _, _, out_tree = trace_to_jaxpr("tanx.eval_shape", fun, args, kwargs)
-    return tree_unflatten(out_tree, [_struct(a) for a in jaxpr.out_avals])
+    found: dict = {}
+
+    @functools.wraps(fun)
+    def arrays(*args, **kwargs):
+        leaves, found["tree"] = tree_flatten(fun(*args, **kwargs))
+        found["leaves"] = [x if isinstance(x, ShapeDtypeStruct) else None for x in leaves]
+        return [x for x in leaves if not isinstance(x, ShapeDtypeStruct)]
+
+    jaxpr, *_ = trace_to_jaxpr("tanx.eval_shape", arrays, args, kwargs)
+    computed = iter(jaxpr.out_avals)
+    return tree_unflatten(found["tree"], [
+        _struct(next(computed)) if x is None else x for x in found["leaves"]])
 
 
 def named_call(fun: Callable, *, name: str | None = None) -> Callable:

@@ -7,6 +7,7 @@ of the programmer. What a function promised to return is checked each time it re
 
 from __future__ import annotations
 
+from bdb import BdbQuit
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,7 +34,7 @@ from .._loops.names import CALLBACK
 from .._ops.batching import materialize
 from .._ops.layout import broadcast_in_dim, squeeze
 from .._ops.slicing import concatenate, slice_in_dim
-from ..errors import explain
+from ..errors import JaxRuntimeError, explain
 from .custom import flat_leaves
 from .scan import map_lanes
 
@@ -72,7 +73,14 @@ class FlatCallback:
             leaves = tuple(x if kind is None else random_wrap(x, kind)
                            for x, kind in zip(leaves, self.keys))
         args, kwargs = tree_util.tree_unflatten(self.in_tree, leaves)
-        result = self.callback_func(*args, **kwargs)
+        try:
+            result = self.callback_func(*args, **kwargs)
+        except BdbQuit:  # a debugger was left
+            raise
+        except Exception as error:
+            raise JaxRuntimeError(explain(
+                self.name, "the callback failed.", f"error: {type(error).__name__}: {error}",
+                hint="__cause__ of this error is the one that the callback raised.")) from error
         if self.out_tree is None:
             return []
         outs, tree = tree_util.tree_flatten(result)
@@ -246,6 +254,15 @@ class DebugCallback(_Shows):
     """Calls a Python function that looks at values."""
 
     name = "debug_callback"
+
+    def eval(self, *args, **params):
+        """Outside of compiled code, errors of the callback are its own."""
+        try:
+            return super().eval(*args, **params)
+        except JaxRuntimeError as error:
+            if error.__cause__ is None:
+                raise
+            raise error.__cause__ from None
 
     def effects(self, *types, effect, **params):
         return frozenset((effect,))

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .. import dtypes, tree_util
 from .._config import trace_key
 from .._core.axes import axis_sizes
@@ -20,11 +22,13 @@ from .._core.stage import memory_of, stage
 from .._core.trace import Tracer
 from .._core.types import ShapedArray, typeof
 from .._ops.convert import convert
+from .._ops.layout import as_array
 from .._treedef import mismatches
 from ..errors import explain
 from .custom import flat_leaves
 
-__all__ = ["Body", "check_carry", "check_structure", "described", "settled", "stage_body"]
+__all__ = ["Body", "check_carry", "check_structure", "described", "settled", "stage_body",
+           "unshared"]
 
 
 class Body(NamedTuple):
@@ -68,6 +72,11 @@ def stage_body(function: str, fun: Callable, args: tuple, run: Callable = apply)
     if not any(isinstance(x, Tracer) for x in captured):
         memory[key] = body
     return body
+
+
+def unshared(tree):
+    """A carry for a loop that Python runs: no part of it is memory that the body might change."""
+    return tree_util.tree_map(lambda x: as_array(x) if isinstance(x, np.ndarray) else x, tree)
 
 
 def settled(leaves: Sequence[Any], trace: Callable[[list[ShapedArray]], tuple[Any, Sequence]],

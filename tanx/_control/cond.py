@@ -39,7 +39,7 @@ from .._ops.layout import broadcast_in_dim
 from .._transforms.linearize import partial_eval_jaxpr
 from ..errors import explain
 from .call import as_unit, backward_body, batched_body, forward_body, has_tapes, known_now
-from .carry import Body, described, stage_body
+from .carry import Body, described, stage_body, unshared
 from .custom import flat_leaves
 from .scan import map_lanes, typed
 
@@ -419,7 +419,7 @@ def _choose(function: str, index, funs: dict[str, Callable], operands: tuple,
     """
     chosen = _concrete(index)
     if chosen is not None and jit_disabled.value:
-        return [*funs.values()][::-1 if reverse else 1][int(chosen)](*operands)
+        return [*funs.values()][::-1 if reverse else 1][int(chosen)](*unshared(operands))
     leaves, in_tree = flat_leaves(function, operands)
     types = tree_util.tree_unflatten(in_tree, [typeof(x) for x in leaves])
     bodies = [stage_body(function, fun, types) for fun in funs.values()]

@@ -14,7 +14,7 @@ from .._core.linear import Zero, never
 from .._core.naming import DebugInfo, name_of
 from .._core.primitive import Kind, Primitive
 from .._core.stage import stage_closed
-from .._core.types import ShapedArray, is_arraylike, typeof
+from .._core.types import NUMBERS, ShapedArray, is_arraylike, typeof
 from .._ops.batching import materialize
 from .._ops.layout import as_array
 from .._transforms.transpose import backward
@@ -115,8 +115,12 @@ class Arguments:
         return bound.args
 
 
-def flat_leaves(function: str, tree, hint: str = "") -> tuple[list, Any]:
-    """Leaves as arrays, and the tree; an error names the leaf that is no array."""
+def flat_leaves(function: str, tree, hint: str = "", *,
+                keep_numbers: bool = False) -> tuple[list, Any]:
+    """Leaves as arrays, and the tree; an error names the leaf that is no array.
+
+    With ``keep_numbers``, Python numbers stay as they are.
+    """
     leaves, structure = tree_util.tree_flatten(tree)
     if not all(map(is_arraylike, leaves)):
         path, leaf = next((path, leaf) for path, leaf in tree_util.tree_flatten_with_path(tree)[0]
@@ -124,7 +128,7 @@ def flat_leaves(function: str, tree, hint: str = "") -> tuple[list, Any]:
         raise TypeError(explain(
             function, "needs arrays or numbers.", f"at {tree_util.keystr(path) or 'its root'}: "
             f"{leaf!r:.100} of type {type(leaf).__name__}", hint=hint or None))
-    return list(map(as_array, leaves)), structure
+    return [x if keep_numbers and type(x) in NUMBERS else as_array(x) for x in leaves], structure
 
 
 class CustomCall(Primitive):

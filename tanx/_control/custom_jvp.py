@@ -134,7 +134,8 @@ class custom_jvp:
         # What is not differentiated may still be mapped or staged.
         fixed = {i: tree_util.tree_map(_constant, x) for i, x in fixed.items()}
         leaves, in_tree = flat_leaves(f"tanx.custom_jvp: arguments of {name}", dynamic,
-                                      "list it in nondiff_argnums, or close over it.")
+                                      "list it in nondiff_argnums, or close over it.",
+                                      keep_numbers=True)
         found: dict = {}
 
         def flat(*flat_args):

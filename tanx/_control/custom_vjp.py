@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable
 from types import MethodType
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import dtypes, tree_util
+from .._config import disable_bwd_checks
 from .._core.jaxpr import eval_jaxpr
 from .._core.linear import Linear, Zero, expansion, never
 from .._core.naming import name_of
 from .._core.primitive import Kind, Primitive
 from .._core.stage import stage
 from .._core.trace import Tracer
-from .._core.types import typeof
+from .._core.types import NUMBERS, ShapedArray, is_arraylike, typeof
 from .._ops.batching import materialize, move_axis
 from .._ops.derive import instantiate
 from .._ops.reduce import reduce_sum
@@ -29,19 +31,20 @@ from .custom import (
     batched_run,
     flat_leaves,
     run,
-    same_type,
     settled,
 )
+from .custom_remat import fwd_or_function
 
 __all__ = ["CustomVJPPrimal", "closure_convert", "custom_gradient", "custom_vjp",
            "custom_vjp_call_p", "custom_vjp_primal_tree_values", "zero_from_primal"]
 
 
-class CustomVJPPrimal(NamedTuple):
-    """An argument as a ``fwd`` rule with ``symbolic_zeros=True`` sees it."""
+@dataclasses.dataclass(frozen=True)
+class CustomVJPPrimal:
+    """An argument as a ``fwd`` rule with ``symbolic_zeros=True`` sees it; a leaf of pytrees."""
 
     value: Any
-    perturbed: bool
+    perturbed: bool | tuple[bool, ...]
 
 
 def custom_vjp_primal_tree_values(tree):
@@ -54,9 +57,18 @@ def custom_vjp_primal_tree_values(tree):
 
 
 def zero_from_primal(val, symbolic_zeros: bool = False):
-    """The zero cotangent of a value, as an array or as a :class:`SymbolicZero`."""
-    zero = SymbolicZero.from_primal_value(val)
-    return zero if symbolic_zeros else instantiate(Zero(zero.aval))
+    """The zero cotangent of a value, or of each leaf of a pytree.
+
+    Zeros are arrays, or instances of :class:`SymbolicZero`.
+
+    >>> zero_from_primal({"w": jnp.ones(2)})
+    {'w': Array([0., 0.], dtype=float32)}
+    """
+    def zero(leaf):
+        found = SymbolicZero.from_primal_value(leaf)
+        return found if symbolic_zeros else instantiate(Zero(found.aval))
+
+    return tree_util.tree_map(zero, val)
 
 
 class CustomVJPCall(CustomCall):
@@ -69,11 +81,15 @@ class CustomVJPCall(CustomCall):
 
     name = "custom_vjp_call"
 
-    def jvp(self, primals, tangents, *, fwd, bwd, num_consts, symbolic_zeros, name, **params):
-        primals, tangents = primals[num_consts:], tangents[num_consts:]
-        perturbed = tuple(type(t) is not Zero for t in tangents)
-        outs, residuals, pull = fwd(perturbed, *primals)
-        self.check_results(outs, "fwd rule", name=name, **params)
+    def jvp(self, primals, tangents, *, fwd, bwd, num_consts, symbolic_zeros, optimize_remat, name,
+            call_jaxpr, **params):
+        own, tangents = primals[num_consts:], tangents[num_consts:]
+        rule = functools.partial(fwd, tuple(type(t) is not Zero for t in tangents))
+        if optimize_remat:
+            outs, residuals, pull = fwd_or_function(rule, call_jaxpr, primals, own)
+        else:
+            outs, residuals, pull = rule(*own)
+        self.check_results(outs, "fwd rule", call_jaxpr, name=name, **params)
         out_avals = [typeof(y).to_tangent() for y in outs]
         out_tangents = custom_lin_p.bind(
             *residuals, *map(instantiate, tangents), num_res=len(residuals), bwd=pull,
@@ -143,6 +159,7 @@ class CustomLinear(Primitive):
 
     name = "custom_lin"
     kind = Kind.CALL
+    is_users = True
     multiple_results = True
 
     def infer(self, *types, out_avals, **params):
@@ -205,16 +222,20 @@ class custom_vjp:
         self._arguments = Arguments(fun, nondiff_argnums, nondiff_argnames)
         self.fwd: Callable | None = None
         self.bwd: Callable | None = None
-        self.symbolic_zeros = False
+        self.symbolic_zeros = self.optimize_remat = False
 
     def defvjp(self, fwd: Callable, bwd: Callable, symbolic_zeros: bool = False,
                optimize_remat: bool = False, generic_batching: bool = False) -> None:
         """Set the two rules.
 
         With ``symbolic_zeros``, ``fwd`` gets :class:`CustomVJPPrimal` arguments and ``bwd`` may
-        get and give ``SymbolicZero``. The two other options tune compilation only.
+        get and give ``SymbolicZero``. With ``optimize_remat`` the function itself runs where
+        residuals are not needed, as in the forward pass under ``checkpoint``.
+        ``generic_batching`` changes nothing here: results that lanes share have cotangents of
+        their own.
         """
         self.fwd, self.bwd, self.symbolic_zeros = fwd, bwd, symbolic_zeros
+        self.optimize_remat = optimize_remat
 
     def __get__(self, instance, owner=None):
         return self if instance is None else MethodType(self, instance)
@@ -235,12 +256,13 @@ class custom_vjp:
                     f"argument: {typeof(x)}",
                     hint="take it out of nondiff_argnums; bwd may give None for its cotangent."))
         leaves, in_tree = flat_leaves(f"tanx.custom_vjp: arguments of {name}", dynamic,
-                                      "list it in nondiff_argnums, or close over it.")
+                                      "list it in nondiff_argnums, or close over it.",
+                                      keep_numbers=True)
         rules = _FlatRules(self, in_tree, fixed, count, [typeof(x) for x in leaves])
         outs = custom_vjp_call_p.bind(
             *leaves, call_jaxpr=rules.call, bwd=self.bwd, num_consts=0, name=name,
             fwd=functools.update_wrapper(functools.partial(rules.fwd), self.fwd),
-            symbolic_zeros=self.symbolic_zeros)
+            symbolic_zeros=self.symbolic_zeros, optimize_remat=self.optimize_remat)
         return tree_util.tree_unflatten(rules.out_tree, outs)
 
 
@@ -274,12 +296,17 @@ class _FlatRules:
                                     f"function: {self.out_tree}", f"rule:     {out_tree}"))
         self.out_tree = out_tree
         residuals, residual_tree = tree_util.tree_flatten(answer[1])
-        return outs, residuals, functools.partial(self.bwd, residual_tree)
+        # Python numbers stay what they are: bwd may ask for their truth, or loop by them.
+        numbers = {i: x for i, x in enumerate(residuals) if type(x) in NUMBERS}
+        return outs, [x for i, x in enumerate(residuals) if i not in numbers], functools.partial(
+            self.bwd, residual_tree, numbers)
 
-    def bwd(self, residual_tree, *args):
+    def bwd(self, residual_tree, numbers: dict[int, Any], *args):
         count = residual_tree.num_leaves
-        residuals = tree_util.tree_unflatten(residual_tree, args[:count])
-        ct = tree_util.tree_unflatten(self.out_tree, args[count:])
+        given = iter(args)
+        residuals = tree_util.tree_unflatten(residual_tree, [
+            numbers[i] if i in numbers else next(given) for i in range(count)])
+        ct = tree_util.tree_unflatten(self.out_tree, list(given))
         answer = self.custom.bwd(*self.fixed.values(), residuals, ct)
         what = (f"tanx.custom_vjp: the bwd rule {name_of(self.custom.bwd)} of "
                 f"{name_of(self.custom.fun)}")
@@ -300,7 +327,9 @@ class _FlatRules:
         if part is None:
             return [Zero(a) for a in expected]
         try:
-            leaves = tree.flatten_up_to(part)
+            # A bare array will do for a node of one leaf.
+            leaves = [part] if len(expected) == 1 and is_arraylike(part) else (
+                tree.flatten_up_to(part))
         except ValueError as error:
             raise TypeError(explain(
                 what, f"gave a cotangent of the wrong structure for argument {position}.",
@@ -309,12 +338,26 @@ class _FlatRules:
         for aval, ct in zip(expected, leaves):
             if ct is None or aval.dtype == dtypes.float0:
                 ct = Zero(aval)
-            elif not same_type(aval, ct):
+            elif type(ct) not in (Zero, SymbolicZero) and not is_arraylike(ct):
+                raise TypeError(explain(
+                    what, f"gave a cotangent of the wrong structure for argument {position}.",
+                    f"expected:  {aval}", f"cotangent: {ct!r:.100}"))
+            elif not (disable_bwd_checks.value or _fits(aval, ct)):
                 raise ValueError(explain(
                     what, f"gave a cotangent of the wrong type for argument {position}.",
                     f"expected:  {aval}", f"cotangent: {typeof(ct)}"))
             checked.append(ct)
         return checked
+
+
+def _fits(aval: ShapedArray, ct) -> bool:
+    """Whether a cotangent has the right shape, and a dtype that converts to that of ``aval``."""
+    if type(ct) in (Zero, SymbolicZero):
+        return ct.aval.shape == aval.shape
+    found = typeof(ct)
+    is_complex = dtypes.issubdtype(found.dtype, dtypes.np.complexfloating)
+    return found.shape == aval.shape and found.dtype != dtypes.float0 and (
+        not is_complex or dtypes.issubdtype(aval.dtype, dtypes.np.complexfloating))
 
 
 def custom_gradient(fun: Callable | None = None, *, with_logs: bool = False, remat: bool = False,

@@ -14,16 +14,16 @@ from .. import dtypes, tree_util
 from .._config import jit_disabled
 from .._core.naming import name_of
 from .._core.trace import Tracer
-from .._core.types import ShapedArray, is_arraylike, typeof
+from .._core.types import NUMBERS, ShapedArray, is_arraylike, typeof
 from .._ops.arith import add
 from .._ops.batching import materialize
 from .._ops.compare import lt
 from .._ops.convert import convert
-from .._ops.layout import collapse, reshape, stack
+from .._ops.layout import as_array, collapse, reshape, stack
 from .._ops.slicing import concatenate, index_in_dim, slice
 from .._transforms.vmap import Axis, batch
 from ..errors import explain
-from .carry import Body, check_carry, check_structure, settled, stage_body
+from .carry import Body, check_carry, check_structure, settled, stage_body, unshared
 from .custom import flat_leaves
 from .remat import checkpoint
 from .scan import bind_forwarding
@@ -128,6 +128,7 @@ def fori_loop(lower, upper, body_fun: Callable, init_val, *, unroll: int | bool 
 
     The value, a pytree, keeps its structure and types. Where both bounds are Python or NumPy
     integers this is a :func:`scan`, else a :func:`while_loop`; both can be differentiated.
+    Bounds may be floats, if both are.
     ``unroll`` tells how many steps to compile in a row, and needs such bounds.
 
     >>> fori_loop(1, 6, lambda i, product: product * i, 1)
@@ -138,10 +139,10 @@ def fori_loop(lower, upper, body_fun: Callable, init_val, *, unroll: int | bool 
         raise TypeError(explain(function, "needs a function.", f"given: {body_fun!r:.100}"))
     lower, upper = _bounds(function, lower, upper)
     if jit_disabled.value and not any(isinstance(x, Tracer) for x in (lower, upper)):
-        lower, upper = int(lower), int(upper)
-    if isinstance(lower, int) and isinstance(upper, int):
+        lower, upper = as_array(lower).item(), as_array(upper).item()
+    if type(lower) in NUMBERS and type(upper) in NUMBERS:
         (_, result), _ = run_scan(
-            function, body_fun, (lower, init_val), None, max(upper - lower, 0), False,
+            function, body_fun, (lower, init_val), None, max(math.ceil(upper - lower), 0), False,
             1 if unroll is None else unroll, _counted, several=True)
         return result
     if unroll not in (None, False, 1):
@@ -178,9 +179,10 @@ def _bounds(function: str, lower, upper) -> tuple[Any, Any]:
     The index has the type of the lower one.
     """
     bounds = {"lower": lower, "upper": upper}
-    if not all(_is_integer(x) for x in bounds.values()):
+    if not any(all(_is_scalar(x, kind) for x in bounds.values())
+               for kind in (np.integer, np.floating)):
         raise TypeError(explain(
-            function, "the bounds must be integers.",
+            function, "the bounds must be integers, or both be floats.",
             *(f"{name}: {str(typeof(x)) if is_arraylike(x) else repr(x):.100}"
               for name, x in bounds.items())))
     types = [typeof(x) for x in bounds.values()]
@@ -188,6 +190,8 @@ def _bounds(function: str, lower, upper) -> tuple[Any, Any]:
         raise TypeError(explain(
             function, "the bounds must be of one type.", f"lower: {types[0]}",
             f"upper: {types[1]}", hint=f"convert one with .astype({types[0].dtype.name!r})."))
+    if all(isinstance(x, (float, np.floating)) for x in (lower, upper)):
+        return float(lower), float(upper)
     if all(isinstance(x, (int, np.integer)) for x in (lower, upper)):
         largest = np.iinfo(dtypes.canonicalize_dtype(np.int64)).max
         if max(abs(int(lower)), abs(int(upper))) > largest:
@@ -196,16 +200,16 @@ def _bounds(function: str, lower, upper) -> tuple[Any, Any]:
                 f"upper: {upper}", hint="tanx.enable_x64 makes integers of 64 bits."))
         return int(lower), int(upper)
     dtype, weak = dtypes.result_type(*types, return_weak_type_flag=True)
-    if not any(isinstance(x, Tracer) for x in (lower, upper)) and np.can_cast(
-            dtype, dtypes.default_int()):
+    if not any(isinstance(x, Tracer) for x in (lower, upper)) and dtypes.issubdtype(
+            dtype, np.integer) and np.can_cast(dtype, dtypes.default_int()):
         dtype, weak = dtypes.default_int(), True  # what is known counts as Python's numbers do
     counts_weakly = weak or types[0].weak_type and types[0].dtype == dtype
     return convert(lower, dtype, counts_weakly), convert(upper, dtype, weak)
 
 
-def _is_integer(x) -> bool:
+def _is_scalar(x, kind: type) -> bool:
     aval = typeof(x) if is_arraylike(x) else None
-    return aval is not None and not aval.shape and dtypes.issubdtype(aval.dtype, np.integer)
+    return aval is not None and not aval.shape and dtypes.issubdtype(aval.dtype, kind)
 
 
 def checkpointed_scan(f: Callable, init, xs=None, length: int | None = None,
@@ -318,7 +322,7 @@ def run_scan(function: str, f: Callable, init, xs, length, reverse, unroll, run:
 def _staged(function: str, f: Callable, init, x, run: Callable, several: bool,
             ) -> tuple[list[Any], Body]:
     """The leaves of the carry to start with, and the body staged for them; all checked."""
-    start, tree = flat_leaves(f"{function}: init", init)
+    start, tree = flat_leaves(f"{function}: init", init, keep_numbers=True)
 
     def named(avals) -> tuple:
         carry = tree_util.tree_unflatten(tree, avals)
@@ -338,13 +342,20 @@ def _staged(function: str, f: Callable, init, x, run: Callable, several: bool,
 
 def _in_python(f: Callable, init, xs, length: int, reverse: bool, run: Callable) -> tuple[Any, Any]:
     """The loop as Python runs it, for ``disable_jit``."""
-    carry, ys = init, []
+    carry, ys = unshared(init), []
     for i in reversed(range(length)) if reverse else range(length):
         carry, y = run(f, carry, tree_util.tree_map(
             lambda x, i=i: index_in_dim(x, i, keepdims=False), xs))
         ys.append(y)
-    stacked = tree_util.tree_map(lambda *parts: stack(parts), *(ys[::-1] if reverse else ys))
+    stacked = tree_util.tree_map(_stacked, *(ys[::-1] if reverse else ys))
     return carry, stacked
+
+
+def _stacked(*parts):
+    """What the steps gave, stacked; a Python number to start with gives way to what follows."""
+    arrays = [as_array(x) for x in parts]
+    dtype, weak = dtypes.result_type(*arrays, return_weak_type_flag=True)
+    return stack([convert(x, dtype, weak) if x.weak_type else x for x in arrays])
 
 
 def steps_of(function: str, xs, slices, length) -> int:

@@ -34,6 +34,7 @@ from .._core.trace import EvalTrace, running
 from .._core.types import ShapedArray, typeof
 from .._ops.batching import materialize, to_front
 from .._ops.derive import instantiate, zeros_of
+from .._ops.layout import as_array
 from .._transforms.jvp import jvp_jaxpr
 from .._transforms.linearize import partial_eval, partial_eval_jaxpr
 from .._transforms.transpose import backward
@@ -493,8 +494,8 @@ def bind_forwarding(consts: Sequence[Any], carry: Sequence[Any], xs: Sequence[An
     body = closed if smaller is None else smaller
     moving, fixed = parted(carry, stays)
     outs = [] if not (body.out_avals or body.effects) else scan_p.bind(
-        *fixed, *consts, *moving, *xs, jaxpr=body, num_consts=len(fixed) + len(consts),
-        num_carry=len(moving), **params)
+        *map(as_array, fixed), *consts, *map(as_array, moving), *xs, jaxpr=body,
+        num_consts=len(fixed) + len(consts), num_carry=len(moving), **params)
     made = iter(outs)
     return [*(x if s else next(made) for x, s in zip(carry, stays)),
             *(next(made) if i is None else xs[i] for i in sources)]

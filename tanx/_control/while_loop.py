@@ -30,7 +30,7 @@ from .._ops.batching import materialize
 from .._ops.compare import gt, select
 from .._ops.derive import instantiate, zeros_of
 from .._ops.families import like
-from .._ops.layout import broadcast_in_dim
+from .._ops.layout import as_array, broadcast_in_dim
 from .._ops.reduce import reduce_or
 from .._transforms.jvp import jvp_jaxpr
 from .._transforms.linearize import partial_eval, partial_eval_jaxpr
@@ -38,7 +38,7 @@ from .._transforms.transpose import backward
 from .._transforms.vmap import Axis, batch, batch_jaxpr, lanes_of
 from ..errors import explain
 from .call import Call, batched_body, known_now
-from .carry import Body, check_carry, check_structure, settled, stage_body
+from .carry import Body, check_carry, check_structure, settled, stage_body, unshared
 from .custom import flat_leaves
 from .scan import (
     backward_step,
@@ -643,6 +643,7 @@ def while_loop(cond_fun: Callable, body_fun: Callable, init_val):
     function = "tanx.lax.while_loop"
     if jit_disabled.value and not any(
             isinstance(x, Tracer) for x in tree_util.tree_leaves(init_val)):
+        init_val = unshared(init_val)
         while cond_fun(init_val):
             init_val = body_fun(init_val)
         return init_val
@@ -657,7 +658,7 @@ def staged_loop(function: str, cond_fun: Callable, body_fun: Callable, init_val,
         raise TypeError(explain(
             function, "cond_fun and body_fun must be functions.",
             f"cond_fun: {cond_fun!r:.100}", f"body_fun: {body_fun!r:.100}"))
-    leaves, tree = flat_leaves(function, init_val)
+    leaves, tree = flat_leaves(function, init_val, keep_numbers=True)
 
     def staged(avals):
         body = stage_body(function, body_fun, (tree_util.tree_unflatten(tree, avals),))
@@ -690,10 +691,11 @@ def bind_hoisted(condition: Body, body: Body, leaves: list) -> list:
     step, test, read = body.closed, condition.closed, [False] * sum(fixed)
     if any(fixed):
         step, test, read = _hoisted(step, test, fixed)
-    known = kept(leaves, fixed)
+    arrays = [as_array(x) for x in leaves]
+    known = kept(arrays, fixed)
     tested, given = [*kept(known, read), *condition.captured], [*known, *body.captured]
     outs = iter(while_p.bind(
-        *tested, *given, *(x for x, f in zip(leaves, fixed) if not f), cond_jaxpr=test,
+        *tested, *given, *(x for x, f in zip(arrays, fixed) if not f), cond_jaxpr=test,
         cond_nconsts=len(tested), body_jaxpr=step, body_nconsts=len(given)))
     return [x if f else next(outs) for x, f in zip(leaves, fixed)]
 

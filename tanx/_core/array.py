@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._traceback import boundary
-from ..dtypes import is_extended, keys_are_no_numbers
+from ..dtypes import canonicalize_dtype, is_extended, keys_are_no_numbers
 from ..errors import explain
 from . import trace
 from .cycles import watch_cycles
@@ -252,8 +252,10 @@ def _keys_as_text(data: np.ndarray, aval: ShapedArray) -> str:
 
 
 def _from_pickle(data: np.ndarray, weak_type: bool, dtype=None) -> Array:
-    aval = ShapedArray(data.shape, data.dtype if dtype is None else dtype, weak_type)
-    return Array(data.copy(), weak_type, aval)
+    if dtype is None:  # 64 bits are for where they are enabled
+        dtype = canonicalize_dtype(data.dtype)
+        data = data.astype(dtype, copy=False)
+    return Array(data.copy(), weak_type, ShapedArray(data.shape, dtype, weak_type))
 
 
 def live_arrays(platform: str | None = None) -> list[Array]:

@@ -73,6 +73,7 @@ class Primitive:
     kind: Kind
     multiple_results = False
     unit = False  # whether eager code compiles it as a whole
+    is_users = False  # whether its transpose is a user's, whose cotangents may have other dtypes
     # Where the result is the first operand but for some elements: which operand has the new ones.
     update_operand: int | None = None
 

@@ -143,6 +143,18 @@ class ShapeDtypeStruct:
         self.sharding = sharding
         self.weak_type = weak_type
 
+    @classmethod
+    def like(cls, x) -> ShapeDtypeStruct:
+        """The shape and dtype of an array, a number, or of anything that has both.
+
+        >>> ShapeDtypeStruct.like(2.0)
+        ShapeDtypeStruct(shape=(), dtype=float32, weak_type=True)
+        """
+        if isinstance(x, ShapeDtypeStruct):
+            return x
+        aval = typeof(x)
+        return cls(aval.shape, aval.dtype, weak_type=aval.weak_type)
+
     @property
     def ndim(self) -> int:
         return len(self.shape)

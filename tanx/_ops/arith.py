@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from .._core.linear import Zero, is_linear, never
+from .._core.trace import context
 from .._core.types import ShapedArray, typeof
 from .._loops import build
 from ..errors import explain
@@ -582,6 +583,12 @@ class Clz(Elementwise):
 # -- complex numbers -------------------------------------------------------------------------------
 
 
+def _strong_zero(x):
+    """A zero of the dtype of ``x`` that is not weak: gradients through parts are not, as in JAX."""
+    dtype = typeof(x).dtype
+    return context.trace.literal(np.zeros((), dtype), ShapedArray((), dtype))
+
+
 class Real(Elementwise):
     """The real part."""
 
@@ -592,7 +599,7 @@ class Real(Elementwise):
     jvp = linear
 
     def transpose(self, ct, x):
-        return [complex(ct, like(ct, 0))]
+        return [complex(ct, _strong_zero(ct))]
 
 
 class Imag(Elementwise):
@@ -605,7 +612,7 @@ class Imag(Elementwise):
     jvp = linear
 
     def transpose(self, ct, x):
-        return [complex(like(ct, 0), neg(ct))]
+        return [complex(_strong_zero(ct), neg(ct))]
 
 
 class Complex(Elementwise):

@@ -15,7 +15,7 @@ from .._core.linear import Zero, is_linear, is_zero, never
 from .._core.primitive import Kind, Primitive
 from .._core.trace import Tracer, context
 from .._core.transfers import watch_transfer
-from .._core.types import ShapedArray, typeof
+from .._core.types import NUMBERS, ShapedArray, typeof
 from .._loops import build
 from ..errors import explain, warn_user
 from .arith import from_bits, unsigned_bits
@@ -398,13 +398,15 @@ def reduce_precision(operand, exponent_bits, mantissa_bits):
 def stop_gradient(x):
     """``x``, an array or a tree of them, as a constant to derivatives.
 
+    Python numbers, which are constants already, stay as they are.
+
     >>> tanx.grad(lambda x: x * lax.stop_gradient(x))(3.0)
     Array(3., dtype=float32, weak_type=True)
     """
     if getattr(x, "aval", None) is not None:
         return stop_gradient_p.bind(x)
     from ..tree_util import tree_map
-    return tree_map(stop_gradient_p.bind, x)
+    return tree_map(lambda leaf: leaf if type(leaf) in NUMBERS else stop_gradient_p.bind(leaf), x)
 
 
 def optimization_barrier(operand, /):

@@ -9,23 +9,30 @@ from .._core.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var
 from .._core.linear import Linear, Zero
 from .._core.source import attributed_to
 from .._core.stage import stage
+from .._core.types import typeof
+from .._ops.convert import convert
 from .._ops.derive import instantiate, sum_cotangents
 
 __all__ = ["backward", "transpose_jaxpr"]
 
 
 def backward(jaxpr: Jaxpr, residuals: Sequence[Any], args: Sequence[Any],
-             cotangents: Sequence[Any], sums: Mapping[Var, Any] | None = None) -> list:
+             cotangents: Sequence[Any], sums: Mapping[Var, Any] | None = None,
+             as_given: bool = False) -> list:
     """Cotangents of the arguments of a linear jaxpr, given those of its results.
 
     ``args`` holds :class:`Linear` for each argument to be differentiated and a value for those
     that are known; the answer has None for the latter. Equations that do not depend on linear
     arguments are evaluated on the way. Zeros stay symbolic. ``sums`` holds cotangents that some
     of the arguments have already, to be added to.
+
+    Rules of users may give cotangents of another dtype than that of the value. Those are converted,
+    but with ``as_given`` not where they are the whole cotangent of an argument.
     """
     values: dict[Var, Any] = dict(zip(jaxpr.constvars, residuals, strict=True))
     values.update((v, x) for v, x in zip(jaxpr.invars, args, strict=True) if type(x) is not Linear)
     linear_vars = {v for v, x in zip(jaxpr.invars, args) if type(x) is Linear}
+    arguments = frozenset(linear_vars) if as_given else frozenset()
     linear_eqns = []
     for eqn in jaxpr.eqns:
         if any(type(a) is not Literal and a in linear_vars for a in eqn.invars):
@@ -50,6 +57,8 @@ def backward(jaxpr: Jaxpr, residuals: Sequence[Any], args: Sequence[Any],
                                           **eqn.params)
         for atom, operand, ct in zip(eqn.invars, operands, answers, strict=True):
             if type(operand) is Linear and ct is not None:
+                if primitive.is_users and not (as_given and atom in arguments):
+                    ct = _of_dtype(ct, atom.aval.dtype)
                 _accumulate(totals, atom, ct)
     return [totals.get(v, Zero(v.aval.to_tangent())) if v in linear_vars else None
             for v in jaxpr.invars]
@@ -69,7 +78,16 @@ def _evaluate(eqn, values) -> None:
 def _accumulate(totals: dict, atom, ct) -> None:
     if type(ct) is Zero or type(atom) is Literal:
         return
-    totals[atom] = sum_cotangents(totals[atom], ct) if atom in totals else ct
+    if atom in totals:
+        total = totals[atom]
+        if typeof(total).dtype != typeof(ct).dtype:  # one of them came from a user's rule
+            total, ct = (_of_dtype(x, atom.aval.dtype) for x in (total, ct))
+        ct = sum_cotangents(total, ct)
+    totals[atom] = ct
+
+
+def _of_dtype(ct, dtype):
+    return ct if type(ct) is Zero or typeof(ct).dtype == dtype else convert(ct, dtype)
 
 
 def transpose_jaxpr(closed: ClosedJaxpr, linear: Sequence[bool], nonzero_cts: Sequence[bool],

@@ -61,7 +61,7 @@ def test_derivatives(around):
 def test_the_function_runs_where_there_is_no_tangent():
     fun = scaled()
     assert tanx.grad(lambda z: z * fun(2.0, 3.0))(1.0) == 6.0
-    assert fun(2.0, 3.0) == 6.0 and isinstance(fun(2.0, 3.0), tanx.Array)
+    assert fun(2.0, 3.0) == 6.0 and type(fun(2.0, 3.0)) is float
 
 
 def test_a_constant_call_under_vmap_is_made_once():

@@ -317,10 +317,14 @@ def bwd(saved, ct, answer):
      "gave a cotangent of the wrong type for argument 0.\n"
      "  expected:  ~float32[]\n"
      "  cotangent: float32[3]"),
-    (lambda ct: (ct.astype("float16"),), ValueError,
+    (lambda ct: (ct * 1j,), ValueError,
      "gave a cotangent of the wrong type for argument 0.\n"
      "  expected:  ~float32[]\n"
-     "  cotangent: float16[]"),
+     "  cotangent: ~complex64[]"),
+    (lambda ct: ((1, 2),), TypeError,
+     "gave a cotangent of the wrong structure for argument 0.\n"
+     "  expected:  ~float32[]\n"
+     "  cotangent: (1, 2)"),
 ])
 def test_what_bwd_must_give(answer, kind, text):
     rule = functools.update_wrapper(functools.partial(bwd, answer=answer), bwd)
@@ -399,7 +403,7 @@ def test_custom_gradient_mistakes():
     assert error(TypeError, lambda: tanx.custom_gradient(lambda x: x)(1.0)) == (
         "tanx.custom_gradient: <lambda> must return a pair: its result, and the function from its "
         "cotangent to that of the arguments.\n"
-        "  it returned: Array(1., dtype=float32, weak_type=True)")
+        "  it returned: 1.0")
     assert error(NotImplementedError, lambda: tanx.custom_gradient(with_logs=True)) == (
         "tanx.custom_gradient: with_logs, remat and with_accums are not supported.\n"
         "  Hint: use tanx.custom_vjp.")

@@ -11,6 +11,7 @@ import tanx
 import tanx.numpy as jnp
 from tanx import debug
 from tanx._core.effects import OrderedDebugEffect
+from tanx.errors import JaxRuntimeError
 from tests.control.ways import each_way, eagerly, error
 
 X = jnp.arange(3.0)
@@ -141,8 +142,11 @@ def test_prints_stay_where_they_are_written(capsys):
 def test_errors_of_callbacks():
     def fail(x):
         raise ZeroDivisionError("mine")
-    with pytest.raises(ZeroDivisionError, match="mine"):
+    with pytest.raises(JaxRuntimeError, match="ZeroDivisionError: mine") as caught:
         tanx.jit(lambda x: debug.callback(fail, x))(1.0)
+    assert type(caught.value.__cause__) is ZeroDivisionError
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        debug.callback(fail, 1.0)
     assert error(TypeError, lambda: debug.callback(3)) == (
         "tanx.debug.callback: needs a function.\n  given: 3")
 

@@ -124,7 +124,7 @@ def test_mistakes_in_bounds():
         return x
 
     assert error(TypeError, lax.fori_loop, 0.0, [3], body, 1) == """\
-tanx.lax.fori_loop: the bounds must be integers.
+tanx.lax.fori_loop: the bounds must be integers, or both be floats.
   lower: ~float32[]
   upper: [3]"""
     assert error(TypeError, lax.fori_loop, np.int8(0), np.int32(3), body, 1) == """\

@@ -88,8 +88,6 @@ DIFFERENCES = [
     _row("lists are welcome where only their shape is asked for", "eager",
          r"jnp\.(ndim|shape|size)\(\[1, 2\]\)"),
     _row("uint32 takes on numbers that fit into it", "eager", r"u32_3 \* 2654435761"),
-    _row("results of functions with rules of their own are arrays always; JAX hands Python "
-         "numbers through", "eager", r"custom_gradient\(.*\)\(3\.0\)$"),
 
     _row("softmax takes booleans, as other functions of numbers do", "eager",
          r"jax\.nn\.(log_)?softmax\(b1_3\)"),
@@ -102,8 +100,8 @@ DIFFERENCES = [
          r"check_grads\(lambda x, i"),
 
     # -- dtypes and warnings -----------------------------------------------------------------------
-    _row("stop_gradient gives arrays; JAX gives private kinds of numbers", "eager",
-         r"stop_gradient\((2|2\.5|1\.5|True|\(f32_3, 2\))\)"),
+    _row("stop_gradient leaves Python numbers as they are; JAX gives private kinds of them",
+         "eager", r"stop_gradient\((2|2\.5|1\.5|\(f32_3, 2\))\)"),
     _row("every loss of imaginary parts warns, by NumPy's ComplexWarning", "eager jaxpr",
          r"round\(c64\)", r"astype\(c64_3, (jnp\.float32|int)\)",
          r"(mean|nansum|nanmean)\(c64_3, dtype="),
@@ -140,8 +138,8 @@ DIFFERENCES = [
          r"\.at\[0\]\.set\(jax\.random\.key", r"jax\.random\.split\(.*\), 0\)$",
          r"(full_like|stack|convert_element_type|bitcast_convert_type|asarray)\(.*jax\.random",
          r"array\(\[jax\.random\.key\(0\), 1\]"),
-    _row("bounds of a loop are integers; JAX counts by floats, and has a ValueError for None",
-         "eager", r"fori_loop\((1\.0|f32|None), "),
+    _row("a bound of a loop that is no number is a TypeError; JAX has a ValueError", "eager",
+         r"fori_loop\(None, "),
     _row("sizes that differ are a ValueError, with batches and without", "eager jit jvp vjp",
          r"lax\.map\(.*\(f32_3, f32_2\), batch_size"),
     _row("as NumPy: repeated axes are a ValueError, sections a whole number, an unknown order is "
