@@ -39,7 +39,7 @@ __all__ = ["CustomVJPPrimal", "closure_convert", "custom_gradient", "custom_vjp"
            "custom_vjp_call_p", "custom_vjp_primal_tree_values", "zero_from_primal"]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class CustomVJPPrimal:
     """An argument as a ``fwd`` rule with ``symbolic_zeros=True`` sees it; a leaf of pytrees."""
 
@@ -301,7 +301,7 @@ class _FlatRules:
         return outs, [x for i, x in enumerate(residuals) if i not in numbers], functools.partial(
             self.bwd, residual_tree, numbers)
 
-    def bwd(self, residual_tree, numbers: dict[int, Any], *args):
+    def bwd(self, residual_tree, numbers, *args):
         count = residual_tree.num_leaves
         given = iter(args)
         residuals = tree_util.tree_unflatten(residual_tree, [
