@@ -10,13 +10,12 @@ A node that has only leaves is always written the short way: equal structures, e
 lets flattening take such children, and unflattening give them, in one stroke.
 """
 import itertools
-import sys
-import threading
 from collections.abc import Callable, Iterable
 from textwrap import shorten
 from typing import Any, NamedTuple
 
 from . import _treewire as wire
+from ._frames import deeply
 from ._treenodes import (
     CustomNode,
     DataclassNode,
@@ -325,22 +324,6 @@ def hash_of(aux) -> int:
         return hash(aux)
     except Exception:  # dicts and arrays have none; equality tells structures apart
         return 0
-
-
-DEEPEST = 50_000
-"""Levels that a tree may have. Frames of Python take about 500 bytes each, on the heap."""
-_deep = threading.RLock()
-
-
-def deeply(function, *args):
-    """Call a function that recurses once for each level of a tree, where Python's limit is less."""
-    with _deep:
-        limit = sys.getrecursionlimit()
-        sys.setrecursionlimit(max(limit, DEEPEST))
-        try:
-            return function(*args)
-        finally:
-            sys.setrecursionlimit(limit)
 
 
 # ------------------------------------------------------------------------------------ mismatches

@@ -73,7 +73,8 @@ def fwd_or_function(fwd: Callable, call: Any, primals: Sequence, own: Sequence,
         *operands, num_outs=count, jaxpr=_taking(forward, operands, places),
         fun=_taking(function, operands, tuple(range(len(captured), len(operands)))))
     # Residuals that are arguments are read from there, so that the rule need not run for them.
-    given: dict[Any, Any] = dict(zip(forward.jaxpr.invars, (operands[i] for i in places), strict=True))
+    given: dict[Any, Any] = {
+        var: operands[i] for var, i in zip(forward.jaxpr.invars, places, strict=True)}
     residuals = [given.get(var, out) for var, out in zip(forward.jaxpr.outvars, outs)][count:]
     assert pull is not None
     return outs[:count], residuals, pull

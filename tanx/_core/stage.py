@@ -7,14 +7,17 @@ it are evaluated on the spot.
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._config import enable_checks, no_tracing
+from .._frames import more_frames
 from ..errors import explain
 from .array import Array
 from .jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr
@@ -267,11 +270,27 @@ def stage(fun: Callable, in_avals: Sequence[AbstractValue],
         raise _traced_again(debug)
     trace = StageTrace(context.trace, debug)
     args = [trace.argument(aval) for aval in in_avals]
-    with running(trace), unscoped():
-        result = trace.finish(fun(*args))
+    _nesting.depth += 1
+    try:
+        with running(trace), unscoped(), _room if _nesting.depth == MANY else nullcontext():
+            result = trace.finish(fun(*args))
+    finally:
+        _nesting.depth -= 1
     del args
     check_leaks(trace)
     return result
+
+
+class _Nesting(threading.local):
+    """How many functions are being staged in this thread, each inside of the one before."""
+
+    depth = 0
+
+
+_nesting = _Nesting()
+MANY = 40
+"""Functions inside of one another that have the stack raised: each takes about ten frames of it."""
+_room = more_frames(5_000)
 
 
 def _traced_again(debug: DebugInfo | None) -> RuntimeError:

@@ -1,5 +1,7 @@
 """Staging: what is recorded, what is captured, what stays computable, and what leaks."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -296,3 +298,31 @@ def test_names_of_arguments_in_messages():
     assert origin.startswith("depends on arguments x, y.a of f, traced for jit; made at ")
     stage(lambda x, y: [kept.append(y), x][1:], [X, X])
     assert kept[1].describe_origin() == "depends on argument #1 of <function>, traced for jit"
+
+
+# --- Functions inside of functions ----------------------------------------------------------------
+
+
+def test_a_hundred_functions_inside_of_one_another():
+    fun = lambda x: x + 1
+    for _ in range(100):
+        fun = tanx.jit(lambda x, inner=fun: inner(x) * 1.0)
+    limit = sys.getrecursionlimit()
+    for _ in range(4):
+        assert fun(1.0) == 2.0
+    assert tanx.grad(fun)(1.0) == 1.0 and tanx.vmap(fun)(jnp.ones(2)).tolist() == [2.0, 2.0]
+    assert tanx.jit(tanx.grad(fun))(1.0) == 1.0
+    assert sys.getrecursionlimit() == limit
+
+
+def test_a_function_that_calls_itself_without_end():
+    @tanx.jit
+    def fun(x):
+        return fun(x + 1)
+
+    limit = sys.getrecursionlimit()
+    for _ in range(2):
+        with pytest.raises(RecursionError):
+            fun(1.0)
+        assert sys.getrecursionlimit() == limit
+    assert tanx.jit(lambda x: x + 1)(1.0) == 2.0

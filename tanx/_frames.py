@@ -1,0 +1,65 @@
+"""Room on Python's stack for recursion that is tanx's and not the user's.
+
+Python stops at ``sys.getrecursionlimit()`` frames, 1,000 unless set. A function traced inside of
+another takes about ten of them, and a tree one for each level. Frames of Python functions that call
+one another live on the heap, so that more of them do no harm.
+"""
+
+import sys
+import threading
+
+__all__ = ["deeply", "more_frames"]
+
+_lock = threading.RLock()
+
+
+class _Limit:
+    """The user's limit while it is raised, and how many blocks want it so."""
+
+    original: int | None = None
+    users = 0
+
+
+class more_frames:
+    """Let the stack have ``count`` frames more than the user's limit, for a block."""
+
+    __slots__ = ("count",)
+
+    def __init__(self, count: int):
+        self.count = count
+
+    def __enter__(self) -> None:
+        with _lock:
+            if _Limit.original is None:
+                _Limit.original = sys.getrecursionlimit()
+            _Limit.users += 1
+            wanted = _Limit.original + self.count
+            if wanted > sys.getrecursionlimit():
+                sys.setrecursionlimit(wanted)
+
+    def __exit__(self, *_) -> None:
+        with _lock:
+            _Limit.users -= 1
+            if not _Limit.users and _Limit.original is not None:
+                try:
+                    sys.setrecursionlimit(_Limit.original)
+                except RecursionError:  # the stack is too deep here: the next block puts it back
+                    return
+                _Limit.original = None
+
+
+DEEPEST = 50_000
+"""Levels that a tree may have. Frames of Python take about 500 bytes each."""
+MARGIN = 50
+"""Frames that must be free for a stack to count as not exhausted by the user."""
+
+
+def deeply(function, *args):
+    """Call a function that recurses once for each level of a tree that is too deep otherwise."""
+    frame, used = sys._getframe(), 0
+    while frame is not None:
+        frame, used = frame.f_back, used + 1  # type: ignore[assignment]
+    if used + MARGIN > sys.getrecursionlimit():
+        raise RecursionError("maximum recursion depth exceeded")
+    with more_frames(DEEPEST):
+        return function(*args)
