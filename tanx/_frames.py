@@ -7,6 +7,7 @@ one another live on the heap, so that more of them do no harm.
 
 import sys
 import threading
+from types import FrameType
 
 __all__ = ["deeply", "more_frames"]
 
@@ -56,9 +57,10 @@ MARGIN = 50
 
 def deeply(function, *args):
     """Call a function that recurses once for each level of a tree that is too deep otherwise."""
-    frame, used = sys._getframe(), 0
+    frame: FrameType | None = sys._getframe()
+    used = 0
     while frame is not None:
-        frame, used = frame.f_back, used + 1  # type: ignore[assignment]
+        frame, used = frame.f_back, used + 1
     if used + MARGIN > sys.getrecursionlimit():
         raise RecursionError("maximum recursion depth exceeded")
     with more_frames(DEEPEST):

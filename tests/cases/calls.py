@@ -2,6 +2,7 @@
 
 import tanx
 from tanx import lax
+from tanx._control.custom_remat import fwd_or_function
 from tanx._control.remat import checkpoint_name
 
 from .case import Case, f, i
@@ -32,6 +33,13 @@ with_vjp.defvjp(lambda x, y: (with_vjp(x, y), (x, y)),
                                    lax.mul(ct, lax.sin(saved[0]))))
 
 
+def with_choice(x, y):
+    """As the forward pass of a ``custom_vjp`` function with ``optimize_remat`` runs."""
+    (out,), _, _ = fwd_or_function(lambda x, y: ([product(x, y)], [lax.cos(x)], product),
+                                   lambda x, y: [product(x, y)], (x, y), (x, y))
+    return out
+
+
 def two_results(x, n):
     return [lax.sin(x), lax.add(n, n)]
 
@@ -46,6 +54,7 @@ CASES = [
     Case("remat2", tanx.checkpoint(tanx.jit(product)), f(3), f(3), lower=False, name="of-jit"),
     Case("name", lambda x: checkpoint_name(lax.sin(x), "sine"), f(3)),
     Case("custom_jvp_call", with_jvp, f(3), f(3), lower=False),
+    Case("remat_opt", with_choice, f(3), f(3), lower=False),
     Case("custom_vjp_call", with_vjp, f(3), f(3), lower=False, grad=()),
     # Appears between forward and backward pass only; it has no derivative in forward mode.
     Case("custom_lin", with_vjp, f(3), f(3), lower=False, grad=(), rewritten=True),
