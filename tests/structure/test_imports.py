@@ -10,7 +10,8 @@ from tests.structure.source import FILES, MODULES, NAMES, imports, module_of, tr
 # dot for one of them, on either side.
 LEAVES = {"errors", "dtypes", "typing", "tree_util", "sharding", "_collector", "_config", "_digest",
           "_forever", "_frames", "_importing", "_late_imports", "_locks", "_logger", "_situation",
-          "_slices", "_window", "_traceback", "_treedef", "_treenodes", "_treewire", "_axes", "version"}
+          "_slices", "_traceback", "_treedef", "_treenodes", "_treewire", "_axes", "_window",
+          "version"}
 CORE = LEAVES | {"_core"}
 OPS = CORE | {"_loops", "_ops"}
 LEFT = OPS | {"_transforms", "_control"}
