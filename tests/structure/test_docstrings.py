@@ -16,6 +16,11 @@ MODULES = ("", "debug", "dtypes", "example_libraries.optimizers", "example_libra
            "numpy.fft", "numpy.linalg", "ops", "random", "scipy.cluster.vq", "scipy.fft",
            "scipy.integrate", "scipy.interpolate", "scipy.ndimage", "scipy.signal", "scipy.spatial",
            "scipy.spatial.transform", "scipy.special", "test_util")
+DISTRIBUTIONS = """
+    bernoulli beta betabinom binom cauchy chi2 dirichlet expon gamma gennorm geom gumbel_l gumbel_r
+    laplace logistic multinomial multivariate_normal nbinom norm pareto poisson t truncnorm uniform
+    vonmises wrapcauchy""".split()
+MODULES += ("scipy.stats", *(f"scipy.stats.{name}" for name in DISTRIBUTIONS))
 EXCEPTIONS = {
     "debug.inspect_array_sharding": "there is nothing to inspect with one device",
 }

@@ -84,7 +84,8 @@ def log_ndtr(x, series_order: int = 3):
 @library_jit(name="log_ndtr")
 def _log_ndtr(x):
     below = jnp.minimum(x, 0)
-    left = jnp.log(0.5 * erfcx_of_positive(below * -_ROOT_HALF)) - 0.5 * below * below
+    far = jnp.maximum(below, -1e30)  # the factor of infinity would be inf / inf
+    left = jnp.log(0.5 * erfcx_of_positive(far * -_ROOT_HALF)) - 0.5 * below * below
     return jnp.where(x < -1, left, jnp.log1p(-_ndtr(-x)))
 
 

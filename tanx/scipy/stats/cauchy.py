@@ -1,0 +1,120 @@
+"""tanx.scipy.stats.cauchy: the Cauchy distribution, of density ``1 / (pi * (1 + x**2))``."""
+
+from math import log, pi
+
+from ... import numpy as jnp
+from ..._api.jit import library_jit
+from ..._traceback import shown
+from ..._window import publish
+from ._support import log1p_square, operands, probability
+
+__all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
+
+
+@library_jit
+def logpdf(x, loc=0, scale=1):
+    """The logarithm of :func:`pdf`.
+
+    >>> tanx.scipy.stats.cauchy.logpdf(jnp.array([0., 1., 1e30]))
+    Array([  -1.1447299,   -1.837877 , -139.29984  ], dtype=float32)
+    """
+    x, loc, scale = operands("cauchy.logpdf", x, loc, scale)
+    return -log(pi) - jnp.log(scale) - log1p_square((x - loc) / scale)
+
+
+@library_jit
+def pdf(x, loc=0, scale=1):
+    """The density at ``x``.
+
+    >>> tanx.scipy.stats.cauchy.pdf(jnp.array([0., 1., 2.]))
+    Array([0.31830993, 0.15915497, 0.06366198], dtype=float32)
+    """
+    return jnp.exp(logpdf(x, loc, scale))
+
+
+@library_jit
+def cdf(x, loc=0, scale=1):
+    """The probability of values up to ``x``.
+
+    >>> tanx.scipy.stats.cauchy.cdf(jnp.array([-1e10, 0., 1.]))
+    Array([3.183099e-11, 5.000000e-01, 7.500000e-01], dtype=float32)
+    """
+    x, loc, scale = operands("cauchy.cdf", x, loc, scale)
+    return _beyond((loc - x) / scale)
+
+
+@library_jit
+def sf(x, loc=0, scale=1):
+    """The probability of values beyond ``x``.
+
+    >>> tanx.scipy.stats.cauchy.sf(jnp.array([0., 1., 1e10]))
+    Array([5.0000000e-01, 2.4999999e-01, 3.1830989e-11], dtype=float32)
+    """
+    x, loc, scale = operands("cauchy.sf", x, loc, scale)
+    return _beyond((x - loc) / scale)
+
+
+@library_jit
+def logcdf(x, loc=0, scale=1):
+    """The logarithm of :func:`cdf`.
+
+    >>> tanx.scipy.stats.cauchy.logcdf(jnp.array([-1e10, 0., 1e10]))
+    Array([-2.4170582e+01, -6.9314718e-01, -3.1830989e-11], dtype=float32)
+    """
+    x, loc, scale = operands("cauchy.logcdf", x, loc, scale)
+    return _log_beyond((loc - x) / scale)
+
+
+@library_jit
+def logsf(x, loc=0, scale=1):
+    """The logarithm of :func:`sf`.
+
+    >>> tanx.scipy.stats.cauchy.logsf(jnp.array([-1e10, 0., 1e10]))
+    Array([-3.1830989e-11, -6.9314718e-01, -2.4170582e+01], dtype=float32)
+    """
+    x, loc, scale = operands("cauchy.logsf", x, loc, scale)
+    return _log_beyond((x - loc) / scale)
+
+
+@library_jit
+def ppf(q, loc=0, scale=1):
+    """The value up to which the probability is ``q``.
+
+    >>> tanx.scipy.stats.cauchy.ppf(jnp.array([1e-10, 0.5, 0.75]))
+    Array([-3.1830986e+09,  0.0000000e+00,  1.0000000e+00], dtype=float32)
+    """
+    q, loc, scale = operands("cauchy.ppf", q, loc, scale)
+    return loc + scale * _quantile(probability(q))
+
+
+@library_jit
+def isf(q, loc=0, scale=1):
+    """The value beyond which the probability is ``q``.
+
+    >>> tanx.scipy.stats.cauchy.isf(jnp.array([1e-10, 0.5, 0.75]))
+    Array([ 3.1830986e+09,  0.0000000e+00, -1.0000000e+00], dtype=float32)
+    """
+    q, loc, scale = operands("cauchy.isf", q, loc, scale)
+    return loc - scale * _quantile(probability(q))
+
+
+def _beyond(y):
+    """The angle whose cotangent is ``y``, as a share of half a turn: exact for small ones."""
+    return jnp.arctan2(jnp.ones_like(y), y) / pi
+
+
+def _log_beyond(y):
+    small = _beyond(jnp.abs(y))
+    low = y < 0
+    return jnp.where(low, jnp.log1p(-small), jnp.log(jnp.where(low, 1, small)))
+
+
+def _quantile(q):
+    """The tangent in the middle, and the cotangent of the share beyond in the tails."""
+    middle = jnp.abs(q - 0.5) < 0.25
+    share = jnp.where(q < 0.5, q, -(1 - q))  # minus zero for 1
+    tail = -1 / jnp.tan(pi * jnp.where(middle, 0.25, share))
+    return jnp.where(middle, jnp.tan(pi * jnp.where(middle, q - 0.5, 0)), tail)
+
+
+publish(__name__, shown)
