@@ -7,6 +7,7 @@ prove nor refute is returned, and is what the interpreter finds out when it runs
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import prod
@@ -54,9 +55,9 @@ class _Checker:
 
     def program(self) -> None:
         every = (*self.whole.inputs, *self.whole.outputs, *self.whole.temps)
-        names = [b.name for b in every]
+        names = Counter(b.name for b in every)
         for buffer in every:
-            if names.count(buffer.name) > 1:
+            if names[buffer.name] > 1:
                 _fail("buffers must have names of their own.", None, f"twice: {buffer!r}")
         for role in ("input", "output", "temp"):
             for buffer in getattr(self.whole, role + "s"):

@@ -83,6 +83,10 @@ class _Writer:
         # Results by the number of the argument, output or constant (counted backwards) they are.
         self.results = [(place - len(executable.constants), aval)
                         for place, aval in executable.results]
+        self.known: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
+        self.results_of: dict[int, list[int]] = {}  # there may be a hundred thousand of them
+        for n, (place, _) in enumerate(self.results):
+            self.results_of.setdefault(place, []).append(n)
 
     def address(self, x) -> int:
         """The address of an object, which will live as long as the entry."""
@@ -142,8 +146,13 @@ class _Writer:
         data = x._value if type(x) is Array else None
         if data is not None and self.suits(data, kind):
             self.arrays.add(number)
-            return [native.ARRAY, *map(self.address, (x.aval, x.aval.dtype, x.aval.weak_type)),
-                    self.result_that_is(number), self.fate(number), *self.form(data)]
+            aval = x.aval
+            known = self.known.get((id(aval), id(data.dtype)))
+            if known is None:  # arguments of one type, which are many, share its words
+                known = self.known[id(aval), id(data.dtype)] = (
+                    [native.ARRAY, *map(self.address, (aval, aval.dtype, aval.weak_type))],
+                    self.form(data))
+            return [*known[0], self.result_that_is(number), self.fate(number), *known[1]]
         if self.fate(number) != native.KEPT:
             raise _Foreign
         if self.convertible(x, kind):
@@ -167,8 +176,8 @@ class _Writer:
 
     def result_that_is(self, number: int) -> int:
         """The first result that is an argument as it came; -1 where there is none."""
-        return next((n for n, (i, aval) in enumerate(self.results)
-                     if i == number and self.is_as_it_came(i, aval)), -1)
+        return next((n for n in self.results_of.get(number, ())
+                     if self.is_as_it_came(number, self.results[n][1])), -1)
 
     def is_as_it_came(self, i: int, aval: ShapedArray) -> bool:
         """Whether a result of a type, whose data is that of argument ``i``, is the argument."""

@@ -288,3 +288,25 @@ def test_a_branch_that_leaks():
     tanx.jit(lambda p: lax.cond(p, leaky, jnp.sin, 1.0))(True)
     with pytest.raises(tanx.errors.UnexpectedTracerError, match="argument x of leaky"):
         kept[0] + 1
+
+
+@pytest.mark.parametrize("name", ["exp", "sin", "division", "two results", "switch"])
+def test_cheap_choices_of_many_lanes(name):
+    """Lanes that choose between functions of numbers run in vectors, whatever they choose."""
+    choose = {
+        "exp": lambda x: lax.cond(x > 0, lambda x: jnp.exp(-x), lambda x: x, x),
+        "sin": lambda x: lax.cond(x > 0, jnp.sin, jnp.cos, x),
+        "division": lambda x: lax.cond(x > 0, lambda x: 1 / x, lambda x: x, x),
+        "two results": lambda x: sum(lax.cond(
+            x > 0, lambda x: (jnp.exp(x), x), lambda x: (x, -x), x)),
+        "switch": lambda x: lax.switch(
+            (x > 0).astype(int) + (x > 1), [jnp.sin, jnp.cos, lambda x: x * x], x)}[name]
+    x = jnp.linspace(-3, 3, 100_000).at[7].set(0)
+    expected = np.concatenate([tanx.vmap(choose)(part) for part in jnp.split(x, 100)])
+    mapped = tanx.jit(tanx.vmap(choose))
+    slope = tanx.jit(tanx.vmap(tanx.grad(choose)))
+    for _ in range(4):
+        found = mapped(x)
+        np.testing.assert_allclose(found, expected, 1e-6, 1e-7)
+        assert found.shape == x.shape and found.dtype == x.dtype and not found.weak_type
+        assert np.isfinite(slope(x)).all()  # nothing comes from branches that are not taken

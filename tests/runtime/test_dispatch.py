@@ -4,6 +4,7 @@ import contextlib
 import gc
 import sys
 import threading
+import time
 import tracemalloc
 import weakref
 from collections import OrderedDict, defaultdict, namedtuple
@@ -627,3 +628,15 @@ def test_results_that_are_arguments_of_another_weak_type():
         x = jnp.asarray(float(n))
         y = strong(x)
         assert x.weak_type and not y.weak_type and float(y) == n
+
+
+def test_many_leaves_that_are_passed_on():
+    """The time to prepare a native call grows with the number of leaves, not with its square."""
+    leaves = {f"k{i:05}": x for i, x in enumerate(list(jnp.arange(20.0)) * 800)}
+    same = tanx.jit(lambda d: {"all": d, "first": d["k00000"]})
+    start = time.process_time()
+    for _ in range(4):
+        found = same(leaves)
+        assert all(found["all"][k] is x for k, x in leaves.items())
+        assert found["first"] is leaves["k00000"]
+    assert time.process_time() - start < 20  # a minute and more, if it is quadratic
