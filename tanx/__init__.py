@@ -6,7 +6,7 @@ from . import _importing, checkpoint_policies, dtypes, errors, sharding, tree, t
 from ._api.autodiff import *
 from ._api.batching import vmap
 from ._api.jacobian import *
-from ._api.jit import clear_caches, jit
+from ._api.jit import Inline, clear_caches, jit
 from ._api.placement import (
     Device,
     Shard,

@@ -13,6 +13,7 @@ kept. A flag without effect says so on the logger, once, when it is first set to
 from __future__ import annotations
 
 import contextlib
+import enum
 import os
 import sys
 import threading
@@ -26,6 +27,7 @@ from ._traceback import boundary
 from .errors import explain
 
 __all__ = [
+    "CompilerEffortLevel",
     "Config",
     "Flag",
     "allow_f16_reductions",
@@ -51,6 +53,7 @@ __all__ = [
     "log_compiles",
     "no_execution",
     "no_tracing",
+    "make_user_context",
     "numpy_dtype_promotion",
     "numpy_rank_promotion",
     "remove_size_one_mesh_axis_from_type",
@@ -652,6 +655,36 @@ def disable_jit(disable: bool = True) -> Override:
     True
     """
     return jit_disabled(disable)
+
+
+def make_user_context(default_value: Any = None) -> Flag:
+    """An option of your own that jitted functions depend on.
+
+    ``with context(value):`` sets it in a block of this thread, and ``context.value`` reads it.
+    Values must be hashable. A jitted function is traced once for each of them.
+
+    >>> mode = make_user_context("train")
+    >>> with mode("test"):
+    ...     mode.value
+    'test'
+    """
+    flag: Flag = type("user_context", (Flag,), {
+        "name": "user_context", "kind": anything, "value": default_value, "idle": "",
+        "relaxed": default_value, "callbacks": [], "public_name": "user_context"})()
+    with _lock:
+        _traced.append(flag)
+        flags_version.value += 1
+    return flag
+
+
+class CompilerEffortLevel(enum.IntEnum):
+    """How hard a compiler works; ``tanx.config.jax_optimization_level`` takes the names."""
+
+    UNKNOWN = 0
+    O0 = 9
+    O1 = 19
+    O2 = 29
+    O3 = 39
 
 
 def checking_leaks() -> Override:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ._traceback import boundary
 
-__all__ = ["load_late", "publish"]
+__all__ = ["absence", "load_late", "publish"]
 
 # What each function or class of a room became in the first window that showed it.
 _public: dict[Any, Any] = {}
@@ -58,10 +58,51 @@ def load_late(module_name: str) -> None:
     def __getattr__(name: str) -> ModuleType:
         if name in rooms:
             return import_module(f"{module_name}.{name}")
-        raise AttributeError(f"module {module_name!r} has no attribute {name!r}")
+        raise AttributeError(absence(module_name, name)
+                             or f"module {module_name!r} has no attribute {name!r}")
 
     window.update(__getattr__=boundary(__getattr__),
                   __dir__=lambda: sorted({*window, *rooms}))
+
+
+# Names of JAX that are still to come, by package. An entry for what has come does no harm.
+LATER = {
+    "tanx": frozenset("""
+        NamedSharding P Ref ad distributed empty_ref export ffi free_ref freeze get_abstract_mesh
+        get_mesh interpreters lib make_array_from_callback make_array_from_process_local_data
+        make_array_from_single_device_arrays make_mesh memory monitoring new_ref pmap profiler ref
+        reshard set_mesh shard_map smap use_abstract_mesh""".split()),
+    "tanx.experimental": frozenset("""
+        array_serialization buffer_callback compilation_cache compute_on custom_partitioning fused
+        hijax jax2tf jet key_reuse mesh_utils mosaic multihost_utils ode pallas pjit profiler random
+        rnn roofline scheduling_groups serialize_executable shard shard_map source_mapper sparse
+        topologies transfer xla_metadata""".split()),
+    "tanx.example_libraries": frozenset("optimizers stax".split()),
+    "tanx.scipy": frozenset("""
+        cluster fft integrate interpolate linalg ndimage optimize signal sparse spatial special
+        stats""".split()),
+}
+
+
+def absence(package: str, name: str) -> str | None:
+    """What to say of a name of JAX that a package does not have yet; None for other names."""
+    if name not in LATER.get(package, ()):
+        return None
+    known = package.replace("tanx", "jax", 1)
+    return f"tanx does not have {package}.{name} yet, the counterpart of {known}.{name}."
+
+
+class _Absent:
+    """The last finder of modules: says which are still to come."""
+
+    @staticmethod
+    def find_spec(name: str, path=None, target=None) -> None:
+        text = absence(*name.rpartition(".")[::2])
+        if text is not None:
+            raise ModuleNotFoundError(text)
+
+
+sys.meta_path.append(_Absent)
 
 
 def _to_publish(value: Any, window: str) -> bool:

@@ -695,7 +695,8 @@ NONE = "  Hint: None is a node without leaves; is_leaf=lambda x: x is None makes
       f"  types:   {Point} and {Point}", HINT]),
 ])
 def test_mismatches(tree, other, lines):
-    rule = "the trees must have the same structure."
+    keys = any("missing:" in line or "unexpected:" in line for line in lines)
+    rule = ("Dict key mismatch: " if keys else "") + "the trees must have the same structure."
     assert error_text(ValueError, tree_map, lambda *xs: 0, tree, other) == "\n".join(
         [f"tanx.tree.map: {rule}", *lines])
     text = error_text(ValueError, tree_map_with_path, lambda *xs: 0, tree, tree, other)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import gc
 import sys
@@ -41,7 +42,7 @@ from .misses import Signature, explain_miss
 from .options import check_options, using_options
 from .wrapped import Wrapped
 
-__all__ = ["JitFunction", "clear_caches", "jit", "library_jit"]
+__all__ = ["Inline", "JitFunction", "clear_caches", "jit", "library_jit"]
 
 
 class _Call(NamedTuple):
@@ -250,12 +251,26 @@ def _check_hashable(fun: Callable, where: Any, value) -> None:
             else "pass a tuple instead of a list, or a frozen dataclass.")) from None
 
 
+class Inline(enum.Enum):
+    """Where a jitted function becomes part of the function that calls it.
+
+    ``JAX_EARLY`` is when that is traced, as ``inline=True``. The others leave it to the compiler,
+    which always makes one program of both.
+    """
+
+    JAX_EARLY = "jax_early"
+    JAX_LATE = "jax_late"
+    XLA_EARLY = "xla_early"
+    XLA_LATE = "xla_late"
+    AUTO = "auto"
+
+
 _MISSING: Any = object()
 
 
 def jit(fun: Callable = _MISSING, /, *, in_shardings=None, out_shardings=None, static_argnums=None,
         static_argnames=None, donate_argnums=None, donate_argnames=None, keep_unused: bool = False,
-        device=None, backend=None, inline: bool = False, compiler_options=None):
+        device=None, backend=None, inline: bool | Inline = False, compiler_options=None):
     """Compile a function as a unit, once for each kind of arguments.
 
     Arguments in ``static_argnums`` and ``static_argnames`` are Python constants: they must be
@@ -286,7 +301,8 @@ def jit(fun: Callable = _MISSING, /, *, in_shardings=None, out_shardings=None, s
     if device is not None or backend is not None:
         _check_place(device, backend)
     return JitFunction(fun, static_argnums, static_argnames, donate_argnums, donate_argnames,
-                       keep_unused, inline, compiler_options=compiler_options)
+                       keep_unused, inline is Inline.JAX_EARLY or inline is True,
+                       compiler_options=compiler_options)
 
 
 def _check_place(device, backend) -> None:

@@ -484,7 +484,7 @@ def _check_alike(function: str, labels: list[str], bodies: list[Body]) -> None:
         names = [f"{name + ':':{width}}" for name in (first, label)]
         if body.out_tree != wanted.out_tree:
             raise TypeError(explain(
-                function, "all branches must give results of the same structure.",
+                function, "cond branch outputs must have the same pytree structure.",
                 f"{names[0]} {wanted.out_tree}", f"{names[1]} {body.out_tree}"))
         numbered = tree_util.tree_unflatten(wanted.out_tree, range(wanted.out_tree.num_leaves))
         for path, i in tree_util.tree_leaves_with_path(numbered):
@@ -493,7 +493,7 @@ def _check_alike(function: str, labels: list[str], bodies: list[Body]) -> None:
                 continue
             where = f" at {tree_util.keystr(path)}" if path else ""
             raise TypeError(explain(
-                function, f"all branches must give results of the same types{where}.",
+                function, f"cond branches must have equal output types{where}.",
                 f"{names[0]} {described(a)}", f"{names[1]} {described(b)}",
                 hint=f"convert one of them, as with .astype({a.dtype.name!r})."
                 if a.shape == b.shape else "broadcast or reshape one of them."))

@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import tree_util
 from .._core.source import user_source
+from .._core.trace import EvalTrace, context
 from .._core.types import is_arraylike
 from .._ops.layout import as_array
 from ..errors import explain
@@ -101,7 +102,8 @@ def _print(fmt: str, *args, ordered: bool, partitioned: bool, skip_format_check:
     if not skip_format_check:
         check_format("tanx.debug.print", fmt, args, kwargs)
     arrays, static, in_tree = split_arguments((args, kwargs))
-    arrays, _ = words_of_keys(arrays)
+    if type(context.trace) is not EvalTrace:  # at once, arrays are printed as they are
+        arrays, _ = words_of_keys(arrays)
     options = np.get_printoptions()
     debug_print_p.bind(
         *arrays, fmt=fmt, ordered=bool(ordered), partitioned=partitioned, in_tree=in_tree,

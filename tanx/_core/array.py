@@ -236,7 +236,7 @@ class Array(Operators, metaclass=_ArrayType):
 
     @boundary
     def __format__(self, format_spec: str) -> str:
-        if self.aval.ndim == 0:
+        if self.aval.ndim == 0 and not is_extended(self.aval.dtype):
             return format(self._value[()], format_spec)
         if format_spec:
             raise TypeError(explain(

@@ -57,7 +57,7 @@ def _inner_jaxprs(params: dict[str, Any]) -> Iterator[Jaxpr | ClosedJaxpr]:
 
 def _without_constants(jaxpr: Jaxpr | ClosedJaxpr) -> Jaxpr:
     """The jaxpr itself, once its constants are found to be of the types of their variables."""
-    if isinstance(jaxpr, Jaxpr):
+    if type(jaxpr) is Jaxpr:
         return jaxpr
     for var, value in zip(jaxpr.jaxpr.constvars, jaxpr.consts, strict=True):
         if not _agree(var.aval, typeof(value)):

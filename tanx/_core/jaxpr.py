@@ -90,7 +90,14 @@ class JaxprEqn:
         return show_eqn(self)
 
 
-class Jaxpr:
+class _JaxprType(type):
+    """``isinstance(closed, Jaxpr)`` holds: in JAX, the two are one class since version 0.11."""
+
+    def __instancecheck__(cls, instance) -> bool:
+        return type.__instancecheck__(cls, instance) or type(instance) is ClosedJaxpr
+
+
+class Jaxpr(metaclass=_JaxprType):
     """A function: ``constvars`` and ``invars`` in, equations, ``outvars`` out."""
 
     __slots__ = ("constvars", "invars", "outvars", "eqns", "effects", "debug_info", "_last_uses",
@@ -128,6 +135,11 @@ class Jaxpr:
         names = ("constvars", "invars", "outvars", "eqns", "effects", "debug_info")
         return Jaxpr(*(changes.get(name, getattr(self, name)) for name in names))
 
+    # As a closed jaxpr without constants; for libraries that do not tell the two apart.
+    jaxpr = property(lambda self: self)
+    consts: Sequence[Any] = ()
+    literals: Sequence[Any] = ()
+
     in_avals = property(lambda self: [v.aval for v in self.invars])
     out_avals = property(lambda self: [v.aval for v in self.outvars])
 
@@ -158,6 +170,11 @@ class ClosedJaxpr:
     literals = property(lambda self: self.consts)
     eqns = property(lambda self: self.jaxpr.eqns)
     effects = property(lambda self: self.jaxpr.effects)
+    # As a jaxpr, which these are of; see _JaxprType.
+    constvars = property(lambda self: self.jaxpr.constvars)
+    invars = property(lambda self: self.jaxpr.invars)
+    outvars = property(lambda self: self.jaxpr.outvars)
+    debug_info = property(lambda self: self.jaxpr.debug_info)
 
     def replace(self, *, jaxpr: Jaxpr | None = None, consts=None) -> ClosedJaxpr:
         """The same closed jaxpr with its jaxpr or its constants replaced."""
@@ -204,7 +221,7 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args) -> list:
     return [read(v) for v in jaxpr.outvars]
 
 
-def jaxpr_as_fun(closed: ClosedJaxpr):
+def jaxpr_as_fun(closed: ClosedJaxpr | Jaxpr):
     """A closed jaxpr as a Python function of flat arguments that gives a list."""
     def fun(*args):
         return eval_jaxpr(closed.jaxpr, closed.consts, *args)
@@ -234,9 +251,7 @@ def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Jaxpr]:
     """The jaxprs among an equation's parameters, those in tuples and lists included."""
     for value in params.values():
         for item in value if isinstance(value, tuple | list) else (value,):
-            if isinstance(item, Jaxpr):
-                yield item
-            elif isinstance(item, ClosedJaxpr):
+            if isinstance(item, Jaxpr):  # or closed, which has one
                 yield item.jaxpr
 
 

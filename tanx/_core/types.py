@@ -26,9 +26,17 @@ class AbstractValue:
 
     __slots__ = ()
 
+    is_high = False  # whether values are made of others, which no type here is
+
     def to_tangent(self) -> AbstractValue:
         """The type of tangents and cotangents of values of this type."""
         return self
+
+    def to_tangent_aval(self) -> AbstractValue:
+        """The type of tangents, as libraries for JAX ask for it."""
+        return self.to_tangent()
+
+    to_cotangent_aval = to_ct_aval = to_tangent_aval
 
 
 class AbstractToken(AbstractValue):
@@ -83,6 +91,14 @@ class ShapedArray(AbstractValue):
     @property
     def nbytes(self) -> int:
         return self.size * self.dtype.itemsize
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    def update_weak_type(self, weak_type: bool) -> ShapedArray:
+        """The same type, weak or not."""
+        return self.update(weak_type=weak_type)
 
     def update(self, **changes) -> ShapedArray:
         """The same type with some attributes replaced."""
@@ -162,6 +178,9 @@ class ShapeDtypeStruct:
     @property
     def size(self) -> int:
         return int(np.prod(self.shape, dtype=np.int64))
+
+    is_ref = False  # there are no structs of references yet
+    manual_axis_type = None
 
     def update(self, **changes) -> ShapeDtypeStruct:
         """The same struct with some attributes replaced."""

@@ -51,7 +51,7 @@ def devices_of(platform: str | None = None) -> list[Device]:
     if platform in (None, "cpu"):
         return list(_cpu)
     raise RuntimeError(explain(
-        "tanx.devices", f"there are no devices of the platform {platform!r}.",
+        "tanx.devices", f"Unknown backend: there are no devices of the platform {platform!r}.",
         "platforms present: cpu"))
 
 

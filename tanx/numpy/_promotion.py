@@ -150,8 +150,14 @@ def _is_traceable(x) -> bool:
 
 def gives_way(number, array) -> bool:
     """Whether ``number`` is a Python number that takes on the dtype of ``array``."""
-    kind = array.aval.dtype.kind
-    return type(number) is int and kind in "iufc" or type(number) is float and kind in "fc"
+    aval = array.aval
+    kind = aval.dtype.kind
+    if not (type(number) is int and kind in "iufc" or type(number) is float and kind in "fc"):
+        return False
+    # What was made where 64 bits are enabled, or not, may be used where it is the other way round.
+    if aval.weak_type or aval.dtype.itemsize >= 8:
+        return dtypes.result_type(array, number) == aval.dtype
+    return True
 
 
 def promote_inexact(function: str, x, y) -> tuple:

@@ -37,7 +37,7 @@ def test_processes():
 
 def test_devices_that_are_not_there():
     assert error(lambda: tanx.devices("quantum"), RuntimeError) == (
-        "tanx.devices: there are no devices of the platform 'quantum'.\n"
+        "tanx.devices: Unknown backend: there are no devices of the platform 'quantum'.\n"
         "  platforms present: cpu")
     assert error(lambda: tanx.local_devices(1)) == (
         "tanx.local_devices: there is one process only, process 0.\n"

@@ -1,9 +1,13 @@
 """Rows for calls: functions compiled as a unit, with rules of their own, or computed twice."""
 
+import numpy as np
+
 import tanx
 from tanx import lax
 from tanx._control.custom_remat import fwd_or_function
 from tanx._control.remat import checkpoint_name
+from tanx.custom_batching import custom_vmap
+from tanx.custom_derivatives import linear_call
 
 from .case import Case, f, i
 
@@ -40,6 +44,20 @@ def with_choice(x, y):
     return out
 
 
+@custom_vmap
+def with_vmap(x, y):
+    return product(x, y)
+
+
+with_vmap.def_vmap(lambda size, batched, x, y: (tanx.vmap(
+    product, [0 if b else None for b in batched], axis_size=size)(x, y), True))
+
+
+def scaled(x):
+    return linear_call(lambda r, x: lax.mul(lax.sin(r), x), lambda r, ct: lax.mul(lax.sin(r), ct),
+                       np.asarray(0.5, x.dtype), x)
+
+
 def two_results(x, n):
     return [lax.sin(x), lax.add(n, n)]
 
@@ -54,6 +72,8 @@ CASES = [
     Case("remat2", tanx.checkpoint(tanx.jit(product)), f(3), f(3), lower=False, name="of-jit"),
     Case("name", lambda x: checkpoint_name(lax.sin(x), "sine"), f(3)),
     Case("custom_jvp_call", with_jvp, f(3), f(3), lower=False),
+    Case("custom_vmap_call", with_vmap, f(3), f(3), lower=False),
+    Case("linear_call", scaled, f(), lower=False),
     Case("remat_opt", with_choice, f(3), f(3), lower=False),
     Case("custom_vjp_call", with_vjp, f(3), f(3), lower=False, grad=()),
     # Appears between forward and backward pass only; it has no derivative in forward mode.

@@ -252,17 +252,17 @@ tanx.lax.switch: the index must be a scalar of integers.
 
 def test_branches_that_differ():
     assert error(TypeError, lambda: lax.cond(True, lambda: (1, 2), lambda: [1, 2])) == """\
-tanx.lax.cond: all branches must give results of the same structure.
+tanx.lax.cond: cond branch outputs must have the same pytree structure.
   true_fun:  PyTreeDef((*, *))
   false_fun: PyTreeDef([*, *])"""
     assert error(TypeError, lambda: tanx.jit(lambda p, x: lax.cond(
         p, lambda: {"a": x, "b": 1.0}, lambda: {"a": x, "b": jnp.int32(1)}))(True, X)) == """\
-tanx.lax.cond: all branches must give results of the same types at ['b'].
+tanx.lax.cond: cond branches must have equal output types at ['b'].
   true_fun:  float32[] of a Python number
   false_fun: int32[]
   Hint: convert one of them, as with .astype('float32')."""
     assert error(TypeError, lambda: lax.switch(0, [lambda: X, lambda: X, lambda: X[1:]])) == """\
-tanx.lax.switch: all branches must give results of the same types.
+tanx.lax.switch: cond branches must have equal output types.
   branch 0: float32[4]
   branch 2: float32[3]
   Hint: broadcast or reshape one of them."""

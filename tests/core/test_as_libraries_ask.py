@@ -1,0 +1,130 @@
+"""What libraries written for JAX look for in types, jaxprs, contexts and messages."""
+
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tanx
+import tanx.numpy as jnp
+from tanx import lax
+from tanx._window import LATER, absence
+from tanx.extend.core import ClosedJaxpr, Jaxpr, jaxpr_as_fun
+
+
+def test_types():
+    aval = jnp.ones((2, 3)).aval
+    assert aval.to_tangent_aval() == aval and not aval.is_high and aval.itemsize == 4
+    assert str(jnp.arange(3).aval.to_tangent_aval()) == "float0[3]"
+    assert str(aval.update_weak_type(True)) == "~float32[2,3]"
+
+
+def test_jaxprs_may_be_taken_for_closed_ones_and_the_other_way_round():
+    closed = tanx.make_jaxpr(lambda x: tanx.jit(lambda y: y * 2)(x) + np.arange(3.0))(1.0)
+    inner = closed.eqns[0].params["jaxpr"]
+    for jaxpr in (closed, inner):
+        assert isinstance(jaxpr, Jaxpr) and isinstance(jaxpr, ClosedJaxpr)
+        assert jaxpr.invars == jaxpr.jaxpr.invars and jaxpr.outvars == jaxpr.jaxpr.outvars
+        assert jaxpr.constvars == jaxpr.jaxpr.constvars and len(jaxpr.consts) == len(
+            jaxpr.constvars)
+    plain = inner.jaxpr
+    assert isinstance(plain, Jaxpr) and plain.jaxpr is plain and not plain.consts
+    assert jaxpr_as_fun(plain)(2.0)[0] == 4.0 and not isinstance(3, Jaxpr)
+
+
+def test_a_context_of_ones_own():
+    mode, seen = tanx.make_user_context("train"), []
+
+    @tanx.jit
+    def fun(x):
+        seen.append(mode.value)
+        return x * (2 if mode.value == "train" else 3)
+
+    for _ in range(4):
+        assert fun(1.0) == 2.0
+    with mode("test"):
+        for _ in range(4):
+            assert fun(1.0) == 3.0
+    for _ in range(4):
+        assert fun(1.0) == 2.0
+    assert seen == ["train", "test"]
+
+
+def test_inline_says_where():
+    inner = tanx.jit(lambda x: x * 2, inline=tanx.Inline.JAX_EARLY)
+    assert "jit" not in str(tanx.make_jaxpr(lambda x: inner(x))(1.0))
+    inner = tanx.jit(lambda x: x * 2, inline=tanx.Inline.AUTO)
+    assert "jit" in str(tanx.make_jaxpr(lambda x: inner(x))(1.0))
+    assert tanx.CompilerEffortLevel.O2.value == 29
+
+
+@pytest.mark.parametrize("error, words, call", [
+    (ValueError, "Dict key mismatch", lambda: tanx.tree.map(max, {"a": 1}, {"b": 1})),
+    (ValueError, "vmap got inconsistent sizes",
+     lambda: tanx.vmap(jnp.add)(jnp.ones(2), jnp.ones(3))),
+    (TypeError, "cond branch outputs must have the same pytree structure",
+     lambda: lax.cond(True, lambda x: (x,), lambda x: [x], 1.0)),
+    (TypeError, "cond branches must have equal output types",
+     lambda: lax.cond(True, lambda x: x, lambda x: 1, 1.0)),
+    (RuntimeError, "Unknown backend", lambda: tanx.devices("none")),
+])
+def test_words_that_libraries_match(error, words, call):
+    with pytest.raises(error, match=words):
+        call()
+
+
+def missing(module: str) -> list[str]:
+    names = Path(__file__).parents[1] / "structure" / "missing.json"
+    return json.loads(names.read_text()).get(module, [])
+
+
+def test_names_that_are_still_to_come_are_told_from_others():
+    for name in missing(""):
+        if "." not in name:
+            with pytest.raises(AttributeError, match=f"tanx does not have tanx.{name} yet"):
+                getattr(tanx, name)
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+        tanx.nonsense  # noqa: B018
+    with pytest.raises(ModuleNotFoundError, match="No module named 'tanx.nonsense'"):
+        importlib.import_module("tanx.nonsense")
+    assert absence("tanx", "nonsense") is None and absence("numpy", "export") is None
+
+
+def test_modules_that_are_still_to_come():
+    absent = next(name for name in sorted(LATER["tanx.experimental"])
+                  if not hasattr(tanx.experimental, name))
+    program = (f"try:\n from tanx.experimental import {absent}\n"
+               "except ImportError as error: print(error)")
+    text = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                          check=True).stdout
+    assert text == (f"tanx does not have tanx.experimental.{absent} yet, the counterpart of "
+                    f"jax.experimental.{absent}.\n")
+
+
+def test_arrays_of_64_bits_where_they_are_not_enabled():
+    with tanx.enable_x64(True):
+        wide, whole = jnp.arange(3.0), jnp.arange(3)
+    with pytest.warns(UserWarning, match="64-bit types are not enabled"):
+        assert (wide + 1).dtype == "float32"
+    with pytest.warns(UserWarning, match="64-bit types are not enabled"):
+        assert (whole * 2).dtype == "int32"
+
+    def widened(x):
+        with tanx.enable_x64(True):
+            return x + 1
+
+    compiled = tanx.jit(widened)
+    for _ in range(4):
+        assert str(compiled(3).aval) == "~int64[]"
+
+
+def test_prints_outside_of_compiled_code(capsys):
+    tanx.debug.print("{}", tanx.random.key(0))
+    tanx.debug.print("{}", {"a": 1})
+    assert capsys.readouterr().out == (
+        "Array((), dtype=key<fry>) overlaying:\n[0 0]\n"
+        "{'a': Array(1, dtype=int32, weak_type=True)}\n")
