@@ -54,7 +54,8 @@ def fit(f: Callable, bits: int, most: int = 44) -> tuple[float, ...]:
     """The polynomial of least degree with a relative error of at most 2^-bits, over [-1, 1]."""
     f = cache(f)
     series = chebyshev(f, most)
-    size = min(abs(f(mp.cos(mp.pi * k / 40))) for k in range(41))
+    sizes = [abs(f(mp.cos(mp.pi * k / 40))) for k in range(41)]
+    size = max(min(sizes), max(sizes) / 16)  # there may be a zero
     for degree in range(1, most):
         if mp.fsum(abs(c) for c in series[degree + 1:]) <= size * mp.mpf(2) ** -bits:
             break
@@ -131,6 +132,116 @@ def stirling_log(square):
     return x * (mp.loggamma(x) - (x - 0.5) * mp.log(x) + x - mp.log(2 * mp.pi) / 2)
 
 
+def dawson(x):
+    """Dawson's integral."""
+    return mp.exp(-x * x) * mp.erfi(x) * mp.sqrt(mp.pi) / 2
+
+
+def dawson_near(square):
+    """Dawson's integral over x, of x²."""
+    return dawson(mp.sqrt(square)) / mp.sqrt(square) if square else mp.mpf(1)
+
+
+def dawson_far(inverse):
+    """x² (2x dawson(x) - 1), of 1/x²."""
+    if inverse < mp.mpf(10) ** -12:
+        return mp.mpf(1) / 2 + 3 * inverse / 4 + 15 * inverse ** 2 / 8
+    x = 1 / mp.sqrt(inverse)
+    return (2 * x * dawson(x) - 1) / inverse
+
+
+def e1_near(x):
+    """E1(x) + log(x)"""
+    return mp.e1(x) + mp.log(x) if x else -mp.euler
+
+
+def e1_far(x):
+    """x e^x E1(x)"""
+    return mp.mpf(1) if x == mp.inf else mp.exp(x) * mp.e1(x) * x
+
+
+def ei_near(x):
+    """Ei(x) - log(x / z) over x - z, where z is its zero."""
+    if not x:
+        return -(mp.euler + mp.log(EI_ZERO)) / EI_ZERO
+    return (mp.ei(x) - mp.log(x / EI_ZERO)) / (x - EI_ZERO)
+
+
+def ei_far(x):
+    """x e^-x Ei(x)"""
+    return mp.exp(-x) * mp.ei(x) * x
+
+
+def ei_inverse(inverse):
+    """x e^-x Ei(x), of 1/x."""
+    return ei_far(1 / inverse) if inverse > mp.mpf(10) ** -10 else 1 + inverse
+
+
+def si_near(square):
+    """Si(x) over x, of x²."""
+    return mp.si(mp.sqrt(square)) / mp.sqrt(square) if square else mp.mpf(1)
+
+
+def ci_near(square):
+    """Ci(x) - log(x / z) over x² - z², where z is its first zero, of x²."""
+    if not square:
+        return -(mp.euler + mp.log(CI_ZERO)) / CI_ZERO ** 2
+    x = mp.sqrt(square)
+    return (mp.ci(x) - mp.log(x / CI_ZERO)) / (square - CI_ZERO ** 2)
+
+
+def sine_auxiliary(x):
+    """x times what is multiplied with cos(x) in π/2 - Si(x)."""
+    if x == mp.inf:
+        return mp.mpf(1)
+    return x * (mp.ci(x) * mp.sin(x) + (mp.pi / 2 - mp.si(x)) * mp.cos(x))
+
+
+def cosine_auxiliary(x):
+    """x² times what is multiplied with sin(x) in π/2 - Si(x)."""
+    if x == mp.inf:
+        return mp.mpf(1)
+    return x * x * ((mp.pi / 2 - mp.si(x)) * mp.sin(x) - mp.ci(x) * mp.cos(x))
+
+
+def fresnel_s_near(power):
+    """S(x) over x³, of x⁴."""
+    x = mp.root(power, 4)
+    return mp.fresnels(x) / x ** 3 if x else mp.pi / 6
+
+
+def fresnel_c_near(power):
+    """C(x) over x, of x⁴."""
+    x = mp.root(power, 4)
+    return mp.fresnelc(x) / x if x else mp.mpf(1)
+
+
+def fresnel_f(square):
+    """x times what is multiplied with cos(πx² / 2) in ½ - S(x), of x²."""
+    if square == mp.inf:
+        return 1 / mp.pi
+    x, angle = mp.sqrt(square), mp.pi * square / 2
+    return x * ((mp.fresnelc(x) - 0.5) * mp.sin(angle) - (mp.fresnels(x) - 0.5) * mp.cos(angle))
+
+
+def fresnel_g(square):
+    """x³ times what is multiplied with sin(πx² / 2) in ½ - S(x), of x²."""
+    if square == mp.inf:
+        return 1 / mp.pi ** 2
+    x, angle = mp.sqrt(square), mp.pi * square / 2
+    return -x ** 3 * ((mp.fresnels(x) - 0.5) * mp.sin(angle)
+                      + (mp.fresnelc(x) - 0.5) * mp.cos(angle))
+
+
+def spence(u):
+    """The integral of -log(t) / (1 - t) from e^-u to 1, over u."""
+    return mp.polylog(2, -mp.expm1(-u)).real / u if abs(u) > mp.mpf(10) ** -50 else mp.mpf(1)
+
+
+EI_ZERO = mp.findroot(mp.ei, 0.3725)
+CI_ZERO = mp.findroot(mp.ci, 0.6165)
+
+
 def tables() -> Iterator[tuple[str, Any]]:
     """Names; and functions of t, or for each dtype the pieces of a function: (f, low, high)."""
     yield "ERFCX", beyond(erfcx, 3)
@@ -138,10 +249,38 @@ def tables() -> Iterator[tuple[str, Any]]:
     yield "STIRLING", [(stirling, 0, 0.1)]
     yield "LOG_GAMMA", [(log_gamma, 0.5, 1.5), (log_gamma, 1.5, 3)]
     yield "STIRLING_LOG", [(stirling_log, 0, 0.01)]
+    yield "DAWSON_NEAR", [(dawson_near, 0, 4)]
+    yield "DAWSON", [(dawson, 2, 3.5), (dawson, 3.5, 5)]
+    yield "DAWSON_FAR", [(dawson_far, 0, 0.04)]
+    yield "E1_NEAR", [(e1_near, 0, 1)]
+    yield "E1_FAR", beyond(e1_far, 5, 1)
+    yield "EI_ZERO", parts(EI_ZERO)
+    yield "EI_NEAR", [(ei_near, 0, 4)]
+    yield "EI", [(ei_far, 4, 10), (ei_far, 10, 24)]
+    yield "EI_FAR", [(ei_inverse, 0, mp.mpf(1) / 24)]
+    yield "SI_NEAR", [(si_near, 0, 16)]
+    yield "CI_ZERO", parts(CI_ZERO)
+    yield "CI_NEAR", [(ci_near, 0, 16)]
+    yield "SINE_AUXILIARY", beyond(sine_auxiliary, 14, 4)
+    yield "COSINE_AUXILIARY", beyond(cosine_auxiliary, 14, 4)
+    yield "FRESNEL_S_NEAR", [(fresnel_s_near, 0, 9)]
+    yield "FRESNEL_C_NEAR", [(fresnel_c_near, 0, 9)]
+    yield "FRESNEL_F", beyond(fresnel_f, 9, 3)
+    yield "FRESNEL_G", beyond(fresnel_g, 9, 3)
+    yield "SPENCE", [(spence, -0.7, 0.7)]
     yield "QUANTILE_NEAR", [(quantile_near, 0, 0.13)]
     yield "QUANTILE_FAR", {32: [(of_logarithm(quantile_far), 0.67, 2.675)],
                            64: [(of_logarithm(quantile_far), 0.67, 1.5),
                                 (of_logarithm(quantile_far), 1.5, 3.66)]}
+
+
+def parts(x) -> dict[int, tuple[float, float]]:
+    """A number as one of few bits and a small rest, for each dtype."""
+    found = {}
+    for bits, kept in ((32, 12), (64, 26)):
+        first = mp.floor(x * 2 ** kept) / 2 ** kept
+        found[bits] = float(first), float(x - first)
+    return found
 
 
 def of_logarithm(f):
@@ -151,6 +290,9 @@ def of_logarithm(f):
 
 def written(name: str, functions) -> Iterator[str]:
     """The lines of a table."""
+    if isinstance(functions, dict) and isinstance(functions[32], tuple):
+        yield f"{name} = {functions}"
+        return
     yield f"{name} = {{"
     for bits, good in BITS.items():
         if callable(functions):

@@ -6,7 +6,9 @@ from ._bessel import *
 from ._beta import *
 from ._entropy import *
 from ._error import *
+from ._faddeeva import *
 from ._gamma import *
+from ._integrals import *
 from ._logistic import *
 from ._normal import *
 

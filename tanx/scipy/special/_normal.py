@@ -12,9 +12,8 @@ from ..._api.jit import library_jit
 from ..._control.custom_jvp import custom_jvp
 from ...errors import explain
 from ...numpy._promotion import convert, typeof
-from ._error import erfcx_of_positive
-from ._piecewise import piecewise, split_square
-from ._tables import QUANTILE_FAR, QUANTILE_NEAR
+from ._error import erfcx_of_positive, quantile
+from ._piecewise import split_square
 
 __all__ = ["log_ndtr", "ndtr", "ndtri"]
 
@@ -108,13 +107,7 @@ def ndtri(p):
 @custom_jvp
 @library_jit(name="ndtri")
 def _ndtri(p):
-    y = p - 0.5
-    near = y * piecewise(QUANTILE_NEAR, y * y)
-    least = jnp.minimum(p, 1 - p)
-    square = -2 * jnp.log(least)
-    far = jnp.sqrt(square) * piecewise(QUANTILE_FAR, 0.5 * jnp.log(square))
-    far = jnp.where(least == 0, np.inf, far)
-    return jnp.where(jnp.abs(y) < 0.36, near, jnp.where(y < 0, -far, far))
+    return quantile(p)
 
 
 _ndtri.defjvps(lambda dx, out, p: dx / _density(out))

@@ -7,17 +7,18 @@ import numpy as np
 from ... import lax
 from ._operands import constant
 
-__all__ = ["beyond", "piecewise", "split_square"]
+__all__ = ["beyond", "of_dtype", "piecewise", "split_square"]
 
 
-def _of_dtype(table: dict, x):
+def of_dtype(table: dict, x):
+    """The row of a table for the dtype of ``x``."""
     return table[64 if x.dtype == np.float64 else 32]
 
 
 def piecewise(table: dict, x):
     """The polynomials of several intervals, each at the numbers of its own."""
     out = None
-    for low, high, coefficients in _of_dtype(table, x):
+    for low, high, coefficients in of_dtype(table, x):
         t = (x - constant(x, (low + high) / 2)) * constant(x, 2 / (high - low))
         value = lax.polynomial(t, coefficients)
         out = value if out is None else lax.select(x < constant(x, low), out, value)
@@ -27,14 +28,17 @@ def piecewise(table: dict, x):
 def beyond(table: dict, x, middle: float, low: float = 0.0):
     """A polynomial of the half-line from ``low`` on."""
     t = (x - constant(x, middle)) / (x + constant(x, middle - 2 * low))
-    return lax.polynomial(t, _of_dtype(table, x))
+    return lax.polynomial(t, of_dtype(table, x))
 
 
 def split_square(x):
-    """``x**2`` as a sum of two numbers, the first without rounding, the second below 1.
+    """``x**2`` as the sum of two numbers, the first without rounding, the second much smaller.
 
     Powers of e of a rounded square would be off by as many units as the square is large.
     """
-    step = 65536.0 if x.dtype == np.float64 else 128.0
-    coarse = lax.round(x * constant(x, step)) * constant(x, 1 / step)
+    if x.dtype == np.float64:
+        bits, mask = np.uint64, np.uint64(2 ** 64 - 2 ** 27)
+    else:
+        bits, mask = np.uint32, np.uint32(2 ** 32 - 2 ** 12)
+    coarse = lax.bitcast_convert_type(lax.bitcast_convert_type(x, bits) & mask, x.dtype)
     return coarse * coarse, (x - coarse) * (x + coarse)
