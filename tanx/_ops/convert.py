@@ -164,7 +164,7 @@ class BitcastConvertType(Primitive):
 
     def batch(self, args, dims, *, new_dtype):
         from .batching import to_front
-        return bitcast_convert_type(to_front(args[0], dims[0]), new_dtype), 0
+        return self.bind(to_front(args[0], dims[0]), new_dtype=new_dtype), 0
 
     def lower(self, at, x, *, new_dtype):
         if x.dtype == new_dtype:

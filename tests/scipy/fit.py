@@ -238,6 +238,20 @@ def spence(u):
     return mp.polylog(2, -mp.expm1(-u)).real / u if abs(u) > mp.mpf(10) ** -50 else mp.mpf(1)
 
 
+def modulus(order: int, part: int) -> Callable:
+    """What is multiplied with the cosine or the sine in J(x) √(πx/2), of 1/x²."""
+    def of_inverse(inverse):
+        if inverse < mp.mpf(10) ** -14:
+            return mp.mpf(1) if part == 0 else (mp.mpf(4 * order * order) - 1) / 8
+        x = 1 / mp.sqrt(inverse)
+        angle, scale = x - (2 * order + 1) * mp.pi / 4, mp.sqrt(mp.pi * x / 2)
+        first, second = scale * mp.besselj(order, x), scale * mp.bessely(order, x)
+        if part == 0:
+            return first * mp.cos(angle) + second * mp.sin(angle)
+        return x * (second * mp.cos(angle) - first * mp.sin(angle))
+    return of_inverse
+
+
 EI_ZERO = mp.findroot(mp.ei, 0.3725)
 CI_ZERO = mp.findroot(mp.ci, 0.6165)
 
@@ -268,6 +282,9 @@ def tables() -> Iterator[tuple[str, Any]]:
     yield "FRESNEL_F", beyond(fresnel_f, 9, 3)
     yield "FRESNEL_G", beyond(fresnel_g, 9, 3)
     yield "SPENCE", [(spence, -0.7, 0.7)]
+    for order in (0, 1):
+        yield f"BESSEL_P{order}", [(modulus(order, 0), 0, 1 / mp.mpf(625))]
+        yield f"BESSEL_Q{order}", [(modulus(order, 1), 0, 1 / mp.mpf(625))]
     yield "QUANTILE_NEAR", [(quantile_near, 0, 0.13)]
     yield "QUANTILE_FAR", {32: [(of_logarithm(quantile_far), 0.67, 2.675)],
                            64: [(of_logarithm(quantile_far), 0.67, 1.5),
@@ -291,7 +308,9 @@ def of_logarithm(f):
 def written(name: str, functions) -> Iterator[str]:
     """The lines of a table."""
     if isinstance(functions, dict) and isinstance(functions[32], tuple):
-        yield f"{name} = {functions}"
+        yield f"{name} = {{"
+        yield from (f"    {bits}: {pair}," for bits, pair in functions.items())
+        yield "}"
         return
     yield f"{name} = {{"
     for bits, good in BITS.items():

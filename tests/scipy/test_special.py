@@ -5,49 +5,381 @@ import pytest
 import scipy.special
 
 import tanx
+import tanx.numpy as jnp
 from tanx.scipy import special
 
 INF, NAN = np.inf, np.nan
-EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, INF, -INF, NAN, 1e-30, 1e30]
 
-# Intervals of the operands.
-ONE = {
-    "gamma": [(0.01, 30), (-20, 0)], "gammaln": [(0.01, 1e3), (-20, 0)], "gammasgn": [(-20, 5)],
-    "digamma": [(0.01, 1e3), (-20, 0)], "factorial": [(-0.9, 30)], "entr": [(0, 5)],
-    "erf": [(-5, 5)], "erfc": [(-5, 9)], "erfinv": [(-1, 1)], "expit": [(-40, 40)],
-    "logit": [(0, 1)], "ndtr": [(-12, 8)], "ndtri": [(0, 1), (1e-30, 1e-20)],
-    "log_ndtr": [(-1e3, 10)], "i0": [(-30, 30)], "i0e": [(-1e3, 1e3)], "i1": [(-30, 30)],
-    "i1e": [(-1e3, 1e3)]}
-TWO = {
-    "xlogy": [(-3, 3), (0, 9)], "xlog1py": [(-3, 3), (-1, 9)], "rel_entr": [(0, 3), (0, 3)],
-    "kl_div": [(0, 3), (0, 3)], "boxcox": [(0, 9), (-2, 3)], "boxcox1p": [(-1, 9), (-2, 3)],
-    "beta": [(0.1, 9), (0.1, 9)], "betaln": [(0.1, 50), (0.1, 50)],
-    "gammainc": [(0.1, 20), (0, 30)], "gammaincc": [(0.1, 20), (0, 30)]}
+# Functions and the intervals of their operands; "n" before an interval makes whole numbers.
+DOMAINS = {
+    "gamma": [(0.01, 30)], "gamma/left": [(-20, 0)], "gammaln": [(0.01, 1e3)],
+    "gammaln/left": [(-20, 0)], "gammasgn": [(-20, 5)], "loggamma": [(0.01, 50)],
+    "digamma": [(0.01, 1e3)], "digamma/left": [(-20, 0)], "factorial": [(-0.9, 30)],
+    "poch": [(0.1, 20), (-3, 9)], "poch/left": [(-20, 0), (-3, 9)], "zeta": [(1.5, 9), (0.1, 9)],
+    "gammainc": [(0.1, 20), (0, 30)], "gammaincc": [(0.1, 20), (0, 30)],
+    "beta": [(0.1, 9), (0.1, 9)], "beta/large": [(1, 60), (1, 60)],
+    "betaln": [(0.1, 9), (0.1, 9)], "betaln/large": [(0.1, 1e4), (10, 1e4)],
+    "betainc": [(0.1, 9), (0.1, 9), (0, 1)], "comb": ["n", (0, 30), "n", (0, 30)],
+    "comb/real": [(10, 20), (0, 9)],
+    "erf": [(-5, 5)], "erfc": [(-5, 9)], "erfinv": [(-1, 1)], "erfcinv": [(0, 2)],
+    "erfcx": [(-5, 50)], "dawsn": [(-20, 20)], "ndtr": [(-12, 8)], "ndtri": [(0, 1)],
+    "ndtri/tail": [(1e-30, 1e-20)], "log_ndtr": [(-1e3, 10)], "owens_t": [(-6, 6), (-5, 5)],
+    "entr": [(0, 5)], "rel_entr": [(0, 3), (0, 3)], "kl_div": [(0, 3), (0, 3)],
+    "xlogy": [(-3, 3), (0, 9)], "xlog1py": [(-3, 3), (-1, 9)],
+    "boxcox": [(0, 9), (-2, 3)], "boxcox1p": [(-1, 9), (-2, 3)],
+    "expit": [(-40, 40)], "logit": [(0, 1)], "i0": [(-30, 30)], "i0e": [(-1e3, 1e3)],
+    "i1": [(-30, 30)], "i1e": [(-1e3, 1e3)], "exp1": [(0, 60)], "expi": [(-60, 60)],
+    "expn": ["n", (0, 30), (0, 60)], "spence": [(0, 9)], "hyp1f1": [(0.1, 9), (0.1, 9), (-50, 50)],
+    "hyp2f1": [(0.1, 4), (0.1, 4), (0.1, 4), (-3, 0.95)], "sici": [(-60, 60)],
+    "fresnel": [(-20, 20)]}
+NAMES = sorted({name.partition("/")[0] for name in DOMAINS})
 
 
-def numbers(low, high, dtype=np.float64, n=64, seed=0):
-    return np.random.default_rng(seed).uniform(low, high, n).astype(dtype)
+def operands_of(key, dtype, n=24):
+    """Numbers of the domain."""
+    rng = np.random.default_rng(0)
+    operands, whole = [], False
+    for interval in DOMAINS[key]:
+        if interval == "n":
+            whole = True
+            continue
+        x = rng.uniform(*interval, n)
+        operands.append((np.round(x) if whole else x).astype(dtype))
+        whole = False
+    return operands
 
 
-def operands_of(name, dtype):
-    if name in ONE:
-        return [(numbers(*interval, dtype),) for interval in ONE[name]]
-    return [tuple(numbers(*interval, dtype, seed=k) for k, interval in enumerate(TWO[name]))]
+def both(name):
+    """The function here and the one of SciPy."""
+    return getattr(special, name.partition("/")[0]), getattr(scipy.special, name.partition("/")[0])
 
 
-def in_dtype(dtype):
+def results(value):
+    return value if isinstance(value, tuple) else (value,)
+
+
+def x64(dtype):
     return tanx.enable_x64(np.dtype(dtype) == np.float64)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("name", [*ONE, *TWO])
-def test_values_are_scipys(name, dtype):
-    with in_dtype(dtype):
-        function = tanx.jit(getattr(special, name))
-        for xs in operands_of(name, dtype):
-            want = getattr(scipy.special, name)(*(x.astype(np.float64) for x in xs))
-            for run in (getattr(special, name), *[function] * 4):
-                got = run(*xs)
-                assert got.dtype == dtype and got.shape == xs[0].shape and not got.weak_type
-                np.testing.assert_allclose(got, want, rtol=2e-6 if dtype == "float32" else 1e-12,
-                                           atol=1e-6 if dtype == "float32" else 1e-14)
+@pytest.mark.parametrize("key", DOMAINS)
+def test_values_are_scipys(key, dtype):
+    here, there = both(key)
+    operands = operands_of(key, dtype)
+    want = results(there(*(x.astype(np.float64) for x in operands)))
+    single = dtype == "float32"
+    with x64(dtype):
+        compiled = tanx.jit(here)
+        for run in (here, *[compiled] * 4):
+            for got, exact in zip(results(run(*operands)), want, strict=True):
+                assert got.dtype == dtype and got.shape == (24,) and not got.weak_type
+                np.testing.assert_allclose(got, exact, rtol=2e-6 if single else 1e-11,
+                                           atol=1e-6 if single else 1e-14)
+
+
+# Where SciPy has no answer or another: what is right, or JAX's.
+EDGE_EXCEPTIONS = {
+    "gammaln": [(-INF, INF)], "spence": [(INF, -INF)], "digamma": [(-0.0, -INF)],
+    "poch": [(INF, 0.5, NAN)], "hyp1f1": [(0.0, 0.0, 1.0, 1.0), (-2.0, -2.0, 1.0, np.e)]}
+EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, INF, -INF, NAN, 1e-30, 1e30]
+ONE_OPERAND = [name for name in NAMES if name in DOMAINS and len(DOMAINS[name]) == 1]
+
+
+@pytest.mark.parametrize("name", ONE_OPERAND)
+def test_edges_are_scipys(name):
+    here, there = both(name)
+    x = np.array(EDGES, np.float32)
+    with np.errstate(all="ignore"):
+        want = [np.array(w, np.float32) for w in results(there(x))]
+    for given, value in EDGE_EXCEPTIONS.get(name, []):
+        want[0][(x == given) & (np.signbit(x) == np.signbit(given))] = value
+    for run in (here, *[tanx.jit(here)] * 4):
+        for got, exact in zip(results(run(x)), want, strict=True):
+            np.testing.assert_allclose(got, exact, rtol=3e-6)
+
+
+@pytest.mark.parametrize("name, args, want", [
+    ("xlogy", (0.0, 0.0), 0.0), ("xlogy", (0.0, NAN), 0.0), ("xlog1py", (0.0, -1.0), 0.0),
+    ("rel_entr", (0.0, 0.0), 0.0), ("rel_entr", (1.0, 0.0), INF), ("rel_entr", (-1.0, 1.0), INF),
+    ("kl_div", (0.0, 2.0), 2.0), ("beta", (-0.5, 2.0), -4.0), ("betaln", (1e-30, 1e30), 69.077553),
+    ("betaln", (2.0, INF), -INF), ("comb", (3.0, 4.0), 0.0), ("comb", (-1.0, 1.0), 0.0),
+    ("poch", (-2.0, 3.0), 0.0), ("poch", (-2.0, 2.0), 2.0), ("poch", (-2.5, 0.5), INF),
+    ("poch", (1e30, 0.5), 1e15), ("zeta", (1.0, 2.0), INF), ("expn", (0, 0.0), INF),
+    ("expn", (3, 0.0), 0.5), ("expn", (2, -1.0), NAN), ("expn", (2, INF), 0.0),
+    ("owens_t", (0.0, INF), 0.25), ("owens_t", (INF, 1.0), 0.0), ("owens_t", (30.0, 1.0), 0.0),
+    ("boxcox", (2.0, 0.0), 0.6931472), ("boxcox1p", (1.0, 0.0), 0.6931472),
+    ("hyp1f1", (1.0, 0.0, 1.0), INF), ("hyp1f1", (0.0, 0.0, 1.0), 1.0),
+    ("hyp1f1", (1.0, 2.0, -5000.0), 2e-4), ("hyp2f1", (1.0, 2.0, 4.0, 1.0), 3.0),
+    ("hyp2f1", (1.0, 2.0, 3.0, 2.0), INF), ("hyp2f1", (-2.0, 2.0, 3.0, 5.0), 6.8333333),
+    ("hyp2f1", (1.0, 2.0, 3.0, -1000.0), 0.0019861825), ("hyp2f1", (1.0, 2.0, -3.0, 0.5), INF),
+    ("gammainc", (1.0, 0.0), 0.0), ("gammaincc", (1.0, INF), 0.0),
+    ("betainc", (1.0, 1.0, 1.0), 1.0)])
+def test_special_points(name, args, want):
+    here = getattr(special, name)
+    compiled = tanx.jit(here)
+    args = [np.float32(x) for x in args]
+    for run in (here, *[compiled] * 4):
+        np.testing.assert_allclose(run(*args), want, rtol=2e-6)
+
+
+# -- derivatives -----------------------------------------------------------------------------------
+
+# Operands that have no derivative, and functions without any.
+FIXED = {"polygamma": {0}, "expn": {0}, "betainc": {0, 1}, "comb": {0, 1}, "gammasgn": {0}}
+
+
+@pytest.mark.parametrize("key", DOMAINS)
+def test_derivatives_are_those_of_differences(key):
+    here, _ = both(key)
+    fixed = FIXED.get(key, set())
+    with tanx.enable_x64(True):
+        operands = [jnp.asarray(x) for x in operands_of(key, np.float64, 12)]
+        moving = [i for i in range(len(operands)) if i not in fixed]
+        if not moving:
+            return
+        step = 1e-6
+
+        def f(*moved):
+            given = dict(zip(moving, moved))
+            return results(here(*(given.get(i, x) for i, x in enumerate(operands))))
+
+        primals = [operands[i] for i in moving]
+        directions = [jnp.full_like(x, 0.5 + k) * jnp.minimum(jnp.abs(x), 1)
+                      for k, x in enumerate(primals)]
+        out, tangents = tanx.jvp(f, primals, directions)
+        ahead = f(*(x + step * d for x, d in zip(primals, directions)))
+        behind = f(*(x - step * d for x, d in zip(primals, directions)))
+        _, pull = tanx.vjp(f, *primals)
+        cotangents = pull(tuple(jnp.ones_like(y) for y in out))
+        for a, b, t, y in zip(ahead, behind, tangents, out):
+            scale = np.maximum(1, np.abs(np.asarray(y))) * 1e-4
+            want = (np.asarray(a) - np.asarray(b)) / (2 * step)
+            good = np.isfinite(want)
+            assert (np.abs(np.asarray(t) - want) <= scale + 1e-5 * np.abs(want))[good].all(), (
+                t, want)
+        pulled = sum((c * d for c, d in zip(cotangents, directions)), start=0.0)
+        np.testing.assert_allclose(pulled, sum(tangents), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name, args, want", [
+    ("xlogy", (0.0, 0.0), (-INF, 0.0)), ("entr", (0.0,), (INF,)), ("sici", (0.0,), (1.0,)),
+    ("i1", (0.0,), (0.5,)), ("log_ndtr", (-1e4,), (1e4,)), ("log_ndtr", (20.0,), (0.0,)),
+    ("spence", (1.0,), (-1.0,)), ("boxcox", (2.0, 0.0), (0.5, 0.2402265)),
+    ("dawsn", (1e3,), (-5.0000075e-07,)), ("expn", (2, 0.5), (-0.5597736,)),
+    ("erfcx", (1e3,), (-5.641887e-07,)), ("logit", (0.25,), (5.3333335,)),
+    ("ndtri", (0.5,), (2.5066283,))])
+def test_derivatives_at_points(name, args, want):
+    def f(*args):
+        return results(getattr(special, name)(*args))[0]
+    places = tuple(i for i, x in enumerate(args) if isinstance(x, float))
+    for run in (tanx.grad(f, places), *[tanx.jit(tanx.grad(f, places))] * 4):
+        np.testing.assert_allclose(run(*args), want, rtol=1e-4)
+
+
+def test_second_derivatives():
+    with tanx.enable_x64(True):
+        for name in ("gamma", "betaln", "log_ndtr", "dawsn", "erfcx", "expi", "spence", "i0"):
+            here = getattr(special, name)
+            f = (lambda x, g=here: g(x, 2.5)) if name == "betaln" else here
+            slope = tanx.grad(f)
+            want = (slope(1.3 + 1e-5) - slope(1.3 - 1e-5)) / 2e-5
+            np.testing.assert_allclose(tanx.grad(slope)(1.3), want, rtol=1e-7, err_msg=name)
+
+
+# -- types, shapes, transformations ----------------------------------------------------------------
+
+ONLY_WIDE = {"ndtr", "ndtri", "log_ndtr", "spence"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_narrow_floats_and_integers(name):
+    here, _ = both(name)
+    operands = operands_of(name, np.float32, 8)
+    for dtype in ("float16", "bfloat16"):
+        narrow = [jnp.asarray(x, dtype) for x in operands]
+        if name in ONLY_WIDE:
+            with pytest.raises(TypeError, match="takes float32 or float64"):
+                here(*narrow)
+            continue
+        wide = results(here(*(x.astype("float32") for x in narrow)))
+        for got, want in zip(results(here(*narrow)), wide, strict=True):
+            assert got.dtype == ("float32" if name == "owens_t" else dtype)
+            want = want.astype(got.dtype).astype("float32")  # it may overflow
+            np.testing.assert_allclose(got.astype("float32"), want, rtol=0.03, atol=0.02)
+    whole = [np.ones(3, np.int32)] * len(operands)
+    if name in ONLY_WIDE:
+        with pytest.raises(TypeError, match="takes float32 or float64"):
+            here(*whole)
+    else:
+        assert all(y.dtype == "float32" and y.shape == (3,) for y in results(here(*whole)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_batches_and_shapes(name):
+    here, _ = both(name)
+    operands = [jnp.asarray(x) for x in operands_of(name, np.float32, 6)]
+    want = results(here(*operands))
+    for run in (tanx.vmap(here), *[tanx.jit(tanx.vmap(here))] * 4):
+        for got, exact in zip(results(run(*operands)), want, strict=True):
+            np.testing.assert_allclose(got, exact, rtol=2e-6)
+    assert all(y.shape == (0, 2) for y in results(here(*(jnp.zeros((0, 2)) for _ in operands))))
+    assert all(y.shape == () for y in results(here(*(x[0] for x in operands))))
+    if len(operands) > 1:
+        first, *others = operands
+        crossed = here(first[:, None], *others)
+        assert crossed.shape == (6, 6)
+        np.testing.assert_allclose(jnp.diagonal(crossed), want[0], rtol=2e-6)
+
+
+@pytest.mark.parametrize("name", ["gamma", "ndtri", "expi", "hyp1f1", "sici", "betaln"])
+def test_inside_of_loops(name):
+    here, _ = both(name)
+    operands = [jnp.asarray(x) for x in operands_of(name, np.float32, 6)]
+    want = results(here(*operands))
+
+    def step(carry, x):
+        return carry, results(here(*x))[0]
+    _, scanned = tanx.lax.scan(step, 0, tuple(operands))
+    np.testing.assert_allclose(scanned, want[0], rtol=2e-6)
+
+
+REAL_ONLY = ["gammasgn", "poch", "beta", "betainc", "dawsn", "entr", "erfcinv", "exp1", "expi",
+             "expn", "i0", "i1", "kl_div", "rel_entr", "sici", "hyp1f1"]
+
+
+@pytest.mark.parametrize("name", REAL_ONLY)
+def test_complex_numbers_are_refused(name):
+    count = len(operands_of(name, np.float32))
+    with pytest.raises(ValueError, match=f"tanx.scipy.special.{name}: takes real numbers"):
+        getattr(special, name)(*[jnp.ones(2, complex)] * count)
+
+
+@pytest.mark.parametrize("name", ["gamma", "xlogy", "digamma", "expi"])
+def test_lists_are_refused(name):
+    count = len(operands_of(name, np.float32))
+    with pytest.raises(TypeError, match=f"tanx.scipy.special.{name}: needs arrays or numbers"):
+        getattr(special, name)(*[[1.0, 2.0]] * count)
+
+
+@pytest.mark.parametrize("call, error", [
+    (lambda: special.polygamma(1.5, 2.0), ValueError), (lambda: special.bernoulli(-1), ValueError),
+    (lambda: special.bernoulli(1.5), TypeError), (lambda: special.factorial(3, exact=True),
+                                                  NotImplementedError),
+    (lambda: special.log_ndtr(1.0, 31), ValueError),
+    (lambda: special.log_ndtr(1.0, 2.0), TypeError),
+    (lambda: special.bessel_jn(1.0, v=1.0), TypeError),
+    (lambda: special.bessel_jn(1j, v=1), TypeError), (lambda: special.gammaln(1j), TypeError),
+    (lambda: special.sph_harm_y(jnp.array([1]), jnp.array([0]), jnp.ones(1), jnp.ones(1), diff_n=1),
+     NotImplementedError),
+    (lambda: special.betaln(jnp.ones(2), jnp.ones(3)), TypeError)])
+def test_errors(call, error):
+    with pytest.raises(error, match=r"tanx\.|integer"):
+        call()
+
+
+# -- functions of their own kind -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["wofz", "erfcx", "gamma", "loggamma", "expit", "logit"])
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_complex_functions(name, dtype):
+    rng = np.random.default_rng(1)
+    z = (rng.uniform(-5, 5, 60) + 1j * rng.uniform(-5, 5, 60)).astype(dtype)
+    single = dtype == "complex64"
+    there = getattr(scipy.special, name)
+    want = there(z.astype(complex)) if name not in ("expit", "logit") else (
+        1 / (1 + np.exp(-z)) if name == "expit" else np.log(z) - np.log1p(-z))
+    with tanx.enable_x64(not single):
+        here = getattr(special, name)
+        for run in (here, *[tanx.jit(here)] * 4):
+            got = run(z)
+            assert got.dtype == dtype
+            np.testing.assert_allclose(got, want, rtol=1e-5 if single else 1e-11, atol=1e-6
+                                       if single else 1e-12)
+
+
+def test_derivatives_of_complex_functions():
+    with tanx.enable_x64(True):
+        for name in ("wofz", "gamma", "loggamma", "erfcx"):
+            here, z = getattr(special, name), 0.7 - 1.2j
+            want = (here(z + 1e-6) - here(z - 1e-6)) / 2e-6
+            got = tanx.grad(here, holomorphic=True)(jnp.asarray(z))
+            np.testing.assert_allclose(got, want, rtol=1e-8, err_msg=name)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("v", [0, 1, 5, 60])
+def test_bessel_functions(v, dtype):
+    z = np.array([0, 1e-8, 0.3, -0.9, 1, 2.5, -7, 24.9, 25.1, 61, -80, 1e3], dtype)
+    want = scipy.special.jv(np.arange(v + 1)[:, None], z.astype(float))
+    with x64(dtype):
+        compiled = tanx.jit(special.bessel_jn, static_argnames="v")
+        for run in (special.bessel_jn, *[compiled] * 4):
+            got = run(z, v=v)
+            assert got.dtype == dtype and got.shape == (v + 1, 12)
+            np.testing.assert_allclose(got, want, atol=1e-6 if dtype == "float32" else 1e-13)
+        slope = tanx.jvp(lambda z: special.bessel_jn(z, v=v), (jnp.asarray(z),),
+                         (jnp.ones_like(z),))[1]
+        want = scipy.special.jvp(np.arange(v + 1)[:, None], z.astype(float))
+        np.testing.assert_allclose(slope, want, atol=1e-6 if dtype == "float32" else 1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_spherical_harmonics(dtype):
+    n, m = np.array([[n, m] for n in range(7) for m in range(-n, n + 1)]).T
+    theta = np.linspace(0, np.pi, len(n)).astype(dtype)
+    phi = np.linspace(0, 2 * np.pi, len(n)).astype(dtype)
+    want = scipy.special.sph_harm_y(n, m, theta.astype(float), phi.astype(float))
+    with x64(dtype):
+        compiled = tanx.jit(special.sph_harm_y, static_argnames="n_max")
+        for got in (special.sph_harm_y(n, m, theta, phi),
+                    *(compiled(n, m, theta, phi, n_max=6) for _ in range(4))):
+            assert got.dtype == ("complex64" if dtype == "float32" else "complex128")
+            np.testing.assert_allclose(got, want, atol=1e-5 if dtype == "float32" else 1e-13)
+    clipped = special.sph_harm_y(np.array([9]), np.array([2]), np.ones(1), np.ones(1), n_max=3)
+    np.testing.assert_allclose(clipped, scipy.special.sph_harm_y(3, 2, 1.0, 1.0), rtol=1e-5)
+
+
+def test_bernoulli_numbers():
+    np.testing.assert_allclose(special.bernoulli(20), scipy.special.bernoulli(20), rtol=1e-6)
+    assert special.bernoulli(0).shape == (1,) and special.bernoulli(1).tolist() == [1.0, -0.5]
+    with tanx.enable_x64(True):
+        late = special.bernoulli(262)
+        np.testing.assert_allclose(late[258], 1.3352784187354634e306, rtol=1e-15)
+        assert late[260:].tolist() == [-INF, 0.0, INF]
+
+
+def test_zeta_of_riemann():
+    x = np.array([-30.5, -2, -1, 0, 0.5, 1, 1.001, 2, 30, 100, INF, NAN])
+    with tanx.enable_x64(True):
+        for run in (special.zeta, *[tanx.jit(special.zeta)] * 4):
+            np.testing.assert_allclose(run(x), scipy.special.zeta(x), rtol=1e-12)
+
+
+def test_orders_of_polygamma():
+    n, x = np.arange(5), np.linspace(0.3, 9, 5)
+    with tanx.enable_x64(True):
+        np.testing.assert_allclose(special.polygamma(n, x), scipy.special.polygamma(n, x),
+                                   rtol=1e-12)
+        np.testing.assert_allclose(special.multigammaln(x + 3, 4),
+                                   scipy.special.multigammaln(x + 3, 4), rtol=1e-12)
+
+
+def test_sums_of_powers():
+    a = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32) * 300
+    b = np.random.default_rng(1).normal(size=(3, 4)).astype(np.float32)
+    for axis in (None, 0, 1, (0, 1)):
+        for keepdims in (False, True):
+            want = scipy.special.logsumexp(a, axis, keepdims=keepdims)
+            np.testing.assert_allclose(special.logsumexp(a, axis, keepdims=keepdims), want,
+                                       rtol=1e-6)
+        got = special.logsumexp(a, axis, b, return_sign=True)
+        for x, y in zip(got, scipy.special.logsumexp(a, axis, b, return_sign=True)):
+            np.testing.assert_allclose(x, y, rtol=1e-5)
+        np.testing.assert_allclose(special.softmax(a, axis=axis), scipy.special.softmax(a, axis),
+                                   rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(special.log_softmax(a, axis=axis),
+                                   scipy.special.log_softmax(a, axis), rtol=1e-5)
+    kept = special.logsumexp(a, where=b > 0)
+    np.testing.assert_allclose(kept, scipy.special.logsumexp(a[b > 0]), rtol=1e-6)

@@ -2,14 +2,18 @@
 
 from ..._traceback import shown
 from ..._window import publish
+from ._bernoulli import *
 from ._bessel import *
 from ._beta import *
 from ._entropy import *
 from ._error import *
 from ._faddeeva import *
 from ._gamma import *
+from ._hypergeometric import *
 from ._integrals import *
 from ._logistic import *
 from ._normal import *
+from ._orthogonal import *
+from ._owens import *
 
 publish(__name__, shown)

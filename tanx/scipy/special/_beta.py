@@ -10,9 +10,8 @@ from ... import dtypes, lax
 from ... import numpy as jnp
 from ..._api.jit import library_jit
 from ..._control.custom_jvp import custom_jvp
-from ._gamma import gammasgn
 from ._operands import in_float64, inexact_operands, real_operands
-from ._stirling import gamma_by_steps, log_gamma, stirling, stirling_rest
+from ._stirling import gamma_by_steps, log_gamma, sign_of_gamma, stirling, stirling_rest
 
 __all__ = ["beta", "betainc", "betaln", "comb"]
 
@@ -88,7 +87,7 @@ def beta(a, b):
 def _beta(a, b):
     p, q = jnp.minimum(a, b), jnp.maximum(a, b)
     small = (p > 0) & (q < 10)
-    sign = gammasgn(a) * gammasgn(b) * gammasgn(a + b)
+    sign = sign_of_gamma(a) * sign_of_gamma(b) * sign_of_gamma(a + b)
     return jnp.where(small, _beta_of_small(jnp.where(small, p, 1), jnp.where(small, q, 1)),
                      sign * jnp.exp(_betaln(a, b)))
 
@@ -143,5 +142,8 @@ def _comb(N, k):
 @_comb.defjvp
 def _comb_jvp(primals, tangents):
     (N, k), (dN, dk) = primals, tangents
-    out, rest = _comb(N, k), lax.digamma(N - k + 1)
+    out = _comb(N, k)
+    some = out != 0
+    N, k = jnp.where(some, N, 1), jnp.where(some, k, 1)
+    rest = lax.digamma(N - k + 1)
     return out, out * (dN * (lax.digamma(N + 1) - rest) + dk * (rest - lax.digamma(k + 1)))

@@ -9,15 +9,17 @@ import numpy as np
 
 from ... import dtypes, lax
 from ... import numpy as jnp
+from ..._api.autodiff import jvp
 from ..._api.jit import library_jit
 from ..._control.custom_jvp import custom_jvp
 from ...errors import explain
 from ...numpy._promotion import typeof
+from ._complex_gamma import complex_gamma, complex_loggamma
 from ._operands import in_float64, inexact_operands, real_operands
-from ._stirling import gamma_by_steps, sine_of_turns, stirling
+from ._stirling import gamma_of_real, gamma_ratio, sign_of_gamma, sine_of_turns
 
 __all__ = ["digamma", "factorial", "gamma", "gammainc", "gammaincc", "gammaln", "gammasgn",
-           "multigammaln", "polygamma"]
+           "loggamma", "multigammaln", "poch", "polygamma", "zeta"]
 
 
 def gamma(x):
@@ -28,27 +30,64 @@ def gamma(x):
     >>> tanx.scipy.special.gamma(jnp.array([0.5, 5.0]))
     Array([ 1.7724539, 24.       ], dtype=float32)
     """
-    return _gamma(inexact_operands("gamma", x, weak=False))
+    x = inexact_operands("gamma", x, weak=False)
+    return _gamma(x) if x.dtype.kind != "c" else complex_gamma(x)
+
+
+def loggamma(x):
+    """The logarithm of the gamma function; NaN for negative real numbers.
+
+    Of complex numbers it is the branch that is real on the positive axis and has its cut along the
+    negative one.
+
+    >>> tanx.scipy.special.loggamma(jnp.array([0.5, 1.0 + 1.0j]))
+    Array([ 0.5723649+0.j        , -0.6509232-0.30164033j], dtype=complex64)
+    """
+    x = inexact_operands("loggamma", x)
+    if x.dtype.kind == "c":
+        return complex_loggamma(lax.convert_element_type(x, x.dtype))
+    return lax.select(x < 0, lax.full_like(x, np.nan), lax.lgamma(x))
 
 
 @custom_jvp
 @library_jit(name="gamma")
 @in_float64
 def _gamma(x):
-    left = x < 0.5
-    # On the left the product of x, the values at x and at -x is -π / sin(πx).
-    y = jnp.where(left, -x, x)
-    low = y < 10
-    steps = gamma_by_steps(jnp.clip(y, -0.5, 10))
-    first, second = stirling(jnp.clip(y, 10, 200))
-    sine = -x * sine_of_turns(x)
-    mirrored = jnp.where(low, math.pi / (sine * steps), math.pi / sine / first / second)
-    value = jnp.where(left, mirrored, jnp.where(low, steps, first * second))
-    pole = jnp.where(x == 0, jnp.copysign(np.inf, x), np.nan)
-    return jnp.where((x <= 0) & (jnp.floor(x) == x), pole, value)
+    return gamma_of_real(x)
 
 
 _gamma.defjvps(lambda dx, out, x: dx * out * lax.digamma(x))
+
+
+def poch(z, m):
+    """The Pochhammer symbol ``gamma(z + m) / gamma(z)``, for whole ``m`` ``z * (z + 1) * …``
+
+    >>> tanx.scipy.special.poch(jnp.array([2.0, 0.5]), 3.0)
+    Array([24.   ,  1.875], dtype=float32)
+    """
+    return _poch(*jnp.broadcast_arrays(*real_operands("poch", z, m, weak=False)))
+
+
+@custom_jvp
+@library_jit(name="poch")
+@in_float64
+def _poch(z, m):
+    total = z + m
+    pole, end = (z <= 0) & (jnp.floor(z) == z), (total <= 0) & (jnp.floor(total) == total)
+    # Between two poles the symbol is a product of negative numbers.
+    turned = pole & end
+    sign = jnp.where(turned & (jnp.floor(0.5 * m) * 2 != m), -1, 1)
+    value = sign * gamma_ratio(jnp.where(turned, 1 - total, z), m)
+    value = jnp.where(pole & ~end, 0, jnp.where(end & ~pole, np.inf, value))
+    value = jnp.where(m == -1, 1 / (z - 1), jnp.where(m == 1, z, value))
+    return jnp.where(m == 0, 1, value)
+
+
+@_poch.defjvp
+def _poch_jvp(primals, tangents):
+    (z, m), (dz, dm) = primals, tangents
+    out, end = _poch(z, m), lax.digamma(z + m)
+    return out, out * (dz * (end - lax.digamma(z)) + dm * end)
 
 
 def factorial(n, exact: bool = False):
@@ -83,12 +122,7 @@ def gammasgn(x):
     >>> tanx.scipy.special.gammasgn(jnp.array([2.5, -0.5, -1.5]))
     Array([ 1., -1.,  1.], dtype=float32)
     """
-    x = real_operands("gammasgn", x, weak=False)
-    below = jnp.floor(x)
-    odd = jnp.floor(below * 0.5) * 2 != below
-    sign = jnp.where((x < 0) & odd, -1.0, 1.0).astype(x.dtype)
-    sign = jnp.where(x == 0, jnp.copysign(sign, x), sign)
-    return jnp.where(((x < 0) & (below == x)) | jnp.isnan(x), np.nan, sign)
+    return sign_of_gamma(real_operands("gammasgn", x, weak=False))
 
 
 def digamma(x):
@@ -158,3 +192,65 @@ def _dimension(d) -> int:
         return operator.index(d)
     except TypeError:
         return int(d)
+
+
+def zeta(x, q=None):
+    """The Hurwitz zeta function, the sum of ``(q + k)**-x`` over ``k = 0, 1, 2, …``
+
+    Args:
+      x: Real numbers above 1.
+      q: Real numbers. Without it, the function is Riemann's, and has values also below 1.
+
+    >>> tanx.scipy.special.zeta(2.0, jnp.array([1.0, 2.0]))  # π²/6, π²/6 - 1
+    Array([1.644934  , 0.64493406], dtype=float32)
+    >>> tanx.scipy.special.zeta(jnp.array([2.0, 0.0, -1.0]))
+    Array([ 1.644934  , -0.5       , -0.08333334], dtype=float32)
+    """
+    if q is None:
+        return _riemann(real_operands("zeta", x))
+    return _hurwitz(*jnp.broadcast_arrays(*inexact_operands("zeta", x, q)))
+
+
+@custom_jvp
+def _hurwitz(x, q):
+    return lax.zeta(x, q)
+
+
+@_hurwitz.defjvp
+def _hurwitz_jvp(primals, tangents):
+    (x, q), (dx, dq) = primals, tangents
+    _, moved = jvp(in_float64(_euler_maclaurin), (x, lax.stop_gradient(q)), (dx, dq * 0))
+    return _hurwitz(x, q), moved - dq * x * _hurwitz(x + 1, q)
+
+
+# B(2k) / (2k)! for k from 1.
+_BERNOULLI = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000,
+              1 / 74724249600, -3617 / 10670622842880000, 43867 / 5109094217170944000)
+
+
+def _euler_maclaurin(x, q):
+    """The zeta function for q > 0: a sum, and the formula of Euler and Maclaurin for the rest."""
+    total = sum((q + k) ** -x for k in range(12))
+    end = q + 12
+    power = end ** -x
+    total = total + power * (end / (x - 1) + 0.5)
+    factor, ratio = x, power / end
+    for k, c in enumerate(_BERNOULLI):
+        total = total + c * factor * ratio
+        factor, ratio = factor * (x + (2 * k + 1)) * (x + (2 * k + 2)), ratio / (end * end)
+    return total
+
+
+@library_jit(name="zeta")
+@in_float64
+def _riemann(x):
+    left = x < 0
+    y = jnp.where(left, 1 - x, x)
+    safe = jnp.where(y == 1, 2, y)
+    right = jnp.where(safe < 60, _euler_maclaurin(jnp.minimum(safe, 60), 1.0), 1.0)
+    # On the left by reflection; the sine of a quarter turn times x is 0 for even numbers.
+    sine = sine_of_turns(0.5 * jnp.where(left, x, 0))
+    power = (2 * math.pi) ** jnp.where(left, 0.5 * x, 0)
+    mirrored = 2 * power * sine * gamma_of_real(jnp.where(left, y, 1)) * right * power
+    value = jnp.where(left, mirrored / (2 * math.pi), right)
+    return jnp.where(x == 1, np.inf, jnp.where(jnp.isnan(x), np.nan, value))

@@ -29,7 +29,7 @@ def single_or_double(function: str, x):
     return convert(x, dtype)
 
 
-def _density(x):
+def normal_density(x):
     """The density of the normal distribution."""
     whole, rest = split_square(jnp.clip(x, -40, 40))
     return jnp.exp(-0.5 * whole) * jnp.exp(-0.5 * rest) * (1 / math.sqrt(2 * math.pi))
@@ -38,6 +38,11 @@ def _density(x):
 def _tail(x):
     """``ndtr(-x) / density(x)`` for ``x >= 0``."""
     return math.sqrt(math.pi / 2) * erfcx_of_positive(x * _ROOT_HALF)
+
+
+def normal_tail(x):
+    """``ndtr(-x)``"""
+    return _ndtr(-x)
 
 
 def ndtr(x):
@@ -53,12 +58,12 @@ def ndtr(x):
 @library_jit(name="ndtr")
 def _ndtr(x):
     size = jnp.abs(x)
-    tail = jnp.where(size > 40, 0, _density(size) * _tail(jnp.minimum(size, 40)))
+    tail = jnp.where(size > 40, 0, normal_density(size) * _tail(jnp.minimum(size, 40)))
     near = 0.5 + 0.5 * lax.erf(x * _ROOT_HALF)
     return jnp.where(size < 0.5, near, jnp.where(x < 0, tail, 1 - tail))
 
 
-_ndtr.defjvps(lambda dx, out, x: dx * _density(x))
+_ndtr.defjvps(lambda dx, out, x: dx * normal_density(x))
 
 
 def log_ndtr(x, series_order: int = 3):
@@ -92,7 +97,7 @@ def _log_ndtr(x):
 def _log_ndtr_jvp(primals, tangents):
     (x,), (dx,) = primals, tangents
     left = 1 / _tail(jnp.abs(jnp.minimum(x, 0)))
-    return _log_ndtr(x), dx * jnp.where(x < 0, left, _density(x) / _ndtr(x))
+    return _log_ndtr(x), dx * jnp.where(x < 0, left, normal_density(x) / _ndtr(x))
 
 
 def ndtri(p):
@@ -110,4 +115,4 @@ def _ndtri(p):
     return quantile(p)
 
 
-_ndtri.defjvps(lambda dx, out, p: dx / _density(out))
+_ndtri.defjvps(lambda dx, out, p: dx / normal_density(out))
