@@ -6,6 +6,8 @@ already, and an array beside a Python number. This file alone of its room looks 
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from .. import _config, dtypes
@@ -154,10 +156,22 @@ def gives_way(number, array) -> bool:
     kind = aval.dtype.kind
     if not (type(number) is int and kind in "iufc" or type(number) is float and kind in "fc"):
         return False
-    # What was made where 64 bits are enabled, or not, may be used where it is the other way round.
     if aval.weak_type or aval.dtype.itemsize >= 8:
-        return dtypes.result_type(array, number) == aval.dtype
+        return _stays(aval.dtype, aval.weak_type, _config.enable_x64.value)
     return True
+
+
+@functools.cache
+def _stays(dtype: np.dtype, weak: bool, enable_x64: bool) -> bool:
+    """Whether a type stays as it is beside a Python number.
+
+    It does not where it was made while 64 bits were enabled, or not, and is used where it is the
+    other way round.
+    """
+    if dtypes.canonicalize_dtype(dtype) != dtype:
+        return False
+    widest = {"i": np.int64, "f": np.float64, "c": np.complex128}.get(dtype.kind)
+    return not weak or widest is None or dtypes.canonicalize_dtype(widest) == dtype
 
 
 def promote_inexact(function: str, x, y) -> tuple:
