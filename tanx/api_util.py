@@ -1,6 +1,12 @@
 """tanx.api_util: tools for those who write transformations of their own."""
 
-from ._api.helpers import flatten_axes, rebase_donate_argnums, safe_map, shaped_abstractify
+from ._api.helpers import (
+    donation_vector,
+    flatten_axes,
+    rebase_donate_argnums,
+    safe_map,
+    shaped_abstractify,
+)
 from ._traceback import shown
 from ._window import publish
 

@@ -13,8 +13,8 @@ from ..errors import explain
 from ..tree_util import tree_unflatten
 from .batching import axes_of
 
-__all__ = ["flatten_axes", "is_supported_dtype", "rebase_donate_argnums", "safe_map",
-           "shaped_abstractify"]
+__all__ = ["donation_vector", "flatten_axes", "is_supported_dtype", "rebase_donate_argnums",
+           "safe_map", "shaped_abstractify"]
 
 
 def shaped_abstractify(x) -> ShapedArray:
@@ -65,6 +65,26 @@ def rebase_donate_argnums(donate_argnums: Iterable[int], static_argnums: Iterabl
     """
     static = set(static_argnums)
     return tuple(i - sum(s < i for s in static) for i in sorted(donate_argnums))
+
+
+def donation_vector(donate_argnums: Iterable[int], donate_argnames: Iterable[str], in_tree,
+                    kws: bool = True) -> tuple[bool, ...]:
+    """For each leaf of the arguments whether it is donated.
+
+    ``in_tree`` is the structure of the pair of positional and keyword arguments, or without
+    ``kws`` that of the tuple of positional ones.
+
+    >>> from tanx import tree
+    >>> donation_vector((0,), ("m",), tree.structure(((1, 2), {"k": 3, "m": (4, 5)})))
+    (True, False, False, True, True)
+    """
+    positional, keywords = in_tree.children() if kws else (in_tree, None)
+    numbers, names = set(donate_argnums), set(donate_argnames)
+    parts = [(i in numbers, tree) for i, tree in enumerate(positional.children())]
+    if keywords is not None:
+        _, keys = keywords.node_data()
+        parts += [(key in names, tree) for key, tree in zip(keys, keywords.children(), strict=True)]
+    return tuple(donated for donated, tree in parts for _ in range(tree.num_leaves))
 
 
 def is_supported_dtype(dtype: Any) -> bool:

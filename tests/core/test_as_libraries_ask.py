@@ -128,3 +128,11 @@ def test_prints_outside_of_compiled_code(capsys):
     assert capsys.readouterr().out == (
         "Array((), dtype=key<fry>) overlaying:\n[0 0]\n"
         "{'a': Array(1, dtype=int32, weak_type=True)}\n")
+
+
+def test_which_leaves_are_donated():
+    donated = tanx.api_util.donation_vector
+    tree = tanx.tree.structure(((1, {"a": 2, "b": 3}), {"k": 4, "m": (5, 6)}))
+    assert donated((1,), (), tree) == (False, True, True, False, False, False)
+    assert donated((0,), ("m",), tree) == (True, False, False, False, True, True)
+    assert donated((0,), (), tanx.tree.structure((1, 2)), False) == (True, False)
