@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import tanx
+import tanx.numpy as jnp
 from tanx import lax
 from tanx._ops.convert import convert
 
@@ -176,3 +177,23 @@ def test_casts_and_their_transposes():
     _:bf16[3] = convert_element_type[new_dtype=bfloat16 weak_type=False] a
     c:f32[3] = convert_element_type[new_dtype=float32 weak_type=False] b
   in (c,) }"""
+
+
+LIMITS = [0.0, -0.0, 0.5, -0.5, 0.99, -1.5, 127.5, 128, -128.5, -129, 255.5, 256, 32767.9, 32768,
+          -32769, 65536, 2**31 - 1, 2**31, -2.0**31, -2.0**31 - 1000, 2.0**32, 2.0**63, -2.0**63,
+          2.0**64, 1e30, -1e30, np.inf, -np.inf, np.nan]
+
+
+@pytest.mark.parametrize("source", ["float32", "float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("target", [
+    "int4", "int8", "int16", "int32", "int64", "uint4", "uint8", "uint16", "uint32", "uint64"])
+def test_vectors_of_floats_saturate(source, target):
+    """In every lane, and in those of the last vector, which is not whole."""
+    with tanx.enable_x64(True):
+        x = jnp.asarray(np.resize(LIMITS, 203)).astype(source)
+        with tanx.disable_jit():
+            want = np.asarray(x.astype(target)).tolist()
+        compiled = tanx.jit(lambda x: x.astype(target))
+        for _ in range(4):
+            got = compiled(x)
+            assert got.dtype == target and np.asarray(got).tolist() == want

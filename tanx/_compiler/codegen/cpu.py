@@ -124,6 +124,7 @@ class _Module:
         # It collects what they need.
         self.writer = Writer(has_masks=target.vector_bits >= 512,
                              spares_addends=target.spares_addends, has_half=target.has_half,
+                             saturates=target.saturates,
                              vector_bits=target.vector_bits)
         self.functions: dict[str, str] = {}  # names by texts
         self.tasks: dict[tuple, tuple[str, int]] = {}  # names and tasks by fingerprints

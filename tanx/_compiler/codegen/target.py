@@ -38,6 +38,11 @@ class Target:
         return not self.triple.startswith(("aarch64", "arm64"))
 
     @property
+    def saturates(self) -> bool:
+        """Whether vectors of floats that become integers are clipped by the same instruction."""
+        return self.triple.startswith(("aarch64", "arm64"))
+
+    @property
     def has_half(self) -> bool:
         """Whether there is arithmetic in float16, or LLVM at least makes as good as that."""
         return self.triple.startswith(("aarch64", "arm64")) or "+avx512fp16" in self.features

@@ -103,15 +103,18 @@ class Writer:
     functions written on the way, ``uses`` counts how often functions of numbers were used: these
     three are one for the whole ``module``. ``has_masks`` tells that the processor has registers
     for answers in lanes, ``spares_addends`` that its fused instructions need not overwrite what
-    they add to, ``has_half`` that it computes in float16; its registers have ``vector_bits``.
+    they add to, ``has_half`` that it computes in float16, ``saturates`` that vectors of floats are
+    clipped when they become integers; its registers have ``vector_bits``.
     """
 
     def __init__(self, module: Writer | None = None, has_masks: bool = False,
-                 spares_addends: bool = True, has_half: bool = False, vector_bits: int = 128):
+                 spares_addends: bool = True, has_half: bool = False, saturates: bool = True,
+                 vector_bits: int = 128):
         self.place = Place("entry")
         self.has_masks: bool = module.has_masks if module else has_masks
         self.spares_addends: bool = module.spares_addends if module else spares_addends
         self.has_half: bool = module.has_half if module else has_half
+        self.saturates: bool = module.saturates if module else saturates
         self.vector_bits: int = module.vector_bits if module else vector_bits
         self.declared: dict[str, str] = module.declared if module else {}
         self.helpers: dict[str, str] = module.helpers if module else {}
