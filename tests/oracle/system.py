@@ -18,8 +18,17 @@ from tests.oracle.operands import NAME, names_in, value
 __all__ = ["MODES", "Failure", "Leaf", "Outcome", "System"]
 
 BATCH = 2
-MODULES = ("example_libraries.stax", "example_libraries.optimizers", "experimental.jet",
-           "test_util")
+MODULES = (
+    "example_libraries.optimizers",
+    "example_libraries.stax",
+    "experimental.jet",
+    "experimental.ode",
+    "experimental.rnn",
+    "scipy.interpolate",
+    "scipy.ndimage",
+    "scipy.spatial.transform",
+    "test_util",
+)
 
 
 class Leaf(NamedTuple):

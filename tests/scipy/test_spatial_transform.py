@@ -157,6 +157,8 @@ BATCH = Rotation.from_quat(QUATS)
     (ValueError, lambda: Rotation.from_quat(np.ones(3))),
     (ValueError, lambda: Rotation.from_matrix(np.eye(2))),
     (ValueError, lambda: BATCH.apply(np.ones(2))),
+    (ValueError, lambda: BATCH.apply(np.ones((3, 3)))),
+    (ValueError, lambda: BATCH * BATCH[:3]),
     (ValueError, lambda: BATCH.mean(np.ones(3))),
     (TypeError, lambda: BATCH[0][0]), (TypeError, lambda: len(BATCH[0])),
     (TypeError, lambda: BATCH * 2.0), (TypeError, lambda: BATCH[0].mean()),

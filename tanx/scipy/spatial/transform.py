@@ -42,6 +42,16 @@ def _floats(function: str, name: str, x, *sizes: int):
     return x.astype(dtypes.to_inexact_dtype(x.dtype))
 
 
+def _broadcast(function: str, quat, other) -> None:
+    """Check that rotations and what they meet are one for each, or one for all."""
+    try:
+        jnp.broadcast_shapes(quat.shape[:-1], other.shape[:-1])
+    except ValueError:
+        raise ValueError(explain(
+            f"{_ROTATION}.{function}", "leading dimensions must broadcast together.",
+            f"rotations: {typeof(quat)}", f"and:       {typeof(other)}")) from None
+
+
 # -- quaternions -----------------------------------------------------------------------------------
 
 
@@ -343,6 +353,7 @@ class Rotation(NamedTuple):
         """The rotation ``other`` followed by this one."""
         if not isinstance(other, Rotation):
             return NotImplemented
+        _broadcast("__mul__", self.quat, other.quat)
         return Rotation(_product(self.quat, other.quat))
 
     @boundary
@@ -352,6 +363,7 @@ class Rotation(NamedTuple):
         The leading dimensions of vectors and rotations are broadcast.
         """
         vectors = _floats("apply", "vectors", vectors, 3)
+        _broadcast("apply", self.quat, vectors)
         return _apply(self.quat, vectors, inverse)
 
     @boundary
