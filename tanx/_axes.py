@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from .errors import ConcretizationTypeError, TracerIntegerConversionError, explain
 
-__all__ = ["canonical_axes", "canonical_axis"]
+__all__ = ["canonical_axes", "canonical_axis", "listed"]
 
 
 def canonical_axis(function: str, axis: Any, x: Any, new: int = 0) -> int:
@@ -44,12 +45,25 @@ def canonical_axes(function: str, axes: Any, x: Any, new: int = 0) -> tuple[int,
     >>> canonical_axes("sum", (0, -1), np.ones((2, 3)))
     (0, 1)
     """
-    axes = axes if isinstance(axes, tuple | list | np.ndarray | range) else (axes,)
+    axes = listed(axes)
     canonical = tuple([canonical_axis(function, axis, x, new) for axis in axes])
     if len(set(canonical)) < len(canonical):
         raise ValueError(explain(_public(function), "axes must be distinct.",
                                  f"axes: {tuple(map(int, axes))}"))
     return canonical
+
+
+def listed(axes: Any) -> tuple:
+    """One axis or several, as users give them, as a tuple.
+
+    >>> listed(range(2)), listed(np.array(1))
+    ((0, 1), (1,))
+    """
+    if isinstance(axes, tuple):
+        return axes
+    # Tracers and arrays of no dimensions are iterable only in name.
+    several = isinstance(axes, Iterable) and getattr(axes, "ndim", 1) and not isinstance(axes, str)
+    return tuple(axes) if several else (axes,)
 
 
 def _public(function: str) -> str:

@@ -442,6 +442,8 @@ def _is_value(x: Any) -> bool:
 def _own_dtype(x: Any) -> DType:
     """The dtype that the value ``x`` says it has."""
     found = getattr(x, "dtype", None)
+    if found is None and hasattr(x, "__jax_array__"):
+        return _own_dtype(x.__jax_array__())
     if not isinstance(found, (np.dtype, ExtendedDType)):
         raise TypeError(explain(
             "tanx.numpy.result_type", "an operand is neither an array, a number nor a type.",

@@ -90,11 +90,15 @@ def check_leaves(function: str, fun: Callable, args: tuple, kwargs: dict, leaves
             raise not_an_array(function, fun, names[i], leaf, hint)
 
 
-def not_an_array(function: str, fun: Callable, name: str, leaf, hint: str = "") -> TypeError:
+def not_an_array(function: str, fun: Callable, name: str, leaf, hint: str = "") -> Exception:
     """The error for a leaf of the arguments, called ``name``, that is neither array nor number."""
     if isinstance(leaf, Set | Iterator):
         hint = "pass a tuple, a list or an array of its elements."
-    return TypeError(explain(
+    error: type[Exception] = TypeError
+    if hasattr(leaf, "__jax_array__"):
+        error = ValueError
+        hint = "convert it with tanx.numpy.asarray, or register its class as a pytree."
+    return error(explain(
         function, f"argument {name} of {name_of(fun)} is no array.",
         f"value: {leaf!r:.100} of type {type(leaf).__name__}", hint=hint or None))
 

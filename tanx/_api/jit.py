@@ -336,7 +336,7 @@ def library_jit(fun: Callable | None = None, *, name: str | None = None, static_
     def either(*args, **kwargs):
         function, dispatcher = staged()
         if context.trace.staging:
-            return function(*args, **kwargs)
+            return function(*map(_plain, args), **kwargs)
         signature = dispatcher.signature(args, kwargs)
         if signature is None:
             return fun(*args, **kwargs)
@@ -350,6 +350,11 @@ def library_jit(fun: Callable | None = None, *, name: str | None = None, static_
             ready = dispatcher.remember(signature, entry.closed, entry.out_tree, args)
         return ready(args)
     return either
+
+
+def _plain(x):
+    """An argument of a library function, or the array that it says it stands for."""
+    return x.__jax_array__() if hasattr(type(x), "__jax_array__") else x
 
 
 def _second_time(signature: tuple, seen: set) -> bool:

@@ -12,7 +12,7 @@ from .._core.naming import debug_info, name_of
 from .._core.source import named_scope
 from .._core.stage import StageTracer, stage
 from .._core.trace import EvalTrace, Tracer, context, running
-from .._core.types import ShapeDtypeStruct, typeof
+from .._core.types import ShapeDtypeStruct, described
 from .._traceback import boundary
 from ..errors import explain
 from ..tree_util import tree_flatten, tree_unflatten
@@ -45,7 +45,7 @@ def trace_to_jaxpr(function: str, fun: Callable, args: tuple, kwargs: dict, stat
     avals = []
     for name, leaf in zip(debug.arg_names, leaves, strict=True):
         try:
-            avals.append(typeof(leaf))
+            avals.append(described(leaf))
         except TypeError:
             raise not_an_array(function, fun, name, leaf, "mark it with static_argnums.") from None
     jaxpr, consts = stage(flat, avals, debug)
@@ -87,8 +87,8 @@ def _struct(aval) -> ShapeDtypeStruct:
 def eval_shape(fun: Callable, *args, **kwargs):
     """Shapes and dtypes of a function's results, without computing them.
 
-    Arguments may be arrays or :class:`tanx.ShapeDtypeStruct`; results that are such structs
-    already stay as they are.
+    Arguments may be arrays, :class:`tanx.ShapeDtypeStruct`, or anything with a shape and a dtype;
+    results that are such structs already stay as they are.
 
     >>> eval_shape(lambda x: x @ x.T, ShapeDtypeStruct((3, 4), jnp.float32))
     ShapeDtypeStruct(shape=(3, 3), dtype=float32)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from .._core.types import ShapedArray, is_arraylike, typeof
+from .._core.types import ShapedArray, described, is_arraylike, typeof
 from .._traceback import boundary
 from ..tree_util import tree_map
 
@@ -74,4 +74,4 @@ def _typed(x):
     """A leaf, as something that is an array if it says what shape and dtype it has."""
     if is_arraylike(x) or not (hasattr(x, "shape") and hasattr(x, "dtype")):
         return x
-    return _Typed(ShapedArray(x.shape, x.dtype, getattr(x, "weak_type", False)))
+    return _Typed(described(x))

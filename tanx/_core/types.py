@@ -17,8 +17,8 @@ from .. import dtypes
 from ..errors import explain
 
 __all__ = ["NUMBERS", "AbstractValue", "AbstractToken", "ShapedArray", "ShapeDtypeStruct",
-           "ambiguous_truth", "canonical_shape", "is_arraylike", "not_arraylike", "typeof",
-           "type_rules", "without_length"]
+           "ambiguous_truth", "canonical_shape", "described", "is_arraylike", "not_arraylike",
+           "refuse_masked", "typeof", "type_rules", "without_length"]
 
 
 class AbstractValue:
@@ -212,7 +212,18 @@ type_rules: dict[type, Callable[[Any], AbstractValue]] = {}
 
 
 def _of_numpy(x) -> ShapedArray:
+    if type(x) is not np.ndarray:
+        refuse_masked(x)
     return ShapedArray(x.shape, dtypes.canonicalize_dtype(x.dtype))
+
+
+def refuse_masked(x) -> None:
+    """NumPy's masked arrays are refused, whose masks would be lost."""
+    # Not by their class: importing that takes time, and few programs have any.
+    if isinstance(x, np.ndarray) and hasattr(x, "mask") and hasattr(x, "filled"):
+        raise ValueError(explain(
+            "tanx.numpy.asarray", "arrays have no masks, so masked arrays are not taken.",
+            f"array: {x.dtype.name}{list(x.shape)}", hint="fill it: x.filled(value)."))
 
 
 def _of_python_scalar(x) -> ShapedArray:
@@ -243,6 +254,19 @@ def typeof(x) -> Any:  # a ShapedArray of all but tokens, so its attributes are 
     raise TypeError(explain(
         "tanx.typeof", f"needs an array or a number, but was given a {type(x).__name__}.",
         f"value: {x!r:.200}", hint="convert it with tanx.numpy.asarray(...)."))
+
+
+def described(x) -> Any:
+    """The type of a value as :func:`typeof` knows it, or of one that just tells shape and dtype.
+
+    >>> print(described(ShapeDtypeStruct((2,), np.float32)))
+    f32[2]
+    """
+    if is_arraylike(x) or not (hasattr(x, "shape") and hasattr(x, "dtype")):
+        return typeof(x)
+    return ShapedArray(canonical_shape(x.shape, "tanx.typeof"),
+                       dtypes.canonicalize_dtype(x.dtype, allow_extended_dtype=True),
+                       bool(getattr(x, "weak_type", False)))
 
 
 def is_arraylike(x) -> bool:

@@ -324,7 +324,9 @@ def convert(x, dtype: np.dtype, weak_type: bool = False):
     if kind is float and letter(dtype) in INEXACT:
         make = _literal if x else _literal.__wrapped__  # the cache takes -0.0 for 0.0
         return context.trace.literal(*make(x, dtype, weak_type), x if weak_type else None)
-    if not isinstance(x, (np.generic, np.ndarray)):
+    if kind is not np.ndarray and not isinstance(x, np.generic):
+        if hasattr(x, "__jax_array__"):
+            return convert(x.__jax_array__(), dtype, weak_type)
         typeof(x)  # raises for what is no array
         if hasattr(x, "aval"):
             return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type,
@@ -369,7 +371,14 @@ def convert_element_type(operand, new_dtype):
             "tanx.lax.convert_element_type", "a cast to real numbers drops the imaginary part.",
             f"operand:   {typeof(operand)}", f"new_dtype: {dtype}",
             hint="say so with tanx.numpy.real."), np.exceptions.ComplexWarning)
-    return convert(operand, dtype)
+    return convert(operand, dtype) if type(operand) is not int else wrapped(operand, dtype)
+
+
+def wrapped(number: int, dtype: np.dtype, weak_type: bool = False):
+    """A Python integer as an array of ``dtype``; one of at most 64 bits wraps around."""
+    if letter(dtype) in INT and not -1 << 31 <= number < 1 << 31:
+        number = int(cast(np.array(number), dtype))  # raises for what NumPy has no integers for
+    return convert(number, dtype, weak_type)
 
 
 def bitcast_convert_type(operand, new_dtype):

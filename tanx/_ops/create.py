@@ -9,11 +9,11 @@ import numpy as np
 from .. import dtypes
 from .._core.linear import never
 from .._core.primitive import Kind, Primitive
-from .._core.types import ShapedArray, canonical_shape, typeof
+from .._core.types import ShapedArray, canonical_shape, described, typeof
 from .._loops import build
 from .._loops.names import SCRATCH
 from ..errors import explain
-from .convert import cast, convert
+from .convert import cast, convert, wrapped
 from .families import NUMBER, letter
 from .layout import broadcast_in_dim
 
@@ -96,10 +96,15 @@ def full(shape, fill_value, dtype=None, *, sharding=None):
         raise TypeError(explain("tanx.lax.full", "fill_value must be a scalar.",
                                 f"fill_value: {given}", f"shape:      {shape}"))
     if dtype is None:
-        value = convert(fill_value, given.dtype, given.weak_type)
+        value = _filling(fill_value, given.dtype, given.weak_type)
     else:
-        value = convert(fill_value, dtypes.requested_dtype(dtype, "tanx.lax.full"))
+        value = _filling(fill_value, dtypes.requested_dtype(dtype, "tanx.lax.full"))
     return broadcast_in_dim(value, shape, (), out_sharding=sharding)
+
+
+def _filling(value, dtype: np.dtype, weak_type: bool = False):
+    """A value to fill arrays with; integers wrap around."""
+    return (wrapped if type(value) is int else convert)(value, dtype, weak_type)
 
 
 def full_like(x, fill_value, dtype=None, shape=None, sharding=None):
@@ -108,12 +113,12 @@ def full_like(x, fill_value, dtype=None, shape=None, sharding=None):
     >>> lax.full_like(jnp.zeros(2), 7)
     Array([7., 7.], dtype=float32)
     """
-    like = typeof(x)
+    like = described(x)
     shape = like.shape if shape is None else canonical_shape(shape, "tanx.lax.full_like")
     if dtype is None:
-        value = convert(fill_value, like.dtype, like.weak_type)
+        value = _filling(fill_value, like.dtype, like.weak_type)
     else:
-        value = convert(fill_value, dtypes.requested_dtype(dtype, "tanx.lax.full_like"))
+        value = _filling(fill_value, dtypes.requested_dtype(dtype, "tanx.lax.full_like"))
     return broadcast_in_dim(value, shape, (), out_sharding=sharding)
 
 

@@ -195,7 +195,9 @@ class CumLogSumExp(Cumulative):
 
     def combine(self, a, b):
         parts = [build.op("real", v) if letter(v.dtype) == "c" else v for v in (a, b)]
-        low, high = (build.select(op, b, a) for op in (parts[0] > parts[1], parts[0] <= parts[1]))
+        # One comparison decides both: of a NaN beside a number, each is one of the two.
+        first = parts[0] > parts[1]
+        low, high = build.select(first, b, a), build.select(first, a, b)
         gap = low - high
         total = high + build.op("log1p", build.op("exp", gap))
         return build.select(build.ne(gap, gap), a + b, total)  # NaN, or infinities that are equal

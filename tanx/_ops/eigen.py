@@ -435,7 +435,11 @@ class Eig(Factorization):
 
     def eval(self, x, *, compute_left_eigenvectors, compute_right_eigenvectors, **params):
         wanted = compute_left_eigenvectors, compute_right_eigenvectors
-        _, w, wi, *sides, _, info, _ = self.routine(x, *wanted).run(by_rows(x))
+        # LAPACK prints messages about matrices that are not finite, so it does not see them.
+        infinite = ~np.isfinite(x).all((-2, -1))
+        given = np.where(infinite[..., None, None], x.dtype.type(0), x)
+        _, w, wi, *sides, _, info, _ = self.routine(x, *wanted).run(by_rows(given))
+        info = np.where(infinite, 1, info)
         sides = [by_rows(v) for v, want in zip(sides, wanted) if want]
         if letter(x.dtype) != "c":
             sides = [_complex_vectors(v, wi) for v in sides]
@@ -469,8 +473,11 @@ class Eig(Factorization):
         is_complex, n = letter(x.dtype) == "c", x.shape[-1]
         if not compute_left_eigenvectors and is_small(x.dtype, x.shape) and prod(x.shape[:-2]) > 3:
             return _eig_of_small(into, x)
+        seen, x, infinite = _finite(x)
         filled, x = in_memory("operand", x, swap=True)
         call, (_, w, wi, *sides, _, info, _) = self.routine(x, *wanted).call("made", [x])
+        failed = build.Operand(info.shape, _INT32,
+                               lambda k: build.select(infinite[k], build.const(1, _INT32), info[k]))
 
         def value(k):
             return w[k] if is_complex else build.op("complex", w[k], wi[k])
@@ -486,9 +493,28 @@ class Eig(Factorization):
             part = build.select(build.eq(angle, 0), 0, build.select(angle < 0, -part, part))
             return build.op("complex", made[(*batch, first, i)], part)
         chosen = [v for v, want in zip(sides, wanted) if want]
-        return [*filled, call, store_where_done(into[0], info, value), *(
-            store_where_done(out, info, lambda k, made=made: vector(k, made))
+        return [*seen, *filled, call, store_where_done(into[0], failed, value), *(
+            store_where_done(out, failed, lambda k, made=made: vector(k, made))
             for out, made in zip(into[1:], chosen))]
+
+
+def _finite(x) -> tuple[list, build.Operand, build.Buffer]:
+    """Matrices with zeros for those that are not finite, and which those are.
+
+    LAPACK prints messages about them, so it does not see them.
+    """
+    infinite = build.temp("infinite", x.shape[:-2], np.bool_)
+
+    def is_infinite(value):
+        parts = ([build.op(part, value) for part in ("real", "imag")]
+                 if letter(x.dtype) == "c" else [value])
+        return build.any_of(*(build.eq(build.op("is_finite", part), False) for part in parts))
+
+    marked = build.nest(infinite.shape, lambda k: [build.store(infinite, k, build.reduce(
+        "or", x.shape[-2:], lambda i: is_infinite(x[(*k, *i)])))])
+    given = build.Operand(x.shape, x.dtype, lambda k: build.select(
+        infinite[k[:-2]], build.const(0, x.dtype), x[k]))
+    return [marked], given, infinite
 
 
 def _eig_of_small(into, x):

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import dtypes
 from .._axes import canonical_axes
 from .._core.array import Array
 from .._core.linear import Zero
@@ -396,15 +397,21 @@ def gather(operand, start_indices, dimension_numbers, slice_sizes, *, unique_ind
 
 
 def default_fill(dtype: np.dtype):
-    """The value that stands for nothing: NaN, an extreme integer, True, or a key of zeros."""
+    """The value that stands for nothing: NaN, an extreme integer, True, or a key of ones."""
     kind = letter(dtype)
     if kind in "fc":
         return float("nan")
     if kind == "b":
         return True
     if kind == "k":
-        return 0
+        return _key_of_ones(dtypes.stored(dtype))
     return instructions.value_range(dtype)[kind == "u"]
+
+
+@lru_cache(maxsize=16)
+def _key_of_ones(stored: np.dtype):
+    """The words of a key with every bit set, as the number that they are stored as."""
+    return np.frombuffer(b"\xff" * stored.itemsize, stored)[0].item()
 
 
 def canonical_numbers(numbers):

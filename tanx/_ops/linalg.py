@@ -81,14 +81,19 @@ def store_where_done(into, info, element: Callable):
     """Store elements of results; NaN where the routine failed."""
     def stores(k):
         done = build.eq(info[k[:info.ndim]], 0)
-        return [build.store(into, k, build.select(done, element(k), np.nan))]
+        return [build.store(into, k, build.select(done, element(k), _nan(into.dtype)))]
     return build.nest(into.shape, stores)
 
 
 def nan_where_failed(out: np.ndarray, info: np.ndarray) -> np.ndarray:
     """Results, with NaN for matrices on which the routine failed."""
-    out[info != 0] = np.nan
+    out[info != 0] = _nan(out.dtype)
     return out
+
+
+def _nan(dtype: np.dtype) -> complex:
+    """NaN in all parts of a number."""
+    return complex(np.nan, np.nan) if letter(dtype) == "c" else np.nan
 
 
 def by_rows(x: np.ndarray) -> np.ndarray:

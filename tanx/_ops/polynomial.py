@@ -35,9 +35,10 @@ class Polynomial(Elementwise):
 
     def eval(self, x, *coefficients, unroll=None):
         wide = widened(x)
-        total = np.zeros(x.shape, wide.dtype)
-        for c in reversed(coefficients):
-            total = total * wide + c.astype(wide.dtype)
+        shape = np.broadcast_shapes(x.shape, *(c.shape for c in coefficients))
+        total = np.zeros(shape, wide.dtype)
+        for k, c in enumerate(reversed(coefficients)):
+            total = total * wide + c.astype(wide.dtype) if k else total + c.astype(wide.dtype)
         return np.asarray(total).astype(x.dtype, copy=False)
 
     def jvp(self, primals, tangents, *, unroll=None):

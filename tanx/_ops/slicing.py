@@ -288,9 +288,9 @@ def _starts(function: str, operand, start_indices, allow_negative) -> list:
     wide = dtypes.canonicalize_dtype(np.dtype("int64"))
     dtype = next((typeof(i).dtype for i in starts if type(i) is not int), wide)
     if max(shape, default=0) > instructions.value_range(dtype)[1]:
-        from .convert import convert_element_type
-        dtype = wide
-        starts = [i if type(i) is int else convert_element_type(i, dtype) for i in starts]
+        from .convert import convert
+        dtype = np.dtype(np.int64)  # with or without x64: no other reaches the end
+        starts = [i if type(i) is int else convert(i, dtype) for i in starts]
     if isinstance(allow_negative, bool):
         allow_negative = [allow_negative] * len(starts)
     return [_from_end(i, n, dtype, bool(allowed))

@@ -77,9 +77,20 @@ class Expm1(Accurate):
     """e to the power of the operand, minus 1; exact to rounding near 0."""
 
     name = "expm1"
-    ufunc = np.expm1
     jvp = partials(lambda t, out, x, accuracy: mul(t, exp(x, accuracy=accuracy)))
     taylor = riccati(1, 1, 0)
+
+    def ufunc(self, x):
+        return np.expm1(x) if x.dtype.kind != "c" else _complex_expm1(x)
+
+
+def _complex_expm1(x: np.ndarray) -> np.ndarray:
+    """exp(x) - 1 of complex numbers; that of NumPy overflows before its parts do."""
+    out = np.asarray(np.expm1(x))
+    great = x.real > np.log(np.finfo(x.real.dtype).max) - 1  # there, 1 is nothing
+    out[great] = np.exp(x)[great]
+    out.imag = np.where(x.imag == 0, x.imag, out.imag)
+    return out
 
 
 class Log(Accurate):

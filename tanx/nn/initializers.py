@@ -122,10 +122,11 @@ def truncated_normal(stddev=1e-2, dtype=None, lower=-2.0, upper=2.0) -> Initiali
 
 def _fans(shape, in_axis, out_axis, batch_axis) -> tuple[float, float]:
     """How many inputs and outputs a unit has."""
-    if len(shape) < 2:
+    if len(shape) < 2 and (in_axis, out_axis) == (-2, -1):
         raise ValueError(explain(
             "tanx.nn.initializers.variance_scaling", "needs at least an axis of inputs and one of "
-            "outputs.", f"shape: {tuple(shape)}"))
+            "outputs.", f"shape: {tuple(shape)}",
+            hint="in_axis=() or out_axis=() says that there is none."))
 
     def size(axes) -> int:
         name = "tanx.nn.initializers.variance_scaling"

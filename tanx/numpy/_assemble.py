@@ -11,11 +11,12 @@ import numpy as np
 from .. import dtypes
 from .._api.batching import vmap
 from .._api.jit import library_jit
-from .._axes import canonical_axes, canonical_axis
+from .._axes import canonical_axes, canonical_axis, listed
 from ..errors import ConcretizationTypeError, explain
 from ..lax import _functions as lax
 from ._creation import zeros
 from ._math import remainder
+from ._plan import index_dtype
 from ._promotion import (
     Array,
     Tracer,
@@ -23,6 +24,8 @@ from ._promotion import (
     canonical_shape,
     check_arraylike,
     convert,
+    like,
+    plain,
     promote_dtypes,
     typeof,
 )
@@ -200,7 +203,7 @@ def column_stack(tup):
 
 
 def _columns(x):
-    return matrix_transpose(atleast_2d(x)) if typeof(x).ndim < 2 else x
+    return matrix_transpose(atleast_2d(x)) if typeof(plain(x)).ndim < 2 else x
 
 
 @library_jit
@@ -429,12 +432,13 @@ def roll(a, shift, axis=None):
     a = as_operand("roll", a)
     if axis is None:
         return reshape(roll(ravel(a), shift, 0), a.shape)
-    several = (tuple, list, np.ndarray)
-    axes = tuple([canonical_axis("roll", d, a)
-                  for d in (axis if isinstance(axis, several) else (axis,))])
+    axes = tuple([canonical_axis("roll", d, a) for d in listed(axis)])
+    if np.ndim(shift) > 1:
+        raise ValueError(explain("tanx.numpy.roll", "shift must be a number or a vector of them.",
+                                 f"shift: {typeof(shift)}"))
     traced = isinstance(shift, Array)
     if not traced:
-        shift = tuple([int(s) for s in (shift if isinstance(shift, several) else (shift,))])
+        shift = tuple([int(s) for s in listed(shift)])
     count = shift.size if traced else len(shift)
     if len(axes) == 1:
         axes *= count
@@ -460,10 +464,13 @@ def _roll_static(a, shifts, axes):
 
 @library_jit(static_argnums=2)
 def _roll_dynamic(a, shift, axes):
+    longest = index_dtype(2 * max(a.shape, default=0))  # narrower types do not hold the sizes
     for by, axis in zip(lax.unstack(broadcast_to(shift, (len(axes),))), axes):
         n = a.shape[axis]
         if n:
-            by = remainder(by, n)
+            wide = by.dtype.kind in "iu" and by.dtype.itemsize >= longest.itemsize
+            by = by if wide else convert(by, longest)
+            by = remainder(by, like(by, n))
             a = lax.dynamic_slice_in_dim(lax.concatenate([a, a], axis), n - by, n, axis)
     return a
 

@@ -242,5 +242,7 @@ def _masked(what: str, mask, x, y):
 
 
 def _where(mask, x, y):
+    if 0 in mask.shape:
+        return x
     mask = lax.broadcast_in_dim(mask, x.shape, range(mask.ndim))
     return lax.select(mask, y, x)

@@ -243,7 +243,9 @@ def _interp(x, xp, fp, left, right, period, before: bool, behind: bool):
     left_of = right_of - 1
     start, value = xp[left_of], fp[left_of]
     width = xp[right_of] - start
-    alone = lax.eq(width, like(width, 0))  # two points at one place: a jump
+    # Two points at one place, or so close that a slope between them says nothing, are a jump.
+    close = float(dtypes.finfo(dtype).eps) ** 2
+    alone = lax.le(lax.abs(width), like(width, close))
     slope = (fp[right_of] - value) / where(alone, like(width, 1), width)
     out = where(alone, value, value + (x - start) * slope)
     if period is None and not before:

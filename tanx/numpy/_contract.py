@@ -109,7 +109,8 @@ def outer(a, b, out=None):
     """
     refuse_out("outer", out)
     a, b = promote_dtypes(as_operand("outer", a), as_operand("outer", b))
-    return lax.mul(lax.expand_dims(ravel(a), (1,)), lax.expand_dims(ravel(b), (0,)))
+    times = lax.bitwise_and if a.dtype.kind == "b" else lax.mul
+    return times(lax.expand_dims(ravel(a), (1,)), lax.expand_dims(ravel(b), (0,)))
 
 
 def tensordot(a, b, axes=2, *, precision=None, preferred_element_type=None, out_sharding=None):

@@ -21,7 +21,9 @@ from ._promotion import (
     check_arraylike,
     convert,
     promote_shapes,
+    type_like,
     typeof,
+    wrapped,
 )
 from ._shape import broadcast_to, expand_dims, moveaxis, reshape
 from ._transcendental import log10
@@ -208,8 +210,8 @@ def astype(x, dtype, /, *, copy=False, device=None):
 def from_dlpack(x, /, *, device=None, copy=None):
     """The array behind any object that speaks DLPack, such as a NumPy array or a CPU tensor.
 
-    Memory is shared unless ``copy`` is true or the dtype must change; its owner should not write
-    to it while the array is in use.
+    Memory is shared unless ``copy`` is true, the dtype must change, or elements are not aligned to
+    their size; its owner should not write to it while the array is in use.
 
     >>> jnp.from_dlpack(np.array([1, 2], "int32"))
     Array([1, 2], dtype=int32)
@@ -222,11 +224,13 @@ def from_dlpack(x, /, *, device=None, copy=None):
             f"object: {x!r:.100}", hint="tanx.numpy.asarray takes lists and numbers."))
     data = np.from_dlpack(x)
     dtype = _element_type(data)
-    if dtype == data.dtype and not copy:
+    if dtype == data.dtype and data.flags.aligned and not copy:
         return placed(Array(data), device)
     if copy is False:
+        why = ("a change of dtype" if dtype != data.dtype
+               else "memory that is not aligned to the size of an element")
         raise ValueError(explain(
-            "tanx.numpy.from_dlpack", "a change of dtype needs a copy, and copy=False forbids it.",
+            "tanx.numpy.from_dlpack", f"{why} needs a copy, and copy=False forbids it.",
             f"object: {typeof(data).update(dtype=data.dtype)}", f"dtype:  {dtype}"))
     return array(data, device=device)
 
@@ -295,7 +299,7 @@ def _filled(shape, value, dtype, weak: bool, device, out_sharding):
     if isinstance(value, complex) and dtype.kind != "c":
         raise TypeError(explain("tanx.numpy.full", "a complex number does not fill real arrays.",
                                 f"fill_value: {value}", f"dtype:      {dtype}"))
-    value = convert(value, dtype, weak)
+    value = (wrapped if type(value) is int else convert)(value, dtype, weak)
     x = broadcast_to(value, shape) if value.shape else lax.broadcast_in_dim(value, shape, ())
     return placed(x, device, out_sharding)
 
@@ -334,8 +338,8 @@ def _dtype_like(function: str, like, dtype) -> tuple[np.dtype, bool]:
 
 
 def _like(function: str, a, value, dtype, shape, device, out_sharding=None):
-    check_arraylike(function, a, value)
-    like = typeof(a)
+    check_arraylike(function, value)
+    like = type_like(function, a)
     shape = like.shape if shape is None else canonical_shape(shape, f"tanx.numpy.{function}")
     dtype, weak = _dtype_like(function, like, dtype)
     return _filled(shape, value, dtype, weak, device, out_sharding)
@@ -365,8 +369,7 @@ def empty_like(prototype, dtype=None, shape=None, *, device=None):
     >>> jnp.empty_like(jnp.array([1, 2])).dtype
     dtype('int32')
     """
-    check_arraylike("empty_like", prototype)
-    like = typeof(prototype)
+    like = type_like("empty_like", prototype)
     shape = like.shape if shape is None else canonical_shape(shape, "tanx.numpy.empty_like")
     if dtype is not None:
         return empty(shape, dtype, device=device)

@@ -10,6 +10,7 @@ from .._axes import canonical_axes, canonical_axis
 from ..errors import explain
 from ..lax import _functions as lax
 from ._assemble import concatenate
+from ._creation import asarray
 from ._math import add, divide, multiply
 from ._nan import without_nan
 from ._promotion import (
@@ -269,18 +270,23 @@ def _uneven(left, right, before, here, after):
 def trapezoid(y, x=None, dx=1.0, axis=-1):
     """The integral along ``axis`` by the trapezoidal rule: points at ``x``, or ``dx`` apart.
 
+    ``dx`` may be an array that broadcasts with the pairs of neighbours.
+
     >>> jnp.trapezoid(jnp.array([1., 2., 3.]), dx=2.)
     Array(8., dtype=float32)
     """
-    if x is None:
-        y = inexact("trapezoid", y)
-    else:
+    if x is not None:
         y, x = promote_dtypes(inexact("trapezoid", y), inexact("trapezoid", x))
         dx = diff(x if x.ndim == 1 else moveaxis(x, axis, -1))
+    else:
+        y, dx = inexact("trapezoid", y), asarray(dx)
+        if dx.shape:
+            dx = lax.expand_dims(dx, range(y.ndim - dx.ndim))
+            dx = moveaxis(dx, canonical_axis("trapezoid", axis, y) - y.ndim, -1)
     y = moveaxis(y, axis, -1)
-    if x is None:
+    if not dx.shape:
         total = sum(y, -1)
         ends = lax.mul(like(y, 0.5), lax.add(y[..., 0], y[..., -1]))
-        return multiply(convert(dx, y.dtype), lax.sub(total, ends))
+        return multiply(dx, lax.sub(total, ends))
     sums = sum(multiply(dx, lax.add(y[..., 1:], y[..., :-1])), -1)
     return lax.mul(like(sums, 0.5), sums)

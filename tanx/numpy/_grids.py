@@ -13,7 +13,7 @@ from ..errors import explain
 from ..lax import _functions as lax
 from ._assemble import concatenate, stack
 from ._creation import arange, array, asarray, linspace
-from ._promotion import as_operand, canonical_shape, check_arraylike, promote_dtypes, typeof
+from ._promotion import as_operand, canonical_shape, promote_dtypes, type_like
 from ._shape import expand_dims
 
 __all__ = ["c_", "diag_indices", "diag_indices_from", "fromfunction", "index_exp", "indices",
@@ -305,8 +305,7 @@ def triu_indices_from(arr, k=0):
 
 
 def _matrix_and_diagonal(function: str, arr, k) -> tuple:
-    check_arraylike(function, arr)
-    aval = typeof(arr)
+    aval = type_like(function, arr)
     if aval.ndim != 2:
         raise ValueError(explain(f"tanx.numpy.{function}", "needs a matrix.", f"array: {aval}"))
     return aval.shape[0], k, aval.shape[1]

@@ -20,7 +20,7 @@ from .._slices import Slice
 from ..errors import NonConcreteBooleanIndexError, explain
 from ..lax import _functions as lax
 from ._creation import asarray
-from ._plan import NEW, Form, Plan, index_array, plan_of
+from ._plan import NEW, Form, Plan, index_array, index_dtype, plan_of
 from ._promotion import Array, Tracer, convert, is_arraylike, staging, typeof
 
 __all__: list[str] = []  # what users see of this file are operators
@@ -332,13 +332,13 @@ def _positions(mask, axis: int, shape: tuple[int, ...]) -> list[np.ndarray]:
     mask = np.asarray(mask)
     # One without dimensions is an index into an axis of size 1.
     found = mask.nonzero() if aval.shape else (np.zeros(int(mask)),)
-    return [positions.astype(np.int32) for positions in found]
+    return [positions.astype(index_dtype(n)) for positions, n in zip(found, aval.shape or (1,))]
 
 
 def check_mask(aval, axis: int, shape: tuple[int, ...]) -> None:
-    """A mask must fit the axes that it speaks of."""
+    """A mask must fit the axes that it speaks of; a size of 0, which selects nothing, does."""
     expected = shape[axis:axis + aval.ndim]
-    if aval.shape != expected:
+    if len(expected) != aval.ndim or any(n not in (m, 0) for n, m in zip(aval.shape, expected)):
         raise IndexError(explain(
             "x[mask]", "a mask must have the shape of the axes that it indexes.",
             f"mask: {aval}", f"axes: {expected}, from axis {axis} of shape {shape}"))
@@ -409,7 +409,7 @@ def taken_apart(shape: tuple[int, ...], items: Sequence) -> tuple[Plan, Sequence
         if type(item) is slice:
             form, value = _window(item, shape[len(values)])
         elif type(item) is Slice:
-            form, value = _fixed_size(item)
+            form, value = _fixed_size(item, shape[len(values)])
         else:
             form, value = Form("index", np.shape(item)), item
         forms.append(form)
@@ -428,13 +428,13 @@ def _window(item: slice, n: int) -> tuple[Form, Any]:
     return Form("stride", (size,), False, turned), range(start, start + size * step, step)
 
 
-def _fixed_size(item: Slice) -> tuple[Form, Any]:
+def _fixed_size(item: Slice, n: int) -> tuple[Form, Any]:
     """The form and the value of a slice that may start anywhere."""
     start, size, step = item.start, item.size, item.stride
     if step == 1:
         return Form("window", (size,)), start
     if type(start) is int:
         return Form("stride", (size,)), range(start, start + size * step, step)
-    count = lax.iota(np.int32, size)
+    count = lax.iota(index_dtype(n), size)
     steps = lax.mul(convert(step, count.dtype), count)
     return Form("stride", (size,)), lax.add(convert(start, count.dtype), steps)

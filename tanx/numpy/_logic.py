@@ -18,6 +18,7 @@ from ._promotion import (
     convert,
     is_arraylike,
     like,
+    plain,
     promote,
     promote_dtypes,
     promote_inexact,
@@ -264,8 +265,10 @@ def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
     >>> jnp.isclose(jnp.array([1.0, 2.0]), jnp.array([1.000001, 2.1]))
     Array([ True, False], dtype=bool)
     """
+    check_arraylike("isclose", a, b, rtol, atol)
+    if any(dtypes.is_extended(typeof(x).dtype) for x in (a, b)):
+        return equal(a, b)
     x, y = promote_inexact("isclose", a, b)
-    check_arraylike("isclose", rtol, atol)
     real = dtypes.to_floating_dtype(x.dtype)
     rtol, atol = convert(rtol, real), convert(atol, real)
     both_nan = lax.bitwise_and(lax.ne(x, x), lax.ne(y, y))
@@ -294,6 +297,7 @@ def _all(x):
 
 def _as_array(function: str, x):
     """``x`` as it is, or as NumPy understands lists."""
+    x = plain(x)
     x = x if is_arraylike(x) else np.asarray(x)
     check_arraylike(function, x)
     return x

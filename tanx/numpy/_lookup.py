@@ -22,6 +22,7 @@ from ._creation import asarray
 from ._logic import where
 from ._math import clip, divmod, remainder
 from ._nonzero import known_value, nonzero
+from ._plan import index_dtype
 from ._promotion import (
     as_operand,
     broadcast_to_shape,
@@ -109,7 +110,7 @@ def _integers(function: str, indices, n: int):
         raise ValueError(explain(f"tanx.numpy.{function}", "indices must be integers.",
                                  f"indices: {indices.aval}"))
     if dtype.kind == "b" or n > np.iinfo(dtype).max:
-        return convert(indices, dtypes.default_int())
+        return convert(indices, max(dtypes.default_int(), index_dtype(n)))
     return indices
 
 
@@ -151,6 +152,7 @@ def take_along_axis(arr, indices, axis=-1, mode=None, fill_value=None, *,
     if 0 in indices.shape:
         return lax.full_like(arr, 0, shape=indices.shape)
     indices = convert(indices, dtypes.default_int()) if indices.dtype.itemsize < 4 else indices
+    indices = _integers("take_along_axis", indices, n)
     if wrap_negative_indices:
         indices = lax.select_n(lax.lt(indices, like(indices, 0)), indices,
                                lax.add(indices, like(indices, n)))

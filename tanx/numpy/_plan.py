@@ -19,7 +19,7 @@ from ..errors import explain
 from ..lax import _functions as lax
 from ._promotion import Array, common_shape, convert, staging, typeof
 
-__all__ = ["NEW", "Form", "Plan", "index_array", "plan_of"]
+__all__ = ["NEW", "Form", "Plan", "index_array", "index_dtype", "plan_of"]
 
 
 class Form(NamedTuple):
@@ -59,6 +59,7 @@ class Plan(NamedTuple):
     outer: tuple[int, ...]  # the other dimensions of the array of indices
     dropped: tuple[int, ...]  # axes of the array that windows lack
     sizes: tuple[int, ...]  # the shape of a window, with those axes
+    extents: tuple[int, ...]  # the shape of the array
     reading: lax.GatherDimensionNumbers
     writing: lax.ScatterDimensionNumbers
 
@@ -102,7 +103,7 @@ def plan_of(shape: tuple[int, ...], forms: tuple[Form, ...]) -> Plan:
     dropped = tuple(sorted(axis for axis, *_ in (*chosen, *strides)))
     numbers = (tuple(window_dims), dropped, tuple(part.axis for part in parts))
     return Plan(tuple(result), tuple(new), tuple(turned), not any(s for _, s in points),
-                tuple(parts), tuple(outer), dropped, tuple(sizes),
+                tuple(parts), tuple(outer), dropped, tuple(sizes), shape,
                 lax.GatherDimensionNumbers(*numbers), lax.ScatterDimensionNumbers(*numbers))
 
 
@@ -147,7 +148,17 @@ def _common_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 
 # -- values ----------------------------------------------------------------------------------------
 
-_INT32 = np.iinfo(np.int32)
+_INT32, _INT64 = np.iinfo(np.int32), np.iinfo(np.int64)
+
+
+def index_dtype(size: int) -> np.dtype:
+    """The dtype of positions along an axis: 64 bits where 32 do not reach, with or without x64."""
+    return np.dtype(np.int64 if size > _INT32.max else np.int32)
+
+
+def _is_wide(column) -> bool:
+    """Whether known positions need more than 32 bits."""
+    return column > _INT32.max if type(column) is int else column.dtype.itemsize > 4
 
 
 def index_array(plan: Plan, values: Sequence[Any], wrap: bool = True):
@@ -159,25 +170,27 @@ def index_array(plan: Plan, values: Sequence[Any], wrap: bool = True):
     chosen = [values[part.axis] for part in plan.parts]
     if staging() or not all(type(value) in (int, range, np.ndarray) for value in chosen):
         return _staged_index(plan, chosen, wrap)
-    columns = [_known(value, part.size, wrap) for value, part in zip(chosen, plan.parts)]
+    columns = [_known(value, part, wrap, plan.extents) for value, part in zip(chosen, plan.parts)]
     if len(columns) == 1 and plan.outer:
         return Array(columns[0].reshape(*plan.outer, 1))
-    wide = any(type(column) is np.ndarray and column.dtype.itemsize > 4 for column in columns)
+    wide = any(_is_wide(column) for column in columns)
     out = np.empty((*plan.outer, len(columns)), np.int64 if wide else np.int32)
     for k, (column, part) in enumerate(zip(columns, plan.parts)):
         out[..., k] = column.reshape(part.spread) if part.spread else column
     return Array(out)
 
 
-def _known(i, size: int | None, wrap: bool):
+def _known(i, part: Part, wrap: bool, extents: tuple[int, ...]):
     """Known positions along an axis."""
+    size, extent = part.size, extents[part.axis]
     if type(i) is range:
-        return np.arange(i.start, i.stop, i.step, dtype=np.int32)
+        return np.arange(i.start, i.stop, i.step, dtype=index_dtype(max(i, default=0)))
     if type(i) is int:
         i = i + size if wrap and size is not None and i < 0 else i
-        return min(max(i, _INT32.min), _INT32.max)
-    if i.dtype.itemsize < 4:
-        i = i.astype(np.int32)
+        limits = _INT64 if extent > _INT32.max else _INT32
+        return min(max(i, limits.min), limits.max)
+    if i.dtype.itemsize < 4 or i.dtype.itemsize == 4 and extent > _INT32.max:
+        i = i.astype(index_dtype(extent))
     if wrap and size is not None and i.dtype.kind == "i":
         negative = i < 0
         if negative.any():
@@ -190,13 +203,15 @@ def _known(i, size: int | None, wrap: bool):
 
 
 def _staged_index(plan: Plan, chosen: list, wrap: bool):
-    columns = [_known(i, part.size, wrap) if type(i) in (int, np.ndarray)
+    columns = [_known(i, part, wrap, plan.extents) if type(i) in (int, np.ndarray)
                else _counted(i) if type(i) is range
                else _from_end(i, part.size) if wrap and part.size is not None
                else i for i, part in zip(chosen, plan.parts)]
     given = [typeof(i).dtype for i in columns if type(i) is not int]
     wide = any(d.itemsize > 4 or d == np.uint32 for d in given)
     dtype = dtypes.canonicalize_dtype(np.dtype(np.int64 if wide else np.int32))
+    if any(plan.extents[part.axis] > _INT32.max for part in plan.parts):
+        dtype = np.dtype(np.int64)
     if not columns:
         return np.zeros((*plan.outer, 0), dtype)
     columns = [lax.broadcast_in_dim(convert(i, dtype), (*plan.outer, 1), part.dims)
@@ -206,7 +221,7 @@ def _staged_index(plan: Plan, chosen: list, wrap: bool):
 
 def _counted(positions: range):
     """Positions as a computation, which compiled code folds into its own counting."""
-    count = lax.iota(np.int32, len(positions))
+    count = lax.iota(index_dtype(max(positions, default=0)), len(positions))
     step, start = (convert(v, count.dtype) for v in (positions.step, positions.start))
     return lax.add(start, lax.mul(step, count))
 
@@ -217,6 +232,6 @@ def _from_end(i, size: int):
     if not dtypes.issubdtype(dtype, np.signedinteger):
         return i
     if size > np.iinfo(dtype).max:
-        i = convert(i, dtypes.canonicalize_dtype(np.dtype(np.int64)))
+        i = convert(i, index_dtype(size))
     zero, size = (convert(v, i.dtype, i.weak_type) for v in (0, size))
     return lax.select_n(lax.lt(i, zero), i, lax.add(i, size))

@@ -13,17 +13,19 @@ import numpy as np
 from .. import _config, dtypes
 from .._core.array import Array
 from .._core.trace import Tracer, context
-from .._core.types import canonical_shape, is_arraylike, typeof
-from .._ops.convert import convert
+from .._core.types import canonical_shape, described, is_arraylike, typeof
+from .._ops.convert import convert, wrapped
 from .._ops.layout import broadcast_in_dim
 from ..errors import explain, warn_user
 
 __all__ = ["Array", "Tracer", "as_operand", "broadcast_to_shape", "canonical_shape",
            "check_arraylike", "common_shape", "convert", "gives_way", "inexact", "is_arraylike",
-           "like", "numeric", "promote", "promote_dtypes", "promote_inexact", "promote_numeric",
-           "promote_shapes", "refuse_out", "staging", "typeof"]
+           "like", "numeric", "plain", "promote", "promote_dtypes", "promote_inexact",
+           "promote_numeric", "promote_shapes", "refuse_out", "staging", "type_like", "typeof",
+           "wrapped"]
 
 _OPERANDS = frozenset((Array, bool, int, float, complex))
+_WORD = 1 << 31
 
 
 def _public(function: str) -> str:
@@ -36,6 +38,8 @@ def check_arraylike(function: str, *args) -> None:
     for i, x in enumerate(args):
         if type(x) not in _OPERANDS:
             if not is_arraylike(x):
+                if hasattr(type(x), "__jax_array__"):
+                    continue
                 raise _not_an_array(function, x, i)
             if isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "OSUMm":
                 raise TypeError(explain(
@@ -54,6 +58,19 @@ def _not_an_array(function: str, x, position: int) -> TypeError:
         _public(function),
         f"needs arrays or numbers, but argument {position} is a {type(x).__name__}.",
         f"argument {position}: {x!r:.100}", hint=hint))
+
+
+def plain(x):
+    """``x``, or the array that it says it stands for."""
+    return x.__jax_array__() if hasattr(type(x), "__jax_array__") else x
+
+
+def type_like(function: str, x):
+    """The type of ``x``, which is an array or just tells its shape and dtype."""
+    x = plain(x)
+    if not (hasattr(x, "shape") and hasattr(x, "dtype")):
+        check_arraylike(function, x)
+    return described(x)
 
 
 def refuse_out(function: str, out) -> None:
@@ -77,6 +94,7 @@ def as_operand(function: str, x):
     if type(x) is Array or isinstance(x, Tracer):
         return x
     check_arraylike(function, x)
+    x = plain(x)
     aval = typeof(x)
     return convert(x, aval.dtype, aval.weak_type)
 
@@ -143,6 +161,7 @@ def promote(function: str, x, y) -> tuple:
     elif _is_traceable(y) and gives_way(x, y):
         return convert(x, y.aval.dtype, y.aval.weak_type), y
     check_arraylike(function, x, y)
+    _check_numbers(function, (x, y))
     return promote_shapes(function, *promote_dtypes(x, y))
 
 
@@ -154,7 +173,10 @@ def gives_way(number, array) -> bool:
     """Whether ``number`` is a Python number that takes on the dtype of ``array``."""
     aval = array.aval
     kind = aval.dtype.kind
-    if not (type(number) is int and kind in "iufc" or type(number) is float and kind in "fc"):
+    if type(number) is int:
+        if kind not in "iufc" or kind in "fc" and not -_WORD <= number < _WORD:
+            return False
+    elif type(number) is not float or kind not in "fc":
         return False
     if aval.weak_type or aval.dtype.itemsize >= 8:
         return _stays(aval.dtype, aval.weak_type, _config.enable_x64.value)
@@ -174,11 +196,24 @@ def _stays(dtype: np.dtype, weak: bool, enable_x64: bool) -> bool:
     return not weak or widest is None or dtypes.canonicalize_dtype(widest) == dtype
 
 
+def _check_numbers(function: str, args) -> None:
+    """Python integers must fit their own type, though they become floats beside floats."""
+    for x in args:
+        if type(x) is int and not -_WORD <= x < _WORD:
+            limits = np.iinfo(dtypes.default_int())
+            if not limits.min <= x <= limits.max:
+                raise OverflowError(explain(
+                    f"tanx.numpy.{function}", "a Python integer does not fit into "
+                    f"{dtypes.default_int()}.", f"value: {x!r:.100}",
+                    hint="write it as a float, or enable_x64."))
+
+
 def promote_inexact(function: str, x, y) -> tuple:
     """As :func:`promote`, to floating point or complex numbers."""
     if type(x) is Array and x.aval.dtype.kind in "fc":
         return promote(function, x, y)
     check_arraylike(function, x, y)
+    _check_numbers(function, (x, y))
     dtype, weak = dtypes.result_type(x, y, return_weak_type_flag=True)
     dtype = dtypes.to_inexact_dtype(dtype)
     return promote_shapes(function, convert(x, dtype, weak), convert(y, dtype, weak))
@@ -189,6 +224,7 @@ def promote_numeric(function: str, x, y) -> tuple:
     if type(x) is Array and x.aval.dtype.kind in "iufc":
         return promote(function, x, y)
     check_arraylike(function, x, y)
+    _check_numbers(function, (x, y))
     dtype, weak = dtypes.result_type(x, y, return_weak_type_flag=True)
     dtype = dtypes.to_numeric_dtype(dtype)
     return promote_shapes(function, convert(x, dtype, weak), convert(y, dtype, weak))

@@ -19,8 +19,8 @@ from ..errors import ConcretizationTypeError, explain
 from ..lax import _functions as lax
 from ._logic import isnan, where
 from ._nonzero import known_value, nonzero
-from ._promotion import as_operand, check_arraylike, convert, like, promote_dtypes
-from ._reduce import any
+from ._promotion import as_operand, check_arraylike, convert, like, plain, promote_dtypes
+from ._reduce import any, min
 from ._shape import moveaxis, ravel, reshape
 from ._sort import lexsort, searchsorted, sort
 
@@ -86,6 +86,8 @@ class _Groups(NamedTuple):
 @library_jit(name="_unique_sorted_mask", static_argnums=1)
 def _unique_sorted_mask(x, equal_nan: bool):
     n, *rest = x.shape
+    if x.dtype.kind == "c":  # a number with NaN in either part is NaN
+        x = where(isnan(x), like(x, np.nan), x)
     rows = reshape(x, (n, int(np.prod(rest))))
     if rows.shape[1]:
         order = lexsort([rows[:, i] for i in reversed(range(rows.shape[1]))])
@@ -96,7 +98,7 @@ def _unique_sorted_mask(x, equal_nan: bool):
     changes = lax.ne(rows[1:], rows[:-1])
     if equal_nan and dtypes.issubdtype(x.dtype, np.inexact):
         changes = changes & ~(isnan(rows[1:]) & isnan(rows[:-1]))
-    first = lax.full((min(n, 1),), True, np.dtype(bool))
+    first = lax.full((1 if n else 0,), True, np.dtype(bool))
     return _Groups(elements, lax.concatenate([first, any(changes, 1)], 0), order)
 
 
@@ -217,7 +219,8 @@ def _joined(function: str, ar1, ar2) -> _Joined:
 def _selected(function: str, ar1, joined: _Joined, mask, size, fill_value):
     """Elements of the groups that a mask selects, their places in order, and whether they exist.
 
-    What is missing is ``fill_value``, by default the first of them, or zero if there is none.
+    What is missing is ``fill_value``, by default the least of them (NaN if that is among them), or
+    zero if there is none.
     """
     groups = joined.groups
     n = groups.first.shape[0]
@@ -229,7 +232,8 @@ def _selected(function: str, ar1, joined: _Joined, mask, size, fill_value):
     values = (groups.elements[places] if n
               else lax.full_like(groups.elements, 0, shape=(size,)))
     if fill_value is None:
-        fill_value = where(inside[0], values[0], like(values, 0)) if size else 0
+        least = min(where(inside, values, values[0])) if size else 0
+        fill_value = where(inside[0], least, like(values, 0)) if size else 0
     return where(inside, values, convert(fill_value, values.dtype)), places, inside
 
 
@@ -301,7 +305,10 @@ def setxor1d(ar1, ar2, assume_unique=False, *, size=None, fill_value=None):
     Array([1, 2, 5], dtype=int32)
     """
     joined = _joined("setxor1d", ar1, ar2)
-    only = (joined.in_first > 0) ^ (joined.in_second > 0)
+    if assume_unique:
+        only = joined.in_first + joined.in_second == 1
+    else:
+        only = (joined.in_first > 0) ^ (joined.in_second > 0)
     return _selected("setxor1d", ar1, joined, only, size, fill_value)[0]
 
 
@@ -317,6 +324,7 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, method="a
     Array([ True, False,  True], dtype=bool)
     """
     check_arraylike("isin", element, test_elements)
+    element = plain(element)
     if method not in ("auto", "compare_all", "binary_search", "sort"):
         raise ValueError(explain(
             "tanx.numpy.isin", f"there is no method {method!r}.",

@@ -8,10 +8,10 @@ from math import prod
 import numpy as np
 
 from .._api.jit import library_jit
-from .._axes import canonical_axes, canonical_axis
+from .._axes import canonical_axes, canonical_axis, listed
 from ..errors import explain
 from ..lax import _functions as lax
-from ._promotion import as_operand, canonical_shape
+from ._promotion import as_operand, canonical_shape, plain
 
 __all__ = ["atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_shapes",
            "broadcast_to", "expand_dims", "matrix_transpose", "moveaxis", "ndim", "permute_dims",
@@ -117,8 +117,8 @@ def expand_dims(a, axis):
     (1, 2, 3, 1)
     """
     a = as_operand("expand_dims", a)
-    count = len(axis) if isinstance(axis, tuple | list) else 1
-    return lax.expand_dims(a, canonical_axes("expand_dims", axis, a, count))
+    axes = listed(axis)
+    return lax.expand_dims(a, canonical_axes("expand_dims", axes, a, len(axes)))
 
 
 def broadcast_to(array, shape, *, out_sharding=None):
@@ -321,7 +321,7 @@ def shape(a):
     >>> jnp.shape(1.0)
     ()
     """
-    return a.shape if hasattr(a, "shape") else np.shape(a)
+    return a.shape if hasattr(a, "shape") else np.shape(plain(a))
 
 
 def size(a, axis=None):

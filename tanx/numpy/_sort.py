@@ -16,6 +16,7 @@ from .._axes import canonical_axis
 from ..errors import explain
 from ..lax import _functions as lax
 from ._logic import where as choose
+from ._plan import index_dtype
 from ._promotion import as_operand, convert, like, promote_dtypes, typeof
 from ._reduce import sum
 from ._shape import ravel
@@ -238,14 +239,18 @@ def searchsorted(a, v, side="left", sorter=None, *, method="scan"):
     if method == "compare_all" or a.shape[0] <= _FEW:
         values = lax.broadcast_in_dim(v, (*v.shape, a.shape[0]), range(v.ndim))
         return sum(passed(lax.broadcast_in_dim(a, values.shape, (v.ndim,)), values), -1,
-                   _INT32)
+                   _count_dtype(a))
     return _binary_search(a, v, passed)
+
+
+def _count_dtype(a) -> np.dtype:
+    return dtypes.canonicalize_dtype(index_dtype(a.shape[0]))
 
 
 def _binary_search(a, v, passed):
     """How many elements of ``a`` are passed: bits of the count, from the highest to the lowest."""
     size = a.shape[0]
-    count = lax.full(v.shape, 0, _INT32)
+    count = lax.full(v.shape, 0, _count_dtype(a))
     numbers = lax.GatherDimensionNumbers(
         offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,))
     for bit in reversed(range(size.bit_length())):
@@ -260,8 +265,10 @@ def _binary_search(a, v, passed):
 def _before(x, y):
     """Whether ``x`` is sorted before ``y``: numbers as they are, NaN after them."""
     if x.dtype.kind == "c":
-        tie = lax.eq(lax.real(x), lax.real(y))
-        return lax.select(tie, _before(lax.imag(x), lax.imag(y)), _before(lax.real(x), lax.real(y)))
+        a, b = lax.real(x), lax.real(y)
+        both_nan = lax.bitwise_and(lax.ne(a, a), lax.ne(b, b))
+        tie = lax.bitwise_or(lax.eq(a, b), both_nan)
+        return lax.select(tie, _before(lax.imag(x), lax.imag(y)), _before(a, b))
     if not dtypes.issubdtype(x.dtype, np.inexact):
         return lax.lt(x, y)
     return lax.bitwise_or(lax.lt(x, y), lax.bitwise_and(lax.ne(y, y), lax.eq(x, x)))

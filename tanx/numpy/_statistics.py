@@ -11,7 +11,7 @@ from ..errors import explain
 from ..lax import _functions as lax
 from ._complex import conj
 from ._contract import dot
-from ._math import clip, divide, multiply, subtract
+from ._math import absolute, clip, divide, multiply, subtract
 from ._promotion import as_operand, check_arraylike, convert, typeof
 from ._reduce import mean, reduced_axes, sum
 from ._shape import broadcast_to, reshape
@@ -101,8 +101,10 @@ def _variables(function, m, y, rowvar, dtype):
     rows = []
     for part in parts:
         part = convert(part, common)
+        if part.ndim == 2 and not rowvar:
+            part = part.T
         part = lax.expand_dims(part, range(2 - part.ndim))
-        rows.append(part if rowvar or part.shape[0] == 1 else part.T)
+        rows.append(part)
     return rows[0] if len(rows) == 1 else lax.concatenate(rows, 0)
 
 
@@ -121,7 +123,7 @@ def _case_weights(x, fweights, aweights):
         if name == "fweights" and not dtypes.issubdtype(given.dtype, np.integer):
             raise TypeError(explain("tanx.numpy.cov", "fweights must be integers.",
                                     f"fweights: {typeof(given)}"))
-        weights.append(lax.abs(given))
+        weights.append(absolute(given))
     if not weights:
         return None
     return weights[0] if len(weights) == 1 else multiply(*weights)
@@ -133,7 +135,7 @@ def _effective_count(total, weights, aweights, ddof):
         return total
     if aweights is None:
         return subtract(total, ddof)
-    spread = sum(multiply(weights, lax.abs(aweights)))
+    spread = sum(multiply(weights, absolute(aweights)))
     return subtract(total, divide(multiply(ddof, spread), total))
 
 

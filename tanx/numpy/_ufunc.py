@@ -226,10 +226,16 @@ class ufunc:
         name = self._only("reduceat")
         refuse_out(name, out)
         check_arraylike(name, a, indices)
-        if self._reduceat is not None:
-            return self._reduceat(a, indices, axis=axis, dtype=dtype)
         x = _as(name, a, dtype)
         axis = canonical_axis(name, axis, x)
+        if not x.shape[axis]:
+            raise IndexError(explain(
+                f"tanx.numpy.{name}", "an axis without elements has no segments.",
+                f"array: {x.aval}", f"axis:  {axis}"))
+        if np.shape(indices) == (0,):
+            return lax.full_like(x, 0, shape=(*x.shape[:axis], 0, *x.shape[axis + 1:]))
+        if self._reduceat is not None:
+            return self._reduceat(x, indices, axis=axis)
         starts, stops = _segments(name, indices, x.shape[axis])
         lined_up = (starts.shape[0], *(1,) * (x.ndim - 1))
         starts, stops = (lax.reshape(i, lined_up) for i in (starts, stops))
@@ -346,15 +352,17 @@ def _accumulation(name: str, primitive, prepare=_as):
 
 def _reduction_of_segments(name: str, primitive, neutral, prepare=_as):
     """``reduceat`` by a primitive, over a mask for each segment."""
-    def reduceat(a, indices, *, axis, dtype):
-        x = moveaxis(prepare(name, a, dtype), axis, 0)
+    def reduceat(a, indices, *, axis):
+        given = a.dtype
+        x = moveaxis(prepare(name, a, None), axis, 0)
         starts, stops = _segments(name, indices, x.shape[0])
         starts, stops = (lax.expand_dims(i, (1,)) for i in (starts, stops))
         here = lax.broadcasted_iota(starts.dtype, (starts.shape[0], x.shape[0]), 1)
         inside = lax.bitwise_and(lax.le(starts, here), lax.lt(here, stops))
         mask = lax.expand_dims(lax.bitwise_or(inside, lax.eq(here, starts)), range(2, x.ndim + 1))
         segments = choose(mask, lax.expand_dims(x, (0,)), convert(neutral(x.dtype), x.dtype))
-        return moveaxis(primitive(segments, (1,)), 0, axis)
+        total = moveaxis(primitive(segments, (1,)), 0, axis)
+        return convert(total, np.dtype(bool)) if given.kind == "b" else total
     return reduceat
 
 
@@ -387,6 +395,12 @@ def _update(method: str):
     return lambda x, indices, b: getattr(At(x)[indices], method)(b)
 
 
+def _also_of_truth(primitive):
+    """``accumulate`` by a primitive for numbers, which takes booleans as well."""
+    of_truth = _of_truth(primitive)
+    return lambda x, axis: (of_truth if x.dtype.kind == "b" else primitive)(x, axis)
+
+
 def _of_truth(primitive):
     """``accumulate`` for booleans, as bytes that are 0 or 1; of a sum the last bit counts."""
     def accumulate(x, axis):
@@ -414,9 +428,9 @@ add = _make(_math.add, identity=0, reduce=lax.reduce_sum, accumulate=lax.cumsum,
 multiply = _make(_math.multiply, identity=1, reduce=lax.reduce_prod, accumulate=lax.cumprod,
                  at="multiply", prepare=_as_number)
 maximum = _make(_math.maximum, neutral=lambda dtype: _reduce.bound(dtype, False),
-                reduce=lax.reduce_max, accumulate=lax.cummax, at="max")
+                reduce=lax.reduce_max, accumulate=_also_of_truth(lax.cummax), at="max")
 minimum = _make(_math.minimum, neutral=lambda dtype: _reduce.bound(dtype, True),
-                reduce=lax.reduce_min, accumulate=lax.cummin, at="min")
+                reduce=lax.reduce_min, accumulate=_also_of_truth(lax.cummin), at="min")
 bitwise_and = _make(_math.bitwise_and, identity=-1, reduce=lax.reduce_and)
 bitwise_or = _make(_math.bitwise_or, identity=0, reduce=lax.reduce_or)
 bitwise_xor = _make(_math.bitwise_xor, identity=0, reduce=lax.reduce_xor)

@@ -36,7 +36,8 @@ def vectorize(pyfunc, *, excluded=frozenset(), signature=None):
 
     @functools.wraps(pyfunc)
     def vectorized(*args, **kwargs):
-        strange = sorted(kwargs.keys() - set(excluded))
+        strange = sorted(name for name, value in kwargs.items()
+                         if name not in excluded and value is not None)
         if strange:
             raise TypeError(explain(
                 "tanx.numpy.vectorize", "only positional arguments are mapped.",
@@ -49,6 +50,12 @@ def vectorize(pyfunc, *, excluded=frozenset(), signature=None):
                 f"signature: {signature}", f"given:     {len(positions)}"))
         cores = dict(zip(positions, inputs or ((),) * len(positions)))
         mapped = [i for i in positions if args[i] is not None]
+        missing = [i for i in positions if args[i] is None and cores[i]]
+        if missing:
+            raise ValueError(explain(
+                "tanx.numpy.vectorize", "None has no dimensions that the signature could name.",
+                f"signature: {signature}", f"positions: {', '.join(map(str, missing))}",
+                hint="list them in excluded."))
 
         def of_mapped(*values):
             whole = list(args)
@@ -140,8 +147,8 @@ def _check_results(result, outputs, sizes: dict[str, int], signature) -> None:
                 f"returned:  {result!r:.100}", f"signature: {signature}"))
         results = result
     for x, core in zip(results, outputs):
-        aval = typeof(x)
-        if aval.ndim != len(core):
+        aval = None if x is None else typeof(x)
+        if aval is None or aval.ndim != len(core):
             raise ValueError(explain(
                 "tanx.numpy.vectorize", f"a result must have the dimensions ({','.join(core)}).",
                 f"result:    {aval}", f"signature: {signature}"))

@@ -27,7 +27,7 @@ from ._complex import conj
 from ._creation import placed
 from ._math import remainder
 from ._pad import pad
-from ._promotion import as_operand, like
+from ._promotion import as_operand, convert, like
 from ._shape import transpose
 
 __all__ = ["fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn",
@@ -290,7 +290,12 @@ def _spacing(function: str, n, d):
         if isinstance(value, list | tuple) or np.ndim(value):
             raise ValueError(explain(f"tanx.numpy.fft.{function}", f"{name} is a single number.",
                                      f"{name}: {value!r}"))
-    return operator.index(n), d * n
+    return operator.index(n), (float(d) if isinstance(d, complex) else d) * n
+
+
+def _real(dtype: np.dtype) -> np.dtype:
+    """The dtype in which to count frequencies."""
+    return dtypes.to_floating_dtype(dtypes.to_inexact_dtype(dtype))
 
 
 def _dtype(function: str, dtype):
@@ -305,8 +310,9 @@ def fftfreq(n, d=1.0, *, dtype=None, device=None):
     Array([ 0. ,  0.5, -1. , -0.5], dtype=float32)
     """
     n, time = _spacing("fftfreq", n, d)
-    k = lax.iota(_dtype("fftfreq", dtype), n)
-    return placed((remainder(k + n // 2, n) - n // 2) / time, device)
+    dtype = _dtype("fftfreq", dtype)
+    k = lax.iota(_real(dtype), n)
+    return placed(convert((remainder(k + n // 2, n) - n // 2) / time, dtype), device)
 
 
 def rfftfreq(n, d=1.0, *, dtype=None, device=None):
@@ -316,7 +322,9 @@ def rfftfreq(n, d=1.0, *, dtype=None, device=None):
     Array([0. , 0.5, 1. ], dtype=float32)
     """
     n, time = _spacing("rfftfreq", n, d)
-    return placed(lax.iota(_dtype("rfftfreq", dtype), n // 2 + 1) / time, device)
+    dtype = _dtype("rfftfreq", dtype)
+    k = lax.iota(_real(dtype), n // 2 + 1)
+    return placed(convert(k / time, dtypes.to_inexact_dtype(dtype)), device)
 
 
 def fftshift(x, axes=None):

@@ -26,7 +26,7 @@ from ..lax import linalg as factor
 from . import _contract as contract
 from ._complex import conj
 from ._creation import zeros
-from ._logic import isfinite, where
+from ._logic import isnan, where
 from ._lookup import take_along_axis
 from ._math import absolute, power
 from ._matrices import diagonal as _diagonal
@@ -34,6 +34,7 @@ from ._matrices import eye, triu
 from ._matrices import trace as _trace
 from ._promotion import as_operand, broadcast_to_shape, common_shape, convert, inexact, typeof
 from ._reduce import amax, amin
+from ._reduce import any as any_of
 from ._reduce import prod as product_of
 from ._reduce import sum as sum_of
 from ._shape import expand_dims, matrix_transpose, moveaxis, ravel
@@ -594,7 +595,8 @@ def cond(x, p=None):
     else:
         x = _matrices("cond", x, square=True)
         ratio = norm(x, p, (-2, -1)) * norm(inv(x), p, (-2, -1))
-    return where(isfinite(ratio) | (ratio == np.inf), ratio, np.inf)
+    unknown = isnan(ratio) & ~any_of(isnan(x), (-2, -1))  # of a singular matrix, not of NaN
+    return where(unknown, np.inf, ratio)
 
 
 @library_jit(static_argnames=("hermitian",))

@@ -41,13 +41,18 @@ def categorical(key, logits, axis: int = -1, shape: Sequence[int] | None = None,
     axis = canonical_axis("tanx.random.categorical", axis, logits)
     rest = tuple(n for d, n in enumerate(logits.shape) if d != axis)
     shape = rest if shape is None else canonical_shape(shape, "tanx.random.categorical")
-    lead = shape[:len(shape) - len(rest)]
-    if (*lead, *rest) != shape:
+    count = len(shape) - len(rest)
+    lead, tail = shape[:max(count, 0)], shape[max(count, 0):]
+    fits = tail == rest or replace and len(tail) == len(rest) and all(
+        n in (m, 1) for n, m in zip(rest, tail))
+    if not fits:
         raise ValueError(explain(
-            "tanx.random.categorical", "shape must end with that of logits without its axis.",
+            "tanx.random.categorical", "shape must end with that of logits without its axis, or "
+            "what that broadcasts to.",
             f"logits: {typeof(logits)}", f"axis:   {axis}", f"shape:  {shape}"))
     if replace:
-        noise = gumbel(wrapped, (*lead, *logits.shape), logits.dtype, mode)
+        each = (*tail[:axis], logits.shape[axis], *tail[axis:])
+        noise = gumbel(wrapped, (*lead, *each), logits.dtype, mode)
         return lax.argmax(noise + lax.expand_dims(logits, range(len(lead))), axis + len(lead),
                           dtypes.default_int())
     count = prod(lead)

@@ -8,7 +8,7 @@ value of a result, though not always beside each of its parts.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf, nan
+from math import exp, inf, nan
 
 from . import math
 from .values import Value, absolute, constant, copysign, fma, maximum, minimum, select, sqrt
@@ -129,11 +129,27 @@ def _sqrt(x: Pair) -> Pair:
     return Pair(re, select(endless | zero, x.im, im))
 
 
+_GREAT = {32: 88.0, 64: 709.0}  # e to these powers is not far from the greatest float
+
+
+def _shortened(x: Value, size: Value) -> tuple[Value, Value]:
+    """A real part from which half of the limit is taken where it is great, and a factor for that.
+
+    Parts of e^(x + iy) may be finite though e^x overflows, where the sine or cosine is small. The
+    difference is exact; sinh and cosh that far out are exponentials too.
+    """
+    half = _GREAT[x.type.bits] / 2
+    great = size > 2 * half
+    near = select(great, x - copysign(constant(x, half), x), x)
+    return near, select(great, constant(x, exp(half)), 1.0)
+
+
 def _exp(x: Pair) -> Pair:
-    length = math.exp(x.re)
-    re, im = length * math.cos(x.im), length * math.sin(x.im)
+    near, factor = _shortened(x.re, x.re)
+    length = math.exp(near)
+    re, im = length * math.cos(x.im) * factor, length * math.sin(x.im) * factor
     real = x.im.eq(0)
-    re, im = select(real, length, re), select(real, x.im, im)
+    re, im = select(real, length * factor, re), select(real, x.im, im)
     nothing = length.eq(0)
     return Pair(select(nothing, 0.0, re), select(nothing, 0.0, im))
 
@@ -144,8 +160,10 @@ def _exp2(x: Pair) -> Pair:
 
 def _expm1(x: Pair) -> Pair:
     half = math.sin(x.im * 0.5)
-    re = math.expm1(x.re) * math.cos(x.im) - half * half * 2.0
-    return Pair(re, math.exp(x.re) * math.sin(x.im))
+    near, factor = _shortened(x.re, x.re)
+    re = math.expm1(near) * math.cos(x.im) * factor - half * half * 2.0
+    im = math.exp(near) * math.sin(x.im) * factor
+    return Pair(re, select(x.im.eq(0), x.im, im))
 
 
 def _log(x: Pair) -> Pair:
@@ -170,14 +188,18 @@ def _log1p(x: Pair) -> Pair:
 
 
 def _sinh(x: Pair) -> Pair:
-    re, im = math.sinh(x.re) * math.cos(x.im), math.cosh(x.re) * math.sin(x.im)
-    return Pair(select(x.im.eq(0), math.sinh(x.re), re), select(x.im.eq(0), x.im, im))
+    near, factor = _shortened(x.re, absolute(x.re))
+    s, c = math.sinh(near), math.cosh(near)
+    re, im = s * math.cos(x.im) * factor, c * math.sin(x.im) * factor
+    return Pair(select(x.im.eq(0), s * factor, re), select(x.im.eq(0), x.im, im))
 
 
 def _cosh(x: Pair) -> Pair:
-    re, im = math.cosh(x.re) * math.cos(x.im), math.sinh(x.re) * math.sin(x.im)
+    near, factor = _shortened(x.re, absolute(x.re))
+    s, c = math.sinh(near), math.cosh(near)
+    re, im = c * math.cos(x.im) * factor, s * math.sin(x.im) * factor
     real = x.im.eq(0)
-    return Pair(select(real, math.cosh(x.re), re), select(real, copysign(x.im, x.re) * x.im, im))
+    return Pair(select(real, c * factor, re), select(real, copysign(x.im, x.re) * x.im, im))
 
 
 def _tanh(x: Pair) -> Pair:
