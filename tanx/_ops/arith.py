@@ -472,10 +472,15 @@ class Cbrt(Accurate):
 
     name = "cbrt"
     accepts = FLOAT
-    ufunc = np.cbrt
     jvp = partials(lambda t, out, x, accuracy=None:
                    mul(t, mul(like(x, 1 / 3), integer_pow(out, -2))))
     taylor = power(1 / 3)
+
+    def ufunc(self, x):
+        """NumPy's root of 27 is 3 on some processors only; in twice the precision it always is."""
+        if x.dtype.itemsize == 8:
+            return np.cbrt(x)
+        return np.cbrt(x.astype(np.float64)).astype(x.dtype)
 
 
 # -- rounding and bits -----------------------------------------------------------------------------

@@ -8,12 +8,15 @@ the compiler inlines generators into whatever uses the bits.
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import xor
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
 from .._loops import build
+from ..errors import explain
 
 __all__ = ["GENERATORS", "Generator", "Words", "as_dtype", "as_keys", "as_words", "chosen",
            "halves", "joined", "philox4x32", "place_of", "rbg", "threefry", "threefry2x32",
@@ -21,6 +24,9 @@ __all__ = ["GENERATORS", "Generator", "Words", "as_dtype", "as_keys", "as_words"
 
 Words = tuple[Any, ...]
 _U32, _U64, _F64 = np.dtype(np.uint32), np.dtype(np.uint64), np.dtype(np.float64)
+
+#: Integers that bits come as, by their width.
+UNSIGNED: dict[int, np.dtype] = {n: np.dtype(f"uint{n}") for n in (8, 16, 32, 64)}
 
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
@@ -61,6 +67,39 @@ def _threefry_in_place(k0, k1, x0, x1) -> Words:
         np.add(a, keys[(group + 1) % 3], a)
         np.add(b, keys[(group + 2) % 3] + _U32.type(group + 1), b)
     return a, b
+
+
+_ROTATIONS_OF_FOUR = ((10, 26), (11, 21), (13, 27), (23, 5), (6, 20), (17, 11), (25, 10), (18, 20))
+
+
+def threefry4x32(key: Words, x0, x1, x2, x3) -> Words:
+    """Threefry-4x32 with 20 rounds (same paper): four words of counter, four of key."""
+    k0, k1, k2, k3 = key
+    keys = (k0, k1, k2, k3, k0 ^ k1 ^ k2 ^ k3 ^ 0x1BD11BDA)
+    x0, x1, x2, x3 = x0 + k0, x1 + k1, x2 + k2, x3 + k3
+    for step in range(20):
+        first, second = _ROTATIONS_OF_FOUR[step % 8]
+        x0, x2 = x0 + x1, x2 + x3
+        x1, x3 = _rotated(x1, first) ^ x0, _rotated(x3, second) ^ x2
+        x1, x3 = x3, x1  # the next round pairs them the other way around
+        if step % 4 == 3:
+            group = step // 4 + 1
+            x0, x1, x2, x3 = (x + keys[(group + i) % 5] for i, x in enumerate((x0, x1, x2, x3)))
+            x3 = x3 + group
+    return x0, x1, x2, x3
+
+
+def _rotated(x, distance: int):
+    return x << distance | x >> 32 - distance
+
+
+def philox2x32(k0, x0, x1) -> Words:
+    """Philox-2x32 with 10 rounds (same paper): two words of counter, one of key."""
+    for _ in range(10):
+        high, low = _product(x0, 0xD256D193)
+        x0, x1 = high ^ k0 ^ x1, low
+        k0 = k0 + 0x9E3779B9
+    return x0, x1
 
 
 def philox4x32(k0, k1, x0, x1, x2, x3) -> Words:
@@ -176,6 +215,24 @@ class Generator:
         """A block of random words of a key, by the number of the block."""
         raise NotImplementedError
 
+    def new_key(self, key: Words, number, count: int) -> Words:
+        """One of so many new keys of a key."""
+        return self.split(key, *place_of(number, count))
+
+    def integer(self, key: Words, place, count: int, bits: int):
+        """One of so many random integers of a key; here each has a block of words for itself."""
+        words = self.words(key, *place_of(place, count))
+        if bits == 64:
+            return joined(*words[:2])
+        return as_dtype(reduce(xor, words), UNSIGNED[bits])
+
+    def scheme(self, partitionable: bool) -> Generator:
+        """The generator with its words in the order of one of JAX's schemes.
+
+        In the older one, which is not partitionable, words depend on how many there are.
+        """
+        return self
+
     def __repr__(self) -> str:
         return self.tag
 
@@ -195,6 +252,112 @@ class Threefry(Generator):
         return threefry2x32(*key, high, low)
 
     split = fold_in = words
+
+    def scheme(self, partitionable):
+        return self if partitionable else threefry_in_halves
+
+
+class ThreefryInHalves(Threefry):
+    """Threefry in JAX's older order: the words of a block are in two halves of all words."""
+
+    def __reduce__(self):
+        return "threefry_in_halves"
+
+    def scheme(self, partitionable):
+        return threefry if partitionable else self
+
+    def new_key(self, key, number, count):
+        return tuple(_word_in_halves(key, number * 2 + i, 2 * count) for i in range(2))
+
+    def integer(self, key, place, count, bits):
+        if bits == 64:
+            return joined(*(_word_in_halves(key, place + i * count, 2 * count) for i in range(2)))
+        each = 32 // bits
+        word = _word_in_halves(key, place // each, -(-count // each))
+        return as_dtype(word >> as_dtype(place % each * bits, _U32), UNSIGNED[bits])
+
+
+def _word_in_halves(key: Words, place, count: int):
+    """A word of so many: counters are paired, one of the first half with one of the second."""
+    if count >= (1 << 32) - 1:
+        raise NotImplementedError(explain(
+            "tanx.random", "without threefry_partitionable, arrays have fewer words than 2^32 - 1.",
+            f"words: {count}"))
+    half = (count + 1) // 2
+    behind = place >= half
+    first = chosen(as_dtype(behind, _U64), [place, place - half])
+    second = first + half
+    if count % 2:  # the last one has no counter beside it, and takes 0
+        second = chosen(as_dtype(second < count, _U64), [second * 0, second])
+    words = threefry2x32(*key, as_dtype(first, _U32), as_dtype(second, _U32))
+    return chosen(as_dtype(behind, _U64), list(words))
+
+
+class Threefry4x32(Generator):
+    """Threefry with four words of key, which a block makes as well."""
+
+    name, tag, key_shape, block = "threefry4x32", "fry4", (4,), 4
+
+    def __reduce__(self):
+        return f"{self.name}_generator"
+
+    def seed(self, high, low):
+        zero = low ^ low
+        return threefry4x32((high, low, zero, zero), zero, zero, zero, zero)
+
+    def split(self, key, high, low):
+        return threefry4x32(key, low ^ low, low ^ low, high, low)
+
+    fold_in = split
+
+    def words(self, key, high, low):
+        return threefry4x32(key, high, low, low ^ low, low ^ low)
+
+    def integer(self, key, place, count, bits):
+        if bits != 64:
+            return super().integer(key, place, count, bits)
+        a, b, c, d = self.words(key, *place_of(place, count))
+        return joined(a ^ c, b ^ d)
+
+
+class Philox2x32(Generator):
+    """Philox with one word of key."""
+
+    name, tag, key_shape, block = "philox2x32", "phx2", (1,), 2
+
+    def __reduce__(self):
+        return f"{self.name}_generator"
+
+    def seed(self, high, low):
+        return philox2x32(low ^ low, high, low)[:1]
+
+    def split(self, key, high, low):
+        return self.words(key, high, low)[:1]
+
+    fold_in = split
+
+    def words(self, key, high, low):
+        return philox2x32(*key, high, low)
+
+
+class Philox4x32(Generator):
+    """Philox with two words of key."""
+
+    name, tag, key_shape, block = "philox4x32", "phx4", (2,), 4
+
+    def __reduce__(self):
+        return f"{self.name}_generator"
+
+    def seed(self, high, low):
+        return self.words((low ^ low,) * 2, high, low)[:2]
+
+    def split(self, key, high, low):
+        return philox4x32(*key, low ^ low, low ^ low, high, low)[:2]
+
+    fold_in = split
+
+    def words(self, key, high, low):
+        return philox4x32(*key, high, low, low ^ low, low ^ low)
 
 
 class Rbg(Generator):
@@ -221,6 +384,33 @@ class Rbg(Generator):
         upper = joined(k1, k0) + as_dtype(counter < start, _U64)
         return philox4x32(k0, k1, *halves(counter)[::-1], *halves(upper)[::-1])
 
+    def integer(self, key, place, count, bits):
+        """Words follow each other, and none is wasted but the upper parts of narrow integers."""
+        each = 2 if bits == 64 else 1
+        per_block = self.block // each
+        words = self.words(key, *place_of(place // per_block, count))
+        parts = [words[i:i + each] for i in range(0, self.block, each)]
+        values = [joined(*reversed(part)) if each == 2 else as_dtype(part[0], UNSIGNED[bits])
+                  for part in parts]
+        return chosen(place % per_block, values)
+
+    def scheme(self, partitionable):
+        return self if partitionable else rbg_in_halves
+
+
+class RbgInHalves(Rbg):
+    """The same with keys that are split in JAX's older order."""
+
+    def __reduce__(self):
+        return "rbg_in_halves"
+
+    def scheme(self, partitionable):
+        return rbg if partitionable else self
+
+    def new_key(self, key, number, count):
+        return (*threefry_in_halves.new_key(key[:2], number, count),
+                *threefry_in_halves.new_key(key[2:], number, count))
+
 
 class UnsafeRbg(Rbg):
     """Philox for everything: cheaper keys, of which less is known."""
@@ -235,8 +425,15 @@ class UnsafeRbg(Rbg):
         mixed = self.words(self.seed(high, low), low ^ low, (low ^ low) + 9)
         return tuple(a ^ b for a, b in zip(key, mixed))
 
+    def scheme(self, partitionable):
+        return self
+
 
 threefry, rbg, unsafe_rbg = Threefry(), Rbg(), UnsafeRbg()
+threefry_in_halves, rbg_in_halves = ThreefryInHalves(), RbgInHalves()
+threefry4x32_generator, philox2x32_generator = Threefry4x32(), Philox2x32()
+philox4x32_generator = Philox4x32()
 
 #: The generators that can be asked for, by name.
-GENERATORS: dict[str, Generator] = {g.name: g for g in (threefry, rbg, unsafe_rbg)}
+GENERATORS: dict[str, Generator] = {g.name: g for g in (
+    threefry, threefry4x32_generator, rbg, unsafe_rbg, philox2x32_generator, philox4x32_generator)}

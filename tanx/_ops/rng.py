@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
+from .. import _config, dtypes
 from .._core.linear import never
 from .._core.primitive import Kind, Primitive
 from .._core.types import ShapedArray, canonical_shape, typeof
@@ -22,15 +22,12 @@ from .batching import to_front
 from .families import INT, Elementwise, letter
 from .generators import (
     GENERATORS,
+    UNSIGNED,
     Generator,
-    Words,
-    as_dtype,
     as_keys,
     as_words,
     chosen,
     halves,
-    joined,
-    place_of,
     threefry2x32,
 )
 from .layout import broadcast_in_dim
@@ -41,7 +38,6 @@ __all__ = ["GENERATORS", "Generator", "generator_of", "key_type", "random_bits",
            "random_wrap", "random_wrap_p", "threefry2x32_p"]
 
 _U32, _U64 = np.dtype(np.uint32), np.dtype(np.uint64)
-_BITS: dict[int, np.dtype] = {8: np.dtype(np.uint8), 16: np.dtype(np.uint16), 32: _U32, 64: _U64}
 
 # Elements that ``eval`` works on at a time: words and their temporaries stay in the first cache.
 _PIECE = 4096
@@ -118,11 +114,11 @@ class RandomSplit(KeyPrimitive):
     def eval(self, keys, *, shape, impl):
         numbers = np.arange(prod(shape), dtype=_U64).reshape(shape)
         key = [word.reshape((*keys.shape, *(1,) * len(shape))) for word in as_words(keys)]
-        return as_keys(impl.split(key, *halves(numbers)))
+        return as_keys(impl.new_key(key, numbers, prod(shape)))
 
     def lower(self, at, keys, *, shape, impl):
         number = build.flatten_index(at[keys.ndim:], shape)
-        return as_keys(impl.split(as_words(keys[at[:keys.ndim]]), *place_of(number, prod(shape))))
+        return as_keys(impl.new_key(as_words(keys[at[:keys.ndim]]), number, prod(shape)))
 
 
 class RandomFoldIn(KeyPrimitive):
@@ -159,41 +155,27 @@ class RandomBits(KeyPrimitive):
     name = "random_bits"
 
     def infer(self, keys, *, bit_width, shape, impl):
-        if bit_width not in _BITS:
+        if bit_width not in UNSIGNED:
             raise TypeError(explain("tanx.random.bits", "bits come in 8, 16, 32 or 64 at a time.",
                                     f"bit_width: {bit_width}"))
-        return ShapedArray((*keys.shape, *shape), _BITS[bit_width])
+        return ShapedArray((*keys.shape, *shape), UNSIGNED[bit_width])
 
     def eval(self, keys, *, bit_width, shape, impl):
         count = prod(shape)
         key = [word.reshape(-1, 1) for word in as_words(keys)]
-        out = np.empty((keys.size, count), _BITS[bit_width])
+        out = np.empty((keys.size, count), UNSIGNED[bit_width])
         rows, columns = max(1, _PIECE // max(1, count)), min(_PIECE, max(1, count))
         for row in range(0, keys.size, rows):
             some = [word[row:row + rows] for word in key]
             for column in range(0, count, columns):
                 piece = out[row:row + rows, column:column + columns]
                 places = np.arange(column, column + piece.shape[1], dtype=_U64)
-                piece[...] = _elements(impl, some, places, count, bit_width)
+                piece[...] = impl.integer(some, places, count, bit_width)
         return out.reshape((*keys.shape, *shape))
 
     def lower(self, at, keys, *, bit_width, shape, impl):
         place = build.flatten_index(at[keys.ndim:], shape)
-        return _elements(impl, as_words(keys[at[:keys.ndim]]), place, prod(shape), bit_width)
-
-
-def _elements(impl: Generator, key: Words, place, size: int, bit_width: int):
-    """The random integers of a key at places among so many."""
-    if impl.block == 2:  # a block for each integer
-        a, b = impl.words(key, *place_of(place, size))
-        return joined(a, b) if bit_width == 64 else as_dtype(a ^ b, _BITS[bit_width])
-    each = 2 if bit_width == 64 else 1
-    per_block = impl.block // each
-    words = impl.words(key, *place_of(place // per_block, size))
-    blocks = [words[i:i + each] for i in range(0, impl.block, each)]
-    values = [joined(*reversed(block)) if each == 2 else as_dtype(block[0], _BITS[bit_width])
-              for block in blocks]
-    return chosen(place % per_block, values)
+        return impl.integer(as_words(keys[at[:keys.ndim]]), place, prod(shape), bit_width)
 
 
 class RandomWrap(KeyPrimitive):
@@ -282,6 +264,11 @@ random_bits_p, random_wrap_p, random_unwrap_p = RandomBits(), RandomWrap(), Rand
 random_clone_p, threefry2x32_p = RandomClone(), Threefry2x32()
 
 
+def _in_scheme(keys, function: str) -> Generator:
+    """The generator of keys, in the scheme that ``threefry_partitionable`` asks for."""
+    return generator_of(typeof(keys), function).scheme(_config.threefry_partitionable.value)
+
+
 def random_seed(seeds, impl: Generator):
     """Keys of a generator from integers, one from each."""
     return random_seed_p.bind(seeds, impl=impl)
@@ -290,7 +277,7 @@ def random_seed(seeds, impl: Generator):
 def random_split(keys, shape):
     """New keys of ``shape`` for each key."""
     return random_split_p.bind(keys, shape=canonical_shape(shape, "tanx.random.split"),
-                               impl=generator_of(typeof(keys), "tanx.random.split"))
+                               impl=_in_scheme(keys, "tanx.random.split"))
 
 
 def random_fold_in(keys, numbers):
@@ -303,7 +290,7 @@ def random_bits(keys, bit_width: int, shape):
     """Random integers of ``shape`` and of so many bits for each key."""
     return random_bits_p.bind(keys, bit_width=bit_width,
                               shape=canonical_shape(shape, "tanx.random.bits"),
-                              impl=generator_of(typeof(keys), "tanx.random.bits"))
+                              impl=_in_scheme(keys, "tanx.random.bits"))
 
 
 def random_wrap(words, impl: Generator):

@@ -289,7 +289,9 @@ def _starts(function: str, operand, start_indices, allow_negative) -> list:
     dtype = next((typeof(i).dtype for i in starts if type(i) is not int), wide)
     if max(shape, default=0) > instructions.value_range(dtype)[1]:
         from .convert import convert
-        dtype = np.dtype(np.int64)  # with or without x64: no other reaches the end
+        if max(shape) > instructions.value_range(wide)[1]:
+            wide = np.dtype(np.int64)  # without x64 too: no other reaches the end
+        dtype = wide
         starts = [i if type(i) is int else convert(i, dtype) for i in starts]
     if isinstance(allow_negative, bool):
         allow_negative = [allow_negative] * len(starts)

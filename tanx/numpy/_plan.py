@@ -232,6 +232,6 @@ def _from_end(i, size: int):
     if not dtypes.issubdtype(dtype, np.signedinteger):
         return i
     if size > np.iinfo(dtype).max:
-        i = convert(i, index_dtype(size))
+        i = convert(i, max(dtypes.default_int(), index_dtype(size)))
     zero, size = (convert(v, i.dtype, i.weak_type) for v in (0, size))
     return lax.select_n(lax.lt(i, zero), i, lax.add(i, size))

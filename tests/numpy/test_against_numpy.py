@@ -21,7 +21,10 @@ DIFFERENCES = {
         r"(sum|mean)\([iu]32_edge", r"float_power\(", r"power\(u32_edge", r"nan_to_num\(bf16"],
     "small integers become float32": [r"log1p\(jnp\.abs\(\(u8_3", "reciprocal"],
     "integers are added up in their dtype, and wrap around": [r"cumsum\([iu]\d+_edge"],
-    "what does not fit into the dtype": [r"astype\(f32_edge", r"clip\([iu]8_.*-?\d+\)"],
+    "what does not fit into the dtype": [
+        r"astype\(f32_edge", r"clip\([iu]8_.*-?\d+\)", r"\((f32|bf16)_(3|2x3),.*uint8"],
+    "equal elements stay in order, and NaN is the greatest": [
+        r"argsort\(u32_edge", r"sort\(.*descending"],
     "an integer divided by 0": ["floor_divide", "divmod", "// 0"],
     "numbers take the dtype of arrays": [r"(greater|less)\w*\(-1, u8_3"],
     "exact at whole numbers, and infinity is far from them": [r"sinc\(\w+_edge", r"modf\(f32_edge"],
