@@ -21,9 +21,9 @@ from .arith import div, mul
 from .batching import batch_size, materialize
 from .either import State, apply, constant, equal, where, while_loop
 from .families import FLOAT, letter
-from .generators import Generator, Words, as_dtype, as_words, joined, place_of
+from .generators import Generator, Words, as_dtype, as_words
 from .incomplete import random_gamma_grad
-from .rng import generator_of
+from .rng import generator_in_scheme
 from .transcendental import exp
 
 __all__ = ["RandomGamma", "random_gamma", "random_gamma_p"]
@@ -33,9 +33,16 @@ __all__ = ["RandomGamma", "random_gamma", "random_gamma_p"]
 
 
 def _numbered(impl: Generator, key: Words, count: int) -> list[Words]:
-    """The first new keys of a key."""
-    zero = key[0] ^ key[0]
-    return [impl.split(key, zero, zero + n) for n in range(count)]
+    """All of so many new keys of a key."""
+    zero = _zero(key)
+    return [impl.new_key(key, zero + n, count) for n in range(count)]
+
+
+def _zero(key: Words):
+    """The first place, of keys in arrays or in expressions."""
+    if isinstance(key[0], build.Expr):
+        return build.const(0, np.dtype(np.uint64))
+    return np.zeros(np.shape(key[0]), np.uint64)
 
 
 def _uniform(impl: Generator, key: Words, dtype: np.dtype):
@@ -43,13 +50,7 @@ def _uniform(impl: Generator, key: Words, dtype: np.dtype):
     info = dtypes.finfo(dtype)
     width = 8 if info.nmant < 8 else info.bits
     words = np.dtype(f"uint{info.bits}")
-    zero = key[0] ^ key[0]
-    block = impl.words(key, zero, zero)
-    if width == 64:
-        bits = joined(*block) if impl.block == 2 else joined(block[1], block[0])
-    else:
-        first = block[0] ^ block[1] if impl.block == 2 else block[0]
-        bits = as_dtype(as_dtype(first, np.dtype(f"uint{width}")), words)
+    bits = as_dtype(impl.integer(key, _zero(key), 1, width), words)
     one = int(np.ones((), dtype).view(words))
     bits = bits >> width - info.nmant | one
     number = (build.op("bitcast", bits, dtype=dtype) if isinstance(bits, build.Expr)
@@ -132,7 +133,7 @@ class RandomGamma(Primitive):
         places = np.arange(prod(shape), dtype=np.uint64)
         key = [word.reshape(-1, 1) for word in as_words(keys)]
         each = [np.broadcast_to(w, (keys.size, prod(shape))).ravel()
-                for w in impl.split(key, *place_of(places, prod(shape)))]
+                for w in impl.new_key(key, places, prod(shape))]
         return _sample(impl, tuple(each), alpha.reshape(-1), log_space).reshape(alpha.shape)
 
     def jvp(self, primals, tangents, *, log_space, impl):
@@ -157,8 +158,8 @@ class RandomGamma(Primitive):
 
     def lower(self, at, keys, alpha, *, log_space, impl):
         shape = alpha.shape[keys.ndim:]
-        number = place_of(build.flatten_index(at[keys.ndim:], shape), prod(shape))
-        key = impl.split(as_words(keys[at[:keys.ndim]]), *number)
+        number = build.flatten_index(at[keys.ndim:], shape)
+        key = impl.new_key(as_words(keys[at[:keys.ndim]]), number, prod(shape))
         return _sample(impl, key, alpha[at], log_space)
 
     def show_params(self, params):
@@ -171,4 +172,4 @@ random_gamma_p = RandomGamma()
 def random_gamma(keys, alpha, log_space: bool):
     """A sample of the gamma distribution for each element of ``alpha``, or its logarithm."""
     return random_gamma_p.bind(keys, alpha, log_space=log_space,
-                               impl=generator_of(typeof(keys), "tanx.random.gamma"))
+                               impl=generator_in_scheme(keys, "tanx.random.gamma"))

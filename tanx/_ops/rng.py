@@ -32,7 +32,8 @@ from .generators import (
 )
 from .layout import broadcast_in_dim
 
-__all__ = ["GENERATORS", "Generator", "generator_of", "key_type", "random_bits", "random_bits_p",
+__all__ = ["GENERATORS", "Generator", "generator_in_scheme",
+           "generator_of", "key_type", "random_bits", "random_bits_p",
            "random_clone", "random_clone_p", "random_fold_in", "random_fold_in_p", "random_seed",
            "random_seed_p", "random_split", "random_split_p", "random_unwrap", "random_unwrap_p",
            "random_wrap", "random_wrap_p", "threefry2x32_p"]
@@ -264,7 +265,7 @@ random_bits_p, random_wrap_p, random_unwrap_p = RandomBits(), RandomWrap(), Rand
 random_clone_p, threefry2x32_p = RandomClone(), Threefry2x32()
 
 
-def _in_scheme(keys, function: str) -> Generator:
+def generator_in_scheme(keys, function: str) -> Generator:
     """The generator of keys, in the scheme that ``threefry_partitionable`` asks for."""
     return generator_of(typeof(keys), function).scheme(_config.threefry_partitionable.value)
 
@@ -277,7 +278,7 @@ def random_seed(seeds, impl: Generator):
 def random_split(keys, shape):
     """New keys of ``shape`` for each key."""
     return random_split_p.bind(keys, shape=canonical_shape(shape, "tanx.random.split"),
-                               impl=_in_scheme(keys, "tanx.random.split"))
+                               impl=generator_in_scheme(keys, "tanx.random.split"))
 
 
 def random_fold_in(keys, numbers):
@@ -290,7 +291,7 @@ def random_bits(keys, bit_width: int, shape):
     """Random integers of ``shape`` and of so many bits for each key."""
     return random_bits_p.bind(keys, bit_width=bit_width,
                               shape=canonical_shape(shape, "tanx.random.bits"),
-                              impl=_in_scheme(keys, "tanx.random.bits"))
+                              impl=generator_in_scheme(keys, "tanx.random.bits"))
 
 
 def random_wrap(words, impl: Generator):
