@@ -127,8 +127,8 @@ def fori_loop(lower, upper, body_fun: Callable, init_val, *, unroll: int | bool 
     """Replace ``init_val`` by ``body_fun(i, value)`` for each ``i`` from ``lower`` up to ``upper``.
 
     The value, a pytree, keeps its structure and types. Where both bounds are Python or NumPy
-    integers this is a :func:`scan`, else a :func:`while_loop`; both can be differentiated. Bounds
-    may be floats as well: rounded down to integers if they are known, else the index is a float.
+    integers this is a :func:`scan`, else a :func:`while_loop`; both can be differentiated.
+    Bounds may be floats, if both are.
     ``unroll`` tells how many steps to compile in a row, and needs such bounds.
 
     >>> fori_loop(1, 6, lambda i, product: product * i, 1)
@@ -190,10 +190,8 @@ def _bounds(function: str, lower, upper) -> tuple[Any, Any]:
         raise TypeError(explain(
             function, "the bounds must be of one type.", f"lower: {types[0]}",
             f"upper: {types[1]}", hint=f"convert one with .astype({types[0].dtype.name!r})."))
-    if dtypes.issubdtype(types[0].dtype, np.floating):
-        known = [x.concrete() if isinstance(x, Tracer) else x for x in (lower, upper)]
-        if None not in known:
-            lower, upper = int(known[0]), int(known[1])  # floats that are known count as integers
+    if all(isinstance(x, (float, np.floating)) for x in (lower, upper)):
+        return float(lower), float(upper)
     if all(isinstance(x, (int, np.integer)) for x in (lower, upper)):
         largest = np.iinfo(dtypes.canonicalize_dtype(np.int64)).max
         if max(abs(int(lower)), abs(int(upper))) > largest:
