@@ -62,7 +62,8 @@ def listed(axes: Any) -> tuple:
     if isinstance(axes, tuple):
         return axes
     # Tracers and arrays of no dimensions are iterable only in name.
-    several = isinstance(axes, Iterable) and getattr(axes, "ndim", 1) and not isinstance(axes, str)
+    several = isinstance(axes, Iterable) and bool(getattr(axes, "ndim", True)) and not (
+        isinstance(axes, str))
     return tuple(axes) if several else (axes,)
 
 

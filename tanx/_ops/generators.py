@@ -289,7 +289,8 @@ def _word_in_halves(key: Words, place, count: int):
     second = first + half
     if count % 2:  # the last one has no counter beside it, and takes 0
         second = chosen(as_dtype(second < count, _U64), [second * 0, second])
-    words = threefry2x32(*key, as_dtype(first, _U32), as_dtype(second, _U32))
+    k0, k1 = key
+    words = threefry2x32(k0, k1, as_dtype(first, _U32), as_dtype(second, _U32))
     return chosen(as_dtype(behind, _U64), list(words))
 
 

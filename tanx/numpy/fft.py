@@ -290,7 +290,10 @@ def _spacing(function: str, n, d):
         if isinstance(value, list | tuple) or np.ndim(value):
             raise ValueError(explain(f"tanx.numpy.fft.{function}", f"{name} is a single number.",
                                      f"{name}: {value!r}"))
-    return operator.index(n), (float(d) if isinstance(d, complex) else d) * n
+    if isinstance(d, complex):
+        raise TypeError(explain(f"tanx.numpy.fft.{function}", "steps are real numbers.",
+                                f"d: {d!r}"))
+    return operator.index(n), d * n
 
 
 def _real(dtype: np.dtype) -> np.dtype:
