@@ -8,6 +8,7 @@ __all__ = ["CASES", "Case"]
 
 # In the order of the report; each registers its cases.
 for _file in ("calls", "eager", "elementwise", "reductions", "norms", "layout", "cumulative",
-              "windows", "indexing", "sort", "special", "fourier", "random", "products", "linalg",
-              "convolution", "networks", "derivatives", "control", "loops", "spatial"):
+              "windows", "indexing", "sort", "special", "statistics", "fourier", "signals",
+              "random", "products", "linalg", "convolution", "networks", "derivatives", "control",
+              "loops", "spatial"):
     import_module(f".{_file}", __name__)

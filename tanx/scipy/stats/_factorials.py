@@ -34,6 +34,9 @@ def log_half_step(z):
     """
     far = z > (12 if z.dtype.itemsize > 4 else 4)
     inverse = 1 / jnp.where(far, z, 16)
-    series = inverse * jnp.polyval(jnp.asarray(_HALF_STEP, z.dtype), inverse * inverse)
+    series = 0.0
+    for coefficient in _HALF_STEP:
+        series = series * inverse * inverse + coefficient
+    series = series * inverse
     near = jnp.where(far, 1, z)
     return jnp.where(far, series, lax.lgamma(near + 0.5) - lax.lgamma(near) - 0.5 * jnp.log(near))

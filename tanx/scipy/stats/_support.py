@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import log
+
 import numpy as np
 
 from ... import dtypes
@@ -37,11 +39,15 @@ def times_log1p(n, y):
 
 
 def log1p_square(y):
-    """``log(1 + y**2)``, also where the square is beyond the largest number."""
-    size = jnp.abs(y)
-    far = size > 0.5 * float(dtypes.finfo(y.dtype).max) ** 0.5  # the 1 makes no difference
-    return jnp.where(far, 2 * jnp.log(jnp.where(far, size, 1)),
-                     jnp.log1p(jnp.square(jnp.where(far, 0, y))))
+    """``log(1 + y**2)``, also where the square is beyond the largest number.
+
+    There ``y`` is divided by a power of two, and the 1, which makes no difference, left out.
+    """
+    half = dtypes.finfo(y.dtype).maxexp // 2
+    far = jnp.abs(y) > 2.0 ** (half - 1)
+    square = jnp.square(y * jnp.where(far, 2.0 ** -(half + 2), 1))
+    left_out = jnp.where(far, 2 * (half + 2) * log(2), 0)
+    return jnp.log1p(jnp.where(far, square - 1, square)) + left_out
 
 
 def log_share(p, rest):

@@ -41,7 +41,7 @@ def cdf(k, p):
     Array([0.  , 0.75, 1.  ], dtype=float32)
     """
     k, p = operands("bernoulli.cdf", k, p)
-    below = jnp.where(k < 0, 0, jnp.where(k < 1, 1 - p, 1)).astype(p.dtype)
+    below = jnp.where(k < 0, 0, jnp.where(k < 1, 1 - p, 1))
     return jnp.where(jnp.isnan(k) | jnp.isnan(probability(p)), jnp.nan, below)
 
 
@@ -53,7 +53,7 @@ def ppf(q, p):
     Array([0., 0., 1.], dtype=float32)
     """
     q, p = operands("bernoulli.ppf", q, p)
-    value = jnp.where(q <= 1 - p, 0, 1).astype(q.dtype)
+    value = jnp.where(q <= 1 - p, jnp.zeros_like(q), jnp.ones_like(q))
     return jnp.where(jnp.isnan(probability(q) + probability(p)), jnp.nan, value)
 
 

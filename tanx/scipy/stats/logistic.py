@@ -5,7 +5,6 @@ from ... import numpy as jnp
 from ..._api.jit import library_jit
 from ..._traceback import shown
 from ..._window import publish
-from ..special import logit
 from ._support import operands
 
 __all__ = ["cdf", "isf", "logpdf", "pdf", "ppf", "sf"]
@@ -63,7 +62,7 @@ def ppf(x, loc=0, scale=1):
     Array([-1.0986123,  0.       ,        inf], dtype=float32)
     """
     x, loc, scale = operands("logistic.ppf", x, loc, scale)
-    return loc + scale * logit(x)
+    return loc + scale * _log_odds(x)
 
 
 @library_jit
@@ -74,7 +73,15 @@ def isf(x, loc=0, scale=1):
     Array([1.0986123, 0.       ,      -inf], dtype=float32)
     """
     x, loc, scale = operands("logistic.isf", x, loc, scale)
-    return loc - scale * logit(x)
+    return loc - scale * _log_odds(x)
+
+
+def _log_odds(p):
+    """``log(p / (1 - p))``, by one logarithm: of what the odds of the likelier side exceed 1 by."""
+    low = p < 0.5
+    rest = jnp.where(low, p, 1 - p)
+    odds = jnp.log1p((1 - 2 * rest) / rest)
+    return jnp.where(low, -odds, odds)
 
 
 publish(__name__, shown)
