@@ -49,7 +49,7 @@ def inline(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 
 def _called(eqn: JaxprEqn) -> ClosedJaxpr | None:
-    body = eqn.primitive.called(eqn.params)
+    body = eqn.primitive.body([a.aval for a in eqn.invars], eqn.params)
     again = eqn.params.get("prevent_cse") and eqn.params.get("differentiated")
     return _behind_barrier(body) if again and body is not None else body
 

@@ -37,10 +37,11 @@ Higher-order primitives may add ``partial_eval``, ``stage`` and ``batch_axis``, 
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .effects import no_effects
-from .trace import context
+from .trace import EvalTrace, context, running
 
 if TYPE_CHECKING:
     from .flow import Flow
@@ -113,6 +114,13 @@ class Primitive:
         """The closed jaxpr that a use runs on its operands, once; None where it does more."""
         return None
 
+    def body(self, types: Sequence[Any], params: dict[str, Any]) -> Any:
+        """The closed jaxpr that stands for a use on operands of some types in compiled code.
+
+        It is ``called``, but for primitives of users, whose lowering is staged for each use.
+        """
+        return self.called(params)
+
     def flow(self, params: dict[str, Any]) -> Flow | None:
         """The loop or the branches that a use stands for; None where it is neither."""
         return None
@@ -143,6 +151,31 @@ class Primitive:
     def show_params(self, params: dict[str, Any]) -> dict[str, Any]:
         """The parameters as printed in jaxprs."""
         return params
+
+    # As programs for JAX know a primitive.
+    call_primitive = map_primitive = False
+    is_effectful = ref_primitive = ref_allocating = skip_canonicalization = False
+
+    def impl(self, *args, **params):
+        """Apply the primitive to values at once, whatever is being traced."""
+        return EvalTrace.process(self, args, params)
+
+    def abstract_eval(self, *types, **params) -> tuple[Any, frozenset]:
+        """The type of the result, or a list of types, and the effects of a use."""
+        return self.infer(*types, **params), self.effects(*types, **params)
+
+    def bind_with_trace(self, trace, args, *avals_and_params):
+        """Apply the primitive in a trace; parameters are the last argument."""
+        with running(trace):
+            return trace.process(self, args, dict(avals_and_params[-1]))
+
+    def get_bind_params(self, params: dict[str, Any]) -> tuple[list, dict[str, Any]]:
+        """What to pass to ``bind`` before the operands of an equation, and its parameters."""
+        return [], dict(params)
+
+    def is_high(self, *types, **params) -> bool:
+        """Whether a use involves types that are made of others: there are none."""
+        return False
 
     def __repr__(self) -> str:
         return self.name

@@ -14,8 +14,8 @@ from itertools import islice
 from types import CodeType, FrameType
 from typing import NamedTuple
 
-__all__ = ["SourceInfo", "attributed_to", "is_ours", "name_stack", "named_scope", "unscoped",
-           "user_source"]
+__all__ = ["SourceInfo", "attributed_to", "exclude", "is_ours", "name_stack", "named_scope",
+           "unscoped", "user_source"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -125,7 +125,7 @@ def is_ours(file: str) -> bool:
     """Whether a file is the package's, and not a user's."""
     if file in _ours:
         return True
-    if not file.startswith(_PACKAGE) or file.endswith("__main__.py"):
+    if not file.startswith(_excluded) or file.endswith("__main__.py"):
         return False
     _ours.add(file)
     return True
@@ -139,6 +139,16 @@ _known: dict[tuple[int, int, tuple[str, ...]], tuple[CodeType, SourceInfo]] = {}
 To find the line of a place, Python counts from the first one: in a function of 40 lines that takes
 two microseconds.
 """
+
+
+_excluded: tuple[str, ...] = (_PACKAGE,)
+
+
+def exclude(path: str) -> None:
+    """Count the files below a path as ours: those of a library that users do not look into."""
+    global _excluded
+    _excluded += (path,)
+    _known.clear()
 
 
 def user_source() -> SourceInfo:

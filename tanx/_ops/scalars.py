@@ -41,7 +41,8 @@ def stage_scalars(function: str, fun: Callable[..., list], dtypes: Sequence) -> 
 @cached_by_jaxpr
 def first_order(closed: ClosedJaxpr) -> ClosedJaxpr:
     """The same function with calls inlined and scalar constants written as literals."""
-    closed = inline_calls(closed, lambda eqn: eqn.primitive.called(eqn.params))
+    closed = inline_calls(closed, lambda eqn: eqn.primitive.body(
+        [a.aval for a in eqn.invars], eqn.params))
     pairs = list(zip(closed.jaxpr.constvars, closed.consts))
     literals = {v: Literal(np.asarray(c), v.aval) for v, c in pairs if not np.shape(c)}
     rest = [(v, c) for v, c in pairs if v not in literals]

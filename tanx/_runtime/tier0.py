@@ -128,7 +128,7 @@ def _taking(places: tuple[int, ...]) -> Callable[[list], Sequence]:
 
 def _body(eqn) -> ClosedJaxpr | None:
     """The jaxpr that a call runs on its operands."""
-    return eqn.primitive.called(eqn.params)
+    return eqn.primitive.body([a.aval for a in eqn.invars], eqn.params)
 
 
 program_of = cached_by_jaxpr(Program)

@@ -1,6 +1,5 @@
 """tanx.extend: for those who build on jaxprs and primitives."""
 
-from .._window import publish
-from . import core, random
+from .._window import load_late
 
-publish(__name__)
+load_late(__name__)

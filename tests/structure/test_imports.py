@@ -16,7 +16,7 @@ CORE = LEAVES | {"_core"}
 OPS = CORE | {"_loops", "_ops"}
 LEFT = OPS | {"_transforms", "_control"}
 RIGHT = OPS | {"_compiler", "_runtime"}
-MACHINE = LEFT | RIGHT | {"_api"}
+MACHINE = LEFT | RIGHT | {"_api", "_extend"}
 LIBRARY = LEAVES | {"lax", "_api", "_control.custom_jvp", "_control.custom_vjp"}
 ROOMS = {
     **dict.fromkeys(LEAVES, LEAVES),
@@ -28,6 +28,7 @@ ROOMS = {
     "_compiler": OPS,
     "_runtime": OPS | {"_compiler"},
     "_api": LEFT | RIGHT,
+    "_extend": LEFT | RIGHT,
     "lax": LEFT,
     # Library rooms are written like users' code.
     "numpy": LIBRARY,

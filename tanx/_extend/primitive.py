@@ -1,0 +1,195 @@
+"""Primitives of users: rules are given one by one, to an instance.
+
+::
+
+    cube_p = Primitive("cube")
+    cube_p.def_impl(lambda x: x ** 3)
+    cube_p.def_abstract_eval(lambda x: ShapedArray(x.shape, x.dtype))
+    ad.primitive_jvps[cube_p] = ...
+    batching.primitive_batchers[cube_p] = ...
+    mlir.register_lowering(cube_p, mlir.lower_fun(lambda x: x * x * x, multiple_results=False))
+
+A rule is an attribute of the instance, found where those of our own primitives are found. The
+lowering is a function that is staged for each use in compiled code and takes its place there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._core import primitive as core
+from .._core.array import Array
+from .._core.effects import no_effects
+from .._core.jaxpr import ClosedJaxpr
+from .._core.linear import never
+from .._core.primitive import Kind
+from .._core.stage import stage_closed
+from .._core.types import AbstractValue, ShapedArray
+from .._runtime.eager import compiled
+from ..errors import explain
+from ..tree_util import tree_leaves
+
+__all__ = ["LoweringContext", "Primitive"]
+
+
+class _AnyPrimitive(type):
+    """Our own primitives are instances too: libraries ask ``isinstance(p, Primitive)``."""
+
+    def __instancecheck__(cls, instance) -> bool:
+        if cls is Primitive:
+            return isinstance(instance, core.Primitive)
+        return type.__instancecheck__(cls, instance)
+
+
+class LoweringContext:
+    """What a lowering is told about the use that it is for."""
+
+    def __init__(self, primitive, avals_in: Sequence[Any], avals_out: Sequence[Any]):
+        self.primitive = primitive
+        self.avals_in, self.avals_out = list(avals_in), list(avals_out)
+        self.module_context = self
+        self.platforms = ("cpu",)
+
+
+class Primitive(core.Primitive, metaclass=_AnyPrimitive):
+    """A primitive with a name and no rules yet.
+
+    ``multiple_results`` may be set to True: the primitive then gives a list.
+
+    >>> double_p = tanx.extend.core.Primitive("double")
+    >>> _ = double_p.def_impl(lambda x: x * 2)
+    >>> _ = double_p.def_abstract_eval(lambda x: x)
+    >>> double_p.bind(3.0), tanx.make_jaxpr(double_p.bind)(3.0)
+    (6.0, { lambda ; a:f32[]. let b:f32[] = double a in (b,) })
+    """
+
+    kind = Kind.CALL
+    batch_axis: Any = None
+    partial_eval: Any = None
+    lower = never("compiled code has what its lowering stages in its place")
+
+    def __init__(self, name: str):
+        self.name = name  # not in the table of ours: names of users need not be unique
+        self.lowerings: dict[str | None, Callable] = {}
+        self._implementation: Callable | None = None
+        self._types: Callable | None = None
+        self._staged: dict[Any, ClosedJaxpr] = {}
+
+    # -- rules as they are given -------------------------------------------------------------------
+
+    def def_impl(self, impl: Callable) -> Callable:
+        """Give the function that computes results from values; it is what eager code runs."""
+        self._implementation = impl
+        return impl
+
+    def def_abstract_eval(self, abstract_eval: Callable) -> Callable:
+        """Give the function from the types of operands to that of the result."""
+        self._types = lambda *types, **params: (abstract_eval(*types, **params), no_effects)
+        return abstract_eval
+
+    def def_effectful_abstract_eval(self, effectful_abstract_eval: Callable) -> Callable:
+        """Give the function from the types of operands to that of the result, and effects."""
+        self._types = effectful_abstract_eval
+        return effectful_abstract_eval
+
+    def_effectful_abstract_eval2 = def_effectful_abstract_eval
+
+    def def_bind_with_trace(self, bind_with_trace: Callable) -> Callable:
+        """Give the function that applies the primitive in a trace."""
+        self.bind_with_trace = bind_with_trace  # type: ignore[method-assign]
+        return bind_with_trace
+
+    # -- rules as they are used --------------------------------------------------------------------
+
+    def infer(self, *types, **params):
+        out = self._both(types, params)[0]
+        return [_as_type(t) for t in out] if self.multiple_results else _as_type(out)
+
+    def effects(self, *types, **params) -> frozenset:
+        return frozenset(self._both(types, params)[1])
+
+    def _both(self, types, params):
+        if self._types is None:
+            raise NotImplementedError(explain(
+                self.name, f"Abstract evaluation for '{self.name}' not implemented.",
+                hint=f"give it by {self.name}_p.def_abstract_eval(function of types)."))
+        return self._types(*types, **params)
+
+    def eval(self, *args, **params):
+        if self._implementation is not None:
+            out = self._implementation(*args, **params)
+            return list(map(_as_value, out)) if self.multiple_results else _as_value(out)
+        if not self.lowerings:
+            raise NotImplementedError(explain(
+                self.name, f"Evaluation rule for '{self.name}' not implemented.",
+                hint=f"give it by {self.name}_p.def_impl(function of arrays)."))
+        arrays = [x if type(x) is Array else Array(np.asarray(x)) for x in args]
+        outs = compiled(self.body([x.aval for x in arrays], params)).run(arrays)
+        return outs if self.multiple_results else outs[0]
+
+    def jvp(self, primals, tangents, **params):
+        raise NotImplementedError(explain(
+            self.name, f"Differentiation rule for '{self.name}' not implemented.",
+            hint="give it by tanx.interpreters.ad.primitive_jvps or ad.defjvp."))
+
+    def transpose(self, ct, *args, **params):
+        raise NotImplementedError(explain(
+            self.name,
+            f"Transpose rule (for reverse-mode differentiation) for '{self.name}' not implemented.",
+            hint="give it by tanx.interpreters.ad.primitive_transposes or ad.deflinear2."))
+
+    def batch(self, args, dims, **params):
+        raise NotImplementedError(explain(
+            self.name, f"Batching rule for '{self.name}' not implemented.",
+            hint="give it by tanx.interpreters.batching.primitive_batchers."))
+
+    def body(self, types, params):
+        rule = self.lowerings.get("cpu") or self.lowerings.get(None)
+        if rule is None:
+            raise NotImplementedError(explain(
+                self.name,
+                f"MLIR translation rule for primitive '{self.name}' not found for platform cpu.",
+                hint="tanx.interpreters.mlir.register_lowering(p, mlir.lower_fun(f)) takes a "
+                     "function of arrays."))
+        key = (rule, tuple(types), tuple(sorted(params.items())))
+        try:
+            known = self._staged.get(key)
+        except TypeError:  # a parameter without a hash
+            return self._stage(rule, types, params)
+        if known is None:
+            known = self._staged[key] = self._stage(rule, types, params)
+        return known
+
+    def _stage(self, rule: Callable, types: Sequence[ShapedArray], params) -> ClosedJaxpr:
+        """What a lowering does with operands of some types, as a jaxpr."""
+        out = self.infer(*types, **params)
+        wanted = out if self.multiple_results else [out]
+        context = LoweringContext(self, types, wanted)
+        closed, captured = stage_closed(
+            lambda *xs: tree_leaves(rule(context, *xs, **params)), tuple(types), None)
+        if captured:
+            raise NotImplementedError(explain(
+                self.name, "its lowering uses traced values from outside.",
+                *(f"value: {x.aval}" for x in captured)))
+        given = [t.strip_weak_type() for t in closed.out_avals]
+        if given != [t.strip_weak_type() for t in wanted]:
+            raise TypeError(explain(
+                self.name, "its lowering gives other types than its abstract evaluation.",
+                f"lowering:            {', '.join(map(str, given))}",
+                f"abstract evaluation: {', '.join(map(str, wanted))}"))
+        return closed
+
+
+def _as_type(x) -> AbstractValue:
+    """A type as it may come from a user: ours, or whatever has a shape and a dtype."""
+    if isinstance(x, AbstractValue):
+        return x
+    return ShapedArray(tuple(x.shape), np.dtype(x.dtype), getattr(x, "weak_type", False))
+
+
+def _as_value(x):
+    """NumPy's arrays become ours; the rest is the user's business."""
+    return Array(np.asarray(x)) if isinstance(x, np.ndarray | np.generic) else x

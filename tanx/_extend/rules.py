@@ -1,0 +1,186 @@
+"""The books of rules: mappings from primitives to their rules, our own primitives included.
+
+A rule is an attribute of a primitive, so a book is a view of one attribute: what is written into it
+is found by every transformation, and what our primitives have is found in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, MutableMapping
+from typing import Any
+
+from .._core.linear import Expansion, Never, Zero, is_linear
+from .._core.primitive import Primitive as AnyPrimitive
+from .._core.primitive import primitives
+from .._core.types import typeof
+from .._ops.derive import instantiate, sum_cotangents
+from .._transforms.jvp import jvp as run_jvp
+from .primitive import Primitive
+
+__all__ = ["RuleBook", "defbilinear", "defjvp", "defjvp2", "deflinear", "deflinear2",
+           "primitive_jvps", "primitive_transposes"]
+
+
+class RuleBook(MutableMapping):
+    """The rules of one kind, by primitive. ``adapt`` and ``restore`` translate their signatures."""
+
+    def __init__(self, attribute: str, adapt: Callable = lambda rule: rule,
+                 restore: Callable = lambda primitive, rule: rule):
+        self.attribute, self.adapt, self.restore = attribute, adapt, restore
+
+    def __getitem__(self, primitive: AnyPrimitive):
+        rule = getattr(primitive, self.attribute, None)
+        given = isinstance(primitive, Primitive) and type(primitive) is Primitive
+        if rule is None or type(rule) is Never or (
+                given and self.attribute not in vars(primitive)):
+            raise KeyError(primitive)
+        return self.restore(primitive, rule)
+
+    def __setitem__(self, primitive: AnyPrimitive, rule: Callable) -> None:
+        setattr(primitive, self.attribute, self.adapt(rule))
+
+    def __delitem__(self, primitive: AnyPrimitive) -> None:
+        if self.attribute not in vars(primitive):
+            raise KeyError(primitive)
+        delattr(primitive, self.attribute)
+
+    def __iter__(self) -> Iterator[AnyPrimitive]:
+        return (p for p in primitives.values() if p in self)
+
+    def __contains__(self, primitive: object) -> bool:
+        try:
+            self[primitive]  # type: ignore[index]
+        except KeyError:
+            return False
+        return True
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _called_rule(primitive: AnyPrimitive, rule) -> Callable:
+    """A ``jvp`` rule that can be called, where it is the derivative of an expression."""
+    if type(rule) is not Expansion:
+        return rule
+
+    def jvp(primals, tangents, **params):
+        def flat(*xs):
+            out = rule.function(primitive, *xs, **params)
+            return list(out) if primitive.multiple_results else [out]
+
+        outs, out_tangents = run_jvp(flat, primals, tangents)
+        return (outs, out_tangents) if primitive.multiple_results else (outs[0], out_tangents[0])
+
+    return jvp
+
+
+primitive_jvps = RuleBook("jvp", restore=_called_rule)
+primitive_transposes = RuleBook("transpose")
+
+
+# -- rules by their parts --------------------------------------------------------------------------
+
+
+def _zero_like(primitive, primals, params) -> Any:
+    out = primitive.infer(*map(typeof, primals), **params)
+    if primitive.multiple_results:
+        return [Zero(t.to_tangent()) for t in out]
+    return Zero(out.to_tangent())
+
+
+def defjvp(primitive, *jvprules) -> None:
+    """Give a derivative for each operand: ``rule(tangent, *primals, **params)``, or None for zero.
+
+    >>> p = tanx.extend.core.Primitive("square")
+    >>> _ = p.def_impl(lambda x: x * x), p.def_abstract_eval(lambda x: x)
+    >>> tanx.interpreters.ad.defjvp(p, lambda t, x: 2 * x * t)
+    >>> tanx.grad(p.bind)(3.0)
+    Array(6., dtype=float32, weak_type=True)
+    """
+    defjvp2(primitive, *(None if rule is None else _without_result(rule) for rule in jvprules))
+
+
+def _without_result(rule):
+    return lambda tangent, out, *primals, **params: rule(tangent, *primals, **params)
+
+
+def defjvp2(primitive, *jvprules) -> None:
+    """As :func:`defjvp`, for rules that take the result as well: ``rule(tangent, out, *primals)``.
+
+    >>> p = tanx.extend.core.Primitive("exponential")
+    >>> _ = p.def_impl(jnp.exp), p.def_abstract_eval(lambda x: x)
+    >>> tanx.interpreters.ad.defjvp2(p, lambda t, out, x: out * t)
+    >>> tanx.grad(p.bind)(0.0)
+    Array(1., dtype=float32, weak_type=True)
+    """
+    def jvp(primals, tangents, **params):
+        out = primitive.bind(*primals, **params)
+        total = _zero_like(primitive, primals, params)
+        for rule, tangent in zip(jvprules, tangents):
+            if rule is not None and type(tangent) is not Zero:
+                total = sum_cotangents(total, rule(tangent, out, *primals, **params))
+        return out, total
+
+    primitive_jvps[primitive] = jvp
+
+
+def deflinear(primitive, transpose_rule) -> None:
+    """State that a primitive is linear, with ``transpose_rule(ct, **params)`` for all operands.
+
+    >>> p = tanx.extend.core.Primitive("thrice")
+    >>> _ = p.def_impl(lambda x: 3 * x), p.def_abstract_eval(lambda x: x)
+    >>> tanx.interpreters.ad.deflinear(p, lambda ct: [3 * ct])
+    >>> tanx.grad(p.bind)(1.0)
+    Array(3., dtype=float32, weak_type=True)
+    """
+    deflinear2(primitive, lambda ct, *args, **params: transpose_rule(ct, **params))
+
+
+def deflinear2(primitive, transpose_rule) -> None:
+    """As :func:`deflinear`, for a rule that sees the operands: ``transpose_rule(ct, *args)``.
+
+    >>> p = tanx.extend.core.Primitive("half")
+    >>> _ = p.def_impl(lambda x: x / 2), p.def_abstract_eval(lambda x: x)
+    >>> tanx.interpreters.ad.deflinear2(p, lambda ct, x: [ct / 2])
+    >>> tanx.grad(p.bind)(1.0)
+    Array(0.5, dtype=float32, weak_type=True)
+    """
+    def jvp(primals, tangents, **params):
+        out = primitive.bind(*primals, **params)
+        if all(type(t) is Zero for t in tangents):
+            return out, _zero_like(primitive, primals, params)
+        return out, primitive.bind(*map(instantiate, tangents), **params)
+
+    def transpose(ct, *args, **params):
+        zero = (all(type(c) is Zero for c in ct) if primitive.multiple_results
+                else type(ct) is Zero)
+        if zero:
+            return [Zero(typeof(x).to_tangent()) for x in args]
+        return transpose_rule(ct, *args, **params)
+
+    primitive_jvps[primitive] = jvp
+    primitive_transposes[primitive] = transpose
+
+
+def defbilinear(prim, lhs_rule, rhs_rule) -> None:
+    """State that a primitive is linear in each of two operands.
+
+    ``lhs_rule(ct, x, y, **params)`` is the cotangent of the first, ``rhs_rule`` of the second.
+
+    >>> p = tanx.extend.core.Primitive("times")
+    >>> _ = p.def_impl(lambda x, y: x * y), p.def_abstract_eval(lambda x, y: x)
+    >>> tanx.interpreters.ad.defbilinear(p, lambda ct, x, y: ct * y, lambda ct, x, y: ct * x)
+    >>> tanx.grad(p.bind)(2.0, 3.0)
+    Array(3., dtype=float32, weak_type=True)
+    """
+    defjvp(prim, lambda t, x, y, **params: prim.bind(t, y, **params),
+           lambda t, x, y, **params: prim.bind(x, t, **params))
+
+    def transpose(ct, x, y, **params):
+        if is_linear(x):
+            return (Zero(x.aval.to_tangent()) if type(ct) is Zero
+                    else lhs_rule(ct, x, y, **params)), None
+        return None, (Zero(y.aval.to_tangent()) if type(ct) is Zero
+                      else rhs_rule(ct, x, y, **params))
+
+    primitive_transposes[prim] = transpose

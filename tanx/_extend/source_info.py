@@ -1,0 +1,127 @@
+"""Where equations come from, and the named scopes around them, as libraries ask for it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .._core import source
+from .._core.source import SourceInfo, attributed_to, named_scope, unscoped, user_source
+
+__all__ = ["NameStack", "SourceInfo", "current", "current_name_stack", "extend_name_stack",
+           "new_name_stack", "new_source_info", "register_exclusion", "reset_name_stack",
+           "set_name_stack", "summarize", "transform_name_stack", "user_context"]
+
+
+class NameStack(NamedTuple):
+    """The named scopes around an equation, outermost first."""
+
+    stack: tuple[str, ...] = ()
+
+    def extend(self, name: str | tuple[str, ...]) -> NameStack:
+        """With one more scope inside, or several."""
+        return NameStack(self.stack + ((name,) if isinstance(name, str) else tuple(name)))
+
+    def transform(self, transform_name: str) -> NameStack:
+        """Inside of a transformation."""
+        return NameStack((f"{transform_name}({'/'.join(self.stack)})",))
+
+    def __str__(self) -> str:
+        return "/".join(self.stack)
+
+
+def register_exclusion(path: str) -> None:
+    """Leave the files below a path out when the line of the user is looked for.
+
+    >>> tanx.extend.source_info_util.register_exclusion("no/such/library")
+    """
+    source.exclude(path)
+
+
+def current() -> SourceInfo:
+    """The line of the user that is running.
+
+    >>> tanx.extend.source_info_util.current().line
+    1
+    """
+    return user_source()
+
+
+def new_source_info() -> SourceInfo:
+    """A place that is not known.
+
+    >>> tanx.extend.source_info_util.new_source_info().file
+    '<unknown>'
+    """
+    return SourceInfo()
+
+
+def summarize(source_info: SourceInfo, num_frames: int = 1) -> str:
+    """The place as text.
+
+    >>> tanx.extend.source_info_util.summarize(tanx.extend.source_info_util.new_source_info())
+    '<unknown>:0 (<unknown>)'
+    """
+    return str(source_info)
+
+
+def current_name_stack() -> NameStack:
+    """The named scopes that are open.
+
+    >>> with tanx.named_scope("layer"):
+    ...     str(tanx.extend.source_info_util.current_name_stack())
+    'layer'
+    """
+    return NameStack(source.name_stack())
+
+
+def new_name_stack(name: str = "") -> NameStack:
+    """A stack of one scope, or of none.
+
+    >>> tanx.extend.source_info_util.new_name_stack("layer").extend("dense")
+    NameStack(stack=('layer', 'dense'))
+    """
+    return NameStack((name,) if name else ())
+
+
+extend_name_stack = named_scope
+
+
+def reset_name_stack() -> unscoped:
+    """Leave all named scopes for a block.
+
+    >>> with tanx.named_scope("layer"), tanx.extend.source_info_util.reset_name_stack():
+    ...     str(tanx.extend.source_info_util.current_name_stack())
+    ''
+    """
+    return unscoped()
+
+
+class set_name_stack(unscoped):
+    """Let the named scopes be those of a stack, for a block."""
+
+    __slots__ = ("stack",)
+
+    def __init__(self, name_stack: NameStack):
+        self.stack = name_stack.stack
+
+    def __enter__(self):
+        super().__enter__()
+        source._scopes.names = self.stack
+
+
+class transform_name_stack(set_name_stack):
+    """Let the named scopes be inside of a transformation, for a block."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str):
+        super().__init__(current_name_stack().transform(name))
+
+
+class user_context(attributed_to):
+    """Attribute equations to a place, for a block; to the line that runs, where it is None."""
+
+    __slots__ = ()
+
+    def __init__(self, traceback: SourceInfo | None, *, name_stack: NameStack | None = None):
+        super().__init__(traceback)
