@@ -54,7 +54,7 @@ _BLOCK = 64
 """Columns of the blocks that LAPACK is given room for."""
 
 
-def _gaps(values):
+def gaps(values):
     """``1 / (values[j] - values[i])`` at ``[i, j]``, and zeros on the diagonal."""
     *lead, n = typeof(values).shape
     rank = len(lead)
@@ -100,7 +100,7 @@ def _chosen(function: str, subset, size: int) -> tuple[int, int]:
 # -- signs of vectors ------------------------------------------------------------------------------
 
 
-def _signs(vectors: np.ndarray, count: int) -> np.ndarray:
+def column_signs(vectors: np.ndarray, count: int) -> np.ndarray:
     """What the first columns of matrices are multiplied with, to have the sign they should."""
     columns = vectors[..., :count]
     if not columns.size:
@@ -111,7 +111,7 @@ def _signs(vectors: np.ndarray, count: int) -> np.ndarray:
     return np.copysign(vectors.dtype.type(1), found)
 
 
-def _store_signs(into, rows: int, element: Callable):
+def store_signs(into, rows: int, element: Callable):
     """The same as a statement; ``element`` gives an element of a column by the index of both."""
     def sign(k):
         def size(i):
@@ -166,14 +166,14 @@ class Eigh(Factorization):
         vectors, values, _, _, info, *_ = self.routine(x, lower).run(x)
         vectors = np.conj(by_rows(vectors))
         if letter(x.dtype) == "f" and algorithm is not EighImplementation.QR:
-            vectors *= _signs(vectors, x.shape[-1])[..., None, :]
+            vectors *= column_signs(vectors, x.shape[-1])[..., None, :]
         return [nan_where_failed(vectors, info), nan_where_failed(values, info)]
 
     def jvp(self, primals, tangents, **params):
         (x,), (dx,) = primals, tangents
         vectors, values = self.bind(x, **params)
         moved = matrix_product(matrix_product(adjoint(vectors), dx), vectors)
-        turn = _product_of_real(moved, _gaps(values))
+        turn = _product_of_real(moved, gaps(values))
         steps = diagonal(moved)
         return [vectors, values], [matrix_product(vectors, turn),
                                    real(steps) if letter(typeof(x).dtype) == "c" else steps]
@@ -185,7 +185,7 @@ class Eigh(Factorization):
             return [*filled, on_small("eigh", into, [x], lower=lower)]
         call, (made, values, _, _, info, *_) = self.routine(x, lower).call("made", [x])
         signs = build.temp("signs", values.shape, values.dtype)
-        filled_signs = ([_store_signs(signs, x.shape[-1], lambda k, i: made[(*k, i)])] if settled
+        filled_signs = ([store_signs(signs, x.shape[-1], lambda k, i: made[(*k, i)])] if settled
                         else [])
 
         def vector(k):
@@ -281,7 +281,7 @@ class SVD(Factorization):
         if compute_uv and letter(x.dtype) == "f" and not _as_found(algorithm):
             values, left, right = results
             count = values.shape[-1]
-            signs = _signs(left, count)
+            signs = column_signs(left, count)
             left[..., :count] *= signs[..., None, :]
             right[..., :count, :] *= signs[..., None]
         return [nan_where_failed(y, info) for y in results[:3 if compute_uv else 1]]
@@ -301,10 +301,10 @@ class SVD(Factorization):
         ds = real(steps) if is_complex else steps
         if not compute_uv:
             return [s], [ds]
-        gaps = _gaps(mul(s, s))
+        differences = gaps(mul(s, s))
         left, right = times_columns(inner, s), _times_rows(inner, s)
-        du = _product_of_real(add(left, adjoint(left)), gaps)
-        dv = matrix_product(v, _product_of_real(add(right, adjoint(right)), gaps))
+        du = _product_of_real(add(left, adjoint(left)), differences)
+        dv = matrix_product(v, _product_of_real(add(right, adjoint(right)), differences))
         inverse = div(like(s, 1), s)
         if is_complex:  # of the common angle of both vectors, all goes to the left one
             angle = mul(imag(steps), inverse)
@@ -347,7 +347,7 @@ class SVD(Factorization):
                 return element(made, k) * build.select(k[axis] < count, sign, 1)
             return value
         if has_signs:
-            statements.append(_store_signs(signs, m, lambda k, i: element(
+            statements.append(store_signs(signs, m, lambda k, i: element(
                 left, (*k[:-1], i, k[-1]))))
         return [*statements, store_where_done(into[1], info, settled(left, -1)),
                 store_where_done(into[2], info, settled(right, -2))]
@@ -532,7 +532,7 @@ def _eig_of_small(into, x):
 def _moved_vectors(w, v, dx):
     """Tangents of eigenvalues and eigenvectors, which keep length 1 and a largest real element."""
     inner = solve_by_lu(v, matrix_product(dx, v))
-    dv = matrix_product(v, mul(inner, _gaps(w)))
+    dv = matrix_product(v, mul(inner, gaps(w)))
     along, size, rank = mul(conj(v), dv), real(mul(conj(v), v)), typeof(v).ndim
     most = broadcast_in_dim(reduce_max(size, (rank - 2,)), typeof(size).shape,
                             (*range(rank - 2), rank - 1))

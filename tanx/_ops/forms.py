@@ -17,6 +17,7 @@ from .._loops.lapack import Each, Routine, prefix
 from ..errors import explain
 from .arith import add, mul, neg, real_dtype
 from .derive import instantiate, sum_cotangents
+from .eigen import column_signs, gaps, store_signs
 from .families import letter, like
 from .layout import broadcast_in_dim
 from .linalg import (
@@ -27,8 +28,9 @@ from .linalg import (
     store_swapped,
     store_where_done,
 )
-from .matrices import matrix_type, square_type
-from .slicing import concatenate, slice_in_dim
+from .matrices import matrix_product, matrix_type, square_type, swapped
+from .reduce import reduce_sum
+from .slicing import concatenate, pad, slice_in_dim
 
 __all__ = ["hessenberg", "hessenberg_p", "ormqr", "ormqr_p", "schur", "schur_p", "tridiagonal",
            "tridiagonal_p", "tridiagonal_solve", "tridiagonal_solve_p"]
@@ -260,8 +262,77 @@ def _times(dl, d, du, x):
     return add(add(mul(dl, _later(x, -2)), mul(d, x)), mul(du, _earlier(x, -2)))
 
 
+class EighTridiagonal(Factorization):
+    """The ascending eigenvalues of real symmetric matrices with diagonals ``d`` and, twice, ``e``.
+
+    With ``vectors``, the eigenvectors in columns come second.
+    """
+
+    name = "eigh_tridiagonal"
+    multiple_results = True
+
+    def infer(self, d, e, *, vectors):
+        *lead, n = d.shape or (0,)
+        if d.ndim < 1 or np.dtype(d.dtype).char not in "fd" or d.dtype != e.dtype or (
+                e.shape != (*lead, max(n - 1, 0))):
+            raise ValueError(explain(
+                "tanx.scipy.linalg.eigh_tridiagonal",
+                "e must have the dtype of d, floats of 32 or 64 bits, and one element less.",
+                f"d: {d}", f"e: {e}"))
+        values = d.update(weak_type=False)
+        return [values, ShapedArray((*lead, n, n), d.dtype)] if vectors else [values]
+
+    def routine(self, d, e, vectors: bool) -> Routine:
+        *lead, n = d.shape
+        outputs: list = [(tuple(d.shape), d.dtype), (tuple(e.shape), d.dtype),
+                         (tuple(lead), _INT32)]
+        both = (n, Each(0, n), Each(1, max(n - 1, 0)))
+        if not vectors:
+            return Routine(f"{prefix(d.dtype)}sterf", prod(lead), (*both, Each(2, 1)),
+                           tuple(outputs), ((0, 0), (1, 1)))
+        work, indices = 1 + 4 * n + n * n, 3 + 5 * n
+        outputs += [((*lead, n, n), d.dtype), ((work,), d.dtype), ((indices,), _INT32)]
+        return Routine(
+            f"{prefix(d.dtype)}stevd", prod(lead),
+            ("V", *both, Each(3, n * n), max(n, 1), Each(4, 0), work, Each(5, 0), indices,
+             Each(2, 1)), tuple(outputs), ((0, 0), (1, 1)))
+
+    def eval(self, d, e, *, vectors):
+        values, _, info, *made = self.routine(d, e, vectors).run(d, e)
+        if not vectors:
+            return [nan_where_failed(values, info)]
+        v = by_rows(made[0])
+        v *= column_signs(v, v.shape[-1])[..., None, :]
+        return [nan_where_failed(values, info), nan_where_failed(v, info)]
+
+    def jvp(self, primals, tangents, *, vectors):
+        values, v = self.bind(*primals, vectors=True)
+        dd, de = map(instantiate, tangents)
+        sides = [pad(de, like(de, 0), [*[(0, 0, 0)] * (typeof(de).ndim - 1), beside])
+                 for beside in ((1, 0, 0), (0, 1, 0))] if typeof(dd).shape[-1] else [dd, dd]
+        moved = _times(sides[0], dd, sides[1], v)
+        steps = reduce_sum(mul(v, moved), (typeof(v).ndim - 2,))
+        if not vectors:
+            return [values], [steps]
+        turn = mul(matrix_product(swapped(v), moved), gaps(values))
+        return [values, v], [steps, matrix_product(v, turn)]
+
+    def lower(self, into, d, e, *, vectors):
+        filled = [in_memory(name, x) for name, x in (("d", d), ("e", e))]
+        (before, d), (more, e) = filled
+        call, (values, _, info, *made) = self.routine(d, e, vectors).call("made", [d, e])
+        statements = [*before, *more, call, store_where_done(into[0], info, lambda k: values[k])]
+        if not vectors:
+            return statements
+        rows = made[0]  # one vector after the other
+        signs = build.temp("signs", values.shape, values.dtype)
+        return [*statements, store_signs(signs, d.shape[-1], lambda k, i: rows[(*k, i)]),
+                store_where_done(into[1], info, lambda k: rows[(*k[:-2], k[-1], k[-2])] * signs[
+                    (*k[:-2], k[-1])])]
+
+
 hessenberg_p, tridiagonal_p, schur_p, ormqr_p = Hessenberg(), Tridiagonal(), Schur(), Ormqr()
-tridiagonal_solve_p = TridiagonalSolve()
+tridiagonal_solve_p, eigh_tridiagonal_p = TridiagonalSolve(), EighTridiagonal()
 
 
 # -- functions -------------------------------------------------------------------------------------

@@ -1,5 +1,8 @@
 """Rows for forms of matrices and tridiagonal systems."""
 
+import numpy as np
+
+from tanx._ops.forms import eigh_tridiagonal_p
 from tanx.lax import linalg
 
 from .case import Case, c, f, pos
@@ -30,4 +33,8 @@ CASES = [
     *(Case("tridiagonal_solve", solve, *[pos(*arg.shape[:-1], dtype=arg.dtype)] * 3, arg)
       for arg in (f(4, 2), f(2, 3, 1))),
     Case("tridiagonal_solve", solve, *[c(3)] * 3, c(3, 2)),
+    *(Case("eigh_tridiagonal", lambda d, e, v=v: eigh_tridiagonal_p.bind(d, e, vectors=v),
+           f(*lead, n, dtype=dtype, distinct=True), pos(*lead, n - 1, dtype=dtype), name=f"{v:d}")
+      for lead, n, dtype in (((), 4, float), ((2,), 3, float), ((), 1, float), ((), 5, np.float32))
+      for v in (True, False)),
 ]

@@ -38,6 +38,7 @@ ROOMS = {
     "ops": LIBRARY | {"numpy"},
     "image": LIBRARY | {"numpy"},
     "scipy": LIBRARY | {"numpy", "random", "nn", "ops"},
+    "scipy.linalg._tridiagonal": LIBRARY | {"numpy", "_ops.forms"},  # a primitive of its own
     "example_libraries": LIBRARY | {"numpy", "random", "nn"},
 }
 # Windows, and tools that look inside the machine, may import all of it and the library; so may
