@@ -10,5 +10,5 @@ __all__ = ["CASES", "Case"]
 for _file in ("calls", "eager", "elementwise", "reductions", "norms", "layout", "cumulative",
               "windows", "indexing", "sort", "special", "statistics", "fourier", "signals",
               "random", "products", "linalg", "convolution", "networks", "derivatives", "control",
-              "loops", "spatial"):
+              "loops", "spatial", "scipy_linalg"):
     import_module(f".{_file}", __name__)

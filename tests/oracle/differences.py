@@ -31,6 +31,13 @@ def _row(reason: str, modes: str, *patterns: str) -> Difference:
 
 DIFFERENCES = [
     # -- values ------------------------------------------------------------------------------------
+    _row("the sign of a zero, or a part that is all rounding: matrices by exact formulas, a factor "
+         "of reflections, functions of Schur's form", "eager jit vmap",
+         r"scipy\.linalg\.(dft\(2\)|invpascal\(\d, '|hessenberg\(f32_3x3, calc_q|funm\(f32_3x3)"),
+    _row("NaN of a complex factor is in its real part", "eager",
+         r"scipy\.linalg\.cholesky\(c64_3x3\)"),
+    _row("JAX follows the steps of a bisection, whose derivative is not that of the eigenvalues",
+         "jvp", r"eigh_tridiagonal\(f32_3, f32_2, eigvals_only"),
     _row("special values of complex functions are those of C99, as in NumPy: the sign of a zero "
          "chooses the side of a branch cut, infinities and NaN stay in their part",
          "eager", r"\(c64_edge\)$", r"(divide|power|maximum)\(c64_edge"),
@@ -65,6 +72,14 @@ DIFFERENCES = [
     _row("of equal maxima of a window the first has the tangent, as it has the cotangent", "jvp",
          r"^lax\.reduce_window\(f32_4x5, -jnp\.inf, lax\.max, .*(SAME'|\(\(1, 0\), \(0, 2\)\))\)$"),
     # -- more than JAX does ------------------------------------------------------------------------
+    _row("derivatives that JAX has not: of Sylvester's equation, square roots, polar factors, "
+         "products with a factor, tridiagonal eigenvalues", "jvp vjp",
+         r"scipy\.linalg\.(solve_sylvester|sqrtm|polar|qr_multiply|eigh_tridiagonal)\("),
+    _row("batches of square roots and tridiagonal matrices, empty matrices, integers as floats, "
+         "wide matrices, two dtypes", "eager",
+         r"scipy\.linalg\.sqrtm\((f32_2x3x3|jnp\.zeros\(\(0)", r"eigh_tridiagonal\(f32_2x3,",
+         r"scipy\.linalg\.(polar|schur|hessenberg|funm)\((i32_2x2|f32_2x3\)|f32_3x3, eps)",
+         r"expm_frechet\(f32_3x3, c64_3x3\)", r"solve\(jnp\.eye\(3\) \* .*, f32_3, assume_a"),
     _row("negative padding has derivatives", "vjp", r"reduce_window\(.*, lax\.m.*\(-1, 1\)"),
     _row("updates under a traced mask work", "jit vmap jaxpr", r"\.at\[b1_\w+\]"),
     _row("pmax and pmin have derivatives", "jvp vjp", r"lax\.(pmax|pmin)\(v, 'i'\)"),
@@ -121,6 +136,10 @@ DIFFERENCES = [
          r"odeint\(.*, (jnp\.array\(\[(1\., 0\.|0\., 0\., 1\.)\]\)|\[0\., 1\.\])\)$"),
 
     # -- dtypes and warnings -----------------------------------------------------------------------
+    _row("weak types of a matrix of one number, or of none", "eager",
+         r"scipy\.linalg\.(toeplitz|fiedler_companion)\(w_f32\)"),
+    _row("square roots take 32 bits and more", "eager", r"sqrtm\(jnp\.eye\(2\)\.astype"),
+    _row("a pair is a tuple, as documented", "eager", r"scipy\.linalg\.schur\(f32_3x3\)$"),
     _row("stop_gradient leaves Python numbers as they are; JAX gives private kinds of them",
          "eager", r"stop_gradient\((2|2\.5|1\.5|\(f32_3, 2\))\)"),
     _row("every loss of imaginary parts warns, by NumPy's ComplexWarning", "eager jaxpr",
@@ -138,6 +157,9 @@ DIFFERENCES = [
          r"median\((f32|i32|3), keepdims=True\)"),
 
     # -- errors ------------------------------------------------------------------------------------
+    _row("a TypeError or ValueError for an error from inside of JAX, or for a number that is no "
+         "eigenvalue", "eager", r"hessenberg\((f32|\[\[1\.0\]\])\)", r"qr_multiply\(f32_3x2, f32\)",
+         r"eigh_tridiagonal\(.*select_range=\(1, 4\)"),
     _row("rotations have four numbers, or 3 x 3; what is no rotation does not multiply one; points "
          "of a grid are vectors as long as the dimensions of the values", "eager",
          r"Rotation\.from_(quat\(f32_3\)|matrix\(jnp\.eye\(2\)\))$", r"Rotation.*\) \* 2\.0$",

@@ -26,6 +26,7 @@ MODULES = (
     "experimental.rnn",
     "scipy.interpolate",
     "scipy.ndimage",
+    "scipy.optimize",
     "scipy.spatial.transform",
     "test_util",
 )
