@@ -243,8 +243,8 @@ tanx.lax.gather: there is no mode 'wrap'.
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "int8", "complex64"])
 def test_vectors_are_gathered(dtype):
     with tanx.enable_x64(True):
-        table = np.arange(200).reshape(10, 20).astype(dtype)
-        rows, columns = np.arange(203) * 7 % 10, np.arange(203, dtype=np.int32) * 11 % 20
+        table = np.arange(400).reshape(20, 20).astype(dtype)
+        rows, columns = np.arange(203) * 7 % 20, np.arange(203, dtype=np.int32) * 11 % 20
         compiled = tanx.jit(lambda table, i, j: table[i, j] + table[i, 19 - j])
         for _ in range(4):
             got = compiled(table, rows, columns)

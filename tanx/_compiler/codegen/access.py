@@ -26,6 +26,10 @@ __all__ = ["Memory", "Scalar"]
 
 Scalar = Value | Pair
 _POINTER = type_of("ptr")
+_LEAST_GATHERED = 256
+"""Elements of a buffer from which lanes are gathered at once: smaller ones are often carries of
+loops that were just written, and a gather waits until they are in the cache. With 8 elements, the
+nearest neighbours of a KDTree took 1.5 times as long (Cascade Lake)."""
 _FILLED = (2, 3, 4, 8)
 """Numbers of vectors that are stored by turns."""
 _LINE, _FORESEEN, _AHEAD, _NEAR, _FAR = 64, 1 << 14, 1 << 11, 1 << 17, 1 << 22
@@ -335,7 +339,7 @@ class Memory:
         if offsets.type.lanes == 1:  # what might have varied came to the same in all lanes
             return self._read_at(buffer, self.further(buffer, base, offsets))
         if self.writer.has_masks and memory_type(buffer.dtype).bits in (32, 64) and (
-                kind_of(buffer.dtype) != "c"):
+                kind_of(buffer.dtype) != "c") and prod(buffer.shape) >= _LEAST_GATHERED:
             return self._gather_at_once(buffer, base, offsets)
         return self._collect(buffer, [self.further(buffer, base, offsets.lane(n))
                                       for n in range(offsets.type.lanes)])
