@@ -85,13 +85,13 @@ class _Names:
     def __init__(self, program: Program):
         self.taken = set(program.buffers)
         self.made: list[Buffer] = []
+        self.number = 0  # names with smaller ones are taken, some by buffers that were given up
 
     def buffer(self, shape: Sequence[int], dtype: np.dtype) -> Buffer:
-        number = len(self.made)
-        while f"p{number}" in self.taken:
-            number += 1
-        self.taken.add(f"p{number}")
-        self.made.append(Buffer(f"p{number}", shape, dtype, "temp"))
+        while f"p{self.number}" in self.taken:
+            self.number += 1
+        self.made.append(Buffer(f"p{self.number}", shape, dtype, "temp"))
+        self.number += 1
         return self.made[-1]
 
 
