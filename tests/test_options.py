@@ -357,6 +357,7 @@ ELSEWHERE = {  # options with tests of their own above, or in the file named
     "compilation_cache_max_size",  # tests/runtime/test_disk_cache.py
     "raise_persistent_cache_errors",  # tests/runtime/test_disk_cache.py
     "threefry_partitionable",  # tests/random
+    "disable_bwd_checks",  # tests of custom_vjp
 }
 DEFINED = {name for name in _config._flags if name not in _config._KEPT}
 IDLE = {name for name in DEFINED if not _config._find(name).effect}

@@ -73,7 +73,8 @@ def _differences(debug: DebugInfo, new: Signature, old: Signature) -> list[str]:
 
 
 def _type(aval) -> str:
-    return f"{aval}{', weakly typed' if getattr(aval, 'weak_type', False) else ''}"
+    name = aval.str_short(True) if hasattr(aval, "str_short") else str(aval)
+    return f"{name}{', weakly typed' if getattr(aval, 'weak_type', False) else ''}"
 
 
 def _static(now: Sequence[tuple], before: Sequence[tuple]) -> list[str]:

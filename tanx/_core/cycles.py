@@ -45,7 +45,7 @@ def _collecting(phase: str, info: dict[str, Any]) -> None:
             for x in gc.get_objects(generation):
                 if type(x) is _class:
                     reference = weakref.ref(x, _found)
-                    _watched[id(reference)] = reference, str(x.aval)
+                    _watched[id(reference)] = reference, x.aval.str_short(True)
 
 
 def _found(reference: weakref.ref) -> None:

@@ -25,7 +25,8 @@ def watch_transfer(aval, explicit: bool = False) -> None:
         return
     source = user_source()
     message = explain(
-        "tanx.transfer_guard", f"{aval} would be copied from the host to the device.",
+        "tanx.transfer_guard",
+        f"{aval.str_short(True)} would be copied from the host to the device.",
         f"guard: {guard}", f"at:    {source}" + (f": {source.text}" if source.text else ""),
         hint=None if explicit else "tanx.device_put is an explicit transfer.")
     if guard.startswith("disallow"):

@@ -154,7 +154,7 @@ def out_of_memory(function: str, results: Sequence[tuple[ShapedArray, SourceInfo
     results = sorted(results, key=lambda pair: -pair[0].nbytes)
     facts = [f"asked for: {in_words(temporaries + sum(aval.nbytes for aval, _ in results))}"]
     for aval, made in results[:_SHOWN]:
-        facts.append(f"result:    {aval}, {in_words(aval.nbytes)}" + (
+        facts.append(f"result:    {aval.str_short(True)}, {in_words(aval.nbytes)}" + (
             f", made at {_place(made)}" if made is not None else ""))
     if temporaries:
         facts.append(f"and:       {in_words(temporaries)} for values in between")
@@ -172,7 +172,7 @@ def _live(arrays: Iterable[Array]) -> list[str]:
     arrays = sorted(arrays, key=lambda x: -x.nbytes)
     if not arrays:
         return []
-    largest = ", ".join(f"{x.aval} {in_words(x.nbytes)}" for x in arrays[:_SHOWN])
+    largest = ", ".join(f"{x.aval.str_short(True)} {in_words(x.nbytes)}" for x in arrays[:_SHOWN])
     total = in_words(sum(x.nbytes for x in arrays))
     return [f"alive:     arrays of {total}, {len(arrays)} in all; the largest: {largest}"]
 

@@ -15,7 +15,8 @@ _MOST = 8
 
 def report(what: str, name: str, types: Sequence, seconds: float) -> None:
     """Log a piece of work of the compiler, for all to see only where the option asks for it."""
-    shown = ", ".join(map(str, types[:_MOST]))
+    shown = ", ".join(t.str_short(True) if hasattr(t, "str_short") else str(t)
+                      for t in types[:_MOST])
     more = f", and {len(types) - _MOST} more" if len(types) > _MOST else ""
     write = logger().warning if log_compiles.value else logger().debug
     write("tanx.jit: %s %s for (%s%s) in %.6f s", what, name, shown, more, seconds)
