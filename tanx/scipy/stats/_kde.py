@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes, lax, random
+from ... import dtypes, lax
 from ... import numpy as jnp
 from ..._api.jit import library_jit
 from ...errors import explain
@@ -142,6 +142,8 @@ class gaussian_kde:
 
     def resample(self, key, shape=()):
         """New samples, drawn from the estimate: a shape of them behind the dimension of each."""
+        from ... import random  # late: half of what it takes to import tanx.scipy.stats
+
         pick_key, noise_key = random.split(key)
         picked = random.choice(pick_key, self.n, shape=shape, p=self.weights)
         noise = random.multivariate_normal(noise_key, jnp.zeros(self.d, self.covariance.dtype),

@@ -101,7 +101,7 @@ def isf(q, loc=0, scale=1):
 def _beyond(y):
     """The angle whose cotangent is ``y``, as a share of half a turn: exact for small ones."""
     far = jnp.abs(y) > 1
-    share = jnp.arctan(jnp.where(far, 1 / jnp.where(far, y, 1), y)) / pi
+    share = jnp.arctan(jnp.where(far, 1 / jnp.where(far, y, 1), y)) * (1 / pi)
     return jnp.where(far, jnp.where(y < 0, 1 + share, share), 0.5 - share)
 
 
