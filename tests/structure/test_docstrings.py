@@ -10,13 +10,43 @@ import pytest
 
 from conftest import EXAMPLE_NAMES
 
-MODULES = ("", "debug", "dtypes", "example_libraries.optimizers", "example_libraries.stax",
-           "experimental.checkify", "experimental.jet", "experimental.ode", "experimental.rnn",
-           "flatten_util", "image", "lax", "lax.linalg", "nn", "nn.initializers", "numpy",
-           "numpy.fft", "numpy.linalg", "ops", "random", "scipy.cluster.vq", "scipy.fft",
-           "scipy.integrate", "scipy.interpolate", "scipy.linalg", "scipy.ndimage",
-           "scipy.optimize", "scipy.signal", "scipy.sparse.linalg", "scipy.spatial",
-           "scipy.spatial.transform", "scipy.special", "test_util")
+MODULES = (
+    "",
+    "debug",
+    "dtypes",
+    "example_libraries.optimizers",
+    "example_libraries.stax",
+    "experimental.checkify",
+    "experimental.jet",
+    "experimental.ode",
+    "experimental.rnn",
+    "experimental.sparse",
+    "experimental.sparse.linalg",
+    "flatten_util",
+    "image",
+    "lax",
+    "lax.linalg",
+    "nn",
+    "nn.initializers",
+    "numpy",
+    "numpy.fft",
+    "numpy.linalg",
+    "ops",
+    "random",
+    "scipy.cluster.vq",
+    "scipy.fft",
+    "scipy.integrate",
+    "scipy.interpolate",
+    "scipy.linalg",
+    "scipy.ndimage",
+    "scipy.optimize",
+    "scipy.signal",
+    "scipy.sparse.linalg",
+    "scipy.spatial",
+    "scipy.spatial.transform",
+    "scipy.special",
+    "test_util",
+)
 DISTRIBUTIONS = """
     bernoulli beta betabinom binom cauchy chi2 dirichlet expon gamma gennorm geom gumbel_l gumbel_r
     laplace logistic multinomial multivariate_normal nbinom norm pareto poisson t truncnorm uniform

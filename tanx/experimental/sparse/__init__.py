@@ -1,0 +1,17 @@
+"""tanx.experimental.sparse: arrays that store only some of their elements."""
+
+from ..._traceback import shown
+from ..._window import load_late, publish
+from ._base import JAXSparse
+from .ad import *
+from .api import *
+from .bcoo import *
+from .bcsr import *
+from .coo import *
+from .csr import *
+from .random import *
+from .transform import *
+from .util import *
+
+publish(__name__, shown)
+load_late(__name__)

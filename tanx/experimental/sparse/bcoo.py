@@ -1,0 +1,9 @@
+"""tanx.experimental.sparse.bcoo: sparse arrays in batches, as entries with their places."""
+
+from ..._traceback import shown
+from ..._window import publish
+from ._bcoo import *
+from ._bcoo_layout import *
+from ._bcoo_product import *
+
+publish(__name__, shown)

@@ -1,0 +1,72 @@
+"""tanx.experimental.sparse.random: random sparse arrays."""
+
+from __future__ import annotations
+
+import operator
+from math import prod
+
+import numpy as np
+
+from ... import numpy as jnp
+from ... import random
+from ..._api.batching import vmap
+from ..._traceback import shown
+from ..._window import publish
+from ...dtypes import canonicalize_dtype
+from ...errors import explain
+from ._bcoo import BCOO
+
+__all__ = ["random_bcoo"]
+
+
+def random_bcoo(key, shape, *, dtype=jnp.float_, indices_dtype=None, nse=0.2, n_batch=0, n_dense=0,
+                unique_indices=True, sorted_indices=False, generator=random.uniform, **kwds):
+    """A sparse array with random entries at random places.
+
+    Args:
+      key: A random key.
+      shape: The shape of the array.
+      dtype: The dtype of entries.
+      indices_dtype: The dtype of places; int32 by default.
+      nse: How many entries each batch stores, or what part of all elements if below 1.
+      n_batch: How many leading dimensions are batch dimensions.
+      n_dense: How many trailing dimensions are stored whole.
+      unique_indices: Whether no place comes twice.
+      sorted_indices: Whether places are in order.
+      generator: Makes entries of a key, a shape and a dtype.
+      kwds: What else ``generator`` takes.
+
+    >>> tanx.experimental.sparse.random_bcoo(tanx.random.key(0), (10, 10), nse=0.1)
+    BCOO(float32[10, 10], nse=10)
+    """
+    shape = tuple(map(operator.index, shape))
+    end = len(shape) - n_dense
+    if n_batch < 0 or n_dense < 0 or n_batch > end:
+        raise ValueError(explain("tanx.experimental.sparse.random_bcoo",
+                                 "dimensions must be there.", f"shape: {shape}",
+                                 f"n_batch: {n_batch}", f"n_dense: {n_dense}"))
+    batch, sparse, dense = shape[:n_batch], shape[n_batch:end], shape[end:]
+    size = prod(sparse)
+    count = int(np.ceil(nse * size)) if 0 < nse < 1 else operator.index(nse)
+    if not 0 <= count <= size:
+        raise ValueError(explain("tanx.experimental.sparse.random_bcoo",
+                                 "cannot store more entries than there are places.",
+                                 f"nse: {count}", f"places: {size}"))
+    data_key, index_key = random.split(key)
+    index_dtype = indices_dtype or jnp.int32
+
+    def places(key):
+        flat = (random.choice(key, size, (count,), replace=False) if unique_indices
+                else random.randint(key, (count,), 0, size))
+        flat = jnp.sort(flat) if sorted_indices else flat
+        return jnp.stack(jnp.unravel_index(flat, sparse), -1).astype(index_dtype) if sparse else (
+            jnp.zeros((count, 0), index_dtype))
+    keys = random.split(index_key, prod(batch)) if batch else index_key
+    indices = (vmap(places)(keys).reshape(*batch, count, len(sparse)) if batch else places(keys))
+    data = generator(data_key, shape=(*batch, count, *dense), dtype=canonicalize_dtype(dtype),
+                     **kwds)
+    return BCOO((data, indices), shape=shape, indices_sorted=sorted_indices,
+                unique_indices=unique_indices)
+
+
+publish(__name__, shown)
