@@ -288,5 +288,11 @@ class _Usage:
 _usages: dict[str, _Usage] = {}
 
 
+def forget() -> None:
+    """Forget which folder is in use and how full it is; both are found out again."""
+    _folder.cache_clear()
+    _usages.clear()
+
+
 def _usage(folder: str) -> _Usage:
     return _usages.setdefault(folder, _Usage(folder))

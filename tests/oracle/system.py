@@ -22,7 +22,7 @@ MODULES = (
     "example_libraries.optimizers",
     "example_libraries.stax",
     "experimental.jet",
-    "experimental.ode",
+           "experimental.sparse.linalg",     "experimental.ode",
     "experimental.rnn",
     "scipy.interpolate",
     "scipy.ndimage",

@@ -17,6 +17,7 @@ MODULES = (
     "example_libraries.optimizers",
     "example_libraries.stax",
     "experimental.checkify",
+    "experimental.compilation_cache.compilation_cache",
     "experimental.jet",
     "experimental.ode",
     "experimental.rnn",

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from ... import numpy as jnp
+from ..._control.custom import SymbolicZero
+from ..._control.custom_jvp import custom_jvp
+from ..._ops.compressed import csr_matmat_p, csr_matvec_p
 
-__all__ = ["pointers", "row_numbers", "rows_product"]
+__all__ = ["compressed_product", "pointers", "row_numbers", "rows_product"]
 
 
 def row_numbers(indptr, nse: int):
@@ -27,3 +30,31 @@ def rows_product(data, rows, columns, rhs, size: int, ordered: bool = False):
     terms = (data if rhs.ndim == 1 else data[:, None]) * found
     out = jnp.zeros((size, *rhs.shape[1:]), dtype)
     return out.at[rows].add(terms, mode="drop", indices_are_sorted=ordered)
+
+
+@custom_jvp
+def _by_rows(data, indices, indptr, rhs):
+    """Each row by itself: a loop over its entries."""
+    return (csr_matvec_p if rhs.ndim == 1 else csr_matmat_p).bind(data, indices, indptr, rhs)
+
+
+def _slope(primals, tangents):
+    """Written with gather and scatter, which can be transposed."""
+    (data, indices, indptr, rhs), (moved, _, _, other) = primals, tangents
+    rows, size = row_numbers(indptr, data.shape[0]), indptr.shape[0] - 1
+    terms = [rows_product(d, rows, indices, r, size, ordered=True)
+             for d, r in ((moved, rhs), (data, other))
+             if type(d) is not SymbolicZero and type(r) is not SymbolicZero]
+    return _by_rows(*primals), sum(terms[1:], terms[0])
+
+
+_by_rows.defjvp(_slope, symbolic_zeros=True)
+
+
+def compressed_product(data, indices, indptr, rhs):
+    """A matrix by compressed rows times a dense vector or matrix."""
+    dtype = jnp.promote_types(data.dtype, rhs.dtype)
+    if jnp.issubdtype(dtype, jnp.bool_) or not data.size or not rhs.size:
+        return rows_product(data, row_numbers(indptr, data.shape[0]), indices, rhs,
+                            indptr.shape[0] - 1, ordered=True)
+    return _by_rows(data.astype(dtype), indices, indptr, rhs.astype(dtype))

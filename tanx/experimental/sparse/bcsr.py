@@ -16,7 +16,7 @@ from ._base import JAXSparse, over_batch
 from ._bcoo import BCOO, bcoo_fromdense, extracted
 from ._bcoo_layout import bcoo_broadcast_in_dim, bcoo_concatenate
 from ._bcoo_product import bcoo_dot_general
-from ._rows import pointers, row_numbers, rows_product
+from ._rows import compressed_product, pointers, row_numbers
 
 __all__ = ["BCSR", "bcsr_broadcast_in_dim", "bcsr_concatenate", "bcsr_dot_general", "bcsr_extract",
            "bcsr_fromdense", "bcsr_sum_duplicates", "bcsr_todense"]
@@ -139,6 +139,12 @@ class BCSR(JAXSparse):
         """The array with all its elements."""
         return bcsr_todense(self)
 
+    def __matmul__(self, other):
+        simple = not self.n_batch and not self.n_dense and not isinstance(other, JAXSparse)
+        if simple and jnp.ndim(other) in (1, 2) and jnp.shape(other)[0] == self.shape[1]:
+            return compressed_product(self.data, self.indices, self.indptr, jnp.asarray(other))
+        return super().__matmul__(other)
+
     def transpose(self, *args, **kwargs):
         """Not for this format: the transpose of rows is columns."""
         raise NotImplementedError(explain(
@@ -243,8 +249,7 @@ def bcsr_dot_general(lhs, rhs, *, dimension_numbers, precision=None, preferred_e
     simple = isinstance(lhs, BCSR) and not lhs.n_batch and not lhs.n_dense and not lb
     if simple and tuple(lc) == (1,) and jnp.ndim(rhs) in (1, 2):
         other = jnp.moveaxis(jnp.asarray(rhs), rc[0], 0)
-        out = rows_product(lhs.data, row_numbers(lhs.indptr, lhs.nse), lhs.indices, other,
-                           lhs.shape[0], ordered=True)
+        out = compressed_product(lhs.data, lhs.indices, lhs.indptr, other)
         return out if preferred_element_type is None else out.astype(preferred_element_type)
     lhs, rhs = (x.to_bcoo() if isinstance(x, BCSR) else x for x in (lhs, rhs))
     return bcoo_dot_general(lhs, rhs, dimension_numbers=dimension_numbers, precision=precision,

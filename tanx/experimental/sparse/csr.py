@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as jnp
+from ..._ops.compressed import csr_matmat_p, csr_matvec_p
 from ..._traceback import shown
 from ..._window import publish
 from ...tree_util import register_pytree_node_class
 from ._bcoo import BCOO
-from ._rows import pointers, row_numbers, rows_product
+from ._rows import compressed_product, pointers, row_numbers, rows_product
 from .coo import Matrix, _check_axes, entries_of
 
-__all__ = ["CSC", "CSR", "csr_fromdense", "csr_matmat", "csr_matvec", "csr_todense"]
+__all__ = ["CSC", "CSR", "csr_fromdense", "csr_matmat", "csr_matmat_p", "csr_matvec",
+           "csr_matvec_p", "csr_todense"]
 
 
 class _Compressed(Matrix):
@@ -66,11 +68,12 @@ class _Compressed(Matrix):
         return BCOO((self.data, jnp.stack(self._places(), -1)), shape=self.shape)
 
     def product(self, other, transpose: bool = False):
+        if self._by_rows != transpose:
+            return compressed_product(self.data, self.indices, self.indptr, other)
         rows, columns = self._places()
         if transpose:
             rows, columns = columns, rows
-        return rows_product(self.data, rows, columns, other, self.shape[1 if transpose else 0],
-                            ordered=self._by_rows != transpose)
+        return rows_product(self.data, rows, columns, other, self.shape[1 if transpose else 0])
 
 
 @register_pytree_node_class

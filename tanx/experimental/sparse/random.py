@@ -56,17 +56,15 @@ def random_bcoo(key, shape, *, dtype=jnp.float_, indices_dtype=None, nse=0.2, n_
     index_dtype = indices_dtype or jnp.int32
 
     def places(key):
-        flat = (random.choice(key, size, (count,), replace=False) if unique_indices
-                else random.randint(key, (count,), 0, size))
-        flat = jnp.sort(flat) if sorted_indices else flat
+        flat = random.choice(key, size, (count,), replace=not unique_indices)
         return jnp.stack(jnp.unravel_index(flat, sparse), -1).astype(index_dtype) if sparse else (
             jnp.zeros((count, 0), index_dtype))
     keys = random.split(index_key, prod(batch)) if batch else index_key
     indices = (vmap(places)(keys).reshape(*batch, count, len(sparse)) if batch else places(keys))
     data = generator(data_key, shape=(*batch, count, *dense), dtype=canonicalize_dtype(dtype),
                      **kwds)
-    return BCOO((data, indices), shape=shape, indices_sorted=sorted_indices,
-                unique_indices=unique_indices)
+    mat = BCOO((data, indices), shape=shape, unique_indices=unique_indices)
+    return mat.sort_indices() if sorted_indices else mat
 
 
 publish(__name__, shown)

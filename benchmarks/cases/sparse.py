@@ -1,0 +1,54 @@
+"""Sparse products: matrices by entries and by rows, times vectors and matrices."""
+
+from importlib import import_module
+
+import numpy as np
+
+from .case import family, noise
+
+sparse = family("sparse products", numpy=False)
+
+
+def _entries(rows: int, each: int):
+    """Random entries in order, ``each`` of them a row on average."""
+    rng = np.random.default_rng(0)
+    flat = np.unique(rng.integers(0, rows * rows, rows * each, dtype=np.int64))
+    places = np.stack(np.divmod(flat, rows), -1).astype(np.int32)
+    return noise(len(flat)), places
+
+
+def _stored(jax, form: str, rows: int, each: int):
+    """The matrix as arrays, and the function that makes it of them."""
+    module = import_module(f"{jax.__name__}.experimental.sparse")
+    data, places = _entries(rows, each)
+    shape = (rows, rows)
+    if form == "BCOO":
+        return (data, places), lambda d, i: module.BCOO(
+            (d, i), shape=shape, indices_sorted=True, unique_indices=True)
+    ends = np.searchsorted(places[:, 0], np.arange(rows + 1)).astype(np.int32)
+    kind = getattr(module, form)
+    return (data, places[:, 1].copy(), ends), lambda *parts: kind(parts, shape=shape)
+
+
+@sparse("{form}, {rows} rows of {each} entries, times a vector", form=["BCOO", "BCSR", "CSR"],
+        rows=[1000, 100000], each=10)
+def times_vector(jax, jnp, form, rows, each):
+    parts, make = _stored(jax, form, rows, each)
+    return lambda parts, v: make(*parts) @ v, (parts, noise(rows, seed=1))
+
+
+@sparse("{form}, {rows} rows of {each} entries, times {columns} columns",
+        form=["BCOO", "BCSR", "CSR"], rows=10000, each=10, columns=32)
+def times_matrix(jax, jnp, form, rows, each, columns):
+    parts, make = _stored(jax, form, rows, each)
+    return lambda parts, b: make(*parts) @ b, (parts, noise(rows, columns, seed=1))
+
+
+@sparse("gradient of a product of {form}, {rows} rows of {each} entries", form=["BCOO", "CSR"],
+        rows=10000, each=10)
+def slopes(jax, jnp, form, rows, each):
+    (data, *places), make = _stored(jax, form, rows, each)
+
+    def loss(data, places, v):
+        return ((make(data, *places) @ v) ** 2).sum()
+    return jax.grad(loss), (data, tuple(places), noise(rows, seed=1))

@@ -1,0 +1,33 @@
+"""tanx.experimental.compilation_cache.compilation_cache: where compiled code is kept on disk."""
+
+from ..._config import compilation_cache_dir
+from ..._runtime import disk_cache
+from ..._traceback import shown
+from ..._window import publish
+
+__all__ = ["reset_cache", "set_cache_dir"]
+
+
+def set_cache_dir(path) -> None:
+    """Keep compiled code in a folder, which is made where it is missing.
+
+    >>> from tanx.experimental.compilation_cache import compilation_cache
+    >>> before = tanx.config.jax_compilation_cache_dir
+    >>> compilation_cache.set_cache_dir("/tmp/code")
+    >>> tanx.config.jax_compilation_cache_dir
+    '/tmp/code'
+    >>> compilation_cache.set_cache_dir(before)
+    """
+    compilation_cache_dir.update(None if path is None else str(path))
+
+
+def reset_cache() -> None:
+    """Forget what was found out about the folder, which may have changed; its files stay.
+
+    >>> from tanx.experimental.compilation_cache import compilation_cache
+    >>> compilation_cache.reset_cache()
+    """
+    disk_cache.forget()
+
+
+publish(__name__, shown)

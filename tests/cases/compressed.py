@@ -1,0 +1,27 @@
+"""Rows for matrices by compressed rows."""
+
+import ml_dtypes
+import numpy as np
+
+from tanx._core.array import Array
+from tanx._ops.compressed import csr_matmat_p, csr_matvec_p
+
+from .case import Case, f, i
+
+ENDS = np.array([0, 2, 2, 5, 6], np.int32)
+
+
+def product(primitive, ends=ENDS):
+    return lambda d, c, v: primitive.bind(d, c, Array(ends), v)
+
+
+CASES = [
+    *(Case("csr_matvec", product(csr_matvec_p), f(7, dtype=t), i(7, low=0, high=6), f(5, dtype=t),
+           grad=()) for t in (np.float64, np.float32, ml_dtypes.bfloat16)),
+    Case("csr_matvec", product(csr_matvec_p), i(7), i(7, low=0, high=5), i(5), grad=()),
+    Case("csr_matvec", product(csr_matvec_p, np.zeros(4, np.int32)), f(3), i(3, low=0, high=2),
+         f(2), grad=(), name="nothing"),
+    Case("csr_matmat", product(csr_matmat_p), f(7), i(7, low=0, high=6), f(5, 3), grad=()),
+    Case("csr_matmat", product(csr_matmat_p), f(7, dtype=np.float16), i(7, low=-1, high=6),
+         f(5, 1, dtype=np.float16), grad=(), name="half"),
+]
