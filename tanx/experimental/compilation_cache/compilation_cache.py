@@ -13,9 +13,9 @@ def set_cache_dir(path) -> None:
 
     >>> from tanx.experimental.compilation_cache import compilation_cache
     >>> before = tanx.config.jax_compilation_cache_dir
-    >>> compilation_cache.set_cache_dir("/tmp/code")
+    >>> compilation_cache.set_cache_dir("~/code")
     >>> tanx.config.jax_compilation_cache_dir
-    '/tmp/code'
+    '~/code'
     >>> compilation_cache.set_cache_dir(before)
     """
     compilation_cache_dir.update(None if path is None else str(path))
