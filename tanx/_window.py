@@ -73,11 +73,10 @@ LATER = {
         make_array_from_single_device_arrays make_mesh memory monitoring new_ref pmap profiler ref
         reshard set_mesh shard_map smap use_abstract_mesh""".split()),
     "tanx.experimental": frozenset("""
-        array_serialization buffer_callback compilation_cache compute_on custom_partitioning fused
-        hijax jax2tf jet key_reuse mesh_utils mosaic multihost_utils ode pallas pjit profiler random
-        rnn roofline scheduling_groups serialize_executable shard shard_map source_mapper sparse
-        topologies transfer xla_metadata""".split()),
-    "tanx.example_libraries": frozenset("optimizers stax".split()),
+        array_serialization buffer_callback compute_on custom_partitioning fused hijax jax2tf
+        mesh_utils mosaic multihost_utils pallas pjit profiler random roofline scheduling_groups
+        serialize_executable shard shard_map source_mapper topologies transfer
+        xla_metadata""".split()),
     "tanx.scipy": frozenset("""
         cluster fft integrate interpolate linalg ndimage optimize signal sparse spatial special
         stats""".split()),
