@@ -12,8 +12,8 @@ __all__ = ["compressed_product", "pointers", "row_numbers", "rows_product"]
 
 def row_numbers(indptr, nse: int):
     """The row of each entry; as many as there are rows for those behind the last stretch."""
-    return (jnp.searchsorted(indptr, jnp.arange(nse, dtype=indptr.dtype), side="right") - 1).astype(
-        indptr.dtype)
+    ends = jnp.zeros(nse, indptr.dtype).at[indptr[1:]].add(1, mode="drop")
+    return jnp.cumsum(ends).astype(indptr.dtype)
 
 
 def pointers(rows, count: int):
