@@ -1,5 +1,7 @@
 """Special functions, polynomials, divisors, bits, and images in other sizes."""
 
+import importlib
+
 import numpy as np
 
 from .case import family, integers, noise
@@ -20,6 +22,32 @@ def between(low: float, high: float, n: int, dtype: str = "float32", seed: int =
       dtype="float64", x64=True)
 def of_one(jax, jnp, name, n, dtype):
     return getattr(jax.lax, name), (between(*ONE[name], n, dtype),)
+
+
+# Functions of scipy.special, with the intervals of their operands.
+SPECIAL = {"gamma": [(0.1, 30.0)], "ndtr": [(-9.0, 8.0)], "ndtri": [(0.0, 1.0)],
+           "log_ndtr": [(-9.0, 9.0)], "erfcx": [(-5.0, 50.0)], "dawsn": [(-20.0, 20.0)],
+           "exp1": [(0.0, 60.0)], "expi": [(-60.0, 60.0)], "sici": [(-60.0, 60.0)],
+           "fresnel": [(-20.0, 20.0)], "spence": [(0.0, 9.0)], "i0": [(-30.0, 30.0)],
+           "entr": [(0.0, 5.0)], "xlogy": [(-3.0, 3.0), (0.0, 9.0)],
+           "kl_div": [(0.0, 3.0), (0.0, 3.0)], "betaln": [(0.1, 50.0), (0.1, 50.0)],
+           "owens_t": [(-6.0, 6.0), (-5.0, 5.0)]}
+
+
+@case("scipy.special.{name}, {n} {dtype}", name=list(SPECIAL), n=1_000_000, dtype="float32")
+@case("scipy.special.{name}, {n} {dtype}", name=["gamma", "ndtri", "sici"], n=1_000_000,
+      dtype="float64", x64=True)
+def scipy_special(jax, jnp, name, n, dtype):
+    function = getattr(importlib.import_module(jax.__name__ + ".scipy.special"), name)
+    return function, tuple(between(*interval, n, dtype, k)
+                           for k, interval in enumerate(SPECIAL[name]))
+
+
+@case("scipy.special.{name}, {n}", name=["hyp1f1", "hyp2f1"], n=10_000)
+def hypergeometric(jax, jnp, name, n):
+    function = getattr(importlib.import_module(jax.__name__ + ".scipy.special"), name)
+    count = {"hyp1f1": 2, "hyp2f1": 3}[name]
+    return function, (*(between(0.5, 4, n, seed=k) for k in range(count)), between(-0.5, 0.9, n))
 
 
 @case("{name}, {n} {dtype}", name=["igamma", "igammac", "igamma_grad_a"], n=100_000,

@@ -28,6 +28,7 @@ MODULES = (
     "scipy.ndimage",
     "scipy.optimize",
     "scipy.spatial.transform",
+    "scipy.special",
     "test_util",
 )
 

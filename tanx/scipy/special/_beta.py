@@ -30,15 +30,20 @@ def betaln(a, b):
 
 @custom_jvp
 @library_jit(name="betaln")
-@in_float64
-def _betaln(a, b):
+@in_float64(rough=True)
+def _betaln(a, b, *, rough):
+    return _log_beta(a, b, rough)[0]
+
+
+def _log_beta(a, b, rough):
+    """The logarithm, and the function itself for two numbers from 0 to 10."""
     p, q = jnp.minimum(a, b), jnp.maximum(a, b)
     both = p + q
     positive, small, large = p > 0, q < 10, p >= 10
     # Two numbers below 10: of the quotient of gamma functions. Else by Stirling's formula, whose
     # large parts cancel in symbols.
     low, high = jnp.where(positive, p, 1), jnp.where(small, jnp.maximum(q, 0), 1)
-    quotient = _beta_of_small(jnp.minimum(low, 10), high)
+    quotient = _beta_of_small(jnp.minimum(low, 10), high, rough)
     p_above, q_above = jnp.maximum(p, 10), jnp.maximum(q, 10)
     total = jnp.where(large, p_above, low) + q_above
     rest = stirling_rest(q_above) - stirling_rest(total)
@@ -48,14 +53,18 @@ def _betaln(a, b):
     uneven = (log_gamma(jnp.minimum(low, 10)) + rest + low * (1 - jnp.log(total))
               + (q_above - 0.5) * share)
     value = jnp.where(small, jnp.log(quotient), jnp.where(large, even, uneven))
-    general = log_gamma(a) + log_gamma(b) - log_gamma(both)
-    return jnp.where(positive & (q < np.inf), value, jnp.where(positive, -np.inf, general))
+    # Negative numbers are rare: what they take is computed only if there are some.
+    general = lax.cond(jnp.all(positive), lambda a, b, both: jnp.zeros_like(a),
+                       lambda a, b, both: log_gamma(a) + log_gamma(b) - log_gamma(both),
+                       a, b, both)
+    value = jnp.where(positive & (q < np.inf), value, jnp.where(positive, -np.inf, general))
+    return value, quotient
 
 
-def _beta_of_small(p, q):
+def _beta_of_small(p, q, rough):
     """The beta function of numbers from 0 to 10."""
     both = p + q
-    first, second = stirling(jnp.maximum(both, 10))
+    first, second = stirling(jnp.maximum(both, 10), rough)
     whole = jnp.where(both < 10, gamma_by_steps(jnp.minimum(both, 10)), first * second)
     # What rounding takes from the sum, times the logarithmic derivative, roughly.
     larger = jnp.maximum(p, q)
@@ -83,13 +92,16 @@ def beta(a, b):
 
 @custom_jvp
 @library_jit(name="beta")
-@in_float64
-def _beta(a, b):
-    p, q = jnp.minimum(a, b), jnp.maximum(a, b)
-    small = (p > 0) & (q < 10)
+@in_float64(rough=True)
+def _beta(a, b, *, rough):
+    return _beta_of_any(a, b, rough)
+
+
+def _beta_of_any(a, b, rough):
+    logarithm, quotient = _log_beta(a, b, rough)
+    small = (jnp.minimum(a, b) > 0) & (jnp.maximum(a, b) < 10)
     sign = sign_of_gamma(a) * sign_of_gamma(b) * sign_of_gamma(a + b)
-    return jnp.where(small, _beta_of_small(jnp.where(small, p, 1), jnp.where(small, q, 1)),
-                     sign * jnp.exp(_betaln(a, b)))
+    return jnp.where(small, quotient, sign * jnp.exp(logarithm))
 
 
 @_beta.defjvp
@@ -128,11 +140,11 @@ def comb(N, k, *, repetition: bool = False):
 
 @custom_jvp
 @library_jit(name="comb")
-@in_float64
-def _comb(N, k):
+@in_float64(rough=True)
+def _comb(N, k, *, rough):
     some = (N >= 0) & (k >= 0) & (k <= N)
     chosen, rest = jnp.where(some, k, 0), jnp.where(some, N - k, 0)
-    value = 1 / ((chosen + rest + 1) * _beta(chosen + 1, rest + 1))
+    value = 1 / ((chosen + rest + 1) * _beta_of_any(chosen + 1, rest + 1, rough))
     # Whole numbers have whole results, which rounding makes exact while they are small enough.
     whole = (jnp.floor(N) == N) & (jnp.floor(k) == k) & (value < 2.0 ** 44)
     value = jnp.where(whole, jnp.round(value), value)

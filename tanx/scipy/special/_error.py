@@ -49,7 +49,7 @@ def erfcinv(y):
     """The number whose complement of the error function is ``y``.
 
     >>> tanx.scipy.special.erfcinv(jnp.array([1e-20, 0.5, 1.0]))
-    Array([ 6.6015806,  0.4769363, -0.       ], dtype=float32)
+    Array([6.6015806, 0.4769363, 0.       ], dtype=float32)
     """
     return _erfcinv(real_operands("erfcinv", y, weak=False))
 
@@ -58,7 +58,7 @@ def erfcinv(y):
 @library_jit(name="erfcinv")
 @at_least_float32
 def _erfcinv(y):
-    return -math.sqrt(0.5) * quantile(0.5 * y)
+    return jnp.where(y == 1, 0, -math.sqrt(0.5) * quantile(0.5 * y))
 
 
 _erfcinv.defjvps(lambda dy, out, y: dy * (-0.5 * math.sqrt(math.pi)) * jnp.exp(out * out))

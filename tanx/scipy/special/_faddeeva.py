@@ -11,6 +11,7 @@ from ... import numpy as jnp
 from ..._api.jit import library_jit
 from ..._control.custom_jvp import custom_jvp
 from ...numpy._promotion import convert
+from ._integrals import dawsn
 from ._operands import in_float64, inexact_operands
 from ._piecewise import split_square
 
@@ -29,8 +30,8 @@ def wofz(z):
     """
     z = inexact_operands("wofz", z, weak=False)
     if z.dtype.kind != "c":
-        real = np.dtype(np.float64 if z.dtype == np.float64 else np.float32)
-        z = lax.complex(convert(z, real), lax.full_like(z, 0, real))
+        z = convert(z, np.dtype(np.float64 if z.dtype == np.float64 else np.float32))
+        return lax.complex(_power(z, jnp.zeros_like(z)), 2 / math.sqrt(math.pi) * dawsn(z))
     return faddeeva(z)
 
 
@@ -50,12 +51,13 @@ def _faddeeva_jvp(primals, tangents):
 
 def _faddeeva(real, imag):
     x, y = jnp.abs(real), jnp.abs(imag)
-    u, v = _first_quadrant(x, y)
-    # The far side of the line, by w(z) = 2 exp(-z²) - w(-z).
-    size, angle = _power(x, y), 2 * x * y
+    # 2 exp(-z²), which is part of the residue, and of w(z) = 2 exp(-z²) - w(-z) below the line.
+    size, angle = 2 * _power(x, y), 2 * x * y
+    cosine, sine = size * jnp.cos(angle), -size * jnp.sin(angle)
+    u, v = _first_quadrant(x, y, cosine, sine)
     below = imag < 0
-    u = jnp.where(below, 2 * size * jnp.cos(angle) - u, u)
-    v = jnp.where(below & (angle != 0), 2 * size * jnp.sin(angle) + v, v)
+    u = jnp.where(below, cosine - u, u)
+    v = jnp.where(below & (angle != 0), v - sine, v)
     bad = jnp.isnan(real) | jnp.isnan(imag)
     return (jnp.where(bad, np.nan, u),
             jnp.where(bad, np.nan, jnp.where(real < 0, -v, v)))
@@ -63,11 +65,12 @@ def _faddeeva(real, imag):
 
 def _power(x, y):
     """exp(y² - x²), to rounding."""
-    (a, b), (c, d) = (split_square(jnp.minimum(t, 1e150)) for t in (x, y))
+    bound = 1e150 if x.dtype == np.float64 else 1e18
+    (a, b), (c, d) = (split_square(jnp.clip(t, -bound, bound)) for t in (x, y))
     return jnp.exp(jnp.clip(c - a, -800, 800)) * jnp.exp(d - b)
 
 
-def _first_quadrant(x, y):
+def _first_quadrant(x, y, cosine, sine):
     """The trapezoidal rule, and the residue of the pole if it lies next to the line.
 
     The rule of Matta and Reichel, with the choice between points at multiples of the step and
@@ -94,23 +97,21 @@ def _first_quadrant(x, y):
     scale = 2 * _STEP / math.pi
     u = -scale * (x * total_imag + y * total_real)
     v = scale * (x * total_real - y * total_imag)
-    extra_u, extra_v = _residue(x, y, multiples)
+    real, imag = _residue(x, y, multiples)
+    extra_u, extra_v = cosine * real - sine * imag, cosine * imag + sine * real
     near = y < jnp.maximum(x, math.pi / _STEP)
     return _or_far(*given, far, jnp.where(near, u + extra_u, u), jnp.where(near, v + extra_v, v))
 
 
 def _residue(x, y, multiples):
-    """2 exp(-z²) / (1 ± exp(-2πi z / step))"""
+    """1 / (1 ± exp(-2πi z / step))"""
     decay = jnp.exp(-2 * math.pi / _STEP * y)
     turn = 2 * math.pi / _STEP * x
     sign = jnp.where(multiples, -1, 1)
     # Of the fraction d e^(iθ) / (d e^(iθ) ± 1), real and imaginary parts.
     cosine = sign * jnp.cos(turn)
     bottom = jnp.square(decay + cosine) + jnp.square(jnp.sin(turn))
-    real, imag = decay * (decay + cosine) / bottom, decay * sign * jnp.sin(turn) / bottom
-    size, angle = 2 * _power(x, y), -2 * x * y
-    cosine, sine = size * jnp.cos(angle), size * jnp.sin(angle)
-    return cosine * real - sine * imag, cosine * imag + sine * real
+    return decay * (decay + cosine) / bottom, decay * sign * jnp.sin(turn) / bottom
 
 
 def _or_far(x, y, far, u, v):

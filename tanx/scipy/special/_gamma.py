@@ -51,9 +51,9 @@ def loggamma(x):
 
 @custom_jvp
 @library_jit(name="gamma")
-@in_float64
-def _gamma(x):
-    return gamma_of_real(x)
+@in_float64(rough=True)
+def _gamma(x, *, rough):
+    return gamma_of_real(x, rough)
 
 
 _gamma.defjvps(lambda dx, out, x: dx * out * lax.digamma(x))
@@ -70,14 +70,14 @@ def poch(z, m):
 
 @custom_jvp
 @library_jit(name="poch")
-@in_float64
-def _poch(z, m):
+@in_float64(rough=True)
+def _poch(z, m, *, rough):
     total = z + m
     pole, end = (z <= 0) & (jnp.floor(z) == z), (total <= 0) & (jnp.floor(total) == total)
     # Between two poles the symbol is a product of negative numbers.
     turned = pole & end
     sign = jnp.where(turned & (jnp.floor(0.5 * m) * 2 != m), -1, 1)
-    value = sign * gamma_ratio(jnp.where(turned, 1 - total, z), m)
+    value = sign * gamma_ratio(jnp.where(turned, 1 - total, z), m, rough)
     value = jnp.where(pole & ~end, 0, jnp.where(end & ~pole, np.inf, value))
     value = jnp.where(m == -1, 1 / (z - 1), jnp.where(m == 1, z, value))
     return jnp.where(m == 0, 1, value)
@@ -103,7 +103,9 @@ def factorial(n, exact: bool = False):
             "tanx.scipy.special.factorial", "exact=True would need integers of any size.",
             hint="math.factorial has them."))
     n = inexact_operands("factorial", n)
-    return jnp.where(n < 0, 0, _gamma(n + 1)).astype(n.dtype)
+    if n.dtype.kind == "c":
+        lax.lgamma(n)  # raises
+    return lax.select(n < 0, lax.full_like(n, 0), _gamma(n + 1))
 
 
 def gammaln(x):

@@ -10,8 +10,15 @@ from ... import lax
 from ... import numpy as jnp
 from ..._api.jit import library_jit
 from ..._control.custom_jvp import custom_jvp
-from ._normal import single_or_double
-from ._operands import at_least_float32, in_float64, real_operands
+from ...errors import explain
+from ...numpy._promotion import typeof
+from ._operands import (
+    at_least_float32,
+    in_float64,
+    inexact_operands,
+    real_operands,
+    single_or_double,
+)
 from ._piecewise import beyond, of_dtype, piecewise, split_square
 from ._tables import (
     CI_NEAR,
@@ -262,7 +269,11 @@ def fresnel(x):
     >>> tanx.scipy.special.fresnel(jnp.array([1.0, 2.0]))
     (Array([0.43825918, 0.34341568], dtype=float32), Array([0.7798934, 0.4882534], dtype=float32))
     """
-    return _fresnel(real_operands("fresnel", x, weak=False))
+    x = inexact_operands("fresnel", x, weak=False)
+    if x.dtype.kind == "c":
+        raise NotImplementedError(explain(
+            "tanx.scipy.special.fresnel", "takes real numbers.", f"x: {typeof(x)}"))
+    return _fresnel(x)
 
 
 @custom_jvp
@@ -317,7 +328,7 @@ def spence(x):
     It is the dilogarithm of ``1 - x``, and NaN for negative numbers.
 
     >>> tanx.scipy.special.spence(jnp.array([0.0, 1.0, 2.0]))
-    Array([ 1.644934, -0.      , -0.822467], dtype=float32)
+    Array([ 1.644934,  0.      , -0.822467], dtype=float32)
     """
     return _spence(single_or_double("spence", jnp.asarray(x)))
 
@@ -335,7 +346,7 @@ def _spence(x):
     some = jnp.where(y > 0, y, 1)
     value = jnp.where(below, (math.pi ** 2 / 6 - jnp.log(some) * logarithm) - near, near)
     value = jnp.where(above, -0.5 * jnp.square(jnp.log(x)) - value, value)
-    return jnp.where(x < 0, np.nan, value)
+    return jnp.where(x < 0, np.nan, jnp.where(x == 1, 0, value))
 
 
 @_spence.defjvp

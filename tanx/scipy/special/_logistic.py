@@ -34,9 +34,11 @@ def logit(x):
 @library_jit
 def _logit(x):
     # Around 1/2 the quotient is close to 1, and 2x - 1 is exact.
-    near = (x > 0.25) & (x < 0.75) if x.dtype.kind != "c" else x != x
-    y = jnp.where(near, x, 0.5)
-    return jnp.where(near, 2 * jnp.arctanh(2 * y - 1), jnp.log(x) - jnp.log1p(-x))
+    if x.dtype.kind == "c":
+        return jnp.log(x) - jnp.log1p(-x)
+    rest = 1 - x
+    near = (x > 0.25) & (x < 0.75)
+    return jnp.where(near, jnp.log1p((2 * x - 1) / rest), jnp.log(x / rest))
 
 
 _logit.defjvps(lambda dx, out, x: dx / (x * (1 - x)))

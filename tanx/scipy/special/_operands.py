@@ -12,7 +12,7 @@ from ...errors import explain
 from ...numpy._promotion import check_arraylike, convert, promote_shapes, typeof
 
 __all__ = ["at_least_float32", "constant", "in_float64", "inexact_operands", "promote_shapes",
-           "real_operands", "refuse_complex"]
+           "real_operands", "refuse_complex", "single_or_double"]
 
 
 def inexact_operands(function: str, *args, weak: bool = True):
@@ -43,6 +43,15 @@ def refuse_complex(function: str, *args) -> None:
             *(f"operand {i}: {typeof(x)}" for i, x in enumerate(args))))
 
 
+def single_or_double(function: str, x):
+    """``x`` as an array of float32 or float64; other dtypes raise ``TypeError``."""
+    dtype = typeof(x).dtype
+    if dtype not in (np.float32, np.float64):
+        raise TypeError(explain(f"tanx.scipy.special.{function}", "takes float32 or float64.",
+                                f"operand: {typeof(x)}"))
+    return convert(x, dtype)
+
+
 def constant(x, value: float):
     """A scalar of the dtype of ``x``."""
     return convert(value, x.dtype)
@@ -58,16 +67,23 @@ def at_least_float32(compute: Callable) -> Callable:
     return run
 
 
-def in_float64(compute: Callable) -> Callable:
+def in_float64(compute: Callable | None = None, *, rough: bool = False) -> Callable:
     """Compute all floats in float64, whether 64-bit types are enabled or not, and round.
 
-    For formulas that lose digits on the way: float32 is exact to rounding then.
+    For formulas that lose digits on the way: float32 is exact to rounding then. With ``rough``, the
+    function has a parameter of that name, which tells whether results are rounded to float32.
     """
+    if compute is None:
+        return functools.partial(in_float64, rough=rough)
+
     @functools.wraps(compute)
     def run(*args):
         given = args[0].aval
+        more = {"rough": given.dtype != np.float64} if rough else {}
         with _config.enable_x64(True):
-            return _rounded(compute(*(convert(x, np.dtype(np.float64)) for x in args)), given)
+            out = compute(*(convert(x, np.dtype(np.float64)) for x in args), **more)
+            return _rounded(out, given)
+    del run.__wrapped__  # callers do not see that parameter
     return run
 
 
