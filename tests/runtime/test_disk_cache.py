@@ -13,7 +13,7 @@ import tanx
 import tanx.numpy as jnp
 from tanx import _config, lax
 from tanx._compiler.codegen import cpu
-from tanx._core.canonical import BODIES, canonical
+from tanx._core.canonical import RELEVANT, canonical
 from tanx._core.primitive import primitives
 from tanx._runtime import disk_cache, load
 from tanx._runtime.executable import Executable
@@ -372,8 +372,9 @@ def test_custom_derivatives_do_not_keep_a_jaxpr_from_having_a_text():
 
 def test_bodies_are_those_that_the_compiler_puts_in_place():
     body = tanx.make_jaxpr(jnp.sin)(1.0)
-    for name, params in BODIES.items():
-        assert primitives[name].called({params[0]: body}) is body
+    for name, params in RELEVANT.items():
+        if name != "reduce":  # which applies its body many times
+            assert primitives[name].called({params[0]: body}) is body
 
 
 def test_large_constants_are_not_read_through(monkeypatch):

@@ -15,13 +15,24 @@ from tests.scipy.lives import check
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(3, 100)), RNG.normal(size=(3, 80))
 
+def from_the_first(d):
+    """A function for ``detrend``."""
+    return d - d[..., :1]
+
+
 CUTS = [dict(), dict(nperseg=15), dict(noverlap=0), dict(noverlap=15), dict(nfft=32),
         dict(nfft=33), dict(detrend="linear"), dict(detrend="constant"), dict(detrend=False),
-        dict(detrend=lambda d: d - d[..., :1]), dict(return_onesided=False), dict(fs=3.0),
+        dict(detrend=from_the_first), dict(return_onesided=False), dict(fs=3.0),
         dict(window="hamming"), dict(window="blackman"), dict(window=("tukey", 0.3)),
         dict(window=np.hanning(16))]
 EDGES = [dict(boundary=b) for b in ("even", "odd", "constant", None)] + [
     dict(padded=False), dict(padded=False, boundary=None), dict(axis=0, nperseg=3)]
+
+
+def words(options) -> str:
+    """Options as the name of a test, the same in every process."""
+    return ", ".join(f"{name}={getattr(value, '__name__', value)}"
+                     for name, value in options.items())
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +41,7 @@ def wide():
         yield
 
 
-@pytest.mark.parametrize("options", CUTS + EDGES, ids=str)
+@pytest.mark.parametrize("options", CUTS + EDGES, ids=words)
 def test_stft(options):
     options = {"nperseg": 16, **options}
     agree(signal.stft(X, **options), reference.stft(X, **options), 1e-12, 1e-12)
@@ -40,7 +51,7 @@ def test_stft(options):
 
 @pytest.mark.parametrize("average", ["mean", "median"])
 @pytest.mark.parametrize("scaling", ["density", "spectrum"])
-@pytest.mark.parametrize("options", [*CUTS, dict(axis=0, nperseg=3)], ids=str)
+@pytest.mark.parametrize("options", [*CUTS, dict(axis=0, nperseg=3)], ids=words)
 def test_densities(options, scaling, average):
     options = {"nperseg": 16, **options, "scaling": scaling, "average": average}
     agree(signal.welch(X, **options), reference.welch(X, **options), 1e-11, 1e-12)
@@ -58,7 +69,7 @@ def test_one_segment_unless_told():
 @pytest.mark.parametrize("options", [
     dict(), dict(nperseg=15), dict(noverlap=12), dict(noverlap=11), dict(nfft=33), dict(nfft=32),
     dict(boundary=None, padded=False), dict(return_onesided=False), dict(window="hamming"),
-    dict(window="boxcar", noverlap=0), dict(axis=0, nperseg=3)], ids=str)
+    dict(window="boxcar", noverlap=0), dict(axis=0, nperseg=3)], ids=words)
 def test_istft(options):
     """SciPy's numbers; the times are those of the signal, where SciPy counts the first axis."""
     options = {"nperseg": 16, **options}
