@@ -69,7 +69,7 @@ def load_late(module_name: str) -> None:
 LATER = {
     "tanx": frozenset("""
         NamedSharding P Ref ad distributed empty_ref export ffi free_ref freeze get_abstract_mesh
-        get_mesh interpreters lib make_array_from_callback make_array_from_process_local_data
+        get_mesh lib make_array_from_callback make_array_from_process_local_data
         make_array_from_single_device_arrays make_mesh memory monitoring new_ref pmap profiler ref
         reshard set_mesh shard_map smap use_abstract_mesh""".split()),
     "tanx.experimental": frozenset("""
@@ -77,9 +77,6 @@ LATER = {
         mesh_utils mosaic multihost_utils pallas pjit profiler random roofline scheduling_groups
         serialize_executable shard shard_map source_mapper topologies transfer
         xla_metadata""".split()),
-    "tanx.scipy": frozenset("""
-        cluster fft integrate interpolate linalg ndimage optimize signal sparse spatial special
-        stats""".split()),
 }
 
 
