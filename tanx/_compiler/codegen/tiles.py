@@ -339,7 +339,7 @@ def tiling(statement: Statement, target: Target) -> Tiling | None:
     return _tiling(statement, target)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1 << 13)  # each of several passes asks about all statements of a program
 def _tiling(statement: Nest, target: Target) -> Tiling | None:
     stores = final_stores(statement.body)
     total = sum_of_products(stores)
