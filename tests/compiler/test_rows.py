@@ -36,6 +36,32 @@ def test_rows_share_what_they_read():
     assert len(loads) == 4 * 9  # four times of eight rows and of the vector
 
 
+@pytest.mark.parametrize("shape", [(9, 20), (64, 50), (101, 33), (1000, 16), (3, 70, 24)])
+def test_much_that_is_made_of_sums(shape):
+    """It has a loop of its own where there are many rows, and what it reads is what was stored."""
+    rng = np.random.default_rng(0)
+    x, v, y = (rng.normal(size=s).astype(np.float32) for s in (shape, shape[-1:], shape[:-1]))
+
+    def slope(x, v, y):
+        return y - tanx.grad(lambda z: jnp.logaddexp(0.0, z).sum())(x @ v)
+
+    check_function(slope, x, v, y)
+    check_function(lambda x, v, y: (slope(x, v, y), x @ v, jnp.sin(x @ v) * y), x, v, y)
+
+
+def test_much_that_is_made_of_sums_does_not_change_how_rows_are_read():
+    from tanx._compiler.codegen.cpu import generate, host
+    from tanx._compiler.pipeline import build
+    x = np.ones((1000, 32), np.float32)
+
+    def slope(x, v):
+        return tanx.grad(lambda z: jnp.logaddexp(0.0, z).sum())(x @ v)
+
+    module = build(tanx.make_jaxpr(slope)(x, x[0]))
+    text = generate(module.program, host(), module.plan.offsets).text
+    assert text.count("load float") <= 1  # rows are not collected by element; one is of a rest
+
+
 def test_long_rows_of_narrow_numbers():
     """In whatever order lanes are, they have the same place in both; a position counts as well."""
     rng = np.random.default_rng(0)

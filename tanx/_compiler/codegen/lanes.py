@@ -9,7 +9,7 @@ merged before, so that a tensor is as good as a vector.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from math import prod
@@ -177,10 +177,13 @@ class Planner:
     def __init__(self, analysis: Analysis, vector_bits: int, registers: int):
         self.analysis, self.vector_bits, self.registers = analysis, vector_bits, registers
 
-    def nest(self, nest: Nest, repeatable: bool) -> list[Loop]:
+    def nest(self, nest: Nest, repeatable: bool,
+             rows_together: Callable[[Loop], int] = lambda loop: 0) -> list[Loop]:
         """The loops of a nest, outermost first; those of one iteration are left out.
 
         What is ``repeatable`` may be done twice, which makes all tiles as large as the first.
+        ``rows_together`` tells of a loop without lanes how many rows ``rows.py`` would add up at a
+        time in it; what is made of their sums is made in that many lanes.
         """
         loops = [Loop(i, (i,), kind == PARALLEL) for i, kind in zip(nest.indices, nest.kinds)
                  if i.extent > 1]
@@ -198,8 +201,11 @@ class Planner:
         pairs: list[tuple[Loop | None, Loop | None]] = [(lane, None) for lane in (None, *allowed)]
         if repeatable and not found.folds:
             pairs += self._crossings(allowed, found)
+        rows = rows_together(loops[-1]) if loops and found.folds else 0
+        finish = (loops[-1], min(rows, self._lanes(found))) if rows else None
         best, crossing = min(pairs, key=lambda pair: self._price(
-            pair[0], inner, found, pair[1], _passed(loops, pair[0])))
+            pair[0], inner, found, pair[1], _passed(loops, pair[0]),
+            finish if pair[0] is None else None))
         if best is None:
             return loops
         if crossing is not None:
@@ -264,12 +270,15 @@ class Planner:
         return max(1, self.vector_bits // found.bits)
 
     def _price(self, lane: Loop | None, inner: Sequence[Loop], found: _Inventory,
-               crossing: Loop | None = None, passed: Sequence[Loop] = ()) -> float:
+               crossing: Loop | None = None, passed: Sequence[Loop] = (),
+               finish: tuple[Loop, int] | None = None) -> float:
         """About how long it takes if this loop has lanes; where it counts not, an inner one has.
 
         It runs inside of those ``passed``: what depends on it is computed in each step of them.
+        What depends on no inner loop, but on that of ``finish``, has as many lanes as that says.
         """
         lanes = self._lanes(found)
+        rows, few = finish or (None, 1)
         outer = () if lane is None else (lane,)
         total = 0.0
         for terms, variables, loads in found.memory:
@@ -278,18 +287,22 @@ class Planner:
                 continue
             usable = ([loop for loop in outer if not variables.isdisjoint(loop.covers)]
                       or [loop for loop in inner if not variables.isdisjoint(loop.covers)])
+            wide = lanes
+            if not usable and rows is not None and not variables.isdisjoint(rows.covers):
+                usable, wide = [rows], few
             strides = [loop.stride(terms) for loop in usable]
             if not loads:
                 strides = [1 if stride == found.filled else stride for stride in strides]
-            total += min([_access_price(stride, lanes, loads) for stride in strides],
+            total += min([_access_price(stride, wide, loads) for stride in strides],
                          default=1.0) * prod([i.extent for i in variables])
         for length, variables in found.work:
             vector = any(not variables.isdisjoint(loop.covers) for loop in (*outer, *inner))
             again = [loop.extent for loop in passed if lane is not None
                      and not variables.isdisjoint(lane.covers)
                      and variables.isdisjoint(loop.covers)]
+            finishes = rows is not None and not variables.isdisjoint(rows.covers)
             total += length * prod([i.extent for i in variables] + again) / (
-                lanes if vector else 1)
+                lanes if vector else few if finishes else 1)
         return total
 
     def _width(self, found: _Inventory, loop: Loop) -> int:

@@ -19,7 +19,7 @@ from ..._loops.build import unflatten_index
 from ..._loops.expr import Const, Expr, Fold, Index, Load, Node, Op, Pick, bounds
 from ..._loops.instructions import INDEX
 from ..._loops.names import FOURIER, MATRICES
-from ..._loops.nest import SEQUENTIAL, Buffer, Extern, Nest, Statement, Store
+from ..._loops.nest import PARALLEL, SEQUENTIAL, Buffer, Extern, Nest, Statement, Store
 from ..._loops.traverse import expressions, loads, statements_in, walk, written
 from .access import Scalar
 from .analysis import QUICK, Analysis, span
@@ -32,7 +32,7 @@ from .matrices import write_matrices
 from .operations import Reciprocal, apply, choose, has_reciprocals, number
 from .polling import poll
 from .residues import by_residues
-from .rows import sums_of_rows, write_rows
+from .rows import rows_together, sums_of_rows, with_finish_apart, write_rows
 from .scans import write_scan
 from .scopes import Ahead, Lanes, Scope, Way
 from .sorting import CALLS as SORTING
@@ -109,7 +109,9 @@ class Kernel(Folds):
         inner.values.update({i: self.index(0) for i in nest.indices if i.extent == 1})
         if SEQUENTIAL in nest.kinds and write_scan(self, replace(nest, body=body), inner):
             return
-        loops = self.planner.nest(replace(nest, body=body), self.repeatable(body))
+        loops = self.planner.nest(
+            replace(nest, body=body), self.repeatable(body),
+            lambda loop: 0 if inner.lanes is not None else rows_together(self, loop, body))
         self.loops(loops, body, inner)
 
     def moved_as_bits(self, statement: Statement) -> Statement:
@@ -152,7 +154,10 @@ class Kernel(Folds):
         elif folds:
             write_columns(self, loop, folds, body, scope, steps)
         elif not rest and scope.lanes is None and (folds := sums_of_rows(self, loop, body)):
-            write_rows(self, loop, folds, body, scope)
+            sums, finish = with_finish_apart(self, loop, body)
+            write_rows(self, loop, folds, sums, scope)
+            if finish:
+                self.nest(Nest(loop.covers, (PARALLEL,) * len(loop.covers), tuple(finish)), scope)
         else:
             self.nest_loop(loop, rest, body, scope, 0, steps)
         if left and not overlaps:
