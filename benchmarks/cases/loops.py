@@ -150,3 +150,34 @@ def pendulum(jax, jnp, n):
         return jax.lax.while_loop(lambda s: s[0] ** 2 + s[1] ** 2 > 1e-2, step,
                                   (angle, 0.0, 0.0))[2]
     return jax.vmap(run), (3 * _share(n),)
+
+
+# -- samplers --------------------------------------------------------------------------------------
+
+
+@loops("Hamiltonian sampler, logistic regression of {rows} x {features}, {draws} draws",
+       rows=1000, features=[20, 50], draws=20)
+def sampler(jax, jnp, rows, features, draws):
+    """Twenty leapfrog steps a draw; momenta come from outside, so that both walk the same way."""
+    x, y = noise(rows, features), (_share(rows) < 0.5).astype(np.float32)
+    momenta, chances = noise(draws, features), _share(draws, seed=1)
+
+    def run(x, y, momenta, chances):
+        def density(w):
+            z = x @ w
+            return jnp.sum(y * z - jnp.logaddexp(0.0, z)) - 0.5 * jnp.sum(w * w)
+
+        def leapfrog(state, _):
+            w, p = state
+            p = p + 0.005 * jax.grad(density)(w)
+            w = w + 0.01 * p
+            return (w, p + 0.005 * jax.grad(density)(w)), None
+
+        def draw(w, given):
+            p, chance = given
+            (new, q), _ = jax.lax.scan(leapfrog, (w, p), None, length=20)
+            gain = density(new) - density(w) + 0.5 * (jnp.sum(p * p) - jnp.sum(q * q))
+            w = jnp.where(jnp.log(chance) < gain, new, w)
+            return w, w
+        return jax.lax.scan(draw, jnp.zeros(features), (momenta, chances))[1]
+    return run, (x, y, momenta, chances)
