@@ -2,11 +2,18 @@
 
 from importlib import import_module as _import_module
 
-from . import _importing, checkpoint_policies, dtypes, errors, sharding, tree, tree_util, typing
+from . import _importing, checkpoint_policies, dtypes, errors, tree, tree_util, typing
 from ._api.autodiff import *
 from ._api.batching import vmap
 from ._api.jacobian import *
 from ._api.jit import Inline, clear_caches, jit
+from ._api.meshes import (
+    make_array_from_callback,
+    make_array_from_process_local_data,
+    make_array_from_single_device_arrays,
+    make_mesh,
+    reshard,
+)
 from ._api.placement import (
     Device,
     Shard,
@@ -28,6 +35,7 @@ from ._api.placement import (
     process_index,
     process_indices,
 )
+from ._api.shard_map import pmap, shard_map, smap
 from ._api.staging import ensure_compile_time_eval, eval_shape, make_jaxpr, named_call
 from ._config import *
 from ._control.callback import pure_callback
@@ -37,7 +45,10 @@ from ._control.remat import checkpoint, remat
 from ._core import operators as _operators
 from ._core import trace as _trace
 from ._core.array import Array, live_arrays
+from ._core.mesh import get_abstract_mesh, get_mesh, set_mesh, use_abstract_mesh
+from ._core.sharding import NamedSharding
 from ._core.source import named_scope
+from ._core.spec import P
 from ._core.types import ShapeDtypeStruct, typeof
 from ._runtime import eager as _eager
 from ._runtime.threads import get_num_threads, set_num_threads

@@ -68,14 +68,12 @@ def load_late(module_name: str) -> None:
 # Names of JAX that are still to come, by package. An entry for what has come does no harm.
 LATER = {
     "tanx": frozenset("""
-        NamedSharding P Ref ad distributed empty_ref export ffi free_ref freeze get_abstract_mesh
-        get_mesh lib make_array_from_callback make_array_from_process_local_data
-        make_array_from_single_device_arrays make_mesh memory monitoring new_ref pmap profiler ref
-        reshard set_mesh shard_map smap use_abstract_mesh""".split()),
+        Ref ad distributed empty_ref export ffi free_ref freeze lib memory monitoring new_ref
+        profiler ref""".split()),
     "tanx.experimental": frozenset("""
         array_serialization buffer_callback compute_on custom_partitioning fused hijax jax2tf
         mesh_utils mosaic multihost_utils pallas pjit profiler random roofline scheduling_groups
-        serialize_executable shard shard_map source_mapper topologies transfer
+        serialize_executable shard source_mapper topologies transfer
         xla_metadata""".split()),
 }
 

@@ -275,7 +275,10 @@ def jit(fun: Callable = _MISSING, /, *, in_shardings=None, out_shardings=None, s
 
     Arguments in ``static_argnums`` and ``static_argnames`` are Python constants: they must be
     hashable, and each new value means a new compilation. Data of arguments in ``donate_argnums``
-    and ``donate_argnames`` may be reused for results. Without a function, gives a decorator.
+    and ``donate_argnames`` may be reused for results. ``in_shardings`` and ``out_shardings`` say
+    how positional arguments and results are laid out over devices: a sharding, a
+    ``PartitionSpec`` for the mesh in scope, None (as it comes), or pytrees of them. Without a
+    function, gives a decorator.
 
     >>> @jit
     ... def f(x):
@@ -296,13 +299,15 @@ def jit(fun: Callable = _MISSING, /, *, in_shardings=None, out_shardings=None, s
             keep_unused=keep_unused, device=device, backend=backend, inline=inline,
             compiler_options=compiler_options)
     check_callable("tanx.jit", fun)
-    if in_shardings is not None or out_shardings is not None:
-        raise NotImplementedError("tanx.jit: in_shardings and out_shardings are not supported yet.")
     if device is not None or backend is not None:
         _check_place(device, backend)
-    return JitFunction(fun, static_argnums, static_argnames, donate_argnums, donate_argnames,
-                       keep_unused, inline is Inline.JAX_EARLY or inline is True,
-                       compiler_options=compiler_options)
+    function = JitFunction(fun, static_argnums, static_argnames, donate_argnums, donate_argnames,
+                           keep_unused, inline is Inline.JAX_EARLY or inline is True,
+                           compiler_options=compiler_options)
+    if in_shardings is None and out_shardings is None:
+        return function
+    from .jit_shardings import ShardedFunction  # late: most functions have none
+    return ShardedFunction(function, in_shardings, out_shardings)
 
 
 def _check_place(device, backend) -> None:

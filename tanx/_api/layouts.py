@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..sharding import Sharding
+from .._core.sharding import Sharding
 
 __all__ = ["Format", "Layout"]
 

@@ -11,15 +11,16 @@ import numpy as np
 from .. import tree_util
 from .._config import strict, transfer_guard_host_to_device
 from .._core.array import Array
+from .._core.sharding import Sharding, SingleDeviceSharding, named
+from .._core.spec import PartitionSpec
 from .._core.trace import Tracer
 from .._core.transfers import watch_transfer
 from .._core.types import is_arraylike, typeof
 from .._ops.layout import as_array
-from .._ops.marks import ArrayCopySemantics, device_put_p
-from .._runtime.device import Device, default_device, devices_of
+from .._ops.marks import ArrayCopySemantics, device_put_p, place_of
+from .._runtime.device import Device, default_device, device_of, devices_of
 from ..dtypes import is_extended
 from ..errors import explain
-from ..sharding import Sharding, SingleDeviceSharding
 
 if TYPE_CHECKING:
     from .layouts import Format
@@ -127,14 +128,10 @@ def process_indices(backend: str | None = None) -> list[int]:
 host_id, host_count, host_ids = process_index, process_count, process_indices
 
 
-def device_of(x: Array) -> Device:
-    """The device that holds an array."""
-    return x._device or default_device()
-
-
-def sharding_of(x: Array) -> SingleDeviceSharding:
+def sharding_of(x: Array) -> Sharding:
     """How the data of an array is laid out over devices."""
-    return SingleDeviceSharding(device_of(x))
+    place = x._device
+    return place if isinstance(place, Sharding) else SingleDeviceSharding(device_of(x))
 
 
 def format_of(x: Array) -> Format:
@@ -163,14 +160,15 @@ def shards_of(x: Array) -> list[Shard]:
 def device_put(x, device=None, *, src=None, donate: bool = False, may_alias: bool | None = None):
     """Put a pytree of arrays and numbers on a device; each leaf becomes an ``Array``.
 
-    ``device`` may be a device, a sharding, or a pytree of them that is a prefix of ``x``.
+    ``device`` may be a device, a sharding, a ``PartitionSpec`` for the mesh in scope, or a pytree
+    of them that is a prefix of ``x``.
 
     >>> device_put({"a": 1.5})
     {'a': Array(1.5, dtype=float32, weak_type=True)}
     """
     leaves, tree = tree_util.tree_flatten(x)
     targets = tree_util.broadcast_prefix(device, x, is_leaf=lambda d: d is None)
-    placed = [_put(leaf, _device(d), donate) for leaf, d in zip(leaves, targets)]
+    placed = [_put(leaf, _target(leaf, d), donate) for leaf, d in zip(leaves, targets)]
     traced = [k for k, leaf in enumerate(placed) if isinstance(leaf, Tracer)]
     if traced:
         how = (ArrayCopySemantics.DONATE_INPUT if donate else ArrayCopySemantics.ALWAYS_COPY
@@ -183,17 +181,22 @@ def device_put(x, device=None, *, src=None, donate: bool = False, may_alias: boo
     return tree_util.tree_unflatten(tree, placed)
 
 
-def _device(target) -> Device | None:
+def _target(x, target) -> Device | Sharding | None:
+    """What an array that is put there keeps as its place."""
     if target is None or isinstance(target, Device):
         return target
-    if isinstance(target, Sharding) and target.num_devices == 1:
-        return next(iter(target.device_set))
+    if isinstance(target, PartitionSpec):
+        target = named(target, "tanx.device_put", ValueError)
+    if isinstance(target, Sharding):
+        if is_arraylike(x):
+            target.check_compatible_aval(typeof(x).shape)
+        return place_of(target)
     raise ValueError(explain(
         "tanx.device_put", "the target must be a device, a sharding, None, or a pytree of these.",
         f"target: {target!r:.100}", hint="take a device from tanx.devices()."))
 
 
-def _put(x, device: Device | None, donate: bool):
+def _put(x, place: Device | Sharding | None, donate: bool):
     if not is_arraylike(x):
         raise TypeError(explain(
             "tanx.device_put", "only arrays and numbers can be put on a device.",
@@ -206,9 +209,9 @@ def _put(x, device: Device | None, donate: bool):
             placed = as_array(x)
     else:
         placed = as_array(x)
-    if device is None or placed._device is device:
+    if place is None or placed._device is place or placed._device == place:
         return placed
-    moved = Array(placed._value, placed.weak_type, placed.aval, device)
+    moved = Array(placed._value, placed.weak_type, placed.aval, place)
     if donate and type(x) is Array:
         x.delete()
     return moved

@@ -96,6 +96,14 @@ class ShapedArray(AbstractValue):
     def itemsize(self) -> int:
         return self.dtype.itemsize
 
+    @property
+    def sharding(self):
+        """How values lie on devices: types leave that open, so no axis divides a dimension."""
+        from .mesh import NO_ABSTRACT_MESH  # late: meshes know of traces, which know of types
+        from .sharding import NamedSharding
+        from .spec import PartitionSpec
+        return NamedSharding(NO_ABSTRACT_MESH, PartitionSpec(*[None] * self.ndim))
+
     def update_weak_type(self, weak_type: bool) -> ShapedArray:
         """The same type, weak or not."""
         return self.update(weak_type=weak_type)
@@ -156,7 +164,7 @@ class ShapeDtypeStruct:
                 "tanx.ShapeDtypeStruct", "dtype must be given.", f"shape: {shape}"))
         self.shape = tuple(shape)
         self.dtype = dtypes.dtype(dtype)
-        self.sharding = sharding
+        self.sharding = sharding if sharding is None else _checked_sharding(self.shape, sharding)
         self.weak_type = weak_type
 
     @classmethod
@@ -204,6 +212,15 @@ class ShapeDtypeStruct:
 
     def __hash__(self) -> int:
         return hash((self.shape, self.dtype, self.sharding, self.weak_type))
+
+
+def _checked_sharding(shape: tuple, sharding):
+    """A sharding that arrays of a shape can have; a partition spec means the mesh in scope."""
+    from .sharding import named  # late: shardings know of traces, which know of types
+    sharding = named(sharding, "tanx.ShapeDtypeStruct", TypeError)
+    if hasattr(sharding, "check_compatible_aval"):  # a Format is not checked
+        sharding.check_compatible_aval(shape)
+    return sharding
 
 
 # From Python type to the rule that gives the type of its values. Array and Tracer are not here:

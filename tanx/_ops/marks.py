@@ -10,19 +10,22 @@ import enum
 
 import numpy as np
 
+from .._core.array import Array
 from .._core.effects import IOEffect
 from .._core.linear import Zero, is_linear, is_zero, never
+from .._core.mesh import AxisType, concrete_mesh
 from .._core.primitive import Kind, Primitive
+from .._core.sharding import NamedSharding, Sharding, SingleDeviceSharding, named, refuse_types
+from .._core.spec import PartitionSpec
 from .._core.types import ShapedArray, typeof
 from .._loops import build
 from ..errors import explain
-from ..sharding import Sharding
 from ..tree_util import broadcast_prefix, tree_flatten, tree_leaves, tree_unflatten
 from .derive import linear
 from .layout import as_array
 
 __all__ = ["after_all", "after_all_p", "create_token", "create_token_p", "dce_sink",
-           "device_put_p", "sharding_constraint_p", "stage", "stage_p",
+           "device_put_p", "reshard_p", "sharding_constraint_p", "stage", "stage_p",
            "with_sharding_constraint"]
 
 _TOKEN = ShapedArray((0,), np.dtype(bool))
@@ -72,6 +75,12 @@ class ShardingConstraint(Identity):
         (x,), (d,) = args, dims
         shifted = frozenset({*(k + (k >= d) for k in unconstrained_dims), d})
         return self.bind(x, unconstrained_dims=shifted, **params), d
+
+
+class Reshard(Identity):
+    """A value laid out along the Explicit axes of a mesh; with one device, as it is."""
+
+    name = "reshard"
 
 
 class ArrayCopySemantics(enum.Enum):
@@ -201,6 +210,7 @@ class DceSink(Primitive):
 
 
 stage_p, sharding_constraint_p, device_put_p = Stage(), ShardingConstraint(), DevicePut()
+reshard_p = Reshard()
 create_token_p, after_all_p, dce_sink_p = CreateToken(), AfterAll(), DceSink()
 
 
@@ -249,23 +259,55 @@ def dce_sink(val, *, prevent_mlir_dce: bool = False):
 def with_sharding_constraint(x, shardings):
     """``x``, a pytree of arrays, laid out over devices as ``shardings`` say.
 
-    ``shardings`` is a sharding or a pytree of them that is a prefix of ``x``. On one device there
-    is one layout, so values stay as they are; inside ``jit`` the wish stands in the jaxpr.
+    ``shardings`` is a sharding, a ``PartitionSpec`` for the mesh in scope, or a pytree of them
+    that is a prefix of ``x``. Its axes are Auto; ``tanx.reshard`` is for those that are Explicit.
+    On one device there is one layout, so data stays as it is; inside ``jit`` the wish stands in
+    the jaxpr.
 
     >>> place = tanx.sharding.SingleDeviceSharding(tanx.devices()[0])
     >>> lax.with_sharding_constraint(jnp.array([1, 2]), place)
     Array([1, 2], dtype=int32)
     """
     leaves, tree = tree_flatten(x)
-    targets = broadcast_prefix(shardings, x, is_leaf=lambda s: s is None or isinstance(s, Sharding))
-    for target, leaf in zip(targets, leaves):
-        if not isinstance(target, Sharding):
-            raise TypeError(explain(
-                "tanx.lax.with_sharding_constraint", "needs a sharding for each leaf.",
-                f"leaf: {typeof(leaf)}", f"sharding: {target!r:.100}",
-                hint="tanx.sharding.SingleDeviceSharding(tanx.devices()[0]) is one."))
-        target.shard_shape(typeof(leaf).shape)
+    targets = broadcast_prefix(shardings, x, is_leaf=lambda s: s is None)
     return tree_unflatten(tree, [
-        sharding_constraint_p.bind(leaf, context_mesh=None, layout=None, sharding=target,
-                                   unconstrained_dims=frozenset())
-        for leaf, target in zip(leaves, targets)])
+        _constrained(leaf, target) for leaf, target in zip(leaves, targets, strict=True)])
+
+
+def _constrained(x, target):
+    name = "tanx.lax.with_sharding_constraint"
+    target = named(target, name)
+    if not isinstance(target, Sharding):
+        raise TypeError(explain(
+            name, "needs a sharding for each leaf.",
+            f"leaf: {typeof(x)}", f"sharding: {target!r:.100}",
+            hint="tanx.sharding.SingleDeviceSharding(tanx.devices()[0]) is one."))
+    free: frozenset[int] = frozenset()
+    if isinstance(target, NamedSharding):
+        refuse_types(name, target, AxisType.Explicit, AxisType.Manual,
+                     hint="tanx.reshard lays out values along Explicit axes.")
+        free = frozenset(k for k, entry in enumerate(target.spec)
+                         if entry is PartitionSpec.UNCONSTRAINED)
+    shape = typeof(x).shape
+    target.check_compatible_aval(shape)
+    target.shard_shape(shape)
+    out = sharding_constraint_p.bind(as_array(x), context_mesh=concrete_mesh(), layout=None,
+                                     sharding=target, unconstrained_dims=free)
+    return laid_out(out, target) if type(out) is Array else out
+
+
+def laid_out(x: Array, sharding: Sharding) -> Array:
+    """The same data, laid out as a sharding of one device says."""
+    place = place_of(sharding)
+    return x if x._device == place else Array(x._value, x.weak_type, x.aval, place)
+
+
+def place_of(sharding: Sharding):
+    """What an array keeps of a sharding: the device alone, where that says it all."""
+    devices = sharding.device_set
+    if len(devices) > 1:
+        raise NotImplementedError(explain(
+            "tanx.Array", "arrays over several devices are not supported yet.",
+            f"sharding: {sharding}"))
+    (device,) = devices
+    return device if sharding == SingleDeviceSharding(device) else sharding

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from .._config import default_device as default_device_flag
+from .._core.array import Array
+from .._core.sharding import Sharding
 from ..errors import explain
 
-__all__ = ["Device", "default_device", "devices_of"]
+__all__ = ["Device", "default_device", "device_of", "devices_of"]
 
 
 class Device:
@@ -34,7 +36,11 @@ class Device:
     def live_buffers(self) -> list:
         """The arrays alive on this device."""
         from .._core.array import live_arrays
-        return [x for x in live_arrays() if (x._device or default_device()) is self]
+        return [x for x in live_arrays() if device_of(x) is self]
+
+    def __reduce__(self):
+        """Pickled as its platform and number: another process has a device of that name."""
+        return _numbered, (self.platform, self.id)
 
     def __repr__(self) -> str:
         return f"{self.platform.capitalize()}Device(id={self.id})"
@@ -55,9 +61,21 @@ def devices_of(platform: str | None = None) -> list[Device]:
         "platforms present: cpu"))
 
 
+def _numbered(platform: str, number: int) -> Device:
+    return devices_of(platform)[number]
+
+
 def default_device() -> Device:
     """The device that new arrays go to."""
     chosen = default_device_flag.value
     if chosen is None:
         return _cpu[0]
     return devices_of(chosen)[0] if isinstance(chosen, str) else chosen
+
+
+def device_of(x: Array) -> Device:
+    """The device that holds an array."""
+    place = x._device
+    if isinstance(place, Sharding):
+        (place,) = place.device_set
+    return place or default_device()

@@ -6,6 +6,7 @@ from tanx import lax
 from .case import Case, c, f, i
 
 HERE = tanx.sharding.SingleDeviceSharding(tanx.devices()[0])
+FIRM = tanx.NamedSharding(tanx.make_mesh((1,), ("x",)), tanx.P("x"))
 
 
 def twice(x, y):
@@ -26,6 +27,7 @@ CASES = [
     *(Case("stage", lambda x: lax.stage(x), arg, rewritten=True) for arg in (f(3), i(2, 2))),
     *(Case("sharding_constraint", lambda x: lax.with_sharding_constraint(x, HERE), arg)
       for arg in (f(3, 2), f(), i(0, 3), c(2))),
+    *(Case("reshard", lambda x: tanx.reshard(x, FIRM), arg) for arg in (f(3, 2), i(0, 3), c(2))),
     Case("device_put", twice, f(3), f(2, 2)),
     Case("device_put", twice, i(3), f(2, 2)),
     Case("create_token", ordered, f(3)),

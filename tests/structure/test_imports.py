@@ -8,7 +8,7 @@ from tests.structure.source import FILES, MODULES, NAMES, imports, module_of, tr
 
 # Each room and what it may import besides itself. A room stands for all its files; a name with a
 # dot for one of them, on either side.
-LEAVES = {"errors", "dtypes", "typing", "tree_util", "sharding", "_collector", "_config", "_digest",
+LEAVES = {"errors", "dtypes", "typing", "tree_util", "_collector", "_config", "_digest",
           "_forever", "_frames", "_importing", "_late_imports", "_locks", "_logger", "_situation",
           "_slices", "_traceback", "_treedef", "_treenodes", "_treewire", "_axes", "_window",
           "version"}
@@ -46,8 +46,8 @@ ROOMS = {
 WINDOWS = {
     "ad", "ad_checkpoint", "api_util", "as_jax", "checkpoint_policies", "core", "custom_batching",
     "custom_derivatives", "debug", "distributed", "dlpack", "export", "extend", "experimental",
-    "ffi", "flatten_util", "interpreters", "memory", "monitoring", "profiler", "ref", "stages",
-    "test_util", "tree"}
+    "ffi", "flatten_util", "interpreters", "memory", "monitoring", "profiler", "ref", "sharding",
+    "stages", "test_util", "tree"}
 ROOMS |= dict.fromkeys(WINDOWS, MACHINE | WINDOWS | set(ROOMS))
 EVERYTHING = {"", "__main__", "as_jax"}
 

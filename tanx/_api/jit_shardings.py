@@ -1,0 +1,101 @@
+"""``jit`` with shardings for its arguments and results."""
+
+from __future__ import annotations
+
+import functools
+from types import MethodType
+from typing import TYPE_CHECKING, Any
+
+from .._core.array import Array
+from .._core.sharding import Sharding, named
+from .._core.types import typeof
+from .._ops.marks import laid_out
+from .._traceback import boundary
+from ..errors import explain
+from ..tree_util import broadcast_prefix, prefix_errors, tree_flatten, tree_unflatten
+from .wrapped import Wrapped
+
+if TYPE_CHECKING:
+    from .jit import JitFunction
+
+__all__ = ["ShardedFunction", "targets_for"]
+
+
+class ShardedFunction(Wrapped):
+    """A jitted function whose arguments are checked against shardings, and results have them."""
+
+    def __init__(self, function: JitFunction, in_shardings, out_shardings):
+        functools.update_wrapper(self, function)
+        self._function, self._in, self._out = function, in_shardings, out_shardings
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else MethodType(self, instance)
+
+    @boundary
+    def __call__(self, *args, **kwargs):
+        if self._in is not None:
+            self._check(args, kwargs)
+        result = self._function(*args, **kwargs)
+        return result if self._out is None else self._place(result)
+
+    def _check(self, args: tuple, kwargs: dict) -> None:
+        if kwargs:
+            raise ValueError(explain(
+                "tanx.jit", "in_shardings are for positional arguments, not for keywords.",
+                f"keywords: {', '.join(kwargs)}", hint="pass all arguments by position."))
+        static = {i % len(args) for i in self._function._static if -len(args) <= i < len(args)}
+        given = tuple(x for i, x in enumerate(args) if i not in static)
+        shardings = tuple(self._in) if isinstance(self._in, list) else self._in
+        if isinstance(shardings, tuple) and len(shardings) != len(given):
+            raise ValueError(explain(
+                "tanx.jit", "in_shardings must have one entry for each argument but static ones.",
+                f"in_shardings: {len(shardings)}", f"arguments:    {len(given)}"))
+        for x, target in zip(tree_flatten(given)[0],
+                             targets_for("tanx.jit", "in_shardings", shardings, given)):
+            if target is not None:
+                target.check_compatible_aval(typeof(x).shape)
+                target.shard_shape(typeof(x).shape)
+
+    def _place(self, result):
+        leaves, tree = tree_flatten(result)
+        targets = targets_for("tanx.jit", "out_shardings", self._out, result)
+        for k, (x, target) in enumerate(zip(leaves, targets, strict=True)):
+            if target is not None:
+                target.check_compatible_aval(typeof(x).shape)
+                leaves[k] = laid_out(x, target) if type(x) is Array else x
+        return tree_unflatten(tree, leaves)
+
+    def trace(self, *args, **kwargs):
+        return self._function.trace(*args, **kwargs)
+
+    def clear_cache(self) -> None:
+        """Forget everything staged for this function."""
+        self._function.clear_cache()
+
+    def _cache_size(self) -> int:
+        return self._function._cache_size()
+
+    def __repr__(self) -> str:
+        return repr(self._function)
+
+
+def targets_for(function: str, what: str, shardings: Any, tree) -> list[Sharding | None]:
+    """A sharding or None for each leaf, from a pytree of them that is a prefix of ``tree``."""
+    try:
+        flat = broadcast_prefix(shardings, tree, is_leaf=_is_none)
+    except ValueError as error:
+        details = prefix_errors(shardings, tree, is_leaf=_is_none)
+        why = str(details[0](what)) if details else str(error)
+        raise ValueError(explain(
+            function, f"{what} must be a prefix of the structure it speaks of.", why)) from None
+    targets = [named(target, function) for target in flat]
+    for target in targets:
+        if target is not None and not isinstance(target, Sharding):
+            raise TypeError(explain(
+                function, f"{what} must hold shardings, PartitionSpecs and None only.",
+                f"found: {target!r:.100}"))
+    return targets
+
+
+def _is_none(x) -> bool:
+    return x is None
