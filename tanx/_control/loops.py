@@ -128,7 +128,7 @@ def fori_loop(lower, upper, body_fun: Callable, init_val, *, unroll: int | bool 
 
     The value, a pytree, keeps its structure and types. Where both bounds are Python or NumPy
     integers this is a :func:`scan`, else a :func:`while_loop`; both can be differentiated.
-    Bounds may be floats, if both are.
+    Both bounds may be floats: known ones are truncated to integers, else the index is a float.
     ``unroll`` tells how many steps to compile in a row, and needs such bounds.
 
     >>> fori_loop(1, 6, lambda i, product: product * i, 1)
@@ -142,7 +142,7 @@ def fori_loop(lower, upper, body_fun: Callable, init_val, *, unroll: int | bool 
         lower, upper = as_array(lower).item(), as_array(upper).item()
     if type(lower) in NUMBERS and type(upper) in NUMBERS:
         (_, result), _ = run_scan(
-            function, body_fun, (lower, init_val), None, max(math.ceil(upper - lower), 0), False,
+            function, body_fun, (lower, init_val), None, max(upper - lower, 0), False,
             1 if unroll is None else unroll, _counted, several=True)
         return result
     if unroll not in (None, False, 1):
@@ -190,8 +190,9 @@ def _bounds(function: str, lower, upper) -> tuple[Any, Any]:
         raise TypeError(explain(
             function, "the bounds must be of one type.", f"lower: {types[0]}",
             f"upper: {types[1]}", hint=f"convert one with .astype({types[0].dtype.name!r})."))
-    if all(isinstance(x, (float, np.floating)) for x in (lower, upper)):
-        return float(lower), float(upper)
+    known = not any(isinstance(x, Tracer) for x in (lower, upper))
+    if known and dtypes.issubdtype(types[0].dtype, np.floating):
+        lower, upper = int(lower), int(upper)
     if all(isinstance(x, (int, np.integer)) for x in (lower, upper)):
         largest = np.iinfo(dtypes.canonicalize_dtype(np.int64)).max
         if max(abs(int(lower)), abs(int(upper))) > largest:
@@ -200,8 +201,7 @@ def _bounds(function: str, lower, upper) -> tuple[Any, Any]:
                 f"upper: {upper}", hint="tanx.enable_x64 makes integers of 64 bits."))
         return int(lower), int(upper)
     dtype, weak = dtypes.result_type(*types, return_weak_type_flag=True)
-    if not any(isinstance(x, Tracer) for x in (lower, upper)) and dtypes.issubdtype(
-            dtype, np.integer) and np.can_cast(dtype, dtypes.default_int()):
+    if known and np.can_cast(dtype, dtypes.default_int()):
         dtype, weak = dtypes.default_int(), True  # what is known counts as Python's numbers do
     counts_weakly = weak or types[0].weak_type and types[0].dtype == dtype
     return convert(lower, dtype, counts_weakly), convert(upper, dtype, weak)

@@ -121,7 +121,7 @@ def _quantile(function, a, q, axis, out, overwrite_input, method, keepdims, weig
     if method not in _POSITIONS:
         raise ValueError(explain(f"tanx.numpy.{function}", "there is no such method.",
                                  f"method: {method!r}", f"known:  {', '.join(_POSITIONS)}"))
-    result = dtypes.to_inexact_dtype(x.dtype)
+    result = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(x.dtype))
     computed = accumulator(result)
     axes = reduced_axes(function, axis, x)
     weights = None if weights is None else _spread_weights(function, x, weights, axis, method)

@@ -6,6 +6,7 @@ part.
 
 from __future__ import annotations
 
+import functools
 import operator
 
 import numpy as np
@@ -15,6 +16,7 @@ from .._api.jit import library_jit
 from .._axes import canonical_axis
 from ..errors import explain
 from ..lax import _functions as lax
+from ._creation import asarray
 from ._logic import where as choose
 from ._plan import index_dtype
 from ._promotion import as_operand, convert, like, promote_dtypes, typeof
@@ -237,29 +239,61 @@ def searchsorted(a, v, side="left", sorter=None, *, method="scan"):
         return lax.bitwise_not(_before(values, elements))
 
     if method == "compare_all" or a.shape[0] <= _FEW:
+        a = a if method == "compare_all" else _as_bisected(a)
         values = lax.broadcast_in_dim(v, (*v.shape, a.shape[0]), range(v.ndim))
         return sum(passed(lax.broadcast_in_dim(a, values.shape, (v.ndim,)), values), -1,
                    _count_dtype(a))
-    return _binary_search(a, v, passed)
+    return _bisect(a, v, passed)
 
 
 def _count_dtype(a) -> np.dtype:
     return dtypes.canonicalize_dtype(index_dtype(a.shape[0]))
 
 
-def _binary_search(a, v, passed):
-    """How many elements of ``a`` are passed: bits of the count, from the highest to the lowest."""
+def _bisect(a, v, passed):
+    """How many elements of ``a`` are passed, by halving the interval in which that number is."""
     size = a.shape[0]
-    count = lax.full(v.shape, 0, _count_dtype(a))
+    low, high = (lax.full(v.shape, n, _count_dtype(a)) for n in (0, size))
     numbers = lax.GatherDimensionNumbers(
         offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,))
-    for bit in reversed(range(size.bit_length())):
-        more = lax.add(count, like(count, 1 << bit))
-        place = lax.expand_dims(lax.sub(more, like(more, 1)), (v.ndim,))
-        elements = lax.gather(a, place, numbers, (1,), mode="clip")
-        inside = lax.le(more, like(more, size))
-        count = lax.select(lax.bitwise_and(inside, passed(elements, v)), more, count)
-    return count
+    for _ in range(size.bit_length()):
+        middle = lax.add(low, lax.shift_right_logical(lax.sub(high, low), like(low, 1)))
+        elements = lax.gather(a, lax.expand_dims(middle, (v.ndim,)), numbers, (1,),
+                              mode="promise_in_bounds")
+        behind = passed(elements, v)
+        low, high = lax.select(behind, middle, low), lax.select(behind, high, middle)
+    return high
+
+
+def _as_bisected(a):
+    """A sorted vector in which as many elements are passed as :func:`_bisect` finds in ``a``.
+
+    That is ``a`` itself if it is sorted. Else, as where there is NaN in the middle, a search that
+    goes to the left of an element passes none to the right of it, whatever they are.
+    """
+    places = np.arange(a.shape[0])
+    for pivots in _pivots(a.shape[0]):
+        bounds = a[pivots]
+        crossed = lax.select(asarray(places > pivots), _before(a, bounds), _before(bounds, a))
+        a = lax.select(crossed, bounds, a)
+    return a
+
+
+@functools.cache
+def _pivots(size: int) -> list[np.ndarray]:
+    """For each step of a search the element that each one is compared with, on the way to it.
+
+    An element that was reached before is compared with itself.
+    """
+    steps = []
+    places = np.arange(size)
+    low, high, reached = np.zeros(size, int), np.full(size, size), np.zeros(size, bool)
+    while not reached.all():
+        middle = np.where(reached, places, (low + high) // 2)
+        steps.append(middle)
+        low, high = np.where(places > middle, middle, low), np.where(places < middle, middle, high)
+        reached |= places == middle
+    return steps[:-1]  # in the last step every element is reached
 
 
 def _before(x, y):

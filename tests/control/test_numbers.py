@@ -87,13 +87,20 @@ def test_bounds_of_loops_may_be_floats():
     compiled = tanx.jit(total)
     for _ in range(4):
         assert compiled(0.5, 2.75) == 4.5
-    assert total(0.5, 2.75) == total(jnp.float32(0.5), jnp.float32(2.75)) == 4.5
-    assert total(3.0, 1.0) == 0.0
+        assert tanx.jit(lambda: total(0.5, 3.75))() == 3.0
+    # Bounds that are known are truncated, and the index is an integer.
+    assert total(0.5, 3.75) == total(jnp.float32(0.5), np.float32(3.0)) == 3.0
+    assert total(-1.5, 3.0) == 2.0 and total(3.0, 1.0) == 0.0
+    for unroll in (1, 2):
+        index = lax.fori_loop(0.5, 3.0, lambda i, c: i, 0, unroll=unroll)
+        assert (index.item(), index.dtype, index.weak_type) == (2, np.int32, True)
     assert tanx.grad(lambda x: lax.fori_loop(0.0, 3.0, lambda i, c: c * x, 1.0))(2.0) == 12.0
     with tanx.disable_jit():
-        assert total(0.5, 2.75) == 4.5
+        assert total(0.5, 3.75) == 3.0
     with pytest.raises(TypeError, match="both be floats"):
         total(0, 2.5)
+    with pytest.raises(ValueError, match="NaN"):
+        total(0.0, float("nan"))
 
 
 def test_loops_of_python_leave_arrays_of_the_caller_alone():

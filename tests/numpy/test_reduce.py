@@ -1,5 +1,8 @@
 """Reductions: sums, extrema, means, variances, logic, positions."""
 
+import tracemalloc
+import warnings
+
 import numpy as np
 import pytest
 
@@ -256,3 +259,36 @@ tanx.numpy.var: of complex numbers, dtype must be a complex one.
 @pytest.mark.parametrize("error, call, text", MISTAKES)
 def test_mistakes(error, call, text):
     message(error, lambda: call(jnp.ones((2, 3))), text)
+
+
+REDUCTIONS = ["sum", "prod", "max", "min", "mean", "var", "std", "median", "cumsum", "cumprod",
+              "ptp"]
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reductions_of_64_bits_give_32_where_those_are_not_enabled(name):
+    function = getattr(jnp, name)
+    with tanx.enable_x64(True):
+        numbers, integers = jnp.arange(3.0, dtype="float64"), jnp.arange(3, dtype="int64")
+    counted = function(jnp.arange(3)).dtype
+    compiled = tanx.jit(function)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for f in (function, *[compiled] * 4):
+            got = f(numbers)
+            assert (got.dtype, f(integers).dtype) == (np.float32, counted)
+            np.testing.assert_allclose(got, getattr(np, name)(np.arange(3.0)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["mean", "sum"])
+def test_eager_reductions_of_narrow_numbers_make_no_copy(name):
+    """The copy would be four times the array."""
+    x = jnp.full((1 << 24,), 3, "int8")
+    tracemalloc.start()
+    try:
+        got = [getattr(jnp, name)(x) for _ in range(4)]
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert got == [3 if name == "mean" else 3 << 24] * 4
+    assert peak < x.nbytes

@@ -199,8 +199,6 @@ DIFFERENCES = [
          r"array\(\[jax\.random\.key\(0\), 1\]"),
     _row("a bound of a loop that is no number is a TypeError; JAX has a ValueError", "eager",
          r"fori_loop\(None, "),
-    _row("a loop counts by floats whether its bounds are known or not; JAX rounds known ones to "
-         "integers", "eager", r"fori_loop\(f32, 3\.0, "),
     _row("sizes that differ are a ValueError, with batches and without", "eager jit jvp vjp",
          r"lax\.map\(.*\(f32_3, f32_2\), batch_size"),
     _row("as NumPy: repeated axes are a ValueError, sections a whole number, an unknown order is "
