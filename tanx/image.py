@@ -125,7 +125,8 @@ def _weights(xp, places, middle, width, size: int, method: ResizeMethod, antiali
 
 def _centers(xp, count: int, width, shift) -> Any:
     """Where the middles of new pixels are among the old ones, as a column."""
-    return ((xp.arange(count) + 0.5) * width - shift * width - 0.5)[:, None]
+    places = xp.arange(count, dtype=getattr(width, "dtype", float)) + 0.5
+    return (places * width - shift * width - 0.5)[:, None]
 
 
 # -- one dimension ---------------------------------------------------------------------------------
@@ -156,7 +157,7 @@ def _replicated(x, axis: int, count: int, scale, shift):
     """Resample a dimension by cubics, as if the pixels at its ends went on for ever."""
     xp = jnp if isinstance(scale, Tracer) or isinstance(shift, Tracer) else np
     middle = _centers(xp, count, 1 / scale, shift)
-    places = xp.floor(middle) + np.arange(-1, 3)
+    places = xp.floor(middle) + np.arange(-1, 3, dtype=middle.dtype)[None]
     return _sums(x, axis, places.astype(np.int32), _STEEP(xp, abs(middle - places)))
 
 
@@ -164,8 +165,8 @@ def _dense(x, axis: int, count: int, scale, shift, method, antialias, precision)
     """Resample a dimension by a traced scale: the product with a matrix of all weights."""
     width = 1 / scale
     middle = _centers(jnp, count, width, shift)
-    weights = _weights(jnp, jnp.arange(x.shape[axis]), middle, width, x.shape[axis], method,
-                       antialias)
+    places = jnp.arange(x.shape[axis], dtype=middle.dtype)[None]
+    weights = _weights(jnp, places, middle, width, x.shape[axis], method, antialias)
     out = jnp.tensordot(weights.astype(x.dtype), x, ((1,), (axis,)), precision=precision)
     return jnp.moveaxis(out, 0, axis)
 

@@ -154,7 +154,7 @@ def _scores(options: _Options, query, key, firsts, masks: _Masks, bias=None):
     if bias is not None:
         scores = scores + bias.astype(scores.dtype)
     rows, columns = (first + jnp.arange(x.shape[1]) for first, x in zip(firsts, (query, key)))
-    seen = _seen(options, rows[:, None], columns, masks)
+    seen = _seen(options, rows[:, None], columns[None], masks)
     return scores if seen is None else jnp.where(seen, scores, scores.dtype.type(_MASKED))
 
 

@@ -12,7 +12,7 @@ from .._api.jit import library_jit
 from .._axes import canonical_axis
 from .._control.custom_jvp import custom_jvp
 from ..errors import explain
-from ..numpy._promotion import as_operand, inexact
+from ..numpy._promotion import inexact
 
 __all__ = ["log_softmax", "logmeanexp", "logsumexp", "one_hot", "softmax", "standardize"]
 
@@ -124,8 +124,8 @@ def logsumexp(a, axis=None, b=None, keepdims: bool = False, return_sign: bool = 
 
 def _together(a, b):
     """Operands as inexact numbers of one dtype."""
-    a, b = inexact("logsumexp", a), as_operand("logsumexp", b)
-    dtype = dtypes.to_inexact_dtype(dtypes.result_type(a, b))
+    a, b = inexact("logsumexp", a), inexact("logsumexp", b)
+    dtype = dtypes.result_type(a, b)
     return a.astype(dtype), b.astype(dtype)
 
 

@@ -20,7 +20,7 @@ from ._cumulative import diff
 from ._logic import where
 from ._math import clip, remainder
 from ._nonzero import known_value
-from ._promotion import as_operand, check_arraylike, convert, like
+from ._promotion import as_operand, check_arraylike, convert, inexact, like
 from ._shape import ravel, reshape
 from ._sort import argsort, searchsorted
 
@@ -124,7 +124,7 @@ def histogram(a, bins=10, range=None, weights=None, density=None, out_sharding=N
     a = _inexact("histogram", given)
     if weights is not None:
         weights = ravel(_weights("histogram", weights, given))
-        weights = convert(weights, dtypes.result_type(a, weights))
+        weights = convert(weights, dtypes.result_type(a, inexact("histogram", weights)))
     edges = _edges("histogram", a, bins, range)
     if not edges.shape[0]:
         raise ValueError(explain("tanx.numpy.histogram", "there must be at least one edge."))
@@ -235,8 +235,8 @@ def _interp(x, xp, fp, left, right, period, before: bool, behind: bool):
             "tanx.numpy.interp", "xp and fp must be vectors of one size, and not empty.",
             f"xp: {xp.aval}", f"fp: {fp.aval}"))
     dtype = dtypes.to_inexact_dtype(dtypes.result_type(x, xp))
-    x, xp = convert(x, dtype), convert(xp, dtype)
-    fp = convert(fp, dtypes.to_inexact_dtype(dtypes.result_type(fp, dtype)))
+    x, xp, fp = convert(x, dtype), convert(xp, dtype), inexact("interp", fp)
+    fp = convert(fp, dtypes.result_type(fp, dtype))
     if period is not None:
         x, xp, fp = _periodic(x, xp, fp, convert(period, dtype))
     right_of = clip(searchsorted(xp, x, side="right"), 1, xp.shape[0] - 1)

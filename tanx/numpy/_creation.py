@@ -535,7 +535,7 @@ def _geomspace(start, stop, *, num, endpoint, dtype, axis):
     sign = lax.sign(start)
     ends = [log10(lax.div(*promote_shapes("geomspace", end, sign))) for end in (start, stop)]
     sizes = logspace(*ends, num, endpoint)
-    out = lax.mul(*promote_shapes("geomspace", sign, sizes))
+    out = lax.mul(broadcast_to(sign, sizes.shape), sizes)
     return convert(moveaxis(out, 0, axis) if axis else out, dtype)
 
 

@@ -278,6 +278,7 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
     if x is not None:
         y, x = promote_dtypes(inexact("trapezoid", y), inexact("trapezoid", x))
         dx = diff(x if x.ndim == 1 else moveaxis(x, axis, -1))
+        dx = lax.expand_dims(dx, range(y.ndim - dx.ndim))
     else:
         y, dx = inexact("trapezoid", y), asarray(dx)
         if dx.shape:

@@ -307,9 +307,9 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
         powers = powers * w[:, None]
         values = values * (w[:, None] if y.ndim == 2 else w)
     scale = sqrt(sum(multiply(powers, conj(powers)).real, 0))
-    powers = powers / scale
+    powers = powers / scale[None]
     found, residuals, rank, s = lstsq(powers, values, rcond)
-    found = (found.T / scale).T
+    found = found / (scale[:, None] if y.ndim == 2 else scale)
     if full:
         return found, residuals, rank, s, rcond
     if not cov:
@@ -323,6 +323,7 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
         raise ValueError(explain(
             "tanx.numpy.polyfit", "a scaled covariance needs more points than coefficients.",
             f"points: {x.shape[0]}", f"deg:    {deg}", hint="ask for cov='unscaled'."))
+    residuals = residuals[0] if y.ndim == 1 else residuals[None, None]
     return found, spread * (residuals / freedom)
 
 

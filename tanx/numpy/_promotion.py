@@ -28,9 +28,13 @@ _OPERANDS = frozenset((Array, bool, int, float, complex))
 _WORD = 1 << 31
 
 
+_OTHER_ROOMS = frozenset(("experimental", "image", "lax", "nn", "random", "scipy"))
+
+
 def _public(function: str) -> str:
-    """The public name of a function: of ``tanx.numpy``, unless its name has a module in it."""
-    return f"tanx.{function}" if "." in function else f"tanx.numpy.{function}"
+    """The public name of a function: of ``tanx.numpy``, unless it begins with another room."""
+    room = function.partition(".")[0]
+    return f"tanx.{function}" if room in _OTHER_ROOMS else f"tanx.numpy.{function}"
 
 
 def check_arraylike(function: str, *args) -> None:

@@ -212,7 +212,8 @@ def _weighted(x, weights, q, skip_nan: bool):
     x, weights = lax.sort((x, weights), dimension=-1, num_keys=1)
     shares = lax.cumsum(weights, x.ndim - 1)
     shares = divide(shares, shares[..., -1:])[..., None]
-    before = logical_or(less(shares, q), equal(shares, 0.0))
+    levels = lax.expand_dims(q, range(x.ndim))
+    before = logical_or(less(shares, levels), equal(shares, 0.0))
     value = _at(x, sum(before, -2))
     end = x[..., -1:]
     return value if skip_nan else choose(lax.ne(end, end), np.nan, value)

@@ -126,7 +126,10 @@ def _case_weights(x, fweights, aweights):
         weights.append(absolute(given))
     if not weights:
         return None
-    return weights[0] if len(weights) == 1 else multiply(*weights)
+    if len(weights) == 1:
+        return weights[0]
+    counts, importance = weights
+    return multiply(convert(counts, x.real.dtype), convert(importance, x.real.dtype))
 
 
 def _effective_count(total, weights, aweights, ddof):

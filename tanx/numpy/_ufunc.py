@@ -186,7 +186,9 @@ class ufunc:
         check_arraylike(name, A, B)
         x, y = as_operand(name, A), as_operand(name, B)
         if y.ndim:
-            x = lax.expand_dims(x, range(x.ndim, x.ndim + y.ndim))
+            rank = x.ndim
+            x = lax.expand_dims(x, range(rank, rank + y.ndim))
+            y = lax.expand_dims(y, range(rank))
         return self(x, y)
 
     @boundary

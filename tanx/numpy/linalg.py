@@ -308,7 +308,8 @@ def _pinv(a, rtol, hermitian):
     if not a.size:
         return zeros((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
     u, s, vh = svd(a, full_matrices=False, hermitian=hermitian)
-    kept = s > expand_dims(convert(rtol, s.dtype), -1) * s[..., :1]
+    least = broadcast_to_shape(convert(rtol, s.dtype), s.shape[:-1])
+    kept = s > expand_dims(least, -1) * s[..., :1]
     inverse = where(kept, 1 / where(kept, s, 1), 0)
     return contract.matmul(_adjoint(vh) * expand_dims(convert(inverse, a.dtype), -2), _adjoint(u))
 

@@ -269,6 +269,7 @@ def _double_sided_maxwell(key, loc, scale, *, shape, dtype):
     shape = (shape or together) + together
     length_key, sign_key = split(key)
     lengths = maxwell(length_key, shape, dtype)
+    scale, loc = (jnp.broadcast_to(jnp.asarray(x), shape) for x in (scale, loc))
     return rademacher(sign_key, shape, dtype) * lengths * scale + loc
 
 

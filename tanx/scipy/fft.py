@@ -42,10 +42,10 @@ _OPPOSITE = {None: "forward", "backward": "forward", "ortho": "ortho", "forward"
 # -- transforms of the last dimension, without a norm ----------------------------------------------
 
 
-def _turns(n: int, parts: int, dtype, start: float = 0.0) -> np.ndarray:
-    """``exp(-1j * pi * (k + start) / parts)`` for ``k`` below ``n``."""
-    turns = np.exp(-1j * pi * (np.arange(n) + start) / parts)
-    return turns.astype(np.result_type(dtype, np.complex64))
+def _turns_like(x, parts: int, start: float = 0.0) -> np.ndarray:
+    """``exp(-1j * pi * (k + start) / parts)`` for each ``k`` along the last axis of ``x``."""
+    turns = np.exp(-1j * pi * (np.arange(x.shape[-1]) + start) / parts)
+    return np.expand_dims(turns.astype(x.dtype), tuple(range(x.ndim - 1)))
 
 
 def _dct1(x):
@@ -63,7 +63,7 @@ def _dct2(x):
     """
     n = x.shape[-1]
     spectrum = jnp.fft.rfft(jnp.concatenate([x[..., ::2], x[..., 1::2][..., ::-1]], -1))
-    turned = 2 * spectrum * _turns(n // 2 + 1, 2 * n, x.dtype)
+    turned = 2 * spectrum * _turns_like(spectrum, 2 * n)
     return jnp.concatenate([turned.real, -turned.imag[..., (n - 1) // 2:0:-1]], -1)
 
 
@@ -71,7 +71,8 @@ def _dct3(x):
     """The steps of :func:`_dct2` backwards; a real inverse transform divides by ``n``."""
     n = x.shape[-1]
     above = jnp.concatenate([jnp.zeros_like(x[..., :1]), x[..., :(n - 1) // 2:-1]], -1)
-    turned = complex_of(x[..., :n // 2 + 1], -above) * _turns(n // 2 + 1, 2 * n, x.dtype).conj()
+    spectrum = complex_of(x[..., :n // 2 + 1], -above)
+    turned = spectrum * _turns_like(spectrum, 2 * n).conj()
     mixed = jnp.fft.irfft(turned, n) * n
     there = np.arange(n)
     return mixed[..., np.where(there % 2, n - 1 - there // 2, there // 2)]
@@ -80,9 +81,9 @@ def _dct3(x):
 def _dct4(x):
     """A type 2 transform of ``2 * n`` elements with the frequencies between those of ``x``."""
     n = x.shape[-1]
-    wide = jnp.concatenate([x, jnp.zeros_like(x)], -1)
-    spectrum = jnp.fft.fft(wide * _turns(2 * n, 2 * n, x.dtype))[..., :n]
-    return 2 * (spectrum * _turns(n, 2 * n, x.dtype, 0.5)).real
+    wide = jnp.concatenate([x, jnp.zeros_like(x)], -1).astype(dtypes.to_complex_dtype(x.dtype))
+    spectrum = jnp.fft.fft(wide * _turns_like(wide, 2 * n))[..., :n]
+    return 2 * (spectrum * _turns_like(spectrum, 2 * n, 0.5)).real
 
 
 _TRANSFORMS = {1: _dct1, 2: _dct2, 3: _dct3, 4: _dct4}

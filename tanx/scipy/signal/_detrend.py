@@ -63,7 +63,9 @@ def _straightened(x):
     if n < 2:
         return jnp.zeros_like(x)
     times = np.arange(n) - (n - 1) / 2
+    squares = times @ times
     wide = x if x.dtype.itemsize > 2 else x.astype(np.float32)
     level = wide - wide.mean(-1, keepdims=True)
-    slope = (level * times.astype(wide.real.dtype)).sum(-1, keepdims=True) / (times @ times)
-    return (level - slope * times.astype(wide.real.dtype)).astype(x.dtype)
+    times = jnp.broadcast_to(times.astype(wide.dtype), wide.shape)
+    slope = (level * times).sum(-1, keepdims=True) / squares
+    return (level - slope * times).astype(x.dtype)

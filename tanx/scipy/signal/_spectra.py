@@ -107,7 +107,8 @@ def _spectra(x, window, step: int, nfft: int, trend, onesided: bool):
     segments = cut(starts)
     if trend is not None:
         segments = trend(segments)
-    return (jnp.fft.rfft if onesided else jnp.fft.fft)(segments * window, nfft)
+    return (jnp.fft.rfft if onesided else jnp.fft.fft)(
+        segments * jnp.broadcast_to(window, segments.shape), nfft)
 
 
 def _signal(function: str, x, axis) -> tuple[Any, int]:
@@ -240,7 +241,8 @@ def _inverse_segments(Z, window, nperseg, noverlap, nfft, onesided: bool) -> Seg
 def _overlapped(Z, window, step: int, nfft: int, onesided: bool):
     """Segments added up where they overlap, each with its weight among them."""
     segments = (jnp.fft.irfft if onesided else jnp.fft.ifft)(Z, nfft)[..., :window.shape[0]]
-    total = _added_up(segments * (window * window.sum()), step)
+    weights = jnp.broadcast_to(window * window.sum(), segments.shape)
+    total = _added_up(segments * weights, step)
     weight = _added_up(jnp.broadcast_to(window ** 2, segments.shape[-2:]), step)
     return total / jnp.where(weight > 1e-10, weight, 1)
 
@@ -327,9 +329,10 @@ def _density(function: str, x, y, fs, window, nperseg, noverlap, nfft, detrend, 
         power = first.conj() * _spectra(_filled(y, longest), cut.window, step, cut.nfft, trend,
                                         onesided)
     if scaling == "density":
-        power = power / (fs * (cut.window ** 2).sum())
+        total = fs * (cut.window ** 2).sum()
     else:
-        power = power / cut.window.sum() ** 2
+        total = cut.window.sum() ** 2
+    power = power / total.astype(power.dtype)
     power = _averaged(_folded(power, cut.nfft) if onesided else power, average)
     return (_frequencies(cut.nfft, fs, onesided, x.real.dtype), jnp.moveaxis(power, -1, axis))
 
@@ -364,7 +367,7 @@ def _folded(power, nfft: int):
     twice[0] = 1
     if nfft % 2 == 0:
         twice[-1] = 1
-    return power * twice
+    return power * jnp.broadcast_to(twice.astype(power.dtype), power.shape)
 
 
 def _averaged(power, average: str):

@@ -184,8 +184,8 @@ def multigammaln(a, d):
     """
     d = _dimension(d)
     a = inexact_operands("multigammaln", a, weak=False)
-    halves = jnp.arange(d, dtype=a.dtype) / 2
-    return jnp.sum(lax.lgamma(a[..., None] - halves), axis=-1) + jnp.asarray(
+    x, halves = a[..., None], jnp.arange(d, dtype=a.dtype) / 2
+    return jnp.sum(lax.lgamma(x - jnp.expand_dims(halves, range(a.ndim))), axis=-1) + jnp.asarray(
         d * (d - 1) / 4 * math.log(math.pi), a.dtype)
 
 

@@ -137,7 +137,8 @@ def _ranks(x, method: str):
             first = lax.cummax(jnp.where(starts, place, 0), axis=last) + 1
             ends = jnp.concatenate([starts[..., 1:], jnp.ones_like(starts[..., :1])], -1)
             final = lax.cummin(jnp.where(ends, place, size), axis=last, reverse=True) + 1
-            ranks = {"min": first, "max": final, "average": 0.5 * (first + final)}[method]
+            average = 0.5 * (first + final).astype(result)
+            ranks = {"min": first, "max": final, "average": average}[method]
         ranks = jnp.take_along_axis(ranks, inverse, -1)
     ranks = ranks.astype(result)
     if not dtypes.issubdtype(x.dtype, np.inexact):
