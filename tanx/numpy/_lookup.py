@@ -118,7 +118,10 @@ def _from_end(indices, n: int):
     """Negative positions counted from the end."""
     if not dtypes.issubdtype(indices.dtype, np.signedinteger):
         return indices
-    return where(lax.lt(indices, like(indices, 0)), lax.add(indices, like(indices, n)), indices)
+    negative, moved = lax.lt(indices, like(indices, 0)), lax.add(indices, like(indices, n))
+    if dtypes.canonicalize_dtype(indices.dtype) != indices.dtype:  # which ``where`` would narrow
+        return lax.select(negative, moved, indices)
+    return where(negative, moved, indices)
 
 
 @library_jit(static_argnames=("axis", "mode", "fill_value", "wrap_negative_indices"))
