@@ -56,7 +56,7 @@ def canonical_axes(function: str, axes: Any, x: Any, new: int = 0) -> tuple[int,
 def listed(axes: Any) -> tuple:
     """One axis or several, as users give them, as a tuple.
 
-    >>> listed(range(2)), listed(np.array(1))
+    >>> listed(range(2)), listed(1)
     ((0, 1), (1,))
     """
     if isinstance(axes, tuple):

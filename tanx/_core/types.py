@@ -277,7 +277,7 @@ def described(x) -> Any:
     """The type of a value as :func:`typeof` knows it, or of one that just tells shape and dtype.
 
     >>> print(described(ShapeDtypeStruct((2,), np.float32)))
-    f32[2]
+    float32[2]
     """
     if is_arraylike(x) or not (hasattr(x, "shape") and hasattr(x, "dtype")):
         return typeof(x)

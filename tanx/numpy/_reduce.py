@@ -169,7 +169,7 @@ def total_dtype(dtype: np.dtype, promote_integers: bool) -> np.dtype:
     if promote_integers and kind not in "fc" and dtypes.issubdtype(dtype, np.integer):
         signed = dtypes.issubdtype(dtype, np.signedinteger)
         return dtypes.default_int() if signed else dtypes.default_uint()
-    return dtypes.canonicalize_dtype(dtype)
+    return dtypes.canonicalize_dtype(dtype, allow_extended_dtype=True)
 
 
 def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=None,
@@ -353,7 +353,7 @@ def bound(dtype: np.dtype, greatest: bool):
 def _extremum(function, monoid, is_max, a, axis, out, keepdims, initial, where):
     refuse_out(function, out)
     x = as_operand(function, a)
-    x = convert(x, dtypes.canonicalize_dtype(x.dtype))
+    x = convert(x, dtypes.canonicalize_dtype(x.dtype, allow_extended_dtype=True))
     if initial is None:
         if where is not None:
             raise ValueError(explain(

@@ -46,7 +46,7 @@ def test_a_wrong_pass_is_caught(monkeypatch):
 
 def test_the_types_of_results_are_those_of_the_original():
     module = build(tanx.make_jaxpr(lambda x, n: (x.reshape(-1) * 1, n + 0, 1.0))(X, 3))
-    assert [str(a) for a in module.out_avals] == ["f32[12]", "i32[]", "f32[]"]
+    assert [str(a) for a in module.out_avals] == ["float32[12]", "~int32[]", "~float32[]"]
     assert module.out_avals[1].weak_type
     first, second, third = run_module(module, [X, np.int32(3)])
     assert first.shape == (12,) and second == 3 and third == 1

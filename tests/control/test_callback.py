@@ -71,7 +71,8 @@ def test_keys_are_keys(run, capsys):
     run(lambda k: tanx.debug.callback(seen.append, k))(key)
     assert seen[0].dtype == key.dtype
     run(lambda k: tanx.debug.print("{}", k))(key)
-    assert capsys.readouterr().out == "[0 3]\n"
+    out = capsys.readouterr().out  # eagerly it is the key itself that is printed
+    assert out in ("[0 3]\n", "Array((), dtype=key<fry>) overlaying:\n[0 3]\n")
 
 
 @each_way

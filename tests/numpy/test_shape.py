@@ -37,7 +37,7 @@ CASES = [
 def test_shapes(name, x, args):
     function = lambda x: getattr(jnp, name)(x, *args)
     agree(function(x), getattr(np, name)(x, *args))
-    assert fact(function(jnp.asarray(x, "int8"))).startswith("i8")
+    assert fact(function(jnp.asarray(x, "int8"))).startswith("int8")
     batched(function, np.asarray(x, np.float32))
     if np.size(x):
         adjoint(function, x)
