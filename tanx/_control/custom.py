@@ -119,7 +119,7 @@ def flat_leaves(function: str, tree, hint: str = "", *,
                 keep_numbers: bool = False) -> tuple[list, Any]:
     """Leaves as arrays, and the tree; an error names the leaf that is no array.
 
-    With ``keep_numbers``, Python numbers stay as they are.
+    With ``keep_numbers``, Python numbers stay as they are, if arrays can have them.
     """
     leaves, structure = tree_util.tree_flatten(tree)
     if not all(map(is_arraylike, leaves)):
@@ -128,7 +128,10 @@ def flat_leaves(function: str, tree, hint: str = "", *,
         raise TypeError(explain(
             function, "needs arrays or numbers.", f"at {tree_util.keystr(path) or 'its root'}: "
             f"{leaf!r:.100} of type {type(leaf).__name__}", hint=hint or None))
-    return [x if keep_numbers and type(x) in NUMBERS else as_array(x) for x in leaves], structure
+    arrays = [as_array(x) for x in leaves]
+    if keep_numbers:
+        return [x if type(x) in NUMBERS else y for x, y in zip(leaves, arrays)], structure
+    return arrays, structure
 
 
 class CustomCall(Primitive):
