@@ -44,9 +44,22 @@ class more_frames:
             if not _Limit.users and _Limit.original is not None:
                 try:
                     sys.setrecursionlimit(_Limit.original)
-                except RecursionError:  # the stack is too deep here: the next block puts it back
-                    return
+                except RecursionError:
+                    # The user's own calls have used up his limit. He is told; had the limit stayed
+                    # as it is, a recursion without end would run into the end of the C stack.
+                    _lower_as_far_as_can_be(_Limit.original)
+                    raise
                 _Limit.original = None
+
+
+def _lower_as_far_as_can_be(limit: int) -> None:
+    """Set the limit a little above the depth of the stack; the next block puts it back."""
+    while True:
+        limit += 50
+        try:
+            return sys.setrecursionlimit(limit)
+        except RecursionError:
+            continue
 
 
 DEEPEST = 50_000

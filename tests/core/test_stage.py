@@ -1,5 +1,6 @@
 """Staging: what is recorded, what is captured, what stays computable, and what leaks."""
 
+import subprocess
 import sys
 
 import numpy as np
@@ -316,13 +317,22 @@ def test_a_hundred_functions_inside_of_one_another():
 
 
 def test_a_function_that_calls_itself_without_end():
-    @tanx.jit
-    def fun(x):
-        return fun(x + 1)
+    """In a process of its own: the stack of a test runner may be deep already."""
+    code = """
+import sys
+import tanx
 
-    limit = sys.getrecursionlimit()
-    for _ in range(2):
-        with pytest.raises(RecursionError):
-            fun(1.0)
-        assert sys.getrecursionlimit() == limit
-    assert tanx.jit(lambda x: x + 1)(1.0) == 2.0
+@tanx.jit
+def fun(x):
+    return fun(x + 1)
+
+limit = sys.getrecursionlimit()
+for _ in range(2):
+    try:
+        fun(1.0)
+    except RecursionError:
+        print(sys.getrecursionlimit() == limit)
+print(tanx.jit(lambda x: x + 1)(1.0))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.split() == ["True", "True", "2.0"], done.stderr[-2000:]
