@@ -100,6 +100,5 @@ def _view(buffer: Buffer) -> Callable[[int], np.ndarray]:
     shape, dtype, count = buffer.shape, buffer.dtype, prod(buffer.shape)
     if count == 0:
         return lambda address: np.empty(shape, dtype)
-    memory = ctypes.c_char * (count * dtype.itemsize)
-    return lambda address: np.frombuffer(
-        memory.from_address(address), dtype).reshape(shape)
+    memory: Any = ctypes.c_char * (count * dtype.itemsize)
+    return lambda address: np.ndarray(shape, dtype, memory.from_address(address))
