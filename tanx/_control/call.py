@@ -20,7 +20,7 @@ from .._core.jaxpr import (
     one_equation,
 )
 from .._core.linear import Linear, Zero, never
-from .._core.primitive import Kind, Primitive
+from .._core.primitive import Kind, Name, Primitive
 from .._core.rewrite import dce_closed, prune_constants
 from .._core.trace import data_of, running
 from .._ops.series import zero_series
@@ -142,6 +142,14 @@ class Jit(Call):
             shown["donated_invars"] = params["donated_invars"]
         shown.update((name, True) for name in ("inline", "keep_unused") if params.get(name))
         return shown
+
+    def written(self, params):
+        flags = {key: value for key, value in params.items()
+                 if key not in ("jaxpr", "name") and value}  # others are as by default
+        return self.name, {"jaxpr": params["jaxpr"], "name": Name(params["name"]), **flags}
+
+    def restored(self, params):
+        return {"inline": False, "keep_unused": False, "donated_invars": (), **params}
 
     def for_operands(self, params, more=()):
         # Donation was promised for the original operands only.

@@ -8,7 +8,7 @@ from functools import wraps
 from .. import tree_util
 from .._core.jaxpr import ClosedJaxpr, eval_jaxpr
 from .._core.linear import expansion, never
-from .._core.primitive import Kind, Primitive
+from .._core.primitive import Kind, Name, Primitive
 from .._core.stage import stage
 from .._core.trace import Tracer
 from .._core.types import typeof
@@ -44,6 +44,10 @@ class Composite(Primitive):
 
     def eval(self, *args, call_jaxpr: ClosedJaxpr, **params):
         return eval_jaxpr(call_jaxpr.jaxpr, call_jaxpr.consts, *args)
+
+    def written(self, params):
+        """A plain call, for attributes may be any objects."""
+        return "jit", {"jaxpr": params["call_jaxpr"], "name": Name(params["name"])}
 
     @expansion
     def jvp(self, *args, call_jaxpr: ClosedJaxpr, **params):

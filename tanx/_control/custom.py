@@ -12,7 +12,7 @@ from .._core.effects import NamedAxisEffect
 from .._core.jaxpr import ClosedJaxpr, eval_jaxpr
 from .._core.linear import Zero, never
 from .._core.naming import DebugInfo, name_of
-from .._core.primitive import Kind, Primitive
+from .._core.primitive import Kind, Name, Primitive
 from .._core.stage import stage_closed
 from .._core.types import NUMBERS, ShapedArray, is_arraylike, typeof
 from .._ops.batching import materialize
@@ -165,6 +165,10 @@ class CustomCall(Primitive):
     def called(self, params):
         call = params["call_jaxpr"]
         return call if isinstance(call, ClosedJaxpr) else None
+
+    def written(self, params):
+        """A plain call: the rules are for transformations, which have been applied by then."""
+        return "jit", {"jaxpr": params["call_jaxpr"], "name": Name(params["name"])}
 
     def depends_on(self, axis, params):
         call = params["call_jaxpr"]

@@ -10,6 +10,7 @@ from typing import Any
 from .. import tree_util
 from .._core.linear import Zero
 from .._core.naming import name_of
+from .._core.primitive import Name
 from .._core.stage import stage_closed
 from .._core.types import typeof
 from .._ops.batching import materialize, to_front
@@ -53,6 +54,10 @@ class CustomVmapCall(Call):
 
     def for_operands(self, params, more=()):
         return {**params, "rule": None}
+
+    def written(self, params):
+        """A plain call: the rule is for transformations, which have been applied by then."""
+        return "jit", {"jaxpr": params["jaxpr"], "name": Name(self.name)}
 
 
 custom_vmap_call_p = CustomVmapCall()

@@ -126,6 +126,13 @@ class Remat(Call):
 
     name = "remat2"
 
+    def written(self, params):
+        """Without the policy, a function: it matters to derivatives only."""
+        return self.name, {key: value for key, value in params.items() if key != "policy"}
+
+    def restored(self, params):
+        return {"policy": None, **params}
+
     def partial_eval(self, trace, args, params):
         """Compute the known outputs now; record a call that starts over from the arguments."""
         unknown = tuple(trace.unknown(x) for x in args)

@@ -13,7 +13,7 @@ from .. import dtypes, tree_util
 from .._core.jaxpr import ClosedJaxpr, Var, cached_by_jaxpr, eval_jaxpr, jaxpr_as_fun
 from .._core.linear import Linear, Zero, never
 from .._core.naming import name_of
-from .._core.primitive import Kind, Primitive
+from .._core.primitive import Kind, Primitive, parameter
 from .._core.types import ShapedArray, typeof
 from .._ops.arith import neg, sub
 from .._ops.batching import materialize, to_front
@@ -35,6 +35,7 @@ __all__ = ["custom_linear_solve", "custom_root", "linear_solve_p"]
 _SOLVE, _ROOT = "tanx.lax.custom_linear_solve", "tanx.lax.custom_root"
 
 
+@parameter
 class LinearSolve(NamedTuple):
     """Something for each function of a linear system: A x, A' x, and solutions of both."""
 

@@ -46,7 +46,8 @@ from .trace import EvalTrace, context, running
 if TYPE_CHECKING:
     from .flow import Flow
 
-__all__ = ["Kind", "Primitive", "primitives"]
+__all__ = ["Kind", "Name", "Primitive", "parameter", "parameter_constants", "parameter_types",
+           "primitives"]
 
 RULES = ("infer", "eval", "jvp", "transpose", "batch", "lower")
 
@@ -65,6 +66,23 @@ class Kind(enum.Enum):
 
 # Every primitive of the package, by name; the structure tests go through it.
 primitives: dict[str, Primitive] = {}
+# Classes whose instances are parameters, and objects that are such, by name: texts and files of
+# programs name these and no others.
+parameter_types: dict[str, type] = {}
+parameter_constants: dict[str, Any] = {}
+
+
+def parameter(kind: type) -> Any:
+    """Let instances of a class, a data class or an enumeration, be parameters of primitives."""
+    if parameter_types.setdefault(kind.__name__, kind) is not kind:
+        raise ValueError(f"there are two kinds of parameters called {kind.__name__}.")
+    return kind
+
+
+class Name(str):
+    """A name that only people read; see ``written`` of :class:`Primitive`."""
+
+    __slots__ = ()
 
 
 class Primitive:
@@ -92,6 +110,13 @@ class Primitive:
     # Optional rules for compiled code; see above.
     fill: Any = None
     is_view: Any = None
+
+    # Optional rules for texts and files; see :mod:`tanx._core.serial`.
+    # written(params): the name and the parameters that stand for a use in texts, where it has
+    # parameters that are there for transformations only. A name for people is a ``Name``.
+    written: Any = None
+    # restored(params): the parameters again, from those in a text.
+    restored: Any = None
 
     # Optional rules of higher-order primitives.
     # partial_eval(trace, args, params): split work known now from what ``trace`` must record.

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from .._core.linear import Zero, is_linear, never
+from .._core.primitive import parameter
 from .._core.trace import context
 from .._core.types import ShapedArray, typeof
 from .._loops import build
@@ -486,6 +487,7 @@ class Cbrt(Accurate):
 # -- rounding and bits -----------------------------------------------------------------------------
 
 
+@parameter
 class RoundingMethod(enum.IntEnum):
     """What :func:`round` does with numbers halfway between two integers."""
 

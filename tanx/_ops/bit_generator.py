@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from .._core.linear import never
-from .._core.primitive import Kind, Primitive
+from .._core.primitive import Kind, Primitive, parameter
 from .._core.types import ShapedArray, canonical_shape
 from .._loops import build
 from ..errors import explain
@@ -21,6 +21,7 @@ __all__ = ["RandomAlgorithm", "rng_bit_generator", "rng_bit_generator_p"]
 _U32, _U64 = np.dtype(np.uint32), np.dtype(np.uint64)
 
 
+@parameter
 class RandomAlgorithm(enum.IntEnum):
     """Algorithms of :func:`tanx.lax.rng_bit_generator`; the default one is Philox."""
 

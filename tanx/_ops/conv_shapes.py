@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from .._core.primitive import parameter
 from ..errors import explain
 
 __all__ = ["ConvDimensionNumbers", "ConvGeneralDilatedDimensionNumbers", "conv_dimension_numbers",
@@ -12,6 +13,7 @@ __all__ = ["ConvDimensionNumbers", "ConvGeneralDilatedDimensionNumbers", "conv_d
            "conv_transpose_shape_tuple", "padtype_to_pads"]
 
 
+@parameter
 class ConvDimensionNumbers(NamedTuple):
     """Where the dimensions of a convolution are.
 

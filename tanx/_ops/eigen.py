@@ -14,6 +14,7 @@ from math import prod
 
 import numpy as np
 
+from .._core.primitive import parameter
 from .._core.types import ShapedArray, typeof
 from .._loops import build
 from .._loops.lapack import Each, Routine, prefix
@@ -127,6 +128,7 @@ def store_signs(into, rows: int, element: Callable):
 # -- Hermitian matrices ----------------------------------------------------------------------------
 
 
+@parameter
 class EighImplementation(enum.Enum):
     """How eigenvalues are found. ``QR`` is LAPACK's way, and leaves vectors the signs they have
     there; the others make no difference here."""
@@ -225,6 +227,7 @@ def eigh(x, *, lower: bool = True, symmetrize_input: bool = True, sort_eigenvalu
 # -- singular values -------------------------------------------------------------------------------
 
 
+@parameter
 class SvdAlgorithm(enum.Enum):
     """How singular values are found. ``DIVIDE_AND_CONQUER`` is LAPACK's way, and leaves vectors the
     signs they have there; the others make no difference here."""
@@ -399,6 +402,7 @@ def svd(x, *, full_matrices: bool = True, compute_uv: bool = True,
 # -- matrices of any kind --------------------------------------------------------------------------
 
 
+@parameter
 class EigImplementation(enum.Enum):
     """Whose routines find eigenvalues on other devices."""
 

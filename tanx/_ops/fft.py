@@ -14,7 +14,7 @@ from math import prod
 import numpy as np
 
 from .. import dtypes
-from .._core.primitive import Kind, Primitive
+from .._core.primitive import Kind, Primitive, parameter
 from .._core.types import ShapedArray, typeof
 from .._loops import build
 from .._loops.fourier import spectrum_size, way
@@ -30,6 +30,7 @@ from .layout import broadcast_in_dim
 __all__ = ["FftType", "fft", "fft_p"]
 
 
+@parameter
 class FftType(enum.IntEnum):
     """The kinds of transforms: complex ones, and those of real numbers and back."""
 

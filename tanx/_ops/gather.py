@@ -18,7 +18,7 @@ from .. import dtypes
 from .._axes import canonical_axes
 from .._core.array import Array
 from .._core.linear import Zero
-from .._core.primitive import Kind, Primitive
+from .._core.primitive import Kind, Primitive, parameter
 from .._core.types import ShapedArray, canonical_shape, typeof
 from .._loops import build, instructions
 from ..errors import explain
@@ -32,6 +32,7 @@ from .slicing import concatenate, own
 __all__ = ["GatherDimensionNumbers", "GatherScatterMode", "gather", "gather_p", "index_take"]
 
 
+@parameter
 class GatherScatterMode(enum.Enum):
     """What to do about windows that stick out of the operand.
 
@@ -68,6 +69,7 @@ _MODES = {None: GatherScatterMode.FILL_OR_DROP, "clip": GatherScatterMode.CLIP,
           "one_hot": GatherScatterMode.ONE_HOT}
 
 
+@parameter
 class GatherDimensionNumbers(NamedTuple):
     """Which dimensions of operand, indices and result belong together.
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from .._core.primitive import parameter_constants
 from .._loops import build
 from ..errors import explain
 
@@ -438,3 +439,8 @@ philox4x32_generator = Philox4x32()
 #: The generators that can be asked for, by name.
 GENERATORS: dict[str, Generator] = {g.name: g for g in (
     threefry, threefry4x32_generator, rbg, unsafe_rbg, philox2x32_generator, philox4x32_generator)}
+
+for _known in (*GENERATORS.values(), threefry_in_halves, rbg_in_halves):
+    parameter_constants[_known.__reduce__()] = _known
+for _known in GENERATORS.values():
+    parameter_constants[f"key<{_known.tag}>"] = dtypes.KeyType(_known)

@@ -14,7 +14,7 @@ from .._core.array import Array
 from .._core.effects import IOEffect
 from .._core.linear import Zero, is_linear, is_zero, never
 from .._core.mesh import AxisType, concrete_mesh
-from .._core.primitive import Kind, Primitive
+from .._core.primitive import Kind, Primitive, parameter
 from .._core.sharding import NamedSharding, Sharding, SingleDeviceSharding, named, refuse_types
 from .._core.spec import PartitionSpec
 from .._core.types import ShapedArray, typeof
@@ -83,6 +83,7 @@ class Reshard(Identity):
     name = "reshard"
 
 
+@parameter
 class ArrayCopySemantics(enum.Enum):
     """Whether ``device_put`` may give the memory that it was given."""
 

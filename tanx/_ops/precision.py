@@ -13,11 +13,13 @@ import ml_dtypes
 import numpy as np
 
 from .. import _config
+from .._core.primitive import parameter
 from ..errors import explain
 
 __all__ = ["DotAlgorithm", "DotAlgorithmPreset", "Precision", "PrecisionLike"]
 
 
+@parameter
 class Precision(enum.Enum):
     """How precise a product is: ``DEFAULT`` (fastest), ``HIGH`` or ``HIGHEST``.
 
@@ -48,6 +50,7 @@ _NAMES = {None: "DEFAULT", "default": "DEFAULT", "bfloat16": "DEFAULT", "fastest
           "highest": "HIGHEST", "float32": "HIGHEST"}
 
 
+@parameter
 class DotAlgorithm(NamedTuple):
     """An algorithm for products of matrices, spelled out.
 
@@ -64,6 +67,7 @@ class DotAlgorithm(NamedTuple):
     allow_imprecise_accumulation: bool = False
 
 
+@parameter
 class DotAlgorithmPreset(enum.Enum):
     """Algorithms by name: the types of operands and sum; ``X3`` and kin split the operands."""
 

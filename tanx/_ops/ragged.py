@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import dtypes
 from .._core.linear import is_linear
-from .._core.primitive import Kind, Primitive
+from .._core.primitive import Kind, Primitive, parameter
 from .._core.types import ShapedArray, typeof
 from .._loops import build
 from ..errors import explain
@@ -33,6 +33,7 @@ from .precision import canonical_precision
 __all__ = ["RaggedDotDimensionNumbers", "ragged_dot", "ragged_dot_general", "scaled_dot"]
 
 
+@parameter
 @dataclass(frozen=True)
 class RaggedDotDimensionNumbers:
     """Which dimensions are summed over and which are batches, and which one comes in groups.

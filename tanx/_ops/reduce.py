@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from .._config import allow_f16_reductions, strict
-from .._core.jaxpr import ClosedJaxpr
+from .._core.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from .._core.linear import expansion, never
 from .._core.primitive import Kind, Primitive
 from .._core.trace import Tracer
@@ -230,6 +230,13 @@ class Reduce(Primitive):
     kind = Kind.REDUCTION
     multiple_results = True
     transpose = never("a reducer is not linear in general")
+
+    def written(self, params):
+        """Without the function itself: the jaxpr says what it does."""
+        return self.name, {key: value for key, value in params.items() if key != "computation"}
+
+    def restored(self, params):
+        return {"computation": jaxpr_as_fun(params["jaxpr"]), **params}
 
     def infer(self, *types, jaxpr, dimensions, **params):
         operands, inits = halves(types)

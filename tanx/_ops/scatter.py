@@ -14,7 +14,7 @@ import numpy as np
 
 from .._core.jaxpr import ClosedJaxpr, Jaxpr
 from .._core.linear import Zero, is_linear, never
-from .._core.primitive import Kind, Primitive
+from .._core.primitive import Kind, Primitive, parameter
 from .._core.stage import stage
 from .._core.trace import Tracer
 from .._core.types import ShapedArray, canonical_shape, typeof
@@ -49,6 +49,7 @@ __all__ = ["ScatterDimensionNumbers", "scatter", "scatter_add", "scatter_add_p",
            "scatter_mul_p", "scatter_p", "scatter_sub", "scatter_sub_p"]
 
 
+@parameter
 class ScatterDimensionNumbers(NamedTuple):
     """Which dimensions of operand, indices and updates belong together.
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import ml_dtypes
 import numpy as np
 
+from .._core.primitive import parameter
 from .._core.types import typeof
 from .arith import (
     abs,
@@ -37,6 +38,7 @@ __all__ = ["AccuracyMode", "Tolerance", "acos", "acos_p", "acosh", "acosh_p", "a
            "sinh", "sinh_p", "tan", "tan_p", "tanh", "tanh_p"]
 
 
+@parameter
 class AccuracyMode(enum.Enum):
     """What ``accuracy`` may ask for. tanx computes each function in one way, which meets both."""
 
@@ -44,6 +46,7 @@ class AccuracyMode(enum.Enum):
     DEFAULT = 2
 
 
+@parameter
 class Tolerance(NamedTuple):
     """An accuracy asked for in numbers: absolute, relative, and in units of the last place."""
 

@@ -26,8 +26,8 @@ from .._config import (
     trace_key,
 )
 from .._core.array import Array
-from .._core.canonical import Canonical, canonical
 from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Var, cached_by_jaxpr
+from .._core.serial import Serial, for_caches
 from .._core.source import SourceInfo
 from .._core.types import ShapedArray
 from .._logger import verbose
@@ -91,16 +91,17 @@ class Executable:
         donated = tuple(i in self.taken for i in range(self.arity)) if self.taken else ()
         start = perf_counter()
         with at_rest:  # programs are many small objects without cycles
-            text = None if dump.value or disk_cache.directory() is None else canonical(closed)
-            key = None if text is None else disk_cache.key_of(
-                "executable", text.text, repr(donated).encode(), repr(trace_key()).encode())
+            text = None if dump.value or disk_cache.directory() is None else for_caches(closed)
+            name = None if text is None else text.key()
+            key = None if name is None else disk_cache.key_of(
+                "executable", name, repr(donated).encode(), repr(trace_key()).encode())
             if text is None or key is None or not self._find(text, key):
                 self._compile(closed, donated, text, key)
         if log_compiles.value or verbose():
             what = "loaded from disk" if self.used else "compiled"
             report(what, self.name, closed.in_avals, perf_counter() - start)
 
-    def _find(self, text: Canonical, key: str) -> bool:
+    def _find(self, text: Serial, key: str) -> bool:
         """Take what another process has left; whether there was something."""
         found = disk_cache.read(key)
         if found is None:
@@ -114,7 +115,7 @@ class Executable:
             self.used = True  # in that process
         return ready is not None
 
-    def _compile(self, closed: ClosedJaxpr, donated: tuple[bool, ...], text: Canonical | None,
+    def _compile(self, closed: ClosedJaxpr, donated: tuple[bool, ...], text: Serial | None,
                  key: str | None) -> None:
         from .._compiler.pipeline import build
         start = perf_counter()
