@@ -13,8 +13,8 @@ import tanx
 import tanx.numpy as jnp
 from tanx import _config, lax
 from tanx._compiler.codegen import cpu
-from tanx._core.serial import for_caches
 from tanx._core.primitive import primitives
+from tanx._core.serial import for_caches
 from tanx._runtime import disk_cache, load
 from tanx._runtime.executable import Executable
 
