@@ -62,9 +62,9 @@ _DTYPE = re.compile(r"key<\w{1,32}>|[a-z]\w{1,31}")
 _SINGLE = {"None": None, "True": True, "False": False}
 
 _dtypes: dict[str, Any] = {
-    dtypes.short_name(found): found for found in map(np.dtype, (
+    dtypes.short_name(name): np.dtype(name) for name in (
         "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-        "float16", "float32", "float64", "complex64", "complex128", dtypes.float0))}
+        "float16", "float32", "float64", "complex64", "complex128", dtypes.float0)}
 
 
 def _dtype(name: str) -> Any:
@@ -297,15 +297,15 @@ class _Reader:
         except ValueError:
             self.fail("a number expected")
 
-    def tuple(self) -> tuple:
+    def group(self) -> tuple:
         self.expect("(")
         return tuple(self.listed(self.value, ")"))
 
-    def list(self) -> list:
+    def sequence(self) -> list:
         self.expect("[")
         return self.listed(self.value, "]")
 
-    def dict(self) -> dict:
+    def mapping(self) -> dict:
         self.expect("{")
         return dict(self.listed(self.pair, "}"))
 
@@ -391,7 +391,7 @@ class _Reader:
             found = self.primitive(self.take(re.compile(r"[\w-]{1,64}"), "a primitive")[0])
             self.expect(")")
             return found
-        values = self.tuple()
+        values = self.group()
         kind: Any = parameter_types.get(name)
         try:
             if name == "set":
@@ -409,7 +409,7 @@ class _Reader:
             self.fail(f"{name}: {error}")
 
 
-_VALUES = {"(": _Reader.tuple, "[": _Reader.list, "{": _Reader.dict, '"': _Reader.string,
+_VALUES = {"(": _Reader.group, "[": _Reader.sequence, "{": _Reader.mapping, '"': _Reader.string,
            "$": _Reader.name, "#": _Reader.constant, "!": _Reader.known_constant,
            "@": _Reader.jaxpr}
 """How a value is read, by its first character."""

@@ -441,6 +441,6 @@ GENERATORS: dict[str, Generator] = {g.name: g for g in (
     threefry, threefry4x32_generator, rbg, unsafe_rbg, philox2x32_generator, philox4x32_generator)}
 
 for _known in (*GENERATORS.values(), threefry_in_halves, rbg_in_halves):
-    parameter_constants[_known.__reduce__()] = _known
+    parameter_constants[str(_known.__reduce__())] = _known
 for _known in GENERATORS.values():
     parameter_constants[f"key<{_known.tag}>"] = dtypes.KeyType(_known)
