@@ -16,6 +16,7 @@ import numpy as np
 from .._config import quick_code
 from .._core.array import Array
 from .._core.jaxpr import ClosedJaxpr, eval_jaxpr
+from .._core.layouts import Format, Layout
 from .._core.sharding import SingleDeviceSharding
 from .._core.trace import Tracer
 from .._core.types import ShapedArray, ShapeDtypeStruct, is_arraylike, typeof
@@ -23,7 +24,6 @@ from .._runtime.device import default_device
 from .._traceback import boundary
 from ..errors import explain
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_unflatten
-from .layouts import Format, Layout
 from .options import CompilerOptions, check_options, using_options
 
 __all__ = ["ArgInfo", "Compiled", "CompilerOptions", "Lowered", "MemoryAnalysis", "Program",

@@ -23,7 +23,7 @@ from ..dtypes import is_extended
 from ..errors import explain
 
 if TYPE_CHECKING:
-    from .layouts import Format
+    from .._core.layouts import Format
 
 __all__ = ["Device", "Shard", "block_until_ready", "copy_to_host_async", "default_backend",
            "device_count", "device_get", "device_of", "device_put", "devices", "effects_barrier",
@@ -136,7 +136,7 @@ def sharding_of(x: Array) -> Sharding:
 
 def format_of(x: Array) -> Format:
     """In which order the elements of an array lie in memory, and on which devices."""
-    from .layouts import Format, Layout  # late: most programs never ask
+    from .._core.layouts import Format, Layout  # late: most programs never ask
     return Format(Layout(tuple(range(x.ndim)), ()), sharding_of(x))
 
 

@@ -134,6 +134,15 @@ def flat_leaves(function: str, tree, hint: str = "", *,
     return arrays, structure
 
 
+class Flat:
+    """A function of flat arguments that gives a list, as traces of libraries take it."""
+
+    __slots__ = ("call_wrapped",)
+
+    def __init__(self, function):
+        self.call_wrapped = function
+
+
 class CustomCall(Primitive):
     """A call with rules of the user's own. Its body, ``call_jaxpr``, is a closed jaxpr once it has
     been staged, and before that a Python function of flat arguments, which may close over values.
@@ -191,6 +200,21 @@ class CustomCall(Primitive):
                     f"tanx.{self.name.removesuffix('_call')}: the {what} of {params['name']}",
                     "must give results of the types that the function gives.",
                     f"function: {aval}", f"rule:     {typeof(y)}"))
+
+
+def process_custom_jvp_call(primitive, trace, args, params):
+    """Hand a use of ``custom_jvp_call`` to a trace that takes functions and rules."""
+    body = Flat(lambda *xs: run(params["call_jaxpr"], xs))
+    return trace.process_custom_jvp_call(primitive, body, Flat(params["jvp"]), args,
+                                         symbolic_zeros=params["symbolic_zeros"])
+
+
+def process_custom_vjp_call(primitive, trace, args, params):
+    """Hand a use of ``custom_vjp_call`` to a trace that takes functions and rules."""
+    body = Flat(lambda *xs: run(params["call_jaxpr"], xs))
+    return trace.process_custom_vjp_call(
+        primitive, body, Flat(params["fwd"]), params["bwd"], args, out_trees=None,
+        symbolic_zeros=params["symbolic_zeros"])
 
 
 def run(call, args) -> list:

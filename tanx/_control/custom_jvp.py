@@ -22,6 +22,7 @@ from .custom import (
     SymbolicZero,
     batched_flat,
     flat_leaves,
+    process_custom_jvp_call,
     same_type,
 )
 
@@ -32,6 +33,7 @@ class CustomJVPCall(CustomCall):
     """Runs ``call_jaxpr``; differentiates by ``jvp``, a function of primals and tangents."""
 
     name = "custom_jvp_call"
+    custom_call = staticmethod(process_custom_jvp_call)
 
     def jvp(self, primals, tangents, *, jvp, num_consts, symbolic_zeros, **params):
         primals, tangents = primals[num_consts:], tangents[num_consts:]

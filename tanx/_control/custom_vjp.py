@@ -30,6 +30,7 @@ from .custom import (
     batched_flat,
     batched_run,
     flat_leaves,
+    process_custom_vjp_call,
     run,
     settled,
 )
@@ -80,6 +81,7 @@ class CustomVJPCall(CustomCall):
     """
 
     name = "custom_vjp_call"
+    custom_call = staticmethod(process_custom_vjp_call)
 
     def jvp(self, primals, tangents, *, fwd, bwd, num_consts, symbolic_zeros, optimize_remat, name,
             call_jaxpr, **params):

@@ -7,8 +7,9 @@ immutable by convention; passes build new ones. A :class:`ClosedJaxpr` carries i
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from typing import Any, NamedTuple
 
 from .._config import strict, trace_key
 from .effects import no_effects
@@ -33,6 +34,12 @@ class Var:
     def __init__(self, aval: AbstractValue):
         self.aval: Any = aval  # a ShapedArray of all but tokens, so its attributes are at hand
 
+    def pretty_print(self, context=None, *, print_dtype: bool = True) -> str:
+        """The name that ``context``, a mapping from variables to names, has for it."""
+        name = str(self) if context is None else str(context[self])
+        return f"{name}:{self.aval.str_short(short_dtypes=True)}" if print_dtype and (
+            context is not None) else name
+
     def __repr__(self) -> str:
         return f"Var(id={id(self)}):{self.aval.str_short()}"
 
@@ -41,6 +48,9 @@ class DropVar(Var):
     """A result that nobody reads. Staging makes none: printing finds out what is unused."""
 
     __slots__ = ()
+
+    def pretty_print(self, context=None, *, print_dtype: bool = True) -> str:
+        return "_"
 
     def __repr__(self) -> str:
         return "_"
@@ -60,11 +70,43 @@ class Literal:
         """The same constant in the trace that runs now."""
         return context.trace.literal(self.val, self.aval, self.written)
 
+    @property
+    def hash(self) -> int | None:
+        """The hash of the value; None where it has none."""
+        try:
+            return hash(self.val.item() if hasattr(self.val, "item") else self.val)
+        except (TypeError, ValueError):
+            return None
+
+    def pretty_print(self, context=None, *, print_dtype: bool = True) -> str:
+        """The value as jaxprs show it, with its type.
+
+        >>> tanx.make_jaxpr(lambda x: x + 1)(2.0).eqns[0].invars[1].pretty_print()
+        '1.0:f32[]'
+        """
+        from .show import show_literal
+        return show_literal(self, print_dtype)
+
     def __repr__(self) -> str:
         return f"Literal({self.val})"
 
 
 Atom = Var | Literal
+
+
+class EqnContext(NamedTuple):
+    """The options in which equations of JAX differ. Those of tanx carry what they depend on in
+    their parameters, so these are the usual ones for all of them.
+    """
+
+    compute_type: str | None = None
+    threefry_partitionable: bool = True
+    xla_metadata: dict | None = None
+
+    @property
+    def manager(self):
+        """A context in which an equation can be run again: that in which it was made."""
+        return nullcontext()
 
 
 class JaxprEqn:
@@ -80,6 +122,11 @@ class JaxprEqn:
         self.params: dict[str, Any] = params
         self.effects = effects
         self.source_info = source_info
+
+    @property
+    def ctx(self) -> EqnContext:
+        """The options that the equation was made under, as far as equations depend on any."""
+        return EqnContext()
 
     def replace(self, **changes) -> JaxprEqn:
         """The same equation with some attributes replaced."""
@@ -142,6 +189,18 @@ class Jaxpr(metaclass=_JaxprType):
 
     in_avals = property(lambda self: [v.aval for v in self.invars])
     out_avals = property(lambda self: [v.aval for v in self.outvars])
+    all_invars = property(lambda self: [*self.constvars, *self.invars])
+    num_consts = property(lambda self: len(self.constvars))
+    is_high = property(lambda self: any(v.aval.is_high for v in (
+        *self.invars, *(v for e in self.eqns for v in e.outvars))))
+
+    def map_jaxpr(self, f: Callable[[Jaxpr], Jaxpr]) -> Jaxpr:
+        """The jaxpr that ``f`` makes of this one."""
+        return f(self)
+
+    def with_consts(self, consts: Sequence[Any]) -> ClosedJaxpr:
+        """The jaxpr closed over values of its constants."""
+        return ClosedJaxpr(self, consts)
 
     def pretty_print(self, **options) -> str:
         """The jaxpr as text; options as those of :func:`tanx._core.show.show_jaxpr`."""
@@ -175,6 +234,17 @@ class ClosedJaxpr:
     invars = property(lambda self: self.jaxpr.invars)
     outvars = property(lambda self: self.jaxpr.outvars)
     debug_info = property(lambda self: self.jaxpr.debug_info)
+    all_invars = property(lambda self: self.jaxpr.all_invars)
+    num_consts = property(lambda self: len(self.consts))
+    is_high = property(lambda self: self.jaxpr.is_high)
+
+    def map_jaxpr(self, f: Callable[[Jaxpr], Jaxpr]) -> ClosedJaxpr:
+        """The closed jaxpr with what ``f`` makes of the jaxpr, on the same constants."""
+        return ClosedJaxpr(f(self.jaxpr), self.consts)
+
+    def with_consts(self, consts: Sequence[Any]) -> ClosedJaxpr:
+        """The same jaxpr, closed over other values."""
+        return ClosedJaxpr(self.jaxpr, consts)
 
     def replace(self, *, jaxpr: Jaxpr | None = None, consts=None) -> ClosedJaxpr:
         """The same closed jaxpr with its jaxpr or its constants replaced."""

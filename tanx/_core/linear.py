@@ -25,6 +25,10 @@ class Zero:
         """The zero tangent of a value."""
         return cls(typeof(primal).to_tangent())
 
+    def instantiate(self):
+        """The zeros as an array. Primitives make them: :mod:`tanx._ops.derive` plugs it."""
+        raise RuntimeError("tanx is not initialised: import tanx")
+
     def __repr__(self) -> str:
         return f"Zero({self.aval})"
 

@@ -15,13 +15,100 @@ __all__ = ["DebugInfo", "LeafNames", "debug_info", "leaf_names", "name_of", "par
 
 
 class DebugInfo(NamedTuple):
-    """What is known of a function being staged, for messages."""
+    """What is known of a function being staged, for messages.
+
+    ``arg_names`` has a name for each leaf of the arguments, ``result_paths`` one for each leaf of
+    the results; either may be None where that is not known.
+    """
 
     transform: str = "jit"
     function: str = "<function>"
     source: SourceInfo | None = None
-    arg_names: Sequence[str] = ()
-    result_paths: tuple[str, ...] | None = None
+    arg_names: Any = ()
+    result_paths: Any = None
+
+    # As programs for JAX know it.
+
+    @property
+    def traced_for(self) -> str:
+        """The transformation that stages the function."""
+        return self.transform
+
+    @property
+    def func_name(self) -> str:
+        """The function's name."""
+        return self.function
+
+    @property
+    def func_filename(self) -> str | None:
+        """The file that the function stands in."""
+        return self.source and self.source.file
+
+    @property
+    def func_lineno(self) -> int | None:
+        """The line that it starts at."""
+        return self.source and self.source.line
+
+    @property
+    def func_src_info(self) -> str:
+        """The name and the place of the function."""
+        return f"{self.function} at {self.source.file}:{self.source.line}" if (
+            self.source) else self.function
+
+    def replace_func_name(self, name: str) -> DebugInfo:
+        """The same with another name of the function."""
+        return self._replace(function=name)
+
+    def with_unknown_names(self) -> DebugInfo:
+        """The same without the names of leaves."""
+        return self._replace(arg_names=None, result_paths=None)
+
+    def set_result_paths(self, ans) -> DebugInfo:
+        """The same with names for the leaves of a result.
+
+        >>> DebugInfo().set_result_paths({"a": 1}).result_paths
+        ("result['a']",)
+        """
+        paths, _ = tree_util.tree_flatten_with_path(ans)
+        return self._replace(result_paths=tuple(f"result{tree_util.keystr(p)}" for p, _ in paths))
+
+    def resolve_result_paths(self) -> DebugInfo:
+        """The same with the names of results found out, where a function is to tell them."""
+        known = self.result_paths
+        return self._replace(result_paths=tuple(known())) if callable(known) else self
+
+    def safe_arg_names(self, expected_count: int) -> tuple[str | None, ...]:
+        """Names for that many leaves of arguments, None for each where they are not known."""
+        return self._names(self.arg_names, expected_count)
+
+    def safe_result_paths(self, expected_count: int) -> tuple[str | None, ...]:
+        """Names for that many leaves of results, None for each where they are not known."""
+        return self._names(self.resolve_result_paths().result_paths, expected_count)
+
+    def _names(self, names, count: int) -> tuple[str | None, ...]:
+        if names is None:
+            return (None,) * count
+        assert len(names) == count, (count, self)
+        return tuple(names)
+
+    def assert_arg_names(self, expected_count: int) -> None:
+        """Check how many leaves of arguments have names."""
+        self.safe_arg_names(expected_count)
+
+    def assert_result_paths(self, expected_count: int) -> None:
+        """Check how many leaves of results have names."""
+        self.safe_result_paths(expected_count)
+
+    def filter_arg_names(self, keep: Sequence[bool]) -> tuple[str, ...] | None:
+        """The names of some arguments."""
+        return None if self.arg_names is None else tuple(
+            name for name, kept in zip(self.arg_names, keep) if kept)
+
+    def filter_result_paths(self, keep: Sequence[bool]) -> tuple[str, ...] | None:
+        """The names of some results."""
+        known = self.resolve_result_paths().result_paths
+        return None if known is None else tuple(
+            path for path, kept in zip(known, keep) if kept)
 
 
 def name_of(fun: Callable) -> str:

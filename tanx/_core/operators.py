@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .._traceback import boundary
+from .types import ShapedArray, aval_method, aval_property
 
 __all__ = ["SPECIAL", "Operators", "install", "install_at_first_use"]
 
@@ -21,6 +22,15 @@ __eq__ __floordiv__ __ge__ __getitem__ __gt__ __hash__ __invert__ __iter__ __le_
 __matmul__ __mod__ __mul__ __ne__ __neg__ __or__ __pos__ __pow__ __radd__ __rand__ __rdivmod__
 __reduce__ __rfloordiv__ __rlshift__ __rmatmul__ __rmod__ __rmul__ __ror__ __round__ __rpow__
 __rrshift__ __rshift__ __rsub__ __rtruediv__ __rxor__ __setitem__ __sub__ __truediv__ __xor__
+""".split()
+
+
+# Methods and properties that types tell of, as :class:`~tanx._core.types.aval_method` and kin.
+OF_TYPES = """
+T all any argmax argmin argpartition argsort astype at byteswap choose clip compress conj
+conjugate copy cumprod cumsum diagonal dot flat flatten imag item mT max mean min nonzero prod ptp
+ravel real repeat reshape round searchsorted sort squeeze std sum swapaxes take to_device trace
+transpose var view
 """.split()
 
 
@@ -53,14 +63,24 @@ def install() -> bool:
     """Load what arrays answer; False where it is loaded."""
     if "__getattr__" not in vars(Operators):
         return False
-    for name, method in _load().items():
+    methods = _load()
+    for name, method in methods.items():
         setattr(Operators, name, method)
+    for name in OF_TYPES:
+        method = methods.get(name) or _own(name)
+        get = getattr(method, "fget", None)  # of a property
+        setattr(ShapedArray, name, aval_method(method) if get is None else aval_property(get))
     if "__getattr__" in vars(Operators):
         delattr(Operators, "__getattr__")
     return True
 
 
 _load: Callable[[], Mapping[str, Any]]
+
+
+def _own(name: str):
+    """A method that arrays and tracers define each by themselves."""
+    return lambda value, *args, **kwargs: getattr(value, name)(*args, **kwargs)
 
 
 def _missing(self, name: str):

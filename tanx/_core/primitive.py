@@ -125,6 +125,9 @@ class Primitive:
     stage: Any = None
     # batch_axis(axis, args, dims, **params): as ``batch``, told the axis' name and size.
     batch_axis: Any = None
+    # custom_call(primitive, trace, args, params): hand a use to the method of that name of a
+    # library's trace.
+    custom_call: Any = None
 
     def __init__(self, name: str | None = None):
         if name is not None:

@@ -24,7 +24,7 @@ import numpy as np
 from .._config import pprint_use_color
 from .jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
 
-__all__ = ["show_eqn", "show_jaxpr"]
+__all__ = ["show_eqn", "show_jaxpr", "show_literal"]
 
 # A jaxpr with more equations than these is not printed inside another one.
 LONGEST_INNER = 10
@@ -285,8 +285,7 @@ class Printer:
     def atom(self, atom: Atom) -> str:
         """A variable by its name, or a literal with its type."""
         if isinstance(atom, Literal):
-            value = np.asarray(atom.val).item() if atom.written is None else atom.written
-            return f"{value}:{atom.aval.str_short(short_dtypes=True)}"
+            return show_literal(atom)
         return self.names[atom]
 
     def remarks(self, eqn: JaxprEqn) -> tuple[str, ...]:
@@ -364,6 +363,12 @@ def show_jaxpr(jaxpr: Jaxpr | ClosedJaxpr, *, source_info: bool = False, print_s
         page.write([f"let {name} = ", printer.jaxpr(inner), " in", Break()])
     page.write(printer.jaxpr(outermost))
     return page.text(annotation_prefix)
+
+
+def show_literal(literal: Literal, print_dtype: bool = True) -> str:
+    """A scalar constant as text, with its type."""
+    value = np.asarray(literal.val).item() if literal.written is None else literal.written
+    return f"{value}:{literal.aval.str_short(short_dtypes=True)}" if print_dtype else f"{value}"
 
 
 def show_eqn(eqn: JaxprEqn, *, width: int = 80) -> str:

@@ -40,6 +40,17 @@ class SourceInfo(NamedTuple):
         """The source line itself, or an empty string where it cannot be read."""
         return linecache.getline(self.file, self.line).strip()
 
+    @property
+    def traceback(self) -> SourceInfo:
+        """What stands for the frames that led here: the innermost one is all that is kept."""
+        return self
+
+    def replace(self, *, traceback: SourceInfo | None = None, name_stack=None) -> SourceInfo:
+        """The same with another line, or other scopes around it."""
+        stack = getattr(name_stack, "stack", name_stack)
+        return (traceback or self)._replace(
+            name_stack=self.name_stack if stack is None else tuple(stack))
+
     def __str__(self) -> str:
         return f"{self.file}:{self.line} ({self.function})"
 

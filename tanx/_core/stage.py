@@ -217,6 +217,7 @@ class StageTrace(Trace):
     def describe(self, atom: Atom) -> str:
         """Where a value came from: the arguments it depends on, and the line that made it."""
         names: list[str] = []
+        known = self.debug.arg_names or ()
         seen: set[Atom] = set()
         stack = [atom]
         while stack:
@@ -228,8 +229,7 @@ class StageTrace(Trace):
                 stack.extend(self.producer[var].invars)
             elif var in self.invars:
                 i = self.invars.index(var)
-                names.append(self.debug.arg_names[i] if i < len(self.debug.arg_names)
-                             else f"#{i}")
+                names.append(known[i] if i < len(known) else f"#{i}")
         made = self.producer[atom].source_info if atom in self.producer else self.debug.source
         parts = []
         if names:

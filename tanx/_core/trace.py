@@ -24,18 +24,84 @@ __all__ = ["EvalTrace", "Trace", "Tracer", "context", "data_of", "leaked", "runn
 
 
 class Trace:
-    """What receives the primitives applied while it is running."""
+    """What receives the primitives applied while it is running.
 
-    __slots__ = ("below", "staging")
+    A trace of a library's own may follow JAX's way: it sets ``parent_trace``, the trace below, and
+    defines ``process_primitive``.
+    """
 
-    def __init__(self, below: Trace | None):
+    __slots__ = ("below", "staging", "ended", "__weakref__")
+
+    def __init__(self, below: Trace | None = None):
+        self.parent_trace = below
+
+    @property
+    def parent_trace(self) -> Trace | None:
+        """The trace below."""
+        return self.below
+
+    @parent_trace.setter
+    def parent_trace(self, below: Trace | None) -> None:
         self.below = below
         # Whether results are equations rather than data, here or below.
         self.staging: bool = below is not None and below.staging
 
     def process(self, primitive, args, params):
         """Apply ``primitive``; ``args`` are tracers of any trace, arrays, or Python scalars."""
-        raise NotImplementedError(f"{type(self).__name__}.process")
+        rule = primitive.custom_call  # which this trace may take in another way
+        if rule is not None and getattr(type(self), rule.__name__) is not getattr(
+                Trace, rule.__name__):
+            return rule(primitive, self, args, params)
+        return self.process_primitive(primitive, args, params)
+
+    def process_primitive(self, primitive, tracers, params):
+        """Apply a primitive in this trace."""
+        if type(self).process is Trace.process:
+            raise NotImplementedError(errors.explain(
+                f"{type(self).__module__}.{type(self).__name__}",
+                "a trace has to define process_primitive.", f"primitive: {primitive}"))
+        with running(self):
+            return self.process(primitive, tracers, params)
+
+    def process_custom_jvp_call(self, primitive, fun, jvp, tracers, *, symbolic_zeros: bool):
+        """Apply a function that has a rule for forward mode, both of flat arguments.
+
+        A trace of a library's own that defines it gets such functions by it; ``fun.call_wrapped``
+        runs the function. Others get an equation of ``custom_jvp_call``.
+        """
+        return self.process_primitive(primitive, tracers, {
+            "call_jaxpr": fun.call_wrapped, "jvp": jvp.call_wrapped, "num_consts": 0,
+            "name": "function", "symbolic_zeros": symbolic_zeros})
+
+    def process_custom_vjp_call(self, primitive, fun, fwd, bwd, tracers, *, out_trees,
+                                symbolic_zeros: bool):
+        """As :meth:`process_custom_jvp_call`, for a function with rules for reverse mode.
+
+        ``fwd.call_wrapped(perturbed, *args)`` gives results, residuals, and the function from
+        residuals and cotangents to cotangents; ``bwd`` is the user's own.
+        """
+        return self.process_primitive(primitive, tracers, {
+            "call_jaxpr": fun.call_wrapped, "fwd": fwd.call_wrapped, "bwd": bwd, "num_consts": 0,
+            "name": "function", "symbolic_zeros": symbolic_zeros, "optimize_remat": False})
+
+    def full_raise(self, x):
+        """``x`` as a value that primitives in this trace take: itself."""
+        return x
+
+    def stage_value(self, val):
+        """``val`` as a value of this trace."""
+        return val
+
+    def invalidate(self) -> None:
+        """State that the function behind the trace has returned."""
+        self.ended = True
+
+    def is_valid(self) -> bool:
+        """Whether the function behind the trace still runs."""
+        return not getattr(self, "ended", False)
+
+    main = None  # what told traces apart in earlier versions of JAX
+    requires_low = False  # whether values of high types are to be taken apart before they get here
 
     def literal(self, value, aval, written=None):
         """A scalar constant made while this trace runs; staging writes it as a literal.
@@ -124,6 +190,34 @@ class Tracer(Operators):
     def describe_origin(self) -> str:
         """Which argument or operation the value came from, for messages."""
         return ""
+
+    # As programs for JAX know a tracer.
+
+    def full_lower(self):
+        """The value with no more tracers around it than there must be: itself."""
+        return self
+
+    def get_referent(self):
+        """What tells the value from others: the tracer itself."""
+        return self
+
+    def to_concrete_value(self):
+        """As :meth:`concrete`."""
+        return self.concrete()
+
+    @property
+    def memory_space(self):
+        """Known of types only: ask ``tanx.typeof(x).memory_space``."""
+        raise ValueError(errors.explain(
+            "tanx.core.Tracer.memory_space", "a traced value does not tell its memory.",
+            f"value: {self.aval}", hint="tanx.typeof(x).memory_space does."))
+
+    @property
+    def dimension_as_value(self):
+        """The value as the size of a dimension, which it cannot be."""
+        raise TypeError(errors.explain(
+            "tanx.core.Tracer.dimension_as_value", "sizes are integers known while tracing.",
+            f"value: {self.aval}", hint="take sizes from x.shape."))
 
     def __len__(self) -> int:
         if not self.aval.shape:

@@ -7,26 +7,55 @@ Python scalar, and so gives way in promotion). Types print as ``float32[3,4]``, 
 
 from __future__ import annotations
 
+import enum
 import operator
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import dtypes
 from ..errors import explain
 
-__all__ = ["NUMBERS", "AbstractValue", "AbstractToken", "ShapedArray", "ShapeDtypeStruct",
-           "ambiguous_truth", "canonical_shape", "described", "is_arraylike", "not_arraylike",
-           "refuse_masked", "typeof", "type_rules", "without_length"]
+__all__ = ["NUMBERS", "AbstractValue", "AbstractToken", "MemorySpace", "ShapedArray",
+           "ShapeDtypeStruct", "ambiguous_truth", "aval_method", "aval_property",
+           "canonical_shape", "described", "is_arraylike", "not_arraylike", "refuse_masked",
+           "typeof", "type_rules", "without_length"]
+
+
+class MemorySpace(enum.Enum):
+    """Which memory holds a value: the device's, the host's, or either."""
+
+    Device = 1
+    Host = 2
+    Any = 3
+
+    def __repr__(self) -> str:
+        return f"MemorySpace.{self.name}"
+
+
+class aval_method(NamedTuple):
+    """An attribute of a type: a method that its values have, ``fun(value, *args)``."""
+
+    fun: Callable
+
+
+class aval_property(NamedTuple):
+    """An attribute of a type: a property that its values have, ``fget(value)``."""
+
+    fget: Callable
 
 
 class AbstractValue:
-    """Base of all types."""
+    """Base of all types.
+
+    The methods up to :meth:`to_tangent` are what libraries for JAX ask of a type, and what a type
+    of their own may define. A value of a *high* type is made of values of others, its ``lo_ty``.
+    """
 
     __slots__ = ()
 
-    is_high = False  # whether values are made of others, which no type here is
+    is_high = False
 
     def to_tangent(self) -> AbstractValue:
         """The type of tangents and cotangents of values of this type."""
@@ -36,7 +65,84 @@ class AbstractValue:
         """The type of tangents, as libraries for JAX ask for it."""
         return self.to_tangent()
 
-    to_cotangent_aval = to_ct_aval = to_tangent_aval
+    to_cotangent_aval = to_ct_aval = at_least_vspace = to_tangent_aval
+
+    def lo_ty(self) -> list[AbstractValue]:
+        """The types of the values that a value is made of: itself, where it is not high."""
+        return [self]
+
+    def lower_val(self, val, /) -> list:
+        """The values that a value is made of."""
+        return [val]
+
+    def raise_val(self, *vals):
+        """The value that is made of others, as :meth:`lower_val` gives them."""
+        (val,) = vals
+        return val
+
+    def lower_val2(self, hi_val) -> list:
+        """As :meth:`lower_val`."""
+        return self.lower_val(hi_val)
+
+    def raise_val2(self, lo_vals_ft: Sequence[Any]):
+        """As :meth:`raise_val`, of a sequence."""
+        return self.raise_val(*lo_vals_ft)
+
+    def normalize(self) -> AbstractValue:
+        """The type in its one form."""
+        return self
+
+    def strip_weak_type(self) -> AbstractValue:
+        """The same type, not weak."""
+        return self
+
+    def update_weak_type(self, weak_type: bool) -> AbstractValue:
+        """The same type, weak or not; types that are never weak stay as they are."""
+        return self
+
+    def update_manual_axis_type(self, mat) -> AbstractValue:
+        """The same type with another relation to manual axes; other types than arrays have none."""
+        return self
+
+    def leading_axis_spec(self) -> Any:
+        """How ``vmap`` and ``scan`` call the first axis."""
+        return 0
+
+    def inc_rank(self, size: int, spec) -> AbstractValue:
+        """The type with one more axis, of a size, where ``spec`` says."""
+        raise TypeError(self._lacks("inc_rank", "how it gets one more axis"))
+
+    def dec_rank(self, size: int, spec) -> AbstractValue:
+        """The type without the axis that ``spec`` says."""
+        raise TypeError(self._lacks("dec_rank", "how an axis is taken away"))
+
+    def update(self, **kwargs) -> AbstractValue:
+        """The same type with some attributes replaced."""
+        raise NotImplementedError(self._lacks("update", "which attributes can be replaced"))
+
+    def reshard(self, sharding) -> AbstractValue:
+        """The same type, laid out over devices in another way."""
+        raise NotImplementedError(self._lacks("reshard", "how values are laid out over devices"))
+
+    def shard(self, mesh, manual_axes, check_vma: bool, spec) -> AbstractValue:
+        """The type of the part that one device has of a value, in ``shard_map``."""
+        raise NotImplementedError(self._lacks("shard", "how values are divided over devices"))
+
+    def unshard(self, mesh, check_vma: bool, spec) -> AbstractValue:
+        """The type of the whole of which one device has a part of this type."""
+        raise NotImplementedError(self._lacks("unshard", "how values are divided over devices"))
+
+    def vspace_add(self, x, y):
+        """The sum of two tangents of this type."""
+        return x + y
+
+    def str_short(self, short_dtypes: bool = False, mesh_axis_types: bool = False) -> str:
+        """The type as text, as in jaxprs."""
+        return str(self)
+
+    def _lacks(self, method: str, what: str) -> str:
+        return explain(f"tanx.core.{type(self).__name__}.{method}",
+                       f"this type does not say {what}.", f"type: {self}")
 
 
 class AbstractToken(AbstractValue):
@@ -46,9 +152,14 @@ class AbstractToken(AbstractValue):
     shape: tuple[int, ...] = ()
     weak_type = False
 
-    def str_short(self, short_dtypes: bool = False) -> str:
-        """The type as text, as in jaxprs."""
+    def str_short(self, short_dtypes: bool = False, mesh_axis_types: bool = False) -> str:
         return "Tok"
+
+    def inc_rank(self, size: int, spec) -> AbstractToken:
+        return self
+
+    def dec_rank(self, size: int, spec) -> AbstractToken:
+        return self
 
     def __str__(self) -> str:
         return "Tok"
@@ -65,17 +176,29 @@ class AbstractToken(AbstractValue):
 class ShapedArray(AbstractValue):
     """The type of arrays of one shape and dtype.
 
+    Where values lie is beside that: a type may state how they are divided over the Explicit axes of
+    a mesh (``sharding``) and how they relate to its manual axes, in which memory they are, and in
+    which layout.
+
     >>> str(ShapedArray((3, 4), np.float32))
     'float32[3,4]'
     """
 
-    __slots__ = ("shape", "dtype", "weak_type", "_hash")
+    __slots__ = ("shape", "dtype", "weak_type", "placement", "_hash")
 
-    def __init__(self, shape, dtype, weak_type: bool = False):
+    array_abstraction_level = 2
+
+    def __init__(self, shape, dtype, weak_type: bool = False, *, sharding=None,
+                 manual_axis_type=None, memory_space: MemorySpace | None = None, layout=None):
         self.shape = shape if type(shape) is tuple else tuple(shape)
         self.dtype = dtype if isinstance(dtype, np.dtype) else dtypes.dtype(dtype)
         self.weak_type = weak_type
+        self.placement = None
         self._hash: int | None = None
+        if not (sharding is manual_axis_type is memory_space is layout is None):
+            from .placement import placed  # late: shardings know of traces, which know of types
+            self.placement = placed(self.shape, sharding=sharding, layout=layout,
+                                    manual_axis_type=manual_axis_type, memory_space=memory_space)
 
     @property
     def ndim(self) -> int:
@@ -98,11 +221,33 @@ class ShapedArray(AbstractValue):
 
     @property
     def sharding(self):
-        """How values lie on devices: types leave that open, so no axis divides a dimension."""
-        from .mesh import NO_ABSTRACT_MESH  # late: meshes know of traces, which know of types
+        """How values are divided over a mesh; where the type leaves that open, no axis does."""
+        from .mesh import NO_ABSTRACT_MESH
         from .sharding import NamedSharding
         from .spec import PartitionSpec
-        return NamedSharding(NO_ABSTRACT_MESH, PartitionSpec(*[None] * self.ndim))
+        stated = self.placement and self.placement.sharding
+        return stated or NamedSharding(NO_ABSTRACT_MESH, PartitionSpec(*[None] * self.ndim))
+
+    @property
+    def manual_axis_type(self):
+        """How values relate to the manual axes of a mesh, in ``shard_map``."""
+        return self._placed("manual_axis_type")
+
+    mat = manual_axis_type
+
+    @property
+    def memory_space(self) -> MemorySpace:
+        """The memory that holds values."""
+        return self._placed("memory_space")
+
+    @property
+    def layout(self):
+        """The order of elements in memory, where the type states one."""
+        return self._placed("layout")
+
+    def _placed(self, field: str):
+        from .placement import NOWHERE
+        return getattr(self.placement or NOWHERE, field)
 
     def update_weak_type(self, weak_type: bool) -> ShapedArray:
         """The same type, weak or not."""
@@ -110,22 +255,92 @@ class ShapedArray(AbstractValue):
 
     def update(self, **changes) -> ShapedArray:
         """The same type with some attributes replaced."""
+        where = {} if self.placement is None else self.placement._asdict()
+        where.update((name, value) for name, value in changes.items() if name in _WHERE)
         return ShapedArray(changes.get("shape", self.shape), changes.get("dtype", self.dtype),
-                           changes.get("weak_type", self.weak_type))
+                           changes.get("weak_type", self.weak_type), **where)
+
+    def update_manual_axis_type(self, mat) -> ShapedArray:
+        return self.update(manual_axis_type=mat)
 
     def strip_weak_type(self) -> ShapedArray:
-        return ShapedArray(self.shape, self.dtype) if self.weak_type else self
+        return self.update(weak_type=False) if self.weak_type else self
 
     def to_tangent(self) -> ShapedArray:
         if dtypes.issubdtype(self.dtype, np.inexact):
             return self
-        return ShapedArray(self.shape, dtypes.float0)
+        return self.update(dtype=dtypes.float0, weak_type=False)
 
-    def str_short(self, short_dtypes: bool = False) -> str:
+    def inc_rank(self, size: int, spec) -> ShapedArray:
+        if spec is None:
+            return self
+        return self._reshaped((*self.shape[:spec], size, *self.shape[spec:]),
+                              lambda entries: (*entries[:spec], None, *entries[spec:]))
+
+    def dec_rank(self, size: int, spec) -> ShapedArray:
+        if spec is None:
+            return self
+        return self._reshaped(self.shape[:spec] + self.shape[spec + 1:],
+                              lambda entries: entries[:spec] + entries[spec + 1:])
+
+    def _reshaped(self, shape: tuple, entries: Callable[[tuple], tuple]) -> ShapedArray:
+        """The type with another shape, and the entries of its spec changed alike."""
+        placement = self.placement
+        if placement is None or placement.sharding is None:
+            return self.update(shape=shape)
+        sharding = placement.sharding
+        spec = sharding.spec.update(entries(tuple(sharding.spec)))
+        return self.update(shape=shape, sharding=sharding.update(spec=spec))
+
+    def reshard(self, sharding) -> ShapedArray:
+        from .sharding import named
+        sharding = named(sharding, "tanx.core.ShapedArray.reshard", ValueError)
+        return self.update(sharding=sharding and sharding.update(mesh=sharding.mesh.abstract_mesh))
+
+    def shard(self, mesh, manual_axes, check_vma: bool, spec) -> ShapedArray:
+        from .mesh import AxisType
+        from .sharding import ManualAxisType, NamedSharding
+        from .spec import PartitionSpec
+        part = NamedSharding(mesh, spec).shard_shape(self.shape)
+        varying = self.mat.update(varying=self.mat.varying | {*spec.names})
+        inside = mesh.abstract_mesh.update_axis_types(dict.fromkeys(manual_axes, AxisType.Manual))
+        return self.update(
+            shape=part, manual_axis_type=varying if check_vma else ManualAxisType(),
+            sharding=NamedSharding(inside, PartitionSpec(*[None] * self.ndim)))
+
+    def unshard(self, mesh, check_vma: bool, spec) -> ShapedArray:
+        from .sharding import ManualAxisType, NamedSharding
+        from .spec import names_of
+        entries = [*map(names_of, spec), *[()] * (self.ndim - len(spec))]
+        shape = self.shape
+        for axis, names in enumerate(entries):
+            for name in names:
+                shape = (*shape[:axis], shape[axis] * mesh.shape[name], *shape[axis + 1:])
+        return self.update(shape=shape, manual_axis_type=ManualAxisType(),
+                           sharding=NamedSharding(mesh.abstract_mesh, spec))
+
+    def nospec(self, mesh, check_vma: bool, all_names: Sequence[Any]):
+        """The spec that says nothing of a value but along which manual axes it varies."""
+        from .spec import PartitionSpec
+        names = tuple(n for n in all_names if n in self.mat.varying) if check_vma else tuple(
+            all_names)
+        return PartitionSpec(names) if names else PartitionSpec()
+
+    def str_short(self, short_dtypes: bool = False, mesh_axis_types: bool = False) -> str:
         """Dtype and shape as text; with ``short_dtypes`` as in jaxprs: ``f32[3,4]``."""
         name = (dtypes.short_name(self.dtype) if short_dtypes
                 else "float0" if self.dtype == dtypes.float0 else self.dtype.name)
-        return f"{name}[{','.join(map(str, self.shape))}]"
+        if self.placement is None:
+            space, sizes, marks = "", ",".join(map(str, self.shape)), ""
+        else:
+            from .placement import written
+            space, sizes, marks = written(self.shape, self.placement)
+        if mesh_axis_types:
+            mesh = self.sharding.mesh
+            kinds = {kind: tuple(n for n, t in zip(mesh.axis_names, mesh.axis_types) if t is kind)
+                     for kind in dict.fromkeys(mesh.axis_types)}
+            marks += f"({kinds})"
+        return f"{name}{space}[{sizes}]{marks}"
 
     def __str__(self) -> str:
         return f"{'~' if self.weak_type else ''}{self.str_short()}"
@@ -137,16 +352,20 @@ class ShapedArray(AbstractValue):
     def __eq__(self, other: object) -> bool:
         return self is other or (
             type(other) is ShapedArray and self.shape == other.shape
-            and self.dtype == other.dtype and self.weak_type == other.weak_type)
+            and self.dtype == other.dtype and self.weak_type == other.weak_type
+            and self.placement == other.placement)
 
     def __hash__(self) -> int:
         found = self._hash
         if found is None:
-            found = self._hash = hash((self.shape, self.dtype, self.weak_type))
+            found = self._hash = hash((self.shape, self.dtype, self.weak_type, self.placement))
         return found
 
     def __len__(self) -> int:
         return self.shape[0]
+
+
+_WHERE = ("sharding", "manual_axis_type", "memory_space", "layout")
 
 
 class ShapeDtypeStruct:
@@ -156,7 +375,7 @@ class ShapeDtypeStruct:
     ShapeDtypeStruct(shape=(2, 3), dtype=float32)
     """
 
-    __slots__ = ("shape", "dtype", "sharding", "weak_type")
+    __slots__ = ("shape", "dtype", "sharding", "weak_type", "_layout")
 
     def __init__(self, shape, dtype, *, sharding=None, weak_type: bool = False, **_unused):
         if dtype is None:
@@ -164,6 +383,9 @@ class ShapeDtypeStruct:
                 "tanx.ShapeDtypeStruct", "dtype must be given.", f"shape: {shape}"))
         self.shape = tuple(shape)
         self.dtype = dtypes.dtype(dtype)
+        self._layout = None
+        if hasattr(sharding, "layout"):  # a Format: a layout and a sharding
+            self._layout, sharding = sharding.layout, sharding.sharding
         self.sharding = sharding if sharding is None else _checked_sharding(self.shape, sharding)
         self.weak_type = weak_type
 
@@ -190,9 +412,21 @@ class ShapeDtypeStruct:
     is_ref = False  # there are no structs of references yet
     manual_axis_type = None
 
+    @property
+    def format(self):
+        """The layout and the sharding, as far as they were given.
+
+        >>> ShapeDtypeStruct((2,), np.float32).format
+        Format(layout=None, sharding=None)
+        """
+        from .layouts import Format
+        return Format(self._layout, self.sharding)
+
     def update(self, **changes) -> ShapeDtypeStruct:
         """The same struct with some attributes replaced."""
-        fields = {name: getattr(self, name) for name in self.__slots__}
+        fields = {name: getattr(self, name) for name in ("shape", "dtype", "sharding", "weak_type")}
+        if self._layout is not None and "sharding" not in changes:
+            fields["sharding"] = self.format
         return ShapeDtypeStruct(**{**fields, **changes})
 
     def __len__(self) -> int:
@@ -203,6 +437,7 @@ class ShapeDtypeStruct:
 
     def __repr__(self) -> str:
         sharding = f", sharding={self.sharding}" if self.sharding is not None else ""
+        sharding += f", format={self._layout}" if self._layout is not None else ""
         weak = ", weak_type=True" if self.weak_type else ""
         return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{sharding}{weak})"
 
@@ -218,8 +453,7 @@ def _checked_sharding(shape: tuple, sharding):
     """A sharding that arrays of a shape can have; a partition spec means the mesh in scope."""
     from .sharding import named  # late: shardings know of traces, which know of types
     sharding = named(sharding, "tanx.ShapeDtypeStruct", TypeError)
-    if hasattr(sharding, "check_compatible_aval"):  # a Format is not checked
-        sharding.check_compatible_aval(shape)
+    sharding.check_compatible_aval(shape)
     return sharding
 
 

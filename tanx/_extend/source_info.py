@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .._core import source
-from .._core.source import SourceInfo, attributed_to, named_scope, unscoped, user_source
+from .._core.source import SourceInfo, attributed_to, unscoped, user_source
 
 __all__ = ["NameStack", "SourceInfo", "current", "current_name_stack", "extend_name_stack",
            "new_name_stack", "new_source_info", "register_exclusion", "reset_name_stack",
@@ -83,9 +83,6 @@ def new_name_stack(name: str = "") -> NameStack:
     return NameStack((name,) if name else ())
 
 
-extend_name_stack = named_scope
-
-
 def reset_name_stack() -> unscoped:
     """Leave all named scopes for a block.
 
@@ -96,32 +93,107 @@ def reset_name_stack() -> unscoped:
     return unscoped()
 
 
-class set_name_stack(unscoped):
-    """Let the named scopes be those of a stack, for a block."""
+class _Within:
+    """A block with other named scopes; ``prev`` are those around it."""
 
-    __slots__ = ("stack",)
+    __slots__ = ("prev",)
+
+    def inside(self) -> NameStack:
+        """The scopes of the block."""
+        raise NotImplementedError
+
+    def __enter__(self) -> NameStack:
+        self.prev = current_name_stack()
+        stack = self.inside()
+        source._scopes.names = stack.stack
+        return stack
+
+    def __exit__(self, *_) -> None:
+        source._scopes.names = self.prev.stack
+
+
+class set_name_stack(_Within):
+    """Let the named scopes be those of a stack, for a block.
+
+    >>> info = tanx.extend.source_info_util
+    >>> with info.set_name_stack(info.new_name_stack("layer")):
+    ...     str(info.current_name_stack())
+    'layer'
+    """
+
+    __slots__ = ("name_stack",)
 
     def __init__(self, name_stack: NameStack):
-        self.stack = name_stack.stack
+        self.name_stack = name_stack
 
-    def __enter__(self):
-        super().__enter__()
-        source._scopes.names = self.stack
+    def inside(self) -> NameStack:
+        return self.name_stack
 
 
-class transform_name_stack(set_name_stack):
-    """Let the named scopes be inside of a transformation, for a block."""
+class extend_name_stack(_Within):
+    """One more named scope, for a block; tells all that are open.
 
-    __slots__ = ()
+    >>> with tanx.extend.source_info_util.extend_name_stack("layer") as stack:
+    ...     str(stack)
+    'layer'
+    """
+
+    __slots__ = ("name",)
 
     def __init__(self, name: str):
-        super().__init__(current_name_stack().transform(name))
+        self.name = name
+
+    def inside(self) -> NameStack:
+        return self.prev.extend(self.name)
+
+
+class transform_name_stack(_Within):
+    """Let the named scopes be inside of a transformation, for a block.
+
+    >>> with tanx.named_scope("layer"):
+    ...     with tanx.extend.source_info_util.transform_name_stack("jvp") as stack:
+    ...         str(stack)
+    'jvp(layer)'
+    """
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def inside(self) -> NameStack:
+        return self.prev.transform(self.name)
 
 
 class user_context(attributed_to):
-    """Attribute equations to a place, for a block; to the line that runs, where it is None."""
+    """Attribute equations to a place, for a block; to the line that runs, where it is None.
 
-    __slots__ = ()
+    ``name_stack`` are the named scopes of the block, where others than those around it.
+    """
+
+    __slots__ = ("name_stack", "_scopes")
 
     def __init__(self, traceback: SourceInfo | None, *, name_stack: NameStack | None = None):
         super().__init__(traceback)
+        self.name_stack = name_stack
+
+    @property
+    def traceback(self) -> SourceInfo | None:
+        """The place."""
+        return self.source
+
+    @property
+    def prev(self) -> SourceInfo | None:
+        """The place that equations around the block are attributed to."""
+        return self.outer
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        if self.name_stack is not None:
+            self._scopes = set_name_stack(self.name_stack)
+            self._scopes.__enter__()
+
+    def __exit__(self, *exc_info) -> None:
+        if self.name_stack is not None:
+            self._scopes.__exit__(*exc_info)
+        super().__exit__(*exc_info)

@@ -30,6 +30,9 @@ def zeros_of(aval):
     return broadcast_in_dim(zero, aval.shape, ())
 
 
+Zero.instantiate = lambda zero: zeros_of(zero.aval)  # type: ignore[method-assign]
+
+
 def instantiate(x):
     """A symbolic zero as an array of zeros; anything else as it is."""
     return zeros_of(x.aval) if type(x) is Zero else x

@@ -10,7 +10,7 @@ from .._core.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from .._core.leaks import check_leaks
 from .._core.linear import Expansion, Never, Zero
 from .._core.stage import StageTrace, StageTracer, stage
-from .._core.trace import Trace, Tracer, context, data_of
+from .._core.trace import Trace, Tracer, context, data_of, running
 from .._core.types import typeof
 from .._ops.derive import instantiate
 
@@ -118,6 +118,14 @@ class JVPTrace(Trace):
         if type(x) is JVPTracer and x._trace is self:
             return x.primal, x.tangent
         return x, Zero.tangent_of(x)
+
+    to_primal_tangent_pair = split
+
+    def process_shard_map(self, shard_map_p, f, tracers, mesh, in_specs, check_vma,
+                          newly_manual_axes, debug_info):
+        """Run a function that ``shard_map`` maps over a mesh of one device, on its one part."""
+        with running(self):
+            return f.call_wrapped(*tracers)
 
 
 def jvp(fun: Callable, primals: Sequence[Any], tangents: Sequence[Any],

@@ -105,6 +105,13 @@ class JetTrace(Trace):
             return x.primal, x.terms
         return x, zero_series
 
+    to_primal_terms_pair = split
+
+    @property
+    def tag(self) -> JetTrace:
+        """What tells tracers of this trace from those of others: the trace itself."""
+        return self
+
 
 def taylor(fun: Callable, primals: Sequence[Any], series: Sequence[Series], order: int,
            ) -> tuple[list, list[Series]]:
