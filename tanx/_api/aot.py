@@ -29,8 +29,8 @@ from .options import CompilerOptions, check_options, using_options
 __all__ = ["ArgInfo", "Compiled", "CompilerOptions", "Lowered", "MemoryAnalysis", "Program",
            "Traced"]
 
-FORMS = ("jaxpr", "loops", "llvm")
-"""The forms of a program that can be printed, from first to last."""
+FORMS = ("stablehlo", "jaxpr", "loops", "llvm")
+"""The forms of a program that can be printed: the one for other compilers, then tanx's own."""
 
 
 # -- what all stages know --------------------------------------------------------------------------
@@ -74,6 +74,16 @@ class Program:
         """The program of loops and its memory."""
         from .._compiler.pipeline import build
         return build(self.closed, self.donated)
+
+    def stablehlo(self, debug_info: bool = False) -> str:
+        """The text that other compilers read."""
+        from .._export.stablehlo import module_text
+        results = tree_unflatten(self.out_tree, [0] * len(self.closed.out_avals))
+        return module_text(
+            self.closed, name=f"jit_{self.name}", keep_unused=self.keep_unused,
+            donated=[n for n, donated in enumerate(self.donated) if donated],
+            result_info=[f"result{keystr(path)}" for path, _ in
+                         tree_flatten_with_path(results)[0]], debug_info=debug_info)
 
     def llvm(self) -> str:
         """The text that machine code is made from."""
@@ -120,6 +130,16 @@ class Stage:
         return tree_unflatten(self._program.out_tree, [
             ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type)
             for a in self._program.closed.out_avals])
+
+
+@dataclass(frozen=True)
+class StableHLO:
+    """A program that other compilers read; ``str`` gives its text."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
 
 
 # -- the stages ------------------------------------------------------------------------------------
@@ -210,7 +230,7 @@ class Traced(Stage):
 class Lowered(Stage):
     """A function as a program of loops; see :meth:`tanx.stages.Wrapped.lower`.
 
-    >>> print(tanx.jit(lambda x: 2 * jnp.exp(x) + 1).lower(1.0).as_text())
+    >>> print(tanx.jit(lambda x: 2 * jnp.exp(x) + 1).lower(1.0).as_text("loops"))
     program(x0: f32[]) -> (y0: f32[])
     once:
         y0[] = 2.0:f32 * exp(x0[]) + 1.0:f32
@@ -220,10 +240,19 @@ class Lowered(Stage):
 
     @boundary
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
-        """The program in one of its forms: ``"jaxpr"``, ``"loops"`` (the default) or ``"llvm"``.
+        """The program in one of its forms.
 
-        With ``debug_info``, the jaxpr shows the user's line behind each equation.
+        Args:
+          dialect: ``"stablehlo"`` (the default), which other compilers read and which not every
+            program has; or ``"jaxpr"``, ``"loops"`` or ``"llvm"``, which tanx compiles by.
+          debug_info: Whether StableHLO and jaxprs show the user's line behind each operation.
+
+        >>> text = tanx.jit(jnp.sin).lower(1.0).as_text()
+        >>> "stablehlo.sine %arg0 : tensor<f32>" in text
+        True
         """
+        if dialect in (None, "stablehlo"):
+            return self._program.stablehlo(debug_info)
         form = self.compiler_ir(dialect)
         if isinstance(form, ClosedJaxpr):
             return form.pretty_print(source_info=debug_info)
@@ -231,12 +260,18 @@ class Lowered(Stage):
 
     @boundary
     def compiler_ir(self, dialect: str | None = None) -> Any:
-        """As :meth:`as_text`, as the compiler has it: a ``ClosedJaxpr``, a module, or text."""
-        if dialect in ("stablehlo", "mhlo", "hlo"):
+        """As :meth:`as_text`, as the compiler has it.
+
+        StableHLO is an object whose ``str`` is the text, a jaxpr a ``ClosedJaxpr``, and ``"loops"``
+        the module that tanx's compiler made.
+        """
+        if dialect in (None, "stablehlo"):
+            return StableHLO(self._program.stablehlo())
+        if dialect == "hlo":
             raise NotImplementedError(explain(
-                "tanx.stages.Lowered", f"programs do not go through {dialect}.",
+                "tanx.stages.Lowered", "programs do not go through XLA, and so not through HLO.",
                 f"there are: {', '.join(FORMS)}"))
-        if dialect not in (None, *FORMS):
+        if dialect not in FORMS:
             raise ValueError(explain("tanx.stages.Lowered", f"there is no form {dialect!r}.",
                                      f"there are: {', '.join(FORMS)}"))
         if dialect == "jaxpr":

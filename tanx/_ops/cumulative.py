@@ -207,7 +207,7 @@ class CumLogSumExp(Cumulative):
         def combine(left, right):
             from .arith import add, mul
             (a, da), (b, db) = left, right
-            out = _log_add_exp_traced(a, b)
+            out = log_add_exp(a, b)
             return out, add(mul(da, _share(a, out)), mul(db, _share(b, out)))
 
         return scan_associatively(combine, (*primals, *tangents), axis, reverse)
@@ -220,7 +220,7 @@ def _log_add_exp(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(gap), a + b, high + np.log1p(np.exp(gap)))
 
 
-def _log_add_exp_traced(a, b):
+def log_add_exp(a, b):
     """The logarithm of the sum of two exponentials, in primitives."""
     from .arith import add, real, sub
     from .compare import ge, ne, select

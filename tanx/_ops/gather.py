@@ -292,7 +292,7 @@ class Gather(Primitive):
              indices_are_sorted, mode, fill_value):
         geo = geometry(x.shape, indices.shape, dimension_numbers, slice_sizes)
         indices = as_int64(indices)
-        fill = _fill(mode, fill_value, x.dtype)
+        fill = fill_of(mode, fill_value, x.dtype)
         valid = None if fill is None else inside(indices, geo)
         if fill is None or valid is not None:
             indices = clipped(indices, geo)
@@ -345,7 +345,7 @@ class Gather(Primitive):
     def lower(self, at, x, indices, *, dimension_numbers, slice_sizes, unique_indices,
               indices_are_sorted, mode, fill_value):
         geo = geometry(x.shape, indices.shape, dimension_numbers, slice_sizes)
-        fill = _fill(mode, fill_value, x.dtype)
+        fill = fill_of(mode, fill_value, x.dtype)
         index, valid = window_index(at, x, indices, geo, slice_sizes, clip=fill is None)
         if valid is None:
             return x[index]
@@ -357,7 +357,7 @@ def shift(dims: tuple[int, ...]) -> tuple[int, ...]:
     return tuple([d + 1 for d in dims])
 
 
-def _fill(mode: GatherScatterMode, fill_value, dtype: np.dtype) -> np.ndarray | None:
+def fill_of(mode: GatherScatterMode, fill_value, dtype: np.dtype) -> np.ndarray | None:
     """What is read outside of the operand, or None where windows are moved inside."""
     if mode is GatherScatterMode.ONE_HOT:
         return np.zeros((), dtype)

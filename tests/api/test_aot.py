@@ -43,7 +43,7 @@ def test_traced():
 
 def test_lowered_has_a_text_in_each_form():
     lowered = tanx.jit(scaled).lower(X)
-    assert lowered.as_text() == lowered.as_text("loops") == """\
+    assert lowered.as_text("loops") == """\
 program(x0: f32[2,3]) -> (y0: f32[2,3])
 for i in 2, j in 3 parallel:
     y0[i, j] = x0[i, j] * 2.0:f32 + 1.0:f32
@@ -54,17 +54,19 @@ return y0"""
     assert "define void @tanx_main(ptr %buffers)" in lowered.as_text("llvm")
     assert lowered.compiler_ir("jaxpr") is tanx.jit(scaled).trace(X).jaxpr
     assert lowered.compiler_ir("llvm") == lowered.as_text("llvm")
-    assert str(lowered.compiler_ir()) == lowered.as_text()
+    assert lowered.as_text() == lowered.as_text("stablehlo") == str(lowered.compiler_ir())
+    assert "stablehlo.multiply" in lowered.as_text() and "loc(" not in lowered.as_text()
+    assert "test_aot.py" in lowered.as_text(debug_info=True)
 
 
 def test_forms_that_do_not_exist():
     lowered = tanx.jit(scaled).lower(X)
-    assert error(lambda: lowered.as_text("stablehlo"), NotImplementedError) == """\
-tanx.stages.Lowered: programs do not go through stablehlo.
-  there are: jaxpr, loops, llvm"""
+    assert error(lambda: lowered.as_text("hlo"), NotImplementedError) == """\
+tanx.stages.Lowered: programs do not go through XLA, and so not through HLO.
+  there are: stablehlo, jaxpr, loops, llvm"""
     assert error(lambda: lowered.compiler_ir("poem"), ValueError) == """\
 tanx.stages.Lowered: there is no form 'poem'.
-  there are: jaxpr, loops, llvm"""
+  there are: stablehlo, jaxpr, loops, llvm"""
     traced = tanx.jit(scaled).trace(X)
     assert traced.lower(lowering_platforms=("cpu",)).as_text() == lowered.as_text()
     assert "CPU" in error(lambda: traced.lower(lowering_platforms=("tpu",)), NotImplementedError)

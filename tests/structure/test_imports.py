@@ -16,7 +16,7 @@ CORE = LEAVES | {"_core"}
 OPS = CORE | {"_loops", "_ops"}
 LEFT = OPS | {"_transforms", "_control"}
 RIGHT = OPS | {"_compiler", "_runtime"}
-MACHINE = LEFT | RIGHT | {"_api", "_extend"}
+MACHINE = LEFT | RIGHT | {"_api", "_export", "_extend"}
 LIBRARY = LEAVES | {"lax", "_api", "_control.custom_jvp", "_control.custom_vjp"}
 ROOMS = {
     **dict.fromkeys(LEAVES, LEAVES),
@@ -27,7 +27,8 @@ ROOMS = {
     "_control": OPS | {"_transforms"},
     "_compiler": OPS,
     "_runtime": OPS | {"_compiler"},
-    "_api": LEFT | RIGHT,
+    "_export": LEFT,
+    "_api": LEFT | RIGHT | {"_export"},
     "_extend": LEFT | RIGHT,
     "lax": LEFT,
     # Library rooms are written like users' code.

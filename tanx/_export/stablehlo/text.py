@@ -1,0 +1,126 @@
+"""How StableHLO spells types and constants."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import numpy as np
+
+from ...dtypes import float0, stored
+
+__all__ = ["array_of", "dense", "escaped", "listed", "scalar_type", "stored_dtype", "symbol",
+           "tensor_type"]
+
+HEX_ABOVE = 100
+"""Elements up to which a constant is written out; MLIR's own printer changes there, too."""
+
+_NAMES = {
+    "bool": "i1", "bfloat16": "bf16", "complex64": "complex<f32>", "complex128": "complex<f64>",
+    "float4_e2m1fn": "f4E2M1FN", "float6_e2m3fn": "f6E2M3FN", "float6_e3m2fn": "f6E3M2FN",
+    "float8_e3m4": "f8E3M4", "float8_e4m3": "f8E4M3", "float8_e4m3b11fnuz": "f8E4M3B11FNUZ",
+    "float8_e4m3fn": "f8E4M3FN", "float8_e4m3fnuz": "f8E4M3FNUZ", "float8_e5m2": "f8E5M2",
+    "float8_e5m2fnuz": "f8E5M2FNUZ", "float8_e8m0fnu": "f8E8M0FNU"}
+
+
+def stored_dtype(dtype) -> np.dtype:
+    """The dtype that values have inside a program.
+
+    Keys are single numbers there, as in all of tanx: two words are an integer of 64 bits. The
+    tangents of integers, of which there are no values, count as booleans.
+    """
+    return np.dtype(bool) if dtype == float0 else np.dtype(stored(dtype))
+
+
+def scalar_type(dtype: np.dtype) -> str:
+    """A dtype as the type of an element.
+
+    >>> scalar_type(np.dtype("uint8")), scalar_type(np.dtype("complex64"))
+    ('ui8', 'complex<f32>')
+    """
+    name = dtype.name
+    if name in _NAMES:
+        return _NAMES[name]
+    kind, bits = re.fullmatch(r"(u?int|float)(\d+)", name).groups()  # type: ignore[union-attr]
+    return {"int": "i", "uint": "ui", "float": "f"}[kind] + bits
+
+
+def tensor_type(shape: Iterable[int], dtype: np.dtype) -> str:
+    """The type of an array.
+
+    >>> tensor_type((3, 4), np.dtype("float32")), tensor_type((), np.dtype("bool"))
+    ('tensor<3x4xf32>', 'tensor<i1>')
+    """
+    return f"tensor<{''.join(f'{n}x' for n in shape)}{scalar_type(dtype)}>"
+
+
+def listed(numbers: Iterable) -> str:
+    """Numbers or truth values in brackets."""
+    return f"[{', '.join(str(n).lower() for n in numbers)}]"
+
+
+def array_of(numbers: Iterable[int]) -> str:
+    """Integers as an attribute of their own."""
+    entries = ", ".join(map(str, numbers))
+    return f"array<i64: {entries}>" if entries else "array<i64>"
+
+
+def symbol(name: str) -> str:
+    """A name as it may stand after ``@``.
+
+    >>> symbol("jit_<lambda>")
+    'jit__lambda'
+    """
+    return re.sub(r"[^\w.-]", "_", name).rstrip("_") or "_"
+
+
+def escaped(text: str) -> str:
+    """Text as it may stand between quotation marks."""
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+# -- constants -------------------------------------------------------------------------------------
+
+
+def dense(values: np.ndarray) -> str:
+    """The elements of a constant: one number if all are the same, bytes if there are many.
+
+    >>> dense(np.float32([0.5, -np.inf])), dense(np.zeros((2, 2), int)), dense(np.ones(0))
+    ('dense<[5.000000e-01, 0xFF800000]>', 'dense<0>', 'dense<>')
+    """
+    if not values.size:
+        return "dense<>"
+    flat = np.ascontiguousarray(values).reshape(-1)
+    raw = flat.view(np.uint8).reshape(flat.size, -1)
+    if (raw == raw[0]).all():
+        return f"dense<{_number(flat[0])}>"
+    # Booleans and integers of 4 bits are packed in MLIR's bytes, so they are written out.
+    if values.size > HEX_ABOVE and values.dtype != bool and "int4" not in values.dtype.name:
+        little = flat.astype(flat.dtype.newbyteorder("<")) if flat.dtype.isnative else flat
+        return f'dense<"0x{little.tobytes().hex().upper()}">'
+    return f"dense<{_nested(values)}>"
+
+
+def _nested(values: np.ndarray) -> str:
+    if not values.ndim:
+        return _number(values[()])
+    return f"[{', '.join(map(_nested, values))}]"
+
+
+def _number(x) -> str:
+    dtype = x.dtype
+    if dtype.kind == "b":
+        return "true" if x else "false"
+    if dtype.kind == "c":
+        return f"({_number(x.real)}, {_number(x.imag)})".replace(" ", "")
+    return str(int(x)) if "int" in dtype.name else _float(x)
+
+
+def _float(x) -> str:
+    """A decimal that MLIR, which reads it as a double first, gives the same bits; or the bits."""
+    if np.isfinite(x):
+        for digits in (f"{float(x):.6e}", f"{float(x):.16e}"):
+            if np.asarray(float(digits)).astype(x.dtype) == x:
+                return digits
+    bits = np.asarray(x).view(f"u{x.dtype.itemsize}")
+    return f"0x{int(bits):0{2 * x.dtype.itemsize}X}"

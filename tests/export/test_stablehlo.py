@@ -1,0 +1,172 @@
+"""Programs as StableHLO: golden texts, and what the text says of arguments and results."""
+
+import re
+
+import numpy as np
+import pytest
+
+import tanx
+import tanx.numpy as jnp
+from tanx import lax
+from tanx._export.stablehlo import module_text
+from tests.export.mlir import check
+
+X = tanx.ShapeDtypeStruct((3, 4), np.float32)
+HEADER = "attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {"
+
+
+def text_of(function, *args, **options):
+    text = tanx.jit(function, **options).lower(*args).as_text()
+    check(text)
+    return text
+
+
+def body(text):
+    """The lines inside of the module."""
+    return "\n".join(line[2:] for line in text.splitlines()[1:-1])
+
+
+def test_arithmetic():
+    def affine(x, scale):
+        return {"y": jnp.sin(x) * scale + 1}
+    assert text_of(affine, X, 2.0, donate_argnums=0) == f"""\
+module @jit_affine {HEADER}
+  func.func public @main(%arg0: tensor<3x4xf32> {{tf.aliasing_output = 0 : i32}}, \
+%arg1: tensor<f32>) -> (tensor<3x4xf32> {{jax.result_info = "result['y']"}}) {{
+    %0 = stablehlo.sine %arg0 : tensor<3x4xf32>
+    %1 = stablehlo.broadcast_in_dim %arg1, dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+    %2 = stablehlo.multiply %0, %1 : tensor<3x4xf32>
+    %cst = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+    %3 = stablehlo.broadcast_in_dim %cst, dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+    %4 = stablehlo.add %2, %3 : tensor<3x4xf32>
+    return %4 : tensor<3x4xf32>
+  }}
+}}
+"""
+
+
+def test_functions_that_are_called_twice_are_written_once():
+    @tanx.jit
+    def half(x):
+        return x / 2
+    text = body(text_of(lambda x: half(half(x)), X))
+    assert text == """\
+func.func public @main(%arg0: tensor<3x4xf32>) -> \
+(tensor<3x4xf32> {jax.result_info = "result"}) {
+  %0 = call @half(%arg0) : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  %1 = call @half(%0) : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  return %1 : tensor<3x4xf32>
+}
+func.func private @half(%arg0: tensor<3x4xf32>) -> tensor<3x4xf32> {
+  %cst = stablehlo.constant dense<2.000000e+00> : tensor<f32>
+  %0 = stablehlo.broadcast_in_dim %cst, dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+  %1 = stablehlo.divide %arg0, %0 : tensor<3x4xf32>
+  return %1 : tensor<3x4xf32>
+}"""
+
+
+def test_loops():
+    text = body(text_of(lambda x: lax.while_loop(lambda c: c[0] < 5, lambda c: (c[0] + 1, c[1] * x),
+                                                 (0, x)), X))
+    assert text == """\
+func.func public @main(%arg0: tensor<3x4xf32>) -> (tensor<i32> {jax.result_info = "result[0]"}, \
+tensor<3x4xf32> {jax.result_info = "result[1]"}) {
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %3:2 = stablehlo.while(%iterArg = %c, %iterArg_0 = %arg0) : tensor<i32>, tensor<3x4xf32>
+  cond {
+    %c_0 = stablehlo.constant dense<5> : tensor<i32>
+    %0 = stablehlo.compare LT, %iterArg, %c_0, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %0 : tensor<i1>
+  } do {
+    %c_1 = stablehlo.constant dense<1> : tensor<i32>
+    %1 = stablehlo.add %iterArg, %c_1 : tensor<i32>
+    %2 = stablehlo.multiply %iterArg_0, %arg0 : tensor<3x4xf32>
+    stablehlo.return %1, %2 : tensor<i32>, tensor<3x4xf32>
+  }
+  return %3#0, %3#1 : tensor<i32>, tensor<3x4xf32>
+}"""
+
+
+def test_regions():
+    text = body(text_of(lambda x: lax.sort([x.astype(jnp.int32), x], num_keys=1, dimension=0), X))
+    assert text == """\
+func.func public @main(%arg0: tensor<3x4xf32>) -> (tensor<3x4xi32> \
+{jax.result_info = "result[0]"}, tensor<3x4xf32> {jax.result_info = "result[1]"}) {
+  %0 = stablehlo.convert %arg0 : (tensor<3x4xf32>) -> tensor<3x4xi32>
+  %2:2 = "stablehlo.sort"(%0, %arg0) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%arg1: tensor<i32>, %arg2: tensor<i32>, %arg3: tensor<f32>, %arg4: tensor<f32>):
+    %1 = stablehlo.compare LT, %arg1, %arg2, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }) : (tensor<3x4xi32>, tensor<3x4xf32>) -> (tensor<3x4xi32>, tensor<3x4xf32>)
+  return %2#0, %2#1 : tensor<3x4xi32>, tensor<3x4xf32>
+}"""
+
+
+def test_keys_are_words_outside():
+    text = text_of(lambda key: (tanx.random.split(key), tanx.random.bits(key, (5,))),
+                   tanx.random.key(0))
+    assert "@main(%arg0: tensor<2xui32>) -> (tensor<2x2xui32> " in text
+
+
+def test_arguments_that_nothing_reads():
+    assert "@main(%arg0: tensor<f32>)" in text_of(lambda x, y: y, X, 1.0)
+    kept = text_of(lambda x, y: y, X, 1.0, keep_unused=True)
+    assert "@main(%arg0: tensor<3x4xf32>, %arg1: tensor<f32>)" in kept
+
+
+def test_donated_arguments_that_no_result_fits():
+    text = text_of(lambda x, y: x.sum() + y, X, 1.0, donate_argnums=(0, 1))
+    assert "%arg0: tensor<3x4xf32> {jax.buffer_donor = true}" in text
+    assert "%arg1: tensor<f32> {tf.aliasing_output = 0 : i32}" in text
+
+
+@pytest.mark.parametrize("value, text", [
+    (np.float32(0.1), "dense<1.000000e-01> : tensor<f32>"),
+    (np.float32(1 / 3), "dense<3.3333334326744080e-01> : tensor<f32>"),
+    (np.float64(np.nan), "dense<0x7FF8000000000000> : tensor<f64>"),
+    (jnp.bfloat16(-np.inf), "dense<0xFF80> : tensor<bf16>"),
+    (np.complex64(1 - 2j), "dense<(1.000000e+00,-2.000000e+00)> : tensor<complex<f32>>"),
+    (np.bool_(True), "dense<true> : tensor<i1>"),
+    (np.uint8(255), "dense<255> : tensor<ui8>"),
+    (np.zeros((2, 3), np.int16), "dense<0> : tensor<2x3xi16>"),
+    (np.array([[1, 2], [3, 4]], np.int8), "dense<[[1, 2], [3, 4]]> : tensor<2x2xi8>"),
+    (np.zeros((0, 2), np.int32), "dense<> : tensor<0x2xi32>"),
+    (np.arange(101, dtype=np.uint8) % 2, f'dense<"0x{"0001" * 50}00"> : tensor<101xui8>'),
+    (np.array([0.0, -0.0], np.float32), "dense<[0.000000e+00, -0.000000e+00]> : tensor<2xf32>"),
+])
+def test_constants(value, text):
+    with tanx.enable_x64(True):
+        closed = tanx.make_jaxpr(lambda: jnp.asarray(value))()
+    assert f" = stablehlo.constant {text}" in module_text(closed)
+
+
+def test_locations():
+    def named(x):
+        with tanx.named_scope("inner"):
+            return jnp.cos(x)
+    text = tanx.jit(named).lower(X).as_text(debug_info=True)
+    check(text)
+    assert re.search(r'stablehlo.cosine %arg0 : \S+ loc\("inner/cos"\("\S+test_stablehlo.py":\d+:',
+                     text)
+
+
+def test_python_functions_have_no_form():
+    def f(x):
+        return tanx.pure_callback(np.sin, X, x)
+    with pytest.raises(NotImplementedError, match="pure_callback cannot be written as StableHLO"):
+        tanx.jit(f).lower(X).as_text()
+
+
+@pytest.mark.parametrize("bad", [
+    "%0 = stablehlo.add %arg0, %9 : tensor<f32>",
+    "%0 = stablehlo.add %arg0, %arg1 : tensor<f32>",
+    "%arg0 = stablehlo.sine %arg0 : tensor<f32>",
+    "%0 = call @f(%arg0) : (tensor<f32>) -> tensor<f32>",
+    "%0 = stablehlo.convert %arg1 : (tensor<f32>) -> tensor<i32>",
+])
+def test_the_checker_finds_mistakes(bad):
+    lines = ["module @m {", "func.func public @main(%arg0: tensor<f32>, %arg1: tensor<2xf32>) {",
+             bad, "return", "}", "}"]
+    assert check("\n".join([*lines[:2], *lines[3:]])) == 1
+    with pytest.raises((AssertionError, KeyError)):
+        check("\n".join(lines))
