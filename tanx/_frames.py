@@ -1,15 +1,15 @@
 """Room on Python's stack for recursion that is tanx's and not the user's.
 
 Python stops at ``sys.getrecursionlimit()`` frames, 1,000 unless set. A function traced inside of
-another takes about ten of them, and a tree one for each level. Frames of Python functions that call
-one another live on the heap, so that more of them do no harm.
+another takes about ten of them. Calls that go through C, of which there are two or three among
+these ten, take a kilobyte each of the C stack, which has 8 MB or less in a thread: a few thousand
+frames more do no harm, tens of thousands may.
 """
 
 import sys
 import threading
-from types import FrameType
 
-__all__ = ["deeply", "more_frames"]
+__all__ = ["more_frames"]
 
 _lock = threading.RLock()
 
@@ -60,21 +60,3 @@ def _lower_as_far_as_can_be(limit: int) -> None:
             return sys.setrecursionlimit(limit)
         except RecursionError:
             continue
-
-
-DEEPEST = 50_000
-"""Levels that a tree may have. Frames of Python take about 500 bytes each."""
-MARGIN = 50
-"""Frames that must be free for a stack to count as not exhausted by the user."""
-
-
-def deeply(function, *args):
-    """Call a function that recurses once for each level of a tree that is too deep otherwise."""
-    frame: FrameType | None = sys._getframe()
-    used = 0
-    while frame is not None:
-        frame, used = frame.f_back, used + 1
-    if used + MARGIN > sys.getrecursionlimit():
-        raise RecursionError("maximum recursion depth exceeded")
-    with more_frames(DEEPEST):
-        return function(*args)

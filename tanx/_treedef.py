@@ -15,7 +15,6 @@ from textwrap import shorten
 from typing import Any, NamedTuple
 
 from . import _treewire as wire
-from ._frames import deeply
 from ._treenodes import (
     CustomNode,
     DataclassNode,
@@ -46,7 +45,7 @@ def tree_flatten(tree, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
     """
     leaves: list = []
     if is_leaf is not None:
-        return leaves, PyTreeDef(at_any_depth(flatten_until, tree, leaves, is_leaf))
+        return leaves, PyTreeDef(flatten_until(tree, leaves, is_leaf))
     kind = type(tree)
     if kind in leaf_types or (node := nodes.get(kind) or node_of(kind)) is None:
         return [tree], LEAF
@@ -54,11 +53,15 @@ def tree_flatten(tree, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
         return leaves, PyTreeDef(flatten_node(node, tree, leaves))
     except RecursionError:
         leaves.clear()
-        return leaves, PyTreeDef(deeply(flatten_node, node, tree, leaves))
+        return leaves, PyTreeDef(flatten_until(tree, leaves, lambda subtree: False))
 
 
 def flatten_node(node, tree, leaves: list):
-    """Append the leaves of ``tree``, whose type has ``node``; return its spec."""
+    """Append the leaves of ``tree``, whose type has ``node``; return its spec.
+
+    It recurses, which is the quickest way; trees deeper than Python's stack go the way of
+    :func:`flatten_until`.
+    """
     children, aux = node.flatten(tree)
     for child in children:
         kind = type(child)
@@ -79,73 +82,91 @@ def flatten_node(node, tree, leaves: list):
     return node, aux, len(leaves) - start, tuple(specs)
 
 
+DEEPEST = 20_000
+"""Levels a tree may have. Hashing a spec takes 160 bytes of the C stack for each (of 8 MB)."""
+
+
 def flatten_until(tree, leaves: list, is_leaf):
     """Like ``flatten_node`` for any tree; subtrees for which ``is_leaf`` holds are leaves."""
-    node = node_of(type(tree))
-    if is_leaf(tree) or node is None:
-        leaves.append(tree)
-        return None
-    children, aux = node.flatten(tree)
-    specs = []
-    for child in children:
-        specs.append(flatten_until(child, leaves, is_leaf))
-    return make_spec(node, aux, specs)
-
-
-def flatten_paths(tree, path: tuple, leaves: list, is_leaf):
-    """Like ``flatten_until``; appends pairs of path and leaf, and asks ``is_leaf(path, tree)``."""
-    node = node_of(type(tree))
-    if is_leaf is not None and is_leaf(path, tree) or node is None:
-        leaves.append((path, tree))
-        return None
-    keys, children, aux = node.flatten_with_keys(tree)
-    specs = []
-    for key, child in zip(keys, children):
-        specs.append(flatten_paths(child, (*path, key), leaves, is_leaf))
-    return make_spec(node, aux, specs)
+    around: list = []  # nodes that are not finished, with what is left of their children
+    rest, specs = iter((tree,)), []
+    while True:
+        for tree in rest:
+            node = node_of(type(tree))
+            if is_leaf(tree) or node is None:
+                leaves.append(tree)
+                specs.append(None)
+                continue
+            children, aux = node.flatten(tree)
+            check_depth(around, tree)
+            around.append((rest, specs, node, aux))
+            rest, specs = iter(children), []
+            break
+        else:
+            if not around:
+                return specs[0]
+            children = specs
+            rest, specs, node, aux = around.pop()
+            specs.append(make_spec(node, aux, children))
 
 
 def flatten_with_paths(tree, leaves: list, is_leaf):
-    """As :func:`flatten_paths`, from the root."""
-    return flatten_paths(tree, (), leaves, is_leaf)
+    """Like ``flatten_until``; appends pairs of path and leaf, and asks ``is_leaf(path, tree)``."""
+    around: list = []
+    path: tuple = ()
+    rest, specs = iter([((), tree)]), []
+    while True:
+        for step, tree in rest:
+            node = node_of(type(tree))
+            here = (*path, *step)
+            if is_leaf is not None and is_leaf(here, tree) or node is None:
+                leaves.append((here, tree))
+                specs.append(None)
+                continue
+            keys, children, aux = node.flatten_with_keys(tree)
+            check_depth(around, tree)
+            around.append((path, rest, specs, node, aux))
+            path, rest, specs = here, zip(zip(keys), children), []
+            break
+        else:
+            if not around:
+                return specs[0]
+            children = specs
+            path, rest, specs, node, aux = around.pop()
+            specs.append(make_spec(node, aux, children))
 
 
-def at_any_depth(flatten, tree, leaves: list, *args):
-    """Run a function that appends leaves and recurses once for each level."""
-    count = len(leaves)
-    try:
-        return flatten(tree, leaves, *args)
-    except RecursionError:
-        del leaves[count:]
-        return deeply(flatten, tree, leaves, *args)
-
-
-def flatten_up_to(tree, leaves: list, spec) -> bool:
-    """Append the subtrees of ``tree`` at the leaves of ``spec``; False where they do not match."""
-    return flatten_prefix(spec, tree, leaves)
+def check_depth(around: list, tree) -> None:
+    """Refuse trees that have no end, or come near to it."""
+    if len(around) >= DEEPEST:
+        raise RecursionError(explain(
+            "tanx.tree", f"a tree may have {DEEPEST} levels.",
+            f"node of the last level: {type(tree).__name__}",
+            hint="does a container contain itself?"))
 
 
 def flatten_prefix(spec, tree, leaves: list) -> bool:
     """Append the subtrees of ``tree`` at the leaves of ``spec``; False where they do not match."""
-    if spec is None:
-        leaves.append(tree)
-        return True
-    node, aux, count, specs = spec
-    if type(tree) is not node.type:
-        return False
-    children, found = node.flatten(tree)
-    if found is not aux and not node.same_aux(aux, found):
-        return False
-    if specs is None:
-        leaves.extend(children)
-        return len(children) == count
-    if len(children) != len(specs):
-        return False
-    for spec, child in zip(specs, children):
+    rest = [(spec, tree)]
+    while rest:
+        spec, tree = rest.pop()
         if spec is None:
-            leaves.append(child)
-        elif not flatten_prefix(spec, child, leaves):
+            leaves.append(tree)
+            continue
+        node, aux, count, specs = spec
+        if type(tree) is not node.type:
             return False
+        children, found = node.flatten(tree)
+        if found is not aux and not node.same_aux(aux, found):
+            return False
+        if specs is None:
+            leaves.extend(children)
+            if len(children) != count:
+                return False
+        elif len(children) != len(specs):
+            return False
+        else:
+            rest.extend(zip(reversed(specs), reversed(children)))
     return True
 
 
@@ -176,18 +197,14 @@ WALKS = 50
 def compile_unflatten(spec) -> Callable[[Iterable], Any]:
     """A function from the leaves, in the right number, to the tree."""
     lines: list[str] = []
-    names: list[str] = []
     values: dict[str, Any] = {}
+    names = [f"leaf{i}" for i in range(count_leaves(spec))]
 
-    def visit(spec) -> str:
-        if spec is None:
-            names.append(f"leaf{len(names)}")
-            return names[-1]
-        children = list(map(visit, child_specs(spec)))
-        lines.append(f"node{len(lines)} = {spec[0].build_code(spec[1], children, bind(values))}")
+    def build(node, aux, children: list[str]) -> str:
+        lines.append(f"node{len(lines)} = {node.build_code(aux, children, bind(values))}")
         return f"node{len(lines) - 1}"
 
-    root = visit(spec)
+    root = fold(spec, iter(names).__next__, build)
     return define("leaves", [f"{tuple_code(names)} = leaves", *lines, f"return {root}"], values)
 
 
@@ -197,19 +214,17 @@ def compile_flatten(spec) -> Callable[[Any], list | None]:
     names: list[str] = []
     values: dict[str, Any] = {"leaf_types": leaf_types}
     counter = itertools.count()
-
-    def visit(spec, tree: str) -> None:
+    rest = [(spec, "tree")]
+    while rest:
+        spec, tree = rest.pop()
         if spec is None:
             lines.append(f"if type({tree}) not in leaf_types: return None")
             names.append(tree)
-            return
+            continue
         specs = child_specs(spec)
         children = [f"tree{next(counter)}" for _ in specs]
         lines.extend(spec[0].match_code(spec[1], tree, children, bind(values)))
-        for child, name in zip(specs, children):
-            visit(child, name)
-
-    visit(spec, "tree")
+        rest.extend(zip(reversed(specs), reversed(children)))
     body = ["try:", *(f" {line}" for line in lines), "except KeyError: return None"]
     return define("tree", [*body, f"return [{', '.join(names)}]"], values)
 
@@ -266,12 +281,13 @@ def steps(spec) -> list:
     return found[::-1]
 
 
-def fold(spec, leaf, combine: Callable[[Any, Any, list], Any]):
-    """Put a structure together: ``leaf`` for leaves, ``combine(node, aux, children)`` above."""
+def fold(spec, leaf: Callable[[], Any], combine: Callable[[Any, Any, list], Any]):
+    """Put a structure together: ``leaf()`` for each leaf, from left to right, and
+    ``combine(node, aux, children)`` above."""
     stack: list = []
     for step in steps(spec):
         if step is None:
-            stack.append(leaf)
+            stack.append(leaf())
             continue
         count = len(child_specs(step))
         children = stack[len(stack) - count:]
@@ -282,11 +298,11 @@ def fold(spec, leaf, combine: Callable[[Any, Any, list], Any]):
 
 def substitute(spec, inner):
     """``spec`` with ``inner`` in place of each leaf."""
-    return fold(spec, inner, make_spec)
+    return fold(spec, lambda: inner, make_spec)
 
 
 def show(spec) -> str:
-    return fold(spec, "*", lambda node, aux, children: node.show(aux, children))
+    return fold(spec, lambda: "*", lambda node, aux, children: node.show(aux, children))
 
 
 def records(spec):
@@ -322,6 +338,8 @@ def hash_without(spec) -> int:
 def hash_of(aux) -> int:
     try:
         return hash(aux)
+    except RecursionError:  # of an exhausted stack
+        raise
     except Exception:  # dicts and arrays have none; equality tells structures apart
         return 0
 
@@ -351,27 +369,41 @@ class Mismatch(NamedTuple):
 NONE_HINT = "None is a node without leaves; is_leaf=lambda x: x is None makes it a leaf."
 
 
-def mismatches(spec, tree, path: tuple = ()) -> list[Mismatch]:
+def mismatches(spec, tree) -> list[Mismatch]:
     """Every place where ``tree`` does not continue ``spec``; none if it is a prefix of ``tree``."""
-    if spec is None:
-        return []
+    found: list[Mismatch] = []
+    rest: list[tuple[Any, Any, tuple]] = [(spec, tree, ())]
+    while rest:
+        spec, tree, path = rest.pop()
+        if spec is None:
+            continue
+        mismatch = mismatch_of(spec, tree, path)
+        if mismatch is not None:
+            found.append(mismatch)
+            continue
+        keys, values, _ = spec[0].flatten_with_keys(tree)
+        rest.extend([(child, value, (*path, key)) for child, key, value
+                     in zip(child_specs(spec), keys, values, strict=True)][::-1])
+    return found
+
+
+def mismatch_of(spec, tree, path: tuple) -> Mismatch | None:
+    """How a node differs from the root of a spec, if it does."""
     node, aux = spec[:2]
-    children = child_specs(spec)
-    expected = node.describe(aux, len(children))
+    count = len(child_specs(spec))
+    expected = node.describe(aux, count)
     if type(tree) is not node.type:
         found = describe(tree)
         types = [("types", f"{node.type} and {type(tree)}")]
-        return [Mismatch(path, expected, found, types if found == expected else [])]
+        return Mismatch(path, expected, found, types if found == expected else [])
     values, other = node.flatten(tree)
-    if not node.same_aux(aux, other) or len(values) != len(children):
-        notes = [] if node.type is not dict else [
-            (label, shorten(", ".join(map(repr, keys)), 80))
-            for label, keys in (("missing", [key for key in aux if key not in other]),
-                                ("unexpected", [key for key in other if key not in aux])) if keys]
-        return [Mismatch(path, expected, node.describe(other, len(values)), notes)]
-    keys, _, _ = node.flatten_with_keys(tree)
-    return [mismatch for child, key, value in zip(children, keys, values, strict=True)
-            for mismatch in mismatches(child, value, (*path, key))]
+    if node.same_aux(aux, other) and len(values) == count:
+        return None
+    notes = [] if node.type is not dict else [
+        (label, shorten(", ".join(map(repr, keys)), 80))
+        for label, keys in (("missing", [key for key in aux if key not in other]),
+                            ("unexpected", [key for key in other if key not in aux])) if keys]
+    return Mismatch(path, expected, node.describe(other, len(values)), notes)
 
 
 def describe(tree) -> str:
@@ -429,8 +461,8 @@ class PyTreeDef:
             self._uses += 1
             return unflatten_node(spec, leaves, 0)
         except RecursionError:
-            self._uses = 0
-            return deeply(unflatten_node, spec, leaves, 0)
+            return fold(spec, iter(leaves).__next__,
+                        lambda node, aux, children: node.unflatten(aux, tuple(children)))
 
     def _check(self, function: str, leaves: tuple) -> None:
         if len(leaves) != self.num_leaves:
@@ -442,7 +474,7 @@ class PyTreeDef:
     def flatten_up_to(self, tree) -> list:
         """The subtrees of ``tree`` that stand where this structure has leaves."""
         leaves: list = []
-        if not at_any_depth(flatten_up_to, tree, leaves, self._spec):
+        if not flatten_prefix(self._spec, tree, leaves):
             raise mismatches(self._spec, tree)[0].error(
                 "tanx.tree_util.PyTreeDef.flatten_up_to", "the tree must have this structure.",
                 ("treedef", "tree"), hint="only leaves may be replaced by subtrees.")
@@ -482,32 +514,27 @@ class PyTreeDef:
         """Fold the tree bottom up: ``f_leaf(leaf)``, then ``f_node(children, node_data)``."""
         leaves = tuple(leaves)
         self._check("tanx.tree_util.PyTreeDef.walk", leaves)
-        remaining = iter(leaves)
-
-        def visit(spec):
-            if spec is None:
-                leaf = next(remaining)
-                return leaf if f_leaf is None else f_leaf(leaf)
-            children = tuple(map(visit, child_specs(spec)))
-            return f_node(children, spec[0].to_public(spec[1]))
-
-        return visit(self._spec)
+        given = iter(leaves if f_leaf is None else map(f_leaf, leaves))
+        return fold(self._spec, given.__next__, lambda node, aux, children: f_node(
+            tuple(children), node.to_public(aux)))
 
     def from_iterable_tree(self, tree, /):
         """The tree of this structure whose nodes are given as plain iterables."""
-        def visit(spec, tree):
+        leaves: list = []
+        rest = [(self._spec, tree)]
+        while rest:
+            spec, tree = rest.pop()
             if spec is None:
-                return tree
-            node, aux = spec[:2]
+                leaves.append(tree)
+                continue
             values, children = tuple(tree), child_specs(spec)
             if len(values) != len(children):
                 raise ValueError(explain(
                     "tanx.tree_util.PyTreeDef.from_iterable_tree",
                     "each iterable must have as many items as its node has children.",
-                    f"node:  {node.describe(aux, len(children))}", f"items: {len(values)}"))
-            return node.unflatten(aux, tuple(map(visit, children, values)))
-
-        return visit(self._spec, tree)
+                    f"node:  {spec[0].describe(spec[1], len(children))}", f"items: {len(values)}"))
+            rest.extend(zip(reversed(children), reversed(values)))
+        return self.unflatten(leaves)
 
     def serialize_using_proto(self) -> bytes:
         """The structure as a protocol buffer; for None, tuples, lists, dicts with str keys."""
@@ -541,6 +568,8 @@ class PyTreeDef:
             pass
         try:
             self._hash = hash(self._spec)
+        except RecursionError:  # of an exhausted stack
+            raise
         except Exception:  # aux data need not be hashable
             self._hash = hash_without(self._spec)
         return self._hash
@@ -599,7 +628,7 @@ class PyTreeRegistry:
     def flatten_with_path(self, tree, leaf_predicate=None):
         """See :func:`tanx.tree.flatten_with_path`; the predicate takes a path and a subtree."""
         leaves: list = []
-        return leaves, PyTreeDef(at_any_depth(flatten_with_paths, tree, leaves, leaf_predicate))
+        return leaves, PyTreeDef(flatten_with_paths(tree, leaves, leaf_predicate))
 
     def flatten_one_level(self, tree):
         """The children of a node and its aux data; None for a leaf."""

@@ -122,6 +122,8 @@ def sorted_items(tree: dict) -> tuple[tuple, tuple]:
     keys = [*tree]
     try:
         keys.sort()
+    except RecursionError:  # of an exhausted stack
+        raise
     except Exception as error:
         raise ValueError(explain(
             "tanx.tree.flatten",
@@ -183,6 +185,8 @@ class Node:
         """Whether aux data are equal; an error that names the type if they cannot be compared."""
         try:
             return aux is other or bool(aux == other)
+        except RecursionError:  # of an exhausted stack
+            raise
         except Exception as error:
             raise ValueError(explain(
                 "tanx.tree_util", "the aux data of a node must be comparable: == must give a bool.",

@@ -16,10 +16,9 @@ from typing import Any
 from ._traceback import boundary
 from ._treedef import (
     PyTreeDef,
-    at_any_depth,
     compile_flatten,
     default_registry,
-    flatten_up_to,
+    flatten_prefix,
     make_spec,
     mismatches,
     tree_flatten,
@@ -209,7 +208,7 @@ def _matching_leaves(function: str, treedef: PyTreeDef, trees: tuple) -> list[li
     columns = []
     for i, tree in enumerate(trees):
         column: list = []
-        if not at_any_depth(flatten_up_to, tree, column, treedef._spec):
+        if not flatten_prefix(treedef._spec, tree, column):
             raise mismatches(treedef._spec, tree)[0].error(
                 function, STRUCTURE_RULE, ("tree", f"rest[{i}]"), STRUCTURE_HINT)
         columns.append(column)
@@ -317,7 +316,7 @@ def broadcast_prefix(prefix_tree, full_tree, is_leaf: Callable[[Any], bool] | No
     """
     leaves, treedef = tree_flatten(prefix_tree, is_leaf)
     subtrees: list = []
-    if not at_any_depth(flatten_up_to, full_tree, subtrees, treedef._spec):
+    if not flatten_prefix(treedef._spec, full_tree, subtrees):
         raise prefix_errors(prefix_tree, full_tree, is_leaf)[0]("tanx.tree.broadcast prefix_tree")
     return [leaf for leaf, subtree in zip(leaves, subtrees) for _ in tree_flatten(subtree)[0]]
 

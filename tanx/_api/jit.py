@@ -6,6 +6,7 @@ import enum
 import functools
 import gc
 import sys
+import threading
 import weakref
 from collections.abc import Callable
 from time import perf_counter
@@ -147,7 +148,13 @@ class JitFunction(Wrapped):
         entry = self._entries.get(key)
         if entry is not None:
             return entry, []
-        entry, captured = self._stage(call, avals, args, kwargs, key)
+        if (self, key) in _being_traced.calls:
+            raise _calls_itself(self._fun, avals)
+        _being_traced.calls.add((self, key))
+        try:
+            entry, captured = self._stage(call, avals, args, kwargs, key)
+        finally:
+            _being_traced.calls.discard((self, key))
         if not captured:
             self._entries[key] = entry
         return entry, captured
@@ -193,6 +200,26 @@ class JitFunction(Wrapped):
 
     def __repr__(self) -> str:
         return f"<jit of {name_of(self._fun)}>"
+
+
+class _BeingTraced(threading.local):
+    """Functions and signatures that this thread is tracing, each inside of another."""
+
+    def __init__(self) -> None:
+        self.calls: set[tuple[JitFunction, Signature]] = set()
+
+
+_being_traced = _BeingTraced()
+
+
+def _calls_itself(fun: Callable, avals: tuple) -> RecursionError:
+    """The error for a function that would be traced for ever."""
+    return RecursionError(explain(
+        "tanx.jit", f"{name_of(fun)} calls itself with arguments of the same types, which has no "
+        "end while it is traced.",
+        f"types of arguments: {', '.join(map(str, avals)) or 'none'}",
+        hint="tanx.lax.while_loop, tanx.lax.fori_loop and tanx.lax.scan repeat a step; a number "
+             "that Python decides by is a static argument."))
 
 
 def clear_caches() -> None:

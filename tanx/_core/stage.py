@@ -268,6 +268,8 @@ def stage(fun: Callable, in_avals: Sequence[AbstractValue],
     """
     if no_tracing.value:
         raise _traced_again(debug)
+    if _nesting.depth >= MOST:
+        raise _nested_too_deep(debug)
     trace = StageTrace(context.trace, debug)
     args = [trace.argument(aval) for aval in in_avals]
     _nesting.depth += 1
@@ -291,6 +293,19 @@ _nesting = _Nesting()
 MANY = 40
 """Functions inside of one another that have the stack raised: each takes about ten frames of it."""
 _room = more_frames(5_000)
+MOST = 400
+"""Functions inside of one another. Five hundred have been seen to use up 1.5 MB of a C stack."""
+
+
+def _nested_too_deep(debug: DebugInfo | None) -> RecursionError:
+    """The error for functions inside of one another that may have no end."""
+    debug = debug or DebugInfo()
+    return RecursionError(explain(
+        "tanx", f"{MOST} functions are being traced, each called by another.",
+        f"the last one: {debug.function}, for {debug.transform}"
+        + (f", at {debug.source}" if debug.source else ""),
+        hint="a recursion that depends on values of arrays never ends while it is traced; "
+             "tanx.lax.while_loop and tanx.lax.scan repeat a step."))
 
 
 def _traced_again(debug: DebugInfo | None) -> RuntimeError:

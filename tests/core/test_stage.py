@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -316,23 +317,88 @@ def test_a_hundred_functions_inside_of_one_another():
     assert sys.getrecursionlimit() == limit
 
 
-def test_a_function_that_calls_itself_without_end():
-    """In a process of its own: the stack of a test runner may be deep already."""
-    code = """
+ENDLESS = """
 import sys
+import threading
 import tanx
+import tanx.numpy as jnp
 
 @tanx.jit
-def fun(x):
-    return fun(x + 1)
+def same(x):
+    return same(x + 1)
+
+@tanx.jit
+def grows(x):
+    return grows(jnp.concatenate([x, x[:1]]))
+
+def loops(x):
+    return tanx.lax.scan(lambda c, _: (loops(c), None), x, None, length=2)[0]
+
+def maps(x):
+    return maps(tanx.tree.map(lambda y: y, x))
+
+def below(frames, call):  # frames that go through C
+    return call() if not frames else sorted([0], key=lambda _: below(frames - 1, call))
+
+def run(frames):
+    for call in (lambda: same(1.0), lambda: grows(jnp.ones(1)), lambda: loops(1.0),
+                 lambda: maps({"a": [1.0]})):
+        try:
+            below(frames, call)
+        except RecursionError as error:
+            print(str(error).split(".")[0].split(",")[0], sys.getrecursionlimit() == limit)
 
 limit = sys.getrecursionlimit()
-for _ in range(2):
-    try:
-        fun(1.0)
-    except RecursionError:
-        print(sys.getrecursionlimit() == limit)
+for frames in (0, 150):
+    run(frames)
+    thread = threading.Thread(target=run, args=(frames,))
+    thread.start()
+    thread.join()
 print(tanx.jit(lambda x: x + 1)(1.0))
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout.split() == ["True", "True", "2.0"], done.stderr[-2000:]
+
+
+def test_functions_that_call_themselves_without_end():
+    """In a process of its own: the stack of a test runner may be deep already."""
+    done = subprocess.run([sys.executable, "-c", ENDLESS], capture_output=True, text=True)
+    *lines, last = done.stdout.splitlines()
+    assert len(lines) == 16 and last == "2.0", done.stderr[-2000:]
+    assert all(line.endswith(" True") for line in lines)
+    assert all(line.startswith("tanx") for line in lines[:3])  # there is room for messages
+
+
+def test_a_function_that_calls_itself_is_told():
+    @tanx.jit
+    def fun(x, n=0):
+        return fun(x, n + 1)
+
+    with pytest.raises(RecursionError, match="fun calls itself with arguments of the same types"):
+        fun(1.0, 1)
+    half = tanx.jit(lambda x, n: x if not n else half(x, n // 2) + 1, static_argnums=1)
+    for _ in range(4):
+        assert half(1.0, 8) == 5.0
+
+
+@pytest.mark.parametrize("kilobytes", [512, 8192])
+def test_deep_functions_and_trees_in_a_thread(kilobytes):
+    """Threads may have smaller stacks than the process."""
+    def run():
+        fun = lambda x: x + 1
+        for _ in range(100):
+            fun = tanx.jit(lambda x, inner=fun: inner(x) * 1.0)
+        done.extend(float(fun(1.0)) for _ in range(4))
+        tree = 1.0
+        for _ in range(2000):
+            tree = [tree]
+        double = tanx.jit(lambda tree: tanx.tree.map(lambda x: 2 * x, tree))
+        done.extend(float(tanx.tree.leaves(double(tree))[0]) for _ in range(4))
+
+    done: list[float] = []
+    before = threading.stack_size(kilobytes << 10)
+    try:
+        thread = threading.Thread(target=run)
+        thread.start()
+    finally:
+        threading.stack_size(before)
+    thread.join()
+    assert done == [2.0] * 8
