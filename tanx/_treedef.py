@@ -10,7 +10,7 @@ A node that has only leaves is always written the short way: equal structures, e
 lets flattening take such children, and unflattening give them, in one stroke.
 """
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from textwrap import shorten
 from typing import Any, NamedTuple
 
@@ -89,7 +89,8 @@ DEEPEST = 20_000
 def flatten_until(tree, leaves: list, is_leaf):
     """Like ``flatten_node`` for any tree; subtrees for which ``is_leaf`` holds are leaves."""
     around: list = []  # nodes that are not finished, with what is left of their children
-    rest, specs = iter((tree,)), []
+    rest: Iterator[Any] = iter((tree,))
+    specs: list = []
     while True:
         for tree in rest:
             node = node_of(type(tree))
@@ -114,7 +115,8 @@ def flatten_with_paths(tree, leaves: list, is_leaf):
     """Like ``flatten_until``; appends pairs of path and leaf, and asks ``is_leaf(path, tree)``."""
     around: list = []
     path: tuple = ()
-    rest, specs = iter([((), tree)]), []
+    rest: Iterator[tuple[tuple, Any]] = iter([((), tree)])
+    specs: list = []
     while True:
         for step, tree in rest:
             node = node_of(type(tree))

@@ -22,6 +22,7 @@ from .._core.jaxpr import (
 from .._core.linear import Linear, Zero, never
 from .._core.primitive import Kind, Name, Primitive
 from .._core.rewrite import dce_closed, prune_constants
+from .._core.stage import captured_by
 from .._core.trace import data_of, running
 from .._ops.series import zero_series
 from .._transforms.jvp import jvp_jaxpr
@@ -43,6 +44,11 @@ class Call(Primitive):
 
     kind = Kind.CALL
     multiple_results = True
+
+    def bind(self, *args, **params):
+        # What a user's rule in a transformed body closes over is an operand.
+        params["jaxpr"], captured = captured_by(params["jaxpr"])
+        return super().bind(*captured, *args, **params)
 
     def infer(self, *types, jaxpr: ClosedJaxpr, **params):
         return jaxpr.out_avals

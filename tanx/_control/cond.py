@@ -27,7 +27,7 @@ from .._core.jaxpr import (
 from .._core.linear import Linear, Zero, never
 from .._core.primitive import Kind, Primitive
 from .._core.rewrite import dce
-from .._core.stage import stage
+from .._core.stage import captured_by, stage
 from .._core.trace import Tracer, running
 from .._core.types import ShapedArray, is_arraylike, typeof
 from .._ops.batching import materialize
@@ -93,6 +93,14 @@ class Cond(Primitive):
     def named_axes(self, params):
         return tuple(e.name for branch in params["branches"] for e in branch.effects
                      if isinstance(e, NamedAxisEffect))
+
+    def bind(self, index, *operands, branches: Branches):
+        # What a user's rule in a transformed branch closes over is an operand of all branches.
+        found = [captured_by(branch) for branch in branches]
+        if any(captured for _, captured in found):
+            branches = tuple(_with_more(branch, found, i) for i, (branch, _) in enumerate(found))
+        return super().bind(index, *(x for _, captured in found for x in captured), *operands,
+                            branches=branches)
 
     def eval(self, index, *operands, branches: Branches):
         return _run(branches, int(index), typed(operands, branches[0].in_avals))
@@ -169,6 +177,16 @@ class Cond(Primitive):
 
 
 cond_p = Cond()
+
+
+def _with_more(branch: ClosedJaxpr, found: Sequence[tuple[ClosedJaxpr, list]],
+               position: int) -> ClosedJaxpr:
+    """A branch with arguments for what each branch captures; it has those of its own already."""
+    own = len(found[position][1])
+    given = branch.jaxpr.invars
+    invars = [v for i, (_, captured) in enumerate(found)
+              for v in (given[:own] if i == position else [Var(typeof(x)) for x in captured])]
+    return ClosedJaxpr(branch.jaxpr.replace(invars=[*invars, *given[own:]]), branch.consts)
 
 
 def _concrete(index):

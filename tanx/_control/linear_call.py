@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import tree_util
-from .._core.jaxpr import ClosedJaxpr, eval_jaxpr
+from .._core.jaxpr import ClosedJaxpr, Var, eval_jaxpr
 from .._core.linear import Linear, Zero
 from .._core.naming import name_of
 from .._core.stage import stage_closed
@@ -111,10 +111,17 @@ def linear_call(fun: Callable, fun_transpose: Callable, residual_args, linear_ar
         raise TypeError(explain(
             name, f"{name_of(fun_transpose)} must give a cotangent of the structure of "
             "linear_args.", f"linear_args: {lin_tree}", f"cotangent:   {back_tree}"))
-    if captured or captured_back:
-        raise NotImplementedError(explain(
-            name, "fun and fun_transpose must not close over traced values.",
-            hint="pass them in residual_args."))
-    outs = linear_call_p.bind(*residuals, *linear, num_res=len(residuals), jaxpr=forward,
-                              transposed=back)
+    # What the functions close over are residuals too, each time of both.
+    more = [Var(typeof(x)) for x in captured], [Var(typeof(x)) for x in captured_back]
+    forward = _with_arguments(forward, len(captured), more[1])
+    back = _with_arguments(back, 0, more[0])
+    outs = linear_call_p.bind(*captured, *captured_back, *residuals, *linear, jaxpr=forward,
+                              num_res=len(more[0]) + len(more[1]) + len(residuals), transposed=back)
     return tree_util.tree_unflatten(out_tree, outs)
+
+
+def _with_arguments(closed: ClosedJaxpr, position: int, more: list[Var]) -> ClosedJaxpr:
+    """The same function with arguments that it does not use."""
+    given = closed.jaxpr.invars
+    return ClosedJaxpr(closed.jaxpr.replace(
+        invars=[*given[:position], *more, *given[position:]]), closed.consts)

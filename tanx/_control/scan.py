@@ -29,7 +29,7 @@ from .._core.jaxpr import (
 from .._core.linear import Linear, Zero, never
 from .._core.primitive import Kind, Primitive
 from .._core.rewrite import dce, prune_constants, substitute
-from .._core.stage import stage
+from .._core.stage import captured_by, stage
 from .._core.trace import EvalTrace, running
 from .._core.types import ShapedArray, typeof
 from .._ops.batching import materialize, to_front
@@ -383,6 +383,12 @@ class Scan(Primitive):
                 for stack, y in zip(stacks, typed(ys, jaxpr.out_avals[num_carry:]), strict=True):
                     stack[i] = y._value
         return typed([*carry, *stacks], avals)
+
+    def bind(self, *args, jaxpr: ClosedJaxpr, num_consts: int, **params):
+        # What a user's rule in a transformed body closes over is an operand.
+        jaxpr, captured = captured_by(jaxpr)
+        return super().bind(*captured, *args, jaxpr=jaxpr, num_consts=num_consts + len(captured),
+                            **params)
 
     def jvp(self, primals, tangents, *, jaxpr, num_consts, num_carry, **params):
         nonzero = tuple(type(t) is not Zero for t in tangents)

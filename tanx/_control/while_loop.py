@@ -23,7 +23,7 @@ from .._core.jaxpr import (
 from .._core.linear import Linear, Zero, expansion, never
 from .._core.primitive import Kind, Primitive
 from .._core.rewrite import dce, prune_constants, silent
-from .._core.stage import stage
+from .._core.stage import captured_by, stage
 from .._core.trace import Tracer, data_of, running
 from .._core.types import ShapedArray, typeof
 from .._ops.batching import materialize
@@ -111,6 +111,13 @@ class While(Primitive):
         while eval_jaxpr(cond_jaxpr.jaxpr, cond_jaxpr.consts, *tested, *carry)[0]:
             carry = eval_jaxpr(body_jaxpr.jaxpr, body_jaxpr.consts, *consts, *carry)
         return typed(carry, types)
+
+    def bind(self, *args, cond_nconsts: int, body_jaxpr: ClosedJaxpr, body_nconsts: int, **params):
+        # What a user's rule in a transformed body closes over is an operand.
+        body_jaxpr, captured = captured_by(body_jaxpr)
+        return super().bind(*args[:cond_nconsts], *captured, *args[cond_nconsts:],
+                            cond_nconsts=cond_nconsts, body_jaxpr=body_jaxpr,
+                            body_nconsts=body_nconsts + len(captured), **params)
 
     def jvp(self, primals, tangents, *, cond_jaxpr, cond_nconsts, body_jaxpr, body_nconsts):
         """One loop of primals, and of the tangents in the carry that are not zero all the time."""
@@ -273,6 +280,10 @@ class Unwind(Call):
     name = "unwind"
     unit = True
 
+    def bind(self, *args, jaxpr: ClosedJaxpr, origin):
+        jaxpr, captured = captured_by(jaxpr)
+        return super().bind(*captured, *args, jaxpr=jaxpr, origin=None if captured else origin)
+
     def for_operands(self, params, more=()):
         return {**params, "origin": None}
 
@@ -328,6 +339,11 @@ class Replay(Primitive):
     kind = Kind.CALL
     multiple_results = True
     unit = True
+
+    def bind(self, steps, *args, jaxpr: ClosedJaxpr, num_consts: int, **params):
+        jaxpr, captured = captured_by(jaxpr)
+        return super().bind(steps, *captured, *args, jaxpr=jaxpr,
+                            num_consts=num_consts + len(captured), **params)
 
     def infer(self, *types, **params):
         return self.called(params).out_avals

@@ -12,6 +12,7 @@ from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 from .._config import strict, trace_key
+from ..errors import UnexpectedTracerError
 from .effects import no_effects
 from .source import SourceInfo, attributed_to
 from .trace import EvalTrace, context, running
@@ -335,13 +336,20 @@ def cached_by_jaxpr(transform):
     """Remember ``transform(closed_jaxpr, *hashable)`` for as long as the jaxpr lives.
 
     Transformations of the body of a call run once, however often the call is met. No trace around
-    the call is in sight meanwhile, for what is found holds for every call.
+    the call is in sight meanwhile, for what is found holds for every call. Only where a user's rule
+    in the body closes over values of such traces, it runs again in their sight, for this call: the
+    tracers are among the constants of what it gives (see ``captured_by``).
     """
     @functools.wraps(transform)
     def remembered(closed: ClosedJaxpr, *key):
         whole_key = (transform, key, trace_key())
         if whole_key not in closed.made:
-            with running(EvalTrace(None)):
-                closed.made[whole_key] = transform(closed, *key)
+            try:
+                with running(EvalTrace(None)):
+                    closed.made[whole_key] = transform(closed, *key)
+            except UnexpectedTracerError:
+                if type(context.trace) is EvalTrace:
+                    raise
+                return transform(closed, *key)
         return closed.made[whole_key]
     return remembered

@@ -27,7 +27,7 @@ from .source import is_ours, unscoped, user_source
 from .trace import EvalTrace, Trace, Tracer, context, leaked, running
 from .types import AbstractValue, ShapedArray, typeof
 
-__all__ = ["StageTrace", "StageTracer", "Staged", "clear_memories", "memory_of",
+__all__ = ["StageTrace", "StageTracer", "Staged", "captured_by", "clear_memories", "memory_of",
            "stage", "stage_closed"]
 
 _SCALARS = (bool, int, float, complex, np.generic)
@@ -325,7 +325,17 @@ def stage_closed(fun: Callable, in_avals: Sequence[ShapedArray],
     The closed jaxpr holds the concrete constants; the tracers it needs are returned beside it and
     are to be passed before the other arguments.
     """
-    jaxpr, constants = stage(fun, in_avals, debug)
+    return _lifted(*stage(fun, in_avals, debug))
+
+
+def captured_by(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Tracer]]:
+    """The tracers among the constants of a closed jaxpr, and it with leading arguments for them."""
+    if not any(isinstance(x, Tracer) for x in closed.consts):
+        return closed, []
+    return _lifted(closed.jaxpr, closed.consts)
+
+
+def _lifted(jaxpr: Jaxpr, constants: Sequence[Any]) -> tuple[ClosedJaxpr, list[Tracer]]:
     lifted = [i for i, x in enumerate(constants) if isinstance(x, Tracer)]
     kept = [i for i, x in enumerate(constants) if not isinstance(x, Tracer)]
     jaxpr = jaxpr.replace(constvars=[jaxpr.constvars[i] for i in kept],
