@@ -32,6 +32,10 @@ loops that were just written, and a gather waits until they are in the cache. Wi
 nearest neighbours of a KDTree took 1.5 times as long (Cascade Lake)."""
 _FILLED = (2, 3, 4, 8)
 """Numbers of vectors that are stored by turns."""
+_SHUFFLED = 64
+"""Lanes of a vector that LLVM is left to make from several. It knows the instructions that store
+two to four vectors by turns, but needs 6 minutes to make 512 bytes from eight vectors (LLVM 22,
+AVX-512), and 0.1 s if it is told how."""
 _LINE, _FORESEEN, _AHEAD, _NEAR, _FAR = 64, 1 << 14, 1 << 11, 1 << 17, 1 << 22
 """Bytes of a line of the cache, of a stretch that processors know to read ahead, of what is asked
 for ahead otherwise, of what stays near the processor, and of a buffer that no near cache holds."""
@@ -138,10 +142,17 @@ class Memory:
         buffer, (terms, rest) = target.buffer, self.analysis.offset(target)
         start = self._address(buffer, _with_first_lane(_named(terms, scope), scope.lanes), rest,
                               scope)
-        vectors = [to_memory(value.of(scope.lanes.width), buffer.dtype) for value in values]
-        filled = _by_turns(vectors)
-        self.writer.place.lines.append(
-            f"store {filled!r}, {start!r}, align {buffer.dtype.itemsize}")
+        width = scope.lanes.width
+        vectors = [to_memory(value.of(width), buffer.dtype) for value in values]
+        pieces = [_by_turns(vectors)]
+        if len(vectors) * width > _SHUFFLED:
+            size = min(width, _SHUFFLED)
+            pieces = [piece for n in range(0, width, size) for piece in _dealt(
+                [_piece(vector, n, size, buffer.dtype) for vector in vectors])]
+        for n, piece in enumerate(pieces):
+            place = self.further(buffer, start, n * piece.type.lanes)
+            self.writer.place.lines.append(
+                f"store {piece!r}, {place!r}, align {buffer.dtype.itemsize}")
 
     def prefetch(self, load: Load, scope: Scope) -> None:
         """Ask for an element that is going to be written; there need not be one."""
@@ -543,6 +554,38 @@ def _by_turns(vectors: Sequence[Value]) -> Value:
         return _three_by_turns(*vectors)
     return vectors[0] if len(vectors) == 1 else _interleaved(
         _by_turns(vectors[::2]), _by_turns(vectors[1::2]))
+
+
+def _piece(vector: Value, first: int, size: int, dtype: np.dtype) -> Value:
+    """Some lanes of a vector. Of bytes that were a mask LLVM must not know that: it would shuffle
+    the mask instead, bit by bit, and take seconds to write that down."""
+    piece = vector if size == vector.type.lanes else vector.shuffled(range(first, first + size))
+    if not (vector.writer.has_masks and kind_of(dtype) == "b"):
+        return piece
+    return vector.writer.write(piece.type, f'call {piece.type.text} asm "", "=v,0"({piece!r})')
+
+
+def _dealt(vectors: Sequence[Value]) -> list[Value]:
+    """What :func:`_by_turns` gives, cut into vectors as long as those that it is made from."""
+    if len(vectors) == 1:
+        return list(vectors)
+    width = vectors[0].type.lanes
+    if len(vectors) == 3:
+        a, b, c = vectors
+        return [_three_dealt(a, b, c, part * width) for part in range(3)]
+    evens, odds = _dealt(vectors[::2]), _dealt(vectors[1::2])
+    halves = [[n + part * width for n in range(start, start + width // 2) for part in (0, 1)]
+              for start in (0, width // 2)]
+    return [a.shuffled(order, b) for a, b in zip(evens, odds) for order in halves]
+
+
+def _three_dealt(a: Value, b: Value, c: Value, start: int) -> Value:
+    """As many lanes of three vectors by turns as one has, from one on: two shuffles."""
+    width = a.type.lanes
+    places = [divmod(start + n, 3) for n in range(width)]
+    pair = a.shuffled([lane + part * width if part < 2 else 0 for lane, part in places], b)
+    return pair.shuffled([n if part < 2 else width + lane
+                          for n, (lane, part) in enumerate(places)], c)
 
 
 def _three_by_turns(a: Value, b: Value, c: Value) -> Value:

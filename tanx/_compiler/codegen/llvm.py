@@ -104,7 +104,11 @@ class Kernel(Folds):
 
     def nest(self, nest: Nest, scope: Scope) -> None:
         """Write a nest of loops that all have iterations."""
-        body = tuple(map(self.moved_as_bits, nest.body))
+        # Stores that fill each other's gaps are written at once, so that all are of one type.
+        mixed = {s.buffer for s in nest.body if isinstance(s, Store) and not isinstance(
+            s.value, Load)}
+        body = tuple([s if isinstance(s, Store) and s.buffer in mixed else self.moved_as_bits(s)
+                      for s in nest.body])
         inner = scope.within(nest.indices, self.written(body))
         inner.values.update({i: self.index(0) for i in nest.indices if i.extent == 1})
         if SEQUENTIAL in nest.kinds and write_scan(self, replace(nest, body=body), inner):

@@ -198,14 +198,15 @@ class Value:
         """The vector with another scalar in one lane."""
         return self.writer.write(self.type, f"insertelement {self!r}, {scalar!r}, i64 {number}")
 
-    def shuffled(self, lanes: Sequence[int]) -> Value:
-        """A vector (or, of one lane, a scalar) of some of the lanes."""
-        if len(lanes) == 1:
+    def shuffled(self, lanes: Sequence[int], other: Value | None = None) -> Value:
+        """A vector (or, of one lane, a scalar) of some of the lanes; an ``other`` vector's follow.
+        """
+        if len(lanes) == 1 and other is None:
             return self.lane(lanes[0])
         mask = ", ".join([f"i32 {n}" for n in lanes])
-        return self.writer.write(
-            self.type.of(len(lanes)), f"shufflevector {self!r}, {self.type.text} poison, "
-                                      f"<{len(lanes)} x i32> <{mask}>")
+        second = f"{self.type.text} poison" if other is None else repr(other)
+        return self.writer.write(self.type.of(len(lanes)), (
+            f"shufflevector {self!r}, {second}, <{len(lanes)} x i32> <{mask}>"))
 
     @property
     def is_mask(self) -> bool:
