@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from ..._loops.expr import Expr, Index, Load, bounds
 from ..._loops.instructions import kind_of
 from ..._loops.nest import Buffer
