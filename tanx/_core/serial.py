@@ -37,7 +37,8 @@ from .jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from .primitive import Name, Primitive, parameter_constants, parameter_types, primitives
 from .types import AbstractToken, ShapedArray
 
-__all__ = ["CONSTANTS_LIMIT", "Serial", "Unwritable", "array_data", "for_caches", "write"]
+__all__ = ["CONSTANTS_LIMIT", "Serial", "Unwritable", "array_data", "for_caches", "write",
+           "write_value"]
 
 CONSTANTS_LIMIT = 1 << 26
 """Bytes of constants up to which reading them all is quicker than compiling."""
@@ -85,6 +86,19 @@ def write(closed: ClosedJaxpr, *, effects: bool = True) -> Serial:
     top = writer.closed(closed)
     names = [name for each in writer.named for name in each]
     return Serial("\n".join([*writer.bodies, top]), writer.constants, names)
+
+
+def write_value(value: Any) -> str:
+    """Plain data in the form that parameters have: no jaxprs, and no arrays.
+
+    >>> write_value({"name": "f", "types": [tanx.typeof(1.0)]})
+    '{"name":"f","types":[f32[]~]}'
+    """
+    writer = _Writer()
+    text = writer.value(value)
+    if writer.bodies or writer.constants or writer.names:
+        raise Unwritable("more than plain data")
+    return text
 
 
 def for_caches(closed: ClosedJaxpr) -> Serial | None:

@@ -26,7 +26,7 @@ from .naming import DebugInfo
 from .primitive import parameter_constants, parameter_types, primitives
 from .types import AbstractToken, ShapedArray
 
-__all__ = ["Unreadable", "read"]
+__all__ = ["Unreadable", "read", "read_value"]
 
 MOST_NESTED = 64
 """How deep tuples may be nested."""
@@ -49,6 +49,19 @@ def read(text: str, constants: Sequence[np.ndarray], names: Sequence[str] = ()) 
     { lambda ; a:f32[]. let b:f32[] = sin a; c:f32[] = mul b 2.0:f32[] in (c,) }
     """
     return _Reader(constants, names).program(text)
+
+
+def read_value(text: str) -> Any:
+    """Plain data from its text.
+
+    >>> read_value('{"name":"f","sizes":(1,2)}')
+    {'name': 'f', 'sizes': (1, 2)}
+    """
+    reader = _Reader((), ())
+    reader.line = text
+    found = reader.value()
+    reader.end()
+    return found
 
 
 _TYPE = re.compile(r"(key<\w{1,32}>|\w{1,32})\[([\w,]*)\](~?)")
@@ -353,7 +366,9 @@ class _Reader:
         if len(consts) != len(body.constvars):
             self.fail("a body with another number of constants")
         for data, var in zip(consts, body.constvars):
-            if data.shape != var.aval.shape or data.dtype != dtypes.stored(var.aval.dtype):
+            dtype = getattr(var.aval, "dtype", None)  # tokens have none
+            if data.shape != var.aval.shape or data.dtype not in (
+                    dtype, dtype and dtypes.stored(dtype)):
                 self.fail(f"a constant that is not {var.aval}")
         return ClosedJaxpr(body, [Array(data, False, var.aval)
                                   for data, var in zip(consts, body.constvars)])

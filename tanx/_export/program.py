@@ -1,0 +1,107 @@
+"""Closed jaxprs as bytes: their serial form in a container, with the arrays that it refers to."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from math import prod
+from pkgutil import iter_modules
+from typing import Any
+
+import numpy as np
+
+from .. import _control, _ops
+from .._core.jaxpr import ClosedJaxpr
+from .._core.primitive import primitives
+from .._core.serial import Unwritable, array_data, write, write_value
+from .._core.serial_reader import Unreadable, read, read_value
+from .._core.types import ShapedArray
+from ..errors import explain
+from .container import Damaged, pack, unpack
+
+__all__ = ["program_bytes", "program_of", "value_of"]
+
+_ALIGNMENT = 64
+"""Bytes; arrays start at multiples of it, so that a file that is mapped into memory can be used."""
+
+
+def program_bytes(function: str, name: str, closed: ClosedJaxpr) -> bytes:
+    """A program as bytes; an error where it has something that cannot be written."""
+    try:
+        serial = write(closed)
+    except Unwritable as error:
+        where = [] if error.eqn is None else [f"primitive: {error.eqn.primitive.name}"]
+        if error.eqn is not None and error.eqn.source_info is not None:
+            where.append(f"made at:   {error.eqn.source_info}")
+        raise NotImplementedError(explain(
+            function, f"{name} contains {error.reason}, which cannot be exported.", *where,
+            hint="callbacks stay behind: compute what they give outside of the function.",
+        )) from None
+    arrays = [array_data(c) for c in serial.constants]
+    data = b"".join(a.tobytes() + bytes(-a.nbytes % _ALIGNMENT) for a in arrays)
+    types = [ShapedArray(a.shape, a.dtype) for a in arrays]
+    return pack({"program": serial.text.encode(), "names": write_value(serial.names).encode(),
+                 "types": write_value(types).encode(), "arrays": data})
+
+
+def program_of(data: bytes) -> ClosedJaxpr:
+    """The program that bytes hold; a :class:`Damaged` where they do not."""
+    sections = unpack(data)
+    if list(sections) != ["program", "names", "types", "arrays"]:
+        raise Damaged(f"a program has other sections than {', '.join(sections)}")
+    names = value_of(sections["names"])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise Damaged("names are no list of strings")
+    text, arrays = _text(sections["program"]), _arrays(sections)
+    if not set(_USED.findall(text)) <= primitives.keys():
+        _load_primitives()
+    try:
+        return read(text, arrays, names)
+    except Unreadable as error:
+        raise Damaged(f"the program does not read: {error}") from error
+
+
+_USED = re.compile(r"=([A-Za-z_][\w-]*)\[")
+
+
+def _load_primitives() -> None:
+    """Load every room that has primitives: most load when a function first needs them."""
+    for room in (_ops, _control):
+        for module in iter_modules(room.__path__):
+            import_module(f"{room.__name__}.{module.name}")
+    import_module("tanx._extend.calls")
+
+
+def _arrays(sections: dict[str, bytes]) -> list[np.ndarray]:
+    types, data = value_of(sections["types"]), sections["arrays"]
+    if not isinstance(types, list) or not all(isinstance(t, ShapedArray) for t in types):
+        raise Damaged("the table of arrays is no list of types")
+    at, arrays = 0, []
+    for aval in types:
+        if not isinstance(aval.dtype, np.dtype):
+            raise Damaged("an array of a type that has no data")
+        count = prod(aval.shape)
+        size = count * aval.dtype.itemsize
+        if at + size > len(data):
+            raise Damaged("the arrays are cut off")
+        arrays.append(np.frombuffer(data, aval.dtype, count, at).reshape(aval.shape).copy()
+                      if size else np.zeros(aval.shape, aval.dtype))
+        at += size + -size % _ALIGNMENT
+    if at != len(data):
+        raise Damaged("there are bytes behind the last array")
+    return arrays
+
+
+def value_of(data: bytes) -> Any:
+    """Plain data from its text."""
+    try:
+        return read_value(_text(data))
+    except Unreadable as error:
+        raise Damaged(f"the facts do not read: {error}") from error
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode("ascii")
+    except UnicodeDecodeError as error:
+        raise Damaged("the text is not in ASCII") from error
