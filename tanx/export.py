@@ -1,9 +1,9 @@
 """tanx.export: functions as programs that can be stored, sent and read again."""
 
-from ._export.checks import *
-from ._export.export import *
-from ._export.exported import *
-from ._export.serialization import *
+from ._api.exporting.checks import *
+from ._api.exporting.export import *
+from ._api.exporting.exported import *
+from ._api.exporting.serialization import *
 from ._export.trees import *
 from ._traceback import shown
 from ._window import publish

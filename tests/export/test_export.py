@@ -365,3 +365,10 @@ def test_deep_and_wide_structures():
     wide = {f"key {n}": float(n) for n in range(500)}
     check(stored(export.export(tanx.jit(lambda x: x))(wide)).call(wide),
           tanx.jit(lambda x: x)(wide))
+
+
+def test_programs_as_text():
+    exported = export.export(tanx.jit(lambda x: jnp.sin(x) + 1))(ones(3))
+    text = exported.mlir_module()
+    assert "stablehlo.sine" in text and "tensor<3xf32>" in text
+    assert stored(exported).mlir_module() == text

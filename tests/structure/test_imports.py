@@ -30,7 +30,6 @@ ROOMS = {
     "_export": LEFT,
     "_api": LEFT | RIGHT | {"_export"},
     "_extend": LEFT | RIGHT,
-    "_export": LEFT | RIGHT | {"_api", "_extend"},
     "lax": LEFT,
     # Library rooms are written like users' code.
     "numpy": LIBRARY,

@@ -11,20 +11,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._api.jit import jit
-from .._control.call import jit_p
-from .._control.custom_vjp import custom_vjp
-from .._core.jaxpr import ClosedJaxpr
-from .._core.mesh import AbstractMesh, Mesh
-from .._core.sharding import NamedSharding
-from .._core.types import ShapedArray, is_arraylike, not_arraylike, typeof
-from .._runtime.device import default_device
-from .._traceback import boundary
-from ..errors import explain
-from ..tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
+from ..._control.call import jit_p
+from ..._control.custom_vjp import custom_vjp
+from ..._core.jaxpr import ClosedJaxpr
+from ..._core.mesh import AbstractMesh, Mesh
+from ..._core.sharding import NamedSharding
+from ..._core.types import ShapedArray, is_arraylike, not_arraylike, typeof
+from ..._export.container import Damaged
+from ..._export.program import program_of
+from ..._runtime.device import default_device
+from ..._traceback import boundary
+from ...errors import explain
+from ...tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
+from ..jit import jit
 from .checks import DisabledSafetyCheck
-from .container import Damaged
-from .program import program_of
 from .sizes import Sizes
 
 __all__ = ["Exported"]
@@ -186,8 +186,8 @@ class Exported:
     @boundary
     def mlir_module(self, serialized: bool = True) -> str:
         """The program as StableHLO text; ``serialized`` makes no difference."""
-        from .stablehlo import module_text
-        return module_text(self._program, name="main")
+        from ..._export.stablehlo import module_text
+        return module_text(self._program, name=f"jit_{self.fun_name}")
 
     def in_shardings_jax(self, mesh: Mesh | AbstractMesh | None = None) -> tuple:
         """The shardings of the arguments, on ``mesh`` if it is given; None for those without."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .._core.jaxpr import ClosedJaxpr
-from .._core.types import ShapedArray, typeof
+from ..._core.jaxpr import ClosedJaxpr
+from ..._core.types import ShapedArray, typeof
 
 if TYPE_CHECKING:
     from .exported import Exported

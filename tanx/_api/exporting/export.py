@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import _config
-from .._api.autodiff import vjp
-from .._api.jit import jit
-from .._api.wrapped import Wrapped
-from .._core.jaxpr import ClosedJaxpr, eval_jaxpr
-from .._core.types import ShapeDtypeStruct
-from .._runtime.device import default_device
-from .._traceback import boundary
-from ..errors import explain
+from ... import _config
+from ..._core.jaxpr import ClosedJaxpr, eval_jaxpr
+from ..._core.types import ShapeDtypeStruct
+from ..._export.program import program_bytes
+from ..._runtime.device import default_device
+from ..._traceback import boundary
+from ...errors import explain
+from ..autodiff import vjp
+from ..jit import jit
+from ..wrapped import Wrapped
 from .checks import DisabledSafetyCheck
 from .exported import Exported
-from .program import program_bytes
 
 __all__ = ["default_export_platform", "export", "maximum_supported_calling_convention_version",
            "minimum_supported_calling_convention_version"]

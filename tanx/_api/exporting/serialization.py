@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.effects import (
+from ..._core.effects import (
     DebugEffect,
     Effect,
     IOEffect,
     OrderedDebugEffect,
     OrderedIOEffect,
 )
-from .._core.serial import write_value
-from .._core.types import ShapedArray
-from .._traceback import boundary
-from ..errors import explain
+from ..._core.serial import write_value
+from ..._core.types import ShapedArray
+from ..._export.container import Damaged, pack, unpack
+from ..._export.program import value_of
+from ..._export.trees import tree_of, tree_records
+from ..._traceback import boundary
+from ...errors import explain
 from .checks import DisabledSafetyCheck
-from .container import Damaged, pack, unpack
 from .exported import Exported
-from .program import value_of
-from .trees import tree_of, tree_records
 
 __all__ = ["deserialize"]
 
