@@ -27,7 +27,7 @@ ROOMS = {
     "_control": OPS | {"_transforms"},
     "_compiler": OPS,
     "_runtime": OPS | {"_compiler"},
-    "_export": LEFT,
+    "_export": LEFT | {"_extend.calls"},  # whose primitives may be in programs
     "_api": LEFT | RIGHT | {"_export"},
     "_extend": LEFT | RIGHT,
     "lax": LEFT,
