@@ -13,6 +13,9 @@ os.environ.setdefault("TANX_CHECK", "1")
 # Code is compiled with care, as that is which stays, but in the rooms where users come in.
 os.environ.setdefault("TANX_QUICK_CODE", "0")
 HURRIED = ("tests/api/", "tests/runtime/")
+# Libraries are programs on the public functions, whose code is tested with care elsewhere: here
+# compiling is most of the time, and takes a third less at a low level of optimisation.
+LIBRARIES = ("tests/scipy/", "tests/experimental/", "tests/example_libraries/")
 # No test depends on what others have left on disk.
 os.environ["TANX_ENABLE_COMPILATION_CACHE"] = "0"
 
@@ -76,10 +79,14 @@ def pytest_cmdline_main(config):
 
 @pytest.fixture(autouse=True)
 def code_as_users_have_it(request):
-    """Where it says so above, code is made in a hurry first, and better when it is used again."""
+    """Where it says so above, code is made in a hurry: first, or for good."""
     if request.node.nodeid.startswith(HURRIED):
         from tanx._config import quick_code
         with quick_code(True):
+            yield
+    elif request.node.nodeid.startswith(LIBRARIES):
+        from tanx._config import optimization_level
+        with optimization_level("O1"):
             yield
     else:
         yield

@@ -16,9 +16,14 @@ MODES = {"constant": "grid-constant", "nearest": "nearest", "wrap": "grid-wrap",
          "mirror": "mirror", "reflect": "reflect"}
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("order", [0, 1, 3])
-@pytest.mark.parametrize("shape", [(9,), (6, 7), (1, 4), (3, 4, 5)], ids=str)
+# Every mode in two dimensions, and some of them in others.
+IMAGES = [((6, 7), order, mode) for order in (0, 1, 3) for mode in MODES] + [
+    ((9,), 1, "wrap"), ((9,), 3, "mirror"), ((1, 4), 1, "reflect"), ((1, 4), 3, "wrap"),
+    ((1, 4), 3, "mirror"), ((3, 4, 5), 0, "nearest"), ((3, 4, 5), 1, "constant"),
+    ((3, 4, 5), 3, "reflect")]
+
+
+@pytest.mark.parametrize("shape, order, mode", IMAGES, ids=str)
 def test_values(shape, order, mode):
     image = RNG.normal(size=shape).astype(np.float32)
     places = [RNG.uniform(-9, 15, (3, 4)).astype(np.float32) for _ in shape]

@@ -37,12 +37,13 @@ def quartic(x):
 # -- minima ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["BFGS", LIMITED])
-@pytest.mark.parametrize("function, x0", [
-    (rosenbrock, [0.0, 0.0]), (rosenbrock, [-1.2, 1.0]), (rosenbrock, [2.0, -1.0, 3.0, 0.5]),
-    (himmelblau, [1.0, 1.0]), (matyas, [3.0, -4.0]), (quartic, [0.0, 5.0, -2.0]),
+@pytest.mark.parametrize("method, function, x0", [
+    ("BFGS", rosenbrock, [0.0, 0.0]), ("BFGS", rosenbrock, [-1.2, 1.0]),
+    ("BFGS", himmelblau, [1.0, 1.0]), ("BFGS", matyas, [3.0, -4.0]),
+    ("BFGS", quartic, [0.0, 5.0, -2.0]), (LIMITED, rosenbrock, [2.0, -1.0, 3.0, 0.5]),
+    (LIMITED, matyas, [3.0, -4.0]), (LIMITED, quartic, [0.0, 5.0, -2.0]),
 ], ids=lambda v: getattr(v, "__name__", None))
-def test_minima(function, x0, method):
+def test_minima(method, function, x0):
     options = {"ftol": 0.0} if method == LIMITED else {}
     found = minimize(function, np.array(x0), method=method, options=options)
     want = reference.minimize(lambda x: float(function(jnp.asarray(x))), x0, method="BFGS",
@@ -125,6 +126,8 @@ def test_roots_of_one_number(name, method):
         assert found.converged and found.function_calls >= found.iterations > 0
         agree(found.root, exact, 1e-9)
         assert not found.root.weak_type
+    if name != "cube":  # the derivative and the batch are those of the method
+        return
     slope, by_a = tanx.grad(f, (0, 1))(exact, a)
     agree(tanx.grad(lambda a: solved(a).root)(a), -by_a / slope, 1e-8)
     many = a * np.array([0.9, 1.0, 1.1])
@@ -198,7 +201,7 @@ def test_roots_of_systems(method, function, x0, a):
     by_x, by_a = tanx.jacfwd(function, (0, 1))(want, a)
     exact = -np.linalg.solve(by_x, by_a)
     agree(tanx.jacrev(lambda a: solved(a).x)(a), exact, 1e-5, 1e-6)
-    if method == "krylov":  # which takes long to compile
+    if method == "krylov" or method == "lm" and function is bending:  # which take long to compile
         return
     agree(tanx.jacfwd(lambda a: solved(a).x)(a), exact, 1e-5, 1e-6)
     many = a * np.array([0.9, 1.1])
@@ -251,6 +254,8 @@ def test_least_squares(options):
     agree([found.cost, found.fun, found.grad], [want.cost, want.fun, want.grad], 1e-4, 1e-3)
     agree(found.jac, tanx.jacfwd(decay)(found.x, MEASURED), 1e-10, 1e-10)
     agree(found.active_mask, want.active_mask)
+    if "x_scale" in options or options.get("loss") in ("soft_l1", "cauchy", "arctan"):
+        return  # derivatives and batches of the same code
     moved = np.zeros(20)
     moved[5] = 1e-4
     differences = (solved(MEASURED + moved).x - solved(MEASURED - moved).x) / 2e-4

@@ -70,8 +70,8 @@ def test_values_are_scipys(key, dtype):
     want = results(there(*(x.astype(np.float64) for x in operands)))
     single = dtype == "float32"
     with x64(dtype):
-        compiled = tanx.jit(here)
-        for run in (here, *[compiled] * 4):
+        # float64 goes without jit through the tests of derivatives.
+        for run in ((here,) if single else ()) + (tanx.jit(here),) * 4:
             for got, exact in zip(results(run(*operands)), want, strict=True):
                 assert got.dtype == dtype and got.shape == (24,) and not got.weak_type
                 np.testing.assert_allclose(got, exact, rtol=2e-6 if single else 1e-11,
@@ -82,7 +82,8 @@ def test_values_are_scipys(key, dtype):
 EDGE_EXCEPTIONS = {
     "gammaln": [(-INF, INF)], "spence": [(INF, -INF)], "digamma": [(-0.0, -INF)],
     "poch": [(INF, 0.5, NAN)], "hyp1f1": [(0.0, 0.0, 1.0, 1.0), (-2.0, -2.0, 1.0, np.e)]}
-EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, INF, -INF, NAN, 1e-30, 1e30]
+# As many as there are in the table of values, whose code is at hand then.
+EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, INF, -INF, NAN, 1e-30, 1e30] * 2
 ONE_OPERAND = [name for name in NAMES if name in DOMAINS and len(DOMAINS[name]) == 1]
 
 
@@ -94,12 +95,12 @@ def test_edges_are_scipys(name):
         want = [np.array(w, np.float32) for w in results(there(x))]
     for given, value in EDGE_EXCEPTIONS.get(name, []):
         want[0][(x == given) & (np.signbit(x) == np.signbit(given))] = value
-    for run in (here, *[tanx.jit(here)] * 4):
-        for got, exact in zip(results(run(x)), want, strict=True):
+    for _ in range(4):
+        for got, exact in zip(results(here(x)), want, strict=True):
             np.testing.assert_allclose(got, exact, rtol=3e-6)
 
 
-@pytest.mark.parametrize("name, args, want", [
+POINTS = [
     ("xlogy", (0.0, 0.0), 0.0), ("xlogy", (0.0, NAN), 0.0), ("xlog1py", (0.0, -1.0), 0.0),
     ("rel_entr", (0.0, 0.0), 0.0), ("rel_entr", (1.0, 0.0), INF), ("rel_entr", (-1.0, 1.0), INF),
     ("kl_div", (0.0, 2.0), 2.0), ("beta", (-0.5, 2.0), -4.0), ("betaln", (1e-30, 1e30), 69.077553),
@@ -114,13 +115,16 @@ def test_edges_are_scipys(name):
     ("hyp2f1", (1.0, 2.0, 3.0, 2.0), INF), ("hyp2f1", (-2.0, 2.0, 3.0, 5.0), 6.8333333),
     ("hyp2f1", (1.0, 2.0, 3.0, -1000.0), 0.0019861825), ("hyp2f1", (1.0, 2.0, -3.0, 0.5), INF),
     ("gammainc", (1.0, 0.0), 0.0), ("gammaincc", (1.0, INF), 0.0),
-    ("betainc", (1.0, 1.0, 1.0), 1.0)])
-def test_special_points(name, args, want):
+    ("betainc", (1.0, 1.0, 1.0), 1.0)]
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _, _ in POINTS}))
+def test_special_points(name):
     here = getattr(special, name)
-    compiled = tanx.jit(here)
-    args = [np.float32(x) for x in args]
-    for run in (here, *[compiled] * 4):
-        np.testing.assert_allclose(run(*args), want, rtol=2e-6)
+    points = [(args, want) for other, args, want in POINTS if other == name]
+    args = np.float32([args for args, _ in points]).T
+    for run in [tanx.jit(here)] * 4:
+        np.testing.assert_allclose(run(*args), np.float32([want for _, want in points]), rtol=2e-6)
 
 
 # -- derivatives -----------------------------------------------------------------------------------
@@ -134,7 +138,9 @@ def test_derivatives_are_those_of_differences(key):
     here, _ = both(key)
     fixed = FIXED.get(key, set())
     with tanx.enable_x64(True):
-        operands = [jnp.asarray(x) for x in operands_of(key, np.float64, 12)]
+        # Next to a pole differences say nothing; the first twelve of each are away from them.
+        number = 12 if key.endswith("/left") else 24
+        operands = [jnp.asarray(x) for x in operands_of(key, np.float64, number)]
         moving = [i for i in range(len(operands)) if i not in fixed]
         if not moving:
             return
@@ -173,7 +179,7 @@ def test_derivatives_at_points(name, args, want):
     def f(*args):
         return results(getattr(special, name)(*args))[0]
     places = tuple(i for i, x in enumerate(args) if isinstance(x, float))
-    for run in (tanx.grad(f, places), *[tanx.jit(tanx.grad(f, places))] * 4):
+    for run in [tanx.jit(tanx.grad(f, places))] * 4:
         np.testing.assert_allclose(run(*args), want, rtol=1e-4)
 
 
@@ -194,48 +200,55 @@ ONLY_WIDE = {"ndtr", "ndtri", "log_ndtr", "spence"}
 
 @pytest.mark.parametrize("name", NAMES)
 def test_narrow_floats_and_integers(name):
+    """Values of one narrow dtype; of the other, as of integers, what the results would be."""
     here, _ = both(name)
-    operands = operands_of(name, np.float32, 8)
-    for dtype in ("float16", "bfloat16"):
-        narrow = [jnp.asarray(x, dtype) for x in operands]
-        if name in ONLY_WIDE:
-            with pytest.raises(TypeError, match="takes float32 or float64"):
-                here(*narrow)
-            continue
-        wide = results(here(*(x.astype("float32") for x in narrow)))
-        for got, want in zip(results(here(*narrow)), wide, strict=True):
-            assert got.dtype == ("float32" if name == "owens_t" else dtype)
-            want = want.astype(got.dtype).astype("float32")  # it may overflow
-            np.testing.assert_allclose(got.astype("float32"), want, rtol=0.03, atol=0.02)
-    whole = [np.ones(3, np.int32)] * len(operands)
+    operands = operands_of(name, np.float32)
+    narrow, short, whole = ([x.astype(dtype) for x in map(jnp.asarray, operands)]
+                            for dtype in ("bfloat16", "float16", "int32"))
     if name in ONLY_WIDE:
-        with pytest.raises(TypeError, match="takes float32 or float64"):
-            here(*whole)
-    else:
-        assert all(y.dtype == "float32" and y.shape == (3,) for y in results(here(*whole)))
+        for given in (narrow, short, whole):
+            with pytest.raises(TypeError, match="takes float32 or float64"):
+                here(*given)
+        return
+    own = {"owens_t": "float32"}
+    wide = results(here(*(x.astype("float32") for x in narrow)))
+    for got, want in zip(results(here(*narrow)), wide, strict=True):
+        assert got.dtype == own.get(name, "bfloat16")
+        want = want.astype(got.dtype).astype("float32")  # it may overflow
+        np.testing.assert_allclose(got.astype("float32"), want, rtol=0.03, atol=0.02)
+    for given, dtype in ((short, own.get(name, "float16")), (whole, "float32")):
+        out = results(tanx.eval_shape(here, *given))
+        assert all(y.dtype == dtype and y.shape == (24,) for y in out)
+
+
+RUN_EMPTY = {"gamma", "comb", "poch", "expn", "sici", "hyp1f1", "owens_t", "ndtr", "zeta", "i0"}
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_batches_and_shapes(name):
     here, _ = both(name)
-    operands = [jnp.asarray(x) for x in operands_of(name, np.float32, 6)]
+    operands = [jnp.asarray(x) for x in operands_of(name, np.float32)]
     want = results(here(*operands))
-    for run in (tanx.vmap(here), *[tanx.jit(tanx.vmap(here))] * 4):
-        for got, exact in zip(results(run(*operands)), want, strict=True):
-            np.testing.assert_allclose(got, exact, rtol=2e-6)
-    assert all(y.shape == (0, 2) for y in results(here(*(jnp.zeros((0, 2)) for _ in operands))))
-    assert all(y.shape == () for y in results(here(*(x[0] for x in operands))))
-    if len(operands) > 1:
+    for shape in ((0, 2), ()):
+        given = [jnp.zeros(shape, x.dtype) for x in operands]
+        # Run where that is not but another compilation, and typed where it is.
+        out = here(*given) if name in RUN_EMPTY else tanx.eval_shape(here, *given)
+        assert all(y.shape == shape for y in results(out))
+    if len(operands) == 1:
+        got = results(tanx.vmap(here)(*operands))
+    else:  # the first operand along an axis of its own
         first, *others = operands
-        crossed = here(first[:, None], *others)
-        assert crossed.shape == (6, 6)
-        np.testing.assert_allclose(jnp.diagonal(crossed), want[0], rtol=2e-6)
+        got = results(tanx.vmap(here, (0, *[None] * len(others)))(first, *others))
+        assert got[0].shape == (24, 24)
+        got = [jnp.diagonal(y) for y in got]
+    for y, exact in zip(got, want, strict=True):
+        np.testing.assert_allclose(y, exact, rtol=2e-6)
 
 
 @pytest.mark.parametrize("name", ["gamma", "ndtri", "expi", "hyp1f1", "sici", "betaln"])
 def test_inside_of_loops(name):
     here, _ = both(name)
-    operands = [jnp.asarray(x) for x in operands_of(name, np.float32, 6)]
+    operands = [jnp.asarray(x) for x in operands_of(name, np.float32)]
     want = results(here(*operands))
 
     def step(carry, x):
@@ -309,7 +322,7 @@ def test_derivatives_of_complex_functions():
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("v", [0, 1, 5, 60])
+@pytest.mark.parametrize("v", [0, 1, 5, pytest.param(60, marks=pytest.mark.slow)])
 def test_bessel_functions(v, dtype):
     z = np.array([0, 1e-8, 0.3, -0.9, 1, 2.5, -7, 24.9, 25.1, 61, -80, 1e3], dtype)
     want = scipy.special.jv(np.arange(v + 1)[:, None], z.astype(float))
