@@ -256,13 +256,17 @@ EI_ZERO = mp.findroot(mp.ei, 0.3725)
 CI_ZERO = mp.findroot(mp.ci, 0.6165)
 
 
-def tables() -> Iterator[tuple[str, Any]]:
-    """Names; and functions of t, or for each dtype the pieces of a function: (f, low, high)."""
+def tables() -> Iterator[tuple[Any, ...]]:
+    """Names; and functions of t, or for each dtype the pieces of a function: (f, low, high).
+
+    One with a number of bits in between is for float64 that is rounded to float32 in the end.
+    """
     yield "ERFCX", beyond(erfcx, 3)
     yield "GAMMA", [(mp.gamma, 2, 3)]
     yield "STIRLING", [(stirling, 0, 0.1)]
     yield "LOG_GAMMA", [(log_gamma, 0.5, 1.5), (log_gamma, 1.5, 3)]
     yield "STIRLING_LOG", [(stirling_log, 0, 0.01)]
+    yield "STIRLING_EARLY", 34, [(stirling_log, 0, mp.mpf(1) / 9)]
     yield "DAWSON_NEAR", [(dawson_near, 0, 4)]
     yield "DAWSON", [(dawson, 2, 3.5), (dawson, 3.5, 5)]
     yield "DAWSON_FAR", [(dawson_far, 0, 0.04)]
@@ -305,15 +309,16 @@ def of_logarithm(f):
     return lambda u: f(mp.exp(u))
 
 
-def written(name: str, functions) -> Iterator[str]:
+def written(name: str, *given) -> Iterator[str]:
     """The lines of a table."""
+    *goal, functions = given
     if isinstance(functions, dict) and isinstance(functions[32], tuple):
         yield f"{name} = {{"
         yield from (f"    {bits}: {pair}," for bits, pair in functions.items())
         yield "}"
         return
     yield f"{name} = {{"
-    for bits, good in BITS.items():
+    for bits, good in {64: goal[0]}.items() if goal else BITS.items():
         if callable(functions):
             yield f"    {bits}: ({numbers(fit(functions, good))}),"
             continue
@@ -334,8 +339,8 @@ def numbers(values: tuple[float, ...]) -> str:
 def main() -> None:
     """Write the file."""
     lines = [HEADER]
-    for name, functions in tables():
-        lines += [*written(name, functions), ""]
+    for name, *given in tables():
+        lines += [*written(name, *given), ""]
         print(name, flush=True)
     PLACE.write_text("\n".join(lines))
 

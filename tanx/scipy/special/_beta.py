@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from ... import dtypes, lax
@@ -11,7 +9,15 @@ from ... import numpy as jnp
 from ..._api.jit import library_jit
 from ..._control.custom_jvp import custom_jvp
 from ._operands import in_float64, inexact_operands, real_operands
-from ._stirling import gamma_by_steps, log_gamma, sign_of_gamma, stirling, stirling_rest
+from ._stirling import (
+    HALF_LOG_2PI,
+    early_rest,
+    gamma_by_steps,
+    log_gamma,
+    sign_of_gamma,
+    stirling,
+    stirling_rest,
+)
 
 __all__ = ["beta", "betainc", "betaln", "comb"]
 
@@ -32,39 +38,71 @@ def betaln(a, b):
 @library_jit(name="betaln")
 @in_float64(rough=True)
 def _betaln(a, b, *, rough):
-    return _log_beta(a, b, rough)[0]
+    return _unless_negative(
+        _rough_logarithm if rough else _logarithm,
+        lambda a, b: log_gamma(a) + log_gamma(b) - log_gamma(a + b), a, b)
 
 
-def _log_beta(a, b, rough):
-    """The logarithm, and the function itself for two numbers from 0 to 10."""
+def _unless_negative(usual, general, a, b):
+    """``usual(a, b)`` for positive numbers, and ``general(a, b)`` for others.
+
+    Others are rare, and the functions of them computed only for arrays that have some.
+    """
+    return lax.cond(
+        jnp.any(jnp.minimum(a, b) <= 0),
+        lambda a, b: jnp.where(jnp.minimum(a, b) <= 0, general(a, b), usual(a, b)), usual, a, b)
+
+
+def _rough_logarithm(a, b):
+    """The logarithm for positive numbers, to ten digits.
+
+    Three steps of the recurrence lead to where Stirling's formula holds, whose large parts cancel
+    in symbols: there is one formula for all numbers, with two divisions.
+    """
+    a, b = jnp.minimum(a, b), jnp.maximum(a, b)
+    both = a + b
+    p, q, total = a + 3, b + 3, both + 6
+    inverse = 1 / (p * q * total)
+    share = p * p * q * inverse  # p / total
+    ratio = _six_steps(both) / (a * (a + 1) * (a + 2) * (b * (b + 1) * (b + 2)))
+    value = (p * jnp.log(share) + q * jnp.log1p(-share)
+             + jnp.log(ratio * (total * jnp.sqrt(inverse))) + HALF_LOG_2PI
+             + (early_rest(q * total * inverse) + early_rest(p * total * inverse)
+                - early_rest(p * q * inverse)))
+    return jnp.where(b == np.inf, -np.inf, value)
+
+
+def _six_steps(x):
+    return x * (x + 1) * (x + 2) * ((x + 3) * (x + 4) * (x + 5))
+
+
+def _logarithm(a, b):
+    """The logarithm for positive numbers."""
+    return _log_and_quotient(a, b)[0]
+
+
+def _log_and_quotient(a, b):
+    """The logarithm for positive numbers, and the function itself for two numbers below 10."""
     p, q = jnp.minimum(a, b), jnp.maximum(a, b)
-    both = p + q
-    positive, small, large = p > 0, q < 10, p >= 10
+    small, large = q < 10, p >= 10
     # Two numbers below 10: of the quotient of gamma functions. Else by Stirling's formula, whose
     # large parts cancel in symbols.
-    low, high = jnp.where(positive, p, 1), jnp.where(small, jnp.maximum(q, 0), 1)
-    quotient = _beta_of_small(jnp.minimum(low, 10), high, rough)
+    low, total = jnp.minimum(p, 10), p + jnp.maximum(q, 10)
+    quotient = _beta_of_small(low, jnp.minimum(q, 10))
     p_above, q_above = jnp.maximum(p, 10), jnp.maximum(q, 10)
-    total = jnp.where(large, p_above, low) + q_above
     rest = stirling_rest(q_above) - stirling_rest(total)
-    share = jnp.log1p(-jnp.where(large, p_above, low) / total)
-    even = (0.5 * math.log(2 * math.pi) + stirling_rest(p_above) + rest - 0.5 * jnp.log(q_above)
+    share = jnp.log1p(-p / total)
+    even = (HALF_LOG_2PI + stirling_rest(p_above) + rest - 0.5 * jnp.log(q_above)
             + (p_above - 0.5) * jnp.log(p_above / total) + q_above * share)
-    uneven = (log_gamma(jnp.minimum(low, 10)) + rest + low * (1 - jnp.log(total))
-              + (q_above - 0.5) * share)
+    uneven = (log_gamma(low) + rest + low * (1 - jnp.log(total)) + (q_above - 0.5) * share)
     value = jnp.where(small, jnp.log(quotient), jnp.where(large, even, uneven))
-    # Negative numbers are rare: what they take is computed only if there are some.
-    general = lax.cond(jnp.all(positive), lambda a, b, both: jnp.zeros_like(a),
-                       lambda a, b, both: log_gamma(a) + log_gamma(b) - log_gamma(both),
-                       a, b, both)
-    value = jnp.where(positive & (q < np.inf), value, jnp.where(positive, -np.inf, general))
-    return value, quotient
+    return jnp.where(q == np.inf, -np.inf, value), quotient
 
 
-def _beta_of_small(p, q, rough):
+def _beta_of_small(p, q):
     """The beta function of numbers from 0 to 10."""
     both = p + q
-    first, second = stirling(jnp.maximum(both, 10), rough)
+    first, second = stirling(jnp.maximum(both, 10))
     whole = jnp.where(both < 10, gamma_by_steps(jnp.minimum(both, 10)), first * second)
     # What rounding takes from the sum, times the logarithmic derivative, roughly.
     larger = jnp.maximum(p, q)
@@ -94,14 +132,19 @@ def beta(a, b):
 @library_jit(name="beta")
 @in_float64(rough=True)
 def _beta(a, b, *, rough):
-    return _beta_of_any(a, b, rough)
+    def general(a, b):
+        sign = sign_of_gamma(a) * sign_of_gamma(b) * sign_of_gamma(a + b)
+        return sign * jnp.exp(log_gamma(a) + log_gamma(b) - log_gamma(a + b))
+    return _unless_negative(_rough_beta if rough else _beta_of_positive, general, a, b)
 
 
-def _beta_of_any(a, b, rough):
-    logarithm, quotient = _log_beta(a, b, rough)
-    small = (jnp.minimum(a, b) > 0) & (jnp.maximum(a, b) < 10)
-    sign = sign_of_gamma(a) * sign_of_gamma(b) * sign_of_gamma(a + b)
-    return jnp.where(small, quotient, sign * jnp.exp(logarithm))
+def _rough_beta(a, b):
+    return jnp.exp(_rough_logarithm(a, b))
+
+
+def _beta_of_positive(a, b):
+    logarithm, quotient = _log_and_quotient(a, b)
+    return jnp.where(jnp.maximum(a, b) < 10, quotient, jnp.exp(logarithm))
 
 
 @_beta.defjvp
@@ -144,7 +187,8 @@ def comb(N, k, *, repetition: bool = False):
 def _comb(N, k, *, rough):
     some = (N >= 0) & (k >= 0) & (k <= N)
     chosen, rest = jnp.where(some, k, 0), jnp.where(some, N - k, 0)
-    value = 1 / ((chosen + rest + 1) * _beta_of_any(chosen + 1, rest + 1, rough))
+    function = _rough_beta if rough else _beta_of_positive
+    value = 1 / ((chosen + rest + 1) * function(chosen + 1, rest + 1))
     # Whole numbers have whole results, which rounding makes exact while they are small enough.
     whole = (jnp.floor(N) == N) & (jnp.floor(k) == k) & (value < 2.0 ** 44)
     value = jnp.where(whole, jnp.round(value), value)

@@ -15,8 +15,14 @@ from ..._control.custom_jvp import custom_jvp
 from ...errors import explain
 from ...numpy._promotion import typeof
 from ._complex_gamma import complex_gamma, complex_loggamma
-from ._operands import in_float64, inexact_operands, real_operands
-from ._stirling import gamma_of_real, gamma_ratio, sign_of_gamma, sine_of_turns
+from ._operands import at_least_float32, in_float64, inexact_operands, real_operands
+from ._stirling import (
+    gamma_of_real,
+    gamma_ratio,
+    rough_ratio,
+    sign_of_gamma,
+    sine_of_turns,
+)
 
 __all__ = ["digamma", "factorial", "gamma", "gammainc", "gammaincc", "gammaln", "gammasgn",
            "loggamma", "multigammaln", "poch", "polygamma", "zeta"]
@@ -72,12 +78,13 @@ def poch(z, m):
 @library_jit(name="poch")
 @in_float64(rough=True)
 def _poch(z, m, *, rough):
+    ratio = rough_ratio if rough else gamma_ratio
     total = z + m
     pole, end = (z <= 0) & (jnp.floor(z) == z), (total <= 0) & (jnp.floor(total) == total)
     # Between two poles the symbol is a product of negative numbers.
     turned = pole & end
     sign = jnp.where(turned & (jnp.floor(0.5 * m) * 2 != m), -1, 1)
-    value = sign * gamma_ratio(jnp.where(turned, 1 - total, z), m, rough)
+    value = sign * ratio(jnp.where(turned, 1 - total, z), m)
     value = jnp.where(pole & ~end, 0, jnp.where(end & ~pole, np.inf, value))
     value = jnp.where(m == -1, 1 / (z - 1), jnp.where(m == 1, z, value))
     return jnp.where(m == 0, 1, value)
@@ -105,6 +112,11 @@ def factorial(n, exact: bool = False):
     n = inexact_operands("factorial", n)
     if n.dtype.kind == "c":
         lax.lgamma(n)  # raises
+    return _factorial(n)
+
+
+@at_least_float32
+def _factorial(n):
     return lax.select(n < 0, lax.full_like(n, 0), _gamma(n + 1))
 
 

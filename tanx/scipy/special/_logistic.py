@@ -33,12 +33,16 @@ def logit(x):
 @custom_jvp
 @library_jit
 def _logit(x):
-    # Around 1/2 the quotient is close to 1, and 2x - 1 is exact.
     if x.dtype.kind == "c":
         return jnp.log(x) - jnp.log1p(-x)
-    rest = 1 - x
+    # Around 1/2 the odds are close to 1, and 2x - 1, what they exceed it by times 1 - x, is exact.
     near = (x > 0.25) & (x < 0.75)
-    return jnp.where(near, jnp.log1p((2 * x - 1) / rest), jnp.log(x / rest))
+    quotient = jnp.where(near, 2 * x - 1, x) / (1 - x)
+    odds = jnp.where(near, 1 + quotient, quotient)
+    # One logarithm for both: what rounding takes from the odds is a factor of a small logarithm.
+    over = odds - 1
+    factor = jnp.where(near & (over != 0), quotient / jnp.where(over == 0, 1, over), 1)
+    return jnp.where(over == 0, quotient, factor * jnp.log(odds))
 
 
 _logit.defjvps(lambda dx, out, x: dx / (x * (1 - x)))

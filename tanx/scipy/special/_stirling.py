@@ -9,10 +9,11 @@ import numpy as np
 from ... import lax
 from ... import numpy as jnp
 from ._piecewise import piecewise
-from ._tables import GAMMA, LOG_GAMMA, STIRLING, STIRLING_LOG
+from ._tables import GAMMA, LOG_GAMMA, STIRLING, STIRLING_EARLY, STIRLING_LOG
 
-__all__ = ["gamma_by_steps", "gamma_of_real", "gamma_ratio", "log_gamma", "sign_of_gamma",
-           "sine_of_turns", "stirling", "stirling_rest"]
+__all__ = ["HALF_LOG_2PI", "early_rest", "gamma_by_steps", "gamma_of_real", "gamma_ratio",
+           "log_gamma", "rough_ratio", "sign_of_gamma", "sine_of_turns", "stirling",
+           "stirling_rest"]
 
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
@@ -61,15 +62,15 @@ def gamma_of_real(x, rough: bool = False):
     return jnp.where((x <= 0) & (jnp.floor(x) == x), pole, value)
 
 
-def gamma_ratio(x, step, rough: bool = False):
+def gamma_ratio(x, step):
     """gamma(x + step) / gamma(x), away from poles."""
     total = x + step
     # What rounding takes from the sum, times the logarithmic derivative, roughly.
     lost = jnp.where(jnp.abs(x) > jnp.abs(step), step - (total - x), x - (total - step))
     slope = jnp.where(total > 2, jnp.log(jnp.maximum(total, 2)) - 0.5 / jnp.maximum(total, 2), 0)
     usual = (jnp.abs(x) < 150) & (jnp.abs(total) < 150)
-    near = (gamma_of_real(jnp.where(usual, total, 1), rough)
-            / gamma_of_real(jnp.where(usual, x, 1), rough))
+    near = (gamma_of_real(jnp.where(usual, total, 1))
+            / gamma_of_real(jnp.where(usual, x, 1)))
     near = near + lost * slope * near
     great = (x >= 10) & (total >= 10)
     start, end = jnp.where(great, x, 10), jnp.where(great, total, 10)
@@ -100,6 +101,48 @@ def stirling_rest(x):
     """What Stirling's formula ``(x - 1/2) log(x) - x + log(2π)/2`` leaves of the logarithm."""
     inverse = 1 / x
     return inverse * piecewise(STIRLING_LOG, inverse * inverse)
+
+
+def early_rest(inverse):
+    """:func:`stirling_rest` of a number from 3 on, given as its inverse, to ten digits."""
+    return inverse * piecewise(STIRLING_EARLY, inverse * inverse)
+
+
+def _rough_ratio_of_positive(x, step):
+    """gamma(x + step) / gamma(x) to ten digits, for ``x > 0`` and ``x + step > 0``.
+
+    Three steps of the recurrence lead to where Stirling's formula holds, whose large parts cancel
+    in symbols: there is one formula for all numbers.
+    """
+    total = x + step
+    start, end = x + 3, total + 3
+    inverse = 1 / (start * end)
+    exponent = ((start - 0.5) * jnp.log1p(step * (end * inverse)) + step * (jnp.log(end) - 1)
+                + (early_rest(start * inverse) - early_rest(end * inverse)))
+    steps = x * (x + 1) * (x + 2) / (total * (total + 1) * (total + 2))
+    return steps * jnp.exp(exponent)
+
+
+def rough_ratio(x, step):
+    """gamma(x + step) / gamma(x) to ten digits, away from poles."""
+    total = x + step
+    left, ends_left = x < 0, total < 0
+    # On the left gamma(x) is π / sin(πx) / gamma(1 - x). With both there, it is a ratio again.
+    ratio = _rough_ratio_of_positive(jnp.where(left & ends_left, 1 - total, x), step)
+    sine, end_sine = sine_of_turns(jnp.where(left, x, 0.5)), sine_of_turns(
+        jnp.where(ends_left, total, 0.5))
+    product = _rough_product(jnp.where(left, 1 - x, x), jnp.where(ends_left, 1 - total, total))
+    mixed = jnp.where(left, product * sine / math.pi, math.pi / (end_sine * product))
+    return jnp.where(left == ends_left, ratio * (sine / end_sine), mixed)
+
+
+def _rough_product(x, y):
+    """gamma(x) * gamma(y) to ten digits, for positive numbers."""
+    p, q = x + 3, y + 3
+    inverse = 1 / (p * q)
+    exponent = ((p - 0.5) * jnp.log(p) - p + (q - 0.5) * jnp.log(q) - q + 2 * HALF_LOG_2PI
+                + early_rest(q * inverse) + early_rest(p * inverse))
+    return jnp.exp(exponent) / (x * (x + 1) * (x + 2) * (y * (y + 1) * (y + 2)))
 
 
 def log_gamma(x):
