@@ -372,13 +372,13 @@ def traced_names() -> list[str]:
 
 def _define(name: str, kind: Kind, default: Any, doc: str, *, checks: bool = False,
             traced: bool = False, by_python: bool = False, idle: str = "",
-            variables: tuple[str, ...] = ()) -> Flag:
+            variables: tuple[str, ...] = (), listed: bool = True) -> Flag:
     """Make a flag, with its first value from the environment.
 
     ``checks``: any value but the default makes :data:`strict` true. ``traced``: the value is part
     of :func:`trace_key`. ``by_python``: under any value but the default, no call of a jitted
     function is taken by native code. ``idle``: why the flag has no effect here. ``variables``: more
-    environment variables to read.
+    environment variables to read. ``listed``: whether users may set it.
     """
     public_name = _UNUSUAL_NAMES.get(name, f"jax_{name}")
     sample = next((value for value in kind.samples if value != default), default)
@@ -386,12 +386,13 @@ def _define(name: str, kind: Kind, default: Any, doc: str, *, checks: bool = Fal
     fields = {"__doc__": f"{doc}\n\n{example}", "name": name, "kind": kind, "value": default,
               "relaxed": default, "idle": idle, "callbacks": [], "public_name": public_name}
     flag: Flag = type(name, (Flag,), fields)()
-    for variable in (f"TANX_{name.upper()}", *variables, f"JAX_{name.upper()}"):
-        given = os.environ.get(variable)
-        if given is not None:
-            type(flag).value = _from_environment(variable, given, kind)
-            break
-    _flags[name] = flag
+    if listed:
+        for variable in (f"TANX_{name.upper()}", *variables, f"JAX_{name.upper()}"):
+            given = os.environ.get(variable)
+            if given is not None:
+                type(flag).value = _from_environment(variable, given, kind)
+                break
+        _flags[name] = flag
     if traced:
         _traced.append(flag)
     if by_python:
@@ -557,6 +558,9 @@ optimization_level = _define(
 disable_bwd_checks = _define(
     "disable_bwd_checks", boolean, False, "Take the cotangents that a bwd rule of custom_vjp gives "
     "without looking at their types.", traced=True)
+profiling = _define(
+    "profiling", boolean, False, "Let Python take all calls, to record them in a profile.",
+    by_python=True, listed=False)
 pprint_use_color = _define(
     "pprint_use_color", boolean, True, "Colour jaxprs when they are printed on a terminal.")
 

@@ -20,10 +20,12 @@ from .._core.array import Array
 from .._core.axes import axis_sizes
 from .._core.jaxpr import ClosedJaxpr, eval_jaxpr
 from .._core.naming import debug_info, name_of, parameters_of
+from .._core.recording import current, span
 from .._core.stage import Staged, clear_memories, memory_of, stage_closed
 from .._core.trace import EvalTrace, context
 from .._core.types import is_arraylike, typeof
 from .._logger import verbose
+from .._monitoring import TRACING, timed
 from .._ops.layout import as_array
 from .._runtime.device import devices_of
 from .._runtime.dispatch import Call, Dispatcher, NativeCalls
@@ -176,7 +178,9 @@ class JitFunction(Wrapped):
         if _config.explain_cache_misses.value:
             explain_miss(self._fun, debug, key, self._entries)
         start = perf_counter()
-        with at_rest:  # what is made here stays, or goes without its help
+        # At rest: what is made here stays, or goes without the collector's help.
+        with timed(TRACING, debug.function), at_rest, span(
+                f"trace {debug.function}", "trace", avals):
             closed, captured = stage_closed(flat, avals, debug)
         if _config.log_compiles.value or verbose():
             report("traced", debug.function, avals, perf_counter() - start)
@@ -380,6 +384,9 @@ def library_jit(fun: Callable | None = None, *, name: str | None = None, static_
             if captured:
                 return fun(*args, **kwargs)
             ready = dispatcher.remember(signature, entry.closed, entry.out_tree, args)
+        if current.recorder is not None:
+            with span(function._name, "operation", signature[1:]):
+                return ready(args)
         return ready(args)
     return either
 

@@ -12,6 +12,7 @@ from .. import tree_util
 from .._config import strict, transfer_guard_host_to_device
 from .._core.array import Array
 from .._core.sharding import Sharding, SingleDeviceSharding, named
+from .._core.spaces import MemorySpace
 from .._core.spec import PartitionSpec
 from .._core.trace import Tracer
 from .._core.transfers import watch_transfer
@@ -185,6 +186,9 @@ def _target(x, target) -> Device | Sharding | None:
     """What an array that is put there keeps as its place."""
     if target is None or isinstance(target, Device):
         return target
+    if isinstance(target, MemorySpace):
+        return place_of(SingleDeviceSharding(
+            device_of(x) if type(x) is Array else default_device(), memory_kind=target.kind))
     if isinstance(target, PartitionSpec):
         target = named(target, "tanx.device_put", ValueError)
     if isinstance(target, Sharding):
@@ -192,7 +196,8 @@ def _target(x, target) -> Device | Sharding | None:
             target.check_compatible_aval(typeof(x).shape)
         return place_of(target)
     raise ValueError(explain(
-        "tanx.device_put", "the target must be a device, a sharding, None, or a pytree of these.",
+        "tanx.device_put", "the target must be a device, a sharding, a memory "
+        "space, None, or a pytree of these.",
         f"target: {target!r:.100}", hint="take a device from tanx.devices()."))
 
 

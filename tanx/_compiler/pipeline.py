@@ -34,6 +34,7 @@ from typing import Any
 from .._config import dump, enable_checks
 from .._core.check import check_jaxpr
 from .._core.jaxpr import ClosedJaxpr
+from .._core.recording import passed
 from .._loops.check import check
 from .._loops.library import programs_in
 from .._loops.names import FOURIER
@@ -190,6 +191,7 @@ def _scheduled(program: Program, donated: Sequence[Buffer],
 
 def _inspected(name: str, form, checker: Callable, text: Callable[[Any], str]):
     """The form that a pass gave, after the checks and printing asked for."""
+    passed(name)
     if enable_checks.value:
         checker(form)
     if dump.value and name in dump.value.replace(" ", "").split(","):

@@ -26,6 +26,7 @@ from .._core.effects import (
 from .._core.jaxpr import ClosedJaxpr
 from .._core.linear import never
 from .._core.primitive import Kind, Primitive
+from .._core.recording import span
 from .._core.stage import stage
 from .._core.trace import EvalTrace, Tracer, context, leaked, running
 from .._core.types import ShapedArray, typeof
@@ -112,11 +113,17 @@ class HostCall:
 
     __slots__ = ("name", "function", "avals")
 
+    @property
+    def label(self) -> str:
+        """What profiles call it: the function, by its own name where it has one."""
+        function = getattr(self.function, "callback_func", None)
+        return f"{self.name}({getattr(function, '__name__', '')})" if function else self.name
+
     def __init__(self, name: str, function: Callable, avals: Sequence[ShapedArray] = ()):
         self.name, self.function, self.avals = name, function, tuple(avals)
 
     def __call__(self, operands: Sequence[np.ndarray]) -> list[np.ndarray]:
-        with running(_eval):
+        with running(_eval), span(self.label, "callback"):
             results = self.function(*(Array(x) for x in operands))
             return [self.checked(x, aval) for x, aval in zip(results, self.avals, strict=True)]
 

@@ -19,6 +19,7 @@ from ..errors import explain
 from . import trace
 from .cycles import watch_cycles
 from .operators import Operators, install
+from .origins import LARGE, Places, note
 from .trace import Tracer
 from .types import ShapedArray, ambiguous_truth, without_length
 
@@ -48,7 +49,8 @@ class Array(Operators, metaclass=_ArrayType):
 
     __module__ = "tanx"  # also where another window shows it first, as tanx.numpy.ndarray
     # Where _buffer is None, _pending may have what waits for the data; it is not set otherwise.
-    __slots__ = ("_buffer", "aval", "_device", "_pending", "__weakref__")
+    # _origin is set for large arrays only: the user's lines that made them.
+    __slots__ = ("_buffer", "aval", "_device", "_pending", "_origin", "__weakref__")
     __array_priority__ = 100
 
     def __init__(self, buffer: np.ndarray, weak_type: bool = False, aval: ShapedArray | None = None,
@@ -57,8 +59,11 @@ class Array(Operators, metaclass=_ArrayType):
         self.aval = (aval if aval is not None
                      else ShapedArray(buffer.shape, buffer.dtype, weak_type))
         self._device = device
+        if buffer.nbytes >= LARGE:
+            note(self, buffer)
 
     _pending: Any
+    _origin: Places
 
     @property
     def _value(self) -> np.ndarray:

@@ -12,7 +12,7 @@ from .spec import PartitionSpec, UnreducedKind, names_of
 
 __all__ = ["ManualAxisType", "NamedSharding", "Sharding", "SingleDeviceSharding"]
 
-_MEMORIES = ("device", "pinned_host", "unpinned_host")
+MEMORIES = ("device", "pinned_host", "unpinned_host")
 
 
 class Sharding:
@@ -262,10 +262,10 @@ def _known_devices(sharding: Sharding) -> set | None:
 def _checked_memory(what: str, kind: str | None) -> str:
     if kind is None:
         return "device"
-    if kind not in _MEMORIES:
+    if kind not in MEMORIES:
         raise ValueError(explain(
             f"tanx.sharding.{what}", "the device has no memory of that kind.",
-            f"memory_kind: {kind!r}", f"there are:   {', '.join(_MEMORIES)}"))
+            f"memory_kind: {kind!r}", f"there are:   {', '.join(MEMORIES)}"))
     return kind
 
 

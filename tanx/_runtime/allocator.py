@@ -347,6 +347,18 @@ define internal i1 @too_much(i64 %capacity) {{
   ret i1 %over
 }}
 
+; The Python function count(bytes): counts memory that was not had from here, or goes.
+define ptr @python_count(ptr %self, ptr %args, i64 %count) {{
+  %bytes = call i64 @number(ptr %args, i64 0)
+  call void @acquire()
+  %used = call i64 @count(i64 {bytes_in_use}, i64 %bytes)
+  call void @raise(i64 {peak_bytes_in_use}, i64 %used)
+  call void @release()
+  %result = load ptr, ptr @none
+  call void @Py_IncRef(ptr %result)
+  ret ptr %result
+}}
+
 define void @tanx_statistics(ptr %out) {{
   call void @acquire()
   call void @llvm.memcpy.p0.p0.i64(ptr %out, ptr @counts, i64 72, i1 false)

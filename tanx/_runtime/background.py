@@ -16,6 +16,7 @@ import ctypes
 import os
 import signal
 import threading
+import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -51,7 +52,7 @@ _TEXT = ARGUMENTS + """
 %queue = type {{ [16 x i64], [16 x i64], [16 x i64], ptr, ptr, i64, i64, i64, i64, i64 }}
 
 ; The next job, the program, the size of its arena, where its state is, how many addresses there are
-; besides the arena's, and these.
+; besides the arena's, and these. Behind the state are the moments at which it began and ended.
 %job = type {{ ptr, ptr, i64, ptr, i64, [0 x ptr] }}
 
 declare ptr @malloc(i64)
@@ -112,6 +113,19 @@ end:
   ret void
 }}
 
+; Writes the nanoseconds of the clock that never goes back, which is Python's perf_counter_ns.
+define internal void @moment(ptr %into) {{
+  %time = alloca [2 x i64]
+  %got = call i32 @clock_gettime(i32 {clock}, ptr %time)
+  %part_at = getelementptr i64, ptr %time, i64 1
+  %seconds = load i64, ptr %time
+  %part = load i64, ptr %part_at
+  %whole = mul i64 %seconds, 1000000000
+  %moment = add i64 %whole, %part
+  store i64 %moment, ptr %into
+  ret void
+}}
+
 ; Runs the first job; the lock is held before and after, and nobody else is running one.
 define internal void @step(ptr %queue) {{
 entry:
@@ -130,6 +144,8 @@ entry:
   %state = load ptr, ptr %state_at
   %count_at = getelementptr %job, ptr %job, i64 0, i32 4
   %count = load i64, ptr %count_at
+  %began_at = getelementptr i64, ptr %state, i64 1
+  call void @moment(ptr %began_at)
   %temporaries = call ptr @tanx_alloc(i64 %arena)
   %failed = icmp eq ptr %temporaries, null
   br i1 %failed, label %finish, label %run
@@ -142,6 +158,8 @@ run:
   br label %finish
 finish:
   %outcome = phi i64 [ 2, %entry ], [ 1, %run ]
+  %ended_at = getelementptr i64, ptr %state, i64 2
+  call void @moment(ptr %ended_at)
   call void @free(ptr %job)
   %locked = call i32 @pthread_mutex_lock(ptr %queue)
   store i64 0, ptr %running_at
@@ -343,7 +361,7 @@ def _native() -> dict[str, Callable]:
     addresses = permanent(
         f"queues for heads of {object.__basicsize__} bytes",
         lambda: _TEXT.format(pthreads=PTHREADS, setmask=int(signal.SIG_SETMASK),
-                             data=object.__basicsize__),
+                             clock=time.CLOCK_MONOTONIC, data=object.__basicsize__),
         {name: address(name) for name in ("tanx_alloc", "tanx_free")})
     number, nothing = ctypes.c_void_p, None
     functions: dict[str, Callable] = {
@@ -367,19 +385,24 @@ class Work:
         self.code: Code | None = code  # until it is finished
         self.memory, self.parents = memory, parents
         self.number = 0
-        self.state = ctypes.c_int64(_PENDING)
+        self.state = (ctypes.c_int64 * 3)(_PENDING)  # and when it began and ended
         self.source: SourceInfo = user_source()
         self.error: BaseException | None = None
 
     @property
     def done(self) -> bool:
-        return self.state.value != _PENDING
+        return self.state[0] != _PENDING
+
+    @property
+    def moments(self) -> tuple[int, int]:
+        """When the work began and ended, by ``perf_counter_ns``; only if it is done."""
+        return self.state[1], self.state[2]
 
     def finish(self) -> None:
         """Let go of everything but the outcome; called once, in the order of the queue."""
         if self.error is not None:  # it was to be stopped
             stop.spare(self)
-        if self.state.value == _FAILED:
+        if self.state[0] == _FAILED:
             self.error = out_of_memory("tanx.jit", [], self.arena, self.source)
         for parent in self.parents:
             self.error = self.error or parent.error

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from .._config import default_device as default_device_flag
-from .._core.array import Array
-from .._core.sharding import Sharding
-from ..errors import explain
+from .._core.array import Array, live_arrays
+from .._core.origins import LARGE, owner_of
+from .._core.sharding import MEMORIES, Sharding
+from ..errors import JaxRuntimeError, explain
 
-__all__ = ["Device", "default_device", "device_of", "devices_of"]
+__all__ = ["Client", "Device", "Memory", "default_device", "device_of", "devices_of"]
 
 
 class Device:
@@ -22,21 +23,66 @@ class Device:
         self.process_index = 0
         self.local_hardware_id = id
 
-    host_id = property(lambda self: self.process_index)
+    host_id = task_id = property(lambda self: self.process_index)
+
+    @property
+    def client(self) -> Client:
+        """The part of tanx that has the devices of this platform."""
+        return _client
 
     def memory_stats(self) -> dict[str, int]:
-        """Bytes in use and kin, as counted by the allocator of compiled functions.
+        """Bytes in use, their peak, the limit, and what else is counted.
 
-        Memory that nobody uses is kept for the next array of its size: it is in
-        ``bytes_reserved``, not in ``bytes_in_use``.
+        Data of all arrays and temporaries of running programs are in use. Large ones are counted
+        as they come and go, the peak included; for arrays of less than a mebibyte that single
+        operations made, this looks at what is alive. Memory that is kept for the next array of its
+        size is in ``bytes_reserved``, not in ``bytes_in_use``.
         """
         from .host import statistics  # late: it takes the allocator
-        return statistics()
+        counts = statistics()
+        counts["bytes_in_use"] += _small_arrays()
+        Device._peak = max(Device._peak, counts["bytes_in_use"], counts["peak_bytes_in_use"])
+        counts["peak_bytes_in_use"] = Device._peak
+        return counts
 
-    def live_buffers(self) -> list:
+    _peak = 0
+
+    def live_buffers(self) -> list[Array]:
         """The arrays alive on this device."""
-        from .._core.array import live_arrays
         return [x for x in live_arrays() if device_of(x) is self]
+
+    def addressable_memories(self) -> list[Memory]:
+        """The memories that programs on this device can use."""
+        return [Memory(self, kind) for kind in MEMORIES]
+
+    def default_memory(self) -> Memory:
+        """The memory that arrays are in unless told otherwise."""
+        return Memory(self, "device")
+
+    def memory(self, kind: str) -> Memory:
+        """The memory of a kind: ``"device"``, ``"pinned_host"`` or ``"unpinned_host"``."""
+        if kind not in MEMORIES:
+            raise JaxRuntimeError(explain(
+                "tanx.Device.memory", "the device has no memory of that kind.",
+                f"kind:      {kind!r}", f"there are: {', '.join(MEMORIES)}"))
+        return Memory(self, kind)
+
+    def get_stream_for_external_ready_events(self) -> int:
+        """Streams belong to GPUs; the CPU has none."""
+        raise JaxRuntimeError(explain(
+            "tanx.Device.get_stream_for_external_ready_events", "the device has no streams.",
+            f"device: {self}"))
+
+    def poison_execution(self, launch_id: int, error: str) -> bool:
+        """Let a computation that was started fail; False where there is none of that number.
+
+        There never is: work on the CPU has no numbers by which others know it.
+        """
+        if not isinstance(launch_id, int) or not isinstance(error, str | Exception):
+            raise TypeError(explain(
+                "tanx.Device.poison_execution", "it takes a number and an error.",
+                f"got: {type(launch_id).__name__}, {type(error).__name__}"))
+        return False
 
     def __reduce__(self):
         """Pickled as its platform and number: another process has a device of that name."""
@@ -49,7 +95,85 @@ class Device:
         return f"{self.platform}:{self.id}"
 
 
+class Memory:
+    """A memory that a device can address. Those of the CPU are all the memory of the machine."""
+
+    __slots__ = ("_device", "kind")
+
+    _NAMES = dict(zip(MEMORIES, ("CpuDeviceMemory", "PinnedHostMemory",
+                                 "UnpinnedHostMemorySpace")))
+
+    def __init__(self, device: Device, kind: str):
+        self._device, self.kind = device, kind
+
+    platform = property(lambda self: self._device.platform)
+    process_index = property(lambda self: self._device.process_index)
+
+    def addressable_by_devices(self) -> list[Device]:
+        """The devices whose programs can use this memory."""
+        return [self._device]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Memory) and (self._device, self.kind) == (
+            other._device, other.kind)
+
+    def __hash__(self) -> int:
+        return hash((self._device, self.kind))
+
+    def __repr__(self) -> str:
+        platform = f"{self.platform}_" if self.kind == "device" else ""
+        return f"{platform}{self.kind}_{MEMORIES.index(self.kind)}".upper()
+
+    def __str__(self) -> str:
+        return (f"{self._NAMES[self.kind]}(id={MEMORIES.index(self.kind)}, "
+                f"process_index={self.process_index}, client={self.platform})")
+
+
+class Client:
+    """The part of tanx that has the devices of a platform."""
+
+    platform = platform_version = "cpu"
+    runtime_type = "tanx"
+
+    def devices(self) -> list[Device]:
+        """All devices."""
+        return list(_cpu)
+
+    local_devices = devices
+
+    def device_count(self) -> int:
+        """How many devices there are."""
+        return len(_cpu)
+
+    local_device_count = device_count
+
+    def process_index(self) -> int:
+        """The number of this process among those that compute together."""
+        return 0
+
+    host_id = process_index
+
+    def live_arrays(self) -> list[Array]:
+        """The arrays that are alive."""
+        return live_arrays()
+
+    live_buffers = live_arrays
+
+    def __repr__(self) -> str:
+        return f"<tanx client for {self.platform}>"
+
+
+_client = Client()
 _cpu = [Device("cpu", 0, "cpu")]
+
+
+def _small_arrays() -> int:
+    """Bytes of the data of small arrays that the allocator has not made."""
+    from numpy._core.multiarray import get_handler_name
+    owners = {id(owner): owner for x in live_arrays() if x._buffer is not None
+              for owner in (owner_of(x._buffer),)}
+    return sum(owner.nbytes for owner in owners.values()
+               if owner.nbytes < LARGE and get_handler_name(owner) != "tanx")
 
 
 def devices_of(platform: str | None = None) -> list[Device]:

@@ -16,6 +16,7 @@ import numpy as np
 from .._config import debug_infs, debug_key_reuse, debug_nans, no_execution, strict, trace_key
 from .._core.array import Array
 from .._core.jaxpr import ClosedJaxpr
+from .._core.origins import outside
 from .._core.trace import EvalTrace, context
 from .._locks import new_lock
 from ..dtypes import stored_numbers
@@ -206,6 +207,7 @@ def _settle(x: Array) -> None:
     buffer = x._buffer
     if type(buffer) is np.ndarray and not buffer.flags.c_contiguous:
         x._buffer = np.ascontiguousarray(buffer)
+        outside.count(x._buffer)
 
 
 _WATCHING = (debug_nans, debug_infs, debug_key_reuse, no_execution)

@@ -18,6 +18,7 @@ import numpy as np
 from .._config import trace_key
 from .._core.array import Array
 from .._core.jaxpr import ClosedJaxpr
+from .._core.origins import LARGE, note_all
 from .._core.types import ShapedArray, typeof
 from .._situation import flags_version, storage
 from .._traceback import boundary
@@ -258,7 +259,8 @@ class _Writer:
     def program(self) -> list[int]:
         """What to call, and how."""
         long = self.executable.recipe.seconds > RELEASED
-        return [self.executable.code.address, native.UNLOCKED if long else native.ALONE]
+        large = any(aval.nbytes >= LARGE for _, aval in self.results)
+        return [self.executable.code.address, native.UNLOCKED if long else native.ALONE, large]
 
 
 class _PythonWriter(_Writer):
@@ -304,7 +306,7 @@ class _PythonWriter(_Writer):
                         for x, dtype in zip(leaves, dtypes)])
 
         function = run_leaves if set(dtypes) <= {None} else convert_and_run
-        return [self.address(function), native.PYTHON]
+        return [self.address(function), native.PYTHON, 0]
 
 
 # -- the function that reads entries --------------------------------------------------------------
@@ -324,7 +326,8 @@ def vectorcall() -> int:
     symbols = {name: id(x) for name, x in _OBJECTS.items()}
     symbols |= {name: host.numpy_function(number) for name, number in _NUMPY.items()}
     symbols |= {name: host.address(name) for name in ("tanx_alloc", "tanx_free", "tanx_array")}
-    symbols |= {"tanx_stop": ctypes.addressof(stop.words), "settle": id(stop.settle)}
+    symbols |= {"tanx_stop": ctypes.addressof(stop.words), "settle": id(stop.settle),
+                "note_all": id(note_all)}
     symbols |= {"thread_key": storage.key, "flags_version": ctypes.addressof(flags_version)}
     text = partial(translate, (call, call_arguments, call_frame, call_results), ["vectorcall"])
     # Where objects keep things depends on the version of Python.

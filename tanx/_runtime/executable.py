@@ -27,11 +27,26 @@ from .._config import (
 )
 from .._core.array import Array
 from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Var, cached_by_jaxpr
+from .._core.origins import places
+from .._core.recording import current, passed, span
 from .._core.serial import Serial, for_caches
 from .._core.source import SourceInfo
 from .._core.types import ShapedArray
 from .._logger import verbose
 from .._loops.names import CALLBACK
+from .._monitoring import (
+    BACKEND,
+    CACHE_HITS,
+    CACHE_MISSES,
+    CACHE_REQUESTS,
+    LOWERING,
+    RETRIEVAL,
+    SAVED,
+    TASKS,
+    record_event,
+    record_event_duration_secs,
+    timed,
+)
 from ..dtypes import float0
 from ..errors import OutOfMemoryError
 from . import disk_cache, stop
@@ -73,6 +88,7 @@ class Recipe(NamedTuple):
     seconds: float
     cost: tuple[int, int, int, int]
     externs: tuple[tuple[str, str, tuple[_Type, ...], tuple[_Type, ...], Any], ...]
+    compiled_in: float  # seconds
 
 
 class Executable:
@@ -83,18 +99,21 @@ class Executable:
         self.arity = len(closed.in_avals)
         for aval in self.out_avals:
             check_rank("tanx.jit", aval)
-        self.name = _function(closed.jaxpr)
+        self.name, self.origin = _function(closed.jaxpr), places()
         self.origins = _origins(closed.jaxpr)
         self.taken, unusable = takers(closed, donated)
         if unusable:
             warn_of_unusable(unusable)
         donated = tuple(i in self.taken for i in range(self.arity)) if self.taken else ()
         start = perf_counter()
-        with at_rest:  # programs are many small objects without cycles
+        # At rest: programs are many small objects without cycles.
+        with at_rest, span(f"compile {self.name}", "compile", closed.in_avals):
             text = None if dump.value or disk_cache.directory() is None else for_caches(closed)
             name = None if text is None else text.key()
             key = None if name is None else disk_cache.key_of(
                 "executable", name, repr(donated).encode(), repr(trace_key()).encode())
+            if key is not None:
+                _announce_request()
             if text is None or key is None or not self._find(text, key):
                 self._compile(closed, donated, text, key)
         if log_compiles.value or verbose():
@@ -103,6 +122,7 @@ class Executable:
 
     def _find(self, text: Serial, key: str) -> bool:
         """Take what another process has left; whether there was something."""
+        start = perf_counter()
         found = disk_cache.read(key)
         if found is None:
             return False
@@ -113,16 +133,29 @@ class Executable:
                 _data(text.constants[c]) if isinstance(c, int) else _constant(data, *c)
                 for c in recipe.constants])
             self.used = True  # in that process
+            self._announce_hit(recipe, perf_counter() - start)
         return ready is not None
+
+    def _announce_hit(self, recipe: Recipe, seconds: float) -> None:
+        """Tell listeners what came from disk in which time."""
+        with timed(BACKEND, f"jit({self.name})", seconds):
+            record_event(CACHE_HITS)
+            record_event_duration_secs(SAVED, recipe.compiled_in - seconds)
+            record_event_duration_secs(RETRIEVAL, seconds)
+        passed("load from disk")
 
     def _compile(self, closed: ClosedJaxpr, donated: tuple[bool, ...], text: Serial | None,
                  key: str | None) -> None:
         from .._compiler.pipeline import build
         start = perf_counter()
-        module = build(closed, donated)
+        with timed(LOWERING, f"jit({self.name})"):
+            module = build(closed, donated)
         plan, program = module.plan, module.program
-        ready = compile_program(program, offsets=plan.offsets, shared=plan.shared,
-                                libraries=LIBRARIES, seconds=_care(module.own_seconds))
+        with timed(BACKEND, f"jit({self.name})"):
+            if key is not None:
+                record_event(CACHE_MISSES)
+            ready = compile_program(program, offsets=plan.offsets, shared=plan.shared,
+                                    libraries=LIBRARIES, seconds=_care(module.own_seconds))
         places = {b: n for n, b in enumerate((*program.inputs, *program.outputs))}
         constants = list(map(_data, module.constants))
         numbers = {id(c): n for n, c in enumerate(text.constants)} if text else {}
@@ -137,11 +170,12 @@ class Executable:
             tuple(places[b] for b in module.results), plan.size, module.estimate,
             astuple(module.cost),
             tuple((symbol, e.name, tuple(map(_type, e.outputs)), tuple(map(_type, e.inputs)),
-                   e.params) for symbol, e in ready.externs.items()))
+                   e.params) for symbol, e in ready.externs.items()),
+            perf_counter() - start)
         self._prepare(recipe, ready, constants)
         if key and disk_cache.is_plain(tuple(recipe)):
             disk_cache.write(key, tuple(recipe), b"".join(c.tobytes() for c in stored),
-                             perf_counter() - start)
+                             recipe.compiled_in)
 
     def _prepare(self, recipe: Recipe, ready: Code, constants: list[np.ndarray]) -> None:
         self.recipe, self.code, self.used = recipe, ready, False
@@ -188,8 +222,11 @@ class Executable:
         if background:
             work = queue_of_thread().submit(self.code, self.arena_size, memory, parents,
                                             self.nbytes)
-        elif self.calls_python:
-            run_watched(run, self.code.address, self.arena_size, *memory)
+            if current.recorder is not None:
+                current.recorder.add_background(self.name, work.source, work)
+        elif current.recorder is not None:
+            with span(self.name, "execute"):
+                self._run_now(memory)
         else:
             self._run_now(memory)
         if stop.words.failing:
@@ -220,6 +257,9 @@ class Executable:
         return memory
 
     def _run_now(self, memory: list[np.ndarray]) -> None:
+        if self.calls_python:
+            run_watched(run, self.code.address, self.arena_size, *memory)
+            return
         try:
             run(self.code.address, self.arena_size, *memory)
         except MemoryError:
@@ -247,6 +287,17 @@ class Executable:
         if work is None or i < 0:
             return Array(data, False, aval)
         return pending_array(work, data, aval)
+
+
+@cache
+def _announce_use() -> None:
+    record_event(TASKS)  # once a process
+
+
+def _announce_request() -> None:
+    """Tell listeners that a program is looked for in the folder of compiled code."""
+    _announce_use()
+    record_event(CACHE_REQUESTS)
 
 
 _QUICK_LEVELS = ("O0", "O1")

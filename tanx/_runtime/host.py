@@ -23,6 +23,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .._core.origins import outside
 from .._forever import forever
 from .._locks import new_lock
 from .allocator import COUNTS, TEXT
@@ -114,9 +115,17 @@ class Allocator:
         self.call("tanx_limit", memory_of_machine(), memory_of_machine() // 4)
         self.empty = builtin("empty", self.addresses["python_empty"])
         self.run = builtin("run", self.addresses["python_run"])
+        self._count_outside(builtin("count", self.addresses["python_count"]))
         forever(self)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=lambda: self.call("tanx_forked"))
+
+    def _count_outside(self, count: Callable[[int], None]) -> None:
+        """Count the memory of NumPy's that large arrays have, from now on and so far."""
+        with outside.lock:
+            count(outside.peak)
+            count(outside.nbytes - outside.peak)
+            outside.report = count
 
     def call(self, name: str, *numbers: int) -> None:
         types = (ctypes.c_int64,) * len(numbers)
@@ -181,10 +190,12 @@ def run(program: int, arena: int, *arrays: np.ndarray) -> None:
 
 
 def statistics() -> dict[str, int]:
-    """What the allocator has counted so far; sizes are in bytes."""
+    """What the allocator has counted so far, large arrays of NumPy's memory included; in bytes."""
     counts = (ctypes.c_int64 * len(COUNTS))()
     if _allocator is None:
         counts[COUNTS.index("bytes_limit")] = memory_of_machine()
+        counts[COUNTS.index("bytes_in_use")] = outside.nbytes
+        counts[COUNTS.index("peak_bytes_in_use")] = outside.peak
     else:
         _allocator.call("tanx_statistics", ctypes.addressof(counts))
     return dict(zip(COUNTS, counts))

@@ -18,6 +18,7 @@ import numpy as np
 
 from .._compiler.codegen.abi import ENTRY, PARALLEL, SLOT, STOP, STOPPED, TILE
 from .._config import compilation_cache_dir, enable_compilation_cache
+from .._core.recording import passed
 from .._locks import new_lock
 from .._loops.lapack import pointer_in
 from .._loops.names import CALLBACK
@@ -109,6 +110,7 @@ def compile_program(program: Program, *, offsets: Mapping[Buffer, Place] | None 
     """
     from .._compiler.codegen.cpu import generate, host
     generated = generate(program, host(), offsets, shared)
+    passed("generate code")
     quick = seconds < _CARE * generated.text.count("\n")
     if quick:
         for symbol in generated.symbols:
@@ -116,6 +118,7 @@ def compile_program(program: Program, *, offsets: Mapping[Buffer, Place] | None 
                 _kernel(symbol).begin()
     made = code(key_of("code", generated.text.encode()), generated.externs, libraries or {},
                 lambda: generated.text, quick)
+    passed("assemble and load")
     assert made is not None
     return made
 

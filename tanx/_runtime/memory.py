@@ -14,6 +14,7 @@ from functools import cache
 from math import prod
 
 from .._core.array import Array, live_arrays
+from .._core.origins import lines_of
 from .._core.primitive import Kind
 from .._core.source import SourceInfo, user_source
 from .._core.types import ShapedArray
@@ -168,13 +169,20 @@ def out_of_memory(function: str, results: Sequence[tuple[ShapedArray, SourceInfo
 
 
 def _live(arrays: Iterable[Array]) -> list[str]:
-    """What is alive, the largest arrays by name."""
+    """What is alive, the largest arrays one by one, with the lines that made them."""
     arrays = sorted(arrays, key=lambda x: -x.nbytes)
     if not arrays:
         return []
-    largest = ", ".join(f"{x.aval.str_short(True)} {in_words(x.nbytes)}" for x in arrays[:_SHOWN])
     total = in_words(sum(x.nbytes for x in arrays))
-    return [f"alive:     arrays of {total}, {len(arrays)} in all; the largest: {largest}"]
+    return [f"alive:     arrays of {total}, {len(arrays)} in all, the largest:",
+            *(f"           {x.aval.str_short(True)}, {in_words(x.nbytes)}{_maker(x)}"
+              for x in arrays[:_SHOWN])]
+
+
+def _maker(x: Array) -> str:
+    """Where an array was made, if it remembers that: large ones do."""
+    made = lines_of(getattr(x, "_origin", ()))
+    return f", made at {_place(made[0])}" if made else ""
 
 
 def _place(source: SourceInfo) -> str:

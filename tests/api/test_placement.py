@@ -27,6 +27,43 @@ def test_devices():
     assert (CPU.platform, CPU.id, CPU.process_index, CPU.host_id) == ("cpu", 0, 0, 0)
     assert (repr(CPU), str(CPU)) == ("CpuDevice(id=0)", "cpu:0")
     assert CPU.memory_stats()["bytes_in_use"] >= 0
+    assert CPU.task_id == 0 and CPU.client.devices() == [CPU] and CPU.client.platform == "cpu"
+    assert CPU.client.device_count() == CPU.client.local_device_count() == 1
+    assert CPU.client.process_index() == CPU.client.host_id() == 0
+
+
+def test_memories():
+    kinds = [memory.kind for memory in CPU.addressable_memories()]
+    assert kinds == ["device", "pinned_host", "unpinned_host"]
+    assert repr(CPU.addressable_memories()) == "[CPU_DEVICE_0, PINNED_HOST_1, UNPINNED_HOST_2]"
+    memory = CPU.default_memory()
+    assert memory == CPU.memory("device") and hash(memory) == hash(CPU.memory("device"))
+    assert memory != CPU.memory("pinned_host") and memory.addressable_by_devices() == [CPU]
+    assert str(memory) == "CpuDeviceMemory(id=0, process_index=0, client=cpu)"
+    assert (memory.platform, memory.process_index) == ("cpu", 0)
+    for what in (lambda: CPU.memory("far"), CPU.get_stream_for_external_ready_events):
+        with pytest.raises(tanx.errors.JaxRuntimeError):
+            what()
+    assert CPU.poison_execution(3, "broken") is False
+    with pytest.raises(TypeError, match="a number and an error"):
+        CPU.poison_execution("3", "broken")
+
+
+def test_spaces_of_memory():
+    Space = tanx.memory.Space
+    assert [str(s) for s in Space] == ["MemorySpace.Device", "MemorySpace.Host", "MemorySpace.Any"]
+    x = jnp.arange(3.0)
+    for space, kind in ((Space.Host, "pinned_host"), (Space.Device, "device")):
+        moved = tanx.device_put(x, space)
+        assert moved.sharding.memory_kind == kind
+        np.testing.assert_array_equal(moved, x)
+        f = tanx.jit(lambda x, space=space: tanx.device_put(x, space) * 2)
+        for _ in range(4):
+            y = f(x)
+            np.testing.assert_array_equal(y, 2 * np.asarray(x))
+            assert y.dtype == np.float32 and not y.weak_type
+    text = str(tanx.make_jaxpr(lambda x: tanx.device_put(x, Space.Host))(x))
+    assert "devices=(MemorySpace.Host,)" in text
     assert any(x is X for x in CPU.live_buffers())
 
 
@@ -89,7 +126,8 @@ def test_device_get():
      "tanx.device_put: only arrays and numbers can be put on a device.\n"
      "  value: 'a' of type str"),
     (lambda: tanx.device_put(1.0, "cpu"), ValueError,
-     "tanx.device_put: the target must be a device, a sharding, None, or a pytree of these.\n"
+     "tanx.device_put: the target must be a device, a sharding, a memory space, None, or a "
+     "pytree of these.\n"
      "  target: 'cpu'\n"
      "  Hint: take a device from tanx.devices()."),
 ])

@@ -9,14 +9,15 @@ from tests.structure.source import FILES, MODULES, NAMES, imports, module_of, tr
 # Each room and what it may import besides itself. A room stands for all its files; a name with a
 # dot for one of them, on either side.
 LEAVES = {"errors", "dtypes", "typing", "tree_util", "_collector", "_config", "_digest",
-          "_forever", "_frames", "_importing", "_late_imports", "_locks", "_logger", "_situation",
+          "_forever", "_frames", "_importing", "_late_imports", "_locks", "_logger", "_monitoring",
+          "_situation",
           "_slices", "_traceback", "_treedef", "_treenodes", "_treewire", "_axes", "_window",
           "version"}
 CORE = LEAVES | {"_core"}
 OPS = CORE | {"_loops", "_ops"}
 LEFT = OPS | {"_transforms", "_control"}
 RIGHT = OPS | {"_compiler", "_runtime"}
-MACHINE = LEFT | RIGHT | {"_api", "_export", "_extend"}
+MACHINE = LEFT | RIGHT | {"_api", "_export", "_extend", "_profile"}
 LIBRARY = LEAVES | {"lax", "_api", "_control.custom_jvp", "_control.custom_vjp"}
 ROOMS = {
     **dict.fromkeys(LEAVES, LEAVES),
@@ -30,6 +31,7 @@ ROOMS = {
     "_export": LEFT | {"_extend.calls"},  # whose primitives may be in programs
     "_api": LEFT | RIGHT | {"_export"},
     "_extend": LEFT | RIGHT,
+    "_profile": RIGHT,
     "lax": LEFT,
     # Library rooms are written like users' code.
     "numpy": LIBRARY,

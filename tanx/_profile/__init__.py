@@ -1,0 +1,1 @@
+"""Profiles of time and of memory: recorded, written as files, read again."""

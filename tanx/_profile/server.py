@@ -1,0 +1,155 @@
+"""Web servers on this machine: profiles of a running program, and links to open them.
+
+JAX's profiler server speaks gRPC with TensorBoard. This one speaks plain HTTP, so that a browser,
+``curl`` and ``pprof`` are all it takes::
+
+    curl -o trace.json.gz 'localhost:9999/trace?duration_ms=2000'
+    go tool pprof http://localhost:9999/memory
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import parse_qs, quote, urlparse
+
+from ..errors import explain
+from .memory import device_memory_profile
+from .perfetto import written
+from .session import ProfileSession
+from .wire import encode
+from .xspace import SPACE
+
+__all__ = ["ProfilerServer", "serve_once", "start_server", "stop_server"]
+
+_LOCAL = "127.0.0.1"
+_PERFETTO = 9001
+"""The port of this machine from which Perfetto's page may load traces."""
+_BINARY = "application/octet-stream"
+
+
+class ProfilerServer:
+    """A server of profiles, in a thread of its own."""
+
+    def __init__(self, port: int):
+        self._session: ProfileSession | None = None
+        self._server = _listening(port, self._answer, "tanx.profiler.start_server")
+        self.port = self._server.server_address[1]
+        threading.Thread(target=self._server.serve_forever, name="tanx profiler server",
+                         daemon=True).start()
+
+    def stop(self) -> None:
+        """End the server; what it was asked for before is answered."""
+        self._server.shutdown()
+        self._server.server_close()
+
+    def _answer(self, path: str, query: dict[str, list[str]]) -> bytes | None:
+        """What to answer; None where there is no such page. Errors are answered as text."""
+        if path == "/health":
+            return b"tanx"
+        if path == "/memory":
+            return device_memory_profile()
+        if path == "/start":
+            self._session = ProfileSession().start()
+            return b""
+        if path == "/stop":
+            session, self._session = self._session or ProfileSession(), None
+            return encode(SPACE, session.stop()._message)
+        if path in ("/trace", "/xplane"):
+            with ProfileSession() as taken:
+                time.sleep(int(query.get("duration_ms", ["1000"])[0]) / 1000)
+            data = taken.profile_data
+            assert data is not None
+            return written(data) if path == "/trace" else encode(SPACE, data._message)
+        return None
+
+
+def _listening(port: int, answer: Callable[[str, dict[str, list[str]]], bytes | None],
+               function: str) -> ThreadingHTTPServer:
+    """A server for this machine that answers requests by a function."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            url = urlparse(self.path)
+            try:
+                content = answer(url.path, parse_qs(url.query))
+            except (RuntimeError, ValueError) as error:
+                self.send_error(409, explain=str(error))
+                return
+            if content is None:
+                self.send_error(404)
+                return
+            self.send_response(200)
+            self.send_header("Content-Type", _BINARY)
+            self.send_header("Content-Length", str(len(content)))
+            self.send_header("Access-Control-Allow-Origin", "https://ui.perfetto.dev")
+            self.end_headers()
+            self.wfile.write(content)
+
+        do_POST = do_GET
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Requests are not worth a line on the terminal."""
+
+    try:
+        return ThreadingHTTPServer((_LOCAL, port), Handler)
+    except (OSError, OverflowError) as error:
+        raise RuntimeError(explain(
+            function, "the server cannot listen at the port.", f"port:  {port}",
+            f"error: {error}", hint="another program may have it; choose another one.")) from None
+
+
+# -- the server of this process --------------------------------------------------------------------
+
+_active: list[ProfilerServer] = []
+
+
+def start_server(port: int, requires_backend: bool = True) -> ProfilerServer:
+    """Serve profiles of this process on a port of this machine, by HTTP.
+
+    ``/trace?duration_ms=1000`` is a trace for Perfetto, ``/xplane?duration_ms=1000`` the same for
+    TensorBoard, ``/memory`` a profile of memory for pprof. It is no server for TensorBoard's own
+    button, which speaks gRPC.
+
+    >>> server = tanx.profiler.start_server(0)  # 0: a port that is free
+    >>> tanx.profiler.stop_server()
+    """
+    if _active:
+        raise ValueError(explain(
+            "tanx.profiler.start_server", "a server is running already.",
+            f"port: {_active[0].port}", hint="tanx.profiler.stop_server ends it."))
+    _active.append(ProfilerServer(port))
+    return _active[0]
+
+
+def stop_server() -> None:
+    """End the server of profiles.
+
+    >>> server = tanx.profiler.start_server(0)
+    >>> tanx.profiler.stop_server()
+    """
+    if not _active:
+        raise ValueError(explain("tanx.profiler.stop_server", "no server is running.",
+                                 hint="tanx.profiler.start_server starts one."))
+    _active.pop().stop()
+
+
+def serve_once(file: Path) -> None:
+    """Print a link that opens a trace in Perfetto, and wait until it has been loaded."""
+    loaded = threading.Event()
+
+    def answer(path: str, query: dict[str, list[str]]) -> bytes | None:
+        if path != f"/{file.name}":
+            return None
+        loaded.set()
+        return file.read_bytes()
+
+    server = _listening(_PERFETTO, answer, "tanx.profiler.trace with create_perfetto_link")
+    place = quote(f"http://{_LOCAL}:{_PERFETTO}/{file.name}", safe=":/")
+    print(f"Open https://ui.perfetto.dev/#!/?url={place}", flush=True)
+    with server:
+        while not loaded.is_set():
+            server.handle_request()
