@@ -68,12 +68,10 @@ def load_late(module_name: str) -> None:
 # Names of JAX that are still to come, by package. An entry for what has come does no harm.
 LATER = {
     "tanx": frozenset("""
-        Ref ad distributed empty_ref ffi free_ref freeze lib new_ref ref""".split()),
+        Ref ad empty_ref ffi free_ref freeze lib new_ref ref""".split()),
     "tanx.experimental": frozenset("""
-        array_serialization buffer_callback compute_on custom_partitioning fused hijax jax2tf
-        mesh_utils mosaic multihost_utils pallas pjit profiler random roofline scheduling_groups
-        serialize_executable shard source_mapper topologies transfer
-        xla_metadata""".split()),
+        array_serialization custom_partitioning hijax jax2tf mosaic pallas random roofline
+        serialize_executable shard source_mapper""".split()),
 }
 
 

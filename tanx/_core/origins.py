@@ -16,6 +16,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
+from numpy._core.multiarray import get_handler_name  # type: ignore[attr-defined]
 
 from .._locks import new_lock
 from .source import SourceInfo, is_ours
@@ -35,7 +36,7 @@ Places = tuple[tuple[CodeType, int], ...]
 def places() -> Places:
     """The user's functions that are running in this thread, the innermost first."""
     frame: FrameType | None = sys._getframe(1)
-    found = []
+    found: list[tuple[CodeType, int]] = []
     while frame is not None and len(found) < _DEEPEST:
         code = frame.f_code
         if not is_ours(code.co_filename):
@@ -92,7 +93,7 @@ class _Outside:
         """Count an array until it goes, unless it is the allocator's or was counted before."""
         number, nbytes = id(data), data.nbytes
         if nbytes < LARGE or number in self.counted or (
-                np._core.multiarray.get_handler_name(data) == "tanx"):
+                get_handler_name(data) == "tanx"):
             return
         with self.lock:
             self.counted[number] = weakref.ref(data, lambda _: self._gone(number, nbytes))

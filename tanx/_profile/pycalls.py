@@ -31,7 +31,7 @@ class PythonCalls:
     def stop(self) -> None:
         """End. Threads that are still running go on to be asked, and record nothing."""
         sys.setprofile(self.before)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
         self.starts.clear()
 
     def happened(self, frame: FrameType, event: str, _: Any) -> None:
