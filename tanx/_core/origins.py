@@ -16,7 +16,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
-from numpy._core.multiarray import get_handler_name  # type: ignore[attr-defined]
+from numpy._core.multiarray import get_handler_name
 
 from .._locks import new_lock
 from .source import SourceInfo, is_ours

@@ -156,13 +156,13 @@ def _record_operations() -> None:
     global _evaluate
     _evaluate = EvalTrace.process
     profiling.update(True)
-    EvalTrace.process = staticmethod(_recorded)  # type: ignore[method-assign]
+    EvalTrace.process = staticmethod(_recorded)
 
 
 def _record_no_longer() -> None:
     current.recorder = None
     if profiling.value:
-        EvalTrace.process = staticmethod(_evaluate)  # type: ignore[method-assign]
+        EvalTrace.process = staticmethod(_evaluate)
         profiling.update(False)
 
 
@@ -192,7 +192,9 @@ def _take_background(recorder: Recorder) -> None:
     for name, source, thread, work in recorder.background:
         recorder.threads.setdefault(
             thread + _BESIDE, f"background of {recorder.threads.get(thread, thread)}")
-        recorder.spans.append(Span(name, "execute", thread + _BESIDE, *work.moments, source, {}))
+        began, ended = work.moments
+        recorder.spans.append(
+            Span(name, "execute", thread + _BESIDE, began, ended, source, {}))
 
 
 # -- files -----------------------------------------------------------------------------------------

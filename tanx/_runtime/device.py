@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .._config import default_device as default_device_flag
 from .._core.array import Array, live_arrays
-from .._core.origins import LARGE, owner_of
+from .._core.origins import LARGE, outside, owner_of
 from .._core.sharding import MEMORIES, Sharding
 from ..errors import JaxRuntimeError, explain
 
@@ -39,13 +39,12 @@ class Device:
         size is in ``bytes_reserved``, not in ``bytes_in_use``.
         """
         from .host import statistics  # late: it takes the allocator
-        counts = statistics()
-        counts["bytes_in_use"] += _small_arrays()
-        Device._peak = max(Device._peak, counts["bytes_in_use"], counts["peak_bytes_in_use"])
-        counts["peak_bytes_in_use"] = Device._peak
+        counts, small = statistics(), _small_arrays()
+        for name, more in (("bytes_in_use", small), ("bytes_reserved", small + outside.nbytes)):
+            peak = f"peak_{name}"
+            counts[name] += more
+            _peaks[peak] = counts[peak] = max(_peaks.get(peak, 0), counts[name], counts[peak])
         return counts
-
-    _peak = 0
 
     def live_buffers(self) -> list[Array]:
         """The arrays alive on this device."""
@@ -165,6 +164,9 @@ class Client:
 
 _client = Client()
 _cpu = [Device("cpu", 0, "cpu")]
+
+
+_peaks: dict[str, int] = {}  # the largest counts that were told
 
 
 def _small_arrays() -> int:

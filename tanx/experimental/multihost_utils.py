@@ -150,7 +150,7 @@ host_local_array_to_global_array_p = _HostLocalToGlobal()
 global_array_to_host_local_array_p = _GlobalToHostLocal()
 
 
-def _widened(spec: PartitionSpec, dim: int, axis: str | None) -> PartitionSpec:
+def _widened(spec: PartitionSpec, dim: int, axis: Any) -> PartitionSpec:
     entries = [*spec, *(None,) * (dim - len(spec))]
     return PartitionSpec(*entries[:dim], axis, *entries[dim:])
 
@@ -259,6 +259,5 @@ def ltg_batcher(insert_axis: bool, axis_data, vals_in, dims_in, global_mesh, psp
     0
     """
     (x,), (dim,) = vals_in, dims_in
-    axis = getattr(axis_data, "spmd_name", None)
-    spec = _widened(pspec, dim, axis[0] if isinstance(axis, tuple) and axis else axis)
+    spec = _widened(pspec, dim, getattr(axis_data, "spmd_name", None))
     return host_local_array_to_global_array_p.bind(x, global_mesh=global_mesh, pspec=spec), dim

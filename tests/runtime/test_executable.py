@@ -56,7 +56,7 @@ def test_temporaries_are_used_again():
 def test_memory_statistics():
     device = tanx.devices()[0]
     f = tanx.jit(lambda x: x + 1)
-    x = jnp.ones(1 << 18)
+    x = jnp.arange(1 << 18, dtype=np.float32)
     before = device.memory_stats()["bytes_in_use"]
     y = f(x)
     stats = device.memory_stats()
