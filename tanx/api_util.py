@@ -7,6 +7,7 @@ from ._api.helpers import (
     safe_map,
     shaped_abstractify,
 )
+from ._extend.flattening import *
 from ._traceback import shown
 from ._window import publish
 

@@ -104,6 +104,8 @@ float0 = np.dtype([("float0", np.void, 0)])
 
 _HALF = {_by_name[wide]: _by_name[narrow] for wide, narrow in (
     ("int64", "int32"), ("uint64", "uint32"), ("float64", "float32"), ("complex128", "complex64"))}
+NAMES = tuple(_by_name)
+"""The names of all dtypes of numbers."""
 _CONCRETE = frozenset(dtype.type for dtype in _by_name.values())
 _SETTLED = frozenset(_by_name.values()) - _HALF.keys()
 # NumPy calls the types of ml_dtypes just "generic"; these are the classes they belong under.

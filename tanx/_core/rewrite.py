@@ -93,6 +93,8 @@ def dce(jaxpr: Jaxpr, used_outputs: Sequence[bool]) -> tuple[Jaxpr, list[bool]]:
         if prune is not None:
             _, smaller = prune(used, eqn)
             changed = changed or smaller is not eqn
+            if smaller is None:  # a rule of a library found that nothing needs it
+                continue
         eqns.append(smaller)
         live.update(smaller.invars)
     if changed:

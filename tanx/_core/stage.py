@@ -102,6 +102,22 @@ class StageTracer(Tracer):
     def describe_origin(self) -> str:
         return self._trace.describe(self.atom)
 
+    # As programs for JAX know a tracer.
+
+    @property
+    def val(self) -> Atom:
+        """The variable or literal."""
+        return self.atom
+
+    @property
+    def parent(self) -> JaxprEqn | None:
+        """The equation that gives the value; None for arguments and constants."""
+        return self._trace.producer.get(self.atom)  # type: ignore[arg-type]
+
+    def get_const(self):
+        """The value, where it depends on no argument; else None."""
+        return self.concrete()
+
     def __repr__(self) -> str:
         return f"JitTracer({self.aval})"
 

@@ -20,7 +20,7 @@ from ..errors import explain
 __all__ = ["NUMBERS", "AbstractValue", "AbstractToken", "MemorySpace", "ShapedArray",
            "ShapeDtypeStruct", "ambiguous_truth", "aval_method", "aval_property",
            "canonical_shape", "described", "is_arraylike", "not_arraylike", "refuse_masked",
-           "typeof", "type_rules", "without_length"]
+           "typeof", "type_rules", "value_rules", "without_length"]
 
 
 class MemorySpace(enum.Enum):
@@ -457,9 +457,33 @@ def _checked_sharding(shape: tuple, sharding):
     return sharding
 
 
+class _ByClass(dict[type, Callable]):
+    """Functions by class; what is asked for by ``[]`` is also found for a base."""
+
+    def __missing__(self, cls: type) -> Callable:
+        for base in cls.__mro__[1:]:
+            if base in self:
+                return self[base]
+        raise KeyError(cls)
+
+
+class _Values(_ByClass):
+    """As :class:`_ByClass`; for classes whose type is known, NumPy's conversion is found."""
+
+    def __missing__(self, cls: type) -> Callable:
+        try:
+            return super().__missing__(cls)
+        except KeyError:
+            type_rules[cls]  # a KeyError where values of the class are no arrays
+            return lambda x, **_: np.asarray(x, typeof(x).dtype)
+
+
 # From Python type to the rule that gives the type of its values. Array and Tracer are not here:
 # they answer ``.aval``. Others (typed keys, users' array types) may be added.
-type_rules: dict[type, Callable[[Any], AbstractValue]] = {}
+type_rules: dict[type, Callable[[Any], AbstractValue]] = _ByClass()
+# From Python type to the function that gives a NumPy array of the same value, for users' types that
+# NumPy is not to convert by itself.
+value_rules: dict[type, Callable[[Any], np.ndarray]] = _Values()
 
 
 def _of_numpy(x) -> ShapedArray:

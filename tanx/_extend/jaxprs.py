@@ -380,8 +380,16 @@ def concrete_or_error(force: Any, val: Any, context: str = ""):
 class set_current_trace(running):
     """Make a trace the running one for a block; leaks are looked for by ``checking_leaks``."""
 
+    __slots__ = ("check_leaks",)
+
     def __init__(self, trace, check_leaks: bool = False):
         super().__init__(trace)
+        self.check_leaks = check_leaks
+
+    @property
+    def prev(self):
+        """The trace that runs around the block."""
+        return self.outer
 
 
 class take_current_trace:
@@ -392,8 +400,11 @@ class take_current_trace:
     'EvalTrace'
     """
 
+    __slots__ = ("prev",)
+
     def __enter__(self):
-        return context.trace
+        self.prev = context.trace
+        return self.prev
 
     def __exit__(self, *_) -> None:
         pass

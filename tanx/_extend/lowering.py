@@ -12,13 +12,9 @@ from typing import Any
 from .._control.callback import io_callback, pure_callback
 from .._core.types import ShapeDtypeStruct
 from ..errors import explain
-from ..tree_util import tree_leaves
-from .primitive import LoweringContext, Primitive
+from .primitive import Primitive
 
-__all__ = ["LoweringRuleContext", "emit_python_callback", "flatten_ir_values", "ir_constant",
-           "lower_fun", "register_lowering"]
-
-LoweringRuleContext = LoweringContext
+__all__ = ["emit_python_callback", "lower_fun", "register_lowering"]
 
 
 def lower_fun(fun: Callable, multiple_results: bool = True) -> Callable:
@@ -54,24 +50,6 @@ def register_lowering(prim, rule: Callable, platform: str | None = None, inline:
             "only primitives made by tanx.extend.core.Primitive take another lowering.",
             f"primitive: {prim}"))
     prim.lowerings[platform] = rule
-
-
-def ir_constant(val, const_lowering: Any = None, aval: Any = None):
-    """A constant within a lowering: the value itself.
-
-    >>> tanx.interpreters.mlir.ir_constant(3.0)
-    3.0
-    """
-    return val
-
-
-def flatten_ir_values(xs) -> list:
-    """The values of a nest of sequences, in order.
-
-    >>> tanx.interpreters.mlir.flatten_ir_values([1.0, [2.0, 3.0]])
-    [1.0, 2.0, 3.0]
-    """
-    return tree_leaves(list(xs))
 
 
 def emit_python_callback(ctx, callback: Callable, token, operands: Sequence[Any],

@@ -26,13 +26,15 @@ from .._core.effects import no_effects
 from .._core.jaxpr import ClosedJaxpr
 from .._core.linear import never
 from .._core.primitive import Kind
+from .._core.source import name_stack, user_source
 from .._core.stage import stage_closed
 from .._core.types import AbstractValue, ShapedArray
 from .._runtime.eager import compiled
 from ..errors import explain
 from ..tree_util import tree_leaves
+from .ir import LoweringRuleContext, ModuleContext, TokenSet
 
-__all__ = ["LoweringContext", "Primitive"]
+__all__ = ["Primitive"]
 
 
 class _AnyPrimitive(type):
@@ -42,16 +44,6 @@ class _AnyPrimitive(type):
         if cls is Primitive:
             return isinstance(instance, core.Primitive)
         return type.__instancecheck__(cls, instance)
-
-
-class LoweringContext:
-    """What a lowering is told about the use that it is for."""
-
-    def __init__(self, primitive, avals_in: Sequence[Any], avals_out: Sequence[Any]):
-        self.primitive = primitive
-        self.avals_in, self.avals_out = list(avals_in), list(avals_out)
-        self.module_context = self
-        self.platforms = ("cpu",)
 
 
 class Primitive(core.Primitive, metaclass=_AnyPrimitive):
@@ -101,6 +93,10 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
         """Give the function that applies the primitive in a trace."""
         self.bind_with_trace = bind_with_trace  # type: ignore[method-assign]
         return bind_with_trace
+
+    def to_lojax(self, *args, **params):
+        """Apply the primitive to values that high types are made of: there are none of these."""
+        return self.bind(*args, **params)
 
     # -- rules as they are used --------------------------------------------------------------------
 
@@ -167,7 +163,9 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
         """What a lowering does with operands of some types, as a jaxpr."""
         out = self.infer(*types, **params)
         wanted = out if self.multiple_results else [out]
-        context = LoweringContext(self, types, wanted)
+        context = LoweringRuleContext(
+            ModuleContext(), name_stack(), user_source(), self, list(types), list(wanted),
+            TokenSet(), None, {}, platforms=("cpu",))
         closed, captured = stage_closed(
             lambda *xs: tree_leaves(rule(context, *xs, **params)), tuple(types), None)
         if captured:

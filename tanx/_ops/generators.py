@@ -8,6 +8,7 @@ the compiler inlines generators into whatever uses the bits.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from operator import xor
 from typing import Any
@@ -19,9 +20,9 @@ from .._core.primitive import parameter_constants
 from .._loops import build
 from ..errors import explain
 
-__all__ = ["GENERATORS", "Generator", "Words", "as_dtype", "as_keys", "as_words", "chosen",
-           "halves", "joined", "philox4x32", "place_of", "rbg", "threefry", "threefry2x32",
-           "unsafe_rbg"]
+__all__ = ["GENERATORS", "ArrayGenerator", "Generator", "Words", "as_dtype", "as_keys",
+           "as_words", "chosen", "halves", "joined", "philox4x32", "place_of", "rbg", "threefry",
+           "threefry2x32", "unsafe_rbg"]
 
 Words = tuple[Any, ...]
 _U32, _U64, _F64 = np.dtype(np.uint32), np.dtype(np.uint64), np.dtype(np.float64)
@@ -236,6 +237,27 @@ class Generator:
 
     def __repr__(self) -> str:
         return self.tag
+
+
+class ArrayGenerator(Generator):
+    """A generator whose functions, given by users, are written on whole arrays of words.
+
+    ``functions`` has one for each primitive on keys, by its name; words of keys are in the last
+    dimension. There is no word by itself, so compiled code has what the functions stage.
+    """
+
+    def __init__(self, name: str, tag: str, key_shape: tuple[int, ...],
+                 functions: dict[str, Callable]):
+        self.name, self.tag, self.key_shape, self.functions = name, tag, key_shape, functions
+        self.staged: dict[Any, Any] = {}  # what the functions do, as jaxprs, by use
+
+    def words(self, key, high, low):
+        raise NotImplementedError(explain(
+            "tanx.random", f"the generator {self.name} gives arrays of bits, and no single words, "
+            "which this function needs.", hint="gamma and what is made of it need a generator such "
+            "as threefry2x32."))
+
+    seed = split = fold_in = words  # type: ignore[assignment]
 
 
 class Threefry(Generator):

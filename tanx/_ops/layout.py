@@ -18,7 +18,14 @@ from .._core.array import Array
 from .._core.primitive import Kind, Primitive
 from .._core.trace import context
 from .._core.transfers import watch_transfer
-from .._core.types import ShapedArray, canonical_shape, is_arraylike, not_arraylike, typeof
+from .._core.types import (
+    ShapedArray,
+    canonical_shape,
+    is_arraylike,
+    not_arraylike,
+    typeof,
+    value_rules,
+)
 from .._loops import build
 from ..dtypes import stored_numbers
 from ..errors import explain
@@ -43,6 +50,8 @@ def as_array(x):
     aval = typeof(x)
     if strict.value:
         watch_transfer(aval)
+    if type(x) in value_rules:
+        x = value_rules[type(x)](x)
     value = stored_numbers(x, aval.dtype)
     if aval.shape:
         return Array(value, aval.weak_type, aval)

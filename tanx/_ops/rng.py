@@ -13,8 +13,11 @@ from typing import Any
 import numpy as np
 
 from .. import _config, dtypes
+from .._core.jaxpr import ClosedJaxpr
 from .._core.linear import never
 from .._core.primitive import Kind, Primitive
+from .._core.stage import stage
+from .._core.trace import EvalTrace, running
 from .._core.types import ShapedArray, canonical_shape, typeof
 from .._loops import build
 from ..errors import explain
@@ -23,6 +26,7 @@ from .families import INT, Elementwise, letter
 from .generators import (
     GENERATORS,
     UNSIGNED,
+    ArrayGenerator,
     Generator,
     as_keys,
     as_words,
@@ -30,10 +34,10 @@ from .generators import (
     halves,
     threefry2x32,
 )
-from .layout import broadcast_in_dim
+from .layout import as_array, broadcast_in_dim
 
-__all__ = ["GENERATORS", "Generator", "generator_in_scheme",
-           "generator_of", "key_type", "random_bits", "random_bits_p",
+__all__ = ["GENERATORS", "ArrayGenerator", "Generator", "generator_in_scheme", "generator_of",
+           "key_type", "random_bits", "random_bits_p",
            "random_clone", "random_clone_p", "random_fold_in", "random_fold_in_p", "random_seed",
            "random_seed_p", "random_split", "random_split_p", "random_unwrap", "random_unwrap_p",
            "random_wrap", "random_wrap_p", "threefry2x32_p"]
@@ -76,8 +80,52 @@ class KeyPrimitive(Primitive):
         (x,), (dim,) = args, dims
         return self.bind(to_front(x, dim), **params), 0
 
+    on_arrays: OnArrays | None = None  # the same for generators that are written on arrays
+
+    def bind(self, *args, **params):
+        if type(params["impl"]) is ArrayGenerator and self.on_arrays is not None:
+            return self.on_arrays.bind(*args, **params)
+        return super().bind(*args, **params)
+
     def show_params(self, params: dict[str, Any]) -> dict[str, Any]:
         return {name: value for name, value in params.items() if name != "impl"}
+
+
+class OnArrays(Primitive):
+    """What primitives on keys do where the generator is written on arrays: its functions are run.
+
+    Compiled code has what they stage in its place.
+    """
+
+    kind = Kind.CALL
+    infer: Any
+    lower = never("the functions of the generator are staged in its place")
+
+    def bind(self, *args, **params):
+        return Primitive.bind(self, *args, **params)
+
+    def eval(self, *args, impl, **params):
+        words = [random_unwrap(x) if isinstance(x.dtype, dtypes.KeyType) else x
+                 for x in map(as_array, args)]
+        out = impl.functions[self.name](*words, **params)
+        wanted = self.infer(*map(typeof, args), impl=impl, **params)
+        keys = isinstance(wanted.dtype, dtypes.KeyType)
+        form = ShapedArray((*wanted.shape, *impl.key_shape), _U32) if keys else wanted
+        if typeof(out).strip_weak_type() != form:
+            raise TypeError(explain(
+                f"tanx.extend.random.define_prng_impl: {self.name} of {impl.name}",
+                "the function gave an array of the wrong type.",
+                f"expected: {form}", f"given:    {typeof(out)}"))
+        return random_wrap(out, impl) if keys else out
+
+    def body(self, types, params):
+        impl = params["impl"]
+        key = (self.name, tuple(types), tuple((n, v) for n, v in params.items() if n != "impl"))
+        if key not in impl.staged:
+            with running(EvalTrace(None)):
+                impl.staged[key] = ClosedJaxpr(*stage(
+                    lambda *args: [self.eval(*args, **params)], types))
+        return impl.staged[key]
 
 
 class RandomSeed(KeyPrimitive):
@@ -263,6 +311,9 @@ class Threefry2x32(Elementwise):
 random_seed_p, random_split_p, random_fold_in_p = RandomSeed(), RandomSplit(), RandomFoldIn()
 random_bits_p, random_wrap_p, random_unwrap_p = RandomBits(), RandomWrap(), RandomUnwrap()
 random_clone_p, threefry2x32_p = RandomClone(), Threefry2x32()
+for _primitive in (random_seed_p, random_split_p, random_fold_in_p, random_bits_p):
+    _kind = type(_primitive)
+    _primitive.on_arrays = type(_kind.__name__, (OnArrays, _kind), {"__doc__": _kind.__doc__})()
 
 
 def generator_in_scheme(keys, function: str) -> Generator:

@@ -12,6 +12,19 @@ from .._extend.jaxprs import (
     prune_closed_jaxpr_outputs,
     trace_to_jaxpr_dynamic,
 )
+from .._extend.partial import (
+    JaxprTracer,
+    PartialVal,
+    custom_partial_eval_rules,
+    dce_jaxpr_call_rule,
+    dce_jaxpr_closed_call_rule,
+    dce_rules,
+    lower_jaxpr,
+    lower_jaxpr2,
+    new_eqn_recipe,
+    partial_eval_jaxpr_custom_rules,
+    trace_to_jaxpr_nounits,
+)
 from .._traceback import shown
 from .._window import publish
 

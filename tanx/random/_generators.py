@@ -6,9 +6,10 @@ import numpy as np
 
 from .. import lax
 from .. import numpy as jnp
-from .._ops.rng import GENERATORS, Generator, random_seed, threefry2x32_p
+from .._api.batching import vmap
+from .._ops.rng import GENERATORS, ArrayGenerator, Generator, random_seed, threefry2x32_p
 from ..errors import explain
-from ..numpy._promotion import typeof
+from ..numpy._promotion import canonical_shape, typeof
 from ._keys import key
 
 __all__ = ["define_prng_impl", "random_seed", "rbg_prng_impl", "seed_with_impl", "threefry2x32_p",
@@ -53,8 +54,50 @@ def threefry_2x32(keypair, count):
 
 
 def define_prng_impl(*, key_shape, seed, split, random_bits, fold_in, name: str = "<unnamed>",
-                     tag: str = "?"):
-    """A generator from functions that users write; not supported."""
-    raise NotImplementedError(explain(
-        "tanx.extend.random.define_prng_impl", "generators are written in terms of words, not of "
-        "arrays.", f"name: {name}", hint=f"there are {', '.join(GENERATORS)}."))
+                     tag: str = "?") -> Generator:
+    """A generator of functions on arrays, for ``impl`` of :func:`tanx.random.key` and kin.
+
+    The functions are those of one key, its words of uint32 an array of ``key_shape``: one, two or
+    four of them.
+
+    Args:
+      key_shape: The shape of the words of a key.
+      seed: ``seed(integer)`` gives a key.
+      split: ``split(key, shape)`` gives new keys, of that shape.
+      random_bits: ``random_bits(key, bit_width, shape)`` gives unsigned integers.
+      fold_in: ``fold_in(key, integer)`` gives the key that belongs to both.
+      name: What messages call the generator.
+      tag: What types of its keys show: ``key<tag>``.
+
+    >>> def split(key, shape):
+    ...     return key + 1 + jnp.arange(np.prod(shape), dtype=jnp.uint32).reshape(*shape, 1)
+    >>> def bits(key, bit_width, shape):
+    ...     place = jnp.arange(np.prod(shape), dtype=jnp.uint32)
+    ...     return ((key[0] + place) * 2654435761).astype(f"uint{bit_width}").reshape(shape)
+    >>> simple = tanx.extend.random.define_prng_impl(
+    ...     key_shape=(1,), seed=lambda s: s.astype(jnp.uint32)[None], split=split,
+    ...     random_bits=bits, fold_in=lambda key, data: key ^ data, name="simple", tag="simple")
+    >>> key = tanx.random.key(5, impl=simple)
+    >>> tanx.random.bits(key, (2,))
+    Array([ 387276917, 3041712678], dtype=uint32)
+    >>> tanx.random.split(key).dtype
+    key<simple>
+    """
+    shape = canonical_shape(key_shape, "tanx.extend.random.define_prng_impl")
+    if len(shape) != 1 or shape[0] not in (1, 2, 4):
+        raise NotImplementedError(explain(
+            "tanx.extend.random.define_prng_impl", "a key has one, two or four words in a row.",
+            f"key_shape: {shape}"))
+
+    def each(function, *arrays, words: int = 1):
+        """The function for each key of an array of them, or for each seed."""
+        for _ in range(arrays[0].ndim - words):
+            function = vmap(function)
+        return function(*arrays)
+
+    return ArrayGenerator(name, tag, shape, {
+        "random_seed": lambda seeds: each(seed, seeds, words=0),
+        "random_split": lambda keys, shape: each(lambda key: split(key, shape), keys),
+        "random_fold_in": lambda keys, numbers: each(fold_in, keys, numbers),
+        "random_bits": lambda keys, bit_width, shape: each(
+            lambda key: random_bits(key, bit_width, shape), keys)})

@@ -159,13 +159,14 @@ def wrap_key_data(key_bits_array, *, impl=None, dtype=None):
     return random_wrap(key_bits_array, _generator("wrap_key_data", impl, dtype))
 
 
-def key_impl(keys) -> str:
-    """The name of the generator of keys.
+def key_impl(keys) -> str | Generator:
+    """The name of the generator of keys; one without a name to ask for it by is given itself.
 
     >>> tanx.random.key_impl(tanx.random.key(0))
     'threefry2x32'
     """
-    return typed("key_impl", keys)[0].dtype.impl.name
+    generator: Generator = typed("key_impl", keys)[0].dtype.impl
+    return generator.name if generator.name in GENERATORS else generator
 
 
 def key_dtype(impl_spec=None) -> dtypes.KeyType:

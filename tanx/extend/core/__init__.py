@@ -33,7 +33,9 @@ from ..._extend.jaxprs import (
     unsafe_get_axis_names_DO_NOT_USE,
     valid_jaxtype,
 )
+from ..._extend.partial import eval_jaxpr_transpose
 from ..._extend.primitive import Primitive
+from ..._extend.values import Token, TraceTag, array_types
 from ..._traceback import shown
 from ..._window import publish
 from ...errors import InconclusiveDimensionOperation, JaxprTypeError

@@ -3,13 +3,14 @@
 from ..._control.call import jit_p
 from ..._control.cond import cond_p
 from ..._control.custom_jvp import custom_jvp_call_p
-from ..._control.custom_vjp import custom_vjp_call_p
+from ..._control.custom_vjp import custom_lin_p, custom_vjp_call_p
 from ..._control.remat import name_p, remat_p
 from ..._control.rng_uniform import rng_uniform_p
 from ..._control.scan import scan_p
 from ..._control.solve import linear_solve_p
 from ..._control.while_loop import while_p
 from ..._extend.calls import *
+from ..._extend.partial import eval_jaxpr_transpose
 from ..._ops.arith import (
     abs_p,
     add_p,

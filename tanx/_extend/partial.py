@@ -1,0 +1,238 @@
+"""Partial evaluation as libraries call it: functions of which some arguments are known."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .._core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
+from .._core.rewrite import dce
+from .._core.stage import StageTracer
+from .._core.trace import Tracer
+from .._core.types import AbstractValue, typeof
+from .._transforms.linearize import PartialTrace, partial_eval
+from .._transforms.transpose import backward
+from ..errors import explain
+from .linear_util import WrappedFun
+from .rules import RuleBook
+
+__all__ = ["JaxprTracer", "PartialVal", "custom_partial_eval_rules", "dce_jaxpr_call_rule",
+           "dce_jaxpr_closed_call_rule", "dce_rules", "eval_jaxpr_transpose", "lower_jaxpr",
+           "lower_jaxpr2", "new_eqn_recipe", "partial_eval_jaxpr_custom_rules",
+           "trace_to_jaxpr_nounits"]
+
+
+class PartialVal(tuple):
+    """A value that is known, ``(None, value)``, or of which the type is, ``(type, None)``."""
+
+    __slots__ = ()
+
+    def __new__(cls, xs: Sequence[Any]):
+        return super().__new__(cls, xs)
+
+    @classmethod
+    def known(cls, const) -> PartialVal:
+        """A value that is known.
+
+        >>> tanx.interpreters.partial_eval.PartialVal.known(3.0)
+        (None, 3.0)
+        """
+        return cls((None, const))
+
+    @classmethod
+    def unknown(cls, aval: AbstractValue) -> PartialVal:
+        """A value of which the type is known."""
+        return cls((aval, None))
+
+    def is_known(self) -> bool:
+        """Whether the value is known."""
+        return self[0] is None
+
+    def get_known(self):
+        """The value, or None."""
+        return self[1] if self.is_known() else None
+
+    def get_aval(self) -> AbstractValue:
+        """The type."""
+        return typeof(self[1]) if self.is_known() else self[0]
+
+
+def trace_to_jaxpr_nounits(fun, pvals: Sequence[PartialVal],
+                           instantiate: bool | Sequence[bool] = False,
+                           ) -> tuple[Jaxpr, list[PartialVal], tuple]:
+    """Run a function of flat arguments as far as they are known, and record the rest.
+
+    Gives the jaxpr of the unknown results, which takes residuals, then the unknown arguments; the
+    results, known or not; and the residuals. ``instantiate`` tells which results to take for
+    unknown in any case.
+
+    >>> pe = tanx.interpreters.partial_eval
+    >>> given = [pe.PartialVal.known(3.0), pe.PartialVal.unknown(tanx.typeof(1.0))]
+    >>> pe.trace_to_jaxpr_nounits(lambda x, y: [-x, -y], given)
+    ({ lambda ; a:f32[]. let b:f32[] = neg a in (b,) }, [(None, -3.0), (ShapedArray(float32[], \
+weak_type=True), None)], ())
+    """
+    call = fun.call_wrapped if isinstance(fun, WrappedFun) else fun
+    counted: list[int] = []
+
+    def flat(*args):
+        outs = list(call(*args))
+        counted.append(len(outs))
+        return outs
+
+    unknown = [None if value.is_known() else value[0] for value in pvals]
+    forget = instantiate if not isinstance(instantiate, bool) else []
+    outs, which, jaxpr, residuals = partial_eval(flat, unknown, [v[1] for v in pvals], forget)
+    if instantiate is True:
+        outs, which, jaxpr, residuals = partial_eval(
+            flat, unknown, [v[1] for v in pvals], [True] * counted[0])
+    types = iter(jaxpr.out_avals)
+    found = [PartialVal.unknown(next(types)) if is_unknown else PartialVal.known(out)
+             for out, is_unknown in zip(outs, which)]
+    open_jaxpr = jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars])
+    return open_jaxpr, found, tuple(residuals)
+
+
+class _Recorded(type):
+    def __instancecheck__(cls, instance) -> bool:
+        return type(instance) is StageTracer and isinstance(instance._trace, PartialTrace)
+
+
+class JaxprTracer(Tracer, metaclass=_Recorded):
+    """A value that partial evaluation does not know; ``isinstance`` finds them.
+
+    The equations behind it are those of its trace: it is not made with a recipe.
+    """
+
+    __slots__ = ("pval", "recipe")
+
+    def __init__(self, trace, pval: PartialVal, recipe):
+        raise NotImplementedError(explain(
+            "tanx.interpreters.partial_eval.JaxprTracer",
+            "a trace makes the tracers of its equations itself.",
+            hint="bind a primitive on tracers of the trace, and take its results."))
+
+    parents = property(lambda self: [])
+
+    def is_known(self) -> bool:
+        """Whether the value is known."""
+        return False
+
+
+def new_eqn_recipe(trace, in_tracers, out_tracers, primitive, params, effects, source_info,
+                   ctx=None):
+    """Refused: equations of a trace are made by binding primitives on its tracers.
+
+    >>> tanx.interpreters.partial_eval.new_eqn_recipe(None, [], [], lax.sin_p, {}, set(), None)
+    Traceback (most recent call last):
+    NotImplementedError: tanx.interpreters.partial_eval.new_eqn_recipe: ...
+    """
+    raise NotImplementedError(explain(
+        "tanx.interpreters.partial_eval.new_eqn_recipe",
+        "equations are made by binding primitives on tracers.", f"primitive: {primitive}"))
+
+
+# -- rules -----------------------------------------------------------------------------------------
+
+
+def _with_trace_first(rule: Callable) -> Callable:
+    """A rule ``rule(trace, *tracers, **params)`` as primitives have it."""
+    def partial_eval(trace, args, params):
+        return rule(trace, *args, **params)
+
+    partial_eval.given = rule  # type: ignore[attr-defined]
+    return partial_eval
+
+
+def _called_with_trace(primitive, rule: Callable) -> Callable:
+    return getattr(rule, "given", None) or (
+        lambda trace, *tracers, **params: rule(trace, tracers, params))
+
+
+custom_partial_eval_rules = RuleBook("partial_eval", _with_trace_first, _called_with_trace)
+
+partial_eval_jaxpr_custom_rules: dict[Any, Callable] = {}
+"""Rules of libraries for splitting an equation under ``checkpoint``. They are kept and not asked:
+tanx saves or computes again whole results, by the policy, for every primitive.
+"""
+
+
+def _with_liveness(rule: Callable) -> Callable:
+    """A rule ``rule(used_outputs, live_ins, eqn)``, or without ``live_ins``, as primitives have it.
+    """
+    takes_live = len(inspect.signature(rule).parameters) > 2
+
+    def prune(used_outputs, eqn):
+        live = ([True] * len(eqn.invars),) if takes_live else ()
+        return rule(list(used_outputs), *live, eqn)
+
+    prune.given = rule  # type: ignore[attr-defined]
+    return prune
+
+
+def _pruning(primitive, rule: Callable) -> Callable:
+    return getattr(rule, "given", None) or (
+        lambda used_outputs, live_ins, eqn: rule(used_outputs, eqn))
+
+
+dce_rules = RuleBook("dce", _with_liveness, _pruning)
+
+
+def dce_jaxpr_call_rule(used_outputs: Sequence[bool], live_ins: Sequence[bool], eqn: JaxprEqn,
+                        ) -> tuple[list[bool], JaxprEqn | None]:
+    """Drop what the used results of a call do not need: a rule for ``dce_rules``.
+
+    >>> p = tanx.extend.core.primitives.closed_call_p
+    >>> body = tanx.make_jaxpr(lambda x, y: (x + 1, jnp.sin(y)))(1.0, 2.0)
+    >>> eqn = tanx.extend.core.new_jaxpr_eqn(
+    ...     body.jaxpr.invars, body.jaxpr.outvars, p, {"call_jaxpr": body}, set())
+    >>> rule = tanx.interpreters.partial_eval.dce_jaxpr_call_rule
+    >>> used, smaller = rule([True, False], [True, True], eqn)
+    >>> used, len(smaller.params["call_jaxpr"].eqns)
+    ([True, False], 1)
+    """
+    body = eqn.params["call_jaxpr"]
+    smaller, used = dce(body.jaxpr, list(used_outputs))
+    if not smaller.outvars and not smaller.effects:
+        return [False] * len(used), None
+    inner: Any = smaller.replace(invars=[v for v, u in zip(smaller.invars, used) if u])
+    if type(body) is ClosedJaxpr:
+        inner = ClosedJaxpr(inner, body.consts)
+    return used, eqn.replace(
+        invars=[v for v, u in zip(eqn.invars, used) if u],
+        outvars=[v for v, u in zip(eqn.outvars, used_outputs) if u],
+        params={**eqn.params, "call_jaxpr": inner}, effects=inner.effects)
+
+
+dce_jaxpr_closed_call_rule = dce_jaxpr_call_rule
+
+
+def eval_jaxpr_transpose(prim, ct, *args, call_jaxpr, **params) -> list:
+    """The transpose of a call of a jaxpr that is linear in the operands that are undefined.
+
+    >>> ad, body = tanx.interpreters.ad, tanx.make_jaxpr(lambda x: 3 * x)(1.0)
+    >>> operand = ad.UndefinedPrimal(tanx.typeof(1.0))
+    >>> p = tanx.extend.core.primitives.closed_call_p
+    >>> tanx.extend.core.eval_jaxpr_transpose(p, [2.0], operand, call_jaxpr=body)
+    [Array(6., dtype=float32, weak_type=True)]
+    """
+    return backward(call_jaxpr.jaxpr, call_jaxpr.consts, args, ct)
+
+
+def lower_jaxpr(hi_jaxpr, lo_avals: Sequence[AbstractValue] | None = None):
+    """A jaxpr whose types are arrays; one that has no other types is given back.
+
+    >>> closed = tanx.make_jaxpr(lambda x: x + 1)(1.0)
+    >>> tanx.interpreters.partial_eval.lower_jaxpr(closed, closed.in_avals) is closed
+    True
+    """
+    if hi_jaxpr.is_high:
+        raise NotImplementedError(explain(
+            "tanx.interpreters.partial_eval.lower_jaxpr",
+            "a jaxpr of high types is taken apart when it is staged, not afterwards.",
+            f"arguments: {', '.join(map(str, hi_jaxpr.in_avals))}"))
+    return hi_jaxpr
+
+
+lower_jaxpr2 = lower_jaxpr

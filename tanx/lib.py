@@ -1,0 +1,1 @@
+"""tanx.lib: empty, as in JAX: what was there is in tanx.extend and tanx.ffi now."""
