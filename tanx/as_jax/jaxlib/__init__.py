@@ -1,0 +1,3 @@
+"""``jaxlib``, as far as libraries read it."""
+
+from .._distributions import VERSION as __version__
