@@ -2,9 +2,9 @@
 
 import jax
 import jax.numpy as jnp
-from evosax.algorithms import CMA_ES
+from evosax.algorithms import Open_ES
 
-strategy = CMA_ES(population_size=16, solution=jnp.zeros(3))
+strategy = Open_ES(population_size=16, solution=jnp.zeros(3))
 params = strategy.default_params
 key = jax.random.key(0)
 state = strategy.init(key, jnp.ones(3), params)

@@ -1,0 +1,45 @@
+"""The table of the ecosystem: each program has its row, and differences are found."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.ecosystem.__main__ import HERE, LIBRARIES, Outcome, difference, run
+
+
+def test_each_program_has_a_row():
+    assert sorted(LIBRARIES) == sorted(p.stem for p in (HERE / "programs").glob("*.py"))
+
+
+def leaf(*values, dtype="float32"):
+    return {"dtype": dtype, "shape": [len(values)], "values": list(values)}
+
+
+@pytest.mark.parametrize("ours, theirs, tolerance, found", [
+    (leaf(1.0), leaf(1.00001), {}, ""),
+    (leaf(1.0), leaf(1.01), {}, "['x']: 1, JAX 1.01"),
+    (leaf(1.0), leaf(1.01), {"x": 0.1}, ""),
+    (leaf(float("nan")), leaf(float("nan")), {}, ""),
+    (leaf(1.0), leaf(float("nan")), {}, "['x']: 1, JAX nan"),
+    (leaf(1.0), leaf(1.0, dtype="float64"), {}, "['x']: float32[1], JAX float64[1]"),
+])
+def test_differences(ours, theirs, tolerance, found):
+    assert difference(Outcome(result={"['x']": ours}),
+                      Outcome(result={"['x']": theirs}, tolerance=tolerance)) == found
+
+
+def test_a_program_is_run(tmp_path):
+    """With the name jax meaning tanx; its results come back, and its error if it fails."""
+    program = tmp_path / "program.py"
+    program.write_text("import jax.numpy as jnp\nRESULT = {'x': jnp.arange(2.0), 'n': 3}\n")
+    done = run(sys.executable, program, True, 60.0)
+    assert done.error == "" and done.result["['x']"] == leaf(0.0, 1.0)
+    program.write_text("import jax\njax.no_such_name\n")
+    assert "no attribute 'no_such_name'" in run(sys.executable, program, True, 60.0).error
+
+
+def test_the_command_explains_itself():
+    done = subprocess.run([sys.executable, "-m", "tests.ecosystem", "--help"], cwd=HERE.parents[1],
+                          capture_output=True, text=True, check=True)
+    assert "--make" in done.stdout
