@@ -1,4 +1,4 @@
-"""The distributions ``jax`` and ``jaxlib``, as ``importlib.metadata`` shows them under the alias."""
+"""The distributions ``jax`` and ``jaxlib``, for ``importlib.metadata``."""
 
 from collections.abc import Iterator
 from importlib.metadata import Distribution

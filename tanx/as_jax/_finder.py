@@ -54,7 +54,7 @@ class Alias(ModuleType):
             value = getattr(target, name)
         except AttributeError:
             if name == "_src" and self.__name__ == "jax":
-                return import_module("jax._src")
+                return import_module(f"{self.__name__}.{name}")
             raise AttributeError(
                 f"module {self.__name__!r} has no attribute {name!r} (tanx runs as jax)") from None
         inner = f"{self.__name__}.{name}"

@@ -14,6 +14,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from types import ModuleType
+from typing import Any
 
 from ..errors import explain
 from ._finder import install, is_installed, target_of
@@ -47,9 +48,9 @@ def names_in(source: str) -> Iterator[tuple[str, int]]:
     inner = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and id(node) not in inner:
-            full = _dotted(node, known)
-            if full is not None:
-                yield full, node.lineno
+            spelt = _dotted(node, known)
+            if spelt is not None:
+                yield spelt, node.lineno
 
 
 def _dotted(node: ast.Attribute, known: dict[str, str]) -> str | None:
@@ -67,7 +68,7 @@ def _dotted(node: ast.Attribute, known: dict[str, str]) -> str | None:
 def is_missing(name: str) -> bool:
     """Whether tanx lacks a name of JAX; attributes of what is no module are not looked at."""
     module, *rest = name.split(".")
-    value: object = importlib.import_module(module)
+    value: Any = importlib.import_module(module)
     for part in rest:
         if not isinstance(value, ModuleType):
             return False

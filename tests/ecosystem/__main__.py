@@ -38,7 +38,8 @@ BESIDE = """
 numpy scipy llvmlite ml_dtypes opt_einsum absl-py typing_extensions toolz wadler-lindig beartype
 msgpack rich tqdm multipledispatch treescope PyYAML humanize tensorstore nest_asyncio simplejson
 etils[epath,epy] protobuf cloudpickle decorator gast dm-tree tabulate jmp fastprogress dm-env
-six plum-dispatch ordered_set ml-collections mujoco trimesh pytinyrenderer flask jinja2 pillow svgwrite aiofiles matplotlib gymnasium
+six plum-dispatch ordered_set ml-collections mujoco trimesh flask jinja2 pillow svgwrite aiofiles
+matplotlib gymnasium seaborn
 """.split()
 """What the libraries need besides JAX: they are installed without their dependencies, as those of
 the environment of tanx must not bring jax."""

@@ -37,8 +37,9 @@ def main(program: str, as_jax: bool) -> None:
     jax.block_until_ready([x for x in jax.tree.leaves(names["RESULT"]) if isinstance(x, jax.Array)])
     seconds = time.perf_counter() - start
     leaves = jax.tree_util.tree_flatten_with_path(names["RESULT"])[0]
+    result = {jax.tree_util.keystr(path): plain(leaf) for path, leaf in leaves}
     print(json.dumps({"seconds": seconds, "tolerance": names.get("TOLERANCE", {}),
-                      "result": {jax.tree_util.keystr(path): plain(leaf) for path, leaf in leaves}}))
+                      "result": result}))
 
 
 if __name__ == "__main__":

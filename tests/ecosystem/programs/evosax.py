@@ -20,8 +20,8 @@ def generation(state, key):
 
 
 best = []
-for key in jax.random.split(key, 20):
-    state, fitness = generation(state, key)
+for step_key in jax.random.split(key, 20):
+    state, fitness = generation(state, step_key)
     best.append(fitness)
 RESULT = {"best": jnp.stack(best[:5])}
 TOLERANCE = {"best": 1e-2}

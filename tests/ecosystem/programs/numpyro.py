@@ -1,6 +1,5 @@
 """NUTS on a regression, and variational inference."""
 
-import jax
 import jax.numpy as jnp
 import numpyro
 import numpyro.distributions as dist
