@@ -106,7 +106,7 @@ class SelectAndGatherAdd(Primitive):
         window = Window(**params)
         if window == Window.undilated(*window[:3]):
             return [select_and_scatter_add(ct, operand, select_prim, window), None]
-        return [_scatter_by_places(ct, operand, select_prim, window), None]
+        return [scatter_by_places(ct, operand, select_prim, window), None]
 
     def batch(self, args, dims, *, select_prim, **params):
         size = batch_size(args, dims)
@@ -118,7 +118,7 @@ class SelectAndGatherAdd(Primitive):
                       lambda best, other: build.op(select_prim.name, best, other), tangents)[2]
 
 
-def _scatter_by_places(ct, operand, select_prim, window: Window):
+def scatter_by_places(ct, operand, select_prim, window: Window):
     """What the transposed gather adds up, one place of all windows after another."""
     from .compare import eq, select
     place = _traced_choice(operand, window, select_prim)

@@ -31,7 +31,7 @@ class _Checker:
         self.signatures = {m[1]: (TYPE.findall(m[2]), TYPE.findall(m[3] or "")) for m in functions}
         assert len(self.signatures) == len(functions) and "main" in self.signatures
         self.scopes: list[dict[str, str]] = []
-        self.pending: list[list[str]] = []
+        self.pending: list[tuple[list[str], list[str]]] = []
         self.operations = 0
         for line in lines:
             try:
@@ -43,11 +43,13 @@ class _Checker:
     def line(self, line: str) -> None:
         if line.startswith("}"):
             self.scopes.pop()
-            waiting = self.pending.pop()
+            results, types = self.pending.pop()
             if line.endswith("{"):  # another region of the same operation
-                self.open(waiting)
+                self.open(results, types)
             elif line.startswith("})"):
-                self.define(waiting, line)
+                given = TYPE.findall(line.partition(" -> ")[0])
+                assert given == types, f"operands are {types}"
+                self.define(results, line)
         elif line.startswith(("module", "func.func", "cond {")):
             self.open()
             if not line.startswith("cond {"):
@@ -57,9 +59,10 @@ class _Checker:
         elif line:
             self.operation(line)
 
-    def open(self, waiting: list[str] | None = None) -> None:
+    def open(self, results: list[str] | None = None, types: list[str] | None = None) -> None:
+        """Begin a region of an operation with results, on operands of some types."""
         self.scopes.append({})
-        self.pending.append(waiting or [])
+        self.pending.append((results or [], types or []))
 
     def operation(self, line: str) -> None:
         self.operations += 1
@@ -68,14 +71,16 @@ class _Checker:
         results = ([f"{name}#{n}" for n in range(int(count))] if count else [name]) if name else []
         carried = CARRIED.findall(operation) if operation.startswith("stablehlo.while") else []
         used = [outer for _, outer in carried] or VALUE.findall(operation)
-        self.use(used, operation)
+        types = [self.type(name) for name in used]
+        if not line.endswith("{"):
+            self.use(types, operation)
         self.scopes[-1].update((inner, self.type(outer)) for inner, outer in carried)
         call = CALL.search(operation)
         if call:
             given, made = self.signatures[call[1]]
             assert TYPE.findall(call[2]) == given and TYPE.findall(call[3]) == made, "a wrong call"
         if line.endswith("{"):
-            self.open(results)
+            self.open(results, types)
         else:
             self.define(results, operation)
 
@@ -84,9 +89,8 @@ class _Checker:
         assert found, f"{name} is not defined"
         return found[0]
 
-    def use(self, names: list[str], operation: str) -> None:
+    def use(self, types: list[str], operation: str) -> None:
         """Operands have the types that the operation repeats."""
-        types = [self.type(name) for name in names]
         listed = TYPE.findall(operation.rpartition(" : ")[2].partition(" -> ")[0])
         if " -> " in operation or operation.startswith(("return", "stablehlo.return",
                                                         "stablehlo.while")):

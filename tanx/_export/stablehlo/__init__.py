@@ -14,7 +14,9 @@ from . import (
     fourier,
     indexing,
     layout,
+    matrices,
     reductions,
+    refused,
     sorting,
 )
 from .module import module_text

@@ -8,19 +8,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._core.types import AbstractToken
 from .text import array_of, dense, escaped, listed, scalar_type, stored_dtype, tensor_type
 
-__all__ = ["Block", "TOKEN", "Type", "Value", "type_of"]
+__all__ = ["Block", "Type", "Value", "type_of"]
 
 
 class Type(NamedTuple):
-    """Shape and dtype of a value; a token has no dtype."""
+    """Shape and dtype of a value."""
 
     shape: tuple[int, ...]
     dtype: Any
 
     def __str__(self) -> str:
-        return "!stablehlo.token" if self.dtype is None else tensor_type(self.shape, self.dtype)
+        return tensor_type(self.shape, self.dtype)
 
     @property
     def ndim(self) -> int:
@@ -31,13 +32,13 @@ class Type(NamedTuple):
         return Type(self.shape, np.dtype(dtype))
 
 
-TOKEN = Type((), None)
-
-
 def type_of(aval) -> Type:
-    """The type of values that a jaxpr says are of some type."""
-    if not hasattr(aval, "dtype"):
-        return TOKEN
+    """The type of values that a jaxpr says are of some type.
+
+    Tokens order effects, of which there are none here, and are arrays without elements.
+    """
+    if isinstance(aval, AbstractToken):
+        return Type((0,), np.dtype(bool))
     return Type(tuple(aval.shape), stored_dtype(aval.dtype))
 
 

@@ -7,7 +7,7 @@ any other load a gather, and a loop of elements runs until the last of them has 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -15,26 +15,43 @@ import numpy as np
 
 from ..._loops.expr import Const, Expr, Fold, Index, Load, Op, Pick, Variable, While
 from ..._loops.instructions import INDEX
-from ..._loops.nest import Buffer
+from ..._loops.nest import Buffer, Nest, Store
 from .block import Block, Type, Value
 from .control import while_loop
 from .instructions import instruction
 from .special import EXPANDED
 
-__all__ = ["by_elements"]
+__all__ = ["by_elements", "by_stores"]
 
 _COUNTER = Type((), INDEX)
 
 
-def by_elements(block: Block, primitive, outs: Sequence[Type], operands: Sequence[Value],
+def by_elements(block: Block, lower: Callable, outs: Sequence[Type], operands: Sequence[Value],
                 params: Mapping[str, Any]) -> list[Value]:
-    """Write the operations of a primitive that has an expression for each element."""
+    """Write the operations of a primitive whose ``lower`` is an expression for each element."""
     (shape,) = {out.shape for out in outs}
     at = tuple(Index(f"i{d}", n) for d, n in enumerate(shape))
     arrays = [Buffer(x.name, x.shape, x.dtype) for x in operands]
-    made = primitive.lower(at, *arrays, **params)
+    made = lower(at, *arrays, **params)
     elements = _Elements(block, shape, {x.name: x for x in operands}, at)
     return [elements.value(e) for e in (made if isinstance(made, tuple | list) else (made,))]
+
+
+def by_stores(block: Block, lower: Callable, outs: Sequence[Type], operands: Sequence[Value],
+              params: Mapping[str, Any]) -> list[Value] | None:
+    """As :func:`by_elements`, of statements that store every element once; None if others do."""
+    into = [Buffer(f"out{n}", out.shape, out.dtype, "output") for n, out in enumerate(outs)]
+    arrays = [Buffer(x.name, x.shape, x.dtype) for x in operands]
+    made: dict[Buffer, Value] = {}
+    for statement in lower(into, *arrays, **params):
+        match statement:
+            case Nest(at, _, (Store(buffer, index, value, None, None),)) if (
+                    index == at and buffer in into and buffer not in made):
+                elements = _Elements(block, buffer.shape, {x.name: x for x in operands}, at)
+                made[buffer] = elements.value(value)
+            case _:
+                return None
+    return [made[buffer] for buffer in into]
 
 
 class _Elements:
@@ -49,6 +66,7 @@ class _Elements:
         self.outer = outer
         self.known: dict[Any, Value] = {}
         self.loops: dict[Fold, list[Value]] = {}
+        self.simpler: dict[Op, Expr] = {}
 
     def found(self, expr: Expr) -> Value | None:
         """The array of an expression that is written already."""
@@ -86,8 +104,7 @@ class _Elements:
             case Index():
                 return (), lambda: self.block.iota(self._type(node), self.at.index(node))
             case Op() if node.name in EXPANDED:
-                simpler = EXPANDED[node.name](*node.args, **dict(node.attrs))
-                return (simpler,), lambda x: x
+                return (self._expanded(node),), lambda x: x
             case Op():
                 return node.args, lambda *args: instruction(
                     self.block, node.name, self._type(node), *args, **dict(node.attrs))
@@ -100,6 +117,12 @@ class _Elements:
             case Pick(fold=fold):
                 return fold.init, lambda *init: self._loop(fold, init)[node.position]
         raise AssertionError(f"an expression without a form: {node!r}")
+
+    def _expanded(self, node: Op) -> Expr:
+        """What an instruction is made of; found once, for loops are of states that are new."""
+        if node not in self.simpler:
+            self.simpler[node] = EXPANDED[node.name](*node.args, **dict(node.attrs))
+        return self.simpler[node]
 
     def _type(self, node: Expr) -> Type:
         return Type(self.shape, node.dtype)

@@ -8,9 +8,11 @@ from math import prod
 import numpy as np
 
 from ..._core.jaxpr import ClosedJaxpr
+from ..._ops.compressed import csr_matvec_p
 from ..._ops.gather import GatherScatterMode, fill_of, geometry
 from ..._ops.scatter import window_of
 from .block import Block, Type, Value
+from .elements import by_elements
 from .layout import as_index
 from .reductions import Region, combining, region_of
 from .rules import rule
@@ -63,7 +65,8 @@ def _inside(block: Block, places: Value, room: np.ndarray) -> Value:
 
 def _scatter(reducer: str | None):
     def write(block: Block, out: Type, x: Value, indices: Value, updates: Value, *,
-              dimension_numbers, update_jaxpr, unique_indices, indices_are_sorted, mode):
+              dimension_numbers, update_jaxpr, update_consts, unique_indices,
+              indices_are_sorted, mode):
         if not prod(updates.shape) or not prod(x.shape):
             return x
         geo, _ = window_of(x.shape, indices.shape, updates.shape, dimension_numbers)
@@ -80,16 +83,16 @@ def _scatter(reducer: str | None):
             "scatter_dimension_numbers": numbers,
             "indices_are_sorted": str(indices_are_sorted).lower(),
             "unique_indices": str(unique_indices).lower()},
-            [_update(block, reducer, x.dtype, update_jaxpr)])[0]
+            [_update(block, reducer, x.dtype, update_jaxpr, update_consts)])[0]
     return write
 
 
-def _update(block: Block, reducer: str | None, dtype: np.dtype, update_jaxpr) -> Region:
+def _update(block: Block, reducer: str | None, dtype: np.dtype, jaxpr, consts) -> Region:
     """The region that makes an element from what is there and an update."""
     if reducer is not None:
         return combining(block, reducer, dtype)
-    if update_jaxpr is not None:
-        return region_of(block, ClosedJaxpr(update_jaxpr))
+    if jaxpr is not None:
+        return region_of(block, ClosedJaxpr(jaxpr, consts))
     inner = block.region(isolated=True)
     pair = [inner.argument(Type((), dtype)) for _ in range(2)]
     inner.end(pair[1])
@@ -99,3 +102,12 @@ def _update(block: Block, reducer: str | None, dtype: np.dtype, update_jaxpr) ->
 for _name, _reducer in (("scatter", None), ("scatter-add", "add"), ("scatter-sub", "sub"),
                         ("scatter-mul", "mul"), ("scatter-min", "min"), ("scatter-max", "max")):
     rule(_name)(_scatter(_reducer))
+
+
+# -- sparse matrices -------------------------------------------------------------------------------
+
+
+@rule("csr_matvec")
+def _csr_matvec(block: Block, out: Type, *operands: Value):
+    """Row by row: the elements of all rows are summed in one loop."""
+    return by_elements(block, csr_matvec_p.element, [out], operands, {})[0]

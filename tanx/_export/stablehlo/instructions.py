@@ -24,8 +24,7 @@ _SAME = {
     "logistic": "logistic", "floor": "floor", "ceil": "ceil", "round_away": "round_nearest_afz",
     "round_even": "round_nearest_even", "and": "and", "or": "or", "xor": "xor", "not": "not",
     "shift_left": "shift_left", "shift_right_logical": "shift_right_logical",
-    "shift_right_arithmetic": "shift_right_arithmetic", "population_count": "popcnt",
-    "clz": "count_leading_zeros", "clamp": "clamp"}
+    "shift_right_arithmetic": "shift_right_arithmetic", "clamp": "clamp"}
 """Operations whose result has the type of the operands."""
 
 _COMPARED = {"eq": "EQ", "ne": "NE", "lt": "LT", "le": "LE", "gt": "GT", "ge": "GE"}
@@ -86,6 +85,21 @@ def _convert(block: Block, out: Type, x: Value, *, dtype) -> Value:
 
 def _bitcast(block: Block, out: Type, x: Value, *, dtype) -> Value:
     return x if x.dtype == dtype else block.apply("bitcast_convert", [x], out)
+
+
+def _of_few_bits(operation: str) -> Callable:
+    """Counts of bits; those of an integer of fewer than 8 bits are the low ones of 8."""
+    def count(block: Block, out: Type, x: Value) -> Value:
+        bits = width(x.dtype)
+        if bits >= 8:
+            return block.same(operation, x)
+        wide = x.type.of(np.uint8)
+        low = block.same("and", block.convert(x, np.uint8), block.constant((1 << bits) - 1, wide))
+        made = block.same(operation, low)
+        if operation == "count_leading_zeros":
+            made = block.same("subtract", made, block.constant(8 - bits, wide))
+        return block.convert(made, x.dtype)
+    return count
 
 
 def _is_finite(block: Block, out: Type, x: Value) -> Value:
@@ -168,6 +182,7 @@ _SPECIFIC: dict[str, Callable[..., Value]] = {
     "complex": _complex, "conj": _conj, "floor_div": _floor_div, "floor_mod": _floor_mod,
     "real": lambda block, out, x: _part(block, "real", x),
     "imag": lambda block, out, x: _part(block, "imag", x),
+    "population_count": _of_few_bits("popcnt"), "clz": _of_few_bits("count_leading_zeros"),
     "mulhi": _mulhi, "eq_to": _total_order("EQ"), "lt_to": _total_order("LT"),
     "le_to": _total_order("LE"),
 }

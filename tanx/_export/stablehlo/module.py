@@ -9,6 +9,8 @@ import numpy as np
 
 from ..._core.jaxpr import ClosedJaxpr
 from ..._core.rewrite import dce_closed
+from ..._core.types import ShapedArray
+from ..._ops.families import letter
 from .block import Block, Type, Value, type_of
 from .rules import inlined
 from .text import escaped, stored_dtype, symbol
@@ -117,10 +119,14 @@ class _Module:
 def _outside(aval) -> Type:
     """The type of an argument or result as callers know it."""
     type = type_of(aval)
-    if type.dtype is None or type.dtype == aval.dtype or aval.dtype.itemsize == 0:
+    if not _is_key(aval):
         return type
     words = stored_dtype(aval.dtype).itemsize // _WORD.itemsize
     return Type((*type.shape, words), _WORD)
+
+
+def _is_key(aval) -> bool:
+    return isinstance(aval, ShapedArray) and letter(aval.dtype) == "k"
 
 
 def _from_words(block: Block, words: Value, inside: Type) -> Value:

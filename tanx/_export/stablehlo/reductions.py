@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import prod
 
 import numpy as np
 
 from ..._core.jaxpr import ClosedJaxpr
+from ..._ops import scalars
 from ..._ops.arith import add, max, min, mul
 from ..._ops.convert import convert
 from ..._ops.cumulative import log_add_exp, scan_associatively
 from ..._ops.families import Reduction, accumulator, identity, letter
+from ..._ops.pooling import scatter_by_places
 from ..._ops.reduce import (
     reduce_and_p,
     reduce_max_p,
@@ -22,6 +25,7 @@ from ..._ops.reduce import (
     reduce_xor_p,
 )
 from ..._ops.window import (
+    Window,
     WindowReduction,
     reduce_window_max_p,
     reduce_window_min_p,
@@ -29,7 +33,7 @@ from ..._ops.window import (
 )
 from .block import Block, Type, Value
 from .instructions import extremum
-from .rules import expansion, inlined, rule
+from .rules import expansion, inlined, rule, staged_inline
 from .text import listed
 
 __all__ = ["combining", "region_of"]
@@ -96,8 +100,13 @@ def _general(block: Block, operands: Sequence[Value], starts: Sequence[Value],
 @rule("reduce")
 def _reduce(block: Block, outs: Sequence[Type], *operands: Value, jaxpr, dimensions, **_):
     count = len(operands) // 2
-    return _general(block, operands[:count], operands[count:], dimensions, outs,
-                    region_of(block, jaxpr))
+    arrays, starts = list(operands[:count]), list(operands[count:])
+    if prod(arrays[0].shape[d] for d in dimensions) == 1:
+        # XLA takes initial values for neutral, and drops them where there is one element.
+        starts = [block.broadcast(x, outs[0].shape) for x in starts]
+        arrays = [block.reshape(x, outs[0].shape) for x in arrays]
+        return staged_inline(block, partial(scalars.apply, jaxpr), *starts, *arrays)
+    return _general(block, arrays, starts, dimensions, outs, region_of(block, jaxpr))
 
 
 @rule("argmax")
@@ -173,6 +182,9 @@ def _windows(block: Block, operands: Sequence[Value], starts: Sequence[Value],
 @rule("select_and_scatter_add")
 def _select_and_scatter_add(block: Block, out: Type, source: Value, operand: Value, *, select_prim,
                             **window):
+    if source.dtype != operand.dtype:  # which one operation cannot take
+        return staged_inline(block, lambda source, operand: [scatter_by_places(
+            source, operand, select_prim, Window.undilated(**window))], source, operand)[0]
     inner = block.region(isolated=True)
     pair = [inner.argument(Type((), operand.dtype)) for _ in range(2)]
     inner.end(inner.compare(select_prim.name.upper(), *pair))

@@ -8,6 +8,8 @@ A primitive becomes operations in one of five ways, of which the first that fits
 4. as the function that it says it calls (``Primitive.body``), in place of the call;
 5. element by element: by its ``lower``, which the compiler reads as well (``elements.py``).
 
+What is none of these, such as calls of Python, is refused.
+
 So rules are few: they are there for what StableHLO has an operation of its own.
 """
 
@@ -22,12 +24,14 @@ from ..._core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from ..._core.primitive import Kind
 from ..._core.rewrite import dce_closed
 from ..._core.stage import stage_closed
+from ..._core.types import ShapedArray
 from ...dtypes import float0
 from ...errors import explain
 from .block import Block, Value, type_of
 from .text import stored_dtype
 
-__all__ = ["EXPANSIONS", "RULES", "constant", "expansion", "inlined", "missing", "refuse", "rule"]
+__all__ = ["EXPANSIONS", "RULES", "constant", "expansion", "inlined", "missing", "refuse", "rule",
+           "staged_inline"]
 
 RULES: dict[str, Callable] = {}
 """By name of the primitive, ``rule(block, out, *operands, **params)``.
@@ -112,7 +116,7 @@ def inlined(block: Block, closed: ClosedJaxpr, operands: Sequence[Value]) -> lis
 def _equation(block: Block, eqn: JaxprEqn, operands: list[Value]) -> Sequence[Value]:
     """Write the operations of an equation; its results."""
     from .control import flow
-    from .elements import by_elements
+    from .elements import by_elements, by_stores
     primitive, params = eqn.primitive, eqn.params
     name, avals = primitive.name, [a.aval for a in eqn.invars]
     outs = [type_of(v.aval) for v in eqn.outvars]
@@ -130,9 +134,19 @@ def _equation(block: Block, eqn: JaxprEqn, operands: list[Value]) -> Sequence[Va
     body = primitive.body(avals, params)
     if body is not None:
         return inlined(block, body, operands)
+    if primitive.kind is Kind.STATEMENT:
+        stored = by_stores(block, primitive.lower, outs, operands, params)
+        if stored is not None:
+            return stored
     if primitive.kind in (Kind.STATEMENT, Kind.CALL):
         raise missing(name, "StableHLO has no operation for it.")
-    return by_elements(block, primitive, outs, operands, params)
+    return by_elements(block, primitive.lower, outs, operands, params)
+
+
+def staged_inline(block: Block, function: Callable, *operands: Value) -> list[Value]:
+    """Write the operations of a function in terms of ``tanx.lax`` that gives a list."""
+    avals = [ShapedArray(x.shape, x.dtype) for x in operands]
+    return inlined(block, _staged(function, avals, {}), operands)
 
 
 def _staged(function: Callable, avals: Sequence, params: dict[str, Any]) -> ClosedJaxpr:

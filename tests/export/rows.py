@@ -1,0 +1,22 @@
+"""Rows of the table of cases as StableHLO, and those that have no form there."""
+
+from __future__ import annotations
+
+import tanx
+from tanx._export.stablehlo import module_text
+from tests.cases.case import Case
+
+REFUSED = {
+    "pure_callback": "a Python function", "io_callback": "a Python function",
+    "debug_callback": "a Python function", "debug_print": "a Python function",
+    "check": "errors found by a running program are raised in Python"}
+"""By primitive, why its rows are not translated. All others are."""
+
+LOOSE = {"svd-full(complex128[2,3])": (0, 2)}
+"""By row, the results that are unique up to factors of absolute value 1."""
+
+
+def text_of(case: Case) -> str:
+    """The text of a row."""
+    with tanx.enable_x64(True):
+        return module_text(tanx.make_jaxpr(case.fun)(*case.arguments()))
