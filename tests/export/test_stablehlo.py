@@ -108,6 +108,12 @@ def test_keys_are_words_outside():
     assert "@main(%arg0: tensor<2xui32>) -> (tensor<2x2xui32> " in text
 
 
+def test_keys_that_are_closed_over():
+    key = tanx.random.key(0)
+    text = text_of(lambda x: x + tanx.random.uniform(key, (3, 4)), X)
+    assert "stablehlo.constant dense<0> : tensor<ui64>" in text
+
+
 def test_arguments_that_nothing_reads():
     assert "@main(%arg0: tensor<f32>)" in text_of(lambda x, y: y, X, 1.0)
     kept = text_of(lambda x, y: y, X, 1.0, keep_unused=True)

@@ -11,6 +11,7 @@ import numpy as np
 from ..._core.jaxpr import ClosedJaxpr
 from ..._ops import scalars
 from ..._ops.arith import add, max, min, mul
+from ..._ops.collective import AllReduce, pmax_p, pmin_p, psum_p
 from ..._ops.convert import convert
 from ..._ops.cumulative import log_add_exp, scan_associatively
 from ..._ops.families import Reduction, accumulator, identity, letter
@@ -33,7 +34,7 @@ from ..._ops.window import (
 )
 from .block import Block, Type, Value
 from .instructions import extremum
-from .rules import expansion, inlined, rule, staged_inline
+from .rules import expansion, inlined, missing, rule, staged_inline
 from .text import listed
 
 __all__ = ["combining", "region_of"]
@@ -88,6 +89,19 @@ def _reduced(block: Block, reducer: str, x: Value, start: Value, axes: Sequence[
 for _primitive in (reduce_sum_p, reduce_prod_p, reduce_max_p, reduce_min_p, reduce_and_p,
                    reduce_or_p, reduce_xor_p):
     rule(_primitive.name)(_reduction(_primitive))
+
+
+def _collective(primitive: AllReduce):
+    def write(block: Block, out: Type, x: Value, *, axes, **_):
+        if not all(isinstance(axis, int) for axis in axes):
+            raise missing(primitive.name, f"axes with names are not bound here: {axes}.")
+        start = block.constant(identity(primitive.combine, x.dtype), Type((), x.dtype))
+        return _reduced(block, primitive.combine, x, start, axes)
+    return write
+
+
+for _collect in (psum_p, pmax_p, pmin_p):
+    rule(_collect.name)(_collective(_collect))
 
 
 def _general(block: Block, operands: Sequence[Value], starts: Sequence[Value],

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._core.array import Array
 from ..._core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from ..._core.primitive import Kind
 from ..._core.rewrite import dce_closed
@@ -81,13 +82,9 @@ def constant(block: Block, value: Any, aval) -> Value:
     """The value of a constant of a jaxpr."""
     if aval.dtype == float0:
         return block.constant(np.zeros(aval.shape, bool))
-    array = np.asarray(getattr(value, "data", value) if _is_key(aval) else value)
+    array = value._value if isinstance(value, Array) else np.asarray(value)  # of keys, too
     dtype = stored_dtype(aval.dtype)
     return block.constant(array if array.dtype == dtype else array.astype(dtype))
-
-
-def _is_key(aval) -> bool:
-    return stored_dtype(aval.dtype) != aval.dtype
 
 
 def inlined(block: Block, closed: ClosedJaxpr, operands: Sequence[Value]) -> list[Value]:
