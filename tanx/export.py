@@ -4,6 +4,7 @@ from ._api.exporting.checks import *
 from ._api.exporting.export import *
 from ._api.exporting.exported import *
 from ._api.exporting.serialization import *
+from ._api.exporting.symbolic import *
 from ._export.trees import *
 from ._traceback import shown
 from ._window import publish

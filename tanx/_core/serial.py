@@ -10,7 +10,8 @@ the last one says which body with which constants is meant::
 
 A body is the types of its arguments (``;n`` says that the first n are constants), equations, and
 results. Variables are numbered in the order in which they are bound; a ``~`` marks a weak type. A
-literal is its type and its bytes. ``@n`` is a body of an earlier line, so that bodies which occur
+literal is its type and its bytes. Sizes may be symbolic, ``f32[a,2*b + 1]``, and are written
+```2*b + 1``` among parameters. ``@n`` is a body of an earlier line, so that bodies which occur
 often are written once; ``@n(#0 #2)`` is one with constants; ``#n`` is an array of the table beside
 the text. Names of functions are beside the text as well, and ``$`` takes the next one: programs
 that differ in names only have the same text.
@@ -31,6 +32,7 @@ from typing import Any
 import numpy as np
 
 from .._digest import digest
+from .._dims import DimExpr, Scope, scope_of
 from ..dtypes import ExtendedDType, is_extended, short_name, stored
 from .array import Array
 from .jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
@@ -47,10 +49,12 @@ CONSTANTS_LIMIT = 1 << 26
 class Serial:
     """A closed jaxpr as text, with the arrays and the names that the text refers to."""
 
-    __slots__ = ("text", "constants", "names")
+    __slots__ = ("text", "constants", "names", "scope")
 
-    def __init__(self, text: str, constants: list[Any], names: list[str]):
+    def __init__(self, text: str, constants: list[Any], names: list[str],
+                 scope: Scope | None = None):
         self.text, self.constants, self.names = text, constants, names
+        self.scope = scope  # that of symbolic sizes, which need it to be read
 
     def key(self) -> bytes | None:
         """Bytes that equal programs have in common; None where there are too many constants."""
@@ -85,7 +89,7 @@ def write(closed: ClosedJaxpr, *, effects: bool = True) -> Serial:
     writer = _Writer(effects)
     top = writer.closed(closed)
     names = [name for each in writer.named for name in each]
-    return Serial("\n".join([*writer.bodies, top]), writer.constants, names)
+    return Serial("\n".join([*writer.bodies, top]), writer.constants, names, writer.scope)
 
 
 def write_value(value: Any) -> str:
@@ -126,6 +130,7 @@ class _Writer:
         self.places: dict[int, int] = {}  # of constants in the table, by their ids
         self.named: list[list[str]] = []  # the names in each body
         self.names: list[str] = []  # those of the body that is being written
+        self.scope: Scope | None = None
 
     def closed(self, closed: ClosedJaxpr) -> str:
         return f"{self.body(closed.jaxpr)}({' '.join([*map(self.constant, closed.consts)])})"
@@ -183,8 +188,10 @@ class _Writer:
     def type(self, aval) -> str:
         text = self.types.get(aval)
         if text is None:
-            if type(aval) is ShapedArray:
+            if type(aval) is ShapedArray and aval.placement is None:
                 self.dtype(aval.dtype)
+                if any(type(d) is DimExpr for d in aval.shape):
+                    self.scope = scope_of(aval.shape)
                 text = aval.str_short(short_dtypes=True) + ("~" if aval.weak_type else "")
             elif type(aval) is AbstractToken:
                 text = "token"
@@ -281,6 +288,7 @@ _FORMS: tuple[tuple[type | tuple[type, ...], Callable[[_Writer, Any], str]], ...
     (Jaxpr, _Writer.body),
     (Primitive, lambda writer, value: f"primitive({writer.primitive(value)})"),
     ((np.ndarray, np.generic), _Writer.constant),
+    (DimExpr, lambda writer, value: f"`{value}`"),
     (ShapedArray, _Writer.type),
 )
 """How values of a type, or of one that inherits from it, are written."""

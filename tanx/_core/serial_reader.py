@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .. import dtypes
+from .._dims import Scope, bounds, parse_dim
 from .array import Array
 from .check import check_jaxpr
 from .flow import ForLoop, WhileLoop
@@ -35,36 +36,43 @@ MOST_BODIES_DEEP = 512
 MOST_EQUATIONS = 1 << 26
 """Equations of a program with all its calls in place: compiling so many takes more than a day."""
 MOST_DIMENSIONS = 64
+MOST_LETTERS = 1000
+"""Letters of a symbolic size."""
 
 
 class Unreadable(ValueError):
     """A text that is no jaxpr."""
 
 
-def read(text: str, constants: Sequence[np.ndarray], names: Sequence[str] = ()) -> ClosedJaxpr:
+def read(text: str, constants: Sequence[np.ndarray], names: Sequence[str] = (),
+         scope: Scope | None = None) -> ClosedJaxpr:
     """The closed jaxpr that a text stands for, with a table of arrays and one of names.
+
+    Symbolic sizes are those of a scope; without one, there are none.
 
     >>> from tanx._core.serial import write
     >>> read(write(tanx.make_jaxpr(lambda x: jnp.sin(x) * 2)(1.0)).text, [])
     { lambda ; a:f32[]. let b:f32[] = sin a; c:f32[] = mul b 2.0:f32[] in (c,) }
     """
-    return _Reader(constants, names).program(text)
+    return _Reader(constants, names, scope).program(text)
 
 
-def read_value(text: str) -> Any:
+def read_value(text: str, scope: Scope | None = None) -> Any:
     """Plain data from its text.
 
     >>> read_value('{"name":"f","sizes":(1,2)}')
     {'name': 'f', 'sizes': (1, 2)}
     """
-    reader = _Reader((), ())
+    reader = _Reader((), (), scope)
     reader.line = text
     found = reader.value()
     reader.end()
     return found
 
 
-_TYPE = re.compile(r"(key<\w{1,32}>|\w{1,32})\[([\w,]*)\](~?)")
+_TYPE = re.compile(r"(key<\w{1,32}>|\w{1,32})\[([\w ,+*^()-]*)\](~?)")
+_DIM = re.compile(r"`([\w ,+*^()-]*)`")
+_COMMA = re.compile(r",(?! )")  # those inside of sizes have spaces behind them
 _BYTES = re.compile(r"<([0-9a-f]*)>")
 _DIGITS = re.compile(r"\d{1,18}")
 _WORD = re.compile(r"[A-Za-z_]\w{0,63}")
@@ -92,8 +100,9 @@ def _dtype(name: str) -> Any:
 
 
 class _Reader:
-    def __init__(self, constants: Sequence[np.ndarray], names: Sequence[str]):
-        self.constants, self.names = constants, iter(names)
+    def __init__(self, constants: Sequence[np.ndarray], names: Sequence[str],
+                 scope: Scope | None = None):
+        self.constants, self.names, self.scope = constants, iter(names), scope
         self.bodies: list[Jaxpr] = []
         self.equations: list[int] = []  # of each body, with its calls in place
         self.depths: list[int] = []
@@ -272,16 +281,28 @@ class _Reader:
             dtype = _dtype(name)
             if dtype is None:
                 self.fail(f"there is no dtype {name!r}")
-            shape = tuple([self.size(size) for size in sizes.split(",")]) if sizes else ()
+            shape = tuple([self.size(size) for size in _COMMA.split(sizes)]) if sizes else ()
             if len(shape) > MOST_DIMENSIONS:
                 self.fail("too many dimensions")
             aval = self.types[found[0]] = ShapedArray(shape, dtype, bool(weak))
         return aval
 
-    def size(self, text: str) -> int:
-        if not _DIGITS.fullmatch(text):
+    def size(self, text: str) -> Any:
+        found = int(text) if _DIGITS.fullmatch(text) else self.symbolic(text)
+        if bounds(found)[1] < 0:
             self.fail(f"{text!r} is no size")
-        return int(text)
+        return found
+
+    def symbolic(self, text: str) -> Any:
+        if self.scope is None or len(text) > MOST_LETTERS:
+            self.fail(f"{text!r} is no size")
+        try:
+            return parse_dim(text, self.scope)
+        except ValueError as error:
+            self.fail(str(error))
+
+    def dim(self) -> Any:
+        return self.symbolic(self.take(_DIM, "a size")[1])
 
     def param(self) -> tuple[str, Any]:
         name = self.take(_WORD, "the name of a parameter")[0]
@@ -426,7 +447,7 @@ class _Reader:
 
 _VALUES = {"(": _Reader.group, "[": _Reader.sequence, "{": _Reader.mapping, '"': _Reader.string,
            "$": _Reader.name, "#": _Reader.constant, "!": _Reader.known_constant,
-           "@": _Reader.jaxpr}
+           "@": _Reader.jaxpr, "`": _Reader.dim}
 """How a value is read, by its first character."""
 
 

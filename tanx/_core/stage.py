@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._config import enable_checks, no_tracing
+from .._dims import DimExpr, Socket
 from .._frames import more_frames
 from ..errors import explain
 from .array import Array
@@ -189,6 +190,8 @@ class StageTrace(Trace):
         elif isinstance(x, _SCALARS):
             aval = typeof(x)
             return Literal(np.asarray(x, aval.dtype), aval, x if type(x) is float else None)
+        elif type(x) is DimExpr:
+            return self.record(Socket.primitive, (), {"dim": x}).atom
         constant = self.constants.get(id(x))
         if constant is None:
             aval = typeof(x)

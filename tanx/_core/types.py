@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import dtypes
+from .._dims import DimExpr
 from ..errors import explain
 
 __all__ = ["NUMBERS", "AbstractValue", "AbstractToken", "MemorySpace", "ShapedArray",
@@ -506,6 +507,7 @@ def _of_python_scalar(x) -> ShapedArray:
 
 
 type_rules[np.ndarray] = type_rules[np.generic] = _of_numpy  # np.float64 is a float as well
+type_rules[DimExpr] = lambda size: _of_python_scalar(0)  # a number as any other, in computations
 NUMBERS = frozenset((bool, int, float, complex))
 """Types of Python numbers."""
 type_rules.update(dict.fromkeys(NUMBERS, _of_python_scalar))
@@ -581,12 +583,18 @@ def canonical_shape(shape, function: str = "shape") -> tuple[int, ...]:
         shape = tuple(map(operator.index, shape))
     except TypeError:
         try:
-            shape = (operator.index(shape),)
+            shape = tuple(map(_size, shape if isinstance(shape, tuple | list) else (shape,)))
         except TypeError:
             raise _no_shape(function, shape) from None
+        if not any(size < 0 for size in shape):
+            return shape
     if shape and min(shape) < 0:
         raise TypeError(explain(function, "sizes must not be negative.", f"shape: {shape}"))
     return shape
+
+
+def _size(size) -> Any:
+    return size if type(size) is DimExpr else operator.index(size)
 
 
 def _no_shape(function: str, shape) -> TypeError:

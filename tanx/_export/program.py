@@ -16,6 +16,7 @@ from .._core.primitive import primitives
 from .._core.serial import Unwritable, array_data, write, write_value
 from .._core.serial_reader import Unreadable, read, read_value
 from .._core.types import ShapedArray
+from .._dims import Scope
 from ..errors import explain
 from .container import Damaged, pack, unpack
 
@@ -40,28 +41,50 @@ def program_bytes(function: str, name: str, closed: ClosedJaxpr) -> bytes:
     arrays = [array_data(c) for c in serial.constants]
     data = b"".join(a.tobytes() + bytes(-a.nbytes % _ALIGNMENT) for a in arrays)
     types = [ShapedArray(a.shape, a.dtype) for a in arrays]
-    return pack({"program": serial.text.encode(), "names": write_value(serial.names).encode(),
+    known = None if serial.scope is None else [c.text for c in serial.scope.constraints]
+    return pack({"sizes": write_value(known).encode(), "program": serial.text.encode(),
+                 "names": write_value(serial.names).encode(),
                  "types": write_value(types).encode(), "arrays": data})
 
 
-def program_of(data: bytes) -> ClosedJaxpr:
-    """The program that bytes hold; a :class:`Damaged` where they do not."""
+def program_of(data: bytes, scope: Scope | None = None) -> tuple[ClosedJaxpr, Scope | None]:
+    """The program that bytes hold, and the scope of symbolic sizes in it.
+
+    That is ``scope``, if it has the constraints that are stored. A :class:`Damaged` where the bytes
+    hold no program.
+    """
     sections = unpack(data)
-    if list(sections) != ["program", "names", "types", "arrays"]:
+    if list(sections) != ["sizes", "program", "names", "types", "arrays"]:
         raise Damaged(f"a program has other sections than {', '.join(sections)}")
     names = value_of(sections["names"])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise Damaged("names are no list of strings")
+    scope = _scope(value_of(sections["sizes"]), scope)
     text, arrays = _text(sections["program"]), _arrays(sections)
     if not set(_USED.findall(text)) <= primitives.keys():
         _load_primitives()
     try:
-        return read(text, arrays, names)
+        return read(text, arrays, names, scope), scope
     except Unreadable as error:
         raise Damaged(f"the program does not read: {error}") from error
 
 
 _USED = re.compile(r"=([A-Za-z_][\w-]*)\[")
+
+
+def _scope(known: Any, given: Scope | None) -> Scope | None:
+    """The scope with some constraints."""
+    if known is None:
+        return None
+    if not isinstance(known, list) or len(known) > 1000 or not all(
+            isinstance(text, str) and len(text) <= 1000 for text in known):
+        raise Damaged("constraints are no list of strings")
+    if given is not None and [c.text for c in given.constraints] == known:
+        return given
+    try:
+        return Scope(known)
+    except ValueError as error:
+        raise Damaged(f"a constraint does not read: {error}") from error
 
 
 def _load_primitives() -> None:
@@ -92,10 +115,10 @@ def _arrays(sections: dict[str, bytes]) -> list[np.ndarray]:
     return arrays
 
 
-def value_of(data: bytes) -> Any:
+def value_of(data: bytes, scope: Scope | None = None) -> Any:
     """Plain data from its text."""
     try:
-        return read_value(_text(data))
+        return read_value(_text(data), scope)
     except Unreadable as error:
         raise Damaged(f"the facts do not read: {error}") from error
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .._core.primitive import parameter
+from .._dims import index, largest
 from ..errors import explain
 
 __all__ = ["ConvDimensionNumbers", "ConvGeneralDilatedDimensionNumbers", "conv_dimension_numbers",
@@ -128,7 +129,7 @@ def padtype_to_pads(in_shape, window_shape, window_strides, padding) -> list[tup
         return [(0, 0)] * len(in_shape)
     pads = []
     for n, window, stride in zip(in_shape, window_shape, window_strides):
-        total = int(max(((n + stride - 1) // stride - 1) * stride + window - n, 0))
+        total = largest(index(((n + stride - 1) // stride - 1) * stride + window - n), 0)
         less, more = total // 2, total - total // 2
         pads.append((less, more) if padding == "SAME" else (more, less))
     return pads

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from operator import index
-
 import numpy as np
 
 from .. import dtypes
 from .._core.linear import never
 from .._core.primitive import Kind, Primitive
 from .._core.types import ShapedArray, canonical_shape, described, typeof
+from .._dims import Socket, index, is_symbolic
 from .._loops import build
 from .._loops.names import SCRATCH
 from ..errors import explain
@@ -51,6 +50,31 @@ class Iota(Primitive):
         return build.convert(at[dimension], dtype)
 
 
+class DimAsValue(Primitive):
+    """A size as a number. It is symbolic, until the program is one that runs."""
+
+    name = "dim_as_value"
+    kind = Kind.LAYOUT
+
+    def infer(self, *, dim):
+        return typeof(0)
+
+    def eval(self, *, dim):
+        if is_symbolic(dim):
+            raise NotImplementedError(explain(
+                "tanx.export",
+                "a symbolic size has a value only in exported programs that are called.",
+                f"size: {dim}"))
+        return np.asarray(dim, typeof(0).dtype)
+
+    jvp = never("it has no operands")
+    transpose = never("it has no operands")
+    batch = never("it has no operands")
+
+    def lower(self, at, *, dim):
+        return build.const(dim, typeof(0).dtype)
+
+
 class Empty(Primitive):
     """An array whose values do not matter; they are zeros."""
 
@@ -80,6 +104,7 @@ class Scratch(Empty):
         return [build.extern(SCRATCH, into, [])]
 
 
+Socket.primitive = DimAsValue()
 iota_p, empty_p, scratch_p = Iota(), Empty(), Scratch()
 
 

@@ -20,6 +20,7 @@ from .._core.array import Array
 from .._core.linear import Zero
 from .._core.primitive import Kind, Primitive, parameter
 from .._core.types import ShapedArray, canonical_shape, typeof
+from .._dims import is_symbolic
 from .._loops import build, instructions
 from ..errors import explain
 from .batching import batch_size, to_front
@@ -132,8 +133,14 @@ def geometry(operand: tuple[int, ...], indices: tuple[int, ...], numbers: Gather
     return Geometry(tuple(shape), batch_dims, numbers.offset_dims, window_dims, tuple(starts),
                     tuple(batching), lead,
                     tuple(np.argsort(batch_dims + numbers.offset_dims).tolist()),
-                    np.array([operand[d] - sizes[d] for d in numbers.start_index_map], np.int64),
+                    np.array([_known(operand[d] - sizes[d]) for d in numbers.start_index_map],
+                             np.int64),
                     _taken(operand, numbers, sizes))
+
+
+def _known(n) -> int:
+    """A size for computations, which never take place where it is symbolic."""
+    return 0 if is_symbolic(n) else n
 
 
 def _taken(operand, numbers: GatherDimensionNumbers, sizes) -> int | None:

@@ -13,7 +13,7 @@ from math import prod
 
 import numpy as np
 
-from .. import dtypes
+from .. import _dims, dtypes
 from .._axes import canonical_axis
 from .._core.array import Array
 from .._core.linear import is_linear
@@ -127,8 +127,8 @@ def slice(operand, start_indices, limit_indices, strides=None):
     Array([1, 3, 5], dtype=int32)
     """
     return slice_p.bind(
-        operand, start_indices=tuple(map(operator.index, start_indices)),
-        limit_indices=tuple(map(operator.index, limit_indices)),
+        operand, start_indices=tuple(map(_dims.index, start_indices)),
+        limit_indices=tuple(map(_dims.index, limit_indices)),
         strides=None if strides is None else tuple(map(operator.index, strides)))
 
 
@@ -144,7 +144,7 @@ def slice_in_dim(operand, start_index, limit_index, stride=1, axis=0):
     n = shape[axis]
 
     def place(index, default):
-        index = default if index is None else operator.index(index)
+        index = default if index is None else _dims.index(index)
         return index + n if index < 0 else index
     starts, limits, strides = [0] * len(shape), list(shape), [1] * len(shape)
     starts[axis], limits[axis] = place(start_index, 0), place(limit_index, n)
@@ -287,9 +287,10 @@ def _starts(function: str, operand, start_indices, allow_negative) -> list:
             f"operand: {typeof(operand)}", f"start_indices: {len(starts)} of them"))
     wide = dtypes.canonicalize_dtype(np.dtype("int64"))
     dtype = next((typeof(i).dtype for i in starts if type(i) is not int), wide)
-    if max(shape, default=0) > instructions.value_range(dtype)[1]:
+    longest = max([n for n in shape if type(n) is int], default=0)
+    if longest > instructions.value_range(dtype)[1]:
         from .convert import convert
-        if max(shape) > instructions.value_range(wide)[1]:
+        if longest > instructions.value_range(wide)[1]:
             wide = np.dtype(np.int64)  # without x64 too: no other reaches the end
         dtype = wide
         starts = [i if type(i) is int else convert(i, dtype) for i in starts]
@@ -678,4 +679,4 @@ def split(operand, sizes, axis=0):
     [Array([0], dtype=int32), Array([1, 2, 3], dtype=int32)]
     """
     axis = canonical_axis("tanx.lax.split", axis, typeof(operand))
-    return split_p.bind(operand, sizes=tuple(map(operator.index, sizes)), axis=axis)
+    return split_p.bind(operand, sizes=tuple(map(_dims.index, sizes)), axis=axis)

@@ -16,6 +16,7 @@ import numpy as np
 from .. import dtypes, lax
 from .. import numpy as jnp
 from .._control.custom_vjp import custom_vjp
+from .._dims import definitely
 from ..errors import explain
 from ..numpy._promotion import typeof
 
@@ -94,7 +95,7 @@ def dot_product_attention(
     window = local_window_size
     window = (window, window) if isinstance(window, int) else window
     options = _Options(float(size ** -0.5 if scale is None else scale), bool(is_causal), window)
-    if bias is None and count * key.shape[1] >= LONG:
+    if bias is None and definitely(lambda: count * key.shape[1] >= LONG):
         out, residual = _blocked(options, query, key, value, masks)
     else:
         out, residual = _whole(options, query, key, value, bias, masks)

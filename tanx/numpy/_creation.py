@@ -12,6 +12,7 @@ from .. import dtypes
 from .._api.jit import library_jit
 from .._api.placement import device_put
 from .._axes import canonical_axis
+from .._dims import index, is_symbolic
 from ..errors import explain
 from ..lax import _functions as lax
 from ._promotion import (
@@ -408,7 +409,8 @@ def arange(start, stop=None, step=None, dtype=None, *, device=None, out_sharding
         size, by = math.ceil(high - low), None
     else:
         by = _number("step", step)
-        size = math.ceil((high - low) / by)
+        size = (-((low - high) // by) if is_symbolic(high - low) else
+                math.ceil((high - low) / by))
     x = lax.iota(dtype, max(0, size))
     if by is not None:
         x = lax.mul(convert(by, dtype), x)
@@ -419,7 +421,7 @@ def arange(start, stop=None, step=None, dtype=None, *, device=None, out_sharding
 
 def _number(name: str, x) -> int | float:
     """An argument of ``arange`` as a Python number."""
-    if type(x) is int or type(x) is float:
+    if type(x) is int or type(x) is float or is_symbolic(x):
         return x
     if np.ndim(x) if not hasattr(x, "ndim") else x.ndim:
         raise ValueError(explain(
@@ -449,7 +451,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
 
 
 def _count(function: str, num) -> int:
-    num = operator.index(num)
+    num = index(num)
     if num < 0:
         raise ValueError(explain(
             f"tanx.numpy.{function}", "the number of elements must not be negative.",

@@ -188,7 +188,8 @@ def _plan(subscripts: str, shapes, optimize) -> tuple[Step, ...]:
             met = "".join(letters for letters, _ in meeting)
             made = "".join(sorted(wanted.intersection(met), key=met.find))
         steps.append(_step(positions, meeting, made))
-        sizes = {letter: max(term.get(letter, 1) for _, term in meeting) for letter in made}
+        sizes = {letter: next((n for _, term in meeting if (n := term.get(letter, 1)) != 1), 1)
+                 for letter in made}
         terms.append((made, sizes))
     return tuple(steps)
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import dtypes
 from .._config import check_static_indices, strict
+from .._dims import is_symbolic, largest, least, slice_indices
 from .._slices import Slice
 from ..errors import NonConcreteBooleanIndexError, explain
 from ..lax import _functions as lax
@@ -160,13 +161,13 @@ def _steps(shape: tuple[int, ...], key: tuple, checked: bool) -> tuple:
             kept.append(size)
         if step < 0:
             turned.append(axis)
-            start, step = (start + (size - 1) * step if size else start), -step
+            start, step = (start + (size - 1) * step if size != 0 else start), -step
         starts.append(start)
-        limits.append(start + (size - 1) * step + 1 if size else start)
-        strides.append(step if size > 1 else 1)
+        limits.append(largest(start, start + (size - 1) * step + 1) if size != 0 else start)
+        strides.append(step if size not in (0, 1) else 1)
     steps: list = []
     strided = any(step != 1 for step in strides)
-    if tuple(limits) != shape or any(starts) or strided:
+    if tuple(limits) != shape or any(start != 0 for start in starts) or strided:
         steps.append((lax.slice_p, dict(
             start_indices=tuple(starts), limit_indices=tuple(limits),
             strides=tuple(strides) if strided else None)))
@@ -205,7 +206,7 @@ def _inside(i: int, n: int, axis: int, shape: tuple[int, ...], checked: bool) ->
             "x[...]", f"index {i} is out of bounds for axis {axis}, which has size {n}.",
             f"shape: {shape}", hint="tanx.config.jax_check_static_indices is on; without it the "
             "index is moved inside."))
-    return min(max(i + n if i < 0 else i, 0), n - 1)
+    return least(largest(i + n if i < 0 else i, 0), n - 1)
 
 
 def _bounds(item: tuple | Slice, n: int, axis: int) -> tuple[int, int, int]:
@@ -213,7 +214,9 @@ def _bounds(item: tuple | Slice, n: int, axis: int) -> tuple[int, int, int]:
     if isinstance(item, tuple):
         if item[2] == 0:
             raise ValueError(explain("x[start:stop:step]", "the step of a slice must not be zero."))
-        start, stop, step = slice(*item).indices(n)
+        start, stop, step = slice_indices(slice(*item), n)
+        if is_symbolic(start) or is_symbolic(stop):
+            return start, largest(0, (stop - start + step - (1 if step > 0 else -1)) // step), step
         # Backwards from the end of nothing starts at -1.
         return max(start, 0), len(range(start, stop, step)), step
     if item.span > n:
@@ -420,10 +423,10 @@ def taken_apart(shape: tuple[int, ...], items: Sequence) -> tuple[Plan, Sequence
 def _window(item: slice, n: int) -> tuple[Form, Any]:
     """The form and the value of a slice whose bounds are known."""
     start, size, step = _bounds((item.start, item.stop, item.step), n, 0)
-    turned = step < 0 and size > 1
+    turned = step < 0 and size not in (0, 1)
     if turned:
         start, step = start + (size - 1) * step, -step
-    if step == 1 or size <= 1:
+    if step == 1 or size in (0, 1):
         return Form("window", (size,), start == 0 and size == n, turned), start
     return Form("stride", (size,), False, turned), range(start, start + size * step, step)
 

@@ -22,7 +22,7 @@ from ._creation import asarray
 from ._logic import where
 from ._math import clip, divmod, remainder
 from ._nonzero import known_value, nonzero
-from ._plan import index_dtype
+from ._plan import index_dtype, is_long
 from ._promotion import (
     as_operand,
     broadcast_to_shape,
@@ -109,7 +109,7 @@ def _integers(function: str, indices, n: int):
     if dtype.kind != "b" and not dtypes.issubdtype(dtype, np.integer):
         raise ValueError(explain(f"tanx.numpy.{function}", "indices must be integers.",
                                  f"indices: {indices.aval}"))
-    if dtype.kind == "b" or n > np.iinfo(dtype).max:
+    if dtype.kind == "b" or is_long(n, np.iinfo(dtype).max):
         return convert(indices, max(dtypes.default_int(), index_dtype(n)))
     return indices
 

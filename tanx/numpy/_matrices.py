@@ -7,6 +7,7 @@ import operator
 from .. import dtypes
 from .._api.jit import library_jit
 from .._axes import canonical_axis
+from .._dims import index
 from ..errors import explain
 from ..lax import _functions as lax
 from ._creation import arange, placed, zeros_like
@@ -42,10 +43,10 @@ def eye(N, M=None, k=0, dtype=None, *, device=None):
     """
     dtype = dtypes.requested_dtype(dtype, "tanx.numpy.eye")
     try:
-        shape = operator.index(N), operator.index(N if M is None else M)
+        shape = index(N), index(N if M is None else M)
     except TypeError:
         shape = canonical_shape((N, M), "tanx.numpy.eye")
-    if min(shape) < 0:
+    if any(size < 0 for size in shape):
         raise ValueError(explain("tanx.numpy.eye", "sizes must not be negative.",
                                  f"shape: {shape}"))
     return placed(convert(_on_diagonal(shape, k), dtype), device)

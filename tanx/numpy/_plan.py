@@ -151,9 +151,14 @@ def _common_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 _INT32, _INT64 = np.iinfo(np.int32), np.iinfo(np.int64)
 
 
+def is_long(size: int, limit: int = _INT32.max) -> bool:
+    """Whether positions along an axis need more bits; symbolic sizes are taken not to."""
+    return type(size) is int and size > limit
+
+
 def index_dtype(size: int) -> np.dtype:
     """The dtype of positions along an axis: 64 bits where 32 do not reach, with or without x64."""
-    return np.dtype(np.int64 if size > _INT32.max else np.int32)
+    return np.dtype(np.int64 if is_long(size) else np.int32)
 
 
 def _is_wide(column) -> bool:
@@ -187,9 +192,9 @@ def _known(i, part: Part, wrap: bool, extents: tuple[int, ...]):
         return np.arange(i.start, i.stop, i.step, dtype=index_dtype(max(i, default=0)))
     if type(i) is int:
         i = i + size if wrap and size is not None and i < 0 else i
-        limits = _INT64 if extent > _INT32.max else _INT32
+        limits = _INT64 if is_long(extent) else _INT32
         return min(max(i, limits.min), limits.max)
-    if i.dtype.itemsize < 4 or i.dtype.itemsize == 4 and extent > _INT32.max:
+    if i.dtype.itemsize < 4 or i.dtype.itemsize == 4 and is_long(extent):
         i = i.astype(index_dtype(extent))
     if wrap and size is not None and i.dtype.kind == "i":
         negative = i < 0
@@ -199,7 +204,7 @@ def _known(i, part: Part, wrap: bool, extents: tuple[int, ...]):
         return i
     # Those outside may be too large for an index, and it does not matter where outside they are.
     i = np.minimum(i, size) if i.dtype.kind == "u" else np.minimum(np.maximum(i, -1), size)
-    return i if size > _INT32.max else i.astype(np.int32)
+    return i if is_long(size) else i.astype(np.int32)
 
 
 def _staged_index(plan: Plan, chosen: list, wrap: bool):
@@ -210,7 +215,7 @@ def _staged_index(plan: Plan, chosen: list, wrap: bool):
     given = [typeof(i).dtype for i in columns if type(i) is not int]
     wide = any(d.itemsize > 4 or d == np.uint32 for d in given)
     dtype = dtypes.canonicalize_dtype(np.dtype(np.int64 if wide else np.int32))
-    if any(plan.extents[part.axis] > _INT32.max for part in plan.parts):
+    if any(is_long(plan.extents[part.axis]) for part in plan.parts):
         dtype = np.dtype(np.int64)
     if not columns:
         return np.zeros((*plan.outer, 0), dtype)
@@ -231,7 +236,7 @@ def _from_end(i, size: int):
     dtype = typeof(i).dtype
     if not dtypes.issubdtype(dtype, np.signedinteger):
         return i
-    if size > np.iinfo(dtype).max:
+    if is_long(size, np.iinfo(dtype).max):
         i = convert(i, max(dtypes.default_int(), index_dtype(size)))
     zero, size = (convert(v, i.dtype, i.weak_type) for v in (0, size))
     return lax.select_n(lax.lt(i, zero), i, lax.add(i, size))

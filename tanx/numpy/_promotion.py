@@ -14,6 +14,7 @@ from .. import _config, dtypes
 from .._core.array import Array
 from .._core.trace import Tracer, context
 from .._core.types import canonical_shape, described, is_arraylike, typeof
+from .._dims import common_sizes
 from .._ops.convert import convert, wrapped
 from .._ops.layout import broadcast_in_dim
 from ..errors import explain, warn_user
@@ -137,7 +138,10 @@ def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     longest = max(shapes, key=len)
     for shape in shapes:
         if shape and shape != longest:
-            return np.broadcast_shapes(*shapes)
+            try:
+                return np.broadcast_shapes(*shapes)
+            except TypeError:  # symbolic sizes
+                return common_sizes(*shapes)
     return longest
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from ... import _config
 from ..._core.jaxpr import ClosedJaxpr, eval_jaxpr
 from ..._core.types import ShapeDtypeStruct
+from ..._dims import is_symbolic
 from ..._export.program import program_bytes
 from ..._runtime.device import default_device
 from ..._traceback import boundary
@@ -93,7 +94,7 @@ def _exported(name: str, closed: ClosedJaxpr, in_tree, out_tree, keep_unused: bo
     kept = tuple(i for i, v in enumerate(jaxpr.invars) if keep_unused or v in used)
     effects = sorted(closed.effects, key=str)
     in_avals, out_avals = tuple(closed.in_avals), tuple(closed.out_avals)
-    return Exported(
+    exported = Exported(
         fun_name=name, in_tree=in_tree, in_avals=in_avals, out_tree=out_tree, out_avals=out_avals,
         _in_named_shardings=(None,) * len(in_avals), _out_named_shardings=(None,) * len(out_avals),
         in_shardings_hlo=(None,) * len(in_avals), out_shardings_hlo=(None,) * len(out_avals),
@@ -103,8 +104,11 @@ def _exported(name: str, closed: ClosedJaxpr, in_tree, out_tree, keep_unused: bo
         disabled_safety_checks=disabled,
         mlir_module_serialized=program_bytes("tanx.export.export", name, closed),
         calling_convention_version=_version(), module_kept_var_idx=kept,
-        uses_global_constants=len(platforms) > 1,
+        uses_global_constants=len(platforms) > 1 or any(
+            is_symbolic(d) for aval in in_avals for d in aval.shape),
         _get_vjp=lambda exported: _derivative(exported, closed))
+    exported._sizes  # noqa: B018 - now, so that sizes that cannot be solved for are an error here
+    return exported
 
 
 def _version() -> int:

@@ -119,7 +119,7 @@ class Exported:
     def _program(self) -> ClosedJaxpr:
         """The program, read when it is first called."""
         try:
-            closed = program_of(self.mlir_module_serialized)
+            closed, _ = program_of(self.mlir_module_serialized, self._sizes.scope)
         except Damaged as error:
             raise ValueError(explain("tanx.export.Exported", f"{error}.")) from error
         if tuple(closed.in_avals) != self.in_avals or tuple(closed.out_avals) != self.out_avals:
@@ -137,7 +137,7 @@ class Exported:
     def _flat_call(self) -> Callable:
         """The program as a function of leaves, compiled, with its derivative."""
         def run(*leaves):
-            closed = self._sizes.specialised(self._program, leaves)
+            closed = self._sizes.specialised(self, leaves)
             return jit_p.bind(*leaves, jaxpr=closed, name=self.fun_name, inline=False,
                               keep_unused=False, donated_invars=())
 

@@ -13,8 +13,9 @@ from ..._core.effects import (
 )
 from ..._core.serial import write_value
 from ..._core.types import ShapedArray
+from ..._dims import Scope
 from ..._export.container import Damaged, pack, unpack
-from ..._export.program import value_of
+from ..._export.program import program_of, value_of
 from ..._export.trees import tree_of, tree_records
 from ..._traceback import boundary
 from ...errors import explain
@@ -82,11 +83,12 @@ def deserialize(blob: bytes | bytearray) -> Exported:
         raise ValueError(explain("tanx.export.deserialize", f"{error}.")) from error
 
 
-def _read(data: bytes, derivatives: int) -> Exported:
+def _read(data: bytes, derivatives: int, scope: Scope | None = None) -> Exported:
     sections = unpack(data)
     if list(sections) not in (["facts", "module"], ["facts", "module", "vjp"]):
         raise Damaged(f"an exported function has other sections than {', '.join(sections)}")
-    facts = value_of(sections["facts"])
+    closed, scope = program_of(sections["module"], scope)
+    facts = value_of(sections["facts"], scope)
     _check(facts)
     in_avals, out_avals = facts["in_avals"], facts["out_avals"]
     exported = Exported(
@@ -102,25 +104,28 @@ def _read(data: bytes, derivatives: int) -> Exported:
         calling_convention_version=facts["calling_convention_version"],
         module_kept_var_idx=facts["module_kept_var_idx"],
         uses_global_constants=facts["uses_global_constants"],
-        _get_vjp=_stored_vjp(sections, derivatives, in_avals, out_avals))
+        _get_vjp=_stored_vjp(sections, derivatives, in_avals, out_avals, scope))
     if (exported.in_tree.num_leaves, exported.out_tree.num_leaves) != (
             len(in_avals), len(out_avals)):
         raise Damaged("a structure has another number of leaves than there are types")
+    if (tuple(closed.in_avals), tuple(closed.out_avals)) != (in_avals, out_avals):
+        raise Damaged("the program has other types than it should")
+    exported.__dict__["_program"] = closed
     try:
-        exported._program  # noqa: B018 - read now, so that damage is found here
+        exported._sizes  # noqa: B018 - now, so that sizes that cannot be solved for are found here
     except ValueError as error:
         raise Damaged(str(error).partition(": ")[2].rstrip(".")) from error
     return exported
 
 
 def _stored_vjp(sections: dict[str, bytes], derivatives: int, in_avals: tuple,
-                out_avals: tuple) -> Any:
+                out_avals: tuple, scope: Scope | None) -> Any:
     """What gives the derivative in a file; None where there is none."""
     if "vjp" not in sections:
         return None
     if derivatives == 0:
         raise Damaged("too many derivatives")
-    found = _read(sections["vjp"], derivatives - 1)
+    found = _read(sections["vjp"], derivatives - 1, scope)
     cotangents = tuple(a.to_tangent() for a in out_avals)
     results = tuple(a.to_tangent() for a in in_avals)
     if not (_same(found.in_avals, in_avals + cotangents) and _same(found.out_avals, results)):

@@ -1,0 +1,823 @@
+"""Symbolic sizes: integers that are not known yet, as in ``float32[a,2*b + 1]``.
+
+A size is a :class:`DimExpr`, a polynomial in variables such as ``a`` and in quotients, remainders,
+maxima and minima of such polynomials. It stands where a size stands, in shapes and in parameters of
+equations: arithmetic gives other sizes, and comparisons are answered from bounds. Variables are 1
+or more, and a :class:`Scope` may know more of them. What depends on the values is an
+:class:`~tanx.errors.InconclusiveDimensionOperation`. Sizes that cannot be told to be equal count
+as different, so that ``a == 3`` is false.
+
+:func:`evaluate` puts numbers in place of variables, and :mod:`tanx._core.instantiate` does so in
+whole jaxprs.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping
+from math import inf
+from typing import Any, NamedTuple, NoReturn
+
+from .errors import InconclusiveDimensionOperation, explain
+
+__all__ = ["DimExpr", "Scope", "Socket", "as_value", "bounds", "common_sizes", "definitely",
+           "evaluate", "index", "is_symbolic", "largest", "least", "parse_dim", "scope_of",
+           "slice_indices", "variables_of"]
+
+
+class Operation(NamedTuple):
+    """A factor that is no variable: ``floordiv``, ``mod``, ``max`` or ``min`` of two sizes."""
+
+    name: str
+    first: Any
+    second: Any
+
+    def __str__(self) -> str:
+        return f"{self.name}({self.first}, {self.second})"
+
+
+Factor = str | Operation
+Monomial = tuple[tuple[Factor, int], ...]
+"""A product of powers, in the order of the factors; the empty one is 1."""
+Dim = Any  # int or DimExpr
+
+ONE: Monomial = ()
+
+
+class Scope:
+    """What is known of variables: constraints such as ``a >= 4``, ``b <= a`` and ``c == 2*b``.
+
+    >>> scope = Scope(["a >= 4"])
+    >>> parse_dim("2*a", scope) >= 8
+    True
+    """
+
+    def __init__(self, constraints_str: Iterable[str] = ()):
+        if isinstance(constraints_str, str):
+            raise ValueError(explain(
+                "tanx.export.SymbolicScope", "constraints must be a sequence of strings.",
+                f"constraints: {constraints_str!r}", hint=f"[{constraints_str!r}]."))
+        self.made: Any = None  # the line of the user's code, where it is known
+        self.constraints: list[Constraint] = []
+        self.rules: dict[Factor, Dim] = {}  # what equals something else
+        self.positive: list[DimExpr] = []  # what is 0 or more
+        self.ranges: dict[str, tuple[float, float]] = {}
+        for text in constraints_str:
+            self._add(text)
+
+    def _add(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise ValueError(explain("tanx.export.SymbolicScope", "a constraint must be a string.",
+                                     f"constraint: {text!r}"))
+        found = re.fullmatch(r"(.*?)(==|>=|<=)(.*)", text)
+        if found is None:
+            raise ValueError(explain(
+                "tanx.export.SymbolicScope", "a constraint is made with ==, >= or <=.",
+                f"constraint: {text!r}"))
+        left, right = parse_dim(found[1], self), parse_dim(found[3], self)
+        difference = right - left if found[2] == "<=" else left - right
+        self.constraints.append(Constraint(text.strip(), found[2] == "==", difference))
+        if isinstance(difference, int):
+            if difference < 0 or (found[2] == "==" and difference):
+                raise ValueError(explain("tanx.export.SymbolicScope",
+                                         "a constraint never holds.", f"constraint: {text!r}"))
+            return
+        known = [difference, -difference] if found[2] == "==" else [difference]
+        if found[2] == "==" and self._equate(left, right, difference):
+            known = [_made(dict(size.terms), self) for size in self.positive]
+            self.positive.clear()
+        self.positive += [size for size in known if type(size) is DimExpr]
+        self.ranges.clear()
+
+    def _equate(self, left: Dim, right: Dim, difference: DimExpr) -> bool:
+        """Note that two sizes are equal, as a rule that replaces one of them, if that can be."""
+        factor = _single(left)
+        if factor is None or factor in _factors(right):
+            factor, right = _single(right), left
+        if factor is not None and factor not in _factors(right):
+            self.rules[factor] = right
+            return True
+        for monomial, count in difference.terms:  # n * (e // n) == e says that e % n is 0
+            if len(monomial) == 1 and isinstance(monomial[0][0], Operation):
+                quotient = monomial[0][0]
+                if quotient.name == "floordiv" and abs(count) == quotient.second and (
+                        difference * (1 if count > 0 else -1)
+                        == quotient.second * _made({monomial: 1}, self) - quotient.first):
+                    self.rules[Operation("mod", quotient.first, quotient.second)] = 0
+                    return True
+        return False
+
+    def range_of(self, name: str) -> tuple[float, float]:
+        """The bounds of a variable."""
+        if name not in self.ranges:
+            self.ranges[name] = (1, inf)  # while it is looked for
+            self.ranges[name] = bounds(DimExpr(((((name, 1),), 1),), self))
+        return self.ranges[name]
+
+    def __str__(self) -> str:
+        known = "".join(f"\n  {c.text}" for c in self.constraints)
+        where = f"scope made at {self.made or 'an unknown line'}"
+        return f"{where} with constraints:{known}" if known else where
+
+    __repr__ = __str__
+
+
+class Constraint(NamedTuple):
+    """A constraint as it was written, and what of it is 0, or else 0 or more."""
+
+    text: str
+    is_equation: bool
+    difference: Any
+
+
+class DimExpr:
+    """A size that is not known yet.
+
+    >>> a, b = tanx.export.symbolic_shape("a, b")
+    >>> (2 * a + b) * a, (4 * a + 3) // 2, a % 3
+    (a*b + 2*a^2, 2*a + 1, mod(a, 3))
+    """
+
+    __slots__ = ("terms", "scope", "_hash")
+    __array_ufunc__ = None  # NumPy's numbers leave arithmetic to this class
+
+    def __init__(self, terms: tuple[tuple[Monomial, int], ...], scope: Scope):
+        self.terms = terms  # the largest monomial first, the constant last; no coefficient is 0
+        self.scope = scope
+        self._hash = hash(terms)
+
+    # -- arithmetic: with sizes it gives sizes, with anything else arrays --------------------------
+
+    def _apply(self, other, on_sizes: Callable, on_arrays: Callable):
+        size = _as_size(other)
+        if size is None:
+            if isinstance(other, str | bytes | type(None) | tuple | list):
+                return NotImplemented
+            return on_arrays(as_value(self), as_value(other))
+        if isinstance(size, DimExpr) and size.scope is not self.scope:
+            raise _other_scope(self, size)
+        return on_sizes(self, size)
+
+    def __add__(self, other):
+        return self._apply(other, _sum, operator.add)
+
+    __radd__ = __add__
+
+    def __sub__(self, other):
+        return self._apply(other, lambda a, b: _sum(a, _product(b, -1)), operator.sub)
+
+    def __rsub__(self, other):
+        return self._apply(other, lambda a, b: _sum(b, _product(a, -1)), lambda a, b: b - a)
+
+    def __mul__(self, other):
+        return self._apply(other, _product, operator.mul)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other):
+        return self._apply(other, lambda a, b: _divided(a, b)[0], operator.floordiv)
+
+    def __rfloordiv__(self, other):
+        return self._apply(other, lambda a, b: _divided(b, a)[0], lambda a, b: b // a)
+
+    def __mod__(self, other):
+        return self._apply(other, lambda a, b: _divided(a, b)[1], operator.mod)
+
+    def __rmod__(self, other):
+        return self._apply(other, lambda a, b: _divided(b, a)[1], lambda a, b: b % a)
+
+    def __divmod__(self, other):
+        return self // other, self % other
+
+    def __rdivmod__(self, other):
+        return other // self, other % self
+
+    def __truediv__(self, other):
+        return as_value(self) / as_value(other)
+
+    def __rtruediv__(self, other):
+        return as_value(other) / as_value(self)
+
+    def __pow__(self, other):
+        if type(other) is int and other >= 0:
+            found: Dim = 1
+            for _ in range(other):
+                found = found * self
+            return found
+        return as_value(self) ** as_value(other)
+
+    def __rpow__(self, other):
+        return as_value(other) ** as_value(self)
+
+    def __neg__(self):
+        return _product(self, -1)
+
+    def __pos__(self):
+        return self
+
+    # -- questions ---------------------------------------------------------------------------------
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (type(other) is DimExpr and self.terms == other.terms
+                                 and self.scope is other.scope)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __ge__(self, other) -> bool:
+        return _decided(self, other, ">=", self - other)
+
+    def __gt__(self, other) -> bool:
+        return _decided(self, other, ">", self - other - 1)
+
+    def __le__(self, other) -> bool:
+        return _decided(self, other, "<=", other - self)
+
+    def __lt__(self, other) -> bool:
+        return _decided(self, other, "<", other - self - 1)
+
+    def __bool__(self) -> bool:
+        low, high = bounds(self)
+        if low > 0 or high < 0:
+            return True
+        raise _inconclusive(f"whether {self} is 0 depends on the sizes.", self)
+
+    def __int__(self) -> NoReturn:
+        raise _inconclusive(f"the size {self} is not known.", self)
+
+    def __jax_array__(self):
+        return as_value(self)
+
+    def __ceil__(self) -> DimExpr:
+        return self
+
+    __floor__ = __trunc__ = __ceil__
+
+    def __array__(self, dtype=None, copy=None) -> NoReturn:
+        raise _inconclusive(f"the size {self} is not known, so NumPy cannot compute with it.", self)
+
+    def __str__(self) -> str:
+        return _shown(self)
+
+    __repr__ = __str__
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(explain("tanx.export", "symbolic sizes cannot be pickled.", f"size: {self}",
+                                hint="str(size) is text that symbolic_shape reads."))
+
+    def __copy__(self) -> DimExpr:
+        return self
+
+    def __deepcopy__(self, memo) -> DimExpr:
+        return self
+
+
+def index(value: Any) -> Dim:
+    """A size as ``operator.index`` gives it, or as it is where it is symbolic."""
+    return value if type(value) is DimExpr else operator.index(value)
+
+
+def definitely(answer: Callable[[], bool]) -> bool:
+    """Whether something holds for all sizes: False where that depends on them.
+
+    >>> a, = tanx.export.symbolic_shape("a")
+    >>> definitely(lambda: a > 10), definitely(lambda: a > 0)
+    (False, True)
+    """
+    try:
+        return answer()
+    except InconclusiveDimensionOperation:
+        return False
+
+
+def slice_indices(item: slice, size: Dim) -> tuple[Dim, Dim, int]:
+    """As ``item.indices(size)``, for sizes that may be symbolic."""
+    if type(size) is int and type(item.start) is not DimExpr and type(item.stop) is not DimExpr:
+        return item.indices(size)
+    step = 1 if item.step is None else operator.index(item.step)
+    first, last = (0, size) if step > 0 else (-1, size - 1)
+
+    def place(end: Any, default: Dim) -> Dim:
+        if end is None:
+            return default
+        end = index(end)
+        from_end = end < 0
+        return largest(first, least(last, end + size if from_end else end))
+
+    start, stop = place(item.start, first if step > 0 else last), place(
+        item.stop, last if step > 0 else first)
+    return start, stop, step
+
+
+def common_sizes(*shapes: tuple) -> tuple:
+    """The shape to which all broadcast, as NumPy finds it where no size is symbolic."""
+    rank = max(map(len, shapes))
+    found: list[Dim] = []
+    for axis in range(-rank, 0):
+        sizes = {shape[axis] for shape in shapes if len(shape) >= -axis} - {1}
+        if len(sizes) > 1:
+            raise ValueError(f"sizes {', '.join(map(str, sizes))} do not broadcast")
+        found.append(sizes.pop() if sizes else 1)
+    return tuple(found)
+
+
+def is_symbolic(value: Any) -> bool:
+    """Whether something is a size that is not known yet."""
+    return type(value) is DimExpr
+
+
+def _as_size(value: Any) -> Dim:
+    """A value as a size; None if it is none."""
+    if type(value) in (int, DimExpr):
+        return value
+    if hasattr(value, "aval") or isinstance(value, float | complex):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
+
+
+class Socket:
+    """The primitive whose result is the value of a size; :mod:`tanx._ops.create` plugs it."""
+
+    primitive: Any = None
+
+
+def as_value(value: Any) -> Any:
+    """A size as a number for computations; other values as they are."""
+    return Socket.primitive.bind(dim=value) if type(value) is DimExpr else value
+
+
+# -- polynomials -----------------------------------------------------------------------------------
+
+
+def _terms(size: Dim) -> tuple[tuple[Monomial, int], ...]:
+    if type(size) is DimExpr:
+        return size.terms
+    return ((ONE, size),) if size else ()
+
+
+def _scope(*sizes: Dim) -> Scope:
+    return next(size.scope for size in sizes if type(size) is DimExpr)
+
+
+def _made(counts: Mapping[Monomial, int], scope: Scope) -> Dim:
+    """The size with some coefficients, once the rules of its scope are applied."""
+    if scope.rules:
+        counts = _with_rules(counts, scope)
+    left = {monomial: count for monomial, count in counts.items() if count}
+    if not left.keys() - {ONE}:
+        return left.get(ONE, 0)
+    return DimExpr(tuple(sorted(left.items(), key=_rank, reverse=True)), scope)
+
+
+def _rank(term: tuple[Monomial, int]) -> tuple:
+    names = [str(factor) for factor, power in term[0] for _ in range(power)]
+    return len(names), names
+
+
+def _with_rules(counts: Mapping[Monomial, int], scope: Scope) -> Mapping[Monomial, int]:
+    """The same with what is known to be equal to something else replaced."""
+    found: dict[Monomial, int] = {}
+    changed = False
+    for monomial, count in counts.items():
+        parts: list[tuple[Dim, int]] = []
+        for factor, power in monomial:
+            if factor in scope.rules:
+                parts.append((scope.rules[factor], power))
+            elif _is_exact(factor, count, monomial, scope):
+                parts.append((factor.first, 1))  # type: ignore[union-attr]
+                count //= factor.second  # type: ignore[union-attr]
+            else:
+                continue
+            monomial = tuple(item for item in monomial if item[0] != factor)
+        replaced: Dim = count
+        for size, power in parts:
+            replaced = _product(replaced, size ** power)
+        changed = changed or bool(parts)
+        for other, number in _terms(replaced):
+            whole = _times(monomial, other)
+            found[whole] = found.get(whole, 0) + number
+    return _with_rules(found, scope) if changed else found
+
+
+def _is_exact(factor: Factor, count: int, monomial: Monomial, scope: Scope) -> bool:
+    """Whether a term is n * (e // n) where n is known to divide e."""
+    return (isinstance(factor, Operation) and factor.name == "floordiv"
+            and type(factor.second) is int and count % factor.second == 0
+            and monomial == ((factor, 1),)
+            and scope.rules.get(Operation("mod", factor.first, factor.second)) == 0)
+
+
+def _times(a: Monomial, b: Monomial) -> Monomial:
+    if not a or not b:
+        return a or b
+    powers = dict(a)
+    for factor, power in b:
+        powers[factor] = powers.get(factor, 0) + power
+    return tuple(sorted(powers.items(), key=lambda item: str(item[0])))
+
+
+def _sum(a: Dim, b: Dim) -> Dim:
+    if type(a) is int and type(b) is int:
+        return a + b
+    counts = dict(_terms(a))
+    for monomial, count in _terms(b):
+        counts[monomial] = counts.get(monomial, 0) + count
+    return _made(counts, _scope(a, b))
+
+
+def _product(a: Dim, b: Dim) -> Dim:
+    if type(a) is int and type(b) is int:
+        return a * b
+    counts: dict[Monomial, int] = {}
+    for one, count in _terms(a):
+        for other, number in _terms(b):
+            whole = _times(one, other)
+            counts[whole] = counts.get(whole, 0) + count * number
+    return _made(counts, _scope(a, b))
+
+
+def _divided(a: Dim, b: Dim) -> tuple[Dim, Dim]:
+    """Quotient and remainder; of what polynomials leave open, as operations."""
+    if type(b) is int and b == 0:
+        raise ZeroDivisionError("a symbolic size is divided by 0")
+    quotient, rest = _long_division(a, b)
+    if type(rest) is int and type(b) is int:
+        return quotient + rest // b, rest % b
+    scope = _scope(a, b)
+    low, _ = bounds(rest)
+    if low >= 0 and bounds(b - 1 - rest)[0] >= 0:  # 0 <= rest < b
+        return quotient, rest
+    return (quotient + _operation("floordiv", rest, b, scope),
+            _operation("mod", rest, b, scope))
+
+
+def _long_division(a: Dim, b: Dim) -> tuple[Dim, Dim]:
+    """Sizes such that a = quotient * b + rest, as much as possible in the quotient."""
+    (lead, divisor), *_ = _terms(b)
+    quotient: Dim = 0
+    for monomial, count in _terms(a):
+        powers = dict(monomial)
+        for factor, power in lead:
+            powers[factor] = powers.get(factor, 0) - power
+        part = abs(count) // abs(divisor) * (1 if count * divisor > 0 else -1)
+        if part and min(powers.values(), default=0) >= 0 and (not lead or count % divisor == 0):
+            left = tuple(item for item in sorted(powers.items(), key=lambda i: str(i[0]))
+                         if item[1])
+            term = _made({left: part}, _scope(a, b)) if left else part
+            if lead and len(_terms(b)) > 1:  # one step of a long division, and then the next
+                more, rest = _long_division(a - term * b, b)
+                return quotient + term + more, rest
+            quotient = quotient + term
+    return quotient, a - quotient * b
+
+
+def _operation(name: str, first: Dim, second: Dim, scope: Scope) -> Dim:
+    return _made({((Operation(name, first, second), 1),): 1}, scope)
+
+
+def largest(a: Dim, b: Dim) -> Dim:
+    """The larger one of two sizes.
+
+    >>> a, b = tanx.export.symbolic_shape("a, b")
+    >>> largest(a, 1), largest(a, b)
+    (a, max(a, b))
+    """
+    return _extreme("max", a, b, bounds(a - b))
+
+
+def least(a: Dim, b: Dim) -> Dim:
+    """The smaller one of two sizes."""
+    return _extreme("min", a, b, bounds(b - a))
+
+
+def _extreme(name: str, a: Dim, b: Dim, difference: tuple[float, float]) -> Dim:
+    if difference[0] >= 0:
+        return a
+    if difference[1] <= 0:
+        return b
+    return _operation(name, a, b, _scope(a, b))
+
+
+def _single(size: Dim) -> Factor | None:
+    """The factor that a size is, if it is just that."""
+    if type(size) is DimExpr and len(size.terms) == 1 and size.terms[0][1] == 1:
+        (factor, power), *more = size.terms[0][0]
+        return factor if power == 1 and not more else None
+    return None
+
+
+def _factors(size: Dim) -> set[Factor]:
+    """The factors in a size, those inside of operations included."""
+    found: set[Factor] = set()
+    for monomial, _ in _terms(size):
+        for factor, _ in monomial:
+            found.add(factor)
+            if isinstance(factor, Operation):
+                found |= _factors(factor.first) | _factors(factor.second)
+    return found
+
+
+def variables_of(size: Dim) -> set[str]:
+    """The names of the variables in a size."""
+    return {factor for factor in _factors(size) if isinstance(factor, str)}
+
+
+def scope_of(sizes: Iterable[Dim]) -> Scope | None:
+    """The scope of sizes, None where all are known; an error where there are several."""
+    first: DimExpr | None = None
+    for size in sizes:
+        if type(size) is DimExpr:
+            if first is not None and size.scope is not first.scope:
+                raise _other_scope(first, size)
+            first = size if first is None else first
+    return None if first is None else first.scope
+
+
+# -- bounds ----------------------------------------------------------------------------------------
+
+
+def bounds(size: Dim, known: tuple[DimExpr, ...] | None = None) -> tuple[float, float]:
+    """Numbers that a size is between, whatever its variables are.
+
+    >>> a, = tanx.export.symbolic_shape("a")
+    >>> bounds(a), bounds(3 - a), bounds(a % 5)
+    ((1, inf), (-inf, 2), (0, 4))
+    """
+    if type(size) is not DimExpr:
+        return size, size
+    known = tuple(size.scope.positive) if known is None else known
+    low, high = _interval(size)
+    if low == -inf or high == inf:
+        for narrower in (_without_quotients(size, known), _without_extremes(size, known)):
+            low, high = max(low, narrower[0]), min(high, narrower[1])
+    for i, positive in enumerate(known):
+        if not (low == -inf or high == inf):
+            break
+        rest = known[:i] + known[i + 1:]
+        low = max(low, _above(size, positive, rest))
+        high = min(high, -_above(-size, positive, rest))
+    return low, high
+
+
+def _linear_operations(size: DimExpr) -> Iterable[tuple[Operation, int, Dim]]:
+    """Operations that are terms of a sum, their factors, and the rest of the sum."""
+    for monomial, count in size.terms:
+        if len(monomial) == 1 and monomial[0][1] == 1 and isinstance(monomial[0][0], Operation):
+            yield monomial[0][0], count, size - _made({monomial: count}, size.scope)
+
+
+def _without_quotients(size: DimExpr, known: tuple[DimExpr, ...]) -> tuple[float, float]:
+    """Bounds once n * (e // n) is taken for e, which is more by less than n."""
+    low, high = -inf, inf
+    for quotient, count, rest in _linear_operations(size):
+        divisor = quotient.second
+        if quotient.name == "floordiv" and type(divisor) is int and divisor > 0 and (
+                count % divisor == 0):
+            times = count // divisor
+            one, other = bounds(rest + times * quotient.first, known)
+            less, more = _multiplied((0, divisor - 1), (-times, -times))
+            low, high = max(low, one + less), min(high, other + more)
+    return low, high
+
+
+def _without_extremes(size: DimExpr, known: tuple[DimExpr, ...]) -> tuple[float, float]:
+    """Bounds once a maximum or minimum is taken for each of the two that it is of, and a remainder
+    for 0 and for the largest one."""
+    low, high = -inf, inf
+    for extreme, count, rest in _linear_operations(size):
+        if extreme.name in ("max", "min"):
+            (a, b), (c, d) = (bounds(rest + count * end, known) for end in extreme[1:])
+            if (extreme.name == "max") == (count > 0):  # no less than with either one
+                low, high = max(low, a, c), min(high, max(b, d))
+            else:
+                low, high = max(low, min(a, c)), min(high, b, d)
+        elif extreme.name == "mod" and bounds(extreme.second)[0] > 0:  # from 0 up to the divisor
+            (a, b), (c, d) = (bounds(rest + count * end, known)
+                              for end in (0, extreme.second - 1))
+            low, high = max(low, min(a, c)), min(high, max(b, d))
+    return low, high
+
+
+def _above(size: DimExpr, positive: DimExpr, known: tuple[DimExpr, ...]) -> float:
+    """A lower bound that follows from another size being 0 or more."""
+    mine = dict(size.terms)
+    found: float = -inf
+    for monomial, count in positive.terms:
+        if monomial and mine.get(monomial, 0) * count > 0:  # p size = m positive + rest
+            m, p = abs(mine[monomial]), abs(count)
+            rest = size * p - positive * m
+            low = bounds(rest, known)[0]
+            if low > -inf:
+                found = max(found, -(-low // p))
+    return found
+
+
+def _interval(size: DimExpr) -> tuple[float, float]:
+    """Bounds term by term, once factors that all terms share are taken out."""
+    shared = dict(size.terms[0][0])
+    for monomial, _ in size.terms[1:]:
+        powers = dict(monomial)
+        shared = {f: min(p, powers.get(f, 0)) for f, p in shared.items() if powers.get(f, 0)}
+    if shared and len(size.terms) > 1:
+        common = tuple(sorted(shared.items(), key=lambda item: str(item[0])))
+        inner, _ = _long_division(size, DimExpr(((common, 1),), size.scope))
+        return _multiplied(_interval_of(common, size.scope), bounds(inner))
+    low: float = 0
+    high: float = 0
+    for monomial, count in size.terms:
+        one, other = _multiplied(_interval_of(monomial, size.scope), (count, count))
+        low, high = low + one, high + other
+    return low, high
+
+
+def _interval_of(monomial: Monomial, scope: Scope) -> tuple[float, float]:
+    found: tuple[float, float] = (1, 1)
+    for factor, power in monomial:
+        each = (scope.range_of(factor) if isinstance(factor, str) else _interval_of_operation(
+            factor))
+        for _ in range(power):
+            found = _multiplied(found, each)
+    return found
+
+
+def _multiplied(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
+    products = [0 if 0 in (x, y) else x * y for x in a for y in b]
+    return min(products), max(products)
+
+
+def _interval_of_operation(operation: Operation) -> tuple[float, float]:
+    (low, high), (least_, most) = bounds(operation.first), bounds(operation.second)
+    if operation.name == "max":
+        return max(low, least_), max(high, most)
+    if operation.name == "min":
+        return min(low, least_), min(high, most)
+    if operation.name == "mod":
+        if least_ > 0:
+            return 0, min(most - 1, high) if low >= 0 else most - 1
+        return (least_ + 1, 0) if most < 0 else (-inf, inf)
+    if least_ <= 0:
+        return -inf, inf
+    ends = [_quotient(x, y) for x in (low, high) for y in (least_, most)]
+    return min(ends), max(ends)
+
+
+def _quotient(x: float, y: float) -> float:
+    if y == inf:
+        return 0 if x >= 0 else -1 if x > -inf else -inf
+    return x if x in (inf, -inf) else x // y
+
+
+def _decided(left: Dim, right: Dim, sign: str, difference: Dim) -> bool:
+    """Whether a difference is 0 or more."""
+    low, high = bounds(difference)
+    if low >= 0:
+        return True
+    if high < 0:
+        return False
+    raise _inconclusive(f"whether {left} {sign} {right} depends on the sizes.", difference)
+
+
+def _inconclusive(rule: str, size: Dim) -> InconclusiveDimensionOperation:
+    known = [c.text for c in _scope(size).constraints]
+    return InconclusiveDimensionOperation(explain(
+        "tanx.export", rule, *([f"known: {', '.join(known)}"] if known else []),
+        hint="symbolic_shape(..., constraints=[...]) tells more of them."))
+
+
+def _other_scope(a: DimExpr, b: DimExpr) -> ValueError:
+    return ValueError(explain(
+        "tanx.export", "symbolic sizes of different scopes do not mix.",
+        f"{a}: {a.scope}", f"{b}: {b.scope}",
+        hint="make all in one call of symbolic_shape, or pass the same scope to each."))
+
+
+# -- text ------------------------------------------------------------------------------------------
+
+
+def _shown(size: DimExpr) -> str:
+    parts: list[str] = []
+    for monomial, count in size.terms:
+        sign = "- " if count < 0 else "+ " if parts else ""
+        factors = [str(f) if power == 1 else f"{f}^{power}" for f, power in monomial]
+        if abs(count) != 1 or not factors:
+            factors.insert(0, str(abs(count)))
+        parts.append(sign + "*".join(factors))
+    return " ".join(parts)
+
+
+_TOKEN = re.compile(r"\s*(?:([A-Za-z_]\w*)|(\d{1,18})|([-+*^(),]))")
+_OPERATIONS: dict[str, Callable[[Dim, Dim], Dim]] = {
+    "floordiv": operator.floordiv, "mod": operator.mod, "max": largest, "min": least}
+MOST_NESTED = 50
+
+
+def parse_dim(text: str, scope: Scope) -> Dim:
+    """A size from its text; ValueError where it is none.
+
+    >>> parse_dim("2*a + floordiv(b, 2) - 1", Scope())
+    floordiv(b, 2) + 2*a - 1
+    """
+    parser = _Parser(text, scope)
+    found = parser.sum()
+    if parser.text[parser.at:].strip():
+        parser.fail("an operator")
+    return found
+
+
+class _Parser:
+    """Reads ``[-] term {(+ | -) term}`` with terms made by ``*`` and ``^``."""
+
+    def __init__(self, text: str, scope: Scope):
+        self.text, self.scope, self.at, self.depth = text, scope, 0, 0
+
+    def fail(self, expected: str) -> NoReturn:
+        raise ValueError(f"{expected} expected in {self.text!r}, at {self.text[self.at:]!r}")
+
+    def token(self) -> re.Match[str] | None:
+        return _TOKEN.match(self.text, self.at)
+
+    def takes(self, sign: str) -> bool:
+        found = self.token()
+        if found is None or found[3] != sign:
+            return False
+        self.at = found.end()
+        return True
+
+    def sum(self) -> Dim:
+        self.depth += 1
+        if self.depth > MOST_NESTED:
+            self.fail("less nesting")
+        found = -self.product() if self.takes("-") else self.product()
+        while True:
+            if self.takes("+"):
+                found = found + self.product()
+            elif self.takes("-"):
+                found = found - self.product()
+            else:
+                self.depth -= 1
+                return found
+
+    def product(self) -> Dim:
+        found = self.power()
+        while self.takes("*"):
+            found = found * self.power()
+        return found
+
+    def power(self) -> Dim:
+        found = self.atom()
+        if self.takes("^"):
+            token = self.token()
+            if token is None or not token[2] or int(token[2]) > 64:
+                self.fail("an exponent")
+            self.at = token.end()
+            return found ** int(token[2])
+        return found
+
+    def atom(self) -> Dim:
+        token = self.token()
+        if token is None or token[3]:
+            self.fail("a name or a number")
+        self.at = token.end()
+        if token[2]:
+            return int(token[2])
+        if token[1] not in _OPERATIONS or not self.takes("("):
+            return _made({((token[1], 1),): 1}, self.scope)
+        first = self.sum()
+        if not self.takes(","):
+            self.fail("a comma")
+        second = self.sum()
+        if not self.takes(")"):
+            self.fail("a parenthesis")
+        try:
+            return _OPERATIONS[token[1]](first, second)
+        except ZeroDivisionError:
+            self.fail("a divisor other than 0")
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+def evaluate(size: Dim, values: Mapping[str, Dim]) -> Dim:
+    """A size with other sizes, or numbers, in place of its variables.
+
+    >>> a, b = tanx.export.symbolic_shape("a, b")
+    >>> evaluate(2 * a + a // b, {"a": 7, "b": 2})
+    17
+    """
+    if type(size) is not DimExpr:
+        return size
+    total: Dim = 0
+    for monomial, count in size.terms:
+        for factor, power in monomial:
+            if isinstance(factor, str):
+                value = values[factor]
+            else:
+                value = _OPERATIONS[factor.name](evaluate(factor.first, values),
+                                                 evaluate(factor.second, values))
+            count = count * value ** power
+        total = total + count
+    return total
