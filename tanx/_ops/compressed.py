@@ -75,7 +75,10 @@ class _RowsProduct(Primitive):
 
         def step(state):
             k, total = state
-            column = build.as_index(indices[(*lead, k)])
+            column = indices[(*lead, k)]
+            if column.dtype.itemsize <= 4:  # negative numbers are large ones then: one comparison
+                column = build.convert(column, np.dtype(f"uint{8 * column.dtype.itemsize}"))
+            column = build.as_index(column)
             found = build.load_guarded(rhs, (*lead, column, *rest), nothing)
             term = build.convert(data[(*lead, k)], dtype) * build.convert(found, dtype)
             return k + 1, total + term
