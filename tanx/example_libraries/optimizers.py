@@ -152,6 +152,11 @@ def _first(state):
     return state[0]
 
 
+def _with_zeros(count: int) -> Callable:
+    """What makes the first state of an array: itself, and ``count`` arrays of zeros like it."""
+    return lambda x0: (x0, *(jnp.zeros_like(x0) for _ in range(count)))
+
+
 @optimizer
 def sgd(step_size):
     """Gradient descent.
@@ -183,14 +188,11 @@ def momentum(step_size, mass):
     """
     step_size = make_schedule(step_size)
 
-    def init(x0):
-        return x0, jnp.zeros_like(x0)
-
     def update(i, g, state):
         x, velocity = state
         velocity = mass * velocity + g
         return x - step_size(i) * velocity, velocity
-    return init, update, _first
+    return _with_zeros(1), update, _first
 
 
 @optimizer
@@ -208,14 +210,11 @@ def nesterov(step_size, mass):
     """
     step_size = make_schedule(step_size)
 
-    def init(x0):
-        return x0, jnp.zeros_like(x0)
-
     def update(i, g, state):
         x, velocity = state
         velocity = mass * velocity + g
         return x - step_size(i) * (mass * velocity + g), velocity
-    return init, update, _first
+    return _with_zeros(1), update, _first
 
 
 def _inverse_root(x):
@@ -238,15 +237,12 @@ def adagrad(step_size, momentum=0.9):
     """
     step_size = make_schedule(step_size)
 
-    def init(x0):
-        return x0, jnp.zeros_like(x0), jnp.zeros_like(x0)
-
     def update(i, g, state):
         x, squares, m = state
         squares = squares + jnp.square(g)
         m = (1.0 - momentum) * (g * _inverse_root(squares)) + momentum * m
         return x - step_size(i) * m, squares, m
-    return init, update, _first
+    return _with_zeros(2), update, _first
 
 
 @optimizer
@@ -265,14 +261,11 @@ def rmsprop(step_size, gamma=0.9, eps=1e-8):
     """
     step_size = make_schedule(step_size)
 
-    def init(x0):
-        return x0, jnp.zeros_like(x0)
-
     def update(i, g, state):
         x, mean = state
         mean = mean * gamma + jnp.square(g) * (1.0 - gamma)
         return x - step_size(i) * g / jnp.sqrt(mean + eps), mean
-    return init, update, _first
+    return _with_zeros(1), update, _first
 
 
 @optimizer
@@ -292,15 +285,12 @@ def rmsprop_momentum(step_size, gamma=0.9, eps=1e-8, momentum=0.9):
     """
     step_size = make_schedule(step_size)
 
-    def init(x0):
-        return x0, jnp.zeros_like(x0), jnp.zeros_like(x0)
-
     def update(i, g, state):
         x, mean, change = state
         mean = mean * gamma + jnp.square(g) * (1.0 - gamma)
         change = momentum * change + step_size(i) * g / jnp.sqrt(mean + eps)
         return x - change, mean, change
-    return init, update, _first
+    return _with_zeros(2), update, _first
 
 
 @optimizer
@@ -320,9 +310,6 @@ def adam(step_size, b1=0.9, b2=0.999, eps=1e-8):
     """
     step_size = make_schedule(step_size)
 
-    def init(x0):
-        return x0, jnp.zeros_like(x0), jnp.zeros_like(x0)
-
     def update(i, g, state):
         x, m, v = state
         m = (1 - b1) * g + b1 * m
@@ -330,7 +317,7 @@ def adam(step_size, b1=0.9, b2=0.999, eps=1e-8):
         unbiased_m = m / (1 - jnp.asarray(b1, m.dtype) ** (i + 1))
         unbiased_v = v / (1 - jnp.asarray(b2, m.dtype) ** (i + 1))
         return x - step_size(i) * unbiased_m / (jnp.sqrt(unbiased_v) + eps), m, v
-    return init, update, _first
+    return _with_zeros(2), update, _first
 
 
 @optimizer
@@ -350,15 +337,12 @@ def adamax(step_size, b1=0.9, b2=0.999, eps=1e-8):
     """
     step_size = make_schedule(step_size)
 
-    def init(x0):
-        return x0, jnp.zeros_like(x0), jnp.zeros_like(x0)
-
     def update(i, g, state):
         x, m, u = state
         m = (1 - b1) * g + b1 * m
         u = jnp.maximum(b2 * u, jnp.abs(g))
         return x - (step_size(i) / (1 - jnp.asarray(b1, m.dtype) ** (i + 1))) * m / (u + eps), m, u
-    return init, update, _first
+    return _with_zeros(2), update, _first
 
 
 @optimizer
