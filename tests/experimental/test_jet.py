@@ -83,6 +83,35 @@ def test_compiled_batched_and_differentiated():
                                rtol=1e-3)
 
 
+@pytest.mark.slow
+def test_order_six_through_scan_and_solve():
+    """All derivatives up to the sixth, against forward mode in itself, six times."""
+    def step(c, k):
+        return jnp.sin(c) * k + c * c, c
+
+    def fun(x):
+        y, _ = lax.scan(step, x, jnp.array([0.5, 1.5]))
+        return jnp.linalg.solve(jnp.array([[2.0, 0.0], [0.0, 1.0]]) + y * jnp.eye(2),
+                                jnp.stack([y, x]))[0]
+
+    def plainly(x):
+        y = x
+        for k in (0.5, 1.5):
+            y, _ = step(y, k)
+        return y / (2 + y)
+    with tanx.enable_x64(True):
+        found = tanx.jit(lambda x: jet(fun, (x,), ((1.0,) + (0.0,) * 5,)))
+        expected, slopes = [], plainly
+        for _ in range(6):
+            slopes = lambda x, fun=slopes: tanx.jvp(fun, (x,), (1.0,))[1]
+            expected.append(slopes)
+        expected = tanx.jit(lambda x: [slope(x) for slope in expected])(0.3)
+        for _ in range(4):
+            y, series = found(0.3)
+            np.testing.assert_allclose(y, plainly(0.3), rtol=1e-12)
+            np.testing.assert_allclose(series, expected, rtol=1e-9)
+
+
 def test_series_of_series():
     inner = lambda x: jet(lambda y: jnp.sin(x * y), (x,), LINE)[1][1]
     found = jet(inner, (0.5,), ((1.0, 0.0),))[1]

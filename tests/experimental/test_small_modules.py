@@ -1,9 +1,9 @@
-"""Small modules of tanx.experimental: the folder of compiled code, keys that are used twice."""
+"""Small modules of tanx.experimental: kept code, keys used twice, files of TensorStore."""
 
 import pytest
 
 import tanx
-from tanx.experimental import key_reuse
+from tanx.experimental import array_serialization, key_reuse
 from tanx.experimental.compilation_cache import compilation_cache
 
 
@@ -24,3 +24,11 @@ def test_keys_used_twice():
         tanx.random.normal(key)
         with pytest.raises(key_reuse.KeyReuseError, match="used again"):
             tanx.random.uniform(key)
+
+
+@pytest.mark.parametrize("name", ["serialization", "pytree_serialization", "tensorstore_impl"])
+def test_files_of_tensorstore(name):
+    with pytest.raises(ModuleNotFoundError, match=f"{name}: needs tensorstore") as caught:
+        getattr(array_serialization, name)
+    assert caught.value.name == "tensorstore"
+    assert not hasattr(array_serialization, "foo")

@@ -1,0 +1,26 @@
+"""tanx.experimental.array_serialization: JAX's arrays in files of TensorStore, which tanx has not.
+
+All modules of this package of JAX stand on ``tensorstore``, and cannot be imported without it. Here
+the package can be imported and each of them says what to use instead.
+"""
+
+from .._traceback import boundary
+from .._window import publish
+from ..errors import explain
+
+__all__: list[str] = []
+
+_MODULES = ("pytree_serialization", "serialization", "tensorstore_impl")
+
+
+@boundary
+def __getattr__(name: str):
+    if name in _MODULES:
+        raise ModuleNotFoundError(explain(
+            f"tanx.experimental.array_serialization.{name}", "needs tensorstore, which tanx does "
+            "not work with.", hint="tanx.numpy.save and tanx.numpy.savez write arrays to files."),
+            name="tensorstore")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+publish(__name__)
