@@ -13,6 +13,7 @@ from ._api.meshes import (
     make_array_from_single_device_arrays,
     make_mesh,
     reshard,
+    typeof,
 )
 from ._api.placement import (
     Device,
@@ -49,7 +50,7 @@ from ._core.mesh import get_abstract_mesh, get_mesh, set_mesh, use_abstract_mesh
 from ._core.sharding import NamedSharding
 from ._core.source import named_scope
 from ._core.spec import P
-from ._core.types import ShapeDtypeStruct, typeof
+from ._core.types import ShapeDtypeStruct
 from ._runtime import eager as _eager
 from ._runtime.threads import get_num_threads, set_num_threads
 from ._slices import ds

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from .._control.accumulators import backward_logs
 from .._core.array import Array
 from .._core.jaxpr import eval_jaxpr
 from .._core.linear import Linear, Zero
@@ -24,7 +25,7 @@ from .._transforms import jvp as forward
 from .._transforms.linearize import linearize as linearize_flat
 from .._transforms.transpose import backward
 from ..errors import explain
-from ..tree_util import Partial, tree_flatten, tree_unflatten
+from ..tree_util import Partial, register_pytree_node, tree_flatten, tree_unflatten
 from .arguments import (
     as_tuple,
     check_callable,
@@ -201,11 +202,19 @@ def _one_like(value):
                                  ShapedArray((), aval.dtype, aval.weak_type))
 
 
-def _pull(jaxpr, residuals, nonzero, cts) -> list:
-    """Cotangents of a linear jaxpr's arguments; those of results may be None for zero."""
+def _pull(jaxpr, residuals, nonzero, cts, logs: dict[str, Any] | None = None) -> list:
+    """Cotangents of a linear jaxpr's arguments; those of results may be None for zero.
+
+    What rules log goes into ``logs``, where that is wanted.
+    """
     given = [ct for ct, nz in zip(cts, nonzero) if nz]
     given = [Zero(v.aval) if ct is None else ct for ct, v in zip(given, jaxpr.outvars)]
-    return backward(jaxpr, residuals, [Linear(v.aval) for v in jaxpr.invars], given, as_given=True)
+    with backward_logs(logs is not None) as found:
+        cts = backward(jaxpr, residuals, [Linear(v.aval) for v in jaxpr.invars], given,
+                       as_given=True)
+    if logs is not None:
+        logs.update(found)
+    return cts
 
 
 def jvp(fun: Callable, primals, tangents, has_aux: bool = False):
@@ -311,10 +320,27 @@ def vjp(fun: Callable, *primals, has_aux: bool = False, reduce_axes=(), saveable
     rule = _Pullback(jaxpr, nonzero, [typeof(x) for x in leaves], active, in_tree, found["tree"],
                      [typeof(y) for y in outs[:count]], name_of(fun))
     result = tree_unflatten(found["tree"], outs[:count])
-    pull = Partial(rule, residuals)
+    pull = VJP(rule, residuals)
     if has_aux:
         return result, pull, _restore_aux(found, outs[count:])
     return result, pull
+
+
+class VJP(Partial):
+    """The function that :func:`vjp` gives: from a cotangent of the result to those of arguments."""
+
+    def with_logs(self, cotangent) -> tuple[Any, dict[str, Any]]:
+        """The cotangents of the arguments, and what rules of the backward pass logged.
+
+        >>> vjp(jnp.sin, 0.0)[1].with_logs(1.0)
+        ((Array(1., dtype=float32, weak_type=True),), {})
+        """
+        logs: dict[str, Any] = {}
+        return self.func(*self.args, cotangent, logs=logs), logs
+
+
+register_pytree_node(VJP, lambda pull: ((pull.args,), pull.func),
+                     lambda func, children: VJP(func, *children[0]))
 
 
 class _Pullback:
@@ -325,7 +351,7 @@ class _Pullback:
         self.in_tree, self.out_tree, self.out_avals, self.name = in_tree, out_tree, out_avals, name
 
     @boundary
-    def __call__(self, residuals, cotangent):
+    def __call__(self, residuals, cotangent, logs: dict[str, Any] | None = None):
         cts, tree = tree_flatten(cotangent)
         if tree != self.out_tree:
             raise ValueError(explain(
@@ -333,7 +359,7 @@ class _Pullback:
                 f"result:    {self.out_tree}", f"cotangent: {tree}"))
         given = [self._checked(aval, ct) for aval, ct in zip(self.out_avals, cts)]
         extra = [None] * (len(self.nonzero) - len(given))
-        found = iter(_pull(self.jaxpr, residuals, self.nonzero, given + extra))
+        found = iter(_pull(self.jaxpr, residuals, self.nonzero, given + extra, logs))
         return tree_unflatten(self.in_tree, [
             instantiate(next(found)) if is_active else np.zeros(aval.shape, dtypes.float0)
             for aval, is_active in zip(self.in_avals, self.active)])

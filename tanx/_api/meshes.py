@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from .._config import make_user_context
 from .._core.array import Array
 from .._core.mesh import (
     AbstractMesh,
@@ -20,9 +21,10 @@ from .._core.mesh import (
     use_abstract_mesh,
 )
 from .._core.sharding import NamedSharding, Sharding, SingleDeviceSharding, named, refuse_types
-from .._core.spec import PartitionSpec
+from .._core.spec import PartitionSpec, names_of
 from .._core.trace import Tracer
-from .._core.types import canonical_shape, typeof
+from .._core.types import canonical_shape
+from .._core.types import typeof as type_of
 from .._ops.layout import as_array
 from .._ops.marks import laid_out, reshard_p
 from .._runtime.device import devices_of
@@ -33,7 +35,7 @@ from .arguments import check_callable
 
 __all__ = ["auto_axes", "explicit_axes", "make_array_from_callback",
            "make_array_from_process_local_data", "make_array_from_single_device_arrays",
-           "make_mesh", "make_single_device_sharding", "reshard"]
+           "make_mesh", "make_single_device_sharding", "no_collectives", "reshard", "typeof"]
 
 
 def make_mesh(axis_sizes: Sequence[int], axis_names: Sequence[Any], axis_types=None, *,
@@ -85,16 +87,77 @@ def _resharded(x, target):
     if not isinstance(target, NamedSharding):
         raise ValueError(explain(
             "tanx.reshard", "needs a NamedSharding or a PartitionSpec for each leaf.",
-            f"leaf: {typeof(x)}", f"sharding: {target!r:.100}"))
+            f"leaf: {type_of(x)}", f"sharding: {target!r:.100}"))
     refuse_types("tanx.reshard", target, AxisType.Auto, AxisType.Manual,
                  hint="tanx.lax.with_sharding_constraint is for Auto axes.")
-    ndim = typeof(x).ndim
-    target.check_compatible_aval(typeof(x).shape)
+    ndim = type_of(x).ndim
+    target.check_compatible_aval(type_of(x).shape)
     whole = (*target.spec, *[None] * (ndim - len(target.spec)))
     target = target.update(spec=target.spec.update(whole))
     if isinstance(x, Tracer):
         return reshard_p.bind(x, dst_sharding=target)
-    return laid_out(as_array(x), target)
+    x = as_array(x)
+    if _forbidden.value and isinstance(x._device, NamedSharding):
+        _check_collectives(x, target)
+    return laid_out(x, target)
+
+
+def typeof(x) -> Any:
+    """The type of a value: array, tracer, NumPy array or Python scalar.
+
+    That of an array laid out along Explicit axes of a mesh says so.
+
+    >>> print(tanx.typeof(np.zeros((2, 3), np.float32)))
+    float32[2,3]
+    >>> with tanx.set_mesh(tanx.make_mesh((1,), ("x",))):
+    ...     print(tanx.typeof(tanx.reshard(jnp.ones((4, 2)), tanx.P("x"))))
+    float32[4@x,2]
+    """
+    aval = type_of(x)
+    place = x._device if type(x) is Array else None
+    if isinstance(place, NamedSharding) and place.mesh.explicit_axes:
+        return aval.update(sharding=NamedSharding(place.mesh.abstract_mesh, place.spec))
+    return aval
+
+
+# --- Collectives ----------------------------------------------------------------------------------
+
+_forbidden = make_user_context(frozenset())
+
+
+class ForbiddenCollectiveError(Exception):
+    """Data would have to be exchanged along an axis of the mesh for which that is forbidden."""
+
+
+def no_collectives(new_val=frozenset()):
+    """A block in which values are not exchanged along some axes of the mesh that are Explicit.
+
+    ``new_val`` is a set of names. :func:`reshard` refuses to give up a division along one of them,
+    or to move it to another dimension.
+
+    >>> with tanx.set_mesh(tanx.make_mesh((1,), ("x",))), tanx.sharding.no_collectives({"x"}):
+    ...     tanx.reshard(jnp.ones(4), tanx.P("x")).sharding.spec
+    P('x',)
+    """
+    if not isinstance(new_val, set | frozenset):
+        raise TypeError(explain(
+            "tanx.sharding.no_collectives", "needs a set of names of axes.",
+            f"given: {new_val!r} of type {type(new_val).__name__}"))
+    return _forbidden(frozenset(new_val))
+
+
+def _check_collectives(x: Array, target: NamedSharding) -> None:
+    """Refuse to divide an array in another way along an axis where that is forbidden."""
+    def dimension(spec: PartitionSpec, name) -> int | None:
+        return next((k for k, entry in enumerate(spec) if name in names_of(entry)), None)
+
+    before = x._device.spec
+    for name in _forbidden.value & set(before.names):
+        after = dimension(target.spec, name)
+        if after != dimension(before, name) and name not in target.spec.unreduced:
+            raise ForbiddenCollectiveError(explain(
+                "tanx.reshard", f"no_collectives forbids collectives along the axis {name!r}.",
+                f"from: {before}", f"to:   {target.spec}"))
 
 
 # --- Arrays from their parts ----------------------------------------------------------------------
@@ -153,7 +216,7 @@ def make_array_from_process_local_data(sharding: Sharding, local_data, global_sh
         if shape is not None and tuple(shape) != np.shape(data):
             raise ValueError(explain(
                 name, "one process has all of the data: global_shape must be its shape.",
-                f"global_shape: {tuple(shape)}", f"data:         {typeof(data)}"))
+                f"global_shape: {tuple(shape)}", f"data:         {type_of(data)}"))
         made.append(_from_parts(name, np.shape(data), place, [as_array(data)], None))
     return tree_unflatten(tree, made)
 
@@ -203,10 +266,7 @@ def auto_axes(f: Callable | None = None, /, *, axes=None, out_sharding=None):
     @boundary
     @functools.wraps(f)
     def wrapped(*args, out_sharding=out_sharding, **kwargs):
-        if out_sharding is None:
-            raise TypeError(explain(
-                "tanx.sharding.auto_axes", "needs out_sharding.",
-                hint="give it to auto_axes, or to the function."))
+        _check_given("auto_axes", "out_sharding", out_sharding)
         with use_abstract_mesh(_retyped("tanx.sharding.auto_axes", axes, AxisType.Auto)):
             result = f(*args, **kwargs)
         return reshard(result, out_sharding)
@@ -231,10 +291,7 @@ def explicit_axes(f: Callable | None = None, /, *, axes=None, in_sharding=None):
     @boundary
     @functools.wraps(f)
     def wrapped(*args, in_sharding=in_sharding, **kwargs):
-        if in_sharding is None:
-            raise TypeError(explain(
-                "tanx.sharding.explicit_axes", "needs in_sharding.",
-                hint="give it to explicit_axes, or to the function."))
+        _check_given("explicit_axes", "in_sharding", in_sharding)
         mesh = _retyped("tanx.sharding.explicit_axes", axes, AxisType.Explicit)
         devices = concrete_mesh().update(axis_types=mesh.axis_types)
         targets = tree_map(lambda spec: NamedSharding(devices, spec) if isinstance(
@@ -242,6 +299,12 @@ def explicit_axes(f: Callable | None = None, /, *, axes=None, in_sharding=None):
         with use_abstract_mesh(mesh):
             return f(*reshard(args, targets), **kwargs)
     return wrapped
+
+
+def _check_given(function: str, parameter: str, value) -> None:
+    if value is None:
+        raise TypeError(explain(f"tanx.sharding.{function}", f"needs {parameter}.",
+                                hint=f"give it to {function}, or to the function."))
 
 
 def _retyped(function: str, axes, wanted: AxisType) -> AbstractMesh:

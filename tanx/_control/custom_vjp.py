@@ -23,6 +23,7 @@ from .._ops.reduce import reduce_sum
 from .._traceback import boundary
 from .._transforms.vmap import Axis, batch
 from ..errors import UnexpectedTracerError, explain
+from .accumulators import NullAccum, ValAccum, log
 from .custom import (
     Arguments,
     CustomCall,
@@ -224,7 +225,7 @@ class custom_vjp:
         self._arguments = Arguments(fun, nondiff_argnums, nondiff_argnames)
         self.fwd: Callable | None = None
         self.bwd: Callable | None = None
-        self.symbolic_zeros = self.optimize_remat = False
+        self.symbolic_zeros = self.optimize_remat = self.with_accums = False
 
     def defvjp(self, fwd: Callable, bwd: Callable, symbolic_zeros: bool = False,
                optimize_remat: bool = False, generic_batching: bool = False) -> None:
@@ -237,7 +238,66 @@ class custom_vjp:
         their own.
         """
         self.fwd, self.bwd, self.symbolic_zeros = fwd, bwd, symbolic_zeros
-        self.optimize_remat = optimize_remat
+        self.optimize_remat, self.with_accums = optimize_remat, False
+
+    def defvjp_with_logs(self, fwd: Callable, bwd: Callable, symbolic_zeros: bool = False,
+                         optimize_remat: bool = False, generic_batching: bool = False) -> None:
+        """As :meth:`defvjp`, where ``bwd`` gives the cotangents and a dict of values to log.
+
+        ``pull.with_logs(ct)`` of a function from :func:`tanx.vjp` gives the cotangents and all
+        that was logged; otherwise logs are dropped. A key is logged once in a backward pass.
+
+        >>> @tanx.custom_vjp
+        ... def f(x):
+        ...     return 2 * x
+        >>> f.defvjp_with_logs(lambda x: (f(x), None), lambda _, ct: ((2 * ct,), {"ct": ct}))
+        >>> tanx.vjp(f, 1.0)[1].with_logs(3.0)[1]
+        {'ct': Array(3., dtype=float32, weak_type=True)}
+        """
+        self.defvjp(fwd, _logged(bwd), symbolic_zeros, optimize_remat, generic_batching)
+
+    def defvjp_with_accums(self, fwd: Callable, bwd: Callable, symbolic_zeros: bool = False,
+                           optimize_remat: bool = False, generic_batching: bool = False) -> None:
+        """As :meth:`defvjp`, where ``bwd(residuals, cotangent, *accums)`` adds to accumulators.
+
+        There is one for each leaf of the arguments, in the arguments' structure; its ``accum``
+        takes a cotangent. ``bwd`` gives None, or a dict of values to log.
+
+        >>> @tanx.custom_vjp
+        ... def f(x):
+        ...     return 2 * x
+        >>> f.defvjp_with_accums(lambda x: (f(x), None), lambda _, ct, x: x.accum(2 * ct))
+        >>> tanx.grad(f)(1.0)
+        Array(2., dtype=float32, weak_type=True)
+        """
+        self.defvjp(fwd, bwd, symbolic_zeros, optimize_remat, generic_batching)
+        self.with_accums = True
+
+    def defremat(self, fwd: Callable, rem: Callable, bwd: Callable,
+                 generic_batching: bool = False) -> None:
+        """Set rules by parts: ``fwd(*args)`` gives the result and what to store of it,
+        ``rem(stored, *args)`` the result again and the residuals for ``bwd``.
+
+        All of it runs in the forward pass. Under ``checkpoint`` that is what runs again in the
+        backward pass: ``fwd`` too, whose stored values are no others than those of the policy.
+
+        >>> @tanx.custom_vjp
+        ... def f(x):
+        ...     return jnp.sin(x)
+        >>> f.defremat(lambda x: (jnp.sin(x), None), lambda _, x: (jnp.sin(x), jnp.cos(x)),
+        ...            lambda slope, ct: (slope * ct,))
+        >>> tanx.grad(f)(0.0)
+        Array(1., dtype=float32, weak_type=True)
+        """
+        def both(*args):
+            _, stored = fwd(*args)
+            return rem(stored, *args)
+        self.defvjp(functools.update_wrapper(both, fwd), bwd, generic_batching=generic_batching)
+
+    def defremat_with_logs(self, fwd: Callable, rem: Callable, bwd: Callable,
+                           generic_batching: bool = False) -> None:
+        """As :meth:`defremat`, where ``bwd`` gives the cotangents and a dict of values to log."""
+        self.defremat(fwd, rem, _logged(bwd), generic_batching)
 
     def __get__(self, instance, owner=None):
         return self if instance is None else MethodType(self, instance)
@@ -266,6 +326,21 @@ class custom_vjp:
             fwd=functools.update_wrapper(functools.partial(rules.fwd), self.fwd),
             symbolic_zeros=self.symbolic_zeros, optimize_remat=self.optimize_remat)
         return tree_util.tree_unflatten(rules.out_tree, outs)
+
+
+def _logged(bwd: Callable) -> Callable:
+    """A rule that gives a pair, of cotangents and logs, as one that gives cotangents."""
+    @functools.wraps(bwd)
+    def rule(*args):
+        answer = bwd(*args)
+        if not isinstance(answer, tuple | list) or len(answer) != 2:
+            raise TypeError(explain(
+                f"tanx.custom_vjp: the bwd rule {name_of(bwd)}",
+                "must give a pair: the cotangents, and a dict of logs or None.",
+                f"it gave: {answer!r:.100}"))
+        log(answer[1])
+        return answer[0]
+    return rule
 
 
 class _FlatRules:
@@ -301,15 +376,18 @@ class _FlatRules:
         # Python numbers stay what they are: bwd may ask for their truth, or loop by them.
         numbers = {i: x for i, x in enumerate(residuals) if type(x) in NUMBERS}
         return outs, [x for i, x in enumerate(residuals) if i not in numbers], functools.partial(
-            self.bwd, residual_tree, numbers)
+            self.bwd, perturbed, residual_tree, numbers)
 
-    def bwd(self, residual_tree, numbers, *args):
+    def bwd(self, perturbed, residual_tree, numbers, *args):
         count = residual_tree.num_leaves
         given = iter(args)
         residuals = tree_util.tree_unflatten(residual_tree, [
             numbers[i] if i in numbers else next(given) for i in range(count)])
         ct = tree_util.tree_unflatten(self.out_tree, list(given))
-        answer = self.custom.bwd(*self.fixed.values(), residuals, ct)
+        if self.custom.with_accums:
+            answer = self._accumulated(perturbed, residuals, ct)
+        else:
+            answer = self.custom.bwd(*self.fixed.values(), residuals, ct)
         what = (f"tanx.custom_vjp: the bwd rule {name_of(self.custom.bwd)} of "
                 f"{name_of(self.custom.fun)}")
         arguments = tree_util.treedef_children(self.in_tree)
@@ -324,6 +402,14 @@ class _FlatRules:
             expected = [next(avals).to_tangent() for _ in range(tree.num_leaves)]
             flat += self._cotangents(what, i, tree, part, expected)
         return flat
+
+    def _accumulated(self, perturbed, residuals, ct):
+        """The cotangents that a rule adds to accumulators."""
+        sums = [ValAccum(aval.to_tangent()) if p else NullAccum(aval.to_tangent())
+                for aval, p in zip(self.in_avals, perturbed)]
+        accums = tree_util.tree_unflatten(self.in_tree, sums)
+        log(self.custom.bwd(*self.fixed.values(), residuals, ct, *accums))
+        return tree_util.tree_unflatten(self.in_tree, [accum.freeze() for accum in sums])
 
     def _cotangents(self, what: str, position: int, tree, part, expected: list) -> list:
         if part is None:

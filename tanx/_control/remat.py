@@ -39,7 +39,7 @@ from .call import Call, jit_p
 from .custom import flat_leaves
 from .exposure import expose_loops
 
-__all__ = ["checkpoint", "checkpoint_name", "name_p", "remat", "remat_p"]
+__all__ = ["checkpoint", "checkpoint_name", "checkpoint_name_fwd", "name_p", "remat", "remat_p"]
 
 
 def _transposed_body(closed: ClosedJaxpr, linear_args: tuple[bool, ...],
@@ -197,6 +197,10 @@ def checkpoint_name(x, name: str):
     Array([1., 1.], dtype=float32)
     """
     return tree_util.tree_map(lambda leaf: name_p.bind(as_array(leaf), name=name), x)
+
+
+checkpoint_name_fwd = checkpoint_name
+"""The same: a name has no part in the backward pass."""
 
 
 def checkpoint(fun: Callable | None = None, *, prevent_cse: bool = True, policy=None,

@@ -39,9 +39,9 @@ from .matrices import (
 )
 from .slicing import concatenate, pad, slice_in_dim
 
-__all__ = ["cholesky", "cholesky_p", "householder_product", "householder_product_p", "lu", "lu_p",
-           "lu_pivots_to_permutation", "lu_pivots_to_permutation_p", "qr", "qr_p",
-           "triangular_solve", "triangular_solve_p"]
+__all__ = ["cholesky", "cholesky_p", "geqrf", "geqrf_p", "householder_product",
+           "householder_product_p", "lu", "lu_p", "lu_pivots_to_permutation",
+           "lu_pivots_to_permutation_p", "qr", "qr_p", "triangular_solve", "triangular_solve_p"]
 
 _INT32 = np.dtype(np.int32)
 _BLOCK = 64
@@ -383,6 +383,28 @@ class HouseholderProduct(Factorization):
         return [*filled, *filled_taus, call, store_swapped(into[0], made)]
 
 
+class Geqrf(Factorization):
+    """The reflections of which ``qr`` is made: vectors below the diagonal, R above; and factors."""
+
+    name = "geqrf"
+    multiple_results = True
+    jvp = never("qr is differentiated as a whole")
+
+    def infer(self, x):
+        *lead, m, n = matrix_type("geqrf", x).shape
+        return [x.update(weak_type=False), ShapedArray((*lead, min(m, n)), x.dtype)]
+
+    def eval(self, x):
+        x = by_rows(x)
+        made, taus, *_ = qr_p.routine(x, False).run(x)
+        return [by_rows(made), taus]
+
+    def lower(self, into, x):
+        filled, x = in_memory("operand", x, swap=True)
+        call, (made, taus, *_) = qr_p.routine(x, False).call("made", [x])
+        return [*filled, call, store_swapped(into[0], made), build.copy(into[1], taus)]
+
+
 class QR(Factorization):
     """An orthogonal and an upper triangular factor; with pivoting, the order of columns too."""
 
@@ -489,7 +511,7 @@ class QR(Factorization):
 
 cholesky_p, triangular_solve_p, lu_p, qr_p = Cholesky(), TriangularSolve(), LU(), QR()
 lu_pivots_to_permutation_p = LuPivotsToPermutation()
-householder_product_p = HouseholderProduct()
+householder_product_p, geqrf_p = HouseholderProduct(), Geqrf()
 
 
 # -- functions -------------------------------------------------------------------------------------
@@ -573,6 +595,18 @@ def lu_pivots_to_permutation(pivots, permutation_size: int):
     Array([2, 0, 1], dtype=int32)
     """
     return lu_pivots_to_permutation_p.bind(pivots, permutation_size=int(permutation_size))
+
+
+def geqrf(a):
+    """The reflections that turn a matrix into its triangular factor, and their factors.
+
+    The vectors of the reflections stand below the diagonal of the first result, the triangular
+    factor on it and above; :func:`householder_product` makes the orthogonal factor of both.
+
+    >>> jnp.abs(lax.linalg.geqrf(jnp.array([[3.], [4.]]))[0][0])
+    Array([5.], dtype=float32)
+    """
+    return tuple(geqrf_p.bind(a))
 
 
 def householder_product(a, taus):

@@ -128,7 +128,9 @@ def cholesky(a, *, upper: bool = False, symmetrize_input: bool = True):
 def qr(a, mode: str = "reduced"):
     """The orthogonal and the upper triangular factor of ``a``, by name ``Q`` and ``R``.
 
-    ``mode`` is ``"reduced"``, ``"complete"`` for a square ``Q``, or ``"r"`` for ``R`` alone.
+    ``mode`` is ``"reduced"``, ``"complete"`` for a square ``Q``, or ``"r"`` for ``R`` alone;
+    ``"raw"`` gives the reflections that make up ``Q``, transposed, and their factors, as LAPACK
+    does.
 
     >>> jnp.abs(jnp.linalg.qr(jnp.array([[0., 2.], [3., 4.]])).R)
     Array([[3., 4.],
@@ -136,11 +138,11 @@ def qr(a, mode: str = "reduced"):
     """
     a = _matrices("qr", a)
     if mode == "raw":
-        raise _error("qr", "the reflections that make up Q cannot be had.", "mode: 'raw'",
-                     kind=NotImplementedError)
+        reflections, factors = factor.geqrf(a)
+        return reflections.mT, factors
     if mode not in ("reduced", "complete", "full", "r"):
         raise _error("qr", "there is no such mode.", f"mode: {mode!r}",
-                     "known: 'reduced', 'complete', 'r'")
+                     "known: 'reduced', 'complete', 'r', 'raw'")
     q, r = factor.qr(a, full_matrices=mode in ("complete", "full"))
     return r if mode == "r" else QRResult(q, r)
 

@@ -50,6 +50,8 @@ CASES = [
     *(Case("qr", lambda x: linalg.qr(x, pivoting=True), arg, name="pivoting",
            grad=() if arg.shape[-2] > arg.shape[-1] else None)
       for arg in (f(3, 3), f(2, 4, 3), c(3, 4))),
+    *(Case("geqrf", linalg.geqrf, arg, grad=())
+      for arg in (f(3, 3), f(2, 4, 3), f(2, 4), c(4, 3), f(0, 2), f(2, 0))),
     *(Case("householder_product", linalg.householder_product, a, taus, grad=())
       for a, taus in ((f(4, 3), f(3)), (f(2, 4, 3), f(2, 2)), (c(3, 3), c(3)))),
 ]

@@ -2,6 +2,7 @@
 
 import tanx
 from tanx import lax
+from tanx.experimental.layout import Layout, with_layout_constraint
 
 from .case import Case, c, f, i
 
@@ -28,6 +29,8 @@ CASES = [
     *(Case("sharding_constraint", lambda x: lax.with_sharding_constraint(x, HERE), arg)
       for arg in (f(3, 2), f(), i(0, 3), c(2))),
     *(Case("reshard", lambda x: tanx.reshard(x, FIRM), arg) for arg in (f(3, 2), i(0, 3), c(2))),
+    *(Case("layout_constraint", lambda x: with_layout_constraint(x, Layout((1, 0))), arg)
+      for arg in (f(3, 2), i(0, 3))),
     Case("device_put", twice, f(3), f(2, 2)),
     Case("device_put", twice, i(3), f(2, 2)),
     Case("create_token", ordered, f(3)),

@@ -1,0 +1,107 @@
+"""What rules of backward passes do besides returning cotangents: add them up, log values."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .._core.linear import Zero
+from .._core.trace import context
+from .._core.types import AbstractValue
+from .._ops.derive import sum_cotangents
+from ..errors import explain
+
+__all__ = ["GradAccum", "NullAccum", "ValAccum", "backward_logs", "log"]
+
+
+class GradAccum:
+    """Takes the cotangents of one value, as many as there are."""
+
+    def accum(self, x) -> None:
+        """Add a cotangent."""
+        raise NotImplementedError
+
+    def freeze(self):
+        """The sum of what was added."""
+        raise NotImplementedError
+
+
+class ValAccum(GradAccum):
+    """Sums cotangents up.
+
+    >>> sum = ValAccum(tanx.typeof(1.0))
+    >>> sum.accum(2.0), sum.accum(3.0)
+    (None, None)
+    >>> sum.freeze()
+    Array(5., dtype=float32, weak_type=True)
+    """
+
+    __slots__ = ("aval", "val")
+
+    def __init__(self, aval: AbstractValue, val: Any = None):
+        self.aval: Any = aval
+        self.val = Zero(aval) if val is None else val
+
+    def accum(self, x) -> None:
+        if x is not None:
+            self.val = sum_cotangents(self.val, x)
+
+    def freeze(self):
+        return self.val
+
+
+class NullAccum(GradAccum):
+    """Ignores cotangents: nobody asks for them."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: AbstractValue):
+        self.aval: Any = aval
+
+    def accum(self, x) -> None:
+        pass
+
+    def freeze(self) -> Zero:
+        return Zero(self.aval)
+
+
+class _Pass(threading.local):
+    """The backward pass that runs in this thread: what was logged, and the trace it runs in."""
+
+    logs: dict[str, Any] | None = None
+    wanted = False
+    trace: Any = None
+
+
+_running = _Pass()
+
+
+@contextmanager
+def backward_logs(wanted: bool = False) -> Iterator[dict[str, Any]]:
+    """A block that is one backward pass; what rules log in it comes into the dict."""
+    outer = _running.logs, _running.wanted, _running.trace
+    _running.logs, _running.wanted, _running.trace = {}, wanted, context.trace
+    try:
+        yield _running.logs
+    finally:
+        _running.logs, _running.wanted, _running.trace = outer
+
+
+def log(logs: dict[str, Any] | None) -> None:
+    """Log values out of the backward pass that runs; each name once."""
+    if logs is None or _running.logs is None:
+        return
+    if not isinstance(logs, dict):
+        raise TypeError(explain("tanx.custom_vjp", "what bwd logs must be a dict, or None.",
+                                f"logs: {logs!r:.100}"))
+    for key, value in logs.items():
+        if key in _running.logs:
+            raise ValueError(explain(
+                "tanx.custom_vjp", "each key is logged once in a backward pass.", f"key: {key!r}"))
+        if _running.wanted and context.trace is not _running.trace:
+            raise NotImplementedError(explain(
+                "tanx.custom_vjp", "values cannot be logged out of a loop or a branch.",
+                f"key: {key!r}"))
+        _running.logs[key] = value
