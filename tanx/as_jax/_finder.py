@@ -49,15 +49,15 @@ class Alias(ModuleType):
         self.__dict__.update(DIFFERENT.get(name, {}), _target=target, __path__=[])
 
     def __getattr__(self, name: str):
-        target = self.__dict__["_target"]
+        target, inner = self.__dict__["_target"], f"{self.__name__}.{name}"
         try:
             value = getattr(target, name)
         except AttributeError:
-            if name == "_src" and self.__name__ == "jax":
-                return import_module(f"{self.__name__}.{name}")
+            behind = target_of(inner)
+            if behind is not None and _exists(behind):
+                return import_module(inner)  # JAX's modules show all that are below them
             raise AttributeError(
                 f"module {self.__name__!r} has no attribute {name!r} (tanx runs as jax)") from None
-        inner = f"{self.__name__}.{name}"
         if isinstance(value, ModuleType) and target_of(inner) == value.__name__:
             return import_module(inner)
         return value
@@ -97,8 +97,11 @@ class AliasFinder(DistributionFinder):
 def _exists(module: str) -> bool:
     """Whether there is a module; what is below a module that is no package does not exist."""
     parent = module.rpartition(".")[0]
-    return (not parent or hasattr(import_module(parent), "__path__")) and (
-        find_spec(module) is not None)
+    try:
+        return (not parent or hasattr(import_module(parent), "__path__")) and (
+            find_spec(module) is not None)
+    except ModuleNotFoundError:  # the parent, or a module of JAX that is still to come
+        return False
 
 
 _finder = AliasFinder()

@@ -14,7 +14,7 @@ def rollout(key):
     def step(carry, key):
         obs, state = carry
         action = (obs[2] + obs[3] > 0).astype(jnp.int32)
-        obs, state, reward, done, _ = env.step(key, state, action, params)
+        obs, state, reward, done, *_ = env.step(key, state, action, params)
         return (obs, state), (obs, reward, done)
     return jax.lax.scan(step, (obs, state), jax.random.split(key, 60))[1]
 
