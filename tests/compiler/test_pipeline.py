@@ -73,9 +73,8 @@ def test_concatenated_and_padded_arrays_are_written_piece_by_piece():
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int8", "bool", "complex64"])
-@pytest.mark.parametrize("parts", [2, 3, 4, 8])
-@pytest.mark.parametrize("size", [257, 1005])
-def test_stacked_elements_are_stored_by_turns(size, parts, dtype):
+@pytest.mark.parametrize(("parts", "size"), [(2, 257), (3, 1005), (4, 257), (8, 1005)])
+def test_stacked_elements_are_stored_by_turns(parts, size, dtype):
     rng = np.random.default_rng(0)
     xs = [rng.integers(0, 2 if dtype == "bool" else 50, size).astype(np.dtype(dtype))
           for _ in range(parts)]
