@@ -10,7 +10,7 @@ from .._core.naming import leaf_names, name_of
 from .._core.types import NUMBERS, is_arraylike, typeof
 from .._ops.layout import as_array
 from .._traceback import boundary
-from .._transforms.vmap import Axis, batch, to_axis
+from .._transforms.vmap import Axis, batch, mapped_types, to_axis
 from ..errors import explain
 from ..tree_util import (
     broadcast_prefix,
@@ -52,6 +52,8 @@ def vmap(fun: Callable, in_axes=0, out_axes: Any = 0, axis_name=None, axis_size:
             raise ValueError(explain(
                 "tanx.vmap", "in_axes must have one entry for each positional argument.",
                 f"in_axes:   {in_axes}", f"arguments: {len(args)} passed to {name_of(fun)}"))
+        if mapped_types:
+            _refuse_mapped_types(args, kwargs)
         leaves, in_tree = tree_flatten((args, kwargs))
         axes = axes_of("tanx.vmap", "in_axes", in_axes, args) + [0] * (
             len(leaves) - tree_structure(args).num_leaves)
@@ -86,6 +88,17 @@ def _placed(x, dim, size: int, place):
                 "tanx.vmap", f"out_axes names axis {place} of an output that has {rank}, "
                 "the mapped one included.", f"output: {typeof(x)}"))
     return to_axis(x, dim, size, place)
+
+
+def _refuse_mapped_types(args, kwargs) -> None:
+    """Raise if an argument is of a class that has functions of its own to be mapped by."""
+    parts = tree_flatten((args, kwargs), is_leaf=lambda x: type(x) in mapped_types)[0]
+    found = next((type(x) for x in parts if type(x) in mapped_types), None)
+    if found is not None:
+        raise NotImplementedError(explain(
+            "tanx.vmap", "values of a class that is mapped by functions of its own are not known.",
+            f"class: {found.__name__}",
+            hint="map over the arrays that it holds, or register it as a pytree alone."))
 
 
 def axes_of(function: str, what: str, axes, tree) -> list[int | None]:

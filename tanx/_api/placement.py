@@ -214,7 +214,8 @@ def _put(x, place: Device | Sharding | None, donate: bool):
             placed = as_array(x)
     else:
         placed = as_array(x)
-    if place is None or placed._device is place or placed._device == place:
+    if isinstance(placed, Tracer) or (  # a number is one while tracing
+            place is None or placed._device is place or placed._device == place):
         return placed
     moved = Array(placed._value, placed.weak_type, placed.aval, place)
     if donate and type(x) is Array:

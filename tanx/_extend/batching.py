@@ -7,7 +7,7 @@ from typing import Any
 
 from .._core.types import typeof
 from .._ops.batching import batch_together, materialize, to_front
-from .._transforms.vmap import Axis
+from .._transforms.vmap import Axis, mapped_types
 from ..errors import explain
 from .rules import RuleBook
 
@@ -121,20 +121,25 @@ def broadcast(x, sz, axis, mesh_axis=None):
 
 def register_vmappable(data_type: type, spec_type: type, axis_size_type: type, to_elt: Callable,
                        from_elt: Callable, make_iota: Callable | None) -> None:
-    """Refused: ``vmap`` maps over axes of arrays and over pytrees of them.
+    """Declare that ``vmap`` maps over values of a class by functions of the class's own.
 
-    >>> tanx.interpreters.batching.register_vmappable(list, int, int, None, None, None)
+    Libraries do so when they are imported. tanx does not call such functions: ``vmap`` of a value
+    of the class raises ``NotImplementedError``.
+
+    >>> class Table: pass
+    >>> batching = tanx.interpreters.batching
+    >>> batching.register_vmappable(Table, int, int, None, None, None)
+    >>> tanx.vmap(lambda x: x)(Table())
     Traceback (most recent call last):
-    NotImplementedError: tanx.interpreters.batching.register_vmappable: ...
+    NotImplementedError: tanx.vmap: ...
+    >>> batching.unregister_vmappable(Table)
     """
-    raise NotImplementedError(explain(
-        "tanx.interpreters.batching.register_vmappable",
-        "tanx.vmap maps over axes of arrays only.", f"class: {data_type.__name__}",
-        hint="register the class as a pytree of arrays, by tanx.tree_util."))
+    mapped_types.add(data_type)
 
 
 def unregister_vmappable(data_type: type) -> None:
-    """Nothing to do: no class can be registered.
+    """Take back what :func:`register_vmappable` declared.
 
     >>> tanx.interpreters.batching.unregister_vmappable(list)
     """
+    mapped_types.discard(data_type)

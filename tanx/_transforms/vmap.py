@@ -14,7 +14,10 @@ from .._core.trace import Trace, Tracer, context, data_of
 from .._core.types import ShapedArray, typeof
 from .._ops.batching import materialize
 
-__all__ = ["Axis", "BatchTrace", "BatchTracer", "batch", "batch_jaxpr", "lanes_of"]
+__all__ = ["Axis", "BatchTrace", "BatchTracer", "batch", "batch_jaxpr", "lanes_of", "mapped_types"]
+
+mapped_types: set[type] = set()
+"""Classes that libraries map over by functions of their own, which ``vmap`` does not call."""
 
 
 class Axis(NamedTuple):

@@ -179,3 +179,11 @@ def test_live_arrays():
     assert any(y is x for y in tanx.live_arrays())
     x.delete()
     assert not any(y is x for y in tanx.live_arrays())
+
+
+def test_numbers_and_numpy_arrays_are_put_while_tracing():
+    device = tanx.devices()[0]
+    put = tanx.jit(lambda x: tanx.device_put({"x": x, "n": 2.0, "a": np.ones(3)}, device))
+    for _ in range(4):
+        found = put(jnp.arange(2.0))
+        assert found["n"] == 2.0 and found["a"].shape == (3,) and found["x"].shape == (2,)
