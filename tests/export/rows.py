@@ -7,8 +7,8 @@ from tanx._export.stablehlo import module_text
 from tests.cases.case import Case
 
 REFUSED = {
-    "pure_callback": "a Python function", "io_callback": "a Python function",
-    "debug_callback": "a Python function", "debug_print": "a Python function",
+    **dict.fromkeys(("pure_callback", "io_callback", "buffer_callback", "debug_callback",
+                     "debug_print"), "a Python function"),
     "check": "errors found by a running program are raised in Python"}
 """By primitive, why its rows are not translated. All others are."""
 

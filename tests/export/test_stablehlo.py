@@ -9,6 +9,8 @@ import tanx
 import tanx.numpy as jnp
 from tanx import lax
 from tanx._export.stablehlo import module_text
+from tanx.extend.core import Primitive
+from tanx.interpreters import mlir
 from tests.export.mlir import check
 
 X = tanx.ShapeDtypeStruct((3, 4), np.float32)
@@ -161,6 +163,21 @@ def test_python_functions_have_no_form():
         return tanx.pure_callback(np.sin, X, x)
     with pytest.raises(NotImplementedError, match="pure_callback cannot be written as StableHLO"):
         tanx.jit(f).lower(X).as_text()
+
+
+def test_primitives_of_users():
+    """One whose name is taken goes by its own lowering."""
+    mine = Primitive("sort")
+    mine.def_abstract_eval(lambda x: x)
+    mlir.register_lowering(mine, mlir.lower_fun(lambda x: x * 3, multiple_results=False))
+    assert "stablehlo.multiply" in text_of(lambda x: mine.bind(x), X)
+
+
+def test_types_of_64_bits_outside_of_their_scope():
+    with tanx.enable_x64(True):
+        closed = tanx.make_jaxpr(lambda x: jnp.linalg.eigh(x)[0])(np.eye(3))
+    text = module_text(closed)
+    assert check(text) and "f32" not in text
 
 
 @pytest.mark.parametrize("bad", [

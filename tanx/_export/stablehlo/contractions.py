@@ -13,6 +13,9 @@ from .text import listed
 
 __all__: list[str] = []
 
+_BYTES = (np.dtype(np.int8), np.dtype(np.uint8))
+"""Of the narrow dtypes those that XLA multiplies as they are."""
+
 
 def _precisions(precision) -> list[str]:
     """The precisions of both operands; an algorithm is the other compiler's choice."""
@@ -26,7 +29,7 @@ def _factors(block: Block, x: Value, y: Value, out: Type) -> tuple[Value, Value,
     if x.dtype == y.dtype == bool:
         dtype = np.dtype(np.int32)
         return block.convert(x, dtype), block.convert(y, dtype), out.of(dtype)
-    if x.dtype == y.dtype and x.dtype.itemsize > 1:
+    if x.dtype == y.dtype and (x.dtype.itemsize > 1 or x.dtype in _BYTES):
         return x, y, out
     dtype = accumulator(np.result_type(*(accumulator(t) for t in (x.dtype, y.dtype, out.dtype))))
     return block.convert(x, dtype), block.convert(y, dtype), out.of(dtype)

@@ -18,7 +18,7 @@ _BOOL = np.dtype(bool)
 
 _SAME = {
     "add": "add", "sub": "subtract", "mul": "multiply", "div": "divide", "rem": "remainder",
-    "pow": "power", "atan2": "atan2", "neg": "negate", "exp": "exponential",
+    "atan2": "atan2", "neg": "negate", "exp": "exponential",
     "expm1": "exponential_minus_one", "log": "log", "log1p": "log_plus_one", "sin": "sine",
     "cos": "cosine", "tan": "tan", "tanh": "tanh", "sqrt": "sqrt", "rsqrt": "rsqrt", "cbrt": "cbrt",
     "logistic": "logistic", "floor": "floor", "ceil": "ceil", "round_away": "round_nearest_afz",

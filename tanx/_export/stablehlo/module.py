@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 import numpy as np
 
@@ -166,10 +165,10 @@ def _to_words(block: Block, x: Value, aval) -> Value:
 def _aliases(arguments: Sequence[Type], results: Sequence[Type], donated: Sequence[int],
              ) -> dict[int, str]:
     """For each donated argument, the result that takes its memory, as an attribute."""
-    free = {n: (prod(t.shape), t) for n, t in enumerate(results)}
+    free = dict(enumerate(results))
     attributes = {}
     for n in donated:
-        match = next((k for k, (_, t) in free.items() if t == arguments[n]), None)
+        match = next((k for k, type in free.items() if type == arguments[n]), None)
         if match is None:
             attributes[n] = " {jax.buffer_donor = true}"
         else:

@@ -7,5 +7,5 @@ from .rules import refuse
 __all__: list[str] = []
 
 refuse("it runs a Python function, which the text of a program cannot hold.",
-       "pure_callback", "io_callback", "debug_callback", "debug_print")
+       "pure_callback", "io_callback", "buffer_callback", "debug_callback", "debug_print")
 refuse("errors that are found while a program runs are raised in Python.", "check")

@@ -20,9 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from ..._config import enable_x64
 from ..._core.array import Array
 from ..._core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
-from ..._core.primitive import Kind
+from ..._core.primitive import Kind, primitives
 from ..._core.rewrite import dce_closed
 from ..._core.stage import stage_closed
 from ..._core.types import ShapedArray
@@ -117,13 +118,14 @@ def _equation(block: Block, eqn: JaxprEqn, operands: list[Value]) -> Sequence[Va
     primitive, params = eqn.primitive, eqn.params
     name, avals = primitive.name, [a.aval for a in eqn.invars]
     outs = [type_of(v.aval) for v in eqn.outvars]
-    if name in REFUSED:
+    is_ours = primitives.get(name) is primitive  # and not a user's of the same name
+    if is_ours and name in REFUSED:
         raise missing(name, REFUSED[name])
-    if name in RULES:
+    if is_ours and name in RULES:
         made = RULES[name](block, outs if primitive.multiple_results else outs[0], *operands,
                            **params)
         return made if primitive.multiple_results else [made]
-    if name in EXPANSIONS:
+    if is_ours and name in EXPANSIONS:
         return inlined(block, _staged(EXPANSIONS[name], avals, params), operands)
     steps = primitive.flow(params)
     if steps is not None:
@@ -147,9 +149,9 @@ def staged_inline(block: Block, function: Callable, *operands: Value) -> list[Va
 
 
 def _staged(function: Callable, avals: Sequence, params: dict[str, Any]) -> ClosedJaxpr:
-    """A function of arrays of some types as a jaxpr."""
+    """A function of arrays of some types as a jaxpr; 64 bits stay 64, whatever holds now."""
     def run(*operands):
         out = function(*operands, **params)
         return list(out) if isinstance(out, list | tuple) else [out]
-    closed, _ = stage_closed(run, [aval.strip_weak_type() for aval in avals])
-    return closed
+    with enable_x64(True):
+        return stage_closed(run, [aval.strip_weak_type() for aval in avals])[0]
