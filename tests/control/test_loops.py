@@ -277,3 +277,21 @@ def test_segments_have_steps():
     assert error(ValueError, lax.checkpointed_scan, lambda c, x: (c, x), 0.0, X, segment=0) == """\
 tanx.lax.checkpointed_scan: a segment has at least one step.
   segment: 0"""
+
+
+@pytest.mark.parametrize("step", [
+    lambda i, c: c.at[i].set(3.0), lambda i, c: c.at[i % 4].add(1.0 + i),
+    lambda i, c: c.at[i % 4].set(0.5 * c[(i + 1) % 4] + i), lambda i, c: c + i])
+def test_loops_inside_of_a_map_count_their_steps(step):
+    """A counter set before a loop was taken for constant in it."""
+    def loop(x):
+        return lax.fori_loop(0, 4, step, x)
+
+    x = np.arange(32, dtype=np.float32).reshape(4, 8)
+    expected = x
+    for i in range(4):
+        expected = np.asarray(step(i, jnp.asarray(expected)))
+    mapped = tanx.jit(lambda xs: lax.map(loop, xs))
+    for _ in range(4):
+        np.testing.assert_array_equal(mapped(np.stack([x, x]))[1], expected)
+    np.testing.assert_array_equal(lax.map(loop, np.stack([x, x, x]))[2], expected)

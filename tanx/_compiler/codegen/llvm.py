@@ -109,6 +109,10 @@ class Kernel(Folds):
             s.value, Load)}
         body = tuple([s if isinstance(s, Store) and s.buffer in mixed else self.moved_as_bits(s)
                       for s in nest.body])
+        if any(index.extent > 1 for index in nest.indices):
+            # What is known of memory that a step writes holds in the first step only.
+            for memory in self.written(body):
+                scope.forget(memory, self.analysis)
         inner = scope.within(nest.indices, self.written(body))
         inner.values.update({i: self.index(0) for i in nest.indices if i.extent == 1})
         if SEQUENTIAL in nest.kinds and write_scan(self, replace(nest, body=body), inner):
