@@ -51,7 +51,9 @@ from ._core.sharding import NamedSharding
 from ._core.source import named_scope
 from ._core.spec import P
 from ._core.types import ShapeDtypeStruct
+from ._ops import families as _families
 from ._runtime import eager as _eager
+from ._runtime import elements as _elements
 from ._runtime.threads import get_num_threads, set_num_threads
 from ._slices import ds
 from ._traceback import shown
@@ -66,8 +68,9 @@ def _methods():
         return _import_module("tanx.numpy._methods").METHODS
 
 
-# The two sockets: eager execution, and the operators and methods of arrays.
+# The three sockets: eager execution, functions of numbers, operators and methods of arrays.
 _trace.EvalTrace.process = staticmethod(_eager.evaluate)
+_families.OwnLoops.find = staticmethod(_elements.element_ufunc)
 _operators.install_at_first_use(_methods)
 
 publish(__name__, shown)

@@ -15,6 +15,7 @@ from .._core.types import ShapedArray, typeof
 from .._loops import build
 from ..errors import explain
 from .derive import linear, partials
+from .extremes import maximum, minimum
 from .families import (
     ANY,
     COMPLEX,
@@ -25,6 +26,7 @@ from .families import (
     REAL,
     Accurate,
     Elementwise,
+    by_own_loop,
     grow,
     keeping_dtype,
     letter,
@@ -299,7 +301,8 @@ class Max(Elementwise):
 
     name = "max"
     accepts = ANY
-    eval = keeping_dtype(np.maximum)
+    own_loop = True
+    eval = keeping_dtype(maximum)
     jvp = partials(lambda t, out, x, y: mul(t, _share(x, y, out)),
                    lambda t, out, x, y: mul(t, _share(y, x, out)))
 
@@ -309,7 +312,8 @@ class Min(Elementwise):
 
     name = "min"
     accepts = ANY
-    eval = keeping_dtype(np.minimum)
+    own_loop = True
+    eval = keeping_dtype(minimum)
     jvp = partials(lambda t, out, x, y: mul(t, _share(y, x, out)),
                    lambda t, out, x, y: mul(t, _share(x, y, out)))
 
@@ -409,11 +413,17 @@ class Pow(Elementwise):
         out = super().infer(x, ShapedArray(y.shape, x.dtype, y.weak_type) if integer else y)
         return x if out == x else out
 
+    own_loop = True
+
     def eval(self, x, y):
+        y = y if x.dtype == y.dtype else y.astype(x.dtype)
+        out = by_own_loop("pow", x, y)
+        if out is not None:
+            return out
         if y.ndim == 0 and x.dtype.kind == "f" and y == 0.5:
             # NumPy takes the square root, which is another one at -0.0 and at -inf.
             x = np.where(x == -np.inf, np.inf, x) + x.dtype.type(0)
-        return np.power(x, y if x.dtype == y.dtype else y.astype(x.dtype))
+        return np.power(x, y)
 
     jvp = partials(lambda t, out, x, y: mul(t, _slope_by_base(out, x, y)),
                    lambda t, out, x, y: _strong(mul(t, _slope_by_exponent(out, x))))
@@ -450,6 +460,7 @@ class Sqrt(Accurate):
     """The square root."""
 
     name = "sqrt"
+    own_loop = False  # roots are rounded in one way only
     ufunc = np.sqrt
     jvp = partials(lambda t, out, x, accuracy=None: mul(t, div(like(x, 0.5), out)))
     taylor = power(1 / 2)
@@ -459,6 +470,7 @@ class Rsqrt(Accurate):
     """The reciprocal of the square root."""
 
     name = "rsqrt"
+    own_loop = False
     jvp = partials(
         lambda t, out, x, accuracy=None: mul(t, mul(like(x, -0.5), div(out, x))))
     taylor = power(-1 / 2)

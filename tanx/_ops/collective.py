@@ -27,6 +27,7 @@ from .compare import eq
 from .convert import convert
 from .create import iota
 from .derive import linear
+from .extremes import maximum, minimum
 from .families import ANY, NUMBER, letter, like, reduced_shape
 from .gather import index_take
 from .layout import broadcast_in_dim, reshape
@@ -163,7 +164,7 @@ class PMax(_Extremum):
 
     name = "pmax"
     combine = "max"
-    ufunc = np.maximum
+    ufunc = maximum
 
 
 class PMin(_Extremum):
@@ -171,7 +172,7 @@ class PMin(_Extremum):
 
     name = "pmin"
     combine = "min"
-    ufunc = np.minimum
+    ufunc = minimum
 
 
 psum_p, pmax_p, pmin_p = PSum(), PMax(), PMin()

@@ -13,6 +13,7 @@ from ..errors import explain
 from .arith import from_bits, sign_extended, unsigned_bits
 from .batching import batch_size, materialize
 from .derive import linear_in, partials, zeros_of
+from .extremes import maximum, minimum
 from .families import ANY, BOOL_INT, INT, Elementwise, grow, keeping_dtype, letter, like
 from .layout import broadcast_in_dim
 
@@ -237,7 +238,7 @@ class Clamp(Primitive):
             hint="tanx.numpy.clip broadcasts and promotes."))
 
     def eval(self, low, x, high):
-        out = np.minimum(np.maximum(low, x), high)
+        out = minimum(maximum(low, x), high)
         return out if out.dtype == x.dtype else out.astype(x.dtype)
 
     jvp = partials(

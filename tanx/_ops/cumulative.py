@@ -12,6 +12,7 @@ from .._core.types import typeof
 from .._loops import build, instructions
 from ..errors import explain
 from .derive import linear
+from .extremes import maximum, minimum
 from .families import INEXACT, NUMBER, accumulator, letter, like, refused
 
 __all__ = ["cumlogsumexp", "cumlogsumexp_p", "cummax", "cummax_p", "cummin", "cummin_p", "cumprod",
@@ -138,7 +139,7 @@ class CumMax(Cumulative):
     """Running maxima."""
 
     name = "cummax"
-    ufunc = np.maximum
+    ufunc = maximum
 
     def neutral(self, dtype):
         return None if letter(dtype) == "c" else instructions.identity("max", dtype)
@@ -156,7 +157,7 @@ class CumMin(Cumulative):
     """Running minima."""
 
     name = "cummin"
-    ufunc = np.minimum
+    ufunc = minimum
 
     def neutral(self, dtype):
         return None if letter(dtype) == "c" else instructions.identity("min", dtype)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._loops import build
+from .families import by_own_loop
 from .special import digamma_p, erf_inv_p, lgamma_p
 
 __all__ = ["State", "apply", "constant", "converted", "equal", "where", "while_loop"]
@@ -39,10 +40,16 @@ _FUNCTIONS: dict[str, Callable] = {
     "exp": np.exp, "erf_inv": erf_inv_p.eval, "lgamma": lgamma_p.eval, "digamma": digamma_p.eval}
 
 
+_OWN = {"log", "log1p", "pow", "exp"}
+"""Those that tanx has loops of its own for, so that compiled code gives the same."""
+
+
 def apply(name: str, *args):
     """A function of one of the instructions."""
-    return (build.op(name, *args) if any(isinstance(x, build.Expr) for x in args)
-            else _FUNCTIONS[name](*args))
+    if any(isinstance(x, build.Expr) for x in args):
+        return build.op(name, *args)
+    out = by_own_loop(name, *args) if name in _OWN else None
+    return _FUNCTIONS[name](*args) if out is None else out
 
 
 def where(condition, a, b):

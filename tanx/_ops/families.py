@@ -84,6 +84,7 @@ class Elementwise(Primitive):
     accepts: frozenset[str] = ANY
     result: Callable[[np.dtype], np.dtype] | None = None
     instruction: str | None = None
+    own_loop = False  # whether eager code has a loop of tanx's own for it
     transpose: Any = never("it is not linear")
 
     def infer(self, x, y=None, **params):
@@ -164,11 +165,47 @@ class Elementwise(Primitive):
         return build.op(self.instruction or self.name, *self.elements(at, *operands))
 
 
+class OwnLoops:
+    """Functions of numbers that tanx computes itself, so that the bits are those of compiled code.
+
+    ``find(instruction, dtype, operands)`` gives the ufunc, None where there is no machine code: a
+    socket, which ``tanx/__init__`` plugs.
+    """
+
+    find: Callable[[str, np.dtype, int], np.ufunc | None] = staticmethod(lambda *_: None)
+
+
+def by_own_loop(name: str, *operands: np.ndarray) -> np.ndarray | None:
+    """The result of a function of real numbers by a loop of tanx's own; None where it has none."""
+    dtype = operands[0].dtype
+    if letter(dtype) != "f":
+        return None
+    if dtype.itemsize >= 4:
+        loop = OwnLoops.find(name, dtype, len(operands))
+        return None if loop is None else loop(*operands)
+    loop = OwnLoops.find(name, _FLOAT32, len(operands))
+    return None if loop is None else np.asarray(
+        loop(*(x.astype(_FLOAT32) for x in operands))).astype(dtype)
+
+
+def own_or(ufunc: np.ufunc) -> Callable:
+    """An ``eval`` rule: by a loop of tanx's own, or else NumPy's."""
+
+    def eval(self, *operands):
+        out = by_own_loop(self.name, *operands)
+        return ufunc(*operands) if out is None else out
+    eval.ufunc = ufunc  # type: ignore[attr-defined]
+    return eval
+
+
 class Accurate(Elementwise):
     """A function of one operand that takes JAX's parameter ``accuracy``; ``ufunc`` computes it.
 
-    Every accuracy that can be asked for is met by the one way there is to compute it.
+    Every accuracy that can be asked for is met by the one way there is to compute it: a loop of
+    tanx's own, where there is one.
     """
+
+    own_loop = True
 
     accepts = INEXACT
     ufunc: Callable
@@ -178,7 +215,8 @@ class Accurate(Elementwise):
         return self.ufunc if isinstance(self.ufunc, np.ufunc) else None
 
     def eval(self, x, *, accuracy=None):
-        return self.ufunc(x)
+        out = by_own_loop(self.name, x) if self.own_loop else None
+        return self.ufunc(x) if out is None else out
 
     def show_params(self, params):
         return {name: value for name, value in params.items() if value is not None}
@@ -190,7 +228,7 @@ def keeping_dtype(ufunc):
     def eval(self, *operands):
         out, dtype = ufunc(*operands), operands[0].dtype
         return out if out.dtype == dtype else out.astype(dtype)
-    eval.ufunc = ufunc
+    eval.ufunc = getattr(ufunc, "ufunc", ufunc)  # of what is more than a ufunc, that of numbers
     return eval
 
 

@@ -20,6 +20,7 @@ from ..tree_util import tree_flatten, tree_unflatten
 from . import scalars
 from .batching import batch_size, materialize
 from .derive import linear
+from .extremes import maximum, minimum
 from .families import (
     ANY,
     BOOL_INT,
@@ -124,7 +125,7 @@ class ReduceMax(Extremum):
 
     name = "reduce_max"
     combine = "max"
-    ufunc = np.maximum
+    ufunc = maximum
 
 
 class ReduceMin(Extremum):
@@ -132,7 +133,7 @@ class ReduceMin(Extremum):
 
     name = "reduce_min"
     combine = "min"
-    ufunc = np.minimum
+    ufunc = minimum
 
 
 class Logical(Reduction):

@@ -26,6 +26,7 @@ from .batching import batch_size, materialize, to_front
 from .compare import bitwise_or, eq, ne, select
 from .create import full, full_like, iota
 from .derive import linear_in, sum_cotangents, zeros_of
+from .extremes import maximum, minimum
 from .families import letter
 from .gather import (
     GatherDimensionNumbers,
@@ -363,14 +364,14 @@ class ScatterMin(_Extremum):
     """Lowers elements of the operand to the updates that are less."""
 
     name = "scatter-min"
-    combine, ufunc, scalar = "min", np.minimum, min_p
+    combine, ufunc, scalar = "min", minimum, min_p
 
 
 class ScatterMax(_Extremum):
     """Raises elements of the operand to the updates that are greater."""
 
     name = "scatter-max"
-    combine, ufunc, scalar = "max", np.maximum, max_p
+    combine, ufunc, scalar = "max", maximum, max_p
 
 
 scatter_p = Scatter()

@@ -14,7 +14,7 @@ from .arith import abs, add, mul, neg, reciprocal, sign, square, sub
 from .compare import clamp, gt, select
 from .create import full_like
 from .derive import partials
-from .families import FLOAT, Elementwise, like, widened
+from .families import FLOAT, Elementwise, by_own_loop, like, widened
 from .transcendental import exp
 
 __all__ = ["bessel_i0e", "bessel_i0e_p", "bessel_i1e", "bessel_i1e_p", "digamma", "digamma_p",
@@ -29,6 +29,9 @@ class Special(Elementwise):
     scipy_name: str
 
     def eval(self, *operands, **params):
+        out = by_own_loop(self.name, *operands) if self.own_loop else None
+        if out is not None:
+            return out
         import scipy.special  # late: it takes longer to import than all of tanx
         compute = getattr(scipy.special, self.scipy_name)
         out = np.asarray(compute(*map(widened, operands)))
@@ -47,6 +50,7 @@ class Erf(Special):
     """The error function."""
 
     name = scipy_name = "erf"
+    own_loop = True
     jvp = partials(lambda t, out, x: mul(like(x, 2 / sqrt(pi)), mul(t, _bell(x))))
 
 
@@ -54,6 +58,7 @@ class Erfc(Special):
     """1 - erf(x), exact to rounding where erf(x) is close to 1."""
 
     name = scipy_name = "erfc"
+    own_loop = True
     jvp = partials(lambda t, out, x, accuracy: mul(like(x, -2 / sqrt(pi)), mul(t, _bell(x))))
 
     def show_params(self, params):
@@ -64,6 +69,7 @@ class ErfInv(Special):
     """The inverse of the error function."""
 
     name, scipy_name = "erf_inv", "erfinv"
+    own_loop = True
 
     def eval(self, x):
         return np.copysign(super().eval(x), x)  # SciPy drops the sign of -0.0
@@ -78,6 +84,7 @@ class Lgamma(Special):
     """The logarithm of the absolute value of the gamma function."""
 
     name, scipy_name = "lgamma", "gammaln"
+    own_loop = True
     jvp = partials(lambda t, out, x: mul(t, digamma(x)))
 
     def eval(self, x):
@@ -88,6 +95,7 @@ class Digamma(Special):
     """The derivative of the logarithm of the gamma function."""
 
     name, scipy_name = "digamma", "digamma"
+    own_loop = True
     jvp = partials(lambda t, out, x: mul(t, polygamma(like(x, 1), x)))
 
     def eval(self, x):

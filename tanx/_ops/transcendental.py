@@ -28,7 +28,7 @@ from .arith import (
     sub,
 )
 from .derive import partials
-from .families import INEXACT, Accurate, Elementwise, like, widened
+from .families import INEXACT, Accurate, Elementwise, by_own_loop, like, own_or, widened
 from .series import oscillating, riccati
 
 __all__ = ["AccuracyMode", "Tolerance", "acos", "acos_p", "acosh", "acosh_p", "asin", "asin_p",
@@ -181,7 +181,8 @@ class Asin(Elementwise):
 
     name = "asin"
     accepts = INEXACT
-    eval = staticmethod(np.arcsin)
+    own_loop = True
+    eval = own_or(np.arcsin)
     jvp = partials(lambda t, out, x: mul(t, rsqrt(one_minus_square(x))))
 
 
@@ -190,7 +191,8 @@ class Acos(Elementwise):
 
     name = "acos"
     accepts = INEXACT
-    eval = staticmethod(np.arccos)
+    own_loop = True
+    eval = own_or(np.arccos)
     jvp = partials(lambda t, out, x: mul(t, neg(rsqrt(one_minus_square(x)))))
 
 
@@ -199,7 +201,8 @@ class Atan(Elementwise):
 
     name = "atan"
     accepts = INEXACT
-    eval = staticmethod(np.arctan)
+    own_loop = True
+    eval = own_or(np.arctan)
     jvp = partials(lambda t, out, x: div(t, add(like(x, 1), square(x))))
 
 
@@ -212,9 +215,12 @@ class Atan2(Elementwise):
         lambda t, out, x, y: mul(t, div(y, add(square(x), square(y)))),
         lambda t, out, x, y: mul(t, div(neg(x), add(square(x), square(y)))))
 
+    own_loop = True
+
     def eval(self, x, y):
         if x.dtype.kind != "c":
-            return np.arctan2(x, y)
+            out = by_own_loop("atan2", x, y)
+            return np.arctan2(x, y) if out is None else out
         one = x.dtype.type(1j)
         return (-one * np.log((y + one * x) / np.sqrt(np.square(x) + np.square(y)))).astype(x.dtype)
 
@@ -227,7 +233,8 @@ class Sinh(Elementwise):
 
     name = "sinh"
     accepts = INEXACT
-    eval = staticmethod(np.sinh)
+    own_loop = True
+    eval = own_or(np.sinh)
     jvp = partials(lambda t, out, x: mul(t, cosh(x)))
     taylor = oscillating(lambda x: cosh(x), 1)
 
@@ -237,7 +244,8 @@ class Cosh(Elementwise):
 
     name = "cosh"
     accepts = INEXACT
-    eval = staticmethod(np.cosh)
+    own_loop = True
+    eval = own_or(np.cosh)
     jvp = partials(lambda t, out, x: mul(t, sinh(x)))
     taylor = oscillating(lambda x: sinh(x), 1)
 
@@ -256,7 +264,8 @@ class Asinh(Elementwise):
 
     name = "asinh"
     accepts = INEXACT
-    eval = staticmethod(np.arcsinh)
+    own_loop = True
+    eval = own_or(np.arcsinh)
     jvp = partials(lambda t, out, x: mul(t, _asinh_slope(x)))
 
 
@@ -295,7 +304,8 @@ class Acosh(Elementwise):
 
     name = "acosh"
     accepts = INEXACT
-    eval = staticmethod(np.arccosh)
+    own_loop = True
+    eval = own_or(np.arccosh)
     jvp = partials(lambda t, out, x: mul(
         t, mul(rsqrt(sub(x, like(x, 1))), rsqrt(add(x, like(x, 1))))))
 
@@ -305,7 +315,8 @@ class Atanh(Elementwise):
 
     name = "atanh"
     accepts = INEXACT
-    eval = staticmethod(np.arctanh)
+    own_loop = True
+    eval = own_or(np.arctanh)
     jvp = partials(lambda t, out, x: div(t, one_minus_square(x)))
 
 

@@ -25,6 +25,7 @@ from . import scalars
 from .batching import batch_size, materialize
 from .conv_shapes import padtype_to_pads
 from .derive import linear
+from .extremes import maximum, minimum
 from .families import ANY, NUMBER, accumulator, identity, letter, like
 from .layout import broadcast_in_dim
 from .reduce import halves, named_combiner, staged_combiner
@@ -235,7 +236,7 @@ class ReduceWindowMax(WindowExtremum):
 
     name = "reduce_window_max"
     combine = "max"
-    ufunc = np.maximum
+    ufunc = maximum
     select = "ge_p"
 
 
@@ -244,7 +245,7 @@ class ReduceWindowMin(WindowExtremum):
 
     name = "reduce_window_min"
     combine = "min"
-    ufunc = np.minimum
+    ufunc = minimum
     select = "le_p"
 
 

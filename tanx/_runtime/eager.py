@@ -30,10 +30,11 @@ from .._core.trace import Tracer, leaked
 from .._core.transfers import watch_transfer
 from .._core.types import typeof
 from ..errors import explain
+from .elements import element_ufunc
 from .memory import make_room
 from .tier0 import program_of
 
-__all__ = ["compiled", "evaluate", "quietly"]
+__all__ = ["compiled", "evaluate", "quietly", "ufunc_of"]
 
 
 class _Quiet(threading.local):
@@ -129,11 +130,18 @@ def _spread(primitive, out_type, values, params) -> np.ndarray | None:
     make_room(primitive, out_type)
     if any(p is not None for p in params.values()):
         return None
-    ufunc = getattr(primitive, "ufunc_alone", None)
+    ufunc = ufunc_of(primitive, values[0].dtype, len(values))
     if ufunc is None:
         return None
     from .ufuncs import spread  # late: small programs need no threads
     return spread(ufunc, out_type.shape, out_type.dtype, *values)
+
+
+def ufunc_of(primitive, dtype: np.dtype, operands: int) -> np.ufunc | None:
+    """The ufunc that computes a primitive on a dtype of NumPy's, where it is one alone."""
+    if not getattr(primitive, "own_loop", False) or dtype.kind != "f":
+        return getattr(primitive, "ufunc_alone", None)
+    return element_ufunc(primitive.name, dtype, operands) if dtype.itemsize > 2 else None
 
 
 def _call(primitive, args, params):

@@ -239,7 +239,7 @@ def maxwell(key, shape: Sequence[int] = (), dtype=None, *, out_sharding=None):
                     dtype=floating("maxwell", dtype))
 
 
-@sampler
+@sampler(sums=True)
 def _maxwell(key, *, shape, dtype):
     return jnp.linalg.norm(normal(key, (*shape, 3), dtype), axis=-1)
 
@@ -263,7 +263,7 @@ def double_sided_maxwell(key, loc, scale, shape: Sequence[int] = (), dtype=None)
                                  dtype=dtype)
 
 
-@sampler
+@sampler(sums=True)
 def _double_sided_maxwell(key, loc, scale, *, shape, dtype):
     together = sample_shape("double_sided_maxwell", None, loc=loc, scale=scale)
     shape = (shape or together) + together

@@ -166,7 +166,7 @@ class _Row:
         self.aval = aval.update(shape=aval.shape[:-1])
 
 
-@sampler
+@sampler(sums=True)
 def _dirichlet(key, alpha, *, shape, dtype):
     alpha = lax.convert_element_type(alpha, dtype)
     logs = loggamma(key, alpha, shape, dtype)
@@ -296,7 +296,7 @@ def ball(key, d: int, p=2, shape: Sequence[int] = (), dtype=None, *, out_shardin
     return _ball(single("ball", key), p, d=d, shape=shape, dtype=floating("ball", dtype))
 
 
-@sampler
+@sampler(sums=True)
 def _ball(key, p, *, d, shape, dtype):
     """The norm of normal numbers, with one more of the right kind among them, is too large."""
     direction_key, length_key = split(key)

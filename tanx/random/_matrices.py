@@ -94,7 +94,7 @@ def orthogonal(key, n: int, shape: Sequence[int] = (), dtype=None, m: int | None
     return _orthogonal(single("orthogonal", key), shape=shape, dtype=dtype, n=n, m=m)
 
 
-@sampler
+@sampler(sums=True)
 def _orthogonal(key, *, shape, dtype, n, m):
     z = normal(key, (*shape, max(n, m), min(n, m)), dtype)
     q, r = jnp.linalg.qr(z)

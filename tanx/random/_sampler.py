@@ -30,14 +30,15 @@ MEMORY = 1024
 """Kinds of calls that are counted; who has ever new shapes need not be remembered."""
 
 
-def sampler(fun: Callable | None = None, *, inline: bool = False) -> Callable:
+def sampler(fun: Callable | None = None, *, inline: bool = False, sums: bool = False) -> Callable:
     """For the insides of samplers: a call in jaxprs, and compiled code where that pays.
 
     Arguments that are given by keyword are static; ``shape`` is one of them. What is ``inline`` is
-    no call in jaxprs.
+    no call in jaxprs. What ``sums`` is always compiled: the numbers do not depend on whether it is,
+    but for sums, whose order is the compiler's.
     """
     if fun is None:
-        return functools.partial(sampler, inline=inline)
+        return functools.partial(sampler, inline=inline, sums=sums)
 
     @functools.cache
     def versions(names: tuple[str, ...]):
@@ -54,7 +55,7 @@ def sampler(fun: Callable | None = None, *, inline: bool = False) -> Callable:
         if len(calls) > MEMORY:
             calls.clear()
         calls[kind] += 1
-        return calls[kind] > OFTEN or prod(shape) >= LARGE
+        return sums or calls[kind] > OFTEN or prod(shape) >= LARGE
 
     @functools.wraps(fun)
     def either(*args, shape, **options):

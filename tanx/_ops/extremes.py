@@ -1,0 +1,93 @@
+"""``maximum`` and ``minimum`` of arrays, by which 0.0 is greater than -0.0 on every processor.
+
+Those of NumPy give either zero, as the instruction of the processor does: on x86-64, the one that
+comes second. Where a result is zero, the sign is found by comparing bits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .families import letter
+
+__all__ = ["Extreme", "maximum", "minimum"]
+
+_SMALL = 1 << 12
+"""Elements up to which counting those that are not zero is quicker than comparing them all."""
+
+
+class Extreme:
+    """What ``np.maximum`` and ``np.minimum`` are, as far as rules need it."""
+
+    def __init__(self, ufunc: np.ufunc):
+        self.ufunc = ufunc
+
+    def __call__(self, x: np.ndarray, y: np.ndarray):
+        """The extremes of two arrays; a result is ambiguous where zero stands beside zero."""
+        out = self.ufunc(x, y)
+        if not x.ndim or not y.ndim:  # as in relu: most results are zero
+            number, others = (y, x) if x.ndim else (x, y)
+            if number or letter(out.dtype) != "f":
+                return out
+            if self.ufunc is np.maximum and not np.signbit(number):
+                return out + number
+            if not _has_zeros(others):
+                return out
+        if _has_zeros(out):
+            return np.where(out == 0, _restored(self.ufunc(_ordered(x), _ordered(y)), out), out)
+        return out
+
+    def reduce(self, x, axis=None, dtype=None):
+        """The extreme along axes."""
+        out = self.ufunc.reduce(x, axis=axis, dtype=dtype)
+        if _has_zeros(out):
+            ordered = self.ufunc.reduce(_ordered(x), axis=axis)
+            return np.where(out == 0, _restored(ordered, out), out)
+        return out
+
+    def accumulate(self, x, axis=0, dtype=None):
+        """The extreme of each element and all before it."""
+        out = self.ufunc.accumulate(x, axis=axis, dtype=dtype)
+        if _has_zeros(out):
+            ordered = self.ufunc.accumulate(_ordered(x), axis=axis)
+            return np.where(out == 0, _restored(ordered, out), out)
+        return out
+
+    def at(self, x, indices, values) -> None:
+        """Update elements of ``x`` by extremes, in place, those at equal indices in turn."""
+        before = x.copy()
+        self.ufunc.at(x, indices, values)
+        if _has_zeros(x):
+            ordered = _ordered(before)
+            self.ufunc.at(ordered, indices, _ordered(np.asarray(values, x.dtype)))
+            np.copyto(x, _restored(ordered, x), where=x == 0)
+
+
+def _has_zeros(out) -> bool:
+    """Whether zeros are among floats for which it matters."""
+    if letter(out.dtype) != "f" or out.dtype.itemsize < 2:
+        return False
+    if out.size <= _SMALL:
+        return np.count_nonzero(out) < out.size
+    return bool((out == 0).any())
+
+
+def _ordered(x: np.ndarray) -> np.ndarray:
+    """Integers in the order of floats; the same function leads back, on integers."""
+    bits = x.view(f"i{x.dtype.itemsize}")
+    return bits ^ (bits >> (8 * x.dtype.itemsize - 1) & np.iinfo(bits.dtype).max)
+
+
+def _restored(ordered, like) -> np.ndarray:
+    """The floats of ordered integers."""
+    return _ordered(np.asarray(ordered)).view(like.dtype)
+
+
+def _made(ufunc: np.ufunc, greater: bool):
+    """The function itself where the processor has the better instruction."""
+    zeros = np.array([0, -0.0] * 32, np.float32), np.array([-0.0, 0] * 32, np.float32)
+    signs = np.signbit([ufunc(*zeros), ufunc(*zeros[::-1])])
+    return ufunc if (signs != greater).all() else Extreme(ufunc)
+
+
+maximum, minimum = _made(np.maximum, True), _made(np.minimum, False)
