@@ -71,7 +71,7 @@ LATER = {
         Ref ad empty_ref ffi free_ref freeze lib new_ref ref""".split()),
     "tanx.experimental": frozenset("""
         array_serialization custom_partitioning hijax jax2tf mosaic pallas random roofline
-        serialize_executable shard source_mapper""".split()),
+        shard source_mapper""".split()),
 }
 
 

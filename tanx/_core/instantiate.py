@@ -22,7 +22,7 @@ def instantiate(closed: ClosedJaxpr, values: Mapping[str, Any]) -> ClosedJaxpr:
     >>> closed = tanx.make_jaxpr(lambda x: x * x.shape[0])(tanx.ShapeDtypeStruct((a,), np.float32))
     >>> instantiate(closed, {"a": 3})
     { lambda ; a:f32[3]. let
-        b:f32[] = convert_element_type[new_dtype=float32 weak_type=True] 3:i32[]
+        b:f32[] = convert_element_type[new_dtype=float32 weak_type=False] 3:i32[]
         c:f32[3] = mul a b
       in (c,) }
     """

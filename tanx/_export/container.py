@@ -21,7 +21,7 @@ __all__ = ["Damaged", "VERSION", "pack", "unpack"]
 
 MAGIC = b"\x89tanx\r\n\x1a"  # with bytes that transfers as text would change
 VERSION = 1
-MOST_SECTIONS = 16
+MOST_SECTIONS = 1024
 _HEAD = struct.Struct("<8sII")
 _ENTRY = struct.Struct(f"<16sQ{SIZE}s")
 

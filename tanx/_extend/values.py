@@ -11,6 +11,7 @@ from .. import dtypes
 from .._core.array import Array
 from .._core.trace import EvalTrace, running
 from .._core.types import type_rules, value_rules
+from .._dims import largest, least
 
 __all__ = ["ParamDict", "Token", "TraceTag", "apply_primitive", "array_types",
            "canonicalize_dtype_handlers", "eval_context", "max_dim", "min_dim",
@@ -71,7 +72,7 @@ def min_dim(d1, d2):
     >>> tanx.core.min_dim(2, 3)
     2
     """
-    return min(d1, d2)
+    return least(d1, d2)
 
 
 def max_dim(d1, d2):
@@ -80,4 +81,4 @@ def max_dim(d1, d2):
     >>> tanx.core.max_dim(2, 3)
     3
     """
-    return max(d1, d2)
+    return largest(d1, d2)
