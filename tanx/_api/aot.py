@@ -20,6 +20,7 @@ from .._core.layouts import Format, Layout
 from .._core.sharding import SingleDeviceSharding
 from .._core.trace import Tracer
 from .._core.types import ShapedArray, ShapeDtypeStruct, is_arraylike, typeof
+from .._dims import is_symbolic
 from .._runtime.device import default_device
 from .._traceback import boundary
 from ..errors import explain
@@ -300,6 +301,11 @@ class Lowered(Stage):
                 f"{program.name} closes over values of a function that is being traced.",
                 f"traced values: {', '.join(str(x.aval) for x in program.captured)}",
                 hint="pass them as arguments."))
+        if any(is_symbolic(d) for aval in program.closed.in_avals for d in aval.shape):
+            raise TypeError(explain(
+                "tanx.stages.Lowered.compile", f"{program.name} has symbolic sizes.",
+                f"types: {', '.join(map(str, program.closed.in_avals))}",
+                hint="tanx.export compiles it for the sizes that it is called with."))
         options = dict(program.options)
         options.update(check_options("tanx.stages.Lowered.compile", compiler_options))
         from .._runtime.executable import executable_of

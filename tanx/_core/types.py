@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 import operator
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -408,7 +409,7 @@ class ShapeDtypeStruct:
 
     @property
     def size(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64))
+        return prod(self.shape)
 
     is_ref = False  # there are no structs of references yet
     manual_axis_type = None

@@ -7,6 +7,7 @@ number of its children, and what else there is to know of it. Kinds are ``none``
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from .._core.serial import Unwritable, write_value
 from ..errors import explain
 from ..tree_util import PyTreeDef, default_registry, is_tree_node, register_pytree_node
 from .container import Damaged
+from .program import value_of
 
 __all__ = ["register_namedtuple_serialization", "register_pytree_node_serialization"]
 
@@ -106,6 +108,12 @@ def _register(function: str, registration: _Registration) -> type:
             f"by:   {_by_name[name].kind if name in _by_name else _TYPES[name]}"))
     _by_type[kind] = _by_name[name] = registration
     return kind
+
+
+register_pytree_node_serialization(
+    OrderedDict, serialized_name="collections.OrderedDict",
+    serialize_auxdata=lambda keys: write_value(tuple(keys)).encode(),
+    deserialize_auxdata=lambda data: tuple(value_of(data)))
 
 
 def tree_records(function: str, tree: PyTreeDef) -> list:

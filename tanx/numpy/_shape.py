@@ -11,7 +11,7 @@ from .._api.jit import library_jit
 from .._axes import canonical_axes, canonical_axis, listed
 from ..errors import explain
 from ..lax import _functions as lax
-from ._promotion import as_operand, canonical_shape, plain
+from ._promotion import as_operand, canonical_shape, common_shape, plain
 
 __all__ = ["atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_shapes",
            "broadcast_to", "expand_dims", "matrix_transpose", "moveaxis", "ndim", "permute_dims",
@@ -151,7 +151,7 @@ def broadcast_shapes(*shapes):
     """
     shapes = [canonical_shape(shape, "tanx.numpy.broadcast_shapes") for shape in shapes]
     try:
-        return np.broadcast_shapes(*shapes)
+        return common_shape(*shapes) if shapes else ()
     except ValueError:
         raise ValueError(explain(
             "tanx.numpy.broadcast_shapes", "the shapes do not broadcast together.",

@@ -12,7 +12,7 @@ import numpy as np
 from .. import dtypes, lax
 from .._api.jit import jit, library_jit
 from ..errors import explain
-from ..numpy._promotion import Tracer, canonical_shape, staging, typeof
+from ..numpy._promotion import Tracer, canonical_shape, common_shape, staging, typeof
 
 __all__ = ["complex_or_float", "dtype_of", "floating", "integer", "repeat", "sample_shape",
            "sampler"]
@@ -112,11 +112,11 @@ def sample_shape(function: str, shape, **parameters) -> tuple[int, ...]:
     """
     shapes = [typeof(x).shape for x in parameters.values()]
     try:
-        together = np.broadcast_shapes(*shapes)
+        together = common_shape(*shapes)
         if shape is None:
             return together
         shape = canonical_shape(shape, f"tanx.random.{function}")
-        if np.broadcast_shapes(shape, together) == shape:
+        if common_shape(shape, together) == shape:
             return shape
     except ValueError:
         pass

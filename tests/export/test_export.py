@@ -145,6 +145,7 @@ FUNCTIONS = [
      (ones(3),)),
     (lambda x: lax.reduce(x, 0.0, lambda a, b: a + b * 1, (0,)), (ones(3, 2),)),
     (lambda x: (), (1.0,)),
+    (lambda x: collections.OrderedDict(b=x, a=[x + 1]), (1.0,)),
 ]
 
 

@@ -218,6 +218,7 @@ PROGRAMS = {
                           jnp.ones((10, 4))[x.astype(int)]), [(A, B)]),
     "halves": (lambda x: jnp.split(x, 2), [(2 * A,)]),
     "random": (lambda x: tanx.random.normal(tanx.random.key(0), x.shape), [(2 * A + 1,)]),
+    "dropout": (lambda x: tanx.random.bernoulli(tanx.random.key(0), 0.5, x.shape) * x, [(A, 2)]),
     "again": (tanx.checkpoint(lambda x: tanx.jit(jnp.sin)(x) * x.shape[0]), [(A,)]),
 }
 SIZES = ({"a": 2, "b": 3}, {"a": 5, "b": 2}, {"a": 1, "b": 1})
@@ -319,5 +320,10 @@ def test_what_depends_on_sizes_is_told():
         export.export(tanx.jit(lambda x: x + np.ones(4, np.float32)))(spec(A))
     with pytest.raises(ValueError, match="do not tell the values"):
         export.export(tanx.jit(jnp.sin))(spec(A * B))
+    with pytest.raises(TypeError, match="has symbolic sizes"):
+        tanx.jit(jnp.sin).lower(spec(A)).compile()
+    with pytest.raises(NotImplementedError, match="symbolic sizes"):
+        export.export(tanx.jit(jnp.sin))(spec(A)).mlir_module()
+    assert str(spec(A, 3).size) == "3*a"
     with pytest.raises(TypeError):
         export.export(tanx.jit(lambda x: [x[i] for i in range(x.shape[0])]))(spec(A))

@@ -186,6 +186,11 @@ class Exported:
     @boundary
     def mlir_module(self, serialized: bool = True) -> str:
         """The program as StableHLO text; ``serialized`` makes no difference."""
+        if self._sizes.scope is not None:
+            raise NotImplementedError(explain(
+                "tanx.export.Exported.mlir_module", "there is no text of programs with symbolic "
+                "sizes yet.", f"types: {', '.join(map(str, self.in_avals))}",
+                hint="export the function for known sizes."))
         from ..._export.stablehlo import module_text
         return module_text(self._program, name=f"jit_{self.fun_name}")
 
