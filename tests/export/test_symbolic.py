@@ -221,7 +221,7 @@ PROGRAMS = {
     "dropout": (lambda x: tanx.random.bernoulli(tanx.random.key(0), 0.5, x.shape) * x, [(A, 2)]),
     "again": (tanx.checkpoint(lambda x: tanx.jit(jnp.sin)(x) * x.shape[0]), [(A,)]),
 }
-SIZES = ({"a": 2, "b": 3}, {"a": 5, "b": 2}, {"a": 1, "b": 1})
+SIZES = ({"a": 4, "b": 3}, {"a": 1, "b": 1})
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
