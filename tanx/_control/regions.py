@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from .. import tree_util
+from .._core.primitive import parameter
 from .._core.spaces import MemorySpace
 from .._core.stage import stage_closed
 from .._core.types import is_arraylike, typeof
@@ -23,6 +24,8 @@ from .call import Call
 
 __all__ = ["compute_on_p", "fuse_limit", "fused_call_p", "must_fuse_call", "region",
            "scheduling_group", "set_xla_metadata", "xla_metadata_call", "xla_metadata_call2"]
+
+parameter(MemorySpace)  # of the regions below
 
 
 class XlaMetadataCall(Call):
