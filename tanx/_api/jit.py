@@ -66,6 +66,8 @@ class JitFunction(Wrapped):
                  donate_argnames, keep_unused: bool, inline: bool, name: str | None = None,
                  compiler_options=None):
         functools.update_wrapper(self, fun)
+        for name in [n for n in vars(self) if n[:2] != "__" and hasattr(type(self), n)]:
+            del vars(self)[name]  # an attribute of the user's must not hide a method of ours
         self._options = (fun, static_argnums, static_argnames, donate_argnums, donate_argnames,
                          keep_unused, inline, name, compiler_options)
         self._fun, self._name = fun, name or name_of(fun)
