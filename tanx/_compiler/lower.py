@@ -146,6 +146,8 @@ class _Lowering:
         operands = [self.operand(a) for a in eqn.invars]
         if primitive.kind is Kind.CALL and (flow := primitive.flow(params)) is not None:
             return self.control(eqn, flow, into, operands)
+        if primitive.names_line:
+            params = {**params, "line": str(eqn.source_info)}
         rule = primitive.lower if primitive.kind in (Kind.STATEMENT, Kind.CALL) else primitive.fill
         statements = None if rule is None else rule(into, *operands, **params)
         if statements is None:

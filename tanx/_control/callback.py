@@ -40,8 +40,8 @@ from .custom import flat_leaves
 from .scan import map_lanes
 
 __all__ = ["FlatCallback", "HostCall", "debug_callback_p", "debug_print_p", "debug_effect",
-           "io_callback", "io_callback_p", "pure_callback", "pure_callback_p", "with_static",
-           "words_of_keys"]
+           "in_turn", "io_callback", "io_callback_p", "pure_callback", "pure_callback_p",
+           "stored", "with_batch_axis", "with_static", "words_of_keys"]
 
 _UNROLLED = 32
 """Elements of a batch up to which each has an equation of its own."""
@@ -169,15 +169,21 @@ class Callback(Primitive):
 
     def lower(self, into, *operands, **params):
         """A call of the runtime's library, on operands in memory."""
-        statements: list = []
-        buffers = []
-        for n, x in enumerate(operands):
-            if not isinstance(x, build.Buffer):
-                buffers.append(build.temp(f"operand{n}", x.shape, x.dtype))
-                statements.append(build.copy(buffers[-1], x))
-            else:
-                buffers.append(x)
+        statements, buffers = stored(operands)
         return [*statements, build.extern(CALLBACK, into, buffers, call=self.host_call(params))]
+
+
+def stored(operands: Sequence[Any]) -> tuple[list, list[build.Buffer]]:
+    """Operands in memory, and the statements that put them there."""
+    statements: list = []
+    buffers = []
+    for n, x in enumerate(operands):
+        if not isinstance(x, build.Buffer):
+            buffers.append(build.temp(f"operand{n}", x.shape, x.dtype))
+            statements.append(build.copy(buffers[-1], x))
+        else:
+            buffers.append(x)
+    return statements, buffers
 
 
 # -- for values and for effects --------------------------------------------------------------------
@@ -198,26 +204,19 @@ class PureCallback(Callback):
             hint="tanx.custom_jvp gives it one; where none is wanted, write "
                  "tanx.lax.stop_gradient(x)."))
 
-    def batch(self, args, dims, *, result_avals, vmap_method, **params):
-        if vmap_method is None:
+    def batch(self, args, dims, **params):
+        if params["vmap_method"] is None:
             raise NotImplementedError(explain(
                 "tanx.pure_callback", "under vmap it must know how to call the callback.",
                 "vmap_method: None",
                 hint="vmap_method='sequential' calls it once for each element, 'expand_dims' and "
                      "'broadcast_all' once for all of them."))
-        params = dict(params, vmap_method=vmap_method)
-        size = _batch_size(args, dims)
-        if vmap_method.startswith("sequential"):
-            return in_turn(self, args, dims, dict(params, result_avals=result_avals),
-                           looped=vmap_method == "sequential")
-        if vmap_method == "broadcast_all":
-            operands = [materialize(x, d, size) for x, d in zip(args, dims)]
-        else:
-            operands = [x if d is None and vmap_method == "legacy_vectorized"
-                        else materialize(x, d, 1 if d is None else size)
-                        for x, d in zip(args, dims)]
-        avals = tuple(a.update(shape=(size, *a.shape)) for a in result_avals)
-        return self.bind(*operands, result_avals=avals, **params), [0] * len(avals)
+        if params["vmap_method"].startswith("sequential"):
+            return in_turn(self, args, dims, params, params["vmap_method"] == "sequential")
+        operands, size = with_batch_axis(params["vmap_method"], args, dims)
+        params["result_avals"] = tuple(a.update(shape=(size, *a.shape))
+                                       for a in params["result_avals"])
+        return self.bind(*operands, **params), [0] * len(params["result_avals"])
 
 
 class IOCallback(Callback):
@@ -345,17 +344,28 @@ def _batch_size(args: Sequence[Any], dims: Sequence[int | None]) -> int:
     return next(typeof(x).shape[d] for x, d in zip(args, dims) if d is not None)
 
 
-def in_turn(primitive: Callback, args, dims, params, looped: bool = False,
+def with_batch_axis(vmap_method: str, args: Sequence[Any], dims: Sequence[int | None],
+                    ) -> tuple[list, int]:
+    """Operands for a call that takes all elements of a batch at once, and how many these are."""
+    size = _batch_size(args, dims)
+    if vmap_method == "broadcast_all":
+        return [materialize(x, d, size) for x, d in zip(args, dims)], size
+    return [x if d is None and vmap_method == "legacy_vectorized"
+            else materialize(x, d, 1 if d is None else size) for x, d in zip(args, dims)], size
+
+
+def in_turn(primitive: Primitive, args, dims, params, looped: bool = False,
             ) -> tuple[list, list[int]]:
     """Call once for each element of a batch, in the order of elements.
 
     Where equations are recorded, many calls are a loop; any number is if ``looped`` asks for it.
     """
-    size, avals = _batch_size(args, dims), primitive.host_call(params).avals
+    size = _batch_size(args, dims)
+    lane_types = [typeof(x) if d is None else typeof(x).update(
+        shape=(*typeof(x).shape[:d], *typeof(x).shape[d + 1:])) for x, d in zip(args, dims)]
+    avals = primitive.infer(*lane_types, **params)
     if context.trace.staging and (looped or size > _UNROLLED):
-        types = [typeof(x) if d is None else typeof(x).update(
-            shape=(*typeof(x).shape[:d], *typeof(x).shape[d + 1:])) for x, d in zip(args, dims)]
-        jaxpr, consts = stage(lambda *lane: primitive.bind(*lane, **params), types)
+        jaxpr, consts = stage(lambda *lane: primitive.bind(*lane, **params), lane_types)
         return map_lanes(ClosedJaxpr(jaxpr, consts), size, args, dims), [0] * len(avals)
     lanes = [primitive.bind(*(x if d is None else squeeze(slice_in_dim(x, n, n + 1, axis=d), [d])
                               for x, d in zip(args, dims)), **params)

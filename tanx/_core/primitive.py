@@ -16,7 +16,8 @@ A primitive is one instance of one class whose methods are its rules:
     that axis ended up.
 ``lower(at, *operands, **params)``
     The element of the result at an index, as an expression of :mod:`tanx._loops`; for
-    ``Kind.STATEMENT`` it is ``lower(into, *operands, **params)`` and gives statements.
+    ``Kind.STATEMENT`` it is ``lower(into, *operands, **params)`` and gives statements. Where
+    ``names_line``, there is one more parameter, ``line``: where the user wrote the use.
 
 A rule that cannot exist says so: ``transpose = never("tanh is not linear")``. Three more are
 there for those who have something to say:
@@ -92,6 +93,7 @@ class Primitive:
     kind: Kind
     multiple_results = False
     unit = False  # whether eager code compiles it as a whole
+    names_line = False  # whether errors of compiled code name the user's line of a use
     is_users = False  # whether its transpose is a user's, whose cotangents may have other dtypes
     # Where the result is the first operand but for some elements: which operand has the new ones.
     update_operand: int | None = None

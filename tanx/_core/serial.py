@@ -219,6 +219,10 @@ class _Writer:
             name = primitive.name
             if primitive.written is not None:
                 name, params = primitive.written(params)
+            if primitive.names_line:
+                if self.effects:
+                    raise Unwritable("a call of a C function, which other processes do not have")
+                params = {**params, "line": str(eqn.source_info)}
             texts = [f"{key}={self.value(params[key])}" for key in sorted(params)]
             return f"{name}[{';'.join(texts)}]"
         except Unwritable as error:

@@ -11,6 +11,10 @@ first dimension is that of tasks, each of which takes some of the lines.
   the upper half and its position in the lower one.
 - ``outputs = callback(inputs, call)``: what the Python function ``call`` gives for a list of
   arrays. It may have effects: such calls are kept, and stay in order.
+- ``outputs = foreign(inputs, ...)``: what a C function of the user's gives; only the runtime can
+  call it (see ``_runtime/foreign.py``). It need not be safe to call in two threads, nor be free of
+  effects: such calls are kept, and stay in order. One without effects whose results are not used
+  was dropped when it was an equation.
 - ``out, spare = fourier(x, kind, length, outer, inner, scale)``: see ``fourier.py``.
 - ``outputs = lapack(inputs, routine, count, args, copies, tasks)``: see ``lapack.py``.
 - ``outputs = matrices(inputs, algorithm, options, rank, lanes, tasks)``: see ``lanes.py``.
@@ -26,7 +30,7 @@ import numpy as np
 from .fourier import fourier
 from .lanes import matrices
 from .lapack import lapack
-from .names import CALLBACK, FOURIER, LAPACK, MATRICES, SCRATCH
+from .names import CALLBACK, FOREIGN, FOURIER, LAPACK, MATRICES, SCRATCH
 from .nest import Branch, Extern, Loop, Program, Statement
 from .traverse import statements_in
 
@@ -35,7 +39,7 @@ __all__ = ["LIBRARY", "has_effects", "programs_in"]
 
 def has_effects(*statements: Statement) -> bool:
     """Whether statements, or some inside of them, do more than filling their outputs."""
-    return any(isinstance(s, Extern) and s.name == CALLBACK
+    return any(isinstance(s, Extern) and s.name in (CALLBACK, FOREIGN)
                or any(has_effects(*program.statements) for program in programs_in(s))
                for s in statements_in(statements))
 

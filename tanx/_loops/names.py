@@ -1,9 +1,11 @@
 """Names of library calls that primitives, the compiler and the runtime share."""
 
-__all__ = ["CALLBACK", "FOURIER", "LAPACK", "MATRICES", "SCRATCH"]
+__all__ = ["CALLBACK", "FOREIGN", "FOURIER", "LAPACK", "MATRICES", "SCRATCH"]
 
 CALLBACK = "callback"
 """The function that calls Python."""
+FOREIGN = "foreign"
+"""The function that calls a C function of the user's."""
 FOURIER = "fourier"
 """The function that does Fourier transforms."""
 LAPACK = "lapack"

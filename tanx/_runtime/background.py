@@ -514,6 +514,14 @@ class Queue:
         with self.lock:
             return next((work.error for work in self.records if not work.done), None)
 
+    def fail_running(self, error: BaseException) -> None:
+        """Let the job fail that is running."""
+        with self.lock:
+            work = next((work for work in self.records if not work.done), None)
+            if work is not None and work.error is None:
+                work.error = error
+                stop.doom(work)
+
     def reap(self) -> None:
         """Let go of what finished work has held."""
         with self.lock:
@@ -555,14 +563,27 @@ _helping: dict[int, Queue | None] = {}  # whose jobs a thread runs while it wait
 
 def _error_in(thread: int, error: BaseException | None) -> BaseException | None:
     """Why the job shall stop that runs in a thread, if one does."""
-    queues = list(_queues)
-    for each in queues:
+    for each in list(_queues):
         each.forget_done()
-    queue = _helping.get(thread) or next((q for q in queues if q.worker == thread), None)
+    queue = _queue_in(thread)
     return None if queue is None else queue.error_of_running(error)
 
 
+def _queue_in(thread: int) -> Queue | None:
+    """The queue whose jobs a thread runs, if it does."""
+    return _helping.get(thread) or next((q for q in list(_queues) if q.worker == thread), None)
+
+
+def _fails(thread: int, error: BaseException) -> bool:
+    """Whether what runs in a thread is a job, which fails then."""
+    queue = _queue_in(thread)
+    if queue is not None:
+        queue.fail_running(error)
+    return queue is not None
+
+
 stop.errors_of_threads.append(_error_in)
+stop.fails_job.append(_fails)
 _gate = threading.Lock()  # closed while the process forks
 _queues: weakref.WeakSet[Queue] = weakref.WeakSet()
 _local = threading.local()

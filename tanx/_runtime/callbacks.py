@@ -79,7 +79,7 @@ def callback(call: Extern) -> tuple[int, int, Any]:
 
     def enter(error: BaseException | None, address: int) -> None:
         run = _run_here()
-        if run.error is not None:
+        if run.error is not None or stop.has_failed():
             return
         try:
             if error is not None:  # of a signal handler

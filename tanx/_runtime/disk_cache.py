@@ -102,8 +102,8 @@ def _llvm() -> Iterable[bytes]:
 def _sources() -> Iterable[bytes]:
     """When and how long the files of the compiler are, for those who work on it."""
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    for room in ("_compiler", "_compiler/codegen", "_control", "_core", "_loops", "_ops",
-                 "_runtime"):
+    for room in ("_compiler", "_compiler/codegen", "_control", "_core",
+                 "_extend/foreign", "_loops", "_ops", "_runtime"):
         with contextlib.suppress(OSError), os.scandir(os.path.join(root, room)) as files:
             found = [(file.name, file.stat()) for file in files if file.name.endswith(".py")]
             yield repr(sorted((name, s.st_size, s.st_mtime_ns) for name, s in found)).encode()

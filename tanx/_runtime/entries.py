@@ -258,9 +258,11 @@ class _Writer:
 
     def program(self) -> list[int]:
         """What to call, and how."""
-        long = self.executable.recipe.seconds > RELEASED
+        executable = self.executable
+        # How long a function of the user's takes, and what it waits for, nobody can tell.
+        unlocked = executable.recipe.seconds > RELEASED or executable.calls_foreign
         large = any(aval.nbytes >= LARGE for _, aval in self.results)
-        return [self.executable.code.address, native.UNLOCKED if long else native.ALONE, large]
+        return [executable.code.address, native.UNLOCKED if unlocked else native.ALONE, large]
 
 
 class _PythonWriter(_Writer):

@@ -33,7 +33,7 @@ from .._core.serial import Serial, for_caches
 from .._core.source import SourceInfo
 from .._core.types import ShapedArray
 from .._logger import verbose
-from .._loops.names import CALLBACK
+from .._loops.names import CALLBACK, FOREIGN
 from .._monitoring import (
     BACKEND,
     CACHE_HITS,
@@ -189,6 +189,7 @@ class Executable:
         self.overwritten = recipe.overwritten
         self.arena_size = recipe.arena_size
         self.calls_python = any(e[1] == CALLBACK for e in recipe.externs)
+        self.calls_foreign = any(e[1] == FOREIGN for e in recipe.externs)
         self.without_data = any(aval.dtype == float0 for aval in self.out_avals)
         self.long = recipe.seconds >= LONG and not self.calls_python
         self.nbytes = sum(prod(shape) * dtype.itemsize for shape, dtype in self.outputs)

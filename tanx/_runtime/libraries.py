@@ -12,7 +12,7 @@ import numpy as np
 
 from .._forever import forever
 from .._loops import lapack
-from .._loops.names import CALLBACK, LAPACK
+from .._loops.names import CALLBACK, FOREIGN, LAPACK
 from . import host, stop
 from . import lapack_native as lapack_words
 from .callbacks import callback
@@ -114,4 +114,10 @@ def _nbytes(buffer: Buffer) -> int:
     return prod(buffer.shape) * buffer.dtype.itemsize
 
 
-LIBRARIES: dict[str, Library] = {CALLBACK: callback, LAPACK: _lapack}
+def _foreign(call: Extern) -> tuple[int, int, Any]:
+    """A C function of the user's."""
+    from .foreign import bind  # late: few programs call one
+    return bind(call)
+
+
+LIBRARIES: dict[str, Library] = {CALLBACK: callback, FOREIGN: _foreign, LAPACK: _lapack}

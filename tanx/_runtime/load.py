@@ -21,7 +21,7 @@ from .._config import compilation_cache_dir, enable_compilation_cache
 from .._core.recording import passed
 from .._locks import new_lock
 from .._loops.lapack import pointer_in
-from .._loops.names import CALLBACK
+from .._loops.names import CALLBACK, FOREIGN
 from . import later, stop
 from .disk_cache import directory, key_of
 from .host import run
@@ -188,7 +188,8 @@ def code(key: str, externs: Mapping[str, Extern], libraries: Libraries,
     better = partial(_better, key, linked.text, place) if linked.text else None
     made = Code(key, place(linked), externs, keep, better)
     # What a user's function holds is not kept in case it is needed again.
-    return made if CALLBACK in libraries else _kept.add(whole_key, made)
+    users = CALLBACK in libraries or FOREIGN in libraries
+    return made if users else _kept.add(whole_key, made)
 
 
 def _better(key: str, text: str, place: Callable[[Image | None], Placed]) -> Placed:

@@ -106,7 +106,8 @@ INTS = frozenset(("PyObject_RichCompareBool", "PyUnicode_Compare", "PyDict_SetIt
                   "pthread_create", "tanx_stopped"))
 """C functions whose result has 32 bits."""
 NOTHING = frozenset(("Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyEval_RestoreThread",
-                     "PyMem_RawFree", "PyArray_ScalarAsCtype", "tanx_free", "tanx_parallel"))
+                     "PyMem_RawFree", "PyArray_ScalarAsCtype", "tanx_enter", "tanx_free",
+                     "tanx_parallel"))
 """C functions without a result."""
 
 

@@ -26,8 +26,8 @@ from .._locks import new_lock
 from .machine import permanent
 from .signals import when_restored
 
-__all__ = ["addresses", "doom", "enter_address", "errors_of_threads", "owner", "settle", "spare",
-           "words", "workers"]
+__all__ = ["addresses", "doom", "enter_address", "errors_of_threads", "fail", "fails_job",
+           "has_failed", "owner", "settle", "spare", "words", "workers"]
 
 
 class _Words(ctypes.Structure):
@@ -250,6 +250,25 @@ def settle() -> None:
     if error is not None:
         spare(error)
         raise error
+
+
+fails_job: list[Callable[[int, BaseException], bool]] = []
+"""Who may know that what runs in a thread is a job in the background, and lets that one fail."""
+
+
+def fail(error: BaseException) -> None:
+    """Stop the program that runs in this thread, or whose task this is, for an error."""
+    thread = threading.get_ident()
+    if thread in set(workers):
+        thread = owner.value
+    if not any(fails(thread, error) for fails in fails_job) and thread not in _errors:
+        _errors[thread] = error
+        doom(error)
+
+
+def has_failed() -> bool:
+    """Whether the program that runs in this thread is to stop for an error."""
+    return threading.get_ident() in _errors
 
 
 def _look(error: BaseException | None) -> bool:
