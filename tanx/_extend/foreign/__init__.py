@@ -1,0 +1,1 @@
+"""Foreign functions: C functions of users as operations of programs."""
