@@ -19,7 +19,7 @@ from tests.compiler import programs
 from tests.compiler.agreement import evaluated
 
 UNWRITABLE = {"pure_callback", "io_callback", "debug_callback", "debug_print", "check",
-              "sharding_constraint", "reshard", "device_put"}
+              "c_function", "ffi_call", "sharding_constraint", "reshard", "device_put"}
 """Primitives with functions, devices or meshes among their parameters."""
 AS_CALLS = {"custom_jvp_call", "custom_vjp_call", "custom_vmap_call", "composite"}
 """Those written as plain calls, without the rules of users."""

@@ -61,6 +61,10 @@ class Foreign(Primitive):
         """What the runtime has to know of a use, as plain data; see ``_runtime/foreign.py``."""
         raise NotImplementedError(f"{type(self).__name__}.description")
 
+    def written(self, params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """What compiled code depends on."""
+        return self.name, self.description(params)
+
     def eval(self, *args, **params):
         operands = []
         for x in args:

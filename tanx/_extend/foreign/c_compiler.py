@@ -1,0 +1,95 @@
+"""C source text as a library in this process, by the C compiler of the machine.
+
+What it makes is kept on disk like other compiled code, by a hash of the text, so that the compiler
+is needed once. Text that includes files by ``"name"`` is compiled anew each time: the files may
+have changed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+
+from ..._locks import new_lock
+from ..._runtime import disk_cache
+from ...errors import explain
+from .registry import include_dir
+
+__all__ = ["library_of"]
+
+_COMPILERS = ("cc", "gcc", "clang")
+_OPTIONS = ("-O3", "-fPIC", "-shared", *(() if sys.platform == "darwin" else ("-march=native",)))
+_CUDA = re.compile(r"\b__(global|device)__\b|^\s*\.(visible|entry|version)\b", re.MULTILINE)
+_OWN_FILES = re.compile(r'^\s*#\s*include\s*"(?!tanx/ffi\.h")', re.MULTILINE)
+_LINES_SHOWN = 20
+
+_libraries: dict[str, ctypes.CDLL] = {}
+_lock = new_lock()
+
+
+def library_of(source: str, flags: Sequence[str] = ()) -> tuple[str, ctypes.CDLL]:
+    """The library that some text compiles to, and a key that stands for the text."""
+    if _CUDA.search(source):
+        raise NotImplementedError(explain(
+            "tanx.extend.c_function", "this is source for a GPU, and there is no GPU backend yet.",
+            hint="plain C runs on the CPU."))
+    compiler = os.environ.get("CC", "")
+    key = disk_cache.key_of("c library", source.encode(), repr((tuple(flags), compiler)).encode())
+    is_whole = not _OWN_FILES.search(source)
+    with _lock:
+        if is_whole and key in _libraries:
+            return key, _libraries[key]
+        found = disk_cache.read(key) if is_whole else None
+        with tempfile.TemporaryDirectory(prefix="tanx-") as folder:
+            path = os.path.join(folder, "library.so")
+            if found is not None:
+                with open(path, "wb") as file:
+                    file.write(found[1])
+            else:
+                _compile(source, flags, folder, path)
+                if is_whole:
+                    with open(path, "rb") as file:
+                        disk_cache.write(key, ("c library",), file.read())
+            library = ctypes.CDLL(path)  # stays when the file is gone
+        if not is_whole:
+            key = f"{key} {id(library)}"
+        _libraries[key] = library
+    return key, library
+
+
+def _compile(source: str, flags: Sequence[str], folder: str, path: str) -> None:
+    """Run the compiler, which writes to ``path``."""
+    text = os.path.join(folder, "source.c")
+    with open(text, "w", encoding="utf-8") as file:
+        file.write(source)
+    command = [*_compiler(), *_OPTIONS, "-I", include_dir(), *flags, text, "-o", path, "-lm"]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode:
+        said = done.stderr.replace(text, "source").strip().splitlines()
+        left = len(said) - _LINES_SHOWN
+        more = [f"... and {left} lines more"] if left > 0 else []
+        raise ValueError(explain(
+            "tanx.extend.c_function", "the C compiler rejects the source.",
+            *said[:_LINES_SHOWN], *more))
+
+
+def _compiler() -> list[str]:
+    """The command that runs the C compiler."""
+    given = shlex.split(os.environ.get("CC", ""))
+    names = [given[0]] if given else _COMPILERS
+    for name in names:
+        path = shutil.which(name)
+        if path is not None:
+            return [path, *given[1:]]
+    raise RuntimeError(explain(
+        "tanx.extend.c_function", "there is no C compiler on this machine.",
+        f"looked for: {', '.join(names)}",
+        hint="install gcc or clang, or say by the environment variable CC where it is. A function "
+             "of a library that is compiled already needs none: pass ctypes.CDLL(path).name."))
