@@ -179,6 +179,14 @@ def _ormqr(block: Block, out: Type, a: Value, taus: Value, c: Value, *, left, tr
                    left=str(left).lower(), transpose=str(transpose).lower())[0]
 
 
+@rule("geqrf")
+def _geqrf(block: Block, outs: Sequence[Type], x: Value):
+    """Reflections below the diagonal and the upper factor above it, and the factors."""
+    if _is_empty(x.type):
+        return [x, block.constant(0, outs[1])]
+    return _lapack(block, "geqrf", [x], outs, x.ndim - 2, [(0, 0)])
+
+
 @rule("qr")
 def _qr(block: Block, outs: Sequence[Type], x: Value, *, pivoting, full_matrices, use_magma):
     *lead, m, n = x.shape
@@ -192,7 +200,7 @@ def _qr(block: Block, outs: Sequence[Type], x: Value, *, pivoting, full_matrices
                                          len(lead), [(0, 0), (1, 1)])
         order = staged_inline(block, lambda i: [sub(i, like(i, 1))], columns)
     else:
-        made, factors = _lapack(block, "geqrf", [x], [x.type, taus], len(lead), [(0, 0)])
+        made, factors = _geqrf(block, [x.type, taus], x)
     inner, k = outs[0].shape[-1], min(m, n)
 
     def parts(made):
