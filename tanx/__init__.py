@@ -46,12 +46,14 @@ from ._control.remat import checkpoint, remat
 from ._core import operators as _operators
 from ._core import trace as _trace
 from ._core.array import Array, live_arrays
+from ._core.cells import Ref
 from ._core.mesh import get_abstract_mesh, get_mesh, set_mesh, use_abstract_mesh
 from ._core.sharding import NamedSharding
 from ._core.source import named_scope
 from ._core.spec import P
 from ._core.types import ShapeDtypeStruct
 from ._ops import families as _families
+from ._ops.refs import empty_ref, free_ref, freeze, new_ref
 from ._runtime import eager as _eager
 from ._runtime import elements as _elements
 from ._runtime.threads import get_num_threads, set_num_threads

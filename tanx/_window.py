@@ -68,9 +68,9 @@ def load_late(module_name: str) -> None:
 # Names of JAX that are still to come, by package. An entry for what has come does no harm.
 LATER = {
     "tanx": frozenset("""
-        Ref ad empty_ref free_ref freeze lib new_ref ref""".split()),
+        lib""".split()),
     "tanx.experimental": frozenset("""
-        array_serialization custom_partitioning hijax jax2tf mosaic pallas random roofline
+        array_serialization custom_partitioning hijax jax2tf mosaic pallas roofline
         shard source_mapper""".split()),
 }
 

@@ -10,7 +10,7 @@ __all__ = ["CASES", "Case"]
 for _file in ("calls", "eager", "elementwise", "reductions", "norms", "layout", "cumulative",
               "windows", "indexing", "sort", "special", "statistics", "fourier", "signals",
               "random", "products", "linalg", "convolution", "networks", "derivatives", "control",
-              "loops", "spatial", "scipy_linalg",
+              "loops", "state", "spatial", "scipy_linalg",
               "taylor",
               "sparse"):
     import_module(f".{_file}", __name__)

@@ -17,14 +17,17 @@ from .._config import quick_code
 from .._core.array import Array
 from .._core.jaxpr import ClosedJaxpr, eval_jaxpr
 from .._core.layouts import Format, Layout
+from .._core.refs import AbstractRef, is_ref
 from .._core.sharding import SingleDeviceSharding
 from .._core.trace import Tracer
 from .._core.types import ShapedArray, ShapeDtypeStruct, is_arraylike, typeof
 from .._dims import is_symbolic
 from .._runtime.device import default_device
 from .._traceback import boundary
+from .._transforms.discharge import Discharged, discharge, is_stateful
 from ..errors import explain
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_unflatten
+from .jit import run_on_contents
 from .options import CompilerOptions, check_options, using_options
 
 __all__ = ["ArgInfo", "Compiled", "CompilerOptions", "Lowered", "MemoryAnalysis", "Program",
@@ -62,29 +65,39 @@ class Program:
     args_info: Any  # ((arguments), {keyword arguments}) of ArgInfo
     out_tree: Any
     keep_unused: bool
-    captured: tuple  # tracers that come before the arguments
+    captured: tuple  # tracers and references that come before the arguments
     options: Mapping[str, Any]
 
     @cached_property
+    def pure(self) -> Discharged:
+        """The function on the contents of references."""
+        return discharge(self.closed) if is_stateful(self.closed) else Discharged(self.closed, ())
+
+    @cached_property
     def donated(self) -> tuple[bool, ...]:
-        flags = tuple(info.donated for info in tree_flatten(self.args_info)[0])
-        return (*(False for _ in self.captured), *flags) if any(flags) else ()
+        """Arguments whose data may be reused: those given away, and contents to be replaced."""
+        given = [info.donated for info in tree_flatten(self.args_info)[0]]
+        flags = [*(False for _ in self.captured), *given]
+        for i in self.pure.written:
+            flags[i] = True
+        return tuple(flags) if any(flags) else ()
 
     @cached_property
     def module(self):
         """The program of loops and its memory."""
         from .._compiler.pipeline import build
-        return build(self.closed, self.donated)
+        return build(self.pure.closed, self.donated)
 
     def stablehlo(self, debug_info: bool = False) -> str:
         """The text that other compilers read."""
         from .._export.stablehlo import module_text
         results = tree_unflatten(self.out_tree, [0] * len(self.closed.out_avals))
         return module_text(
-            self.closed, name=f"jit_{self.name}", keep_unused=self.keep_unused,
+            self.pure.closed, name=f"jit_{self.name}", keep_unused=self.keep_unused,
             donated=[n for n, donated in enumerate(self.donated) if donated],
             result_info=[f"result{keystr(path)}" for path, _ in
-                         tree_flatten_with_path(results)[0]], debug_info=debug_info)
+                         tree_flatten_with_path(results)[0]] + ["ref"] * len(self.pure.written),
+            debug_info=debug_info)
 
     def llvm(self) -> str:
         """The text that machine code is made from."""
@@ -295,7 +308,7 @@ class Lowered(Stage):
         Array(3., dtype=float32, weak_type=True)
         """
         program = self._program
-        if program.captured:
+        if any(isinstance(x, Tracer) for x in program.captured):
             raise TypeError(explain(
                 "tanx.stages.Lowered.compile",
                 f"{program.name} closes over values of a function that is being traced.",
@@ -311,7 +324,7 @@ class Lowered(Stage):
         from .._runtime.executable import executable_of
         with using_options(options), quick_code(False):
             donated = (program.donated,) if program.donated else ()
-            return Compiled(program, executable_of(program.closed, *donated))
+            return Compiled(program, executable_of(program.pure.closed, *donated))
 
 
 @dataclass(frozen=True)
@@ -344,6 +357,7 @@ class Compiled(Stage):
         self._executable = executable
         leaves, self._in_tree = tree_flatten(program.args_info)
         self._types = [(info.shape, info.dtype) for info in leaves]
+        self._refs = [type(info._aval) is AbstractRef for info in leaves]
 
     @boundary
     def __call__(self, *args, **kwargs):
@@ -358,11 +372,17 @@ class Compiled(Stage):
                     f"argument: {x.aval} of a function that is being traced",
                     hint=f"transform {self._program.name} first, then compile it."))
         if not all(map(is_arraylike, leaves)) or [
-                (a.shape, a.dtype) for a in map(typeof, leaves)] != self._types:
+                (a.shape, a.dtype) for a in map(typeof, leaves)] != self._types or (
+                [*map(is_ref, leaves)] != self._refs):
             raise self._wrong_types(leaves)
-        operands = [x if type(x) is Array else np.asarray(x, dtype)
+        operands = [x if type(x) is Array or is_ref(x) else np.asarray(x, dtype)
                     for x, (_, dtype) in zip(leaves, self._types)]
-        return tree_unflatten(self._program.out_tree, self._executable.run(operands))
+        outs = run_on_contents(self._run, [*self._program.captured, *operands],
+                               self._program.pure.written)
+        return tree_unflatten(self._program.out_tree, outs)
+
+    def _run(self, *operands) -> list:
+        return self._executable.run(list(operands))
 
     call = __call__
 
@@ -383,12 +403,13 @@ class Compiled(Stage):
     def _wrong_types(self, leaves: list) -> TypeError:
         names = self._program.closed.jaxpr.debug_info.arg_names
         wrong = []
-        for name, x, (shape, dtype) in zip(names, leaves, self._types):
+        for name, x, (shape, dtype), ref in zip(names, leaves, self._types, self._refs):
             aval = typeof(x) if is_arraylike(x) else None
-            if aval is None or (aval.shape, aval.dtype) != (shape, dtype):
+            if aval is None or (aval.shape, aval.dtype) != (shape, dtype) or is_ref(x) != ref:
                 given = f"{x!r:.60}" if aval is None else str(aval)
-                wrong.append(f"{name}: compiled for {ShapedArray(shape, dtype)}, called with "
-                             f"{given}")
+                expected: Any = ShapedArray(shape, dtype)
+                wrong.append(f"{name}: compiled for {AbstractRef(expected) if ref else expected}, "
+                             f"called with {given}")
         return TypeError(explain(
             "tanx.stages.Compiled", "was called with arguments of other types than it was compiled "
             "for.", *wrong, hint="enable_x64 must be as it was then."))
@@ -404,7 +425,7 @@ class Compiled(Stage):
 
     def memory_analysis(self) -> MemoryAnalysis:
         """Bytes of arguments, results, temporaries and code."""
-        jaxpr = self._program.closed.jaxpr
+        jaxpr = self._program.pure.closed.jaxpr
         used = {v for eqn in jaxpr.eqns for v in eqn.invars}.union(jaxpr.outvars)
         arguments = [v.aval.nbytes for v in jaxpr.invars
                      if self._program.keep_unused or v in used]

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from .._control.accumulators import backward_logs
 from .._core.array import Array
+from .._core.cells import Cell
 from .._core.jaxpr import eval_jaxpr
-from .._core.linear import Linear, Zero
+from .._core.linear import Zero
 from .._core.naming import leaf_names, name_of
+from .._core.refs import is_ref
 from .._core.stage import stage
 from .._core.trace import context
 from .._core.types import ShapedArray, is_arraylike, typeof
@@ -22,10 +23,10 @@ from .._ops.derive import instantiate
 from .._ops.layout import as_array
 from .._traceback import boundary
 from .._transforms import jvp as forward
+from .._transforms.discharge import contents, store
 from .._transforms.linearize import linearize as linearize_flat
-from .._transforms.transpose import backward
 from ..errors import explain
-from ..tree_util import Partial, register_pytree_node, tree_flatten, tree_unflatten
+from ..tree_util import Partial, tree_flatten, tree_unflatten
 from .arguments import (
     as_tuple,
     check_callable,
@@ -34,6 +35,7 @@ from .arguments import (
     not_an_array,
     result_leaves,
 )
+from .pullback import VJP, Pullback, pulled
 
 __all__ = ["fwd_and_bwd", "grad", "jvp", "linear_transpose", "linearize", "value_and_grad", "vjp"]
 
@@ -97,7 +99,7 @@ def _with_gradient(fun, argnums, has_aux: bool, holomorphic: bool, allow_int: bo
 
         outs, nonzero, jaxpr, residuals = linearize_flat(flat, leaves, active)
         value = outs[0]
-        found = _pull(jaxpr, residuals, nonzero, [_one_like(value)] + [None] * (len(outs) - 1))
+        found = pulled(jaxpr, residuals, nonzero, [_one_like(value)] + [None] * (len(outs) - 1))
         given = iter(found)
         grads = tree_unflatten(in_tree, [
             instantiate(next(given)) if is_active else np.zeros(typeof(x).shape, dtypes.float0)
@@ -131,6 +133,11 @@ def _check_inputs(fun, args, chosen, leaves, holomorphic: bool, allow_int: bool)
         if not is_arraylike(leaf):
             raise not_an_array("tanx.grad", fun, name(i), leaf,
                                "differentiate with respect to arrays only; choose with argnums.")
+        if is_ref(leaf):
+            raise TypeError(explain(
+                "tanx.grad", "references are not differentiated: a gradient of one goes to "
+                "another.", f"{name(i)}: {typeof(leaf)}",
+                hint="use tanx.vjp and with_refs; other arguments may be references."))
         dtype = typeof(leaf).dtype
         if holomorphic and not dtypes.issubdtype(dtype, np.complexfloating):
             raise TypeError(explain(
@@ -202,21 +209,6 @@ def _one_like(value):
                                  ShapedArray((), aval.dtype, aval.weak_type))
 
 
-def _pull(jaxpr, residuals, nonzero, cts, logs: dict[str, Any] | None = None) -> list:
-    """Cotangents of a linear jaxpr's arguments; those of results may be None for zero.
-
-    What rules log goes into ``logs``, where that is wanted.
-    """
-    given = [ct for ct, nz in zip(cts, nonzero) if nz]
-    given = [Zero(v.aval) if ct is None else ct for ct, v in zip(given, jaxpr.outvars)]
-    with backward_logs(logs is not None) as found:
-        cts = backward(jaxpr, residuals, [Linear(v.aval) for v in jaxpr.invars], given,
-                       as_given=True)
-    if logs is not None:
-        logs.update(found)
-    return cts
-
-
 def jvp(fun: Callable, primals, tangents, has_aux: bool = False):
     """A function's result at ``primals`` and its derivative there along ``tangents``.
 
@@ -238,7 +230,7 @@ def jvp(fun: Callable, primals, tangents, has_aux: bool = False):
             "tanx.jvp", "primals and tangents must have the same structure.",
             f"primals:  {in_tree}", f"tangents: {tangent_tree}"))
     check_leaves("tanx.jvp", fun, tuple(primals), {}, leaves)
-    leaves = [as_array(x) for x in leaves]
+    leaves = [x if is_ref(x) else as_array(x) for x in leaves]
     flat_tangents = [_checked_tangent("tanx.jvp", x, t) for x, t in zip(leaves, given)]
     flat, found = _flat(fun, in_tree, has_aux, "tanx.jvp")
     outs, out_tangents = forward.jvp(flat, leaves, flat_tangents)
@@ -257,6 +249,15 @@ def _plain(tangent):
 
 
 def _checked_tangent(function: str, primal, tangent):
+    if is_ref(primal) and is_ref(tangent):
+        if typeof(primal).to_tangent_aval() != typeof(tangent):
+            raise ValueError(explain(
+                function, "a tangent must have the type of its primal.",
+                f"primal:  {typeof(primal)}", f"tangent: {typeof(tangent)}"))
+        return tangent
+    if is_ref(primal):
+        raise ValueError(explain(function, "the tangent of a reference is a reference.",
+                                 f"primal:  {typeof(primal)}", f"tangent: {tangent!r:.100}"))
     aval = typeof(primal).to_tangent()
     if not is_arraylike(tangent):
         raise TypeError(explain(function, "a tangent must be an array or a number.",
@@ -312,12 +313,18 @@ def vjp(fun: Callable, *primals, has_aux: bool = False, reduce_axes=(), saveable
             "tanx.vjp: reduce_axes, saveable_args and in_nzs are not supported.")
     leaves, in_tree = tree_flatten(primals)
     check_leaves("tanx.vjp", fun, primals, {}, leaves)
-    leaves = [as_array(x) for x in leaves]
     flat, found = _flat(fun, in_tree, has_aux, "tanx.vjp")
+    refs = [x if is_ref(x) else None for x in leaves]
+    leaves = [x if is_ref(x) else as_array(x) for x in leaves]
     active = [_inexact(x) for x in leaves]
-    outs, nonzero, jaxpr, residuals = linearize_flat(flat, leaves, active)
+    if any(map(is_ref, refs)):
+        flat = _on_contents(flat, refs)
+    outs, nonzero, jaxpr, residuals = linearize_flat(flat, contents(leaves), active)
     count = found["count"]
-    rule = _Pullback(jaxpr, nonzero, [typeof(x) for x in leaves], active, in_tree, found["tree"],
+    ends = len(outs) - len(refs) + refs.count(None)
+    store([x for x in refs if x is not None], outs[ends:])
+    outs = outs[:ends]
+    rule = Pullback(jaxpr, nonzero, [typeof(x) for x in leaves], active, in_tree, found["tree"],
                      [typeof(y) for y in outs[:count]], name_of(fun))
     result = tree_unflatten(found["tree"], outs[:count])
     pull = VJP(rule, residuals)
@@ -326,56 +333,14 @@ def vjp(fun: Callable, *primals, has_aux: bool = False, reduce_axes=(), saveable
     return result, pull
 
 
-class VJP(Partial):
-    """The function that :func:`vjp` gives: from a cotangent of the result to those of arguments."""
-
-    def with_logs(self, cotangent) -> tuple[Any, dict[str, Any]]:
-        """The cotangents of the arguments, and what rules of the backward pass logged.
-
-        >>> vjp(jnp.sin, 0.0)[1].with_logs(1.0)
-        ((Array(1., dtype=float32, weak_type=True),), {})
-        """
-        logs: dict[str, Any] = {}
-        return self.func(*self.args, cotangent, logs=logs), logs
-
-
-register_pytree_node(VJP, lambda pull: ((pull.args,), pull.func),
-                     lambda func, children: VJP(func, *children[0]))
-
-
-class _Pullback:
-    """The reverse pass of one ``vjp``, apart from its residuals."""
-
-    def __init__(self, jaxpr, nonzero, in_avals, active, in_tree, out_tree, out_avals, name):
-        self.jaxpr, self.nonzero, self.in_avals, self.active = jaxpr, nonzero, in_avals, active
-        self.in_tree, self.out_tree, self.out_avals, self.name = in_tree, out_tree, out_avals, name
-
-    @boundary
-    def __call__(self, residuals, cotangent, logs: dict[str, Any] | None = None):
-        cts, tree = tree_flatten(cotangent)
-        if tree != self.out_tree:
-            raise ValueError(explain(
-                "tanx.vjp", f"a cotangent must have the structure of the result of {self.name}.",
-                f"result:    {self.out_tree}", f"cotangent: {tree}"))
-        given = [self._checked(aval, ct) for aval, ct in zip(self.out_avals, cts)]
-        extra = [None] * (len(self.nonzero) - len(given))
-        found = iter(_pull(self.jaxpr, residuals, self.nonzero, given + extra, logs))
-        return tree_unflatten(self.in_tree, [
-            instantiate(next(found)) if is_active else np.zeros(aval.shape, dtypes.float0)
-            for aval, is_active in zip(self.in_avals, self.active)])
-
-    def _checked(self, aval, ct):
-        if not is_arraylike(ct):
-            raise TypeError(explain("tanx.vjp", "a cotangent must be an array or a number.",
-                                    f"cotangent: {ct!r:.100} of type {type(ct).__name__}"))
-        found, expected = typeof(ct), aval.to_tangent()
-        if expected.dtype == dtypes.float0 and found.shape == aval.shape:
-            return None  # integers have no derivative, whatever is given for one
-        if found.shape != expected.shape or found.dtype != expected.dtype:
-            raise ValueError(explain(
-                "tanx.vjp", f"a cotangent must have the type of the result of {self.name}.",
-                f"result:    {aval}", f"cotangent: {found}, expected {expected}"))
-        return as_array(ct)
+def _on_contents(flat: Callable, refs: list) -> Callable:
+    """A flat function of contents, which gives those that they become behind its results."""
+    def on_contents(*xs):
+        given = [x if ref is None else Cell(context.trace, x, ref.aval)
+                 for x, ref in zip(xs, refs)]
+        outs = flat(*given)
+        return [*outs, *(cell.content for cell in given if isinstance(cell, Cell))]
+    return on_contents
 
 
 def linearize(fun: Callable, *primals, has_aux: bool = False, in_nzs=None):
@@ -392,6 +357,10 @@ def linearize(fun: Callable, *primals, has_aux: bool = False, in_nzs=None):
         raise NotImplementedError("tanx.linearize: in_nzs is not supported.")
     leaves, in_tree = tree_flatten(primals)
     check_leaves("tanx.linearize", fun, primals, {}, leaves)
+    if any(map(is_ref, leaves)):
+        raise NotImplementedError(explain(
+            "tanx.linearize", "does not take references as arguments.",
+            hint="close over them, or use tanx.jvp, which takes references for their tangents."))
     leaves = [as_array(x) for x in leaves]
     flat, found = _flat(fun, in_tree, has_aux, "tanx.linearize")
     active = [_inexact(x) for x in leaves]
@@ -453,7 +422,7 @@ def linear_transpose(fun: Callable, *primals, reduce_axes=()) -> Callable:
                 "tanx.linear_transpose", "arguments must be real or complex.", f"argument: {aval}"))
     flat, found = _flat(fun, in_tree, False, "tanx.linear_transpose")
     jaxpr, consts = stage(flat, in_avals)
-    rule = _Pullback(jaxpr, [True] * len(jaxpr.outvars), in_avals, [True] * len(in_avals), in_tree,
+    rule = Pullback(jaxpr, [True] * len(jaxpr.outvars), in_avals, [True] * len(in_avals), in_tree,
                      found["tree"], jaxpr.out_avals, name_of(fun))
     return functools.partial(rule, consts)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core.naming import leaf_names, name_of
+from .._core.refs import check_distinct, is_ref
 from .._core.types import NUMBERS, is_arraylike, typeof
 from .._ops.layout import as_array
 from .._traceback import boundary
@@ -60,8 +61,10 @@ def vmap(fun: Callable, in_axes=0, out_axes: Any = 0, axis_name=None, axis_size:
         # What is not mapped may be anything: dtypes and strings are, and numbers stay numbers.
         check_leaves("tanx.vmap", fun, args, kwargs, [
             0 if axis is None else x for x, axis in zip(leaves, axes)])
-        leaves = [x if axis is None and (type(x) in NUMBERS or not is_arraylike(x)) else as_array(x)
+        leaves = [x if axis is None and (type(x) in NUMBERS or not is_arraylike(x))
+                  or is_ref(x) else as_array(x)
                   for x, axis in zip(leaves, axes)]
+        check_distinct("tanx.vmap", leaves)
         size = _mapped_size(fun, args, kwargs, leaves, axes, axis_size)
         dims = [a if a is None or a >= 0 else a + typeof(x).ndim for a, x in zip(axes, leaves)]
         out_tree = None
@@ -70,6 +73,9 @@ def vmap(fun: Callable, in_axes=0, out_axes: Any = 0, axis_name=None, axis_size:
             nonlocal out_tree
             given, keywords = tree_unflatten(in_tree, xs)
             outs, out_tree = result_leaves("tanx.vmap", fun, fun(*given, **keywords))
+            if any(map(is_ref, outs)):
+                raise ValueError(explain("tanx.vmap", f"{name_of(fun)} returns a reference.",
+                                         hint="return its content: ref[...]."))
             return outs
 
         outs, out_dims = batch(flat, Axis(axis_name, size), leaves, dims)

@@ -18,11 +18,12 @@ from .._collector import at_rest
 from .._control.call import jit_p
 from .._core.array import Array
 from .._core.axes import axis_sizes
-from .._core.jaxpr import ClosedJaxpr, eval_jaxpr
-from .._core.naming import debug_info, name_of, parameters_of
+from .._core.jaxpr import ClosedJaxpr, cached_by_jaxpr, eval_jaxpr, jaxpr_as_fun
+from .._core.naming import debug_info, leaf_names, name_of, parameters_of
 from .._core.recording import current, span
+from .._core.refs import check_distinct, is_ref
 from .._core.stage import Staged, clear_memories, memory_of, stage_closed
-from .._core.trace import EvalTrace, context
+from .._core.trace import EvalTrace, Tracer, context
 from .._core.types import is_arraylike, typeof
 from .._logger import verbose
 from .._monitoring import TRACING, timed
@@ -33,8 +34,9 @@ from .._runtime.objects import callable_class
 from .._runtime.reports import report
 from .._runtime.tier0 import program_of
 from .._traceback import boundary
+from .._transforms.discharge import discharge, is_stateful
 from ..errors import explain, warn_user
-from ..tree_util import tree_flatten, tree_leaves, tree_unflatten
+from ..tree_util import tree_flatten, tree_leaves, tree_structure, tree_unflatten
 from .arguments import (
     check_callable,
     check_leaves,
@@ -61,6 +63,8 @@ class _Call(NamedTuple):
 @callable_class
 class JitFunction(Wrapped):
     """A function wrapped by :func:`jit`."""
+
+    _whole: Staged | None = None  # what it is staged as, if it takes arguments of one kind only
 
     def __init__(self, fun: Callable, static_argnums, static_argnames, donate_argnums,
                  donate_argnames, keep_unused: bool, inline: bool, name: str | None = None,
@@ -94,7 +98,12 @@ class JitFunction(Wrapped):
             return self._fun(*args, **kwargs)
         call, entry, captured = self._staged(args, kwargs)
         donated = self._donated_leaves(call, args, kwargs)
-        if not captured and type(context.trace) is EvalTrace:
+        if entry.stateful:
+            captured = self._with_refs(call, entry, captured, args, kwargs)
+            if type(context.trace) is EvalTrace:
+                outs = run_on_refs(entry.closed, [*captured, *call.leaves], donated, self._name)
+                return tree_unflatten(entry.out_tree, outs)
+        if not captured and type(context.trace) is EvalTrace and not entry.stateful:
             whole = Call(args, kwargs, frozenset(call.fixed), frozenset(call.fixed_names))
             self._native_calls.learn(self, whole, call.leaves, entry.closed, donated,
                                      entry.out_tree)
@@ -141,6 +150,8 @@ class JitFunction(Wrapped):
 
     def _entry(self, call: _Call, args: tuple, kwargs: dict) -> tuple[Staged, list]:
         """The staged function for a call, and the tracers that it closes over."""
+        if self._whole is not None:
+            return self._whole, []
         if not all(map(is_arraylike, call.leaves)):
             dynamic = {k: v for k, v in kwargs.items() if k not in call.fixed_names}
             check_leaves("tanx.jit", self._fun, args, dynamic, call.leaves,
@@ -162,6 +173,18 @@ class JitFunction(Wrapped):
         if not captured:
             self._entries[key] = entry
         return entry, captured
+
+    def _with_refs(self, call: _Call, entry: Staged, captured: list, args: tuple,
+                   kwargs: dict) -> list:
+        """All that the function closes over; no reference may come in twice."""
+        captured = [*entry.refs, *captured]
+        refs = [x for x in (*captured, *call.leaves) if is_ref(x)]
+        if len(set(map(id, refs))) < len(refs):
+            dynamic = {k: v for k, v in kwargs.items() if k not in call.fixed_names}
+            check_distinct(f"tanx.jit of {name_of(self._fun)}", [*captured, *call.leaves], [
+                *("what it closes over" for _ in captured),
+                *leaf_names(self._fun, args, dynamic, call.fixed)])
+        return captured
 
     def _stage(self, call: _Call, avals: tuple, args: tuple, kwargs: dict,
                key: Signature) -> tuple[Staged, list]:
@@ -187,7 +210,11 @@ class JitFunction(Wrapped):
         if _config.log_compiles.value or verbose():
             report("traced", debug.function, avals, perf_counter() - start)
         _check_constants(debug.function, closed)
-        return Staged(closed, out_tree), captured
+        if not is_stateful(closed):
+            return Staged(closed, out_tree), captured
+        if any(isinstance(x, Tracer) for x in captured):
+            return Staged(closed, out_tree, (), True), captured
+        return Staged(closed, out_tree, tuple(captured), True), []
 
     def clear_cache(self) -> None:
         """Forget everything staged for this function."""
@@ -228,6 +255,44 @@ def _calls_itself(fun: Callable, avals: tuple) -> RecursionError:
              "that Python decides by is a static argument."))
 
 
+def _flat_function(closed: ClosedJaxpr, donated: tuple[int, ...], name: str) -> JitFunction:
+    """A function of flat arguments that is staged already, and donates some of them."""
+    function = JitFunction(jaxpr_as_fun(closed), None, None, donated or None, None, True, False,
+                           name)
+    function._whole = Staged(closed, tree_structure([0] * len(closed.out_avals)))
+    return function
+
+
+@cached_by_jaxpr
+def _on_contents(closed: ClosedJaxpr, donated: tuple[bool, ...],
+                 name: str) -> tuple[JitFunction, tuple[int, ...]]:
+    """A function on the contents of references, and which of those it gives behind its results.
+
+    Contents that it replaces are donated, so that they are updated in place.
+    """
+    pure, written = discharge(closed)
+    given = [i for i, flag in enumerate(donated) if flag]
+    return _flat_function(pure, tuple(sorted({*given, *written})), name), written
+
+
+def run_on_refs(closed: ClosedJaxpr, operands: list, donated: tuple[bool, ...],
+                name: str) -> list:
+    """Run a function in eager code that takes references, or makes some, and update these."""
+    captured = len(operands) - len(donated) if donated else 0
+    run, written = _on_contents(closed, (*[False] * captured, *donated), name)
+    return run_on_contents(run, operands, written)
+
+
+def run_on_contents(run: Callable, operands: list, written: tuple[int, ...]) -> list:
+    """Run a function on the contents of references, and replace those at ``written``."""
+    outs = run(*[x._content if is_ref(x) else x for x in operands])
+    count = len(outs) - len(written)
+    for i, content in zip(written, outs[count:]):
+        operands[i]._content = content
+    held = {id(x._content): x for x in operands if is_ref(x)}
+    return [held[id(y)].load() if id(y) in held else y for y in outs[:count]]
+
+
 def clear_caches() -> None:
     """Forget everything staged and compiled of every function, but for what is on disk.
 
@@ -249,7 +314,9 @@ _functions: weakref.WeakSet[JitFunction] = weakref.WeakSet()
 
 
 def _present(x):
-    """An argument as an array whose data is still there."""
+    """An argument as an array whose data is still there, or a reference."""
+    if is_ref(x):
+        return x
     x = as_array(x)
     if type(x) is Array and x.is_deleted():
         x._value  # noqa: B018 - says that the data is gone

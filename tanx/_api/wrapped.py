@@ -48,7 +48,8 @@ class Wrapped:
         args_info = (tuple([info(x) for _, x in dynamic]),
                      {k: info(keywords[k]) for k in sorted(keywords)})
         return Traced(Program(self._name, entry.closed, args_info, entry.out_tree,
-                               self._keep_unused, tuple(captured), self._compiler_options))
+                               self._keep_unused, (*entry.refs, *captured),
+                               self._compiler_options))
 
     @boundary
     def lower(self, *args, **kwargs) -> Lowered:

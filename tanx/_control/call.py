@@ -20,16 +20,18 @@ from .._core.jaxpr import (
     one_equation,
 )
 from .._core.linear import Linear, Zero, never
-from .._core.primitive import Kind, Name, Primitive
+from .._core.primitive import Kind, Name
+from .._core.refs import AbstractRef
 from .._core.rewrite import dce_closed, prune_constants
 from .._core.stage import captured_by
-from .._core.trace import data_of, running
+from .._core.trace import context, data_of, running
 from .._ops.series import zero_series
-from .._transforms.jvp import jvp_jaxpr
+from .._transforms.jvp import JVPTrace, jvp_jaxpr
 from .._transforms.linearize import partial_eval_jaxpr
 from .._transforms.taylor import flattened, gathered, taylor_jaxpr
 from .._transforms.transpose import transpose_jaxpr
 from .._transforms.vmap import batch_jaxpr
+from .stateful import RunsFunctions
 
 __all__ = ["Call", "as_unit", "has_tapes", "jit_p", "known_now"]
 
@@ -39,7 +41,7 @@ backward_body = cached_by_jaxpr(transpose_jaxpr)
 batched_body = cached_by_jaxpr(batch_jaxpr)
 
 
-class Call(Primitive):
+class Call(RunsFunctions):
     """Runs the closed jaxpr in its parameter ``jaxpr`` on its operands."""
 
     kind = Kind.CALL
@@ -161,6 +163,14 @@ class Jit(Call):
         # Donation was promised for the original operands only.
         return {**params, "donated_invars": ()}
 
+    for_contents = for_operands
+
+    def discharge(self, args, params):
+        if isinstance(context.trace, JVPTrace) and _gives_refs_to_rules(params["jaxpr"]):
+            # Users' rules may keep references for the backward pass: they get those themselves.
+            return eval_jaxpr(params["jaxpr"].jaxpr, params["jaxpr"].consts, *args)
+        return super().discharge(args, params)
+
     def writes_tapes(self, params):
         return has_tapes(params["jaxpr"])
 
@@ -176,6 +186,15 @@ class Jit(Call):
 
 
 jit_p = Jit()
+
+
+@cached_by_jaxpr
+def _gives_refs_to_rules(closed: ClosedJaxpr) -> bool:
+    """Whether a body passes references to functions with derivative rules of the user's own."""
+    return any(
+        _gives_refs_to_rules(eqn.params["jaxpr"]) if eqn.primitive is jit_p
+        else hasattr(eqn.primitive, "on_contents") and any(
+            type(atom.aval) is AbstractRef for atom in eqn.invars) for eqn in closed.eqns)
 
 
 def as_unit(closed: ClosedJaxpr, name: str) -> ClosedJaxpr:

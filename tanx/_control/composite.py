@@ -8,18 +8,19 @@ from functools import wraps
 from .. import tree_util
 from .._core.jaxpr import ClosedJaxpr, eval_jaxpr
 from .._core.linear import expansion, never
-from .._core.primitive import Kind, Name, Primitive
+from .._core.primitive import Kind, Name
 from .._core.stage import stage
 from .._core.trace import Tracer
 from .._core.types import typeof
 from .._ops.layout import as_array
 from ..errors import UnexpectedTracerError, explain
 from .call import batched_body
+from .stateful import RunsFunctions
 
 __all__ = ["composite"]
 
 
-class Composite(Primitive):
+class Composite(RunsFunctions):
     """Runs its body; the name is for those who read the jaxpr.
 
     What derivatives and batches are made of is no longer what has the name, so they are those of

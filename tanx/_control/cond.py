@@ -25,7 +25,8 @@ from .._core.jaxpr import (
     one_equation,
 )
 from .._core.linear import Linear, Zero, never
-from .._core.primitive import Kind, Primitive
+from .._core.primitive import Kind
+from .._core.refs import check_distinct
 from .._core.rewrite import dce
 from .._core.stage import captured_by, stage
 from .._core.trace import Tracer, running
@@ -42,6 +43,7 @@ from .call import as_unit, backward_body, batched_body, forward_body, has_tapes,
 from .carry import Body, described, stage_body, unshared
 from .custom import flat_leaves
 from .scan import map_lanes, typed
+from .stateful import RunsFunctions
 
 __all__ = ["cond", "cond_p", "platform_dependent", "switch"]
 
@@ -57,7 +59,7 @@ def _alike(transform: Callable, branches: Branches, *key) -> tuple[Branches, lis
     return tuple(body for body, _ in done), done[0][1]
 
 
-class Cond(Primitive):
+class Cond(RunsFunctions):
     """Runs the branch that the first operand counts to on the other operands."""
 
     name = "cond"
@@ -445,6 +447,7 @@ def _choose(function: str, index, funs: dict[str, Callable], operands: tuple,
     captured: dict[int, Any] = {id(x): x for body in bodies for x in body.captured}
     branches = tuple(_taking(body, captured) for body in bodies)[::-1 if reverse else 1]
     args = [*captured.values(), *leaves]
+    check_distinct(function, args)
     if chosen is not None:
         outs = _run(branches, int(chosen), args)
     else:

@@ -8,18 +8,26 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes, tree_util
+from .._core.cells import Cell
 from .._core.effects import NamedAxisEffect
 from .._core.jaxpr import ClosedJaxpr, eval_jaxpr
 from .._core.linear import Zero, never
 from .._core.naming import DebugInfo, name_of
-from .._core.primitive import Kind, Name, Primitive
+from .._core.primitive import Kind, Name
+from .._core.refs import is_ref
 from .._core.stage import stage_closed
+from .._core.trace import EvalTrace, Tracer, context, running
 from .._core.types import NUMBERS, ShapedArray, is_arraylike, typeof
 from .._ops.batching import materialize
+from .._ops.convert import stop_gradient
 from .._ops.layout import as_array
+from .._transforms.discharge import DischargeTrace, contents
+from .._transforms.jvp import JVPTrace
+from .._transforms.linearize import PartialTrace
 from .._transforms.transpose import backward
 from .._transforms.vmap import batch
 from ..errors import UnexpectedTracerError, explain
+from .stateful import RunsFunctions
 
 __all__ = ["Arguments", "CustomCall", "SymbolicZero", "batched_flat", "batched_run", "flat_leaves",
            "same_type", "settled"]
@@ -128,7 +136,7 @@ def flat_leaves(function: str, tree, hint: str = "", *,
         raise TypeError(explain(
             function, "needs arrays or numbers.", f"at {tree_util.keystr(path) or 'its root'}: "
             f"{leaf!r:.100} of type {type(leaf).__name__}", hint=hint or None))
-    arrays = [as_array(x) for x in leaves]
+    arrays = [x if is_ref(x) else as_array(x) for x in leaves]
     if keep_numbers:
         return [x if type(x) in NUMBERS else y for x, y in zip(leaves, arrays)], structure
     return arrays, structure
@@ -143,7 +151,7 @@ class Flat:
         self.call_wrapped = function
 
 
-class CustomCall(Primitive):
+class CustomCall(RunsFunctions):
     """A call with rules of the user's own. Its body, ``call_jaxpr``, is a closed jaxpr once it has
     been staged, and before that a Python function of flat arguments, which may close over values.
     """
@@ -170,6 +178,35 @@ class CustomCall(Primitive):
                                         debug)
         return trace.record(self, [*captured, *args], {
             **params, "call_jaxpr": closed, "num_consts": params["num_consts"] + len(captured)})
+
+    def discharge(self, args, params):
+        """References go to the user's rules as they are, where their content is not traced.
+
+        Else the rules see cells: what is differentiated is a function of contents.
+        """
+        trace = context.trace
+        if isinstance(trace, EvalTrace):
+            return run(params["call_jaxpr"], args)
+        if isinstance(trace, JVPTrace | PartialTrace) and not any(
+                is_ref(x) and isinstance(x, Tracer) and trace.owns(x) for x in args):
+            if any(isinstance(x, Tracer) and trace.owns(x) for x in args):
+                return trace.process(self, args, params)
+            with running(trace.below):
+                return self.bind(*args, **params)
+        refs = [Written(x.aval) if is_ref(x) else None for x in args]
+        outs = self.bind(*contents(args), **self.on_contents(refs, params))
+        count = len(outs) - sum(map(is_ref, args))
+        for ref, mark, content in zip(filter(is_ref, args), filter(None, refs), outs[count:]):
+            if mark.written:  # by a rule, which tells no derivative of it
+                ref.store(stop_gradient(content))
+        return outs[:count]
+
+    def on_contents(self, refs: Refs, params: dict) -> dict:
+        """The parameters of a use on contents, which gives new contents behind its results.
+
+        ``refs`` tells, for each operand, of the reference that it is, or has None.
+        """
+        raise NotImplementedError(f"{self.name}.on_contents")
 
     def called(self, params):
         call = params["call_jaxpr"]
@@ -215,6 +252,44 @@ def process_custom_vjp_call(primitive, trace, args, params):
     return trace.process_custom_vjp_call(
         primitive, body, Flat(params["fwd"]), params["bwd"], args, out_trees=None,
         symbolic_zeros=params["symbolic_zeros"])
+
+
+class Written:
+    """The type of a reference, and whether a function was found to write to it."""
+
+    __slots__ = ("aval", "written")
+
+    def __init__(self, aval):
+        self.aval, self.written = aval, False
+
+
+Refs = list[Written | None]
+
+
+def run_on_cells(fun: Callable, refs: Refs, values) -> tuple[Any, list]:
+    """Run a function with cells in place of contents; its answer, and the arguments it had."""
+    trace = DischargeTrace(context.trace)
+    args = [x if ref is None else Cell(trace, x, ref.aval) for x, ref in zip(values, refs)]
+    with running(trace):
+        answer = fun(*args)
+    for x, ref in zip(args, refs):
+        if ref is not None:
+            ref.written = ref.written or x.written
+    return answer, args
+
+
+def contents_of(args: list, refs: Refs) -> list:
+    """What cells among arguments hold."""
+    return [x.content for x, ref in zip(args, refs) if ref is not None]
+
+
+def call_on_contents(call, refs: Refs) -> Callable:
+    """The body of a call as a function of contents, which gives new ones behind its results."""
+    def on_contents(*values):
+        outs, args = run_on_cells(lambda *xs: list(run(call, xs)), refs, values)
+        return [*outs, *contents_of(args, refs)]
+    return on_contents if isinstance(call, ClosedJaxpr) else functools.update_wrapper(
+        on_contents, call)
 
 
 def run(call, args) -> list:

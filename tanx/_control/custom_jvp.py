@@ -21,8 +21,11 @@ from .custom import (
     CustomCall,
     SymbolicZero,
     batched_flat,
+    call_on_contents,
+    contents_of,
     flat_leaves,
     process_custom_jvp_call,
+    run_on_cells,
     same_type,
 )
 
@@ -55,6 +58,23 @@ class CustomJVPCall(CustomCall):
                          jvp=batched_flat(jvp, axis, [*own, *own], mapped), num_consts=num_consts,
                          **params)
         return outs, [0 if mapped[0] else None] * len(outs)
+
+    def on_contents(self, refs, params):
+        own = refs[params["num_consts"]:]
+        jvp = params["jvp"]
+
+        def jvp_on_contents(*both):
+            count = len(own)
+            outs, args = run_on_cells(lambda *xs: jvp(*xs, *both[count:]), own, both[:count])
+            half = len(outs) // 2
+            ends = contents_of(args, own)
+            # The rule tells nothing of what is written: that has no tangent.
+            moved = [instantiate(Zero.tangent_of(x.content)) if x.written else t
+                     for x, t, ref in zip(args, both[count:], own) if ref is not None]
+            return [*outs[:half], *ends, *outs[half:], *moved]
+
+        return {**params, "call_jaxpr": call_on_contents(params["call_jaxpr"], refs),
+                "jvp": functools.update_wrapper(jvp_on_contents, jvp)}
 
     def show_params(self, params):
         consts = {"num_consts": params["num_consts"]} if params["num_consts"] else {}

@@ -14,6 +14,7 @@ from .._core.jaxpr import eval_jaxpr
 from .._core.linear import Linear, Zero, expansion, never
 from .._core.naming import name_of
 from .._core.primitive import Kind, Primitive
+from .._core.refs import is_ref
 from .._core.stage import stage
 from .._core.trace import Tracer
 from .._core.types import NUMBERS, ShapedArray, is_arraylike, typeof
@@ -27,12 +28,16 @@ from .accumulators import NullAccum, ValAccum, log
 from .custom import (
     Arguments,
     CustomCall,
+    Refs,
     SymbolicZero,
     batched_flat,
     batched_run,
+    call_on_contents,
+    contents_of,
     flat_leaves,
     process_custom_vjp_call,
     run,
+    run_on_cells,
     settled,
 )
 from .custom_remat import fwd_or_function
@@ -112,11 +117,38 @@ class CustomVJPCall(CustomCall):
             fwd=_batched_fwd(fwd, axis, dims[num_consts:], mapped), num_consts=num_consts, **params)
         return outs, [0 if mapped[0] else None] * len(outs)
 
+    def on_contents(self, refs, params):
+        return {**params, "call_jaxpr": call_on_contents(params["call_jaxpr"], refs),
+                "fwd": _fwd_on_contents(params["fwd"], refs[params["num_consts"]:],
+                                        params["name"])}
+
     def show_params(self, params):
         consts = {"num_consts": params["num_consts"]} if params["num_consts"] else {}
         return {"name": params["name"], "bwd": name_of(params["bwd"]),
                 "call_jaxpr": params["call_jaxpr"], "fwd": name_of(params["fwd"]), **consts,
                 "symbolic_zeros": params["symbolic_zeros"]}
+
+
+def _fwd_on_contents(fwd, refs: Refs, name: str):
+    """The ``fwd`` of a call on the contents of references."""
+    count = sum(ref is not None for ref in refs)
+
+    def on_contents(perturbed, *values):
+        (outs, residuals, pull), args = run_on_cells(
+            functools.partial(fwd, perturbed), refs, values)
+        if any(map(is_ref, residuals)):
+            raise NotImplementedError(explain(
+                f"tanx.custom_vjp: the fwd rule of {name}",
+                "keeps a reference for bwd, inside of a loop, a branch or vmap.",
+                hint="use the function outside of these, or return what bwd would write as a "
+                     "cotangent."))
+
+        def pulled(*given):
+            answers = pull(*given[:len(given) - count])
+            return [ct if ref is None else Zero(ref.aval.inner_aval.to_tangent())
+                    for ct, ref in zip(answers, refs, strict=True)]
+        return [*outs, *contents_of(args, refs)], residuals, pulled
+    return functools.update_wrapper(on_contents, fwd)
 
 
 def _batched_fwd(fwd, axis: Axis, dims, mapped: list[bool]):

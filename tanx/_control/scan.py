@@ -27,7 +27,7 @@ from .._core.jaxpr import (
     eval_jaxpr,
 )
 from .._core.linear import Linear, Zero, never
-from .._core.primitive import Kind, Primitive
+from .._core.primitive import Kind
 from .._core.rewrite import dce, prune_constants, substitute
 from .._core.stage import captured_by, stage
 from .._core.trace import EvalTrace, running
@@ -41,6 +41,7 @@ from .._transforms.transpose import backward
 from .._transforms.vmap import batch_jaxpr
 from ..dtypes import stored
 from ..errors import explain
+from .stateful import RunsFunctions
 from .unroll import unrolled
 
 __all__ = ["scan_p"]  # the window tanx.lax takes these; rules of other loops use more
@@ -326,7 +327,7 @@ def _lanes(closed: ClosedJaxpr, batched: tuple[bool, ...]) -> ClosedJaxpr:
 # -- the primitive ---------------------------------------------------------------------------------
 
 
-class Scan(Primitive):
+class Scan(RunsFunctions):
     """Runs a body ``length`` times, from the first slice of the xs to the last or in reverse."""
 
     name = "scan"

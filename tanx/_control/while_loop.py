@@ -53,6 +53,7 @@ from .scan import (
     split,
     typed,
 )
+from .stateful import RunsFunctions
 from .tape import carried_along, recording, replaying, rooms, unwound
 
 __all__ = ["record_p", "repeat_p", "replay_p", "unwind_p", "while_loop", "while_p"]
@@ -61,7 +62,7 @@ _BOOL = np.dtype(bool)
 _INDEX = ShapedArray((), np.dtype(np.int32))
 
 
-class While(Primitive):
+class While(RunsFunctions):
     """Runs its body on the carry for as long as its condition holds of it.
 
     Operands are what the condition closes over, what the body closes over, and the carry.
@@ -102,6 +103,9 @@ class While(Primitive):
 
     def named_axes(self, params):
         return tuple(e.name for e in self.effects(**params) if isinstance(e, NamedAxisEffect))
+
+    def check_refs(self, args):
+        """Condition and body may share references."""
 
     def eval(self, *args, cond_jaxpr, cond_nconsts, body_jaxpr, body_nconsts):
         avals = cond_jaxpr.in_avals[:cond_nconsts] + body_jaxpr.in_avals

@@ -20,6 +20,7 @@ from . import trace
 from .cycles import watch_cycles
 from .operators import Operators, install
 from .origins import LARGE, Places, note
+from .refs import Reference
 from .trace import Tracer
 from .types import ShapedArray, ambiguous_truth, without_length
 
@@ -31,7 +32,7 @@ class _ArrayType(type):
 
     def __instancecheck__(cls, instance) -> bool:
         return type.__instancecheck__(cls, instance) or (
-            cls is Array and isinstance(instance, Tracer))
+            cls is Array and isinstance(instance, Tracer) and not isinstance(instance, Reference))
 
     def __getattr__(cls, name: str):
         """``Array.sum`` and kin, asked of the class before any array was."""

@@ -4,8 +4,9 @@ An effect is a plain object in an equation's ``effects`` set. Equations with eff
 dropped, merged or moved across one another when their effect is ordered.
 """
 
-__all__ = ["DebugEffect", "Effect", "IOEffect", "NamedAxisEffect", "OrderedDebugEffect",
-           "OrderedIOEffect", "no_effects"]
+__all__ = ["AccumEffect", "AllocateEffect", "DebugEffect", "Effect", "IOEffect", "NamedAxisEffect",
+           "OrderedDebugEffect", "OrderedIOEffect", "ReadEffect", "RefEffect", "WriteEffect",
+           "has_ref_effects", "no_effects"]
 
 
 class Effect:
@@ -68,6 +69,37 @@ class NamedAxisEffect(Effect):
 
     def __repr__(self) -> str:
         return f"NamedAxisEffect({self.name})"
+
+
+class RefEffect(_Plain):
+    """The equation has to do with references; see :mod:`tanx._core.refs`."""
+
+    ordered = True
+
+
+class ReadEffect(RefEffect):
+    """The equation reads a reference."""
+
+    observable = False
+
+
+class WriteEffect(RefEffect):
+    """The equation writes to a reference."""
+
+
+class AccumEffect(RefEffect):
+    """The equation adds to a reference."""
+
+
+class AllocateEffect(RefEffect):
+    """The equation makes a reference, or ends its life."""
+
+    observable = False
+
+
+def has_ref_effects(effects: frozenset[Effect]) -> bool:
+    """Whether there is an effect on references among some."""
+    return any(isinstance(effect, RefEffect) for effect in effects)
 
 
 no_effects: frozenset[Effect] = frozenset()

@@ -182,6 +182,10 @@ class Primitive:
         """The parameters as printed in jaxprs."""
         return params
 
+    # show_equation(eqn, binders, show): an equation as jaxprs write it, where that is special.
+    # ``binders`` is the document of the results, ``show`` gives the text of an atom.
+    show_equation: Any = None
+
     # As programs for JAX know a primitive.
     call_primitive = map_primitive = False
     is_effectful = ref_primitive = ref_allocating = skip_canonicalization = False

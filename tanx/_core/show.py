@@ -252,7 +252,10 @@ class Printer:
             inner = _open(params["jaxpr"])
             if inner is not None and inner not in self.shared:
                 self.names.pass_through(eqn, inner)
-        outs = [Nest(2, self.binders(eqn.outvars)), " = "] if eqn.outvars else []
+        outs: list[Document] = [Nest(2, self.binders(eqn.outvars))] if eqn.outvars else []
+        if eqn.primitive.show_equation is not None and self.options.custom_pp_eqn_rules:
+            return eqn.primitive.show_equation(eqn, outs, self.atom)
+        outs += [" = "] if outs else []
         return [*outs, Text(eqn.primitive.name, remarks=self.remarks(eqn)), self.params(params),
                 " ", Nest(2, fill(map(self.atom, eqn.invars)))]
 

@@ -24,12 +24,14 @@ from .array import Array
 from .jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr
 from .leaks import check_leaks
 from .naming import DebugInfo
+from .primitive import Kind
+from .refs import AbstractRef, Reference, no_array
 from .source import is_ours, unscoped, user_source
 from .trace import EvalTrace, Trace, Tracer, context, leaked, running
 from .types import AbstractValue, ShapedArray, typeof
 
-__all__ = ["StageTrace", "StageTracer", "Staged", "captured_by", "clear_memories", "memory_of",
-           "stage", "stage_closed"]
+__all__ = ["StageRef", "StageTrace", "StageTracer", "Staged", "captured_by", "clear_memories",
+           "memory_of", "stage", "stage_closed"]
 
 _SCALARS = (bool, int, float, complex, np.generic)
 
@@ -39,6 +41,8 @@ class Staged(NamedTuple):
 
     closed: ClosedJaxpr
     out_tree: Any
+    refs: tuple = ()  # references of eager code that it closes over: its leading arguments
+    stateful: bool = False  # whether references are involved
 
 
 class _Memory(dict):
@@ -123,6 +127,20 @@ class StageTracer(Tracer):
         return f"JitTracer({self.aval})"
 
 
+class StageRef(Reference, StageTracer):
+    """A reference in the function being staged."""
+
+    __slots__ = ()
+
+    def load(self):
+        with running(self._trace):
+            return self._get(None)
+
+    def store(self, value) -> None:
+        with running(self._trace):
+            self._set(None, value)
+
+
 class StageTrace(Trace):
     """Records primitives as equations."""
 
@@ -145,7 +163,7 @@ class StageTrace(Trace):
         """A new argument of the function."""
         var = Var(aval)
         self.invars.append(var)
-        return StageTracer(self, var)
+        return StageRef(self, var) if type(aval) is AbstractRef else StageTracer(self, var)
 
     def literal(self, value, aval, written=None):
         return StageTracer(self, Literal(value, aval, written))
@@ -164,6 +182,8 @@ class StageTrace(Trace):
             types.append(atom.aval)
             if known and type(atom) is not Literal and atom not in self.static:
                 known = False
+        if AbstractRef in map(type, types):
+            self._check_refs(primitive, types)
         inferred = primitive.infer(*types, **params)
         effects = primitive.effects(*types, **params)
         source = user_source() if self.staging else None  # eager derivatives are not read
@@ -176,7 +196,15 @@ class StageTrace(Trace):
             self.static.update(outvars)
         if primitive.multiple_results:
             return [StageTracer(self, var) for var in outvars]
+        if primitive.ref_allocating:
+            return StageRef(self, outvars[0])
         return StageTracer(self, outvars[0])
+
+    def _check_refs(self, primitive, types) -> None:
+        """References go to what reads and writes them, and to what runs functions."""
+        if not primitive.ref_primitive and primitive.kind is not Kind.CALL:
+            raise no_array(f"tanx.lax.{primitive.name}",
+                           next(a for a in types if type(a) is AbstractRef))
 
     def atom(self, x) -> Atom:
         """``x`` as a variable or literal of this jaxpr; what is not ours becomes a constant."""
@@ -262,6 +290,8 @@ class StageTrace(Trace):
     def finish(self, outs: Sequence[Any]) -> tuple[Jaxpr, list[Any]]:
         """Close the trace: its jaxpr and the values of its constants."""
         outvars = [self.atom(x) for x in outs]
+        if AbstractRef in (type(v.aval) for v in outvars):
+            raise self._returned_ref(outvars)
         used = {v for eqn in self.eqns for v in eqn.invars}.union(outvars)
         constants = [c for c in self.constants.values() if c.var in used]
         jaxpr = Jaxpr([c.var for c in constants], self.invars, outvars, self.eqns,
@@ -270,6 +300,24 @@ class StageTrace(Trace):
             from .check import check_jaxpr
             check_jaxpr(jaxpr)
         return jaxpr, [c.value for c in constants]
+
+
+    def _returned_ref(self, outvars: list[Atom]) -> ValueError:
+        """The error for a function that returns a reference."""
+        at = next(i for i, v in enumerate(outvars) if type(v.aval) is AbstractRef)
+        atom = outvars[at]
+        if atom in self.invars:
+            number = self.invars.index(atom)
+            names = self.debug.arg_names
+            origin = f"passed as argument {names[number] if number < len(names) else f'#{number}'}"
+        elif atom in self.producer:
+            origin = f"made at {self.producer[atom].source_info}"
+        else:
+            origin = "closed over"
+        return ValueError(explain(
+            f"tanx.{self.debug.transform}", f"{self.debug.function} returns a reference to a "
+            "mutable array, but references cannot be returned.", f"result {at}:  {atom.aval}",
+            f"reference: {origin}", hint="return its content: ref[...]."))
 
 
 _eval = EvalTrace(None)
@@ -338,25 +386,28 @@ def _traced_again(debug: DebugInfo | None) -> RuntimeError:
 
 
 def stage_closed(fun: Callable, in_avals: Sequence[ShapedArray],
-                 debug: DebugInfo | None = None) -> tuple[ClosedJaxpr, list[Tracer]]:
-    """As :func:`stage`, with tracers closed over as leading arguments.
+                 debug: DebugInfo | None = None) -> tuple[ClosedJaxpr, list[Any]]:
+    """As :func:`stage`, with tracers and references closed over as leading arguments.
 
-    The closed jaxpr holds the concrete constants; the tracers it needs are returned beside it and
-    are to be passed before the other arguments.
+    The closed jaxpr holds the concrete constants; the tracers and references it needs are returned
+    beside it and are to be passed before the other arguments.
     """
     return _lifted(*stage(fun, in_avals, debug))
 
 
-def captured_by(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Tracer]]:
-    """The tracers among the constants of a closed jaxpr, and it with leading arguments for them."""
-    if not any(isinstance(x, Tracer) for x in closed.consts):
+def captured_by(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Any]]:
+    """The tracers among the constants of a closed jaxpr, and it with leading arguments for them.
+
+    References count as tracers here.
+    """
+    if not any(isinstance(x, Tracer | Reference) for x in closed.consts):
         return closed, []
     return _lifted(closed.jaxpr, closed.consts)
 
 
-def _lifted(jaxpr: Jaxpr, constants: Sequence[Any]) -> tuple[ClosedJaxpr, list[Tracer]]:
-    lifted = [i for i, x in enumerate(constants) if isinstance(x, Tracer)]
-    kept = [i for i, x in enumerate(constants) if not isinstance(x, Tracer)]
+def _lifted(jaxpr: Jaxpr, constants: Sequence[Any]) -> tuple[ClosedJaxpr, list[Any]]:
+    lifted = [i for i, x in enumerate(constants) if isinstance(x, Tracer | Reference)]
+    kept = [i for i, x in enumerate(constants) if not isinstance(x, Tracer | Reference)]
     jaxpr = jaxpr.replace(constvars=[jaxpr.constvars[i] for i in kept],
                           invars=[jaxpr.constvars[i] for i in lifted] + jaxpr.invars)
     return ClosedJaxpr(jaxpr, [constants[i] for i in kept]), [constants[i] for i in lifted]

@@ -46,6 +46,12 @@ class Trace:
         # Whether results are equations rather than data, here or below.
         self.staging: bool = below is not None and below.staging
 
+    @property
+    def underneath(self) -> Trace:
+        """The trace below, of those that stand on one."""
+        assert self.below is not None
+        return self.below
+
     def process(self, primitive, args, params):
         """Apply ``primitive``; ``args`` are tracers of any trace, arrays, or Python scalars."""
         rule = primitive.custom_call  # which this trace may take in another way

@@ -377,9 +377,10 @@ class ShapeDtypeStruct:
     ShapeDtypeStruct(shape=(2, 3), dtype=float32)
     """
 
-    __slots__ = ("shape", "dtype", "sharding", "weak_type", "_layout")
+    __slots__ = ("shape", "dtype", "sharding", "weak_type", "_layout", "is_ref")
 
-    def __init__(self, shape, dtype, *, sharding=None, weak_type: bool = False, **_unused):
+    def __init__(self, shape, dtype, *, sharding=None, weak_type: bool = False,
+                 is_ref: bool = False, **_unused):
         if dtype is None:
             raise ValueError(explain(
                 "tanx.ShapeDtypeStruct", "dtype must be given.", f"shape: {shape}"))
@@ -390,6 +391,7 @@ class ShapeDtypeStruct:
             self._layout, sharding = sharding.layout, sharding.sharding
         self.sharding = sharding if sharding is None else _checked_sharding(self.shape, sharding)
         self.weak_type = weak_type
+        self.is_ref = is_ref
 
     @classmethod
     def like(cls, x) -> ShapeDtypeStruct:
@@ -411,7 +413,6 @@ class ShapeDtypeStruct:
     def size(self) -> int:
         return prod(self.shape)
 
-    is_ref = False  # there are no structs of references yet
     manual_axis_type = None
 
     @property
@@ -426,7 +427,8 @@ class ShapeDtypeStruct:
 
     def update(self, **changes) -> ShapeDtypeStruct:
         """The same struct with some attributes replaced."""
-        fields = {name: getattr(self, name) for name in ("shape", "dtype", "sharding", "weak_type")}
+        fields = {name: getattr(self, name)
+                  for name in ("shape", "dtype", "sharding", "weak_type", "is_ref")}
         if self._layout is not None and "sharding" not in changes:
             fields["sharding"] = self.format
         return ShapeDtypeStruct(**{**fields, **changes})
@@ -441,14 +443,16 @@ class ShapeDtypeStruct:
         sharding = f", sharding={self.sharding}" if self.sharding is not None else ""
         sharding += f", format={self._layout}" if self._layout is not None else ""
         weak = ", weak_type=True" if self.weak_type else ""
-        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{sharding}{weak})"
+        ref = ", is_ref=True" if self.is_ref else ""
+        return (f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{sharding}{weak}"
+                f"{ref})")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ShapeDtypeStruct) and all(
             getattr(self, name) == getattr(other, name) for name in self.__slots__)
 
     def __hash__(self) -> int:
-        return hash((self.shape, self.dtype, self.sharding, self.weak_type))
+        return hash((self.shape, self.dtype, self.sharding, self.weak_type, self.is_ref))
 
 
 def _checked_sharding(shape: tuple, sharding):
@@ -528,10 +532,18 @@ def typeof(x) -> Any:  # a ShapedArray of all but tokens, so its attributes are 
         if rule is not None:
             return rule(x)
     if isinstance(x, ShapeDtypeStruct):
-        return ShapedArray(x.shape, x.dtype, x.weak_type)
+        return _of_struct(x)
     raise TypeError(explain(
         "tanx.typeof", f"needs an array or a number, but was given a {type(x).__name__}.",
         f"value: {x!r:.200}", hint="convert it with tanx.numpy.asarray(...)."))
+
+
+def _of_struct(x: ShapeDtypeStruct) -> AbstractValue:
+    aval = ShapedArray(x.shape, x.dtype, x.weak_type)
+    if not x.is_ref:
+        return aval
+    from .refs import AbstractRef  # late: references know of types
+    return AbstractRef(aval.strip_weak_type())
 
 
 def described(x) -> Any:
@@ -542,6 +554,8 @@ def described(x) -> Any:
     """
     if is_arraylike(x) or not (hasattr(x, "shape") and hasattr(x, "dtype")):
         return typeof(x)
+    if getattr(x, "is_ref", False):
+        return _of_struct(x)
     return ShapedArray(canonical_shape(x.shape, "tanx.typeof"),
                        dtypes.canonicalize_dtype(x.dtype, allow_extended_dtype=True),
                        bool(getattr(x, "weak_type", False)))

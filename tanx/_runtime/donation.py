@@ -7,20 +7,18 @@ a copy otherwise. An array that NumPy or another array has a view of stays as it
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections import Counter
 from collections.abc import Sequence
 
-import numpy as np
-
 from .._core.array import Array
+from .._core.cells import is_alone
 from .._core.jaxpr import ClosedJaxpr, Literal
 from .._core.source import user_source
 from .._core.types import ShapedArray
 from ..errors import explain
 
-__all__ = ["given_away", "may_overwrite", "takers", "warn_of_unusable"]
+__all__ = ["given_away", "takers", "warn_of_unusable"]
 
 
 def takers(closed: ClosedJaxpr, donated: Sequence[bool]) -> tuple[tuple[int, ...], list]:
@@ -69,26 +67,4 @@ def given_away(operands: Sequence, taken: Sequence[int]) -> frozenset[int]:
                     f"array: {operands[i].aval}",
                     hint="pass a copy as one of the two arguments: x.copy()."))
         arrays = [i for i in arrays if times[id(operands[i])] == 1]
-    return frozenset(i for i in arrays if _is_alone(operands[i]))
-
-
-def _is_alone(x: Array) -> bool:
-    """Whether no other array and no object of NumPy refers to the data of ``x``."""
-    if x._buffer is not None:
-        return sys.getrefcount(x._buffer) <= _ALONE
-    pending = x._pending_data
-    return pending is not None and sys.getrefcount(pending.data) - pending.holds() <= _ALONE
-
-
-def may_overwrite(data: np.ndarray) -> bool:
-    """Whether data that has one holder is all of its memory, and not read-only."""
-    return data.base is None and data.flags.owndata and data.flags.writeable
-
-
-def _references() -> int:
-    """What Python counts for data that one array has."""
-    holder = Array(np.empty(1))
-    return sys.getrefcount(holder._buffer)
-
-
-_ALONE = _references()
+    return frozenset(i for i in arrays if is_alone(operands[i]))

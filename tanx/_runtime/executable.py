@@ -26,6 +26,7 @@ from .._config import (
     trace_key,
 )
 from .._core.array import Array
+from .._core.cells import may_overwrite
 from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Var, cached_by_jaxpr
 from .._core.origins import places
 from .._core.recording import current, passed, span
@@ -52,7 +53,7 @@ from ..errors import OutOfMemoryError
 from . import disk_cache, stop
 from .background import Work, pending_array, queue_of_thread
 from .callbacks import run_watched
-from .donation import given_away, may_overwrite, takers, warn_of_unusable
+from .donation import given_away, takers, warn_of_unusable
 from .host import empty, kept_bytes, run
 from .libraries import LIBRARIES
 from .load import Code, code, compile_program

@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import dtypes, errors
+from .._core.cells import holds, too_high
 from .._core.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from .._core.leaks import check_leaks
 from .._core.linear import Expansion, Never, Zero
+from .._core.refs import Reference
 from .._core.stage import StageTrace, StageTracer, stage
 from .._core.trace import Trace, Tracer, context, data_of, running
 from .._core.types import typeof
@@ -69,6 +71,32 @@ class JVPTracer(Tracer):
         return f"JVPTracer(primal={self.primal}, tangent={tangent})"
 
 
+class PairedRef(Reference, Tracer):
+    """A reference to primals, with one to their tangents."""
+
+    __slots__ = ("primal", "tangent")
+    _trace: JVPTrace
+
+    def __init__(self, trace: JVPTrace, primal: Reference, tangent: Reference):
+        self._trace, self.primal, self.tangent = trace, primal, tangent
+
+    @property
+    def aval(self):
+        return self.primal.aval
+
+    def load(self):
+        with running(self._trace.underneath):
+            return self._trace.pair(self.primal[...], self.tangent[...])
+
+    def store(self, value) -> None:
+        if not holds(self._trace, value):
+            raise too_high(self, value)
+        primal, tangent = self._trace.split(value)
+        with running(self._trace.underneath):
+            self.primal[...] = primal
+            self.tangent[...] = instantiate(tangent)
+
+
 class JVPTrace(Trace):
     """Applies the ``jvp`` rule of every primitive that meets one of its tracers."""
 
@@ -111,6 +139,8 @@ class JVPTrace(Trace):
 
     def pair(self, primal, tangent):
         """A tracer, or the bare primal where the tangent is zero."""
+        if isinstance(tangent, Reference):
+            return PairedRef(self, primal, tangent)
         return primal if type(tangent) is Zero else JVPTracer(self, primal, tangent)
 
     def split(self, x) -> tuple[Any, Any]:

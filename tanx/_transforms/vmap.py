@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 
 from .. import errors
 from .._core.axes import named_axis
+from .._core.cells import holds, too_high
 from .._core.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from .._core.leaks import check_leaks
+from .._core.refs import Reference
 from .._core.stage import stage
-from .._core.trace import Trace, Tracer, context, data_of
+from .._core.trace import Trace, Tracer, context, data_of, running
 from .._core.types import ShapedArray, typeof
 from .._ops.batching import materialize
 
@@ -62,6 +64,29 @@ class BatchTracer(Tracer):
         return f"VmapTracer(aval={self.aval}, batched={typeof(self.value)})"
 
 
+class MappedRef(Reference, Tracer):
+    """A reference to a value with a batch axis at ``dim``, which the function does not see."""
+
+    __slots__ = ("ref", "dim", "aval")
+    _trace: BatchTrace
+
+    def __init__(self, trace: BatchTrace, ref: Reference, dim: int):
+        self._trace, self.ref, self.dim = trace, ref, dim
+        shape = ref.aval.shape
+        self.aval = ref.aval.update(shape=shape[:dim] + shape[dim + 1:])
+
+    def load(self):
+        with running(self._trace.underneath):
+            return BatchTracer(self._trace, self.ref[...], self.dim)
+
+    def store(self, value) -> None:
+        if not holds(self._trace, value):
+            raise too_high(self, value)
+        value, dim = self._trace.split(value)
+        with running(self._trace.underneath):
+            self.ref[...] = materialize(value, dim, self._trace.axis.size, self.dim)
+
+
 class BatchTrace(Trace):
     """Applies the ``batch`` rule of every primitive that meets one of its tracers."""
 
@@ -103,11 +128,12 @@ class BatchTrace(Trace):
         return value if dim is None else BatchTracer(self, value, dim)
 
     def owns(self, tracer) -> bool:
-        return type(tracer) is BatchTracer and tracer._trace.axis is self.axis
+        trace = tracer._trace  # of this run over the axis, or of an earlier one
+        return type(trace) is BatchTrace and trace.axis is self.axis
 
     def split(self, x) -> tuple[Any, int | None]:
         """Value and batch axis of anything."""
-        return (x.value, x.dim) if self.owns(x) else (x, None)
+        return (x.value, x.dim) if type(x) is BatchTracer and self.owns(x) else (x, None)
 
 
 def batch(fun: Callable, axis: Axis, args: Sequence[Any], dims: Sequence[int | None],
@@ -115,7 +141,8 @@ def batch(fun: Callable, axis: Axis, args: Sequence[Any], dims: Sequence[int | N
     """Run a function of flat arguments that gives a list over a batch; outputs and their axes."""
     outer = context.trace
     trace = BatchTrace(outer, axis)
-    tracers = [trace.wrap(x, d) for x, d in zip(args, dims, strict=True)]
+    tracers = [MappedRef(trace, x, d) if d is not None and isinstance(x, Reference)
+               else trace.wrap(x, d) for x, d in zip(args, dims, strict=True)]
     context.trace = trace
     try:
         with named_axis(axis.name, axis.size):

@@ -12,7 +12,7 @@ pytest.importorskip("jax")
 pytestmark = pytest.mark.oracle
 
 ROOMS = [importlib.import_module(f"tests.oracle.programs.{name}")
-         for name in ("arrays", "calculus", "learning", "loops", "structures")]
+         for name in ("arrays", "calculus", "learning", "loops", "state", "structures")]
 PROGRAMS = {name: function for room in ROOMS
             for name, function in inspect.getmembers(room, inspect.isfunction)
             if function.__module__ == room.__name__ and not name.startswith("_")}

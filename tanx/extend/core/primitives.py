@@ -79,6 +79,7 @@ from ..._ops.convert import (
     reduce_precision_p,
     stop_gradient_p,
 )
+from ..._ops.create import empty_p as empty2_p
 from ..._ops.create import iota_p
 from ..._ops.cumulative import cumlogsumexp_p, cummax_p, cummin_p, cumprod_p, cumsum_p
 from ..._ops.derive import add_any_p as add_jaxvals_p
@@ -107,6 +108,7 @@ from ..._ops.reduce import (
     reduce_sum_p,
     reduce_xor_p,
 )
+from ..._ops.refs import get_p, swap_p
 from ..._ops.rng import (
     random_bits_p,
     random_fold_in_p,

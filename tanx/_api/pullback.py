@@ -1,0 +1,215 @@
+"""What :func:`tanx.vjp` gives: the reverse pass of a function, and where its gradients go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from .._control.accumulators import backward_logs
+from .._core.linear import Linear, Zero
+from .._core.refs import AbstractRef, is_ref
+from .._core.types import is_arraylike, typeof
+from .._ops.derive import instantiate
+from .._ops.layout import as_array
+from .._traceback import boundary
+from .._transforms.transpose import backward
+from ..errors import explain
+from ..tree_util import (
+    Partial,
+    keystr,
+    register_pytree_node,
+    register_static,
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_unflatten,
+)
+
+__all__ = ["VJP", "DidntWant", "DontWant", "GradRef", "GradValue", "Pullback", "pulled"]
+
+
+class _Mark:
+    """A word of one meaning; a node without leaves."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+@register_static
+class GradValue(_Mark):
+    """Asks for the gradient of an argument as a value; see :meth:`VJP.with_refs`."""
+
+
+@register_static
+class DontWant(_Mark):
+    """Asks for no gradient of an argument; see :meth:`VJP.with_refs`."""
+
+
+@register_static
+class DidntWant(_Mark):
+    """Stands for a gradient that was not asked for."""
+
+
+@register_static
+class GradRef(_Mark):
+    """Stands for a gradient that was added to a reference."""
+
+
+def pulled(jaxpr, residuals, nonzero, cts, logs: dict[str, Any] | None = None) -> list:
+    """Cotangents of a linear jaxpr's arguments; those of results may be None for zero.
+
+    What rules log goes into ``logs``, where that is wanted.
+    """
+    given = [ct for ct, nz in zip(cts, nonzero) if nz]
+    given = [Zero(v.aval) if ct is None else ct for ct, v in zip(given, jaxpr.outvars)]
+    with backward_logs(logs is not None) as found:
+        cts = backward(jaxpr, residuals, [Linear(v.aval) for v in jaxpr.invars], given,
+                       as_given=True)
+    if logs is not None:
+        logs.update(found)
+    return cts
+
+
+class VJP(Partial):
+    """The function from the cotangent of a result to those of the arguments; a pytree."""
+
+    def with_logs(self, cotangent) -> tuple[Any, dict[str, Any]]:
+        """The cotangents of the arguments, and what rules of the backward pass logged.
+
+        >>> tanx.vjp(jnp.sin, 0.0)[1].with_logs(1.0)
+        ((Array(1., dtype=float32, weak_type=True),), {})
+        """
+        logs: dict[str, Any] = {}
+        return self.func(*self.args, cotangent, logs=logs), logs
+
+    @boundary
+    def with_refs(self, *refs):
+        """The same function with gradients that go to references.
+
+        ``refs`` has the structure of the arguments. A reference stands for a gradient that is added
+        to it, :class:`GradValue` for one that is returned, :class:`DontWant` for none.
+
+        >>> y, pull = tanx.vjp(jnp.sin, jnp.zeros(2))
+        >>> total = tanx.new_ref(jnp.ones(2))
+        >>> pull.with_refs(total)(jnp.ones(2))
+        (GradRef(),)
+        >>> total
+        Ref([2., 2.], dtype=float32)
+        """
+        return _Accumulating(self.func, self.args[0], self.func.targets(refs))
+
+
+register_pytree_node(VJP, lambda pull: (pull.args, pull.func),
+                     lambda func, children: VJP(func, *children))
+
+
+class _Accumulating:
+    """A reverse pass together with where its gradients go."""
+
+    def __init__(self, rule: Pullback, residuals, targets: list):
+        self.rule, self.residuals, self.targets = rule, residuals, targets
+
+    @boundary
+    def __call__(self, cotangent):
+        return self.rule(self.residuals, cotangent, self.targets)
+
+
+class Pullback:
+    """The reverse pass of one ``vjp``, apart from its residuals.
+
+    Arguments that are references stand for their contents: these are arguments of the function
+    that is differentiated, and results behind all others.
+    """
+
+    def __init__(self, jaxpr, nonzero, in_avals, active, in_tree, out_tree, out_avals, name):
+        self.jaxpr, self.nonzero, self.in_avals, self.active = jaxpr, nonzero, in_avals, active
+        self.in_tree, self.out_tree, self.out_avals, self.name = in_tree, out_tree, out_avals, name
+
+    @boundary
+    def __call__(self, residuals, cotangent, targets: Sequence | None = None,
+                 logs: dict[str, Any] | None = None):
+        cts, tree = tree_flatten(cotangent)
+        if tree != self.out_tree:
+            raise ValueError(explain(
+                "tanx.vjp", f"a cotangent must have the structure of the result of {self.name}.",
+                f"result:    {self.out_tree}", f"cotangent: {tree}"))
+        given = [self._checked(aval, ct) for aval, ct in zip(self.out_avals, cts)]
+        targets = [GradValue()] * len(self.in_avals) if targets is None else targets
+        ends = [self._end(i, aval, target) for i, (aval, target)
+                in enumerate(zip(self.in_avals, targets)) if type(aval) is AbstractRef]
+        extra = [None] * (len(self.nonzero) - len(given) - len(ends))
+        found = iter(pulled(self.jaxpr, residuals, self.nonzero, [*given, *extra, *ends], logs))
+        cotangents = [next(found) if is_active else np.zeros(aval.shape, dtypes.float0)
+                      for aval, is_active in zip(self.in_avals, self.active)]
+        return tree_unflatten(self.in_tree, [
+            _delivered(ct, aval, target)
+            for ct, aval, target in zip(cotangents, self.in_avals, targets)])
+
+    def targets(self, refs: tuple) -> list:
+        """Where the gradient of each leaf goes, from a pytree of the arguments' structure."""
+        try:
+            targets = self.in_tree.flatten_up_to(refs)
+        except (ValueError, TypeError) as error:
+            raise ValueError(explain(
+                "tanx.vjp", "the arguments of with_refs must have the structure of those of "
+                f"{self.name}.", str(error),
+                hint="tanx.ad.GradValue() stands for a gradient that is returned, "
+                     "tanx.ad.DontWant() for none.")) from None
+        for i, (aval, target) in enumerate(zip(self.in_avals, targets)):
+            expected = aval.update(weak_type=False)
+            inner = expected.inner_aval if type(aval) is AbstractRef else expected
+            if is_ref(target) and target.aval.inner_aval != inner.to_tangent():
+                raise ValueError(explain(
+                    "tanx.vjp", "a reference must have the type of the gradient that goes to it.",
+                    f"argument:  {self._path(i)} of {self.name}, {aval}",
+                    f"reference: {target.aval}"))
+        return targets
+
+    def _end(self, i: int, aval: AbstractRef, target):
+        """The cotangent of what an argument refers to in the end; None for zero."""
+        if is_ref(target):
+            return target[...]
+        if type(target) is DontWant:
+            return None
+        raise ValueError(explain(
+            "tanx.vjp", "the gradient of an argument that is a reference goes to a reference.",
+            f"argument: {self._path(i)} of {self.name}, {aval}",
+            hint="bind one: pull.with_refs(ref)(cotangent)."))
+
+    def _path(self, i: int) -> str:
+        numbered = tree_unflatten(self.in_tree, range(len(self.in_avals)))
+        return "args" + keystr(tree_flatten_with_path(numbered)[0][i][0])
+
+    def _checked(self, aval, ct):
+        if not is_arraylike(ct):
+            raise TypeError(explain("tanx.vjp", "a cotangent must be an array or a number.",
+                                    f"cotangent: {ct!r:.100} of type {type(ct).__name__}"))
+        found, expected = typeof(ct), aval.to_tangent()
+        if expected.dtype == dtypes.float0 and found.shape == aval.shape:
+            return None  # integers have no derivative, whatever is given for one
+        if found.shape != expected.shape or found.dtype != expected.dtype:
+            raise ValueError(explain(
+                "tanx.vjp", f"a cotangent must have the type of the result of {self.name}.",
+                f"result:    {aval}", f"cotangent: {found}, expected {expected}"))
+        return as_array(ct)
+
+
+def _delivered(ct, aval, target) -> Any:
+    """What the reverse pass gives for an argument, its gradient delivered to where it goes."""
+    if is_ref(target):
+        if type(aval) is AbstractRef:  # what it held was the cotangent to start with
+            target[...] = instantiate(ct)
+        elif type(ct) is not Zero:
+            target.addupdate(ct)
+        return GradRef()
+    if type(target) is DontWant:
+        return DidntWant()
+    return instantiate(ct)

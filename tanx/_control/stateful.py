@@ -1,0 +1,48 @@
+"""Primitives that run functions, which may use references."""
+
+from __future__ import annotations
+
+from .._core.jaxpr import eval_jaxpr
+from .._core.primitive import Primitive
+from .._core.refs import check_distinct
+from .._core.stage import StageTrace
+from .._core.trace import context
+from .._transforms.discharge import run_call, run_flow, stateful_use
+
+__all__ = ["RunsFunctions"]
+
+
+class RunsFunctions(Primitive):
+    """Base of primitives that run functions.
+
+    Where references are involved, a use becomes an equation while a function is staged. All other
+    traces see a use on the contents of the references, without any: see :meth:`discharge`.
+    """
+
+    def bind(self, *args, **params):
+        if stateful_use(args, params):
+            if type(context.trace) is not StageTrace:
+                return self.discharge(args, params)
+            self.check_refs(args)
+        return context.trace.process(self, args, params)
+
+    def check_refs(self, args) -> None:
+        """A function may not know one reference by two names."""
+        check_distinct(f"tanx.{self.name}", args)
+
+    def discharge(self, args, params):
+        """Apply the primitive to the contents of references, and write the new ones back."""
+        flow = self.flow(params)
+        if flow is not None:
+            return run_flow(self, args, params, flow)
+        if "jaxpr" in params:
+            return run_call(self, args, self.for_contents(params))
+        body = self.called(params)
+        if body is None:
+            raise NotImplementedError(
+                f"tanx.lax.{self.name} does not take functions that use references.")
+        return eval_jaxpr(body.jaxpr, body.consts, *args)
+
+    def for_contents(self, params: dict) -> dict:
+        """The parameters of a use on contents."""
+        return params

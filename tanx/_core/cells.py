@@ -1,0 +1,141 @@
+"""References that hold their content: :class:`Ref` of eager code, and cells of transformations."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from ..errors import explain
+from .array import Array
+from .refs import AbstractRef, Reference
+from .trace import Trace, Tracer, leaked
+from .types import typeof
+
+__all__ = ["Cell", "Ref", "is_alone", "may_overwrite"]
+
+
+class _RefType(type):
+    """``isinstance(x, Ref)`` holds for all references, traced ones too."""
+
+    def __instancecheck__(cls, instance) -> bool:
+        return isinstance(instance, Reference)
+
+
+class Ref(Reference, metaclass=_RefType):
+    """A reference to an array that can be read and written. Made by :func:`tanx.new_ref`.
+
+    Its array may share memory with others; who writes makes a copy first, then.
+    """
+
+    __module__ = "tanx"
+    __slots__ = ("aval", "_content", "__weakref__")
+    _content: Any  # an Array, whose methods come from the room of NumPy
+
+    def __init__(self, content: Array, aval: AbstractRef | None = None):
+        self._content = content
+        self.aval = AbstractRef(content.aval.strip_weak_type()) if aval is None else aval
+
+    def load(self) -> Array:
+        """The content, as an array of its own on the same memory."""
+        content = self._content
+        return Array(content._value, False, self.aval.inner_aval, content._device)
+
+    def store(self, value) -> None:
+        if isinstance(value, Tracer):
+            raise too_high(self, value)
+        self._content = Array(value._value, False, self.aval.inner_aval, value._device)
+
+    def exclusive(self) -> np.ndarray:
+        """The data of the content, which nobody else sees."""
+        content: Any = self._content
+        content.block_until_ready()
+        if not (is_alone(content) and may_overwrite(content._buffer)):
+            self._content = content = content.copy()
+        return content._value
+
+    @property
+    def sharding(self):
+        return self._content.sharding
+
+    @property
+    def committed(self) -> bool:
+        return self._content.committed
+
+    @property
+    def format(self):
+        return self._content.format
+
+    def unsafe_buffer_pointer(self) -> int:
+        """Where the data lies in memory."""
+        return self._content.unsafe_buffer_pointer()
+
+    def __repr__(self) -> str:
+        return "Ref" + repr(self.load()).removeprefix("Array")
+
+
+class Cell(Reference, Tracer):
+    """A reference made while a trace runs; it holds a value of that trace, or of one below."""
+
+    __slots__ = ("aval", "content", "ended", "written")
+
+    def __init__(self, trace: Trace, content, aval: AbstractRef | None = None):
+        self._trace = trace
+        self.content = content
+        self.aval = AbstractRef(typeof(content).strip_weak_type()) if aval is None else aval
+        self.ended = self.written = False
+
+    def load(self):
+        if self.ended:
+            raise ValueError(explain("tanx.ref", "the reference was frozen or freed before.",
+                                     f"reference: {self.aval}"))
+        return self.content
+
+    def store(self, value) -> None:
+        if not holds(self._trace, value):
+            raise too_high(self, value)
+        self.content, self.written = value, True
+
+    def __repr__(self) -> str:
+        return f"Ref({self.content})"
+
+
+def holds(trace: Trace, value) -> bool:
+    """Whether a value belongs to a trace or to one below, so that a cell of it may hold it."""
+    return not isinstance(value, Tracer) or trace.owns(value) or trace.stands_on(value)
+
+
+def too_high(ref: Reference, value: Tracer) -> Exception:
+    """The error for writing a value to a reference from outside of the function it belongs to."""
+    below = value._trace.below
+    if below is None:
+        return leaked(value)
+    what = {"BatchTracer": "mapped by vmap", "JVPTracer": "being differentiated"}.get(
+        type(value).__name__, "traced")
+    return ValueError(explain(
+        "tanx.ref", f"a value that is {what} is written to a reference from outside of the "
+        "function, which cannot hold it.", f"reference: {ref.aval}", f"value:     {value}",
+        hint="pass the reference to the transformed function, or make it there."))
+
+
+def is_alone(x: Array) -> bool:
+    """Whether no other array and no object of NumPy refers to the data of ``x``."""
+    if x._buffer is not None:
+        return sys.getrefcount(x._buffer) <= _ALONE
+    pending = x._pending_data
+    return pending is not None and sys.getrefcount(pending.data) - pending.holds() <= _ALONE
+
+
+def may_overwrite(data: np.ndarray) -> bool:
+    """Whether data that has one holder is all of its memory, and not read-only."""
+    return data.base is None and data.flags.owndata and data.flags.writeable
+
+
+def _references() -> int:
+    """What Python counts for data that one array has."""
+    holder = Array(np.empty(1))
+    return sys.getrefcount(holder._buffer)
+
+
+_ALONE = _references()

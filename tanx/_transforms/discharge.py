@@ -1,0 +1,218 @@
+"""Discharge: functions that read and write references as functions from values to values.
+
+A jaxpr is run once more while every reference is a :class:`~tanx._core.cells.Cell`. Reads and
+writes are then operations on values, and what is recorded has no references: it takes the contents
+of those that were arguments, and gives, after its results, the contents of those written to.
+
+Loops carry the contents they write to, so these are updated in place, like any carry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from .._core.cells import Cell
+from .._core.effects import has_ref_effects
+from .._core.flow import Choice, ForLoop, WhileLoop
+from .._core.jaxpr import ClosedJaxpr, cached_by_jaxpr, eval_jaxpr, jaxprs_in_params
+from .._core.refs import AbstractRef, Reference, check_distinct, is_ref
+from .._core.stage import stage
+from .._core.trace import Trace, context, running
+from ..errors import explain
+
+__all__ = ["DischargeTrace", "Discharged", "discharge", "is_stateful", "run_call", "run_flow",
+           "contents", "stateful_use", "store"]
+
+
+class DischargeTrace(Trace):
+    """Holds the cells of a function; hands all else down."""
+
+    __slots__ = ()
+
+    def process(self, primitive, args, params):
+        with running(self.below):
+            return self.below.process(primitive, args, params)
+
+
+class Discharged(NamedTuple):
+    """A function without references."""
+
+    closed: ClosedJaxpr  # takes contents for references; gives results, then contents
+    written: tuple[int, ...]  # which of the arguments those contents are of
+
+
+def is_stateful(closed: ClosedJaxpr) -> bool:
+    """Whether a function takes references, or makes some of its own."""
+    return has_ref_effects(closed.effects) or any(
+        type(v.aval) is AbstractRef for v in closed.jaxpr.invars)
+
+
+def stateful_use(args: Sequence, params: dict[str, Any]) -> bool:
+    """Whether references are among the operands, or in the functions, of a use of a primitive."""
+    for x in args:
+        if isinstance(x, Reference):
+            return True
+    return any(jaxpr.effects and has_ref_effects(jaxpr.effects)
+               for jaxpr in jaxprs_in_params(params))
+
+
+@cached_by_jaxpr
+def discharge(closed: ClosedJaxpr, also: tuple[int, ...] = ()) -> Discharged:
+    """A function without references; contents at ``also`` are given even if they stay the same."""
+    jaxpr = closed.jaxpr
+    changed: tuple[int, ...] = ()
+
+    def fun(*values):
+        nonlocal changed
+        trace = DischargeTrace(context.trace)
+        args = [Cell(trace, x, v.aval) if type(v.aval) is AbstractRef else x
+                for x, v in zip(values, jaxpr.invars)]
+        with running(trace):
+            outs = eval_jaxpr(jaxpr, closed.consts, *args)
+        changed = tuple(i for i, x in enumerate(args)
+                        if isinstance(x, Cell) and (x.written or i in also))
+        return [*outs, *(args[i].content for i in changed)]
+
+    pure, consts = stage(fun, [content_type(v.aval) for v in jaxpr.invars], jaxpr.debug_info)
+    return Discharged(ClosedJaxpr(pure, consts), changed)
+
+
+def content_type(aval):
+    """The type of a value, or of the content of a reference."""
+    return aval.inner_aval if type(aval) is AbstractRef else aval
+
+
+def contents(args: Iterable) -> list:
+    """Operands with the contents of references in place of these."""
+    return [x.load() if is_ref(x) else x for x in args]
+
+
+def store(refs: Sequence, values: Sequence) -> None:
+    """Write new contents to references."""
+    for ref, value in zip(refs, values, strict=True):
+        ref.store(value)
+
+
+def run_flow(primitive, args: Sequence, params: dict[str, Any], flow) -> list:
+    """Apply a loop or a choice whose functions use references."""
+    if isinstance(flow, ForLoop):
+        return _run_for(primitive, args, params, flow)
+    if isinstance(flow, WhileLoop):
+        return _run_while(primitive, args, params, flow)
+    return _run_choice(primitive, args, params, flow)
+
+
+# -- loops over rows -------------------------------------------------------------------------------
+
+
+@cached_by_jaxpr
+def _step(body: ClosedJaxpr, constants: int, carries: int,
+          ) -> tuple[ClosedJaxpr, tuple[int, ...], tuple[int, ...]]:
+    """The body on contents; which constants it writes to, and so carries, and which rows.
+
+    Contents of such constants come first among its carries, those of rows last among its results.
+    """
+    pure, written = discharge(body)
+    jaxpr = pure.jaxpr
+    carried = tuple(i for i in written if i < constants)
+    rows = tuple(i for i in written if i >= constants + carries)
+    count = len(body.jaxpr.outvars)
+    ends = dict(zip(written, jaxpr.outvars[count:]))
+    invars = [*(v for i, v in enumerate(jaxpr.invars[:constants]) if i not in carried),
+              *(jaxpr.invars[i] for i in carried), *jaxpr.invars[constants:]]
+    outvars = [*(ends[i] for i in carried), *jaxpr.outvars[:count], *(ends[i] for i in rows)]
+    return ClosedJaxpr(jaxpr.replace(invars=invars, outvars=outvars), pure.consts), carried, rows
+
+
+def _run_for(primitive, args: Sequence, params: dict[str, Any], flow: ForLoop) -> list:
+    check_distinct(f"tanx.lax.{primitive.name}", args)
+    body, carried, rows = _step(flow.body, flow.constants, flow.carries)
+    values = contents(args)
+    constants = flow.constants
+    operands = [*(x for i, x in enumerate(values[:constants]) if i not in carried),
+                *(values[i] for i in carried), *values[constants:]]
+    outs = primitive.bind(*operands, **primitive.with_flow(params, flow._replace(
+        body=body, constants=constants - len(carried), carries=flow.carries + len(carried))))
+    first, last = len(carried), len(outs) - len(rows)
+    store([args[i] for i in (*carried, *rows)], [*outs[:first], *outs[last:]])
+    return outs[first:last]
+
+
+# -- loops with a condition ------------------------------------------------------------------------
+
+
+@cached_by_jaxpr
+def _turn(body: ClosedJaxpr, condition: ClosedJaxpr, body_refs: tuple[int | None, ...],
+          condition_refs: tuple[int | None, ...]) -> tuple[WhileLoop, tuple[int, ...]]:
+    """The loop on contents, and the numbers of the references that it writes to.
+
+    ``body_refs`` and ``condition_refs`` have an entry for each constant: the number of the
+    reference that it is, or None. Contents that are written to lead the carries.
+    """
+    step, written = discharge(body)
+    test, tested = discharge(condition)
+    if tested:
+        raise NotImplementedError(explain(
+            "tanx.lax.while_loop", "the condition writes to a reference.",
+            hint="write to it in the body."))
+    changed = tuple(body_refs[i] for i in written)
+    moving = [step.in_avals[i] for i in written]
+    count = len(body.jaxpr.outvars)
+
+    def arranged(pure: ClosedJaxpr, refs: tuple[int | None, ...]) -> tuple[ClosedJaxpr, int]:
+        stays = [n is None or n not in changed for n in refs]
+        constants = sum(stays)
+
+        def fun(*args):
+            fixed, leading = iter(args[:constants]), dict(zip(changed, args[constants:]))
+            outs = eval_jaxpr(pure.jaxpr, pure.consts, *(
+                next(fixed) if stay else leading[n] for n, stay in zip(refs, stays)),
+                *args[constants + len(changed):])
+            return [*outs[count:], *outs[:count]] if pure is step else outs
+
+        avals = [a for a, stay in zip(pure.in_avals, stays) if stay]
+        jaxpr, consts = stage(fun, [*avals, *moving, *pure.in_avals[len(refs):]],
+                              pure.jaxpr.debug_info)
+        return ClosedJaxpr(jaxpr, consts), constants
+
+    return WhileLoop(*arranged(test, condition_refs), *arranged(step, body_refs)), changed
+
+
+def _run_while(primitive, args: Sequence, params: dict[str, Any], flow: WhileLoop) -> list:
+    refs = list({id(x): x for x in args if is_ref(x)}.values())
+    number = {id(x): n for n, x in enumerate(refs)}
+    tested, constants, carry = flow.split(args)
+    new, changed = _turn(flow.body, flow.condition, *(
+        tuple(number.get(id(x)) for x in part) for part in (constants, tested)))
+    moving = [refs[n] for n in changed]
+    stays = [contents(x for x in part if not (is_ref(x) and number[id(x)] in changed))
+             for part in (tested, constants)]
+    outs = primitive.bind(*stays[0], *stays[1], *contents(moving), *carry,
+                          **primitive.with_flow(params, new))
+    store(moving, outs[:len(moving)])
+    return outs[len(moving):]
+
+
+# -- choices and calls -----------------------------------------------------------------------------
+
+
+def _run_choice(primitive, args: Sequence, params: dict[str, Any], flow: Choice) -> list:
+    """All branches give the contents that any of them writes to."""
+    check_distinct(f"tanx.lax.{primitive.name}", args)
+    changed = tuple(sorted({i for branch in flow.branches for i in discharge(branch).written}))
+    branches = tuple(discharge(branch, changed).closed for branch in flow.branches)
+    outs = primitive.bind(*contents(args), **primitive.with_flow(params, Choice(branches)))
+    count = len(outs) - len(changed)
+    store([args[1 + i] for i in changed], outs[count:])
+    return outs[:count]
+
+
+def run_call(primitive, args: Sequence, params: dict[str, Any]) -> list:
+    """Apply a call, whose parameter ``jaxpr`` uses references, with these parameters."""
+    check_distinct(f"tanx.{primitive.name}", args)
+    closed, written = discharge(params["jaxpr"])
+    outs = primitive.bind(*contents(args), **{**params, "jaxpr": closed})
+    count = len(outs) - len(written)
+    store([args[i] for i in written], outs[count:])
+    return outs[:count]

@@ -1,0 +1,358 @@
+"""References: programs that write to them do what their twins on values do, however they run."""
+
+import numpy as np
+import pytest
+
+import tanx
+import tanx.numpy as jnp
+from tanx import lax
+from tanx._core.effects import ReadEffect, WriteEffect
+from tanx._transforms.discharge import discharge, is_stateful
+
+TIMES = 5  # native calls begin with the third
+
+
+def x3():
+    return jnp.arange(3.0) + 1
+
+
+# -- twins: a function of references and x, and one of their contents that gives new ones ----------
+
+
+def assigned(a, b, x):
+    a[0] = x[1]
+    a[...] *= 2.0
+    b[...] += a[2]
+    return a[1:]
+
+
+def assigned_values(a, b, x):
+    a = a.at[0].set(x[1]) * 2
+    return a[1:], a, b + a[2]
+
+
+def scanned(a, b, x):
+    def body(carry, i):
+        a[i] += carry * x[i]
+        b.addupdate(a[i])
+        return carry + 1.0, b[...]
+    return lax.scan(body, 0.0, jnp.arange(3))
+
+
+def scanned_values(a, b, x):
+    def body(carry, i):
+        c, a, b = carry
+        a = a.at[i].add(c * x[i])
+        b = b + a[i]
+        return (c + 1.0, a, b), b
+    (c, a, b), ys = lax.scan(body, (0.0, a, b), jnp.arange(3))
+    return (c, ys), a, b
+
+
+def counted(a, b, x):
+    return lax.while_loop(
+        lambda i: (i < 4) & (b[...] < 100.0),
+        lambda i: (a.addupdate(x), b.addupdate(a[0]), i + 1)[-1], 0)
+
+
+def counted_values(a, b, x):
+    i, a, b = lax.while_loop(
+        lambda s: (s[0] < 4) & (s[2] < 100.0),
+        lambda s: (s[0] + 1, s[1] + x, s[2] + (s[1] + x)[0]), (0, a, b))
+    return i, a, b
+
+
+def chosen(a, b, x):
+    def yes():
+        a[0] = x[0] * b[...]
+
+    def no():
+        b[...] = a[1]
+    lax.cond(b[...] > 1.0, yes, no)
+    return a[0]
+
+
+def chosen_values(a, b, x):
+    a, b = lax.cond(b > 1.0, lambda: (a.at[0].set(x[0] * b), b), lambda: (a, a[1]))
+    return a[0], a, b
+
+
+@tanx.jit
+def increment(ref, by):
+    ref[...] += by
+
+
+def nested(a, b, x):
+    increment(a, x)
+    increment(b, 1.0)
+    tanx.checkpoint(lambda: a.addupdate(a[...] * b[...]))()
+    return a[...].sum()
+
+
+def nested_values(a, b, x):
+    a, b = a + x, b + 1.0
+    a = a + a * b
+    return a.sum(), a, b
+
+
+def rows(a, b, x):
+    def body(carry, cell):
+        cell[...] = cell[...] * carry
+        return carry + cell[...], None
+    return lax.scan(body, b[...], a)[0]
+
+
+def rows_values(a, b, x):
+    carry, a = lax.scan(lambda c, v: (c + v * c, v * c), b, a)
+    return carry, a, b
+
+
+TWINS = [(assigned, assigned_values), (scanned, scanned_values), (counted, counted_values),
+         (chosen, chosen_values), (nested, nested_values), (rows, rows_values)]
+each_twin = pytest.mark.parametrize("stateful, pure", TWINS, ids=lambda f: f.__name__)
+
+
+def same(ours, theirs):
+    ours, theirs = tanx.tree.leaves(ours), tanx.tree.leaves(theirs)
+    assert len(ours) == len(theirs)
+    for x, y in zip(ours, theirs):
+        assert tanx.typeof(x) == tanx.typeof(y)
+        np.testing.assert_allclose(x, y, rtol=1e-5)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, tanx.jit], ids=["eager", "jit"])
+@each_twin
+def test_writes_are_what_values_become(stateful, pure, wrap):
+    a, b, x = tanx.new_ref(x3()), tanx.new_ref(jnp.float32(0.5)), x3() / 2
+    run, contents = wrap(stateful), (a[...], b[...])
+    for _ in range(TIMES):
+        out = run(a, b, x)
+        expected, *contents = pure(*contents, x)
+        same((out, a[...], b[...]), (expected, *contents))
+
+
+@each_twin
+def test_closed_over_is_as_good_as_passed(stateful, pure):
+    a, b, x = tanx.new_ref(x3()), tanx.new_ref(jnp.float32(0.5)), x3() / 2
+    run, contents = tanx.jit(lambda x: stateful(a, b, x)), (a[...], b[...])
+    for _ in range(TIMES):
+        out = run(x)
+        expected, *contents = pure(*contents, x)
+        same((out, a[...], b[...]), (expected, *contents))
+
+
+def internal(stateful):
+    """A function of values that makes references, and gives all that they become."""
+    def f(a, b, x):
+        a, b = tanx.new_ref(a), tanx.new_ref(b)
+        return stateful(a, b, x), a[...], tanx.freeze(b)
+    return f
+
+
+@each_twin
+def test_derivatives_go_through_references(stateful, pure):
+    f, g = (lambda *xs, h=h: sum(jnp.sum(y) for y in tanx.tree.leaves(h(*xs))).astype("float32")
+            for h in (internal(stateful), pure))
+    args = x3(), jnp.float32(0.5), x3() / 2
+    wanted = tanx.grad(g, (0, 1, 2))(*args)
+    for h in (f, tanx.jit(f), tanx.checkpoint(f)):
+        same(tanx.grad(h, (0, 1, 2))(*args), wanted)
+    compiled = tanx.jit(tanx.grad(f, (0, 1, 2)))
+    for _ in range(TIMES):
+        same(compiled(*args), wanted)
+    same(tanx.jvp(f, args, args), tanx.jvp(g, args, args))
+
+
+@each_twin
+def test_maps_go_through_references(stateful, pure):
+    args = jnp.stack([x3(), 2 * x3()]), jnp.float32([0.5, 2.0]), jnp.stack([x3() / 2, x3()])
+    expected, a, b = tanx.vmap(pure)(*args)
+    same(tanx.vmap(internal(stateful))(*args), (expected, a, b))
+    for run in (tanx.vmap(stateful), tanx.jit(tanx.vmap(stateful))):
+        refs = tanx.new_ref(args[0]), tanx.new_ref(args[1])
+        same((run(*refs, args[2]), refs[0][...], refs[1][...]), (expected, a, b))
+
+
+@each_twin
+def test_discharge_leaves_no_references(stateful, pure):
+    a, b, x = tanx.new_ref(x3()), tanx.new_ref(jnp.float32(0.5)), x3()
+    closed = tanx.make_jaxpr(stateful)(a, b, x)
+    assert is_stateful(closed)
+    found = discharge(closed).closed
+    assert not is_stateful(found)
+    assert "Ref" not in str(found)
+    tanx.extend.core.check_jaxpr(found)
+    out = tanx.core.eval_jaxpr(closed.jaxpr, closed.consts, a, b, x)
+    expected, *contents = pure(x3(), jnp.float32(0.5), x)
+    same((out, a[...], b[...]), (tanx.tree.leaves(expected), *contents))
+
+
+# -- memory ----------------------------------------------------------------------------------------
+
+
+def test_compiled_writes_are_in_place():
+    ref = tanx.new_ref(jnp.zeros(1 << 16))
+    run = tanx.jit(lambda ref, i: ref.addupdate(jnp.ones(4), slice(4, 8)) or ref[i])
+    for i in range(TIMES):
+        before = ref.unsafe_buffer_pointer()
+        assert run(ref, 5) == i + 1
+        assert i == 0 or ref.unsafe_buffer_pointer() == before
+
+
+def test_eager_writes_are_in_place_unless_shared():
+    x = jnp.arange(4.0)
+    ref = tanx.new_ref(x)
+    ref[0] = 7.0
+    where = ref.unsafe_buffer_pointer()
+    ref[1] = 8.0
+    assert ref.unsafe_buffer_pointer() == where
+    seen = ref[...]
+    ref[2] = 9.0
+    assert ref.unsafe_buffer_pointer() != where
+    assert [x.tolist(), seen.tolist(), ref[...].tolist()] == [
+        [0, 1, 2, 3], [7, 8, 2, 3], [7, 8, 9, 3]]
+
+
+def test_what_was_read_outlives_writes():
+    ref = tanx.new_ref(x3())
+    read = tanx.jit(lambda ref: ref[...])
+    step = tanx.jit(lambda ref: (ref[...], increment(ref, 1.0))[0])
+    seen = []
+    for _ in range(TIMES):
+        seen += [read(ref), step(ref)]
+    for i, y in enumerate(seen):
+        assert y.tolist() == [1 + i // 2, 2 + i // 2, 3 + i // 2]
+
+
+def test_numpy_arrays_are_copied():
+    data = np.zeros(2, np.float32)
+    ref = tanx.new_ref(data)
+    data[0] = 1
+    ref[...] = data
+    data[0] = 2
+    assert ref[...].tolist() == [1, 0]
+
+
+# -- ahead of time, effects, structs ---------------------------------------------------------------
+
+
+def test_compiled_ahead_of_time():
+    ref, other = tanx.new_ref(x3()), tanx.new_ref(0)
+    lowered = tanx.jit(lambda ref, x: (ref.addupdate(x), other.addupdate(1))[1]).lower(ref, x3())
+    run = lowered.compile()
+    for i in range(TIMES):
+        run(ref, x3())
+        assert ref[...].tolist() == [i + 2, 2 * i + 4, 3 * i + 6]
+        assert other[...] == i + 1
+    with pytest.raises(TypeError, match="Ref"):
+        run(x3(), x3())
+
+
+def test_types_and_effects():
+    ref = tanx.new_ref(2)
+    assert str(tanx.typeof(ref)) == "Ref{int32[]}"
+    assert isinstance(tanx.typeof(ref), tanx.ref.AbstractRef)
+    closed = tanx.make_jaxpr(lambda ref: (ref.set(1), ref.get())[1])(ref)
+    assert closed.effects == {ReadEffect(), WriteEffect()}
+    assert isinstance(ref, tanx.Ref) and not isinstance(ref, tanx.Array)
+    kinds = []
+    tanx.jit(lambda ref: kinds.extend((isinstance(ref, tanx.Ref), isinstance(ref, tanx.Array),
+                                       isinstance(ref, tanx.core.Tracer))))(ref)
+    assert kinds == [True, False, True]
+    struct = tanx.ShapeDtypeStruct((3,), "float32", is_ref=True)
+    assert tanx.eval_shape(lambda ref: ref[0], struct).shape == ()
+
+
+def test_empty_and_freed():
+    ref = tanx.empty_ref(tanx.ShapeDtypeStruct((2,), np.int8))
+    ref[...] = jnp.ones(2, np.int8)
+    assert tanx.freeze(ref).tolist() == [1, 1]
+
+    @tanx.jit
+    def used_after(x):
+        ref = tanx.new_ref(x)
+        y = tanx.freeze(ref)
+        return y + ref[...]
+    with pytest.raises(ValueError, match="frozen"):
+        used_after(1.0)
+
+
+# -- rules of users --------------------------------------------------------------------------------
+
+
+@tanx.custom_vjp
+def clipped(ref, x):
+    ref[...] = x
+    return x * 2
+
+
+clipped.defvjp(lambda ref, x: (clipped(ref, x), None), lambda _, ct: (None, jnp.clip(ct, -1, 1)))
+
+
+def test_rules_of_users_keep_their_derivative_where_references_are_discharged():
+    def loss(x, ref):
+        return lax.scan(lambda c, _: (3 * clipped(ref, c), None), x, None, length=2)[0]
+
+    ref = tanx.new_ref(jnp.float32(0))
+    for f in (tanx.grad(loss), tanx.jit(tanx.grad(loss))):
+        for _ in range(TIMES):
+            assert f(jnp.float32(1), ref) == 1.0
+            assert ref[...] == 6.0
+    lanes = tanx.new_ref(jnp.zeros(2))
+    assert tanx.vmap(tanx.grad(loss))(jnp.float32([1, 2]), lanes).tolist() == [1, 1]
+    assert lanes[...].tolist() == [6, 12]
+
+
+def test_references_kept_for_the_backward_pass_of_a_loop_are_an_error():
+    @tanx.custom_vjp
+    def stash(ref, x):
+        return x
+
+    stash.defvjp(lambda ref, x: (x, ref), lambda ref, ct: (ref.addupdate(ct), (None, ct))[1])
+    ref = tanx.new_ref(jnp.float32(0))
+    with pytest.raises(NotImplementedError, match="keeps a reference"):
+        tanx.grad(lambda x: lax.scan(lambda c, _: (stash(ref, c), None), x, None, 2)[0])(1.0)
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+
+MISTAKES = [
+    (ValueError, "only one reference", lambda r: tanx.jit(lambda a, b: a[0] + b[0])(r, r)),
+    (ValueError, "only one reference", lambda r: tanx.jit(lambda a: a[0] + r[0])(r)),
+    (ValueError, "only one reference", lambda r: tanx.vmap(lambda a, b: a[...])(r, r)),
+    (ValueError, "only one reference", lambda r: lax.cond(
+        True, lambda a, b: a[0], lambda a, b: b[0], r, r)),
+    (ValueError, "passed as argument a", lambda r: tanx.jit(lambda a: a)(r)),
+    (ValueError, "closed over", lambda r: tanx.jit(lambda: r)()),
+    (ValueError, "made at", lambda r: tanx.jit(lambda x: tanx.new_ref(x))(1.0)),
+    (ValueError, "returns a reference", lambda r: lax.scan(lambda c, _: (c, None), r, None, 2)),
+    (ValueError, "returns a reference", lambda r: lax.fori_loop(0, 2, lambda i, c: c, r)),
+    (ValueError, "returns a reference", lambda r: tanx.vmap(lambda a: a)(r)),
+    (ValueError, "mapped by vmap", lambda r: tanx.vmap(lambda x: r.set(x))(jnp.ones((2, 3)))),
+    (ValueError, "being differentiated", lambda r: tanx.grad(
+        lambda x: (r.set(x), x.sum())[1])(x3())),
+    (TypeError, "not differentiated", lambda r: tanx.grad(lambda a: a[0])(r)),
+    (TypeError, "where an array is expected", lambda r: jnp.sin(r)),
+    (TypeError, "where an array is expected", lambda r: tanx.jit(jnp.sin)(r)),
+    (TypeError, "where an array is expected", lambda r: jnp.asarray(r)),
+    (TypeError, "where an array is expected", lambda r: np.asarray(r)),
+    (TypeError, "unsupported operand", lambda r: r + 1),
+    (ValueError, "dtype", lambda r: r.set(1, 0)),
+    (ValueError, "shape of the part", lambda r: r.set(1.0)),
+    (ValueError, "out of bounds", lambda r: r[5]),
+    (ValueError, "longer than the shape", lambda r: r[0, 0]),
+    (ValueError, "step of 1 or more", lambda r: r[::-1]),
+    (IndexError, "of integers", lambda r: r[jnp.array([True, False, True])]),
+    (TypeError, "needs an array", lambda r: tanx.new_ref([1, 2])),
+    (TypeError, "needs an array", lambda r: r.set([1, 2, 3])),
+    (ValueError, "goes to a reference", lambda r: tanx.vjp(lambda a: a[0], r)[1](1.0)),
+    (ValueError, "type of the gradient", lambda r: tanx.vjp(jnp.sin, 1.0)[1].with_refs(r)),
+    (ValueError, "structure", lambda r: tanx.vjp(jnp.sin, 1.0)[1].with_refs(r, r)),
+]
+
+
+@pytest.mark.parametrize("error, words, mistake", MISTAKES,
+                         ids=[f"{i} {row[1]}" for i, row in enumerate(MISTAKES)])
+def test_mistakes(error, words, mistake):
+    with pytest.raises(error, match=words):
+        mistake(tanx.new_ref(x3()))
