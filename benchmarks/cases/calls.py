@@ -1,7 +1,13 @@
 """What a call of a compiled function costs when there is next to nothing to compute."""
 
-from functools import reduce
+import ctypes
+import os
+import subprocess
+import tempfile
+from functools import cache, reduce
+from importlib import import_module
 from operator import add
+from pathlib import Path
 
 import numpy as np
 
@@ -71,3 +77,33 @@ def static(jax, jnp):
 @case("jit: identity", numpy=False)
 def identity(jax, jnp):
     return lambda x: x, (noise(100),)
+
+
+_ADD = """
+#include "tanx/ffi.h"
+TANX_FFI_HANDLER(add_one) {
+    const tanx_ffi_buffer *x = tanx_ffi_arg(frame, 0);
+    float *y = (float *)tanx_ffi_ret(frame, 0)->data;
+    for (int64_t i = 0; i < tanx_ffi_count(x); i++) y[i] = ((const float *)x->data)[i] + 1;
+    return NULL;
+}
+"""
+
+
+@cache
+def _add_one():
+    """A foreign function, compiled with tanx's header, which serves JAX as well."""
+    header = Path(__file__).parents[2] / "tanx" / "include"
+    with tempfile.TemporaryDirectory() as folder:
+        library = Path(folder, "add.so")
+        subprocess.run([os.environ.get("CC", "cc"), "-O2", "-fPIC", "-shared", "-I", header, "-x",
+                        "c", "-", "-o", library], input=_ADD.encode(), check=True)
+        return ctypes.CDLL(str(library)).add_one
+
+
+@case("jit: a foreign function, {n} floats", n=100, numpy=False)
+def foreign(jax, jnp, n):
+    ffi = import_module(f"{jax.__name__}.ffi")
+    jnp.ones(1)  # JAX takes functions when its devices are there
+    ffi.register_ffi_target("benchmarks.add_one", ffi.pycapsule(_add_one()))
+    return ffi.ffi_call("benchmarks.add_one", jax.ShapeDtypeStruct((n,), np.float32)), (noise(n),)

@@ -376,3 +376,16 @@ def test_deleted_arguments():
         "tanx.Array: the array was deleted or donated, its data is gone.\n"
         "  array: float32[3]\n"
         "  Hint: keep a copy with x.copy() before donating or deleting it.")
+
+
+def test_attributes_of_an_object_hide_no_method():
+    class Model:
+        def __init__(self):
+            self._run = self.trace = self._lower = "an attribute"
+
+        def __call__(self, x):
+            return x + 1
+
+    jitted = tanx.jit(Model())
+    assert [float(jitted(n)) for n in range(4)] == [1, 2, 3, 4]
+    assert callable(jitted.trace)
