@@ -175,7 +175,7 @@ def test_values_of_parameters(value):
     ("{f32[3]|1}\n@0()", "no variable 1"),
     ("{f32[3];2|0}\n@0()", "more constants"),
     ("{f99[3]|0}\n@0()", "no dtype 'f99'"),
-    ("{f32[-3]|0}\n@0()", "a type expected"),
+    ("{f32[-3]|0}\n@0()", "is no size"),
     ("{f32[x]|0}\n@0()", "'x' is no size"),
     ("{f32[9999999999999999999]|0}\n@0()", "is no size"),
     (f"{{f32[{','.join('1' * 65)}]|0}}\n@0()", "too many dimensions"),
