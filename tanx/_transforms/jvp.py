@@ -44,6 +44,10 @@ class JVPTracer(Tracer):
         primal = self.primal
         return primal.describe_origin() if isinstance(primal, Tracer) else ""
 
+    def type_state(self):
+        """What a type has beside itself where values change in place: nothing."""
+        return None
+
     def __array__(self, dtype=None, copy=None):
         # The primal is known, but NumPy would lose the tangent without a word.
         raise errors.TracerArrayConversionError(self)

@@ -3,6 +3,7 @@
 from ..._traceback import shown
 from ..._window import load_late, publish
 from ._base import JAXSparse
+from ._primitives import *
 from .ad import *
 from .api import *
 from .bcoo import *

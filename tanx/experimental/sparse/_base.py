@@ -17,7 +17,7 @@ class JAXSparse:
 
     data: Any
     shape: Any
-    nse: Any  # how many elements each batch stores
+    nse: Any = None  # how many elements each batch stores
     __hash__ = None  # type: ignore[assignment]
     __array_priority__ = 1000
 

@@ -55,6 +55,11 @@ class SparseTracer(Tracer):
         super().__init__(trace)
         self.spvalue = spvalue
 
+    @property
+    def spenv(self):
+        """The buffers of all sparse values of a trace: values keep their own here."""
+        return self.spvalue
+
 
 def sparsify(f: Callable, use_tracer: bool = False) -> Callable:
     """Let a function of dense arrays take sparse ones.
