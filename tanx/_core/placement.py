@@ -28,8 +28,13 @@ class Placement(NamedTuple):
 NOWHERE = Placement()
 
 
-def placed(shape: tuple[int, ...], **given) -> Placement | None:
+def placed(shape: tuple[int, ...], given: dict[str, Any]) -> Placement | None:
     """What a type of a shape states, checked; None where it states nothing."""
+    unknown = given.keys() - set(Placement._fields)
+    if unknown:
+        raise TypeError(explain(
+            "tanx.core.ShapedArray", "there is no such keyword.",
+            f"given: {', '.join(sorted(unknown))}", f"known: {', '.join(Placement._fields)}"))
     stated = {name: value for name, value in given.items() if value is not None}
     if "sharding" in stated:
         stated["sharding"] = _of_type(shape, stated["sharding"])

@@ -178,9 +178,9 @@ class AbstractToken(AbstractValue):
 class ShapedArray(AbstractValue):
     """The type of arrays of one shape and dtype.
 
-    Where values lie is beside that: a type may state how they are divided over the Explicit axes of
-    a mesh (``sharding``) and how they relate to its manual axes, in which memory they are, and in
-    which layout.
+    Where values lie is beside that: a type may state, by keyword, how they are divided over the
+    Explicit axes of a mesh (``sharding``) and how they relate to its manual axes
+    (``manual_axis_type``), in which memory they are (``memory_space``), and in which ``layout``.
 
     >>> str(ShapedArray((3, 4), np.float32))
     'float32[3,4]'
@@ -190,17 +190,16 @@ class ShapedArray(AbstractValue):
 
     array_abstraction_level = 2
 
-    def __init__(self, shape, dtype, weak_type: bool = False, *, sharding=None,
-                 manual_axis_type=None, memory_space: MemorySpace | None = None, layout=None):
+    # Types are made all the time: four keywords with defaults would cost a tenth of a microsecond.
+    def __init__(self, shape, dtype, weak_type: bool = False, **where):
         self.shape = shape if type(shape) is tuple else tuple(shape)
         self.dtype = dtype if isinstance(dtype, np.dtype) else dtypes.dtype(dtype)
         self.weak_type = weak_type
         self.placement = None
         self._hash: int | None = None
-        if not (sharding is manual_axis_type is memory_space is layout is None):
+        if where:
             from .placement import placed  # late: shardings know of traces, which know of types
-            self.placement = placed(self.shape, sharding=sharding, layout=layout,
-                                    manual_axis_type=manual_axis_type, memory_space=memory_space)
+            self.placement = placed(self.shape, where)
 
     @property
     def ndim(self) -> int:

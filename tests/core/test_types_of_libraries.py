@@ -66,6 +66,11 @@ def test_shardings_that_no_type_has(sharding, error, words):
         core.ShapedArray((4, 8), np.float32, sharding=sharding)
 
 
+def test_unknown_keywords_of_a_type():
+    with pytest.raises(TypeError, match="no such keyword"):
+        core.ShapedArray((2,), np.float32, device=0)
+
+
 def test_types_of_libraries_have_defaults_for_what_they_do_not_say():
     class Mine(core.AbstractValue):
         def __repr__(self):
