@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .._core.array import live_arrays
-from .._core.origins import LARGE, Places, lines_of, owner_of
+from .._core.origins import Places, lines_of, owner_of
 from .._core.source import SourceInfo
 from .._runtime.device import device_of, devices_of
 from .wire import Field, encode
@@ -38,13 +38,14 @@ PROFILE = {
     "time_nanos": Field(9, "int64"), "default_sample_type": Field(14, "int64")}
 """The schema of a profile of pprof's."""
 
-_UNKNOWN = SourceInfo("", 0, f"(arrays of less than {LARGE >> 20} MiB)")
+_UNKNOWN = SourceInfo("", 0, "(small arrays)")
 
 
 def device_memory_profile(backend: str | None = None) -> bytes:
     """What takes memory now, as the compressed bytes of a profile that pprof reads.
 
-    Arrays of a mebibyte and more are listed by the lines that made them, smaller ones in a sum.
+    Arrays of 1 MiB and more, results of compiled functions from 4 MiB on, are listed by the lines
+    that made them, smaller ones in a sum.
 
     >>> tanx.profiler.device_memory_profile()[:2] == bytes([0x1f, 0x8b])
     True

@@ -238,28 +238,30 @@ def run(entry: int, frame: int) -> int:
     if not make_arrays(entry, frame):
         return 0
     if word(entry, LARGE) != 0:
-        note_results(entry, frame)
+        if not note_results(entry, frame):
+            return RAISED
     return make(frame)
 
 
-def note_results(entry: int, frame: int) -> None:
-    """Let large results remember the line of the call."""
+def note_results(entry: int, frame: int) -> int:
+    """Let large results remember the line of the call; 0 where Python raised, as at Ctrl-C."""
     made = word(frame, MADE_LIST)
     count = word(entry, MADE)
     arrays = C.PyTuple_New(count)
-    if arrays != 0:
-        i = 0
-        while i < count:
-            x = word(made + 8 * i)
-            if x == 0:
-                x = address_of._Py_NoneStruct
-            C.Py_IncRef(x)
-            put(arrays + 8 * i, ITEMS, x)
-            i += 1
-        noted = C.PyObject_CallOneArg(address_of.note_all, arrays)
-        C.Py_DecRef(noted)
-        C.Py_DecRef(arrays)
-    C.PyErr_Clear()
+    if arrays == 0:
+        return 0
+    i = 0
+    while i < count:
+        x = word(made + 8 * i)
+        if x == 0:
+            x = address_of._Py_NoneStruct
+        C.Py_IncRef(x)
+        put(arrays + 8 * i, ITEMS, x)
+        i += 1
+    noted = C.PyObject_CallOneArg(address_of.note_all, arrays)
+    C.Py_DecRef(arrays)
+    C.Py_DecRef(noted)
+    return noted != 0
 
 
 def run_by_python(entry: int, frame: int) -> int:

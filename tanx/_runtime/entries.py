@@ -18,7 +18,7 @@ import numpy as np
 from .._config import trace_key
 from .._core.array import Array
 from .._core.jaxpr import ClosedJaxpr
-from .._core.origins import LARGE, note_all
+from .._core.origins import LARGE_RESULT, note_all
 from .._core.types import ShapedArray, typeof
 from .._situation import flags_version, storage
 from .._traceback import boundary
@@ -261,7 +261,7 @@ class _Writer:
         executable = self.executable
         # How long a function of the user's takes, and what it waits for, nobody can tell.
         unlocked = executable.recipe.seconds > RELEASED or executable.calls_foreign
-        large = any(aval.nbytes >= LARGE for _, aval in self.results)
+        large = any(aval.nbytes >= LARGE_RESULT for _, aval in self.results)
         return [executable.code.address, native.UNLOCKED if unlocked else native.ALONE, large]
 
 
