@@ -24,8 +24,8 @@ from numpy._core.multiarray import get_handler_name
 from .._locks import new_lock
 from .source import SourceInfo, is_ours
 
-__all__ = ["LARGE", "LARGE_RESULT", "Places", "lines_of", "note", "note_all", "outside", "owner_of",
-           "places"]
+__all__ = ["LARGE", "LARGE_RESULT", "Places", "data_now", "lines_of", "note", "note_all", "outside",
+           "owner_of", "places"]
 
 LARGE = 1 << 20
 """Bytes of data that make an array remember where it was made."""
@@ -84,6 +84,12 @@ def note_all(arrays: Iterable[Any]) -> None:
     for x in arrays:  # of which some may be arguments as they came
         if x is not None and x._buffer.nbytes >= LARGE and getattr(x, "_origin", None) is None:
             origin = x._origin = origin or places(x._buffer.nbytes)
+
+
+def data_now(array: Any) -> np.ndarray | None:
+    """The memory of an array's data, which may be on its way; None if it was given back."""
+    buffer, pending = array._buffer, array._pending_data
+    return buffer if buffer is not None else None if pending is None else pending.data
 
 
 def owner_of(buffer: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .._core.array import live_arrays
-from .._core.origins import Places, lines_of, owner_of
+from .._core.origins import Places, data_now, lines_of, owner_of
 from .._core.source import SourceInfo
 from .._runtime.device import device_of, devices_of
 from .wire import Field, encode
@@ -83,9 +83,11 @@ def _buffers(devices: list) -> Iterator[tuple[tuple[str, str, Places], int]]:
     """Each block of data once: it may be shared by arrays, of which the first made is its maker."""
     seen: dict[int, tuple[Any, Any]] = {}
     for x in live_arrays():
-        data = x._buffer if x._buffer is not None else x._pending_data.data
+        data = data_now(x)
+        if data is None or device_of(x) not in devices:
+            continue  # another thread has deleted it by now
         owner = owner_of(data)
-        if device_of(x) in devices and (id(owner) not in seen or owner is data):
+        if id(owner) not in seen or owner is data:
             seen[id(owner)] = x, owner
     for x, owner in seen.values():
         yield ("buffer", str(device_of(x)), getattr(x, "_origin", ())), owner.nbytes

@@ -39,8 +39,9 @@ class PythonCalls:
         if event not in ("call", "return"):
             return
         code = frame.f_code
-        if is_ours(code.co_filename):
-            return
+        if is_ours(code.co_filename) or code.co_filename == "<string>" and (
+                frame.f_back is not None and is_ours(frame.f_back.f_code.co_filename)):
+            return  # the latter is what Python writes for named tuples
         key = threading.get_ident(), frame
         if event == "call":
             self.starts[key] = perf_counter_ns()

@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, quote, urlparse
 
@@ -68,10 +68,12 @@ class ProfilerServer:
 
 
 def _listening(port: int, answer: Callable[[str, dict[str, list[str]]], bytes | None],
-               function: str) -> ThreadingHTTPServer:
+               function: str, kind: type[HTTPServer] = ThreadingHTTPServer) -> HTTPServer:
     """A server for this machine that answers requests by a function."""
 
     class Handler(BaseHTTPRequestHandler):
+        timeout = 5  # browsers open connections that they do not use
+
         def do_GET(self) -> None:
             url = urlparse(self.path)
             try:
@@ -95,7 +97,7 @@ def _listening(port: int, answer: Callable[[str, dict[str, list[str]]], bytes | 
             """Requests are not worth a line on the terminal."""
 
     try:
-        return ThreadingHTTPServer((_LOCAL, port), Handler)
+        return kind((_LOCAL, port), Handler)
     except (OSError, OverflowError) as error:
         raise RuntimeError(explain(
             function, "the server cannot listen at the port.", f"port:  {port}",
@@ -147,7 +149,9 @@ def serve_once(file: Path) -> None:
         loaded.set()
         return file.read_bytes()
 
-    server = _listening(_PERFETTO, answer, "tanx.profiler.trace with create_perfetto_link")
+    # One request after the other: the answer has been sent when ``handle_request`` returns.
+    server = _listening(_PERFETTO, answer, "tanx.profiler.trace with create_perfetto_link",
+                        HTTPServer)
     place = quote(f"http://{_LOCAL}:{_PERFETTO}/{file.name}", safe=":/")
     print(f"Open https://ui.perfetto.dev/#!/?url={place}", flush=True)
     with server:

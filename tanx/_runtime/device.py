@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .._config import default_device as default_device_flag
 from .._core.array import Array, live_arrays
-from .._core.origins import LARGE, outside, owner_of
+from .._core.origins import LARGE, data_now, outside, owner_of
 from .._core.sharding import MEMORIES, Sharding
 from ..errors import JaxRuntimeError, explain
 
@@ -172,8 +172,8 @@ _peaks: dict[str, int] = {}  # the largest counts that were told
 def _small_arrays() -> int:
     """Bytes of the data of small arrays that the allocator has not made."""
     from numpy._core.multiarray import get_handler_name
-    owners = {id(owner): owner for x in live_arrays() if x._buffer is not None
-              for owner in (owner_of(x._buffer),)}
+    owners = {id(owner): owner for x in live_arrays() if (data := data_now(x)) is not None
+              for owner in (owner_of(data),)}
     return sum(owner.nbytes for owner in owners.values()
                if owner.nbytes < LARGE and get_handler_name(owner) != "tanx")
 

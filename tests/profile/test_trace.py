@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import socket
 import threading
 import time
 import urllib.error
@@ -169,6 +170,7 @@ def test_options():
     names, _ = taken(mine, profiler_options=options(python_tracer_level=1))
     line = mine.__code__.co_firstlineno
     assert f"$test_trace.py:{line} mine" in names and "add" in names
+    assert not any("<string>" in name for name in names)
     later = options(start_timestamp_ns=time.time_ns() + 10 ** 12)
     assert taken(program, profiler_options=later)[0] == []
     short = options(duration_ms=1)
@@ -220,24 +222,30 @@ def test_sessions():
         profiler.export_profile_data(b"", "x")
 
 
-def test_a_link_for_perfetto(tmp_path, capsys):
+def test_a_link_for_perfetto(tmp_path, capsys, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    monkeypatch.setattr("tanx._profile.server._PERFETTO", port)
+
     def fetch():
-        for _ in range(100):
+        while not (fetched or over.is_set()):
             try:
-                url = "http://127.0.0.1:9001/perfetto_trace.json.gz"
+                url = f"http://127.0.0.1:{port}/perfetto_trace.json.gz"
                 with urllib.request.urlopen(url) as answer:
                     fetched.append(answer.read())
-                return
-            except urllib.error.URLError:
+            except urllib.error.URLError:  # the server is not there yet
                 time.sleep(0.02)
-    fetched = []
+    fetched, over = [], threading.Event()
     thread = threading.Thread(target=fetch)
     thread.start()
-    with profiler.trace(tmp_path, create_perfetto_link=True):
-        X + X
-    thread.join()
+    try:
+        with profiler.trace(tmp_path, create_perfetto_link=True):
+            X + X
+    finally:
+        over.set()
+        thread.join()
     assert json.loads(gzip.decompress(fetched[0]))["traceEvents"]
-    assert "https://ui.perfetto.dev/#!/?url=http://127.0.0.1:9001/perfetto" in (
+    assert f"https://ui.perfetto.dev/#!/?url=http://127.0.0.1:{port}/perfetto" in (
         capsys.readouterr().out)
 
 
