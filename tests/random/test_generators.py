@@ -35,9 +35,6 @@ def test_seeds_of_generators():
     key = generators.seed_with_impl(generators.rbg_prng_impl, 3)
     assert tanx.random.key_impl(key) == "rbg"
     assert generators.random_seed(jnp.arange(2), generators.threefry_prng_impl).shape == (2,)
-    with pytest.raises(NotImplementedError):
-        generators.define_prng_impl(key_shape=(2,), seed=None, split=None, random_bits=None,
-                                    fold_in=None)
 
 
 @pytest.mark.parametrize("algorithm, words", [
