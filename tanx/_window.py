@@ -67,11 +67,8 @@ def load_late(module_name: str) -> None:
 
 # Names of JAX that are still to come, by package. An entry for what has come does no harm.
 LATER = {
-    "tanx": frozenset("""
-        lib""".split()),
     "tanx.experimental": frozenset("""
-        array_serialization custom_partitioning hijax jax2tf mosaic pallas roofline
-        shard source_mapper""".split()),
+        hijax jax2tf mosaic pallas roofline shard source_mapper""".split()),
 }
 
 

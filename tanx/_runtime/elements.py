@@ -12,7 +12,6 @@ from functools import cache, partial
 
 import numpy as np
 
-from .machine import permanent
 from .objects import obstacle
 
 __all__ = ["element_ufunc"]
@@ -32,6 +31,7 @@ def element_ufunc(name: str, dtype: np.dtype, operands: int) -> np.ufunc | None:
     """
     if obstacle() is not None:
         return None
+    from .machine import permanent  # late: half of what an import of tanx would take
     try:
         address = permanent(f"loop of {name} of {dtype} {operands}", partial(
             _text, name, dtype, operands))["tanx_loop"]

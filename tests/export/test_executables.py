@@ -44,19 +44,28 @@ def test_functions_come_back(stored):
         found(x[:1], w=w)
 
 
-def test_another_process_needs_no_compiler(stored, tmp_path):
-    (tmp_path / "code").write_bytes(stored[0])
-    code = f"""
+STORE = """
+import sys, numpy as np, tanx
+from tanx.experimental import serialize_executable as s
+from tests.export.test_executables import ARGUMENTS, fun
+x, w = ARGUMENTS
+open(sys.argv[1], "wb").write(s.serialize(tanx.jit(fun).lower(x, w=w).compile())[0])"""
+LOAD = """
 import sys, numpy as np, tanx
 from tanx.experimental import serialize_executable as s
 x, w = np.ones((2, 4), np.float32), np.ones((4, 3), np.float32)
-trees = [tanx.tree.structure(t) for t in (((0,), {{"w": 0}}), {{"y": 0, "n": 0}})]
-found = s.deserialize_and_load(open({str(tmp_path / "code")!r}, "rb").read(), *trees)
+trees = [tanx.tree.structure(t) for t in (((0,), {"w": 0}), {"y": 0, "n": 0})]
+found = s.deserialize_and_load(open(sys.argv[1], "rb").read(), *trees)
 print(float(found(x, w=w)["y"].sum()), "tanx._compiler.pipeline" in sys.modules)"""
-    environment = {**os.environ, "TANX_CHECK": "0"}
-    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, text=True,
-                            capture_output=True)
-    assert result.returncode == 0, result.stderr
+
+
+def test_another_process_needs_no_compiler(tmp_path):
+    """Both processes are new: options that other tests have set would ask for other code."""
+    for code in (STORE, LOAD):
+        result = subprocess.run(
+            [sys.executable, "-c", code, str(tmp_path / "code")], cwd=ROOT, text=True,
+            env={**os.environ, "TANX_CHECK": "0"}, capture_output=True)
+        assert result.returncode == 0, result.stderr
     total, compiled = result.stdout.split()
     np.testing.assert_allclose(float(total), 6 * np.tanh(4.0) + 6, rtol=1e-5)
     assert compiled == "False"
