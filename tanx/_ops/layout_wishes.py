@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 from .._core.layouts import Layout
+from .._core.primitive import parameter
 from .._core.types import typeof
 from ..errors import explain
 from ..tree_util import broadcast_prefix, tree_flatten, tree_unflatten
@@ -12,6 +13,8 @@ from .layout import as_array
 from .marks import Identity
 
 __all__ = ["explicit_layout", "layout_constraint_p", "with_layout_constraint"]
+
+parameter(Layout)
 
 
 class LayoutConstraint(Identity):

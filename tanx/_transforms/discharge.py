@@ -22,7 +22,7 @@ from .._core.trace import Trace, context, running
 from ..errors import explain
 
 __all__ = ["DischargeTrace", "Discharged", "discharge", "is_stateful", "run_call", "run_flow",
-           "contents", "stateful_use", "store"]
+           "contents", "stateful_use", "store", "without_refs"]
 
 
 class DischargeTrace(Trace):
@@ -76,6 +76,11 @@ def discharge(closed: ClosedJaxpr, also: tuple[int, ...] = ()) -> Discharged:
 
     pure, consts = stage(fun, [content_type(v.aval) for v in jaxpr.invars], jaxpr.debug_info)
     return Discharged(ClosedJaxpr(pure, consts), changed)
+
+
+def without_refs(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """A function on contents, if it is one on references; itself otherwise."""
+    return discharge(closed).closed if is_stateful(closed) else closed
 
 
 def content_type(aval):

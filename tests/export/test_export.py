@@ -373,3 +373,17 @@ def test_programs_as_text():
     text = exported.mlir_module()
     assert "stablehlo.sine" in text and "tensor<3xf32>" in text
     assert stored(exported).mlir_module() == text
+
+
+def test_references_inside_a_function_are_values_in_its_file():
+    def fun(x):
+        ref = tanx.new_ref(x)
+        ref[...] *= 2
+        return ref[...]
+
+    exported = export.export(tanx.jit(fun))(tanx.ShapeDtypeStruct((3,), "float32"))
+    found = export.deserialize(exported.serialize())
+    for _ in range(4):
+        np.testing.assert_array_equal(found.call(np.ones(3, np.float32)), [2, 2, 2])
+    with pytest.raises(NotImplementedError, match="takes references"):
+        export.export(tanx.jit(lambda r: r[...]))(tanx.new_ref(np.ones(3)))

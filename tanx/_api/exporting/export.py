@@ -7,11 +7,13 @@ from typing import Any
 
 from ... import _config
 from ..._core.jaxpr import ClosedJaxpr, eval_jaxpr
+from ..._core.refs import AbstractRef
 from ..._core.types import ShapeDtypeStruct
 from ..._dims import is_symbolic
 from ..._export.program import program_bytes
 from ..._runtime.device import default_device
 from ..._traceback import boundary
+from ..._transforms.discharge import without_refs
 from ...errors import explain
 from ..autodiff import vjp
 from ..jit import jit
@@ -81,8 +83,12 @@ def export(fun_jit: Callable, *, platforms: Sequence[str] | None = None,
                 f"{program.name} closes over values of a function that is being traced.",
                 f"traced values: {', '.join(str(x.aval) for x in program.captured)}",
                 hint="pass them as arguments."))
-        return _exported(program.name, program.closed, traced.in_tree, traced.out_tree,
-                         program.keep_unused, chosen, tuple(disabled_checks))
+        if any(isinstance(aval, AbstractRef) for aval in program.closed.in_avals):
+            raise NotImplementedError(explain(
+                "tanx.export.export", f"{program.name} takes references.",
+                hint="export a function of their contents, which returns the new ones."))
+        return _exported(program.name, without_refs(program.closed), traced.in_tree,
+                         traced.out_tree, program.keep_unused, chosen, tuple(disabled_checks))
 
     return do_export
 

@@ -10,6 +10,7 @@ from ..._core.jaxpr import ClosedJaxpr
 from ..._core.rewrite import dce_closed
 from ..._core.types import ShapedArray
 from ..._ops.families import letter
+from ..._transforms.discharge import without_refs
 from .block import Block, Type, Value, type_of
 from .rules import inlined
 from .text import escaped, stored_dtype, symbol
@@ -32,8 +33,11 @@ def module_text(closed_jaxpr: ClosedJaxpr, *, name: str = "main", donated: Seque
       keep_unused: Whether arguments stay that nothing reads.
       debug_info: Whether to say which line of the user's code operations come from.
 
-    Keys are arrays of ``ui32`` with a last dimension for their words.
+    Keys are arrays of ``ui32`` with a last dimension for their words. References are written as
+    their contents.
     """
+    count, closed_jaxpr = len(closed_jaxpr.out_avals), without_refs(closed_jaxpr)
+    contents = [f"reference[{n}]" for n in range(len(closed_jaxpr.out_avals) - count)]
     if not keep_unused:
         closed_jaxpr, used = dce_closed(closed_jaxpr, [True] * len(closed_jaxpr.out_avals))
         kept = [n for n, is_used in enumerate(used) if is_used]
@@ -47,7 +51,7 @@ def module_text(closed_jaxpr: ClosedJaxpr, *, name: str = "main", donated: Seque
         operands.append(_from_words(block, argument, type_of(aval)))
     results = [_to_words(block, x, aval) for x, aval in zip(
         inlined(block, closed_jaxpr, operands), closed_jaxpr.out_avals)]
-    infos = result_info if result_info is not None else _numbered(len(results))
+    infos = [*(_numbered(count) if result_info is None else result_info), *contents]
     aliases = _aliases([x.type for x in arguments], [x.type for x in results], donated)
     shown = ", ".join(f"{x}: {x.type}{aliases.get(n, '')}" for n, x in enumerate(arguments))
     given = ", ".join(f'{x.type} {{jax.result_info = "{escaped(info)}"}}'
