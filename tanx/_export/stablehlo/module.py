@@ -132,15 +132,19 @@ def _is_key(aval) -> bool:
     return isinstance(aval, ShapedArray) and letter(aval.dtype) == "k"
 
 
+def _same_bits(block: Block, x: Value, type: Type, words: int) -> Value:
+    """One or two words of each key in another type."""
+    return block.reshape(x, type.shape) if words == 1 else (
+        block.apply("bitcast_convert", [x], type))
+
+
 def _from_words(block: Block, words: Value, inside: Type) -> Value:
     """Keys as single numbers, from their words."""
     if words.type == inside:
         return words
     count = words.shape[-1]
     if count <= 2:
-        if count == 1:
-            return block.reshape(words, inside.shape)
-        return block.apply("bitcast_convert", [words], inside)
+        return _same_bits(block, words, inside, count)
     halves = block.reshape(words, (*inside.shape, 2, 2))
     parts = block.apply("bitcast_convert", [halves], Type((*inside.shape, 2), np.dtype(np.float64)))
     size = inside.shape
@@ -156,9 +160,7 @@ def _to_words(block: Block, x: Value, aval) -> Value:
         return x
     count = outside.shape[-1]
     if count <= 2:
-        if count == 1:
-            return block.reshape(x, outside.shape)
-        return block.apply("bitcast_convert", [x], outside)
+        return _same_bits(block, x, outside, count)
     part = x.type.of(np.float64)
     ends = [block.reshape(block.apply(name, [x], part), (*x.shape, 1)) for name in ("real", "imag")]
     words = block.apply("bitcast_convert", [block.concatenate(ends, x.ndim)],

@@ -1,1 +1,0 @@
-"""``jax._src.interpreters``."""
