@@ -1,0 +1,36 @@
+"""Runs the pages of docs/gotchas: what a block prints is what stands behind it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+FOLDER = Path(__file__).parents[2] / "docs" / "gotchas"
+_BLOCK = re.compile(r"^```(\w+)( jax)?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def blocks(page: str, rival: bool = False) -> Iterator[tuple[str, str]]:
+    """Each Python block of a page with what it should print; ``rival`` picks those for JAX."""
+    text = (FOLDER / f"{page}.md").read_text(encoding="utf-8")
+    found = [(kind, code) for kind, jax, code in _BLOCK.findall(text)
+             if bool(jax) == rival and kind in ("python", "text")]
+    for (kind, code), (following, output) in zip(found, [*found[1:], ("", "")]):
+        if kind == "python":
+            yield code, output if following == "text" else ""
+
+
+def run(page: str, rival: bool = False) -> dict[str, object]:
+    """Run a page's blocks one after the other, check what they print, return their names."""
+    names: dict[str, object] = {"__name__": page}
+    ran = 0
+    for code, expected in blocks(page, rival):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(code, f"{page}.md", "exec"), names)
+        assert printed.getvalue() == expected
+        ran += 1
+    assert ran, f"{page} has no code"
+    return names
