@@ -1,6 +1,7 @@
 """Run the table of calls on tanx and on JAX, and report what differs.
 
     python -m tests.oracle.sweep [WORD ...]       # only calls that contain one of the words
+    python -m tests.oracle.sweep --part 3/16      # each sixteenth call, from the third on
 
 JAX compiles anew for each shape and dtype, which takes most of the time, so its answers are kept
 in a file, by the call and by how calls are run.
@@ -8,13 +9,14 @@ in a file, by the call and by how calls are run.
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import importlib
 import itertools
 import os
 import pickle
-import sys
 from collections import Counter
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -88,22 +90,33 @@ class Oracle:
             self.path.write_bytes(pickle.dumps(self.answers))
 
 
-def main(words: list[str]) -> None:
+def chosen(words: Sequence[str], part: str) -> list[Call]:
+    """The calls that contain one of the words, if there are any; of these the part ``K/N``."""
+    number, parts = map(int, part.split("/"))
+    found = [call for call in calls() if not words or any(word in call.text for word in words)]
+    return found[number - 1::parts]
+
+
+def main() -> None:
     """Print each difference that has no reason, what is missing, and the counts."""
-    oracle = Oracle(Path(".pytest_cache/d/oracle"))
+    parser = argparse.ArgumentParser(description="compare tanx with JAX, call by call")
+    parser.add_argument("words", nargs="*", help="run only calls that contain one of these")
+    parser.add_argument("--part", default="1/1", metavar="K/N",
+                        help="run each N-th call from the K-th on: one process for each part")
+    options = parser.parse_args()
+    kept = "oracle" if options.part == "1/1" else f"oracle-{options.part.replace('/', '-')}"
+    oracle = Oracle(Path(".pytest_cache/d") / kept)
     counts: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     missing: Counter[str] = Counter()
-    for call in calls():
-        if words and not any(word in call.text for word in words):
-            continue
+    for call in chosen(options.words, options.part):
         verdict = oracle.judge(call)
         why = reason(call) if verdict.differs else None
         counts["known" if why else "differs" if verdict.differs else verdict] += 1
         if why:
             reasons[why] += 1
         elif verdict.differs:
-            print(f"{call.mode:9} {call.text}\n          {verdict}")
+            print(f"{call.mode:9} {call.text}\n          {verdict}", flush=True)
         elif verdict == "missing":
             missing[call.group] += 1
     oracle.save()
@@ -115,4 +128,4 @@ def main(words: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
