@@ -5,12 +5,13 @@ import itertools
 import ml_dtypes
 import numpy as np
 import pytest
+from llvmlite import binding as llvm
 
 import tanx
 import tanx.numpy as jnp
 from tanx import lax, tree_util
 from tanx._compiler import contraction
-from tanx._compiler.codegen.cpu import host
+from tanx._compiler.codegen.cpu import host, instructions
 from tanx._compiler.codegen.micro import kernel_symbol, kernel_text
 from tanx._compiler.codegen.target import Target
 from tanx._compiler.codegen.tiles import best_tile, tiling
@@ -266,6 +267,23 @@ def test_kernels_can_be_written_for_other_processors(bits, form):
         assert tile.rows * tile.vectors >= 8
         text = kernel_text(kernel_symbol(tile, dtype), target)
         assert f"<{tile.lanes} x " in text
+
+
+@pytest.mark.parametrize("cpu, bits", [("haswell", 256), ("skylake-avx512", 512)])
+@pytest.mark.parametrize("form", ["k", "m"])
+@pytest.mark.parametrize("rows", [4, 5, 6, 1000])
+def test_sums_stay_in_registers(cpu, bits, form, rows):
+    """Nothing but operands is read or written from the first multiplication to the last."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    target = Target("x86_64-unknown-linux-gnu", cpu, "", bits)
+    for dtype in map(np.dtype, (np.float32, np.float64)):
+        tile = best_tile(form, rows, 1000, 1000, dtype, target)
+        lines = instructions(kernel_text(kernel_symbol(tile, dtype), target), target).split("\n")
+        places = [n for n, line in enumerate(lines) if "vfmadd" in line]
+        inner = lines[places[0]:places[-1] + 1]
+        assert len(places) == tile.rows * tile.vectors
+        assert not [line for line in inner if "(%rsp" in line or "vmovap" in line]
 
 
 # -- tiny ones -------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ pointers to them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -128,17 +128,18 @@ class _Kernel:
     def rows_term(self, a: Value, b: Value, sums: Sequence[Value]) -> list[Value]:
         """One term of rows that are neighbours."""
         rows, lanes = self.tile.rows, self.tile.lanes
+        left: Iterable[Value]
         if self.by_lane:
             vectors = [self.load(a, n, lanes) for n in range(0, rows, lanes)]
             left = [vectors[n // lanes].shuffled([n % lanes] * lanes) for n in range(rows)]
         else:
-            left = [self.load(a, n, 1).of(lanes) for n in range(rows)]
+            left = (self.load(a, n, 1).of(lanes) for n in range(rows))
         sums = self.added(left, b, sums)
         return [self.step(a, self.given["a_step"]), self.step(b, self.given["b_step"]), *sums]
 
     def broadcast_term(self, position: Value, b: Value, sums: Sequence[Value]) -> list[Value]:
         """One term of each row."""
-        left = [self.load(row, position, 1).of(self.tile.lanes) for row in self.rows]
+        left = (self.load(row, position, 1).of(self.tile.lanes) for row in self.rows)
         sums = self.added(left, b, sums)
         return [position + 1, self.step(b, self.given["b_step"]), *sums]
 
@@ -151,14 +152,18 @@ class _Kernel:
             b = self.step(b, self.given["b_step"])
         return [position + lanes, b, *sums]
 
-    def added(self, left: Sequence[Value], b: Value, sums: Sequence[Value]) -> list[Value]:
-        """The sums with one more term each."""
+    def added(self, left: Iterable[Value], b: Value, sums: Sequence[Value]) -> list[Value]:
+        """The sums with one more term each.
+
+        ``left`` may load its vectors while it is iterated: LLVM keeps the order, and vectors of all
+        rows before the first product would take registers from the sums.
+        """
         tile = self.tile
         right = [self.load(b, n * tile.lanes, tile.lanes) for n in range(tile.vectors)]
         if self.adds and self.fetches:
             self.fetch(self.step(b, _AHEAD * 8 // self.element.bits))
-        pairs = [(x, y) for x in left for y in right]
-        return [self.plus(x, y, total) for (x, y), total in zip(pairs, sums)]
+        each = iter(sums)
+        return [self.plus(x, y, next(each)) for x in left for y in right]
 
     def plus(self, x: Value, y: Value, total: Value) -> Value:
         """A sum with the product of two vectors added."""
