@@ -6,7 +6,8 @@ jaxpr), :class:`Lowered` (a program of loops) and :class:`Compiled` (machine cod
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -434,6 +435,45 @@ class Compiled(Stage):
                   for place in self._executable.overwritten if place is not None]
         return MemoryAnalysis(sum(arguments), sum(a.nbytes for a in jaxpr.out_avals), sum(reused),
                               self._executable.arena_size, self._executable.code.nbytes)
+
+    @boundary
+    def save(self, path: str | os.PathLike[str], *, header: str | os.PathLike[str] | None = None,
+             name: str | None = None, link: Sequence[str] = ()) -> None:
+        """Write a shared library that C programs call without Python.
+
+        The library holds the machine code, for processors like this one, with its constants and its
+        threads; results have the bits that they have in Python. A C compiler must be installed.
+
+        Args:
+          path: The file to write, as ``"f.so"``.
+          header: The header file to write, as ``"f.h"``. It declares the C function, with the types
+            of its arguments and results.
+          name: The name of the C function; that of the Python function unless given, or that of the
+            file if the function has none.
+          link: Options for the linker, such as ``["-lopenblas"]`` for the LAPACK that programs with
+            large decompositions of matrices call.
+
+        Programs that call Python, foreign functions or SciPy's special functions, and those that
+        hold references, raise ``NotImplementedError``.
+        """
+        from .._runtime.c_library import save_library  # late: few programs are saved
+        from .._runtime.c_source import identifier
+        program, path = self._program, os.fspath(path)
+        chosen = name or identifier(program.name if program.name.isidentifier()
+                                    else os.path.basename(path).partition(".")[0])
+        if chosen != identifier(chosen):
+            raise ValueError(explain(
+                "tanx.stages.Compiled.save", f"{chosen!r} is no name of a function in C.",
+                hint="choose one by name=..."))
+        if program.pure.written or program.captured:
+            raise NotImplementedError(explain(
+                "tanx.stages.Compiled.save", f"{program.name} holds references, which have no form "
+                "in C.", hint="pass their contents as arguments, and return them."))
+        outs = tree_unflatten(program.out_tree, [0] * len(program.closed.out_avals))
+        save_library(
+            program.module, chosen, program.closed.jaxpr.debug_info.arg_names,
+            [f"result{keystr(p)}" for p, _ in tree_flatten_with_path(outs)[0]], path,
+            None if header is None else os.fspath(header), link)
 
     def runtime_executable(self) -> Any:
         """What runs the code on buffers."""

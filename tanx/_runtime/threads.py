@@ -24,7 +24,7 @@ from .._compiler.codegen.abi import PARALLEL, STOP, STOPPED
 from .._locks import new_lock
 from ..errors import explain
 
-__all__ = ["get_num_threads", "parallel_address", "set_num_threads"]
+__all__ = ["get_num_threads", "parallel_address", "pool_text", "set_num_threads"]
 
 _PAUSES = {"x86_64": ("llvm.x86.sse2.pause", "", 1000),
            "aarch64": ("llvm.aarch64.isb", "i32 15", 2500)}
@@ -380,7 +380,7 @@ define void @tanx_fresh() {{
 """
 
 
-def _text() -> str:
+def pool_text() -> str:
     """The pool as LLVM code."""
     from signal import SIG_SETMASK
 
@@ -423,7 +423,7 @@ class _Pool:
             if not self._addresses:
                 from . import stop  # late: most imports of tanx run no threads
                 from .machine import permanent
-                self._addresses = permanent("threads", _text, stop.addresses() | {
+                self._addresses = permanent("threads", pool_text, stop.addresses() | {
                     "tanx_owner": ctypes.addressof(stop.owner),
                     "tanx_workers": ctypes.addressof(stop.workers)})
                 self._call("tanx_fresh")

@@ -10,25 +10,21 @@ from __future__ import annotations
 import ctypes
 import os
 import re
-import shlex
-import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 
 from ..._locks import new_lock
 from ..._runtime import disk_cache
+from ..._runtime.c_compiler import run_compiler
 from ...errors import explain
 from .registry import include_dir
 
 __all__ = ["library_of"]
 
-_COMPILERS = ("cc", "gcc", "clang")
 _OPTIONS = ("-O3", "-fPIC", "-shared", *(() if sys.platform == "darwin" else ("-march=native",)))
 _CUDA = re.compile(r"\b__(global|device)__\b|^\s*\.(visible|entry|version)\b", re.MULTILINE)
 _OWN_FILES = re.compile(r'^\s*#\s*include\s*"(?!tanx/ffi\.h")', re.MULTILINE)
-_LINES_SHOWN = 20
 
 _libraries: dict[str, ctypes.CDLL] = {}
 _lock = new_lock()
@@ -69,27 +65,9 @@ def _compile(source: str, flags: Sequence[str], folder: str, path: str) -> None:
     text = os.path.join(folder, "source.c")
     with open(text, "w", encoding="utf-8") as file:
         file.write(source)
-    command = [*_compiler(), *_OPTIONS, "-I", include_dir(), *flags, text, "-o", path, "-lm"]
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    if done.returncode:
-        said = done.stderr.replace(text, "source").strip().splitlines()
-        left = len(said) - _LINES_SHOWN
-        more = [f"... and {left} lines more"] if left > 0 else []
-        raise ValueError(explain(
-            "tanx.extend.c_function", "the C compiler rejects the source.",
-            *said[:_LINES_SHOWN], *more))
-
-
-def _compiler() -> list[str]:
-    """The command that runs the C compiler."""
-    given = shlex.split(os.environ.get("CC", ""))
-    names = [given[0]] if given else _COMPILERS
-    for name in names:
-        path = shutil.which(name)
-        if path is not None:
-            return [path, *given[1:]]
-    raise RuntimeError(explain(
-        "tanx.extend.c_function", "there is no C compiler on this machine.",
-        f"looked for: {', '.join(names)}",
-        hint="install gcc or clang, or say by the environment variable CC where it is. A function "
-             "of a library that is compiled already needs none: pass ctypes.CDLL(path).name."))
+    run_compiler(
+        "tanx.extend.c_function",
+        [*_OPTIONS, "-I", include_dir(), *flags, text, "-o", path, "-lm"], folder,
+        failure="the C compiler rejects the source.",
+        hint="A function of a library that is compiled already needs none: "
+             "pass ctypes.CDLL(path).name.")

@@ -1,0 +1,167 @@
+"""Compiled functions as libraries for C: object code, constants and the pool of threads in a file.
+
+LLVM makes the object code, of the program as it runs in this process; the C compiler of the machine
+compiles the source around it (``c_source.py``) and links. Nothing of Python is in the library.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._compiler.codegen.abi import PARALLEL, TILE
+from .._core.array import Array
+from .._loops.names import CALLBACK, FOREIGN, LAPACK
+from ..dtypes import float0
+from ..errors import explain
+from .c_compiler import run_compiler
+from .c_source import ALIGNMENT, Entry, Parameter, header_text, identifier, source_text
+from .signals import uninterrupted
+from .threads import pool_text
+
+if TYPE_CHECKING:
+    from .._compiler.codegen.cpu import Generated
+    from .._compiler.pipeline import Module
+
+__all__ = ["save_library"]
+
+_PUBLIC = "tanx.stages.Compiled.save"
+_OPTIONS = ("-O2", "-fPIC", "-shared", "-pthread", "-Wl,-z,defs",
+            "-Wl,-z,nodelete")  # threads of the pool may sleep in the library: it stays
+_INSTRUCTIONS = ("avx", "avx2", "fma", "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
+"""Sets of instructions of x86-64 that C compilers can ask the processor about."""
+_EXPORTS = "{{ global: {name}; {name}_workspace_bytes; {name}_set_num_threads; local: *; }};\n"
+
+
+def save_library(module: Module, name: str, paths: Sequence[str], results: Sequence[str],
+                 library: str, header: str | None, link: Sequence[str]) -> None:
+    """Write a program as a library, and its header.
+
+    ``paths`` and ``results`` are what Python calls arguments and results; ``link`` are options for
+    the linker.
+    """
+    from .._compiler.codegen.cpu import assemble, generate, host
+    from .._compiler.codegen.micro import kernel_text
+    _check_platform()
+    plan = module.plan
+    generated = generate(plan.program, host(), plan.offsets, plan.shared)
+    _check_calls(generated, link)
+    data, starts = _constants(module.constants)
+    entry = _entry(module, name, paths, results, starts)
+    threads = PARALLEL in generated.symbols or any(
+        dict(call.params)["tasks"] > 1 for call in generated.externs.values())
+    texts = [generated.text, *(kernel_text(s, host()) for s in generated.symbols
+                               if s.startswith(TILE)), *([pool_text()] if threads else [])]
+    with uninterrupted():
+        objects = [assemble(text, host()) for text in texts]
+    with tempfile.TemporaryDirectory(prefix="tanx-") as folder:
+        def write(file_name: str, content: bytes | str) -> str:
+            path = os.path.join(folder, file_name)
+            with open(path, "wb") as file:
+                file.write(content if isinstance(content, bytes) else content.encode())
+            return path
+
+        head = write("function.h", header_text(entry))
+        source = write("function.c", source_text(entry, head, write("constants", data),
+                                                 generated.externs, threads, _instructions()))
+        exports = write("exports", _EXPORTS.format(name=name))
+        made = os.path.join(folder, "library.so")
+        run_compiler(_PUBLIC, [
+            *_OPTIONS, f"-Wl,--version-script={exports}", "-o", made, source,
+            *(write(f"{n}.o", content) for n, content in enumerate(objects)), *link, "-lm"],
+            folder, failure="the C compiler or its linker refuses the library.")
+        with open(made, "rb") as file:
+            _replace(library, file.read(), 0o755)
+    if header is not None:
+        _replace(header, header_text(entry).encode(), 0o644)
+
+
+def _instructions() -> list[str]:
+    """The sets of instructions that code for this processor may use, and not all others have."""
+    from .._compiler.codegen.cpu import host
+    features = host().features.split(",")
+    return [name for name in _INSTRUCTIONS if f"+{name}" in features]
+
+
+def _check_platform() -> None:
+    if not sys.platform.startswith("linux"):
+        raise NotImplementedError(explain(
+            _PUBLIC, "libraries are written for Linux only.", f"platform: {sys.platform}"))
+
+
+def _check_calls(generated: Generated, link: Sequence[str]) -> None:
+    """Refuse what there is nothing for outside of this process."""
+    for symbol in generated.symbols:
+        if symbol.startswith("scipy."):
+            raise NotImplementedError(explain(
+                _PUBLIC, f"the program calls {symbol.replace('.', '.special.')}, which is SciPy's "
+                "and needs Python."))
+    for call in generated.externs.values():
+        params = dict(call.params)
+        if call.name == CALLBACK:
+            raise NotImplementedError(explain(
+                _PUBLIC, "the program calls a Python function.",
+                hint="take out tanx.debug.print, callbacks and custom functions in Python."))
+        if call.name == FOREIGN:
+            raise NotImplementedError(explain(
+                _PUBLIC, "the program calls a foreign function, which is known by its address in "
+                "this process.", f"function: {params['function']!r:.100}",
+                hint="save the parts before and after it, and call it between them in C."))
+        if call.name == LAPACK and not link:
+            raise NotImplementedError(explain(
+                _PUBLIC, f"the program calls LAPACK's {params['routine']}, which is SciPy's in "
+                "this process.",
+                hint="link a LAPACK library of the system, as by link=['-lopenblas'] or "
+                     "link=['-llapack', '-lblas']."))
+
+
+def _constants(constants: Sequence[Any]) -> tuple[bytes, list[int]]:
+    """The data of constants, one after the other, and where each begins."""
+    data, starts = bytearray(), []
+    for constant in constants:
+        starts.append(len(data))
+        value = constant._value if type(constant) is Array else np.asarray(constant)
+        data += np.ascontiguousarray(value).tobytes()
+        data += bytes(-len(data) % ALIGNMENT)
+    return bytes(data), starts
+
+
+def _entry(module: Module, name: str, paths: Sequence[str], results: Sequence[str],
+           starts: Sequence[int]) -> Entry:
+    """The C function for a program."""
+    if any(aval.dtype == float0 for aval in (*module.in_avals, *module.out_avals)):
+        raise NotImplementedError(explain(_PUBLIC, "arrays of float0 have no form in C."))
+    taken = {name, "workspace", "room", "buffers"}
+
+    def parameters(avals: Sequence, paths: Sequence[str]) -> list[Parameter]:
+        made = []
+        for aval, path in zip(avals, paths, strict=True):
+            made.append(Parameter(identifier(path, taken), path, aval))
+            taken.add(made[-1].name)
+        return made
+
+    program, shared = module.program, module.plan.shared
+    places = {b: n for n, b in enumerate((*program.inputs, *program.outputs))}
+    return Entry(
+        name, parameters(module.in_avals, paths), parameters(module.out_avals, results), starts,
+        len(program.outputs),
+        [places[shared[b]] if b in shared else None for b in program.outputs],
+        [places[b] for b in module.results], -(-module.plan.size // ALIGNMENT) * ALIGNMENT)
+
+
+def _replace(path: str, content: bytes, mode: int) -> None:
+    """Write a file in one step: a process that has the old one in memory keeps it."""
+    temporary = f"{path}.{os.getpid()}.new"
+    try:
+        with open(temporary, "wb") as file:
+            file.write(content)
+        os.chmod(temporary, mode)
+        os.replace(temporary, path)
+    finally:
+        if os.path.exists(temporary):
+            os.remove(temporary)
