@@ -612,7 +612,7 @@ def transformed(make: Maker):
         f"tanx.grad(lambda p: jnp.sum({inner}))({name})",
         f"tanx.vmap(tanx.grad(lambda p: jnp.sum({inner})))({name})",
         f"tanx.jvp(lambda p: {inner}, ({name},), ({name},))[1]",
-        f"tanx.grad(tanx.checkpoint(lambda p: jnp.sum(jnp.sin({inner}))))({name})",
+        f"tanx.grad(tanx.checkpoint(lambda p: jnp.sum(jnp.tanh({inner}))))({name})",
         f"tanx.jit(tanx.vmap(lambda p: {inner}, in_axes=-1, out_axes=-1))({name})",
         # Step by step, a Jacobian of many numbers takes all the memory there is.
         f"{'tanx.jacfwd' if x.data.size < 1000 else ''}(lambda p: {inner})({name})",

@@ -379,7 +379,7 @@ def test_a_function_that_calls_itself_is_told():
         assert half(1.0, 8) == 5.0
 
 
-@pytest.mark.parametrize("kilobytes", [512, 8192])
+@pytest.mark.parametrize("kilobytes", [1024, 8192])
 def test_deep_functions_and_trees_in_a_thread(kilobytes):
     """Threads may have smaller stacks than the process."""
     def run():

@@ -1,5 +1,6 @@
 """The table of the ecosystem: each program has its row, and differences are found."""
 
+import importlib.util
 import subprocess
 import sys
 
@@ -29,6 +30,7 @@ def test_differences(ours, theirs, tolerance, found):
                       Outcome(result={"['x']": theirs}, tolerance=tolerance)) == found
 
 
+@pytest.mark.skipif(importlib.util.find_spec("jax") is not None, reason="runs beside no real jax")
 def test_a_program_is_run(tmp_path):
     """With the name jax meaning tanx; its results come back, and its error if it fails."""
     program = tmp_path / "program.py"

@@ -367,6 +367,7 @@ def ctypes_address(function):
 def test_a_library_is_compiled_once(monkeypatch, tmp_path):
     source = "void f(long n, const float *x, float *y) { while (n--) y[n] = x[n] + 40; }"
     monkeypatch.setattr(c_compiler, "_libraries", {})
+    monkeypatch.delenv("CC", raising=False)
     with _config.enable_compilation_cache(True), _config.compilation_cache_dir(str(tmp_path)):
         first = c_function(source)
         monkeypatch.setenv("PATH", "/nowhere")

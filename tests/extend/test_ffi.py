@@ -31,7 +31,7 @@ NAMES = ("kepler", "facts", "sum_of_attributes", "copy", "increment", "counted",
          "refused", "in_future")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def path(tmp_path_factory):
     """The compiled library; the header compiles without a warning."""
     made = tmp_path_factory.mktemp("library") / "foreign.so"
@@ -41,8 +41,9 @@ def path(tmp_path_factory):
     return made
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(scope="session")
 def library(path):
+    """The library with its functions registered: once in a process, as names cannot be reused."""
     found = ctypes.CDLL(str(path))
     for name in NAMES:
         register_ffi_target(name, pycapsule(getattr(found, name)))
@@ -55,6 +56,11 @@ def library(path):
                                      "execute": pycapsule(found.count)})
     found.count_of_calls.restype = found.count_of_states.restype = ctypes.c_long
     return found
+
+
+@pytest.fixture(autouse=True)
+def registered(library):
+    """Every test may call the functions by name."""
 
 
 def typed(shape, dtype=F32):
