@@ -34,7 +34,7 @@ def i0_impl(x):
 
 
 @i0_impl.defjvp
-def _i0_jvp(primals, tangents):
+def i0_impl_jvp(primals, tangents):
     (x,), (dx,) = primals, tangents
     return i0_impl(x), lax.mul(dx, i1_impl(x))
 

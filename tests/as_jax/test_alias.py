@@ -69,7 +69,8 @@ def test_a_module(tmp_path):
 
 
 def test_installed_from_code():
-    found = run("-c", f"import tanx.as_jax as a; a.install(shadow={REAL}); a.install(shadow={REAL}); import jax;"
+    found = run("-c", f"import tanx.as_jax as a; a.install(shadow={REAL});"
+                      f"a.install(shadow={REAL}); import jax;"
                       "print(jax.numpy.ones(2), a.is_installed()); a.uninstall();"
                       "import importlib.util as u; print(u.find_spec('jax'), a.is_installed())")
     assert found.splitlines()[0] == "[1. 1.] True"
