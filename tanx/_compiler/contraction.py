@@ -15,6 +15,7 @@ kernel.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
@@ -522,7 +523,7 @@ class _Layout:
         if near is not None and (columns < self.many(distances) or rows < 2 * lanes
                                  or product.runs):
             return near, factor
-        if self.is_row_by_row(factor) and (product.runs or columns < _MANY):
+        if self.is_row_by_row(factor) and (product.runs or columns < self.many((0, 1))):
             return "k", factor
         if factor is self.computed:
             return "k" if any(_distance(load, product.term) == 1 for load in loads(factor)) else (
@@ -538,6 +539,10 @@ class _Layout:
 
     def many(self, distances: tuple[int, int] | None) -> int:
         """Columns that make a left factor at such distances worth a copy."""
+        if distances and distances[1] == 1 and not self.target.multiplies_by_lane:
+            # Single elements are read as quickly from rows as from panels, in conflict or not:
+            # without copies 256 x 256 runs at 0.87 of the peak instead of 0.76 (AVX-512).
+            return sys.maxsize
         far = max(distances or (0,)) * self.dtype.itemsize
         conflicts = far and far % _CONFLICT == 0 and self.product.term.extent >= _STRETCH
         return _MANY_IN_CONFLICT if conflicts else _MANY
@@ -579,6 +584,11 @@ class _Layout:
             at = moved[term] = stretch * size_of_few + few
         self.store(copy, [*outer, *loops, place], [*outer, panel, *runs, at, place],
                    substitute(factor, moved))
+        if places < size:
+            # Whatever was there before may be subnormal, and those are multiplied slowly.
+            loops, rest = [*outer, *runs, term], Index("rest", size - places)
+            self.store(copy, [*loops, rest], [*outer, panel, *runs, term, rest + places],
+                       Const(0, self.dtype))
         number, position = panel_place(along, size)
         return copy[[*outer, number, *runs, term, position]]
 
