@@ -207,15 +207,17 @@ def _times_i(x: Expr) -> Expr:
 
 def _are_bytes(product: _Product) -> bool:
     """Whether factors are bytes, of so large a product that words of them are worth it."""
-    size = product.row.extent * product.column.extent * product.term.extent
-    return size >= _MANY_BYTES and product.total.dtype == np.int32 and all(
+    rows, columns = product.row.extent, product.column.extent
+    size = rows * columns * product.term.extent
+    return size >= _MANY_BYTES and min(rows, columns) > 1 and (
+        product.total.dtype == np.int32) and all(
         isinstance(x, Op) and x.name == "convert" and x.args[0].dtype == np.int8
         for x in (product.left, product.right))
 
 
 def _in_words(product: _Product, names: _Names, target: Target) -> list[Statement] | None:
     """A product of bytes by one of words, which hold those of four terms each."""
-    row, column, terms = product.row, product.column, product.term.extent
+    row, terms = product.row, product.term.extent
     word = Index("term", -(-terms // 4))
 
     def packed(factor: Expr) -> Expr:
@@ -228,16 +230,30 @@ def _in_words(product: _Product, names: _Names, target: Target) -> list[Statemen
             parts.append(op("select", at < terms, byte, const(0, np.int32)))
         return reduce(lambda a, b: op("or", a, b), parts)
 
-    outer_left, outer_right = product.outer_of(product.left), product.outer_of(product.right)
-    at_left, at_right = (*outer_left, row, word), (*outer_right, word, column)
-    left, right = (names.buffer(_extents(at), np.dtype(np.int32)) for at in (at_left, at_right))
+    name, words = "dot4", packed(product.left)
+    excess, copies = None, list[Statement]()
+    if not target.multiplies_signed_bytes:
+        # Bytes without signs are 128 greater.
+        name, words = "dot4u", op("xor", words, const(-0x7F7F7F80, np.int32))
+        excess, copies = _column_sums(product, 128, names)
+    at = (*product.outer_of(product.left), row, word)
+    left = names.buffer(_extents(at), np.dtype(np.int32))
     fold = product.total.fold
-    body = op("dot4", left[at_left], right[at_right])
-    nest = product.rest(Pick(Fold((word,), fold.init, fold.states, (body,), "add"), 0))
+    body = op(name, left[at], packed(product.right))
+    total = Pick(Fold((word,), fold.init, fold.states, (body,), "add"), 0)
+    nest = product.rest(total if excess is None else total - excess)
     found = _contracted(nest, names, target)
     return None if found[-1] is nest else [
-        _parallel(at_left, [Store(left, at_left, packed(product.left))]),
-        _parallel(at_right, [Store(right, at_right, packed(product.right))]), *found]
+        *copies, _parallel(at, [Store(left, at, words)]), *found]
+
+
+def _column_sums(product: _Product, factor: int, names: _Names) -> tuple[Expr, list[Statement]]:
+    """A multiple of the sum of a column of the right factor, and the nest that computes all."""
+    loops, fold = (*product.outer_of(product.right), product.column), product.total.fold
+    sums = names.buffer(_extents(loops), product.total.dtype)
+    body = op("mul", product.right, const(factor, product.total.dtype))
+    total = Pick(Fold((product.term,), fold.init, fold.states, (body,), "add"), 0)
+    return sums[loops], [_parallel(loops, [Store(sums, loops, total)])]
 
 
 def _parts(product: _Product) -> int:

@@ -222,12 +222,16 @@ _ON_STORED_TYPES: dict[str, Callable] = {
     "le_to": lambda a, b: _total_order(a) <= _total_order(b),
 }
 
-def _dot4(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _dot4(a: np.ndarray, b: np.ndarray, first: type = np.int8) -> np.ndarray:
     """The sum of the products of bytes; of 32 bits, which wrap."""
     shifts = np.arange(0, 32, 8, dtype=np.int32)
-    x, y = ((v.astype(np.int32)[..., None] >> shifts).astype(np.int8).astype(np.int32)
-            for v in map(np.asarray, (a, b)))
+    x, y = ((np.asarray(v).astype(np.int32)[..., None] >> shifts).astype(byte).astype(np.int32)
+            for v, byte in ((a, first), (b, np.int8)))
     return (x * y).sum(-1, dtype=np.int32)
+
+
+def _dot4u(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return _dot4(a, b, np.uint8)
 
 
 _NEEDS_WIDTH = ("shift_left", "shift_right_logical", "shift_right_arithmetic", "mulhi",
@@ -235,7 +239,8 @@ _NEEDS_WIDTH = ("shift_left", "shift_right_logical", "shift_right_arithmetic", "
 
 _MEANING: dict[str, Callable] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": _div, "rem": _rem,
-    "floor_div": np.floor_divide, "floor_mod": np.mod, "mulhi": _mulhi, "dot4": _dot4, "pow": _pow,
+    "floor_div": np.floor_divide, "floor_mod": np.mod, "mulhi": _mulhi, "dot4": _dot4,
+    "dot4u": _dot4u, "pow": _pow,
     "max": _max, "min": _min, "atan2": _atan2, "neg": np.negative, "square": np.square,
     "sign": _sign, "integer_pow": _integer_pow, "abs": np.abs,
     "shift_left": _shift_left, "shift_right_logical": _shift_right_logical,

@@ -30,6 +30,7 @@ __all__ = ["kernel_symbol", "kernel_text"]
 _SIGNATURE = "ptr %a, i64 %a_step, ptr %b, i64 %b_step, i64 %terms, ptr %out, i64 %out_step"
 _RUNS = "ptr %runs, i64 %count"
 _POINTER = type_of("ptr")
+_OF_BYTES = ("dot4", "dot4u")
 _AHEAD = 256
 """Bytes from what is read to what is to be fetched."""
 _LINE = 512
@@ -53,11 +54,11 @@ def kernel_symbol(tile: Tile, dtype: np.dtype, adds: bool = False, times: str = 
 def kernel_text(symbol: str, target: Target) -> str:
     """The LLVM code of a kernel."""
     name, form, rows, vectors, end = symbol.removeprefix(TILE).split(".")
-    dtype = np.dtype("int32" if name == "dot4" else name)
+    dtype = np.dtype("int32" if name in _OF_BYTES else name)
     tile = Tile("k" if form == "k" else "m", int(rows), int(vectors), lanes_of(dtype, target))
     writer = Writer()
     end, _, runs = end.partition("-")
-    kind = _Bytes if name == "dot4" else _Runs if runs else _Kernel
+    kind = _Bytes if name in _OF_BYTES else _Runs if runs else _Kernel
     kind(writer, tile, register_type(dtype), target.multiplies_by_lane, end == "add").write()
     signature = f"{_SIGNATURE}, {_RUNS}" if runs else _SIGNATURE
     body = "\n".join([f'define void @"{symbol}"({signature}) {{', "entry:", *writer.place.lines,
@@ -243,9 +244,11 @@ class _Bytes(_Kernel):
     def plus(self, x: Value, y: Value, total: Value) -> Value:
         lanes = self.tile.lanes
         words, parts = total.type, integer(8).of(4 * lanes)
-        name = f"llvm.aarch64.neon.sdot.v{lanes}i32.v{4 * lanes}i8"
+        # One instruction takes a lane of its second vector, and that is what x is made of; the
+        # other one takes the bytes of its first vector to have no signs, and those are in x.
+        name, factors = ((f"llvm.aarch64.neon.sdot.v{lanes}i32.v{4 * lanes}i8", (y, x))
+                         if self.by_lane else (f"llvm.x86.avx512.vpdpbusd.{32 * lanes}", (x, y)))
         self.writer.declared[name] = (
             f"declare {words.text} @{name}({words.text}, {parts.text}, {parts.text})")
-        # The instruction takes a lane of its second vector, and that is what x is made of.
-        a, b = (self.writer.write(parts, f"bitcast {v!r} to {parts.text}") for v in (y, x))
+        a, b = (self.writer.write(parts, f"bitcast {v!r} to {parts.text}") for v in factors)
         return self.writer.write(words, f"call {words.text} @{name}({total!r}, {a!r}, {b!r})")

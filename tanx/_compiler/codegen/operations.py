@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import ml_dtypes
@@ -339,12 +339,15 @@ def _clz(x: Value) -> Value:
     return intrinsic("ctlz", x, extra=[false])
 
 
-def _dot4(x: Value, y: Value) -> Value:
-    """The sum of the products of bytes, each brought to the top of the word and down again."""
-    def byte(word: Value, n: int) -> Value:
-        return shift_right(shift_left(word, 24 - 8 * n), 24, signed=True)
+def _dot4(x: Value, y: Value, signed: bool = True) -> Value:
+    """The sum of the products of bytes, each brought to the top of the word and down again.
 
-    first, *others = [byte(x, n) * byte(y, n) for n in range(4)]
+    The bytes of the first word may be ``signed`` or not; those of the second are.
+    """
+    def byte(word: Value, n: int, signed: bool) -> Value:
+        return shift_right(shift_left(word, 24 - 8 * n), 24, signed=signed)
+
+    first, *others = [byte(x, n, signed) * byte(y, n, True) for n in range(4)]
     return reduce(Value.__add__, others, first)
 
 
@@ -355,6 +358,7 @@ _INTEGER: dict[str, Callable] = {
     "shift_left": _shift_by(shift_left), "shift_right_logical": _shift_by(shift_right),
     "shift_right_arithmetic": _shift_right_arithmetic,
     "population_count": lambda x: intrinsic("ctpop", x), "clz": _clz, "dot4": _dot4,
+    "dot4u": partial(_dot4, signed=False),
 }
 
 _SIGNED: dict[str, Callable] = {

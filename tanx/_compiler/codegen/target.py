@@ -24,7 +24,15 @@ class Target:
     @property
     def multiplies_bytes(self) -> bool:
         """Whether an instruction adds products of four bytes each to the words of a vector."""
-        return self.multiplies_by_lane and "+dotprod" in self.features
+        if self.multiplies_by_lane:
+            return "+dotprod" in self.features
+        wanted = {512: "+avx512vnni", 256: "+avxvnni"}.get(self.vector_bits)
+        return wanted in self.features.split(",")
+
+    @property
+    def multiplies_signed_bytes(self) -> bool:
+        """Whether that instruction takes the bytes of both factors to have signs."""
+        return self.multiplies_by_lane
 
     @property
     def multiplies_by_lane(self) -> bool:

@@ -48,6 +48,9 @@ __all__ = ["Form", "Operand", "Tile", "Tiling", "best_tile", "factors", "final_s
 Form = Literal["k", "m"]
 """Whether terms or rows of the left operand are neighbours in memory."""
 
+PRODUCTS = ("mul", "dot4", "dot4u")
+"""Instructions that multiply in sums of products."""
+
 _BLOCK_BYTES = 1 << 18
 """Of the right operand, what is read again and again while it is in the second cache."""
 _ROOM_BYTES, _IN_ROOM = 1 << 16, 32
@@ -276,7 +279,7 @@ def sum_of_products(stores: Iterable[Store]) -> Pick | None:
     if fold.combine != "add" or not isinstance(fold.init[0], Const) or fold.init[0].value != 0:
         return None
     (body,) = fold.body
-    return Pick(fold, 0) if isinstance(body, Op) and body.name in ("mul", "dot4") else None
+    return Pick(fold, 0) if isinstance(body, Op) and body.name in PRODUCTS else None
 
 
 def factors(total: Pick) -> tuple[Expr, Expr]:
