@@ -1,17 +1,20 @@
-"""The garbage collector at rest: while many objects are made that stay, or that go by themselves.
+"""The garbage collector: when it rests, and when it runs for the memory of arrays.
 
-To look in vain for cycles among them takes a tenth of the time of an import, and more than that of
-the compilation of a large program.
+It rests while many objects are made that stay, or that go by themselves. To look in vain for cycles
+among them takes a tenth of the time of an import, and more than that of the compilation of a large
+program. It runs when the memory of arrays has grown by much: Python counts objects, not bytes, and
+a few objects in a cycle may hold all memory of the machine.
 """
 
 from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Callable
 
 from ._locks import new_lock
 
-__all__ = ["at_rest", "count_as_old"]
+__all__ = ["at_rest", "count_as_old", "growth"]
 
 
 class _AtRest:
@@ -58,3 +61,46 @@ def count_as_old() -> None:
     if gc.get_freeze_count() < _OWN:  # else there is something that a user wants left alone
         gc.freeze()
         gc.unfreeze()  # to the oldest generation, wherever it was before
+
+
+class _Growth:
+    """Runs the collector when arrays take much more memory than they did after it ran last.
+
+    A *step* is a sixteenth of the machine's memory: arrays that stay make the collector run
+    sixteen times at most on the way to filling it. Where they went by themselves, cycles may hold
+    four steps before it runs again, so that programs which need much memory now and then are not
+    held up each time.
+    """
+
+    STEPS, MOST = 16, 4
+    FLOOR = 1 << 26
+    """Bytes below which nobody asks how much memory there is."""
+
+    def __init__(self) -> None:
+        self.memory: Callable[[], int] = lambda: self.STEPS << 28  # of the machine; plugged
+        self.step = self.base = 0
+        self.next = self.FLOOR
+
+    def look(self, in_use: Callable[[], int]) -> None:
+        """Run the collector if arrays are ``in_use`` that take more bytes than they should."""
+        nbytes = in_use()
+        if nbytes > self.next:
+            self._collect(nbytes, in_use)
+        elif self.step and nbytes + self.MOST * self.step < self.next:
+            self._start_from(nbytes + (self.MOST - 1) * self.step)
+
+    def _collect(self, nbytes: int, in_use: Callable[[], int]) -> None:
+        self.step = self.step or max(self.memory() // self.STEPS, self.FLOOR)
+        if nbytes <= self.step:
+            self._start_from(0)
+        elif gc.isenabled():
+            gc.collect(1)  # most cycles that are made again and again are young
+            if in_use() > self.base + self.step // 2:
+                gc.collect()
+                self._start_from(in_use())
+
+    def _start_from(self, nbytes: int) -> None:
+        self.base, self.next = nbytes, nbytes + self.step
+
+
+growth = _Growth()

@@ -153,9 +153,3 @@ def test_leaked_tracers_say_where_they_came_from():
     leaky(1.0)
     with pytest.raises(jax.errors.UnexpectedTracerError, match="argument x of leaky"):
         kept[0] + 1
-
-
-def test_live_arrays_are_listed():
-    x = jnp.full(7, 3.0)
-    assert any(y is x for y in jax.live_arrays())
-    assert isinstance(np.asarray(x), np.ndarray)

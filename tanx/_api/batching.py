@@ -11,7 +11,7 @@ from .._core.refs import check_distinct, is_ref
 from .._core.types import NUMBERS, is_arraylike, typeof
 from .._ops.layout import as_array
 from .._traceback import boundary
-from .._transforms.vmap import Axis, batch, mapped_types, to_axis
+from .._transforms.vmap import Axis, mapped_types, to_axis
 from ..errors import explain
 from ..tree_util import (
     broadcast_prefix,
@@ -21,12 +21,14 @@ from ..tree_util import (
     tree_unflatten,
 )
 from .arguments import check_callable, check_leaves, result_leaves
+from .chunks import Chunks
 
 __all__ = ["axes_of", "vmap"]
 
 
 def vmap(fun: Callable, in_axes=0, out_axes: Any = 0, axis_name=None, axis_size: int | None = None,
-         spmd_axis_name=None, sum_match: bool = False) -> Callable:
+         spmd_axis_name=None, sum_match: bool = False, *, chunk_size: int | None = None,
+         memory_budget: int | None = None) -> Callable:
     """Map a function over an axis of its arguments, all at once.
 
     ``in_axes`` says which axis of each argument to map: an int, None (not mapped), or a tuple with
@@ -35,8 +37,15 @@ def vmap(fun: Callable, in_axes=0, out_axes: Any = 0, axis_name=None, axis_size:
     axis 0. ``axis_name`` lets collectives such as ``lax.psum`` speak of the axis; ``axis_size``
     is needed only where nothing is mapped.
 
+    ``chunk_size`` lets so many lanes run at once, one chunk after the other, and so bounds the
+    memory for values in between; ``memory_budget`` bounds it by bytes, and finds the size of chunks
+    by itself. Both give the results of the whole batch, and compile. A gradient of the result keeps
+    values of all chunks, unless the function is wrapped in :func:`tanx.checkpoint`.
+
     >>> vmap(lambda x, y: x + y, in_axes=(0, None))(jnp.arange(3), 10)
     Array([10, 11, 12], dtype=int32)
+    >>> vmap(lambda x: (x * jnp.ones((9, 9))).sum(), chunk_size=2)(jnp.arange(3))
+    Array([  0.,  81., 162.], dtype=float32)
     """
     check_callable("tanx.vmap", fun)
     if isinstance(in_axes, list):
@@ -45,6 +54,7 @@ def vmap(fun: Callable, in_axes=0, out_axes: Any = 0, axis_name=None, axis_size:
         raise TypeError(explain(
             "tanx.vmap", "in_axes must be an int, None, or a tuple with an entry an argument.",
             f"in_axes: {in_axes!r}"))
+    chunks = Chunks(chunk_size, memory_budget, axis_name)
 
     @boundary
     @functools.wraps(fun)
@@ -78,7 +88,7 @@ def vmap(fun: Callable, in_axes=0, out_axes: Any = 0, axis_name=None, axis_size:
                                          hint="return its content: ref[...]."))
             return outs
 
-        outs, out_dims = batch(flat, Axis(axis_name, size), leaves, dims)
+        outs, out_dims = chunks.batch(flat, Axis(axis_name, size), leaves, dims)
         result = tree_unflatten(out_tree, outs)
         places = axes_of("tanx.vmap", "out_axes", out_axes, result)
         return tree_unflatten(out_tree, [

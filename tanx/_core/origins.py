@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy._core.multiarray import get_handler_name
 
+from .._collector import growth
 from .._locks import new_lock
 from .source import SourceInfo, is_ours
 
@@ -73,9 +74,10 @@ def _line(code: CodeType, at: int) -> int:
 
 
 def note(array: Any, buffer: np.ndarray) -> None:
-    """Let a large array remember where it is made."""
+    """Let a large array remember where it is made; where there are many, collect garbage."""
     array._origin = places(buffer.nbytes)
     outside.count(owner_of(buffer))
+    growth.look(outside.in_use)
 
 
 def note_all(arrays: Iterable[Any]) -> None:
@@ -84,6 +86,8 @@ def note_all(arrays: Iterable[Any]) -> None:
     for x in arrays:  # of which some may be arguments as they came
         if x is not None and x._buffer.nbytes >= LARGE and getattr(x, "_origin", None) is None:
             origin = x._origin = origin or places(x._buffer.nbytes)
+    if origin:
+        growth.look(outside.in_use)
 
 
 def data_now(array: Any) -> np.ndarray | None:
@@ -109,7 +113,11 @@ class _Outside:
         self.lock = new_lock()
         self.nbytes = self.peak = 0
         self.counted: dict[int, weakref.ref] = {}
-        self.report: Any = None  # given by the allocator: a function of how many bytes more
+        self.report: Any = None  # given by the allocator: adds bytes, and tells how many are in use
+
+    def in_use(self) -> int:
+        """Bytes of large arrays, those of the allocator included."""
+        return self.nbytes if self.report is None else self.report(0)
 
     def count(self, data: np.ndarray) -> None:
         """Count an array until it goes, unless it is the allocator's or was counted before."""

@@ -58,6 +58,7 @@ TEXT = ARGUMENTS + """
 @colour = internal global i64 0
 @most_kept = internal global i64 0
 
+declare ptr @PyLong_FromSsize_t(i64)
 declare i32 @posix_memalign(ptr, i64, i64)
 declare void @free(ptr)
 declare ptr @mmap(ptr, i64, i32, i32, i32, i64)
@@ -347,15 +348,15 @@ define internal i1 @too_much(i64 %capacity) {{
   ret i1 %over
 }}
 
-; The Python function count(bytes): counts memory that was not had from here, or goes.
+; The Python function count(bytes): counts memory that was not had from here, or goes; tells how
+; much is in use.
 define ptr @python_count(ptr %self, ptr %args, i64 %count) {{
   %bytes = call i64 @number(ptr %args, i64 0)
   call void @acquire()
   %used = call i64 @count(i64 {bytes_in_use}, i64 %bytes)
   call void @raise(i64 {peak_bytes_in_use}, i64 %used)
   call void @release()
-  %result = load ptr, ptr @none
-  call void @Py_IncRef(ptr %result)
+  %result = call ptr @PyLong_FromSsize_t(i64 %used)
   ret ptr %result
 }}
 

@@ -120,7 +120,7 @@ class Allocator:
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=lambda: self.call("tanx_forked"))
 
-    def _count_outside(self, count: Callable[[int], None]) -> None:
+    def _count_outside(self, count: Callable[[int], int]) -> None:
         """Count the memory of NumPy's that large arrays have, from now on and so far."""
         with outside.lock:
             count(outside.peak)

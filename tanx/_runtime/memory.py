@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from math import prod
 
+from .._collector import growth
 from .._core.array import Array, live_arrays
 from .._core.origins import lines_of
 from .._core.primitive import Kind
@@ -94,6 +95,9 @@ def memory_of_machine(root: str = "/") -> int:
     sizes += [limit + swap for folder, name, *_ in _groups(root)
               if 0 < (limit := _number(_read(f"{folder}/{name}"))) < _UNLIMITED]
     return min(sizes)
+
+
+growth.memory = memory_of_machine
 
 
 def available_memory(root: str = "/") -> int:
