@@ -37,6 +37,7 @@ __all__ = [
     "checking_leaks",
     "config",
     "debug_infs",
+    "debug_bounds",
     "debug_key_reuse",
     "debug_nans",
     "default_device",
@@ -341,7 +342,8 @@ _traced: list[Flag] = []
 _by_python: list[Flag] = []  # flags that native code does not know: Python takes all calls
 _said: set[str] = set()  # flags without effect that have said so
 _keys: dict[tuple, tuple] = {}  # all keys there were, so that equal ones are one object
-_UNUSUAL_NAMES = {"dump": "tanx_dump", "quick_code": "tanx_quick_code"} | {name: name for name in (
+_UNUSUAL_NAMES = {"debug_bounds": "tanx_debug_bounds", "dump": "tanx_dump",
+                  "quick_code": "tanx_quick_code"} | {name: name for name in (
     "check_vma", "eager_constant_folding", "jax2tf_associative_scan_reductions",
     "jax2tf_default_native_serialization", "mock_num_gpu_processes")}
 
@@ -422,8 +424,9 @@ explicit_x64_dtypes = _define(
     "What an explicit request for a 64-bit type does while enable_x64 is off: truncate with a "
     "warning, fail, or be granted.", traced=True)
 numpy_dtype_promotion = _define(
-    "numpy_dtype_promotion", choice("standard", "strict"), "standard",
-    "Whether different types promote to a common one, or only Python scalars adapt (strict).",
+    "numpy_dtype_promotion", choice("standard", "strict", "lossless"), "standard",
+    "Whether different types promote to a common one, or only Python scalars adapt (strict), or "
+    "types promote only to one that has all numbers of each (lossless).",
     checks=True, traced=True)
 numpy_rank_promotion = _define(
     "numpy_rank_promotion", choice("allow", "warn", "raise"), "allow",
@@ -434,6 +437,9 @@ debug_nans = _define(
 debug_infs = _define(
     "debug_infs", boolean, False, "Raise FloatingPointError at the operation that makes an "
     "infinity.", checks=True, traced=True)
+debug_bounds = _define(
+    "debug_bounds", boolean, False, "Raise OutOfBoundsError at an index that is out of bounds and "
+    "has no mode of its own.", checks=True, traced=True)
 debug_key_reuse = _define(
     "debug_key_reuse", boolean, False, "Raise KeyReuseError when a random key is used twice.",
     checks=True, traced=True)

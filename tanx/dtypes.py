@@ -696,7 +696,42 @@ def _join_all(nodes: list[Node], function: str) -> Node:
         joined = _join(joined, node, strict)
         if joined is None:
             raise TypePromotionError(_no_promotion(nodes, strict, function))
+    if checks.value and numpy_dtype_promotion.value == "lossless" and not isinstance(joined, type):
+        _check_lossless(nodes, canonicalize_dtype(joined), function)
     return joined
+
+
+def _check_lossless(nodes: list[Node], joined: np.dtype, function: str) -> None:
+    lost = [node for node in nodes if not isinstance(node, type) and not holds(joined, node)]
+    if lost:
+        raise TypePromotionError(explain(
+            function, f"{short_name(joined)} does not have all numbers of {short_name(lost[0])}, "
+            'and numpy_dtype_promotion is "lossless".', _types_of(nodes),
+            hint="cast with x.astype, or leave that mode."))
+
+
+@functools.lru_cache(maxsize=1024)
+def holds(wide: np.dtype, narrow: np.dtype) -> bool:
+    """Whether each number of one type is one of the other.
+
+    >>> holds(np.dtype("float32"), np.dtype("int16")), holds(np.dtype("float32"), np.dtype("int32"))
+    (True, False)
+    """
+    if wide == narrow or narrow == _BOOL:
+        return True
+    part = to_floating_dtype(wide) if wide.kind == "c" else wide
+    if issubdtype(narrow, np.integer):
+        most, least = int(iinfo(narrow).max), int(iinfo(narrow).min)
+        if issubdtype(part, np.integer):
+            return int(iinfo(part).min) <= least and most <= int(iinfo(part).max)
+        return issubdtype(part, np.floating) and (
+            finfo(part).nmant + 1 >= most.bit_length() and most <= float(finfo(part).max))
+    if narrow.kind == "c":
+        return wide.kind == "c" and holds(part, to_floating_dtype(narrow))
+    if not (issubdtype(part, np.floating) and issubdtype(narrow, np.floating)):
+        return False
+    return (finfo(part).nmant >= finfo(narrow).nmant and finfo(part).maxexp >= finfo(narrow).maxexp
+            and finfo(part).minexp <= finfo(narrow).minexp)
 
 
 def _same(nodes: list[Node], function: str) -> Node:

@@ -381,5 +381,22 @@ class OutOfMemoryError(JaxRuntimeError, MemoryError):
     """
 
 
+class OutOfBoundsError(JaxRuntimeError, IndexError):
+    """An index is outside of its array, while ``debug_bounds`` is on.
+
+    It is a :class:`JaxRuntimeError`, as compiled code finds it while it runs, and an
+    ``IndexError``.
+
+    >>> with tanx.debug_bounds(True):
+    ...     jnp.arange(3)[jnp.array([0, 5])]
+    Traceback (most recent call last):
+    tanx.errors.OutOfBoundsError: x[...]: index 5 is out of bounds for axis 0, which has size 3.
+      array: int32[3]
+      index: int32[2]
+      at:    ...
+      Hint: x.at[index].get(mode="clip") or .set(y, mode="drop") says what to do outside; ...
+    """
+
+
 def __dir__() -> list[str]:
     return __all__

@@ -106,6 +106,8 @@ CHECKS = {
     "debug_nans": Check(True, lambda: raises(FloatingPointError, lambda: X / 0 * 0),
                         lambda: X / 0 * 0),
     "debug_infs": Check(True, lambda: raises(FloatingPointError, lambda: 1 / X), lambda: 1 / X),
+    "debug_bounds": Check(True, lambda: raises(IndexError, lambda: X[jnp.array([7])], "index 7"),
+                          lambda: same(X[jnp.array([7])], X[4:])),
     "debug_key_reuse": Check(True, lambda: raises(KeyReuseError, used_twice), used_twice),
     "check_tracer_leaks": Check(
         True, lambda: raises(Exception, leak, "leak"), lambda: raises(

@@ -35,7 +35,7 @@ from .._loops.names import CALLBACK
 from .._ops.batching import materialize
 from .._ops.layout import broadcast_in_dim, squeeze
 from .._ops.slicing import concatenate, slice_in_dim
-from ..errors import JaxRuntimeError, explain
+from ..errors import JaxRuntimeError, OutOfBoundsError, explain
 from .custom import flat_leaves
 from .scan import map_lanes
 
@@ -76,7 +76,7 @@ class FlatCallback:
         args, kwargs = tree_util.tree_unflatten(self.in_tree, leaves)
         try:
             result = self.callback_func(*args, **kwargs)
-        except BdbQuit:  # a debugger was left
+        except (BdbQuit, OutOfBoundsError):  # a debugger was left; a check of our own
             raise
         except Exception as error:
             raise JaxRuntimeError(explain(

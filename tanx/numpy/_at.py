@@ -162,7 +162,7 @@ def _update(what: str, at: AtIndex, values, indices_are_sorted, unique_indices, 
     if mask is not None and np.ndim(values) <= array.ndim - mask.ndim:
         out = _masked(what, mask, *_common(what, array, values))
     else:
-        x, plan, indices = _index.located(array, at.index, wrap)
+        x, plan, indices = _index.located(array, at.index, wrap, mode)
         if 0 in plan.shape or 0 in x.shape:
             return array
         x, y = _common(what, x, values)

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from .._config import check_static_indices, strict
+from .._config import check_static_indices, debug_bounds, strict
 from .._dims import is_symbolic, largest, least, slice_indices
 from .._slices import Slice
-from ..errors import NonConcreteBooleanIndexError, explain
+from ..errors import NonConcreteBooleanIndexError, OutOfBoundsError, explain
 from ..lax import _functions as lax
+from ._bounds import check_plan, watched
 from ._creation import asarray
 from ._plan import NEW, Form, Plan, index_array, index_dtype, plan_of
 from ._promotion import Array, Tracer, convert, is_arraylike, staging, typeof
@@ -40,7 +41,7 @@ def getitem(x, index, clip=False):
         key = _fixed(items)
         if key is None:
             return _read(x, *taken_apart(x.shape, items))
-    checked = strict.value and check_static_indices.value and not clip
+    checked = strict.value and (check_static_indices.value or debug_bounds.value) and not clip
     for primitive, params in _steps(x.shape, key, checked):
         x = primitive.bind(x, **params)
     return x
@@ -82,6 +83,8 @@ def _read(x, plan: Plan, values: list, wrap=True, mode=None, indices_are_sorted=
         wide = any(d.itemsize > 4 for d in given)
         dtype = dtypes.canonicalize_dtype(np.dtype(np.int64 if wide else np.int32))
         values = [v if type(v) is int else convert(v, dtype) for v in values]
+    if watched(mode):
+        check_plan(x, plan, values, wrap)
     piece = lax.dynamic_slice(x, values, plan.sizes, allow_negative_indices=wrap)
     if plan.dropped:
         piece = lax.squeeze(piece, plan.dropped)
@@ -96,6 +99,8 @@ def _is_window(plan: Plan) -> bool:
 def gather(x, plan: Plan, values: list, wrap=True, mode=None, fill_value=None,
            indices_are_sorted=False, unique_indices=False):
     """Read an array by a plan; ``mode`` and ``fill_value`` are about what is outside of it."""
+    if watched(mode):
+        check_plan(x, plan, values, wrap)
     indices = index_array(plan, values, wrap)
     if 0 in plan.shape:
         return lax.full_like(x, 0, shape=plan.shape)
@@ -157,7 +162,7 @@ def _steps(shape: tuple[int, ...], key: tuple, checked: bool) -> tuple:
             start, size, step = _inside(item, shape[axis], axis, shape, checked), 1, 1
             dropped.append(axis)
         else:
-            start, size, step = _bounds(item, shape[axis], axis)
+            start, size, step = _bounds(item, shape[axis], axis, checked)
             kept.append(size)
         if step < 0:
             turned.append(axis)
@@ -202,14 +207,14 @@ def _inside(i: int, n: int, axis: int, shape: tuple[int, ...], checked: bool) ->
             "x[...]", f"axis {axis} has size zero, so it has no elements to index.",
             f"shape: {shape}"))
     if checked and not -n <= i < n:
-        raise IndexError(explain(
+        raise OutOfBoundsError(explain(
             "x[...]", f"index {i} is out of bounds for axis {axis}, which has size {n}.",
-            f"shape: {shape}", hint="tanx.config.jax_check_static_indices is on; without it the "
-            "index is moved inside."))
+            f"shape: {shape}", hint="tanx.config.jax_check_static_indices or tanx_debug_bounds is "
+            "on; without it the index is moved inside."))
     return least(largest(i + n if i < 0 else i, 0), n - 1)
 
 
-def _bounds(item: tuple | Slice, n: int, axis: int) -> tuple[int, int, int]:
+def _bounds(item: tuple | Slice, n: int, axis: int, checked: bool = False) -> tuple[int, int, int]:
     """Start, length and step of a slice that is known."""
     if isinstance(item, tuple):
         if item[2] == 0:
@@ -224,6 +229,10 @@ def _bounds(item: tuple | Slice, n: int, axis: int) -> tuple[int, int, int]:
             "tanx.ds", "a slice of fixed size must fit into the array.", f"slice: {item}",
             f"size:  {n}, of axis {axis}"))
     start = item.start + n if item.start < 0 else item.start
+    if checked and not 0 <= start <= n - item.span:
+        raise OutOfBoundsError(explain(
+            "tanx.ds", f"{item.size} elements from {item.start} on are out of bounds for axis "
+            f"{axis}, which has size {n}.", f"slice: {item}"))
     return min(max(start, 0), n - item.span), item.size, item.stride
 
 
@@ -350,12 +359,15 @@ def check_mask(aval, axis: int, shape: tuple[int, ...]) -> None:
 # -- from items to plans ---------------------------------------------------------------------------
 
 
-def located(x, index, wrap: bool) -> tuple[Any, Plan, Any]:
+def located(x, index, wrap: bool, mode=None) -> tuple[Any, Plan, Any]:
     """The array, the plan of an index into it, and the array of indices."""
+    checked = watched(mode)
     key = (index,) if type(index) is int else _fixed(index)
-    if key is not None and not staging():
+    if key is not None and not staging() and not checked:
         return x, *_fixed_indices(x.shape, key, wrap)
     x, plan, values = planned(x, index)
+    if checked:
+        check_plan(x, plan, values, wrap)
     return x, plan, index_array(plan, values, wrap)
 
 

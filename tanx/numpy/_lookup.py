@@ -18,6 +18,7 @@ from .._axes import canonical_axis
 from ..errors import ConcretizationTypeError, explain
 from ..lax import _functions as lax
 from ._assemble import resize
+from ._bounds import check_axis, watched
 from ._creation import asarray
 from ._logic import where
 from ._math import clip, divmod, remainder
@@ -66,6 +67,8 @@ def take(a, indices, axis=None, out=None, mode=None, unique_indices=False,
         raise _unknown_mode("take", mode, "fill", "clip", "wrap")
     if hasattr(fill_value, "item"):
         fill_value = fill_value.item()
+    if mode is None and watched():
+        check_axis("take", a, indices, axis)
     return _take(a, indices, None if axis is None else operator.index(axis), mode or "fill",
                  bool(unique_indices), bool(indices_are_sorted), fill_value)
 
@@ -150,6 +153,8 @@ def take_along_axis(arr, indices, axis=-1, mode=None, fill_value=None, *,
             "tanx.numpy.take_along_axis", "array and indices must have as many dimensions.",
             f"array:   {arr.aval}", f"indices: {indices.aval}"))
     axis = canonical_axis("take_along_axis", axis, arr)
+    if mode is None and watched():
+        check_axis("take_along_axis", arr, indices, axis, wrap_negative_indices)
     n, count = arr.shape[axis], indices.shape[axis]
     arr, indices = _aligned("take_along_axis", arr, indices, axis)
     if 0 in indices.shape:

@@ -1,0 +1,46 @@
+"""The check of indices that ``debug_bounds`` asks for, where no mode says what is done outside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._config import debug_bounds, strict
+from .._control.bounds import check_positions
+from ..lax import _functions as lax
+from ._plan import Plan
+from ._promotion import typeof
+
+__all__: list[str] = []  # users see what it raises
+
+
+def watched(mode=None) -> bool:
+    """Whether indices are to be inside: there is no mode, or one that promises it."""
+    return strict.value and debug_bounds.value and (
+        mode is None or lax.GatherScatterMode.from_any(mode)
+        is lax.GatherScatterMode.PROMISE_IN_BOUNDS)
+
+
+def check_plan(x, plan: Plan, values: Sequence[Any], wrap: bool) -> None:
+    """Raise where a value of an index is outside of its axis; with ``wrap`` it may be negative."""
+    for part in plan.parts:
+        value, size = values[part.axis], plan.extents[part.axis]
+        if type(value) is range:
+            value = np.array(value, np.int64)
+        check_positions("x[...]", value, -size if wrap else 0, part.axis, typeof(x),
+                        plan.sizes[part.axis])
+
+
+def check_axis(function: str, x, indices, axis: int | None, wrap: bool = True) -> None:
+    """The same for positions along one axis, or in all of an array."""
+    aval = typeof(x)
+    if axis is None:
+        aval, axis = aval.update(shape=(aval.size,)), 0
+    elif -aval.ndim <= axis < aval.ndim:
+        axis %= aval.ndim
+    else:
+        return  # an error of another kind
+    lowest = -aval.shape[axis] if wrap else 0
+    check_positions(f"tanx.numpy.{function}", indices, lowest, axis, aval)
