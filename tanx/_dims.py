@@ -61,6 +61,7 @@ class Scope:
         self.made: Any = None  # the line of the user's code, where it is known
         self.constraints: list[Constraint] = []
         self.rules: dict[Factor, Dim] = {}  # what equals something else
+        self.products: dict[Monomial, Dim] = {}  # products that equal something else
         self.positive: list[DimExpr] = []  # what is 0 or more
         self.ranges: dict[str, tuple[float, float]] = {}
         for text in constraints_str:
@@ -92,12 +93,16 @@ class Scope:
 
     def _equate(self, left: Dim, right: Dim, difference: DimExpr) -> bool:
         """Note that two sizes are equal, as a rule that replaces one of them, if that can be."""
-        factor = _single(left)
-        if factor is None or factor in _factors(right):
-            factor, right = _single(right), left
-        if factor is not None and factor not in _factors(right):
-            self.rules[factor] = right
-            return True
+        for one, other in ((left, right), (right, left)):
+            factor, terms = _single(one), _terms(one)
+            if factor is not None and factor not in _factors(other):
+                self.rules[factor] = other
+                return True
+            # Only a sum of fewer factors replaces a product, so that replacing comes to an end.
+            if factor is None and len(terms) == 1 and terms[0][1] == 1 and (
+                    _degree(other) < _degree(one)):
+                self.products[terms[0][0]] = other
+                return True
         for monomial, count in difference.terms:  # n * (e // n) == e says that e % n is 0
             if len(monomial) == 1 and isinstance(monomial[0][0], Operation):
                 quotient = monomial[0][0]
@@ -365,7 +370,7 @@ def _scope(*sizes: Dim) -> Scope:
 
 def _made(counts: Mapping[Monomial, int], scope: Scope) -> Dim:
     """The size with some coefficients, once the rules of its scope are applied."""
-    if scope.rules:
+    if scope.rules or scope.products:
         counts = _with_rules(counts, scope)
     left = {monomial: count for monomial, count in counts.items() if count}
     if not left.keys() - {ONE}:
@@ -393,6 +398,10 @@ def _with_rules(counts: Mapping[Monomial, int], scope: Scope) -> Mapping[Monomia
             else:
                 continue
             monomial = tuple(item for item in monomial if item[0] != factor)
+        for product, size in scope.products.items():
+            while (rest := _without(monomial, product)) is not None:
+                monomial = rest
+                parts.append((size, 1))
         replaced: Dim = count
         for size, power in parts:
             replaced = _product(replaced, size ** power)
@@ -409,6 +418,21 @@ def _is_exact(factor: Factor, count: int, monomial: Monomial, scope: Scope) -> b
             and type(factor.second) is int and count % factor.second == 0
             and monomial == ((factor, 1),)
             and scope.rules.get(Operation("mod", factor.first, factor.second)) == 0)
+
+
+def _degree(size: Dim) -> int:
+    """How many factors the largest product of a size has."""
+    return max((sum(power for _, power in monomial) for monomial, _ in _terms(size)), default=0)
+
+
+def _without(monomial: Monomial, divisor: Monomial) -> Monomial | None:
+    """A product without the factors of another one; None if it does not contain them all."""
+    powers = dict(monomial)
+    for factor, power in divisor:
+        powers[factor] = powers.get(factor, 0) - power
+    if min(powers.values(), default=0) < 0:
+        return None
+    return tuple(item for item in powers.items() if item[1])
 
 
 def _times(a: Monomial, b: Monomial) -> Monomial:
@@ -460,13 +484,9 @@ def _long_division(a: Dim, b: Dim) -> tuple[Dim, Dim]:
     (lead, divisor), *_ = _terms(b)
     quotient: Dim = 0
     for monomial, count in _terms(a):
-        powers = dict(monomial)
-        for factor, power in lead:
-            powers[factor] = powers.get(factor, 0) - power
+        left = _without(monomial, lead)
         part = abs(count) // abs(divisor) * (1 if count * divisor > 0 else -1)
-        if part and min(powers.values(), default=0) >= 0 and (not lead or count % divisor == 0):
-            left = tuple(item for item in sorted(powers.items(), key=lambda i: str(i[0]))
-                         if item[1])
+        if part and left is not None and (not lead or count % divisor == 0):
             term = _made({left: part}, _scope(a, b)) if left else part
             if lead and len(_terms(b)) > 1:  # one step of a long division, and then the next
                 more, rest = _long_division(a - term * b, b)

@@ -192,13 +192,18 @@ def fuse_limit() -> Iterator[None]:
 
 
 class _Metadata(contextlib.ContextDecorator):
-    """A block whose operations have metadata for XLA, which nothing here reads."""
+    """A block, or a function, whose operations have metadata for XLA, which nothing here reads."""
 
     def __init__(self, pairs: Mapping[str, Any]):
         self.pairs = pairs
 
     def __enter__(self) -> None:
         hash(tuple(self.pairs.items()))  # JAX says so too, where one has no hash
+
+    def __call__(self, f: Callable) -> Callable:
+        """The function itself, so that a jitted one keeps its methods."""
+        with self:
+            return f
 
     def __exit__(self, *_: object) -> None:
         return None

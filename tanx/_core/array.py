@@ -45,6 +45,10 @@ class _ArrayType(type):
         return sorted({*type.__dir__(cls), *dir(Operators)})
 
 
+NOT_SHOWN = 2**20
+"""Arrays of so many bytes print as their type, as in JAX; format shows elements of any array."""
+
+
 class Array(Operators, metaclass=_ArrayType):
     """An immutable n-dimensional array on a device. Made by functions such as ``jnp.array``."""
 
@@ -230,13 +234,15 @@ class Array(Operators, metaclass=_ArrayType):
         kind = f"dtype={data.dtype.name}" + (", weak_type=True" if self.weak_type else "")
         if data.size == 0:
             return f"Array([], shape={data.shape}, {kind})"
+        if data.nbytes >= NOT_SHOWN:
+            return f"Array(shape={data.shape}, {kind})"
         body = np.array2string(data, prefix="Array(", separator=", ", suffix=",")
         last_line = len(body) - body.rfind("\n") - 1
         fits = last_line + len(kind) + 1 <= np.get_printoptions()["linewidth"]
         return f"Array({body},{' ' if fits else '      '}{kind})"
 
     def __str__(self) -> str:
-        if self.is_deleted() or is_extended(self.aval.dtype):
+        if self.is_deleted() or is_extended(self.aval.dtype) or self._value.nbytes >= NOT_SHOWN:
             return repr(self)
         return str(self._value)
 
@@ -249,7 +255,8 @@ class Array(Operators, metaclass=_ArrayType):
                 "format", "only arrays of zero dimensions take a format.",
                 f"array:  {self.aval}", f"format: {format_spec}",
                 hint="tanx.numpy.array_str and tanx.numpy.printoptions set the precision."))
-        return str(self)
+        plain = not self.is_deleted() and not is_extended(self.aval.dtype)
+        return str(self._value if plain else self)
 
 
 def _keys_as_text(data: np.ndarray, aval: ShapedArray) -> str:

@@ -53,6 +53,16 @@ class BatchTracer(Tracer):
             self._aval = ShapedArray(shape, whole.dtype, whole.weak_type)
         return self._aval
 
+    @property
+    def val(self):
+        """The value with its batch axis, by JAX's name: programs print it to look inside."""
+        return self.value
+
+    @property
+    def batch_dim(self) -> int:
+        """Where the batch axis is, by JAX's name."""
+        return self.dim
+
     def data(self):
         return data_of(self.value)
 

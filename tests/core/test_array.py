@@ -293,6 +293,20 @@ def test_repr(x, text):
     assert repr(x) == text
 
 
+@pytest.mark.parametrize("x, text", [
+    (jnp.zeros((512, 512)), "Array(shape=(512, 512), dtype=float32)"),
+    (tanx.lax.full((2**18,), 1.0), "Array(shape=(262144,), dtype=float32, weak_type=True)"),
+    (jnp.zeros(2**20, jnp.int8), "Array(shape=(1048576,), dtype=int8)"),
+    (jnp.zeros(2**20 - 1, jnp.int8), "Array([0, 0, 0, ..., 0, 0, 0], dtype=int8)"),
+])
+def test_large_arrays_print_their_type(x, text):
+    """From one MiB on; format shows elements."""
+    assert repr(x) == text
+    assert str(x) == (text if "shape" in text else "[0 0 0 ... 0 0 0]")
+    assert f"{x}" == str(np.asarray(x))
+
+
+
 def test_str_and_format():
     assert str(X) == "[[0. 1. 2.]\n [3. 4. 5.]]" and str(HALF) == "1.5" and str(THREE) == "3"
     assert f"{X}" == str(X) and f"{HALF}" == "1.5"

@@ -39,6 +39,12 @@ REGIONS = {
 }
 
 
+def test_a_jitted_function_with_metadata_keeps_its_methods():
+    f = set_xla_metadata(a=1)(tanx.jit(square))
+    assert "multiply" in f.lower(3.0).as_text() and [f(3.0) for _ in range(4)] == [9.0] * 4
+
+
+
 @pytest.mark.parametrize("name", REGIONS)
 def test_regions_compute_what_their_functions_do(name):
     f = REGIONS[name]

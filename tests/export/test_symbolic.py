@@ -102,6 +102,17 @@ def test_sizes_are_no_values():
     assert len({A, A + 0, B, parse_dim("a", Scope())}) == 3
 
 
+@pytest.mark.parametrize("constraint, text, shown", [
+    ("a*b == c + d", "a*b, 2*a*b, a*b*b, a*b*e", "d + c, 2*d + 2*c, b*d + b*c, d*e + c*e"),
+    ("a*b == c + d", "a*b + a, mod(a*b, 2)", "d + c + a, mod(d + c, 2)"),
+    ("a*a == 4*c", "a*a, a*a*a, a", "4*c, 4*a*c, a"), ("a*b == 4", "a*b*c", "4*c"),
+    ("c == a*b", "c, a*b, c*c", "a*b, a*b, a^2*b^2"), ("a*b == c*d", "a*b", "a*b"),
+])
+def test_products_that_equal_something_are_replaced(constraint, text, shown):
+    sizes = export.symbolic_shape(text, scope=export.SymbolicScope([constraint]))
+    assert ", ".join(map(str, sizes)) == shown
+
+
 def test_constraints():
     a, b, c, d, e, f = export.symbolic_shape(
         "a, b, c, d, e, f", constraints=["a >= 4", "b <= 10", "c == 2*b", "mod(d, 2) == 0",

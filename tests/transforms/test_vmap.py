@@ -152,3 +152,9 @@ def test_batched_bodies_of_custom_rules_may_be_batched_again():
     np.testing.assert_array_equal(tanx.vmap(outer)(x), x * x + 3 * x)
     np.testing.assert_array_equal(tanx.vmap(tanx.grad(lambda y: tanx.vmap(
         inner, (0, None))(y * x, y).sum()))(x), 10 * 3 * x)
+
+
+def test_tracers_show_the_batch_by_the_names_of_jax():
+    seen = []
+    tanx.vmap(lambda x: seen.append((x.val, x.batch_dim)), in_axes=1)(jnp.ones((2, 3)))
+    assert seen[0][0].shape == (2, 3) and seen[0][1] == 1

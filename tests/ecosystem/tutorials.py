@@ -1,0 +1,245 @@
+"""The cells of JAX's documentation, on JAX and on tanx: do they show the same?
+
+    python -m tests.ecosystem.tutorials FOLDER --jax PYTHON --tanx PYTHON [--only REGEX] [--show]
+
+FOLDER is a checkout of JAX's documentation; nothing is fetched. Each page is run twice, by an
+interpreter with JAX and by one with tanx under the alias, on one CPU device. The last lines are a
+table of cells: run, equal, different, skipped. ``--show`` prints what differs, ``--why`` each cell
+that is skipped and the reason, ``--keep`` stores what JAX shows for the next time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import hashlib
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.ecosystem.pages import Cell, cells, pages
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+
+NOT_RUN = {
+    r"(^|/)pallas": "Pallas",
+    r"cute": "kernels for GPUs",
+    r"colocated-python": "several hosts",
+    r"(^|/)(multi_?process|multi-process|fault[-_]tolerance)": "several hosts",
+    r"(distributed_data_loading|data-loading)": "several hosts",
+    r"(Neural_Network_and_Data_Loading|neural_network_with_tfds_data)": "downloads data",
+}
+"""Pages that are not run, by their names, and why."""
+
+SEVERAL_DEVICES = re.compile(r"^.*(jax_num_cpu_devices|host_platform_device_count).*$", re.MULTILINE)
+"""Lines that ask for more CPU devices: they are left out, and cells that need them fail on JAX."""
+
+
+CELLS_NOT_RUN = {
+    r"""(as_text|compiler_ir)\((dialect=)?["']hlo["']|compile\(\)\.as_text""": "text of XLA",
+    r"(extend|_src)\.?\w* import (mlir|ir)\b|extend\.mlir|interpreters import mlir":
+        "builds MLIR by XLA's bindings",
+    r"hijax": "types of one's own (hijax)",
+    r"pallas|mosaic": "Pallas",
+}
+"""Cells that are not compared, by what they contain, and why; nor are later cells of the page that
+fail for lack of them."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a cell shows, and the classes and messages of exceptions that it catches."""
+
+    text: str = ""
+    error: str = ""
+    message: str = ""
+    caught: tuple = ()
+
+    @property
+    def without_messages(self) -> str:
+        """The text, with the class of an exception in the place of its message."""
+        text = self.text
+        for kind, message in self.caught:
+            for part in (message, message.split("\n")[0]):
+                if part:
+                    text = text.replace(part, f"<{kind}>")
+        return text
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a cell compares: "equal", "words" (an error with another message), "different" or
+    "skipped"; and why it is skipped, or in what it differs."""
+
+    kind: str
+    reason: str = ""
+
+
+# ---------------------------------------------------------------------------- what is compared
+
+_VARIES = [
+    (r"0x[0-9a-f]{6,}", "ADDRESS"),
+    (r"\b\d+(\.\d+)?(e-?\d+)? ?(ns|us|µs|μs|ms|s|sec|seconds)\b", "TIME"),
+    (r"/tmp/[\w./-]+", "PATH"),
+    (r"#loc\d* = .*\n|loc\([^)]*\)", ""),
+    (r"<class '[\w.]*?(\w+?)(Impl)?'>", r"<class '\1'>"),
+    (r"\btanx\b", "jax"),
+]
+_TOKEN = re.compile(r"(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?(?![\w.])|(?:\d+\.\d*)(?=j)|%\w+|\w+|[^\w\s]")
+
+
+def tokens(text: str) -> list[str]:
+    """Words, numbers and signs without what varies from run to run; names of values in StableHLO
+    are numbered in their order."""
+    for pattern, by in _VARIES:
+        text = re.sub(pattern, by, text)
+    values: dict[str, str] = {}
+    return [values.setdefault(t, f"%{len(values)}") if t.startswith("%") and len(t) > 1 else t
+            for t in _TOKEN.findall(text)]
+
+
+def same(ours: str, theirs: str, in_order: bool = True) -> bool:
+    """Whether two texts are equal up to rounding, spaces, and what varies from run to run; with
+    ``in_order=False`` up to the order of lines, too."""
+    if not in_order:
+        ours, theirs = ("\n".join(sorted(text.splitlines())) for text in (ours, theirs))
+    a, b = tokens(ours), tokens(theirs)
+    return len(a) == len(b) and all(x == y or _close(x, y) for x, y in zip(a, b))
+
+
+def _close(x: str, y: str) -> bool:
+    """Whether two tokens are floating point numbers that differ by rounding."""
+    try:
+        return ("." in x or "." in y or "e" in x) and math.isclose(float(x), float(y),
+                                                                  rel_tol=1e-4, abs_tol=2e-6)
+    except ValueError:
+        return False
+
+
+def verdict(cell: Cell, ours: Outcome, theirs: Outcome, in_order: bool = True) -> Verdict:
+    """Compare what a cell shows on both systems."""
+    if theirs.error and not cell.may_raise:
+        return Verdict("skipped", f"on JAX here: {theirs.error}: {theirs.message[:100]}")
+    same_class = ours.error == theirs.error or ours.error and theirs.error == "Exception"
+    if not same_class:
+        return Verdict("different", f"raises {ours.error or 'nothing'}, on JAX "
+                       f"{theirs.error or 'nothing'}\n{ours.message or theirs.message}")
+    if same(ours.text, theirs.text, in_order):
+        first = [(o.message.splitlines() or [""])[0] for o in (ours, theirs)]
+        return Verdict("equal" if same(*first) else "words")
+    if same(ours.without_messages, theirs.without_messages, in_order):
+        return Verdict("words")
+    return Verdict("different", "\n".join(difflib.unified_diff(
+        theirs.text.splitlines(), ours.text.splitlines(), "JAX", "tanx", n=1, lineterm="")))
+
+
+# ---------------------------------------------------------------------------- running
+
+
+def run(python: Path, sources: list[str], as_jax: bool, seconds: int) -> list[Outcome]:
+    """What the cells of a page show on one system."""
+    with tempfile.TemporaryDirectory() as folder:
+        given, found = Path(folder, "cells.json"), Path(folder, "outcomes.json")
+        given.write_text(json.dumps(sources), encoding="utf-8")
+        found.touch()
+        command = [python, HERE / "run_page.py", given, found, str(seconds)]
+        done = subprocess.run(
+            [*command, *(["--as-jax"] if as_jax else [])], cwd=folder, text=True, check=False,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(ROOT) if as_jax else "", "JAX_PLATFORMS": "cpu",
+                 "MPLBACKEND": "Agg", "PYTHONHASHSEED": "0"})
+        outcomes = [Outcome(**json.loads(line)) for line in found.read_text().splitlines()]
+    last = (done.stderr.splitlines() or [""])[-1]
+    lost = Outcome(error="ProcessEnded", message=f"exit code {done.returncode}: {last}")
+    return outcomes + [lost] * (len(sources) - len(outcomes))
+
+
+def kept(folder: Path | None, python: Path, sources: list[str], seconds: int) -> list[Outcome]:
+    """What JAX shows; from a folder if it was run for these cells before."""
+    if folder is None:
+        return run(python, sources, False, seconds)
+    runner = (HERE / "run_page.py").read_text(encoding="utf-8")
+    name = hashlib.sha256(json.dumps([str(python), runner, sources]).encode()).hexdigest()[:24]
+    file = folder / f"{name}.json"
+    if not file.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        outcomes = run(python, sources, False, seconds)
+        file.write_text(json.dumps([vars(o) for o in outcomes]), encoding="utf-8")
+    return [Outcome(**o) for o in json.loads(file.read_text(encoding="utf-8"))]
+
+
+def compare(page: list[Cell], options: argparse.Namespace) -> list[Verdict]:
+    """The verdict on each cell of a page."""
+    sources = [SEVERAL_DEVICES.sub("pass", cell.source) for cell in page]
+    theirs = kept(options.keep, options.jax, sources, options.seconds)
+    ours = run(options.tanx, sources, True, options.seconds)
+    verdicts, in_order, lacking = [], True, ""
+    for cell, mine, other in zip(page, ours, theirs):
+        in_order &= re.search(r"debug\.|callback", cell.source) is None  # these promise no order
+        why = next((w for p, w in CELLS_NOT_RUN.items() if re.search(p, cell.source)), "")
+        lacking = lacking or why
+        if "skip-execution" in cell.tags:
+            found = Verdict("skipped", "marked so")
+        elif why or lacking and not other.error and mine.error in ("NameError", "KeyError"):
+            found = Verdict("skipped", why or f"needs a cell before ({lacking})")
+        else:
+            found = verdict(cell, mine, other, in_order)
+        verdicts.append(found)
+    return verdicts
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--jax", type=Path, required=True, help="a Python with JAX")
+    parser.add_argument("--tanx", type=Path, default=Path(sys.executable))
+    parser.add_argument("--only", default="", help="pages whose names match")
+    parser.add_argument("--seconds", type=int, default=60, help="limit for a cell, in processor time")
+    parser.add_argument("--keep", type=Path, help="folder for what JAX shows")
+    parser.add_argument("--show", action="store_true", help="print what differs")
+    parser.add_argument("--why", action="store_true", help="print why cells are skipped")
+    return parser.parse_args()
+
+
+def main() -> int:
+    options = arguments()
+    kinds = ("equal", "words", "different", "skipped")
+    total: Counter = Counter()
+    rows = ["| page | cells | run | equal | other words | different | skipped |",
+            "|---|---|---|---|---|---|---|"]
+    for path in pages(options.folder):
+        name = path.relative_to(options.folder).as_posix()
+        if not re.search(options.only, name):
+            continue
+        page = cells(path)
+        why = next((why for pattern, why in NOT_RUN.items() if re.search(pattern, name)), None)
+        verdicts = ([Verdict("skipped", why)] * len(page) if why else compare(page, options))
+        count = Counter(v.kind for v in verdicts)
+        total += count
+        done = len(page) - count["skipped"]
+        rows.append(f"| {name} | {len(page)} | {done} | "
+                    + " | ".join(str(count[k]) for k in kinds) + " |"
+                    + (f" {why} |" if why else ""))
+        print(rows[-1], flush=True)
+        for cell, found in zip(page, verdicts):
+            if options.show and found.kind == "different":
+                print(f"--- {name}:{cell.line}\n{cell.source}\n... {found.reason}\n", flush=True)
+            if options.why and not why and found.kind == "skipped":
+                print(f"    {name}:{cell.line} skipped: {found.reason}")
+    done = sum(total.values()) - total["skipped"]
+    rows.append(f"| all | {sum(total.values())} | {done} | "
+                + " | ".join(str(total[k]) for k in kinds) + " |")
+    print("\n".join(["", *rows]))
+    return int(total["different"] > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
