@@ -52,6 +52,7 @@ class Outcome:
     seconds: float = 0.0
     result: dict | None = None
     tolerance: dict | None = None
+    figures: dict | None = None  # what a program measured itself
     error: str = ""
 
 

@@ -39,7 +39,7 @@ def main(program: str, as_jax: bool) -> None:
     leaves = jax.tree_util.tree_flatten_with_path(names["RESULT"])[0]
     result = {jax.tree_util.keystr(path): plain(leaf) for path, leaf in leaves}
     print(json.dumps({"seconds": seconds, "tolerance": names.get("TOLERANCE", {}),
-                      "result": result}))
+                      "figures": names.get("FIGURES", {}), "result": result}))
 
 
 if __name__ == "__main__":

@@ -57,8 +57,9 @@ def test_cells_of_pages(tmp_path):
     assert cells(tmp_path / "old.rst") == [Cell("1 + 1", 3, "doctest")]
     found = [(c.source.strip(), c.line, c.kind, c.may_raise) for c in cells(tmp_path / "page.md")]
     assert found == [
-        ("1 / 0", 3, "cell", True), ('print("hello")', 9, "cell", False), ("x = 1", 16, "block", False),
-        ("for i in range(2):\n  print(i)", 25, "doctest", False), ("x.no_such", 29, "doctest", True)]
+        ("1 / 0", 3, "cell", True), ('print("hello")', 9, "cell", False),
+        ("x = 1", 16, "block", False), ("for i in range(2):\n  print(i)", 25, "doctest", False),
+        ("x.no_such", 29, "doctest", True)]
 
 
 @pytest.mark.parametrize("ours, theirs, in_order, equal", [
@@ -96,7 +97,8 @@ def test_verdicts(cell, ours, theirs, kind):
 def test_a_page_is_run():
     """Cells share their names; magic is left out; jax means tanx."""
     found = run(sys.executable, [
-        "import jax\n%matplotlib inline\nx = jax.numpy.arange(3.)\nx", "print(1)\nx;", "%timeit x + 1",
+        "import jax\n%matplotlib inline\nx = jax.numpy.arange(3.)\nx", "print(1)\nx;",
+        "%timeit x + 1",
         "try:\n  x[0] = 1\nexcept TypeError as e:\n  print(e)", "1 / 0", "while True: pass",
         "raise SystemExit(3)", "jax.jit(lambda y: jax.debug.print('y is {}', y))(2)",
     ], True, 2)

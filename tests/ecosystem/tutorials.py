@@ -39,7 +39,7 @@ NOT_RUN = {
 }
 """Pages that are not run, by their names, and why."""
 
-SEVERAL_DEVICES = re.compile(r"^.*(jax_num_cpu_devices|host_platform_device_count).*$", re.MULTILINE)
+SEVERAL_DEVICES = re.compile(r"(?m)^.*(jax_num_cpu_devices|host_platform_device_count).*$")
 """Lines that ask for more CPU devices: they are left out, and cells that need them fail on JAX."""
 
 
@@ -86,14 +86,15 @@ class Verdict:
 # ---------------------------------------------------------------------------- what is compared
 
 _VARIES = [
-    (r"0x[0-9a-f]{6,}", "ADDRESS"),
+    (r"0x[0-9a-f]{6,}|\b\d{13,15}\b", "ADDRESS"),
     (r"\b\d+(\.\d+)?(e-?\d+)? ?(ns|us|µs|μs|ms|s|sec|seconds)\b", "TIME"),
     (r"/tmp/[\w./-]+", "PATH"),
     (r"#loc\d* = .*\n|loc\([^)]*\)", ""),
     (r"<class '[\w.]*?(\w+?)(Impl)?'>", r"<class '\1'>"),
     (r"\btanx\b", "jax"),
 ]
-_TOKEN = re.compile(r"(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?(?![\w.])|(?:\d+\.\d*)(?=j)|%\w+|\w+|[^\w\s]")
+_TOKEN = re.compile(r"(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?(?![\w.])|\d+\.\d*(?=j)"
+                    r"|%\w+|\w+|[^\w\s]")
 
 
 def tokens(text: str) -> list[str]:
@@ -202,7 +203,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--jax", type=Path, required=True, help="a Python with JAX")
     parser.add_argument("--tanx", type=Path, default=Path(sys.executable))
     parser.add_argument("--only", default="", help="pages whose names match")
-    parser.add_argument("--seconds", type=int, default=60, help="limit for a cell, in processor time")
+    parser.add_argument("--seconds", type=int, default=60, help="processor time for a cell")
     parser.add_argument("--keep", type=Path, help="folder for what JAX shows")
     parser.add_argument("--show", action="store_true", help="print what differs")
     parser.add_argument("--why", action="store_true", help="print why cells are skipped")
