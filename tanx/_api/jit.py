@@ -20,6 +20,7 @@ from .._core.array import Array
 from .._core.axes import axis_sizes
 from .._core.jaxpr import ClosedJaxpr, cached_by_jaxpr, eval_jaxpr, jaxpr_as_fun
 from .._core.naming import debug_info, leaf_names, name_of, parameters_of
+from .._core.reads import absorb, reading
 from .._core.recording import current, span
 from .._core.refs import check_distinct, is_ref
 from .._core.stage import Staged, clear_memories, memory_of, stage_closed
@@ -43,7 +44,7 @@ from .arguments import (
     positions_and_names,
     result_leaves,
 )
-from .misses import Signature, explain_miss
+from .misses import Signature, explain_miss, warn_of_state
 from .options import check_options, using_options
 from .wrapped import Wrapped
 
@@ -105,8 +106,7 @@ class JitFunction(Wrapped):
                 return tree_unflatten(entry.out_tree, outs)
         if not captured and type(context.trace) is EvalTrace and not entry.stateful:
             whole = Call(args, kwargs, frozenset(call.fixed), frozenset(call.fixed_names))
-            self._native_calls.learn(self, whole, call.leaves, entry.closed, donated,
-                                     entry.out_tree)
+            self._native_calls.learn(self, whole, call.leaves, entry, donated)
         operands = [*captured, *map(_present, call.leaves)]
         donated = donated and (*(False for _ in captured), *donated)
         if self._compiler_options:
@@ -160,7 +160,7 @@ class JitFunction(Wrapped):
         # Static values are equal only when their types are too: 1 is not True.
         static = tuple((k, type(v), v) for k, v in (*call.fixed.items(), *call.fixed_names.items()))
         key = (call.in_tree, avals, static, _config.trace_key(), tuple(axis_sizes().items()))
-        entry = self._entries.get(key)
+        entry = self._entries.find(key)
         if entry is not None:
             return entry, []
         if (self, key) in _being_traced.calls:
@@ -171,7 +171,7 @@ class JitFunction(Wrapped):
         finally:
             _being_traced.calls.discard((self, key))
         if not captured:
-            self._entries[key] = entry
+            self._entries.keep(key, entry, entry.guards)
         return entry, captured
 
     def _with_refs(self, call: _Call, entry: Staged, captured: list, args: tuple,
@@ -202,19 +202,24 @@ class JitFunction(Wrapped):
         debug = debug_info("jit", self._fun, args, kwargs, call.fixed, call.in_tree)
         if _config.explain_cache_misses.value:
             explain_miss(self._fun, debug, key, self._entries)
+        warn_of_state(debug, key, self._entries)
         start = perf_counter()
         # At rest: what is made here stays, or goes without the collector's help.
+        static = (*call.fixed.values(), *call.fixed_names.values())
         with timed(TRACING, debug.function), at_rest, span(
                 f"trace {debug.function}", "trace", avals):
-            closed, captured = stage_closed(flat, avals, debug)
+            with reading(self._fun, static) as reads:
+                closed, captured = stage_closed(flat, avals, debug)
+            guards = reads.guards(closed.jaxpr)
+            absorb(guards)
         if _config.log_compiles.value or verbose():
             report("traced", debug.function, avals, perf_counter() - start)
         _check_constants(debug.function, closed)
         if not is_stateful(closed):
-            return Staged(closed, out_tree), captured
+            return Staged(closed, out_tree, guards=guards), captured
         if any(isinstance(x, Tracer) for x in captured):
-            return Staged(closed, out_tree, (), True), captured
-        return Staged(closed, out_tree, tuple(captured), True), []
+            return Staged(closed, out_tree, (), True, guards), captured
+        return Staged(closed, out_tree, tuple(captured), True, guards), []
 
     def clear_cache(self) -> None:
         """Forget everything staged for this function."""
@@ -222,7 +227,7 @@ class JitFunction(Wrapped):
         self._native_calls.clear(self)
 
     def _cache_size(self) -> int:
-        return len(self._entries)
+        return self._entries.count()
 
     def __reduce__(self):
         """Pickled by name, where that leads here, as functions are; else with the function."""

@@ -5,7 +5,7 @@ A call is compared with the one that it differs least from, of those that were t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import Any
 from weakref import WeakSet
@@ -13,22 +13,29 @@ from weakref import WeakSet
 from .._config import traced_names
 from .._core.naming import DebugInfo
 from .._core.source import user_source
+from .._core.stage import Memory
 from .._logger import logger
-from ..errors import explain
+from ..errors import explain, warn_user
 
-__all__ = ["Signature", "explain_miss"]
+__all__ = ["Signature", "explain_miss", "warn_of_state"]
 
 Signature = tuple[Any, tuple, tuple, tuple, tuple]
 """What a function is traced for: the tree and the types of its arguments, the static ones, the
 values of options, the sizes of named axes."""
 
+OFTEN = 8
+"""Traces of one signature, each for another state, after which a warning says so."""
+
 _codes: WeakSet[CodeType] = WeakSet()  # of functions that were explained
 
 
-def explain_miss(fun: Callable, debug: DebugInfo, new: Signature, known: Iterable[Any]) -> None:
-    """Log why ``fun`` is traced for ``new``, given the signatures of what was traced before."""
+def explain_miss(fun: Callable, debug: DebugInfo, new: Signature, known: Memory) -> None:
+    """Log why ``fun`` is traced for ``new``, given what was traced before."""
     olds = [key for key in known if type(key) is tuple and len(key) == len(new)]
-    if olds:
+    if new in known:
+        facts = _changed_state(known, new)
+        rule = f"{debug.function} is traced again: what it has read has changed."
+    elif olds:
         facts = _differences(debug, new, min(olds, key=lambda old: _distance(new, old)))
         rule = f"{debug.function} is traced again: no earlier call was like this one."
     else:
@@ -42,6 +49,22 @@ def explain_miss(fun: Callable, debug: DebugInfo, new: Signature, known: Iterabl
         rule = f"{debug.function} is traced."
     place = [f"defined at {debug.source}"] if debug.source else []
     logger().warning("%s", explain("tanx.jit", rule, f"called at  {user_source()}", *place, *facts))
+
+
+def warn_of_state(debug: DebugInfo, new: Signature, known: Memory) -> None:
+    """Warn of a function that is traced over and over as something that it reads changes."""
+    if len(known.get(new, ())) == OFTEN:
+        warn_user(explain(
+            "tanx.jit", f"{debug.function} was traced {OFTEN} times for arguments of the same "
+            "types, as what it reads changes.", *_changed_state(known, new),
+            hint="pass what changes as an argument, then the function is compiled once."))
+
+
+def _changed_state(known: Memory, signature: Signature) -> list[str]:
+    """What is different from the state in which a signature was traced last."""
+    guards, _ = known[signature][0]
+    return [f"{name}: now {now!r:.60}, before {before!r:.60}"
+            for name, now, before in guards.changes()]
 
 
 def _distance(new: Signature, old: Signature) -> int:

@@ -17,6 +17,7 @@ from .._config import trace_key
 from .._core.axes import axis_sizes
 from .._core.jaxpr import ClosedJaxpr
 from .._core.naming import debug_info, leaf_names, name_of
+from .._core.reads import absorb, reading
 from .._core.rewrite import constvars_to_invars
 from .._core.stage import memory_of, stage
 from .._core.trace import Tracer
@@ -56,9 +57,10 @@ def stage_body(function: str, fun: Callable, args: tuple, run: Callable = apply)
     """
     avals, in_tree = tree_util.tree_flatten(args)
     key = (function, run, in_tree, tuple(avals), trace_key(), tuple(axis_sizes().items()))
-    memory: dict = memory_of(fun)
-    if key in memory:
-        return memory[key]
+    memory = memory_of(fun)
+    known = memory.find(key)
+    if known is not None:
+        return known
     out_tree = None
 
     def flat(*leaves):
@@ -67,10 +69,14 @@ def stage_body(function: str, fun: Callable, args: tuple, run: Callable = apply)
         outs, out_tree = flat_leaves(f"{function}: result of {name_of(fun)}", result)
         return outs
 
-    jaxpr, captured = stage(flat, avals, debug_info(function.rpartition(".")[2], fun, args, {}))
+    with reading(fun) as reads:
+        jaxpr, captured = stage(
+            flat, avals, debug_info(function.rpartition(".")[2], fun, args, {}))
+    guards = reads.guards(jaxpr)
+    absorb(guards)
     body = Body(ClosedJaxpr(constvars_to_invars(jaxpr)), captured, out_tree)
     if not any(isinstance(x, Tracer) for x in captured):
-        memory[key] = body
+        memory.keep(key, body, guards)
     return body
 
 

@@ -25,6 +25,7 @@ from .._core.jaxpr import (
 from .._core.linear import Linear, Zero
 from .._core.naming import debug_info, name_of
 from .._core.primitive import Kind, Primitive
+from .._core.reads import absorb, reading
 from .._core.rewrite import dce, inline_calls, prune_constants, substitute
 from .._core.stage import Staged, memory_of, stage, stage_closed
 from .._core.trace import running
@@ -261,8 +262,9 @@ def _staged(fun: Callable, args: tuple, kwargs: dict, fixed: dict, keywords: dic
     key = ("checkpoint", in_tree, avals, static, trace_key(), tuple(axis_sizes().items()))
     try:
         memory = memory_of(fun)
-        if key in memory:
-            return memory[key], []
+        known = memory.find(key)
+        if known is not None:
+            return known, []
     except TypeError:  # static values need no hash; those without are not remembered
         memory = None
     out_tree = None
@@ -276,9 +278,12 @@ def _staged(fun: Callable, args: tuple, kwargs: dict, fixed: dict, keywords: dic
         outs, out_tree = flat_leaves(f"tanx.checkpoint: result of {name_of(fun)}", result)
         return outs
 
-    closed, captured = stage_closed(flat, avals,
-                                    debug_info("checkpoint", fun, args, kwargs, fixed))
+    with reading(fun, (*fixed.values(), *keywords.values())) as reads:
+        closed, captured = stage_closed(flat, avals,
+                                        debug_info("checkpoint", fun, args, kwargs, fixed))
+    guards = reads.guards(closed.jaxpr)
+    absorb(guards)
     staged = Staged(closed, out_tree)
     if memory is not None and not captured:
-        memory[key] = staged
+        memory.keep(key, staged, guards)
     return staged, captured

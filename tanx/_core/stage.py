@@ -21,17 +21,19 @@ from .._dims import DimExpr, Socket
 from .._frames import more_frames
 from ..errors import explain
 from .array import Array
+from .guards import NONE, Guards
 from .jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr
 from .leaks import check_leaks
 from .naming import DebugInfo
 from .primitive import Kind
+from .reads import absorb
 from .refs import AbstractRef, Reference, no_array
 from .source import is_ours, unscoped, user_source
 from .trace import EvalTrace, Trace, Tracer, context, leaked, running
 from .types import AbstractValue, ShapedArray, typeof
 
-__all__ = ["StageRef", "StageTrace", "StageTracer", "Staged", "captured_by", "clear_memories",
-           "memory_of", "stage", "stage_closed"]
+__all__ = ["Memory", "StageRef", "StageTrace", "StageTracer", "Staged", "captured_by",
+           "clear_memories", "memory_of", "stage", "stage_closed"]
 
 _SCALARS = (bool, int, float, complex, np.generic)
 
@@ -43,10 +45,18 @@ class Staged(NamedTuple):
     out_tree: Any
     refs: tuple = ()  # references of eager code that it closes over: its leading arguments
     stateful: bool = False  # whether references are involved
+    guards: Guards = NONE  # what it has read of Python's state
 
 
-class _Memory(dict):
-    """What was staged of a function, by signature; kept on the function, and gone with it."""
+VARIANTS = 16
+"""What is kept of one signature for different states of what was read; the oldest goes first."""
+
+
+class Memory(dict):
+    """What was staged of a function, by signature; kept on the function, and gone with it.
+
+    For a signature there may be several, each with its guards: the state that it was staged in.
+    """
 
     __slots__ = ("owner", "__weakref__")
 
@@ -54,22 +64,41 @@ class _Memory(dict):
         self.owner = owner
         _memories[id(self)] = self
 
+    def find(self, key: Any) -> Any:
+        """What was staged for a signature in the state of now, or None.
+
+        The trace that is running, if any, then depends on that state, too.
+        """
+        for guards, value in self.get(key, ()):
+            if not guards or guards.hold():
+                absorb(guards)
+                return value
+        return None
+
+    def keep(self, key: Any, value: Any, guards: Guards) -> None:
+        """Keep what was staged for a signature in a state."""
+        self[key] = ((guards, value), *self.get(key, ()))[:VARIANTS]
+
+    def count(self) -> int:
+        """How much was staged."""
+        return sum(map(len, list(self.values())))
+
     def __reduce__(self):  # copies of the function start afresh
-        return _Memory, ()
+        return Memory, ()
 
 
-_memories: weakref.WeakValueDictionary[int, _Memory] = weakref.WeakValueDictionary()
+_memories: weakref.WeakValueDictionary[int, Memory] = weakref.WeakValueDictionary()
 _ATTRIBUTE = "__tanx_staged__"
 
 
-def memory_of(fun: Callable) -> dict[Any, Staged]:
+def memory_of(fun: Callable) -> Memory:
     """What was staged of a Python function so far; every wrapper of one function shares it."""
     if not isinstance(fun, FunctionType):
-        return _Memory()
+        return Memory()
     memory = fun.__dict__.get(_ATTRIBUTE)
     if memory is None or memory.owner is None or memory.owner() is not fun:
         # functools.wraps hands attributes on to other functions: those get a memory of their own.
-        memory = fun.__dict__[_ATTRIBUTE] = _Memory(weakref.ref(fun))
+        memory = fun.__dict__[_ATTRIBUTE] = Memory(weakref.ref(fun))
     return memory
 
 

@@ -6,6 +6,7 @@ of words, written by ``entries.py``, and whose others are what the words refer t
 header, and then what :func:`attempt` reads from front to back, a *cursor* going along:
 
     the static arguments: for each its position, its type, its value
+    the guards: see ``call_guards.py``
     the addresses of the constants
     the other arguments in the order of leaves: for each its position and the *codes* of its tree
     the outputs: for each the number of the argument whose memory it takes, or -1 and its form: the
@@ -29,6 +30,7 @@ from __future__ import annotations
 
 from .call_arguments import take_arguments
 from .call_frame import *
+from .call_guards import guarded
 from .call_results import make, make_arrays, make_outputs
 
 __all__ = ["vectorcall"]
@@ -111,6 +113,8 @@ def attempt(words: int, key: int, args: int, count: int, names: int) -> int:
             return MISS
     if not same_statics(entry, args):
         return MISS
+    if not guarded(entry):
+        return MISS
     size = word(entry, FRAME)
     if size <= SMALL:
         return in_frame(entry, args, stack(size))
@@ -155,7 +159,7 @@ def same_statics(entry: int, args: int) -> int:
 def in_frame(entry: int, args: int, frame: int) -> int:
     """As ``attempt``, for what comes after the static arguments; leaves nothing held."""
     constants = word(entry, CONSTANTS)
-    cursor = entry + HEADER + 24 * word(entry, STATICS)
+    cursor = entry + HEADER + 24 * word(entry, STATICS) + word(entry, GUARDS)
     copy_words(frame + ADDRESSES, cursor, constants)
     put(frame, CURSOR, cursor + 8 * constants)
     put(frame, NEXT, frame + ADDRESSES + 8 * constants)

@@ -8,12 +8,15 @@ from __future__ import annotations
 from .._core.array import Array
 from .._core.types import ShapedArray
 from .native import C, address_of, call, inline, int32, narrow, put, put8, stack, word
-from .objects import FIELDS, slot_offset
+from .objects import FIELDS, slot_offset, versions
 
 # Python's and NumPy's objects.
 COUNTED, TYPE, SIZE = 0, 8, 16  # how often an object is referred to
 ITEMS = tuple.__basicsize__  # where a tuple has its items
 LIST_ITEMS = 24  # where a list has the address of its items
+DICT_VERSION = 24  # where a dict has the number that changes with it
+TYPE_VERSION = 384  # where a class has the number that changes with it, in 32 bits; 0 for none
+VERSIONED = int(versions() is None)
 VALUE = 16  # where a float and a complex have their number
 BYTES = bytes.__basicsize__ - 1  # where a bytes has its contents
 DATA, NDIM, DIMS, BASE, DESCR, FLAGS = 16, 24, 32, 48, 56, 64  # of a NumPy array
@@ -29,12 +32,13 @@ BUFFER, AVAL, DEVICE = (slot_offset(Array, name) for name in ("_buffer", "aval",
 AVAL_SHAPE, AVAL_DTYPE, AVAL_WEAK = (
     slot_offset(ShapedArray, name) for name in ("shape", "dtype", "weak_type"))
 ENTRIES, LATEST = FIELDS + 8, FIELDS + 16  # of a jitted function
+MEMBERS, CLASS, WORD, ITEMS_OF = range(4)  # kinds of guards
 STAGING, THREAD_KEY, THREAD_VERSION = 0, 8, 16  # of a thread: see _situation.py
 
 # The header of an entry, and the codes of trees. Numbers end as f32, f64, i32 and so on.
 (KEY, COUNT, NAMES, STATICS, CONSTANTS, ARGUMENTS, OUTPUTS, RESULTS, MADE, FRAME, HELD_AT,
- ENDED_AT, OUTPUTS_AT, MADE_AT, NUMBERS_AT, ARENA_AT, ARENA, PROGRAM, RELEASE, LARGE,
- HEADER) = range(0, 168, 8)
+ ENDED_AT, OUTPUTS_AT, MADE_AT, NUMBERS_AT, ARENA_AT, ARENA, PROGRAM, RELEASE, LARGE, GUARDS,
+ HOLD, HEADER) = range(0, 184, 8)
 (ARRAY, NDARRAY, SCALAR, F32, F64, I32, I64, BOOL, C64, C128,
  NONE, TUPLE, LIST, DICT, CUSTOM, LEAF, OBJECT) = range(17)
 KEPT, ENDED, OVERWRITTEN = range(3)  # what a call does to an array

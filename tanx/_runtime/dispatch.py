@@ -17,6 +17,7 @@ from .._config import debug_infs, debug_key_reuse, debug_nans, no_execution, str
 from .._core.array import Array
 from .._core.jaxpr import ClosedJaxpr
 from .._core.origins import outside
+from .._core.stage import Staged
 from .._core.trace import EvalTrace, context
 from .._locks import new_lock
 from ..dtypes import stored_numbers
@@ -170,8 +171,8 @@ class NativeCalls:
         self._known: dict[tuple, tuple | None] = {}
         self._lock = new_lock()  # one to be taken again: flattening may call the function
 
-    def learn(self, function, call: Call, leaves: list, closed: ClosedJaxpr,
-              donated: tuple[bool, ...], out_tree) -> None:
+    def learn(self, function, call: Call, leaves: list, staged: Staged,
+              donated: tuple[bool, ...]) -> None:
         """Take note of a call of ``function`` that Python takes; make the next like it native.
 
         The first of a kind is only remembered, for many functions are called once.
@@ -181,7 +182,7 @@ class NativeCalls:
         for x in leaves:
             if type(x) is Array:
                 _settle(x)
-        kind = (closed, tuple(call.kwargs), tuple(map(type, leaves)))
+        kind = (staged.closed, tuple(call.kwargs), tuple(map(type, leaves)))
         with self._lock:
             if kind not in self._known:
                 if len(self._known) >= Dispatcher.LIMIT:
@@ -189,7 +190,7 @@ class NativeCalls:
                 self._known[kind] = None
             elif self._known[kind] is None:
                 from .entries import entry_of, vectorcall  # late: they need the compiler
-                entry = entry_of(call, closed, donated, out_tree)
+                entry = entry_of(call, staged, donated)
                 self._known[kind] = entry or ()
                 if entry:
                     native_calls(function, vectorcall(), tuple(filter(None, self._known.values())))

@@ -17,8 +17,9 @@ import numpy as np
 
 from .._config import trace_key
 from .._core.array import Array
-from .._core.jaxpr import ClosedJaxpr
+from .._core.guards import ABSENT, Cell, ClassMembers, Guards, Items, Members, Slot
 from .._core.origins import LARGE_RESULT, note_all
+from .._core.stage import Staged
 from .._core.types import ShapedArray, typeof
 from .._situation import flags_version, storage
 from .._traceback import boundary
@@ -26,13 +27,14 @@ from .._treedef import child_specs
 from .._treenodes import DictNode, ListNode, NamedTupleNode, NoneNode, TupleNode
 from ..dtypes import stored
 from ..tree_util import tree_flatten
-from . import call, call_arguments, call_frame, call_results, host, stop
+from . import call, call_arguments, call_frame, call_guards, call_results, host, stop
 from . import call_frame as native
 from .dispatch import Call
 from .eager import compiled
 from .executable import Executable
 from .machine import permanent
 from .native import translate
+from .objects import member_offset
 
 __all__ = ["entry_of", "vectorcall"]
 
@@ -40,18 +42,18 @@ RELEASED = 1e-5
 """Programs that are guessed to take more seconds than this run without Python's lock."""
 
 
-def entry_of(call: Call, closed: ClosedJaxpr, donated: tuple[bool, ...], out_tree) -> tuple | None:
-    """The entry for calls like ``call``, which are staged as ``closed`` with results of a tree.
+def entry_of(call: Call, staged: Staged, donated: tuple[bool, ...]) -> tuple | None:
+    """The entry for calls like ``call``, which are staged as ``staged``.
 
     None where the call, or its program, has something that is left to Python.
     """
-    executable = compiled(closed, donated)
+    executable = compiled(staged.closed, donated)
     if executable.calls_python or executable.without_data:
         return None
     # Python looks first whether there is room for what is large.
     writer = _PythonWriter if executable.long or executable.heavy else _Writer
     try:
-        return writer(executable, closed.in_avals).entry(call, out_tree)
+        return writer(executable, staged.closed.in_avals).entry(call, staged)
     except (_Foreign, RecursionError):  # trees that are too deep are Python's, too
         return None
 
@@ -94,7 +96,7 @@ class _Writer:
         self.kept.append(x)
         return id(x)
 
-    def entry(self, call: Call, out_tree) -> tuple:
+    def entry(self, call: Call, staged: Staged) -> tuple:
         executable = self.executable
         values = [(i, x, i in call.static) for i, x in enumerate(call.args)]
         keywords = enumerate(call.kwargs.items(), len(call.args))
@@ -104,6 +106,7 @@ class _Writer:
         dynamic = [(i, x) for i, x, is_static in values if not is_static]
         for i, x in static:
             self.words += [i, self.address(type(x)), self.address(x)]
+        guards = self.write_guards(staged.guards)
         self.words += [c.ctypes.data for c in executable.constants]
         for i, x in dynamic:
             self.words.append(i)
@@ -111,13 +114,39 @@ class _Writer:
             self.tree(tree._spec, iter(leaves), self.leaf)
         outputs = self.write_outputs()
         made, places = self.write_results()
-        self.tree(out_tree._spec, iter(places), lambda n: [native.LEAF, n])
+        self.tree(staged.out_tree._spec, iter(places), lambda n: [native.LEAF, n])
         names = self.address(tuple(call.kwargs)) if call.kwargs else 0
         header = [self.address(trace_key()), len(call.args), names, len(static),
                   len(executable.constants), len(dynamic), outputs, made,
-                  len(executable.results), *self.frame(), *self.program()]
+                  len(executable.results), *self.frame(), *self.program(), *guards]
         words = header + self.words
         return pack(f"={len(words)}q", *words), *self.kept
+
+    def write_guards(self, guards: Guards) -> tuple[int, int]:
+        """Write the guards; their bytes, and what asks whether they hold by value."""
+        start = len(self.words)
+        for guard in guards:
+            if type(guard) is Members:
+                size = len(guard.expected) if guard.whole else -1
+                holder = 0 if guard.holder is None else id(guard.holder)
+                self.words += [native.MEMBERS, holder, id(guard.members), -1, size,
+                               len(guard.expected)]
+                for name, value in guard.expected.items():
+                    self.words += [id(name), 0 if value is ABSENT else id(value)]
+            elif type(guard) is ClassMembers:
+                self.words += [native.CLASS, id(guard.cls), 0]
+            elif type(guard) is Cell:
+                self.words += [native.WORD, id(guard.cell) + 16,
+                               0 if guard.expected is ABSENT else id(guard.expected)]
+            elif type(guard) is Slot:
+                self.words += [native.WORD, id(guard.holder) + member_offset(guard.descriptor),
+                               0 if guard.expected is ABSENT else id(guard.expected)]
+            elif type(guard) is Items and type(guard.container) is list:
+                self.words += [native.ITEMS_OF, id(guard.container), len(guard.expected),
+                               *map(id, guard.expected)]
+            else:
+                raise _Foreign
+        return 8 * (len(self.words) - start), self.address(guards.hold)
 
     def tree(self, spec, leaves: Iterator, leaf: Callable[[Any], list[int]]) -> None:
         """Write the codes of a tree; ``leaf`` gives those of a leaf."""
@@ -331,6 +360,7 @@ def vectorcall() -> int:
     symbols |= {"tanx_stop": ctypes.addressof(stop.words), "settle": id(stop.settle),
                 "note_all": id(note_all)}
     symbols |= {"thread_key": storage.key, "flags_version": ctypes.addressof(flags_version)}
-    text = partial(translate, (call, call_arguments, call_frame, call_results), ["vectorcall"])
+    files = call, call_arguments, call_frame, call_guards, call_results
+    text = partial(translate, files, ["vectorcall"])
     # Where objects keep things depends on the version of Python.
     return permanent(f"calls in {sys.version}", text, symbols, tidy=True)["vectorcall"]

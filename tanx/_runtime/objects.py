@@ -10,13 +10,15 @@ from __future__ import annotations
 import ctypes
 import sys
 from functools import cache
+from types import MemberDescriptorType
 from typing import TypeVar
 
 import numpy as np
 
 from .._forever import forever
 
-__all__ = ["FIELDS", "callable_class", "native_calls", "obstacle", "slot_offset"]
+__all__ = ["FIELDS", "callable_class", "member_offset", "native_calls", "obstacle", "slot_offset",
+           "versions"]
 
 
 class _Plain:
@@ -32,7 +34,12 @@ _WORD = 8
 
 def slot_offset(cls: type, name: str) -> int:
     """How far into its instances a class has one of its ``__slots__``."""
-    member = _word(id(cls.__dict__[name]) + 40)  # PyMemberDescrObject.d_member
+    return member_offset(cls.__dict__[name])
+
+
+def member_offset(descriptor: MemberDescriptorType) -> int:
+    """How far into objects one of their ``__slots__`` is, by what the class has for it."""
+    member = _word(id(descriptor) + 40)  # PyMemberDescrObject.d_member
     return _word(member + 16)  # PyMemberDef.offset
 
 
@@ -55,6 +62,39 @@ def obstacle() -> str | None:
     return f"{found} is not laid out as expected" if found else None
 
 
+@cache
+def versions() -> str | None:
+    """What stands against trusting the versions of dicts and classes; None if they are there.
+
+    Python has none from 3.14 on, and where it has, attributes that are set must change them.
+    """
+    sample = _Plain()
+    members = vars(sample)
+
+    def dict_version() -> int:
+        return _word(id(members) + 24)
+
+    def class_version() -> int:
+        sample.missing = 0  # type: ignore[attr-defined]
+        return ctypes.c_uint32.from_address(id(_Plain) + 384).value
+
+    seen = set()
+    for i in range(40):  # often enough for the interpreter to take its shortcuts
+        sample.value = i  # type: ignore[attr-defined]
+        seen.add(dict_version())
+    members["value"] = 1
+    seen.add(dict_version())
+    settled = dict_version() == dict_version()
+    first = class_version()
+    _Plain.changed = 1  # type: ignore[attr-defined]
+    second = ctypes.c_uint32.from_address(id(_Plain) + 384).value
+    third = class_version()
+    del _Plain.changed  # type: ignore[attr-defined]
+    if len(seen) != 41 or not settled:
+        return "dicts do not tell of changes"
+    return None if first not in (second, third) and first else "classes do not tell of changes"
+
+
 def _unexpected() -> str | None:
     """The first kind of object that does not look as native code takes it to."""
     a, b = object(), object()
@@ -67,6 +107,7 @@ def _unexpected() -> str | None:
             2, id(a), id(b)],
         "list": [_word(_word(id(_keep([a, b])) + 24) + at) for at in (0, 8)] == [id(a), id(b)],
         "dict": _word(id(_keep({a: b})) + 16) == 1,
+        "cell": _word(id((lambda: a).__closure__[0]) + 16) == id(a),  # type: ignore[index]
         "float": ctypes.c_double.from_address(id(_keep(2.5)) + 16).value == 2.5,
         "complex": ctypes.c_double.from_address(id(_keep(1 + 3.5j)) + 24).value == 3.5,
         "bytes": ctypes.string_at(id(_keep(b"abc")) + bytes.__basicsize__ - 1, 3) == b"abc",
