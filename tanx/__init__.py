@@ -37,6 +37,7 @@ from ._api.placement import (
     process_indices,
 )
 from ._api.shard_map import pmap, shard_map, smap
+from ._api.specialize import specialize
 from ._api.staging import ensure_compile_time_eval, eval_shape, make_jaxpr, named_call
 from ._config import *
 from ._control.callback import pure_callback

@@ -367,6 +367,20 @@ def trace_key() -> tuple:
     return _thread.key
 
 
+def overrides() -> list[tuple[Flag, Any]]:
+    """The flags that this thread has changed for itself, with their values."""
+    return [(flag, flag.value) for flag in _flags.values() if "value" in vars(flag)]
+
+
+@contextlib.contextmanager
+def overriding(flags: list[tuple[Flag, Any]]) -> Iterator[None]:
+    """A block in which flags have the values that :func:`overrides` found in another thread."""
+    with contextlib.ExitStack() as stack:
+        for flag, value in flags:
+            stack.enter_context(Override(flag, value))
+        yield
+
+
 def traced_names() -> list[str]:
     """The options whose values are in :func:`trace_key`, in that order."""
     return [flag.public_name for flag in _traced]

@@ -29,6 +29,7 @@ from .._core.types import is_arraylike, typeof
 from .._logger import verbose
 from .._monitoring import TRACING, timed
 from .._ops.layout import as_array
+from .._runtime.behind import run_meanwhile
 from .._runtime.device import devices_of
 from .._runtime.dispatch import Call, Dispatcher, NativeCalls
 from .._runtime.objects import callable_class
@@ -69,12 +70,12 @@ class JitFunction(Wrapped):
 
     def __init__(self, fun: Callable, static_argnums, static_argnames, donate_argnums,
                  donate_argnames, keep_unused: bool, inline: bool, name: str | None = None,
-                 compiler_options=None):
+                 compiler_options=None, background: bool = False):
         functools.update_wrapper(self, fun)
         for name in [n for n in vars(self) if n[:2] != "__" and hasattr(type(self), n)]:
             del vars(self)[name]  # an attribute of the user's must not hide a method of ours
         self._options = (fun, static_argnums, static_argnames, donate_argnums, donate_argnames,
-                         keep_unused, inline, name, compiler_options)
+                         keep_unused, inline, name, compiler_options, background)
         self._fun, self._name = fun, name or name_of(fun)
         self._static, self._static_names = positions_and_names(
             fun, "tanx.jit", "static", static_argnums, static_argnames)
@@ -84,7 +85,7 @@ class JitFunction(Wrapped):
         if both:
             raise ValueError(explain("tanx.jit", "a static argument has no data to donate.",
                                      f"static and donated: {', '.join(sorted(both))}"))
-        self._keep_unused, self._inline = keep_unused, inline
+        self._keep_unused, self._inline, self._background = keep_unused, inline, background
         self._compiler_options = check_options("tanx.jit", compiler_options)
         self._entries = memory_of(fun)
         self._native_calls = NativeCalls()
@@ -105,6 +106,10 @@ class JitFunction(Wrapped):
                 outs = run_on_refs(entry.closed, [*captured, *call.leaves], donated, self._name)
                 return tree_unflatten(entry.out_tree, outs)
         if not captured and type(context.trace) is EvalTrace and not entry.stateful:
+            if self._background:
+                outs = run_meanwhile(entry.closed, donated, [*map(_present, call.leaves)])
+                if outs is not None:
+                    return tree_unflatten(entry.out_tree, outs)
             whole = Call(args, kwargs, frozenset(call.fixed), frozenset(call.fixed_names))
             self._native_calls.learn(self, whole, call.leaves, entry, donated)
         operands = [*captured, *map(_present, call.leaves)]
@@ -375,15 +380,17 @@ _MISSING: Any = object()
 
 def jit(fun: Callable = _MISSING, /, *, in_shardings=None, out_shardings=None, static_argnums=None,
         static_argnames=None, donate_argnums=None, donate_argnames=None, keep_unused: bool = False,
-        device=None, backend=None, inline: bool | Inline = False, compiler_options=None):
+        device=None, backend=None, inline: bool | Inline = False, compiler_options=None,
+        background: bool = False):
     """Compile a function as a unit, once for each kind of arguments.
 
     Arguments in ``static_argnums`` and ``static_argnames`` are Python constants: they must be
     hashable, and each new value means a new compilation. Data of arguments in ``donate_argnums``
     and ``donate_argnames`` may be reused for results. ``in_shardings`` and ``out_shardings`` say
     how positional arguments and results are laid out over devices: a sharding, a
-    ``PartitionSpec`` for the mesh in scope, None (as it comes), or pytrees of them. Without a
-    function, gives a decorator.
+    ``PartitionSpec`` for the mesh in scope, None (as it comes), or pytrees of them. With
+    ``background`` code is compiled in a thread, and calls that come before it is there run without
+    it, on tier 0. Without a function, gives a decorator.
 
     >>> @jit
     ... def f(x):
@@ -402,13 +409,13 @@ def jit(fun: Callable = _MISSING, /, *, in_shardings=None, out_shardings=None, s
             static_argnums=static_argnums, static_argnames=static_argnames,
             donate_argnums=donate_argnums, donate_argnames=donate_argnames,
             keep_unused=keep_unused, device=device, backend=backend, inline=inline,
-            compiler_options=compiler_options)
+            compiler_options=compiler_options, background=background)
     check_callable("tanx.jit", fun)
     if device is not None or backend is not None:
         _check_place(device, backend)
     function = JitFunction(fun, static_argnums, static_argnames, donate_argnums, donate_argnames,
                            keep_unused, inline is Inline.JAX_EARLY or inline is True,
-                           compiler_options=compiler_options)
+                           compiler_options=compiler_options, background=background)
     if in_shardings is None and out_shardings is None:
         return function
     from .jit_shardings import ShardedFunction  # late: most functions have none
