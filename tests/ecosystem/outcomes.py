@@ -1,0 +1,86 @@
+"""Runs tests of a library with pytest and writes how each of them ended, a line of JSON a test.
+
+    python outcomes.py ORDER.json
+
+Run by the interpreter of one environment or the other. The order is a JSON object:
+
+    as_jax      whether the name jax means tanx
+    arguments   pytest's
+    every       run each test whose place in the collection this number divides
+    only        the tests to run, by name; null for all
+    skip        tests not to run again, by name
+    limit       seconds a test may take
+    report      the file the lines go to
+"""
+
+import json
+import signal
+import sys
+import time
+
+
+class Outcomes:
+    """A plugin of pytest: chooses tests, limits their time, writes what became of them."""
+
+    def __init__(self, order):
+        self.order = order
+        self.report = open(order["report"], "a", encoding="utf-8", buffering=1)
+
+    def write(self, name, outcome, seconds=0.0, error=""):
+        self.report.write(json.dumps({"test": name, "outcome": outcome, "error": error[:2000],
+                                      "seconds": round(seconds, 3)}) + "\n")
+
+    def pytest_collectreport(self, report):
+        if report.failed:
+            self.write(report.nodeid, "not collected", error=_last_line(report.longrepr))
+
+    def pytest_collection_modifyitems(self, items):
+        chosen = items[::self.order["every"]]
+        if self.order["only"] is not None:
+            only = set(self.order["only"])
+            chosen = [item for item in items if item.nodeid in only]
+        skip = set(self.order["skip"])
+        items[:] = [item for item in chosen if item.nodeid not in skip]
+
+    def pytest_runtest_protocol(self, item):
+        """The line "started" remains the last one if the process dies in this test."""
+        self.write(item.nodeid, "started")
+        self.begin = time.perf_counter()
+        self.ended = None
+        signal.signal(signal.SIGALRM, _too_long)
+        signal.setitimer(signal.ITIMER_REAL, self.order["limit"])
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed:
+            self.ended = "failed", _last_line(report.longrepr)
+        elif self.ended is None and (report.when == "call" or report.skipped):
+            self.ended = report.outcome, ""
+        if report.when == "teardown":
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            outcome, error = self.ended
+            self.write(report.nodeid, outcome, time.perf_counter() - self.begin, error)
+
+
+def _too_long(signum, frame):
+    raise TimeoutError("the test took longer than its limit")
+
+
+def _last_line(crash):
+    """What an error says: its own lines where pytest marks them, else the last one."""
+    text = str(getattr(crash, "longrepr", crash))
+    marked = [line[1:].strip() for line in text.splitlines() if line.startswith("E ")]
+    return "\n".join(marked[:6]) if marked else text.strip().rsplit("\n", 1)[-1]
+
+
+def main(path):
+    with open(path, encoding="utf-8") as file:
+        order = json.load(file)
+    if order["as_jax"]:
+        import tanx.as_jax
+        tanx.as_jax.install()
+    import pytest
+    return pytest.main(order["arguments"], plugins=[Outcomes(order)])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

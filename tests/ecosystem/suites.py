@@ -1,0 +1,268 @@
+"""The tests of libraries that are built on JAX, on JAX and on tanx.
+
+    python -m tests.ecosystem.suites FOLDER [--only REGEX] [--sample N] [--limit SECONDS]
+
+FOLDER holds the environments that ``python -m tests.ecosystem --make`` makes. Tests come from the
+installed packages or, where these ship none, from FOLDER/src/LIBRARY: a checkout of the version
+that is installed, without the package itself. What passes on JAX is kept in FOLDER/suites, so that
+only tanx's runs are repeated; its last outcomes and what pytest printed are there too.
+``--sample 10`` takes each tenth test. ``--write`` puts the counts into docs/from_jax.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+PAGE = ROOT / "docs" / "from_jax.md"
+SHARE = 0.95
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Where the tests of a library are, and how pytest is called on them."""
+
+    tests: tuple[str, ...]
+    """Folders or files of tests, below the environment's packages or the checkout."""
+
+    checkout: bool = False
+    """Whether they are in a checkout (FOLDER/src/NAME), not in the installed package."""
+
+    arguments: tuple[str, ...] = ()
+    """Further arguments of pytest."""
+
+    sample: int = 1
+    """The N of ``--sample`` if the command line gives none: large suites take hours on JAX."""
+
+
+SUITES = {
+    "chex": Suite(("chex/_src",)),
+    "jaxtyping": Suite(("test",), checkout=True),
+    "einops": Suite(("einops/tests",)),
+    "mctx": Suite(("mctx/_src/tests",)),
+    "jraph": Suite(("jraph/_src",)),
+    "rlax": Suite(("rlax/_src",)),
+    "optax": Suite(("optax",), sample=5),
+    "distrax": Suite(("distrax/_src",), sample=20),
+    "equinox": Suite(("tests",), checkout=True),
+    "dm-haiku": Suite(("haiku/_src",), sample=5),
+    "lineax": Suite(("tests",), checkout=True, sample=20),
+    "optimistix": Suite(("tests",), checkout=True, sample=5),
+    "diffrax": Suite(("test",), checkout=True, sample=5),
+    "numpyro": Suite(("test",), checkout=True, sample=20),
+    "blackjax": Suite(("tests",), checkout=True, sample=5),
+    "quax": Suite(("tests/unit", "tests/usage"), checkout=True),
+    "jaxopt": Suite(("tests",), checkout=True, sample=5),
+    "flashbax": Suite(("flashbax",)),
+    "treeo": Suite(("tests",), checkout=True),
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a test ended."""
+
+    outcome: str
+    seconds: float = 0.0
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """One of the two environments: its interpreter, and whether jax means tanx in it."""
+
+    folder: Path
+    as_jax: bool
+
+    @property
+    def python(self) -> Path:
+        return self.folder / ("tanx" if self.as_jax else "jax") / "bin" / "python"
+
+    def root(self, name: str, suite: Suite) -> Path:
+        """The folder that names of tests are relative to."""
+        if suite.checkout:
+            return self.folder / "src" / name
+        package = suite.tests[0].split("/")[0]
+        find = f"import importlib.util as u; print(u.find_spec({package!r}).origin)"
+        found = subprocess.run([self.python, "-c", find], capture_output=True, text=True,
+                               check=True)
+        return Path(found.stdout.strip()).parents[1]
+
+    def start(self, order: Path, cwd: Path, log: IO[str]) -> subprocess.Popen:
+        # Parameters of tests may come from sets: both systems have to see them in one order.
+        environment = {**os.environ, "PYTHONHASHSEED": "0", "JAX_PLATFORMS": "cpu",
+                       "PYTHONPATH": str(ROOT) if self.as_jax else ""}
+        return subprocess.Popen([self.python, HERE / "outcomes.py", order], cwd=cwd,
+                                env=environment, stdout=log, stderr=log)
+
+
+def pytest_arguments(root: Path, suite: Suite) -> list[str]:
+    """Pytest's arguments for a suite: the checkout's own configuration, or none."""
+    files = [str(root / tests) for tests in suite.tests]
+    common = ["-q", "-p", "no:cacheprovider", "--continue-on-collection-errors", "--rootdir",
+              str(root), *suite.arguments]
+    if suite.checkout:
+        return [*common, *files]
+    return [*common, "-c", os.devnull, "-o", "python_files=*_test.py test_*.py", *files]
+
+
+def read(report: Path) -> tuple[dict[str, Outcome], str | None]:
+    """The outcomes in a report, and the test that was running at its end, if there was one."""
+    found: dict[str, Outcome] = {}
+    running = None
+    for line in report.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        if row["outcome"] == "started":
+            running = row["test"]
+        else:
+            running = None
+            found[row["test"]] = Outcome(row["outcome"], row["seconds"], row["error"])
+    return found, running
+
+
+def follow(process: subprocess.Popen, report: Path, patience: float) -> None:
+    """Wait for a process; end it if it has written nothing for so long."""
+    while process.poll() is None:
+        time.sleep(0.2)
+        if time.time() - report.stat().st_mtime > patience:
+            process.kill()
+            process.wait()
+
+
+def run(environment: Environment, name: str, suite: Suite, *, every: int = 1,
+        only: list[str] | None = None, known: dict[str, Outcome] | None = None,
+        limit: float = 60.0) -> dict[str, Outcome]:
+    """Run tests of a suite; a process that dies in a test is started anew behind it."""
+    root = environment.root(name, suite)
+    outcomes = dict(known or {})
+    log = kept(environment, name, "log")
+    log.parent.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch, log.open("w") as printed:
+        order, report = Path(scratch) / "order.json", Path(scratch) / "report"
+        while True:
+            report.write_text("")
+            order.write_text(json.dumps({
+                "as_jax": environment.as_jax, "arguments": pytest_arguments(root, suite),
+                "every": every, "only": only, "skip": sorted(outcomes), "limit": limit,
+                "report": str(report)}))
+            # Collecting counts as silence; code that cannot be interrupted gets some time more.
+            follow(environment.start(order, root, printed), report, 2 * limit + 120)
+            found, running = read(report)
+            outcomes |= found
+            if running is None:
+                return outcomes
+            outcomes[running] = Outcome("crashed", error="the process ended in this test")
+
+
+def kept(environment: Environment, name: str, kind: str) -> Path:
+    """The file in FOLDER/suites for a library's outcomes, or for what pytest printed."""
+    system = "tanx" if environment.as_jax else "jax"
+    return environment.folder / "suites" / f"{name}-{system}.{kind}"
+
+
+def load(path: Path) -> dict[str, Outcome]:
+    if not path.exists():
+        return {}
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    return {test: Outcome(*row) for test, row in rows.items()}
+
+
+def save(path: Path, outcomes: dict[str, Outcome]) -> None:
+    rows = {test: [o.outcome, o.seconds, o.error] for test, o in outcomes.items()}
+    path.write_text(json.dumps(rows, indent=0), encoding="utf-8")
+
+
+def reason(test: str, ours: dict[str, Outcome]) -> str:
+    """Why a test did not pass on tanx; for tests that pytest did not find, its file's error."""
+    if test in ours:
+        return f"{ours[test].outcome}: {ours[test].error}"
+    file = ours.get(test.split("::")[0])
+    return f"{file.outcome}: {file.error}" if file else "not collected"
+
+
+def report_failures(passing: list[str], ours: dict[str, Outcome]) -> None:
+    """Print the errors, the frequent ones first, each with a test."""
+    failed = {test: reason(test, ours) for test in passing
+              if test not in ours or ours[test].outcome != "passed"}
+    firsts: Counter[str] = Counter()
+    example: dict[str, str] = {}
+    for test, why in failed.items():
+        key = re.sub(r"0x[0-9a-f]+|\d+", "#", why)[:160]
+        firsts[key] += 1
+        example.setdefault(key, f"{test}\n        {why[:600]}")
+    for key, count in firsts.most_common():
+        print(f"  {count:4} {example[key]}")
+
+
+def measure(folder: Path, name: str, every: int, limit: float) -> tuple[int, int]:
+    """How many tests of a sample pass on JAX, and how many of these on tanx."""
+    suite = SUITES[name]
+    jax, tanx = (Environment(folder, as_jax) for as_jax in (False, True))
+    known = kept(jax, name, "json")
+    theirs = run(jax, name, suite, every=every, known=load(known), limit=limit)
+    save(known, theirs)
+    passing = [test for test, outcome in theirs.items() if outcome.outcome == "passed"]
+    ours = run(tanx, name, suite, only=passing, limit=limit)
+    save(kept(tanx, name, "json"), ours)
+    report_failures(passing, ours)
+    return len(passing), sum(test in ours and ours[test].outcome == "passed" for test in passing)
+
+
+def table(counts: dict[str, tuple[int, int]]) -> str:
+    """The counts as a table of Markdown, in the order of the suites."""
+    rows = ["| library | tests that pass on JAX | of these on tanx | share |", "|---|---|---|---|"]
+    for name in SUITES:
+        if name in counts:
+            theirs, ours = counts[name]
+            rows.append(f"| {name} | {theirs} | {ours} | {100 * ours / max(theirs, 1):.1f} % |")
+    return "\n".join(rows)
+
+
+def counts_on(page: str) -> dict[str, tuple[int, int]]:
+    """The counts in a table on a page."""
+    rows = re.findall(r"^\| ([\w-]+) \| (\d+) \| (\d+) \| [\d.]+ % \|$", page, re.MULTILINE)
+    return {name: (int(theirs), int(ours)) for name, theirs, ours in rows}
+
+
+def write(page: Path, counts: dict[str, tuple[int, int]]) -> None:
+    """Put counts into the page's table; rows of libraries that were not run stay."""
+    text = page.read_text(encoding="utf-8")
+    merged = counts_on(text) | counts
+    text = re.sub(r"^\| library \| tests that pass on JAX .*\n(\|.*\n)+",
+                  lambda _: table(merged) + "\n", text, flags=re.MULTILINE)
+    page.write_text(text, encoding="utf-8")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--only", default="", help="libraries, as a regular expression")
+    parser.add_argument("--sample", type=int, help="run each N-th test")
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds a test may take")
+    parser.add_argument("--write", action="store_true", help="put the counts into the page")
+    options = parser.parse_args()
+    counts = {}
+    for name, suite in SUITES.items():
+        if re.fullmatch(options.only or ".*", name):
+            counts[name] = measure(options.folder.resolve(), name, options.sample or suite.sample,
+                                   options.limit)
+            print(table({name: counts[name]}).splitlines()[-1], flush=True)
+    if options.write:
+        write(PAGE, counts)
+    return int(any(ours < SHARE * theirs for theirs, ours in counts.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

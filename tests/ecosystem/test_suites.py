@@ -1,0 +1,95 @@
+"""The runner of libraries' own tests: outcomes, crashes, limits, samples, and the table."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.ecosystem import suites
+from tests.ecosystem.suites import Environment, Outcome, Suite, counts_on, reason, run, table, write
+
+TESTS = """
+import os, time
+import jax, pytest
+
+def test_passes():
+    assert jax.numpy.ones(2).sum() == 2
+
+def test_fails():
+    assert jax.numpy.ones(2).sum() == 3
+
+def test_skips():
+    pytest.skip("not today")
+
+def test_ends_the_process():
+    os._exit(1)
+
+def test_takes_long():
+    time.sleep(30)
+
+def test_comes_last():
+    pass
+"""
+
+
+class Here(Environment):
+    """This interpreter, with tanx as jax."""
+
+    python = Path(sys.executable)
+
+
+def test_outcomes(tmp_path):
+    """A process that dies is started anew behind its test; files that fail to import say why."""
+    folder = tmp_path / "src" / "library" / "tests"
+    folder.mkdir(parents=True)
+    (folder / "test_it.py").write_text(TESTS)
+    (folder / "test_other.py").write_text("import jax.no_such_module")
+    here, suite = Here(tmp_path, as_jax=True), Suite(("tests",), checkout=True)
+    found = run(here, "library", suite, limit=1.0)
+    name = "tests/test_it.py::test_"
+    assert {test.removeprefix(name): outcome.outcome for test, outcome in found.items()} == {
+        "passes": "passed", "fails": "failed", "skips": "skipped", "ends_the_process": "crashed",
+        "takes_long": "failed", "comes_last": "passed", "tests/test_other.py": "not collected"}
+    assert "assert Array(2., dtype=float32) == 3" in found[name + "fails"].error
+    assert "longer than its limit" in found[name + "takes_long"].error
+    assert "no_such_module" in reason("tests/test_other.py::test_x", found)
+    assert "1 failed" in (tmp_path / "suites" / "library-tanx.log").read_text()
+    only = run(here, "library", suite, only=[name + "passes"])
+    assert {t for t, o in only.items() if o.outcome == "passed"} == {name + "passes"}
+
+
+def test_each_nth_test(tmp_path):
+    """What is known already is not run again, and keeps its place in the sample."""
+    folder = tmp_path / "src" / "library" / "tests"
+    folder.mkdir(parents=True)
+    (folder / "test_it.py").write_text(
+        "import pytest\n@pytest.mark.parametrize('n', range(6))\ndef test(n): pass\n")
+    here, suite = Here(tmp_path, as_jax=True), Suite(("tests",), checkout=True)
+    known = {"tests/test_it.py::test[3]": Outcome("failed")}
+    found = run(here, "library", suite, every=3, known=known)
+    assert {test[-3:]: outcome.outcome for test, outcome in found.items()} == {
+        "[0]": "passed", "[3]": "failed"}
+
+
+def test_table(tmp_path):
+    """Counts that are written are read back; rows of other libraries and other text stay."""
+    page = tmp_path / "page.md"
+    page.write_text(f"Before\n\n{table({'chex': (10, 9), 'optax': (3, 3)})}\n\nAfter\n")
+    write(page, {"chex": (20, 20)})
+    text = page.read_text()
+    assert counts_on(text) == {"chex": (20, 20), "optax": (3, 3)}
+    assert "| chex | 20 | 20 | 100.0 % |" in text
+    assert text.startswith("Before\n\n| library") and text.endswith("|\n\nAfter\n")
+
+
+def test_the_page_has_the_table():
+    counts = counts_on(suites.PAGE.read_text(encoding="utf-8"))
+    assert counts and counts.keys() <= suites.SUITES.keys()
+
+
+@pytest.mark.parametrize("name", suites.SUITES)
+def test_configuration_of_a_suite(name):
+    """Installed packages bring no configuration of pytest: that of the folder above is not read."""
+    suite = suites.SUITES[name]
+    arguments = suites.pytest_arguments(Path("root"), suite)
+    assert ("-c" in arguments) is not suite.checkout
