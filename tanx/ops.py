@@ -17,7 +17,10 @@ def _combined(function: str, method: str, identity, data, segment_ids, num_segme
               indices_are_sorted, unique_indices, bucket_size, mode):
     """Scatter into an array that is full of what the reduction ignores."""
     data, ids = jnp.asarray(data), jnp.asarray(segment_ids)
-    if ids.shape != data.shape[:ids.ndim]:
+    first, rest = data.shape[:ids.ndim], data.shape[ids.ndim:]
+    if first != ids.shape and all(size == 1 for size in first):
+        data, first = jnp.broadcast_to(data, (*ids.shape, *rest)), ids.shape
+    if first != ids.shape:
         raise ValueError(explain(
             f"tanx.ops.{function}", "there must be a number for each of the first elements.",
             f"data:        {data.shape}", f"segment_ids: {ids.shape}"))
@@ -27,7 +30,7 @@ def _combined(function: str, method: str, identity, data, segment_ids, num_segme
     if num_segments < 0:
         raise ValueError(explain(f"tanx.ops.{function}", "num_segments must not be negative.",
                                  f"num_segments: {num_segments}"))
-    start = jnp.full((num_segments, *data.shape[ids.ndim:]), identity(data.dtype), data.dtype)
+    start = jnp.full((num_segments, *rest), identity(data.dtype), data.dtype)
     options = {"indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices,
                "mode": mode, "wrap_negative_indices": False}
     if bucket_size is None:
@@ -43,7 +46,7 @@ def segment_sum(data, segment_ids, num_segments=None, indices_are_sorted=False,
     """The sum of the elements of each segment.
 
     Args:
-      data: An array.
+      data: An array; a scalar, or a single element, counts for each number.
       segment_ids: Numbers of segments, one for each element along the first dimensions of ``data``.
         Those out of range drop their element, negative ones too.
       num_segments: How many segments there are, a Python integer; by default one more than the

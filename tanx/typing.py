@@ -13,21 +13,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from ._core.array import Array
+
 __all__ = ["ArrayLike", "DTypeLike"]
-
-
-@runtime_checkable
-class TypedArray(Protocol):
-    """Arrays and tracers of tanx: they have a shape, a dtype, and a type as jaxprs write it."""
-
-    @property
-    def aval(self) -> Any: ...
-
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-
-    @property
-    def dtype(self) -> Any: ...
 
 
 @runtime_checkable
@@ -39,7 +27,7 @@ class SupportsDType(Protocol):
 
 
 #: An array of tanx or NumPy, or a scalar of NumPy or Python.
-ArrayLike = TypedArray | np.ndarray | np.bool_ | np.number | bool | int | float | complex
+ArrayLike = Array | np.ndarray | np.bool_ | np.number | bool | int | float | complex
 
 #: What names a dtype: ``"float32"``, ``np.float32``, ``tanx.numpy.float32``, ``np.dtype``.
 DTypeLike = str | type[Any] | np.dtype | SupportsDType

@@ -49,7 +49,7 @@ from .misses import Signature, explain_miss, warn_of_state
 from .options import check_options, using_options
 from .wrapped import Wrapped
 
-__all__ = ["Inline", "JitFunction", "clear_caches", "jit", "library_jit"]
+__all__ = ["Inline", "PjitFunction", "clear_caches", "jit", "library_jit"]
 
 
 class _Call(NamedTuple):
@@ -63,8 +63,8 @@ class _Call(NamedTuple):
 
 
 @callable_class
-class JitFunction(Wrapped):
-    """A function wrapped by :func:`jit`."""
+class PjitFunction(Wrapped):
+    """A function wrapped by :func:`jit`; libraries know such functions by this name of the type."""
 
     _whole: Staged | None = None  # what it is staged as, if it takes arguments of one kind only
 
@@ -239,7 +239,7 @@ class JitFunction(Wrapped):
         found: Any = sys.modules.get(getattr(self, "__module__", ""))
         for name in getattr(self, "__qualname__", "<locals>").split("."):
             found = getattr(found, name, None)
-        return self.__qualname__ if found is self else (JitFunction, self._options)
+        return self.__qualname__ if found is self else (PjitFunction, self._options)
 
     def __repr__(self) -> str:
         return f"<jit of {name_of(self._fun)}>"
@@ -249,7 +249,7 @@ class _BeingTraced(threading.local):
     """Functions and signatures that this thread is tracing, each inside of another."""
 
     def __init__(self) -> None:
-        self.calls: set[tuple[JitFunction, Signature]] = set()
+        self.calls: set[tuple[PjitFunction, Signature]] = set()
 
 
 _being_traced = _BeingTraced()
@@ -265,9 +265,9 @@ def _calls_itself(fun: Callable, avals: tuple) -> RecursionError:
              "that Python decides by is a static argument."))
 
 
-def _flat_function(closed: ClosedJaxpr, donated: tuple[int, ...], name: str) -> JitFunction:
+def _flat_function(closed: ClosedJaxpr, donated: tuple[int, ...], name: str) -> PjitFunction:
     """A function of flat arguments that is staged already, and donates some of them."""
-    function = JitFunction(jaxpr_as_fun(closed), None, None, donated or None, None, True, False,
+    function = PjitFunction(jaxpr_as_fun(closed), None, None, donated or None, None, True, False,
                            name)
     function._whole = Staged(closed, tree_structure([0] * len(closed.out_avals)))
     return function
@@ -275,7 +275,7 @@ def _flat_function(closed: ClosedJaxpr, donated: tuple[int, ...], name: str) -> 
 
 @cached_by_jaxpr
 def _on_contents(closed: ClosedJaxpr, donated: tuple[bool, ...],
-                 name: str) -> tuple[JitFunction, tuple[int, ...]]:
+                 name: str) -> tuple[PjitFunction, tuple[int, ...]]:
     """A function on the contents of references, and which of those it gives behind its results.
 
     Contents that it replaces are donated, so that they are updated in place.
@@ -320,7 +320,7 @@ def clear_caches() -> None:
     give_back()
 
 
-_functions: weakref.WeakSet[JitFunction] = weakref.WeakSet()
+_functions: weakref.WeakSet[PjitFunction] = weakref.WeakSet()
 
 
 def _present(x):
@@ -413,7 +413,7 @@ def jit(fun: Callable = _MISSING, /, *, in_shardings=None, out_shardings=None, s
     check_callable("tanx.jit", fun)
     if device is not None or backend is not None:
         _check_place(device, backend)
-    function = JitFunction(fun, static_argnums, static_argnames, donate_argnums, donate_argnames,
+    function = PjitFunction(fun, static_argnums, static_argnames, donate_argnums, donate_argnames,
                            keep_unused, inline is Inline.JAX_EARLY or inline is True,
                            compiler_options=compiler_options, background=background)
     if in_shardings is None and out_shardings is None:
@@ -442,8 +442,8 @@ def library_jit(fun: Callable | None = None, *, name: str | None = None, static_
                                  static_argnames=static_argnames)
 
     @functools.cache  # looking at signatures takes time, and most functions are never called
-    def staged() -> tuple[JitFunction, Dispatcher]:
-        function = JitFunction(fun, static_argnums or None, static_argnames, None, None, False,
+    def staged() -> tuple[PjitFunction, Dispatcher]:
+        function = PjitFunction(fun, static_argnums or None, static_argnames, None, None, False,
                                False, name)
         return function, Dispatcher(function._static, function._static_names, program_of)
 

@@ -16,7 +16,7 @@ from ..tree_util import broadcast_prefix, prefix_errors, tree_flatten, tree_unfl
 from .wrapped import Wrapped
 
 if TYPE_CHECKING:
-    from .jit import JitFunction
+    from .jit import PjitFunction
 
 __all__ = ["ShardedFunction", "targets_for"]
 
@@ -24,7 +24,7 @@ __all__ = ["ShardedFunction", "targets_for"]
 class ShardedFunction(Wrapped):
     """A jitted function whose arguments are checked against shardings, and results have them."""
 
-    def __init__(self, function: JitFunction, in_shardings, out_shardings):
+    def __init__(self, function: PjitFunction, in_shardings, out_shardings):
         functools.update_wrapper(self, function)
         self._function, self._in, self._out = function, in_shardings, out_shardings
 

@@ -36,7 +36,7 @@ from ..tree_util import (
 )
 from .arguments import check_callable, result_leaves
 from .batching import axes_of
-from .jit import JitFunction
+from .jit import PjitFunction
 from .jit_shardings import ShardedFunction
 
 __all__ = ["pmap", "shard_map", "smap"]
@@ -306,7 +306,7 @@ def pmap(fun: Callable, axis_name=None, *, in_axes: Any = 0, out_axes: Any = 0,
                                    if axis is not None and axis >= 0 else PartitionSpec()),
         out_axes, is_leaf=lambda a: a is None)
     return ShardedFunction(
-        JitFunction(body, static or None, None, donate_argnums or None, None, False, False),
+        PjitFunction(body, static or None, None, donate_argnums or None, None, False, False),
         None, shardings)
 
 

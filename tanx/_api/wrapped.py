@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,23 @@ if TYPE_CHECKING:
 __all__ = ["Wrapped"]
 
 
+class _SignatureOfFunction:
+    """The attribute ``__signature__`` of instances: that of the function they wrap.
+
+    :func:`inspect.signature` follows ``__wrapped__`` by itself unless ``follow_wrapped=False``, and
+    reads the attribute of classes too, which have signatures of their own.
+    """
+
+    def __get__(self, instance, owner=None) -> inspect.Signature:
+        if instance is None:
+            raise AttributeError("__signature__")
+        return inspect.signature(instance.__wrapped__)
+
+
 class Wrapped:
     """What :func:`tanx.jit` gives: a function that can be staged ahead of time."""
+
+    __signature__ = _SignatureOfFunction()
 
     _name: str
     _fun: Callable

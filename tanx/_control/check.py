@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import tree_util
+from .. import dtypes, tree_util
 from .._core.array import Array
 from .._core.effects import Effect
 from .._core.linear import never
@@ -111,7 +111,9 @@ class Error:
         if not code:
             return None
         site, start = self._sites[code - 1]
-        values = [np.asarray(x)[place] for x in self._payload[start:start + site.count]]
+        payload = self._payload[start:start + site.count]
+        values = [x[place] if isinstance(typeof(x).dtype, dtypes.KeyType) else np.asarray(x)[place]
+                  for x in payload]
         exception = site.category(site.describe(*values))
         if site.source is not None:
             exception.add_note(f"checked at {site.source}")
@@ -242,7 +244,8 @@ def check(pred, msg: str, *fmt_args, debug: bool = False, **fmt_kwargs) -> None:
     leaves, in_tree = flat_leaves(function, (fmt_args, fmt_kwargs))
 
     def describe(*values) -> str:
-        args, kwargs = tree_util.tree_unflatten(in_tree, [Array(np.asarray(v)) for v in values])
+        arrays = [v if isinstance(v, Array) else Array(np.asarray(v)) for v in values]
+        args, kwargs = tree_util.tree_unflatten(in_tree, arrays)
         return f"{msg.format(*args, **kwargs)} (`check` failed)"
 
     site = Site(FailedCheckError, describe, len(leaves), user_source())

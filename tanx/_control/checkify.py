@@ -36,6 +36,7 @@ from .._ops.convert import convert_element_type, stop_gradient
 from .._ops.create import full
 from .._ops.layout import reshape, stack
 from .._ops.reduce import argmax, reduce_or
+from .._ops.rng import random_wrap
 from .._ops.scatter import window_of
 from .._ops.slicing import dynamic_index_in_dim
 from .._traceback import boundary
@@ -416,8 +417,7 @@ class Checker:
         """A state as arrays; of checks that have left nothing yet, zeros."""
         found = [convert_element_type(state.code, np.int32)]
         for slot in slots:
-            found += state.values.get(slot.number) or [
-                full(a.shape, np.zeros((), a.dtype)) for a in slot.avals]
+            found += state.values.get(slot.number) or [_zeros(a) for a in slot.avals]
         return found
 
     def state(self, leaves: Sequence, slots: Sequence[Slot], before: State) -> State:
@@ -439,11 +439,19 @@ class Checker:
                 sites[slot.number - 1 + n] = site, start
                 start += site.count
             payload += state.values.get(slot.number) or [
-                full(a.shape, np.zeros((), a.dtype)) for a in slot.avals]
+                _zeros(a) for a in slot.avals]
         return Error(state.code, payload, sites)
 
 
 _NOWHERE = Site(FailedCheckError, lambda: "an error that nothing looks for")
+
+
+def _zeros(aval: ShapedArray):
+    """Stands for a value of a check that has not failed: zeros, as words where it is keys."""
+    if isinstance(aval.dtype, dtypes.KeyType):
+        impl = aval.dtype.impl
+        return random_wrap(full((*aval.shape, *impl.key_shape), np.uint32(0)), impl)
+    return full(aval.shape, np.zeros((), aval.dtype))
 
 
 def _split(items: Sequence, count: int) -> tuple[list, list]:

@@ -281,6 +281,9 @@ def test_name_and_signature():
 
     fun = tanx.jit(square)
     assert (fun.__name__, fun.__doc__, fun.__wrapped__) == ("square", "To a power.", square)
+    assert inspect.signature(fun, follow_wrapped=False) == inspect.signature(square)
+    assert "PjitFunction" in str(type(fun))  # by which chex knows what is compiled
+    assert "fun" in inspect.signature(type(fun)).parameters
     assert inspect.signature(fun) == inspect.signature(square)
     assert repr(fun) == "<jit of square>"
 

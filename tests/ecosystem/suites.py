@@ -141,47 +141,41 @@ def follow(process: subprocess.Popen, report: Path, patience: float) -> None:
             process.wait()
 
 
-def run(environment: Environment, name: str, suite: Suite, *, every: int = 1,
-        only: list[str] | None = None, known: dict[str, Outcome] | None = None,
-        limit: float = 60.0) -> dict[str, Outcome]:
-    """Run tests of a suite; a process that dies in a test is started anew behind it."""
-    root = environment.root(name, suite)
-    outcomes = dict(known or {})
-    log = kept(environment, name, "log")
-    log.parent.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as scratch, log.open("w") as printed:
-        order, report = Path(scratch) / "order.json", Path(scratch) / "report"
-        while True:
-            report.write_text("")
-            order.write_text(json.dumps({
-                "as_jax": environment.as_jax, "arguments": pytest_arguments(root, suite),
-                "every": every, "only": only, "skip": sorted(outcomes), "limit": limit,
-                "report": str(report)}))
-            # Collecting counts as silence; code that cannot be interrupted gets some time more.
-            follow(environment.start(order, root, printed), report, 2 * limit + 120)
-            found, running = read(report)
-            outcomes |= found
-            if running is None:
-                return outcomes
-            outcomes[running] = Outcome("crashed", error="the process ended in this test")
-
-
 def kept(environment: Environment, name: str, kind: str) -> Path:
     """The file in FOLDER/suites for a library's outcomes, or for what pytest printed."""
     system = "tanx" if environment.as_jax else "jax"
     return environment.folder / "suites" / f"{name}-{system}.{kind}"
 
 
-def load(path: Path) -> dict[str, Outcome]:
-    if not path.exists():
-        return {}
-    rows = json.loads(path.read_text(encoding="utf-8"))
-    return {test: Outcome(*row) for test, row in rows.items()}
+def run(environment: Environment, name: str, suite: Suite, *, every: int = 1,
+        only: list[str] | None = None, again: bool = True,
+        limit: float = 60.0) -> dict[str, Outcome]:
+    """Run tests of a suite; a process that dies in a test is started anew behind it.
 
-
-def save(path: Path, outcomes: dict[str, Outcome]) -> None:
-    rows = {test: [o.outcome, o.seconds, o.error] for test, o in outcomes.items()}
-    path.write_text(json.dumps(rows, indent=0), encoding="utf-8")
+    Without ``again``, tests whose outcomes are in the file are not run. Each outcome is written as
+    soon as it is known, so that a run that was interrupted goes on where it was.
+    """
+    root, report = environment.root(name, suite), kept(environment, name, "jsonl")
+    report.parent.mkdir(exist_ok=True)
+    if again or not report.exists():
+        report.write_text("")
+    with tempfile.TemporaryDirectory() as scratch, kept(environment, name, "log").open("w") as log:
+        order = Path(scratch) / "order.json"
+        while True:
+            found, _ = read(report)
+            order.write_text(json.dumps({
+                "as_jax": environment.as_jax, "arguments": pytest_arguments(root, suite),
+                "every": every, "only": only, "skip": sorted(found), "limit": limit,
+                "report": str(report)}))
+            report.touch()
+            # Collecting counts as silence; code that cannot be interrupted gets some time more.
+            follow(environment.start(order, root, log), report, 2 * limit + 120)
+            found, running = read(report)
+            if running is None:
+                return found
+            with report.open("a") as file:
+                file.write(json.dumps({"test": running, "outcome": "crashed", "seconds": 0.0,
+                                       "error": "the process ended in this test"}) + "\n")
 
 
 def reason(test: str, ours: dict[str, Outcome]) -> str:
@@ -210,12 +204,9 @@ def measure(folder: Path, name: str, every: int, limit: float) -> tuple[int, int
     """How many tests of a sample pass on JAX, and how many of these on tanx."""
     suite = SUITES[name]
     jax, tanx = (Environment(folder, as_jax) for as_jax in (False, True))
-    known = kept(jax, name, "json")
-    theirs = run(jax, name, suite, every=every, known=load(known), limit=limit)
-    save(known, theirs)
+    theirs = run(jax, name, suite, every=every, again=False, limit=limit)
     passing = [test for test, outcome in theirs.items() if outcome.outcome == "passed"]
     ours = run(tanx, name, suite, only=passing, limit=limit)
-    save(kept(tanx, name, "json"), ours)
     report_failures(passing, ours)
     return len(passing), sum(test in ours and ours[test].outcome == "passed" for test in passing)
 

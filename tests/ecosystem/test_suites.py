@@ -1,16 +1,30 @@
 """The runner of libraries' own tests: outcomes, crashes, limits, samples, and the table."""
 
+import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.ecosystem import suites
-from tests.ecosystem.suites import Environment, Outcome, Suite, counts_on, reason, run, table, write
+from tests.ecosystem.outcomes import Outcomes
+from tests.ecosystem.suites import (
+    Environment,
+    Outcome,
+    Suite,
+    counts_on,
+    read,
+    reason,
+    run,
+    table,
+    write,
+)
 
 TESTS = """
 import os, time
 import jax, pytest
+jax.numpy.ones(2).sum() == 3
 
 def test_passes():
     assert jax.numpy.ones(2).sum() == 2
@@ -25,7 +39,7 @@ def test_ends_the_process():
     os._exit(1)
 
 def test_takes_long():
-    time.sleep(30)
+    time.sleep(60)
 
 def test_comes_last():
     pass
@@ -45,7 +59,7 @@ def test_outcomes(tmp_path):
     (folder / "test_it.py").write_text(TESTS)
     (folder / "test_other.py").write_text("import jax.no_such_module")
     here, suite = Here(tmp_path, as_jax=True), Suite(("tests",), checkout=True)
-    found = run(here, "library", suite, limit=1.0)
+    found = run(here, "library", suite, limit=3.0)
     name = "tests/test_it.py::test_"
     assert {test.removeprefix(name): outcome.outcome for test, outcome in found.items()} == {
         "passes": "passed", "fails": "failed", "skips": "skipped", "ends_the_process": "crashed",
@@ -54,21 +68,26 @@ def test_outcomes(tmp_path):
     assert "longer than its limit" in found[name + "takes_long"].error
     assert "no_such_module" in reason("tests/test_other.py::test_x", found)
     assert "1 failed" in (tmp_path / "suites" / "library-tanx.log").read_text()
-    only = run(here, "library", suite, only=[name + "passes"])
-    assert {t for t, o in only.items() if o.outcome == "passed"} == {name + "passes"}
 
 
-def test_each_nth_test(tmp_path):
-    """What is known already is not run again, and keeps its place in the sample."""
-    folder = tmp_path / "src" / "library" / "tests"
-    folder.mkdir(parents=True)
-    (folder / "test_it.py").write_text(
-        "import pytest\n@pytest.mark.parametrize('n', range(6))\ndef test(n): pass\n")
-    here, suite = Here(tmp_path, as_jax=True), Suite(("tests",), checkout=True)
-    known = {"tests/test_it.py::test[3]": Outcome("failed")}
-    found = run(here, "library", suite, every=3, known=known)
-    assert {test[-3:]: outcome.outcome for test, outcome in found.items()} == {
-        "[0]": "passed", "[3]": "failed"}
+@pytest.mark.parametrize("every, only, skip, chosen", [
+    (1, None, [], "abcdef"), (3, None, [], "ad"), (3, None, ["d"], "a"), (3, ["b", "f"], [], "bf")])
+def test_choice(tmp_path, every, only, skip, chosen):
+    """What is known already keeps its place in a sample."""
+    items = [SimpleNamespace(nodeid=name) for name in "abcdef"]
+    plugin = Outcomes({"every": every, "only": only, "skip": skip, "report": tmp_path / "report"})
+    plugin.pytest_collection_modifyitems(items)
+    assert "".join(item.nodeid for item in items) == chosen
+
+
+def test_a_run_goes_on(tmp_path):
+    """Outcomes are read from a report whose last test did not end."""
+    report = tmp_path / "report"
+    rows = [("a", "started"), ("a", "passed"), ("b", "started")]
+    report.write_text("".join(
+        json.dumps({"test": test, "outcome": outcome, "seconds": 1.0, "error": ""}) + "\n"
+        for test, outcome in rows))
+    assert read(report) == ({"a": Outcome("passed", 1.0)}, "b")
 
 
 def test_table(tmp_path):

@@ -312,3 +312,12 @@ def test_checks_of_tangents_in_loops_that_stop_by_themselves(wrap):
     assert "the tangent is 9.0" in along(1.0, 9.0)[0].get()
     assert along(1.0, 2.0)[0].get() is None
     assert checkify.checkify(wrap(tanx.grad(loop)))(1.0)[0].get() is None
+
+
+@each_way
+def test_keys_in_messages(wrap):
+    keys = tanx.random.split(tanx.random.key(1))
+    fun = wrap(lambda k: checkify.check(jnp.array_equal(k, k[::-1]), "keys {}", k))
+    found = checkify.checkify(fun)(keys)[0].get()
+    assert found.startswith("keys Array((2,), dtype=key<fry>)") and "507451445" in found
+    assert checkify.checkify(fun)(keys[:1])[0].get() is None

@@ -77,6 +77,14 @@ def test_derivatives_at_the_corners():
         jnp.array([-1.0, 2.0])), [0.0, 0.0])
 
 
+@pytest.mark.parametrize("data, out", [
+    (2.0, [2.0, 4.0]), (jnp.array([2.0]), [2.0, 4.0]), (jnp.ones((1, 1)), [[1.0], [2.0]])])
+def test_one_element_counts_for_each_number(data, out):
+    found = ops.segment_sum(data, jnp.array([0, 1, 1]), 2)
+    assert found.tolist() == out and found.dtype == np.float32
+    assert ops.segment_max(-1.0, jnp.array([0, 1]), 2).tolist() == [-1.0, -1.0]
+
+
 def test_segments_of_traced_numbers_and_their_gradient():
     ids = jnp.array([0, 1, 0, 3])
     out = tanx.jit(lambda x, i: ops.segment_sum(x, i, 4))(jnp.arange(4.0), ids)

@@ -8,7 +8,7 @@ from tests.structure.source import FILES, MODULES, NAMES, imports, module_of, tr
 
 # Each room and what it may import besides itself. A room stands for all its files; a name with a
 # dot for one of them, on either side.
-LEAVES = {"errors", "dtypes", "typing", "tree_util", "_collector", "_config", "_digest", "_dims",
+LEAVES = {"errors", "dtypes", "tree_util", "_collector", "_config", "_digest", "_dims",
           "_forever", "_frames", "_importing", "_late_imports", "_locks", "_logger", "_monitoring",
           "_situation",
           "_slices", "_traceback", "_treedef", "_treenodes", "_treewire", "_axes", "_window",
@@ -40,6 +40,7 @@ ROOMS = {
     "random": LIBRARY | {"numpy", "_ops.rng", "_ops.random_gamma"},
     "nn": LIBRARY | {"numpy", "random"},
     "ops": LIBRARY | {"numpy"},
+    "typing": CORE,
     "image": LIBRARY | {"numpy"},
     "scipy": LIBRARY | {"numpy", "random", "nn", "ops"},
     "scipy.linalg._tridiagonal": LIBRARY | {"numpy", "_ops.forms"},  # a primitive of its own
