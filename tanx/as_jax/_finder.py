@@ -22,6 +22,7 @@ HOMES = {"jax._src": "tanx.as_jax.src", "jaxlib": "tanx.as_jax.jaxlib", "jax": "
 
 DIFFERENT = {
     "jax": {"__version__": VERSION, "__version_info__": VERSION_INFO},
+    "jax.lib": {"__version__": VERSION},
     "jax.version": {"__version__": VERSION, "__version_info__": VERSION_INFO},
 }
 """What a module shows that is not its target's."""

@@ -210,3 +210,13 @@ def test_fwd_and_bwd():
     fwd, bwd = tanx.fwd_and_bwd(lambda x: (x * x, "name"), argnums=0, has_aux=True)
     y, residuals, aux = fwd(3.0)
     assert (y, bwd(residuals, 1.0), aux) == (9.0, 6.0, "name")
+
+
+def test_cotangents_of_integers_are_numpys_under_jit():
+    """They compare, as tests of libraries do: arrays of float0 take no operation."""
+    fun = tanx.jit(lambda i, x: tanx.vjp(lambda i, x: i * x, i, x)[1](jnp.float32(1)))
+    for _ in range(4):
+        of_integer, of_float = fun(3, 2.0)
+        assert type(of_integer) is np.ndarray and of_integer.dtype == tanx.float0
+        assert of_integer == np.zeros((), tanx.float0)
+        assert of_float == 3.0 and of_float.dtype == np.float32

@@ -42,7 +42,7 @@ import jax.tree_util as tu
 
 assert jax.__version__ == importlib.metadata.version("jax") == "0.11.2", jax.__version__
 assert jax.__version_info__ == jax.version.__version_info__ == (0, 11, 2)
-assert jaxlib.__version__ == importlib.metadata.version("jaxlib")
+assert jaxlib.__version__ == jax.lib.__version__ == importlib.metadata.version("jaxlib")
 assert jax.numpy is jnp is sys.modules["jax.numpy"] and jax.lax is lax
 assert jax.tree_util is tu and pickle.loads(pickle.dumps(jnp)) is jnp
 assert not hasattr(jax, "no_such_name") and "jit" in dir(jax)
