@@ -273,7 +273,7 @@ class Executable:
                              list(zip(self.out_avals, self.origins)), self.arena_size)
 
     def _result(self, place: int, aval: ShapedArray, memory: list[np.ndarray], operands: Sequence,
-                given: frozenset[int], work: Work | None) -> Array | np.ndarray:
+                given: frozenset[int], work: Work | None) -> Any:
         """The array for a result, which may be an output, an argument or a constant."""
         if aval.dtype == float0:  # programs have flags in its place; NumPy's, as derivatives are
             return np.zeros(aval.shape, float0)

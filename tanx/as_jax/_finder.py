@@ -11,6 +11,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import DistributionFinder
 from importlib.util import find_spec
 from types import ModuleType
+from typing import Any
 
 from ..errors import explain
 from ._distributions import VERSION, VERSION_INFO, distributions
@@ -20,7 +21,7 @@ __all__ = ["AliasFinder", "install", "is_installed", "target_of", "uninstall"]
 HOMES = {"jax._src": "tanx.as_jax.src", "jaxlib": "tanx.as_jax.jaxlib", "jax": "tanx"}
 """Where the modules below a name are found, the longest name first."""
 
-DIFFERENT = {
+DIFFERENT: dict[str, dict[str, Any]] = {
     "jax": {"__version__": VERSION, "__version_info__": VERSION_INFO},
     "jax.lib": {"__version__": VERSION},
     "jax.version": {"__version__": VERSION, "__version_info__": VERSION_INFO},
