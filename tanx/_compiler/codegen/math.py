@@ -66,7 +66,7 @@ class _Format:
     atan: tuple[float, ...]           # (atan(r) / r - 1) / r², of r²
     asin: tuple[float, ...]           # (asin(r) / r - 1) / r², of r²
     log: tuple[float, ...]
-    exp_range: tuple[float, float]    # beyond it, e^x is 0 or infinite
+    exp_range: tuple[float, float]    # beyond it, e^x is 0 without underflow, or infinite
     angle_limit: float                # up to it, angles are reduced here
 
     @property
@@ -94,7 +94,7 @@ _FORMATS = {
               0.16666759550571442),
         log=(-0.07859762012958527, 0.1288164258003235, -0.13128691911697388, 0.14181190729141235,
              -0.16624560952186584, 0.2000228613615036, -0.25000810623168945, 0.33333316445350647),
-        exp_range=(-104.0, 90.0), angle_limit=2.0 ** 16),
+        exp_range=(-176.0, 90.0), angle_limit=2.0 ** 16),
     64: _Format(
         52, 1023, (0.6931471803691238, 1.9082149292705877e-10), 1.4426950408889634,
         (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33),
@@ -115,7 +115,7 @@ _FORMATS = {
               0.044642856783383346, 0.07500000000390047, 0.16666666666665192),
         log=(0.1481154560807684, 0.15312569330772885, 0.18183619009614113, 0.22222197586949516,
              0.2857142875130632, 0.3999999999937797, 0.666666666666674),
-        exp_range=(-746.0, 712.0), angle_limit=2.0 ** 30),
+        exp_range=(-1418.0, 712.0), angle_limit=2.0 ** 30),
 }
 
 
@@ -146,7 +146,9 @@ def _exp_minus_one(r: Value) -> Value:
 def _powers(rounded: Value) -> tuple[Value, Value]:
     """The bits of two powers of 2 whose product is 2^n, given n + ``magic_bias``.
 
-    They are those of normal numbers also where 2^n is subnormal or overflows.
+    They are those of normal numbers also where 2^n is subnormal or overflows. Both are 0 where n is
+    minus twice the bias: the product is 0 then without underflow, which costs x86-64 processors a
+    hundred cycles. So arguments far below are brought there, and not to where results become 0.
     """
     bits, mantissa = bits_of(rounded), _format(rounded).mantissa
     first = shift_left(shift_right(bits, 1), mantissa)
@@ -173,7 +175,7 @@ def exp(x: Value) -> Value:
 def exp2(x: Value) -> Value:
     """``2^x``"""
     form = _format(x)
-    x = _clamped(x, -1.0 - form.bias - form.mantissa, form.bias + 1.0)
+    x = _clamped(x, -2.0 * form.bias, form.bias + 1.0)
     rounded = x + form.magic_bias
     r = (x - (rounded - form.magic_bias)) * (1 / form.log2_e)
     return _scaled(_exp_minus_one(r), rounded)
@@ -493,7 +495,7 @@ def _positive_power(x: Value, y: Value) -> Value:
 def _exp2_of_sum(x: Value, rest: Value) -> Value:
     """2 to the power of a sum."""
     form = _format(x)
-    x = _clamped(x, -3.0 - form.bias - form.mantissa, form.bias + 3.0)
+    x = _clamped(x, -2.0 * form.bias, form.bias + 3.0)
     rounded = x + form.magic_bias
     r = (x - (rounded - form.magic_bias) + rest) * 0.6931471805599453
     return _scaled(_exp_minus_one(r), rounded)
