@@ -48,7 +48,7 @@ def _cases() -> dict[str, Case]:
     found += [(form, (n, n), (n, n), "float32") for form in FORMS if form != "x @ y"
               for n in (512, 1024)]
     found += [("x @ y", (n, n), (n, n), dtype) for dtype in ("float64", "bfloat16", "float16")
-              for n in (256, 512, 1024)]
+              for n in (256, 512, 1024, 2048)]
     return {f"{form}, {_text(x)} {_text(y)} {dtype}": (form, x, y, dtype)
             for form, x, y, dtype in found}
 

@@ -22,11 +22,13 @@ from functools import partial, reduce
 from math import prod
 
 import numpy as np
+from ml_dtypes import bfloat16
 
 from .._loops.expr import Const, Expr, Fold, Index, Load, Op, Pick, State, Variable, const, op
 from .._loops.instructions import kind_of
 from .._loops.nest import PARALLEL, Buffer, Nest, Program, Statement, Store
 from .._loops.traverse import loads, map_expressions, rewrite, substitute
+from .codegen import amx
 from .codegen.analysis import Terms, offset
 from .codegen.target import Target
 from .codegen.tiles import (
@@ -62,8 +64,11 @@ _FEWER = 8
 """How many times fewer columns than rows there may be, so that the rows need no copy."""
 _FEW_ROWS = 16
 """Rows up to which a right operand may be computed on the way, rather than before."""
-_MANY_BYTES = 1 << 15
-"""Products of bytes that make it worth putting four in a word."""
+_MANY_NARROW, _ROWS_OF_PAIRS = 1 << 15, 32
+"""Products of bytes or of numbers of bfloat16 that make it worth putting several in a word; rows
+that make it worth putting two of bfloat16 in a word, for all of the right factor."""
+_LINE_OF_WORDS = 16
+"""Words of a line of the cache."""
 _SMALL = 4096
 """Products of complex numbers that are not worth copies of their parts."""
 _TINY, _TINY_ROWS = 4, 64
@@ -104,7 +109,7 @@ def _contracted(statement: Statement, names: _Names, target: Target) -> Sequence
     made = len(names.made)
     steps = (_in_runs if product.runs else
              _in_real_numbers if kind_of(product.total.dtype) == "c" else
-             _in_words if _are_bytes(product) and target.multiplies_bytes else
+             _in_words if _words(product, target) else
              _in_parts if _parts(product) > 1 else _by_tiles)
     found = steps(product, names, target)
     if found is None:
@@ -205,46 +210,76 @@ def _times_i(x: Expr) -> Expr:
     return op("complex", op("neg", op("imag", x)), op("real", x))
 
 
-def _are_bytes(product: _Product) -> bool:
-    """Whether factors are bytes, of so large a product that words of them are worth it."""
+@dataclass(frozen=True)
+class _Words:
+    """How several terms of a factor are put into a word, and the instruction that multiplies it."""
+
+    times: str
+    narrow: np.dtype  # of a term
+
+    @property
+    def terms(self) -> int:
+        """Terms in a word."""
+        return 4 // self.narrow.itemsize
+
+    def bits(self, factor: Expr, n: int) -> Expr:
+        """The bits of a term at its place in a word; the factor is converted from the term."""
+        assert isinstance(factor, Op)
+        bits = op("bitcast", factor.args[0], dtype=np.dtype(f"u{self.narrow.itemsize}"))
+        bits = op("convert", bits, dtype=np.dtype(np.int32))
+        return op("shift_left", bits, const(8 * self.narrow.itemsize * n, np.int32))
+
+
+def _words(product: _Product, target: Target) -> _Words | None:
+    """How the factors of a product are put into words; None if that is not worth it."""
     rows, columns = product.row.extent, product.column.extent
-    size = rows * columns * product.term.extent
-    return size >= _MANY_BYTES and min(rows, columns) > 1 and (
-        product.total.dtype == np.int32) and all(
-        isinstance(x, Op) and x.name == "convert" and x.args[0].dtype == np.int8
-        for x in (product.left, product.right))
+    if rows * columns * product.term.extent < _MANY_NARROW or min(rows, columns) == 1 or not all(
+            isinstance(x, Op) and x.name == "convert" for x in (product.left, product.right)):
+        return None
+    narrow = {x.args[0].dtype for x in (product.left, product.right) if isinstance(x, Op)}
+    wide, byte, pair = product.total.dtype, np.dtype(np.int8), np.dtype(bfloat16)
+    if narrow == {byte} and wide == np.int32 and target.multiplies_bytes:
+        signed = target.multiplies_signed_bytes or target.has_matrix_registers and rows >= amx.SIZE
+        return _Words("dot4" if signed else "dot4u", byte)
+    if narrow == {pair} and wide == np.float32 and target.multiplies_pairs and (
+            rows >= _ROWS_OF_PAIRS):
+        return _Words("dot2", pair)
+    return None
 
 
 def _in_words(product: _Product, names: _Names, target: Target) -> list[Statement] | None:
-    """A product of bytes by one of words, which hold those of four terms each."""
-    row, terms = product.row, product.term.extent
-    word = Index("term", -(-terms // 4))
+    """A product of narrow numbers by one of words, which hold those of several terms each."""
+    words = _words(product, target)
+    assert words is not None
+    terms, count = product.term.extent, -(-product.term.extent // words.terms)
+    if words.times in amx.INSTRUCTIONS and target.has_matrix_registers:
+        count = -(-count // amx.SIZE) * amx.SIZE
+    word = Index("term", count)
 
     def packed(factor: Expr) -> Expr:
-        """Four terms of a factor in a word; zeros where there are no more."""
+        """The terms of a factor in a word; zeros where there are no more."""
         parts = []
-        for n in range(4):
-            at = word * 4 + n
-            byte = substitute(factor, {product.term: op("min", at, terms - 1)})
-            byte = op("shift_left", op("and", byte, const(255, np.int32)), const(8 * n, np.int32))
-            parts.append(op("select", at < terms, byte, const(0, np.int32)))
+        for n in range(words.terms):
+            at = word * words.terms + n
+            bits = words.bits(substitute(factor, {product.term: op("min", at, terms - 1)}), n)
+            parts.append(op("select", at < terms, bits, const(0, np.int32)))
         return reduce(lambda a, b: op("or", a, b), parts)
 
-    name, words = "dot4", packed(product.left)
-    excess, copies = None, list[Statement]()
-    if not target.multiplies_signed_bytes:
+    left, excess, copies = packed(product.left), None, list[Statement]()
+    if words.times == "dot4u":
         # Bytes without signs are 128 greater.
-        name, words = "dot4u", op("xor", words, const(-0x7F7F7F80, np.int32))
+        left = op("xor", left, const(-0x7F7F7F80, np.int32))
         excess, copies = _column_sums(product, 128, names)
-    at = (*product.outer_of(product.left), row, word)
-    left = names.buffer(_extents(at), np.dtype(np.int32))
+    at = (*product.outer_of(product.left), product.row, word)
+    # Rows a line of the cache further apart are not in conflict over places in it.
+    copy = names.buffer([*_extents(at[:-1]), count + _LINE_OF_WORDS], np.dtype(np.int32))
     fold = product.total.fold
-    body = op(name, left[at], packed(product.right))
+    body = op(words.times, copy[at], packed(product.right))
     total = Pick(Fold((word,), fold.init, fold.states, (body,), "add"), 0)
     nest = product.rest(total if excess is None else total - excess)
     found = _contracted(nest, names, target)
     return None if found[-1] is nest else [
-        *copies, _parallel(at, [Store(left, at, words)]), *found]
+        *copies, _parallel(at, [Store(copy, at, left)]), *found]
 
 
 def _column_sums(product: _Product, factor: int, names: _Names) -> tuple[Expr, list[Statement]]:
@@ -549,7 +584,7 @@ class _Layout:
             return "m", self.panels(factor, product.row, tile.rows)
         outer = product.outer_of(factor)
         loops = (*outer, product.row, *product.runs, product.term)
-        copy = self.names.buffer([i.extent for i in loops], self.dtype)
+        copy = self.names.buffer([i.extent for i in loops], factor.dtype)
         self.store(copy, loops, loops, factor)
         return "k", copy[loops]
 
@@ -575,7 +610,8 @@ class _Layout:
             return factor
         if factor is self.computed:
             return factor
-        size = panel_columns(form, rows, columns, terms, self.dtype, self.target)
+        size = panel_columns(form, rows, columns, terms, self.dtype, self.target,
+                             times(product.total))
         return self.panels(factor, product.column, size) if size else factor
 
     def panels(self, factor: Expr, along: Index, size: int) -> Expr:
@@ -583,7 +619,7 @@ class _Layout:
         outer, runs, term = self.product.outer_of(factor), self.product.runs, self.product.term
         count, places = -(-along.extent // size), min(size, along.extent)
         copy = self.names.buffer([*_extents(outer), count, *_extents((*runs, term)), size],
-                                 self.dtype)
+                                 factor.dtype)
         panel: Expr = Index("panel", count) if count > 1 else const(0)
         place = Index("place", places)
         start = op("min", panel * size, along.extent - places)
@@ -604,7 +640,7 @@ class _Layout:
             # Whatever was there before may be subnormal, and those are multiplied slowly.
             loops, rest = [*outer, *runs, term], Index("rest", size - places)
             self.store(copy, [*loops, rest], [*outer, panel, *runs, term, rest + places],
-                       Const(0, self.dtype))
+                       Const(0, factor.dtype))
         number, position = panel_place(along, size)
         return copy[[*outer, number, *runs, term, position]]
 

@@ -119,6 +119,11 @@ def _words(name, dtypes, accepts):
     return dtypes[0]
 
 
+def _pairs(name, dtypes, accepts):
+    _words(name, dtypes, accepts)
+    return np.dtype(np.float32)
+
+
 def _boolean(name, dtypes, accepts):
     _same(name, dtypes, accepts)
     return BOOL
@@ -192,6 +197,7 @@ INSTRUCTIONS: dict[str, Instruction] = {row.name: row for row in [
            shift_right_arithmetic="copies of the sign come in, also past the width"),
     *_rows("i", _words, 2, dot4="sum of the products of four bytes, which have signs",
            dot4u="sum of the products of four bytes; those of the first have no signs"),
+    *_rows("i", _pairs, 2, dot2="sum in float32 of the products of two numbers of bfloat16"),
     *_rows("biufc", _same, 2,
            max="the greater; NaN wins; complex by real part, then imaginary part",
            min="the lesser; NaN wins; complex by real part, then imaginary part"),

@@ -230,6 +230,13 @@ def _dot4(a: np.ndarray, b: np.ndarray, first: type = np.int8) -> np.ndarray:
     return (x * y).sum(-1, dtype=np.int32)
 
 
+def _dot2(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The sum of the products of both halves, which are numbers of bfloat16."""
+    first, second = ([np.asarray(part, np.int32).view(np.float32) for part in (v << 16, v & -65536)]
+                     for v in map(np.asarray, (a, b)))
+    return first[0] * second[0] + first[1] * second[1]
+
+
 def _dot4u(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return _dot4(a, b, np.uint8)
 
@@ -240,7 +247,7 @@ _NEEDS_WIDTH = ("shift_left", "shift_right_logical", "shift_right_arithmetic", "
 _MEANING: dict[str, Callable] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": _div, "rem": _rem,
     "floor_div": np.floor_divide, "floor_mod": np.mod, "mulhi": _mulhi, "dot4": _dot4,
-    "dot4u": _dot4u, "pow": _pow,
+    "dot4u": _dot4u, "dot2": _dot2, "pow": _pow,
     "max": _max, "min": _min, "atan2": _atan2, "neg": np.negative, "square": np.square,
     "sign": _sign, "integer_pow": _integer_pow, "abs": np.abs,
     "shift_left": _shift_left, "shift_right_logical": _shift_right_logical,

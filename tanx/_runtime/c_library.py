@@ -45,6 +45,7 @@ def save_library(module: Module, name: str, paths: Sequence[str], results: Seque
     ``paths`` and ``results`` are what Python calls arguments and results; ``link`` are options for
     the linker.
     """
+    from .._compiler.codegen.amx import PERMISSION
     from .._compiler.codegen.cpu import assemble, generate, host
     from .._compiler.codegen.micro import kernel_text
     _check_platform()
@@ -55,8 +56,10 @@ def save_library(module: Module, name: str, paths: Sequence[str], results: Seque
     entry = _entry(module, name, paths, results, starts)
     threads = PARALLEL in generated.symbols or any(
         dict(call.params)["tasks"] > 1 for call in generated.externs.values())
-    texts = [generated.text, *(kernel_text(s, host()) for s in generated.symbols
-                               if s.startswith(TILE)), *([pool_text()] if threads else [])]
+    kernels = [kernel_text(s, host()) for s in generated.symbols if s.startswith(TILE)]
+    if any("ldtilecfg" in text for text in kernels):
+        kernels.append(PERMISSION)
+    texts = [generated.text, *kernels, *([pool_text()] if threads else [])]
     with uninterrupted():
         objects = [assemble(text, host()) for text in texts]
     with tempfile.TemporaryDirectory(prefix="tanx-") as folder:

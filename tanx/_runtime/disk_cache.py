@@ -86,6 +86,9 @@ def _processor() -> Iterable[bytes]:
     if not facts:
         from .._compiler.codegen.cpu import host
         facts = [repr(host()).encode()]
+    if any(b"amx_bf16" in fact for fact in facts):
+        from .._compiler.codegen.amx import is_permitted  # code from disk needs the permission, too
+        facts.append(b"amx" if is_permitted() else b"no amx")
     return [os.uname().machine.encode(), str(os.sysconf("SC_PAGESIZE")).encode(), *facts]
 
 

@@ -321,7 +321,7 @@ def some_bytes(*shape, seed=0):
 @pytest.mark.parametrize("terms", [1, 3, 4, 30, 64, 67, 300])
 @pytest.mark.parametrize("spec", ["ik,kj->ij", "ki,jk->ij", "aik,akj->aij", "ik,akj->iaj"])
 def test_products_of_bytes(spec, terms, monkeypatch):
-    monkeypatch.setattr(contraction, "_MANY_BYTES", 1)
+    monkeypatch.setattr(contraction, "_MANY_NARROW", 1)
     sizes = {"i": 21, "j": 35, "k": terms, "a": 2}
     left, right = spec.split("->")[0].split(",")
     args = [some_bytes(*(sizes[c] for c in letters), seed=n)

@@ -35,6 +35,7 @@ from ..._loops.nest import (
     Within,
 )
 from ..stages import fingerprint, windows
+from . import amx
 from .abi import ENTRY, PARALLEL, SLOT, TILE
 from .control import write_branch, write_loop
 from .gemm import write_task
@@ -54,6 +55,8 @@ def host() -> Target:
     """The processor that this process runs on."""
     llvm = _llvm()
     features = llvm.get_host_cpu_features()
+    if features.get("amx-bf16"):
+        features["amx-bf16"] = amx.is_permitted()
     triple = llvm.get_process_triple()
     bits = 128
     if triple.startswith(("x86_64", "amd64", "i686")):

@@ -19,11 +19,12 @@ from functools import cached_property
 
 import numpy as np
 
+from . import amx
 from .abi import TILE
-from .storage import register_type
+from .storage import halves, register_type
 from .target import Target
-from .tiles import Tile, lanes_of
-from .values import I64, Type, Value, Writer, fma, integer, repeat, type_of
+from .tiles import Tile, in_matrix_registers, lanes_of
+from .values import I64, Type, Value, Writer, bits_of, fma, integer, repeat, type_of
 
 __all__ = ["kernel_symbol", "kernel_text"]
 
@@ -54,12 +55,17 @@ def kernel_symbol(tile: Tile, dtype: np.dtype, adds: bool = False, times: str = 
 def kernel_text(symbol: str, target: Target) -> str:
     """The LLVM code of a kernel."""
     name, form, rows, vectors, end = symbol.removeprefix(TILE).split(".")
-    dtype = np.dtype("int32" if name in _OF_BYTES else name)
+    dtype = np.dtype("int32" if name in _OF_BYTES else "float32" if name == "dot2" else name)
     tile = Tile("k" if form == "k" else "m", int(rows), int(vectors), lanes_of(dtype, target))
     writer = Writer()
     end, _, runs = end.partition("-")
-    kind = _Bytes if name in _OF_BYTES else _Runs if runs else _Kernel
-    kind(writer, tile, register_type(dtype), target.multiplies_by_lane, end == "add").write()
+    if in_matrix_registers(tile, name, target):
+        amx.write_kernel(writer, tile, name, end == "add")
+    else:
+        pairs = _Pairs if target.multiplies_pairs else _Halves
+        kind = (_Bytes if name in _OF_BYTES else pairs if name == "dot2" else _Runs if runs
+                else _Kernel)
+        kind(writer, tile, register_type(dtype), target.multiplies_by_lane, end == "add").write()
     signature = f"{_SIGNATURE}, {_RUNS}" if runs else _SIGNATURE
     body = "\n".join([f'define void @"{symbol}"({signature}) {{', "entry:", *writer.place.lines,
                       "ret void", "}"])
@@ -252,3 +258,24 @@ class _Bytes(_Kernel):
             f"declare {words.text} @{name}({words.text}, {parts.text}, {parts.text})")
         a, b = (self.writer.write(parts, f"bitcast {v!r} to {parts.text}") for v in factors)
         return self.writer.write(words, f"call {words.text} @{name}({total!r}, {a!r}, {b!r})")
+
+
+class _Pairs(_Kernel):
+    """Writes a kernel of words of two numbers of bfloat16, whose products are added at once."""
+
+    def plus(self, x: Value, y: Value, total: Value) -> Value:
+        sums, pairs = total.type, type_of("bfloat", 2 * self.tile.lanes)
+        name = f"llvm.x86.avx512bf16.dpbf16ps.{32 * self.tile.lanes}"
+        self.writer.declared[name] = (
+            f"declare {sums.text} @{name}({sums.text}, {pairs.text}, {pairs.text})")
+        a, b = (self.writer.write(pairs, f"bitcast {v!r} to {pairs.text}") for v in (x, y))
+        return self.writer.write(sums, f"call {sums.text} @{name}({total!r}, {a!r}, {b!r})")
+
+
+class _Halves(_Kernel):
+    """The same without an instruction for it, as for code that another processor has planned."""
+
+    def plus(self, x: Value, y: Value, total: Value) -> Value:
+        for a, b in zip(halves(bits_of(x)), halves(bits_of(y))):
+            total = fma(a, b, total)
+        return total

@@ -23,6 +23,7 @@ from .complex import Pair
 from .storage import (
     cast,
     from_bits,
+    halves,
     is_narrow,
     is_unsigned,
     part_dtype,
@@ -351,6 +352,12 @@ def _dot4(x: Value, y: Value, signed: bool = True) -> Value:
     return reduce(Value.__add__, others, first)
 
 
+def _dot2(x: Value, y: Value) -> Value:
+    """The sum of the products of both halves, which are numbers of bfloat16."""
+    (low, high), (other_low, other_high) = map(halves, (x, y))
+    return low * other_low + high * other_high
+
+
 _INTEGER: dict[str, Callable] = {
     "add": Value.__add__, "sub": Value.__sub__, "mul": Value.__mul__, "neg": Value.__neg__,
     "square": lambda x: x * x, "and": Value.__and__,
@@ -358,7 +365,7 @@ _INTEGER: dict[str, Callable] = {
     "shift_left": _shift_by(shift_left), "shift_right_logical": _shift_by(shift_right),
     "shift_right_arithmetic": _shift_right_arithmetic,
     "population_count": lambda x: intrinsic("ctpop", x), "clz": _clz, "dot4": _dot4,
-    "dot4u": partial(_dot4, signed=False),
+    "dot4u": partial(_dot4, signed=False), "dot2": _dot2,
 }
 
 _SIGNED: dict[str, Callable] = {

@@ -44,9 +44,9 @@ from .values import (
     type_of,
 )
 
-__all__ = ["BFLOAT", "cast", "from_bits", "from_memory", "from_pairs", "is_narrow", "is_unsigned",
-           "memory_type", "moves_as_bits", "part_dtype", "register_type", "rounded", "to_bits",
-           "to_memory"]
+__all__ = ["BFLOAT", "cast", "from_bits", "from_memory", "from_pairs", "halves", "is_narrow",
+           "is_unsigned", "memory_type", "moves_as_bits", "part_dtype", "register_type", "rounded",
+           "to_bits", "to_memory"]
 
 _HALF, BFLOAT = np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)
 _PARTS: dict[np.dtype, np.dtype] = {np.dtype(np.complex64): np.dtype(np.float32),
@@ -119,6 +119,11 @@ def from_pairs(words: Value) -> Value:
     both = write(words.type.of(2 * lanes), f"shufflevector {low!r}, {words & -65536!r}, "
                                            f"<{2 * lanes} x i32> <{order}>")
     return convert(both, "bitcast", F32)
+
+
+def halves(words: Value) -> tuple[Value, Value]:
+    """The lower and the upper halves of words, which are numbers of bfloat16, as float32."""
+    return bits_to_float(shift_left(words, 16)), bits_to_float(words & -65536)
 
 
 def to_memory(x: Value, dtype: np.dtype) -> Value:

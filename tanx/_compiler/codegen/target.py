@@ -30,6 +30,16 @@ class Target:
         return wanted in self.features.split(",")
 
     @property
+    def multiplies_pairs(self) -> bool:
+        """Whether an instruction adds products of two numbers of bfloat16 each to float32."""
+        return self.vector_bits == 512 and "+avx512bf16" in self.features.split(",")
+
+    @property
+    def has_matrix_registers(self) -> bool:
+        """Whether registers hold 16 x 16 sums of products of pairs or of bytes (``amx.py``)."""
+        return self.multiplies_pairs and {"+amx-bf16", "+amx-int8"} <= {*self.features.split(",")}
+
+    @property
     def multiplies_signed_bytes(self) -> bool:
         """Whether that instruction takes the bytes of both factors to have signs."""
         return self.multiplies_by_lane

@@ -38,17 +38,18 @@ from ..._loops.expr import (
 from ..._loops.instructions import kind_of, width
 from ..._loops.nest import PARALLEL, Buffer, Nest, Statement, Store
 from ..._loops.traverse import children, folds, loads, rewrite, substitute, walk
+from . import amx
 from .analysis import offset
 from .target import Target
 
 __all__ = ["Form", "Operand", "Tile", "Tiling", "best_tile", "factors", "final_stores", "has_tiles",
-           "lanes_of", "panel_columns", "panel_place", "streams", "sum_of_products",
-           "tiling", "times"]
+           "in_matrix_registers", "lanes_of", "panel_columns", "panel_place", "streams",
+           "sum_of_products", "tiling", "times"]
 
 Form = Literal["k", "m"]
 """Whether terms or rows of the left operand are neighbours in memory."""
 
-PRODUCTS = ("mul", "dot4", "dot4u")
+PRODUCTS = ("mul", "dot4", "dot4u", "dot2")
 """Instructions that multiply in sums of products."""
 
 _BLOCK_BYTES = 1 << 18
@@ -77,6 +78,8 @@ _MANY_RUNS = 4096
 """Runs of terms at most."""
 _CALL = 30
 """Cycles around a tile beside its terms."""
+_MATRIX_WORDS = 256
+"""Words of terms that are added at a time in matrix registers: 32 rows of them take 32 KB."""
 
 
 @dataclass(frozen=True)
@@ -220,12 +223,22 @@ def _fits(tile: Tile, target: Target) -> bool:
     return tile.rows * tile.vectors + left + tile.vectors < target.vector_registers
 
 
-def _cycles(tile: Tile, target: Target) -> float:
+def in_matrix_registers(tile: Tile, times: str, target: Target) -> bool:
+    """Whether the sums of a tile are in matrix registers (``amx.py``)."""
+    return target.has_matrix_registers and times in amx.INSTRUCTIONS and (
+        tile.form == "k" and tile.rows % amx.SIZE == 0)
+
+
+def _cycles(tile: Tile, target: Target, times: str = "mul") -> float:
     """Cycles that one term takes: two products at a time, two loads, four until a sum is ready.
 
     Loads are not quite hidden behind products, least of all those of many rows that lie apart: for
-    each row they come all at once, for as many terms as a vector has.
+    each row they come all at once, for as many terms as a vector has. Matrix registers take 16
+    cycles for 16 words of terms, and 8 to be loaded.
     """
+    if in_matrix_registers(tile, times, target):
+        rows = tile.rows // amx.SIZE
+        return rows * tile.vectors + (rows + tile.vectors) / 2
     left = tile.rows / tile.lanes if target.multiplies_by_lane else tile.rows
     loads = (left + tile.vectors) / 2
     apart = max(0, tile.rows - 4) if target.multiplies_by_lane and tile.form == "k" else 0
@@ -233,25 +246,29 @@ def _cycles(tile: Tile, target: Target) -> float:
 
 
 @cache
-def _tiles(form: Form, lanes: int, target: Target) -> list[Tile]:
+def _tiles(form: Form, lanes: int, target: Target, times: str) -> list[Tile]:
     step = lanes if form == "m" and target.multiplies_by_lane else 1
     every = [Tile(form, rows, vectors, lanes)
              for rows, vectors in product(range(step, 17, step), range(1, 13))]
-    return [tile for tile in every if _fits(tile, target)]
+    large = [Tile(form, rows * amx.SIZE, vectors, lanes) for rows in (1, 2) for vectors in (1, 2)]
+    large = [tile for tile in large if in_matrix_registers(tile, times, target)]
+    if times == "dot4" and not target.multiplies_signed_bytes:
+        return large  # no other instruction of such a processor knows signs
+    return large + [tile for tile in every if _fits(tile, target)]
 
 
 @lru_cache(maxsize=1024)
 def best_tile(form: Form, rows: int, columns: int, terms: int, dtype: np.dtype, target: Target,
-              row_panel: int = 0, column_panel: int = 0) -> Tile | None:
+              row_panel: int = 0, column_panel: int = 0, times: str = "mul") -> Tile | None:
     """The tile that is through with a product soonest; as large as panels, where those are given.
 
     A tile has no more rows than there are, and more columns only if there is a panel for them.
     """
     def time(tile: Tile) -> float:
         tiles = ceil(rows / tile.rows) * ceil(columns / tile.columns)
-        return tiles * (_cycles(tile, target) * terms + _CALL)
+        return tiles * (_cycles(tile, target, times) * terms + _CALL)
 
-    found = [tile for tile in _tiles(form, lanes_of(dtype, target), target)
+    found = [tile for tile in _tiles(form, lanes_of(dtype, target), target, times)
              if tile.rows == (row_panel or tile.rows) and tile.rows <= rows
              and tile.columns == (column_panel or tile.columns)
              and (tile.columns <= columns or column_panel)]
@@ -259,11 +276,11 @@ def best_tile(form: Form, rows: int, columns: int, terms: int, dtype: np.dtype, 
 
 
 def panel_columns(tile_form: Form, rows: int, columns: int, terms: int, dtype: np.dtype,
-                  target: Target) -> int:
+                  target: Target, times: str = "mul") -> int:
     """How many columns panels of the right operand have best."""
     lanes = lanes_of(dtype, target)
     whole = ceil(columns / lanes) * lanes
-    tile = best_tile(tile_form, rows, whole, terms, dtype, target)
+    tile = best_tile(tile_form, rows, whole, terms, dtype, target, times=times)
     return 0 if tile is None else tile.columns
 
 
@@ -358,9 +375,8 @@ def _tiling(statement: Nest, target: Target) -> Tiling | None:
     state = total.fold.states[0]
     stores = tuple([replace(store, value=rewrite(
         store.value, lambda e: state if e is total else None)) for store in stores])
-    found = _planned(_Loops(tuple(outer), row, column, term, tuple(runs)), left, right, state,
-                     stores, target)
-    return None if found is None else replace(found, times=times(total))
+    return _planned(_Loops(tuple(outer), row, column, term, tuple(runs)), left, right, state,
+                    stores, target, times(total))
 
 
 @dataclass(frozen=True)
@@ -455,7 +471,7 @@ def panel_place(index: Index, size: int) -> tuple[Expr, Expr]:
 
 
 def _planned(loops: _Loops, left: Expr, right: Expr, total: State, stores: Sequence[Store],
-             target: Target) -> Tiling | None:
+             target: Target, times: str) -> Tiling | None:
     """How a product is computed, whose parts are known; None if other code does it better."""
     a = loops.operand(left, loops.row, loops.term)
     b = loops.operand(right, loops.column, loops.term)
@@ -468,10 +484,11 @@ def _planned(loops: _Loops, left: Expr, right: Expr, total: State, stores: Seque
     in_runs = bool(loops.runs) or a.place is not None
     rows, columns = loops.row.extent, loops.column.extent
     terms = prod(i.extent for i in (*loops.runs, loops.term))
-    tile = best_tile(form, rows, columns, terms, total.dtype, target, a.panel, b.panel)
+    tile = best_tile(form, rows, columns, terms, total.dtype, target, a.panel, b.panel, times)
     if tile is None:
         return None
     depth = (_depth_of_runs(loops, form, terms, (a, b)) if in_runs else
+             _depth_in_registers(terms) if in_matrix_registers(tile, times, target) else
              _depth(rows, terms, b, total.dtype.itemsize))
     if b.is_computed:
         depth = _depth_in_room(terms) if depth < terms else 0
@@ -494,7 +511,7 @@ def _planned(loops: _Loops, left: Expr, right: Expr, total: State, stores: Seque
     if b.is_computed:
         b = _in_room("right", b, right, loops.column, loops.term, block, depth)
     whole = Tiling(loops.outer, loops.row, loops.column, loops.term, a, b, total, tuple(stores),
-                   tile, result, block, chunk, depth=depth, runs=loops.runs)
+                   tile, result, block, chunk, depth=depth, times=times, runs=loops.runs)
     group = max(_TASK // (block * chunk * terms), ceil(whole.units / _TASKS), 1)
     return replace(whole, group=group)
 
@@ -513,6 +530,12 @@ def _depth(rows: int, terms: int, right: Operand, itemsize: int) -> int:
     if streams(rows, terms, right.along, right.across, itemsize) and not right.panel:
         return _STREAMED if rows > _VERY_FEW else _LEAST
     return terms if terms <= 2 * _DEEP else ceil(terms / round(terms / _DEEP))
+
+
+def _depth_in_registers(terms: int) -> int:
+    """How many words of terms matrix registers add at a time: a multiple of what they hold."""
+    passes = max(1, round(terms / _MATRIX_WORDS))
+    return ceil(ceil(terms / passes) / amx.SIZE) * amx.SIZE
 
 
 def _depth_in_room(terms: int) -> int:

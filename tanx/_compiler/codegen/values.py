@@ -56,7 +56,7 @@ class Type:
 
 _MANY = 6
 """Coefficients of a polynomial of which only the last step follows Horner's rule, not two."""
-_FLOAT_BITS = {"half": 16, "float": 32, "double": 64}
+_FLOAT_BITS = {"half": 16, "bfloat": 16, "float": 32, "double": 64}
 
 
 def _int_bits(element: str) -> int:

@@ -1,0 +1,120 @@
+"""Products of narrow numbers, several of which are multiplied at once: pairs of bfloat16, bytes.
+
+Few machines have the instructions for all of it. What is planned for others runs here with kernels
+that do the same by plain arithmetic; code for them is assembled and looked at.
+"""
+
+import ml_dtypes
+import numpy as np
+import pytest
+from llvmlite import binding as llvm
+
+import tanx
+import tanx.numpy as jnp
+from tanx._compiler.codegen import amx, micro
+from tanx._compiler.codegen.cpu import host, instructions
+from tanx._compiler.codegen.operations import apply
+from tanx._compiler.codegen.target import Target
+from tanx._compiler.codegen.tiles import best_tile
+from tanx._compiler.codegen.values import F32, I32
+
+SERVER = Target("x86_64-unknown-linux-gnu", "sapphirerapids",
+                "+avx512bf16,+avx512vnni,+amx-tile,+amx-bf16,+amx-int8", 512)
+INT32 = np.dtype(np.int32)
+
+
+class SignedBytes(micro._Kernel):
+    """A kernel of words of four bytes with signs, without an instruction for it."""
+
+    def plus(self, x, y, total):
+        return total + apply("dot4", (x, y), (INT32, INT32), INT32, {})
+
+
+@pytest.fixture(params=["pairs", "matrix registers"])
+def server(request, monkeypatch):
+    """Lets the compiler plan for a processor with instructions that this one does not have."""
+    if host().multiplies_pairs or host().multiplies_by_lane or host().vector_bits < 256:
+        pytest.skip("kernels of this processor would be replaced")
+    matrices = request.param == "matrix registers"
+
+    def write(writer, tile, times, adds):
+        kind, element = (micro._Halves, F32) if times == "dot2" else (SignedBytes, I32)
+        kind(writer, tile, element, False, adds).write()
+
+    monkeypatch.setattr(Target, "multiplies_pairs", property(lambda self: True))
+    monkeypatch.setattr(Target, "has_matrix_registers", property(lambda self: matrices))
+    monkeypatch.setattr(micro, "_Pairs", micro._Halves)
+    monkeypatch.setattr(amx, "write_kernel", write)
+    return request.param
+
+
+def times_of(fun, *args):
+    """The instruction by which a function multiplies words."""
+    text = tanx.jit(fun).lower(*args).as_text("loops")
+    return next((name for name in ("dot2", "dot4u", "dot4") if f"{name}(" in text), None)
+
+
+FUNCTIONS = [lambda x, y: x @ y, lambda x, y: jnp.maximum(x @ y + 1, 0),
+             lambda x, y: jnp.matmul(x, y, preferred_element_type=jnp.float32),
+             lambda x, y: (y.T @ jnp.abs(x).T).T, lambda x, y: jnp.stack([x, -x]) @ y]
+
+
+@pytest.mark.parametrize("rows, terms, columns", [
+    (64, 64, 64), (100, 101, 40), (129, 1300, 65)])
+@pytest.mark.parametrize("fun", FUNCTIONS, ids=range(len(FUNCTIONS)))
+def test_products_of_bfloat16(server, fun, rows, terms, columns):
+    random = np.random.default_rng([rows, terms])
+    x, y = (jnp.asarray(random.standard_normal(shape), jnp.bfloat16)
+            for shape in ((rows, terms), (terms, columns)))
+    assert times_of(fun, x, y) == "dot2"
+    want = fun(x.astype(jnp.float32), y.astype(jnp.float32))
+    compiled = tanx.jit(fun)
+    for _ in range(4):
+        got = compiled(x, y)
+        assert got.dtype == fun(x, y).dtype and got.shape == want.shape and not got.weak_type
+        np.testing.assert_allclose(np.asarray(got, np.float32), want, rtol=1 / 128,
+                                   atol=float(np.abs(want).max()) / 1000)
+
+
+@pytest.mark.parametrize("rows, terms, columns", [(64, 64, 64), (20, 301, 100), (129, 1300, 33)])
+def test_products_of_bytes(server, rows, terms, columns):
+    random = np.random.default_rng([rows, terms])
+    x, y = (random.integers(-128, 128, shape, dtype=np.int8)
+            for shape in ((rows, terms), (terms, columns)))
+    fun = lambda x, y: jnp.matmul(x, y, preferred_element_type=jnp.int32)
+    if host().multiplies_bytes:
+        assert times_of(fun, x, y) == ("dot4" if server == "matrix registers" else "dot4u")
+    compiled = tanx.jit(fun)
+    for _ in range(4):
+        got = compiled(x, y)
+        assert got.dtype == np.int32
+        np.testing.assert_array_equal(got, x.astype(np.int32) @ y.astype(np.int32))
+
+
+def test_few_rows_are_not_worth_copies_of_the_other_factor(server):
+    x, y = (np.ones(shape, ml_dtypes.bfloat16) for shape in ((8, 1000), (1000, 1000)))
+    assert times_of(lambda x, y: x @ y, x, y) is None
+
+
+@pytest.mark.parametrize("times, rows, instruction", [
+    ("dot2", 1000, "tdpbf16ps"), ("dot4", 1000, "tdpbssd"), ("dot4", 16, "tdpbssd"),
+    ("dot2", 8, "vdpbf16ps"), ("dot4u", 1000, "vpdpbusd")])
+@pytest.mark.parametrize("adds", [False, True])
+def test_code_for_a_server(times, rows, instruction, adds):
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    dtype = np.dtype(np.float32 if times == "dot2" else np.int32)
+    tile = best_tile("k", rows, 1000, 1000, dtype, SERVER, times=times)
+    text = micro.kernel_text(micro.kernel_symbol(tile, dtype, adds, times), SERVER)
+    lines = instructions(text, SERVER).split("\n")
+    places = [n for n, line in enumerate(lines) if f"\t{instruction}\t" in line]
+    in_tiles = instruction.startswith("t")
+    assert len(places) == tile.rows * tile.vectors // (16 if in_tiles else 1)
+    assert not [line for line in lines[places[0]:places[-1]] if "(%rsp" in line]
+    assert in_tiles == any("ldtilecfg" in line for line in lines) == any(
+        "tilerelease" in line for line in lines)
+
+
+def test_permission_is_asked_for_once():
+    assert amx.is_permitted() is amx.is_permitted()
+    assert not host().has_matrix_registers or amx.is_permitted()
