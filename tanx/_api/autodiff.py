@@ -121,7 +121,9 @@ def chosen_arguments(function: str, fun, positions, args) -> list[int]:
 
 
 def _inexact(x) -> bool:
-    return dtypes.issubdtype(typeof(x).dtype, np.inexact)
+    """Whether a value has a derivative: its type says so, if it is a high one."""
+    aval = typeof(x)
+    return aval.is_high or dtypes.issubdtype(aval.dtype, np.inexact)
 
 
 def _check_inputs(fun, args, chosen, leaves, holomorphic: bool, allow_int: bool) -> None:
@@ -138,6 +140,8 @@ def _check_inputs(fun, args, chosen, leaves, holomorphic: bool, allow_int: bool)
                 "tanx.grad", "references are not differentiated: a gradient of one goes to "
                 "another.", f"{name(i)}: {typeof(leaf)}",
                 hint="use tanx.vjp and with_refs; other arguments may be references."))
+        if typeof(leaf).is_high:
+            continue
         dtype = typeof(leaf).dtype
         if holomorphic and not dtypes.issubdtype(dtype, np.complexfloating):
             raise TypeError(explain(
@@ -167,7 +171,7 @@ def _scalar_result(fun, result, has_aux: bool, holomorphic: bool, aux: dict) -> 
             "tanx.grad", f"{name_of(fun)} must return one scalar.", f"returned: {_types(result)}",
             hint="return the scalar alone, or use has_aux=True for further results."))
     aval = typeof(result)
-    if aval.shape:
+    if aval.is_high or aval.shape:
         raise TypeError(explain(
             "tanx.grad", f"{name_of(fun)} must return a scalar.", f"returned: {aval}",
             hint="reduce it with .sum(), or use tanx.jacobian."))
@@ -243,9 +247,9 @@ def jvp(fun: Callable, primals, tangents, has_aux: bool = False):
 
 
 def _plain(tangent):
-    return (np.zeros(tangent.aval.shape, dtypes.float0)
-            if type(tangent) is Zero and tangent.aval.dtype == dtypes.float0
-            else instantiate(tangent))
+    if type(tangent) is Zero and not tangent.aval.is_high and tangent.aval.dtype == dtypes.float0:
+        return np.zeros(tangent.aval.shape, dtypes.float0)
+    return instantiate(tangent)
 
 
 def _checked_tangent(function: str, primal, tangent):
@@ -259,6 +263,8 @@ def _checked_tangent(function: str, primal, tangent):
         raise ValueError(explain(function, "the tangent of a reference is a reference.",
                                  f"primal:  {typeof(primal)}", f"tangent: {tangent!r:.100}"))
     aval = typeof(primal).to_tangent()
+    if typeof(primal).is_high or aval.is_high:
+        return _checked_high_tangent(function, primal, aval, tangent)
     if not is_arraylike(tangent):
         raise TypeError(explain(function, "a tangent must be an array or a number.",
                                 f"tangent: {tangent!r:.100} of type {type(tangent).__name__}"))
@@ -276,6 +282,16 @@ def _checked_tangent(function: str, primal, tangent):
     tangent = as_array(tangent)
     # Numbers take the weak type of their primal; what is traced has it in its equations.
     return convert(tangent, aval.dtype, aval.weak_type) if type(tangent) is Array else tangent
+
+
+def _checked_high_tangent(function: str, primal, aval, tangent):
+    """The tangent of a value of a high type, which its type tells the type of."""
+    if not is_arraylike(tangent) or not aval.matches(typeof(tangent)):
+        found = typeof(tangent) if is_arraylike(tangent) else f"{tangent!r:.100}"
+        raise ValueError(explain(
+            function, "a tangent must be of the type that the type of its primal tells.",
+            f"primal:  {typeof(primal)}", f"tangent: {found}, expected {aval}"))
+    return as_array(tangent)
 
 
 def _flat(fun: Callable, in_tree, has_aux: bool, function: str) -> tuple[Callable, dict]:
@@ -391,7 +407,7 @@ class _Pushforward:
                 f"primals:  {self.in_tree}", f"tangents: {tree}"))
         for aval, t in zip(self.in_avals, leaves):
             expected, found = aval.to_tangent(), typeof(t)
-            if found.shape != expected.shape or found.dtype != expected.dtype:
+            if not expected.matches(found):
                 raise ValueError(explain(
                     "tanx.linearize", "a tangent must have the type of its primal.",
                     f"primal:  {aval}", f"tangent: {found}, expected {expected}"))

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from .._core.high import MappingSpec
 from .._core.naming import leaf_names, name_of
 from .._core.refs import check_distinct, is_ref
 from .._core.types import NUMBERS, is_arraylike, typeof
@@ -50,7 +51,7 @@ def vmap(fun: Callable, in_axes=0, out_axes: Any = 0, axis_name=None, axis_size:
     check_callable("tanx.vmap", fun)
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
-    if not (in_axes is None or isinstance(in_axes, int | tuple)):
+    if not (in_axes is None or isinstance(in_axes, int | tuple | MappingSpec)):
         raise TypeError(explain(
             "tanx.vmap", "in_axes must be an int, None, or a tuple with an entry an argument.",
             f"in_axes: {in_axes!r}"))
@@ -76,7 +77,8 @@ def vmap(fun: Callable, in_axes=0, out_axes: Any = 0, axis_name=None, axis_size:
                   for x, axis in zip(leaves, axes)]
         check_distinct("tanx.vmap", leaves)
         size = _mapped_size(fun, args, kwargs, leaves, axes, axis_size)
-        dims = [a if a is None or a >= 0 else a + typeof(x).ndim for a, x in zip(axes, leaves)]
+        dims = [a + typeof(x).ndim if isinstance(a, int) and a < 0 else a
+                for a, x in zip(axes, leaves)]
         out_tree = None
 
         def flat(*xs):
@@ -97,6 +99,12 @@ def vmap(fun: Callable, in_axes=0, out_axes: Any = 0, axis_name=None, axis_size:
 
 
 def _placed(x, dim, size: int, place):
+    if isinstance(place, MappingSpec) or isinstance(dim, MappingSpec):
+        if place != dim:
+            raise ValueError(explain(
+                "tanx.vmap", "out_axes must tell how an output of a high type is mapped.",
+                f"output:   {typeof(x)}, mapped by {dim}", f"out_axes: {place}"))
+        return x
     if place is not None:
         rank = typeof(x).ndim + (dim is None)
         if not -rank <= place < rank:
@@ -128,7 +136,7 @@ def axes_of(function: str, what: str, axes, tree) -> list[int | None]:
         raise ValueError(explain(
             function, f"{what} must be a prefix of the structure it speaks of.", why)) from None
     for axis in flat:
-        if axis is not None and (isinstance(axis, bool) or not isinstance(axis, int)):
+        if isinstance(axis, bool) or not (axis is None or isinstance(axis, int | MappingSpec)):
             raise TypeError(explain(
                 function, f"{what} must hold integers and None only.", f"found: {axis!r:.100}"))
     return flat
@@ -141,9 +149,14 @@ def _is_none(x) -> bool:
 def _mapped_size(fun, args, kwargs, leaves, axes, axis_size: int | None) -> int:
     sizes: dict[int, list[int]] = {}
     for i, (x, axis) in enumerate(zip(leaves, axes)):
-        if axis is None:
+        if axis is None or isinstance(axis, MappingSpec):
             continue
         aval = typeof(x)
+        if aval.is_high:
+            raise ValueError(explain(
+                "tanx.vmap", f"values of type {aval} have no axis {axis}.",
+                f"argument {leaf_names(fun, args, kwargs)[i]}: {aval}",
+                hint="give a MappingSpec of the type in in_axes, and axis_size."))
         if not -aval.ndim <= axis < aval.ndim:
             raise ValueError(explain(
                 "tanx.vmap", f"asked to map axis {axis} of an array that has "
@@ -155,8 +168,8 @@ def _mapped_size(fun, args, kwargs, leaves, axes, axis_size: int | None) -> int:
         sizes.setdefault(axis_size, [])
     if not sizes:
         raise ValueError(explain(
-            "tanx.vmap", "nothing is mapped: in_axes is None for every argument.",
-            hint="give axis_size, or an integer in in_axes."))
+            "tanx.vmap", "nothing is mapped that tells the size of the axis: no entry of in_axes is "
+            "an integer.", hint="give axis_size, or an integer in in_axes."))
     if len(sizes) > 1:
         names = leaf_names(fun, args, kwargs)
         facts = [f"axis {axes[i]} of {names[i]}: size {n}, of {typeof(leaves[i])}"

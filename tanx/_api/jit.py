@@ -18,6 +18,7 @@ from .._collector import at_rest
 from .._control.call import jit_p
 from .._core.array import Array
 from .._core.axes import axis_sizes
+from .._core.high import is_high, lower_all, raise_all
 from .._core.jaxpr import ClosedJaxpr, cached_by_jaxpr, eval_jaxpr, jaxpr_as_fun
 from .._core.naming import debug_info, leaf_names, name_of, parameters_of
 from .._core.reads import absorb, reading
@@ -37,6 +38,7 @@ from .._runtime.reports import report
 from .._runtime.tier0 import program_of
 from .._traceback import boundary
 from .._transforms.discharge import discharge, is_stateful
+from .._transforms.low import lowered
 from ..errors import explain, warn_user
 from ..tree_util import tree_flatten, tree_leaves, tree_structure, tree_unflatten
 from .arguments import (
@@ -100,6 +102,9 @@ class PjitFunction(Wrapped):
             return self._fun(*args, **kwargs)
         call, entry, captured = self._staged(args, kwargs)
         donated = self._donated_leaves(call, args, kwargs)
+        if entry.high and type(context.trace) is EvalTrace:
+            outs = run_on_parts(entry.closed, [*entry.refs, *captured, *call.leaves], self._name)
+            return tree_unflatten(entry.out_tree, outs)
         if entry.stateful:
             captured = self._with_refs(call, entry, captured, args, kwargs)
             if type(context.trace) is EvalTrace:
@@ -220,11 +225,12 @@ class PjitFunction(Wrapped):
         if _config.log_compiles.value or verbose():
             report("traced", debug.function, avals, perf_counter() - start)
         _check_constants(debug.function, closed)
+        high = is_high(closed)
         if not is_stateful(closed):
-            return Staged(closed, out_tree, guards=guards), captured
+            return Staged(closed, out_tree, guards=guards, high=high), captured
         if any(isinstance(x, Tracer) for x in captured):
-            return Staged(closed, out_tree, (), True, guards), captured
-        return Staged(closed, out_tree, tuple(captured), True, guards), []
+            return Staged(closed, out_tree, (), True, guards, high), captured
+        return Staged(closed, out_tree, tuple(captured), True, guards, high), []
 
     def clear_cache(self) -> None:
         """Forget everything staged for this function."""
@@ -301,6 +307,21 @@ def run_on_contents(run: Callable, operands: list, written: tuple[int, ...]) -> 
         operands[i]._content = content
     held = {id(x._content): x for x in operands if is_ref(x)}
     return [held[id(y)].load() if id(y) in held else y for y in outs[:count]]
+
+
+@cached_by_jaxpr
+def _function_on_parts(closed: ClosedJaxpr, name: str) -> JitFunction:
+    """A function on what values of high types are made of."""
+    return _flat_function(lowered(closed), (), name)
+
+
+def run_on_parts(closed: ClosedJaxpr, operands: list, name: str) -> list:
+    """Run a function in eager code that has to do with values of high types."""
+    low = lowered(closed)
+    values = lower_all(closed.in_avals, operands)
+    outs = (run_on_refs(low, values, (), name) if is_stateful(low)
+            else _function_on_parts(closed, name)(*values))
+    return raise_all(closed.out_avals, outs)
 
 
 def clear_caches() -> None:

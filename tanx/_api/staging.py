@@ -80,7 +80,9 @@ def make_jaxpr(fun: Callable, static_argnums=(), axis_env=None, return_shape: bo
     return made
 
 
-def _struct(aval) -> ShapeDtypeStruct:
+def _struct(aval):
+    if aval.is_high:
+        return aval
     return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
 
 

@@ -10,10 +10,11 @@ from typing import Any
 from .._core.linear import Zero
 from .._core.trace import context
 from .._core.types import AbstractValue
-from .._ops.derive import sum_cotangents
+from .._ops.derive import sum_cotangents, zeros_of
+from .._ops.refs import addupdate, freeze, new_ref
 from ..errors import explain
 
-__all__ = ["GradAccum", "NullAccum", "ValAccum", "backward_logs", "log"]
+__all__ = ["GradAccum", "NullAccum", "RefAccum", "ValAccum", "backward_logs", "log"]
 
 
 class GradAccum:
@@ -65,6 +66,36 @@ class NullAccum(GradAccum):
 
     def freeze(self) -> Zero:
         return Zero(self.aval)
+
+
+class RefAccum(GradAccum):
+    """Adds cotangents to a reference, which is made where none is given.
+
+    >>> total = RefAccum(tanx.typeof(jnp.ones(2)))
+    >>> total.accum(jnp.ones(2))
+    >>> total.ref
+    Ref([1., 1.], dtype=float32)
+    """
+
+    __slots__ = ("aval", "ref")
+
+    def __init__(self, aval: AbstractValue, ref: Any = None):
+        self.aval: Any = aval
+        self.ref = ref
+
+    def inst(self) -> RefAccum:
+        """The accumulator itself, once it has a reference."""
+        if self.ref is None:
+            self.ref = new_ref(zeros_of(self.aval))
+        return self
+
+    def accum(self, x) -> None:
+        self.inst()
+        if x is not None and type(x) is not Zero:
+            addupdate(self.ref, None, x)
+
+    def freeze(self):
+        return freeze(self.inst().ref)
 
 
 class _Pass(threading.local):

@@ -98,16 +98,17 @@ def settled(leaves: Sequence[Any], trace: Callable[[list[ShapedArray]], tuple[An
         avals = [typeof(x) for x in leaves]
         staged, outs = trace(avals)
         promoted = [_promoted(aval, out) for aval, out in zip(avals, outs, strict=True)]
-        if promoted == [aval.dtype for aval in avals]:
+        if all(dtype is None for dtype in promoted):
             return leaves, staged
-        leaves = [x if dtype == aval.dtype else convert(x, dtype)
-                  for x, aval, dtype in zip(leaves, avals, promoted)]
+        leaves = [x if dtype is None else convert(x, dtype) for x, dtype in zip(leaves, promoted)]
 
 
 def _promoted(start: ShapedArray, end: ShapedArray):
-    if not start.weak_type or start.shape != end.shape or start.dtype == end.dtype:
-        return start.dtype
-    return dtypes.result_type(start, end)
+    """The dtype to start with in place of that of ``start``; None where that serves."""
+    if not start.weak_type or end.is_high or start.shape != end.shape or start.dtype == end.dtype:
+        return None
+    dtype = dtypes.result_type(start, end)
+    return None if dtype == start.dtype else dtype
 
 
 def check_structure(function: str, fun: Callable, args: tuple, start, end) -> None:
@@ -141,11 +142,13 @@ def check_carry(function: str, fun: Callable, args: tuple, start: Sequence[Shape
                 end: Sequence[ShapedArray]) -> None:
     """The body must give a carry of the types it takes, weak or not."""
     wrong = [(name, a, b) for name, a, b in zip(leaf_names(fun, args, {}), start, end, strict=True)
-             if a.shape != b.shape or a.dtype != b.dtype]
+             if not a.matches(b)]
     if not wrong:
         return
     name, taken, given = wrong[0]
-    if taken.shape != given.shape:
+    if taken.is_high or given.is_high:
+        hint = "start with a value of the type that the body gives."
+    elif taken.shape != given.shape:
         hint = "start with an array of the shape that the body gives, or reshape what it gives."
     else:
         hint = (f"start with {name} as {given.dtype.name}, or let the body return "

@@ -72,7 +72,7 @@ class Cond(RunsFunctions):
                                     f"index: {index}"))
         for number, branch in enumerate(branches):
             wrong = [i for i, (a, b) in enumerate(zip(branch.in_avals, operands, strict=True))
-                     if a.shape != b.shape or a.dtype != b.dtype]
+                     if not a.matches(b)]
             if wrong:
                 raise TypeError(explain(
                     "tanx.lax.cond", "operands must have the types that branches take.",
@@ -198,7 +198,7 @@ def _concrete(index):
 
 def _joined(branches: Branches) -> list[ShapedArray]:
     """The types of results; weak where they are in every branch."""
-    return [a[0].update(weak_type=all(x.weak_type for x in a))
+    return [a[0].update_weak_type(all(x.weak_type for x in a))
             for a in zip(*(branch.out_avals for branch in branches))]
 
 
@@ -510,11 +510,12 @@ def _check_alike(function: str, labels: list[str], bodies: list[Body]) -> None:
         numbered = tree_util.tree_unflatten(wanted.out_tree, range(wanted.out_tree.num_leaves))
         for path, i in tree_util.tree_leaves_with_path(numbered):
             a, b = wanted.out_avals[i], body.out_avals[i]
-            if a.shape == b.shape and a.dtype == b.dtype:
+            if a.matches(b):
                 continue
             where = f" at {tree_util.keystr(path)}" if path else ""
             raise TypeError(explain(
                 function, f"cond branches must have equal output types{where}.",
                 f"{names[0]} {described(a)}", f"{names[1]} {described(b)}",
-                hint=f"convert one of them, as with .astype({a.dtype.name!r})."
+                hint="let all branches give one type." if a.is_high or b.is_high
+                else f"convert one of them, as with .astype({a.dtype.name!r})."
                 if a.shape == b.shape else "broadcast or reshape one of them."))

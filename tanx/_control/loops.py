@@ -312,7 +312,7 @@ def run_scan(function: str, f: Callable, init, xs, length, reverse, unroll, run:
     if jit_disabled.value and steps:
         whole = tree_util.tree_unflatten(xs_tree, slices)
         return _in_python(f, init, whole, steps, reverse, run)
-    x = tree_util.tree_unflatten(xs_tree, [typeof(s).update(shape=s.shape[1:]) for s in slices])
+    x = tree_util.tree_unflatten(xs_tree, [_row(typeof(s), steps) for s in slices])
     start, body = _staged(function, f, init, x, run, several)
     outs = bind_forwarding(body.captured, start, slices, body.closed, length=steps,
                            reverse=bool(reverse), unroll=_unrolled(function, unroll, steps))
@@ -358,12 +358,19 @@ def _stacked(*parts):
     return stack([convert(x, dtype, weak) if x.weak_type else x for x in arrays])
 
 
+def _row(aval, steps: int):
+    """The type of what a step takes of a value of ``xs``."""
+    if aval.is_high:
+        return aval.dec_rank(steps, aval.leading_axis_spec())
+    return aval.update(shape=aval.shape[1:])
+
+
 def steps_of(function: str, xs, slices, length) -> int:
     """The number of steps, on which the leaves of ``xs`` must agree."""
-    sizes = [(path, leaf.shape[:1]) for (path, _), leaf in zip(
-        tree_util.tree_flatten_with_path(xs)[0], slices, strict=True)]
-    facts = [f"xs{tree_util.keystr(path)}: {typeof(leaf)}"
-             for (path, _), leaf in zip(sizes, slices)]
+    paths = [path for path, _ in tree_util.tree_flatten_with_path(xs)[0]]
+    sizes = [(path, leaf.shape[:1]) for path, leaf in zip(paths, slices, strict=True)
+             if not typeof(leaf).is_high]
+    facts = [f"xs{tree_util.keystr(path)}: {typeof(leaf)}" for path, leaf in zip(paths, slices)]
     if any(not size for _, size in sizes):
         raise np.exceptions.AxisError(explain(
             function, "each array of xs needs an axis to go along.", *facts))
@@ -380,7 +387,7 @@ def steps_of(function: str, xs, slices, length) -> int:
             raise ValueError(explain(function, "length must not be negative.", *facts))
     if not found:
         raise ValueError(explain(
-            function, "the number of steps is unknown.", "xs: no arrays",
+            function, "the number of steps is unknown.", *facts or ["xs: no arrays"],
             hint="give length, or arrays to go along in xs."))
     if len(found) > 1:
         raise ValueError(explain(

@@ -206,7 +206,7 @@ def backward_step(closed: ClosedJaxpr, num_consts: int, num_carry: int, linear: 
     carry, ys = split(nonzero, num_carry)
     sums = [True] * sum(consts)
     closed = _settled(closed, num_consts, num_carry)
-    ct_avals = [a.to_tangent().update(weak_type=w) for a, w in zip(closed.out_avals, weak)]
+    ct_avals = [a.to_tangent().update_weak_type(w) for a, w in zip(closed.out_avals, weak)]
     while True:
         body, found = _transposed(closed, consts, xs, sums, [*carry, *ys], ct_avals)
         more, grown, read = split(found, len(sums), num_carry)
@@ -341,7 +341,7 @@ class Scan(RunsFunctions):
         count = num_consts + num_carry
         expected = ins[:count] + [_stacked(a, length) for a in ins[count:]]
         wrong = [(i, a, b) for i, (a, b) in enumerate(zip(expected, types, strict=True))
-                 if a.shape != b.shape or a.dtype != b.dtype]
+                 if not a.matches(b)]
         if wrong:
             raise TypeError(explain(
                 "tanx.lax.scan", "the operands must be of the types that the body takes.",
@@ -518,6 +518,8 @@ def _apart(cts, args, params) -> list:
 
 
 def _stacked(aval: ShapedArray, length: int) -> ShapedArray:
+    if aval.is_high:
+        return aval.inc_rank(length, aval.leading_axis_spec())
     return aval.update(shape=(length, *aval.shape))
 
 

@@ -8,6 +8,7 @@ from .._core.refs import check_distinct
 from .._core.stage import StageTrace
 from .._core.trace import context
 from .._transforms.discharge import run_call, run_flow, stateful_use
+from .._transforms.low import run_low
 
 __all__ = ["RunsFunctions"]
 
@@ -42,6 +43,9 @@ class RunsFunctions(Primitive):
             raise NotImplementedError(
                 f"tanx.lax.{self.name} does not take functions that use references.")
         return eval_jaxpr(body.jaxpr, body.consts, *args)
+
+    def on_parts(self, args, params):
+        return run_low(self, args, params)
 
     def for_contents(self, params: dict) -> dict:
         """The parameters of a use on contents."""

@@ -79,12 +79,13 @@ class While(RunsFunctions):
         for what, taken, given in (("condition takes", cond_jaxpr.in_avals, tested),
                                    ("body takes", body_jaxpr.in_avals, types[cond_nconsts:]),
                                    ("body gives", body_jaxpr.out_avals, carry)):
-            if [(a.shape, a.dtype) for a in taken] != [(a.shape, a.dtype) for a in given]:
+            if len(taken) != len(given) or not all(
+                    a.matches(b) for a, b in zip(taken, given)):
                 raise TypeError(explain(
                     "tanx.lax.while_loop", "operands must be of the types in the loop.",
                     f"the {what}: {', '.join(map(str, taken))}",
                     f"operands: {', '.join(map(str, given))}"))
-        return [a.update(weak_type=a.weak_type and b.weak_type)
+        return [a.update_weak_type(a.weak_type and b.weak_type)
                 for a, b in zip(carry, body_jaxpr.out_avals)]
 
     def effects(self, *types, cond_jaxpr, body_jaxpr, **params):
@@ -698,7 +699,7 @@ def _check_condition(function: str, condition: Body) -> None:
     if not tree_util.treedef_is_leaf(condition.out_tree):
         raise TypeError(explain(function, "cond_fun must give one boolean.",
                                 f"it gave: {condition.out_tree}"))
-    if avals[0].shape or avals[0].dtype != _BOOL:
+    if not avals[0].matches(ShapedArray((), _BOOL)):
         raise TypeError(explain(
             function, "cond_fun must give one boolean.", f"it gave: {avals[0]}",
             hint="combine many with .any() or .all(); compare numbers, as in x != 0."))

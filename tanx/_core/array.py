@@ -18,6 +18,7 @@ from ..dtypes import canonicalize_dtype, is_extended, keys_are_no_numbers
 from ..errors import explain
 from . import trace
 from .cycles import watch_cycles
+from .opaque import Opaque
 from .operators import Operators, install
 from .origins import LARGE, Places, note
 from .refs import Reference
@@ -32,7 +33,8 @@ class _ArrayType(type):
 
     def __instancecheck__(cls, instance) -> bool:
         return type.__instancecheck__(cls, instance) or (
-            cls is Array and isinstance(instance, Tracer) and not isinstance(instance, Reference))
+            cls is Array and isinstance(instance, Tracer)
+            and not isinstance(instance, Reference | Opaque))
 
     def __getattr__(cls, name: str):
         """``Array.sum`` and kin, asked of the class before any array was."""

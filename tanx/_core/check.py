@@ -119,9 +119,7 @@ def _infer_again(eqn: JaxprEqn) -> None:
 
 def _agree(a: AbstractValue, b: AbstractValue) -> bool:
     """Whether two types are equal up to weakness, which no pass has to keep."""
-    if isinstance(a, ShapedArray) and isinstance(b, ShapedArray):
-        return a.shape == b.shape and a.dtype == b.dtype
-    return a == b
+    return a.matches(b)
 
 
 def _check_effects(written: frozenset, found: frozenset, eqn: JaxprEqn | None) -> None:

@@ -127,6 +127,11 @@ class Primitive:
     stage: Any = None
     # batch_axis(axis, args, dims, **params): as ``batch``, told the axis' name and size.
     batch_axis: Any = None
+    # expand(*args, **params): the result of what values of high types may be operands or results of,
+    # by operations on what these are made of; see :mod:`tanx._transforms.low`.
+    expand: Any = None
+    # on_parts(args, params): apply what runs functions to what values of high types are made of.
+    on_parts: Any = None
     # custom_call(primitive, trace, args, params): hand a use to the method of that name of a
     # library's trace.
     custom_call: Any = None

@@ -25,14 +25,15 @@ from .guards import NONE, Guards
 from .jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr
 from .leaks import check_leaks
 from .naming import DebugInfo
+from .opaque import Opaque
 from .primitive import Kind
 from .reads import absorb
 from .refs import AbstractRef, Reference, no_array
 from .source import is_ours, unscoped, user_source
 from .trace import EvalTrace, Trace, Tracer, context, leaked, running
-from .types import AbstractValue, ShapedArray, typeof
+from .types import AbstractValue, ShapedArray, high_classes, typeof
 
-__all__ = ["Memory", "StageRef", "StageTrace", "StageTracer", "Staged", "captured_by",
+__all__ = ["VARIABLES", "Memory", "StageRef", "StageTrace", "StageTracer", "Staged", "captured_by",
            "clear_memories", "memory_of", "stage", "stage_closed"]
 
 _SCALARS = (bool, int, float, complex, np.generic)
@@ -46,6 +47,7 @@ class Staged(NamedTuple):
     refs: tuple = ()  # references of eager code that it closes over: its leading arguments
     stateful: bool = False  # whether references are involved
     guards: Guards = NONE  # what it has read of Python's state
+    high: bool = False  # whether values of high types are involved
 
 
 VARIANTS = 16
@@ -156,6 +158,16 @@ class StageTracer(Tracer):
         return f"JitTracer({self.aval})"
 
 
+class HighStageTracer(Opaque, StageTracer):
+    """A value of a high type in the function being staged."""
+
+    __slots__ = ()
+
+
+VARIABLES = frozenset((StageTracer, HighStageTracer))
+"""Classes of tracers that stand for values, not for references."""
+
+
 class StageRef(Reference, StageTracer):
     """A reference in the function being staged."""
 
@@ -192,7 +204,13 @@ class StageTrace(Trace):
         """A new argument of the function."""
         var = Var(aval)
         self.invars.append(var)
-        return StageRef(self, var) if type(aval) is AbstractRef else StageTracer(self, var)
+        return StageRef(self, var) if type(aval) is AbstractRef else self.tracer(var)
+
+    def tracer(self, var: Var) -> StageTracer:
+        """The value of a variable."""
+        if high_classes and var.aval.is_high:
+            return HighStageTracer(self, var)
+        return StageTracer(self, var)
 
     def literal(self, value, aval, written=None):
         return StageTracer(self, Literal(value, aval, written))
@@ -224,10 +242,10 @@ class StageTrace(Trace):
         if known and not effects:
             self.static.update(outvars)
         if primitive.multiple_results:
-            return [StageTracer(self, var) for var in outvars]
+            return [*map(self.tracer, outvars)]
         if primitive.ref_allocating:
             return StageRef(self, outvars[0])
-        return StageTracer(self, outvars[0])
+        return self.tracer(outvars[0])
 
     def _check_refs(self, primitive, types) -> None:
         """References go to what reads and writes them, and to what runs functions."""

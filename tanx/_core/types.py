@@ -21,7 +21,7 @@ from ..errors import explain
 
 __all__ = ["NUMBERS", "AbstractValue", "AbstractToken", "MemorySpace", "ShapedArray",
            "ShapeDtypeStruct", "ambiguous_truth", "aval_method", "aval_property",
-           "canonical_shape", "described", "is_arraylike", "not_arraylike", "refuse_masked",
+           "canonical_shape", "described", "high_classes", "is_arraylike", "not_arraylike", "refuse_masked",
            "typeof", "type_rules", "value_rules", "without_length"]
 
 
@@ -93,6 +93,10 @@ class AbstractValue:
     def normalize(self) -> AbstractValue:
         """The type in its one form."""
         return self
+
+    def matches(self, other: AbstractValue) -> bool:
+        """Whether another type is the same, weak or not."""
+        return self == other
 
     def strip_weak_type(self) -> AbstractValue:
         """The same type, not weak."""
@@ -260,6 +264,10 @@ class ShapedArray(AbstractValue):
         where.update((name, value) for name, value in changes.items() if name in _WHERE)
         return ShapedArray(changes.get("shape", self.shape), changes.get("dtype", self.dtype),
                            changes.get("weak_type", self.weak_type), **where)
+
+    def matches(self, other: AbstractValue) -> bool:
+        return isinstance(other, ShapedArray) and (
+            self.shape == other.shape and self.dtype == other.dtype)
 
     def update_manual_axis_type(self, mat) -> ShapedArray:
         return self.update(manual_axis_type=mat)
@@ -486,6 +494,9 @@ class _Values(_ByClass):
 # From Python type to the rule that gives the type of its values. Array and Tracer are not here:
 # they answer ``.aval``. Others (typed keys, users' array types) may be added.
 type_rules: dict[type, Callable[[Any], AbstractValue]] = _ByClass()
+# Those of them whose values are of high types; see :mod:`tanx._core.high`. Such values may answer to
+# any attribute, so they are asked for none.
+high_classes: dict[type, Callable[[Any], AbstractValue]] = {}
 # From Python type to the function that gives a NumPy array of the same value, for users' types that
 # NumPy is not to convert by itself.
 value_rules: dict[type, Callable[[Any], np.ndarray]] = _Values()
@@ -523,6 +534,8 @@ def typeof(x) -> Any:  # a ShapedArray of all but tokens, so its attributes are 
     >>> print(typeof(np.zeros((2, 3), np.float32)))
     float32[2,3]
     """
+    if high_classes and type(x) in high_classes:
+        return high_classes[type(x)](x)
     aval = getattr(x, "aval", None)
     if aval is not None:
         return aval
@@ -562,7 +575,7 @@ def described(x) -> Any:
 
 def is_arraylike(x) -> bool:
     """Whether :func:`typeof` knows ``x``, so that it may be an operand."""
-    return (getattr(x, "aval", None) is not None
+    return (type(x) in high_classes or getattr(x, "aval", None) is not None
             or any(base in type_rules for base in type(x).__mro__))
 
 

@@ -32,7 +32,7 @@ __all__ = [
     "LoweringParameters", "LoweringResult", "LoweringRuleContext", "Mesh", "ModuleContext",
     "RECV_FROM_HOST_TYPE", "SEND_TO_HOST_TYPE", "SPMDAxisContext", "ShapePolyLoweringState",
     "ShardingContext", "Token", "TokenSet", "Value", "aval_to_ir_type", "aval_to_ir_types",
-    "core_call_lowering", "dense_int_array", "dense_int_elements", "dtype_to_ir_type",
+    "control_flow_allowed_effects", "core_call_lowering", "dense_int_array", "dense_int_elements", "dtype_to_ir_type",
     "flatten_ir_types", "flatten_ir_values", "i32_attr", "i64_attr", "ir_attribute", "ir_constant",
     "ir_constants", "ir_tree_registry", "ir_type_handlers", "jaxpr_subcomp", "lower_jaxpr_to_fun",
     "lower_jaxpr_to_module", "lowerable_effects", "make_ir_context", "merge_mlir_modules",
@@ -293,6 +293,8 @@ class EffectTypeSet:
 
 lowerable_effects = EffectTypeSet(Effect)
 """Effects that compiled programs may have: all."""
+control_flow_allowed_effects = EffectTypeSet(Effect)
+"""Effects that bodies of loops and branches may have: all."""
 
 
 class TokenSet:

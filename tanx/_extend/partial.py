@@ -8,7 +8,7 @@ from typing import Any
 
 from .._core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
 from .._core.rewrite import dce
-from .._core.stage import StageTracer
+from .._core.stage import VARIABLES
 from .._core.trace import Tracer
 from .._core.types import AbstractValue, typeof
 from .._transforms.linearize import PartialTrace, partial_eval
@@ -96,7 +96,7 @@ weak_type=True), None)], ())
 
 class _Recorded(type):
     def __instancecheck__(cls, instance) -> bool:
-        return type(instance) is StageTracer and isinstance(instance._trace, PartialTrace)
+        return type(instance) in VARIABLES and isinstance(instance._trace, PartialTrace)
 
 
 class JaxprTracer(Tracer, metaclass=_Recorded):

@@ -15,7 +15,7 @@ from .. import dtypes
 from .._core.linear import Linear, Zero
 from .._core.primitive import Kind, Primitive
 from .._core.trace import context
-from .._core.types import ShapedArray
+from .._core.types import ShapedArray, high_classes, typeof
 from .._loops import build
 
 __all__ = ["add_any", "add_any_p", "instantiate", "linear", "linear_in", "partials",
@@ -23,7 +23,9 @@ __all__ = ["add_any", "add_any_p", "instantiate", "linear", "linear_in", "partia
 
 
 def zeros_of(aval):
-    """An array of zeros of a type."""
+    """An array of zeros of a type, or the zero of a high one."""
+    if aval.is_high:
+        return aval.vspace_zero()
     from .layout import broadcast_in_dim
     zero = context.trace.literal(np.zeros((), aval.dtype),
                                  ShapedArray((), aval.dtype, aval.weak_type))
@@ -44,6 +46,8 @@ def sum_cotangents(a, b):
         return b
     if type(b) is Zero:
         return a
+    if high_classes and typeof(a).is_high:
+        return typeof(a).vspace_add(a, b)
     return add_any(a, b)
 
 

@@ -23,12 +23,13 @@ from .._config import (
     strict,
 )
 from .._core.array import Array
+from .._core.high import is_high_use
 from .._core.jaxpr import ClosedJaxpr, one_equation
 from .._core.primitive import Kind
 from .._core.source import user_source
 from .._core.trace import Tracer, leaked
 from .._core.transfers import watch_transfer
-from .._core.types import typeof
+from .._core.types import high_classes, typeof
 from ..errors import explain
 from .elements import element_ufunc
 from .memory import make_room
@@ -155,6 +156,8 @@ def _call(primitive, args, params):
     if strict.value and debug_key_reuse.value and not _unwatched.value and (
             primitive.unit or primitive.called(params) is not None):
         return _call_with_keys(primitive, args, params)
+    if high_classes and primitive.on_parts is not None and is_high_use(args, params):
+        return primitive.on_parts(args, params)
     body = primitive.called(params)
     if body is None and primitive.unit:
         body = one_equation(primitive, [typeof(x) for x in args], params)

@@ -10,10 +10,11 @@ from .._core.cells import holds, too_high
 from .._core.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from .._core.leaks import check_leaks
 from .._core.linear import Expansion, Never, Zero
+from .._core.opaque import Opaque
 from .._core.refs import Reference
 from .._core.stage import StageTrace, StageTracer, stage
 from .._core.trace import Trace, Tracer, context, data_of, running
-from .._core.types import typeof
+from .._core.types import high_classes, typeof
 from .._ops.derive import instantiate
 
 __all__ = ["JVPTrace", "JVPTracer", "jvp", "jvp_jaxpr"]
@@ -75,6 +76,15 @@ class JVPTracer(Tracer):
         return f"JVPTracer(primal={self.primal}, tangent={tangent})"
 
 
+class HighJVPTracer(Opaque, JVPTracer):
+    """A primal of a high type with its tangent."""
+
+    __slots__ = ()
+
+
+_PAIRS = frozenset((JVPTracer, HighJVPTracer))
+
+
 class PairedRef(Reference, Tracer):
     """A reference to primals, with one to their tangents."""
 
@@ -109,7 +119,7 @@ class JVPTrace(Trace):
     def process(self, primitive, args, params):
         primals, tangents, active = [], [], False
         for x in args:
-            if type(x) is JVPTracer and x._trace is self:
+            if type(x) in _PAIRS and x._trace is self:
                 primals.append(x.primal)
                 tangents.append(x.tangent)
                 active = active or type(x.tangent) is not Zero
@@ -145,11 +155,15 @@ class JVPTrace(Trace):
         """A tracer, or the bare primal where the tangent is zero."""
         if isinstance(tangent, Reference):
             return PairedRef(self, primal, tangent)
-        return primal if type(tangent) is Zero else JVPTracer(self, primal, tangent)
+        if type(tangent) is Zero:
+            return primal
+        if high_classes and typeof(primal).is_high:
+            return HighJVPTracer(self, primal, tangent)
+        return JVPTracer(self, primal, tangent)
 
     def split(self, x) -> tuple[Any, Any]:
         """Primal and tangent of any value."""
-        if type(x) is JVPTracer and x._trace is self:
+        if type(x) in _PAIRS and x._trace is self:
             return x.primal, x.tangent
         return x, Zero.tangent_of(x)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from .._core.jaxpr import ClosedJaxpr, Jaxpr, jaxpr_as_fun
 from .._core.linear import Zero
-from .._core.stage import StageTrace, StageTracer, stage
+from .._core.stage import VARIABLES, StageTrace, stage
 from .._core.trace import context, running
 from .._core.types import AbstractValue, typeof
 from .jvp import jvp
@@ -36,11 +36,11 @@ class PartialTrace(StageTrace):
 
     def unknown(self, x) -> bool:
         """Whether a value depends on arguments of this trace."""
-        return type(x) is StageTracer and x._trace is self
+        return type(x) in VARIABLES and x._trace is self
 
     def process(self, primitive, args, params):
         for x in args:
-            if type(x) is StageTracer and x._trace is self:
+            if type(x) in VARIABLES and x._trace is self:
                 break
         else:
             context.trace = self.below

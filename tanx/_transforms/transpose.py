@@ -57,7 +57,7 @@ def backward(jaxpr: Jaxpr, residuals: Sequence[Any], args: Sequence[Any],
                                           **eqn.params)
         for atom, operand, ct in zip(eqn.invars, operands, answers, strict=True):
             if type(operand) is Linear and ct is not None:
-                if primitive.is_users and not (as_given and atom in arguments):
+                if primitive.is_users and not (as_given and atom in arguments or atom.aval.is_high):
                     ct = _of_dtype(ct, atom.aval.dtype)
                 _accumulate(totals, atom, ct)
     return [totals.get(v, Zero(v.aval.to_tangent())) if v in linear_vars else None
@@ -80,7 +80,7 @@ def _accumulate(totals: dict, atom, ct) -> None:
         return
     if atom in totals:
         total = totals[atom]
-        if typeof(total).dtype != typeof(ct).dtype:  # one of them came from a user's rule
+        if not (atom.aval.is_high or typeof(total).matches(typeof(ct))):  # one of them came from a user's rule
             total, ct = (_of_dtype(x, atom.aval.dtype) for x in (total, ct))
         ct = sum_cotangents(total, ct)
     totals[atom] = ct

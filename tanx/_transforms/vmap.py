@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 from .. import errors
 from .._core.axes import named_axis
 from .._core.cells import holds, too_high
+from .._core.high import MappingSpec
 from .._core.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from .._core.leaks import check_leaks
+from .._core.opaque import Opaque
 from .._core.refs import Reference
 from .._core.stage import stage
 from .._core.trace import Trace, Tracer, context, data_of, running
-from .._core.types import ShapedArray, typeof
+from .._core.types import ShapedArray, high_classes, typeof
 from .._ops.batching import materialize
 
 __all__ = ["Axis", "BatchTrace", "BatchTracer", "batch", "batch_jaxpr", "lanes_of", "mapped_types"]
@@ -49,6 +51,9 @@ class BatchTracer(Tracer):
     def aval(self):
         if self._aval is None:
             whole = typeof(self.value)
+            if whole.is_high:
+                self._aval = whole.dec_rank(self._trace.axis.size, self.dim)
+                return self._aval
             shape = whole.shape[:self.dim] + whole.shape[self.dim + 1:]
             self._aval = ShapedArray(shape, whole.dtype, whole.weak_type)
         return self._aval
@@ -72,6 +77,15 @@ class BatchTracer(Tracer):
 
     def __repr__(self) -> str:
         return f"VmapTracer(aval={self.aval}, batched={typeof(self.value)})"
+
+
+class HighBatchTracer(Opaque, BatchTracer):
+    """A batch of values of a high type; ``dim`` is a :class:`~tanx._core.high.MappingSpec`."""
+
+    __slots__ = ()
+
+
+_BATCHES = frozenset((BatchTracer, HighBatchTracer))
 
 
 class MappedRef(Reference, Tracer):
@@ -112,7 +126,7 @@ class BatchTrace(Trace):
         batched = False
         axis = self.axis
         for x in args:
-            if type(x) is BatchTracer and x._trace.axis is axis:
+            if type(x) in _BATCHES and x._trace.axis is axis:
                 values.append(x.value)
                 dims.append(x.dim)
                 batched = True
@@ -135,7 +149,11 @@ class BatchTrace(Trace):
 
     def wrap(self, value, dim: int | None):
         """A tracer, or the bare value where it has no batch axis."""
-        return value if dim is None else BatchTracer(self, value, dim)
+        if dim is None:
+            return value
+        if high_classes and typeof(value).is_high:
+            return HighBatchTracer(self, value, dim)
+        return BatchTracer(self, value, dim)
 
     def owns(self, tracer) -> bool:
         trace = tracer._trace  # of this run over the axis, or of an earlier one
@@ -143,7 +161,7 @@ class BatchTrace(Trace):
 
     def split(self, x) -> tuple[Any, int | None]:
         """Value and batch axis of anything."""
-        return (x.value, x.dim) if type(x) is BatchTracer and self.owns(x) else (x, None)
+        return (x.value, x.dim) if type(x) in _BATCHES and self.owns(x) else (x, None)
 
 
 def batch(fun: Callable, axis: Axis, args: Sequence[Any], dims: Sequence[int | None],
@@ -193,7 +211,7 @@ def batch_jaxpr(closed: ClosedJaxpr, axis: Axis, dims: Sequence[int | None],
     """The batched version of a closed jaxpr, as a closed jaxpr.
 
     Arguments have their batch axis at ``dims``; outputs have it at 0 or not at all (None in the
-    second result), unless ``instantiate`` asks for it.
+    second result), unless ``instantiate`` asks for it. Those of high types are mapped as they say.
     """
     axis = Axis(*axis)  # another one: the result may be used for any axis that equals this one
     count = len(closed.jaxpr.outvars)
@@ -202,11 +220,13 @@ def batch_jaxpr(closed: ClosedJaxpr, axis: Axis, dims: Sequence[int | None],
 
     def fun(*args):
         outs, found = batch(jaxpr_as_fun(closed), axis, args, dims)
-        out_dims[:] = [0 if d is not None or w else None for d, w in zip(found, wanted)]
-        return [x if d is None else materialize(x, f, axis.size)
+        out_dims[:] = [d if isinstance(d, MappingSpec) else 0 if d is not None or w else None
+                       for d, w in zip(found, wanted)]
+        return [x if d is None or isinstance(d, MappingSpec) else materialize(x, f, axis.size)
                 for x, f, d in zip(outs, found, out_dims)]
 
-    in_avals = [a if d is None else a.update(shape=(*a.shape[:d], axis.size, *a.shape[d:]))
+    in_avals = [a if d is None else a.inc_rank(axis.size, d) if a.is_high
+                else a.update(shape=(*a.shape[:d], axis.size, *a.shape[d:]))
                 for a, d in zip(closed.in_avals, dims)]
     jaxpr, consts = stage(fun, in_avals, closed.jaxpr.debug_info)
     return ClosedJaxpr(jaxpr, consts), out_dims
