@@ -77,8 +77,7 @@ def vmap(fun: Callable, in_axes=0, out_axes: Any = 0, axis_name=None, axis_size:
                   for x, axis in zip(leaves, axes)]
         check_distinct("tanx.vmap", leaves)
         size = _mapped_size(fun, args, kwargs, leaves, axes, axis_size)
-        dims = [a + typeof(x).ndim if isinstance(a, int) and a < 0 else a
-                for a, x in zip(axes, leaves)]
+        dims = [*map(_from_front, axes, leaves)]
         out_tree = None
 
         def flat(*xs):
@@ -96,6 +95,11 @@ def vmap(fun: Callable, in_axes=0, out_axes: Any = 0, axis_name=None, axis_size:
         return tree_unflatten(out_tree, [
             _placed(x, d, size, place) for x, d, place in zip(outs, out_dims, places)])
     return mapped
+
+
+def _from_front(axis, x):
+    """An axis counted from the front."""
+    return axis + typeof(x).ndim if isinstance(axis, int) and axis < 0 else axis
 
 
 def _placed(x, dim, size: int, place):
@@ -168,8 +172,8 @@ def _mapped_size(fun, args, kwargs, leaves, axes, axis_size: int | None) -> int:
         sizes.setdefault(axis_size, [])
     if not sizes:
         raise ValueError(explain(
-            "tanx.vmap", "nothing is mapped that tells the size of the axis: no entry of in_axes is "
-            "an integer.", hint="give axis_size, or an integer in in_axes."))
+            "tanx.vmap", "nothing is mapped that has a size: no entry of in_axes is an integer.",
+            hint="give axis_size, or an integer in in_axes."))
     if len(sizes) > 1:
         names = leaf_names(fun, args, kwargs)
         facts = [f"axis {axes[i]} of {names[i]}: size {n}, of {typeof(leaves[i])}"

@@ -28,6 +28,11 @@ class GradAccum:
         """The sum of what was added."""
         raise NotImplementedError
 
+    aval: Any
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.aval})"
+
 
 class ValAccum(GradAccum):
     """Sums cotangents up.

@@ -41,6 +41,7 @@ from .._transforms.transpose import backward
 from .._transforms.vmap import batch_jaxpr
 from ..dtypes import stored
 from ..errors import explain
+from .flat_tree import FlatTree, nones, pack
 from .stateful import RunsFunctions
 from .unroll import unrolled
 
@@ -385,7 +386,18 @@ class Scan(RunsFunctions):
                     stack[i] = y._value
         return typed([*carry, *stacks], avals)
 
-    def bind(self, *args, jaxpr: ClosedJaxpr, num_consts: int, **params):
+    def spelled(self, params):
+        consts, carry, xs = split([None] * len(params["jaxpr"].in_avals), params["num_consts"],
+                                  params["num_carry"])
+        ys = len(params["jaxpr"].out_avals) - len(carry)
+        return {"ft_in": pack((nones(len(consts)), nones(len(carry)), nones(len(xs)))),
+                "ft_out": pack((nones(len(carry)), nones(ys))),
+                **{name: params[name] for name in ("jaxpr", "length", "reverse", "unroll")}}
+
+    def bind(self, *args, jaxpr: ClosedJaxpr, num_consts: int = 0, ft_in: FlatTree | None = None,
+             ft_out: FlatTree | None = None, **params):
+        if ft_in is not None:
+            num_consts, params["num_carry"], _ = map(len, ft_in.unpack())
         # What a user's rule in a transformed body closes over is an operand.
         jaxpr, captured = captured_by(jaxpr)
         return super().bind(*captured, *args, jaxpr=jaxpr, num_consts=num_consts + len(captured),

@@ -110,6 +110,9 @@ class HiType(AbstractValue):
         """The type as text, as in jaxprs."""
         return repr(self)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
 
 def _wanted(value, method: str) -> str:
     return f"subclass {type(value)} must implement `{method}`"

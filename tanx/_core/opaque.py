@@ -68,7 +68,8 @@ for _name in _OPERATORS:
 # What the machine asks of tracers.
 _OWN = frozenset("""
 aval atom concrete data describe_origin dim full_lower get_const get_referent parent primal tangent
-to_concrete_value type_state val value _trace _aval __class__ __dict__ __doc__ __module__ __reduce_ex__
+to_concrete_value type_state val value _trace _aval
+__class__ __dict__ __doc__ __module__ __reduce_ex__
 __reduce__ __init__ __new__ __hash__ __eq__ __ne__ __bool__ __repr__ __str__ __format__ __dir__
 __sizeof__ __slots__ __weakref__ __subclasshook__ __init_subclass__ __setattr__ __delattr__
 __getattribute__

@@ -127,8 +127,8 @@ class Primitive:
     stage: Any = None
     # batch_axis(axis, args, dims, **params): as ``batch``, told the axis' name and size.
     batch_axis: Any = None
-    # expand(*args, **params): the result of what values of high types may be operands or results of,
-    # by operations on what these are made of; see :mod:`tanx._transforms.low`.
+    # expand(*args, **params): the results of what takes or gives values of high types, by operations
+    # on what these are made of; see :mod:`tanx._transforms.low`.
     expand: Any = None
     # on_parts(args, params): apply what runs functions to what values of high types are made of.
     on_parts: Any = None
@@ -202,6 +202,10 @@ class Primitive:
     def abstract_eval(self, *types, **params) -> tuple[Any, frozenset]:
         """The type of the result, or a list of types, and the effects of a use."""
         return self.infer(*types, **params), self.effects(*types, **params)
+
+    def spelled(self, params: dict[str, Any]) -> dict[str, Any]:
+        """The parameters as JAX spells them, where that differs; ``bind`` takes them as well."""
+        return params
 
     def bind_with_trace(self, trace, args, *avals_and_params):
         """Apply the primitive in a trace; parameters are the last argument."""

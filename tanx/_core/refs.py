@@ -22,7 +22,7 @@ from typing import Any
 from .. import dtypes
 from .._traceback import boundary
 from ..errors import explain
-from .types import AbstractValue, ShapedArray, without_length
+from .types import AbstractValue, ShapedArray, aval_method, aval_property, without_length
 
 __all__ = ["AbstractRef", "Accessible", "Reference", "check_distinct", "is_ref"]
 
@@ -42,6 +42,7 @@ class AbstractRef(AbstractValue):
     size = property(lambda self: self.inner_aval.size)
     nbytes = property(lambda self: self.inner_aval.nbytes)
     sharding = property(lambda self: self.inner_aval.sharding)
+    manual_axis_type = mat = property(lambda self: self.inner_aval.mat)
 
     def update(self, inner_aval=None, memory_space=None, kind=None, **changes) -> AbstractRef:
         """The same type with some attributes, or some of its inner type, replaced."""
@@ -198,6 +199,11 @@ class Reference(Accessible):
 def is_ref(x) -> bool:
     """Whether a value is a reference."""
     return isinstance(x, Reference)
+
+
+for _name in ("addupdate", "get", "set", "swap"):
+    setattr(AbstractRef, _name, aval_method(getattr(Accessible, _name)))
+AbstractRef.at = aval_property(Accessible.at.fget)  # type: ignore[attr-defined]
 
 
 def no_array(function: str, aval) -> TypeError:

@@ -33,7 +33,9 @@ class Trace:
     __slots__ = ("below", "staging", "ended", "__weakref__")
 
     def __init__(self, below: Trace | None = None):
-        self.parent_trace = below
+        if below is None and "parent_trace" in vars(type(self)):
+            below = self.parent_trace  # a slot of a library's, which it has set before
+        self._stand_on(below)
 
     @property
     def parent_trace(self) -> Trace | None:
@@ -42,6 +44,9 @@ class Trace:
 
     @parent_trace.setter
     def parent_trace(self, below: Trace | None) -> None:
+        self._stand_on(below)
+
+    def _stand_on(self, below: Trace | None) -> None:
         self.below = below
         # Whether results are equations rather than data, here or below.
         self.staging: bool = below is not None and below.staging
@@ -58,7 +63,7 @@ class Trace:
         if rule is not None and getattr(type(self), rule.__name__) is not getattr(
                 Trace, rule.__name__):
             return rule(primitive, self, args, params)
-        return self.process_primitive(primitive, args, params)
+        return self.process_primitive(primitive, args, primitive.spelled(params))
 
     def process_primitive(self, primitive, tracers, params):
         """Apply a primitive in this trace."""

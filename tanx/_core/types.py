@@ -21,8 +21,8 @@ from ..errors import explain
 
 __all__ = ["NUMBERS", "AbstractValue", "AbstractToken", "MemorySpace", "ShapedArray",
            "ShapeDtypeStruct", "ambiguous_truth", "aval_method", "aval_property",
-           "canonical_shape", "described", "high_classes", "is_arraylike", "not_arraylike", "refuse_masked",
-           "typeof", "type_rules", "value_rules", "without_length"]
+           "canonical_shape", "described", "high_classes", "is_arraylike", "not_arraylike",
+           "refuse_masked", "typeof", "type_rules", "value_rules", "without_length"]
 
 
 class MemorySpace(enum.Enum):
@@ -494,8 +494,8 @@ class _Values(_ByClass):
 # From Python type to the rule that gives the type of its values. Array and Tracer are not here:
 # they answer ``.aval``. Others (typed keys, users' array types) may be added.
 type_rules: dict[type, Callable[[Any], AbstractValue]] = _ByClass()
-# Those of them whose values are of high types; see :mod:`tanx._core.high`. Such values may answer to
-# any attribute, so they are asked for none.
+# Those of them whose values are of high types; see :mod:`tanx._core.high`. Such values may answer
+# to any attribute, so they are asked for none.
 high_classes: dict[type, Callable[[Any], AbstractValue]] = {}
 # From Python type to the function that gives a NumPy array of the same value, for users' types that
 # NumPy is not to convert by itself.

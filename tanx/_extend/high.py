@@ -263,6 +263,12 @@ class CallHiPrimitive(Primitive):
                     repr(params["_prim"]), "its expand uses traced values from outside.",
                     *(f"value: {typeof(x)}" for x in captured),
                     hint="pass them as arguments."))
+            wanted = params["_prim"].out_avals_flat
+            if not all(a.matches(b) for a, b in zip(wanted, closed.out_avals)):
+                raise TypeError(explain(
+                    repr(params["_prim"]), "its expand gives other types than out_aval.",
+                    f"out_aval: {', '.join(map(str, wanted))}",
+                    f"expand:   {', '.join(map(str, closed.out_avals))}"))
             self._staged[key] = closed
         return self._staged[key]
 

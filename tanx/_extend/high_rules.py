@@ -89,11 +89,19 @@ def _linearized_from_jvp(self, residuals, *tangents):
         for aval, moving in zip(self.out_avals_flat, residuals.known.unknown)])
 
 
+def _pair_of_rules(self, *args, **kwargs):
+    """A pair of rules is no rule."""
+    names = ", ".join(self._fields)
+    raise TypeError(f"a pair of rules is not one rule: write `{names} = ...` in the class.")
+
+
 class LinearizeFromJVP(NamedTuple):
     """Rules for ``linearize``, which record the rule ``jvp``."""
 
     lin: Callable
     linearized: Callable
+
+    __call__ = _pair_of_rules
 
 
 linearize_from_jvp = LinearizeFromJVP(_lin_from_jvp, _linearized_from_jvp)
@@ -131,6 +139,8 @@ class VJPFromLin(NamedTuple):
     vjp_fwd: Callable
     vjp_bwd_retval: Callable
 
+    __call__ = _pair_of_rules
+
 
 vjp_from_lin = VJPFromLin(_vjp_fwd_from_lin, _transpose_linearized)
 
@@ -149,6 +159,8 @@ class VJPFromJVP(NamedTuple):
 
     vjp_fwd: Callable
     vjp_bwd_retval: Callable
+
+    __call__ = _pair_of_rules
 
 
 vjp_from_jvp = VJPFromJVP(_vjp_fwd_from_jvp, _transpose_jvp)

@@ -21,6 +21,7 @@ from .._core.trace import context
 from .._core.transfers import watch_transfer
 from .._core.types import (
     ShapedArray,
+    aval_method,
     canonical_shape,
     is_arraylike,
     not_arraylike,
@@ -173,6 +174,9 @@ def broadcast(operand, sizes, *, out_sharding=None):
     sizes = canonical_shape(sizes, "tanx.lax.broadcast")
     return broadcast_in_dim(operand, sizes + shape, range(len(sizes), len(sizes) + len(shape)),
                             out_sharding=out_sharding)
+
+
+ShapedArray.broadcast = aval_method(broadcast)  # type: ignore[attr-defined]
 
 
 def broadcast_to_rank(x, rank):

@@ -332,6 +332,10 @@ class TransformedRef(Accessible):
         inner = self.ref.aval.inner_aval
         return AbstractRef(part_type(inner, self.transforms))
 
+    type = aval
+    is_dynamic_size = False  # sizes of parts are known while tracing
+    memory_space = property(lambda self: self.ref.aval.memory_space)
+
     def __repr__(self) -> str:
         return f"TransformedRef(ref={self.ref}, transforms={self.transforms})"
 

@@ -80,7 +80,8 @@ def _accumulate(totals: dict, atom, ct) -> None:
         return
     if atom in totals:
         total = totals[atom]
-        if not (atom.aval.is_high or typeof(total).matches(typeof(ct))):  # one of them came from a user's rule
+        # They differ where one of them came from a user's rule.
+        if not (atom.aval.is_high or typeof(total).matches(typeof(ct))):
             total, ct = (_of_dtype(x, atom.aval.dtype) for x in (total, ct))
         ct = sum_cotangents(total, ct)
     totals[atom] = ct

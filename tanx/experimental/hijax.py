@@ -1,8 +1,8 @@
 """tanx.experimental.hijax: types and primitives of a library's own.
 
 A *high* type (:class:`HiType`) has values that are made of arrays. A function that is traced sees
-such a value as a whole; primitives (:class:`HiPrim`) make and take them, and have rules of their own
-for derivatives and batches. What is compiled has the arrays in their place.
+such a value as a whole; primitives (:class:`HiPrim`) make and take them, and have rules of their
+own for derivatives and batches. What is compiled has the arrays in their place.
 """
 
 from .._control.accumulators import GradAccum, NullAccum, RefAccum, ValAccum

@@ -52,7 +52,7 @@ WINDOWS = {
     "ad", "ad_checkpoint", "api_util", "as_jax", "checkpoint_policies", "core", "custom_batching",
     "custom_derivatives", "debug", "distributed", "dlpack", "export", "extend", "experimental",
     "ffi", "flatten_util", "interpreters", "lib", "memory", "monitoring", "profiler", "ref",
-    "sharding", "stages", "test_util", "tree"}
+    "sharding", "stages", "test_util", "tree", "typing"}
 ROOMS |= dict.fromkeys(WINDOWS, MACHINE | WINDOWS | set(ROOMS))
 EVERYTHING = {"", "__main__", "as_jax"}
 

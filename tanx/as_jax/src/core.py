@@ -8,7 +8,12 @@ from ..._core.trace import EvalTrace, context
 from ...core import *
 from ...extend.core import *
 
-__all__ = ["trace_state_clean"]
+__all__ = ["full_lower", "trace_state_clean"]
+
+
+def full_lower(x):
+    """A value with no more tracers around it than there must be."""
+    return x.full_lower() if isinstance(x, Tracer) else x
 
 
 def trace_state_clean() -> bool:
