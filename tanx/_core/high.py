@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .jaxpr import Jaxpr, jaxprs_in_params
+from .jaxpr import ClosedJaxpr, Jaxpr, jaxprs_in_params
 from .types import AbstractValue, high_classes, type_rules, typeof
 
 __all__ = ["HiPspec", "HiType", "MappingSpec", "is_high", "is_high_use", "lower_all", "raise_all",
@@ -154,7 +154,7 @@ def raise_all(avals: Iterable[AbstractValue], values: Iterable[Any]) -> list:
 _high_jaxprs: weakref.WeakKeyDictionary[Jaxpr, bool] = weakref.WeakKeyDictionary()
 
 
-def is_high(jaxpr: Jaxpr) -> bool:
+def is_high(jaxpr: Jaxpr | ClosedJaxpr) -> bool:
     """Whether values of high types are in a jaxpr."""
     if not high_classes:
         return False

@@ -127,8 +127,8 @@ class Primitive:
     stage: Any = None
     # batch_axis(axis, args, dims, **params): as ``batch``, told the axis' name and size.
     batch_axis: Any = None
-    # expand(*args, **params): the results of what takes or gives values of high types, by operations
-    # on what these are made of; see :mod:`tanx._transforms.low`.
+    # expand(*args, **params): the results of what takes or gives values of high types, by
+    # operations on what these are made of; see :mod:`tanx._transforms.low`.
     expand: Any = None
     # on_parts(args, params): apply what runs functions to what values of high types are made of.
     on_parts: Any = None

@@ -40,7 +40,7 @@ class _Residuals:
 
 
 register_pytree_node(_Residuals, lambda r: ((r.values,), r.known),
-                     lambda known, children: _Residuals(*children, known))
+                     lambda known, children: _Residuals(children[0], known))
 
 
 class _Recorded(NamedTuple):
@@ -89,10 +89,10 @@ def _linearized_from_jvp(self, residuals, *tangents):
         for aval, moving in zip(self.out_avals_flat, residuals.known.unknown)])
 
 
-def _pair_of_rules(self, *args, **kwargs):
-    """A pair of rules is no rule."""
-    names = ", ".join(self._fields)
-    raise TypeError(f"a pair of rules is not one rule: write `{names} = ...` in the class.")
+def _not_one_rule(pair: tuple) -> TypeError:
+    """The error for a pair of rules that is taken for a rule."""
+    names = ", ".join(pair._fields)  # type: ignore[attr-defined]
+    return TypeError(f"a pair of rules is not one rule: write `{names} = ...` in the class.")
 
 
 class LinearizeFromJVP(NamedTuple):
@@ -101,7 +101,8 @@ class LinearizeFromJVP(NamedTuple):
     lin: Callable
     linearized: Callable
 
-    __call__ = _pair_of_rules
+    def __call__(self, *args, **kwargs):
+        raise _not_one_rule(self)
 
 
 linearize_from_jvp = LinearizeFromJVP(_lin_from_jvp, _linearized_from_jvp)
@@ -139,7 +140,8 @@ class VJPFromLin(NamedTuple):
     vjp_fwd: Callable
     vjp_bwd_retval: Callable
 
-    __call__ = _pair_of_rules
+    def __call__(self, *args, **kwargs):
+        raise _not_one_rule(self)
 
 
 vjp_from_lin = VJPFromLin(_vjp_fwd_from_lin, _transpose_linearized)
@@ -160,7 +162,8 @@ class VJPFromJVP(NamedTuple):
     vjp_fwd: Callable
     vjp_bwd_retval: Callable
 
-    __call__ = _pair_of_rules
+    def __call__(self, *args, **kwargs):
+        raise _not_one_rule(self)
 
 
 vjp_from_jvp = VJPFromJVP(_vjp_fwd_from_jvp, _transpose_jvp)

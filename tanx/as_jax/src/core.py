@@ -4,7 +4,7 @@ quax subclasses ``Trace`` and ``Tracer``; numpyro asks ``trace_state_clean``; ja
 primitives and types from here.
 """
 
-from ..._core.trace import EvalTrace, context
+from ..._core.trace import EvalTrace, Tracer, context
 from ...core import *
 from ...extend.core import *
 

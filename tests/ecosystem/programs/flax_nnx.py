@@ -8,7 +8,7 @@ from flax import nnx
 
 class Model(nnx.Module):
     def __init__(self, rngs):
-        # No bias before a normalization: its gradient is rounding errors, which Adam would scale up.
+        # No bias before the normalization: its gradient is rounding errors, which Adam scales up.
         self.conv = nnx.Conv(1, 4, (3, 3), use_bias=False, rngs=rngs)
         self.norm = nnx.BatchNorm(4, rngs=rngs)
         self.dropout = nnx.Dropout(0.1, rngs=rngs)
