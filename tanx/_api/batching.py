@@ -172,7 +172,9 @@ def _mapped_size(fun, args, kwargs, leaves, axes, axis_size: int | None) -> int:
         sizes.setdefault(axis_size, [])
     if not sizes:
         raise ValueError(explain(
-            "tanx.vmap", "nothing is mapped that has a size: no entry of in_axes is an integer.",
+            "tanx.vmap", "nothing is mapped: in_axes is None for every argument."
+            if all(axis is None for axis in axes)
+            else "nothing is mapped that has a size: no entry of in_axes is an integer.",
             hint="give axis_size, or an integer in in_axes."))
     if len(sizes) > 1:
         names = leaf_names(fun, args, kwargs)

@@ -310,7 +310,7 @@ def run_on_contents(run: Callable, operands: list, written: tuple[int, ...]) -> 
 
 
 @cached_by_jaxpr
-def _function_on_parts(closed: ClosedJaxpr, name: str) -> JitFunction:
+def _function_on_parts(closed: ClosedJaxpr, name: str) -> PjitFunction:
     """A function on what values of high types are made of."""
     return _flat_function(lowered(closed), (), name)
 

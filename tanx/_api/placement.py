@@ -182,10 +182,24 @@ def device_put(x, device=None, *, src=None, donate: bool = False, may_alias: boo
     return tree_util.tree_unflatten(tree, placed)
 
 
+def _check_layout(x, layout) -> None:
+    """Arrays are in row-major order; a format may leave that open, or say so."""
+    order = getattr(layout, "major_to_minor", None)
+    if order is not None and tuple(order) != tuple(range(len(order))):
+        raise NotImplementedError(explain(
+            "tanx.device_put", "arrays are kept in row-major order only.",
+            f"array:  {typeof(x)}", f"layout: {layout}"))
+
+
 def _target(x, target) -> Device | Sharding | None:
     """What an array that is put there keeps as its place."""
     if target is None or isinstance(target, Device):
         return target
+    if hasattr(target, "layout") and hasattr(target, "sharding"):  # a Format
+        _check_layout(x, target.layout)
+        target = target.sharding
+        if target is None:
+            return None
     if isinstance(target, MemorySpace):
         return place_of(SingleDeviceSharding(
             device_of(x) if type(x) is Array else default_device(), memory_kind=target.kind))

@@ -37,6 +37,11 @@ class Sharding:
         return self.device_set
 
     @property
+    def _addressable_device_assignment(self) -> tuple:
+        """The devices of this process, in their order; orbax asks for it."""
+        return tuple(sorted(self.addressable_devices, key=lambda device: device.id))
+
+    @property
     def has_addressable_devices(self) -> bool:
         """Whether this process can reach some of the data."""
         return bool(self.addressable_devices)

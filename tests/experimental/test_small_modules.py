@@ -3,7 +3,8 @@
 import pytest
 
 import tanx
-from tanx.experimental import array_serialization, key_reuse
+import tanx.numpy as jnp
+from tanx.experimental import array_serialization, colocated_python, key_reuse
 from tanx.experimental.compilation_cache import compilation_cache
 
 
@@ -26,9 +27,42 @@ def test_keys_used_twice():
             tanx.random.uniform(key)
 
 
-@pytest.mark.parametrize("name", ["serialization", "pytree_serialization", "tensorstore_impl"])
+@pytest.mark.parametrize("name", ["pytree_serialization", "tensorstore_impl"])
 def test_files_of_tensorstore(name):
     with pytest.raises(ModuleNotFoundError, match=f"{name}: needs tensorstore") as caught:
         getattr(array_serialization, name)
     assert caught.value.name == "tensorstore"
     assert not hasattr(array_serialization, "foo")
+
+
+def test_managers_of_checkpoints():
+    base = array_serialization.serialization.GlobalAsyncCheckpointManagerBase
+    with pytest.raises(TypeError, match="abstract"):
+        base()
+
+
+def test_colocated_functions():
+    """They run here, on arrays that are there."""
+    x = jnp.arange(3.0)
+    double = colocated_python.colocated_python(lambda x: 2 * x)
+    assert double(x).tolist() == [0, 2, 4]
+    typed = double.specialize(in_specs=((tanx.ShapeDtypeStruct((3,), jnp.float32),), {}),
+                              out_specs_fn=lambda x: x, devices=tanx.devices())
+    assert typed(x).tolist() == [0, 2, 4]
+    assert colocated_python.colocated_python(lambda: x).specialize(devices=tanx.devices())() is x
+    mesh = tanx.make_mesh((1,), ("x",))
+    assert colocated_python.colocated_cpu_devices(mesh) is mesh
+
+
+@pytest.mark.parametrize("call, error, text", [
+    (lambda f: f(1.0), ValueError, "arguments and results are arrays"),
+    (lambda f: f(), ValueError, "does not know where to run"),
+    (lambda f: tanx.jit(f)(jnp.ones(2)), TypeError, "cannot be traced"),
+    (lambda f: f.specialize(in_specs=((tanx.ShapeDtypeStruct((3,), jnp.float32),), {}))(
+        jnp.ones(2)), ValueError, "arguments are not those that were stated"),
+    (lambda f: f.specialize(out_specs_fn=lambda x: x[:1])(jnp.ones(2)), ValueError,
+     "results are not those that were stated"),
+    (lambda f: f.specialize(devices=[1]).specialize(devices=[2]), ValueError, "stated before")])
+def test_mistakes_with_colocated_functions(call, error, text):
+    with pytest.raises(error, match=text):
+        call(colocated_python.colocated_python(lambda x=None: x))

@@ -1,0 +1,27 @@
+"""tanx.experimental.array_serialization: JAX's arrays in files of TensorStore, which tanx has not.
+
+The modules of this package of JAX stand on ``tensorstore``. Of ``serialization`` there is what
+libraries derive from; the others say what to use instead.
+"""
+
+from ..._traceback import boundary
+from ..._window import publish
+from ...errors import explain
+from . import serialization
+
+__all__ = ["serialization"]
+
+_MODULES = ("pytree_serialization", "tensorstore_impl")
+
+
+@boundary
+def __getattr__(name: str):
+    if name in _MODULES:
+        raise ModuleNotFoundError(explain(
+            f"tanx.experimental.array_serialization.{name}", "needs tensorstore, which tanx does "
+            "not work with.", hint="tanx.numpy.save and tanx.numpy.savez write arrays to files; "
+            "orbax writes checkpoints."), name="tensorstore")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+publish(__name__)
