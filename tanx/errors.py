@@ -171,8 +171,9 @@ class _NeedsData(Exception):
         """The message about ``tracer``; ``context`` says in words what needed the data."""
         found = _user_line()
         more = [f"needed: {context}"] if context else []
-        return explain(_public_name() or attempt, cls.rule, *cls.facts(tracer, found), *more,
-                       hint=cls.way_out(found[1]))
+        facts = cls.facts(tracer, found)
+        return explain(_public_name() or attempt, cls.rule, *facts, *more,
+                       hint=_with_names(cls.way_out(found[1]), facts[-1]))
 
     @staticmethod
     def facts(tracer: Any, found: tuple[str, str]) -> list[str]:
@@ -188,6 +189,21 @@ class _NeedsData(Exception):
     def way_out(cls, line: str) -> str:
         """What to write instead of the user's ``line``."""
         return cls.hint
+
+
+_ARGUMENTS = re.compile(r"depends on arguments? ([\w, ]+) of (\w+), traced for jit")
+
+
+def _with_names(hint: str, origin: str) -> str:
+    """A hint to make arguments static, with the names of those that a value depends on."""
+    found = _ARGUMENTS.search(origin)
+    if found is None:
+        return hint
+    names = ", ".join(f'"{name}"' for name in found[1].split(", "))
+    names = f"({names})" if "," in names else names
+    hint = hint.replace("make the argument static", "make the arguments static", "," in names)
+    return hint.replace("tanx.jit(f, static_argnames=...)",
+                        f"tanx.jit({found[2]}, static_argnames={names})")
 
 
 # --- Asking for data that does not exist yet ------------------------------------------------------

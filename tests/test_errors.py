@@ -124,7 +124,7 @@ bool(x): the truth of a traced value is not known while the function is traced.
 errors.TracerBoolConversionError(self)
   origin: depends on argument x of f, traced for jit
   Hint: write tanx.numpy.where(test, a, b) to choose values, tanx.lax.cond(test, f, g, ...) to \
-run one of two functions; or make the argument static: tanx.jit(f, static_argnames=...)."""
+run one of two functions; or make the argument static: tanx.jit(f, static_argnames=\"x\")."""
 
 
 STATIC = "or make the argument static: tanx.jit(f, static_argnames=...)."

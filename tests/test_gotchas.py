@@ -9,48 +9,6 @@ import tanx as jax
 import tanx.numpy as jnp
 
 
-def test_static_facts_stay_static():
-    @jax.jit
-    def flattened(x):
-        return x.reshape(jnp.array(x.shape).prod())
-
-    @jax.jit
-    def counted(x):
-        if jnp.all(jnp.arange(3) >= 0):
-            for _ in range(jnp.int32(3)):
-                x = x + 1
-        return x
-
-    assert flattened(jnp.zeros((2, 3))).shape == (6,)
-    assert float(counted(0.0)) == 3.0
-
-
-def test_a_python_if_on_a_traced_value_says_what_to_write():
-    @jax.jit
-    def sign(speed):
-        if speed > 0:
-            return 1
-        return -1
-
-    with pytest.raises(jax.errors.TracerBoolConversionError) as caught:
-        sign(2.0)
-    text = str(caught.value)
-    assert "if speed > 0:" in text
-    assert "argument speed of sign" in text
-    assert "tanx.numpy.where(speed > 0" in text
-    frames = [entry.path for entry in caught.traceback]
-    assert not any("tanx" in str(path) and "tests" not in str(path) for path in frames)
-    assert issubclass(jax.errors.TracerBoolConversionError, jax.errors.ConcretizationTypeError)
-
-
-def test_jit_is_a_decorator_factory():
-    @jax.jit(static_argnums=(0,))
-    def ones(n):
-        return jnp.ones(n)
-
-    assert ones(3).shape == (3,)
-
-
 def test_what_was_staged_can_be_forgotten():
     f = jax.jit(lambda x: x * 2)
     f(1.0), f(jnp.ones(3))

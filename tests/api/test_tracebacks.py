@@ -156,8 +156,10 @@ def test_if_on_a_traced_value(call, origin):
         f"  at:     {__file__}:{line} (relu): if y > 0:\n"
         f"  origin: {origin.format(file=__file__, line=line)}\n"
         "  Hint: write tanx.numpy.where(y > 0, a, b) to choose values, tanx.lax.cond(y > 0, f, g, "
-        "...) to run one of two functions; or make the argument static: tanx.jit(f, "
-        "static_argnames=...).")
+        "...) to run one of two functions; or make the " + (
+            "argument static: tanx.jit(f, static_argnames=...)." if "traced for jit" not in origin
+            else 'argument static: tanx.jit(relu, static_argnames="x").' if "scale" not in origin
+            else 'arguments static: tanx.jit(relu, static_argnames=("scale", "x")).'))
     found = traceback.extract_tb(caught.value.__traceback__)
     assert {frame.filename for frame in found} == {__file__}
     assert (found[-1].name, found[-1].line) == ("relu", "if y > 0:")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import linecache
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,13 +14,18 @@ _BLOCK = re.compile(r"^```(\w+)( jax)?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def blocks(page: str, rival: bool = False) -> Iterator[tuple[str, str]]:
-    """Each Python block of a page with what it should print; ``rival`` picks those for JAX."""
+    """Each Python block of a page with what it should print; ``rival`` picks those for JAX.
+
+    Lines have the numbers that they have in the page, and messages can show them.
+    """
     text = (FOLDER / f"{page}.md").read_text(encoding="utf-8")
-    found = [(kind, code) for kind, jax, code in _BLOCK.findall(text)
-             if bool(jax) == rival and kind in ("python", "text")]
-    for (kind, code), (following, output) in zip(found, [*found[1:], ("", "")]):
+    linecache.cache[f"{page}.md"] = len(text), None, text.splitlines(True), f"{page}.md"
+    found = [(block[1], block[3], text[:block.start(3)].count("\n"))
+             for block in _BLOCK.finditer(text)
+             if bool(block[2]) == rival and block[1] in ("python", "text")]
+    for (kind, code, before), (following, output, _) in zip(found, [*found[1:], ("", "", 0)]):
         if kind == "python":
-            yield code, output if following == "text" else ""
+            yield "\n" * before + code, output if following == "text" else ""
 
 
 def run(page: str, rival: bool = False) -> dict[str, object]:
