@@ -34,6 +34,7 @@ from .codegen.target import Target
 from .codegen.tiles import (
     Form,
     best_tile,
+    copied_by_tasks,
     factors,
     final_stores,
     has_tiles,
@@ -606,7 +607,8 @@ class _Layout:
         if distances is not None and distances[0] == 1 and (
                 columns >= lanes_of(self.dtype, self.target)) and (
                 self.streams() or distances[1] * terms * self.dtype.itemsize <= _NEAR
-                or form == "m" and product.runs):
+                or form == "m" and product.runs or not product.runs and copied_by_tasks(
+                    rows, columns, terms, *distances, self.dtype.itemsize, self.target)):
             return factor
         if factor is self.computed:
             return factor

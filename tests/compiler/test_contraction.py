@@ -237,6 +237,22 @@ def test_tasks_compute_what_they_need_of_an_operand(fun, dtype):
         check(batched, np.stack([x, x + 1]), np.stack([y, y - 1]), interpret=False)
 
 
+@pytest.mark.parametrize("rows, terms, columns, dtype", [
+    (17, 64, 1030, np.float32), (100, 300, 700, np.float64), (67, 1100, 515, np.float32),
+    (40, 1031, 512, np.int32)])
+def test_few_rows_by_a_large_matrix(rows, terms, columns, dtype):
+    """Where tasks copy the columns that they are about to use, and where they do not."""
+    with tanx.enable_x64(True):
+        x, y = numbers(rows, terms, dtype=dtype), numbers(terms, columns, dtype=dtype, seed=1)
+        program = build(tanx.make_jaxpr(lambda x, y: x @ y)(x, y)).program
+        (found,) = filter(None, (tiling(statement, host()) for statement in program.statements))
+        assert (found.right.room is not None) == (terms != 1031 and not host().multiplies_by_lane)
+        for fun in (lambda x, y: x @ y, lambda x, y: jnp.maximum(x @ y + y[0], 0)):
+            check(fun, x, y, interpret=False)
+        check(lambda x, y: x.T @ y, x.T.copy(), y, interpret=False)
+        check(lambda x, y: tanx.vmap(lambda z: x @ z)(y), x, np.stack([y, -y]), interpret=False)
+
+
 def test_results_may_overwrite_what_is_added_to_them():
     fun = tanx.jit(lambda x, w, r: jnp.tanh(x @ w) + r, donate_argnums=2)
     x, w, r = numbers(70, 50), numbers(50, 61, seed=1), numbers(70, 61, seed=2)

@@ -42,9 +42,9 @@ from . import amx
 from .analysis import offset
 from .target import Target
 
-__all__ = ["Form", "Operand", "Tile", "Tiling", "best_tile", "factors", "final_stores", "has_tiles",
-           "in_matrix_registers", "lanes_of", "panel_columns", "panel_place", "streams",
-           "sum_of_products", "tiling", "times"]
+__all__ = ["Form", "Operand", "Tile", "Tiling", "best_tile", "copied_by_tasks", "factors",
+           "final_stores", "has_tiles", "in_matrix_registers", "lanes_of", "panel_columns",
+           "panel_place", "streams", "sum_of_products", "tiling", "times"]
 
 Form = Literal["k", "m"]
 """Whether terms or rows of the left operand are neighbours in memory."""
@@ -78,6 +78,9 @@ _MANY_RUNS = 4096
 """Runs of terms at most."""
 _CALL = 30
 """Cycles around a tile beside its terms."""
+_ROWS_OF_ONE_TASK, _COLUMNS_OF_TASKS, _COPIED, _COPIES = 256, 512, 1 << 17, 512
+"""Rows up to which tasks copy columns, columns and bytes of a right operand that make it worth
+that, and terms that are copied at a time."""
 _MATRIX_WORDS = 256
 """Words of terms that are added at a time in matrix registers: 32 rows of them take 32 KB."""
 
@@ -490,6 +493,10 @@ def _planned(loops: _Loops, left: Expr, right: Expr, total: State, stores: Seque
     depth = (_depth_of_runs(loops, form, terms, (a, b)) if in_runs else
              _depth_in_registers(terms) if in_matrix_registers(tile, times, target) else
              _depth(rows, terms, b, total.dtype.itemsize))
+    copied = not in_runs and not b.panel and not b.is_computed and copied_by_tasks(
+        rows, columns, terms, b.along, b.across, total.dtype.itemsize, target)
+    if copied:
+        depth = _depth_of_copies(terms)
     if b.is_computed:
         depth = _depth_in_room(terms) if depth < terms else 0
     if not depth or depth > loops.term.extent * _MANY_RUNS:
@@ -498,8 +505,8 @@ def _planned(loops: _Loops, left: Expr, right: Expr, total: State, stores: Seque
     result = _result(loops, total, stores) if direct else None
     block = _BLOCK_BYTES // (depth * total.dtype.itemsize)
     block = block if result else min(block, max(_STRIP, _STRIPS // rows))
-    block = _pieces(columns, block, tile.columns)
-    chunk = max(_CHUNK, _TASK // (block * terms)) if depth == terms else _CHUNK
+    block = tile.columns if copied else _pieces(columns, block, tile.columns)
+    chunk = rows if copied else max(_CHUNK, _TASK // (block * terms)) if depth == terms else _CHUNK
     once = depth == terms and block >= columns
     if a.is_computed and not once:
         return None
@@ -508,7 +515,7 @@ def _planned(loops: _Loops, left: Expr, right: Expr, total: State, stores: Seque
                     if in_room else chunk, tile.rows)
     if in_room:
         a = _in_room("left", a, left, loops.row, loops.term, chunk, depth)
-    if b.is_computed:
+    if b.is_computed or copied:
         b = _in_room("right", b, right, loops.column, loops.term, block, depth)
     whole = Tiling(loops.outer, loops.row, loops.column, loops.term, a, b, total, tuple(stores),
                    tile, result, block, chunk, depth=depth, times=times, runs=loops.runs)
@@ -536,6 +543,22 @@ def _depth_in_registers(terms: int) -> int:
     """How many words of terms matrix registers add at a time: a multiple of what they hold."""
     passes = max(1, round(terms / _MATRIX_WORDS))
     return ceil(ceil(terms / passes) / amx.SIZE) * amx.SIZE
+
+
+def copied_by_tasks(rows: int, columns: int, terms: int, along: int, across: int, itemsize: int,
+                    target: Target) -> bool:
+    """Whether tasks copy the columns that they are about to use: then one task uses them, for few
+    rows, and what it copies need not go to memory and back."""
+    return not target.multiplies_by_lane and along == 1 and _FEW < rows <= _ROWS_OF_ONE_TASK and (
+        columns >= _COLUMNS_OF_TASKS and across * terms * itemsize > _COPIED
+        and _depth_of_copies(terms) > 0)
+
+
+def _depth_of_copies(terms: int) -> int:
+    """How many terms of a right operand are copied at a time, the same each time; 0 if few."""
+    if terms <= _COPIES:
+        return terms
+    return next((n for n in range(_COPIES, _COPIES // 8, -1) if terms % n == 0), 0)
 
 
 def _depth_in_room(terms: int) -> int:
