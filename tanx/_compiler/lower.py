@@ -40,12 +40,14 @@ class Lowered:
     The first inputs of the program are for ``constants``, the others for the arguments in order.
     ``results`` are the buffers that hold the function's results: outputs of the program, or inputs
     where a result is an argument or a constant. The shape of a result may be another one than that
-    of its buffer, with the elements in the same row-major order.
+    of its buffer, with the elements in the same row-major order. ``owners`` has the number of the
+    equation that each statement belongs to; a statement that only copies a result has none.
     """
 
     program: Program
     constants: tuple[Any, ...]
     results: tuple[Buffer, ...]
+    owners: tuple[int | None, ...] = ()
 
     def __str__(self) -> str:
         returned = ", ".join(b.name for b in self.results)
@@ -71,6 +73,7 @@ class _Lowering:
         self.temps: list[Buffer] = []
         self.outputs: list[Buffer] = []
         self.statements: list[Statement] = []
+        self.owners: list[int | None] = []
         self.sources = _sources(self.jaxpr.eqns)
         self.stretches = _stretches(self.jaxpr.eqns)
         self.read = {a for eqn in self.jaxpr.eqns for a in eqn.invars}.union(self.jaxpr.outvars)
@@ -87,7 +90,7 @@ class _Lowering:
         self.inputs.extend(held.values())
         self.constants.extend(np.asarray(atom.val, _stored(atom)) for atom in literals)
         self.bind(self.jaxpr.invars, "x", "input", self.inputs)
-        for eqn in self.jaxpr.eqns:
+        for number, eqn in enumerate(self.jaxpr.eqns):
             if _is_view(eqn) and all(v.aval.shape == a.aval.shape
                                      for v, a in zip(eqn.outvars, eqn.invars)):
                 self.names.update((v, self.names.get(a, a))
@@ -99,13 +102,15 @@ class _Lowering:
                 else:
                     self.bind([var], "t", "temp", self.temps)
             self.equation(eqn)
+            self.owners += [number] * (len(self.statements) - len(self.owners))
         results = tuple(self.buffers[atom] if isinstance(atom, Var) else
                         self.copied(self.jaxpr.outvars[n]) if atom is None else held[atom]
                         for n, atom in enumerate(returned))
         outputs = results if self.apart else tuple(self.outputs)
         program = Program(tuple(self.inputs), outputs, tuple(self.temps),
                           tuple(self.statements))
-        return Lowered(program, tuple(self.constants), results)
+        copies = [None] * (len(self.statements) - len(self.owners))
+        return Lowered(program, tuple(self.constants), results, (*self.owners, *copies))
 
     def own_outputs(self, returned: Sequence[Atom | None]) -> list[Atom | None]:
         """Results with None in place of those that another result, or no equation, gives."""

@@ -25,7 +25,7 @@ from ..errors import explain
 from .cost import nbytes
 from .stages import find_loads, is_affine, mentioned, rename
 
-__all__ = ["ALIGNMENT", "check_plan", "in_place", "plan", "share"]
+__all__ = ["ALIGNMENT", "check_plan", "in_place", "lifetimes", "overwriting", "plan", "share"]
 
 ALIGNMENT = 64
 """Bytes: a line of cache, and the widest vector."""
@@ -109,6 +109,11 @@ def _lives(mentions: Iterable[Iterable[Buffer]]) -> dict[Buffer, tuple[int, int]
             first, _ = lives.get(buffer, (number, number))
             lives[buffer] = (first, number)
     return lives
+
+
+def lifetimes(program: Program) -> dict[Buffer, tuple[int, int]]:
+    """The first and the last statement that mention each buffer of a program."""
+    return _lives(map(mentioned, program.statements))
 
 
 # -- donated inputs -------------------------------------------------------------------------------
@@ -199,20 +204,28 @@ class _Sharing:
 # -- in place --------------------------------------------------------------------------------------
 
 
-def in_place(program: Program, shared: Mapping[Buffer, Buffer] = {}) -> Program:
+def overwriting(program: Program, shared: Mapping[Buffer, Buffer] = {}) -> dict[Buffer, Buffer]:
+    """For each buffer that is read for the last time where another one is made, that other one.
+
+    A chain of such buffers ends in one name. ``shared`` tells which outputs are the memory of
+    donated inputs.
+    """
+    final: dict[Buffer, Buffer] = {}
+    for old, new in reversed(_Merger(program, shared).names.items()):
+        final[old] = final.get(new, new)  # what became another one later is known by now
+    return final
+
+
+def in_place(program: Program, names: Mapping[Buffer, Buffer]) -> Program:
     """Let results overwrite what is read for the last time where they are made.
 
     A copy of an array that is not needed any more disappears, and so an update of a part of it
-    writes that part only. ``shared`` tells which outputs are the memory of donated inputs.
+    writes that part only. ``names`` is what :func:`overwriting` gave.
     """
-    merger = _Merger(program, shared)
-    final: dict[Buffer, Buffer] = {}
-    for old, new in reversed(merger.names.items()):
-        final[old] = final.get(new, new)  # what became another one later is known by now
-    renamed = (rename(s, final) if any(b in final for b in buffers) else s
-               for s, buffers in zip(program.statements, merger.mentions))
+    renamed = (rename(s, names) if any(b in names for b in mentioned(s)) else s
+               for s in program.statements)
     return replace(program, statements=tuple(s for s in renamed if not _does_nothing(s, {})),
-                   temps=tuple(b for b in program.temps if b not in final))
+                   temps=tuple(b for b in program.temps if b not in names))
 
 
 class _Merger:
@@ -285,7 +298,7 @@ def plan(program: Program, shared: Mapping[Buffer, Buffer] = {}, guests: bool = 
     """
     program = replace(program, statements=tuple(
         s for s in program.statements if not _does_nothing(s, shared)))
-    lives = _lives(map(mentioned, program.statements))
+    lives = lifetimes(program)
     arena = _Arena()
     hosts = _Hosts(lives if guests else {}, shared)
     offsets: dict[Buffer, Place] = {}
@@ -398,7 +411,7 @@ class _Hosts:
 
 def check_plan(memory: Plan) -> None:
     """Raise :class:`ProgramError` unless arrays that live at the same time lie apart."""
-    lives = _lives(map(mentioned, memory.program.statements))
+    lives = lifetimes(memory.program)
     born, dying = (_at_statement(lives, end, ("temp",)) for end in (0, 1))
     live: list[tuple[str, int, int, str]] = []
     for number in range(len(memory.program.statements)):

@@ -50,7 +50,7 @@ from .cost import Cost, cost, is_open
 from .decompose import decompose
 from .fuse import fuse
 from .lower import Lowered, lower
-from .memory import check_plan, in_place, plan, share
+from .memory import check_plan, in_place, overwriting, plan, share
 from .moments import in_one_pass
 from .order import reads_first, without_invariants
 from .schedule_cpu import schedule
@@ -59,7 +59,7 @@ from .simplify import inline, simplify
 from .split import split
 from .tasks import in_one_loop
 
-__all__ = ["Module", "build", "inner", "jaxpr_passes"]
+__all__ = ["Module", "Watch", "build", "inner", "jaxpr_passes"]
 
 _STEPS = 16
 """How often the body of a loop is taken to run; most run more often."""
@@ -140,8 +140,20 @@ def _smaller(closed: ClosedJaxpr) -> ClosedJaxpr:
     return closed
 
 
-def build(closed: ClosedJaxpr, donated: Sequence[bool] = ()) -> Module:
+Watch = Callable[[str, Any], None]
+"""Is told forms of the program on their way: a name and the form."""
+
+
+def _unwatched(name: str, form: Any) -> None:
+    pass
+
+
+def build(closed: ClosedJaxpr, donated: Sequence[bool] = (), watch: Watch = _unwatched) -> Module:
     """Run all passes on a jaxpr; ``donated`` tells which arguments may be overwritten.
+
+    ``watch`` is told what it takes to say which equations a kernel computes: the jaxpr after
+    ``"simplify"``, what came out of ``"lower"``, the program after ``"searches"``, whose buffers
+    are still those of ``lower``, and which buffers became others by ``"reuse"``.
 
     >>> print(build(tanx.make_jaxpr(lambda x: 2 * jnp.exp(x) + 1)(1.0)))
     program(x0: f32[]) -> (y0: f32[])
@@ -150,8 +162,11 @@ def build(closed: ClosedJaxpr, donated: Sequence[bool] = ()) -> Module:
     arena: 0 bytes
     return y0
     """
-    lowered = _inspected("lower", lower(_smaller(closed), inner), _check_lowered, str)
-    program, shared = _scheduled(lowered.program, _donated_buffers(lowered, donated))
+    smaller = _smaller(closed)
+    watch("simplify", smaller)
+    lowered = _inspected("lower", lower(smaller, inner), _check_lowered, str)
+    watch("lower", lowered)
+    program, shared = _scheduled(lowered.program, _donated_buffers(lowered, donated), None, watch)
     memory = _inspected("memory", plan(program, shared, guests=True), check_plan, show_plan)
     return Module(memory, lowered.constants, lowered.results, tuple(closed.in_avals),
                   tuple(closed.out_avals))
@@ -175,14 +190,17 @@ def inner(closed: ClosedJaxpr, overwriting: Mapping[int, int], constants: int | 
 
 
 def _scheduled(program: Program, donated: Sequence[Buffer],
-               partners: Mapping[Buffer, Buffer] | None = None,
+               partners: Mapping[Buffer, Buffer] | None = None, watch: Watch = _unwatched,
                ) -> tuple[Program, dict[Buffer, Buffer]]:
     """All passes up to the plan; also which outputs take the memory of inputs."""
     program = _inspected("fuse", fuse(reads_first(program), host()), check, show)
     program = _inspected("moments", in_one_pass(program), check, show)
     program = _inspected("searches", by_blocks(program), check, show)
     program, shared = share(program, donated, partners)
-    program = _inspected("reuse", in_place(program, shared), check, show)
+    watch("searches", program)
+    names = overwriting(program, shared)
+    watch("reuse", names)
+    program = _inspected("reuse", in_place(program, names), check, show)
     program = _inspected("split", split(program, 1 if partners is None else _STEPS), check, show)
     program = _inspected("contract", contract(program, host()), check, show)
     program = _inspected("schedule", schedule(program, host()), check, show)
