@@ -6,18 +6,20 @@ A call is compared with the one that it differs least from, of those that were t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import CodeType
 from typing import Any
 from weakref import WeakSet
 
 from .._config import traced_names
+from .._core.guards import Guards
 from .._core.naming import DebugInfo
 from .._core.source import user_source
 from .._core.stage import Memory
 from .._logger import logger
 from ..errors import explain, warn_user
 
-__all__ = ["Signature", "explain_miss", "warn_of_state"]
+__all__ = ["Signature", "explain_miss", "history", "warn_of_state"]
 
 Signature = tuple[Any, tuple, tuple, tuple, tuple]
 """What a function is traced for: the tree and the types of its arguments, the static ones, the
@@ -63,8 +65,36 @@ def warn_of_state(debug: DebugInfo, new: Signature, known: Memory) -> None:
 def _changed_state(known: Memory, signature: Signature) -> list[str]:
     """What is different from the state in which a signature was traced last."""
     guards, _ = known[signature][0]
+    return _changes(guards)
+
+
+def _changes(guards: Guards) -> list[str]:
+    """What is different now from the state that guards describe."""
     return [f"{name}: now {now!r:.60}, before {before!r:.60}"
             for name, now, before in guards.changes()]
+
+
+def history(debug: DebugInfo, tree: Any, known: Memory) -> list[tuple[Signature, str, list[str]]]:
+    """The signatures that a function was traced for, in order: each as text, and why it was new.
+
+    ``debug`` has the names of the arguments in containers like ``tree``. A signature comes again
+    for each further state that it was traced in, with how that state differs from the one of now.
+    """
+    signatures = [key for key in known if type(key) is tuple and len(key) == 5]
+    found = []
+    for number, new in enumerate(signatures):
+        containers, types, static, _, _ = new
+        named = containers == tree
+        words = [f"{debug.arg_names[n] if named else f'#{n}'}: {_type(aval)}"
+                 for n, aval in enumerate(types)]
+        words += [f"{where}={value!r}" for where, _, value in static]
+        # Of those that differ as little, the last one.
+        nearest = min(signatures[:number][::-1], key=partial(_distance, new), default=None)
+        reasons = [] if nearest is None else _differences(debug, new, nearest)
+        found.append((new, ", ".join(words), reasons))
+        for guards, _ in known[new][:0:-1]:
+            found.append((new, ", ".join(words), _changes(guards) or ["what it read changed"]))
+    return found
 
 
 def _distance(new: Signature, old: Signature) -> int:

@@ -17,7 +17,7 @@ CORE = LEAVES | {"_core"}
 OPS = CORE | {"_loops", "_ops"}
 LEFT = OPS | {"_transforms", "_control"}
 RIGHT = OPS | {"_compiler", "_runtime"}
-MACHINE = LEFT | RIGHT | {"_api", "_export", "_extend", "_profile"}
+MACHINE = LEFT | RIGHT | {"_api", "_explain", "_export", "_extend", "_profile"}
 LIBRARY = LEAVES | {"lax", "_api", "_control.custom_jvp", "_control.custom_vjp"}
 ROOMS = {
     **dict.fromkeys(LEAVES, LEAVES),
@@ -32,6 +32,7 @@ ROOMS = {
     "_api": LEFT | RIGHT | {"_export"},
     "_extend": LEFT | RIGHT,
     "_profile": RIGHT,
+    "_explain": LEFT | RIGHT | {"_api"},
     "lax": LEFT,
     # Library rooms are written like users' code.
     "numpy": LIBRARY,
@@ -50,9 +51,9 @@ ROOMS = {
 # experiments. The tour and the alias are users.
 WINDOWS = {
     "ad", "ad_checkpoint", "api_util", "as_jax", "checkpoint_policies", "core", "custom_batching",
-    "custom_derivatives", "debug", "distributed", "dlpack", "export", "extend", "experimental",
-    "ffi", "flatten_util", "interpreters", "lib", "memory", "monitoring", "profiler", "ref",
-    "sharding", "stages", "test_util", "tree", "typing"}
+    "custom_derivatives", "debug", "distributed", "dlpack", "explain", "export", "extend",
+    "experimental", "ffi", "flatten_util", "interpreters", "lib", "memory", "monitoring",
+    "profiler", "ref", "sharding", "stages", "test_util", "tree", "typing"}
 ROOMS |= dict.fromkeys(WINDOWS, MACHINE | WINDOWS | set(ROOMS))
 EVERYTHING = {"", "__main__", "as_jax"}
 

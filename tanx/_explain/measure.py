@@ -1,0 +1,203 @@
+"""Times of kernels, and what the machine could do.
+
+A program is compiled once more with a call between its statements that stores the time. The call
+takes about 30 ns; the code of the kernels is the same.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import cache
+from math import inf
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from .._compiler.codegen.cpu import host
+from .._compiler.pipeline import Module
+from .._loops.names import CALLBACK
+from .._loops.nest import Extern, Program
+from .._runtime import stop
+from .._runtime.callbacks import run_watched
+from .._runtime.host import empty, run
+from .._runtime.libraries import LIBRARIES
+from .._runtime.load import Code, compile_program
+from .._runtime.machine import permanent
+from .._runtime.threads import get_num_threads
+from .facts import Limits
+
+__all__ = ["Timed", "limits", "timed"]
+
+_CLOCK = "clock"
+
+_TEXT = """\
+declare i32 @clock_gettime(i32, ptr)
+define void @tanx_clock(ptr %stamp, ptr %buffers) {{
+  %got = call i32 @clock_gettime(i32 {clock}, ptr %stamp)
+  ret void
+}}"""
+
+_FEWEST, _MOST, _BUDGET = 3, 20, 0.4
+"""Runs at least and at most, and the seconds after which no further one begins."""
+
+
+@cache
+def _clock() -> int:
+    """The address of the function that stores the time."""
+    def text() -> str:
+        return _TEXT.format(clock=time.CLOCK_MONOTONIC)
+    return permanent("clock of kernels", text)["tanx_clock"]
+
+
+class Timed:
+    """A module compiled with clocks; ``stamps`` are seconds and nanoseconds, one pair a clock."""
+
+    def __init__(self, module: Module):
+        self.module = module
+        statements = module.program.statements
+        self.stamps = np.zeros((len(statements) + 1, 2), np.int64)
+        clocked: list[Any] = [_at(0)]
+        for number, statement in enumerate(statements):
+            clocked += [statement, _at(number + 1)]
+        program: Program = replace(module.program, statements=tuple(clocked))
+        self.code: Code = compile_program(
+            program, offsets=module.plan.offsets, shared=module.plan.shared,
+            libraries={**LIBRARIES, _CLOCK: self._stamp})
+        self.calls_python = any(e.name == CALLBACK for e in self.code.externs.values())
+
+    def _stamp(self, call: Extern) -> tuple[int, int, Any]:
+        """The function that stores the time, and where it stores it."""
+        (_, number), = call.params
+        return _clock(), self.stamps.ctypes.data + self.stamps.strides[0] * number, self.stamps
+
+    def run(self, operands: Sequence[np.ndarray]) -> np.ndarray:
+        """Seconds of each statement in one run. The operands stay as they are."""
+        plan = self.module.plan
+        inputs = dict(zip(plan.program.inputs, map(_contiguous, (
+            *self.module.constants, *operands)), strict=True))
+        for given in plan.shared.values():
+            copy = empty(inputs[given].shape, inputs[given].dtype)
+            np.copyto(copy, inputs[given])
+            inputs[given] = copy
+        memory = [*inputs.values(), *(inputs[plan.shared[b]] if b in plan.shared else empty(
+            b.shape, b.dtype) for b in plan.program.outputs)]
+        call: Callable = run
+        arguments: tuple[Any, ...] = (self.code.address, plan.size, *memory)
+        if self.calls_python:
+            call, arguments = run_watched, (run, *arguments)
+        call(*arguments)
+        if stop.words.failing:
+            stop.settle()
+        return np.diff(self.stamps @ np.array([1.0, 1e-9]) - self.stamps[0, 0])
+
+
+def _at(number: int) -> Extern:
+    return Extern((), (), _CLOCK, (("number", number),))
+
+
+def _contiguous(x: Any) -> np.ndarray:
+    data = np.asarray(x)
+    if data.dtype.itemsize == 0:  # gradients of integers: programs have flags in their place
+        return np.zeros(data.shape, np.bool_)
+    return np.ascontiguousarray(data).reshape(data.shape)
+
+
+def timed(module: Module, operands: Sequence[np.ndarray]) -> tuple[list[float], int, float]:
+    """The least seconds of each statement, the number of runs, and the seconds to compile.
+
+    The first run, which finds caches and pages cold, does not count.
+    """
+    start = perf_counter()
+    program = Timed(module)
+    compiled = perf_counter() - start
+    program.run(operands)
+    least = np.full(len(module.program.statements), inf)
+    start, runs = perf_counter(), 0
+    while runs < _FEWEST or runs < _MOST and perf_counter() - start < _BUDGET:
+        least = np.minimum(least, program.run(operands))
+        runs += 1
+    return [max(0.0, float(s)) for s in least], runs, compiled
+
+
+# -- what the machine could do ---------------------------------------------------------------------
+
+_IN_CACHE, _IN_LAST_CACHE, _IN_MEMORY = 1 << 18, 1 << 22, 1 << 25
+"""Bytes of what is copied to see how fast memory is: in a core's own caches, in the last one, in
+memory. A kernel that touches twice as much (the copy and its source) is taken to be as fast."""
+_STEPS, _SUMS = 1 << 18, 12
+"""Steps of a loop that multiplies and adds, and vectors in it that do not wait for each other."""
+
+
+@cache
+def limits() -> Limits:
+    """What this machine does at best: products and sums in registers, bytes of a plain copy.
+
+    Measured once a process, in about 0.2 s, with all threads that compiled code uses.
+    """
+    threads = get_num_threads()
+    single, double = map(_arithmetic, ("float", "double"), (threads, threads))
+    own = threads * 2 * _IN_CACHE / _least(_copy(_IN_CACHE, 1))
+    shared, memory = (2 * n / min(_least(_copy(n, 1)), _least(_copy(n, threads)))
+                      for n in (_IN_LAST_CACHE, _IN_MEMORY))
+    return Limits(threads, single, double, (
+        (2 * threads * _IN_CACHE, max(own, shared, memory)),
+        (2 * _IN_LAST_CACHE, max(shared, memory)), (1 << 62, memory)))
+
+
+def _least(work: Callable[[], Any], budget: float = 0.02) -> float:
+    """The least seconds that something takes, after a first time that does not count.
+
+    It is tried 3 to 20 times; after ``budget`` seconds it is not tried again.
+    """
+    work()
+    times: list[float] = []
+    while len(times) < 3 or len(times) < 20 and sum(times) < budget:
+        start = perf_counter()
+        work()
+        times.append(perf_counter() - start)
+    return min(times)
+
+
+def _arithmetic(kind: str, threads: int) -> float:
+    """Operations a second, in all threads, of a loop that multiplies and adds vectors."""
+    lanes = max(128, host().vector_bits) // (32 if kind == "float" else 64)
+    made = permanent(f"products and sums of {lanes} {kind}", lambda: _sums_text(kind, lanes))
+    function = ctypes.CFUNCTYPE(None, ctypes.c_int64)(made["tanx_sums"])
+    with ThreadPoolExecutor(threads) as pool:
+        seconds = _least(lambda: list(pool.map(function, [_STEPS] * threads)))
+    return threads * _STEPS * _SUMS * 2 * lanes / seconds
+
+
+def _sums_text(kind: str, lanes: int) -> str:
+    """The text of that loop; it stores what it computes, so that LLVM does not drop it."""
+    vector, name = f"<{lanes} x {kind}>", f"v{lanes}f{32 if kind == 'float' else 64}"
+    sums = range(_SUMS)
+    return "\n".join([
+        f"declare {vector} @llvm.fma.{name}({vector}, {vector}, {vector})",
+        "define void @tanx_sums(i64 %steps) {", "entry:", f"  %room = alloca {vector}",
+        "  br label %loop", "loop:",
+        "  %i = phi i64 [ 0, %entry ], [ %next, %loop ]",
+        *(f"  %s{n} = phi {vector} [ zeroinitializer, %entry ], [ %t{n}, %loop ]" for n in sums),
+        *(f"  %t{n} = call {vector} @llvm.fma.{name}({vector} %s{n}, {vector} %s{n}, "
+          f"{vector} %s{n})" for n in sums),
+        "  %next = add i64 %i, 1", "  %more = icmp slt i64 %next, %steps",
+        "  br i1 %more, label %loop, label %done", "done:",
+        *(f"  store volatile {vector} %t{n}, ptr %room" for n in sums),
+        "  ret void", "}"])
+
+
+def _copy(nbytes: int, threads: int) -> Callable[[], Any]:
+    """A function that copies so many bytes, in several threads."""
+    arrays = target, source = np.ones(nbytes, np.uint8), np.ones(nbytes, np.uint8)
+    to, since, each = target.ctypes.data, source.ctypes.data, nbytes // threads
+    move = ctypes.memmove  # lets other threads run
+    if threads == 1:
+        return lambda: (arrays, move(to, since, nbytes))
+    pool = ThreadPoolExecutor(threads)
+    starts = [n * each for n in range(threads)]
+    return lambda: (arrays, list(pool.map(lambda n: move(to + n, since + n, each), starts)))

@@ -1,0 +1,45 @@
+"""tanx.explain: what became of a function, on one screen or on a page.
+
+``tanx.explain(f)`` is a function that takes the arguments of ``f``, compiles ``f`` for them, runs
+it a few times, and gives an :class:`Explanation`: which lines became which equations, what was
+fused into which kernel, how long each kernel takes and what the machine could do, which arrays are
+in memory when, and why ``f`` was traced again. Print it for one screen of text; ``save`` writes a
+page, a single HTML file.
+
+    >>> def softmax(x):
+    ...     e = jnp.exp(x - x.max())
+    ...     return e / e.sum()
+    >>> explanation = tanx.explain(softmax)(jnp.arange(8.0))
+    >>> print(explanation.text.splitlines()[1])
+    arguments  1 array, 32 B
+
+``f`` is anything that ``tanx.jit`` takes. Of a function that is jitted already, static and donated
+arguments stay so; donated arguments are copied, and can be used afterwards.
+
+``python -m tanx.explain script.py:function`` explains a function as a script calls it.
+"""
+
+import sys as _sys
+from collections.abc import Callable as _Callable
+from types import ModuleType as _ModuleType
+
+from .._explain.explanation import Explanation
+from .._explain.explanation import explain as _explain
+from .._traceback import shown
+from .._window import publish
+
+
+# ``tanx.explain`` is called, and ``python -m tanx.explain`` runs, so it is a function and a package
+# at once. A package that can be called is the same object whoever imports what first; a function of
+# that name in ``tanx`` would be replaced by the package as soon as somebody imports that. Python
+# lets the class of a module be set: see "Customizing module attribute access" in its reference.
+class _Explain(_ModuleType):
+    """The package, which explains functions when it is called."""
+
+    def __call__(self, fun: _Callable, /) -> _Callable[..., Explanation]:
+        return _explain(fun)
+
+
+publish(__name__, shown)
+
+_sys.modules[__name__].__class__ = _Explain
