@@ -11,7 +11,7 @@ from operator import attrgetter, itemgetter
 from textwrap import shorten
 from typing import Any, TypeVar
 
-from .errors import explain
+from .errors import explain, warn_user
 
 __all__ = ["DictKey", "FlattenedIndexKey", "GetAttrKey", "KeyEntry", "KeyPath", "SequenceKey"]
 
@@ -393,17 +393,54 @@ class CustomNode(Node):
     """A type registered with functions of its own.
 
     ``to_children(tree)`` returns ``(children, aux)``, ``to_pairs(tree)`` returns
-    ``((key, child), ...), aux``. Either may be None, not both.
+    ``((key, child), ...), aux``. Either may be None, not both. What ``from_children`` gives is
+    looked at when it is first used.
     """
 
-    __slots__ = ("to_children", "unflatten", "to_pairs")
+    __slots__ = ("to_children", "from_children", "unflatten", "to_pairs")
 
-    def __init__(self, kind: type, to_children: Callable | None, unflatten: Callable,
+    def __init__(self, kind: type, to_children: Callable | None, from_children: Callable,
                  to_pairs: Callable | None = None):
         self.type = kind
         self.to_children = to_children or self._drop_keys
-        self.unflatten = unflatten
+        self.from_children = from_children
+        self.unflatten = self._first_unflatten
         self.to_pairs = to_pairs
+
+    def _first_unflatten(self, aux, children):
+        """Put a tree together, and say what is wrong with it; later uses do not ask again."""
+        if self.unflatten is self.from_children:  # native calls may have taken this function
+            return self.from_children(aux, children)
+        try:
+            tree = self.from_children(aux, children)
+        except Exception as error:
+            error.add_note(explain(
+                "tanx.tree.unflatten", "the unflatten function of a class failed.",
+                f"class:     {self.type}",
+                f"called as: unflatten(aux_data, children), with {len(children)} children"))
+            raise
+        if any(child is None for child in children):
+            return tree  # classes may leave out what is None: such a tree tells nothing
+        self.unflatten = self.from_children
+        problem = self._loss(tree, children)
+        if problem:
+            warn_user(explain(
+                "tanx.tree.unflatten", "an unflatten function must undo the flatten function.",
+                f"class:    {self.type}", f"returned: {problem}"))
+        return tree
+
+    def _loss(self, tree, children) -> str | None:
+        """What is missing from a tree that was put together from children, if something is."""
+        if not isinstance(tree, self.type):
+            return f"an object of type {type(tree).__name__}"
+        try:
+            kept, _ = self.flatten(tree)
+        except Exception:  # it may want other leaves than those that it was given here
+            return None
+        if len(kept) != len(children):
+            return f"an object with {len(kept)} of {len(children)} children"
+        gone = sum(child is None for child in kept)
+        return f"an object in which {gone} of {len(children)} children are None" if gone else None
 
     def flatten(self, tree):
         pair = self.to_children(tree)

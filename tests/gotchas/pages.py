@@ -35,7 +35,7 @@ def run(page: str, rival: bool = False) -> dict[str, object]:
     for code, expected in blocks(page, rival):
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            exec(compile(code, f"{page}.md", "exec"), names)
+            exec(compile(code, f"{page}.md", "exec", dont_inherit=True), names)
         assert printed.getvalue() == expected
         ran += 1
     assert ran, f"{page} has no code"
