@@ -49,6 +49,8 @@ _RECENT = 600.0
 """Seconds for which a file counts as just used."""
 _WRITES_UNSEEN = 64
 """Files that this process writes before it looks again what others have."""
+_COUNTED = ".counted"
+"""A file whose time says when some process last looked through the folder."""
 
 
 # -- names -----------------------------------------------------------------------------------------
@@ -263,8 +265,21 @@ class _Usage:
             self.unseen += 1
             if self.size is not None:
                 self.size += size
+            if self.size is None and self.unseen < _WRITES_UNSEEN and self._was_counted():
+                return
             if self.size is None or self.size > limit or self.unseen >= _WRITES_UNSEEN:
                 self.size, self.unseen = self._make_room(limit), 0
+
+    def _was_counted(self) -> bool:
+        """Whether a process has just looked through the folder: of 60,000 files it takes 0.4 s."""
+        path = os.path.join(self.folder, _COUNTED)
+        with contextlib.suppress(OSError):
+            if 0 <= time.time() - os.stat(path, follow_symlinks=False).st_mtime < _RECENT:
+                return True
+        with contextlib.suppress(OSError):
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600))
+            os.utime(path, follow_symlinks=False)
+        return False
 
     def _make_room(self, limit: int) -> int:
         """Delete what was used longest ago, down to less than the limit; what is left."""

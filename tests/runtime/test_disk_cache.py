@@ -282,7 +282,25 @@ def test_files_that_were_never_finished_are_cleared_away(folder):
     os.utime(folder / "of somebody else", (1000, 1000))
     disk_cache.write(disk_cache.key_of("entry"), (), b"")
     assert sorted(path.name for path in folder.iterdir() if path.suffix != ".tanx") == [
-        ".1-2-new.new", "of somebody else"]
+        ".1-2-new.new", ".counted", "of somebody else"]
+
+
+def test_the_folder_is_not_looked_through_by_each_process(folder, monkeypatch):
+    looked = []
+    original = disk_cache._Usage._make_room
+    monkeypatch.setattr(disk_cache._Usage, "_make_room",
+                        lambda self, limit: looked.append(1) or original(self, limit))
+
+    def write(first, last):
+        disk_cache.forget()  # as in a new process
+        for n in range(first, last):
+            disk_cache.write(disk_cache.key_of("entry", bytes([n])), (), b"")
+        return len(looked)
+
+    assert [write(0, 2), write(2, 4)] == [1, 1]
+    assert write(4, 4 + disk_cache._WRITES_UNSEEN) == 2  # but by one that writes much
+    os.utime(folder / ".counted", (1000, 1000))
+    assert write(100, 102) == 3
 
 
 def test_many_processes_at_once(folder):
@@ -294,7 +312,7 @@ def test_many_processes_at_once(folder):
     runs = [subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=environment, text=True,
                              stdout=subprocess.PIPE) for _ in range(3)]
     assert [run.communicate()[0].strip() for run in runs] == ["done"] * 3
-    assert len(files(folder)) >= 10 and not list(folder.glob(".*"))
+    assert len(files(folder)) >= 10 and not list(folder.glob(".*.new"))
     loads_llvm = (f"{code}\nimport sys\nprint('llvmlite' in sys.modules, "
                   "'tanx._compiler.pipeline' in sys.modules)")
     again = subprocess.run([sys.executable, "-c", loads_llvm], cwd=ROOT, env=environment, text=True,
