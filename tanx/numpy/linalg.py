@@ -139,7 +139,7 @@ def qr(a, mode: str = "reduced"):
     a = _matrices("qr", a)
     if mode == "raw":
         reflections, factors = factor.geqrf(a)
-        return reflections.mT, factors
+        return QRResult(reflections.mT, factors)
     if mode not in ("reduced", "complete", "full", "r"):
         raise _error("qr", "there is no such mode.", f"mode: {mode!r}",
                      "known: 'reduced', 'complete', 'r', 'raw'")
