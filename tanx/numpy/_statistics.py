@@ -6,7 +6,6 @@ import numpy as np
 
 from .. import dtypes
 from .._api.jit import library_jit
-from .._axes import canonical_axis
 from ..errors import explain
 from ..lax import _functions as lax
 from ._complex import conj
@@ -22,7 +21,7 @@ __all__ = ["average", "corrcoef", "cov"]
 def average(a, axis=None, weights=None, returned=False, keepdims=False):
     """The mean over ``axis``, in which elements count as much as ``weights`` say.
 
-    Weights have the shape of the array, or are a vector along ``axis``. With ``returned``, the sum
+    Weights have the shape of the array, or that of the axes in ``axis``. With ``returned``, the sum
     of the weights comes back too, in the shape of the mean.
 
     >>> jnp.average(jnp.array([1., 2., 4.]), weights=jnp.array([2., 1., 1.]))
@@ -46,16 +45,18 @@ def _weighted(a, weights, axis):
     x, w = convert(x, dtype), convert(w, dtype)
     if x.shape == w.shape:
         return x, w
-    if not isinstance(axis, int | np.integer) or w.ndim != 1:
+    facts = f"array:   {typeof(x)}", f"weights: {typeof(w)}", f"axis:    {axis}"
+    if axis is None:
         raise ValueError(explain(
-            "tanx.numpy.average", "weights have the shape of the array, or that of one axis.",
-            f"array:   {typeof(x)}", f"weights: {typeof(w)}", f"axis:    {axis}"))
-    axis = canonical_axis("average", axis, x)
-    if w.shape[0] != x.shape[axis]:
+            "tanx.numpy.average", "weights of another shape than the array need an axis.", *facts))
+    axes = reduced_axes("average", axis, x)
+    if w.shape != tuple(x.shape[d] for d in axes):
         raise ValueError(explain(
-            "tanx.numpy.average", "there must be as many weights as elements along axis.",
-            f"array:   {typeof(x)}", f"weights: {typeof(w)}", f"axis:    {axis}"))
-    return x, reshape(w, [-1 if d == axis else 1 for d in range(x.ndim)])
+            "tanx.numpy.average", "weights must have the shape of the array, or that of its axes.",
+            *facts, hint="weights.shape is tuple(a.shape[d] for d in axis)."))
+    order = sorted(range(w.ndim), key=lambda n: axes[n])
+    sizes = [x.shape[d] if d in axes else 1 for d in range(x.ndim)]
+    return x, lax.reshape(w, sizes, order if order != sorted(order) else None)
 
 
 # -- covariance ------------------------------------------------------------------------------------
@@ -97,6 +98,10 @@ def _variables(function, m, y, rowvar, dtype):
                                  *(f"array: {typeof(part)}" for part in parts)))
     common = dtypes.result_type(*parts) if dtype is None else dtypes.requested_dtype(
         dtype, f"tanx.numpy.{function}")
+    if dtype is not None and not dtypes.issubdtype(common, np.inexact):
+        raise ValueError(explain(
+            f"tanx.numpy.{function}", "dtype must be a subclass of float or complex.",
+            f"dtype: {common}"))
     common = dtypes.to_inexact_dtype(common)
     rows = []
     for part in parts:

@@ -17,7 +17,9 @@ OFTEN, WEIGHTS = np.arange(6), np.abs(Y[0]) + 0.1
 
 @pytest.mark.parametrize("options", [
     {}, {"axis": 0}, {"axis": 1, "weights": WEIGHTS}, {"weights": X ** 2}, {"axis": (0, 1)},
-    {"axis": 1, "weights": WEIGHTS, "keepdims": True}, {"axis": 0, "weights": X ** 2}],
+    {"axis": 1, "weights": WEIGHTS, "keepdims": True}, {"axis": 0, "weights": X ** 2},
+    {"axis": (0, 1), "weights": X ** 2}, {"axis": (1, 0), "weights": X.T ** 2},
+    {"axis": (1,), "weights": WEIGHTS}],
     ids=lambda v: str(list(v)))
 def test_averages(options):
     function = lambda x: jnp.average(x, **options)
@@ -77,18 +79,22 @@ def test_jaxprs():
 
 MISTAKES = [
     (ValueError, lambda: jnp.average(X, weights=WEIGHTS), """\
-tanx.numpy.average: weights have the shape of the array, or that of one axis.
+tanx.numpy.average: weights of another shape than the array need an axis.
   array:   float32[3,6]
   weights: float32[6]
   axis:    None"""),
     (ValueError, lambda: jnp.average(X, 0, WEIGHTS), """\
-tanx.numpy.average: there must be as many weights as elements along axis.
+tanx.numpy.average: weights must have the shape of the array, or that of its axes.
   array:   float32[3,6]
   weights: float32[6]
-  axis:    0"""),
+  axis:    0
+  Hint: weights.shape is tuple(a.shape[d] for d in axis)."""),
     (ValueError, lambda: jnp.cov(X[None]), """\
 tanx.numpy.cov: takes vectors and matrices.
   array: float32[1,3,6]"""),
+    (ValueError, lambda: jnp.cov(X, dtype=int), """\
+tanx.numpy.cov: dtype must be a subclass of float or complex.
+  dtype: int32"""),
     (TypeError, lambda: jnp.cov(X, fweights=WEIGHTS), """\
 tanx.numpy.cov: fweights must be integers.
   fweights: float32[6]"""),
