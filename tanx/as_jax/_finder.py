@@ -25,6 +25,7 @@ DIFFERENT: dict[str, dict[str, Any]] = {
     "jax": {"__version__": VERSION, "__version_info__": VERSION_INFO},
     "jax.lib": {"__version__": VERSION},
     "jax.version": {"__version__": VERSION, "__version_info__": VERSION_INFO},
+    "jax.lib": {"__version__": VERSION},
 }
 """What a module shows that is not its target's."""
 
