@@ -44,6 +44,10 @@ from .trace import Tracer
 
 __all__ = ["Reads", "absorb", "reading"]
 
+names_count = True
+"""Whether globals and variables of enclosing functions count. Under the name of jax they do not:
+programs written for JAX rely on being traced once, and JAX's own tests look at it by such names."""
+
 MOST = 10_000
 """Items of containers that are watched for one trace: comparing as many takes 5 µs a call."""
 
@@ -197,6 +201,8 @@ class Reads:
 
     def reach_code(self, code: CodeType, names: dict[str, Any], cells: dict[str, Any]) -> None:
         """Look at what a function's code reads, and the code of functions inside of it."""
+        if not names_count:
+            return
         reads = code_reads(code)
         for name in reads.free:
             if name in cells:
@@ -260,7 +266,8 @@ class Reads:
         for variable in self.cells.values():
             if self._counts(variable, live) and variable.name not in written and same(
                     _content(variable.place), variable.before):
-                found.add(Cell(variable.place, variable.before, variable.name))
+                if not isinstance(variable.before, bool):  # says whether a trace is expected
+                    found.add(Cell(variable.place, variable.before, variable.name))
         for variable in self.attributes.values():
             if self._counts(variable, live):
                 found.class_member(variable.place, variable.name, variable.before)

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
+from .._core import reads
 from ..errors import explain
 from ._distributions import VERSION, VERSION_INFO, distributions
 
@@ -25,7 +26,6 @@ DIFFERENT: dict[str, dict[str, Any]] = {
     "jax": {"__version__": VERSION, "__version_info__": VERSION_INFO},
     "jax.lib": {"__version__": VERSION},
     "jax.version": {"__version__": VERSION, "__version_info__": VERSION_INFO},
-    "jax.lib": {"__version__": VERSION},
 }
 """What a module shows that is not its target's."""
 
@@ -135,6 +135,7 @@ def install(*, shadow: bool = False) -> None:
             hint="Use an environment without jax, or install(shadow=True) before jax is imported "
                  "(python -m tanx.as_jax --shadow)."))
     sys.meta_path.insert(0, _finder)
+    reads.names_count = False
 
 
 def uninstall() -> None:
@@ -142,6 +143,7 @@ def uninstall() -> None:
     have them."""
     if is_installed():
         sys.meta_path.remove(_finder)
+        reads.names_count = True
         for name in [name for name in sys.modules if target_of(name) is not None]:
             if isinstance(sys.modules[name], Alias):
                 del sys.modules[name]

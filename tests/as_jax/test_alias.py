@@ -132,3 +132,22 @@ def test_gaps(tmp_path):
     assert "3 names of JAX are missing" in found
     assert "jax._src.no_such " in found and "jax.numpy.linalg.no_such " in found
     assert "jax.no_such.deeper " in found and "a.py:6" in found
+
+
+def test_globals_and_closures_are_read_once_as_in_jax(tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text("""
+import jax
+rate = 2.0
+class Model:
+    factor = 3.0
+    def apply(self, x): return self.factor * x
+model = Model()
+f = jax.jit(lambda x: rate * x)
+g = jax.jit(model.apply)
+print([float(f(1.0)) for _ in range(4)], [float(g(1.0)) for _ in range(4)])
+rate = model.factor = 5.0
+print([float(f(1.0)) for _ in range(4)], [float(g(1.0)) for _ in range(4)])
+""")
+    assert run("-m", "tanx.as_jax", *SHADOW, str(script)).splitlines() == [
+        f"{[2.0] * 4} {[3.0] * 4}", f"{[2.0] * 4} {[5.0] * 4}"]

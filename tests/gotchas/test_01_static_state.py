@@ -364,3 +364,17 @@ def test_a_state_that_changes_at_each_call_is_reported():
             model.x = float(x)
             assert float(model.times(1.0)) == x
     assert Model.times._cache_size() <= 40
+
+
+def test_a_flag_of_an_enclosing_function_does_not_count():
+    """As tests have it that were written for JAX: they set it when no trace is expected."""
+    may_trace = True
+
+    @tanx.jit
+    def f(x):
+        assert may_trace
+        return x + 1
+
+    f(1.0)
+    may_trace = False
+    assert [float(f(1.0)) for _ in range(4)] == [2.0] * 4
