@@ -9,12 +9,18 @@ import pytest
 import tanx
 import tanx.numpy as jnp
 from tanx import image, lax, nn, random
+from tanx.experimental import rnn
+from tanx.experimental.ode import odeint
+from tanx.experimental.sparse.linalg import lobpcg_standard
 from tanx.scipy import fft, ndimage, signal, special, stats
+from tanx.scipy.cluster.vq import vq
+from tanx.scipy.spatial.transform import Rotation, Slerp
 
 RNG = np.random.default_rng(0)
 KEY = random.key(0)
 V, M, C = (RNG.uniform(0.3, 1.3, shape).astype(np.float32) for shape in ((4,), (3, 4), (2, 3, 4)))
 S = (M @ M.T + np.eye(3)).astype(np.float32)
+LSTM = rnn.init_lstm_weight(KEY, 4, 2, 1, False)
 IMAGE = RNG.uniform(size=(8, 8, 3)).astype(np.float32)
 
 # Functions of one array, by name: of a vector, a matrix and a stack of matrices.
@@ -80,6 +86,13 @@ OTHER = {
         KEY, x, x, x.shape), "maxwell": lambda x: random.double_sided_maxwell(KEY, x, x, (2,)),
     "normal": lambda x: random.multivariate_normal(KEY, x[0, :3], jnp.asarray(S)),
     "categorical": lambda x: random.categorical(KEY, x, axis=0),
+    "normals": lambda x: random.multivariate_normal(KEY, x[0, :3], jnp.asarray(S), (5,)),
+    "vq": lambda x: vq(x, x), "odeint": lambda x: odeint(lambda y, t: -y, x, jnp.array([0.0, 1.0])),
+    "lobpcg": lambda x: lobpcg_standard(jnp.diag(jnp.arange(1.0, 21.0)), jnp.tile(x.T, (5, 1)))[0],
+    "rotation": lambda x: Rotation.from_rotvec(x[:, :3]).inv().apply(x[0, :3]),
+    "slerp": lambda x: Slerp.init(jnp.arange(3.0), Rotation.from_rotvec(x[:, :3]))(x[0]).as_quat(),
+    "lstm": lambda x: rnn.lstm(x[None], jnp.zeros((1, 1, 2)), jnp.zeros((1, 1, 2)), LSTM,
+                               jnp.array([3]), 4, 2, 1, 0.0, False)[0],
     "choice": lambda x: random.choice(KEY, x[0], (3,), p=x[1]), "poisson": lambda x: random.poisson(
         KEY, x), "top_k": lambda x: lax.top_k(x, 2)[0],
 } | {f"attention {name}": lambda x, options=options: nn.dot_product_attention(

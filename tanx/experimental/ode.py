@@ -261,10 +261,12 @@ def _steps(func, rtol, atol, mxstep, hmax, y0, ts, *args):
         y, f, t, last, polynomial = after
         return count + 1, y, f, t, dt, last, polynomial
 
+    most = np.int32(min(mxstep, np.iinfo(np.int32).max))
+
     def solution_at(carry, time):
         def unfinished(state):
             count, _, _, t, dt, _, _ = state
-            return (t < time) & (count < mxstep) & (dt > 0)
+            return (t < time) & (count < most) & (dt > 0)
 
         _, *carry = lax.while_loop(unfinished, step, (np.int32(0), *carry))
         _, _, t, _, last, polynomial = carry

@@ -171,7 +171,7 @@ def _run(name: str, x, h_0, c_0, parts, seq_lengths, dropout, bidirectional, pre
 @library_jit(static_argnums=(8, 9))
 def _layers(x, h_0, c_0, w_ih, w_hh, b_ih, b_hh, lengths, bidirectional, precision):
     directions = 2 if bidirectional else 1
-    steps = jnp.arange(x.shape[1])
+    steps = jnp.arange(x.shape[1], dtype=lengths.dtype)[None]
     alive = steps < lengths[:, None]
     # Backwards, each sequence begins at its own end.
     backwards = jnp.where(alive, lengths[:, None] - 1 - steps, steps)[..., None]
@@ -192,7 +192,7 @@ def _layers(x, h_0, c_0, w_ih, w_hh, b_ih, b_hh, lengths, bidirectional, precisi
 
 def _direction(x, h, c, w_ih, w_hh, bias, alive, precision):
     """One layer in one direction: outputs, and the states at the ends of sequences."""
-    pushes = jnp.matmul(jnp.swapaxes(x, 0, 1), w_ih.T, precision=precision) + bias
+    pushes = jnp.matmul(jnp.swapaxes(x, 0, 1), w_ih.T, precision=precision) + bias[None, None]
 
     def step(state, at):
         h, c = state

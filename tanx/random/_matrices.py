@@ -69,7 +69,8 @@ def _multivariate_normal(key, mean, cov, *, shape, dtype, method):
         root = v * lax.sqrt(w[..., None, :])
     else:
         root = jnp.linalg.cholesky(cov)
-    return mean + jnp.einsum("...ij,...j->...i", root, normal(key, shape, dtype))
+    sample = jnp.einsum("...ij,...j->...i", root, normal(key, shape, dtype))
+    return jnp.expand_dims(mean, range(sample.ndim - mean.ndim)) + sample
 
 
 def orthogonal(key, n: int, shape: Sequence[int] = (), dtype=None, m: int | None = None, *,

@@ -112,21 +112,21 @@ def lobpcg_standard(A, X, m=100, tol=None):
         """A basis of all columns; columns that add nothing become zero."""
         u, s, _ = jnp.linalg.svd(jnp.concatenate(parts, 1), full_matrices=False)
         scale = jnp.finfo(X.dtype).eps * s[0] * u.shape[0]
-        return jnp.where(s > scale, u, 0)
+        return jnp.where((s > scale)[None], u, 0)
 
     def normed(v):
-        size = jnp.linalg.norm(v, axis=0)
+        size = jnp.linalg.norm(v, axis=0, keepdims=True)
         return jnp.where(size > 0, v / jnp.where(size > 0, size, 1), 0)
 
     def step(state):
         n, _, x, p, values, _ = state
-        r = apply(x) - values * x
+        r = apply(x) - values[None] * x
         r = normed(r - x @ (x.T @ r))
         space = orthonormal(x, r, p)
         values, y = best(space)
         new = space @ y
         moved = normed(new - x @ (x.T @ new))
-        error = jnp.linalg.norm(apply(new) - values * new, axis=0)
+        error = jnp.linalg.norm(apply(new) - values[None] * new, axis=0)
         size = jnp.linalg.norm(apply(new), axis=0) + jnp.abs(values)
         done = jnp.all(error <= limit * 10 * size)
         return n + 1, done, new, moved, values, error

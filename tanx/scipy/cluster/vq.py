@@ -44,7 +44,7 @@ def _nearest(obs, code_book):
     obs, code_book = promote_dtypes(obs, code_book)
     if not jnp.issubdtype(obs.dtype, np.inexact):
         obs, code_book = obs.astype(np.float32), code_book.astype(np.float32)
-    apart = jnp.linalg.norm(obs[:, None] - code_book, axis=-1)
+    apart = jnp.linalg.norm(obs[:, None] - code_book[None], axis=-1)
     return jnp.argmin(apart, -1).astype(np.int32), jnp.min(apart, -1)
 
 

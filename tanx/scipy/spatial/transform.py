@@ -84,15 +84,18 @@ def _product(p, q):
 
 
 def _inverse(quat):
-    return quat * np.array([-1, -1, -1, 1], quat.dtype)
+    return jnp.concatenate([-quat[..., :3], quat[..., 3:]], -1)
 
 
 @library_jit
 def _apply(quat, vectors, inverse):
     """Rotate vectors: ``v + 2 w (u x v) + 2 u x (u x v)``, where ``u`` is the vector part."""
-    axis = quat[..., :3] * jnp.where(inverse, -1, 1)[..., None].astype(quat.dtype)
+    shape = jnp.broadcast_shapes((*quat.shape[:-1], 3), vectors.shape)
+    axis, turn, vectors, inverse = (jnp.broadcast_to(x, shape) for x in (
+        quat[..., :3], quat[..., 3:], vectors, jnp.asarray(inverse)[..., None]))
+    axis = jnp.where(inverse, -axis, axis)
     twice = 2 * jnp.cross(axis, vectors)
-    return vectors + quat[..., 3:] * twice + jnp.cross(axis, twice)
+    return vectors + turn * twice + jnp.cross(axis, twice)
 
 
 @library_jit
