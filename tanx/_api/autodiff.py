@@ -17,7 +17,7 @@ from .._core.naming import leaf_names, name_of
 from .._core.refs import is_ref
 from .._core.stage import stage
 from .._core.trace import context
-from .._core.types import ShapedArray, is_arraylike, typeof
+from .._core.types import ShapedArray, described, is_arraylike, typeof
 from .._ops.convert import convert
 from .._ops.derive import instantiate
 from .._ops.layout import as_array
@@ -421,8 +421,8 @@ class _Pushforward:
 def linear_transpose(fun: Callable, *primals, reduce_axes=()) -> Callable:
     """The transpose of a function that is linear in its arguments.
 
-    ``primals`` give the types of the arguments (arrays or ``ShapeDtypeStruct``); their values do
-    not matter.
+    ``primals`` give the types of the arguments (arrays, ``ShapeDtypeStruct``, or anything with a
+    shape and a dtype); their values do not matter.
 
     >>> linear_transpose(lambda x: 3.0 * x, 1.0)(2.0)
     (Array(6., dtype=float32, weak_type=True),)
@@ -431,7 +431,7 @@ def linear_transpose(fun: Callable, *primals, reduce_axes=()) -> Callable:
     if reduce_axes:
         raise NotImplementedError("tanx.linear_transpose: reduce_axes is not supported.")
     leaves, in_tree = tree_flatten(primals)
-    in_avals = [typeof(x) for x in leaves]
+    in_avals = [described(x) for x in leaves]
     for aval in in_avals:
         if not dtypes.issubdtype(aval.dtype, np.inexact):
             raise TypeError(explain(

@@ -259,17 +259,17 @@ class Checker:
         if kind not in self.enabled or eqn.primitive.multiple_results and (
                 eqn.primitive.kind is Kind.CALL):
             return None
-        found: list[Found | None] = []
+        slots: list[Slot] = []
 
         def fun(*args):
             count = len(eqn.invars)
-            found.append(_AUTOMATIC[kind](eqn, args[:count], args[count:]))
+            found = _AUTOMATIC[kind](eqn, args[:count], args[count:])
+            if found is not None:  # its values end with this trace
+                slots.append(self.new_slot([found.site], [typeof(x) for x in found.payload]))
             return []
 
         stage(fun, [x.aval for x in (*eqn.invars, *eqn.outvars)])
-        if found[0] is None:
-            return None
-        return self.new_slot([found[0].site], [typeof(x) for x in found[0].payload])
+        return slots[0] if slots else None
 
     def new_slot(self, sites: Sequence[Site], avals: Sequence[ShapedArray]) -> Slot:
         slot = Slot(self.count + 1, tuple(sites), tuple(a.strip_weak_type() for a in avals))

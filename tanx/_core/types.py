@@ -392,6 +392,10 @@ class ShapeDtypeStruct:
             raise ValueError(explain(
                 "tanx.ShapeDtypeStruct", "dtype must be given.", f"shape: {shape}"))
         self.shape = tuple(shape)
+        if None in self.shape:
+            raise ValueError(explain(
+                "tanx.ShapeDtypeStruct", "sizes must be numbers.", f"shape: {self.shape}",
+                hint="tanx.export.symbolic_shape makes sizes that vary."))
         self.dtype = dtypes.dtype(dtype)
         self._layout = None
         if hasattr(sharding, "layout"):  # a Format: a layout and a sharding

@@ -75,7 +75,7 @@ def _foreign(x):
     """Another kind of operand: as an array if it says how, else it has its own operators."""
     if hasattr(x, "__jax_array__"):
         return x.__jax_array__()
-    if isinstance(x, list | tuple | dict):
+    if type(x) in (list, tuple, dict):  # a class derived from these may have operators of its own
         raise TypeError(explain(
             "tanx.Array", f"operators do not take a {type(x).__name__}.", f"operand: {x!r:.100}",
             hint="wrap it in tanx.numpy.array(...); lists are slow to convert, so say so."))

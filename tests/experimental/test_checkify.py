@@ -321,3 +321,17 @@ def test_keys_in_messages(wrap):
     found = checkify.checkify(fun)(keys)[0].get()
     assert found.startswith("keys Array((2,), dtype=key<fry>)") and "507451445" in found
     assert checkify.checkify(fun)(keys[:1])[0].get() is None
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: jnp.sin(x) / x, lambda x: lax.cond(x < 1, lambda: x / 0.0, lambda: x),
+    lambda x: lax.scan(lambda c, y: (c / y, c), 1.0, jnp.ones(3) * x),
+    lambda x: lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] / x), (0, x))],
+    ids=["", "cond", "scan", "while_loop"])
+@pytest.mark.parametrize("transform", [lambda f: f, tanx.jit, lambda f: lambda x: tanx.vmap(f)(
+    jnp.full(2, x))], ids=["", "jit", "vmap"])
+def test_checks_leak_no_tracers(function, transform):
+    with tanx.checking_leaks():
+        checked = checkify.checkify(transform(function), errors=checkify.float_checks)
+        for _ in range(4):
+            assert "division by zero" in checked(jnp.float32(0))[0].get()

@@ -80,7 +80,12 @@ def test_operators_leave_strangers_to_themselves():
         def __jax_array__(self):
             return jnp.ones(3)
 
+    class Pair(tuple):
+        def __rmul__(self, other):
+            return "multiplied"
+
     x = jnp.zeros(3)
+    assert x * Pair() == "multiplied"
     assert x + Stranger() == "added"
     assert (x == Stranger()) == "compared"
     assert (x + Convertible()).tolist() == [1, 1, 1]

@@ -1,5 +1,7 @@
 """Reverse mode: linear jaxprs run backwards, and JAX's conventions for complex numbers."""
 
+import types
+
 import numpy as np
 import pytest
 
@@ -137,6 +139,13 @@ def test_linear_transpose_of_a_solution():
     a = jnp.array([[2.0, 1.0], [0.0, 4.0]])
     (ct,) = tanx.linear_transpose(lambda b: jnp.linalg.solve(a, b), jnp.ones(2))(jnp.ones(2))
     np.testing.assert_allclose(ct, np.linalg.solve(np.asarray(a).T, np.ones(2)), rtol=1e-6)
+
+
+def test_linear_transpose_of_described_arguments():
+    described = types.SimpleNamespace(shape=(3,), dtype=np.dtype("float32"))
+    transpose = tanx.jit(tanx.linear_transpose(lambda x: 2.0 * x, described))
+    for _ in range(4):
+        assert transpose(jnp.ones(3))[0].tolist() == [2.0] * 3
 
 
 def test_linear_transpose_nests():

@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from math import pi
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ... import dtypes, random
 from ... import numpy as jnp
 from ..._api.jit import library_jit

@@ -16,7 +16,7 @@ __all__ = ["boxcox", "boxcox1p", "entr", "kl_div", "rel_entr", "xlog1py", "xlogy
 
 
 def xlogy(x, y):
-    """``x * log(y)``, which is 0 where ``x`` is.
+    """``x * log(y)``, which is 0 where ``x`` is and ``y`` is a number.
 
     >>> tanx.scipy.special.xlogy(jnp.array([0.0, 2.0]), jnp.array([0.0, 3.0]))
     Array([0.       , 2.1972246], dtype=float32)
@@ -27,7 +27,7 @@ def xlogy(x, y):
 @custom_jvp
 @library_jit
 def _xlogy(x, y):
-    nothing = x == 0
+    nothing = (x == 0) & (y == y)
     return jnp.where(nothing, jnp.zeros_like(x), x * jnp.log(jnp.where(nothing, 1, y)))
 
 
@@ -38,7 +38,7 @@ def _xlogy_jvp(primals, tangents):
 
 
 def xlog1py(x, y):
-    """``x * log(1 + y)``, which is 0 where ``x`` is.
+    """``x * log(1 + y)``, which is 0 where ``x`` is and ``y`` is a number.
 
     >>> tanx.scipy.special.xlog1py(jnp.array([0.0, 2.0]), jnp.array([-1.0, 1e-5]))
     Array([0.00000e+00, 1.99999e-05], dtype=float32)
@@ -49,7 +49,7 @@ def xlog1py(x, y):
 @custom_jvp
 @library_jit
 def _xlog1py(x, y):
-    nothing = x == 0
+    nothing = (x == 0) & (y == y)
     return jnp.where(nothing, jnp.zeros_like(x), x * jnp.log1p(jnp.where(nothing, 0, y)))
 
 
@@ -59,10 +59,18 @@ def _xlog1py_jvp(primals, tangents):
     return _xlog1py(x, y), dx * jnp.log1p(y) + dy * _ratio(x, 1 + y)
 
 
+@custom_jvp
 def _ratio(x, y):
     """``x / y``, which is 0 where ``x`` is."""
     nothing = x == 0
     return jnp.where(nothing, jnp.zeros_like(x), x / jnp.where(nothing, 1, y))
+
+
+@_ratio.defjvp
+def _ratio_jvp(primals, tangents):
+    (x, y), (dx, dy) = primals, tangents
+    out = _ratio(x, y)
+    return out, (dx - out * dy) / y
 
 
 @library_jit
