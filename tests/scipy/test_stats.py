@@ -256,7 +256,8 @@ def test_not_arrays():
 
 @pytest.mark.parametrize("name, parameters", [
     ("wrapcauchy", (1.5,)), ("vonmises", (-1.0,)), ("betabinom", (3, 1.0, -1.0)),
-    ("gennorm", (-1.0,)), ("t", (-2.0,)), ("norm", (0.0, -1.0))])
+    ("gennorm", (-1.0,)), ("t", (-2.0,)), ("norm", (0.0, -1.0)), ("beta", (-1.1, 2.0)),
+    ("beta", (2.0, 1.0, 0.0, -1.0)), ("truncnorm", (2.0, -1.0))])
 def test_parameters_that_make_no_sense(name, parameters):
     module = getattr(stats, name)
     assert np.isnan((module.logpmf if name == "betabinom" else module.logpdf)(1.0, *parameters))

@@ -26,7 +26,8 @@ def logpdf(x, a, b, loc=0, scale=1):
     outside = (y < 0) | (y > 1)
     y = jnp.where(outside, 0.5, y)
     inside = times_log(a - 1, y) + times_log1p(b - 1, -y) - log_beta(a, b) - jnp.log(scale)
-    return jnp.where(outside, -jnp.inf, inside)
+    valid = (a > 0) & (b > 0) & (scale > 0)
+    return jnp.where(valid, jnp.where(outside, -jnp.inf, inside), jnp.nan)
 
 
 @library_jit

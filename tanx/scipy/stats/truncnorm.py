@@ -27,7 +27,7 @@ def logpdf(x, a, b, loc=0, scale=1):
     outside = (y < a) | (y > b)
     y = jnp.where(outside, 0, y)
     inside = norm.logpdf(y) - jnp.log(scale) - _log_between(a, b)
-    return jnp.where(outside, -jnp.inf, inside)
+    return jnp.where(a < b, jnp.where(outside, -jnp.inf, inside), jnp.nan)
 
 
 @library_jit
@@ -55,7 +55,8 @@ def logcdf(x, a, b, loc=0, scale=1):
     most = below > above
     inside = jnp.where(most, jnp.log1p(-jnp.exp(jnp.where(most, above, -jnp.inf) - total)),
                        below - total)
-    return jnp.where(none, -jnp.inf, jnp.where(all_of_it, 0, inside))
+    known = jnp.where(none, -jnp.inf, jnp.where(all_of_it, 0, inside))
+    return jnp.where(a < b, known, jnp.nan)
 
 
 @library_jit
