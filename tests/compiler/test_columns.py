@@ -154,3 +154,23 @@ def test_the_length_of_code_does_not_grow_with_the_columns_at_a_time():
         x = tanx.ShapeDtypeStruct((16, columns), jnp.float32)
         return tanx.jit(_noisy_sums).lower(x, 1).as_text("llvm").count("\n")
     assert lines(64 * host().vector_bits // 32) < 4 * lines(host().vector_bits // 32)
+
+
+@pytest.mark.parametrize("n", [19, 70, 100])
+def test_columns_that_whole_vectors_leave(n):
+    """Results overwrite what is read, so that no step may be repeated."""
+    matrix, start = numbers((n, n)) / np.float32(4 * n), numbers(n)
+
+    def step(_, state):
+        x, p = state
+        p = p - 0.05 * (x @ matrix)
+        return x + 0.1 * p, p
+
+    x, p = start, start
+    for k in range(5):
+        x, p = step(k, (x, p))
+    run_steps = tanx.jit(lambda x: lax.fori_loop(0, 5, step, (x, x)))
+    for _ in range(4):
+        for got, want in zip(run_steps(start), (x, p)):
+            assert got.dtype == np.float32 and got.shape == (n,)
+            np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..._loops.build import unflatten_index
-from ..._loops.expr import Const, Expr, Fold, Index, Load, Node, Op, Pick, bounds
+from ..._loops.expr import FOLDS, Const, Expr, Fold, Index, Load, Node, Op, Pick, bounds
 from ..._loops.instructions import INDEX
 from ..._loops.names import FOURIER, MATRICES
 from ..._loops.nest import PARALLEL, SEQUENTIAL, Buffer, Extern, Nest, Statement, Store
@@ -59,6 +59,8 @@ _STEPS_AHEAD = 16
 """How many steps before it is updated an element is asked for."""
 _TOGETHER, _BRIEF = 8, 8
 """Iterations of few instructions, up to so many, that are written out together."""
+_LONG_VECTORS, _FEW_LANES = 256, 4
+"""Bits of vectors that leave so much that it is worth vectors of fewer lanes, and how few."""
 _LONG = 1 << 14
 """Steps of a loop, each of which waits for the one before, that may take too long to sit out."""
 CALLS = {**SORTING, FOURIER: write_fourier, MATRICES: write_matrices}
@@ -169,9 +171,26 @@ class Kernel(Folds):
         else:
             self.nest_loop(loop, rest, body, scope, 0, steps)
         if left and not overlaps:
-            self.nest_loop(replace(loop, width=1), rest, body, scope, loop.extent - left,
-                           loop.extent)
+            self.left_over(loop, rest, body, scope, loop.extent - left)
         return None
+
+    def left_over(self, loop: Loop, rest: Sequence[Loop], body: Sequence[Statement], scope: Scope,
+                  done: int) -> None:
+        """Write what whole steps leave of a loop: one by one, sums in vectors of fewer lanes first.
+
+        Those walk through columns of memory, of which one takes as long as a vector of them.
+        """
+        width = loop.width
+        sums = any(e.holds & FOLDS for s in body for e in expressions(s))
+        while sums and self.planner.vector_bits >= _LONG_VECTORS and width > _FEW_LANES:
+            width //= 2
+            steps = (loop.extent - done) // width
+            if steps:
+                first = done // width
+                self.nest_loop(replace(loop, width=width), rest, body, scope, first, first + steps)
+                done += steps * width
+        if done < loop.extent:
+            self.nest_loop(replace(loop, width=1), rest, body, scope, done, loop.extent)
 
     def statements(self, body: Sequence[Statement], scope: Scope) -> None:
         """Write statements, inside of all loops around them."""
