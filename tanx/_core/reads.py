@@ -170,9 +170,9 @@ class Reads:
     def reach_container(self, value: Any, origin: _Origin) -> None:
         known = self.containers.get(id(value))
         if known is None:
-            self.room -= len(value)
-            if self.room < 0:
+            if len(value) > self.room:
                 return
+            self.room -= len(value)
             items = dict(value) if isinstance(value, dict) else (
                 frozenset(value) if isinstance(value, set) else tuple(value))
             known = self.containers[id(value)] = _Variable(value, "", items)
@@ -482,14 +482,14 @@ def _read(target: Any, name: str, value: Any) -> None:
 
 # -- whose is it -----------------------------------------------------------------------------------
 
-_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib",
-                                                          "platlib")})
+_PYTHON = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib"))
+_PACKAGES = tuple(sysconfig.get_path(name) for name in ("purelib", "platlib"))
 
 
 @functools.cache
 def _is_library_file(file: str) -> bool:
     """Whether a file belongs to tanx, to Python, or to an installed package."""
-    return is_ours(file) or file.startswith((*_LIBRARIES, "<frozen"))
+    return is_ours(file) or file.startswith((*_PYTHON, *_PACKAGES, "<frozen"))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -498,8 +498,16 @@ def _file_of(module: str) -> str:
 
 
 def _is_library(cls: type) -> bool:
-    """Whether a class belongs to tanx: what it has is the machine's business."""
-    return is_ours(_file_of(cls.__module__)) or cls.__module__ in ("builtins", "numpy")
+    """Whether a class belongs to tanx, Python or NumPy, so that its attributes are its business.
+
+    A logger, for one, remembers in a dict which levels are on. Namespaces have settings of users.
+    """
+    module = cls.__module__
+    if module in ("argparse", "types"):
+        return False
+    file = _file_of(module)
+    return is_ours(file) or module in ("builtins", "numpy", "functools") or (
+        file.startswith(_PYTHON) and not file.startswith(_PACKAGES))
 
 
 def _is_fixed(value: Any) -> bool:

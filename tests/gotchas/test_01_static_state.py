@@ -1,7 +1,9 @@
 """Promise 1: a jitted function sees the state of static objects, globals and closures."""
 
+import argparse
 import dataclasses
 import functools
+import logging
 import types
 
 import numpy as np
@@ -258,6 +260,31 @@ def test_globals(monkeypatch):
     monkeypatch.setitem(TABLE, "rate", 5.0)
     assert often(lambda: f(1.0)) == 15.0
     assert len(TRACES) == 4
+
+
+def test_namespaces_count_and_objects_of_the_standard_library_do_not():
+    args, log = argparse.Namespace(rate=2.0), logging.getLogger("tests.state")
+
+    @tanx.jit
+    def f(y):
+        TRACES.append("f")
+        log.debug("traced")
+        return y * args.rate
+
+    assert often(lambda: f(1.0)) == 2.0
+    log.info("this is a level that the logger has not met")
+    args.other = 1
+    assert often(lambda: f(1.0)) == 2.0 and len(TRACES) == 1
+    args.rate = 3.0
+    assert often(lambda: f(1.0)) == 3.0
+
+
+def test_large_containers_go_by_identity():
+    table = [0.0] * 20_000
+    f = tanx.jit(lambda y: y + table[0] + TABLE["rate"])
+    assert often(lambda: f(1.0)) == 3.0
+    table = [1.0] * 20_000
+    assert often(lambda: f(1.0)) == 4.0
 
 
 def test_closures_and_functions_that_are_replaced():
