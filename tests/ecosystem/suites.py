@@ -6,7 +6,7 @@ FOLDER holds the environments that ``python -m tests.ecosystem --make`` makes. T
 installed packages or, where these ship none, from FOLDER/src/LIBRARY: a checkout of the version
 that is installed, without the package itself. What passes on JAX is kept in FOLDER/suites, so that
 only tanx's runs are repeated; its last outcomes and what pytest printed are there too.
-``--sample 10`` takes each tenth test. ``--write`` puts the counts into docs/from_jax.md.
+``--sample 10`` takes each tenth test, ``--kept`` those that JAX has run. ``--write`` puts the counts into docs/from_jax.md.
 """
 
 from __future__ import annotations
@@ -200,11 +200,17 @@ def report_failures(passing: list[str], ours: dict[str, Outcome]) -> None:
         print(f"  {count:4} {example[key]}")
 
 
-def measure(folder: Path, name: str, every: int, limit: float) -> tuple[int, int]:
-    """How many tests of a sample pass on JAX, and how many of these on tanx."""
+def measure(folder: Path, name: str, every: int | None, limit: float) -> tuple[int, int]:
+    """How many tests of a sample pass on JAX, and how many of these on tanx.
+
+    Without a sample, the tests are those that JAX has been run on before.
+    """
     suite = SUITES[name]
     jax, tanx = (Environment(folder, as_jax) for as_jax in (False, True))
-    theirs = run(jax, name, suite, every=every, again=False, limit=limit)
+    if every is None:
+        theirs, _ = read(kept(jax, name, "jsonl"))
+    else:
+        theirs = run(jax, name, suite, every=every, again=False, limit=limit)
     passing = [test for test, outcome in theirs.items() if outcome.outcome == "passed"]
     ours = run(tanx, name, suite, only=passing, limit=limit)
     report_failures(passing, ours)
@@ -241,14 +247,16 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", default="", help="libraries, as a regular expression")
     parser.add_argument("--sample", type=int, help="run each N-th test")
+    parser.add_argument("--kept", action="store_true",
+                        help="take JAX's outcomes as they are kept, run tanx only")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds a test may take")
     parser.add_argument("--write", action="store_true", help="put the counts into the page")
     options = parser.parse_args()
     counts = {}
     for name, suite in SUITES.items():
         if re.fullmatch(options.only or ".*", name):
-            counts[name] = measure(options.folder.resolve(), name, options.sample or suite.sample,
-                                   options.limit)
+            every = None if options.kept else options.sample or suite.sample
+            counts[name] = measure(options.folder.resolve(), name, every, options.limit)
             print(table({name: counts[name]}).splitlines()[-1], flush=True)
     if options.write:
         write(PAGE, counts)
