@@ -6,8 +6,8 @@ FOLDER holds the environments that ``python -m tests.ecosystem --make`` makes. T
 installed packages or, where these ship none, from FOLDER/src/LIBRARY: a checkout of the version
 that is installed, without the package itself. What passes on JAX is kept in FOLDER/suites, so that
 only tanx's runs are repeated; its last outcomes and what pytest printed are there too.
-``--sample 10`` takes each tenth test, ``--kept`` those that JAX has run. ``--write`` puts the counts
-into docs/from_jax.md.
+``--sample 10`` takes each tenth test, ``--kept`` those that JAX has run. ``--write`` puts the
+counts into docs/from_jax.md.
 """
 
 from __future__ import annotations
