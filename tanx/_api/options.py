@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .._config import dump, enable_checks
+from .._logger import logger
 from ..errors import explain
 
 __all__ = ["CompilerOptions", "check_options", "using_options"]
@@ -15,15 +18,26 @@ CompilerOptions = dict[str, Any]
 """Options of the compiler by name."""
 
 _OPTIONS = {"tanx_check": enable_checks, "tanx_dump": dump}
+_OF_XLA = re.compile(r"xla_\w+|optimization_level|memory_fitting_level|\w+_effort")
 
 
 def check_options(function: str, options: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Options of the compiler; an error for those that it does not have."""
+    """Options of the compiler, without those of XLA; an error for those that neither has."""
     for name in options or ():
-        if name not in _OPTIONS:
+        if _OF_XLA.fullmatch(name):
+            _say_idle(function, name)
+        elif name not in _OPTIONS:
             raise ValueError(explain(function, f"the compiler has no option {name!r}.",
                                      f"options: {', '.join(_OPTIONS)}"))
-    return dict(options or {})
+    return {name: value for name, value in (options or {}).items() if name in _OPTIONS}
+
+
+@functools.cache
+def _say_idle(function: str, name: str) -> None:
+    """Log, once, that an option of XLA is ignored: programs that set one run as they are."""
+    logger().warning("%s", explain(
+        function, f"the compiler option {name!r} has no effect here.",
+        "reason: it is for XLA, and programs do not go through XLA."))
 
 
 @contextlib.contextmanager

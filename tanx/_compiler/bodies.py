@@ -13,7 +13,7 @@ from typing import Any
 from .._core.flow import Choice, ForLoop, WhileLoop
 from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from .._core.primitive import Kind
-from .._core.rewrite import with_their_needs
+from .._core.rewrite import substitute, with_their_needs
 from .distribute import distribute
 
 __all__ = ["is_control", "open_bodies"]
@@ -98,8 +98,9 @@ class _Opener:
 
     def open_choice(self, eqn: JaxprEqn, choice: Choice) -> JaxprEqn:
         """Give all branches the constants of each of them as operands."""
-        which, *operands = eqn.invars
-        branches = [self.passes(_specialized(b, operands)) for b in choice.branches]
+        which, *given = eqn.invars
+        operands, branches = _merged(given, choice.branches)
+        branches = [self.passes(_specialized(b, operands)) for b in branches]
         constants = [[self.constant(v, c) for v, c in zip(b.jaxpr.constvars, b.consts)]
                      for b in branches]
         together = list(dict.fromkeys(v for part in constants for v in part))
@@ -196,6 +197,27 @@ def _specialized(closed: ClosedJaxpr, operands: Sequence[Atom]) -> ClosedJaxpr:
     return ClosedJaxpr(closed.jaxpr.replace(
         eqns=[e.replace(invars=[read(a) for a in e.invars]) for e in closed.jaxpr.eqns],
         outvars=[read(a) for a in closed.jaxpr.outvars]), closed.consts)
+
+
+def _merged(operands: Sequence[Atom], bodies: Sequence[ClosedJaxpr],
+            ) -> tuple[list[Atom], list[ClosedJaxpr]]:
+    """Operands without repetition, and bodies that take them.
+
+    An array that is given twice, to be changed by one branch and returned by another, could not be
+    changed in place.
+    """
+    first: dict[Atom, int] = {}
+    for n, atom in enumerate(operands):
+        first.setdefault(atom if isinstance(atom, Var) else Var(atom.aval), n)
+    if len(first) == len(operands):
+        return list(operands), list(bodies)
+    merged = []
+    for body in bodies:
+        invars = body.jaxpr.invars
+        names = {v: invars[first[a]] for v, a in zip(invars, operands) if a in first}
+        merged.append(ClosedJaxpr(substitute(body.jaxpr, names).replace(
+            invars=[invars[n] for n in first.values()]), body.consts))
+    return [operands[n] for n in first.values()], merged
 
 
 def _changing(jaxpr: Jaxpr, first: int, carried: int) -> list[bool]:

@@ -153,8 +153,8 @@ def broadcast_in_dim(operand, shape, broadcast_dimensions, *, out_sharding=None)
     if (broadcast_dimensions == tuple(range(len(shape)))
             and _type("broadcast_in_dim", operand).shape == shape):
         return as_array(operand)
-    return broadcast_in_dim_p.bind(operand, shape=shape, sharding=out_sharding,
-                                   broadcast_dimensions=broadcast_dimensions)
+    return broadcast_in_dim_p.bind(operand, shape=shape, broadcast_dimensions=broadcast_dimensions,
+                                   sharding=out_sharding)
 
 
 def _type(function: str, x) -> ShapedArray:

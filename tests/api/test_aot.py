@@ -271,13 +271,24 @@ def test_options(capsys):
     fun = tanx.jit(lambda x: x * 7 + 1)
     assert fun.lower(X).compile({"tanx_dump": "fuse"})(ONES)[0, 0] == 8
     assert "-- after fuse" in capsys.readouterr().out
-    assert error(lambda: fun.lower(X).compile({"xla_cpu": 1}), ValueError) == """\
-tanx.stages.Lowered.compile: the compiler has no option 'xla_cpu'.
+    assert error(lambda: fun.lower(X).compile({"no_such": 1}), ValueError) == """\
+tanx.stages.Lowered.compile: the compiler has no option 'no_such'.
   options: tanx_check, tanx_dump"""
     assert "no option 'xla'" in error(
         lambda: tanx.jit(lambda x: x, compiler_options={"xla": 1}), ValueError)
     assert tanx.jit(lambda x: x * 8, compiler_options={"tanx_dump": "lower"})(1.0) == 8
     assert "-- after lower" in capsys.readouterr().out
+
+
+def test_options_of_xla_are_ignored(caplog):
+    """A program that sets them runs as it is; the log says once that they have no effect."""
+    level = tanx.CompilerEffortLevel.O3
+    options = {"xla_embed_ir_in_executable": True, "optimization_level": level}
+    fun = tanx.jit(lambda x: x * 9, compiler_options=options)
+    assert [fun(2.0) for _ in range(4)] == [18.0] * 4
+    assert fun.lower(2.0).compile({"xla_cpu_x": 1})(2.0) == 18.0
+    tanx.jit(lambda x: x, compiler_options=options)
+    assert caplog.text.count("'xla_embed_ir_in_executable' has no effect here") == 1
 
 
 def test_devices():

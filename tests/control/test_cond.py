@@ -310,3 +310,21 @@ def test_cheap_choices_of_many_lanes(name):
         np.testing.assert_allclose(found, expected, 1e-6, 1e-7)
         assert found.shape == x.shape and found.dtype == x.dtype and not found.weak_type
         assert np.isfinite(slope(x)).all()  # nothing comes from branches that are not taken
+
+
+def test_an_array_that_is_given_twice_is_changed_in_place():
+    """As by the form with an operand for each branch: a loop that stores some steps copies once."""
+    def stored(x, room, start):
+        def body(i, carry):
+            x, room = carry
+            x = x + 1.0
+            return x, lax.cond(i >= start, room, lambda a: a.at[i].set(x), room, lambda a: a)
+        return lax.fori_loop(0, 5000, body, (x, room))
+    args = jnp.float32(0), jnp.full(5000, -1.0), jnp.int32(4000)
+    f = tanx.jit(stored)
+    assert f.lower(*args).as_text("loops").count("for i in 5000") == 1
+    for _ in range(4):
+        last, room = f(*args)
+        assert last == 5000.0 and room.dtype == np.float32
+        steps = np.arange(5000)
+        np.testing.assert_array_equal(room, np.where(steps < 4000, -1, steps + 1))

@@ -33,6 +33,7 @@ NOT_RUN = {
     r"(^|/)pallas": "Pallas",
     r"cute": "kernels for GPUs",
     r"colocated-python": "several hosts",
+    r"(^|/)profiling": "waits for a browser",
     r"(^|/)(multi_?process|multi-process|fault[-_]tolerance)": "several hosts",
     r"(distributed_data_loading|data-loading)": "several hosts",
     r"(Neural_Network_and_Data_Loading|neural_network_with_tfds_data)": "downloads data",
@@ -152,14 +153,17 @@ def run(python: Path, sources: list[str], as_jax: bool, seconds: int) -> list[Ou
         given.write_text(json.dumps(sources), encoding="utf-8")
         found.touch()
         command = [python, HERE / "run_page.py", given, found, str(seconds)]
-        done = subprocess.run(
-            [*command, *(["--as-jax"] if as_jax else [])], cwd=folder, text=True, check=False,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": str(ROOT) if as_jax else "", "JAX_PLATFORMS": "cpu",
-                 "MPLBACKEND": "Agg", "PYTHONHASHSEED": "0"})
+        try:
+            done = subprocess.run(
+                [*command, *(["--as-jax"] if as_jax else [])], cwd=folder, check=False,
+                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30 * seconds,
+                env={**os.environ, "PYTHONPATH": str(ROOT) if as_jax else "",
+                     "JAX_PLATFORMS": "cpu", "MPLBACKEND": "Agg", "PYTHONHASHSEED": "0"})
+            last = f"exit code {done.returncode}: {(done.stderr.splitlines() or [''])[-1]}"
+        except subprocess.TimeoutExpired:
+            last = f"the page took more than {30 * seconds} s"
         outcomes = [Outcome(**json.loads(line)) for line in found.read_text().splitlines()]
-    last = (done.stderr.splitlines() or [""])[-1]
-    lost = Outcome(error="ProcessEnded", message=f"exit code {done.returncode}: {last}")
+    lost = Outcome(error="ProcessEnded", message=last)
     return outcomes + [lost] * (len(sources) - len(outcomes))
 
 

@@ -24,7 +24,7 @@ def images(key, count):
                                 (10, 28, 28, 1), "cubic")
     label_key, noise_key = jax.random.split(key)
     labels = jax.random.randint(label_key, (count,), 0, 10)
-    return patterns[labels] + jax.random.normal(noise_key, (count, 28, 28, 1)), labels
+    return patterns[labels] + 2.0 * jax.random.normal(noise_key, (count, 28, 28, 1)), labels
 
 
 @jax.jit
@@ -39,7 +39,7 @@ def step(state, x, labels):
 
 x, labels = images(jax.random.key(0), 2048)
 model = CNN()
-state = TrainState.create(apply_fn=model.apply, tx=optax.sgd(0.05, momentum=0.9),
+state = TrainState.create(apply_fn=model.apply, tx=optax.adam(1e-3),
                           params=model.init(jax.random.key(1), x[:1])["params"])
 losses, right = [], []
 for key in jax.random.split(jax.random.key(2), 3):
