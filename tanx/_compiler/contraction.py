@@ -608,13 +608,19 @@ class _Layout:
                 columns >= lanes_of(self.dtype, self.target)) and (
                 self.streams() or distances[1] * terms * self.dtype.itemsize <= _NEAR
                 or form == "m" and product.runs or not product.runs and copied_by_tasks(
-                    rows, columns, terms, *distances, self.dtype.itemsize, self.target)):
+                    self.batch(factor), rows, columns, terms, *distances, self.dtype.itemsize,
+                    self.target)):
             return factor
         if factor is self.computed:
             return factor
         size = panel_columns(form, rows, columns, terms, self.dtype, self.target,
                              times(product.total))
         return self.panels(factor, product.column, size) if size else factor
+
+    def batch(self, factor: Expr) -> int:
+        """How many matrices a factor consists of; 0 if some are used several times."""
+        outer = self.product.outer
+        return prod(_extents(outer)) if all(i in factor.free for i in outer) else 0
 
     def panels(self, factor: Expr, along: Index, size: int) -> Expr:
         """A factor in panels of a size: of rows or columns side by side, all terms follow."""

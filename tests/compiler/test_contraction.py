@@ -253,6 +253,15 @@ def test_few_rows_by_a_large_matrix(rows, terms, columns, dtype):
         check(lambda x, y: tanx.vmap(lambda z: x @ z)(y), x, np.stack([y, -y]), interpret=False)
 
 
+@pytest.mark.parametrize("sizes", [(16, 20, 60, 70), (9, 33, 129, 64)])
+def test_batches_of_right_operands_that_tasks_copy(sizes):
+    batch, rows, terms, columns = sizes
+    x, y = numbers(batch, rows, terms), numbers(batch, terms, columns, seed=1)
+    for fun in (lambda x, y: x @ y, lambda x, y: jnp.tanh(x @ y), lambda x, y: x[0] @ y,
+                lambda x, y: x[:, None] @ jnp.stack([y, -y], 1)):
+        check(fun, x, y, interpret=False)
+
+
 def test_results_may_overwrite_what_is_added_to_them():
     fun = tanx.jit(lambda x, w, r: jnp.tanh(x @ w) + r, donate_argnums=2)
     x, w, r = numbers(70, 50), numbers(50, 61, seed=1), numbers(70, 61, seed=2)

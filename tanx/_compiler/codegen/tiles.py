@@ -493,8 +493,9 @@ def _planned(loops: _Loops, left: Expr, right: Expr, total: State, stores: Seque
     depth = (_depth_of_runs(loops, form, terms, (a, b)) if in_runs else
              _depth_in_registers(terms) if in_matrix_registers(tile, times, target) else
              _depth(rows, terms, b, total.dtype.itemsize))
+    batch = prod(i.extent for i in loops.outer) if all(b.outer.get(i) for i in loops.outer) else 0
     copied = not in_runs and not b.panel and not b.is_computed and copied_by_tasks(
-        rows, columns, terms, b.along, b.across, total.dtype.itemsize, target)
+        batch, rows, columns, terms, b.along, b.across, total.dtype.itemsize, target)
     if copied:
         depth = _depth_of_copies(terms)
     if b.is_computed:
@@ -545,12 +546,15 @@ def _depth_in_registers(terms: int) -> int:
     return ceil(ceil(terms / passes) / amx.SIZE) * amx.SIZE
 
 
-def copied_by_tasks(rows: int, columns: int, terms: int, along: int, across: int, itemsize: int,
-                    target: Target) -> bool:
+def copied_by_tasks(batch: int, rows: int, columns: int, terms: int, along: int, across: int,
+                    itemsize: int, target: Target) -> bool:
     """Whether tasks copy the columns that they are about to use: then one task uses them, for few
-    rows, and what it copies need not go to memory and back."""
+    rows, and what it copies need not go to memory and back.
+
+    ``batch`` is how many right operands there are; 0 if some are used several times.
+    """
     return not target.multiplies_by_lane and along == 1 and _FEW < rows <= _ROWS_OF_ONE_TASK and (
-        columns >= _COLUMNS_OF_TASKS and across * terms * itemsize > _COPIED
+        batch * columns >= _COLUMNS_OF_TASKS and batch * across * terms * itemsize > _COPIED
         and _depth_of_copies(terms) > 0)
 
 
