@@ -5,6 +5,7 @@ from importlib import import_module as _import_module
 from . import _importing, checkpoint_policies, dtypes, errors, tree, tree_util, typing
 from ._api.autodiff import *
 from ._api.batching import vmap
+from ._api.cache_report import cache_report
 from ._api.jacobian import *
 from ._api.jit import Inline, clear_caches, jit
 from ._api.meshes import (

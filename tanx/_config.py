@@ -343,7 +343,8 @@ _by_python: list[Flag] = []  # flags that native code does not know: Python take
 _said: set[str] = set()  # flags without effect that have said so
 _keys: dict[tuple, tuple] = {}  # all keys there were, so that equal ones are one object
 _UNUSUAL_NAMES = {"debug_bounds": "tanx_debug_bounds", "dump": "tanx_dump",
-                  "quick_code": "tanx_quick_code"} | {name: name for name in (
+                  "program_bytes": "tanx_program_bytes", "quick_code": "tanx_quick_code"}
+_UNUSUAL_NAMES |= {name: name for name in (
     "check_vma", "eager_constant_folding", "jax2tf_associative_scan_reductions",
     "jax2tf_default_native_serialization", "mock_num_gpu_processes")}
 
@@ -572,6 +573,10 @@ logging_level = _define(
 captured_constants_warn_bytes = _define(
     "captured_constants_warn_bytes", integer, 2_000_000_000,
     "Warn when a program captures more bytes of constants; -1 for never.")
+program_bytes = _define(
+    "program_bytes", integer, 1 << 30,
+    "Bytes of compiled programs, with all that belongs to them, that are kept in memory; -1 for "
+    "any number.")
 optimization_level = _define(
     "optimization_level", choice("UNKNOWN", "O0", "O1", "O2", "O3"), "UNKNOWN",
     "How hard the compiler works.")

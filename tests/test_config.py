@@ -67,7 +67,8 @@ def test_every_option_of_jax_is_known_with_its_default():
         "TANX_CHECK": "0", "TANX_DUMP": "", "TANX_ENABLE_COMPILATION_CACHE": "1"})
     ours = json.loads(printed)
     assert {name: ours[name] for name in OPTIONS} == {**OPTIONS, **DIFFERENT}
-    assert ours.keys() - OPTIONS.keys() == {"tanx_debug_bounds", "tanx_dump", "tanx_quick_code"}
+    assert ours.keys() - OPTIONS.keys() == {
+        "tanx_debug_bounds", "tanx_dump", "tanx_program_bytes", "tanx_quick_code"}
 
 
 @pytest.mark.parametrize("name", OPTIONS)

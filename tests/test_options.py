@@ -158,6 +158,13 @@ def kept_data_warns():
         four_calls(lambda x: x + data, X[0])
 
 
+def few_programs():
+    f = tanx.jit(lambda x: x + 3)
+    for n in (1, 2, 3):
+        assert [f(jnp.ones(n)).shape for _ in range(4)] == [(n,)] * 4
+    holds(f._cache_size() == 1)
+
+
 CHECKS |= {
     "softmax_custom_jvp": Check(True, rule_of_softmax, rule_of_softmax),
     "enable_custom_prng": Check(True, new_keys_are_typed, new_keys_are_typed),
@@ -186,6 +193,7 @@ CHECKS |= {
     "optimization_level": Check("O0", lambda: [
         same(y, X * 4 + 1) for y in four_calls(lambda x: x * 4 + 1, X)]),
     "quick_code": Check(False, lambda: [same(y, X * 2) for y in four_calls(lambda x: x * 2, X)]),
+    "program_bytes": Check(0, few_programs),
     "enable_checks": Check(True, lambda: four_calls(lambda x: x * 3, X)),
 }
 ADD = tanx.jit(lambda x, y: x + y)

@@ -33,6 +33,7 @@ from .._ops.layout import as_array
 from .._runtime.behind import run_meanwhile
 from .._runtime.device import devices_of
 from .._runtime.dispatch import Call, Dispatcher, NativeCalls
+from .._runtime.ledger import ledger
 from .._runtime.objects import callable_class
 from .._runtime.reports import report
 from .._runtime.tier0 import program_of
@@ -47,7 +48,8 @@ from .arguments import (
     positions_and_names,
     result_leaves,
 )
-from .misses import Signature, explain_miss, warn_of_state
+from .cache_report import note_trace
+from .misses import Signature, explain_miss, warn_of_state, why_again
 from .options import check_options, using_options
 from .wrapped import Wrapped
 
@@ -124,6 +126,7 @@ class PjitFunction(Wrapped):
                 outs = self._run(entry.closed, operands, donated)
         else:
             outs = self._run(entry.closed, operands, donated)
+        ledger.used(entry.closed, self)
         return tree_unflatten(entry.out_tree, outs)
 
     def _staged(self, args: tuple, kwargs: dict) -> tuple[_Call, Staged, list]:
@@ -213,6 +216,7 @@ class PjitFunction(Wrapped):
         if _config.explain_cache_misses.value:
             explain_miss(self._fun, debug, key, self._entries)
         warn_of_state(debug, key, self._entries)
+        reasons = why_again(debug, key, self._entries)
         start = perf_counter()
         # At rest: what is made here stays, or goes without the collector's help.
         static = (*call.fixed.values(), *call.fixed_names.values())
@@ -222,8 +226,10 @@ class PjitFunction(Wrapped):
                 closed, captured = stage_closed(flat, avals, debug)
             guards = reads.guards(closed.jaxpr)
             absorb(guards)
+        seconds = perf_counter() - start
         if _config.log_compiles.value or verbose():
-            report("traced", debug.function, avals, perf_counter() - start)
+            report("traced", debug.function, avals, seconds)
+        note_trace(debug.function, debug.source, avals, reasons, seconds)
         _check_constants(debug.function, closed)
         high = is_high(closed)
         if not is_stateful(closed):
@@ -231,6 +237,11 @@ class PjitFunction(Wrapped):
         if any(isinstance(x, Tracer) for x in captured):
             return Staged(closed, out_tree, (), True, guards, high), captured
         return Staged(closed, out_tree, tuple(captured), True, guards, high), []
+
+    def forget(self, closed: ClosedJaxpr) -> None:
+        """Let go of one program, as there are too many."""
+        self._entries.forget(closed)
+        self._native_calls.forget(self, closed)
 
     def clear_cache(self) -> None:
         """Forget everything staged for this function."""

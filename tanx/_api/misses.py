@@ -19,7 +19,7 @@ from .._core.stage import Memory
 from .._logger import logger
 from ..errors import explain, warn_user
 
-__all__ = ["Signature", "explain_miss", "history", "warn_of_state"]
+__all__ = ["Signature", "explain_miss", "history", "warn_of_state", "why_again"]
 
 Signature = tuple[Any, tuple, tuple, tuple, tuple]
 """What a function is traced for: the tree and the types of its arguments, the static ones, the
@@ -51,6 +51,15 @@ def explain_miss(fun: Callable, debug: DebugInfo, new: Signature, known: Memory)
         rule = f"{debug.function} is traced."
     place = [f"defined at {debug.source}"] if debug.source else []
     logger().warning("%s", explain("tanx.jit", rule, f"called at  {user_source()}", *place, *facts))
+
+
+def why_again(debug: DebugInfo, new: Signature, known: Memory) -> list[str]:
+    """How a call differs from the one that was traced last; empty if there was none."""
+    if new in known:
+        return _changed_state(known, new)
+    last = next((key for key in reversed(known) if type(key) is tuple and len(key) == len(new)),
+                None)
+    return [] if last is None else _differences(debug, new, last)
 
 
 def warn_of_state(debug: DebugInfo, new: Signature, known: Memory) -> None:

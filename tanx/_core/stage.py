@@ -81,6 +81,15 @@ class Memory(dict):
         """Keep what was staged for a signature in a state."""
         self[key] = ((guards, value), *self.get(key, ()))[:VARIANTS]
 
+    def forget(self, closed: ClosedJaxpr) -> None:
+        """Let go of what was staged as a jaxpr."""
+        for key, kept in list(self.items()):
+            left = tuple(pair for pair in kept if pair[1].closed is not closed)
+            if not left:
+                self.pop(key, None)
+            elif len(left) < len(kept):
+                self[key] = left
+
     def count(self) -> int:
         """How much was staged."""
         return sum(map(len, list(self.values())))

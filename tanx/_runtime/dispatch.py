@@ -195,6 +195,14 @@ class NativeCalls:
                 if entry:
                     native_calls(function, vectorcall(), tuple(filter(None, self._known.values())))
 
+    def forget(self, function, closed: ClosedJaxpr) -> None:
+        """Forget the signatures of a program."""
+        with self._lock:
+            for kind in [kind for kind in self._known if kind[0] is closed]:
+                del self._known[kind]
+            if obstacle() is None and getattr(function, "_native", None):
+                function._native = tuple(filter(None, self._known.values()))
+
     def clear(self, function) -> None:
         """Forget all signatures."""
         with self._lock:

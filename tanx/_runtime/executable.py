@@ -55,6 +55,7 @@ from .background import Work, pending_array, queue_of_thread
 from .callbacks import run_watched
 from .donation import given_away, takers, warn_of_unusable
 from .host import empty, kept_bytes, run
+from .ledger import Row, bytes_of, ledger
 from .libraries import LIBRARIES
 from .load import Code, code, compile_program
 from .memory import HEAVY, check_rank, out_of_memory, room_for
@@ -117,9 +118,14 @@ class Executable:
                 _announce_request()
             if text is None or key is None or not self._find(text, key):
                 self._compile(closed, donated, text, key)
+        seconds = perf_counter() - start
         if log_compiles.value or verbose():
             what = "loaded from disk" if self.used else "compiled"
-            report(what, self.name, closed.in_avals, perf_counter() - start)
+            report(what, self.name, closed.in_avals, seconds)
+        debug = closed.jaxpr.debug_info
+        ledger.add(closed, Row(
+            self.name, debug and debug.source, tuple(closed.in_avals),
+            bytes_of(closed, self.code.nbytes, self.constants), seconds, self.used))
 
     def _find(self, text: Serial, key: str) -> bool:
         """Take what another process has left; whether there was something."""

@@ -1,0 +1,98 @@
+"""``cache_report``: what was traced and compiled, why again, how long it took, what is kept."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .._config import program_bytes
+from .._core.source import SourceInfo, is_ours
+from .._runtime.ledger import Row, ledger
+
+__all__ = ["CacheReport", "TraceRecord", "cache_report", "note_trace"]
+
+_REMEMBERED = 2000
+"""Traces that are remembered for the report, a line or two of text each."""
+_SHOWN = 12
+"""Traces of a function that the text of a report shows."""
+
+
+class TraceRecord(NamedTuple):
+    """One trace of a function."""
+
+    function: str
+    source: SourceInfo | None
+    types: tuple[str, ...]
+    reasons: tuple[str, ...]  # why; empty for the first one
+    seconds: float
+
+
+_traces: deque[TraceRecord] = deque(maxlen=_REMEMBERED)
+
+
+def note_trace(function: str, source: SourceInfo | None, types: Sequence, reasons: Sequence[str],
+               seconds: float) -> None:
+    """Remember a trace of a user's function."""
+    if source is None or not is_ours(source.file):
+        _traces.append(TraceRecord(function, source, tuple(map(str, types)), tuple(reasons),
+                                   seconds))
+
+
+class CacheReport(NamedTuple):
+    """What :func:`cache_report` gives; ``print`` shows it."""
+
+    traces: tuple[TraceRecord, ...]
+    programs: tuple[Row, ...]  # those in memory
+    nbytes: int
+    limit: int
+    dropped: int  # programs that had to go for lack of room
+
+    def __str__(self) -> str:
+        limit = "any number" if self.limit < 0 else _size(self.limit)
+        lines = [f"{len(self.programs)} programs in memory: {_size(self.nbytes)} of {limit}"
+                 + (f"; {self.dropped} dropped" if self.dropped else "")]
+        functions: dict[tuple, list[TraceRecord]] = {}
+        for trace in self.traces:
+            functions.setdefault((trace.function, trace.source), []).append(trace)
+        for (name, source), traces in functions.items():
+            lines += self._function(name, source, traces)
+        return "\n".join(lines)
+
+    def _function(self, name: str, source: SourceInfo | None,
+                  traces: list[TraceRecord]) -> list[str]:
+        made = [row for row in self.programs if (row.name, row.source) == (name, source)]
+        seconds = sum(t.seconds for t in traces)
+        lines = [f"{name}" + (f" at {source.file}:{source.line}" if source else "")
+                 + f": traced {len(traces)} times in {seconds:.3f} s, "
+                 f"{len(made)} programs of {_size(sum(row.nbytes for row in made))} "
+                 f"made in {sum(row.seconds for row in made):.3f} s"]
+        if len(traces) > _SHOWN:
+            lines.append(f"  ... {len(traces) - _SHOWN} earlier")
+        for trace in traces[-_SHOWN:]:
+            why = "; ".join(trace.reasons) or "first call"
+            lines.append(f"  ({', '.join(trace.types)}): {why}")
+        return lines
+
+
+def _size(nbytes: float) -> str:
+    for unit in ("B", "KB", "MB"):
+        if nbytes < 1000:
+            return f"{nbytes:.3g} {unit}"
+        nbytes /= 1000
+    return f"{nbytes:.3g} GB"
+
+
+def cache_report() -> CacheReport:
+    """What was traced and compiled so far, why again, how long it took, and what is kept.
+
+    Programs are kept for ``config.tanx_program_bytes`` at most; those that were asked for longest
+    ago go first. The report is a tuple with the records, and reads well when printed.
+
+    >>> f = tanx.jit(lambda x: x + 1)
+    >>> _ = f(jnp.ones(3)), f(jnp.ones(4))
+    >>> cache_report().traces[-1].reasons
+    ('x: now f32[4], before f32[3]',)
+    """
+    return CacheReport(tuple(_traces), tuple(ledger.rows()), ledger.nbytes, program_bytes.value,
+                       ledger.dropped)
