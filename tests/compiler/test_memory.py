@@ -9,7 +9,7 @@ import tanx
 import tanx.numpy as jnp
 from tanx import lax
 from tanx._compiler.cost import nbytes
-from tanx._compiler.memory import ALIGNMENT, check_plan, in_place, plan
+from tanx._compiler.memory import ALIGNMENT, check_plan, in_place, overwriting, plan
 from tanx._compiler.pipeline import build
 from tanx._compiler.stages import elements, rename
 from tanx._loops.build import copy, nest, op, store
@@ -80,7 +80,7 @@ def test_when_an_array_may_be_overwritten(body, allowed):
     start = elements(x.shape, lambda at: [store(t, at, op("exp", x[at]))])
     program = Program((x,), (y,), (t,), (start, *body(t, y, x)))
     check(program)
-    after = in_place(program)
+    after = in_place(program, overwriting(program))
     check(after)
     assert (t not in after.temps) == allowed
     data = np.linspace(-1, 1, 8, dtype=np.float32)
@@ -100,7 +100,7 @@ def test_rows_may_be_overwritten_when_their_row_is_done():
 
     for other, allowed in ((lambda i: i, True), (lambda i: 3 - i, False)):
         program = Program((x,), (y,), (t, s), (start, rows(other)))
-        after = in_place(program)
+        after = in_place(program, overwriting(program))
         assert (t not in after.temps) == allowed
         data = np.arange(32, dtype=np.float32).reshape(4, 8) / 32
         np.testing.assert_allclose(run(program, data)[0], run(after, data)[0])
@@ -232,7 +232,8 @@ def test_each_temporary_finds_an_output_that_comes_later():
 
 def test_the_work_grows_with_the_program():
     programs = {n: chain([100] * n) for n in (100, 200)}
-    assert_linear(lambda n: lambda: (in_place(programs[n]), plan(programs[n])), 100)
+    assert_linear(lambda n: lambda: (in_place(programs[n], overwriting(programs[n])),
+                                     plan(programs[n])), 100)
 
 
 # -- donation --------------------------------------------------------------------------------------
