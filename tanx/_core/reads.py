@@ -437,8 +437,12 @@ def _hook(cls: type) -> bool:
         if cls in _hooks:
             _hooks[cls][0] += 1
             return True
-        _hooks[cls] = [1, cls.__dict__.get("__getattribute__")]
-        type.__setattr__(cls, "__getattribute__", _noting(cls.__getattribute__))
+        own = cls.__dict__.get("__getattribute__")
+        try:
+            type.__setattr__(cls, "__getattribute__", _noting(cls.__getattribute__))
+        except TypeError:  # its metaclass is of C and refuses, as pybind11's and ctypes' do
+            return False
+        _hooks[cls] = [1, own]
     return True
 
 
