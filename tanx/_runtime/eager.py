@@ -8,6 +8,7 @@ our own, which costs a tenth of ``np.errstate`` and leaves the user's settings b
 from __future__ import annotations
 
 import contextvars
+import gc
 import threading
 from collections.abc import Iterator
 
@@ -30,9 +31,9 @@ from .._core.source import user_source
 from .._core.trace import Tracer, leaked
 from .._core.transfers import watch_transfer
 from .._core.types import high_classes, typeof
-from ..errors import explain
+from ..errors import OutOfMemoryError, explain
 from .elements import element_ufunc
-from .memory import make_room
+from .memory import make_room, out_of_memory
 from .tier0 import program_of
 
 __all__ = ["compiled", "evaluate", "quietly", "ufunc_of"]
@@ -72,56 +73,86 @@ LARGE = 1 << 16
 
 def evaluate(primitive, args, params):
     """Run ``primitive`` on arrays, NumPy arrays and Python scalars; an ``Array`` or a list."""
-    if primitive.kind is _CALL:
-        return _call(primitive, args, params)
-    if len(args) == 2 and type(args[0]) is Array and type(args[1]) is Array:
-        # Most operations are of this form: spare them the lists.
-        x, y = args
-        out_type = primitive.infer(x.aval, y.aval, **params)
-        if primitive.kind is not _ELEMENTWISE:
-            make_room(primitive, out_type)
-        a = x._buffer if x._buffer is not None else x._value
-        b = y._buffer if y._buffer is not None else y._value
-        out = _spread(primitive, out_type, (a, b), params) if (
-            a.size >= LARGE or b.size >= LARGE) else None
-        if out is None:
-            out = _quiet.run(primitive.eval, a, b, **params)
-    elif len(args) == 1 and type(args[0]) is Array:
-        (x,) = args
-        out_type = primitive.infer(x.aval, **params)
-        if primitive.kind is not _ELEMENTWISE:
-            make_room(primitive, out_type)
-        a = x._buffer if x._buffer is not None else x._value
-        out = _spread(primitive, out_type, (a,), params) if a.size >= LARGE else None
-        if out is None:
-            out = _quiet.run(primitive.eval, a, **params)
-    else:
-        types: list = []
-        values: list = []
-        for x in args:
-            if type(x) is Array:
-                types.append(x.aval)
-                values.append(x._buffer if x._buffer is not None else x._value)
-            else:
-                _take_in(x, types, values)
-        out_type = primitive.infer(*types, **params)
-        if primitive.kind is not _ELEMENTWISE:
-            make_room(primitive, out_type)
-        out = _spread(primitive, out_type, values, params) if any(
-            value.size >= LARGE for value in values) else None
-        if out is None:
-            out = _quiet.run(primitive.eval, *values, **params)
-    if primitive.multiple_results:
-        result = [Array(np.asarray(y), aval=t) for y, t in zip(out, out_type, strict=True)]
-    else:
-        result = Array(out if type(out) is np.ndarray else np.asarray(out), False, out_type)
-    if strict.value:
-        _check_execution(primitive.name)
-        results = result if primitive.multiple_results else [result]
-        _check_finite(primitive, results)
-        if debug_key_reuse.value and not _unwatched.value:
-            _watch_keys(primitive, args, params, results)
-    return result
+    try:
+        if primitive.kind is _CALL:
+            return _call(primitive, args, params)
+        if len(args) == 2 and type(args[0]) is Array and type(args[1]) is Array:
+            # Most operations are of this form: spare them the lists.
+            x, y = args
+            out_type = primitive.infer(x.aval, y.aval, **params)
+            if primitive.kind is not _ELEMENTWISE:
+                make_room(primitive, out_type)
+            a = x._buffer if x._buffer is not None else x._value
+            b = y._buffer if y._buffer is not None else y._value
+            out = _spread(primitive, out_type, (a, b), params) if (
+                a.size >= LARGE or b.size >= LARGE) else None
+            if out is None:
+                out = _quiet.run(primitive.eval, a, b, **params)
+        elif len(args) == 1 and type(args[0]) is Array:
+            (x,) = args
+            out_type = primitive.infer(x.aval, **params)
+            if primitive.kind is not _ELEMENTWISE:
+                make_room(primitive, out_type)
+            a = x._buffer if x._buffer is not None else x._value
+            out = _spread(primitive, out_type, (a,), params) if a.size >= LARGE else None
+            if out is None:
+                out = _quiet.run(primitive.eval, a, **params)
+        else:
+            types: list = []
+            values: list = []
+            for x in args:
+                if type(x) is Array:
+                    types.append(x.aval)
+                    values.append(x._buffer if x._buffer is not None else x._value)
+                else:
+                    _take_in(x, types, values)
+            out_type = primitive.infer(*types, **params)
+            if primitive.kind is not _ELEMENTWISE:
+                make_room(primitive, out_type)
+            out = _spread(primitive, out_type, values, params) if any(
+                value.size >= LARGE for value in values) else None
+            if out is None:
+                out = _quiet.run(primitive.eval, *values, **params)
+        if primitive.multiple_results:
+            result = [Array(np.asarray(y), aval=t) for y, t in zip(out, out_type, strict=True)]
+        else:
+            result = Array(out if type(out) is np.ndarray else np.asarray(out), False, out_type)
+        if strict.value:
+            _check_execution(primitive.name)
+            results = result if primitive.multiple_results else [result]
+            _check_finite(primitive, results)
+            if debug_key_reuse.value and not _unwatched.value:
+                _watch_keys(primitive, args, params, results)
+        return result
+    except MemoryError as error:
+        return _once_more(primitive, args, params, error)
+
+
+class _Again(threading.local):
+    """Whether this thread runs an operation for the second time."""
+
+    value = False
+
+
+_again = _Again()
+
+
+def _once_more(primitive, args, params, error: MemoryError):
+    """Run an operation again for which memory was missing, when all garbage is gone."""
+    if isinstance(error, OutOfMemoryError) or primitive.kind is _CALL:
+        raise error
+    if _again.value:
+        types = primitive.infer(*map(typeof, args), **params)
+        raise out_of_memory(f"tanx.lax.{primitive.name}", [
+            (aval, None) for aval in (types if primitive.multiple_results else [types])]) from None
+    from .host import give_back  # late: it takes the allocator
+    _again.value = True
+    try:
+        gc.collect()
+        give_back()
+        return evaluate(primitive, args, params)
+    finally:
+        _again.value = False
 
 
 def _spread(primitive, out_type, values, params) -> np.ndarray | None:

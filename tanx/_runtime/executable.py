@@ -54,7 +54,7 @@ from . import disk_cache, stop
 from .background import Work, pending_array, queue_of_thread
 from .callbacks import run_watched
 from .donation import given_away, takers, warn_of_unusable
-from .host import empty, kept_bytes, run
+from .host import empty, kept_bytes, make_place, retried, run
 from .ledger import Row, bytes_of, ledger
 from .libraries import LIBRARIES
 from .load import Code, code, compile_program
@@ -225,9 +225,13 @@ class Executable:
         background = bool(parents) or self.long and async_dispatch.value
         if background:  # the caller may write to what is his before it is read
             data = [d if type(x) is Array else d.copy() for x, d in zip(operands, data)]
-        memory = self._memory(data, operands, given)
+        try:
+            memory = retried(lambda: self._memory(data, operands, given))
+        except MemoryError as error:
+            raise self._refused(error) from None
         work = None
         if background:
+            make_place(self.arena_size)
             work = queue_of_thread().submit(self.code, self.arena_size, memory, parents,
                                             self.nbytes)
             if current.recorder is not None:
@@ -251,30 +255,29 @@ class Executable:
         if self.heavy and not room_for(self.nbytes + self.arena_size, kept_bytes):
             raise self._refused()
         memory = [*self.constants, *map(_as_buffer, data)]
-        try:
-            for (shape, dtype), place in zip(self.outputs, self.overwritten):
-                if place is None:
-                    memory.append(empty(shape, dtype))
-                else:
-                    i = place - len(self.constants)
-                    if i not in given or not may_overwrite(memory[place]):
-                        memory[place] = _copy(operands[i])
-                    memory.append(memory[place])
-        except MemoryError:
-            raise self._refused() from None
+        for (shape, dtype), place in zip(self.outputs, self.overwritten):
+            if place is None:
+                memory.append(empty(shape, dtype))
+            else:
+                i = place - len(self.constants)
+                if i not in given or not may_overwrite(memory[place]):
+                    memory[place] = _copy(operands[i])
+                memory.append(memory[place])
         return memory
 
     def _run_now(self, memory: list[np.ndarray]) -> None:
         if self.calls_python:
             run_watched(run, self.code.address, self.arena_size, *memory)
             return
-        try:
-            run(self.code.address, self.arena_size, *memory)
-        except MemoryError:
-            raise self._refused() from None
+        try:  # the program does not begin without its temporaries
+            retried(lambda: run(self.code.address, self.arena_size, *memory))
+        except MemoryError as error:
+            raise self._refused(error) from None
 
-    def _refused(self) -> OutOfMemoryError:
-        """The error where there is no room for a run."""
+    def _refused(self, error: MemoryError | None = None) -> OutOfMemoryError:
+        """The error where there is no room for a run; ``error`` if that says so already."""
+        if isinstance(error, OutOfMemoryError):
+            return error
         return out_of_memory(f"tanx.jit of {self.name}",
                              list(zip(self.out_avals, self.origins)), self.arena_size)
 

@@ -17,21 +17,26 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import mmap
 import os
 from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 
 from .._core.origins import outside
 from .._forever import forever
 from .._locks import new_lock
+from ..errors import OutOfMemoryError
 from .allocator import COUNTS, TEXT
 from .machine import permanent
 from .memory import memory_of_machine
 
 __all__ = ["ALIGNMENT", "address", "allocator", "builtin", "empty", "give_back", "kept_bytes",
-           "numpy_function", "run", "statistics", "trim"]
+           "make_place", "numpy_function", "retried", "run", "statistics", "trim"]
+
+T = TypeVar("T")
 
 ALIGNMENT = 64
 """Bytes: blocks begin at multiples of this, a line of cache and the widest vector."""
@@ -211,6 +216,27 @@ def give_back() -> None:
     trim()
     with contextlib.suppress(AttributeError):  # GNU's library has it, others keep less
         ctypes.CDLL(None).malloc_trim(0)
+
+
+def retried(make: Callable[[], T]) -> T:
+    """What a function gives; if memory is missing, once more after garbage is collected."""
+    try:
+        return make()
+    except OutOfMemoryError:  # which was found out beforehand, garbage collected
+        raise
+    except MemoryError:
+        pass
+    gc.collect()
+    give_back()
+    return make()
+
+
+def make_place(nbytes: int) -> None:
+    """Collect garbage if there is no place for a block of so many bytes among those in use."""
+    counts = statistics()
+    if counts["bytes_reserved"] - counts["bytes_cached"] + nbytes > counts["bytes_limit"]:
+        gc.collect()
+        trim()
 
 
 def trim(keep: int = 0) -> None:

@@ -31,7 +31,7 @@ MOST_DIMENSIONS = 64
 """NumPy's limit: arrays are its arrays inside."""
 
 _UNLIMITED = 1 << 60
-_SHOWN = 3  # of the live arrays
+_SHOWN = 5  # of the live arrays
 
 
 # -- what the system says --------------------------------------------------------------------------
@@ -168,7 +168,7 @@ def out_of_memory(function: str, results: Sequence[tuple[ShapedArray, SourceInfo
               f"{in_words(available_memory())} are free"]
     facts += _live(live_arrays())
     return OutOfMemoryError(explain(function, "there is not enough memory.", *facts, hint=(
-        "compute in pieces (tanx.lax.map with batch_size, tanx.lax.scan), in a smaller dtype, or "
+        "compute in pieces (tanx.vmap with chunk_size, tanx.lax.scan), in a smaller dtype, or "
         "give arrays away by donate_argnums; tanx.checkpoint keeps less for gradients.")))
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Sequence
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -16,11 +19,34 @@ from ._promotion import typeof
 __all__: list[str] = []  # users see what it raises
 
 
+_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_INDEXING = {os.path.join("numpy", f"{name}.py")
+             for name in ("_at", "_bounds", "_index", "_lookup", "_methods")}
+"""Files of the library through which a user's index comes."""
+
+
 def watched(mode=None) -> bool:
-    """Whether indices are to be inside: there is no mode, or one that promises it."""
+    """Whether an index is to be inside: it is the user's own, and no mode says otherwise.
+
+    The library itself may read outside of arrays, and knows what it gets.
+    """
     return strict.value and debug_bounds.value and (
         mode is None or lax.GatherScatterMode.from_any(mode)
-        is lax.GatherScatterMode.PROMISE_IN_BOUNDS)
+        is lax.GatherScatterMode.PROMISE_IN_BOUNDS) and _is_users()
+
+
+def _is_users() -> bool:
+    """Whether it was no function of the library that has indexed."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith(_PACKAGE):
+            return True
+        inside = file.removeprefix(_PACKAGE)
+        if not inside.startswith("_") and inside not in _INDEXING:
+            return False
+        frame = frame.f_back
+    return True
 
 
 def check_plan(x, plan: Plan, values: Sequence[Any], wrap: bool) -> None:

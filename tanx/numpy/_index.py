@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from .._config import check_static_indices, debug_bounds, strict
+from .._config import check_static_indices, strict
 from .._dims import is_symbolic, largest, least, slice_indices
 from .._slices import Slice
 from ..errors import NonConcreteBooleanIndexError, OutOfBoundsError, explain
@@ -41,7 +41,7 @@ def getitem(x, index, clip=False):
         key = _fixed(items)
         if key is None:
             return _read(x, *taken_apart(x.shape, items))
-    checked = strict.value and (check_static_indices.value or debug_bounds.value) and not clip
+    checked = strict.value and not clip and (check_static_indices.value or watched())
     for primitive, params in _steps(x.shape, key, checked):
         x = primitive.bind(x, **params)
     return x

@@ -31,6 +31,7 @@ from ._promotion import (
     check_arraylike,
     common_shape,
     convert,
+    is_arraylike,
     like,
     refuse_out,
 )
@@ -127,7 +128,6 @@ def _from_end(indices, n: int):
     return where(negative, moved, indices)
 
 
-@library_jit(static_argnames=("axis", "mode", "fill_value", "wrap_negative_indices"))
 def take_along_axis(arr, indices, axis=-1, mode=None, fill_value=None, *,
                     wrap_negative_indices=True):
     """Elements of ``arr`` at ``indices`` along ``axis``, which may differ from row to row.
@@ -141,6 +141,15 @@ def take_along_axis(arr, indices, axis=-1, mode=None, fill_value=None, *,
     Array([[1, 2, 3],
            [4, 5, 6]], dtype=int32)
     """
+    if mode is None and watched() and is_arraylike(arr) and is_arraylike(indices):
+        check_axis("take_along_axis", arr, indices, axis, wrap_negative_indices)
+    return _take_along_axis(arr, indices, axis=axis, mode=mode, fill_value=fill_value,
+                            wrap_negative_indices=wrap_negative_indices)
+
+
+@library_jit(name="take_along_axis",
+             static_argnames=("axis", "mode", "fill_value", "wrap_negative_indices"))
+def _take_along_axis(arr, indices, axis, mode, fill_value, wrap_negative_indices):
     arr, indices = as_operand("take_along_axis", arr), as_operand("take_along_axis", indices)
     if not dtypes.issubdtype(indices.dtype, np.integer):
         raise TypeError(explain("tanx.numpy.take_along_axis", "indices must be integers.",
@@ -153,8 +162,6 @@ def take_along_axis(arr, indices, axis=-1, mode=None, fill_value=None, *,
             "tanx.numpy.take_along_axis", "array and indices must have as many dimensions.",
             f"array:   {arr.aval}", f"indices: {indices.aval}"))
     axis = canonical_axis("take_along_axis", axis, arr)
-    if mode is None and watched():
-        check_axis("take_along_axis", arr, indices, axis, wrap_negative_indices)
     n, count = arr.shape[axis], indices.shape[axis]
     arr, indices = _aligned("take_along_axis", arr, indices, axis)
     if 0 in indices.shape:

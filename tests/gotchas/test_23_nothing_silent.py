@@ -86,6 +86,16 @@ def test_known_indices_are_found_while_tracing(use):
                 use()
 
 
+def test_what_the_library_reads_is_its_own_affair():
+    """Functions of fixed sizes index past the end, and know what they get."""
+    f = tanx.jit(lambda x: jnp.unique(x, True, True, True, size=0, fill_value=1))
+    with tanx.debug_bounds(True):
+        for _ in range(4):
+            assert f(jnp.array([3, 1, 2, 3]))[0].shape == (0,)
+        with pytest.raises(OutOfBoundsError):
+            jnp.vectorize(lambda i: X[i])(OUT)  # a user's function, called by the library
+
+
 def test_narrow_indices_reach_beyond_their_range():
     table, at = jnp.arange(300), tanx.jit(lambda table, i: table[i])
     with tanx.debug_bounds(True):
