@@ -59,8 +59,37 @@ class ReduceSum(Reduction):
                 hint="tanx.config.jax_allow_f16_reductions allows them; or sum in float32."))
         return super().infer(x, axes=axes, **params)
 
+    def eval(self, x, *, axes, **params):
+        if x.dtype.char in "fdFD" and axes and axes[-1] < x.ndim - 1 and x.flags.c_contiguous and (
+                axes == tuple(range(axes[0], axes[-1] + 1))):
+            rows = prod(x.shape[a] for a in axes)
+            if rows >= _MANY:
+                return _by_blocks(x, axes, rows)
+        return super().eval(x, axes=axes, **params)
+
     def transpose(self, ct, x, *, axes, out_sharding):
         return [broadcast_in_dim(ct, x.shape, [d for d in range(x.ndim) if d not in axes])]
+
+
+_BLOCK = 64
+"""Rows that are added one after the other; the sums of blocks are added next."""
+_MANY = 512
+"""Rows from which blocks are worth their 10 us: fewer lose no more than a digit."""
+
+
+def _by_blocks(x, axes, rows: int):
+    """The sum of many rows. NumPy adds one by one, which loses digits: of the mean of 10,000 rows
+    of float32 the last three, where compiled code loses one."""
+    before, after = x.shape[:axes[0]], x.shape[axes[-1] + 1:]
+    whole = rows - rows % _BLOCK
+    x = x.reshape(prod(before), rows, prod(after))
+    total = np.add.reduce(x[:, :whole].reshape(len(x), whole // _BLOCK, _BLOCK, x.shape[2]), axis=2)
+    if whole < rows:
+        last = np.add.reduce(x[:, whole:], axis=1, keepdims=True)
+        total = np.concatenate([total, last], axis=1)
+    if total.shape[1] >= _MANY:
+        return _by_blocks(total, (1,), total.shape[1]).reshape(before + after)
+    return np.add.reduce(total, axis=1).reshape(before + after)
 
 
 class ReduceProd(Reduction):

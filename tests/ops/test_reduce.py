@@ -23,6 +23,20 @@ def test_narrow_floats_are_summed_in_float32():
         assert lax.reduce_sum(x, (0,)).dtype == dtype
 
 
+@pytest.mark.parametrize("shape, axes", [
+    ((10_000, 3), (0,)), ((2, 5_001, 3), (1,)), ((40, 50, 3), (0, 1)), ((100_000, 1), (0,)),
+    ((2, 600, 0), (1,)), ((0, 600, 3), (1,))])
+def test_sums_of_many_rows_keep_their_digits(shape, axes):
+    x = np.random.default_rng(0).uniform(1, 2, shape).astype(np.float32)
+    want = x.sum(axes, dtype=np.float64)
+    eager = lambda x: lax.reduce_sum(x, axes)
+    for total in (eager, tanx.jit(eager)):
+        for _ in range(4):
+            got = total(x)
+            assert got.shape == want.shape and got.dtype == np.float32
+            np.testing.assert_allclose(got, want, rtol=2e-6)
+
+
 def test_integers_wrap_around():
     assert int(lax.reduce_sum(np.full(200, 100, np.int8), (0,))) == 32
     assert int(lax.reduce_sum(np.full(3, 7, ml_dtypes.int4), (0,))) == 5
