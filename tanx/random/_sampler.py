@@ -66,11 +66,14 @@ def sampler(fun: Callable | None = None, *, inline: bool = False, sums: bool = F
 
 def repeat(goes_on: Callable, step: Callable, state: tuple) -> tuple:
     """``lax.while_loop``; of a few numbers at hand, a loop of Python's, which needs no compiler."""
-    if any(isinstance(x, Tracer) for x in (*state, goes_on(state))):
-        return lax.while_loop(goes_on, step, state)
-    while goes_on(state):
+    while True:
+        more = goes_on(state)
+        # A parameter that is traced may show in the state after a step only.
+        if any(isinstance(x, Tracer) for x in (*state, more)):
+            return lax.while_loop(goes_on, step, state)
+        if not more:
+            return state
         state = step(state)
-    return state
 
 
 def dtype_of(function: str, dtype, default: Callable[[], np.dtype]) -> np.dtype:

@@ -146,3 +146,23 @@ def test_permutations_are_the_same_whether_compiled_or_not(size):
     expected = tanx.jit(lambda key: random.permutation(key, size))(key)
     for _ in range(OFTEN + 2 if size < LARGE else 2):
         np.testing.assert_array_equal(random.permutation(key, size), expected)
+
+
+@pytest.mark.parametrize("sampler, parameters", [
+    (random.poisson, (0.5, 3.0, 40.0)), (random.gamma, (0.3, 2.0, 9.0)),
+    (random.geometric, (0.2, 0.5, 0.9)),
+    (random.chisquare, (0.7, 3.0, 8.0)), (random.t, (1.5, 3.0, 8.0)),
+    (random.bernoulli, (0.1, 0.5, 0.9)), (random.rayleigh, (0.1, 1.0, 3.0)),
+    (lambda key, p: random.binomial(key, 20.0, p), (0.1, 0.5, 0.9)),
+    (lambda key, n: random.binomial(key, n, 0.3), (5.0, 40.0, 900.0)),
+    (lambda key, a: random.beta(key, a, 2.0), (0.3, 2.0, 9.0))])
+def test_parameters_may_be_mapped(sampler, parameters):
+    """Each lane of a mapped parameter has the numbers that it would have alone, also eagerly."""
+    key, parameters = random.key(3), jnp.array(parameters)
+    alone = jnp.stack([sampler(key, p) for p in parameters])
+    mapped = tanx.vmap(lambda p: sampler(key, p))
+    for function in (mapped, tanx.jit(mapped)):
+        for _ in range(4):
+            found = function(parameters)
+            assert found.dtype == alone.dtype
+            np.testing.assert_allclose(found, alone, rtol=1e-6)
