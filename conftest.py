@@ -26,7 +26,8 @@ settings.load_profile("tanx")
 # Windows show functions whose examples are run where they are written; one tool needs mpmath, and
 # programs of the ecosystem need its libraries.
 collect_ignore_glob = ["tanx/__init__.py", "tanx/*/__init__.py", "tanx/export.py", "tanx/ffi.py",
-                       "tests/scipy/fit.py", "tests/ecosystem/programs/*"]
+                       "tests/scipy/fit.py", "tests/ecosystem/programs/*",
+                       "tests/ecosystem/well_known/*"]
 
 # Functions such as exp differ in their last bit between processors and versions of NumPy.
 FLOAT = re.compile(r"-?\d+\.\d*(?:e[-+]?\d+)?")

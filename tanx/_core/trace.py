@@ -33,7 +33,7 @@ class Trace:
     __slots__ = ("below", "staging", "ended", "__weakref__")
 
     def __init__(self, below: Trace | None = None):
-        if below is None and "parent_trace" in vars(type(self)):
+        if below is None and type(self) is not Trace and "parent_trace" in vars(type(self)):
             below = self.parent_trace  # a slot of a library's, which it has set before
         self._stand_on(below)
 

@@ -135,6 +135,9 @@ def check_lives(closed: ClosedJaxpr, args, expected: list[np.ndarray], atol: flo
     other_atol = uncertainty(closed, others)
     for life in lives(closed, args, others):
         for result, aval in zip(life.results, life.avals, strict=True):
+            if aval.dtype == tanx.dtypes.float0:  # NumPy's, as in JAX, where jit makes them
+                assert result.dtype == aval.dtype and result.shape == aval.shape, life.name
+                continue
             assert type(result) is Array, life.name
             assert result.aval == aval, f"{life.name}: {result.aval} instead of {aval}"
             assert result._value.shape == aval.shape, life.name

@@ -374,7 +374,7 @@ def test_a_library_is_compiled_once(monkeypatch, tmp_path):
         assert first(2.0) == 42 and c_function(source)(2.0) == 42
         monkeypatch.setattr(c_compiler, "_libraries", {})  # as in another process
         assert c_function(source)(2.0) == 42
-        for file in tmp_path.iterdir():  # a file that is damaged is not there
+        for file in tmp_path.glob("*.tanx"):  # a file that is damaged is not there
             data = bytearray(file.read_bytes())
             data[len(data) // 2] ^= 1
             file.write_bytes(data)
