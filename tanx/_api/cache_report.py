@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Sequence
+from threading import Lock
 from typing import NamedTuple
 
 from .._config import program_bytes
@@ -13,30 +14,44 @@ from .._runtime.ledger import Row, ledger
 __all__ = ["CacheReport", "TraceRecord", "cache_report", "note_trace"]
 
 _REMEMBERED = 2000
-"""Traces that are remembered for the report, a line or two of text each."""
+"""Different traces that are remembered for the report, a line or two of text each."""
 _SHOWN = 12
 """Traces of a function that the text of a report shows."""
 
 
 class TraceRecord(NamedTuple):
-    """One trace of a function."""
+    """The traces of a function with the same types, for the same reasons."""
 
     function: str
     source: SourceInfo | None
     types: tuple[str, ...]
     reasons: tuple[str, ...]  # why; empty for the first one
-    seconds: float
+    seconds: float  # of all of them together
+    times: int = 1
 
 
-_traces: deque[TraceRecord] = deque(maxlen=_REMEMBERED)
+_traces: OrderedDict[tuple, TraceRecord] = OrderedDict()
+_lock = Lock()
 
 
 def note_trace(function: str, source: SourceInfo | None, types: Sequence, reasons: Sequence[str],
                seconds: float) -> None:
-    """Remember a trace of a user's function."""
-    if source is None or not is_ours(source.file):
-        _traces.append(TraceRecord(function, source, tuple(map(str, types)), tuple(reasons),
-                                   seconds))
+    """Remember a trace of a user's function; the latest is last.
+
+    Equal traces share a record: a lambda given to ``jit`` in a loop is traced each time.
+    """
+    if source is not None and is_ours(source.file):
+        return
+    key = function, source, tuple(map(str, types)), tuple(reasons)
+    with _lock:
+        earlier = _traces.pop(key, None)
+        if earlier is None:
+            _traces[key] = TraceRecord(*key, seconds)
+        else:
+            _traces[key] = earlier._replace(seconds=earlier.seconds + seconds,
+                                            times=earlier.times + 1)
+        if len(_traces) > _REMEMBERED:
+            _traces.popitem(last=False)
 
 
 class CacheReport(NamedTuple):
@@ -62,16 +77,18 @@ class CacheReport(NamedTuple):
     def _function(self, name: str, source: SourceInfo | None,
                   traces: list[TraceRecord]) -> list[str]:
         made = [row for row in self.programs if (row.name, row.source) == (name, source)]
-        seconds = sum(t.seconds for t in traces)
+        seconds = sum(trace.seconds for trace in traces)
+        times = sum(trace.times for trace in traces)
         lines = [f"{name}" + (f" at {source.file}:{source.line}" if source else "")
-                 + f": traced {len(traces)} times in {seconds:.3f} s, "
+                 + f": traced {times} times in {seconds:.3f} s, "
                  f"{len(made)} programs of {_size(sum(row.nbytes for row in made))} "
                  f"made in {sum(row.seconds for row in made):.3f} s"]
         if len(traces) > _SHOWN:
             lines.append(f"  ... {len(traces) - _SHOWN} earlier")
         for trace in traces[-_SHOWN:]:
             why = "; ".join(trace.reasons) or "first call"
-            lines.append(f"  ({', '.join(trace.types)}): {why}")
+            often = f", {trace.times} times" if trace.times > 1 else ""
+            lines.append(f"  ({', '.join(trace.types)}): {why}{often}")
         return lines
 
 
@@ -94,5 +111,7 @@ def cache_report() -> CacheReport:
     >>> cache_report().traces[-1].reasons
     ('x: now f32[4], before f32[3]',)
     """
-    return CacheReport(tuple(_traces), tuple(ledger.rows()), ledger.nbytes, program_bytes.value,
+    with _lock:
+        traces = tuple(_traces.values())
+    return CacheReport(traces, tuple(ledger.rows()), ledger.nbytes, program_bytes.value,
                        ledger.dropped)
