@@ -84,11 +84,11 @@ def pytest_cmdline_main(config):
 def code_as_users_have_it(request):
     """Where it says so above, code is made in a hurry: first, or for good."""
     if request.node.nodeid.startswith(HURRIED):
-        from tanx._config import quick_code
+        from tanx._base.config import quick_code
         with quick_code(True):
             yield
     elif request.node.nodeid.startswith(LIBRARIES):
-        from tanx._config import optimization_level
+        from tanx._base.config import optimization_level
         with optimization_level("O1"):
             yield
     else:

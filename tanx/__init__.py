@@ -2,7 +2,7 @@
 
 from importlib import import_module as _import_module
 
-from . import _importing, checkpoint_policies, dtypes, errors, tree, tree_util, typing
+from . import checkpoint_policies, dtypes, errors, tree, tree_util, typing
 from ._api.autodiff import *
 from ._api.batching import vmap
 from ._api.cache_report import cache_report
@@ -40,7 +40,11 @@ from ._api.placement import (
 from ._api.shard_map import pmap, shard_map, smap
 from ._api.specialize import specialize
 from ._api.staging import ensure_compile_time_eval, eval_shape, make_jaxpr, named_call
-from ._config import *
+from ._base import importing
+from ._base.config import *
+from ._base.slices import ds
+from ._base.traceback import shown
+from ._base.window import load_late, publish
 from ._control.callback import pure_callback
 from ._control.custom_jvp import custom_jvp
 from ._control.custom_vjp import closure_convert, custom_gradient, custom_vjp
@@ -59,9 +63,6 @@ from ._ops.refs import empty_ref, free_ref, freeze, new_ref
 from ._runtime import eager as _eager
 from ._runtime import elements as _elements
 from ._runtime.threads import get_num_threads, set_num_threads
-from ._slices import ds
-from ._traceback import shown
-from ._window import load_late, publish
 from .dtypes import float0
 from .version import __version__, __version_info__
 
@@ -81,4 +82,4 @@ publish(__name__, shown)
 
 load_late(__name__)
 
-_importing.finished()
+importing.finished()

@@ -1,7 +1,7 @@
 """tanx.ad: where the gradients of :func:`tanx.vjp` go; see its method ``with_refs``."""
 
 from ._api.pullback import DidntWant, DontWant, GradRef, GradValue
-from ._traceback import shown
-from ._window import publish
+from ._base.traceback import shown
+from ._base.window import publish
 
 publish(__name__, shown)

@@ -2,9 +2,9 @@
 
 from . import checkpoint_policies
 from ._api.residuals import *
+from ._base.traceback import shown
+from ._base.window import publish
 from ._control.policies import Offloadable, Recompute, Saveable
 from ._control.remat import *
-from ._traceback import shown
-from ._window import publish
 
 publish(__name__, shown)

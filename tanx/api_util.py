@@ -7,8 +7,8 @@ from ._api.helpers import (
     safe_map,
     shaped_abstractify,
 )
+from ._base.traceback import shown
+from ._base.window import publish
 from ._extend.flattening import *
-from ._traceback import shown
-from ._window import publish
 
 publish(__name__, shown)

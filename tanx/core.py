@@ -1,6 +1,8 @@
 """tanx.core: types, traces and tracers."""
 
 from ._api.staging import ensure_compile_time_eval
+from ._base.traceback import shown
+from ._base.window import publish
 from ._core.jaxpr import Atom, eval_jaxpr
 from ._core.trace import Trace, Tracer
 from ._core.types import AbstractValue, ShapedArray
@@ -11,7 +13,5 @@ from ._extend.values import (
     min_dim,
     pytype_aval_mappings,
 )
-from ._traceback import shown
-from ._window import publish
 
 publish(__name__, shown)

@@ -1,7 +1,7 @@
 """tanx.custom_batching: functions with rules of their own for ``vmap``."""
 
+from ._base.traceback import shown
+from ._base.window import publish
 from ._control.custom_vmap import *
-from ._traceback import shown
-from ._window import publish
 
 publish(__name__, shown)

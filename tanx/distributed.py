@@ -1,7 +1,7 @@
 """tanx.distributed: the processes that compute together."""
 
 from ._api.processes import *
-from ._traceback import shown
-from ._window import publish
+from ._base.traceback import shown
+from ._base.window import publish
 
 publish(__name__, shown)

@@ -2,7 +2,7 @@
 
 from . import numpy as _numpy
 from ._api.helpers import is_supported_dtype
-from ._traceback import boundary as _boundary
+from ._base.traceback import boundary as _boundary
 
 __all__ = ["from_dlpack", "is_supported_dtype"]
 

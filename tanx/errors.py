@@ -98,7 +98,7 @@ def _called() -> str:
     name, user = "", user_frame()
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame is not user:
-        inside = frame.f_locals if frame.f_globals.get("__name__") == "tanx._traceback" else {}
+        inside = frame.f_locals if frame.f_globals.get("__name__") == "tanx._base.traceback" else {}
         if inside.get("shown"):
             name = f"{inside['public'].__module__}.{inside['public'].__name__}"
         frame = frame.f_back
@@ -120,7 +120,7 @@ def _public_name() -> str:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame is not user:
         module = frame.f_globals.get("__name__", "")
-        if module != "tanx._traceback":  # the wrapper of all public functions
+        if module != "tanx._base.traceback":  # the wrapper of all public functions
             home, function = module.partition("._")[0], frame.f_code.co_name
             public = not function.startswith("_") and hasattr(sys.modules.get(home), function)
             name = f"{home}.{function}" if public else ""

@@ -5,8 +5,8 @@ from ._api.exporting.export import *
 from ._api.exporting.exported import *
 from ._api.exporting.serialization import *
 from ._api.exporting.symbolic import *
+from ._base.traceback import shown
+from ._base.window import publish
 from ._export.trees import *
-from ._traceback import shown
-from ._window import publish
 
 publish(__name__, shown)

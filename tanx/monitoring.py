@@ -1,6 +1,6 @@
 """Listeners for what tanx does: compilations with their durations, caches hit and missed."""
 
-from ._monitoring import (
+from ._base.monitoring import (
     clear_event_listeners,
     record_event,
     record_event_duration_secs,
@@ -15,7 +15,7 @@ from ._monitoring import (
     unregister_event_time_span_listener,
     unregister_scalar_listener,
 )
-from ._traceback import shown
-from ._window import publish
+from ._base.traceback import shown
+from ._base.window import publish
 
 publish(__name__, shown)

@@ -6,8 +6,8 @@ from typing import Any
 
 from . import dtypes
 from . import numpy as jnp
-from ._traceback import shown
-from ._window import publish
+from ._base.traceback import shown
+from ._base.window import publish
 from .errors import explain
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]

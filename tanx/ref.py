@@ -1,9 +1,9 @@
 """tanx.ref: references to arrays that can be read and written."""
 
+from ._base.traceback import shown
+from ._base.window import publish
 from ._core.cells import Ref
 from ._core.refs import AbstractRef
 from ._ops.refs import addupdate, empty_ref, free_ref, freeze, get, new_ref, set, swap
-from ._traceback import shown
-from ._window import publish
 
 publish(__name__, shown)

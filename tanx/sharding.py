@@ -7,10 +7,10 @@ from ._api.meshes import (
     no_collectives,
     reshard,
 )
+from ._base.traceback import shown
+from ._base.window import publish
 from ._core.mesh import *
 from ._core.sharding import *
 from ._core.spec import PartitionSpec, UnreducedKind
-from ._traceback import shown
-from ._window import publish
 
 publish(__name__, shown)

@@ -2,6 +2,6 @@
 
 from ._api.aot import *
 from ._api.wrapped import *
-from ._window import publish
+from ._base.window import publish
 
 publish(__name__)

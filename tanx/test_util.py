@@ -17,8 +17,8 @@ from . import dtypes
 from . import numpy as jnp
 from ._api.arguments import check_callable
 from ._api.autodiff import jvp, vjp
-from ._traceback import shown
-from ._window import publish
+from ._base.traceback import shown
+from ._base.window import publish
 from .errors import explain
 from .tree_util import keystr, tree_leaves, tree_leaves_with_path, tree_map
 

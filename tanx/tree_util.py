@@ -13,8 +13,8 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ._traceback import boundary
-from ._treedef import (
+from ._base.traceback import boundary
+from ._base.treedef import (
     PyTreeDef,
     compile_flatten,
     default_registry,
@@ -23,7 +23,7 @@ from ._treedef import (
     mismatches,
     tree_flatten,
 )
-from ._treenodes import (
+from ._base.treenodes import (
     CustomNode,
     DataclassNode,
     DictKey,

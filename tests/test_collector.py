@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tanx
-from tanx._collector import at_rest
+from tanx._base.collector import at_rest
 from tanx._runtime import executable
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tanx import _config
-from tanx._config import (
+from tanx._base import config as _config
+from tanx._base.config import (
     config,
     debug_nans,
     default_device,
@@ -42,7 +42,7 @@ def in_thread(fun):
 def in_process(code, **environment):
     """What a new process prints."""
     done = subprocess.run(
-        [sys.executable, "-c", f"from tanx._config import *\n{code}"], text=True,
+        [sys.executable, "-c", f"from tanx._base.config import *\n{code}"], text=True,
         capture_output=True, cwd=DATA.parent.parent, env={**os.environ, **environment})
     return done.stdout.strip() or done.stderr.strip().splitlines()
 

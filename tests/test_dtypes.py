@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tanx import dtypes
-from tanx._config import enable_x64, explicit_x64_dtypes, numpy_dtype_promotion
+from tanx._base.config import enable_x64, explicit_x64_dtypes, numpy_dtype_promotion
 from tanx.dtypes import TypePromotionError, float0, result_type, scalar_types
 
 # Made once by JAX: for each setting, the type of each pair of operands; a star marks weak types,

@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from tanx import _late_imports
-from tanx._locks import new_lock
+from tanx._base import late_imports
+from tanx._base.locks import new_lock
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="a process that cannot fork"),
@@ -84,7 +84,7 @@ class Slow:
 
 @pytest.mark.parametrize("patience", [5.0, 0.1], ids=["waited for", "forgotten in the child"])
 def test_a_child_can_import_what_another_thread_was_loading(patience, monkeypatch):
-    monkeypatch.setattr(_late_imports, "_PATIENCE", patience)
+    monkeypatch.setattr(late_imports, "_PATIENCE", patience)
     slow = Slow(0.5)
     sys.meta_path.insert(0, slow)
     try:

@@ -5,7 +5,7 @@ import pytest
 import tanx
 import tanx.numpy as jnp
 from tanx import monitoring
-from tanx._config import compilation_cache_dir, enable_compilation_cache
+from tanx._base.config import compilation_cache_dir, enable_compilation_cache
 
 COMPILE, CACHE = "/jax/core/compile/", "/jax/compilation_cache/"
 REGISTER = {

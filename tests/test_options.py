@@ -14,8 +14,9 @@ import pytest
 
 import tanx
 import tanx.numpy as jnp
-from tanx import _config, random
-from tanx._config import config
+from tanx import random
+from tanx._base import config as _config
+from tanx._base.config import config
 from tanx.errors import JaxRuntimeError, KeyReuseError, UnexpectedTracerError
 
 X = jnp.arange(5.0)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import tanx
-from tanx._config import traceback_filtering
-from tanx._traceback import boundary, trimmed
+from tanx._base.config import traceback_filtering
+from tanx._base.traceback import boundary, trimmed
 
 
 def in_package(source, **names):

@@ -18,7 +18,7 @@ import tanx.lax
 import tanx.numpy as jnp
 import tanx.tree
 from tanx import tree_util
-from tanx._treedef import WALKS
+from tanx._base.treedef import WALKS
 from tanx.errors import JaxRuntimeError
 from tanx.tree_util import (
     DictKey,

@@ -7,8 +7,8 @@ import types
 
 import pytest
 
-from tanx._traceback import boundary
-from tanx._window import publish
+from tanx._base.traceback import boundary
+from tanx._base.window import publish
 
 
 @pytest.fixture

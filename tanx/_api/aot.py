@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from .._config import quick_code
+from .._base.config import quick_code
+from .._base.symbolic import is_symbolic
+from .._base.traceback import boundary
 from .._core.array import Array
 from .._core.jaxpr import ClosedJaxpr, eval_jaxpr
 from .._core.layouts import Format, Layout
@@ -22,9 +24,7 @@ from .._core.refs import AbstractRef, is_ref
 from .._core.sharding import SingleDeviceSharding
 from .._core.trace import Tracer
 from .._core.types import ShapedArray, ShapeDtypeStruct, is_arraylike, typeof
-from .._dims import is_symbolic
 from .._runtime.device import default_device
-from .._traceback import boundary
 from .._transforms.discharge import Discharged, discharge, is_stateful
 from ..errors import explain
 from ..tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_unflatten

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from .._base.traceback import boundary
 from .._core.array import Array
 from .._core.cells import Cell
 from .._core.jaxpr import eval_jaxpr
@@ -21,7 +22,6 @@ from .._core.types import ShapedArray, described, is_arraylike, typeof
 from .._ops.convert import convert
 from .._ops.derive import instantiate
 from .._ops.layout import as_array
-from .._traceback import boundary
 from .._transforms import jvp as forward
 from .._transforms.discharge import contents, store
 from .._transforms.linearize import linearize as linearize_flat

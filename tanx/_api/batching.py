@@ -6,12 +6,12 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from .._base.traceback import boundary
 from .._core.high import MappingSpec
 from .._core.naming import leaf_names, name_of
 from .._core.refs import check_distinct, is_ref
 from .._core.types import NUMBERS, is_arraylike, typeof
 from .._ops.layout import as_array
-from .._traceback import boundary
 from .._transforms.vmap import Axis, mapped_types, to_axis
 from ..errors import explain
 from ..tree_util import (

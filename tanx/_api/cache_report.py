@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from threading import Lock
 from typing import NamedTuple
 
-from .._config import program_bytes
+from .._base.config import program_bytes
 from .._core.source import SourceInfo, is_ours
 from .._runtime.ledger import Row, ledger
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .. import dtypes
+from .._base.traceback import boundary
 from .._core.naming import name_of
 from .._core.types import is_arraylike, typeof
 from .._ops.compare import eq
@@ -16,7 +17,6 @@ from .._ops.create import broadcasted_iota
 from .._ops.derive import zeros_of
 from .._ops.layout import reshape
 from .._ops.slicing import index_in_dim, split
-from .._traceback import boundary
 from .._transforms.vmap import Axis, batch, to_axis
 from ..errors import explain
 from ..tree_util import tree_flatten, tree_map, tree_structure, tree_transpose, tree_unflatten

@@ -13,8 +13,11 @@ from time import perf_counter
 from types import MethodType
 from typing import Any, NamedTuple
 
-from .. import _config
-from .._collector import at_rest
+from .._base import config
+from .._base.collector import at_rest
+from .._base.logger import verbose
+from .._base.monitoring import TRACING, timed
+from .._base.traceback import boundary
 from .._control.call import jit_p
 from .._core.array import Array
 from .._core.axes import axis_sizes
@@ -27,8 +30,6 @@ from .._core.refs import check_distinct, is_ref
 from .._core.stage import Staged, clear_memories, memory_of, stage_closed
 from .._core.trace import EvalTrace, Tracer, context
 from .._core.types import is_arraylike, typeof
-from .._logger import verbose
-from .._monitoring import TRACING, timed
 from .._ops.layout import as_array
 from .._runtime.behind import run_meanwhile
 from .._runtime.device import devices_of
@@ -37,7 +38,6 @@ from .._runtime.ledger import ledger
 from .._runtime.objects import callable_class
 from .._runtime.reports import report
 from .._runtime.tier0 import program_of
-from .._traceback import boundary
 from .._transforms.discharge import discharge, is_stateful
 from .._transforms.low import lowered
 from ..errors import explain, warn_user
@@ -100,7 +100,7 @@ class PjitFunction(Wrapped):
 
     @boundary
     def __call__(self, *args, **kwargs):
-        if _config.jit_disabled.value:
+        if config.jit_disabled.value:
             return self._fun(*args, **kwargs)
         call, entry, captured = self._staged(args, kwargs)
         donated = self._donated_leaves(call, args, kwargs)
@@ -172,7 +172,7 @@ class PjitFunction(Wrapped):
         avals = tuple(typeof(x) for x in call.leaves)
         # Static values are equal only when their types are too: 1 is not True.
         static = tuple((k, type(v), v) for k, v in (*call.fixed.items(), *call.fixed_names.items()))
-        key = (call.in_tree, avals, static, _config.trace_key(), tuple(axis_sizes().items()))
+        key = (call.in_tree, avals, static, config.trace_key(), tuple(axis_sizes().items()))
         entry = self._entries.find(key)
         if entry is not None:
             return entry, []
@@ -213,7 +213,7 @@ class PjitFunction(Wrapped):
             return outs
 
         debug = debug_info("jit", self._fun, args, kwargs, call.fixed, call.in_tree)
-        if _config.explain_cache_misses.value:
+        if config.explain_cache_misses.value:
             explain_miss(self._fun, debug, key, self._entries)
         warn_of_state(debug, key, self._entries)
         reasons = why_again(debug, key, self._entries)
@@ -227,7 +227,7 @@ class PjitFunction(Wrapped):
             guards = reads.guards(closed.jaxpr)
             absorb(guards)
         seconds = perf_counter() - start
-        if _config.log_compiles.value or verbose():
+        if config.log_compiles.value or verbose():
             report("traced", debug.function, avals, seconds)
         note_trace(debug.function, debug.source, avals, reasons, seconds)
         _check_constants(debug.function, closed)
@@ -367,7 +367,7 @@ def _present(x):
 
 def _check_constants(name: str, closed: ClosedJaxpr) -> None:
     """Warn of data that becomes part of the program, where it is more than the option allows."""
-    limit = _config.captured_constants_warn_bytes.value
+    limit = config.captured_constants_warn_bytes.value
     total = sum(getattr(c, "nbytes", 0) for c in closed.consts)
     if total > limit >= 0:
         largest = max(closed.consts, key=lambda c: getattr(c, "nbytes", 0))

@@ -6,11 +6,11 @@ import functools
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
+from .._base.traceback import boundary
 from .._core.array import Array
 from .._core.sharding import Sharding, named
 from .._core.types import typeof
 from .._ops.marks import laid_out
-from .._traceback import boundary
 from ..errors import explain
 from ..tree_util import broadcast_prefix, prefix_errors, tree_flatten, tree_unflatten
 from .wrapped import Wrapped

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from .._config import make_user_context
+from .._base.config import make_user_context
+from .._base.traceback import boundary
 from .._core.array import Array
 from .._core.mesh import (
     AbstractMesh,
@@ -28,7 +29,6 @@ from .._core.types import typeof as type_of
 from .._ops.layout import as_array
 from .._ops.marks import laid_out, reshard_p
 from .._runtime.device import devices_of
-from .._traceback import boundary
 from ..errors import explain
 from ..tree_util import broadcast_prefix, tree_flatten, tree_map, tree_unflatten
 from .arguments import check_callable

@@ -11,12 +11,12 @@ from types import CodeType
 from typing import Any
 from weakref import WeakSet
 
-from .._config import traced_names
+from .._base.config import traced_names
+from .._base.logger import logger
 from .._core.guards import Guards
 from .._core.naming import DebugInfo
 from .._core.source import user_source
 from .._core.stage import Memory
-from .._logger import logger
 from ..errors import explain, warn_user
 
 __all__ = ["Signature", "explain_miss", "history", "warn_of_state", "why_again"]

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .._config import dump, enable_checks
-from .._logger import logger
+from .._base.config import dump, enable_checks
+from .._base.logger import logger
 from ..errors import explain
 
 __all__ = ["CompilerOptions", "check_options", "using_options"]

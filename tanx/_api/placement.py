@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import tree_util
-from .._config import strict, transfer_guard_host_to_device
+from .._base.config import strict, transfer_guard_host_to_device
 from .._core.array import Array
 from .._core.sharding import Sharding, SingleDeviceSharding, named
 from .._core.spaces import MemorySpace

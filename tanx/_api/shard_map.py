@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .._base.traceback import boundary
 from .._core.array import Array
 from .._core.mesh import AbstractMesh, AxisType, Mesh, get_abstract_mesh, use_abstract_mesh
 from .._core.naming import name_of
@@ -23,7 +24,6 @@ from .._core.types import typeof
 from .._ops.layout import as_array, expand_dims, squeeze
 from .._ops.marks import laid_out
 from .._runtime.device import devices_of
-from .._traceback import boundary
 from .._transforms.vmap import Axis, batch
 from ..errors import explain
 from ..tree_util import (

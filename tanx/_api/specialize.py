@@ -7,7 +7,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .._config import trace_key
+from .._base.config import trace_key
+from .._base.traceback import boundary
 from .._core.axes import axis_sizes
 from .._core.jaxpr import Jaxpr, eval_jaxpr
 from .._core.reads import absorb, reading
@@ -15,7 +16,6 @@ from .._core.stage import Memory
 from .._core.trace import Trace, context, running
 from .._core.types import typeof
 from .._ops.layout import as_array
-from .._traceback import boundary
 from .._transforms.linearize import partial_eval
 from ..tree_util import tree_flatten, tree_unflatten
 from .arguments import check_callable, check_leaves, result_leaves

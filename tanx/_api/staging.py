@@ -6,6 +6,7 @@ import contextlib
 import functools
 from collections.abc import Callable
 
+from .._base.traceback import boundary
 from .._core.axes import named_axis
 from .._core.jaxpr import ClosedJaxpr
 from .._core.naming import debug_info, name_of
@@ -13,7 +14,6 @@ from .._core.source import named_scope
 from .._core.stage import StageTracer, stage
 from .._core.trace import EvalTrace, Tracer, context, running
 from .._core.types import ShapeDtypeStruct, described
-from .._traceback import boundary
 from ..errors import explain
 from ..tree_util import tree_flatten, tree_unflatten
 from .arguments import as_tuple, check_callable, not_an_array, result_leaves

@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from .._base.traceback import boundary
 from .._core.types import ShapedArray, described, is_arraylike, typeof
-from .._traceback import boundary
 from ..tree_util import tree_map
 
 if TYPE_CHECKING:

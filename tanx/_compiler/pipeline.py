@@ -31,7 +31,7 @@ from functools import cached_property
 from math import inf
 from typing import Any
 
-from .._config import dump, enable_checks
+from .._base.config import dump, enable_checks
 from .._core.check import check_jaxpr
 from .._core.jaxpr import ClosedJaxpr
 from .._core.recording import passed

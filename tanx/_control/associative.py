@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import tree_util
-from .._axes import canonical_axis
+from .._base.axes import canonical_axis
 from .._core.trace import context
 from .._core.types import ShapedArray, typeof
 from .._ops.arith import add

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import dtypes, tree_util
-from .._config import trace_key
+from .._base.config import trace_key
+from .._base.treedef import mismatches
 from .._core.axes import axis_sizes
 from .._core.jaxpr import ClosedJaxpr
 from .._core.naming import debug_info, leaf_names, name_of
@@ -24,7 +25,6 @@ from .._core.trace import Tracer
 from .._core.types import ShapedArray, typeof
 from .._ops.convert import convert
 from .._ops.layout import as_array
-from .._treedef import mismatches
 from ..errors import explain
 from .custom import flat_leaves
 

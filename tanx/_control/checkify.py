@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import dtypes, tree_util
+from .._base.traceback import boundary
 from .._core.flow import Choice, Flow, ForLoop, WhileLoop
 from .._core.jaxpr import (
     ClosedJaxpr,
@@ -39,7 +40,6 @@ from .._ops.reduce import argmax, reduce_or
 from .._ops.rng import random_wrap
 from .._ops.scatter import window_of
 from .._ops.slicing import dynamic_index_in_dim
-from .._traceback import boundary
 from ..errors import explain
 from .call import Call
 from .check import (

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import dtypes, tree_util
-from .._config import jit_disabled
+from .._base.config import jit_disabled
 from .._core.effects import NamedAxisEffect
 from .._core.flow import Choice
 from .._core.jaxpr import (

@@ -8,13 +8,13 @@ from types import MethodType
 from typing import Any
 
 from .. import dtypes, tree_util
+from .._base.traceback import boundary
 from .._core.linear import Zero
 from .._core.naming import name_of
 from .._core.trace import Tracer
 from .._core.types import typeof
 from .._ops.convert import stop_gradient
 from .._ops.derive import instantiate, sum_cotangents
-from .._traceback import boundary
 from ..errors import explain
 from .custom import (
     Arguments,

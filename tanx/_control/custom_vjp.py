@@ -9,7 +9,8 @@ from types import MethodType
 from typing import Any
 
 from .. import dtypes, tree_util
-from .._config import disable_bwd_checks
+from .._base.config import disable_bwd_checks
+from .._base.traceback import boundary
 from .._core.jaxpr import eval_jaxpr
 from .._core.linear import Linear, Zero, expansion, never
 from .._core.naming import name_of
@@ -21,7 +22,6 @@ from .._core.types import NUMBERS, ShapedArray, is_arraylike, typeof
 from .._ops.batching import materialize, move_axis
 from .._ops.derive import instantiate
 from .._ops.reduce import reduce_sum
-from .._traceback import boundary
 from .._transforms.vmap import Axis, batch
 from ..errors import UnexpectedTracerError, explain
 from .accumulators import NullAccum, ValAccum, log

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, tree_util
-from .._config import jit_disabled
+from .._base.config import jit_disabled
 from .._core.naming import name_of
 from .._core.trace import Tracer
 from .._core.types import NUMBERS, ShapedArray, is_arraylike, typeof

@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import tree_util
+from .._base.traceback import boundary
 from .._core.primitive import Name
 from .._core.stage import stage_closed
 from .._core.types import typeof
 from .._ops.layout import as_array
-from .._traceback import boundary
 from ..errors import explain
 from .composite import Composite
 

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import tree_util
-from .._config import trace_key
+from .._base.config import trace_key
+from .._base.traceback import boundary
 from .._core.axes import axis_sizes
 from .._core.jaxpr import (
     Atom,
@@ -32,7 +33,6 @@ from .._core.trace import running
 from .._core.types import typeof
 from .._ops.derive import instantiate, linear
 from .._ops.layout import as_array
-from .._traceback import boundary
 from .._transforms.linearize import partial_eval, partial_eval_jaxpr
 from .._transforms.transpose import backward
 from ..errors import explain

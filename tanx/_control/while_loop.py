@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .. import tree_util
-from .._config import jit_disabled
+from .._base.config import jit_disabled
 from .._core.effects import IOEffect, NamedAxisEffect, OrderedIOEffect
 from .._core.flow import WhileLoop
 from .._core.jaxpr import (

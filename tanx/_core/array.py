@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._traceback import boundary
+from .._base.traceback import boundary
 from ..dtypes import canonicalize_dtype, is_extended, keys_are_no_numbers
 from ..errors import explain
 from . import trace

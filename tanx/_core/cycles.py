@@ -13,8 +13,8 @@ import sys
 import weakref
 from typing import Any
 
-from .._config import array_garbage_collection_guard
-from .._logger import logger
+from .._base.config import array_garbage_collection_guard
+from .._base.logger import logger
 from ..errors import explain
 
 __all__ = ["watch_cycles"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._dims import DimExpr, Socket, evaluate
+from .._base.symbolic import DimExpr, Socket, evaluate
 from .jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from .types import ShapedArray
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import types
 
-from .._config import check_tracer_leaks
+from .._base.config import check_tracer_leaks
 from ..errors import explain
 from .trace import Trace, Tracer
 

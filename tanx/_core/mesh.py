@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .._config import make_user_context
+from .._base.config import make_user_context
 from ..errors import explain
 from .trace import context
 

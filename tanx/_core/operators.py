@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .._traceback import boundary
+from .._base.traceback import boundary
 from .types import ShapedArray, aval_method, aval_property
 
 __all__ = ["SPECIAL", "Operators", "install", "install_at_first_use"]

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from numpy._core.multiarray import get_handler_name
 
-from .._collector import growth
-from .._locks import new_lock
+from .._base.collector import growth
+from .._base.locks import new_lock
 from .source import SourceInfo, is_ours
 
 __all__ = ["LARGE", "LARGE_RESULT", "Places", "data_now", "lines_of", "note", "note_all", "outside",

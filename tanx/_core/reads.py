@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-from .._locks import new_lock
+from .._base.locks import new_lock
 from .array import Array
 from .code_reads import code_reads
 from .guards import ABSENT, Cell, ClassMembers, Guard, Guards, Items, Members, Slot, lookup, same

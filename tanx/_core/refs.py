@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .. import dtypes
-from .._traceback import boundary
+from .._base.traceback import boundary
 from ..errors import explain
 from .types import AbstractValue, ShapedArray, aval_method, aval_property, without_length
 

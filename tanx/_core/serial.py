@@ -31,8 +31,8 @@ from typing import Any
 
 import numpy as np
 
-from .._digest import digest
-from .._dims import DimExpr, Scope, scope_of
+from .._base.digest import digest
+from .._base.symbolic import DimExpr, Scope, scope_of
 from ..dtypes import ExtendedDType, is_extended, short_name, stored
 from .array import Array
 from .jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .. import dtypes
-from .._dims import Scope, bounds, parse_dim
+from .._base.symbolic import Scope, bounds, parse_dim
 from .array import Array
 from .check import check_jaxpr
 from .flow import ForLoop, WhileLoop

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._config import pprint_use_color
+from .._base.config import pprint_use_color
 from .jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
 
 __all__ = ["show_eqn", "show_jaxpr", "show_literal"]

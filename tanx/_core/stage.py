@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._config import enable_checks, no_tracing
-from .._dims import DimExpr, Socket
-from .._frames import more_frames
+from .._base.config import enable_checks, no_tracing
+from .._base.frames import more_frames
+from .._base.symbolic import DimExpr, Socket
 from ..errors import explain
 from .array import Array
 from .guards import NONE, Guards

@@ -15,8 +15,8 @@ import threading
 from typing import Any
 
 from .. import errors
-from .._situation import STAGING, situation
-from .._traceback import boundary
+from .._base.thread_state import STAGING, situation
+from .._base.traceback import boundary
 from .operators import Operators
 from .types import ambiguous_truth, without_length
 

@@ -7,8 +7,8 @@ guard finds these places in a program before it goes there. What is staged is no
 
 from __future__ import annotations
 
-from .._config import strict, transfer_guard_host_to_device
-from .._logger import logger
+from .._base.config import strict, transfer_guard_host_to_device
+from .._base.logger import logger
 from ..errors import JaxRuntimeError, explain
 from .source import user_source
 from .trace import context

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import dtypes
-from .._dims import DimExpr
+from .._base.symbolic import DimExpr
 from ..errors import explain
 
 __all__ = ["NUMBERS", "AbstractValue", "AbstractToken", "MemorySpace", "ShapedArray",

@@ -8,8 +8,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from .._base.traceback import boundary
 from .._core.naming import name_of
-from .._traceback import boundary
 from .facts import Facts
 from .gather import gather, jitted
 from .page import as_page

@@ -15,7 +15,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 
-from .._digest import SIZE, digest
+from .._base.digest import SIZE, digest
 
 __all__ = ["Damaged", "VERSION", "pack", "unpack"]
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from .. import _control, _ops
+from .._base.symbolic import Scope
 from .._core.jaxpr import ClosedJaxpr
 from .._core.primitive import primitives
 from .._core.serial import Unwritable, array_data, write, write_value
 from .._core.serial_reader import Unreadable, read, read_value
 from .._core.types import ShapedArray
-from .._dims import Scope
 from ..errors import explain
 from .container import Damaged, pack, unpack
 

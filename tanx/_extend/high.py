@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from .._base.traceback import boundary
 from .._control.accumulators import GradAccum, NullAccum, ValAccum, log
 from .._control.custom_vjp import CustomLinear
 from .._core.jaxpr import ClosedJaxpr
@@ -24,7 +25,6 @@ from .._core.stage import stage_closed
 from .._core.trace import context
 from .._core.types import typeof
 from .._ops.layout import as_array
-from .._traceback import boundary
 from .._transforms.linearize import PartialTrace
 from .._transforms.vmap import Axis, batch
 from ..errors import explain

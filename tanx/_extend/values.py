@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from .._base.symbolic import largest, least
 from .._core.array import Array
 from .._core.trace import EvalTrace, running
 from .._core.types import type_rules, value_rules
-from .._dims import largest, least
 
 __all__ = ["ParamDict", "Token", "TraceTag", "apply_primitive", "array_types",
            "canonicalize_dtype_handlers", "eval_context", "max_dim", "min_dim",

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._locks import new_lock
+from .._base.locks import new_lock
 from .names import LAPACK
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from .. import dtypes
-from .._axes import canonical_axis
+from .._base.axes import canonical_axis
 from .._core.axes import axis_size_of
 from .._core.effects import NamedAxisEffect
 from .._core.linear import never

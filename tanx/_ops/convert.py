@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 
 from .. import dtypes
-from .._config import strict
+from .._base.config import strict
 from .._core.array import Array
 from .._core.jaxpr import Literal
 from .._core.linear import Zero, is_linear, is_zero, never

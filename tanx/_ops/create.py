@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from .. import dtypes
+from .._base.symbolic import Socket, index, is_symbolic
 from .._core.linear import never
 from .._core.primitive import Kind, Primitive
 from .._core.types import ShapedArray, canonical_shape, described, typeof
-from .._dims import Socket, index, is_symbolic
 from .._loops import build
 from .._loops.names import SCRATCH
 from ..errors import explain

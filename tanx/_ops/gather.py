@@ -15,12 +15,12 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import dtypes
-from .._axes import canonical_axes
+from .._base.axes import canonical_axes
+from .._base.symbolic import is_symbolic
 from .._core.array import Array
 from .._core.linear import Zero
 from .._core.primitive import Kind, Primitive, parameter
 from .._core.types import ShapedArray, canonical_shape, typeof
-from .._dims import is_symbolic
 from .._loops import build, instructions
 from ..errors import explain
 from .batching import batch_size, to_front

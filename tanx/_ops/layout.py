@@ -12,8 +12,8 @@ from math import prod
 
 import numpy as np
 
-from .._axes import canonical_axes, canonical_axis
-from .._config import strict
+from .._base.axes import canonical_axes, canonical_axis
+from .._base.config import strict
 from .._core.array import Array
 from .._core.primitive import Kind, Primitive
 from .._core.refs import Reference, no_array

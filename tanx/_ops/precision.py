@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 
-from .. import _config
+from .._base import config
 from .._core.primitive import parameter
 from ..errors import explain
 
@@ -126,7 +126,7 @@ PrecisionLike = (None | str | Precision | tuple[str, str] | tuple[Precision, Pre
 def canonical_precision(precision: PrecisionLike, function: str):
     """A request as equations carry it: None, two precisions, or an algorithm."""
     if precision is None:
-        precision = _config.default_matmul_precision.value
+        precision = config.default_matmul_precision.value
         if precision is None:
             return None
     if isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from .. import dtypes
-from .._config import allow_f16_reductions, strict
+from .._base.config import allow_f16_reductions, strict
 from .._core.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from .._core.linear import expansion, never
 from .._core.primitive import Kind, Primitive

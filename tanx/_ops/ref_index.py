@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from .._base.slices import Slice
 from .._core.array import Array
 from .._core.trace import Tracer
 from .._core.types import is_arraylike, typeof
-from .._slices import Slice
 from ..errors import explain
 from ..tree_util import register_pytree_node, tree_flatten, tree_unflatten
 from .arith import add

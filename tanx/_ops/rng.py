@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import _config, dtypes
+from .. import dtypes
+from .._base import config
 from .._core.jaxpr import ClosedJaxpr
 from .._core.linear import never
 from .._core.primitive import Kind, Primitive
@@ -318,7 +319,7 @@ for _primitive in (random_seed_p, random_split_p, random_fold_in_p, random_bits_
 
 def generator_in_scheme(keys, function: str) -> Generator:
     """The generator of keys, in the scheme that ``threefry_partitionable`` asks for."""
-    return generator_of(typeof(keys), function).scheme(_config.threefry_partitionable.value)
+    return generator_of(typeof(keys), function).scheme(config.threefry_partitionable.value)
 
 
 def random_seed(seeds, impl: Generator):

@@ -13,8 +13,9 @@ from math import prod
 
 import numpy as np
 
-from .. import _dims, dtypes
-from .._axes import canonical_axis
+from .. import dtypes
+from .._base import symbolic
+from .._base.axes import canonical_axis
 from .._core.array import Array
 from .._core.linear import is_linear
 from .._core.primitive import Kind, Primitive
@@ -127,8 +128,8 @@ def slice(operand, start_indices, limit_indices, strides=None):
     Array([1, 3, 5], dtype=int32)
     """
     return slice_p.bind(
-        operand, start_indices=tuple(map(_dims.index, start_indices)),
-        limit_indices=tuple(map(_dims.index, limit_indices)),
+        operand, start_indices=tuple(map(symbolic.index, start_indices)),
+        limit_indices=tuple(map(symbolic.index, limit_indices)),
         strides=None if strides is None else tuple(map(operator.index, strides)))
 
 
@@ -144,7 +145,7 @@ def slice_in_dim(operand, start_index, limit_index, stride=1, axis=0):
     n = shape[axis]
 
     def place(index, default):
-        index = default if index is None else _dims.index(index)
+        index = default if index is None else symbolic.index(index)
         return index + n if index < 0 else index
     starts, limits, strides = [0] * len(shape), list(shape), [1] * len(shape)
     starts[axis], limits[axis] = place(start_index, 0), place(limit_index, n)
@@ -679,4 +680,4 @@ def split(operand, sizes, axis=0):
     [Array([0], dtype=int32), Array([1, 2, 3], dtype=int32)]
     """
     axis = canonical_axis("tanx.lax.split", axis, typeof(operand))
-    return split_p.bind(operand, sizes=tuple(map(_dims.index, sizes)), axis=axis)
+    return split_p.bind(operand, sizes=tuple(map(symbolic.index, sizes)), axis=axis)

@@ -12,7 +12,7 @@ from math import log
 
 import numpy as np
 
-from .._axes import canonical_axis
+from .._base.axes import canonical_axis
 from .._core.linear import Zero, never
 from .._core.primitive import Kind, Primitive
 from .._core.types import ShapedArray, typeof

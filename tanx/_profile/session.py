@@ -15,7 +15,7 @@ from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
-from .._config import profiling
+from .._base.config import profiling
 from .._core.array import Array
 from .._core.primitive import Kind
 from .._core.recording import Recorder, Span, current

@@ -12,8 +12,8 @@ from functools import partial
 from math import inf
 from typing import Any
 
-from .._collector import at_rest, count_as_old
-from .._config import Flag, jit_disabled, overrides, overriding, trace_key
+from .._base.collector import at_rest, count_as_old
+from .._base.config import Flag, jit_disabled, overrides, overriding, trace_key
 from .._core.array import Array
 from .._core.jaxpr import ClosedJaxpr, Jaxpr, jaxprs_in_params
 from . import later

@@ -248,7 +248,7 @@ def take_dict(frame: int, x: int) -> int:
 def take_custom(frame: int, x: int) -> int:
     """Code: type, function that flattens, one that unflattens, aux data; number of children; each.
 
-    The first function runs Python code; what it returns has been checked by ``_treenodes.py``.
+    The first function runs Python code; what it returns has been checked by ``_base/treenodes.py``.
     """
     code = word(frame, CURSOR)
     put(frame, CURSOR, code + 40)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .._forever import forever
+from .._base.forever import forever
 from ..errors import explain
 
 __all__ = ["DATA_TYPES", "ERROR_CODES", "Attribute", "Template", "api_table", "empty_attributes",

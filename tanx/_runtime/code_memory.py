@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable
 from functools import cache
 
-from .._locks import new_lock
+from .._base.locks import new_lock
 
 __all__ = ["Piece", "piece"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._config import default_device as default_device_flag
+from .._base.config import default_device as default_device_flag
 from .._core.array import Array, live_arrays
 from .._core.origins import LARGE, data_now, outside, owner_of
 from .._core.sharding import MEMORIES, Sharding

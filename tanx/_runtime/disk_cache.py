@@ -25,7 +25,7 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Any
 
-from .._config import (
+from .._base.config import (
     compilation_cache_dir,
     compilation_cache_max_size,
     enable_compilation_cache,
@@ -33,8 +33,8 @@ from .._config import (
     persistent_cache_min_entry_size_bytes,
     raise_persistent_cache_errors,
 )
-from .._digest import SIZE, digest
-from .._locks import new_lock
+from .._base.digest import SIZE, digest
+from .._base.locks import new_lock
 from ..version import __version__
 
 __all__ = ["directory", "is_plain", "key_of", "read", "write"]

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._config import debug_infs, debug_key_reuse, debug_nans, no_execution, strict, trace_key
+from .._base.config import debug_infs, debug_key_reuse, debug_nans, no_execution, strict, trace_key
+from .._base.locks import new_lock
 from .._core.array import Array
 from .._core.jaxpr import ClosedJaxpr
 from .._core.origins import outside
 from .._core.stage import Staged
 from .._core.trace import EvalTrace, context
-from .._locks import new_lock
 from ..dtypes import stored_numbers
 from ..tree_util import tree_unflatten
 from .eager import compiled, quietly

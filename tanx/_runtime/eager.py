@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .. import dtypes
-from .._config import (
+from .._base.config import (
     debug_infs,
     debug_key_reuse,
     debug_nans,

@@ -15,16 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from .._config import trace_key
+from .._base.config import trace_key
+from .._base.thread_state import flags_version, storage
+from .._base.traceback import boundary
+from .._base.treedef import child_specs
+from .._base.treenodes import DictNode, ListNode, NamedTupleNode, NoneNode, TupleNode
 from .._core.array import Array
 from .._core.guards import ABSENT, Cell, ClassMembers, Guards, Items, Members, Slot
 from .._core.origins import LARGE_RESULT, note_all
 from .._core.stage import Staged
 from .._core.types import ShapedArray, typeof
-from .._situation import flags_version, storage
-from .._traceback import boundary
-from .._treedef import child_specs
-from .._treenodes import DictNode, ListNode, NamedTupleNode, NoneNode, TupleNode
 from ..dtypes import stored
 from ..tree_util import tree_flatten
 from . import call, call_arguments, call_frame, call_guards, call_results, host, stop

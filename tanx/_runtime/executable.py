@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._collector import at_rest
-from .._config import (
+from .._base.collector import at_rest
+from .._base.config import (
     async_dispatch,
     dump,
     log_compiles,
@@ -25,17 +25,8 @@ from .._config import (
     quick_code,
     trace_key,
 )
-from .._core.array import Array
-from .._core.cells import may_overwrite
-from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Var, cached_by_jaxpr
-from .._core.origins import places
-from .._core.recording import current, passed, span
-from .._core.serial import Serial, for_caches
-from .._core.source import SourceInfo
-from .._core.types import ShapedArray
-from .._logger import verbose
-from .._loops.names import CALLBACK, FOREIGN
-from .._monitoring import (
+from .._base.logger import verbose
+from .._base.monitoring import (
     BACKEND,
     CACHE_HITS,
     CACHE_MISSES,
@@ -48,6 +39,15 @@ from .._monitoring import (
     record_event_duration_secs,
     timed,
 )
+from .._core.array import Array
+from .._core.cells import may_overwrite
+from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Var, cached_by_jaxpr
+from .._core.origins import places
+from .._core.recording import current, passed, span
+from .._core.serial import Serial, for_caches
+from .._core.source import SourceInfo
+from .._core.types import ShapedArray
+from .._loops.names import CALLBACK, FOREIGN
 from ..dtypes import float0
 from ..errors import OutOfMemoryError
 from . import disk_cache, stop

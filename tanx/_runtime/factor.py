@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._forever import forever
+from .._base.forever import forever
 from .._loops import lapack
 from . import host
 from .load import tile_address

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._forever import forever
-from .._locks import new_lock
+from .._base.forever import forever
+from .._base.locks import new_lock
 from ..errors import JaxRuntimeError, explain
 from . import foreign_native as native
 from . import host, stop

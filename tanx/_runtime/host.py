@@ -25,9 +25,9 @@ from typing import TypeVar
 
 import numpy as np
 
+from .._base.forever import forever
+from .._base.locks import new_lock
 from .._core.origins import outside
-from .._forever import forever
-from .._locks import new_lock
 from ..errors import OutOfMemoryError
 from .allocator import COUNTS, TEXT
 from .machine import permanent

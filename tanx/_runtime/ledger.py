@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Protocol
 from weakref import ref
 
-from .._config import program_bytes
+from .._base.config import program_bytes
+from .._base.locks import new_lock
 from .._core.jaxpr import ClosedJaxpr, Jaxpr, jaxprs_in_params
 from .._core.source import SourceInfo
-from .._locks import new_lock
 
 __all__ = ["Row", "bytes_of", "ledger"]
 

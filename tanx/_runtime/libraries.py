@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._forever import forever
+from .._base.forever import forever
 from .._loops import lapack
 from .._loops.names import CALLBACK, FOREIGN, LAPACK
 from . import host, stop

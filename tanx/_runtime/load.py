@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from .._base.config import compilation_cache_dir, enable_compilation_cache
+from .._base.locks import new_lock
 from .._compiler.codegen.abi import ENTRY, PARALLEL, SLOT, STOP, STOPPED, TILE
-from .._config import compilation_cache_dir, enable_compilation_cache
 from .._core.recording import passed
-from .._locks import new_lock
 from .._loops.lapack import pointer_in
 from .._loops.names import CALLBACK, FOREIGN
 from . import later, stop

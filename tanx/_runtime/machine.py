@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from time import perf_counter
 
-from .._config import enable_checks
+from .._base.config import enable_checks
 from . import disk_cache
 from .image import Image, Placed, link
 from .signals import uninterrupted

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from math import prod
 
-from .._collector import growth
+from .._base.collector import growth
 from .._core.array import Array, live_arrays
 from .._core.origins import lines_of
 from .._core.primitive import Kind

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from .._forever import forever
+from .._base.forever import forever
 
 __all__ = ["FIELDS", "callable_class", "member_offset", "native_calls", "obstacle", "slot_offset",
            "versions"]

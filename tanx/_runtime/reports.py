@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .._config import log_compiles
-from .._logger import logger
+from .._base.config import log_compiles
+from .._base.logger import logger
 
 __all__ = ["report"]
 

@@ -20,9 +20,9 @@ import threading
 from collections.abc import Callable
 from functools import cache
 
+from .._base.forever import forever
+from .._base.locks import new_lock
 from .._compiler.codegen.abi import STOP, STOPPED
-from .._forever import forever
-from .._locks import new_lock
 from .machine import permanent
 from .signals import when_restored
 

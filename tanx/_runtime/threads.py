@@ -20,8 +20,8 @@ from __future__ import annotations
 import ctypes
 import os
 
+from .._base.locks import new_lock
 from .._compiler.codegen.abi import PARALLEL, STOP, STOPPED
-from .._locks import new_lock
 from ..errors import explain
 
 __all__ = ["get_num_threads", "parallel_address", "pool_text", "set_num_threads"]

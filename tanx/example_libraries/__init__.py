@@ -1,5 +1,5 @@
 """tanx.example_libraries: small libraries of layers and optimizers, written on tanx."""
 
-from .._window import load_late
+from .._base.window import load_late
 
 load_late(__name__)

@@ -18,8 +18,8 @@ from functools import reduce, wraps
 from typing import Any, NamedTuple
 
 from .. import numpy as jnp
-from .._traceback import boundary, shown
-from .._window import publish
+from .._base.traceback import boundary, shown
+from .._base.window import publish
 from ..errors import explain
 from ..tree_util import register_pytree_node, tree_flatten, tree_leaves, tree_map, tree_unflatten
 

@@ -21,8 +21,8 @@ from typing import Any
 from .. import lax, nn, random
 from .. import numpy as jnp
 from .._api.staging import eval_shape
-from .._traceback import shown
-from .._window import publish
+from .._base.traceback import shown
+from .._base.window import publish
 from ..errors import explain
 from ..nn.initializers import glorot_normal, normal, ones, zeros
 

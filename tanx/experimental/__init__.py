@@ -1,8 +1,8 @@
 """tanx.experimental: what JAX keeps under that name; each module loads when it is used."""
 
+from .._base.traceback import shown
+from .._base.window import load_late, publish
 from .._control.callback import io_callback
-from .._traceback import shown
-from .._window import load_late, publish
 
 publish(__name__, shown)
 load_late(__name__)

@@ -1,7 +1,7 @@
 """tanx.experimental.buffer_callback: Python functions that fill their results in."""
 
+from .._base.traceback import shown
+from .._base.window import publish
 from .._control.buffers import *
-from .._traceback import shown
-from .._window import publish
 
 publish(__name__, shown)

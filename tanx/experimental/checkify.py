@@ -1,5 +1,7 @@
 """tanx.experimental.checkify: errors of compiled functions, as values."""
 
+from .._base.traceback import shown
+from .._base.window import publish
 from .._control.check import (
     Error,
     ErrorCategory,
@@ -10,7 +12,5 @@ from .._control.check import (
     init_error,
 )
 from .._control.checkify import *
-from .._traceback import shown
-from .._window import publish
 
 publish(__name__, shown)

@@ -1,7 +1,7 @@
 """tanx.experimental.compute_on: functions that run at a place."""
 
 from .._api.regions import compute_on
-from .._traceback import shown
-from .._window import publish
+from .._base.traceback import shown
+from .._base.window import publish
 
 publish(__name__, shown)

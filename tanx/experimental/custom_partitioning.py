@@ -1,7 +1,7 @@
 """tanx.experimental.custom_partitioning: functions that say how they are divided over devices."""
 
+from .._base.traceback import shown
+from .._base.window import publish
 from .._control.partitioning import *
-from .._traceback import shown
-from .._window import publish
 
 publish(__name__, shown)

@@ -5,6 +5,8 @@ such a value as a whole; primitives (:class:`HiPrim`) make and take them, and ha
 own for derivatives and batches. What is compiled has the arrays in their place.
 """
 
+from .._base.traceback import shown
+from .._base.window import publish
 from .._control.accumulators import GradAccum, NullAccum, RefAccum, ValAccum
 from .._core.high import HiPspec, HiType, MappingSpec, register_hitype
 from .._core.linear import Zero
@@ -23,7 +25,5 @@ from .._extend.high_rules import (
 from .._extend.ir import control_flow_allowed_effects
 from .._extend.jaxprs import instantiate_zeros, is_undefined_primal
 from .._ops.refs import TransformedRef
-from .._traceback import shown
-from .._window import publish
 
 publish(__name__, shown)

@@ -1,7 +1,7 @@
 """tanx.experimental.layout: how arrays lie in memory."""
 
+from .._base.window import publish
 from .._core.layouts import *
 from .._ops.layout_wishes import *
-from .._window import publish
 
 publish(__name__)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._api.placement import devices as all_devices
-from .._traceback import boundary
+from .._base.traceback import boundary
 from ..errors import explain
 
 __all__ = ["create_device_mesh", "create_hybrid_device_mesh", "device_kind_handler_dict"]

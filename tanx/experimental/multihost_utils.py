@@ -13,12 +13,12 @@ import numpy as np
 
 from .. import tree_util
 from .._api.placement import device_put
+from .._base.traceback import boundary
 from .._core.array import Array
 from .._core.sharding import NamedSharding
 from .._core.spec import PartitionSpec
 from .._core.types import ShapedArray, is_arraylike
 from .._ops.marks import Identity
-from .._traceback import boundary
 from ..distributed import is_initialized
 from ..errors import explain
 

@@ -19,9 +19,9 @@ from .. import numpy as jnp
 from .._api.autodiff import vjp
 from .._api.batching import vmap
 from .._api.jit import jit
+from .._base.traceback import shown
+from .._base.window import publish
 from .._control.custom_vjp import closure_convert, custom_vjp
-from .._traceback import shown
-from .._window import publish
 from ..errors import explain
 from ..flatten_util import ravel_pytree
 from ..numpy._promotion import is_arraylike, typeof

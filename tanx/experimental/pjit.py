@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .._api.jit import jit
-from .._traceback import boundary
+from .._base.traceback import boundary
 
 __all__ = ["pjit"]
 

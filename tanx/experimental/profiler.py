@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from .._traceback import boundary
+from .._base.traceback import boundary
 from ..errors import JaxRuntimeError, explain
 
 __all__ = ["get_profiled_instructions_proto"]

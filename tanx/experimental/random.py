@@ -14,10 +14,10 @@ import numpy as np
 
 from .. import numpy as jnp
 from .. import random
+from .._base.window import publish
 from .._core.cells import Ref
 from .._core.trace import Tracer
 from .._ops.refs import new_ref
-from .._window import publish
 from ..errors import explain
 from ..tree_util import register_dataclass
 

@@ -17,9 +17,9 @@ from .. import lax, nn, random
 from .. import numpy as jnp
 from .._api.autodiff import vjp
 from .._api.jit import library_jit
+from .._base.traceback import shown
+from .._base.window import publish
 from .._core.types import ShapedArray
-from .._traceback import shown
-from .._window import publish
 from ..errors import explain
 from ..numpy._promotion import typeof
 

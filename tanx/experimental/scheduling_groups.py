@@ -1,7 +1,7 @@
 """tanx.experimental.scheduling_groups: functions that are scheduled as a group."""
 
+from .._base.traceback import shown
+from .._base.window import publish
 from .._control.regions import scheduling_group
-from .._traceback import shown
-from .._window import publish
 
 publish(__name__, shown)

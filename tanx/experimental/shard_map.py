@@ -1,7 +1,7 @@
 """tanx.experimental.shard_map: the former place of ``tanx.shard_map``."""
 
 from .._api import shard_map as _shard_map
-from .._traceback import boundary as _boundary
+from .._base.traceback import boundary as _boundary
 
 __all__ = ["shard_map"]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._api.placement import devices as all_devices
-from .._traceback import boundary
+from .._base.traceback import boundary
 from ..errors import explain
 from ..sharding import Mesh
 from .mesh_utils import create_device_mesh

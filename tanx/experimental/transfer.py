@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from .._base.traceback import boundary
 from .._core.array import Array
 from .._core.types import ShapedArray
-from .._traceback import boundary
 from ..errors import JaxRuntimeError, explain
 
 __all__ = ["make_error_array"]

@@ -1,5 +1,7 @@
 """tanx.experimental.xla_metadata: functions and values with metadata."""
 
+from .._base.traceback import shown
+from .._base.window import publish
 from .._control.regions import (
     fuse_limit,
     must_fuse_call,
@@ -7,7 +9,5 @@ from .._control.regions import (
     xla_metadata_call,
     xla_metadata_call2,
 )
-from .._traceback import shown
-from .._window import publish
 
 publish(__name__, shown)

@@ -23,10 +23,10 @@ import sys as _sys
 from collections.abc import Callable as _Callable
 from types import ModuleType as _ModuleType
 
+from .._base.traceback import shown
+from .._base.window import publish
 from .._explain.explanation import Explanation
 from .._explain.explanation import explain as _explain
-from .._traceback import shown
-from .._window import publish
 
 
 # ``tanx.explain`` is called, and ``python -m tanx.explain`` runs, so it is a function and a package

@@ -11,7 +11,7 @@ from .._api.backends import (
     register_backend_cache,
     register_backend_factory,
 )
-from .._traceback import shown
-from .._window import publish
+from .._base.traceback import shown
+from .._base.window import publish
 
 publish(__name__, shown)

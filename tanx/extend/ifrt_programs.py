@@ -1,7 +1,7 @@
 """tanx.extend.ifrt_programs: names for programs of XLA's runtime, which tanx has not."""
 
+from .._base.traceback import shown
+from .._base.window import publish
 from .._extend.xla import ifrt_programs
-from .._traceback import shown
-from .._window import publish
 
 publish(__name__, shown)

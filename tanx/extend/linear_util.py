@@ -1,7 +1,7 @@
 """tanx.extend.linear_util: functions with transformations around them."""
 
+from .._base.traceback import shown
+from .._base.window import publish
 from .._extend.linear_util import *
-from .._traceback import shown
-from .._window import publish
 
 publish(__name__, shown)

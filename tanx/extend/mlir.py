@@ -1,5 +1,7 @@
 """tanx.extend.mlir: names for modules of MLIR, which tanx has not."""
 
+from .._base.traceback import shown
+from .._base.window import publish
 from .._extend.xla import (
     deserialize_portable_artifact,
     hlo_to_stablehlo,
@@ -7,7 +9,5 @@ from .._extend.xla import (
     refine_polymorphic_shapes,
     serialize_portable_artifact,
 )
-from .._traceback import shown
-from .._window import publish
 
 publish(__name__, shown)

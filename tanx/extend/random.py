@@ -1,7 +1,7 @@
 """tanx.extend.random: generators of random bits."""
 
-from .._traceback import shown
-from .._window import publish
+from .._base.traceback import shown
+from .._base.window import publish
 from ..random._generators import *
 
 publish(__name__, shown)

@@ -1,7 +1,7 @@
 """tanx.extend.source_info_util: the user's lines behind equations."""
 
+from .._base.traceback import shown
+from .._base.window import publish
 from .._extend.source_info import *
-from .._traceback import shown
-from .._window import publish
 
 publish(__name__, shown)

@@ -1,5 +1,5 @@
 """tanx.interpreters: the rules of primitives, as libraries read and extend them."""
 
-from .._window import load_late
+from .._base.window import load_late
 
 load_late(__name__)

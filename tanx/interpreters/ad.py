@@ -1,5 +1,7 @@
 """tanx.interpreters.ad: rules of primitives for derivatives."""
 
+from .._base.traceback import shown
+from .._base.window import publish
 from .._core.linear import Linear as UndefinedPrimal
 from .._core.linear import Zero
 from .._extend.jaxprs import (
@@ -15,9 +17,7 @@ from .._extend.jaxprs import (
 )
 from .._extend.rules import *
 from .._ops.derive import add_any_p as add_jaxvals_p
-from .._traceback import shown
 from .._transforms.jvp import JVPTrace, JVPTracer
 from .._transforms.linearize import linearize
-from .._window import publish
 
 publish(__name__, shown)

@@ -1,5 +1,7 @@
 """tanx.interpreters.partial_eval: functions staged as jaxprs, and jaxprs taken apart."""
 
+from .._base.traceback import shown
+from .._base.window import publish
 from .._core.stage import StageTracer as DynamicJaxprTracer
 from .._extend.jaxprs import (
     abstract_eval_fun,
@@ -25,7 +27,5 @@ from .._extend.partial import (
     partial_eval_jaxpr_custom_rules,
     trace_to_jaxpr_nounits,
 )
-from .._traceback import shown
-from .._window import publish
 
 publish(__name__, shown)

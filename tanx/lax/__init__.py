@@ -1,7 +1,7 @@
 """tanx.lax: array operations, one to one with primitives."""
 
-from .._traceback import shown
-from .._window import publish
+from .._base.traceback import shown
+from .._base.window import publish
 from . import linalg as linalg
 from ._functions import *
 

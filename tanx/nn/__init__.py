@@ -1,7 +1,7 @@
 """tanx.nn: functions that neural networks are made of."""
 
-from .._traceback import shown
-from .._window import publish
+from .._base.traceback import shown
+from .._base.window import publish
 from . import initializers
 from ._activations import *
 from ._attention import *

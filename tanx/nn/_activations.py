@@ -9,7 +9,7 @@ import numpy as np
 from .. import lax
 from .. import numpy as jnp
 from .._api.jit import library_jit
-from .._axes import canonical_axis
+from .._base.axes import canonical_axis
 from .._control.custom_jvp import custom_jvp
 from ..errors import explain
 from ..numpy import tanh

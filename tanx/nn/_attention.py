@@ -15,8 +15,8 @@ import numpy as np
 
 from .. import dtypes, lax
 from .. import numpy as jnp
+from .._base.symbolic import definitely
 from .._control.custom_vjp import custom_vjp
-from .._dims import definitely
 from ..errors import explain
 from ..numpy._promotion import typeof
 

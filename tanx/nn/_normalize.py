@@ -6,10 +6,11 @@ from math import prod
 
 import numpy as np
 
-from .. import _config, dtypes, lax
+from .. import dtypes, lax
 from .. import numpy as jnp
 from .._api.jit import library_jit
-from .._axes import canonical_axis
+from .._base import config
+from .._base.axes import canonical_axis
 from .._control.custom_jvp import custom_jvp
 from ..errors import explain
 from ..numpy._promotion import inexact
@@ -34,7 +35,7 @@ def softmax(x, axis=-1, where=None):
     Array([0.09003057, 0.24472848, 0.66524094], dtype=float32)
     """
     x = inexact("softmax", x)
-    if _config.softmax_custom_jvp.value:
+    if config.softmax_custom_jvp.value:
         return _ruled_softmax(x, where, axis)
     return _softmax(x, where, axis)
 

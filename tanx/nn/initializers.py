@@ -14,9 +14,9 @@ import numpy as np
 
 from .. import dtypes, random
 from .. import numpy as jnp
-from .._axes import canonical_axes, canonical_axis
-from .._traceback import shown
-from .._window import publish
+from .._base.axes import canonical_axes, canonical_axis
+from .._base.traceback import shown
+from .._base.window import publish
 from ..errors import explain
 from ..numpy._promotion import canonical_shape
 

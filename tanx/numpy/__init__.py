@@ -3,8 +3,8 @@
 from numpy import e, euler_gamma, inf, nan, newaxis, pi
 
 from .. import dtypes as _dtypes
-from .._traceback import shown
-from .._window import publish
+from .._base.traceback import shown
+from .._base.window import publish
 from . import fft as fft
 from . import linalg as linalg
 from ._assemble import *

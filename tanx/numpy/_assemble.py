@@ -11,7 +11,7 @@ import numpy as np
 from .. import dtypes
 from .._api.batching import vmap
 from .._api.jit import library_jit
-from .._axes import canonical_axes, canonical_axis, listed
+from .._base.axes import canonical_axes, canonical_axis, listed
 from ..errors import ConcretizationTypeError, explain
 from ..lax import _functions as lax
 from ._creation import zeros

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import dtypes
-from .._traceback import shown
+from .._base.traceback import shown
 from ..errors import explain, warn_user
 from ..lax import _functions as lax
 from . import _index

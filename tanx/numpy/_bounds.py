@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._config import debug_bounds, strict
+from .._base.config import debug_bounds, strict
 from .._control.bounds import check_positions
 from ..lax import _functions as lax
 from ._plan import Plan

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from .._api.jit import library_jit
-from .._axes import canonical_axis
+from .._base.axes import canonical_axis
 from ..lax import _functions as lax
 from ._logic import less, where
 from ._math import absolute, divide, floor_divide, is_dtype, refuse_complex, remainder, renamed

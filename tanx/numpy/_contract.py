@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from .. import dtypes
 from .._api.jit import library_jit
-from .._axes import canonical_axes, canonical_axis
+from .._base.axes import canonical_axes, canonical_axis
 from ..errors import explain
 from ..lax import _functions as lax
 from ._assemble import flip

@@ -11,8 +11,8 @@ import numpy as np
 from .. import dtypes
 from .._api.jit import library_jit
 from .._api.placement import device_put
-from .._axes import canonical_axis
-from .._dims import index, is_symbolic
+from .._base.axes import canonical_axis
+from .._base.symbolic import index, is_symbolic
 from ..errors import explain
 from ..lax import _functions as lax
 from ._promotion import (

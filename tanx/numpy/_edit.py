@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from .._api.batching import vmap
-from .._axes import canonical_axes, canonical_axis
+from .._base.axes import canonical_axes, canonical_axis
 from ..errors import ConcretizationTypeError, explain
 from ..lax import _functions as lax
 from ._assemble import concatenate, pick

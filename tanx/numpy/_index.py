@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from .._config import check_static_indices, strict
-from .._dims import is_symbolic, largest, least, slice_indices
-from .._slices import Slice
+from .._base.config import check_static_indices, strict
+from .._base.slices import Slice
+from .._base.symbolic import is_symbolic, largest, least, slice_indices
 from ..errors import NonConcreteBooleanIndexError, OutOfBoundsError, explain
 from ..lax import _functions as lax
 from ._bounds import check_plan, watched

@@ -6,8 +6,8 @@ import operator
 
 from .. import dtypes
 from .._api.jit import library_jit
-from .._axes import canonical_axis
-from .._dims import index
+from .._base.axes import canonical_axis
+from .._base.symbolic import index
 from ..errors import explain
 from ..lax import _functions as lax
 from ._creation import arange, placed, zeros_like

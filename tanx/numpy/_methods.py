@@ -16,7 +16,7 @@ from .._api.placement import (
     sharding_of,
     shards_of,
 )
-from .._traceback import boundary, shown
+from .._base.traceback import boundary, shown
 from ..errors import ConcretizationTypeError, explain, user_frame
 from ..lax import _functions as lax
 from . import (

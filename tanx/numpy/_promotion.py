@@ -10,11 +10,12 @@ import functools
 
 import numpy as np
 
-from .. import _config, dtypes
+from .. import dtypes
+from .._base import config
+from .._base.symbolic import common_sizes
 from .._core.array import Array
 from .._core.trace import Tracer, context
 from .._core.types import canonical_shape, described, is_arraylike, typeof
-from .._dims import common_sizes
 from .._ops.convert import convert, wrapped
 from .._ops.layout import broadcast_in_dim
 from ..errors import explain, warn_user
@@ -187,7 +188,7 @@ def gives_way(number, array) -> bool:
     elif type(number) is not float or kind not in "fc":
         return False
     if aval.weak_type or aval.dtype.itemsize >= 8:
-        return _stays(aval.dtype, aval.weak_type, _config.enable_x64.value)
+        return _stays(aval.dtype, aval.weak_type, config.enable_x64.value)
     return True
 
 
@@ -254,7 +255,7 @@ def promote_shapes(function: str, *args) -> tuple:
         raise _no_common_shape(function, rank, args, shapes) from None
     if all(len(shape) in (0, rank) for shape in shapes):
         return args
-    if _config.numpy_rank_promotion.value != "allow":
+    if config.numpy_rank_promotion.value != "allow":
         _rank_promotion(function, args)
     promoted = []
     for x, shape in zip(args, shapes, strict=True):
@@ -279,6 +280,6 @@ def _rank_promotion(function: str, args) -> None:
         _public(function), "operands have different numbers of dimensions.",
         *(f"operand {i}: {typeof(x)}" for i, x in enumerate(args)),
         hint="add dimensions with x[None], or set numpy_rank_promotion='allow'.")
-    if _config.numpy_rank_promotion.value == "raise":
+    if config.numpy_rank_promotion.value == "raise":
         raise ValueError(message)
     warn_user(message)

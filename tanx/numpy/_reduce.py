@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import dtypes
 from .._api.jit import jit, library_jit
-from .._axes import canonical_axes, canonical_axis
+from .._base.axes import canonical_axes, canonical_axis
 from ..errors import explain
 from ..lax import _functions as lax
 from ._logic import where as choose

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from .._api.jit import library_jit
-from .._axes import canonical_axes, canonical_axis, listed
+from .._base.axes import canonical_axes, canonical_axis, listed
 from ..errors import explain
 from ..lax import _functions as lax
 from ._promotion import as_operand, canonical_shape, common_shape, plain

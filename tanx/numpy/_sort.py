@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import dtypes
 from .._api.jit import library_jit
-from .._axes import canonical_axis
+from .._base.axes import canonical_axis
 from ..errors import explain
 from ..lax import _functions as lax
 from ._creation import asarray

@@ -18,8 +18,8 @@ import numpy as np
 from .. import dtypes
 from .._api.batching import vmap
 from .._api.jit import library_jit
-from .._axes import canonical_axis
-from .._traceback import boundary, credit
+from .._base.axes import canonical_axis
+from .._base.traceback import boundary, credit
 from ..errors import explain
 from ..lax import _functions as lax
 from . import _logic, _math, _reduce, _transcendental

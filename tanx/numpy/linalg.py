@@ -16,10 +16,10 @@ import numpy as np
 
 from .. import dtypes
 from .._api.jit import library_jit
-from .._axes import canonical_axis
+from .._base.axes import canonical_axis
+from .._base.traceback import shown
+from .._base.window import publish
 from .._control.custom_jvp import custom_jvp
-from .._traceback import shown
-from .._window import publish
 from ..errors import explain
 from ..lax import _functions as lax
 from ..lax import linalg as factor

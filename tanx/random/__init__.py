@@ -10,8 +10,8 @@ key to get others::
 Bits and samples equal those of JAX.
 """
 
-from .._traceback import shown
-from .._window import publish
+from .._base.traceback import shown
+from .._base.window import publish
 from ._choice import *
 from ._continuous import *
 from ._counts import *

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from .. import numpy as jnp
-from .._axes import canonical_axis
+from .._base.axes import canonical_axis
 from ..errors import explain
 from ..numpy._promotion import canonical_shape, is_arraylike, typeof
 from ._continuous import gumbel

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .. import _config, dtypes, lax
+from .. import dtypes, lax
 from .. import numpy as jnp
+from .._base import config
 from ..errors import explain
 from ..numpy._promotion import broadcast_to_shape, canonical_shape
 from ._keys import single, split
@@ -108,7 +109,7 @@ def gumbel(key, shape: Sequence[int] = (), dtype=None, mode: str | None = None, 
     Array([ 2.9233725 ,  3.8326178 , -0.09689324], dtype=float32)
     """
     if mode is None:
-        mode = "high" if _config.high_dynamic_range_gumbel.value else "low"
+        mode = "high" if config.high_dynamic_range_gumbel.value else "low"
     if mode not in ("low", "high"):
         raise ValueError(explain("tanx.random.gumbel", "mode is 'low' or 'high'.",
                                  f"mode: {mode!r}"))

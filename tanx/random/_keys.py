@@ -11,7 +11,8 @@ from typing import Any, NewType
 
 import numpy as np
 
-from .. import _config, dtypes, lax
+from .. import dtypes, lax
+from .._base import config
 from .._ops.rng import (
     GENERATORS,
     Generator,
@@ -46,7 +47,7 @@ def _generator(function: str, impl=None, dtype=None) -> Generator:
         wanted = wanted.impl
     if isinstance(wanted, Generator):
         return wanted
-    name = _config.default_prng_impl.value if wanted is None else wanted
+    name = config.default_prng_impl.value if wanted is None else wanted
     if name not in GENERATORS:
         raise ValueError(explain(
             f"tanx.random.{function}", "there is no such generator.", f"impl: {name!r}",
@@ -67,7 +68,7 @@ def typed(function: str, keys) -> tuple[Any, bool]:
         raise TypeError(explain(
             f"tanx.random.{function}", "needs a key.", f"key: {keys!r:.100}",
             hint="make one with tanx.random.key(seed)."))
-    mode = _config.legacy_prng_key.value
+    mode = config.legacy_prng_key.value
     if mode != "allow":
         message = explain(
             f"tanx.random.{function}", "got a raw key of words.", f"key: {typeof(keys)}",
@@ -100,9 +101,9 @@ def _seeded(function: str, seed, generator: Generator):
         raise TypeError(explain(f"tanx.random.{function}", "a seed is an integer, not a key.",
                                 f"seed: {typeof(seed)}"))
     if isinstance(seed, int) and not isinstance(seed, bool):
-        seed += _config.random_seed_offset.value
+        seed += config.random_seed_offset.value
         # Python's integers have no end: their low bits count.
-        bits = 64 if _config.enable_x64.value else 32
+        bits = 64 if config.enable_x64.value else 32
         seed = np.asarray(seed % (1 << bits), f"u{bits // 8}").view(f"i{bits // 8}")[()]
     aval = typeof(seed)
     if aval.shape:
@@ -137,7 +138,7 @@ def PRNGKey(seed, *, impl=None):
     Array([0, 7], dtype=uint32)
     """
     made = _seeded("PRNGKey", seed, _generator("PRNGKey", impl))
-    return made if _config.enable_custom_prng.value else random_unwrap(made)
+    return made if config.enable_custom_prng.value else random_unwrap(made)
 
 
 def key_data(keys):

@@ -1,5 +1,5 @@
 """tanx.scipy: SciPy's functions on immutable arrays; each subpackage loads when it is used."""
 
-from .._window import load_late
+from .._base.window import load_late
 
 load_late(__name__)

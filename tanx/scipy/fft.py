@@ -26,9 +26,9 @@ import numpy as np
 from .. import dtypes
 from .. import numpy as jnp
 from .._api.jit import library_jit
-from .._axes import canonical_axis
-from .._traceback import shown
-from .._window import publish
+from .._base.axes import canonical_axis
+from .._base.traceback import shown
+from .._base.window import publish
 from ..errors import explain
 from ..lax import complex as complex_of
 from ..numpy._promotion import as_operand, typeof

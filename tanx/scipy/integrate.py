@@ -1,8 +1,8 @@
 """tanx.scipy.integrate: integrals of functions known at points."""
 
 from .. import numpy as jnp
-from .._traceback import shown
-from .._window import publish
+from .._base.traceback import shown
+from .._base.window import publish
 
 __all__ = ["trapezoid"]
 

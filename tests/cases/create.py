@@ -3,7 +3,7 @@
 import ml_dtypes
 import numpy as np
 
-from tanx._dims import Socket
+from tanx._base.symbolic import Socket
 from tanx._ops import create
 
 from .case import Case

@@ -109,12 +109,12 @@ def assert_close(actual: np.ndarray, expected: np.ndarray, atol: float) -> None:
 
 def check_jaxpr_agrees(closed: ClosedJaxpr, args, interpreted: bool = True) -> Module:
     """Compile a jaxpr, with all checks and LLVM's, and compare on arguments."""
-    with np.errstate(all="ignore"), tanx._config.enable_checks(True):
+    with np.errstate(all="ignore"), tanx._base.config.enable_checks(True):
         module, expected = build(closed), evaluated(closed, args)
         atol = uncertainty(closed, args)
         runs = [run_native(closed, args), run_native(closed, args, (True,) * len(args))]
         load.clear()  # the code that is there
-        with tanx._config.quick_code(True):
+        with tanx._base.config.quick_code(True):
             for quick, careful in zip(run_native(closed, args), runs[0], strict=True):
                 # All bits, but for those of NaN, which NumPy does not know of in narrow types.
                 known = [x.astype(np.float32) if letter(x.dtype) == "f" and x.itemsize < 4 else x

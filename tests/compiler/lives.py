@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 import tanx
-from tanx import _config
+from tanx._base import config
 from tanx._core.array import Array
 from tanx._core.jaxpr import ClosedJaxpr, eval_jaxpr
 from tanx._core.types import ShapedArray
@@ -105,7 +105,7 @@ def _weak(program: Callable, closed: ClosedJaxpr, args: Sequence) -> Iterator[Li
 def _in_thread(call: Callable[[], list[Array]]) -> list[Array]:
     """What a call gives in another thread, which starts with the options of this one."""
     results: list = []
-    x64 = _config.enable_x64.value
+    x64 = config.enable_x64.value
 
     def run():
         with tanx.enable_x64(x64):
@@ -129,8 +129,8 @@ def _long(executable: Executable) -> Iterator[None]:
 
 def _from_disk(closed: ClosedJaxpr, given: Callable[[], list[Array]]) -> Iterator[Life]:
     """The program as another process would find it."""
-    with TemporaryDirectory() as folder, _config.enable_compilation_cache(True), \
-            _config.compilation_cache_dir(folder):
+    with TemporaryDirectory() as folder, config.enable_compilation_cache(True), \
+            config.compilation_cache_dir(folder):
         Executable(closed)
         load.clear()
         yield Life("from disk", False, closed.out_avals, Executable(closed).run(given()))

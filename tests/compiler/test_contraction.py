@@ -37,7 +37,7 @@ def check(fun, *args, interpret=True):
     leaves = [np.asarray(x) for x in tree_util.tree_leaves(args)]
     if interpret:
         check_jaxpr_agrees(closed, leaves)
-    with tanx._config.enable_checks(True):
+    with tanx._base.config.enable_checks(True):
         got = Executable(closed).run(leaves)
     for mine, expected in zip(got, evaluated(closed, leaves), strict=True):
         assert_close(np.asarray(mine), expected, uncertainty(closed, leaves))

@@ -7,7 +7,7 @@ import pytest
 
 import tanx
 import tanx.numpy as jnp
-from tanx import _config
+from tanx._base import config
 from tanx._compiler import pipeline
 from tanx._compiler.codegen.cpu import generate, host
 from tanx._compiler.pipeline import build
@@ -22,7 +22,7 @@ X = np.arange(12, dtype=np.float32).reshape(3, 4)
 
 
 def test_dumps_name_the_pass(capsys):
-    with _config.dump("simplify,memory"):
+    with config.dump("simplify,memory"):
         build(tanx.make_jaxpr(lambda x: jnp.sin(x) * 1)(X))
     assert capsys.readouterr().out == """\
 -- after simplify
@@ -38,9 +38,9 @@ arena: 0 bytes
 def test_a_wrong_pass_is_caught(monkeypatch):
     monkeypatch.setattr(pipeline, "fuse", lambda program, target: replace(program, statements=()))
     closed = tanx.make_jaxpr(lambda x: x + 1)(X)
-    with _config.enable_checks(True), pytest.raises(ProgramError, match="output must be written"):
+    with config.enable_checks(True), pytest.raises(ProgramError, match="output must be written"):
         build(closed)
-    with _config.enable_checks(False):
+    with config.enable_checks(False):
         build(closed)
 
 
@@ -116,7 +116,7 @@ def test_large_functions_take_work_in_proportion():
         w = np.ones((8, 8), np.float32)
         return tanx.make_jaxpr(tanx.grad(loss))(w, w)
     jaxprs = {n: network(n) for n in (12, 24)}
-    with _config.enable_checks(False):
+    with config.enable_checks(False):
         assert_linear(lambda n: lambda: build(jaxprs[n]), 12)
 
 
@@ -150,7 +150,7 @@ def test_thousands_of_equations_take_work_in_proportion(fun):
             module = build(jaxprs[n])
             generate(module.program, host(), module.plan.offsets, module.plan.shared)
         return run
-    with _config.enable_checks(False):
+    with config.enable_checks(False):
         assert_linear(work, 300)
 
 

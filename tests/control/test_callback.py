@@ -10,7 +10,7 @@ import pytest
 
 import tanx
 import tanx.numpy as jnp
-from tanx import _config
+from tanx._base import config
 from tanx._core.effects import IOEffect, OrderedIOEffect
 from tanx.errors import JaxRuntimeError
 from tanx.experimental import io_callback
@@ -294,7 +294,7 @@ def test_functions_go_when_nobody_needs_them():
 
 def test_nothing_is_left_on_disk(tmp_path):
     """Code with callbacks may be stored, but never what was called."""
-    with _config.enable_compilation_cache(True), _config.compilation_cache_dir(str(tmp_path)):
+    with config.enable_compilation_cache(True), config.compilation_cache_dir(str(tmp_path)):
         for n in range(2):
             tanx.clear_caches()
             fun = tanx.jit(lambda x, n=n: tanx.pure_callback(lambda y: y + n, x, x))

@@ -12,7 +12,7 @@ import pytest
 import tanx
 import tanx.numpy as jnp
 from tanx import lax
-from tanx._window import LATER, absence
+from tanx._base.window import LATER, absence
 from tanx.extend.core import ClosedJaxpr, Jaxpr, jaxpr_as_fun
 
 

@@ -11,7 +11,7 @@ import pytest
 import tanx
 import tanx.numpy as jnp
 from tanx import export, lax
-from tanx._digest import digest
+from tanx._base.digest import digest
 from tanx._export import container
 from tanx._export.container import pack, unpack
 

@@ -9,7 +9,7 @@ import pytest
 import tanx
 import tanx.numpy as jnp
 from tanx import export, lax
-from tanx._dims import Scope, bounds, evaluate, largest, least, parse_dim, slice_indices
+from tanx._base.symbolic import Scope, bounds, evaluate, largest, least, parse_dim, slice_indices
 from tanx.errors import InconclusiveDimensionOperation
 
 A, B = export.symbolic_shape("a, b")

@@ -10,7 +10,8 @@ import pytest
 
 import tanx
 import tanx.numpy as jnp
-from tanx import _config, lax
+from tanx import lax
+from tanx._base import config
 from tanx._extend.foreign import c_compiler
 from tanx._extend.foreign.c_types import declared
 from tanx.errors import JaxRuntimeError
@@ -368,7 +369,7 @@ def test_a_library_is_compiled_once(monkeypatch, tmp_path):
     source = "void f(long n, const float *x, float *y) { while (n--) y[n] = x[n] + 40; }"
     monkeypatch.setattr(c_compiler, "_libraries", {})
     monkeypatch.delenv("CC", raising=False)
-    with _config.enable_compilation_cache(True), _config.compilation_cache_dir(str(tmp_path)):
+    with config.enable_compilation_cache(True), config.compilation_cache_dir(str(tmp_path)):
         first = c_function(source)
         monkeypatch.setenv("PATH", "/nowhere")
         assert first(2.0) == 42 and c_function(source)(2.0) == 42

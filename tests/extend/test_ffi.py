@@ -15,7 +15,8 @@ import pytest
 
 import tanx
 import tanx.numpy as jnp
-from tanx import _config, lax
+from tanx import lax
+from tanx._base import config
 from tanx._runtime.executable import Executable
 from tanx.errors import JaxRuntimeError
 from tanx.extend.core import Primitive
@@ -468,8 +469,8 @@ def test_programs_are_kept_on_disk(tmp_path):
     def fun(x):
         return ffi_call("kepler", x)(x, x, tolerance=1e-9) * 2
 
-    with _config.enable_compilation_cache(True), _config.compilation_cache_dir(
-            str(tmp_path)), _config.quick_code(False):
+    with config.enable_compilation_cache(True), config.compilation_cache_dir(
+            str(tmp_path)), config.quick_code(False):
         first, second = (Executable(tanx.make_jaxpr(fun)(typed((3,)))) for _ in range(2))
         assert second.used and not first.used
         for executable in (first, second):

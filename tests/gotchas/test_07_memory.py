@@ -8,7 +8,7 @@ import pytest
 
 import tanx
 import tanx.numpy as jnp
-from tanx._collector import growth
+from tanx._base.collector import growth
 from tests.gotchas import pages
 
 CPU = tanx.devices()[0]

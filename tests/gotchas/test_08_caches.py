@@ -8,7 +8,7 @@ import pytest
 
 import tanx
 import tanx.numpy as jnp
-from tanx._config import program_bytes
+from tanx._base.config import program_bytes
 from tanx._runtime.ledger import ledger
 from tests.gotchas import pages
 

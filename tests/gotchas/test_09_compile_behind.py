@@ -10,7 +10,7 @@ import pytest
 
 import tanx
 import tanx.numpy as jnp
-from tanx._config import enable_compilation_cache
+from tanx._base.config import enable_compilation_cache
 from tanx._runtime import behind, later
 from tests.gotchas import pages
 

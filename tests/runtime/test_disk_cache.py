@@ -11,7 +11,8 @@ import pytest
 
 import tanx
 import tanx.numpy as jnp
-from tanx import _config, lax
+from tanx import lax
+from tanx._base import config
 from tanx._compiler.codegen import cpu
 from tanx._core.primitive import primitives
 from tanx._core.serial import for_caches
@@ -28,8 +29,8 @@ def folder(tmp_path):
     load.clear()
     path = tmp_path / "cache"
     # No better code comes up in the background; what is kept of it is the matter of test_quick.
-    with _config.enable_compilation_cache(True), _config.compilation_cache_dir(
-            str(path)), _config.quick_code(False):
+    with config.enable_compilation_cache(True), config.compilation_cache_dir(
+            str(path)), config.quick_code(False):
         yield path
     load.clear()
 
@@ -81,14 +82,14 @@ def test_programs_of_equal_code_share_it(folder, assembled):
 
 
 def test_nothing_is_written_when_it_is_off(folder):
-    with _config.enable_compilation_cache(False):
+    with config.enable_compilation_cache(False):
         run()
     for path in ("", "gs://bucket/folder"):
-        with _config.compilation_cache_dir(path):
+        with config.compilation_cache_dir(path):
             run()
-    with _config.persistent_cache_min_compile_time_secs(1e3):
+    with config.persistent_cache_min_compile_time_secs(1e3):
         run()
-    with _config.persistent_cache_min_entry_size_bytes(1 << 30):
+    with config.persistent_cache_min_entry_size_bytes(1 << 30):
         run()
     assert not files(folder)
 
@@ -97,10 +98,10 @@ def test_the_default_folder_is_that_of_the_user(monkeypatch, tmp_path):
     disk_cache._folder.cache_clear()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(sys, "platform", "linux")
-    with _config.enable_compilation_cache(True), _config.compilation_cache_dir(None):
+    with config.enable_compilation_cache(True), config.compilation_cache_dir(None):
         assert disk_cache.directory() == str(tmp_path / "tanx")
     disk_cache._folder.cache_clear()
-    with _config.enable_compilation_cache(False):
+    with config.enable_compilation_cache(False):
         assert disk_cache.directory() is None
 
 
@@ -242,12 +243,12 @@ def test_links_and_folders_in_place_of_files(folder, tmp_path, assembled):
 
 def test_without_a_folder_to_write_to(tmp_path, caplog):
     (tmp_path / "file").write_text("")
-    with _config.enable_compilation_cache(True), caplog.at_level("INFO", "tanx"):
-        with _config.compilation_cache_dir(str(tmp_path / "file" / "cache")):
+    with config.enable_compilation_cache(True), caplog.at_level("INFO", "tanx"):
+        with config.compilation_cache_dir(str(tmp_path / "file" / "cache")):
             np.testing.assert_allclose(run(), EXPECTED, 1e-6)
             run()
             assert len(caplog.records) == 1
-            with _config.raise_persistent_cache_errors(True), pytest.raises(OSError):
+            with config.raise_persistent_cache_errors(True), pytest.raises(OSError):
                 run()
 
 
@@ -262,7 +263,7 @@ def test_a_full_disk(folder, monkeypatch):
 
 def test_what_was_used_longest_ago_goes_first(folder):
     keys = [disk_cache.key_of("entry", bytes([n])) for n in range(8)]
-    with _config.compilation_cache_max_size(8 * 1200):
+    with config.compilation_cache_max_size(8 * 1200):
         for age, key in enumerate(keys):
             disk_cache.write(key, (), bytes(1000))
             os.utime(folder / f"{key}.tanx", (1000 + age, 1000 + age))

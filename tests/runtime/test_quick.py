@@ -8,9 +8,9 @@ import pytest
 import tanx
 import tanx.numpy as jnp
 from tanx import lax
+from tanx._base.config import quick_code
 from tanx._compiler.codegen import cpu
 from tanx._compiler.codegen.abi import ENTRY
-from tanx._config import quick_code
 from tanx._runtime import later, load
 from tanx._runtime.executable import Executable
 
@@ -104,7 +104,7 @@ def test_what_is_compiled_ahead_of_time_is_compiled_with_care(assembled):
 
 def test_the_text_of_better_code_is_kept_on_disk(assembled, tmp_path):
     closed = tanx.make_jaxpr(softmax)(X)
-    with tanx._config.enable_compilation_cache(True), tanx._config.compilation_cache_dir(
+    with tanx._base.config.enable_compilation_cache(True), tanx._base.config.compilation_cache_dir(
             str(tmp_path)):
         expected = Executable(closed).run([X])[0]
         load.clear()

@@ -12,7 +12,8 @@ import pytest
 
 import tanx
 import tanx.numpy as jnp
-from tanx import _config, lax, tree_util
+from tanx import lax, tree_util
+from tanx._base import config
 from tanx._runtime import eager
 
 Point = namedtuple("Point", "x y")
@@ -127,7 +128,7 @@ def test_donated_arguments_that_others_hold():
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs POSIX signals")
 def test_a_native_call_is_interrupted():
     count = tanx.jit(lambda n: lax.while_loop(lambda k: k < n, lambda k: k + 1, 0))
-    with _config.async_dispatch(False):
+    with config.async_dispatch(False):
         for n in range(4):
             assert int(count(n)) == n
         timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))

@@ -22,7 +22,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored in the
 import numpy as np
 import tanx
 import tanx.numpy as jnp
-from tanx import _config, lax
+from tanx import lax
+from tanx._base import config
 
 ENDLESS = 1 << 60
 X = jnp.ones(3)
@@ -66,7 +67,7 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="nee
 def test_in_the_calling_thread():
     """By Python, and by native calls, which begin with the third of their kind."""
     assert run("""
-        with _config.async_dispatch(False):
+        with config.async_dispatch(False):
             for _ in range(4):
                 pressed(endless, X)
     """) == ["stopped|"] * 4
@@ -125,7 +126,7 @@ def test_handlers_of_users_run_while_loops_do():
                 os.kill(os.getpid(), signal.SIGINT)
         threading.Thread(target=press).start()
         try:
-            with _config.async_dispatch(False):
+            with config.async_dispatch(False):
                 fresh(X)
         except ZeroDivisionError:
             print(len(seen))
@@ -164,7 +165,7 @@ def test_compiling_is_not_left_half_way():
         cpu.assemble = assemble
         signal.signal(signal.SIGINT, signal.default_int_handler)
         tanx.jit(jnp.cos)(X)
-        with _config.async_dispatch(False):
+        with config.async_dispatch(False):
             pressed(endless, X)
     """) == ["assembled", "stopped", "stopped|"]
 
@@ -215,7 +216,7 @@ def test_in_a_library():
         soon(lambda: jnp.linalg.svd(matrix))
         soon(lambda: tanx.block_until_ready(svd(matrix)))
         soon(lambda: tanx.block_until_ready(svd(many)))
-        with _config.async_dispatch(False):
+        with config.async_dispatch(False):
             for _ in range(4):
                 soon(lambda: svd(matrix))
         values = svd(matrix[:40, :40])[1]

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from ..._config import (
+from ..._base.config import (
     compilation_cache_dir,
     compilation_cache_max_size,
     enable_compilation_cache,
@@ -22,6 +22,7 @@ from ..._config import (
     persistent_cache_min_entry_size_bytes,
     quick_code,
 )
+from ..._base.traceback import boundary
 from ..._core.jaxpr import ClosedJaxpr
 from ..._core.serial import write_value
 from ..._export.container import Damaged, pack, unpack
@@ -29,7 +30,6 @@ from ..._export.program import program_bytes, program_of, value_of
 from ..._runtime import load
 from ..._runtime.device import devices_of
 from ..._runtime.executable import Executable
-from ..._traceback import boundary
 from ...errors import explain
 from ...tree_util import PyTreeDef, tree_leaves, tree_unflatten
 from ..aot import ArgInfo, Compiled, Program

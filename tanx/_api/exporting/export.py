@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ... import _config
+from ..._base import config
+from ..._base.symbolic import is_symbolic
+from ..._base.traceback import boundary
 from ..._core.jaxpr import ClosedJaxpr, eval_jaxpr
 from ..._core.refs import AbstractRef
 from ..._core.types import ShapeDtypeStruct
-from ..._dims import is_symbolic
 from ..._export.program import program_bytes
 from ..._runtime.device import default_device
-from ..._traceback import boundary
 from ..._transforms.discharge import without_refs
 from ...errors import explain
 from ..autodiff import vjp
@@ -119,7 +119,7 @@ def _exported(name: str, closed: ClosedJaxpr, in_tree, out_tree, keep_unused: bo
 
 def _version() -> int:
     """The calling convention that the configuration asks for."""
-    version = _config.config.values["jax_export_calling_convention_version"]
+    version = config.config.values["jax_export_calling_convention_version"]
     low = minimum_supported_calling_convention_version
     high = maximum_supported_calling_convention_version
     if not low <= version <= high:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..._base.traceback import boundary
 from ..._control.call import jit_p
 from ..._control.custom_vjp import custom_vjp
 from ..._core.jaxpr import ClosedJaxpr
@@ -20,7 +21,6 @@ from ..._core.types import ShapedArray, is_arraylike, not_arraylike, typeof
 from ..._export.container import Damaged
 from ..._export.program import program_of
 from ..._runtime.device import default_device
-from ..._traceback import boundary
 from ...errors import explain
 from ...tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
 from ..jit import jit

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._base.symbolic import Scope
+from ..._base.traceback import boundary
 from ..._core.effects import (
     DebugEffect,
     Effect,
@@ -13,11 +15,9 @@ from ..._core.effects import (
 )
 from ..._core.serial import write_value
 from ..._core.types import ShapedArray
-from ..._dims import Scope
 from ..._export.container import Damaged, pack, unpack
 from ..._export.program import program_of, value_of
 from ..._export.trees import tree_of, tree_records
-from ..._traceback import boundary
 from ...errors import explain
 from .checks import DisabledSafetyCheck
 from .exported import Exported

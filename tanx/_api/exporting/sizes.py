@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..._base.symbolic import bounds, evaluate, is_symbolic, parse_dim, scope_of, variables_of
 from ..._core.instantiate import instantiate
 from ..._core.jaxpr import ClosedJaxpr
 from ..._core.types import ShapedArray, typeof
-from ..._dims import bounds, evaluate, is_symbolic, parse_dim, scope_of, variables_of
 from ...errors import explain
 
 if TYPE_CHECKING:

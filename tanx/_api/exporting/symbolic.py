@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..._base.symbolic import Scope, bounds, is_symbolic, parse_dim
+from ..._base.traceback import boundary
 from ..._core.source import user_source
 from ..._core.types import ShapeDtypeStruct, described, is_arraylike, typeof
-from ..._dims import Scope, bounds, is_symbolic, parse_dim
-from ..._traceback import boundary
 from ...errors import explain
 from ...tree_util import broadcast_prefix, tree_flatten, tree_unflatten
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import ceil, prod
 
-from ..._digest import digest
+from ..._base.digest import digest
 from ..._loops.expr import Variable, fresh_index
 from ..._loops.nest import Buffer
 from .lanes import Loop

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._config import enable_x64
+from ..._base.config import enable_x64
 from ..._core.array import Array
 from ..._core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from ..._core.primitive import Kind, primitives

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 
-from ..._locks import new_lock
+from ..._base.locks import new_lock
 from ..._runtime import disk_cache
 from ..._runtime.c_compiler import run_compiler
 from ...errors import explain

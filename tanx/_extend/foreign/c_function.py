@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ..._base.traceback import boundary
 from ..._control.callback import in_turn
 from ..._control.custom import SymbolicZero
 from ..._control.custom_jvp import custom_jvp
@@ -24,7 +25,6 @@ from ..._ops.convert import convert_element_type
 from ..._ops.derive import zeros_of
 from ..._ops.layout import broadcast_in_dim, reshape
 from ..._runtime.c_calls import BY_VALUE, CODE, MESSAGE, CFunction, known_functions
-from ..._traceback import boundary
 from ...errors import explain
 from .c_compiler import library_of
 from .c_types import (

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._base.traceback import boundary
 from ..._control.callback import (
     VMAP_METHODS,
     in_turn,
@@ -30,7 +31,6 @@ from ..._loops.names import FOREIGN
 from ..._ops.layout import transpose
 from ..._runtime.call_frames import encoded
 from ..._runtime.foreign import call_now
-from ..._traceback import boundary
 from ...errors import explain
 
 __all__ = ["abstract_token", "ffi_call"]

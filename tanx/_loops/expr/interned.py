@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from weakref import ref
 
-from ..._locks import new_lock
+from ..._base.locks import new_lock
 
 if TYPE_CHECKING:
     from .nodes import Variable

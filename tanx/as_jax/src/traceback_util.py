@@ -1,7 +1,7 @@
 """``jax._src.traceback_util``: which frames users see. equinox, flax and jaxtyping use it."""
 
+from ..._base.traceback import boundary
 from ..._core.source import is_ours
-from ..._traceback import boundary
 from ...extend.source_info_util import register_exclusion
 
 __all__ = ["api_boundary", "include_frame", "register_exclusion"]

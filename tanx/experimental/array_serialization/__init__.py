@@ -4,8 +4,8 @@ The modules of this package of JAX stand on ``tensorstore``. Of ``serialization`
 libraries derive from; the others say what to use instead.
 """
 
-from ..._traceback import boundary
-from ..._window import publish
+from ..._base.traceback import boundary
+from ..._base.window import publish
 from ...errors import explain
 from . import serialization
 

@@ -4,8 +4,8 @@ All devices of tanx are of the process that runs, so that such a function runs t
 JAX asks of arguments and results is asked here as well: they are arrays.
 """
 
-from ..._traceback import shown
-from ..._window import publish
+from ..._base.traceback import shown
+from ..._base.window import publish
 from . import func, serialization
 from .func import colocated_cpu_devices, colocated_python, colocated_python_class
 

@@ -7,11 +7,11 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from ..._base.traceback import boundary
 from ..._core.array import Array
 from ..._core.mesh import Mesh
 from ..._core.trace import Tracer
 from ..._core.types import ShapeDtypeStruct, typeof
-from ..._traceback import boundary
 from ...errors import explain
 from ...tree_util import tree_flatten, tree_leaves
 

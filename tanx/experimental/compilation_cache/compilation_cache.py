@@ -1,9 +1,9 @@
 """tanx.experimental.compilation_cache.compilation_cache: where compiled code is kept on disk."""
 
-from ..._config import compilation_cache_dir
+from ..._base.config import compilation_cache_dir
+from ..._base.traceback import shown
+from ..._base.window import publish
 from ..._runtime import disk_cache
-from ..._traceback import shown
-from ..._window import publish
 
 __all__ = ["reset_cache", "set_cache_dir"]
 

@@ -1,7 +1,7 @@
 """tanx.experimental.sparse: arrays that store only some of their elements."""
 
-from ..._traceback import shown
-from ..._window import load_late, publish
+from ..._base.traceback import shown
+from ..._base.window import load_late, publish
 from ._base import JAXSparse
 from ._primitives import *
 from .ad import *

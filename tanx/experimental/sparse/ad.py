@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from ..._api import autodiff
 from ..._api import jacobian as jacobians
-from ..._traceback import boundary, shown
-from ..._window import publish
+from ..._base.traceback import boundary, shown
+from ..._base.window import publish
 from ...tree_util import tree_flatten, tree_map, tree_unflatten
 from ._base import JAXSparse
 from ._bcoo import BCOO

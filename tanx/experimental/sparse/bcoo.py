@@ -1,7 +1,7 @@
 """tanx.experimental.sparse.bcoo: sparse arrays in batches, as entries with their places."""
 
-from ..._traceback import shown
-from ..._window import publish
+from ..._base.traceback import shown
+from ..._base.window import publish
 from ._bcoo import *
 from ._bcoo_layout import *
 from ._bcoo_product import *

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as jnp
-from ..._traceback import shown
-from ..._window import publish
+from ..._base.traceback import shown
+from ..._base.window import publish
 from ...errors import explain
 from ...tree_util import register_pytree_node_class
 from ._base import JAXSparse, over_batch

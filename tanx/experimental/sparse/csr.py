@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as jnp
+from ..._base.traceback import shown
+from ..._base.window import publish
 from ..._ops.compressed import csr_matmat_p, csr_matvec_p
-from ..._traceback import shown
-from ..._window import publish
 from ...tree_util import register_pytree_node_class
 from ._bcoo import BCOO
 from ._rows import compressed_product, pointers, row_numbers, rows_product

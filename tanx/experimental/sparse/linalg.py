@@ -8,11 +8,11 @@ import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
+from ..._base.traceback import shown
+from ..._base.window import publish
 from ..._control.callback import pure_callback
 from ..._control.solve import custom_linear_solve
 from ..._core.types import ShapeDtypeStruct
-from ..._traceback import shown
-from ..._window import publish
 from ...errors import explain
 from ._base import JAXSparse
 from ._rows import row_numbers, rows_product

@@ -10,8 +10,8 @@ import numpy as np
 from ... import numpy as jnp
 from ... import random
 from ..._api.batching import vmap
-from ..._traceback import shown
-from ..._window import publish
+from ..._base.traceback import shown
+from ..._base.window import publish
 from ...dtypes import canonicalize_dtype
 from ...errors import explain
 from ._bcoo import BCOO

@@ -13,11 +13,11 @@ from typing import Any
 from ... import lax
 from ... import numpy as jnp
 from ..._api.staging import make_jaxpr
+from ..._base.traceback import boundary, shown
+from ..._base.window import publish
 from ..._core.jaxpr import ClosedJaxpr, Literal
 from ..._core.trace import Tracer
 from ..._core.types import ShapeDtypeStruct
-from ..._traceback import boundary, shown
-from ..._window import publish
 from ...errors import explain
 from ...tree_util import tree_flatten, tree_unflatten
 from ._base import JAXSparse

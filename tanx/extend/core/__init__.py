@@ -1,5 +1,7 @@
 """tanx.extend.core: jaxprs, what they are made of, and primitives."""
 
+from ..._base.traceback import shown
+from ..._base.window import publish
 from ..._core.check import check_jaxpr
 from ..._core.effects import Effect, no_effects
 from ..._core.jaxpr import (
@@ -36,8 +38,6 @@ from ..._extend.jaxprs import (
 from ..._extend.partial import eval_jaxpr_transpose
 from ..._extend.primitive import Primitive
 from ..._extend.values import Token, TraceTag, array_types
-from ..._traceback import shown
-from ..._window import publish
 from ...errors import InconclusiveDimensionOperation, JaxprTypeError
 from . import primitives as primitives
 

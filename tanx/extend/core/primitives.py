@@ -1,5 +1,7 @@
 """tanx.extend.core.primitives: primitives by the names that they have in JAX."""
 
+from ..._base.traceback import shown
+from ..._base.window import publish
 from ..._control.call import jit_p
 from ..._control.cond import cond_p
 from ..._control.custom_jvp import custom_jvp_call_p
@@ -158,7 +160,5 @@ from ..._ops.window import (
     reduce_window_p,
     reduce_window_sum_p,
 )
-from ..._traceback import shown
-from ..._window import publish
 
 publish(__name__, shown)

@@ -1,5 +1,5 @@
 """tanx.scipy.cluster: what belongs to which cluster."""
 
-from ..._window import load_late
+from ..._base.window import load_late
 
 load_late(__name__)

@@ -4,8 +4,8 @@ import numpy as np
 
 from ... import numpy as jnp
 from ..._api.jit import library_jit
-from ..._traceback import shown
-from ..._window import publish
+from ..._base.traceback import shown
+from ..._base.window import publish
 from ...errors import explain
 from ...numpy._promotion import as_operand, promote_dtypes, typeof
 

@@ -1,7 +1,7 @@
 """tanx.scipy.interpolate: values between the points of a grid."""
 
-from ..._traceback import shown
-from ..._window import publish
+from ..._base.traceback import shown
+from ..._base.window import publish
 from ._lookup import *
 from ._regular import *
 

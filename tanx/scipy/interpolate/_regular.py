@@ -10,7 +10,7 @@ import numpy as np
 from ... import dtypes, lax, tree_util
 from ... import numpy as jnp
 from ..._api.jit import library_jit
-from ..._traceback import boundary
+from ..._base.traceback import boundary
 from ...errors import explain
 from ...numpy._promotion import Tracer, typeof
 from .._taps import Tap, linear_weights, mixed

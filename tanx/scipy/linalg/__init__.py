@@ -3,8 +3,8 @@
 Functions take batches wherever JAX's do and in most other places too, and have derivatives.
 """
 
-from ..._traceback import shown
-from ..._window import publish
+from ..._base.traceback import shown
+from ..._base.window import publish
 from ._factor import *
 from ._functions import *
 from ._patterned import *

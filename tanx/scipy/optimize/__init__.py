@@ -4,8 +4,8 @@ Roots and least squares have the derivatives of the exact solution, by the impli
 theorem: with respect to ``args``, and to whatever the functions close over.
 """
 
-from ..._traceback import shown
-from ..._window import publish
+from ..._base.traceback import shown
+from ..._base.window import publish
 from ._least_squares import *
 from ._minimize import *
 from ._root import *

@@ -1,7 +1,7 @@
 """tanx.scipy.signal: convolutions, and spectra of signals."""
 
-from ..._traceback import shown
-from ..._window import publish
+from ..._base.traceback import shown
+from ..._base.window import publish
 from ._convolve import *
 from ._detrend import *
 from ._spectra import *

@@ -12,7 +12,7 @@ from itertools import product
 from ... import dtypes, lax
 from ... import numpy as jnp
 from ..._api.jit import library_jit
-from ..._axes import canonical_axis
+from ..._base.axes import canonical_axis
 from ...errors import explain
 from ...numpy._promotion import as_operand, convert, typeof
 

@@ -7,7 +7,7 @@ import numpy as np
 from ... import dtypes
 from ... import numpy as jnp
 from ..._api.jit import library_jit
-from ..._axes import canonical_axis
+from ..._base.axes import canonical_axis
 from ...errors import explain
 from ...numpy._promotion import typeof
 

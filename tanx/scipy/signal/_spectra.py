@@ -12,7 +12,7 @@ from ... import dtypes, lax
 from ... import numpy as jnp
 from ..._api.batching import vmap
 from ..._api.jit import library_jit
-from ..._axes import canonical_axis
+from ..._base.axes import canonical_axis
 from ...errors import explain, warn_user
 from ...numpy._promotion import as_operand, check_arraylike, promote_dtypes, typeof
 from ._detrend import without_mean, without_trend

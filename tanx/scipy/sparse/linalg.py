@@ -17,8 +17,8 @@ from ... import dtypes, lax, tree_util
 from ... import numpy as jnp
 from ..._api.autodiff import linear_transpose
 from ..._api.ravel import ravel_pytree
-from ..._traceback import shown
-from ..._window import publish
+from ..._base.traceback import shown
+from ..._base.window import publish
 from ...errors import explain
 from ...numpy._promotion import is_arraylike
 

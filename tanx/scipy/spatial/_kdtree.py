@@ -12,7 +12,7 @@ from ... import dtypes, lax, tree_util
 from ... import numpy as jnp
 from ..._api.batching import vmap
 from ..._api.jit import jit, library_jit
-from ..._traceback import boundary
+from ..._base.traceback import boundary
 from ...errors import ConcretizationTypeError, explain
 from ...numpy._promotion import Tracer, typeof
 from ._search import count_pairs, count_within, find_within, nearest, partner

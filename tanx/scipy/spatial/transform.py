@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from ... import dtypes, random
 from ... import numpy as jnp
 from ..._api.jit import library_jit
-from ..._traceback import boundary, shown
-from ..._window import publish
+from ..._base.traceback import boundary, shown
+from ..._base.window import publish
 from ...errors import explain
 from ...numpy._promotion import typeof
 

@@ -1,7 +1,7 @@
 """tanx.scipy.special: special functions of mathematics and statistics."""
 
-from ..._traceback import shown
-from ..._window import publish
+from ..._base.traceback import shown
+from ..._base.window import publish
 from ._bernoulli import *
 from ._bessel import *
 from ._beta import *

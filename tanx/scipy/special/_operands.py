@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ... import _config, dtypes
+from ... import dtypes
+from ..._base import config
 from ...errors import explain
 from ...numpy._promotion import check_arraylike, convert, promote_shapes, typeof
 
@@ -80,7 +81,7 @@ def in_float64(compute: Callable | None = None, *, rough: bool = False) -> Calla
     def run(*args):
         given = args[0].aval
         more = {"rough": given.dtype != np.float64} if rough else {}
-        with _config.enable_x64(True):
+        with config.enable_x64(True):
             out = compute(*(convert(x, np.dtype(np.float64)) for x in args), **more)
             return _rounded(out, given)
     del run.__wrapped__  # callers do not see that parameter

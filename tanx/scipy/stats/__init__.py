@@ -8,8 +8,8 @@ and ``sf``. Most distributions can be moved by ``loc`` and stretched by ``scale`
 support a density is 0, with derivatives 0.
 """
 
-from ..._traceback import shown
-from ..._window import load_late, publish
+from ..._base.traceback import shown
+from ..._base.window import load_late, publish
 from ._kde import *
 from ._summary import *
 

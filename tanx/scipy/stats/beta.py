@@ -6,8 +6,8 @@ The density is ``x**(a - 1) * (1 - x)**(b - 1)`` divided by its integral, the be
 from ... import lax
 from ... import numpy as jnp
 from ..._api.jit import library_jit
-from ..._traceback import shown
-from ..._window import publish
+from ..._base.traceback import shown
+from ..._base.window import publish
 from ._factorials import log_beta
 from ._support import log_share, operands, times_log, times_log1p
 

@@ -5,8 +5,8 @@ That probability is itself random, and has a beta distribution with the paramete
 
 from ... import numpy as jnp
 from ..._api.jit import library_jit
-from ..._traceback import shown
-from ..._window import publish
+from ..._base.traceback import shown
+from ..._base.window import publish
 from ._factorials import log_beta
 from ._support import operands
 

@@ -5,8 +5,8 @@ It is a gamma distribution, of shape ``df / 2`` and scale 2.
 
 from ... import numpy as jnp
 from ..._api.jit import library_jit
-from ..._traceback import shown
-from ..._window import publish
+from ..._base.traceback import shown
+from ..._base.window import publish
 from . import gamma
 from ._support import operands
 

@@ -3,8 +3,8 @@
 from ... import dtypes, lax
 from ... import numpy as jnp
 from ..._api.jit import library_jit
-from ..._traceback import shown
-from ..._window import publish
+from ..._base.traceback import shown
+from ..._base.window import publish
 from ...errors import explain
 from ...numpy._promotion import check_arraylike, typeof
 from ._support import times_log

@@ -6,8 +6,8 @@ The density is ``x**(a - 1) * exp(-x)`` divided by its integral, the gamma funct
 from ... import lax
 from ... import numpy as jnp
 from ..._api.jit import library_jit
-from ..._traceback import shown
-from ..._window import publish
+from ..._base.traceback import shown
+from ..._base.window import publish
 from ._support import log_share, operands, times_log
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"]

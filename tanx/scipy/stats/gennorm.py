@@ -6,8 +6,8 @@ It is Laplace's distribution for ``beta`` 1 and a normal one for 2.
 from ... import lax
 from ... import numpy as jnp
 from ..._api.jit import library_jit
-from ..._traceback import shown
-from ..._window import publish
+from ..._base.traceback import shown
+from ..._base.window import publish
 from ._support import operands
 
 __all__ = ["cdf", "logpdf", "pdf"]

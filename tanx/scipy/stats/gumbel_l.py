@@ -5,8 +5,8 @@ It is that of maxima with the opposite sign.
 
 from ... import numpy as jnp
 from ..._api.jit import library_jit
-from ..._traceback import shown
-from ..._window import publish
+from ..._base.traceback import shown
+from ..._base.window import publish
 from . import gumbel_r
 from ._support import operands, probability
 

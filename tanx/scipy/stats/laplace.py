@@ -4,8 +4,8 @@ from math import log
 
 from ... import numpy as jnp
 from ..._api.jit import library_jit
-from ..._traceback import shown
-from ..._window import publish
+from ..._base.traceback import shown
+from ..._base.window import publish
 from ._support import operands
 
 __all__ = ["cdf", "logpdf", "pdf"]

@@ -5,8 +5,8 @@ from math import log, pi
 from ... import dtypes
 from ... import numpy as jnp
 from ..._api.jit import library_jit
-from ..._traceback import shown
-from ..._window import publish
+from ..._base.traceback import shown
+from ..._base.window import publish
 from ...errors import explain
 from ...lax.linalg import triangular_solve
 from ...numpy._promotion import check_arraylike, convert, typeof

@@ -5,8 +5,8 @@ from math import log, pi, sqrt
 from ... import lax
 from ... import numpy as jnp
 from ..._api.jit import library_jit
-from ..._traceback import shown
-from ..._window import publish
+from ..._base.traceback import shown
+from ..._base.window import publish
 from ..special import log_ndtr, ndtri
 from ._support import operands
 

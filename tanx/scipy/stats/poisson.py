@@ -7,8 +7,8 @@ import numpy as np
 from ... import lax
 from ... import numpy as jnp
 from ..._api.jit import library_jit
-from ..._traceback import shown
-from ..._window import publish
+from ..._base.traceback import shown
+from ..._base.window import publish
 from ._factorials import log_factorial
 from ._support import operands, times_log
 

@@ -8,8 +8,8 @@ from math import log, pi
 
 from ... import numpy as jnp
 from ..._api.jit import library_jit
-from ..._traceback import shown
-from ..._window import publish
+from ..._base.traceback import shown
+from ..._base.window import publish
 from ._factorials import log_half_step
 from ._support import log1p_square, operands
 

@@ -5,8 +5,8 @@ Both borders are those of the standard normal distribution, before ``loc`` and `
 
 from ... import numpy as jnp
 from ..._api.jit import library_jit
-from ..._traceback import shown
-from ..._window import publish
+from ..._base.traceback import shown
+from ..._base.window import publish
 from ...nn import log1mexp
 from ..special import log_ndtr
 from . import norm

@@ -2,8 +2,8 @@
 
 from ... import numpy as jnp
 from ..._api.jit import library_jit
-from ..._traceback import shown
-from ..._window import publish
+from ..._base.traceback import shown
+from ..._base.window import publish
 from ._support import operands, probability
 
 __all__ = ["cdf", "logpdf", "pdf", "ppf"]

@@ -20,11 +20,11 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from ._locks import new_lock
-from ._logger import logger, set_level
-from ._situation import KEY, VERSION, flags_version, situation
-from ._traceback import boundary
-from .errors import explain
+from ..errors import explain
+from .locks import new_lock
+from .logger import logger, set_level
+from .thread_state import KEY, VERSION, flags_version, situation
+from .traceback import boundary
 
 __all__ = [
     "CompilerEffortLevel",

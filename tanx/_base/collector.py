@@ -12,7 +12,7 @@ import gc
 import os
 from collections.abc import Callable
 
-from ._locks import new_lock
+from .locks import new_lock
 
 __all__ = ["at_rest", "count_as_old", "growth"]
 

@@ -18,7 +18,7 @@ __all__ = ["boundary", "credit", "shown", "trimmed"]
 
 T = TypeVar("T")
 
-_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _TOUR = _PACKAGE + "__main__.py"  # written like a user's program
 
 # Frames of these are dropped where tanx called them, and kept where the user did.
@@ -85,7 +85,7 @@ def _shed(error: BaseException) -> bool:
 
     Tells whether nothing is left: no function of the user's was running.
     """
-    from ._config import traceback_filtering  # late: the functions of that file are trimmed, too
+    from .config import traceback_filtering  # late: the functions of that file are trimmed, too
     if traceback_filtering.value == "off":
         return False
     seen = set()

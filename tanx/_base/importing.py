@@ -1,7 +1,7 @@
 """While tanx is imported, the garbage collector rests: what is loaded then is there to stay."""
 
-from . import _late_imports  # noqa: F401 - first: its hook is then the last before a fork
-from ._collector import at_rest, count_as_old
+from . import late_imports  # noqa: F401 - first: its hook is then the last before a fork
+from .collector import at_rest, count_as_old
 
 __all__ = ["finished"]
 

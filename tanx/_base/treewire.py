@@ -10,7 +10,7 @@ the keys of a dict (else None). Nothing in the bytes is ever executed; damage is
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from .errors import JaxRuntimeError, explain
+from ..errors import JaxRuntimeError, explain
 
 KINDS = {None: 1, list: 2, type(None): 3, tuple: 4, dict: 5}
 TYPES = {code: kind for kind, code in KINDS.items()}

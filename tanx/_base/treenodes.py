@@ -11,7 +11,7 @@ from operator import attrgetter, itemgetter
 from textwrap import shorten
 from typing import Any, TypeVar
 
-from .errors import explain, warn_user
+from ..errors import explain, warn_user
 
 __all__ = ["DictKey", "FlattenedIndexKey", "GetAttrKey", "KeyEntry", "KeyPath", "SequenceKey"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import ConcretizationTypeError, TracerIntegerConversionError, explain
+from ..errors import ConcretizationTypeError, TracerIntegerConversionError, explain
 
 __all__ = ["canonical_axes", "canonical_axis", "listed"]
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from time import time
 from typing import Any
 
-from .errors import explain
+from ..errors import explain
 
 __all__ = [
     "BACKEND", "CACHE_HITS", "CACHE_MISSES", "CACHE_REQUESTS", "LOWERING", "RETRIEVAL", "SAVED",

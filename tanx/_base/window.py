@@ -7,7 +7,7 @@ from importlib import import_module
 from types import FunctionType, ModuleType
 from typing import Any
 
-from ._traceback import boundary
+from .traceback import boundary
 
 __all__ = ["absence", "load_late", "publish"]
 

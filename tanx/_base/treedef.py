@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterable, Iterator
 from textwrap import shorten
 from typing import Any, NamedTuple
 
-from . import _treewire as wire
-from ._treenodes import (
+from ..errors import explain
+from . import treewire as wire
+from .treenodes import (
     CustomNode,
     DataclassNode,
     leaf_types,
@@ -26,7 +27,6 @@ from ._treenodes import (
     registered_node,
     tuple_code,
 )
-from .errors import explain
 
 __all__ = ["PyTreeDef", "default_registry", "tree_flatten"]
 
@@ -308,7 +308,7 @@ def show(spec) -> str:
 
 
 def records(spec):
-    """Type, number of children and aux data of each node, children first (see ``_treewire``)."""
+    """Type, number of children and aux data of each node, children first (see ``treewire``)."""
     for step in steps(spec):
         yield (None, 0, None) if step is None else (step[0].type, len(child_specs(step)), step[1])
 

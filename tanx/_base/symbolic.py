@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from math import inf
 from typing import Any, NamedTuple, NoReturn
 
-from .errors import InconclusiveDimensionOperation, explain
+from ..errors import InconclusiveDimensionOperation, explain
 
 __all__ = ["DimExpr", "Scope", "Socket", "as_value", "bounds", "common_sizes", "definitely",
            "evaluate", "index", "is_symbolic", "largest", "least", "parse_dim", "scope_of",

@@ -1,0 +1,1 @@
+"""What everything stands on: options, locks, tree definitions, tracebacks, symbolic sizes."""
