@@ -102,7 +102,8 @@ class Program:
 
     def llvm(self) -> str:
         """The text that machine code is made from."""
-        from .._compiler.codegen.cpu import generate, host
+        from .._compiler.codegen.cpu import generate
+        from .._compiler.machine import host
         plan = self.module.plan
         return generate(plan.program, host(), plan.offsets, plan.shared).text
 
@@ -417,7 +418,8 @@ class Compiled(Stage):
 
     def as_text(self) -> str:
         """The machine code, as instructions of the processor."""
-        from .._compiler.codegen.cpu import host, instructions
+        from .._compiler.codegen.cpu import instructions
+        from .._compiler.machine import host
         return instructions(self._program.llvm(), host())
 
     def cost_analysis(self) -> dict[str, float]:

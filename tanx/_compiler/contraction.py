@@ -30,7 +30,6 @@ from .._loops.nest import PARALLEL, Buffer, Nest, Program, Statement, Store
 from .._loops.traverse import loads, map_expressions, rewrite, substitute
 from .codegen import amx
 from .codegen.analysis import Terms, offset
-from .codegen.target import Target
 from .codegen.tiles import (
     Form,
     best_tile,
@@ -46,6 +45,7 @@ from .codegen.tiles import (
     tiling,
     times,
 )
+from .machine import Machine
 
 __all__ = ["contract"]
 
@@ -78,11 +78,11 @@ _PART, _SMALL_RESULT = 1024, 1 << 14
 """Terms that are summed at a time where there are not more elements to compute than those."""
 
 
-def contract(program: Program, target: Target) -> Program:
+def contract(program: Program, machine: Machine) -> Program:
     """Bring sums of products into the form of tiles, with copies of operands where needed."""
     names = _Names(program)
     statements = [new for statement in program.statements
-                  for new in _contracted(statement, names, target)]
+                  for new in _contracted(statement, names, machine)]
     return replace(program, statements=tuple(statements), temps=(*program.temps, *names.made))
 
 
@@ -102,7 +102,7 @@ class _Names:
         return self.made[-1]
 
 
-def _contracted(statement: Statement, names: _Names, target: Target) -> Sequence[Statement]:
+def _contracted(statement: Statement, names: _Names, machine: Machine) -> Sequence[Statement]:
     """The statements that one becomes; just itself if tiles do not compute it."""
     product = _product(statement)
     if product is None:
@@ -110,26 +110,26 @@ def _contracted(statement: Statement, names: _Names, target: Target) -> Sequence
     made = len(names.made)
     steps = (_in_runs if product.runs else
              _in_real_numbers if kind_of(product.total.dtype) == "c" else
-             _in_words if _words(product, target) else
+             _in_words if _words(product, machine) else
              _in_parts if _parts(product) > 1 else _by_tiles)
-    found = steps(product, names, target)
+    found = steps(product, names, machine)
     if found is None:
         del names.made[made:]
         return [statement]
     return found
 
 
-def _by_tiles(product: _Product, names: _Names, target: Target) -> list[Statement] | None:
+def _by_tiles(product: _Product, names: _Names, machine: Machine) -> list[Statement] | None:
     if _is_tiny(product):
         return [_written_out(product)]
     size = product.terms * product.column.extent * product.total.dtype.itemsize
     made = len(names.made)
     for computed in _computed(product):
-        layout = _Layout(product, names, target, computed)
+        layout = _Layout(product, names, machine, computed)
         if product.row.extent == 1 and not (layout.streams() and size >= _FAR):
             return None
         copies, nest = layout.statements()
-        if tiling(nest, target) is not None:
+        if tiling(nest, machine) is not None:
             return [*copies, nest]
         del names.made[made:]
     return None
@@ -144,13 +144,13 @@ def _computed(product: _Product) -> Iterator[Expr | None]:
     yield None
 
 
-def _in_runs(product: _Product, names: _Names, target: Target) -> list[Statement] | None:
+def _in_runs(product: _Product, names: _Names, machine: Machine) -> list[Statement] | None:
     """A product whose terms come in runs, if kernels can read them so; else with copies."""
     made = len(names.made)
-    found = _by_tiles(product, names, target)
+    found = _by_tiles(product, names, machine)
     if found is None:
         del names.made[made:]
-        return _by_tiles(product.joined, names, target)
+        return _by_tiles(product.joined, names, machine)
     return found
 
 
@@ -172,7 +172,7 @@ def _written_out(product: _Product) -> Nest:
 # -- steps on the way ------------------------------------------------------------------------------
 
 
-def _in_real_numbers(product: _Product, names: _Names, target: Target) -> list[Statement] | None:
+def _in_real_numbers(product: _Product, names: _Names, machine: Machine) -> list[Statement] | None:
     """A product of complex matrices by one of real ones with twice the columns and terms.
 
     Each row of the left one holds real and imaginary parts in turn. A row of the right one holds
@@ -199,7 +199,7 @@ def _in_real_numbers(product: _Product, names: _Names, target: Target) -> list[S
     nest = _sums(product, result, (row, twice), (row, twice // 2, twice % 2), both,
                  left[[*outer_left, row, both // 2, both % 2]],
                  right[[*outer_right, both // 2, both % 2, twice // 2, twice % 2]])
-    found = _contracted(nest, names, target)
+    found = _contracted(nest, names, machine)
     if found[-1] is nest:
         return None
     index = (*product.outer, row, column)
@@ -231,7 +231,7 @@ class _Words:
         return op("shift_left", bits, const(8 * self.narrow.itemsize * n, np.int32))
 
 
-def _words(product: _Product, target: Target) -> _Words | None:
+def _words(product: _Product, machine: Machine) -> _Words | None:
     """How the factors of a product are put into words; None if that is not worth it."""
     rows, columns = product.row.extent, product.column.extent
     if rows * columns * product.term.extent < _MANY_NARROW or min(rows, columns) == 1 or not all(
@@ -239,21 +239,22 @@ def _words(product: _Product, target: Target) -> _Words | None:
         return None
     narrow = {x.args[0].dtype for x in (product.left, product.right) if isinstance(x, Op)}
     wide, byte, pair = product.total.dtype, np.dtype(np.int8), np.dtype(bfloat16)
-    if narrow == {byte} and wide == np.int32 and target.multiplies_bytes:
-        signed = target.multiplies_signed_bytes or target.has_matrix_registers and rows >= amx.SIZE
+    if narrow == {byte} and wide == np.int32 and machine.multiplies_bytes:
+        signed = machine.multiplies_signed_bytes or (
+            machine.has_matrix_registers and rows >= amx.SIZE)
         return _Words("dot4" if signed else "dot4u", byte)
-    if narrow == {pair} and wide == np.float32 and target.multiplies_pairs and (
+    if narrow == {pair} and wide == np.float32 and machine.multiplies_pairs and (
             rows >= _ROWS_OF_PAIRS):
         return _Words("dot2", pair)
     return None
 
 
-def _in_words(product: _Product, names: _Names, target: Target) -> list[Statement] | None:
+def _in_words(product: _Product, names: _Names, machine: Machine) -> list[Statement] | None:
     """A product of narrow numbers by one of words, which hold those of several terms each."""
-    words = _words(product, target)
+    words = _words(product, machine)
     assert words is not None
     terms, count = product.term.extent, -(-product.term.extent // words.terms)
-    if words.times in amx.INSTRUCTIONS and target.has_matrix_registers:
+    if words.times in amx.INSTRUCTIONS and machine.has_matrix_registers:
         count = -(-count // amx.SIZE) * amx.SIZE
     word = Index("term", count)
 
@@ -278,7 +279,7 @@ def _in_words(product: _Product, names: _Names, target: Target) -> list[Statemen
     body = op(words.times, copy[at], packed(product.right))
     total = Pick(Fold((word,), fold.init, fold.states, (body,), "add"), 0)
     nest = product.rest(total if excess is None else total - excess)
-    found = _contracted(nest, names, target)
+    found = _contracted(nest, names, machine)
     return None if found[-1] is nest else [
         *copies, _parallel(at, [Store(copy, at, left)]), *found]
 
@@ -298,7 +299,7 @@ def _parts(product: _Product) -> int:
     return product.term.extent // _PART if elements <= _SMALL_RESULT else 1
 
 
-def _in_parts(product: _Product, names: _Names, target: Target) -> list[Statement] | None:
+def _in_parts(product: _Product, names: _Names, machine: Machine) -> list[Statement] | None:
     """A product whose terms are summed in parts first, and these then."""
     count, loops = _parts(product), (product.row, product.column)
     size, left_over = divmod(product.term.extent, count)
@@ -314,7 +315,7 @@ def _in_parts(product: _Product, names: _Names, target: Target) -> list[Statemen
         outer = replace(product, outer=(part, *product.outer))
         nest = _sums(outer, sums, loops, loops, term, substitute(product.left, moved),
                      substitute(product.right, moved), first=number * count)
-        steps = _contracted(nest, names, target)
+        steps = _contracted(nest, names, machine)
         if steps[-1] is nest:
             return None
         found += steps
@@ -525,8 +526,8 @@ def _joined(name: str, run: Sequence[Index], moved: dict[Variable, Expr]) -> Ind
 class _Layout:
     """Decides how the operands of a product lie in memory, but for one that is ``computed``."""
 
-    def __init__(self, product: _Product, names: _Names, target: Target, computed: Expr | None):
-        self.product, self.names, self.target = product, names, target
+    def __init__(self, product: _Product, names: _Names, machine: Machine, computed: Expr | None):
+        self.product, self.names, self.machine = product, names, machine
         self.computed = computed
         self.dtype = product.total.dtype
         self.copies: list[Nest] = []
@@ -568,7 +569,7 @@ class _Layout:
         """The left factor, with neighbouring terms (form k) or rows (form m)."""
         product, factor = self.product, self.product.left
         rows, columns = product.row.extent, product.column.extent
-        lanes = lanes_of(self.dtype, self.target)
+        lanes = lanes_of(self.dtype, self.machine)
         distances = self.distances(factor, product.row)
         near: Form | None = None if distances is None else (
             "k" if distances[1] == 1 else "m" if distances[0] == 1 and rows >= lanes else None)
@@ -580,7 +581,7 @@ class _Layout:
         if factor is self.computed:
             return "k" if any(_distance(load, product.term) == 1 for load in loads(factor)) else (
                 "m"), factor
-        tile = best_tile("m", rows, columns, product.terms, self.dtype, self.target)
+        tile = best_tile("m", rows, columns, product.terms, self.dtype, self.machine)
         if tile is not None:
             return "m", self.panels(factor, product.row, tile.rows)
         outer = product.outer_of(factor)
@@ -591,7 +592,7 @@ class _Layout:
 
     def many(self, distances: tuple[int, int] | None) -> int:
         """Columns that make a left factor at such distances worth a copy."""
-        if distances and distances[1] == 1 and not self.target.multiplies_by_lane:
+        if distances and distances[1] == 1 and not self.machine.multiplies_by_lane:
             # Single elements are read as quickly from rows as from panels, in conflict or not:
             # without copies 256 x 256 runs at 0.87 of the peak instead of 0.76 (AVX-512).
             return sys.maxsize
@@ -605,15 +606,15 @@ class _Layout:
         rows, columns, terms = product.row.extent, product.column.extent, product.terms
         distances = self.distances(factor, product.column)
         if distances is not None and distances[0] == 1 and (
-                columns >= lanes_of(self.dtype, self.target)) and (
+                columns >= lanes_of(self.dtype, self.machine)) and (
                 self.streams() or distances[1] * terms * self.dtype.itemsize <= _NEAR
                 or form == "m" and product.runs or not product.runs and copied_by_tasks(
                     self.batch(factor), rows, columns, terms, *distances, self.dtype.itemsize,
-                    self.target)):
+                    self.machine)):
             return factor
         if factor is self.computed:
             return factor
-        size = panel_columns(form, rows, columns, terms, self.dtype, self.target,
+        size = panel_columns(form, rows, columns, terms, self.dtype, self.machine,
                              times(product.total))
         return self.panels(factor, product.column, size) if size else factor
 

@@ -21,19 +21,21 @@ from .._loops.traverse import written
 from .codegen.control import room_of_branch, room_of_loop
 from .cost import cost, nbytes
 from .flatten import flattened
+from .machine import Machine
 from .stages import elements, rename
 
 __all__ = ["Inner", "Inside", "Source", "statements_of"]
 
 
 class Inside(NamedTuple):
-    """The plan of a body, and statements to be run before on its constants.
+    """The plan of a body for a machine, and statements to be run before on its constants.
 
     Inputs of the program that have the names of temporaries which those statements fill come behind
     the other constants.
     """
 
     plan: Plan
+    machine: Machine
     before: Sequence[Statement] = ()
 
 
@@ -130,7 +132,7 @@ def _for_loop(flow: ForLoop, into: Sequence[Buffer], operands: Sequence[_Array],
     loop = Loop((*into, _room(room.size)), (*constants, *carries, *rows), body, carried,
                 rows=len(rows), count=flow.length, reverse=flow.reverse, tasks=tasks,
                 skipped=tuple(source.skipped for source in stacks))
-    write.statements += flattened(loop) or [loop]
+    write.statements += flattened(loop, inside.machine) or [loop]
     return write.statements
 
 

@@ -26,9 +26,9 @@ from .._loops.nest import (
     Store,
 )
 from .._loops.traverse import statements_in
-from .codegen.cpu import host
 from .codegen.tiles import tiling
 from .cost import cost, nbytes
+from .machine import Machine
 from .stages import rename, replace_loads
 
 __all__ = ["flattened"]
@@ -43,10 +43,10 @@ _COPIED = 256
 """Bytes up to which a carry is worth being copied at the end of each step."""
 
 
-def flattened(loop: Loop) -> list[Statement] | None:
+def flattened(loop: Loop, machine: Machine) -> list[Statement] | None:
     """The statements that do the same as a loop; None where it is to stay as it is."""
     program = loop.body.program
-    if not loop.count or not _is_simple(program) or (
+    if not loop.count or not _is_simple(program, machine) or (
             not loop.carried and loop.count * sum(map(nbytes, program.temps)) > _TEMPORARIES):
         return None
     flat = _Flat(loop)
@@ -70,13 +70,13 @@ def _opened(statement: Statement) -> tuple[Statement, ...]:
     return (statement,)
 
 
-def _is_simple(program: Program) -> bool:
+def _is_simple(program: Program, machine: Machine) -> bool:
     """Whether a program has only small nests."""
     if len(program.statements) > _STATEMENTS or cost(program).seconds > _SMALL:
         return False
     return not any(isinstance(s, Call) or isinstance(s, Nest) and TASKS in s.kinds
                    for s in statements_in(program.statements)) and not any(
-        tiling(s, host()) is not None for s in program.statements)
+        tiling(s, machine) is not None for s in program.statements)
 
 
 class _Flat:

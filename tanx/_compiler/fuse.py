@@ -44,8 +44,8 @@ from .._loops.expr import (
 from .._loops.library import has_effects
 from .._loops.nest import PARALLEL, Buffer, Call, Nest, Program, Statement, Store
 from .._loops.traverse import children, expressions, loads, statements_in, substitute, walk, written
-from .codegen.target import Target
 from .cost import occurrences, repeats, work
+from .machine import Machine
 from .order import copied
 from .prologue import evaluations, is_plain
 from .stages import index_of, is_affine, loops_in, loops_of, mentioned, replace_loads
@@ -77,11 +77,11 @@ _REUSE = 4
 """Uses of each element of both operands that make a sum of products a contraction."""
 
 
-def fuse(program: Program, target: Target) -> Program:
+def fuse(program: Program, machine: Machine) -> Program:
     """The same computation in fewer nests and with fewer arrays stored."""
     stages = _inline_layouts(program)
     _group(stages)
-    _decide(stages, target)
+    _decide(stages, machine)
     return _write(program, stages)
 
 
@@ -481,7 +481,7 @@ def _aligned(buffer: Buffer, loops: Sequence[Index], stage: _Stage) -> bool:
 # -- decisions -------------------------------------------------------------------------------------
 
 
-def _decide(stages: Sequence[_Stage], target: Target) -> None:
+def _decide(stages: Sequence[_Stage], machine: Machine) -> None:
     """Mark the stages that are not stored, from the last to the first."""
     contexts: dict[Buffer, dict[tuple, _Context]] = {}
     readers: dict[Buffer, list[_Stage]] = {}
@@ -502,7 +502,7 @@ def _decide(stages: Sequence[_Stage], target: Target) -> None:
             passed.update(stage.statement.inputs)
         found = [r for b in stage.buffers for r in readers.get(b, ())]
         stage.alone = len(found) == 1 and found[0].alone
-        own = _copied_on_the_way(stage, own, target)
+        own = _copied_on_the_way(stage, own, machine)
         stage.virtual = not kept and not _before_update(stage, own, copies) and (
             _is_virtual(stage, own, sizes, readers)) and not (
             stage.ways and any(len(ways.get(c.root, stage.ways) | stage.ways) > 1
@@ -528,7 +528,7 @@ def _before_update(stage: _Stage, own: dict[tuple, _Context], copies: Mapping[Bu
                and _is_part(stage, r) for r in stage.readings for c in own.values())
 
 
-def _copied_on_the_way(stage: _Stage, own: dict[tuple, _Context], target: Target,
+def _copied_on_the_way(stage: _Stage, own: dict[tuple, _Context], machine: Machine,
                        ) -> dict[tuple, _Context]:
     """Where elements are wanted, if that is one product, which copies or computes its operands.
 
@@ -541,7 +541,7 @@ def _copied_on_the_way(stage: _Stage, own: dict[tuple, _Context], target: Target
         return own
     (store,) = stage.stores
     count = evaluations(context.product, replace_loads(
-        context.product, [store.buffer], lambda load: _at(store, load.index)), target)
+        context.product, [store.buffer], lambda load: _at(store, load.index)), machine)
     if count is None:
         return own
     if count <= stage.elements * _OVERLAP:

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import inf
 from typing import Any
 
@@ -41,7 +41,6 @@ from .._loops.names import FOURIER
 from .._loops.nest import Buffer, Extern, Loop, Plan, Program, Statement
 from .._loops.show import show, show_plan
 from .bodies import open_bodies
-from .codegen.cpu import host
 from .codegen.llvm import CALLS
 from .codegen.tiles import tiling
 from .contraction import contract
@@ -50,6 +49,7 @@ from .cost import Cost, cost, is_open
 from .decompose import decompose
 from .fuse import fuse
 from .lower import Lowered, lower
+from .machine import Machine, host
 from .memory import check_plan, in_place, overwriting, plan, share
 from .moments import in_one_pass
 from .order import reads_first, without_invariants
@@ -71,7 +71,7 @@ _OPEN = 2e-5
 
 @dataclass(frozen=True)
 class Module:
-    """What code is generated from: a program with its memory, and what belongs to its buffers.
+    """What code is generated from: a program with its memory for a machine, and its buffers.
 
     The first inputs of the program are for ``constants``, the others for the arguments in order.
     ``results`` are the buffers that hold the results: outputs of the program, or inputs where a
@@ -80,6 +80,7 @@ class Module:
     """
 
     plan: Plan
+    machine: Machine
     constants: tuple[Any, ...]
     results: tuple[Buffer, ...]
     in_avals: tuple[Any, ...]
@@ -107,7 +108,7 @@ class Module:
         """
         if is_open(self.program):
             return inf
-        own = [s for s in self.program.statements if tiling(s, host()) is None]
+        own = [s for s in self.program.statements if tiling(s, self.machine) is None]
         seconds = cost(replace(self.program, statements=tuple(own))).seconds
         return seconds + sum(map(_seconds_of_calls, own))
 
@@ -148,8 +149,11 @@ def _unwatched(name: str, form: Any) -> None:
     pass
 
 
-def build(closed: ClosedJaxpr, donated: Sequence[bool] = (), watch: Watch = _unwatched) -> Module:
+def build(closed: ClosedJaxpr, donated: Sequence[bool] = (), machine: Machine | None = None,
+          watch: Watch = _unwatched) -> Module:
     """Run all passes on a jaxpr; ``donated`` tells which arguments may be overwritten.
+
+    The program is planned for ``machine``, by default that of this process.
 
     ``watch`` is told what it takes to say which equations a kernel computes: the jaxpr after
     ``"simplify"``, what came out of ``"lower"``, the program after ``"searches"``, whose buffers
@@ -162,38 +166,42 @@ def build(closed: ClosedJaxpr, donated: Sequence[bool] = (), watch: Watch = _unw
     arena: 0 bytes
     return y0
     """
+    machine = machine or host()
     smaller = _smaller(closed)
     watch("simplify", smaller)
-    lowered = _inspected("lower", lower(smaller, inner), _check_lowered, str)
+    lowered = _inspected("lower", lower(smaller, partial(inner, machine)), _check_lowered, str)
     watch("lower", lowered)
-    program, shared = _scheduled(lowered.program, _donated_buffers(lowered, donated), None, watch)
+    program, shared = _scheduled(lowered.program, _donated_buffers(lowered, donated), machine,
+                                 watch=watch)
     memory = _inspected("memory", plan(program, shared, guests=True), check_plan, show_plan)
-    return Module(memory, lowered.constants, lowered.results, tuple(closed.in_avals),
+    return Module(memory, machine, lowered.constants, lowered.results, tuple(closed.in_avals),
                   tuple(closed.out_avals))
 
 
-def inner(closed: ClosedJaxpr, overwriting: Mapping[int, int], constants: int | None = None,
-          ) -> Inside:
+def inner(machine: Machine, closed: ClosedJaxpr, overwriting: Mapping[int, int],
+          constants: int | None = None) -> Inside:
     """A program inside of another; ``overwriting`` maps inputs to outputs.
 
     Of a loop, what it does with its first inputs, ``constants`` of them, is the same each time and
     comes out.
     """
-    lowered = _inspected("lower", lower(closed, inner, apart=True), _check_lowered, str)
+    lowered = _inspected("lower", lower(closed, partial(inner, machine), apart=True),
+                         _check_lowered, str)
     program = lowered.program
     partners = {program.inputs[n]: program.outputs[m] for n, m in overwriting.items()}
-    program, shared = _scheduled(program, list(partners), partners)
+    program, shared = _scheduled(program, list(partners), machine, partners)
     before: list[Statement] = []
     if constants is not None:
         program, before = without_invariants(program, constants)
-    return Inside(_inspected("memory", plan(program, shared), check_plan, show_plan), before)
+    return Inside(_inspected("memory", plan(program, shared), check_plan, show_plan), machine,
+                  before)
 
 
-def _scheduled(program: Program, donated: Sequence[Buffer],
+def _scheduled(program: Program, donated: Sequence[Buffer], machine: Machine,
                partners: Mapping[Buffer, Buffer] | None = None, watch: Watch = _unwatched,
                ) -> tuple[Program, dict[Buffer, Buffer]]:
     """All passes up to the plan; also which outputs take the memory of inputs."""
-    program = _inspected("fuse", fuse(reads_first(program), host()), check, show)
+    program = _inspected("fuse", fuse(reads_first(program), machine), check, show)
     program = _inspected("moments", in_one_pass(program), check, show)
     program = _inspected("searches", by_blocks(program), check, show)
     program, shared = share(program, donated, partners)
@@ -202,8 +210,8 @@ def _scheduled(program: Program, donated: Sequence[Buffer],
     watch("reuse", names)
     program = _inspected("reuse", in_place(program, names), check, show)
     program = _inspected("split", split(program, 1 if partners is None else _STEPS), check, show)
-    program = _inspected("contract", contract(program, host()), check, show)
-    program = _inspected("schedule", schedule(program, host()), check, show)
+    program = _inspected("contract", contract(program, machine), check, show)
+    program = _inspected("schedule", schedule(program, machine), check, show)
     return _inspected("tasks", in_one_loop(program, shared), check, show), shared
 
 

@@ -15,9 +15,9 @@ from math import prod
 from .._loops.expr import Expr, Index, Load
 from .._loops.nest import Nest, Program, Statement
 from .._loops.traverse import children, walk, written
-from .codegen.target import Target
 from .codegen.tiles import lanes_of, tiling
 from .contraction import contract
+from .machine import Machine
 from .stages import is_affine
 
 __all__ = ["evaluations", "is_plain"]
@@ -26,20 +26,20 @@ _VECTORS = 2
 """Vectors that are computed at a time, as a rule."""
 
 
-def evaluations(stored: Statement, computed: Statement, target: Target) -> int | None:
+def evaluations(stored: Statement, computed: Statement, machine: Machine) -> int | None:
     """How many elements of an operand a product computes if it is not stored; None if not worth it.
 
     ``stored`` is the product that loads the operand, ``computed`` the one with what it is made from
     in its place. It is worth it if that takes no more copies: the operand is copied in any case, or
     tasks compute what they need of it.
     """
-    before, after = (contract(Program((), (), (), (statement,)), target).statements
+    before, after = (contract(Program((), (), (), (statement,)), machine).statements
                      for statement in (stored, computed))
-    tilings = [found for step in after if (found := tiling(step, target)) is not None]
-    if not tilings or _copied(after, target) > _copied(before, target):
+    tilings = [found for step in after if (found := tiling(step, machine)) is not None]
+    if not tilings or _copied(after, machine) > _copied(before, machine):
         return None
     new = [step for step in after if step not in before]
-    return _copied(new, target, in_vectors=True) + sum(found.computed for found in tilings)
+    return _copied(new, machine, in_vectors=True) + sum(found.computed for found in tilings)
 
 
 def is_plain(value: Expr) -> bool:
@@ -48,14 +48,14 @@ def is_plain(value: Expr) -> bool:
                for node in walk(value, into=lambda n: () if isinstance(n, Load) else children(n)))
 
 
-def _copied(steps: Sequence[Statement], target: Target, in_vectors: bool = False) -> int:
+def _copied(steps: Sequence[Statement], machine: Machine, in_vectors: bool = False) -> int:
     """How many elements some steps of a product copy; or compute, which they do in vectors."""
     total = 0
     for step in steps:
-        if isinstance(step, Nest) and tiling(step, target) is None:
+        if isinstance(step, Nest) and tiling(step, machine) is None:
             *outer, inner = [i.extent for i in step.indices]
             if in_vectors:
-                lanes = _VECTORS * max(lanes_of(b.dtype, target) for b in written(step.body))
+                lanes = _VECTORS * max(lanes_of(b.dtype, machine) for b in written(step.body))
                 inner = -(-inner // lanes) * lanes
             total += prod(outer) * inner
     return total

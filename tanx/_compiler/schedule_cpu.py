@@ -75,9 +75,9 @@ from .._loops.traverse import (
 )
 from .codegen.matrices import in_lanes
 from .codegen.scans import Scan, neutral, scan_of
-from .codegen.target import Target
 from .codegen.tiles import tiling
 from .cost import cost
+from .machine import Machine
 from .stages import find_loads, is_affine, mentioned, sure_parts
 
 __all__ = ["schedule"]
@@ -105,9 +105,9 @@ _LINE, _PIECE, _LONG_PIECE = 64, 512, 2048
 several dimensions pieces that are long enough to be fetched ahead, the longer the better."""
 
 
-def schedule(program: Program, target: Target) -> Program:
+def schedule(program: Program, machine: Machine) -> Program:
     """Split the statements that are worth it over tasks; those by tiles have tasks of their own."""
-    scheduler = _Scheduler(program, target)
+    scheduler = _Scheduler(program, machine)
     statements = tuple(part for s in program.statements for part in scheduler.parts(s))
     used = {buffer for statement in statements for buffer in mentioned(statement)}
     temps = (*program.temps, *scheduler.temps)
@@ -127,8 +127,8 @@ def _even(tasks: int) -> int:
 class _Scheduler:
     """Splits statements; ``temps`` are the buffers that this took."""
 
-    def __init__(self, program: Program, target: Target):
-        self.target = target
+    def __init__(self, program: Program, machine: Machine):
+        self.machine = machine
         self.taken = set(program.buffers)
         self.temps: list[Buffer] = []
 
@@ -139,10 +139,10 @@ class _Scheduler:
         if isinstance(statement, Extern) and statement.name == LAPACK:
             statement = self.with_work(statement)
         if isinstance(statement, Extern) and statement.name == MATRICES:
-            statement = in_lanes(statement, self.target.vector_bits, _GRAIN)
+            statement = in_lanes(statement, self.machine.vector_bits, _GRAIN)
         if not isinstance(statement, Nest) or TASKS in statement.kinds or any(
                 isinstance(inner, Extern) for inner in statements_in(statement.body)) or (
-                tiling(statement, self.target) is not None):
+                tiling(statement, self.machine) is not None):
             yield statement
             return
         wanted = _tasks_in(statement)

@@ -111,7 +111,7 @@ class _Program:
         start = perf_counter()
         self.module = build(
             closed, tuple(i in taken for i in range(len(operands))) if taken else (),
-            forms.__setitem__)
+            watch=forms.__setitem__)
         built = perf_counter() - start
         self.seconds, self.runs, assembled = timed(self.module, list(map(_data, operands)))
         self.compile_seconds = built + assembled

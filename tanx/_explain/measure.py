@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .._compiler.codegen.cpu import host
+from .._compiler.machine import host
 from .._compiler.pipeline import Module
 from .._loops.names import CALLBACK
 from .._loops.nest import Extern, Program

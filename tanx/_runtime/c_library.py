@@ -46,8 +46,9 @@ def save_library(module: Module, name: str, paths: Sequence[str], results: Seque
     the linker.
     """
     from .._compiler.codegen.amx import PERMISSION
-    from .._compiler.codegen.cpu import assemble, generate, host
+    from .._compiler.codegen.cpu import assemble, generate
     from .._compiler.codegen.micro import kernel_text
+    from .._compiler.machine import host
     _check_platform()
     plan = module.plan
     generated = generate(plan.program, host(), plan.offsets, plan.shared)
@@ -86,7 +87,7 @@ def save_library(module: Module, name: str, paths: Sequence[str], results: Seque
 
 def _instructions() -> list[str]:
     """The sets of instructions that code for this processor may use, and not all others have."""
-    from .._compiler.codegen.cpu import host
+    from .._compiler.machine import host
     features = host().features.split(",")
     return [name for name in _INSTRUCTIONS if f"+{name}" in features]
 

@@ -86,7 +86,7 @@ def _processor() -> Iterable[bytes]:
     except OSError:
         facts = []
     if not facts:
-        from .._compiler.codegen.cpu import host
+        from .._compiler.machine import host
         facts = [repr(host()).encode()]
     if any(b"amx_bf16" in fact for fact in facts):
         from .._compiler.codegen.amx import is_permitted  # code from disk needs the permission, too

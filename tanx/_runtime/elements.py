@@ -41,8 +41,8 @@ def element_ufunc(name: str, dtype: np.dtype, operands: int) -> np.ufunc | None:
 
 
 def _text(name: str, dtype: np.dtype, operands: int) -> str:
-    from .._compiler.codegen.cpu import host  # late: not needed if the code is on disk
     from .._compiler.codegen.elements import loop_text
+    from .._compiler.machine import host  # late: not needed if the code is on disk
     return loop_text(name, dtype, operands, host())
 
 

@@ -57,11 +57,11 @@ def routines() -> dict[str, int]:
 
 def _fill(kind: np.ndarray, letter: str, made: dict[str, int]) -> None:
     """Write what native code has to know about a dtype; see ``product_native.py``."""
-    from .._compiler.codegen import cpu
     from .._compiler.codegen.micro import kernel_symbol
     from .._compiler.codegen.tiles import best_tile
+    from .._compiler.machine import host as this_machine
     dtype = np.dtype(letter if letter == "d" else "f")
-    tile = best_tile("k", 32, 64, 256, dtype, cpu.host())
+    tile = best_tile("k", 32, 64, 256, dtype, this_machine())
     assert tile is not None
     signs = -(1 << 63) | (1 << 31) * (dtype.itemsize == 4)
     one = int(np.ones(1, dtype).view(f"i{dtype.itemsize}")[0])

@@ -108,7 +108,8 @@ def compile_program(program: Program, *, offsets: Mapping[Buffer, Place] | None 
     >>> y
     array([1., 2., 3.])
     """
-    from .._compiler.codegen.cpu import generate, host
+    from .._compiler.codegen.cpu import generate
+    from .._compiler.machine import host
     generated = generate(program, host(), offsets, shared)
     passed("generate code")
     quick = seconds < _CARE * generated.text.count("\n")
@@ -229,8 +230,8 @@ class _Kernel:
         return self._address
 
     def text(self) -> str:
-        from .._compiler.codegen.cpu import host
         from .._compiler.codegen.micro import kernel_text
+        from .._compiler.machine import host
         return kernel_text(self.symbol, host())
 
     def begin(self) -> None:

@@ -64,7 +64,8 @@ def image(key: str, text: Callable[[], str] | None, tidy: bool = False,
         return Image(data, *facts)
     if text is None:
         return None
-    from .._compiler.codegen.cpu import assemble, exchangeable, host
+    from .._compiler.codegen.cpu import assemble, exchangeable
+    from .._compiler.machine import host
     start = perf_counter()
     written = text()
     with uninterrupted():

@@ -4,12 +4,12 @@ import ctypes
 
 import numpy as np
 
-from tanx._compiler.codegen.target import Target
+from tanx._compiler.machine import Machine
 from tanx._loops.build import element_program
 from tanx._runtime.libraries import LIBRARIES
 from tanx._runtime.load import compile_program
 
-NARROW = Target("aarch64-unknown-linux-gnu", "generic", "", 128)
+NARROW = Machine("aarch64-unknown-linux-gnu", "generic", "", 128)
 """A processor for tests that count vectors; code for it is looked at, and not run."""
 
 _Callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p))

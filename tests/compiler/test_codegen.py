@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import tanx
-from tanx._compiler.codegen.cpu import generate, host
+from tanx._compiler.codegen.cpu import generate
+from tanx._compiler.machine import host
 from tanx._core.array import Array
 from tanx._core.primitive import Kind
 from tanx._core.stage import stage

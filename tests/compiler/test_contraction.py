@@ -11,10 +11,10 @@ import tanx
 import tanx.numpy as jnp
 from tanx import lax, tree_util
 from tanx._compiler import contraction
-from tanx._compiler.codegen.cpu import host, instructions
+from tanx._compiler.codegen.cpu import instructions
 from tanx._compiler.codegen.micro import kernel_symbol, kernel_text
-from tanx._compiler.codegen.target import Target
 from tanx._compiler.codegen.tiles import best_tile, tiling
+from tanx._compiler.machine import Machine, host
 from tanx._compiler.pipeline import build
 from tanx._runtime.executable import Executable
 from tests.compiler.agreement import assert_close, check_jaxpr_agrees, evaluated, uncertainty
@@ -287,7 +287,7 @@ def test_products_are_computed_by_tiles():
 @pytest.mark.parametrize("bits", [128, 256, 512])
 @pytest.mark.parametrize("form", ["k", "m"])
 def test_kernels_can_be_written_for_other_processors(bits, form):
-    target = Target("x86_64-unknown-linux-gnu", "generic", "", bits)
+    target = Machine("x86_64-unknown-linux-gnu", "generic", "", bits)
     for dtype in map(np.dtype, (np.float32, np.float64, np.int32)):
         tile = best_tile(form, 1000, 1000, 1000, dtype, target)
         assert tile.rows * tile.vectors >= 8
@@ -302,7 +302,7 @@ def test_sums_stay_in_registers(cpu, bits, form, rows):
     """Nothing but operands is read or written from the first multiplication to the last."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    target = Target("x86_64-unknown-linux-gnu", cpu, "", bits)
+    target = Machine("x86_64-unknown-linux-gnu", cpu, "", bits)
     for dtype in map(np.dtype, (np.float32, np.float64)):
         tile = best_tile(form, rows, 1000, 1000, dtype, target)
         lines = instructions(kernel_text(kernel_symbol(tile, dtype), target), target).split("\n")

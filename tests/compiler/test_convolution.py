@@ -8,10 +8,9 @@ import pytest
 import tanx
 import tanx.numpy as jnp
 from tanx import lax
-from tanx._compiler.codegen.cpu import host
 from tanx._compiler.codegen.micro import kernel_symbol, kernel_text
-from tanx._compiler.codegen.target import Target
 from tanx._compiler.codegen.tiles import best_tile, tiling
+from tanx._compiler.machine import Machine, host
 from tanx._compiler.pipeline import build
 from tests.compiler.agreement import check_function
 from tests.compiler.programs import settings
@@ -160,7 +159,7 @@ def test_a_sum_for_some_lanes_may_run_in_lanes_of_its_own():
 
 @pytest.mark.parametrize("bits, form", [(256, "k"), (512, "k"), (256, "m"), (512, "m")])
 def test_kernels_in_runs_can_be_written_for_other_processors(bits, form):
-    target = Target("x86_64-unknown-linux-gnu", "", "", bits)
+    target = Machine("x86_64-unknown-linux-gnu", "", "", bits)
     tile = best_tile(form, 100, 100, 100, np.dtype(np.float32), target)
     text = kernel_text(kernel_symbol(tile, np.dtype(np.float32), runs=True), target)
     assert "ptr %runs, i64 %count" in text

@@ -1,15 +1,17 @@
 """What is stored, what is computed where it is read, and which loops are shared."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 import tanx
 import tanx.numpy as jnp
 from tanx import lax
-from tanx._compiler.codegen.cpu import host
 from tanx._compiler.cost import cost
 from tanx._compiler.fuse import fuse, is_contraction
 from tanx._compiler.lower import lower
+from tanx._compiler.machine import host
 from tanx._compiler.pipeline import build, inner, jaxpr_passes
 from tanx._compiler.split import split
 from tanx._loops.build import copy, extern
@@ -33,7 +35,7 @@ def programs_of(fun, *args):
     closed = tanx.make_jaxpr(fun)(*args)
     for _, jaxpr_pass in jaxpr_passes:
         closed = jaxpr_pass(closed)
-    before = lower(closed, inner).program
+    before = lower(closed, partial(inner, NARROW)).program
     after = fuse(before, NARROW)
     check(after)
     return before, after
@@ -295,7 +297,7 @@ def test_the_work_grows_with_the_number_of_equations():
         closed = network(n)
         for _, jaxpr_pass in jaxpr_passes:
             closed = jaxpr_pass(closed)
-        forms[n] = lower(closed, inner).program
+        forms[n] = lower(closed, partial(inner, NARROW)).program
     assert_linear(lambda n: lambda: fuse(forms[n], host()), 8)
 
 

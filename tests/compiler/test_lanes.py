@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tanx._compiler.codegen import cpu
+from tanx._compiler import machine
 from tanx._compiler.codegen.analysis import Analysis
-from tanx._compiler.codegen.cpu import generate, host
+from tanx._compiler.codegen.cpu import generate
 from tanx._compiler.codegen.lanes import Planner
+from tanx._compiler.machine import host
 from tanx._loops import interpret
 from tanx._loops.build import (
     clamp_index,
@@ -29,7 +30,7 @@ def vectors(request, monkeypatch):
     """Also in wider vectors than the processor has, those with registers for masks among them."""
     if request.param:
         wide = replace(host(), vector_bits=request.param)
-        monkeypatch.setattr(cpu, "host", lambda: wide)
+        monkeypatch.setattr(machine, "host", lambda: wide)
 
 
 def agree(rule, inputs, out):

@@ -6,9 +6,9 @@ import pytest
 import tanx
 import tanx.numpy as jnp
 from tanx import lax, tree_util
-from tanx._compiler.codegen.cpu import host
 from tanx._compiler.fuse import fuse
 from tanx._compiler.lower import lower
+from tanx._compiler.machine import host
 from tanx._compiler.pipeline import jaxpr_passes
 from tanx._compiler.simplify import inline
 from tanx._core.jaxpr import ClosedJaxpr

@@ -7,8 +7,9 @@ import pytest
 
 import tanx
 import tanx.numpy as jnp
-from tanx._compiler.codegen.cpu import generate, host
+from tanx._compiler.codegen.cpu import generate
 from tanx._compiler.codegen.residues import by_residues
+from tanx._compiler.machine import host
 from tanx._compiler.pipeline import build
 from tanx._loops.build import (
     const,

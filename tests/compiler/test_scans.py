@@ -6,7 +6,8 @@ import pytest
 import tanx
 import tanx.numpy as jnp
 from tanx import lax
-from tanx._compiler.codegen import cpu
+from tanx._compiler.codegen.cpu import generate
+from tanx._compiler.machine import host
 from tanx._compiler.pipeline import build
 
 SCANS = {"cumsum": np.add, "cummax": np.maximum, "cummin": np.minimum}
@@ -20,8 +21,8 @@ def values(shape, dtype="float32", seed=0):
 def moves_lanes(function, *shape, down=False):
     """Whether the code of a function moves lanes up, or down, by one."""
     module = build(tanx.make_jaxpr(function)(tanx.ShapeDtypeStruct(shape, "float32")))
-    text = cpu.generate(module.program, cpu.host(), module.plan.offsets, module.plan.shared).text
-    lanes = 4 * cpu.host().vector_bits // 32
+    text = generate(module.program, host(), module.plan.offsets, module.plan.shared).text
+    lanes = 4 * host().vector_bits // 32
     first = 1 if down else lanes - 1
     return f"<{lanes} x i32> <i32 {first}, i32 {first + 1}, " in text
 

@@ -8,7 +8,7 @@ import pytest
 
 import tanx
 import tanx.numpy as jnp
-from tanx._compiler.codegen.cpu import host
+from tanx._compiler.machine import host
 from tanx._compiler.pipeline import build
 from tanx._compiler.schedule_cpu import schedule
 from tanx._loops import interpret

@@ -5,7 +5,8 @@ import pytest
 
 import tanx
 import tanx.numpy as jnp
-from tanx._compiler.codegen.cpu import generate, host
+from tanx._compiler.codegen.cpu import generate
+from tanx._compiler.machine import host
 from tanx._compiler.pipeline import build
 from tanx._compiler.stages import fingerprint, windows
 from tanx._loops.build import nest, op, reduce, store

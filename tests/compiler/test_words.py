@@ -12,13 +12,13 @@ from llvmlite import binding as llvm
 import tanx
 import tanx.numpy as jnp
 from tanx._compiler.codegen import amx, micro
-from tanx._compiler.codegen.cpu import host, instructions
+from tanx._compiler.codegen.cpu import instructions
 from tanx._compiler.codegen.operations import apply
-from tanx._compiler.codegen.target import Target
 from tanx._compiler.codegen.tiles import best_tile
 from tanx._compiler.codegen.values import F32, I32
+from tanx._compiler.machine import Machine, host
 
-SERVER = Target("x86_64-unknown-linux-gnu", "sapphirerapids",
+SERVER = Machine("x86_64-unknown-linux-gnu", "sapphirerapids",
                 "+avx512bf16,+avx512vnni,+amx-tile,+amx-bf16,+amx-int8", 512)
 INT32 = np.dtype(np.int32)
 
@@ -41,8 +41,8 @@ def server(request, monkeypatch):
         kind, element = (micro._Halves, F32) if times == "dot2" else (SignedBytes, I32)
         kind(writer, tile, element, False, adds).write()
 
-    monkeypatch.setattr(Target, "multiplies_pairs", property(lambda self: True))
-    monkeypatch.setattr(Target, "has_matrix_registers", property(lambda self: matrices))
+    monkeypatch.setattr(Machine, "multiplies_pairs", property(lambda self: True))
+    monkeypatch.setattr(Machine, "has_matrix_registers", property(lambda self: matrices))
     monkeypatch.setattr(micro, "_Pairs", micro._Halves)
     monkeypatch.setattr(amx, "write_kernel", write)
     return request.param

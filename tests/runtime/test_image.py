@@ -6,7 +6,8 @@ import os
 
 import pytest
 
-from tanx._compiler.codegen.cpu import assemble, host
+from tanx._compiler.codegen.cpu import assemble
+from tanx._compiler.machine import host
 from tanx._runtime import code_memory
 from tanx._runtime.image import Placed, link
 from tanx._runtime.machine import address_of

@@ -1,4 +1,4 @@
-"""Programs as modules of LLVM code for the processor at hand, and modules as object code.
+"""Programs as modules of LLVM code for a machine, and modules as object code.
 
 Each statement of a program becomes a function, and equal ones one function; the entry point loads
 the addresses of the buffers and calls them in order, those with loops over tasks through the
@@ -13,7 +13,7 @@ import ctypes
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from math import prod
@@ -34,43 +34,16 @@ from ..._loops.nest import (
     Statement,
     Within,
 )
+from ..machine import Machine
 from ..stages import fingerprint, windows
-from . import amx
 from .abi import ENTRY, PARALLEL, SLOT, TILE
 from .control import write_branch, write_loop
 from .gemm import write_task
 from .llvm import Kernel
-from .target import Target
 from .tiles import tiling
 from .values import I64, Value, Writer
 
-__all__ = ["Generated", "Target", "assemble", "exchangeable", "generate", "host", "instructions"]
-
-_OWN_ORDER = {"aarch64": ",-use-postra-scheduler", "arm64": ",-use-postra-scheduler"}
-"""By the name of the processor: leaves the last ordering of instructions to the processor."""
-
-
-@cache
-def host() -> Target:
-    """The processor that this process runs on."""
-    llvm = _llvm()
-    features = llvm.get_host_cpu_features()
-    if features.get("amx-bf16"):
-        features["amx-bf16"] = amx.is_permitted()
-    triple = llvm.get_process_triple()
-    bits = 128
-    if triple.startswith(("x86_64", "amd64", "i686")):
-        bits = 512 if features.get("avx512f") else 256 if features.get("avx2") else 128
-    own_order = _OWN_ORDER.get(triple.partition("-")[0], "")
-    dots = ",+dotprod" if own_order and b"asimddp" in _processor_facts() else ""
-    return Target(triple, llvm.get_host_cpu_name(), features.flatten() + own_order + dots, bits)
-
-
-def _processor_facts() -> bytes:
-    """What Linux knows of the processor; LLVM does not find all of it out."""
-    with suppress(OSError), open("/proc/cpuinfo", "rb") as file:
-        return file.read(1 << 14)
-    return b""
+__all__ = ["Generated", "assemble", "exchangeable", "generate", "instructions"]
 
 
 @cache
@@ -95,7 +68,7 @@ class Generated:
     externs: Mapping[str, Extern] = field(default_factory=dict)
 
 
-def generate(program: Program, target: Target, offsets: Mapping[Buffer, Place] | None = None,
+def generate(program: Program, machine: Machine, offsets: Mapping[Buffer, Place] | None = None,
              shared: Mapping[Buffer, Buffer] | None = None) -> Generated:
     """Write a program as a module.
 
@@ -103,7 +76,7 @@ def generate(program: Program, target: Target, offsets: Mapping[Buffer, Place] |
     each has an address of its own.
     ``shared`` maps outputs to the inputs whose memory they are.
     """
-    module = _Module(target)
+    module = _Module(machine)
     entry = _Unit(module, Plan(program, dict(offsets or {}), shared=dict(shared or {})),
                   arena=offsets is not None).written(f"define void @{ENTRY}")
     return module.generated(entry)
@@ -122,13 +95,13 @@ def exchangeable(text: str) -> str:
 class _Module:
     """What the functions of a module share."""
 
-    def __init__(self, target: Target):
-        self.target = target
+    def __init__(self, machine: Machine):
+        self.machine = machine
         # It collects what they need.
-        self.writer = Writer(has_masks=target.vector_bits >= 512,
-                             spares_addends=target.spares_addends, has_half=target.has_half,
-                             saturates=target.saturates,
-                             vector_bits=target.vector_bits)
+        self.writer = Writer(has_masks=machine.vector_bits >= 512,
+                             spares_addends=machine.spares_addends, has_half=machine.has_half,
+                             saturates=machine.saturates,
+                             vector_bits=machine.vector_bits)
         self.functions: dict[str, str] = {}  # names by texts
         self.tasks: dict[tuple, tuple[str, int]] = {}  # names and tasks by fingerprints
         self.programs: dict[Plan, str] = {}  # names of those inside of others
@@ -278,9 +251,9 @@ class _Unit:
             return statement.tasks, write_loop(statement, pointers, writer, self.module.inner)
         if isinstance(statement, Branch):
             return 1, write_branch(statement, pointers, writer, self.module.inner)
-        kernel = Kernel(writer, self.module.target.vector_bits, pointers, self.shared,
+        kernel = Kernel(writer, self.module.machine.vector_bits, pointers, self.shared,
                         self.module.symbol)
-        tiles = tiling(statement, self.module.target)
+        tiles = tiling(statement, self.module.machine)
         if tiles is not None:
             write_task(tiles, kernel)
             return tiles.tasks, kernel.top.lines
@@ -312,21 +285,31 @@ def _task_extents(statement: Statement) -> list[int]:
 
 # -- object code -----------------------------------------------------------------------------------
 
-_machines = threading.local()
+_generators = threading.local()
 
 
-def _machine(target: Target, level: int = 2):
-    """LLVM's code generator for a target: one for each thread, which it does not share."""
-    machines = _machines.__dict__.setdefault("known", {})
-    if (target, level) not in machines:
-        llvm = _llvm()
-        machines[target, level] = llvm.Target.from_triple(target.triple).create_target_machine(
-            cpu=target.cpu, features=target.features, opt=level, reloc="pic", codemodel="small",
+def _generator(machine: Machine, level: int = 2):
+    """LLVM's code generator for a machine: one for each thread, which it does not share."""
+    known = _generators.__dict__.setdefault("known", {})
+    if (machine, level) not in known:
+        known[machine, level] = _target(machine.triple).create_target_machine(
+            cpu=machine.cpu, features=machine.features, opt=level, reloc="pic", codemodel="small",
             jit=True)
-    return machines[target, level]
+    return known[machine, level]
 
 
-def assemble(text: str, target: Target, verify: bool = False, tidy: bool = False,
+def _target(triple: str):
+    """What LLVM knows of a kind of processors, which may be others than that of this process."""
+    llvm = _llvm()
+    try:
+        return llvm.Target.from_triple(triple)
+    except RuntimeError:
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+        return llvm.Target.from_triple(triple)
+
+
+def assemble(text: str, machine: Machine, verify: bool = False, tidy: bool = False,
              quick: bool = False) -> bytes:
     """The object code of a module; ``verify`` lets LLVM check the module before.
 
@@ -335,27 +318,27 @@ def assemble(text: str, target: Target, verify: bool = False, tidy: bool = False
     takes about three times as long, and gives the same bits.
     """
     if quick:
-        with _parsed(text, target) as module:
+        with _parsed(text, machine) as module:
             if verify:
                 module.verify()
-            return _object_code(_machine(target, 0), module)
-    with _parsed(text, target) as module, _settings(text, target):
+            return _object_code(_generator(machine, 0), module)
+    with _parsed(text, machine) as module, _settings(text, machine):
         if verify:
             module.verify()
         if tidy:
-            _tidy(module, _machine(target))
-        return _object_code(_machine(target), module)
+            _tidy(module, _generator(machine))
+        return _object_code(_generator(machine), module)
 
 
-def _object_code(machine, module) -> bytes:
-    """As ``machine.emit_object(module)``, but other threads may use LLVM in the meantime.
+def _object_code(generator, module) -> bytes:
+    """As ``generator.emit_object(module)``, but other threads may use LLVM in the meantime.
 
-    No two threads share a module or a machine, and more LLVM does not ask for; its wrapper lets one
+    No two threads share a module or a generator, and LLVM asks for no more; its wrapper lets one
     thread in at a time, however long that takes.
     """
     ffi = _llvm().ffi
     with ffi.OutputString() as error:
-        made = _emit()(machine, module, 1, error)
+        made = _emit()(generator, module, 1, error)
         if not made:
             raise RuntimeError(str(error))
     try:
@@ -375,9 +358,9 @@ def _emit():
     return function
 
 
-def _tidy(module, machine) -> None:
+def _tidy(module, generator) -> None:
     llvm = _llvm()
-    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
+    builder = llvm.create_pass_builder(generator, llvm.create_pipeline_tuning_options())
     each = llvm.create_new_function_pass_manager()
     each.add_sroa_pass()
     each.add_simplify_cfg_pass()
@@ -390,23 +373,23 @@ def _tidy(module, machine) -> None:
     whole.run(module, builder)
 
 
-def instructions(text: str, target: Target) -> str:
+def instructions(text: str, machine: Machine) -> str:
     """What :func:`assemble` makes, for people to read."""
-    with _parsed(text, target) as module, _settings(text, target):
-        return _machine(target).emit_assembly(module)
+    with _parsed(text, machine) as module, _settings(text, machine):
+        return _generator(machine).emit_assembly(module)
 
 
 @contextmanager
-def _parsed(text: str, target: Target) -> Iterator[Any]:
+def _parsed(text: str, machine: Machine) -> Iterator[Any]:
     """A module as LLVM has it."""
     llvm = _llvm()
     with llvm.create_context() as context, llvm.parse_assembly(text, context) as module:
-        module.triple = target.triple
+        module.triple = machine.triple
         yield module
 
 
 @contextmanager
-def _settings(text: str, target: Target) -> Iterator[None]:
+def _settings(text: str, machine: Machine) -> Iterator[None]:
     """Settings under which LLVM is quicker with a module, and the code no slower.
 
     Addresses are built up loop by loop already, so that strength reduction finds next to nothing.
@@ -417,7 +400,7 @@ def _settings(text: str, target: Target) -> Iterator[None]:
     changed = [("-disable-lsr", 1, 0)]
     if f'define void @"{TILE}' in text:
         changed.append(("-enable-misched", 0, 1))  # a kernel is in a good order as it is written
-    elif target.vector_registers >= 32 or "@llvm.fm" not in text:
+    elif machine.vector_registers >= 32 or "@llvm.fm" not in text:
         changed.append(("-misched-regpressure", 0, 1))
     for name, value, _ in changed:
         _llvm().set_option("tanx", f"{name}={value}")

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..machine import Machine
 from .operations import apply
 from .storage import register_type
-from .target import Target
 from .values import Value, Writer
 
 __all__ = ["LOOP", "loop_text"]
@@ -20,14 +20,14 @@ LOOP = "tanx_loop"
 """The symbol of the function."""
 
 
-def loop_text(name: str, dtype: np.dtype, operands: int, target: Target) -> str:
+def loop_text(name: str, dtype: np.dtype, operands: int, machine: Machine) -> str:
     """The LLVM code of the loop of one instruction on floats of a dtype."""
     element = register_type(dtype)
-    lanes = target.vector_bits // element.bits
+    lanes = machine.vector_bits // element.bits
     vector, size = element.of(lanes), element.bits // 8
-    module = Writer(has_masks=target.vector_bits >= 512, spares_addends=target.spares_addends,
-                    has_half=target.has_half, saturates=target.saturates,
-                    vector_bits=target.vector_bits)
+    module = Writer(has_masks=machine.vector_bits >= 512, spares_addends=machine.spares_addends,
+                    has_half=machine.has_half, saturates=machine.saturates,
+                    vector_bits=machine.vector_bits)
     writer = Writer(module)
     given = [Value(writer, f"%x{n}", vector) for n in range(operands)]
     result = apply(name, given, [dtype] * operands, dtype, {})

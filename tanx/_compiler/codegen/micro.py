@@ -19,10 +19,10 @@ from functools import cached_property
 
 import numpy as np
 
+from ..machine import Machine
 from . import amx
 from .abi import TILE
 from .storage import halves, register_type
-from .target import Target
 from .tiles import Tile, in_matrix_registers, lanes_of
 from .values import I64, Type, Value, Writer, bits_of, fma, integer, repeat, type_of
 
@@ -52,20 +52,20 @@ def kernel_symbol(tile: Tile, dtype: np.dtype, adds: bool = False, times: str = 
     return f"{TILE}{kind}.{tile.form}.{tile.rows}.{tile.vectors}.{end}"
 
 
-def kernel_text(symbol: str, target: Target) -> str:
+def kernel_text(symbol: str, machine: Machine) -> str:
     """The LLVM code of a kernel."""
     name, form, rows, vectors, end = symbol.removeprefix(TILE).split(".")
     dtype = np.dtype("int32" if name in _OF_BYTES else "float32" if name == "dot2" else name)
-    tile = Tile("k" if form == "k" else "m", int(rows), int(vectors), lanes_of(dtype, target))
+    tile = Tile("k" if form == "k" else "m", int(rows), int(vectors), lanes_of(dtype, machine))
     writer = Writer()
     end, _, runs = end.partition("-")
-    if in_matrix_registers(tile, name, target):
+    if in_matrix_registers(tile, name, machine):
         amx.write_kernel(writer, tile, name, end == "add")
     else:
-        pairs = _Pairs if target.multiplies_pairs else _Halves
+        pairs = _Pairs if machine.multiplies_pairs else _Halves
         kind = (_Bytes if name in _OF_BYTES else pairs if name == "dot2" else _Runs if runs
                 else _Kernel)
-        kind(writer, tile, register_type(dtype), target.multiplies_by_lane, end == "add").write()
+        kind(writer, tile, register_type(dtype), machine.multiplies_by_lane, end == "add").write()
     signature = f"{_SIGNATURE}, {_RUNS}" if runs else _SIGNATURE
     body = "\n".join([f'define void @"{symbol}"({signature}) {{', "entry:", *writer.place.lines,
                       "ret void", "}"])

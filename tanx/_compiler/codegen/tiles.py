@@ -38,9 +38,9 @@ from ..._loops.expr import (
 from ..._loops.instructions import kind_of, width
 from ..._loops.nest import PARALLEL, Buffer, Nest, Statement, Store
 from ..._loops.traverse import children, folds, loads, rewrite, substitute, walk
+from ..machine import Machine
 from . import amx
 from .analysis import offset
-from .target import Target
 
 __all__ = ["Form", "Operand", "Tile", "Tiling", "best_tile", "copied_by_tasks", "factors",
            "final_stores", "has_tiles", "in_matrix_registers", "lanes_of", "panel_columns",
@@ -213,55 +213,55 @@ def has_tiles(dtype: np.dtype) -> bool:
         kind_of(dtype) in "iu" and width(dtype) == 8 * dtype.itemsize)
 
 
-def lanes_of(dtype: np.dtype, target: Target) -> int:
+def lanes_of(dtype: np.dtype, machine: Machine) -> int:
     """How many numbers of a dtype a vector has."""
-    return target.vector_bits // (8 * dtype.itemsize)
+    return machine.vector_bits // (8 * dtype.itemsize)
 
 
-def _fits(tile: Tile, target: Target) -> bool:
+def _fits(tile: Tile, machine: Machine) -> bool:
     """Whether the sums of a tile and what is multiplied stay in registers."""
     left = 1
-    if target.multiplies_by_lane:
+    if machine.multiplies_by_lane:
         left = tile.rows if tile.form == "k" else ceil(tile.rows / tile.lanes)
-    return tile.rows * tile.vectors + left + tile.vectors < target.vector_registers
+    return tile.rows * tile.vectors + left + tile.vectors < machine.vector_registers
 
 
-def in_matrix_registers(tile: Tile, times: str, target: Target) -> bool:
+def in_matrix_registers(tile: Tile, times: str, machine: Machine) -> bool:
     """Whether the sums of a tile are in matrix registers (``amx.py``)."""
-    return target.has_matrix_registers and times in amx.INSTRUCTIONS and (
+    return machine.has_matrix_registers and times in amx.INSTRUCTIONS and (
         tile.form == "k" and tile.rows % amx.SIZE == 0)
 
 
-def _cycles(tile: Tile, target: Target, times: str = "mul") -> float:
+def _cycles(tile: Tile, machine: Machine, times: str = "mul") -> float:
     """Cycles that one term takes: two products at a time, two loads, four until a sum is ready.
 
     Loads are not quite hidden behind products, least of all those of many rows that lie apart: for
     each row they come all at once, for as many terms as a vector has. Matrix registers take 16
     cycles for 16 words of terms, and 8 to be loaded.
     """
-    if in_matrix_registers(tile, times, target):
+    if in_matrix_registers(tile, times, machine):
         rows = tile.rows // amx.SIZE
         return rows * tile.vectors + (rows + tile.vectors) / 2
-    left = tile.rows / tile.lanes if target.multiplies_by_lane else tile.rows
+    left = tile.rows / tile.lanes if machine.multiplies_by_lane else tile.rows
     loads = (left + tile.vectors) / 2
-    apart = max(0, tile.rows - 4) if target.multiplies_by_lane and tile.form == "k" else 0
+    apart = max(0, tile.rows - 4) if machine.multiplies_by_lane and tile.form == "k" else 0
     return max(tile.rows * tile.vectors / 2, loads, 4) + loads / 4 + apart * 1.2 / tile.lanes
 
 
 @cache
-def _tiles(form: Form, lanes: int, target: Target, times: str) -> list[Tile]:
-    step = lanes if form == "m" and target.multiplies_by_lane else 1
+def _tiles(form: Form, lanes: int, machine: Machine, times: str) -> list[Tile]:
+    step = lanes if form == "m" and machine.multiplies_by_lane else 1
     every = [Tile(form, rows, vectors, lanes)
              for rows, vectors in product(range(step, 17, step), range(1, 13))]
     large = [Tile(form, rows * amx.SIZE, vectors, lanes) for rows in (1, 2) for vectors in (1, 2)]
-    large = [tile for tile in large if in_matrix_registers(tile, times, target)]
-    if times == "dot4" and not target.multiplies_signed_bytes:
+    large = [tile for tile in large if in_matrix_registers(tile, times, machine)]
+    if times == "dot4" and not machine.multiplies_signed_bytes:
         return large  # no other instruction of such a processor knows signs
-    return large + [tile for tile in every if _fits(tile, target)]
+    return large + [tile for tile in every if _fits(tile, machine)]
 
 
 @lru_cache(maxsize=1024)
-def best_tile(form: Form, rows: int, columns: int, terms: int, dtype: np.dtype, target: Target,
+def best_tile(form: Form, rows: int, columns: int, terms: int, dtype: np.dtype, machine: Machine,
               row_panel: int = 0, column_panel: int = 0, times: str = "mul") -> Tile | None:
     """The tile that is through with a product soonest; as large as panels, where those are given.
 
@@ -269,9 +269,9 @@ def best_tile(form: Form, rows: int, columns: int, terms: int, dtype: np.dtype, 
     """
     def time(tile: Tile) -> float:
         tiles = ceil(rows / tile.rows) * ceil(columns / tile.columns)
-        return tiles * (_cycles(tile, target, times) * terms + _CALL)
+        return tiles * (_cycles(tile, machine, times) * terms + _CALL)
 
-    found = [tile for tile in _tiles(form, lanes_of(dtype, target), target, times)
+    found = [tile for tile in _tiles(form, lanes_of(dtype, machine), machine, times)
              if tile.rows == (row_panel or tile.rows) and tile.rows <= rows
              and tile.columns == (column_panel or tile.columns)
              and (tile.columns <= columns or column_panel)]
@@ -279,11 +279,11 @@ def best_tile(form: Form, rows: int, columns: int, terms: int, dtype: np.dtype, 
 
 
 def panel_columns(tile_form: Form, rows: int, columns: int, terms: int, dtype: np.dtype,
-                  target: Target, times: str = "mul") -> int:
+                  machine: Machine, times: str = "mul") -> int:
     """How many columns panels of the right operand have best."""
-    lanes = lanes_of(dtype, target)
+    lanes = lanes_of(dtype, machine)
     whole = ceil(columns / lanes) * lanes
-    tile = best_tile(tile_form, rows, whole, terms, dtype, target, times=times)
+    tile = best_tile(tile_form, rows, whole, terms, dtype, machine, times=times)
     return 0 if tile is None else tile.columns
 
 
@@ -349,7 +349,7 @@ def _reads_nothing_beside_folds(value: Expr) -> bool:
         value, into=lambda node: () if isinstance(node, Fold) else children(node)))
 
 
-def tiling(statement: Statement, target: Target) -> Tiling | None:
+def tiling(statement: Statement, machine: Machine) -> Tiling | None:
     """How tiles compute a statement; None if they do not.
 
     They do where the last two loops are over rows and columns, one operand does not depend on the
@@ -359,11 +359,11 @@ def tiling(statement: Statement, target: Target) -> Tiling | None:
             kind != PARALLEL for kind in statement.kinds) or not all(
             i.extent for i in statement.indices):
         return None
-    return _tiling(statement, target)
+    return _tiling(statement, machine)
 
 
 @lru_cache(maxsize=1 << 13)  # each of several passes asks about all statements of a program
-def _tiling(statement: Nest, target: Target) -> Tiling | None:
+def _tiling(statement: Nest, machine: Machine) -> Tiling | None:
     stores = final_stores(statement.body)
     total = sum_of_products(stores)
     if total is None or not has_tiles(total.dtype) or not total.fold.indices:
@@ -379,7 +379,7 @@ def _tiling(statement: Nest, target: Target) -> Tiling | None:
     stores = tuple([replace(store, value=rewrite(
         store.value, lambda e: state if e is total else None)) for store in stores])
     return _planned(_Loops(tuple(outer), row, column, term, tuple(runs)), left, right, state,
-                    stores, target, times(total))
+                    stores, machine, times(total))
 
 
 @dataclass(frozen=True)
@@ -474,7 +474,7 @@ def panel_place(index: Index, size: int) -> tuple[Expr, Expr]:
 
 
 def _planned(loops: _Loops, left: Expr, right: Expr, total: State, stores: Sequence[Store],
-             target: Target, times: str) -> Tiling | None:
+             machine: Machine, times: str) -> Tiling | None:
     """How a product is computed, whose parts are known; None if other code does it better."""
     a = loops.operand(left, loops.row, loops.term)
     b = loops.operand(right, loops.column, loops.term)
@@ -487,15 +487,15 @@ def _planned(loops: _Loops, left: Expr, right: Expr, total: State, stores: Seque
     in_runs = bool(loops.runs) or a.place is not None
     rows, columns = loops.row.extent, loops.column.extent
     terms = prod(i.extent for i in (*loops.runs, loops.term))
-    tile = best_tile(form, rows, columns, terms, total.dtype, target, a.panel, b.panel, times)
+    tile = best_tile(form, rows, columns, terms, total.dtype, machine, a.panel, b.panel, times)
     if tile is None:
         return None
     depth = (_depth_of_runs(loops, form, terms, (a, b)) if in_runs else
-             _depth_in_registers(terms) if in_matrix_registers(tile, times, target) else
+             _depth_in_registers(terms) if in_matrix_registers(tile, times, machine) else
              _depth(rows, terms, b, total.dtype.itemsize))
     batch = prod(i.extent for i in loops.outer) if all(b.outer.get(i) for i in loops.outer) else 0
     copied = not in_runs and not b.panel and not b.is_computed and copied_by_tasks(
-        batch, rows, columns, terms, b.along, b.across, total.dtype.itemsize, target)
+        batch, rows, columns, terms, b.along, b.across, total.dtype.itemsize, machine)
     if copied:
         depth = _depth_of_copies(terms)
     if b.is_computed:
@@ -547,13 +547,13 @@ def _depth_in_registers(terms: int) -> int:
 
 
 def copied_by_tasks(batch: int, rows: int, columns: int, terms: int, along: int, across: int,
-                    itemsize: int, target: Target) -> bool:
+                    itemsize: int, machine: Machine) -> bool:
     """Whether tasks copy the columns that they are about to use: then one task uses them, for few
     rows, and what it copies need not go to memory and back.
 
     ``batch`` is how many right operands there are; 0 if some are used several times.
     """
-    return not target.multiplies_by_lane and along == 1 and _FEW < rows <= _ROWS_OF_ONE_TASK and (
+    return not machine.multiplies_by_lane and along == 1 and _FEW < rows <= _ROWS_OF_ONE_TASK and (
         batch * columns >= _COLUMNS_OF_TASKS and batch * across * terms * itemsize > _COPIED
         and _depth_of_copies(terms) > 0)
 

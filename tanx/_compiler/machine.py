@@ -1,0 +1,145 @@
+"""The machine that code is generated for: one value, which goes down the pipeline.
+
+Passes and the code generator read what they know about a machine from it. So code for a machine
+that this process does not run on is made as for any other, and can be looked at; `host` describes
+the one that it does run on.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+from .codegen.amx import is_permitted
+
+__all__ = ["Machine", "host"]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A processor as LLVM knows it, the bits of its vector registers, and what is around it.
+
+    ``caches`` has the bytes of the first, second and last cache that a core can use, ``cores`` how
+    many cores the machine has, whether or not this process may use all of them.
+
+    >>> wide = Machine("x86_64-unknown-linux-gnu", "x86-64-v4", "+avx512f", 512)
+    >>> wide.vector_registers, wide.multiplies_bytes
+    (32, False)
+    """
+
+    triple: str
+    cpu: str
+    features: str
+    vector_bits: int
+    caches: tuple[int, int, int] = (1 << 15, 1 << 20, 1 << 25)
+    cores: int = 2
+
+    @cached_property
+    def _has(self) -> frozenset[str]:
+        """The features that are there, by LLVM's names."""
+        return frozenset(f[1:] for f in self.features.split(",") if f.startswith("+"))
+
+    @property
+    def is_arm(self) -> bool:
+        """Whether this is a 64-bit ARM processor."""
+        return self.triple.startswith(("aarch64", "arm64"))
+
+    @property
+    def vector_registers(self) -> int:
+        """How many vector registers there are."""
+        return 32 if self.is_arm or self.vector_bits == 512 else 16
+
+    @property
+    def multiplies_bytes(self) -> bool:
+        """Whether an instruction adds products of four bytes each to the words of a vector."""
+        if self.is_arm:
+            return "dotprod" in self._has
+        return {512: "avx512vnni", 256: "avxvnni"}.get(self.vector_bits) in self._has
+
+    @property
+    def multiplies_pairs(self) -> bool:
+        """Whether an instruction adds products of two numbers of bfloat16 each to float32."""
+        return self.vector_bits == 512 and "avx512bf16" in self._has
+
+    @property
+    def has_matrix_registers(self) -> bool:
+        """Whether registers hold 16 x 16 sums of products of pairs or of bytes (``amx.py``)."""
+        return self.multiplies_pairs and {"amx-bf16", "amx-int8"} <= self._has
+
+    @property
+    def multiplies_signed_bytes(self) -> bool:
+        """Whether the instruction on bytes takes both factors to have signs."""
+        return self.is_arm
+
+    @property
+    def multiplies_by_lane(self) -> bool:
+        """Whether an instruction multiplies a vector by one lane of another; else a scalar from
+        memory is as quick."""
+        return self.is_arm
+
+    @property
+    def spares_addends(self) -> bool:
+        """Whether an instruction that multiplies and adds can overwrite a factor, not the sum."""
+        return not self.is_arm
+
+    @property
+    def saturates(self) -> bool:
+        """Whether vectors of floats that become integers are clipped by the same instruction."""
+        return self.is_arm
+
+    @property
+    def has_half(self) -> bool:
+        """Whether there is arithmetic in float16, or LLVM at least makes as good as that."""
+        return self.is_arm or "avx512fp16" in self._has
+
+
+# -- the machine of this process -------------------------------------------------------------------
+
+_OWN_ORDER = ",-use-postra-scheduler"
+"""On ARM: leaves the last ordering of instructions to the processor."""
+
+
+@cache
+def host() -> Machine:
+    """The machine that this process runs on."""
+    from llvmlite import binding as llvm  # loads slowly, and code from the disk does not need it
+    features = llvm.get_host_cpu_features()
+    if features.get("amx-bf16"):
+        features["amx-bf16"] = is_permitted()
+    triple, more, bits = llvm.get_process_triple(), "", 128
+    if triple.startswith(("x86_64", "amd64", "i686")):
+        bits = 512 if features.get("avx512f") else 256 if features.get("avx2") else 128
+    if triple.startswith(("aarch64", "arm64")):
+        more = _OWN_ORDER + (",+dotprod" if b"asimddp" in _processor_facts() else "")
+    return Machine(triple, llvm.get_host_cpu_name(), features.flatten() + more, bits,
+                   _caches(), os.cpu_count() or 1)
+
+
+def _processor_facts() -> bytes:
+    """What Linux knows of the processor; LLVM does not find all of it out."""
+    with suppress(OSError), open("/proc/cpuinfo", "rb") as file:
+        return file.read(1 << 14)
+    return b""
+
+
+def _caches(folder: str = "/sys/devices/system/cpu/cpu0/cache") -> tuple[int, int, int]:
+    """Bytes of the first, second and last cache for data; usual ones where nobody tells."""
+    known = dict(_caches_of_linux(folder) if sys.platform.startswith("linux") else ())
+    usual = Machine("", "", "", 0).caches
+    first, second = known.get(1, usual[0]), known.get(2, usual[1])
+    last = max(known.values(), default=usual[2])
+    return first, second, last
+
+
+def _caches_of_linux(folder: str) -> Iterator[tuple[int, int]]:
+    """Levels of caches for data, and their bytes."""
+    for n in range(8):
+        with suppress(OSError, ValueError):
+            level, kind, size = (open(f"{folder}/index{n}/{name}").read().strip()
+                                 for name in ("level", "type", "size"))
+            if kind != "Instruction":
+                yield int(level), int(size.removesuffix("K")) << 10
