@@ -30,26 +30,23 @@ class TraceRecord(NamedTuple):
     times: int = 1
 
 
-_traces: OrderedDict[tuple, TraceRecord] = OrderedDict()
+_traces: OrderedDict[tuple, tuple[float, int]] = OrderedDict()
+"""Seconds and number of traces, by function, source, types and reasons; the latest is last."""
 _lock = Lock()
 
 
 def note_trace(function: str, source: SourceInfo | None, types: Sequence, reasons: Sequence[str],
                seconds: float) -> None:
-    """Remember a trace of a user's function; the latest is last.
+    """Remember a trace of a user's function.
 
     Equal traces share a record: a lambda given to ``jit`` in a loop is traced each time.
     """
     if source is not None and is_ours(source.file):
         return
-    key = function, source, tuple(map(str, types)), tuple(reasons)
+    key = function, source, tuple(types), tuple(reasons)
     with _lock:
-        earlier = _traces.pop(key, None)
-        if earlier is None:
-            _traces[key] = TraceRecord(*key, seconds)
-        else:
-            _traces[key] = earlier._replace(seconds=earlier.seconds + seconds,
-                                            times=earlier.times + 1)
+        earlier, times = _traces.pop(key, (0.0, 0))
+        _traces[key] = earlier + seconds, times + 1
         if len(_traces) > _REMEMBERED:
             _traces.popitem(last=False)
 
@@ -112,6 +109,8 @@ def cache_report() -> CacheReport:
     ('x: now f32[4], before f32[3]',)
     """
     with _lock:
-        traces = tuple(_traces.values())
+        noted = list(_traces.items())
+    traces = tuple(TraceRecord(function, source, tuple(map(str, types)), reasons, *counts)
+                   for (function, source, types, reasons), counts in noted)
     return CacheReport(traces, tuple(ledger.rows()), ledger.nbytes, program_bytes.value,
                        ledger.dropped)

@@ -86,7 +86,7 @@ class _Writer:
         # Results by the number of the argument, output or constant (counted backwards) they are.
         self.results = [(place - len(executable.constants), aval)
                         for place, aval in executable.results]
-        self.known: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
+        self.known: dict[tuple, tuple[list[int], list[int]] | None] = {}
         self.results_of: dict[int, list[int]] = {}  # there may be a hundred thousand of them
         for n, (place, _) in enumerate(self.results):
             self.results_of.setdefault(place, []).append(n)
@@ -174,15 +174,16 @@ class _Writer:
         """The codes of a leaf of the arguments."""
         number, kind = next(self.arguments)
         data = x._value if type(x) is Array else None
-        if data is not None and self.suits(data, kind):
-            self.arrays.add(number)
-            aval = x.aval
-            known = self.known.get((id(aval), id(data.dtype)))
-            if known is None:  # arguments of one type, which are many, share its words
-                known = self.known[id(aval), id(data.dtype)] = (
-                    [native.ARRAY, *map(self.address, (aval, aval.dtype, aval.weak_type))],
-                    self.form(data))
-            return [*known[0], self.result_that_is(number), self.fate(number), *known[1]]
+        if type(data) is np.ndarray:
+            key = x.aval, id(data.dtype), kind
+            if key not in self.known:  # arguments of one type, which are many, share its words
+                self.known[key] = self.array(x.aval, data) if self.suits(data, kind) else None
+            shared = self.known[key]
+            if shared is not None:
+                self.arrays.add(number)
+                is_result = number in self.results_of
+                return [*shared[0], self.result_that_is(number) if is_result else -1,
+                        self.fate(number), *shared[1]]
         if self.fate(number) != native.KEPT:
             raise _Foreign
         if self.convertible(x, kind):
@@ -196,6 +197,11 @@ class _Writer:
         if (type(x), kind.dtype) in _NUMBERS:
             return [_NUMBERS[type(x), kind.dtype]]
         raise _Foreign
+
+    def array(self, aval: ShapedArray, data: np.ndarray) -> tuple[list[int], list[int]]:
+        """The codes of the type of an array, and of the form of its data."""
+        return ([native.ARRAY, *map(self.address, (aval, aval.dtype, aval.weak_type))],
+                self.form(data))
 
     def fate(self, number: int) -> int:
         """What a call does to an argument."""
@@ -216,7 +222,7 @@ class _Writer:
 
     def suits(self, data, kind) -> bool:
         """Whether the data of an array can be passed for an argument of a type."""
-        return (type(data) is np.ndarray and data.dtype == stored(kind.dtype)
+        return (data.dtype == stored(kind.dtype)
                 and data.dtype.isnative and data.shape == kind.shape and data.dtype.itemsize > 0)
 
     def convertible(self, x, kind) -> bool:
