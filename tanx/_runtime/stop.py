@@ -8,7 +8,7 @@ no longer wants to wait for work in the background. Tasks of the pool end with t
 started them.
 
 A signal handler of Python's runs only when the main thread is back in Python. So that loops notice,
-one in front of it, which is native code, sets the first of the words and then calls Python's.
+a native handler stands in front of it: it calls Python's and then sets the first of the words.
 """
 
 from __future__ import annotations
@@ -153,11 +153,13 @@ end:
   ret void
 }}
 
-; The signal handler: sets the word, then does what was done before.
+; The signal handler: does what was done before, then sets the word. The other way round, if the
+; signal comes to another thread, the main thread may see the word, find no signal in Python,
+; and clear the word before Python knows of it.
 define void @interrupt(i32 %number, ptr %facts, ptr %context) {{
-  store atomic i32 1, ptr @tanx_stop monotonic, align 4
   %old = load ptr, ptr @old
   call void %old(i32 %number, ptr %facts, ptr %context)
+  store atomic i32 1, ptr @tanx_stop release, align 4
   ret void
 }}
 

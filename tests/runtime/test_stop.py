@@ -133,6 +133,22 @@ def test_handlers_of_users_run_while_loops_do():
     """) == ["2"]
 
 
+def test_loops_are_told_when_python_knows_of_the_signal():
+    """Told before, in a signal that came to another thread, a loop would find none and go on."""
+    assert run("""
+        import ctypes
+        from tanx._runtime import stop
+        stop.addresses()  # compiles it, which puts Python's handler in its place
+        seen = []
+        note = lambda _: seen.append(stop.words.interrupted)
+        handler = ctypes.CFUNCTYPE(None, ctypes.c_int)(note)
+        ctypes.CDLL(None).signal(signal.SIGINT, handler)
+        stop._listen()
+        os.kill(os.getpid(), signal.SIGINT)
+        print(seen, stop.words.interrupted)
+    """) == ["[0] 1"]
+
+
 def test_in_a_callback_and_around_it():
     assert run("""
         def wait(x):
