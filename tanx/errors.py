@@ -31,6 +31,7 @@ __all__ = [
     "TracerArrayConversionError",
     "TracerBoolConversionError",
     "TracerIntegerConversionError",
+    "UnexpectedDimVar",
     "UnexpectedTracerError",
     "explain",
     "user_frame",
@@ -378,6 +379,19 @@ class InconclusiveDimensionOperation(Exception):
         a >= b                                                        # depends on the sizes
 
         a, b = tanx.export.symbolic_shape("a, b", constraints=["a >= b"])
+    """
+
+
+class UnexpectedDimVar(Exception):
+    """An exported program depends on a symbolic size that no shape of an argument tells.
+
+    The mistake, and the way out::
+
+        k, = tanx.export.symbolic_shape("k")
+        export(tanx.jit(lambda: jnp.zeros(k)))()                      # nothing tells k
+
+        sized = tanx.ShapeDtypeStruct((0, k), np.int32)               # no elements, no cost
+        export(tanx.jit(lambda sized: jnp.zeros(sized.shape[1])))(sized)
     """
 
 

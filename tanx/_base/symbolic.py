@@ -570,7 +570,7 @@ def bounds(size: Dim, known: tuple[DimExpr, ...] | None = None) -> tuple[float, 
     if type(size) is not DimExpr:
         return size, size
     known = tuple(size.scope.positive) if known is None else known
-    low, high = _interval(size)
+    low, high = _interval(size, known)
     if low == -inf or high == inf:
         for narrower in (_without_quotients(size, known), _without_extremes(size, known)):
             low, high = max(low, narrower[0]), min(high, narrower[1])
@@ -615,7 +615,8 @@ def _without_extremes(size: DimExpr, known: tuple[DimExpr, ...]) -> tuple[float,
                 low, high = max(low, a, c), min(high, max(b, d))
             else:
                 low, high = max(low, min(a, c)), min(high, b, d)
-        elif extreme.name == "mod" and bounds(extreme.second)[0] > 0:  # from 0 up to the divisor
+        elif extreme.name == "mod" and bounds(extreme.second, known)[0] > 0:
+            # It goes from 0 up to the divisor.
             (a, b), (c, d) = (bounds(rest + count * end, known)
                               for end in (0, extreme.second - 1))
             low, high = max(low, min(a, c)), min(high, max(b, d))
@@ -636,8 +637,12 @@ def _above(size: DimExpr, positive: DimExpr, known: tuple[DimExpr, ...]) -> floa
     return found
 
 
-def _interval(size: DimExpr) -> tuple[float, float]:
-    """Bounds term by term, once factors that all terms share are taken out."""
+def _interval(size: DimExpr, known: tuple[DimExpr, ...]) -> tuple[float, float]:
+    """Bounds term by term, once factors that all terms share are taken out.
+
+    Only ``known`` may be used on the way: a constraint such as ``a >= mod(a, 3)`` would be asked
+    for the bounds of ``a`` for ever.
+    """
     shared = dict(size.terms[0][0])
     for monomial, _ in size.terms[1:]:
         powers = dict(monomial)
@@ -645,20 +650,21 @@ def _interval(size: DimExpr) -> tuple[float, float]:
     if shared and len(size.terms) > 1:
         common = tuple(sorted(shared.items(), key=lambda item: str(item[0])))
         inner, _ = _long_division(size, DimExpr(((common, 1),), size.scope))
-        return _multiplied(_interval_of(common, size.scope), bounds(inner))
+        return _multiplied(_interval_of(common, size.scope, known), bounds(inner, known))
     low: float = 0
     high: float = 0
     for monomial, count in size.terms:
-        one, other = _multiplied(_interval_of(monomial, size.scope), (count, count))
+        one, other = _multiplied(_interval_of(monomial, size.scope, known), (count, count))
         low, high = low + one, high + other
     return low, high
 
 
-def _interval_of(monomial: Monomial, scope: Scope) -> tuple[float, float]:
+def _interval_of(monomial: Monomial, scope: Scope,
+                 known: tuple[DimExpr, ...]) -> tuple[float, float]:
     found: tuple[float, float] = (1, 1)
     for factor, power in monomial:
         each = (scope.range_of(factor) if isinstance(factor, str) else _interval_of_operation(
-            factor))
+            factor, known))
         for _ in range(power):
             found = _multiplied(found, each)
     return found
@@ -669,8 +675,9 @@ def _multiplied(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, 
     return min(products), max(products)
 
 
-def _interval_of_operation(operation: Operation) -> tuple[float, float]:
-    (low, high), (least_, most) = bounds(operation.first), bounds(operation.second)
+def _interval_of_operation(operation: Operation,
+                           known: tuple[DimExpr, ...]) -> tuple[float, float]:
+    (low, high), (least_, most) = (bounds(size, known) for size in operation[1:])
     if operation.name == "max":
         return max(low, least_), max(high, most)
     if operation.name == "min":

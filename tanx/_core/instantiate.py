@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .._base.symbolic import DimExpr, Socket, evaluate
-from .jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from .._base.symbolic import DimExpr, Socket, evaluate, variables_of
+from .jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, jaxprs_in_params
 from .types import ShapedArray
 
-__all__ = ["instantiate"]
+__all__ = ["instantiate", "variables_in"]
 
 
 def instantiate(closed: ClosedJaxpr, values: Mapping[str, Any]) -> ClosedJaxpr:
@@ -27,6 +27,25 @@ def instantiate(closed: ClosedJaxpr, values: Mapping[str, Any]) -> ClosedJaxpr:
       in (c,) }
     """
     return _Instance(values).closed(closed)
+
+
+def variables_in(jaxpr: Jaxpr) -> set[str]:
+    """The names of the variables in the sizes that a jaxpr computes with.
+
+    >>> a, = tanx.export.symbolic_shape("a")
+    >>> closed = tanx.make_jaxpr(lambda: jnp.zeros(a))()
+    >>> variables_in(closed.jaxpr)
+    {'a'}
+    """
+    found: set[str] = set()
+    for eqn in jaxpr.eqns:
+        for v in eqn.outvars:
+            if type(v.aval) is ShapedArray:
+                found.update(*map(variables_of, v.aval.shape))
+        if eqn.primitive is Socket.primitive:
+            found |= variables_of(eqn.params["dim"])
+        found.update(*map(variables_in, jaxprs_in_params(eqn.params)))
+    return found
 
 
 class _Instance:

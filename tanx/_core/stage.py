@@ -248,7 +248,7 @@ class StageTrace(Trace):
         self.eqns.append(eqn)
         for var in outvars:
             self.producer[var] = eqn
-        if known and not effects:
+        if known and not effects and primitive is not Socket.primitive:  # a symbolic size has none
             self.static.update(outvars)
         if primitive.multiple_results:
             return [*map(self.tracer, outvars)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import dtypes
-from .._base.symbolic import Socket, index, is_symbolic
+from .._base.symbolic import Socket, as_value, index, is_symbolic
 from .._core.linear import never
 from .._core.primitive import Kind, Primitive
 from .._core.types import ShapedArray, canonical_shape, described, typeof
@@ -15,6 +15,7 @@ from ..errors import explain
 from .convert import cast, convert, wrapped
 from .families import NUMBER, letter
 from .layout import broadcast_in_dim
+from .slicing import concatenate
 
 __all__ = ["broadcasted_iota", "empty", "full", "full_like", "iota", "iota_p",
            "shape_as_value"]
@@ -190,5 +191,9 @@ def shape_as_value(shape):
     >>> lax.shape_as_value((3, 4))
     Array([3, 4], dtype=int32)
     """
-    return convert(np.array([index(n) for n in shape], np.int64),
-                   dtypes.canonicalize_dtype(np.int64))
+    dtype = dtypes.canonicalize_dtype(np.int64)
+    sizes = [index(n) for n in shape]
+    if any(map(is_symbolic, sizes)):
+        return concatenate([broadcast_in_dim(convert(as_value(n), dtype), (1,), ())
+                            for n in sizes], 0)
+    return convert(np.array(sizes, np.int64), dtype)

@@ -12,6 +12,7 @@ from math import log
 
 import numpy as np
 
+from .._base import symbolic
 from .._base.axes import canonical_axis
 from .._core.linear import Zero, never
 from .._core.primitive import Kind, Primitive
@@ -321,7 +322,7 @@ def top_k(operand, k, *, axis=-1, is_stable=True):
     [Array([5., 4.], dtype=float32), Array([1, 2], dtype=int32)]
     """
     axis = canonical_axis("tanx.lax.top_k", axis, typeof(operand))
-    return top_k_p.bind(operand, k=operator.index(k), axis=axis, is_stable=bool(is_stable))
+    return top_k_p.bind(operand, k=symbolic.index(k), axis=axis, is_stable=bool(is_stable))
 
 
 def approx_max_k(operand, k, reduction_dimension=-1, recall_target=0.95,

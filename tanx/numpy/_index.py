@@ -130,7 +130,8 @@ def _fixed(index) -> tuple | None:
         kind = type(item)
         if kind is slice:
             start, stop, step = bounds = item.start, item.stop, item.step
-            if not ((start is None or type(start) is int) and (stop is None or type(stop) is int)
+            if not ((start is None or type(start) is int or is_symbolic(start))
+                    and (stop is None or type(stop) is int or is_symbolic(stop))
                     and (step is None or type(step) is int)):
                 return None
             key.append(bounds)

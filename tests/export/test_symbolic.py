@@ -10,7 +10,7 @@ import tanx
 import tanx.numpy as jnp
 from tanx import export, lax
 from tanx._base.symbolic import Scope, bounds, evaluate, largest, least, parse_dim, slice_indices
-from tanx.errors import InconclusiveDimensionOperation
+from tanx.errors import InconclusiveDimensionOperation, UnexpectedDimVar
 
 A, B = export.symbolic_shape("a, b")
 NAMES = {"a": A, "b": B, "largest": largest, "least": least, "bounds": bounds}
@@ -212,6 +212,9 @@ PROGRAMS = {
     "gradient": (tanx.grad(loss), [(4, 3), (A, 4)]),
     "slices": (lambda x: (x[1:], x[:-1], x[::2], x[:3], x[0], x[-1], x[::-1], x[None, :, None]),
                [(A,)]),
+    "bounds": (lambda x: (x[:x.shape[1]], x[x.shape[1]:], x[-x.shape[1]:, ::2]), [(A, B)]),
+    "greatest": (lambda x, sized: lax.top_k(x, sized.shape[1]), [(2, 3 * B), (0, B)]),
+    "shape": (lambda x: lax.shape_as_value(x.shape), [(A, 2, B)]),
     "joined": (lambda x: (jnp.concatenate([x, x, jnp.ones(3)]), jnp.stack([x, x])), [(A,)]),
     "sizes": (lambda x: (x.shape[0], x.size * 1.0, x.shape[0] + x, x.shape[0] / 2), [(A, 2)]),
     "conv": (lambda x: lax.conv(x, jnp.ones((1, 1, 3, 3)), (2, 2), "SAME"), [(1, 1, A, A)]),
@@ -324,7 +327,27 @@ def test_broken_constraints_are_named(size, constraint):
     assert constraint in str(caught.value)
 
 
+def test_constraints_on_remainders():
+    n, = export.symbolic_shape("n", constraints=["n >= mod(n, 3)"])
+    assert n - n % 3 >= 0
+    exported = export.export(tanx.jit(lambda x: lax.slice_in_dim(x, 0, x.shape[0] % 3)))(spec(n))
+    assert str(exported.out_avals) == "(ShapedArray(float32[mod(n, 3)]),)"
+    for size in (5, 5, 5, 5, 3, 1):
+        assert exported.call(np.ones(size, np.float32)).shape == (size % 3,)
+
+
+@pytest.mark.parametrize("fun", [
+    lambda k: lambda x: jnp.zeros(k), lambda k: lambda x: lax.top_k(x, 10 - k)[0],
+    lambda k: lambda x: x * k, lambda k: lambda x: tanx.jit(lambda y: y + jnp.ones(k).sum())(x)])
+def test_sizes_that_no_argument_tells(fun):
+    k, = export.symbolic_shape("k", constraints=["k <= 10"])
+    with pytest.raises(UnexpectedDimVar, match="variables: k"):
+        export.export(tanx.jit(fun(k)))(spec(10))
+
+
 def test_what_depends_on_sizes_is_told():
+    with pytest.raises(TypeError, match="known while tracing"):
+        export.export(tanx.jit(lambda x: x.reshape(jnp.array(x.shape[0]) + 2)))(spec(A))
     with pytest.raises(InconclusiveDimensionOperation, match="whether a > 3"):
         export.export(tanx.jit(lambda x: x if x.shape[0] > 3 else -x))(spec(A))
     with pytest.raises(TypeError, match="do not broadcast"):

@@ -6,15 +6,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..._base import config
-from ..._base.symbolic import is_symbolic
+from ..._base.symbolic import is_symbolic, variables_of
 from ..._base.traceback import boundary
+from ..._core.instantiate import variables_in
 from ..._core.jaxpr import ClosedJaxpr, eval_jaxpr
 from ..._core.refs import AbstractRef
 from ..._core.types import ShapeDtypeStruct
 from ..._export.program import program_bytes
 from ..._runtime.device import default_device
 from ..._transforms.discharge import without_refs
-from ...errors import explain
+from ...errors import UnexpectedDimVar, explain
 from ..autodiff import vjp
 from ..jit import jit
 from ..wrapped import Wrapped
@@ -113,8 +114,22 @@ def _exported(name: str, closed: ClosedJaxpr, in_tree, out_tree, keep_unused: bo
         uses_global_constants=len(platforms) > 1 or any(
             is_symbolic(d) for aval in in_avals for d in aval.shape),
         _get_vjp=lambda exported: _derivative(exported, closed))
+    _check_variables(exported, closed)
     exported._sizes  # noqa: B018 - now, so that sizes that cannot be solved for are an error here
     return exported
+
+
+def _check_variables(exported: Exported, closed: ClosedJaxpr) -> None:
+    """An error where a program depends on a variable that no argument has in its shape."""
+    told = {name for aval in exported.in_avals for d in aval.shape for name in variables_of(d)}
+    missing = variables_in(closed.jaxpr) - told
+    if missing:
+        raise UnexpectedDimVar(explain(
+            "tanx.export.export", f"{exported.fun_name} depends on symbolic sizes that no shape of "
+            "an argument tells.", f"variables: {', '.join(sorted(missing))}",
+            f"arguments: {', '.join(map(str, exported.in_avals))}",
+            hint="pass an array without elements, ShapeDtypeStruct((0, k), dtype), and take k "
+                 "from its shape."))
 
 
 def _version() -> int:
