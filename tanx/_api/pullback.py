@@ -63,7 +63,8 @@ class GradRef(_Mark):
     """Stands for a gradient that was added to a reference."""
 
 
-def pulled(jaxpr, residuals, nonzero, cts, logs: dict[str, Any] | None = None) -> list:
+def pulled(jaxpr, residuals, nonzero, cts, logs: dict[str, Any] | None = None,
+           wanted: Sequence[bool] | None = None) -> list:
     """Cotangents of a linear jaxpr's arguments; those of results may be None for zero.
 
     What rules log goes into ``logs``, where that is wanted.
@@ -72,7 +73,7 @@ def pulled(jaxpr, residuals, nonzero, cts, logs: dict[str, Any] | None = None) -
     given = [Zero(v.aval) if ct is None else ct for ct, v in zip(given, jaxpr.outvars)]
     with backward_logs(logs is not None) as found:
         cts = backward(jaxpr, residuals, [Linear(v.aval) for v in jaxpr.invars], given,
-                       as_given=True)
+                       as_given=True, wanted=wanted)
     if logs is not None:
         logs.update(found)
     return cts
@@ -146,7 +147,10 @@ class Pullback:
         ends = [self._end(i, aval, target) for i, (aval, target)
                 in enumerate(zip(self.in_avals, targets)) if type(aval) is AbstractRef]
         extra = [None] * (len(self.nonzero) - len(given) - len(ends))
-        found = iter(pulled(self.jaxpr, residuals, self.nonzero, [*given, *extra, *ends], logs))
+        wanted = [type(target) is not DontWant
+                  for target, is_active in zip(targets, self.active) if is_active]
+        found = iter(pulled(self.jaxpr, residuals, self.nonzero, [*given, *extra, *ends], logs,
+                            None if all(wanted) else wanted))
         cotangents = [next(found) if is_active else np.zeros(aval.shape, dtypes.float0)
                       for aval, is_active in zip(self.in_avals, self.active)]
         return tree_unflatten(self.in_tree, [

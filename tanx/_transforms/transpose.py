@@ -18,7 +18,7 @@ __all__ = ["backward", "transpose_jaxpr"]
 
 def backward(jaxpr: Jaxpr, residuals: Sequence[Any], args: Sequence[Any],
              cotangents: Sequence[Any], sums: Mapping[Var, Any] | None = None,
-             as_given: bool = False) -> list:
+             as_given: bool = False, wanted: Sequence[bool] | None = None) -> list:
     """Cotangents of the arguments of a linear jaxpr, given those of its results.
 
     ``args`` holds :class:`Linear` for each argument to be differentiated and a value for those
@@ -28,16 +28,23 @@ def backward(jaxpr: Jaxpr, residuals: Sequence[Any], args: Sequence[Any],
 
     Rules of users may give cotangents of another dtype than that of the value. Those are converted,
     but with ``as_given`` not where they are the whole cotangent of an argument.
+
+    Equations that only arguments not ``wanted`` lead to are left out; the answers for these
+    arguments mean nothing.
     """
     values: dict[Var, Any] = dict(zip(jaxpr.constvars, residuals, strict=True))
     values.update((v, x) for v, x in zip(jaxpr.invars, args, strict=True) if type(x) is not Linear)
     linear_vars = {v for v, x in zip(jaxpr.invars, args) if type(x) is Linear}
     arguments = frozenset(linear_vars) if as_given else frozenset()
+    needed = linear_vars if wanted is None else {
+        v for v, want in zip(jaxpr.invars, wanted, strict=True) if want and v in linear_vars}
     linear_eqns = []
     for eqn in jaxpr.eqns:
         if any(type(a) is not Literal and a in linear_vars for a in eqn.invars):
             linear_vars.update(eqn.outvars)
-            linear_eqns.append(eqn)
+            if eqn.effects or any(type(a) is not Literal and a in needed for a in eqn.invars):
+                needed.update(eqn.outvars)
+                linear_eqns.append(eqn)
         else:
             _evaluate(eqn, values)
 

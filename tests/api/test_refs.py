@@ -356,3 +356,18 @@ MISTAKES = [
 def test_mistakes(error, words, mistake):
     with pytest.raises(error, match=words):
         mistake(tanx.new_ref(x3()))
+
+
+@pytest.mark.parametrize("wanted, products", [((True, True), 2), ((True, False), 1),
+                                              ((False, True), 1), ((False, False), 0)])
+def test_gradients_that_nobody_wants_are_not_computed(wanted, products):
+    weights, x, ct = jnp.ones((4, 3)), x3(), jnp.arange(4.0)
+    both = tanx.vjp(lambda w, x: jnp.tanh(w @ x), weights, x)[1]
+    marks = [tanx.ad.GradValue() if w else tanx.ad.DontWant() for w in wanted]
+    pull = both.with_refs(*marks)
+    assert str(tanx.make_jaxpr(pull)(ct)).count("dot_general") == products
+    for got, whole, want in zip(pull(ct), both(ct), wanted):
+        if want:
+            np.testing.assert_array_equal(got, whole)
+        else:
+            assert got == tanx.ad.DidntWant()
