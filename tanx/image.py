@@ -21,7 +21,7 @@ from ._base.traceback import shown
 from ._base.window import publish
 from .errors import explain
 from .lax import Precision
-from .numpy._promotion import Tracer, typeof
+from .numpy._promotion import Tracer, canonical_shape, typeof
 
 __all__ = ["ResizeMethod", "resize", "scale_and_translate"]
 
@@ -59,6 +59,7 @@ _NAMES = {
     **dict.fromkeys(("linear", "bilinear", "trilinear", "triangle"), ResizeMethod.LINEAR),
     "lanczos3": ResizeMethod.LANCZOS3, "lanczos5": ResizeMethod.LANCZOS5,
     **dict.fromkeys(("cubic", "bicubic", "tricubic"), ResizeMethod.CUBIC),
+    **dict.fromkeys(("cubic-pytorch", "bicubic-pytorch"), ResizeMethod.CUBIC_PYTORCH),
     "area": ResizeMethod.AREA}
 
 
@@ -208,7 +209,7 @@ def _nearest(x, shape):
 
 def _checked(function: str, image, shape) -> tuple:
     image = jnp.asarray(image)
-    shape = tuple(int(n) for n in shape)
+    shape = canonical_shape(shape, f"tanx.image.{function}")
     if len(shape) != image.ndim or any(n < 0 for n in shape):
         raise ValueError(explain(
             f"tanx.image.{function}", "shape must have a size for each dimension of the image.",

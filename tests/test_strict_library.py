@@ -12,7 +12,7 @@ from tanx import image, lax, nn, random
 from tanx.experimental import rnn
 from tanx.experimental.ode import odeint
 from tanx.experimental.sparse.linalg import lobpcg_standard
-from tanx.scipy import fft, ndimage, signal, special, stats
+from tanx.scipy import fft, linalg, ndimage, signal, special, stats
 from tanx.scipy.cluster.vq import vq
 from tanx.scipy.spatial.transform import Rotation, Slerp
 
@@ -54,6 +54,9 @@ VECTORS_ONLY = {"polyadd", "polymul", "polydiv", "polyval", "searchsorted", "dig
                 "correlate", "cov", "corrcoef"}
 MATRICES_ONLY = {"pinv", "matrix_rank", "svdvals", "qr", "fft2", "tril"}
 OTHER = {
+    "funm": lambda x: linalg.funm(S, jnp.sin), "sqrtm": lambda x: linalg.sqrtm(S),
+    "sylvester": lambda x: linalg.solve_sylvester(S, S, S), "expm": lambda x: linalg.expm(S),
+    "rsf2csf": lambda x: linalg.rsf2csf(*linalg.schur(x[:, :3])),
     "clip": lambda x: jnp.clip(x, 0, 1), "where": lambda x: jnp.where(x > 1, x, 0),
     "quantile": lambda x: jnp.quantile(x, 0.3, axis=0),
     "quantiles": lambda x: jnp.quantile(x, jnp.asarray(x[0, :2]) * 0.3, axis=1),

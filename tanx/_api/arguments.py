@@ -20,6 +20,10 @@ def check_callable(function: str, fun) -> None:
     """A transformation needs a function to transform."""
     if not callable(fun):
         raise TypeError(explain(function, "needs a function to transform.", f"given: {fun!r:.100}"))
+    if isinstance(fun, staticmethod):
+        raise TypeError(explain(
+            function, "cannot transform a static method.", f"given: {fun!r:.100}",
+            hint="put @staticmethod above the other decorator."))
     if inspect.isgeneratorfunction(fun):
         raise TypeError(explain(
             function, "cannot transform a generator function.", f"function: {name_of(fun)}",

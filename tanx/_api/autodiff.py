@@ -35,7 +35,7 @@ from .arguments import (
     not_an_array,
     result_leaves,
 )
-from .pullback import VJP, Pullback, pulled
+from .pullback import VJP, Pullback, Transposed, pulled
 
 __all__ = ["fwd_and_bwd", "grad", "jvp", "linear_transpose", "linearize", "value_and_grad", "vjp"]
 
@@ -432,15 +432,18 @@ def linear_transpose(fun: Callable, *primals, reduce_axes=()) -> Callable:
         raise NotImplementedError("tanx.linear_transpose: reduce_axes is not supported.")
     leaves, in_tree = tree_flatten(primals)
     in_avals = [described(x) for x in leaves]
-    for aval in in_avals:
-        if not dtypes.issubdtype(aval.dtype, np.inexact):
-            raise TypeError(explain(
-                "tanx.linear_transpose", "arguments must be real or complex.", f"argument: {aval}"))
     flat, found = _flat(fun, in_tree, False, "tanx.linear_transpose")
     jaxpr, consts = stage(flat, in_avals)
-    rule = Pullback(jaxpr, [True] * len(jaxpr.outvars), in_avals, [True] * len(in_avals), in_tree,
-                     found["tree"], jaxpr.out_avals, name_of(fun))
-    return functools.partial(rule, consts)
+    kinds = [{dtypes.issubdtype(aval.dtype, kind) for aval in (*in_avals, *jaxpr.out_avals)}
+             for kind in (np.inexact, np.integer)]
+    if {True} not in kinds:
+        raise TypeError(explain(
+            "tanx.linear_transpose", "arguments and results must be floats or complex numbers, or "
+            "all be integers.", f"arguments: {', '.join(map(str, in_avals))}",
+            f"results:   {', '.join(map(str, jaxpr.out_avals))}"))
+    rule = Transposed(jaxpr, [True] * len(jaxpr.outvars), in_avals, [True] * len(in_avals),
+                      in_tree, found["tree"], jaxpr.out_avals, name_of(fun))
+    return Partial(rule, consts)
 
 
 def fwd_and_bwd(fun: Callable, argnums, has_aux: bool = False, jitted: bool = True):

@@ -132,18 +132,17 @@ def _refuse_mapped_types(args, kwargs) -> None:
 def axes_of(function: str, what: str, axes, tree) -> list[int | None]:
     """One axis a leaf, from a pytree of axes that is a prefix of ``tree``."""
     is_none = _is_none
+    for axis in tree_flatten(axes, is_leaf=is_none)[0]:
+        if isinstance(axis, bool) or not (axis is None or isinstance(axis, int | MappingSpec)):
+            raise TypeError(explain(
+                function, f"{what} must hold integers and None only.", f"found: {axis!r:.100}"))
     try:
-        flat = broadcast_prefix(axes, tree, is_leaf=is_none)
+        return broadcast_prefix(axes, tree, is_leaf=is_none)
     except ValueError as error:
         details = prefix_errors(axes, tree, is_leaf=is_none)
         why = str(details[0](what)) if details else str(error)
         raise ValueError(explain(
             function, f"{what} must be a prefix of the structure it speaks of.", why)) from None
-    for axis in flat:
-        if isinstance(axis, bool) or not (axis is None or isinstance(axis, int | MappingSpec)):
-            raise TypeError(explain(
-                function, f"{what} must hold integers and None only.", f"found: {axis!r:.100}"))
-    return flat
 
 
 def _is_none(x) -> bool:

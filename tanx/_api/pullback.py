@@ -27,7 +27,8 @@ from ..tree_util import (
     tree_unflatten,
 )
 
-__all__ = ["VJP", "DidntWant", "DontWant", "GradRef", "GradValue", "Pullback", "pulled"]
+__all__ = ["VJP", "DidntWant", "DontWant", "GradRef", "GradValue", "Pullback", "Transposed",
+           "pulled"]
 
 
 class _Mark:
@@ -81,6 +82,16 @@ def pulled(jaxpr, residuals, nonzero, cts, logs: dict[str, Any] | None = None,
 
 class VJP(Partial):
     """The function from the cotangent of a result to those of the arguments; a pytree."""
+
+    @boundary
+    def __call__(self, *cotangents):
+        if len(cotangents) != 1:
+            raise TypeError(explain(
+                "tanx.vjp", f"the pullback of {self.func.name} takes one cotangent, of the "
+                "structure of its result.", f"result: {self.func.out_tree}",
+                f"given:  {len(cotangents)} arguments",
+                hint="pass a tuple if the function returns one: pull((ct0, ct1))."))
+        return self.func(*self.args, *cotangents)
 
     def with_logs(self, cotangent) -> tuple[Any, dict[str, Any]]:
         """The cotangents of the arguments, and what rules of the backward pass logged.
@@ -205,6 +216,14 @@ class Pullback:
                 "tanx.vjp", f"a cotangent must have the type of the result of {self.name}.",
                 f"result:    {aval}", f"cotangent: {found}, expected {expected}"))
         return as_array(ct)
+
+
+class Transposed(Pullback):
+    """The transpose of a linear function: cotangents have the types of results, integers too."""
+
+    def _checked(self, aval, ct):
+        return as_array(ct) if is_arraylike(ct) and aval.matches(typeof(ct)) else (
+            super()._checked(aval, ct))
 
 
 def _delivered(ct, aval, target) -> Any:

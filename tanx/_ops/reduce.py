@@ -53,7 +53,8 @@ class ReduceSum(Reduction):
 
     def infer(self, x, *, axes, **params):
         if strict.value and not allow_f16_reductions.value and (
-                letter(x.dtype) == "f" and x.dtype.itemsize == 2):
+                letter(x.dtype) == "f" and x.dtype.itemsize == 2
+                and any(x.shape[a] != 1 for a in axes)):
             raise ValueError(explain(
                 "tanx.lax.reduce_sum", "sums of 16-bit floats are not allowed.", f"operand: {x}",
                 hint="tanx.config.jax_allow_f16_reductions allows them; or sum in float32."))

@@ -309,7 +309,7 @@ def _known_or_traced(function: str, start_indices) -> list:
                                      f"start_indices: {typeof(start_indices)}"))
         known = not isinstance(start_indices, Tracer)
         start_indices = np.asarray(start_indices) if known else unstack(start_indices)
-    starts = list(start_indices)
+    starts, given = list(start_indices), set()
     for position, i in enumerate(starts):
         if type(i) is int:
             continue
@@ -317,8 +317,13 @@ def _known_or_traced(function: str, start_indices) -> list:
         if aval is None or aval.shape or letter(aval.dtype) not in "iu":
             raise TypeError(explain(function, "start indices must be integer scalars.",
                                     f"start index {position}: {repr(i) if aval is None else aval}"))
+        given.add(aval.dtype)
         if not isinstance(i, Tracer):
             starts[position] = operator.index(i)
+    if len(given) > 1:
+        raise TypeError(explain(
+            function, "start indices must be integers of one dtype.",
+            f"start_indices: {', '.join(str(typeof(i)) for i in start_indices)}"))
     return starts
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from .._base import symbolic
 from .._base.axes import canonical_axis
+from .._base.symbolic import definitely
 from .._core.linear import Zero, never
 from .._core.primitive import Kind, Primitive
 from .._core.types import ShapedArray, typeof
@@ -144,6 +145,10 @@ class TopK(Selection):
             raise ValueError(explain(
                 "tanx.lax.top_k", "k must not be negative, nor exceed the size of the dimension.",
                 f"operand: {x}", f"axis:    {axis}", f"k:       {k}"))
+        if definitely(lambda: x.shape[axis] > np.iinfo(_INT32).max):
+            raise ValueError(explain(
+                "tanx.lax.top_k", "positions are int32, which does not reach the last element.",
+                f"operand: {x}", f"axis:    {axis}"))
         return super().infer(x, k=k, axis=axis, is_stable=is_stable)
 
 

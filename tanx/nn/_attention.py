@@ -105,7 +105,7 @@ def dot_product_attention(
     out = out.reshape(out_shape)
     if not return_residual:
         return out
-    residual = residual.reshape(batch, count, heads)
+    residual = residual.reshape(batch, count, heads).astype(query.dtype)
     return out, residual if lead else residual[0]
 
 

@@ -18,7 +18,7 @@ from ..errors import explain
 from ..lax import _functions as lax
 from ._assemble import flip
 from ._complex import conj
-from ._creation import array
+from ._creation import array, zeros_like
 from ._math import multiply, subtract
 from ._promotion import as_operand, convert, promote_dtypes, typeof
 from ._reduce import refuse_out
@@ -305,7 +305,8 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     """The cross products of vectors of three components; the other dimensions broadcast.
 
     Components lie along ``axisa`` of ``a``, ``axisb`` of ``b`` and ``axisc`` of the result, or
-    along ``axis`` of all three. Two components, as in NumPy's old days, are not taken.
+    along ``axis`` of all three. Vectors of two components lie in a plane: the third one is zero.
+    Where both are such vectors, the result is the third component alone.
 
     >>> jnp.cross(jnp.array([1, 0, 0]), jnp.array([0, 1, 0]))
     Array([0, 0, 1], dtype=int32)
@@ -314,12 +315,15 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
         axisa = axisb = axisc = axis
     a = moveaxis(as_operand("cross", a), axisa, -1)
     b = moveaxis(as_operand("cross", b), axisb, -1)
-    if a.shape[-1] != 3 or b.shape[-1] != 3:
+    sizes = a.shape[-1], b.shape[-1]
+    if not {*sizes} <= {2, 3}:
         raise ValueError(explain(
-            "tanx.numpy.cross", "vectors must have three components.",
+            "tanx.numpy.cross", "vectors must have two or three components.",
             f"a: {typeof(a)}", f"b: {typeof(b)}"))
-    a0, a1, a2 = (a[..., i] for i in range(3))
-    b0, b1, b2 = (b[..., i] for i in range(3))
+    if sizes == (2, 2):
+        return subtract(multiply(a[..., 0], b[..., 1]), multiply(a[..., 1], b[..., 0]))
+    a0, a1, a2 = (a[..., i] if i < sizes[0] else zeros_like(a[..., 0]) for i in range(3))
+    b0, b1, b2 = (b[..., i] if i < sizes[1] else zeros_like(b[..., 0]) for i in range(3))
     components = array([subtract(multiply(a1, b2), multiply(a2, b1)),
                         subtract(multiply(a2, b0), multiply(a0, b2)),
                         subtract(multiply(a0, b1), multiply(a1, b0))])

@@ -23,8 +23,8 @@ from ..errors import explain, warn_user
 __all__ = ["Array", "Tracer", "as_operand", "broadcast_to_shape", "canonical_shape",
            "check_arraylike", "common_shape", "convert", "gives_way", "inexact", "is_arraylike",
            "like", "numeric", "plain", "promote", "promote_dtypes", "promote_inexact",
-           "promote_numeric", "promote_shapes", "refuse_out", "staging", "type_like", "typeof",
-           "wrapped"]
+           "promote_numeric", "promote_shapes", "refuse_out", "refuse_rank_promotion", "staging",
+           "type_like", "typeof", "wrapped"]
 
 _OPERANDS = frozenset((Array, bool, int, float, complex))
 _WORD = 1 << 31
@@ -256,7 +256,7 @@ def promote_shapes(function: str, *args) -> tuple:
     if all(len(shape) in (0, rank) for shape in shapes):
         return args
     if config.numpy_rank_promotion.value != "allow":
-        _rank_promotion(function, args)
+        refuse_rank_promotion(function, args)
     promoted = []
     for x, shape in zip(args, shapes, strict=True):
         if shape and len(shape) < rank:
@@ -275,7 +275,8 @@ def _no_common_shape(function: str, rank: int, args, shapes) -> Exception:
         hint="sizes must be equal or 1, counted from the last dimension."))
 
 
-def _rank_promotion(function: str, args) -> None:
+def refuse_rank_promotion(function: str, args) -> None:
+    """Raise or warn, as is configured, where operands differ in their numbers of dimensions."""
     message = explain(
         _public(function), "operands have different numbers of dimensions.",
         *(f"operand {i}: {typeof(x)}" for i, x in enumerate(args)),

@@ -66,7 +66,7 @@ class ufunc:
         del self.__dict__["__wrapped__"]  # it has another signature
         self.__name__ = name or func.__name__
         self.__module__ = "tanx.numpy"
-        self._call = call or _mapped(func)
+        self._func, self._call = func, call or _mapped(func)
         self._nin, self._nout = operator.index(nin), operator.index(nout)
         self._nargs = self._nin if nargs is None else operator.index(nargs)
         self._identity = identity
@@ -80,6 +80,16 @@ class ufunc:
 
     def __repr__(self) -> str:
         return f"<jnp.ufunc '{self.__name__}'>"
+
+    def _key(self) -> tuple:
+        """What makes two of them the same function."""
+        return self._func, self.__name__, self._nin, self._nout, self._nargs, self._identity
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is ufunc and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash((self._func, self.__name__, self._nin, self._nout))
 
     @boundary
     def __call__(self, *args, out=None, where=None):

@@ -8,9 +8,10 @@ from collections.abc import Callable, Collection
 
 from .._api.arguments import check_callable
 from .._api.batching import vmap
+from .._base import config
 from ..errors import explain
 from ._creation import asarray
-from ._promotion import typeof
+from ._promotion import refuse_rank_promotion, typeof
 from ._shape import broadcast_shapes, squeeze
 
 __all__ = ["vectorize"]
@@ -109,6 +110,9 @@ def _broadcast(function: Callable, args: list, cores, outputs, signature: str | 
         _agree(sizes, x.shape[x.ndim - len(core):], core, signature)
     leads = [x.shape[:x.ndim - len(core)] for x, core in zip(args, cores)]
     rank = len(broadcast_shapes(*leads))
+    if config.numpy_rank_promotion.value != "allow" and any(
+            len(lead) not in (0, rank) for lead in leads):
+        refuse_rank_promotion("vectorize", args)
 
     def checked(*values):
         result = function(*values)

@@ -298,6 +298,8 @@ def pinv(a, rtol=None, hermitian: bool = False, *, rcond=None):
     >>> jnp.linalg.pinv(jnp.array([[2.], [0.]]))
     Array([[0.5, 0. ]], dtype=float32)
     """
+    if rtol is not None and rcond is not None:
+        raise ValueError(explain("tanx.numpy.linalg.pinv", "takes rtol or rcond, not both."))
     a = _matrices("pinv", a)
     rtol = rcond if rtol is None else rtol
     if rtol is None:
@@ -609,6 +611,8 @@ def matrix_rank(M, rtol=None, *, hermitian: bool = False, tol=None):
     >>> jnp.linalg.matrix_rank(jnp.array([[1., 2.], [2., 4.]]))
     Array(1, dtype=int32)
     """
+    if rtol is not None and tol is not None:
+        raise ValueError(explain("tanx.numpy.linalg.matrix_rank", "takes rtol or tol, not both."))
     M = inexact("linalg.matrix_rank", M)
     if M.ndim < 2:
         return convert((M != 0).any(), np.dtype(np.int32))

@@ -87,6 +87,9 @@ def choice(key, a, shape: Sequence[int] = (), replace: bool = True, p=None, axis
         if not is_arraylike(x):
             raise TypeError(explain("tanx.random.choice", "needs arrays or numbers.",
                                     f"argument: {x!r:.100}"))
+    if not isinstance(shape, Sequence):
+        raise TypeError(explain("tanx.random.choice", "shape must be a sequence of integers.",
+                                f"shape: {shape!r:.100}", hint="shape=(n,) draws n elements."))
     shape, array = canonical_shape(shape, "tanx.random.choice"), jnp.asarray(a)
     axis = 0 if not array.ndim else canonical_axis("tanx.random.choice", axis, array)
     size = array.shape[axis] if array.ndim else int(array)
@@ -146,7 +149,8 @@ def permutation(key, x, axis: int = 0, independent: bool = False, *, out_shardin
         if not dtypes.issubdtype(aval.dtype, np.integer):
             raise TypeError(explain("tanx.random.permutation", "needs an array or an integer.",
                                     f"x: {aval}"))
-        return _shuffled(wrapped, jnp.arange(x), 0)
+        x = jnp.arange(x)
+        return _shuffled(wrapped, x, canonical_axis("tanx.random.permutation", axis, x))
     axis, x = canonical_axis("tanx.random.permutation", axis, aval), jnp.asarray(x)
     if independent or x.ndim == 1 and not dtypes.is_extended(x.dtype):
         return _shuffled(wrapped, x, axis)

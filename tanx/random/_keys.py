@@ -102,7 +102,10 @@ def _seeded(function: str, seed, generator: Generator):
                                 f"seed: {typeof(seed)}"))
     if isinstance(seed, int) and not isinstance(seed, bool):
         seed += config.random_seed_offset.value
-        # Python's integers have no end: their low bits count.
+        if not -1 << 63 <= seed < 1 << 63:
+            raise OverflowError(explain(f"tanx.random.{function}", "a seed has 64 bits at most.",
+                                        f"seed: {seed}"))
+        # Without x64 the low bits count.
         bits = 64 if config.enable_x64.value else 32
         seed = np.asarray(seed % (1 << bits), f"u{bits // 8}").view(f"i{bits // 8}")[()]
     aval = typeof(seed)

@@ -179,7 +179,7 @@ tanx.numpy.vecmat: the vector and the matrix do not fit together.
   x1: float32[5]
   x2: float32[2,3]"""),
     (ValueError, lambda: jnp.cross(W, W), """\
-tanx.numpy.cross: vectors must have three components.
+tanx.numpy.cross: vectors must have two or three components.
   a: float32[5]
   b: float32[5]"""),
     (ValueError, lambda: jnp.convolve(A, V), """\

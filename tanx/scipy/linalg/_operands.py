@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ... import dtypes
 from ... import numpy as jnp
 from ...errors import explain
 from ...numpy._promotion import inexact, typeof
@@ -66,4 +67,4 @@ def along_diagonal(x):
 
 def as_complex(x):
     """``x`` in the complex dtype of its precision."""
-    return x.astype(jnp.result_type(x.dtype, np.complex64))
+    return x.astype(dtypes.to_complex_dtype(x.dtype))

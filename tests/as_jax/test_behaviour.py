@@ -1,0 +1,142 @@
+"""Small things that programs written for JAX rely on: results, dtypes, and classes of errors."""
+
+import types
+
+import numpy as np
+import pytest
+
+import tanx
+import tanx.numpy as jnp
+from tanx import lax
+
+KEY = tanx.random.key(0)
+PLANE, SPACE = jnp.array([1.0, 2.0]), jnp.array([3.0, 4.0, 5.0])
+MASKED = np.ma.array([1, 2], mask=[True, False])
+STORY = jnp.ones((1, 4, 2, 8), jnp.bfloat16)
+_, PULL = tanx.vjp(lambda x: (x, 2 * x), 1.0)
+
+
+def ratio(x, y):
+    return x / y
+
+
+def primitive(types_of, several=False):
+    """A primitive whose abstract evaluation is ``types_of``."""
+    found = tanx.extend.core.Primitive("of_types")
+    found.multiple_results = several
+    found.def_abstract_eval(types_of)
+    return tanx.jit(lambda x: found.bind(x))
+
+
+def attended(**options):
+    return tanx.nn.dot_product_attention(STORY, STORY, STORY, **options)
+
+
+def resized(method, **options):
+    return tanx.image.resize(jnp.arange(4.0), (6,), method, **options)
+
+
+def counted(shape, n=5):
+    return tanx.random.multinomial(KEY, n, jnp.array([0.2, 0.8]), shape=shape)
+
+
+def summed(x):
+    with tanx.allow_f16_reductions(False):
+        return lax.reduce_sum(x, [0])
+
+
+def added(*args):
+    with tanx.numpy_rank_promotion("raise"):
+        return jnp.vectorize(jnp.add, signature="(),()->()")(*args)
+
+
+def called(result, promised):
+    return tanx.pure_callback(lambda x: result, promised, 1.0)
+
+
+ONE = tanx.ShapeDtypeStruct((), np.float32)
+
+RESULTS = {
+    "cross of two components": (lambda: jnp.cross(PLANE, PLANE[::-1]), -3.0),
+    "cross of two and three": (lambda: jnp.cross(PLANE, SPACE), [10.0, -5.0, -2.0]),
+    "cross of three and two": (lambda: jnp.cross(SPACE, PLANE), [-10.0, 5.0, 2.0]),
+    "cross along an axis": (lambda: jnp.cross(jnp.eye(2), jnp.eye(2)[::-1], axis=0), [1.0, -1.0]),
+    "array of a masked one": (lambda: jnp.array(MASKED), [1, 2]),
+    "transpose of integers": (lambda: tanx.linear_transpose(lambda x: 2 * x, 1)(4)[0], 8),
+    "transpose through jit": (
+        lambda: tanx.jit(lambda x: tanx.linear_transpose(lambda y: x * y, x))(3.0)(2.0)[0], 6.0),
+    "transpose of a description": (lambda: tanx.linear_transpose(
+        lambda x: 2 * x, types.SimpleNamespace(shape=(2,), dtype=np.dtype("float32")))(PLANE)[0],
+        [2.0, 4.0]),
+    "permutation of a negative axis": (
+        lambda: jnp.sort(tanx.random.permutation(KEY, 3, axis=-1)), [0, 1, 2]),
+    "multinomial, whole shape": (lambda: counted((4, 3, 2), jnp.array([5, 6, 7])).sum(-1)[0],
+                                 [5.0, 6.0, 7.0]),
+    "attention's residual": (lambda: attended(return_residual=True)[1].dtype == jnp.bfloat16, True),
+    "PyTorch's cubics": (lambda: jnp.abs(resized("bicubic-pytorch") - resized("cubic")).max(), 0.0),
+    "steep cubics": (lambda: resized("cubic-pytorch", antialias=False)[0] < 0, True),
+    "sizes as an array": (lambda: tanx.image.resize(
+        jnp.ones((2, 3)), jnp.array([4, 5]), "nearest").shape, [4, 5]),
+    "f16 sums of single elements": (lambda: summed(jnp.ones((1, 2), jnp.bfloat16)), [1.0, 1.0]),
+    "ranks of scalars": (lambda: added(jnp.ones((2, 2)), 1.0)[0], [2.0, 2.0]),
+    "a list for a tuple": (lambda: called([1.0, (2.0,)], (ONE, [ONE]))[1][0], 2.0),
+    "equal ufuncs": (lambda: jnp.frompyfunc(ratio, 2, 1) == jnp.frompyfunc(ratio, 2, 1), True),
+    "ufuncs as keys": (lambda: len({jnp.frompyfunc(ratio, 2, 1), jnp.frompyfunc(ratio, 2, 1),
+                                    jnp.frompyfunc(ratio, 2, 1, identity=1)}), 2),
+    "greatest seed": (lambda: tanx.random.key_data(tanx.random.key(2**63 - 1)), [0, 2**32 - 1]),
+}
+
+MISTAKES = {
+    "cross": (ValueError, lambda: jnp.cross(jnp.ones(4), SPACE)),
+    "asarray of a masked one": (ValueError, lambda: jnp.asarray(MASKED)),
+    "jit of a masked one": (ValueError, lambda: tanx.jit(jnp.sin)(MASKED)),
+    "static method": (TypeError, lambda: tanx.jit(staticmethod(ratio))),
+    "two tolerances": (ValueError, lambda: jnp.linalg.matrix_rank(jnp.eye(2), 0.1, tol=0.1)),
+    "two names of a tolerance": (ValueError, lambda: jnp.linalg.pinv(jnp.eye(2), 0.1, rcond=0.1)),
+    "positions of top_k": (ValueError, lambda: tanx.eval_shape(
+        lambda x: lax.top_k(x, 2), tanx.ShapeDtypeStruct((2**31 + 1,), jnp.bfloat16))),
+    "seed": (OverflowError, lambda: tanx.random.key(2**63)),
+    "small seed": (OverflowError, lambda: tanx.random.PRNGKey(-2**63 - 1)),
+    "shape of choice": (TypeError, lambda: tanx.random.choice(KEY, 5, 2)),
+    "axis of permutation": (ValueError, lambda: tanx.random.permutation(KEY, 5, axis=1)),
+    "categories": (ValueError, lambda: counted((3,))),
+    "trials": (ValueError, lambda: counted((2,), jnp.array([5, 6, 7]))),
+    "fractional size": (TypeError, lambda: tanx.image.resize(jnp.eye(2), (3.5, 2), "linear")),
+    "dtypes of starts": (TypeError, lambda: lax.dynamic_slice(
+        jnp.eye(2), (np.int32(0), np.int16(0)), (1, 1))),
+    "dtypes of starts, updates": (TypeError, lambda: lax.dynamic_update_slice(
+        jnp.eye(2), jnp.eye(1), (jnp.int32(0), jnp.uint8(0)))),
+    "f16 sums": (ValueError, lambda: summed(jnp.ones(3, jnp.bfloat16))),
+    "ranks": (ValueError, lambda: added(jnp.ones((2, 2)), jnp.ones(2))),
+    "axes of another type": (TypeError, lambda: tanx.vmap(jnp.sin, out_axes=(PLANE,))(PLANE)),
+    "two cotangents": (TypeError, lambda: PULL(1.0, 1.0)),
+    "no cotangent": (TypeError, PULL),
+    "structure of a cotangent": (ValueError, lambda: PULL([1.0, 1.0])),
+    "transpose to integers": (TypeError, lambda: tanx.linear_transpose(
+        lambda x: x.astype(int), PLANE)),
+    "transpose of booleans": (TypeError, lambda: tanx.linear_transpose(lambda x: x, True)),
+    "list of types": (ValueError, lambda: primitive(lambda x: [x])(1.0)),
+    "no list of types": (ValueError, lambda: primitive(lambda x: x, True)(1.0)),
+    "callback's shape": (tanx.errors.JaxRuntimeError, lambda: called(np.ones(2), ONE)),
+    "callback's leaves": (tanx.errors.JaxRuntimeError, lambda: called((1.0, 2.0), ONE)),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_results(name):
+    fun, expected = RESULTS[name]
+    np.testing.assert_allclose(np.asarray(fun(), np.float64), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes(name):
+    error, fun = MISTAKES[name]
+    with pytest.raises(error):
+        fun()
+
+
+def test_callbacks_in_compiled_code_keep_their_promise():
+    wrong = tanx.jit(lambda x: called(np.ones(2, np.float32), ONE) + x)
+    for _ in range(4):
+        with pytest.raises(tanx.errors.JaxRuntimeError, match="another type than it promised"):
+            wrong(1.0).block_until_ready()
