@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from tests.ecosystem.pages import Cell, cells, pages
-from tests.ecosystem.tutorials import Outcome, run, same, verdict
+from tests.ecosystem.tutorials import Outcome, kind_of, run, same, verdict
 
 PAGE = '''# A page
 
@@ -89,9 +89,23 @@ CALM, RAISES = Cell("", 1, "cell"), Cell("", 1, "cell", ("raises-exception",))
     (CALM, Outcome("so: a", caught=(["E", "a"],)), Outcome("so: b", caught=(["E", "b"],)), "words"),
     (CALM, Outcome("so: a", caught=(["E", "a"],)), Outcome("so: b", caught=(["F", "b"],)),
      "different"),
+    (CALM, Outcome("so: a", caught=(["E", "a"],)), Outcome("so: b", caught=(["Exception", "b"],)),
+     "words"),
+    (CALM, Outcome("slope 0.7605"), Outcome("slope 0.7629"), "digits"),
+    (CALM, Outcome("slope 0.76"), Outcome("slope 0.79"), "different"),
+    (CALM, Outcome("Literal(1)"), Outcome("Literal(TypedInt(1, dtype=int32))"), "equal"),
 ])
 def test_verdicts(cell, ours, theirs, kind):
     assert verdict(cell, ours, theirs).kind == kind
+
+
+@pytest.mark.parametrize("reason, words", [
+    ("Pallas", "Pallas"), ("on JAX here: NameError: name 'x' is not defined", "fails on JAX: uses"),
+    ("on JAX here: ValueError: Number of devices 1 must be >= 8", "several devices"),
+    ("on JAX here: SyntaxError: invalid syntax", "no Python"),
+    ("on JAX here: ZeroDivisionError: division by zero", "fails on JAX, too")])
+def test_reasons(reason, words):
+    assert kind_of(reason).startswith(words)
 
 
 def test_a_page_is_run():
@@ -106,7 +120,8 @@ def test_a_page_is_run():
                                         "SystemExit", ""]
     assert [o.text for o in found[:3]] == ["Array([0., 1., 2.], dtype=float32)\n", "1\n",
                                           "Array([1., 2., 3.], dtype=float32)\n"]
-    assert found[3].without_messages == "<TypeError>\n" and found[7].text == "y is 2\n"
+    assert found[3].without_messages(["TypeError"]) == "<TypeError>\n"
+    assert found[7].text == "y is 2\n"
 
 
 def test_a_page_that_ends_the_process():

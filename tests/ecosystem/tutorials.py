@@ -4,8 +4,9 @@
 
 FOLDER is a checkout of JAX's documentation; nothing is fetched. Each page is run twice, by an
 interpreter with JAX and by one with tanx under the alias, on one CPU device. The last lines are a
-table of cells: run, equal, different, skipped. ``--show`` prints what differs, ``--why`` each cell
-that is skipped and the reason, ``--keep`` stores what JAX shows for the next time.
+table of cells: run, equal, different, skipped, and the reasons for which cells are skipped.
+``--show`` prints what differs, ``--why`` each cell that is skipped and the reason, ``--keep``
+stores what JAX shows for the next time.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,6 +57,18 @@ CELLS_NOT_RUN = {
 fail for lack of them."""
 
 
+REASONS = {
+    r"devices|mesh|sharding|PartitionSpec": "several devices",
+    r"(?i)gpu|cuda|tpu|triton|mosaic": "a GPU or TPU",
+    r"SyntaxError|IndentationError": "no Python: a sketch",
+    r"NameError|UnboundLocalError": "fails on JAX: uses a name that no cell before it makes",
+    r"ModuleNotFoundError|ImportError": "needs another package, or another version of JAX",
+    r"JAX here": "fails on JAX, too",
+    r"needs a cell before": "needs a cell before that is not run",
+}
+"""Reasons for which cells are skipped, in a few words, by patterns of the longer ones."""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What a cell shows, and the classes and messages of exceptions that it catches."""
@@ -64,21 +78,24 @@ class Outcome:
     message: str = ""
     caught: tuple = ()
 
-    @property
-    def without_messages(self) -> str:
-        """The text, with the class of an exception in the place of its message."""
+    def without_messages(self, classes: Sequence[str]) -> str:
+        """The text, with the class of an exception in the place of its message.
+
+        Where JAX raises a plain ``Exception``, among its ``classes``, any class will do.
+        """
         text = self.text
-        for kind, message in self.caught:
+        for (kind, message), wanted in zip(self.caught, classes):
             for part in (message, message.split("\n")[0]):
                 if part:
-                    text = text.replace(part, f"<{kind}>")
+                    text = text.replace(part, f"<{'Exception' if wanted == 'Exception' else kind}>")
         return text
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a cell compares: "equal", "words" (an error with another message), "different" or
-    "skipped"; and why it is skipped, or in what it differs."""
+    """How a cell compares: "equal", "words" (an error with another message), "digits" (numbers
+    that differ by less than ``DIGITS``), "different" or "skipped"; and why it is skipped, or in
+    what it differs."""
 
     kind: str
     reason: str = ""
@@ -86,12 +103,16 @@ class Verdict:
 
 # ---------------------------------------------------------------------------- what is compared
 
+DIGITS = 0.01
+"""By how much numbers may differ that cells get by cancellation, such as finite differences."""
+
 _VARIES = [
     (r"0x[0-9a-f]{6,}|\b\d{13,15}\b", "ADDRESS"),
     (r"\b\d+(\.\d+)?(e-?\d+)? ?(ns|us|µs|μs|ms|s|sec|seconds)\b", "TIME"),
     (r"/tmp/[\w./-]+", "PATH"),
     (r"#loc\d* = .*\n|loc\([^)]*\)", ""),
     (r"<class '[\w.]*?(\w+?)(Impl)?'>", r"<class '\1'>"),
+    (r"Typed(?:Int|Float|Complex)\((.*?), dtype=\w+\)", r"\1"),  # JAX's own Python numbers
     (r"\btanx\b", "jax"),
 ]
 _TOKEN = re.compile(r"(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?(?![\w.])|\d+\.\d*(?=j)"
@@ -108,20 +129,20 @@ def tokens(text: str) -> list[str]:
             for t in _TOKEN.findall(text)]
 
 
-def same(ours: str, theirs: str, in_order: bool = True) -> bool:
+def same(ours: str, theirs: str, in_order: bool = True, rounding: float = 1e-4) -> bool:
     """Whether two texts are equal up to rounding, spaces, and what varies from run to run; with
     ``in_order=False`` up to the order of lines, too."""
     if not in_order:
         ours, theirs = ("\n".join(sorted(text.splitlines())) for text in (ours, theirs))
     a, b = tokens(ours), tokens(theirs)
-    return len(a) == len(b) and all(x == y or _close(x, y) for x, y in zip(a, b))
+    return len(a) == len(b) and all(x == y or _close(x, y, rounding) for x, y in zip(a, b))
 
 
-def _close(x: str, y: str) -> bool:
+def _close(x: str, y: str, rounding: float) -> bool:
     """Whether two tokens are floating point numbers that differ by rounding."""
     try:
         return ("." in x or "." in y or "e" in x) and math.isclose(float(x), float(y),
-                                                                  rel_tol=1e-4, abs_tol=2e-6)
+                                                                  rel_tol=rounding, abs_tol=2e-6)
     except ValueError:
         return False
 
@@ -137,8 +158,12 @@ def verdict(cell: Cell, ours: Outcome, theirs: Outcome, in_order: bool = True) -
     if same(ours.text, theirs.text, in_order):
         first = [(o.message.splitlines() or [""])[0] for o in (ours, theirs)]
         return Verdict("equal" if same(*first) else "words")
-    if same(ours.without_messages, theirs.without_messages, in_order):
+    classes = [kind for kind, _ in theirs.caught]
+    if len(ours.caught) == len(classes) and same(
+            ours.without_messages(classes), theirs.without_messages(classes), in_order):
         return Verdict("words")
+    if same(ours.text, theirs.text, in_order, DIGITS):
+        return Verdict("digits")
     return Verdict("different", "\n".join(difflib.unified_diff(
         theirs.text.splitlines(), ours.text.splitlines(), "JAX", "tanx", n=1, lineterm="")))
 
@@ -201,6 +226,11 @@ def compare(page: list[Cell], options: argparse.Namespace) -> list[Verdict]:
     return verdicts
 
 
+def kind_of(reason: str) -> str:
+    """A reason for which a cell is skipped, in a few words."""
+    return next((words for pattern, words in REASONS.items() if re.search(pattern, reason)), reason)
+
+
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
@@ -216,10 +246,11 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     options = arguments()
-    kinds = ("equal", "words", "different", "skipped")
+    kinds = ("equal", "words", "digits", "different", "skipped")
     total: Counter = Counter()
-    rows = ["| page | cells | run | equal | other words | different | skipped |",
-            "|---|---|---|---|---|---|---|"]
+    reasons: Counter = Counter()
+    rows = ["| page | cells | run | equal | other words | other digits | different | skipped |",
+            "|---|---|---|---|---|---|---|---|"]
     for path in pages(options.folder):
         name = path.relative_to(options.folder).as_posix()
         if not re.search(options.only, name):
@@ -229,6 +260,7 @@ def main() -> int:
         verdicts = ([Verdict("skipped", why)] * len(page) if why else compare(page, options))
         count = Counter(v.kind for v in verdicts)
         total += count
+        reasons.update(kind_of(v.reason) for v in verdicts if v.kind == "skipped")
         done = len(page) - count["skipped"]
         rows.append(f"| {name} | {len(page)} | {done} | "
                     + " | ".join(str(count[k]) for k in kinds) + " |"
@@ -242,7 +274,8 @@ def main() -> int:
     done = sum(total.values()) - total["skipped"]
     rows.append(f"| all | {sum(total.values())} | {done} | "
                 + " | ".join(str(total[k]) for k in kinds) + " |")
-    print("\n".join(["", *rows]))
+    print("\n".join(["", *rows, "", *(f"{count:5} skipped: {why}"
+                                     for why, count in reasons.most_common())]))
     return int(total["different"] > 0)
 
 
