@@ -98,13 +98,19 @@ def composite(decomposition: Callable, name: str, version: int = 0) -> Callable:
                     "tanx.lax.composite", "the decomposition uses a traced value from outside.",
                     f"composite: {name}", f"value: {typeof(c)}",
                     hint="give it to the composite as an argument."))
-        attributes = tuple((key, *_attribute(value)) for key, value in kwargs.items())
+        attributes = tuple((key, *_attribute(name, key, value)) for key, value in kwargs.items())
         outs = composite_p.bind(*leaves, name=name, version=version, attributes=attributes,
                                 call_jaxpr=ClosedJaxpr(jaxpr, consts))
         return tree_util.tree_unflatten(trees[-1], outs)
     return named
 
 
-def _attribute(value) -> tuple:
+def _attribute(name: str, key: str, value) -> tuple:
     leaves, tree = tree_util.tree_flatten(value)
+    for x in leaves:
+        if isinstance(x, Tracer):
+            raise UnexpectedTracerError(explain(
+                "tanx.lax.composite", "attributes must be known while tracing.",
+                f"composite: {name}", f"{key}: {typeof(x)}",
+                hint="make the array with NumPy, or pass it as an argument."))
     return tuple(leaves), tree

@@ -93,6 +93,7 @@ CALM, RAISES = Cell("", 1, "cell"), Cell("", 1, "cell", ("raises-exception",))
      "words"),
     (CALM, Outcome("slope 0.7605"), Outcome("slope 0.7629"), "digits"),
     (CALM, Outcome("slope 0.76"), Outcome("slope 0.79"), "different"),
+    (RAISES, Outcome("", "ValueError", "v"), Outcome("", "NameError", "n"), "skipped"),
     (CALM, Outcome("Literal(1)"), Outcome("Literal(TypedInt(1, dtype=int32))"), "equal"),
 ])
 def test_verdicts(cell, ours, theirs, kind):

@@ -52,6 +52,8 @@ CELLS_NOT_RUN = {
         "builds MLIR by XLA's bindings",
     r"hijax": "types of one's own (hijax)",
     r"pallas|mosaic": "Pallas",
+    r"mlir\.custom_call|mlir\.dialects": "builds MLIR by XLA's bindings",
+    r"^len\(\w+\.mlir_module_serialized\)": "bytes of a file",
 }
 """Cells that are not compared, by what they contain, and why; nor are later cells of the page that
 fail for lack of them."""
@@ -110,6 +112,7 @@ _VARIES = [
     (r"0x[0-9a-f]{6,}|\b\d{13,15}\b", "ADDRESS"),
     (r"\b\d+(\.\d+)?(e-?\d+)? ?(ns|us|µs|μs|ms|s|sec|seconds)\b", "TIME"),
     (r"/tmp/[\w./-]+", "PATH"),
+    (r"(?m)^(Invalid nan value encountered|For simplicity, JAX has removed|-{20}$).*\n?", ""),
     (r"#loc\d* = .*\n|loc\([^)]*\)", ""),
     (r"<class '[\w.]*?(\w+?)(Impl)?'>", r"<class '\1'>"),
     (r"Typed(?:Int|Float|Complex)\((.*?), dtype=\w+\)", r"\1"),  # JAX's own Python numbers
@@ -149,7 +152,7 @@ def _close(x: str, y: str, rounding: float) -> bool:
 
 def verdict(cell: Cell, ours: Outcome, theirs: Outcome, in_order: bool = True) -> Verdict:
     """Compare what a cell shows on both systems."""
-    if theirs.error and not cell.may_raise:
+    if theirs.error and (not cell.may_raise or theirs.error == "NameError" != ours.error):
         return Verdict("skipped", f"on JAX here: {theirs.error}: {theirs.message[:100]}")
     same_class = ours.error == theirs.error or ours.error and theirs.error == "Exception"
     if not same_class:
@@ -218,7 +221,7 @@ def compare(page: list[Cell], options: argparse.Namespace) -> list[Verdict]:
         lacking = lacking or why
         if "skip-execution" in cell.tags:
             found = Verdict("skipped", "marked so")
-        elif why or lacking and not other.error and mine.error in ("NameError", "KeyError"):
+        elif why or lacking and mine.error in ("NameError", "KeyError", "NotImplementedError"):
             found = Verdict("skipped", why or f"needs a cell before ({lacking})")
         else:
             found = verdict(cell, mine, other, in_order)

@@ -90,6 +90,30 @@ def test_composites_show_their_names_and_refuse_values_from_outside():
         tanx.jit(lambda x: lax.composite(lambda y: y + x, name="tests.plus")(x))(1.0)
 
 
+def test_composites_are_operations_in_stablehlo():
+    def text(function, *args, **attributes):
+        return tanx.jit(lambda *xs: function(*xs, **attributes)).lower(*args).as_text()
+
+    half = lax.composite(lambda x, **_: x * 0.5, "tests.half", 2)
+    found = text(half, 1.0, way="up", by=3, dtype=np.dtype("float32"), no=None, on=True,
+                 table=np.zeros((1, 2), np.float32), some=[1, 2.5])
+    assert ('stablehlo.composite "tests.half" %arg0 {composite_attributes = {by = 3 : i64, '
+            "dtype = f32, on = true, some = [1 : i64, 2.500000e+00 : f64], "
+            'table = dense<0.000000e+00> : tensor<1x2xf32>, way = "up"}, '
+            "decomposition = @tests.half, version = 2 : i32} : (tensor<f32>) -> tensor<f32>"
+            ) in found
+    assert "func.func private @tests.half(%arg0: tensor<f32>) -> tensor<f32> {" in found
+    swapped = text(lax.composite(lambda x, y: (y, x), "tests.swapped"), 1.0, 2)
+    assert ('"tests.swapped" %arg0, %arg1 {decomposition = @tests.swapped} : '
+            "(tensor<f32>, tensor<i32>) -> (tensor<i32>, tensor<f32>)") in swapped
+    one = text(lax.composite(lambda: jnp.float32(1), "tests.one"))
+    assert '"tests.one" {decomposition = @tests.one} : () -> tensor<f32>' in one
+    with pytest.raises(TypeError, match="attributes of a composite"):
+        text(half, 1.0, by=object())
+    with pytest.raises(tanx.errors.UnexpectedTracerError, match="known while tracing"):
+        text(lambda x: half(x, by=x), 1.0)
+
+
 def test_rows_go_where_they_are_sent_and_gradients_come_back():
     """Stretches that overlap, so that a row is sent twice, get the sum of both cotangents."""
     starts, sizes = np.array([[0, 0], [1, 2]]), np.array([[2, 3], [1, 1]])

@@ -9,6 +9,7 @@ import numpy as np
 from ..._core.flow import Choice, Flow, ForLoop, WhileLoop
 from .block import Block, Type, Value, type_of
 from .rules import inlined, rule
+from .text import attribute, escaped
 
 __all__ = ["flow", "while_loop"]
 
@@ -113,6 +114,25 @@ def _choice(block: Block, branches: Sequence, operands: Sequence[Value]) -> list
     low, high = block.constant(np.int32(0)), block.constant(np.int32(len(branches) - 1))
     which = block.same("clamp", low, which, high)
     return block.generic("case", [which], types, regions=regions)
+
+
+@rule("composite")
+def _composite(block: Block, outs: list[Type], *operands: Value, call_jaxpr, name: str,
+               version: int, attributes):
+    """An operation of the user's own, with the function that it stands for."""
+    facts = [f"decomposition = @{block.module.function(call_jaxpr, name)}"]
+    given = {key: tree.unflatten(leaves) for key, leaves, tree in attributes}
+    shown = [f"{key} = {attribute(value)}" for key, value in sorted(given.items())
+             if value is not None]
+    if shown:
+        facts.insert(0, f"composite_attributes = {{{', '.join(shown)}}}")
+    if version:
+        facts.append(f"version = {version} : i32")
+    types, results = (", ".join(map(str, each)) for each in ([x.type for x in operands], outs))
+    words = [f'stablehlo.composite "{escaped(name)}"', ", ".join(map(str, operands)),
+             f"{{{', '.join(facts)}}} : ({types}) ->",
+             results if len(outs) == 1 else f"({results})"]
+    return block.write(" ".join(filter(None, words)), *outs)
 
 
 @rule("jit")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
 from ...dtypes import float0, stored
+from ...errors import explain
 
-__all__ = ["array_of", "dense", "escaped", "listed", "scalar_type", "stored_dtype", "symbol",
-           "tensor_type"]
+__all__ = ["array_of", "attribute", "dense", "escaped", "listed", "scalar_type", "stored_dtype",
+           "symbol", "tensor_type"]
 
 HEX_ABOVE = 100
 """Elements up to which a constant is written out; MLIR's own printer changes there, too."""
@@ -80,6 +82,33 @@ def escaped(text: str) -> str:
 
 
 # -- constants -------------------------------------------------------------------------------------
+
+
+def attribute(value: Any) -> str:
+    """A value of Python or NumPy as an attribute.
+
+    >>> attribute(3), attribute(0.5), attribute("near"), attribute([True, np.float32(1)])
+    ('3 : i64', '5.000000e-01 : f64', '"near"', '[true, 1.000000e+00 : f32]')
+    """
+    match value:
+        case bool() | np.bool_():
+            return str(bool(value)).lower()
+        case str():
+            return f'"{escaped(value)}"'
+        case np.dtype() | type():
+            return scalar_type(np.dtype(value))
+        case list() | tuple():
+            return f"[{', '.join(map(attribute, value))}]"
+        case dict():
+            return f"{{{', '.join(f'{key} = {attribute(x)}' for key, x in value.items())}}}"
+        case int() | float() | np.generic():
+            number = np.asarray(value)
+            return f"{_number(number[()])} : {scalar_type(number.dtype)}"
+        case np.ndarray():
+            return f"{dense(value)} : {tensor_type(value.shape, value.dtype)}"
+    raise TypeError(explain(
+        "tanx.stages.Lowered.as_text", "attributes of a composite are numbers, strings, dtypes, "
+        "NumPy's arrays, and sequences of these.", f"attribute: {value!r:.100}"))
 
 
 def dense(values: np.ndarray) -> str:
