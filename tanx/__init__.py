@@ -60,8 +60,8 @@ from ._core.spec import P
 from ._core.types import ShapeDtypeStruct
 from ._ops import families as _families
 from ._ops.refs import empty_ref, free_ref, freeze, new_ref
+from ._runtime import compiled_ufuncs as _compiled_ufuncs
 from ._runtime import eager as _eager
-from ._runtime import elements as _elements
 from ._runtime.threads import get_num_threads, set_num_threads
 from .dtypes import float0
 from .version import __version__, __version_info__
@@ -75,7 +75,7 @@ def _methods():
 
 # The three sockets: eager execution, functions of numbers, operators and methods of arrays.
 _trace.EvalTrace.process = staticmethod(_eager.evaluate)
-_families.OwnLoops.find = staticmethod(_elements.element_ufunc)
+_families.OwnLoops.find = staticmethod(_compiled_ufuncs.element_ufunc)
 _operators.install_at_first_use(_methods)
 
 publish(__name__, shown)

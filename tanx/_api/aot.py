@@ -102,7 +102,7 @@ class Program:
 
     def llvm(self) -> str:
         """The text that machine code is made from."""
-        from .._compiler.codegen.cpu import generate
+        from .._compiler.emit.cpu.module import generate
         from .._compiler.machine import host
         plan = self.module.plan
         return generate(plan.program, host(), plan.offsets, plan.shared).text
@@ -418,7 +418,7 @@ class Compiled(Stage):
 
     def as_text(self) -> str:
         """The machine code, as instructions of the processor."""
-        from .._compiler.codegen.cpu import instructions
+        from .._compiler.emit.cpu.module import instructions
         from .._compiler.machine import host
         return instructions(self._program.llvm(), host())
 

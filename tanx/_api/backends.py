@@ -6,10 +6,10 @@ import threading
 import weakref
 from typing import Any
 
-from .._api.jit import clear_caches
 from .._runtime.client import Client, CompileOptions, client_of
 from .._runtime.device import Device, default_device
 from ..errors import explain
+from .jit import clear_caches
 
 __all__ = ["Client", "backend_xla_version", "backends", "clear_backends",
            "clear_in_memory_compilation_cache", "create_compile_options", "get_backend",

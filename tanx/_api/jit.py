@@ -31,7 +31,7 @@ from .._core.stage import Staged, clear_memories, memory_of, stage_closed
 from .._core.trace import EvalTrace, Tracer, context
 from .._core.types import is_arraylike, typeof
 from .._ops.layout import as_array
-from .._runtime.behind import run_meanwhile
+from .._runtime.background_compile import run_meanwhile
 from .._runtime.device import devices_of
 from .._runtime.dispatch import Call, Dispatcher, NativeCalls
 from .._runtime.ledger import ledger

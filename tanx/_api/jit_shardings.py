@@ -10,7 +10,7 @@ from .._base.traceback import boundary
 from .._core.array import Array
 from .._core.sharding import Sharding, named
 from .._core.types import typeof
-from .._ops.marks import laid_out
+from .._ops.annotations import laid_out
 from ..errors import explain
 from ..tree_util import broadcast_prefix, prefix_errors, tree_flatten, tree_unflatten
 from .wrapped import Wrapped

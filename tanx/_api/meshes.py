@@ -26,8 +26,8 @@ from .._core.spec import PartitionSpec, names_of
 from .._core.trace import Tracer
 from .._core.types import canonical_shape
 from .._core.types import typeof as type_of
+from .._ops.annotations import laid_out, reshard_p
 from .._ops.layout import as_array
-from .._ops.marks import laid_out, reshard_p
 from .._runtime.device import devices_of
 from ..errors import explain
 from ..tree_util import broadcast_prefix, tree_flatten, tree_map, tree_unflatten

@@ -6,7 +6,7 @@ nests get one loop over rows, one over columns, and one over terms, as far as me
 through as if there were just one; all other loops go outside. Operands that kernels cannot read as
 they are, or not quickly, are copied: the left one row by row, the right one into panels, in which
 the columns of one tile lie side by side. Conversions and what else is computed for a factor is
-done on the way; where each element is needed at one time only, tasks do it (``tiles.py``).
+done on the way; where each element is needed at one time only, tasks do it (``schedule/tiles.py``).
 
 A convolution of what is stored in full is such a product, too. Its rows lie anywhere, and its terms
 come in runs: those of a row of the window that are neighbours. Nothing is copied for that but a
@@ -28,9 +28,10 @@ from .._loops.expr import Const, Expr, Fold, Index, Load, Op, Pick, State, Varia
 from .._loops.instructions import kind_of
 from .._loops.nest import PARALLEL, Buffer, Nest, Program, Statement, Store
 from .._loops.traverse import loads, map_expressions, rewrite, substitute
-from .codegen import amx
-from .codegen.analysis import Terms, offset
-from .codegen.tiles import (
+from .machine import Machine
+from .matrix_registers import INSTRUCTIONS, SIZE
+from .schedule.analysis import Terms, offset
+from .schedule.tiles import (
     Form,
     best_tile,
     copied_by_tasks,
@@ -45,7 +46,6 @@ from .codegen.tiles import (
     tiling,
     times,
 )
-from .machine import Machine
 
 __all__ = ["contract"]
 
@@ -241,7 +241,7 @@ def _words(product: _Product, machine: Machine) -> _Words | None:
     wide, byte, pair = product.total.dtype, np.dtype(np.int8), np.dtype(bfloat16)
     if narrow == {byte} and wide == np.int32 and machine.multiplies_bytes:
         signed = machine.multiplies_signed_bytes or (
-            machine.has_matrix_registers and rows >= amx.SIZE)
+            machine.has_matrix_registers and rows >= SIZE)
         return _Words("dot4" if signed else "dot4u", byte)
     if narrow == {pair} and wide == np.float32 and machine.multiplies_pairs and (
             rows >= _ROWS_OF_PAIRS):
@@ -254,8 +254,8 @@ def _in_words(product: _Product, names: _Names, machine: Machine) -> list[Statem
     words = _words(product, machine)
     assert words is not None
     terms, count = product.term.extent, -(-product.term.extent // words.terms)
-    if words.times in amx.INSTRUCTIONS and machine.has_matrix_registers:
-        count = -(-count // amx.SIZE) * amx.SIZE
+    if words.times in INSTRUCTIONS and machine.has_matrix_registers:
+        count = -(-count // SIZE) * SIZE
     word = Index("term", count)
 
     def packed(factor: Expr) -> Expr:

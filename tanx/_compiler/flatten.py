@@ -26,10 +26,10 @@ from .._loops.nest import (
     Store,
 )
 from .._loops.traverse import statements_in
-from .codegen.tiles import tiling
 from .cost import cost, nbytes
 from .machine import Machine
-from .stages import rename, replace_loads
+from .nest_tools import rename, replace_loads
+from .schedule.tiles import tiling
 
 __all__ = ["flattened"]
 

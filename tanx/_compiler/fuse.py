@@ -46,9 +46,9 @@ from .._loops.nest import PARALLEL, Buffer, Call, Nest, Program, Statement, Stor
 from .._loops.traverse import children, expressions, loads, statements_in, substitute, walk, written
 from .cost import occurrences, repeats, work
 from .machine import Machine
+from .nest_tools import index_of, is_affine, loops_in, loops_of, mentioned, replace_loads
 from .order import copied
 from .prologue import evaluations, is_plain
-from .stages import index_of, is_affine, loops_in, loops_of, mentioned, replace_loads
 
 __all__ = ["fuse", "is_contraction"]
 

@@ -24,9 +24,9 @@ from .._loops.build import Operand
 from .._loops.nest import Buffer, Nest, Program, Statement
 from .._loops.show import show
 from .._ops.slicing import slice_p
-from . import registers
-from .control import Inner, Source, statements_of
-from .stages import elements, rename
+from . import register_loops as registers
+from .lower_flow import Inner, Source, statements_of
+from .nest_tools import elements, rename
 
 __all__ = ["Lowered", "lower"]
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from .codegen.amx import is_permitted
+from .matrix_registers import is_permitted
 
 __all__ = ["Machine", "host"]
 

@@ -23,7 +23,7 @@ from .._loops.nest import Buffer, Call, Nest, Place, Plan, Program, Statement, S
 from .._loops.traverse import expressions, written
 from ..errors import explain
 from .cost import nbytes
-from .stages import find_loads, is_affine, mentioned, rename
+from .nest_tools import find_loads, is_affine, mentioned, rename
 
 __all__ = ["ALIGNMENT", "check_plan", "in_place", "lifetimes", "overwriting", "plan", "share"]
 

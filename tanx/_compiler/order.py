@@ -13,7 +13,7 @@ from .._loops.expr import Load
 from .._loops.library import has_effects
 from .._loops.nest import Buffer, Call, Nest, Program, Statement, Store
 from .._loops.traverse import written
-from .stages import loops_in, mentioned, rename
+from .nest_tools import loops_in, mentioned, rename
 
 __all__ = ["copied", "reads_first", "without_invariants"]
 

@@ -37,27 +37,26 @@ from .._core.jaxpr import ClosedJaxpr
 from .._core.recording import passed
 from .._loops.check import check
 from .._loops.library import programs_in
-from .._loops.names import FOURIER
+from .._loops.names import FOURIER, LEAST_OF_LINES, MATRICES, SORT_LINES
 from .._loops.nest import Buffer, Extern, Loop, Plan, Program, Statement
 from .._loops.show import show, show_plan
 from .bodies import open_bodies
-from .codegen.llvm import CALLS
-from .codegen.tiles import tiling
 from .contraction import contract
-from .control import Inside
 from .cost import Cost, cost, is_open
 from .decompose import decompose
 from .fuse import fuse
 from .lower import Lowered, lower
+from .lower_flow import Inside
 from .machine import Machine, host
 from .memory import check_plan, in_place, overwriting, plan, share
 from .moments import in_one_pass
 from .order import reads_first, without_invariants
-from .schedule_cpu import schedule
+from .schedule.merge_tasks import in_one_loop
+from .schedule.tasks import schedule
+from .schedule.tiles import tiling
 from .searches import by_blocks
 from .simplify import inline, simplify
 from .split import split
-from .tasks import in_one_loop
 
 __all__ = ["Module", "Watch", "build", "inner", "jaxpr_passes"]
 
@@ -65,6 +64,8 @@ _STEPS = 16
 """How often the body of a loop is taken to run; most run more often."""
 _PASSES, _PASSES_OF = 20, {FOURIER: 5}
 """How often a sort, or something of its kind, goes over its arrays; how often others do."""
+_OWN_CALLS = frozenset({FOURIER, LEAST_OF_LINES, MATRICES, SORT_LINES})
+"""Library calls whose code is part of the program (``kernels``)."""
 _OPEN = 2e-5
 """Seconds at least that are counted for a program with loops that only data can end."""
 
@@ -119,7 +120,9 @@ class Module:
 def _seconds_of_calls(statement: Statement) -> float:
     """Seconds of library calls, such as sorts, whose code is part of the program."""
     if isinstance(statement, Extern):
-        once = cost(Program((), (), (), (statement,))).seconds if statement.name in CALLS else 0.0
+        if statement.name not in _OWN_CALLS:
+            return 0.0
+        once = cost(Program((), (), (), (statement,))).seconds
         return once * _PASSES_OF.get(statement.name, _PASSES)
     steps = statement.count or 1 if isinstance(statement, Loop) else 1
     return steps * sum(_seconds_of_calls(inner) for program in programs_in(statement)

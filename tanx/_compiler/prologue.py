@@ -1,7 +1,7 @@
 """What comes before a product of matrices: operands that are computed while they are copied.
 
 Large products copy their operands into panels (``contraction.py``); of products with few rows or
-columns, tasks compute the part of an operand that they are about to use (``codegen/tiles.py``). An
+columns, tasks compute the part of an operand that they are about to use (``schedule/tiles.py``). An
 operand that is made element by element, as ``relu(x)`` or what becomes of narrow integers and their
 scale, need not be stored before that. Which way a product goes is not guessed but tried, for there
 are many ways to multiply matrices.
@@ -15,10 +15,10 @@ from math import prod
 from .._loops.expr import Expr, Index, Load
 from .._loops.nest import Nest, Program, Statement
 from .._loops.traverse import children, walk, written
-from .codegen.tiles import lanes_of, tiling
 from .contraction import contract
 from .machine import Machine
-from .stages import is_affine
+from .nest_tools import is_affine
+from .schedule.tiles import lanes_of, tiling
 
 __all__ = ["evaluations", "is_plain"]
 

@@ -26,8 +26,7 @@ from .._loops.expr import FOLDS, Expr, Fold, Index, Op, Pick, op
 from .._loops.instructions import kind_of
 from .._loops.nest import PARALLEL, Buffer, Nest, Program, Statement, Store
 from .._loops.traverse import loads, rewrite, substitute, walk
-from .codegen.folds import is_search
-from .stages import sure_parts
+from .nest_tools import is_search, sure_parts
 
 __all__ = ["by_blocks"]
 

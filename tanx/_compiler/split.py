@@ -20,7 +20,7 @@ from math import prod
 from .._loops.expr import FOLDS, Const, Expr, Index, Load, Op, Variable, const, fresh_index
 from .._loops.nest import PARALLEL, Nest, Program, Statement, Store
 from .._loops.traverse import expressions, substitute, walk, written
-from .stages import find_loads, is_affine
+from .nest_tools import find_loads, is_affine
 
 __all__ = ["split"]
 

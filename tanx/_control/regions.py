@@ -17,8 +17,8 @@ from .._core.primitive import parameter
 from .._core.spaces import MemorySpace
 from .._core.stage import stage_closed
 from .._core.types import is_arraylike, typeof
+from .._ops.annotations import Identity
 from .._ops.layout import as_array
-from .._ops.marks import Identity
 from ..errors import explain
 from .call import Call
 

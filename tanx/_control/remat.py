@@ -38,7 +38,7 @@ from .._transforms.transpose import backward
 from ..errors import explain
 from .call import Call, jit_p
 from .custom import flat_leaves
-from .exposure import expose_loops
+from .remat_loops import expose_loops
 
 __all__ = ["checkpoint", "checkpoint_name", "checkpoint_name_fwd", "name_p", "remat", "remat_p"]
 

@@ -18,8 +18,8 @@ from .._api.jit_shardings import ShardedFunction
 from .._api.misses import history
 from .._compiler.cost import Cost, cost, nbytes
 from .._compiler.memory import lifetimes
+from .._compiler.nest_tools import mentioned
 from .._compiler.pipeline import build
-from .._compiler.stages import mentioned
 from .._core.array import Array
 from .._core.jaxpr import ClosedJaxpr
 from .._core.naming import DebugInfo, debug_info

@@ -27,7 +27,7 @@ from .._runtime.callbacks import run_watched
 from .._runtime.host import empty, run
 from .._runtime.libraries import LIBRARIES
 from .._runtime.load import Code, compile_program
-from .._runtime.machine import permanent
+from .._runtime.machine_code import permanent
 from .._runtime.threads import get_num_threads
 from .facts import Limits
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from .._compiler.lower import Lowered
-from .._compiler.stages import mentioned
+from .._compiler.nest_tools import mentioned
 from .._loops.nest import Buffer, Program, Statement
 from .._loops.traverse import written
 

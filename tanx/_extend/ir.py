@@ -22,7 +22,7 @@ from .._core.jaxpr import eval_jaxpr
 from .._core.mesh import AbstractMesh, Mesh
 from .._core.trace import Tracer
 from .._core.types import AbstractToken, AbstractValue, ShapedArray
-from .._ops.marks import create_token
+from .._ops.annotations import create_token
 from .._runtime.client import Client, client_of
 from ..errors import explain
 from ..tree_util import default_registry

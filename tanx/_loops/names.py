@@ -1,6 +1,7 @@
 """Names of library calls that primitives, the compiler and the runtime share."""
 
-__all__ = ["CALLBACK", "FOREIGN", "FOURIER", "LAPACK", "MATRICES", "SCRATCH"]
+__all__ = ["CALLBACK", "FOREIGN", "FOURIER", "LAPACK", "LEAST_OF_LINES", "MATRICES", "SCRATCH",
+           "SORT_LINES"]
 
 CALLBACK = "callback"
 """The function that calls Python."""
@@ -10,7 +11,11 @@ FOURIER = "fourier"
 """The function that does Fourier transforms."""
 LAPACK = "lapack"
 """The function that runs a routine of BLAS or LAPACK on each matrix of a batch."""
+LEAST_OF_LINES = "least_of_lines"
+"""The function that finds the first elements of sorted lines."""
 MATRICES = "matrices"
 """The function that runs an algorithm of ours on each of many small matrices."""
 SCRATCH = "scratch"
 """The function that leaves memory as it is, whatever was in it."""
+SORT_LINES = "sort_lines"
+"""The function that sorts lines of integers."""

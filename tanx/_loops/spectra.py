@@ -19,7 +19,7 @@ from .factors import (
     reflection,
     triangularize,
 )
-from .matrices import NOT_SMALL
+from .small_matrices import NOT_SMALL
 
 __all__ = ["eigh", "nothing_beside_one", "scaled", "svd"]
 

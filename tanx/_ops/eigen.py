@@ -18,10 +18,18 @@ from .._core.primitive import parameter
 from .._core.types import ShapedArray, typeof
 from .._loops import build
 from .._loops.lapack import Each, Routine, prefix
-from .._loops.matrices import NOT_SMALL, is_small, on_small
+from .._loops.small_matrices import NOT_SMALL, is_small, on_small
 from ..errors import explain
 from .arith import add, complex_dtype, conj, div, imag, mul, real, real_dtype, sub
 from .arith import complex as complex_
+from .batched_matrices import (
+    adjoint,
+    diagonal,
+    eye_like,
+    matrix_product,
+    matrix_type,
+    square_type,
+)
 from .compare import eq, select_n
 from .convert import convert
 from .create import full_like
@@ -35,14 +43,6 @@ from .linalg import (
     solve_by_lu,
     store_where_done,
     symmetrized,
-)
-from .matrices import (
-    adjoint,
-    diagonal,
-    eye_like,
-    matrix_product,
-    matrix_type,
-    square_type,
 )
 from .reduce import reduce_max, reduce_sum
 from .slicing import slice_in_dim

@@ -2,7 +2,7 @@
 
 ``eval`` calls SciPy. Compiled code goes dimension by dimension: along the last one by lines, along
 the others by columns, each a library call whose code is written for the length at hand (see
-``_compiler/codegen/fourier.py``).
+``_compiler/kernels/fft/transform.py``).
 """
 
 from __future__ import annotations

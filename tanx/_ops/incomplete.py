@@ -11,8 +11,8 @@ from .._loops import build
 from ..errors import explain
 from .arith import add, mul, neg, sub
 from .derive import partials
-from .either import State, apply, constant, converted, equal, where, while_loop
 from .families import FLOAT, Elementwise, like
+from .shared_formulas import State, apply, constant, converted, equal, where, while_loop
 from .special import Special, digamma, lgamma
 from .transcendental import exp, log, log1p
 

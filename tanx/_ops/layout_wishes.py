@@ -9,8 +9,8 @@ from .._core.primitive import parameter
 from .._core.types import typeof
 from ..errors import explain
 from ..tree_util import broadcast_prefix, tree_flatten, tree_unflatten
+from .annotations import Identity
 from .layout import as_array
-from .marks import Identity
 
 __all__ = ["explicit_layout", "layout_constraint_p", "with_layout_constraint"]
 

@@ -18,15 +18,11 @@ from .._core.primitive import Kind, Primitive
 from .._core.types import ShapedArray, typeof
 from .._loops import build
 from .._loops.lapack import Each, Routine, prefix
-from .._loops.matrices import is_small, on_small
+from .._loops.small_matrices import is_small, on_small
 from ..errors import explain
 from .arith import add, conj, div, imag, mul, neg, sub
 from .arith import complex as complex_
-from .batching import batch_size, materialize
-from .derive import sum_cotangents
-from .families import letter, like
-from .layout import expand_dims, squeeze
-from .matrices import (
+from .batched_matrices import (
     adjoint,
     eye_like,
     matrix_product,
@@ -37,6 +33,10 @@ from .matrices import (
     tril,
     triu,
 )
+from .batching import batch_size, materialize
+from .derive import sum_cotangents
+from .families import letter, like
+from .layout import expand_dims, squeeze
 from .slicing import concatenate, pad, slice_in_dim
 
 __all__ = ["cholesky", "cholesky_p", "geqrf", "geqrf_p", "householder_product",

@@ -2,7 +2,7 @@
 
 The sampler of Marsaglia and Tsang (2000) rejects what does not fit, so each element loops for as
 long as it takes, with a key of its own. It is written once, for NumPy's arrays (``eval``) and for
-expressions (``lower``): see ``either.py``.
+expressions (``lower``): see ``shared_formulas.py``.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from .._loops import build
 from ..errors import explain
 from .arith import div, mul
 from .batching import batch_size, materialize
-from .either import State, apply, constant, equal, where, while_loop
 from .families import FLOAT, letter
 from .generators import Generator, Words, as_dtype, as_words
 from .incomplete import random_gamma_grad
 from .rng import generator_in_scheme
+from .shared_formulas import State, apply, constant, equal, where, while_loop
 from .transcendental import exp
 
 __all__ = ["RandomGamma", "random_gamma", "random_gamma_p"]

@@ -12,11 +12,11 @@ from .._loops import build
 from .._loops.lapack import Each, Routine, prefix
 from ..errors import explain
 from .arith import add, mul
+from .batched_matrices import adjoint, matrix_product, matrix_type, square_type, swapped, tril
 from .create import full
 from .eigen import svd, times_columns
 from .families import letter, like
 from .linalg import Factorization, by_rows, in_memory, qr_p
-from .matrices import adjoint, matrix_product, matrix_type, square_type, swapped, tril
 
 __all__ = ["cholesky_update", "cholesky_update_p", "qdwh", "symmetric_product",
            "symmetric_product_p"]

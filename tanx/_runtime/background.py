@@ -32,7 +32,7 @@ from ..errors import explain
 from . import stop
 from .allocator import ARGUMENTS
 from .host import address, builtin
-from .machine import PTHREADS, permanent
+from .machine_code import PTHREADS, permanent
 from .memory import memory_of_machine, out_of_memory
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from .foreign_native import FUNCTION
-from .machine import permanent
+from .machine_code import permanent
 
 __all__ = ["BY_VALUE", "CFunction", "Parameter", "caller", "known_functions", "sizes_of"]
 

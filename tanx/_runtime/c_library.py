@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._compiler.codegen.abi import PARALLEL, TILE
+from .._compiler.abi import PARALLEL, TILE
 from .._core.array import Array
 from .._loops.names import CALLBACK, FOREIGN, LAPACK
 from ..dtypes import float0
@@ -25,7 +25,7 @@ from .signals import uninterrupted
 from .threads import pool_text
 
 if TYPE_CHECKING:
-    from .._compiler.codegen.cpu import Generated
+    from .._compiler.emit.cpu.module import Generated
     from .._compiler.pipeline import Module
 
 __all__ = ["save_library"]
@@ -45,10 +45,10 @@ def save_library(module: Module, name: str, paths: Sequence[str], results: Seque
     ``paths`` and ``results`` are what Python calls arguments and results; ``link`` are options for
     the linker.
     """
-    from .._compiler.codegen.amx import PERMISSION
-    from .._compiler.codegen.cpu import assemble, generate
-    from .._compiler.codegen.micro import kernel_text
+    from .._compiler.emit.cpu.module import assemble, generate
+    from .._compiler.kernels.gemm.micro import kernel_text
     from .._compiler.machine import host
+    from .._compiler.matrix_registers import PERMISSION
     _check_platform()
     plan = module.plan
     generated = generate(plan.program, host(), plan.offsets, plan.shared)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._compiler.codegen.abi import ENTRY, PARALLEL, STOP, STOPPED
+from .._compiler.abi import ENTRY, PARALLEL, STOP, STOPPED
 from .._core.types import ShapedArray
 from .._loops import lapack
 from ..dtypes import is_extended, stored

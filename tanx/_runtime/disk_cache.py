@@ -89,7 +89,7 @@ def _processor() -> Iterable[bytes]:
         from .._compiler.machine import host
         facts = [repr(host()).encode()]
     if any(b"amx_bf16" in fact for fact in facts):
-        from .._compiler.codegen.amx import is_permitted  # code from disk needs the permission, too
+        from .._compiler.matrix_registers import is_permitted  # code from disk needs it, too
         facts.append(b"amx" if is_permitted() else b"no amx")
     return [os.uname().machine.encode(), str(os.sysconf("SC_PAGESIZE")).encode(), *facts]
 
@@ -107,7 +107,9 @@ def _llvm() -> Iterable[bytes]:
 def _sources() -> Iterable[bytes]:
     """When and how long the files of the compiler are, for those who work on it."""
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    for room in ("_compiler", "_compiler/codegen", "_control", "_core",
+    for room in ("_compiler", "_compiler/emit", "_compiler/emit/cpu", "_compiler/kernels",
+                 "_compiler/kernels/fft", "_compiler/kernels/gemm", "_compiler/schedule",
+                 "_control", "_core",
                  "_extend/foreign", "_loops", "_ops", "_runtime"):
         with contextlib.suppress(OSError), os.scandir(os.path.join(root, room)) as files:
             found = [(file.name, file.stat()) for file in files if file.name.endswith(".py")]

@@ -32,7 +32,7 @@ from .._core.trace import Tracer, leaked
 from .._core.transfers import watch_transfer
 from .._core.types import high_classes, typeof
 from ..errors import OutOfMemoryError, explain
-from .elements import element_ufunc
+from .compiled_ufuncs import element_ufunc
 from .memory import make_room, out_of_memory
 from .tier0 import program_of
 

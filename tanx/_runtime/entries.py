@@ -32,7 +32,7 @@ from . import call_frame as native
 from .dispatch import Call
 from .eager import compiled
 from .executable import Executable
-from .machine import permanent
+from .machine_code import permanent
 from .native import translate
 from .objects import member_offset
 

@@ -15,7 +15,7 @@ from .._base.forever import forever
 from .._loops import lapack
 from . import host
 from .load import tile_address
-from .machine import permanent
+from .machine_code import permanent
 from .threads import parallel_address
 
 __all__ = ["own_routine", "routines"]
@@ -38,7 +38,8 @@ def own_routine(name: str, args: tuple[Any, ...]) -> int | None:
 @cache
 def routines() -> dict[str, int]:
     """The addresses of our routines."""
-    from . import factor_native, product_native, reflect_native
+    from . import factor_native, product_native
+    from . import qr_native as reflect_native
 
     def text() -> str:
         from .native import translate
@@ -57,9 +58,9 @@ def routines() -> dict[str, int]:
 
 def _fill(kind: np.ndarray, letter: str, made: dict[str, int]) -> None:
     """Write what native code has to know about a dtype; see ``product_native.py``."""
-    from .._compiler.codegen.micro import kernel_symbol
-    from .._compiler.codegen.tiles import best_tile
+    from .._compiler.kernels.gemm.micro import kernel_symbol
     from .._compiler.machine import host as this_machine
+    from .._compiler.schedule.tiles import best_tile
     dtype = np.dtype(letter if letter == "d" else "f")
     tile = best_tile("k", 32, 64, 256, dtype, this_machine())
     assert tile is not None

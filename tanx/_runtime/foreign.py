@@ -27,7 +27,7 @@ from . import foreign_native as native
 from . import host, stop
 from .c_calls import CFunction, caller, known_functions, sizes_of
 from .call_frames import ERROR_CODES, Template, api_table, empty_attributes
-from .machine import permanent
+from .machine_code import permanent
 
 if TYPE_CHECKING:
     from .._loops.nest import Extern

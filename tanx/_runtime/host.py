@@ -30,7 +30,7 @@ from .._base.locks import new_lock
 from .._core.origins import outside
 from ..errors import OutOfMemoryError
 from .allocator import COUNTS, TEXT
-from .machine import permanent
+from .machine_code import permanent
 from .memory import memory_of_machine
 
 __all__ = ["ALIGNMENT", "address", "allocator", "builtin", "empty", "give_back", "kept_bytes",

@@ -18,7 +18,7 @@ from . import lapack_native as lapack_words
 from .callbacks import callback
 from .factor import own_routine
 from .load import Library
-from .machine import permanent
+from .machine_code import permanent
 from .threads import parallel_address
 
 if TYPE_CHECKING:

@@ -18,14 +18,14 @@ import numpy as np
 
 from .._base.config import compilation_cache_dir, enable_compilation_cache
 from .._base.locks import new_lock
-from .._compiler.codegen.abi import ENTRY, PARALLEL, SLOT, STOP, STOPPED, TILE
+from .._compiler.abi import ENTRY, PARALLEL, SLOT, STOP, STOPPED, TILE
 from .._core.recording import passed
 from .._loops.lapack import pointer_in
 from .._loops.names import CALLBACK, FOREIGN
-from . import later, stop
+from . import idle_work, stop
 from .disk_cache import directory, key_of
 from .host import run
-from .machine import Image, Placed, address_of, image, permanent
+from .machine_code import Image, Placed, address_of, image, permanent
 from .threads import parallel_address
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Code:
         """
         better, self._better = self._better, None
         if better is not None:
-            later.do(self, partial(_exchange, better, directory()))
+            idle_work.do(self, partial(_exchange, better, directory()))
 
 
 def _exchange(better: Callable[[], Placed], folder: str | None, code: Code) -> None:
@@ -108,7 +108,7 @@ def compile_program(program: Program, *, offsets: Mapping[Buffer, Place] | None 
     >>> y
     array([1., 2., 3.])
     """
-    from .._compiler.codegen.cpu import generate
+    from .._compiler.emit.cpu.module import generate
     from .._compiler.machine import host
     generated = generate(program, host(), offsets, shared)
     passed("generate code")
@@ -230,7 +230,7 @@ class _Kernel:
         return self._address
 
     def text(self) -> str:
-        from .._compiler.codegen.micro import kernel_text
+        from .._compiler.kernels.gemm.micro import kernel_text
         from .._compiler.machine import host
         return kernel_text(self.symbol, host())
 

@@ -22,8 +22,8 @@ from functools import cache
 
 from .._base.forever import forever
 from .._base.locks import new_lock
-from .._compiler.codegen.abi import STOP, STOPPED
-from .machine import permanent
+from .._compiler.abi import STOP, STOPPED
+from .machine_code import permanent
 from .signals import when_restored
 
 __all__ = ["addresses", "doom", "enter_address", "errors_of_threads", "fail", "fails_job",

@@ -21,7 +21,7 @@ import ctypes
 import os
 
 from .._base.locks import new_lock
-from .._compiler.codegen.abi import PARALLEL, STOP, STOPPED
+from .._compiler.abi import PARALLEL, STOP, STOPPED
 from ..errors import explain
 
 __all__ = ["get_num_threads", "parallel_address", "pool_text", "set_num_threads"]
@@ -384,7 +384,7 @@ def pool_text() -> str:
     """The pool as LLVM code."""
     from signal import SIG_SETMASK
 
-    from .machine import PTHREADS
+    from .machine_code import PTHREADS
     architecture = os.uname().machine.replace("arm64", "aarch64")
     name, argument, pauses = _PAUSES.get(architecture, ("", "", 1000))
     opened = 1 << 16
@@ -422,7 +422,7 @@ class _Pool:
         with self._lock:
             if not self._addresses:
                 from . import stop  # late: most imports of tanx run no threads
-                from .machine import permanent
+                from .machine_code import permanent
                 self._addresses = permanent("threads", pool_text, stop.addresses() | {
                     "tanx_owner": ctypes.addressof(stop.owner),
                     "tanx_workers": ctypes.addressof(stop.workers)})

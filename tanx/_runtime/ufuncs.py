@@ -13,7 +13,7 @@ from functools import cache, partial
 import numpy as np
 
 from . import host, ufuncs_native
-from .machine import permanent
+from .machine_code import permanent
 from .native import translate
 from .objects import obstacle
 from .threads import parallel_address

@@ -18,7 +18,7 @@ from .._core.array import Array
 from .._core.sharding import NamedSharding
 from .._core.spec import PartitionSpec
 from .._core.types import ShapedArray, is_arraylike
-from .._ops.marks import Identity
+from .._ops.annotations import Identity
 from ..distributed import is_initialized
 from ..errors import explain
 

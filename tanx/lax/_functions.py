@@ -13,6 +13,7 @@ from .._control.rng_uniform import *
 from .._control.scan import *
 from .._control.solve import *
 from .._control.while_loop import *
+from .._ops.annotations import *
 from .._ops.arith import *
 from .._ops.bit_generator import *
 from .._ops.collective import *
@@ -29,7 +30,6 @@ from .._ops.fft import *
 from .._ops.gather import *
 from .._ops.incomplete import *
 from .._ops.layout import *
-from .._ops.marks import *
 from .._ops.polynomial import *
 from .._ops.pooling import *
 from .._ops.precision import *

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tanx._ops.forms import eigh_tridiagonal_p
+from tanx._ops.matrix_forms import eigh_tridiagonal_p
 from tanx.lax import linalg
 
 from .case import Case, c, f, pos

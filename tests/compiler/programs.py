@@ -44,27 +44,27 @@ SETTINGS: tuple[dict[str, float], ...] = (
     {},
     {"fuse._STORE": 1000.0, "split._WORTH": 1, "fuse._REUSE": 2,
      "flatten._SMALL": 0.0, "distribute._SMALL": 0,
-     "registers._LITTLE": -1e18},  # store as little as possible; host loops
+     "register_loops._LITTLE": -1e18},  # store as little as possible; host loops
     {"fuse._STORE": -1000.0, "fuse._SMALL": 0, "fuse._ROWS": 1, "flatten._SMALL": 1.0,
      "flatten._COPIED": 1 << 20, "memory._GUEST": 64},  # and as much; all loops in kernels
     {"fuse._NODES": 8, "split._WORTH": 1, "split._PIECES": 4, "simplify._FOLDED": 2,
      "moments._FAR": 0, "moments._NEAR": 0, "moments._SIZE": 4, "moments._LANES": 2,
      "searches._MOST": 8, "searches._LEAST": 2, "searches._MANY": 2, "searches._FAR": 1},
     {"fuse._CONTEXTS": 1, "fuse._ROWS": 1, "fuse._NEAR": 1000, "memory._PUT_OFF": 1000,
-     "codegen.transposes._FAR": 0, "codegen.transposes._READ": 64, "contraction._TINY_ROWS": 1},
-    {"schedule_cpu._GRAIN": 1e-9, "schedule_cpu._ENOUGH": 2, "schedule_cpu._ENOUGH_ROWS": 1,
-     "codegen.folds._STRETCH": 2, "codegen.lanes._TILE": 1, "schedule_cpu._MANY_EACH": 1,
-     "schedule_cpu._SCAN_LENGTH": 4, "schedule_cpu._LANES": 2, "schedule_cpu._LINE": 4,
-     "control._GRAIN": 1e-9, "control._WORTH": 1, "distribute._SMALL": 0,
-     "codegen.scans._VECTORS": 1, "codegen.columns._ROOM": 512, "codegen.columns._LONG": 0,
+     "emit.cpu.transposes._FAR": 0, "emit.cpu.transposes._READ": 64, "contraction._TINY_ROWS": 1},
+    {"schedule.tasks._GRAIN": 1e-9, "schedule.tasks._ENOUGH": 2, "schedule.tasks._ENOUGH_ROWS": 1,
+     "emit.cpu.folds._STRETCH": 2, "schedule.lanes._TILE": 1, "schedule.tasks._MANY_EACH": 1,
+     "schedule.tasks._SCAN_LENGTH": 4, "schedule.tasks._LANES": 2, "schedule.tasks._LINE": 4,
+     "lower_flow._GRAIN": 1e-9, "lower_flow._WORTH": 1, "distribute._SMALL": 0,
+     "schedule.scans._VECTORS": 1, "emit.cpu.columns._ROOM": 512, "emit.cpu.columns._LONG": 0,
      "searches._MANY": 2, "searches._MOST": 4, "searches._LEAST": 2},  # small tasks
-    {"fuse._REUSE": 1, "contraction._NEAR": 64, "contraction._FEWER": 1, "codegen.tiles._WORTH": 1,
-     "codegen.tiles._BLOCK_BYTES": 1 << 10, "codegen.tiles._STRIP": 8, "codegen.tiles._CHUNK": 4,
-     "codegen.tiles._TASK": 16},  # small tiles
-    {"fuse._REUSE": 1, "codegen.tiles._WORTH": 1, "codegen.tiles._CONFLICT": 1,
-     "codegen.tiles._STRETCH": 2, "codegen.tiles._ROOM_BYTES": 256, "codegen.tiles._STREAMED": 2,
-     "codegen.tiles._NEAR": 64, "contraction._TINY": 0, "codegen.tiles._CHUNK": 4,
-     "codegen.tiles._TASK": 16},  # operands computed and copied by tasks
+    {"fuse._REUSE": 1, "contraction._NEAR": 64, "contraction._FEWER": 1, "schedule.tiles._WORTH": 1,
+     "schedule.tiles._BLOCK_BYTES": 1 << 10, "schedule.tiles._STRIP": 8, "schedule.tiles._CHUNK": 4,
+     "schedule.tiles._TASK": 16},  # small tiles
+    {"fuse._REUSE": 1, "schedule.tiles._WORTH": 1, "schedule.tiles._CONFLICT": 1,
+     "schedule.tiles._STRETCH": 2, "schedule.tiles._ROOM_BYTES": 256, "schedule.tiles._STREAMED": 2,
+     "schedule.tiles._NEAR": 64, "contraction._TINY": 0, "schedule.tiles._CHUNK": 4,
+     "schedule.tiles._TASK": 16},  # operands computed and copied by tasks
 )
 """Thresholds of the compiler, by module and name, with which other ways are taken."""
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tanx
-from tanx._compiler.codegen.cpu import generate
+from tanx._compiler.emit.cpu.module import generate
 from tanx._compiler.machine import host
 from tanx._core.array import Array
 from tanx._core.primitive import Kind

@@ -6,7 +6,7 @@ import pytest
 import tanx
 import tanx.numpy as jnp
 from tanx import lax
-from tanx._compiler.codegen.cpu import generate
+from tanx._compiler.emit.cpu.module import generate
 from tanx._compiler.machine import host
 from tanx._compiler.pipeline import build
 from tanx._loops.build import arg_reduce, convert, nest, op, reduce, statement_program, store

@@ -11,11 +11,11 @@ import tanx
 import tanx.numpy as jnp
 from tanx import lax, tree_util
 from tanx._compiler import contraction
-from tanx._compiler.codegen.cpu import instructions
-from tanx._compiler.codegen.micro import kernel_symbol, kernel_text
-from tanx._compiler.codegen.tiles import best_tile, tiling
+from tanx._compiler.emit.cpu.module import instructions
+from tanx._compiler.kernels.gemm.micro import kernel_symbol, kernel_text
 from tanx._compiler.machine import Machine, host
 from tanx._compiler.pipeline import build
+from tanx._compiler.schedule.tiles import best_tile, tiling
 from tanx._runtime.executable import Executable
 from tests.compiler.agreement import assert_close, check_jaxpr_agrees, evaluated, uncertainty
 

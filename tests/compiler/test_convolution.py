@@ -8,10 +8,10 @@ import pytest
 import tanx
 import tanx.numpy as jnp
 from tanx import lax
-from tanx._compiler.codegen.micro import kernel_symbol, kernel_text
-from tanx._compiler.codegen.tiles import best_tile, tiling
+from tanx._compiler.kernels.gemm.micro import kernel_symbol, kernel_text
 from tanx._compiler.machine import Machine, host
 from tanx._compiler.pipeline import build
+from tanx._compiler.schedule.tiles import best_tile, tiling
 from tests.compiler.agreement import check_function
 from tests.compiler.programs import settings
 from tests.compiler.test_contraction import check, numbers

@@ -137,7 +137,7 @@ def test_results_do_not_depend_on_threads():
     ("fft", (5, 7)), ("rfft", (67, 45)), ("fft", (1, 46656))])
 def test_no_two_tasks_do_the_same(kind, shape, monkeypatch):
     """Lines are transformed in the memory of the result, or rounded by what is beside them."""
-    monkeypatch.setattr("tanx._compiler.codegen.fourier._GRAIN", 1e-9)
+    monkeypatch.setattr("tanx._compiler.kernels.fft.transform._GRAIN", 1e-9)
     x = operand(kind, *shape, double=True)
     length = shape[-1] if kind != "irfft" else 2 * shape[-1] - 2
     (first,) = compiled(kind, x, length)

@@ -242,7 +242,7 @@ def test_zeros_to_be_updated_are_written_once():
 def test_library_functions_get_stored_arrays():
     x, t = Buffer("x", (8,), "float32"), Buffer("t", (8,), "float32", "temp")
     u, y = Buffer("u", (8,), "float32", "temp"), Buffer("y", (8,), "float32", "output")
-    from tanx._compiler.stages import elements
+    from tanx._compiler.nest_tools import elements
     program = Program((x,), (y,), (t, u), (
         elements(x.shape, lambda at: [Store(t, at, x[[7 - at[0]]])]),
         extern("sort", [u], [t]),

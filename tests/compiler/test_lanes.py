@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tanx._compiler import machine
-from tanx._compiler.codegen.analysis import Analysis
-from tanx._compiler.codegen.cpu import generate
-from tanx._compiler.codegen.lanes import Planner
+from tanx._compiler.emit.cpu.module import generate
 from tanx._compiler.machine import host
+from tanx._compiler.schedule.analysis import Analysis
+from tanx._compiler.schedule.lanes import Planner
 from tanx._loops import interpret
 from tanx._loops.build import (
     clamp_index,

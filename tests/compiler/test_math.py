@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.special
 
-from tanx._compiler.codegen import bessel, math, special
+from tanx._compiler.emit import bessel, math, special
 from tanx._loops.build import op
 from tests.compiler.compiled import run_rule
 

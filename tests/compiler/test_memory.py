@@ -10,8 +10,8 @@ import tanx.numpy as jnp
 from tanx import lax
 from tanx._compiler.cost import nbytes
 from tanx._compiler.memory import ALIGNMENT, check_plan, in_place, overwriting, plan
+from tanx._compiler.nest_tools import elements, rename
 from tanx._compiler.pipeline import build
-from tanx._compiler.stages import elements, rename
 from tanx._loops.build import copy, nest, op, store
 from tanx._loops.check import ProgramError, check
 from tanx._loops.interpret import run

@@ -7,10 +7,10 @@ import pytest
 
 import tanx
 import tanx.numpy as jnp
-from tanx._compiler.codegen.cpu import generate
-from tanx._compiler.codegen.residues import by_residues
+from tanx._compiler.emit.cpu.module import generate
 from tanx._compiler.machine import host
 from tanx._compiler.pipeline import build
+from tanx._compiler.schedule.residues import by_residues
 from tanx._loops.build import (
     const,
     convert,
@@ -175,10 +175,10 @@ def test_groups_that_change_on_the_way(size):
 @pytest.fixture
 def everything_is_far(monkeypatch):
     """Transposes go by way of rooms, however small the arrays are, and the rooms are small too."""
-    monkeypatch.setattr("tanx._compiler.codegen.transposes._FAR", 0)
-    monkeypatch.setattr("tanx._compiler.codegen.transposes._READ", 128)
-    monkeypatch.setattr("tanx._compiler.codegen.transposes._ROOM", 1 << 11)
-    monkeypatch.setattr("tanx._compiler.codegen.access._FAR", 0)
+    monkeypatch.setattr("tanx._compiler.emit.cpu.transposes._FAR", 0)
+    monkeypatch.setattr("tanx._compiler.emit.cpu.transposes._READ", 128)
+    monkeypatch.setattr("tanx._compiler.emit.cpu.transposes._ROOM", 1 << 11)
+    monkeypatch.setattr("tanx._compiler.emit.cpu.access._FAR", 0)
 
 
 def rooms_in(program):
@@ -296,7 +296,7 @@ def test_elements_of_rows_where_there_are_any(dtype, shift):
 
 def test_what_is_the_same_in_all_lanes_of_a_block_of_merged_loops():
     x = np.random.default_rng(0).normal(size=(3, 6)).astype(np.float32)
-    with settings({"codegen.transposes._FAR": 0, "codegen.transposes._READ": 64,
+    with settings({"emit.cpu.transposes._FAR": 0, "emit.cpu.transposes._READ": 64,
                    "contraction._TINY_ROWS": 1}):
         check_function(tanx.jacfwd(lambda p: p / (1 + jnp.sum(p * p))), x)
 
@@ -328,7 +328,7 @@ def test_colours_are_moved_without_a_loop(colours):
 def test_reductions_in_lanes_within_tiles():
     """Lanes of a loop within a tile are not those whose columns the tile has."""
     x = np.random.default_rng(0).integers(-1, 2, (2, 17, 17)).astype(np.int32)
-    with settings({"schedule_cpu._GRAIN": 1e-9, "codegen.folds._STRETCH": 2}), \
+    with settings({"schedule.tasks._GRAIN": 1e-9, "emit.cpu.folds._STRETCH": 2}), \
             tanx.enable_x64(True):
         check_function(lambda x: tanx.vmap(lambda x: jnp.any(x.astype(float) != 0, 0), -1, -1)(
             jnp.stack([x, x], -1)), x)

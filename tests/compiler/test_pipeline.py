@@ -9,7 +9,7 @@ import tanx
 import tanx.numpy as jnp
 from tanx._base import config
 from tanx._compiler import pipeline
-from tanx._compiler.codegen.cpu import generate
+from tanx._compiler.emit.cpu.module import generate
 from tanx._compiler.machine import host
 from tanx._compiler.pipeline import build
 from tanx._loops.check import ProgramError

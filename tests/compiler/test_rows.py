@@ -27,7 +27,7 @@ def test_two_sums_in_the_same_loop():
 
 
 def test_rows_share_what_they_read():
-    from tanx._compiler.codegen.cpu import generate
+    from tanx._compiler.emit.cpu.module import generate
     from tanx._compiler.machine import host
     from tanx._compiler.pipeline import build
     x = np.ones((64, 64), np.float32)
@@ -52,7 +52,7 @@ def test_much_that_is_made_of_sums(shape):
 
 
 def test_much_that_is_made_of_sums_does_not_change_how_rows_are_read():
-    from tanx._compiler.codegen.cpu import generate
+    from tanx._compiler.emit.cpu.module import generate
     from tanx._compiler.machine import host
     from tanx._compiler.pipeline import build
     x = np.ones((1000, 32), np.float32)

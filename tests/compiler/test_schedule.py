@@ -10,7 +10,7 @@ import tanx
 import tanx.numpy as jnp
 from tanx._compiler.machine import host
 from tanx._compiler.pipeline import build
-from tanx._compiler.schedule_cpu import schedule
+from tanx._compiler.schedule.tasks import schedule
 from tanx._loops import interpret
 from tanx._loops.build import as_index, copy, element_program, nest, op, statement_program, store
 from tanx._loops.check import check
@@ -176,19 +176,19 @@ def run_compiled(module, args):
 @pytest.fixture
 def tiny_tasks(monkeypatch):
     """Whatever can be split is."""
-    monkeypatch.setattr("tanx._compiler.schedule_cpu._GRAIN", 1e-7)
+    monkeypatch.setattr("tanx._compiler.schedule.tasks._GRAIN", 1e-7)
 
 
 @pytest.mark.parametrize("shape", [(2, 1, 0, 7), (1, 0, 4), (0,)])
 def test_sums_of_nothing_have_no_parts(shape, tiny_tasks, monkeypatch):
-    monkeypatch.setattr("tanx._compiler.schedule_cpu._GRAIN", 1e-9)
+    monkeypatch.setattr("tanx._compiler.schedule.tasks._GRAIN", 1e-9)
     x = np.zeros(shape)
     np.testing.assert_array_equal(tanx.jit(lambda x: jnp.prod(jnp.cos(x)))(x), 1)
     np.testing.assert_array_equal(tanx.jit(lambda x: x - x.sum())(x), x)
 
 
 def test_no_sums_have_no_parts(tiny_tasks, monkeypatch):
-    monkeypatch.setattr("tanx._compiler.schedule_cpu._GRAIN", 1e-9)
+    monkeypatch.setattr("tanx._compiler.schedule.tasks._GRAIN", 1e-9)
     scheduled(lambda x: jnp.all(x > 0, axis=(0, 2)), (5, 0, 1))
 
 
@@ -226,7 +226,7 @@ def test_updates_that_meet(combine, dtype, tiny_tasks):
 @pytest.mark.parametrize("n", [128, 5000, 10_007])
 @pytest.mark.parametrize("reverse", [False, True])
 def test_scans_of_a_line(name, dtype, n, reverse, tiny_tasks, monkeypatch):
-    monkeypatch.setattr("tanx._compiler.schedule_cpu._SCAN_LENGTH", 64)
+    monkeypatch.setattr("tanx._compiler.schedule.tasks._SCAN_LENGTH", 64)
     x = (np.random.default_rng(0).normal(size=n) / 8).astype(dtype)
     if name == "cummax":
         x[n // 2] = np.nan

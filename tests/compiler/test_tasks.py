@@ -6,7 +6,7 @@ import pytest
 import tanx
 from tanx import lax
 from tanx._compiler.pipeline import build
-from tanx._compiler.tasks import in_one_loop
+from tanx._compiler.schedule.merge_tasks import in_one_loop
 from tanx._loops.build import nest, op, reduce, temp
 from tanx._loops.expr import fresh_index
 from tanx._loops.nest import (

@@ -11,12 +11,13 @@ from llvmlite import binding as llvm
 
 import tanx
 import tanx.numpy as jnp
-from tanx._compiler.codegen import amx, micro
-from tanx._compiler.codegen.cpu import instructions
-from tanx._compiler.codegen.operations import apply
-from tanx._compiler.codegen.tiles import best_tile
-from tanx._compiler.codegen.values import F32, I32
+from tanx._compiler.emit.cpu.module import instructions
+from tanx._compiler.emit.operations import apply
+from tanx._compiler.emit.values import F32, I32
+from tanx._compiler.kernels.gemm import amx, micro
 from tanx._compiler.machine import Machine, host
+from tanx._compiler.matrix_registers import is_permitted
+from tanx._compiler.schedule.tiles import best_tile
 
 SERVER = Machine("x86_64-unknown-linux-gnu", "sapphirerapids",
                 "+avx512bf16,+avx512vnni,+amx-tile,+amx-bf16,+amx-int8", 512)
@@ -116,5 +117,5 @@ def test_code_for_a_server(times, rows, instruction, adds):
 
 
 def test_permission_is_asked_for_once():
-    assert amx.is_permitted() is amx.is_permitted()
-    assert not host().has_matrix_registers or amx.is_permitted()
+    assert is_permitted() is is_permitted()
+    assert not host().has_matrix_registers or is_permitted()

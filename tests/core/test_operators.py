@@ -28,7 +28,7 @@ def loaded(code: str, *late: str) -> list[str]:
 
 def test_importing_loads_neither_the_numpy_room_nor_jax():
     assert not loaded("import tanx", "tanx.numpy", "tanx.lax", "tanx.stages", *LOOPS,
-                      "tanx._runtime.machine", "tanx._compiler.p", "jax", "scipy", "llvmlite")
+                      "tanx._runtime.machine_code", "tanx._compiler.p", "jax", "scipy", "llvmlite")
 
 
 def test_what_compiles_is_not_loaded_to_trace():

@@ -11,7 +11,8 @@ import pytest
 import tanx
 import tanx.numpy as jnp
 from tanx._base.config import enable_compilation_cache
-from tanx._runtime import behind, later
+from tanx._runtime import background_compile as behind
+from tanx._runtime import idle_work as later
 from tests.gotchas import pages
 
 X = jnp.linspace(0.1, 1.0, 64)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tanx._compiler.cost import cost
-from tanx._compiler.stages import fingerprint
+from tanx._compiler.nest_tools import fingerprint
 from tanx._loops.build import const, element_program, fold, ne, op, store, while_loop
 from tanx._loops.check import ProgramError, check
 from tanx._loops.expr import Fold, Index, Pick, State, While, fresh_state

@@ -17,7 +17,8 @@ from unittest.mock import patch
 
 import pytest
 
-from tanx._runtime import call, call_arguments, call_frame, call_results, entries, machine, native
+from tanx._runtime import call, call_arguments, call_frame, call_results, entries, native
+from tanx._runtime import machine_code as machine
 
 FILES = ("tests/runtime/test_dispatch.py", "tests/runtime/test_donation.py",
          "tests/runtime/test_signatures.py", "tests/runtime/test_async.py")

@@ -13,7 +13,7 @@ import tanx
 import tanx.numpy as jnp
 from tanx import lax
 from tanx._base import config
-from tanx._compiler.codegen import cpu
+from tanx._compiler.emit.cpu import module as cpu
 from tanx._core.primitive import primitives
 from tanx._core.serial import for_caches
 from tanx._runtime import disk_cache, load

@@ -7,7 +7,7 @@ import tanx
 import tanx.numpy as jnp
 from tanx import lax
 from tanx._ops.families import OwnLoops
-from tanx._runtime.elements import element_ufunc
+from tanx._runtime.compiled_ufuncs import element_ufunc
 
 ONE = ["exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
        "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "logistic", "cbrt", "erf", "erfc",

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from tanx._runtime.machine import permanent
+from tanx._runtime.machine_code import permanent
 from tanx._runtime.native import translate
 from tests.runtime import native_examples as examples
 

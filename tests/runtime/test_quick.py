@@ -9,9 +9,10 @@ import tanx
 import tanx.numpy as jnp
 from tanx import lax
 from tanx._base.config import quick_code
-from tanx._compiler.codegen import cpu
-from tanx._compiler.codegen.abi import ENTRY
-from tanx._runtime import later, load
+from tanx._compiler.abi import ENTRY
+from tanx._compiler.emit.cpu import module as cpu
+from tanx._runtime import idle_work as later
+from tanx._runtime import load
 from tanx._runtime.executable import Executable
 
 

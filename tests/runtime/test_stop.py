@@ -166,7 +166,7 @@ def test_in_a_callback_and_around_it():
 def test_compiling_is_not_left_half_way():
     """Ctrl-C while LLVM is at work is put off until it is done, and loops are stopped as before."""
     assert run("""
-        from tanx._compiler.codegen import cpu
+        from tanx._compiler.emit.cpu import module as cpu
         assemble = cpu.assemble
         def slow(*args, **options):
             os.kill(os.getpid(), signal.SIGINT)

@@ -40,7 +40,7 @@ ROOMS = {
     "typing": CORE,
     "image": LIBRARY | {"numpy"},
     "scipy": LIBRARY | {"numpy", "random", "nn", "ops"},
-    "scipy.linalg._tridiagonal": LIBRARY | {"numpy", "_ops.forms"},  # a primitive of its own
+    "scipy.linalg._tridiagonal": LIBRARY | {"numpy", "_ops.matrix_forms"},  # a primitive of its own
     "example_libraries": LIBRARY | {"numpy", "random", "nn"},
 }
 # Windows, and tools that look inside the machine, may import all of it and the library; so may
@@ -94,6 +94,37 @@ def test_the_table_has_no_cycle():
             away = entry.partition(".")[0]
             same_floor = {home, away} <= LEAVES or {home, away} <= WINDOWS
             assert same_floor or home not in ROOMS[away], f"{home} and {away} import each other"
+
+
+# The folders of the compiler, and which of them each may import. Its passes, which stand above, may
+# import the schedule; the folders may import files beside the passes, such as ``cost.py``.
+FOLDERS = {
+    "": {"schedule"},
+    "schedule": set(),
+    "emit": {"schedule"},
+    "kernels": {"schedule", "emit"},
+    "emit.cpu": {"schedule", "emit", "kernels"},
+}
+
+
+def folder_of(module: str) -> str:
+    """``tanx._compiler.emit.cpu.rows`` is in the folder ``emit.cpu``, a pass in ``""``."""
+    inside = module.removeprefix("tanx._compiler").removeprefix(".")
+    return max((f for f in FOLDERS if inside == f or inside.startswith(f + ".")), key=len,
+               default="")
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if module_of(p).startswith("tanx._compiler.")],
+                         ids=lambda path: module_of(path).removeprefix("tanx."))
+def test_folders_of_the_compiler_import_down(path):
+    module = module_of(path)
+    home = folder_of(module)
+    wrong = []
+    for line, imported in imports(module, path.name == "__init__.py", tree(path), KNOWN):
+        away = folder_of(imported)
+        if imported.startswith("tanx._compiler.") and away not in {"", home, *FOLDERS[home]}:
+            wrong.append(f"line {line}: {module} may not import {imported}")
+    assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.parametrize("importer, imported, verdict", [

@@ -3,7 +3,7 @@
 :func:`module_text` is a pure function from a jaxpr to the text of a module. Rules are in files by
 the kind of primitive; ``rules.py`` says how one is chosen. What is written is StableHLO alone:
 special functions are spelled out in elementary ones (``special.py``), and matrices are factored
-by LAPACK's functions under the names by which XLA calls them (``matrices.py``).
+by LAPACK's functions under the names by which XLA calls them (``lapack_calls.py``).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from . import (
     control,
     fourier,
     indexing,
+    lapack_calls,
     layout,
-    matrices,
     reductions,
     refused,
     sorting,

@@ -12,7 +12,7 @@ from ..._ops.compressed import csr_matvec_p
 from ..._ops.gather import GatherScatterMode, fill_of, geometry
 from ..._ops.scatter import window_of
 from .block import Block, Type, Value
-from .elements import by_elements
+from .elementwise import by_elements
 from .layout import as_index
 from .reductions import Region, combining, region_of
 from .rules import rule

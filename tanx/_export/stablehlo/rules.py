@@ -6,7 +6,7 @@ A primitive becomes operations in one of five ways, of which the first that fits
 2. by its ``expansion``, a function of other primitives that does the same;
 3. as the loop or the branches that it says it stands for (``Primitive.flow``);
 4. as the function that it says it calls (``Primitive.body``), in place of the call;
-5. element by element: by its ``lower``, which the compiler reads as well (``elements.py``).
+5. element by element: by its ``lower``, which the compiler reads as well (``elementwise.py``).
 
 What is none of these, such as calls of Python, is refused.
 
@@ -114,7 +114,7 @@ def inlined(block: Block, closed: ClosedJaxpr, operands: Sequence[Value]) -> lis
 def _equation(block: Block, eqn: JaxprEqn, operands: list[Value]) -> Sequence[Value]:
     """Write the operations of an equation; its results."""
     from .control import flow
-    from .elements import by_elements, by_stores
+    from .elementwise import by_elements, by_stores
     primitive, params = eqn.primitive, eqn.params
     name, avals = primitive.name, [a.aval for a in eqn.invars]
     outs = [type_of(v.aval) for v in eqn.outvars]

@@ -13,6 +13,7 @@ from ..._control.solve import linear_solve_p
 from ..._control.while_loop import while_p
 from ..._extend.calls import *
 from ..._extend.partial import eval_jaxpr_transpose
+from ..._ops.annotations import after_all_p, create_token_p, device_put_p, sharding_constraint_p
 from ..._ops.arith import (
     abs_p,
     add_p,
@@ -89,12 +90,11 @@ from ..._ops.dot import dot_general_p
 from ..._ops.eigen import eig_p, eigh_p, svd_p
 from ..._ops.exchange import ragged_all_to_all_p
 from ..._ops.fft import fft_p
-from ..._ops.forms import hessenberg_p, schur_p, tridiagonal_p, tridiagonal_solve_p
 from ..._ops.gather import gather_p
 from ..._ops.incomplete import igamma_grad_a_p, igamma_p, igammac_p, regularized_incomplete_beta_p
 from ..._ops.layout import broadcast_in_dim_p, reshape_p, rev_p, squeeze_p, transpose_p
 from ..._ops.linalg import cholesky_p, householder_product_p, lu_p, qr_p, triangular_solve_p
-from ..._ops.marks import after_all_p, create_token_p, device_put_p, sharding_constraint_p
+from ..._ops.matrix_forms import hessenberg_p, schur_p, tridiagonal_p, tridiagonal_solve_p
 from ..._ops.polynomial import polynomial_p
 from ..._ops.pooling import select_and_gather_add_p, select_and_scatter_add_p, select_and_scatter_p
 from ..._ops.random_gamma import random_gamma_p

@@ -6,7 +6,7 @@ import operator
 
 from ... import numpy as jnp
 from ..._api.jit import library_jit
-from ..._ops.forms import eigh_tridiagonal_p
+from ..._ops.matrix_forms import eigh_tridiagonal_p
 from ...numpy._promotion import as_operand, typeof
 from ._operands import error
 

@@ -1,0 +1,1 @@
+"""LLVM code: values, elementary functions and instructions, which targets share."""

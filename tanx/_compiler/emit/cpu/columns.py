@@ -1,0 +1,281 @@
+"""Reductions of columns, which lie across memory: row by row, not column by column.
+
+Columns that run in lanes are reduced side by side. Walking down a few of them at a time would fetch
+a few bytes here and there, and leave a page after a few bytes of it where rows are long. Instead,
+the results of all columns are kept in memory close at hand, and a block of rows is added to them
+before the next one is looked at: memory is read in order.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...._loops.expr import Fold, Index
+from ...._loops.instructions import kind_of
+from ...._loops.nest import Statement
+from ...._loops.traverse import (
+    children,
+    expressions,
+    loads,
+    substitution,
+    walk,
+)
+from ...schedule.lanes import Loop
+from ..complex import Pair
+from ..storage import part_dtype, register_type
+from ..values import Value, type_of
+from .access import Scalar
+from .folds import flat
+from .rows import steps_together
+from .scopes import Ahead, Scope
+
+if TYPE_CHECKING:
+    from .kernel import Kernel
+
+__all__ = ["write_columns", "write_side_by_side"]
+
+_ROWS = 4
+"""Lines of memory in a block."""
+_SHARE = 0.625
+"""Part of the registers that holds results; elements pass through the others."""
+_ROOM = 1 << 16
+"""Bytes for the results of a reduction that are kept at hand."""
+_LONG = 96
+"""Length of the code after the reductions above which it is written once, in a loop."""
+
+
+def write_columns(kernel: Kernel, lane: Loop, folds: Sequence[Fold], body: Sequence[Statement],
+                  scope: Scope, steps: int) -> None:
+    """Write the first steps of a loop in lanes over stores with such reductions.
+
+    Columns are taken in blocks, if their results are too many to be kept at hand.
+    """
+    most = max(1, _ROOM // (lane.width * sum(
+        state.dtype.itemsize for fold in folds for state in fold.states)))
+    size = -(-steps // -(-steps // most))
+    blocks, left = divmod(steps, size)
+    index = Index("columns", blocks)
+
+    def block(inner: Scope, _) -> list:
+        _Columns(kernel, lane, folds, body, size).write(inner, inner.values[index] * size)
+        return []
+
+    kernel.loop(scope, Loop(index, (index,), True), 0, blocks, [], block,
+                bound=(*lane.covers, lane.index), writes=kernel.written(body))
+    if left:
+        _Columns(kernel, lane, folds, body, left).write(scope, kernel.index(steps - left))
+
+
+def write_side_by_side(kernel: Kernel, lane: Loop, folds: Sequence[Fold],
+                       body: Sequence[Statement], scope: Scope, steps: int) -> None:
+    """Write the first steps of a loop in lanes over stores with such reductions, which are near.
+
+    Steps are taken in groups, all about as large, whose results have room in registers.
+    """
+    needs = sum(register_type(part_dtype(state.dtype)).bits * (1 + (kind_of(state.dtype) == "c"))
+                for fold in folds for state in fold.states) * lane.width
+    most = max(1, int(_SHARE * kernel.planner.registers) * kernel.planner.vector_bits // needs)
+    groups = -(-steps // most)
+    size = -(-steps // groups)
+    index = Index("columns", groups - 1)
+
+    def group(inner: Scope, _) -> list:
+        _write_group(kernel, replace(lane, whole=True), folds, body, inner,
+                     inner.values[index] * size, size)
+        return []
+
+    if groups > 1:
+        kernel.loop(scope, Loop(index, (index,), True), 0, groups - 1, [], group,
+                    bound=(*lane.covers, lane.index), writes=kernel.written(body))
+    done = (groups - 1) * size
+    _write_group(kernel, lane, folds, body, scope, kernel.index(done), steps - done)
+
+
+def _write_group(kernel: Kernel, lane: Loop, folds: Sequence[Fold], body: Sequence[Statement],
+                 scope: Scope, start: Value, count: int) -> None:
+    """Write so many steps of a loop in lanes: all of them go from row to row together.
+
+    Results are in registers, and used there: code that would be long goes by way of memory.
+    """
+    (rows,) = folds[0].indices
+    own = (*lane.covers, lane.index)
+    along = [_along(fold, rows) for fold in folds]
+    states = [state for fold in along for state in fold.states]
+    has_first = any(not fold.reducer for fold in along)  # a search begins with what is there
+
+    def vectors(outer: Scope) -> list[Scope]:
+        found = [outer.within(own) for _ in range(count)]
+        for n, inner in enumerate(found):
+            kernel.bind(inner, lane, start + n)
+        return found
+
+    def row(outer: Scope, values: Sequence[Scalar]) -> list[Scalar]:
+        left, after = list(values), list[Scalar]()
+        for inner in vectors(outer):
+            for fold in along:
+                before = [left.pop(0) for _ in fold.states if left]
+                after += kernel.row(fold, inner, before)
+        return after
+
+    found: list[Scalar] = [kernel.value(fold.init[0], scope).of(lane.width)
+                           for _ in range(count) for fold in along if not has_first]
+    loop = Loop(rows, (rows,), False)
+    for steps in (range(has_first), range(has_first, rows.extent)):
+        found = steps_together(kernel, scope, loop, steps, found, row, states)
+    if count > 1 and _length_after(kernel, body) >= _LONG:
+        _finish_in_a_loop(kernel, lane, folds, body, scope, start, found)
+        return
+    for inner in vectors(scope):
+        for fold in folds:
+            inner.values[fold] = tuple(found.pop(0) for _ in fold.states)
+        kernel.loops((), body, inner)
+
+
+def _length_after(kernel: Kernel, body: Sequence[Statement]) -> int:
+    """The length of the code that comes after the reductions."""
+    analysis = kernel.analysis
+    roots = [root for statement in body for root in expressions(statement)]
+    return sum(analysis.own_length(node) for node in walk(
+        *roots, into=lambda node: () if isinstance(node, Fold) else children(node)))
+
+
+def _finish_in_a_loop(kernel: Kernel, lane: Loop, folds: Sequence[Fold], body: Sequence[Statement],
+                      scope: Scope, start: Value, found: Sequence[Scalar]) -> None:
+    """Write what becomes of results, which are those of one step in lanes after the other."""
+    count = len(found) // sum(len(fold.states) for fold in folds)
+    rooms = {fold: [_Room(kernel, state.dtype, count, lane.width) for state in fold.states]
+             for fold in folds}
+    left = iter(found)
+    for n in range(count):
+        for fold in folds:
+            for room in rooms[fold]:
+                room.put(kernel.index(n), next(left))
+
+    def finish(inner: Scope, number: Value) -> None:
+        for fold, own in rooms.items():
+            inner.values[fold] = tuple(room.get(number) for room in own)
+        kernel.loops((), body, inner)
+
+    _each(kernel, lane, body, scope, start, count, finish)
+
+
+def _each(kernel: Kernel, lane: Loop, body: Sequence[Statement], outer: Scope, start: Value,
+          count: int, write: Callable[[Scope, Value], None]) -> None:
+    """A loop in lanes that knows the number of its step, counted from the first one."""
+    index = Index("column", count)
+
+    def step(inner: Scope, _) -> list:
+        kernel.bind(inner, lane, start + inner.values[index])
+        write(inner, inner.values[index])
+        return []
+
+    kernel.loop(outer, Loop(index, (index,), True), 0, count, [], step,
+                bound=(*lane.covers, lane.index), writes=kernel.written(body))
+
+
+class _Columns:
+    """So many steps of a loop in lanes over stores with reductions of columns."""
+
+    def __init__(self, kernel: Kernel, lane: Loop, folds: Sequence[Fold],
+                 body: Sequence[Statement], steps: int):
+        self.kernel, self.lane, self.body, self.steps = kernel, lane, body, steps
+        self.rooms = {fold: [_Room(kernel, state.dtype, steps, lane.width)
+                             for state in fold.states] for fold in folds}
+        (self.rows,) = folds[0].indices
+        self.folds = [_along(fold, self.rows) for fold in folds]
+        self.count = max(1, _ROWS // self.lines)
+        # What is the same in all rows lies in another one: that would be in the way of these.
+        again = dict.fromkeys(load for fold in self.folds for load in loads(*fold.body)
+                              if self.rows not in load.free and not load.free.isdisjoint(
+                                  lane.covers))
+        self.kept = {load: _Room(kernel, load.dtype, steps, lane.width) for load in again}
+
+    @property
+    def lines(self) -> int:
+        """How many lines of an array are read for one row of the reductions."""
+        found = {load for fold in self.folds for load in loads(*fold.body)
+                 if self.rows in load.free}
+        return max(Counter(load.buffer for load in found).values())
+
+    def write(self, scope: Scope, start: Value) -> None:
+        """Write the steps from one on: block by block of rows, and what becomes of the results."""
+        blocks, left = divmod(self.rows.extent, self.count)
+        assert blocks > (not left), "the loop over blocks has at least one step after the first"
+        block = Index("block", blocks)
+
+        def next_block(inner: Scope, _) -> list:
+            self.add(inner, start, inner.values[block] * self.count + left, self.count, first=False)
+            return []
+
+        def keep(inner: Scope, number: Value) -> None:
+            for load, room in self.kept.items():
+                room.put(number, self.kernel.value(load, inner))
+
+        def finish(inner: Scope, number: Value) -> None:
+            for fold, own in self.rooms.items():
+                inner.values[fold] = tuple(room.get(number) for room in own)
+            self.kernel.loops((), self.body, inner)
+
+        if self.kept:
+            self.each(scope, start, keep)
+        self.add(scope, start, self.kernel.index(0), left or self.count, first=True)
+        self.kernel.loop(scope, Loop(block, (block,), False), 0 if left else 1, blocks, [],
+                         next_block)
+        self.each(scope, start, finish)
+
+    def each(self, outer: Scope, start: Value, write: Callable[[Scope, Value], None]) -> None:
+        """Write something for each of the steps."""
+        _each(self.kernel, self.lane, self.body, outer, start, self.steps, write)
+
+    def add(self, outer: Scope, start: Value, row: Value, count: int, first: bool) -> None:
+        """Add some rows to what there is, if there is anything."""
+        def columns(inner: Scope, number: Value) -> None:
+            inner.outer = Ahead(Loop(self.rows, (self.rows,), False),
+                                self.steps * self.lane.width, self.count)
+            inner.values.update({load: room.get(number) for load, room in self.kept.items()})
+            before = [[] if first else [room.get(number) for room in own]
+                      for own in self.rooms.values()]
+            after = self.kernel.rows(self.folds, inner, row, count, before)
+            for own, states in zip(self.rooms.values(), after):
+                for room, state in zip(own, states):
+                    room.put(number, state)
+        self.each(outer, start, columns)
+
+
+def _along(fold: Fold, index: Index) -> Fold:
+    """A fold over another index of the same extent."""
+    if fold.indices[0] is index:
+        return fold
+    change = substitution({fold.indices[0]: index})
+    return Fold((index,), fold.init, fold.states, [change(e) for e in fold.body], fold.combine)
+
+
+class _Room:
+    """Memory of the function for what a reduction carries, a vector for each step in lanes."""
+
+    def __init__(self, kernel: Kernel, dtype: np.dtype, steps: int, width: int):
+        self.kernel, self.parts = kernel, 2 if kind_of(dtype) == "c" else 1
+        self.type = register_type(part_dtype(dtype)).of(width)
+        self.name = "%" + kernel.writer.fresh("room")
+        size = (steps + 1) * self.parts  # one more, lest rooms be in each other's way in the cache
+        kernel.top.lines.insert(0, f"{self.name} = alloca [{size} x {self.type}]")
+
+    def places(self, number: Value) -> list[Value]:
+        write = self.kernel.writer.write
+        return [write(type_of("ptr"), f"getelementptr [{self.parts} x {self.type}], "
+                      f"ptr {self.name}, i64 {number.text}, i64 {part}")
+                for part in range(self.parts)]
+
+    def get(self, number: Value) -> Scalar:
+        found = [self.kernel.writer.write(self.type, f"load {self.type}, {place!r}")
+                 for place in self.places(number)]
+        return Pair(*found) if self.parts == 2 else found[0]
+
+    def put(self, number: Value, value: Scalar) -> None:
+        for part, place in zip(flat(value), self.places(number)):
+            self.kernel.writer.place.lines.append(f"store {part!r}, {place!r}")

@@ -1,0 +1,411 @@
+"""Programs as modules of LLVM code for a machine, and modules as object code.
+
+Each statement of a program becomes a function, and equal ones one function; the entry point loads
+the addresses of the buffers and calls them in order, those with loops over tasks through the
+runtime's threads. Vectors are explicit in the code, so LLVM's
+own optimiser has nothing to find that is worth its time: it only selects and schedules
+instructions.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from math import prod
+from typing import Any
+
+from ...._loops.instructions import short_name
+from ...._loops.names import SCRATCH
+from ...._loops.nest import (
+    TASKS,
+    Branch,
+    Buffer,
+    Extern,
+    Loop,
+    Nest,
+    Place,
+    Plan,
+    Program,
+    Statement,
+    Within,
+)
+from ...abi import ENTRY, PARALLEL, SLOT, TILE
+from ...machine import Machine
+from ...nest_tools import fingerprint, windows
+from ...schedule.tiles import tiling
+from ..values import I64, Value, Writer
+from .flow import write_branch, write_loop
+from .kernel import Kernel
+from .products import write_task
+
+__all__ = ["Generated", "assemble", "exchangeable", "generate", "instructions"]
+
+
+@cache
+def _llvm():
+    """LLVM's library, which takes a while to load."""
+    from llvmlite import binding
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    return binding
+
+
+@dataclass(frozen=True)
+class Generated:
+    """A module: its text, the functions it needs from outside, and library calls by symbol.
+
+    The entry point takes the address of an array that holds those of the inputs and outputs, and
+    then those of the temporaries, or of the arena in which they are.
+    """
+
+    text: str
+    symbols: tuple[str, ...]
+    externs: Mapping[str, Extern] = field(default_factory=dict)
+
+
+def generate(program: Program, machine: Machine, offsets: Mapping[Buffer, Place] | None = None,
+             shared: Mapping[Buffer, Buffer] | None = None) -> Generated:
+    """Write a program as a module.
+
+    ``offsets`` places temporaries in an arena, or in outputs that are written later; without it
+    each has an address of its own.
+    ``shared`` maps outputs to the inputs whose memory they are.
+    """
+    module = _Module(machine)
+    entry = _Unit(module, Plan(program, dict(offsets or {}), shared=dict(shared or {})),
+                  arena=offsets is not None).written(f"define void @{ENTRY}")
+    return module.generated(entry)
+
+
+def exchangeable(text: str) -> str:
+    """A module whose entry point runs what a slot holds the address of: itself, to begin with."""
+    inner = f"{ENTRY}.first"
+    return "\n".join([
+        text.replace(f"define void @{ENTRY}(", f"define internal void @{inner}(", 1),
+        f"@{SLOT} = dso_local global ptr @{inner}", f"define void @{ENTRY}(ptr %buffers) {{",
+        f"%code = load ptr, ptr @{SLOT}", "tail call void %code(ptr %buffers)", "ret void", "}",
+        ""])
+
+
+class _Module:
+    """What the functions of a module share."""
+
+    def __init__(self, machine: Machine):
+        self.machine = machine
+        # It collects what they need.
+        self.writer = Writer(has_masks=machine.vector_bits >= 512,
+                             spares_addends=machine.spares_addends, has_half=machine.has_half,
+                             saturates=machine.saturates,
+                             vector_bits=machine.vector_bits)
+        self.functions: dict[str, str] = {}  # names by texts
+        self.tasks: dict[tuple, tuple[str, int]] = {}  # names and tasks by fingerprints
+        self.programs: dict[Plan, str] = {}  # names of those inside of others
+        self.externs: dict[str, Extern] = {}
+
+    def generated(self, entry: str) -> Generated:
+        functions = [f"define internal void @{name}{text}" for text, name in self.functions.items()]
+        text = "\n".join([entry, *functions, *self.writer.helpers.values(),
+                          *self.writer.declared.values(), ""])
+        symbols = [name for name in self.writer.declared if not name.startswith("llvm.")]
+        return Generated(text, tuple(symbols), self.externs)
+
+    def named(self, hint: str, text: str) -> str:
+        """The name of the function with that text."""
+        return self.functions.setdefault(text, f"{hint}{len(self.functions)}")
+
+    def inner(self, plan: Plan) -> str:
+        """The name of the function that runs a program inside of another."""
+        if plan not in self.programs:
+            self.programs[plan] = self.named("program", _Unit(self, plan).written(""))
+        return self.programs[plan]
+
+    def symbol(self, call: Extern) -> str:
+        """The symbol of a library call; calls that differ only in their buffers have one."""
+        types = [f"{short_name(b.dtype)}{list(b.shape)}" for b in (*call.outputs, *call.inputs)]
+        key = f"{call.name}({', '.join(types)}, {call.params})"
+        for symbol, other in self.externs.items():
+            same = [f"{short_name(b.dtype)}{list(b.shape)}"
+                    for b in (*other.outputs, *other.inputs)]
+            if key == f"{other.name}({', '.join(same)}, {other.params})":
+                return symbol
+        symbol = f"extern{len(self.externs)}"
+        self.externs[symbol] = call
+        return symbol
+
+
+class _Unit:
+    """Writes the functions of one program, the whole one or one inside of another."""
+
+    def __init__(self, module: _Module, plan: Plan, arena: bool = True):
+        self.module, self.program = module, plan.program
+        self.offsets = plan.offsets if arena else None
+        self.shared = dict(plan.shared)
+        self.parts: dict[Buffer, tuple[Buffer, int]] = {}  # what buffers are parts of, and where
+        self.numbers = {buffer: n for n, buffer in enumerate((
+            *self.program.inputs, *self.program.outputs, *self.program.temps))}
+
+    def written(self, head: str) -> str:
+        """The function that runs the program."""
+        statements = [s for s in self.program.statements
+                      if not isinstance(s, Extern) or s.name != SCRATCH]
+        forms = []
+        for n, statement in enumerate(statements):
+            if len(statements) > 1:
+                statements[n] = self.windows(statement)
+            form, used = fingerprint(statements[n])
+            memory = [self.shared.get(b, b) for b in used]
+            forms.append(((form, *map(memory.index, memory)), used))
+        times = Counter(key for key, _ in forms)
+        passed = dict.fromkeys(b for key, used in forms if times[key] > 1 for b in used)
+        lines = [f"{head}(ptr %buffers) {{", "entry:", *self.addresses(passed)]
+        for statement, (key, used) in zip(statements, forms):
+            lines += ([self.shared_call(statement, key, used)] if times[key] > 1
+                      else self.own_call(statement, used))
+        return "\n".join([*lines, "ret void", "}"])
+
+    def addresses(self, buffers: Iterable[Buffer]) -> list[str]:
+        """Lines that load the addresses of buffers."""
+        lines: dict[str, None] = {}
+
+        def load(name: str, number: int) -> None:
+            lines[f"%at.{name} = getelementptr ptr, ptr %buffers, i64 {number}"] = None
+            lines[f"%{name} = load ptr, ptr %at.{name}"] = None
+
+        def find(buffer: Buffer) -> None:
+            number = self.numbers[buffer]
+            if buffer in self.parts:
+                whole, start = self.parts[buffer]
+                find(whole)
+                base, place = f"b{self.numbers[whole]}", start * buffer.dtype.itemsize
+            elif self.offsets is not None and buffer.role == "temp":
+                found = self.offsets[buffer]
+                if isinstance(found, Within):
+                    find(found.output)
+                    base, place = f"b{self.numbers[found.output]}", found.start
+                else:
+                    load("arena", len(self.program.inputs) + len(self.program.outputs))
+                    base, place = "arena", found
+            else:
+                load(f"b{number}", number)
+                return
+            lines[f"%b{number} = getelementptr i8, ptr %{base}, i64 {place}"] = None
+
+        for buffer in buffers:
+            find(buffer)
+        return list(lines)
+
+    def windows(self, statement: Statement) -> Statement:
+        """The statement on parts of buffers, which are made known."""
+        statement, parts = windows(statement)
+        for part, (whole, start) in parts.items():
+            self.parts[part] = whole, start
+            self.shared[part] = self.shared.get(whole, whole)
+            self.numbers.setdefault(part, len(self.numbers))
+        return statement
+
+    def own_call(self, statement: Statement, used: Sequence[Buffer]) -> list[str]:
+        """A call of the function for a statement like which there is no other.
+
+        Where the program has no other at all, what the function does.
+        """
+        tasks, lines = self.body(statement, {b: f"%b{self.numbers[b]}" for b in used})
+        lines = [*self.addresses(used), *lines]
+        if tasks < 2 and len(self.program.statements) == 1:
+            return ["%task = add i64 0, 0", *lines]
+        return [self.run(self.named("nest", ["(ptr %buffers, i64 %task) {", "entry:", *lines]),
+                         tasks)]
+
+    def shared_call(self, statement: Statement, key: tuple, used: Sequence[Buffer]) -> str:
+        """A call of the function for a statement and others that are like it, on other buffers."""
+        if key not in self.module.tasks:
+            pointers = {buffer: f"%p{n}" for n, buffer in enumerate(used)}
+            tasks, lines = self.body(statement, pointers)
+            params = [f"ptr noalias {name}" if self.alone(buffer, used) else f"ptr {name}"
+                      for buffer, name in pointers.items()]
+            self.module.tasks[key] = self.named("nest", [
+                f"({', '.join([*params, 'i64 %task'])}) {{", "entry:", *lines]), tasks
+        name, tasks = self.module.tasks[key]
+        args = ", ".join([f"ptr %b{self.numbers[b]}" for b in used])
+        if tasks < 2:
+            return f"call void @{name}({args}, i64 0)"
+        return self.run(self.named("task", [
+            "(ptr %buffers, i64 %task) {", *self.addresses(used),
+            f"call void @{name}({args}, i64 %task)"]), tasks)
+
+    def run(self, name: str, tasks: int) -> str:
+        """A call that runs all tasks, given the function for one of them."""
+        if tasks < 2:
+            return f"call void @{name}(ptr %buffers, i64 0)"
+        self.module.writer.declared[PARALLEL] = f"declare void @{PARALLEL}(ptr, ptr, i64)"
+        return f"call void @{PARALLEL}(ptr @{name}, ptr %buffers, i64 {tasks})"
+
+    def body(self, statement: Statement, pointers: Mapping[Buffer, str]) -> tuple[int, list[str]]:
+        """How many tasks a statement has, and the code of one of them: its number is ``%task``."""
+        writer = Writer(self.module.writer)
+        if isinstance(statement, Loop):
+            return statement.tasks, write_loop(statement, pointers, writer, self.module.inner)
+        if isinstance(statement, Branch):
+            return 1, write_branch(statement, pointers, writer, self.module.inner)
+        kernel = Kernel(writer, self.module.machine.vector_bits, pointers, self.shared,
+                        self.module.symbol)
+        tiles = tiling(statement, self.module.machine)
+        if tiles is not None:
+            write_task(tiles, kernel)
+            return tiles.tasks, kernel.top.lines
+        extents = _task_extents(statement)
+        if extents and isinstance(statement, Nest):
+            kernel.task(statement.indices[:len(extents)], Value(writer, "%task", I64))
+            statement = Nest(statement.indices[len(extents):], statement.kinds[len(extents):],
+                             statement.body)
+        kernel.statement(statement, kernel.top)
+        return prod(extents), kernel.top.lines
+
+    def alone(self, buffer: Buffer, used: Sequence[Buffer]) -> bool:
+        """Whether no other buffer of a statement is the same memory."""
+        memory = self.shared.get(buffer, buffer)
+        return all(self.shared.get(other, other) is not memory for other in used
+                   if other is not buffer)
+
+    def named(self, hint: str, lines: Sequence[str]) -> str:
+        """The name of the function with these lines."""
+        return self.module.named(hint, "\n".join([*lines, "ret void", "}"]))
+
+
+def _task_extents(statement: Statement) -> list[int]:
+    """How many tasks there are in each of the loops over tasks."""
+    if not isinstance(statement, Nest):
+        return []
+    return [i.extent for i, kind in zip(statement.indices, statement.kinds) if kind == TASKS]
+
+
+# -- object code -----------------------------------------------------------------------------------
+
+_generators = threading.local()
+
+
+def _generator(machine: Machine, level: int = 2):
+    """LLVM's code generator for a machine: one for each thread, which it does not share."""
+    known = _generators.__dict__.setdefault("known", {})
+    if (machine, level) not in known:
+        known[machine, level] = _target(machine.triple).create_target_machine(
+            cpu=machine.cpu, features=machine.features, opt=level, reloc="pic", codemodel="small",
+            jit=True)
+    return known[machine, level]
+
+
+def _target(triple: str):
+    """What LLVM knows of a kind of processors, which may be others than that of this process."""
+    llvm = _llvm()
+    try:
+        return llvm.Target.from_triple(triple)
+    except RuntimeError:
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+        return llvm.Target.from_triple(triple)
+
+
+def assemble(text: str, machine: Machine, verify: bool = False, tidy: bool = False,
+             quick: bool = False) -> bytes:
+    """The object code of a module; ``verify`` lets LLVM check the module before.
+
+    ``tidy`` puts variables into registers and functions where they are called, if they ask for it:
+    for code that was written without such care. ``quick`` takes a third of the time; the code then
+    takes about three times as long, and gives the same bits.
+    """
+    if quick:
+        with _parsed(text, machine) as module:
+            if verify:
+                module.verify()
+            return _object_code(_generator(machine, 0), module)
+    with _parsed(text, machine) as module, _settings(text, machine):
+        if verify:
+            module.verify()
+        if tidy:
+            _tidy(module, _generator(machine))
+        return _object_code(_generator(machine), module)
+
+
+def _object_code(generator, module) -> bytes:
+    """As ``generator.emit_object(module)``, but other threads may use LLVM in the meantime.
+
+    No two threads share a module or a generator, and LLVM asks for no more; its wrapper lets one
+    thread in at a time, however long that takes.
+    """
+    ffi = _llvm().ffi
+    with ffi.OutputString() as error:
+        made = _emit()(generator, module, 1, error)
+        if not made:
+            raise RuntimeError(str(error))
+    try:
+        return ctypes.string_at(ffi.lib.LLVMPY_GetBufferStart(made),
+                                ffi.lib.LLVMPY_GetBufferSize(made))
+    finally:
+        ffi.lib.LLVMPY_DisposeMemoryBuffer(made)
+
+
+@cache
+def _emit():
+    """LLVM's function that makes code, as the library has it."""
+    ffi = _llvm().ffi
+    wrapped = ffi.lib.LLVMPY_TargetMachineEmitToMemory
+    function = ctypes.CDLL(ffi.lib._name).LLVMPY_TargetMachineEmitToMemory
+    function.argtypes, function.restype = wrapped.argtypes, wrapped.restype
+    return function
+
+
+def _tidy(module, generator) -> None:
+    llvm = _llvm()
+    builder = llvm.create_pass_builder(generator, llvm.create_pipeline_tuning_options())
+    each = llvm.create_new_function_pass_manager()
+    each.add_sroa_pass()
+    each.add_simplify_cfg_pass()
+    for function in module.functions:
+        if not function.is_declaration:
+            each.run(function, builder)
+    whole = llvm.create_new_module_pass_manager()
+    whole.add_always_inliner_pass()
+    whole.add_global_dead_code_eliminate_pass()
+    whole.run(module, builder)
+
+
+def instructions(text: str, machine: Machine) -> str:
+    """What :func:`assemble` makes, for people to read."""
+    with _parsed(text, machine) as module, _settings(text, machine):
+        return _generator(machine).emit_assembly(module)
+
+
+@contextmanager
+def _parsed(text: str, machine: Machine) -> Iterator[Any]:
+    """A module as LLVM has it."""
+    llvm = _llvm()
+    with llvm.create_context() as context, llvm.parse_assembly(text, context) as module:
+        module.triple = machine.triple
+        yield module
+
+
+@contextmanager
+def _settings(text: str, machine: Machine) -> Iterator[None]:
+    """Settings under which LLVM is quicker with a module, and the code no slower.
+
+    Addresses are built up loop by loop already, so that strength reduction finds next to nothing.
+    Code does not run out of 32 registers, nor that without products out of fewer, in the order in
+    which it is written: they need no count. (All cases of ``benchmarks`` run as fast with these.)
+    Settings belong to the process, and others may use LLVM in it: they are put back.
+    """
+    changed = [("-disable-lsr", 1, 0)]
+    if f'define void @"{TILE}' in text:
+        changed.append(("-enable-misched", 0, 1))  # a kernel is in a good order as it is written
+    elif machine.vector_registers >= 32 or "@llvm.fm" not in text:
+        changed.append(("-misched-regpressure", 0, 1))
+    for name, value, _ in changed:
+        _llvm().set_option("tanx", f"{name}={value}")
+    try:
+        yield
+    finally:
+        for name, _, usual in changed:
+            _llvm().set_option("tanx", f"{name}={usual}")

@@ -1,0 +1,193 @@
+"""Running sums, maxima and minima, some vectors of them at a time.
+
+*Along* neighbours in memory, the elements of a block are combined with the one before, then with
+the two before, and so on, each time in all lanes; what those before the block come to is added
+last. Blocks follow each other in memory, and wait for nothing but one addition. Where they go
+backwards, lanes do so as well, and stay as they are in memory.
+
+*Across* memory, lanes are neighbours that have nothing to do with each other. Some rows are gone
+through together, so that what their columns come to is loaded and stored once for all of them.
+
+Running sums of narrow numbers are kept in twice the precision. Inside a block, which is short, they
+have their own: errors do not grow with the length, and numbers are converted once a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...._loops.expr import Index, const
+from ...._loops.nest import PARALLEL, SEQUENTIAL, Buffer, Nest, Statement
+from ...._loops.traverse import (
+    map_expressions,
+    substitution,
+)
+from ...schedule.lanes import Loop
+from ...schedule.scans import ROWS, Scan, block_lanes, is_backwards, neutral, runs_in_lanes, scan_of
+from ..operations import apply, number
+from ..values import Value
+from .folds import whole
+from .scopes import Ahead, Scope
+
+if TYPE_CHECKING:
+    from .kernel import Kernel
+
+__all__ = ["write_scan"]
+
+_LONG = 1 << 14
+"""Blocks that may take too long to sit out."""
+
+
+def write_scan(kernel: Kernel, nest: Nest, scope: Scope) -> bool:
+    """Write a scan along or across neighbours; whether it is one."""
+    return _write_along(kernel, nest, scope) or _write_across(kernel, nest, scope)
+
+
+def _around(kernel: Kernel, indices: Sequence[Index], scope: Scope, writes: frozenset[Buffer],
+            write: Callable[[Scope], None]) -> None:
+    """Write loops over iterations that stay apart, around something."""
+    def inside(inner: Scope, left: Sequence[Index]) -> list:
+        if not left:
+            write(inner)
+        else:
+            kernel.loop(inner, Loop(left[0], (left[0],), True), 0, left[0].extent, [],
+                        lambda deeper, _: inside(deeper, left[1:]), writes=writes)
+        return []
+
+    inside(scope, [i for i in indices if i.extent > 1])
+
+
+def _write_along(kernel: Kernel, nest: Nest, scope: Scope) -> bool:
+    """Write a scan along neighbours, for each iteration of the loops around it."""
+    scan = scan_of(nest)
+    if scan is None or set(nest.kinds[:-1]) - {PARALLEL} or not runs_in_lanes(
+            kernel.planner, scan, scan.along, (-1, 0, 1)):
+        return False
+    loop, writes = Loop(scan.along, (scan.along,), False), kernel.written(nest.body)
+
+    def line(here: Scope) -> None:
+        done, state = _blocks(kernel, scan, loop, here, writes)
+        kernel.put(scan.state, state, here)
+        if done < loop.extent:
+            kernel.nest_loop(loop, (), nest.body, here, done, loop.extent)
+
+    _around(kernel, nest.indices[:-1], scope, writes, line)
+    return True
+
+
+def _write_across(kernel: Kernel, nest: Nest, scope: Scope) -> bool:
+    """Write a scan along a loop around one over neighbours, in lanes of these."""
+    if nest.kinds[-2:] != (SEQUENTIAL, PARALLEL) or set(nest.kinds[:-2]) - {PARALLEL}:
+        return False
+    *outer, along, lane = nest.indices
+    scan = scan_of(Nest((*outer, lane, along), (PARALLEL,) * (len(outer) + 1) + (SEQUENTIAL,),
+                        nest.body))
+    if scan is None or along.extent < 2 * ROWS or scan.state.place[0].get(lane) != 1 or (
+            not runs_in_lanes(kernel.planner, scan, lane, (0, 1))):
+        return False
+    writes = kernel.written(nest.body)
+    _around(kernel, outer, scope, writes, lambda here: _rows(
+        kernel, scan, lane, here, nest.body, writes))
+    return True
+
+
+def _rows(kernel: Kernel, scan: Scan, lane: Index, scope: Scope, body: Sequence[Statement],
+          writes: frozenset[Buffer]) -> None:
+    """Write the rows of a scan across neighbours, some at a time."""
+    along, width, wide = scan.along, block_lanes(kernel.planner, scan), scan.state.dtype
+    row, given = Loop(along, (along,), False), scan.given
+    block = Index("block", along.extent // ROWS)
+    whole_steps = lane.extent // width
+
+    def columns(inner: Scope, first: Value, width: int) -> list:
+        state = kernel.value(scan.state, inner)
+        start, parts = _converted(state, wide, given.dtype), list[Any]()
+        inner.outer = Ahead(row, lane.extent, ROWS)
+
+        def one(here: Scope, _) -> list:
+            value = whole(kernel.value(given, here), given.dtype).of(width)
+            parts.append(_combined(scan, parts[-1], value, given.dtype) if parts else value)
+            here.values[scan.found] = _combined(scan, start, parts[-1], given.dtype)
+            for store in scan.stores:
+                kernel.store(store, here)
+            return []
+
+        for n in range(ROWS):
+            kernel.once(inner, row, n, [], one, (), writes, first)
+        last = _converted(parts[-1], given.dtype, wide)
+        kernel.put(scan.state, _combined(scan, state, last, wide), inner)
+        return []
+
+    def rows(here: Scope, _) -> list:
+        first = here.values[block] * ROWS
+        for size, begin, end in ((width, 0, whole_steps),
+                                 (1, whole_steps * width, lane.extent)):
+            if begin < end:
+                kernel.loop(here, Loop(lane, (lane,), True, size, whole=True), begin, end, [],
+                            lambda inner, _, n=size: columns(inner, first, n), writes=writes)
+        return []
+
+    kernel.loop(scope, Loop(block, (block,), False), 0, block.extent, [], rows, writes=writes,
+                polled=block.extent >= _LONG)
+    if left := along.extent % ROWS:
+        kernel.nest_loop(row, [Loop(lane, (lane,), True, width, whole=True)], body, scope,
+                         along.extent - left, along.extent)
+
+
+def _blocks(kernel: Kernel, scan: Scan, loop: Loop, scope: Scope,
+            writes: frozenset[Buffer]) -> tuple[int, Any]:
+    """Write as much of a scan as whole blocks are; how much that is, and what the state is then."""
+    width, wide, dtype = block_lanes(kernel.planner, scan), scan.state.dtype, scan.given.dtype
+    steps = loop.extent // width
+    backwards = is_backwards(scan)
+    place = Index("place", steps * width)
+    change = substitution({scan.along: const(place.extent - 1) - place} if backwards else {})
+    given = change(scan.given)
+    stores = [map_expressions(store, change) for store in scan.stores]
+
+    def step(inner: Scope, states: Sequence[Any]) -> list[Any]:
+        (state,) = states
+        block, apart = whole(kernel.value(given, inner), dtype).of(width), 1
+        before: Any = number(kernel.writer, neutral(scan.combine, dtype), dtype).of(width)
+        while apart < width:
+            block = _combined(scan, _moved(before, block, apart, backwards), block, dtype)
+            apart *= 2
+        before = _converted(state, wide, dtype).of(width)
+        inner.values[scan.found] = _combined(scan, before, block, dtype)
+        for store in stores:
+            kernel.statement(store, inner)
+        last = block.lane(0 if backwards else width - 1)
+        return [_combined(scan, state, _converted(last, dtype, wide), wide)]
+
+    def step_back(inner: Scope, states: Sequence[Any]) -> list[Any]:
+        lane = Loop(place, (place,), False, width, whole=True)
+        return kernel.once(inner, lane, 0, states, step, (), writes,
+                           steps - 1 - inner.values[number_of_step])
+
+    number_of_step = Index("step", steps)
+    ways = (Loop(number_of_step, (number_of_step,), False), step_back) if backwards else (
+        replace(loop, width=width, whole=True), step)
+    (state,) = kernel.loop(scope, ways[0], 0, steps, [kernel.value(scan.state, scope)], ways[1],
+                           writes=writes, polled=steps >= _LONG)
+    return steps * width, state
+
+
+def _combined(scan: Scan, a: Any, b: Any, dtype: np.dtype) -> Any:
+    return apply(scan.combine, (a, b), (dtype, dtype), dtype, {})
+
+
+def _converted(value: Any, old: np.dtype, new: np.dtype) -> Any:
+    return value if old == new else apply("convert", (value,), (old,), new, {})
+
+
+def _moved(before: Value, block: Value, by: int, down: bool) -> Value:
+    """A vector whose lanes have moved up, behind the last ones of another; or down."""
+    lanes = block.type.lanes
+    first, pair = (by, (block, before)) if down else (lanes - by, (before, block))
+    order = ", ".join([f"i32 {n}" for n in range(first, first + lanes)])
+    return block.writer.write(block.type, f"shufflevector {pair[0]!r}, {pair[1]!r}, "
+                                          f"<{lanes} x i32> <{order}>")

@@ -1,0 +1,190 @@
+"""Scopes: pieces of code under the same loops and conditions, and the values known in them.
+
+A value is computed in the outermost scope that has what it needs, which moves it out of loops; it
+is then found from all scopes inside. Code of an inner scope is put into the outer one when it is
+complete, so until then more can be computed in front of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ...._loops.expr import Expr, Index, Load, Node, Variable
+from ...._loops.nest import Buffer
+from ...schedule.analysis import Analysis
+from ...schedule.lanes import Loop
+from ..values import Place, Value
+
+__all__ = ["Ahead", "Lanes", "Scope", "Way"]
+
+Way = tuple[tuple[Expr, bool], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Lanes:
+    """The loop that runs in vectors: its index in the first lane, and how many there are."""
+
+    loop: Loop
+    first: Value
+
+    @property
+    def width(self) -> int:
+        return self.loop.width
+
+
+class Ahead(NamedTuple):
+    """A loop around the one in lanes, of which later iterations may be asked for what they read:
+    in stretches of so many elements, of so many iterations ``together``; or of what is read
+    ``again`` for the last time.
+    """
+
+    loop: Loop
+    stretch: int = 0
+    together: int = 1
+    again: frozenset[Buffer] = frozenset()
+
+
+class Groups(NamedTuple):
+    """What was loaded from memory at an address, as a key: groups of neighbours, for some lanes."""
+
+    memory: Buffer
+    address: str
+    width: int
+
+
+class Scope(Place):
+    """The inside of a loop (``bound`` holds its variables), or of a condition, or a function.
+
+    ``writes`` are the buffers that the loop writes; what is read from them stays inside.
+    ``lanes``, if any, is the loop around that runs in vectors (:class:`Lanes`), ``varying`` are the
+    variables that differ between lanes, ``mask`` tells which of them take part.
+    ``names`` maps indices of the program to those of merged loops, or to None. ``carried`` are
+    elements that a loop keeps in registers. ``tile``, if any, is what is transposed in registers
+    (``transposes.py``), and the number of an iteration in it; ``rooms`` have what some loads find,
+    as it was copied there, from a place on. ``outer``, if any, tells what may be asked for ahead.
+    ``found`` has what is known in arms of choices: by the conditions on the way to the arm, and
+    whether they hold there.
+    """
+
+    __slots__ = ("bound", "carried", "conditional", "depth", "found", "label", "lanes", "mask",
+                 "names", "outer", "parent", "place", "rooms", "tile", "values", "varying",
+                 "writes")
+
+    def __init__(self, parent: Scope | None, block: str, *, bound: Iterable[Variable] = (),
+                 writes: frozenset[Buffer] = frozenset(), conditional: bool = False):
+        super().__init__(block)
+        self.parent = parent
+        self.label = block
+        self.place: Place = self
+        self.bound, self.writes, self.conditional = frozenset(bound), writes, conditional
+        self.values: dict[Any, Any] = {}
+        self.depth: int = parent.depth + 1 if parent else 0
+        self.lanes: Any = parent.lanes if parent else None
+        self.varying: frozenset[Variable] = parent.varying if parent else frozenset()
+        self.mask: Any = parent.mask if parent else None
+        self.names: Mapping[Expr, Index | None] = parent.names if parent else {}
+        self.carried: frozenset[Load] = frozenset()
+        self.tile: Any = parent.tile if parent else None
+        self.outer: Ahead | None = parent.outer if parent else None
+        self.rooms: Mapping[Load, tuple[str, Value]] = parent.rooms if parent else {}
+        self.found: dict[Way, dict[Node, Any]] = {}
+
+    def arm(self, block: str, known: Mapping[Node, Any]) -> Scope:
+        """Code that runs under a condition, in which some values are known."""
+        inner = Scope(self, block, conditional=True)
+        inner.values.update(known)
+        return inner
+
+    def found_on(self, way: Way) -> dict[Node, Any]:
+        """What is known in arms that are reached on a way."""
+        above = self.parent.found_on(way) if self.parent else {}
+        return above | self.found[way] if way in self.found else above
+
+    def beside(self, mask: Value) -> Scope:
+        """The same code for fewer lanes."""
+        inner = Scope(self, self.block, conditional=True)
+        inner.place, inner.mask = self.place, mask
+        return inner
+
+    def within(self, bound: Iterable[Variable],
+               writes: frozenset[Buffer] = frozenset()) -> Scope:
+        """The same code with more variables bound: a step of a loop that is written out."""
+        inner = Scope(self, self.block, bound=bound, writes=writes)
+        inner.place = self.place
+        return inner
+
+    @property
+    def masked(self) -> bool:
+        """Whether only some lanes take part, in the same code."""
+        return self.conditional and self.place is not self
+
+    def find(self, key) -> Any:
+        """The value of a node (or other key), if it is known here."""
+        scope: Scope | None = self
+        while scope is not None:
+            if key in scope.values:
+                return scope.values[key]
+            scope = scope.parent
+        return None
+
+    def locate(self, key) -> tuple[Scope, Any]:
+        """A value that is known here, and the scope that has it."""
+        scope: Scope | None = self
+        while scope is not None:
+            if key in scope.values:
+                return scope, scope.values[key]
+            scope = scope.parent
+        raise KeyError(key)
+
+    def of_place(self, place: Place | None) -> Scope:
+        """The scope around whose code goes to a place; if there is none, this one."""
+        scope: Scope | None = self
+        while scope is not None:
+            if scope is place:
+                return scope
+            scope = scope.parent
+        return self
+
+    @property
+    def outermost(self) -> Scope:
+        """The scope of the function."""
+        return self if self.parent is None else self.parent.outermost
+
+    def home(self, node: Node, analysis: Analysis) -> Scope:
+        """The outermost scope where a node can be computed, and is not in vain.
+
+        It leaves a loop that neither binds its variables nor writes what it reads. It leaves a
+        condition only if it does no harm, and only to get out of a loop.
+        """
+        scope: Scope = self
+        best: Scope = self
+        reads = analysis.reads(node)
+        while (parent := scope.parent) is not None:
+            if scope.conditional:
+                if not analysis.is_safe(node):
+                    break
+                best = parent if best.masked else best
+            elif scope.bound.isdisjoint(node.free) and scope.writes.isdisjoint(reads):
+                best = parent
+            else:
+                break
+            scope = parent
+        return best
+
+    def varies(self, node: Node) -> bool:
+        """Whether a node has values of its own in each lane."""
+        return not node.free.isdisjoint(self.varying)
+
+    def forget(self, buffer: Buffer, analysis: Analysis) -> None:
+        """A buffer was written: what was read from it is not known any more."""
+        scope: Scope | None = self
+        while scope is not None:
+            for values in (scope.values, *scope.found.values()):
+                stale = [key for key in values
+                         if isinstance(key, Node) and buffer in analysis.reads(key)
+                         or isinstance(key, Groups) and key.memory is buffer]
+                for key in stale:
+                    del values[key]
+            scope = scope.parent

@@ -1,0 +1,347 @@
+"""Nests that read along one loop and write along another: by square tiles in registers.
+
+The loop that stores neighbours runs in lanes. A load whose neighbours are along another loop, the
+*crossing* one, would take one element a lane. Instead, a whole tile is loaded, a vector for each
+lane, and transposed by shuffles; then it has, for each of as many iterations of the crossing loop,
+the vector of all lanes. Tiles are walked in blocks, so that lines of the cache are used up, and
+pages of memory found, while they are at hand.
+
+Arrays that no cache holds want more: memory is quick only at long stretches, both to read and to
+write. There, blocks are transposed into room at hand first, and the statements then run on them row
+by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from ...._loops.expr import Index, Load
+from ...._loops.instructions import kind_of
+from ...._loops.nest import Buffer, Statement, Store
+from ...._loops.traverse import expressions, loads, statements_in
+from ...schedule.lanes import Loop
+from ...schedule.transposes import SHORT, even_blocks
+from ..shuffles import transposed
+from ..storage import memory_type
+from ..values import Value, intrinsic
+from .scopes import Ahead, Lanes, Scope
+
+if TYPE_CHECKING:
+    from .kernel import Kernel
+
+__all__ = ["Tile", "write_in_order", "write_tiles", "write_together"]
+
+_LINE = 64
+"""Bytes of a line of the cache."""
+_LONG = 1024
+"""Iterations in lanes of one block where some loads read along them."""
+_FAR, _ROOMS = 1 << 24, 2
+"""Bytes of an array that is read by way of a room, and how many rooms there are at most."""
+_CACHE = 1 << 16
+"""Bytes of the fastest cache."""
+_READ, _ROOM, _VECTORS = 1024, 1 << 16, 4
+"""Bytes that are read at a stretch, and those of a block, which make up stretches that are written;
+vectors of them at a time. All are measured."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tile:
+    """Iterations of the crossing loop that are written out one after the other.
+
+    ``first`` is the index in the first of them. ``scope`` is where tiles that were read are kept;
+    ``columns`` are those to be stored, one for each iteration, by their place in memory.
+    """
+
+    loop: Loop
+    first: Value
+    size: int
+    scope: Scope
+    writes: frozenset[Buffer]
+    columns: dict[Load, dict[int, Any]] = field(default_factory=dict)
+
+
+def write_tiles(kernel: Kernel, crossing: Loop, lane: Loop, body: Sequence[Statement],
+                scope: Scope, item_bits: int) -> None:
+    """Write a crossing loop and the one in lanes around statements that may run twice."""
+    if far := _far_loads(kernel, crossing, lane, body, scope):
+        _Blocks(kernel, crossing, lane, body, far).write(scope)
+    else:
+        _Tiles(kernel, crossing, lane, body, item_bits).write(scope)
+
+
+class _Tiles:
+    """The code of two loops in blocks, ``deep`` along the crossing one and ``long`` in lanes.
+
+    Lines of the cache are filled one after the other, while those that are read stay. Where some
+    are read ``along`` the lanes, too many for that, they are used up instead.
+    """
+
+    def __init__(self, kernel: Kernel, crossing: Loop, lane: Loop, body: Sequence[Statement],
+                 item_bits: int):
+        self.kernel, self.crossing, self.lane, self.body = kernel, crossing, lane, body
+        self.size, self.writes = lane.width, kernel.written(body)
+        self.length = sum(kernel.analysis.length(s.value) for s in statements_in(body)
+                          if isinstance(s, Store))
+        self.along = any(lane.stride(load.place[0]) == 1 for statement in statements_in(body)
+                         for load in loads(*expressions(statement)))
+        line = max(self.size, 8 * _LINE // item_bits)
+        self.deep = even_blocks(crossing.extent, line, self.size)
+        self.long = even_blocks(lane.extent, _LONG if self.along else line, self.size)
+
+    def write(self, scope: Scope) -> None:
+        """Write both loops."""
+        kernel, writes = self.kernel, self.writes
+        _each_block(kernel, scope, self.lane, self.long, writes, lambda a, left: _each_block(
+            kernel, a, self.crossing, self.deep, writes, lambda b, top: self.block(b, left, top)))
+
+    def block(self, outer: Scope, left: Value, top: Value) -> None:
+        """Write the tiles of a block, in the order that is best for the cache."""
+        if self.along:
+            self.in_lanes(outer, left, lambda a: self.steps(
+                a, self.crossing, self.deep, top, self.tile))
+        else:
+            self.steps(outer, self.crossing, self.deep, top, lambda a, row: self.in_lanes(
+                a, left, lambda b: self.tile(b, row)))
+
+    def in_lanes(self, outer: Scope, left: Value, then: Callable[[Scope], None]) -> None:
+        """Write the steps of a block in lanes."""
+        lane = self.lane
+
+        def start(inner: Scope, first: Value) -> None:
+            _rename(inner, lane)
+            inner.lanes = Lanes(lane, first)
+            inner.varying = frozenset((*lane.covers, lane.index))
+            inner.values[inner.lanes] = first
+            then(inner)
+        self.steps(outer, lane, self.long, left, start)
+
+    def steps(self, outer: Scope, loop: Loop, extent: int, base: Value,
+              then: Callable[[Scope, Value], None]) -> None:
+        """Write a loop over tiles, which is told where each starts; a short one in lanes has no
+        jumps."""
+        kernel, writes, count = self.kernel, self.writes, extent // self.size
+        index = Index(f"step.{loop.index.name}", count)
+        bound = (*loop.covers, loop.index) if loop is self.lane else ()
+
+        def start(inner: Scope, _) -> list:
+            then(inner, inner.values[index] * self.size + base)
+            return []
+
+        step = Loop(index, (index,), True)
+        if loop is self.lane and extent * self.length <= SHORT:
+            for n in range(count):
+                kernel.once(outer, step, n, [], start, bound, writes, None)
+        else:
+            kernel.loop(outer, step, 0, count, [], start, writes=writes, bound=bound)
+
+    def tile(self, outer: Scope, first: Value) -> None:
+        """Write the iterations of a tile, one after the other."""
+        kernel, crossing = self.kernel, self.crossing
+        tile = Tile(crossing, first, self.size, outer, self.writes)
+        outer.values[tile] = first
+        for number in range(self.size):
+            inner = outer.within((*crossing.covers, crossing.index), self.writes)
+            _rename(inner, crossing)
+            inner.values[crossing.index] = kernel.at(inner, lambda n=number: first + n)
+            inner.tile = (tile, number)
+            kernel.loops((), self.body, inner)
+        _store_columns(kernel, tile)
+
+
+def _each_block(kernel: Kernel, outer: Scope, loop: Loop, step: int, writes: frozenset[Buffer],
+                then: Callable[[Scope, Value], None]) -> None:
+    """A loop over blocks of another one, of which the last may overlap the one before."""
+    index, last = Index(f"block.{loop.index.name}", -(-loop.extent // step)), loop.extent - step
+
+    def start(inner: Scope, _) -> list:
+        number = inner.values[index]
+        if number.is_constant:
+            place = kernel.index(min(int(number.text) * step, last))
+        else:
+            place = number * step
+            place = intrinsic("umin", place, last) if loop.extent % step else place
+        then(inner, place)
+        return []
+
+    kernel.loop(outer, Loop(index, (index,), True), 0, index.extent, [], start, writes=writes)
+
+
+def _far_loads(kernel: Kernel, crossing: Loop, lane: Loop, body: Sequence[Statement],
+               scope: Scope) -> list[Load]:
+    """The loads that cross between two loops, if they are of large arrays and few enough."""
+    inner = scope.within((*crossing.covers, crossing.index, *lane.covers, lane.index))
+    for loop in (crossing, lane):
+        _rename(inner, loop)
+    writes = kernel.written(body)
+    found = [load for load in dict.fromkeys(load for statement in statements_in(body)
+                                            for load in loads(*expressions(statement)))
+             if kernel.crosses(load, crossing, lane, inner, writes)]
+    def is_far(load: Load) -> bool:
+        item = load.dtype.itemsize
+        apart, rows = (lane.stride(load.place[0]) or 0) * item, max(1, _LINE // item)
+        thrown_out = rows * (apart & -apart) > _CACHE  # rows have the same few places in the cache
+        return kind_of(load.dtype) != "c" and prod(load.buffer.shape) * item >= (
+            2 * _CACHE if thrown_out else _FAR)
+
+    return found if 0 < len(found) <= _ROOMS and all(map(is_far, found)) else []
+
+
+class _Blocks:
+    """Statements on blocks of a crossing loop and the one in lanes, of which loads are copied."""
+
+    def __init__(self, kernel: Kernel, crossing: Loop, lane: Loop, body: Sequence[Statement],
+                 far: Sequence[Load]):
+        self.kernel, self.crossing, self.lane, self.body = kernel, crossing, lane, body
+        self.writes = kernel.written(body)
+        item = max(load.dtype.itemsize for load in far)
+        wide = lane.width
+        while wide < _VECTORS * lane.width and 2 * wide <= lane.extent:
+            wide *= 2
+        self.deep = even_blocks(crossing.extent, _READ // max(item, 4), lane.width)
+        self.long = even_blocks(lane.extent, max(wide, _ROOM // (self.deep * item)), wide)
+        self.wide = replace(lane, width=wide)
+        self.rooms = {load: self.room(load) for load in far}
+
+    def room(self, load: Load) -> str:
+        name = "%" + self.kernel.writer.fresh("room")
+        self.kernel.top.lines.insert(0, f"{name} = alloca [{self.deep * self.long} x "
+                                        f"{memory_type(load.dtype)}], align 64")
+        return name
+
+    def write(self, scope: Scope) -> None:
+        """Write loops over blocks, of which the last may overlap those before."""
+        def block(inner: Scope, left: Value, top: Value) -> None:
+            for load, room in self.rooms.items():
+                self.copy(load, room, inner, left, top)
+            self.rows(inner, left, top)
+
+        kernel, writes = self.kernel, self.writes
+        _each_block(kernel, scope, self.lane, self.long, writes, lambda a, left: _each_block(
+            kernel, a, self.crossing, self.deep, writes, lambda b, top: block(b, left, top)))
+
+    def each(self, scope: Scope, count: int, then: Callable[[Scope, Value], None],
+             bound: Sequence[Index] = ()) -> None:
+        """A loop that knows the number of its step."""
+        index = Index("step", count)
+
+        def step(inner: Scope, _) -> list:
+            then(inner, inner.values[index])
+            return []
+
+        self.kernel.loop(scope, Loop(index, (index,), True), 0, count, [], step, bound=bound,
+                         writes=self.writes)
+
+    def copy(self, load: Load, room: str, scope: Scope, left: Value, top: Value) -> None:
+        """Transpose what a load finds in a block into its room, tile by tile."""
+        kernel, size, buffer = self.kernel, self.lane.width, load.buffer
+        type, line = memory_type(load.dtype).of(size), max(size, _LINE // load.dtype.itemsize)
+        line = size if self.deep % line else line
+        corner, stride = kernel.place_in_block(load, self.crossing, self.lane, scope, top, left)
+
+        def tiles(inner: Scope, across: Value, along: Value) -> None:
+            """As many iterations of the crossing loop as a line of the cache has elements."""
+            place = kernel.further(buffer, corner, across * (size * stride) + along * line)
+            for start in range(0, line, size):
+                rows = transposed([kernel.plain_load(type, buffer, place, n * stride + start)
+                                   for n in range(size)])
+                for n, row in enumerate(rows, start):
+                    kernel.to_room(room, along * (line * self.long) + across * size
+                                   + n * self.long, row)
+
+        self.each(scope, self.long // size, lambda a, across: self.each(
+            a, self.deep // line, lambda b, along: tiles(b, across, along)))
+
+    def rows(self, scope: Scope, left: Value, top: Value) -> None:
+        """The statements on a block, row by row."""
+        kernel, crossing, lane = self.kernel, self.crossing, self.wide
+
+        def in_lanes(inner: Scope, row: Value, step: Value) -> None:
+            _rename(inner, lane)
+            first = step * lane.width + left
+            inner.lanes = Lanes(lane, first)
+            inner.varying = frozenset((*lane.covers, lane.index))
+            inner.values[inner.lanes] = first
+            place = row * self.long + step * lane.width
+            inner.rooms = {load: (room, place) for load, room in self.rooms.items()}
+            kernel.loops((), self.body, inner)
+
+        def one_row(outer: Scope, row: Value) -> None:
+            _rename(outer, crossing)  # here, for what is the same in all lanes is computed here
+            outer.values[crossing.index] = row + top
+            outer.outer = Ahead(crossing, self.long)
+            self.each(outer, self.long // lane.width,
+                      lambda inner, step: in_lanes(inner, row, step), (*lane.covers, lane.index))
+
+        self.each(scope, self.deep, one_row, (*crossing.covers, crossing.index))
+
+
+def write_in_order(kernel: Kernel, loop: Loop, body: Sequence[Statement], scope: Scope,
+                   kept: Sequence[Load], states: Sequence[Any]) -> tuple[int, list[Any]]:
+    """Write as much of such a loop as whole tiles are; how much that is, and what it carries."""
+    size, writes = scope.lanes.width, kernel.written(body)
+    index = Index("tile", loop.extent // size)
+
+    def step(outer: Scope, states: Sequence[Any]) -> list[Any]:
+        tile = Tile(loop, outer.values[index] * size, size, outer, writes)
+        outer.values[tile] = tile.first
+        for number in range(size):
+            inner = outer.within((*loop.covers, loop.index), writes)
+            _rename(inner, loop)
+            inner.values[loop.index] = kernel.at(inner, lambda n=number: tile.first + n)
+            inner.tile, inner.carried = (tile, number), frozenset(kept)
+            inner.values.update(zip(kept, states))
+            kernel.loops((), body, inner)
+            states = [inner.values[load] for load in kept]
+        _store_columns(kernel, tile)
+        return list(states)
+
+    states = kernel.loop(scope, Loop(index, (index,), False), 0, index.extent, states, step,
+                         writes=writes)
+    return index.extent * size, states
+
+
+def write_together(kernel: Kernel, loop: Loop, lane: Loop, body: Sequence[Statement], scope: Scope,
+                   size: int) -> int:
+    """Write stores in a loop and one in lanes that takes one step, several iterations at a time, as
+    far as these go; how far that is. What is stored is all computed first."""
+    writes = kernel.written(body)
+    index = Index("tile", loop.extent // size)
+
+    def step(outer: Scope, _) -> list[Any]:
+        tile = Tile(loop, outer.values[index] * size, size, outer, writes)
+        outer.values[tile] = tile.first
+        made: list[tuple[Load, Any, Scope]] = []
+
+        def compute(inner: Scope, _) -> list[Any]:
+            made.extend((Load(s.buffer, s.index), kernel.value(s.value, inner), inner)
+                        for s in body if isinstance(s, Store))
+            return []
+
+        for number in range(size):
+            inner = outer.within((*loop.covers, loop.index), writes)
+            _rename(inner, loop)
+            inner.values[loop.index] = kernel.at(inner, lambda n=number: tile.first + n)
+            inner.tile = (tile, number)
+            kernel.loop(inner, lane, 0, 1, [], compute, writes=writes)
+        for target, value, inner in made:
+            kernel.put(target, value, inner)
+        return []
+
+    kernel.loop(scope, Loop(index, (index,), True), 0, index.extent, [], step, writes=writes)
+    return index.extent * size
+
+
+def _store_columns(kernel: Kernel, tile: Tile) -> None:
+    for target, columns in tile.columns.items():
+        rows = kernel.at(tile.scope, lambda c=columns: transposed(list(c.values())))
+        kernel.at(tile.scope, lambda t=target, r=rows: kernel.write_tile(t, r, tile))
+
+
+def _rename(inner: Scope, loop: Loop) -> None:
+    """Indices of merged loops, by that of the merged one."""
+    if len(loop.covers) > 1:
+        inner.names = {**inner.names, **dict.fromkeys(loop.covers[:-1]),
+                       loop.covers[-1]: loop.index}

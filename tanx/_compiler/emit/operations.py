@@ -1,0 +1,489 @@
+"""The instructions of loop nests (``_loops/instructions.py``) as LLVM code, dtype by dtype.
+
+What an instruction means is said there, and computed in NumPy by ``_loops/numerics.py``; the tests
+hold the two together. Additions, products, quotients, roots and roundings of floats come out equal
+to the last bit; other functions within the bounds that ``math.py`` and ``special.py`` state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial, reduce
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from ..._loops.instructions import kind_of, width
+from ..schedule.analysis import LENGTHS
+from . import bessel, beta, gamma, math, special
+from . import complex as complex_
+from .complex import Pair
+from .storage import (
+    cast,
+    from_bits,
+    halves,
+    is_narrow,
+    is_unsigned,
+    part_dtype,
+    register_type,
+    rounded,
+    to_bits,
+)
+from .values import (
+    F32,
+    F64,
+    Value,
+    absolute,
+    bits_of,
+    bits_to_float,
+    call_lanewise,
+    ceil,
+    constant,
+    convert,
+    copysign,
+    floor,
+    fma,
+    integer,
+    intrinsic,
+    maximum,
+    minimum,
+    outlined,
+    rint,
+    select,
+    shift_left,
+    shift_right,
+    sqrt,
+    trunc,
+    type_of,
+    when_any,
+)
+
+__all__ = ["Reciprocal", "apply", "choose", "has_reciprocals", "multiply_add", "number"]
+
+Scalar = Value | Pair
+
+_LONG = 16
+"""Instructions that make a function of numbers a long one."""
+_WRITTEN_OUT = 4
+"""Times that a long function is written out in a module."""
+
+
+def number(writer, value, dtype: np.dtype) -> Scalar:
+    """A constant of a dtype."""
+    like = Value(writer, "0", register_type(dtype))
+    if kind_of(dtype) == "c":
+        return Pair(constant(like, value.real), constant(like, value.imag))
+    return constant(like, value)
+
+
+def apply(name: str, args: Sequence[Scalar], dtypes: Sequence[np.dtype], result: np.dtype,
+          attrs: Mapping[str, Any]) -> Scalar:
+    """One instruction on values of some dtypes; ``select`` here evaluates both of its arms."""
+    kind = kind_of(dtypes[0])
+    if name in _ANY:
+        return _ANY[name](args, dtypes, result, attrs)
+    if name == "select":
+        return choose(*args)
+    if kind == "c":
+        return complex_.FUNCTIONS[name](*args)
+    if kind == "f" and result == np.float16 and name in _IN_HALF:
+        return _in_half(name, args)
+    if kind == "f":
+        value = _long(name, args) if LENGTHS.get(name, 0) >= _LONG else _FLOAT[name](
+            *args, **attrs)
+        return rounded(value, result, computed=True) if is_narrow(result) and (
+            name not in _EXACT or is_unsigned(result)) else value
+    return _INTEGER[name](*args, **attrs) if name in _INTEGER else _SIGNED[name](
+        *args, signed=kind == "i", **attrs)
+
+
+def _in_half(name: str, args: Sequence[Any]) -> Value:
+    """An instruction on float16, in float16 itself where the processor has that."""
+    if not args[0].writer.has_half:
+        value = _FLOAT[name](*args)
+        return value if name in _EXACT else rounded(value, np.dtype(np.float16), computed=True)
+    half = type_of("half")
+    return convert(_FLOAT[name](*(convert(x, "fptrunc", half) for x in args)), "fpext", F32)
+
+
+def choose(condition: Any, a: Any, b: Any) -> Scalar:
+    """``a`` where the condition holds, else ``b``."""
+    if isinstance(a, Pair):
+        return Pair(select(condition, a.re, b.re), select(condition, a.im, b.im))
+    return select(condition, a, b)
+
+
+def multiply_add(a: Scalar, b: Scalar, c: Scalar, dtype: np.dtype) -> Scalar:
+    """``a * b + c``, with one rounding where that is as quick: for sums of products."""
+    if kind_of(dtype) == "f" and not is_narrow(dtype):
+        return intrinsic("fmuladd", a, b, c)
+    product = apply("mul", (a, b), (dtype, dtype), dtype, {})
+    return apply("add", (c, product), (dtype, dtype), dtype, {})
+
+
+def has_reciprocals(dtype: np.dtype) -> bool:
+    """Whether numbers of a dtype are divided as well by multiplying with a :class:`Reciprocal`."""
+    return dtype == ml_dtypes.bfloat16
+
+
+@dataclass(frozen=True)
+class Reciprocal:
+    """A bfloat16 to divide many others by: products in float32, rounded, are the quotients.
+
+    A quotient of numbers of 8 bits is nowhere so near to the middle between two of them that the
+    errors of three operations could matter: it is 2^-17 off, and they are 2^-22. Where a divisor is
+    so small that its inverse would overflow, it is scaled, and so are the dividends.
+    """
+
+    scale: Value
+    inverse: Value
+
+    @staticmethod
+    def of(divisor: Value) -> Reciprocal:
+        scale = select(absolute(divisor) < 2.0 ** -64, constant(divisor, 2.0 ** 64), 1.0)
+        return Reciprocal(scale, 1.0 / (divisor * scale))
+
+
+def _quotient(a: Value, b: Value | Reciprocal) -> Value:
+    return a * b.scale * b.inverse if isinstance(b, Reciprocal) else a / b
+
+
+def _long(name: str, args: Sequence[Any]) -> Value:
+    """A function of numbers that takes many instructions: after some uses, it is called.
+
+    Code is quicker where it is written out, but it has to be compiled as often.
+    """
+    compute, uses = _FLOAT[name], args[0].writer.uses
+    kind = (name, max([arg.type for arg in args], key=lambda type: type.lanes))
+    uses[kind] += 1
+    return compute(*args) if uses[kind] <= _WRITTEN_OUT else outlined(name, compute, *args)
+
+
+# -- floats ----------------------------------------------------------------------------------------
+
+
+def _sign(x: Value) -> Value:
+    return select(x.eq(0) | x.ne(x), x, copysign(constant(x, 1.0), x))
+
+
+def _integer_pow(x: Value, *, y: int) -> Value:
+    """By repeated squaring, in the order of ``numerics.py``."""
+    result: Value | None = None
+    square, n = x, abs(y)
+    while n:
+        if n % 2:
+            result = square if result is None else result * square
+        n //= 2
+        square = square * square if n else square
+    if result is None:
+        return constant(x, 1)
+    return result if y >= 0 else 1.0 / result
+
+
+def _reduce_precision(x: Value, *, exponent_bits: int, mantissa_bits: int) -> Value:
+    """Fewer bits of mantissa, then of exponent; too small becomes zero, too great infinite."""
+    mantissa, exponent = {32: (23, 8), 64: (52, 11)}[x.type.bits]
+    result, drop = x, mantissa - mantissa_bits
+    if drop > 0:
+        bits = bits_of(x)
+        odd = shift_right(bits, drop) & 1
+        near = bits_to_float((bits + ((1 << drop - 1) - 1) + odd) & -(1 << drop))
+        result = select(absolute(x) < np.inf, near, x)
+    if exponent_bits < exponent:
+        bias = (1 << exponent_bits - 1) - 1
+        size = absolute(result)
+        result = select(size >= 2.0 ** (bias + 1), copysign(constant(x, np.inf), result), result)
+        result = select(size < 2.0 ** (1 - bias), copysign(constant(x, 0.0), result), result)
+    return result
+
+
+def _rem(a: Value, b: Value) -> Value:
+    """What is left of a quotient; of float32 in float64, in which multiples of b are exact."""
+    if a.type.bits == 64:
+        return call_lanewise("fmod", a, b)
+    wide, by = convert(a, "fpext", F64), convert(b, "fpext", F64)
+    count = trunc(wide / by)
+    left = fma(-count, by, wide)
+    # Where the quotient was rounded up to an integer, that is one too many.
+    left = select((left < 0) ^ (wide < 0) & left.ne(0), left + copysign(by, wide), left)
+    near = convert(left, "fptrunc", F32)
+    near = select(near.eq(near), copysign(near, a), near)
+    near = select(absolute(b).eq(np.inf) & (absolute(a) < np.inf), a, near)
+    huge = (absolute(a) > absolute(b) * 2.0 ** 28) & (absolute(a) < np.inf) & b.ne(0)
+    return when_any(huge, near, lambda: call_lanewise("fmodf", a, b))
+
+
+_FLOAT: dict[str, Callable] = {
+    "add": Value.__add__, "sub": Value.__sub__, "mul": Value.__mul__, "div": _quotient,
+    "rem": _rem, "max": maximum, "min": minimum, "atan2": math.atan2,
+    "neg": Value.__neg__, "square": lambda x: x * x, "sign": _sign, "sqrt": sqrt,
+    "rsqrt": lambda x: 1.0 / sqrt(x),
+    "one_minus_square": lambda x: (1.0 - x) * (x + 1.0), "floor": floor, "ceil": ceil,
+    "round_away": lambda x: intrinsic("round", x), "round_even": rint,
+    "is_finite": lambda x: absolute(x) < np.inf,
+    "clamp": lambda low, x, high: minimum(maximum(x, low), high),
+    **{name: getattr(math, name) for name in (
+        "exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
+        "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "logistic", "cbrt")},
+    **{name: getattr(special, name) for name in (
+        "erf", "erfc", "erf_inv", "lgamma", "digamma", "polygamma", "zeta")},
+    "igamma": gamma.igamma, "igammac": gamma.igammac, "betainc": beta.betainc,
+    "bessel_i0e": bessel.bessel_i0e, "bessel_i1e": bessel.bessel_i1e,
+}
+
+_EXACT = {"max", "min", "neg", "sign", "clamp", "is_finite", "floor", "ceil", "round_away",
+          "round_even"}
+"""Results that need no rounding where the operands are narrow floats."""
+_IN_HALF = {"add", "sub", "mul", "div", "sqrt", "max", "min", "neg"}
+"""What comes out the same in float16 as in float32 and then rounded. LLVM leaves out conversions
+between such instructions."""
+
+
+# -- integers --------------------------------------------------------------------------------------
+
+
+def _binary(name: str, a: Value, b: Value) -> Value:
+    lanes = max(a.type.lanes, b.type.lanes)
+    a, b = a.of(lanes), b.of(lanes)
+    return a.writer.write(a.type, f"{name} {a!r}, {b.text}")
+
+
+def _div(a: Value, b: Value, signed: bool) -> Value:
+    by_zero = b.eq(0)
+    if not signed:
+        return select(by_zero, -1, _binary("udiv", a, select(by_zero, 1, b)))
+    # The least number by -1 would trap.
+    opposite = b.eq(-1)
+    quotient = _binary("sdiv", a, select(by_zero | opposite, 1, b))
+    return select(by_zero, -1, select(opposite, -a, quotient))
+
+
+def _int_rem(a: Value, b: Value, signed: bool) -> Value:
+    by_zero = b.eq(0)
+    if not signed:
+        return select(by_zero, a, _binary("urem", a, select(by_zero, 1, b)))
+    opposite = b.eq(-1)
+    rest = _binary("srem", a, select(by_zero | opposite, 1, b))
+    return select(by_zero, a, select(opposite, 0, rest))
+
+
+def _floor_div(a: Value, b: Value, signed: bool) -> Value:
+    """Towards minus infinity; the divisor is positive."""
+    if not signed:
+        return _binary("udiv", a, b)
+    return _binary("sdiv", a, b) + convert_mask(_binary("srem", a, b) < 0, a)
+
+
+def _floor_mod(a: Value, b: Value, signed: bool) -> Value:
+    """From 0 up to the divisor, which is positive."""
+    if not signed:
+        return _binary("urem", a, b)
+    rest = _binary("srem", a, b)
+    return select(rest < 0, rest + b, rest)
+
+
+def convert_mask(condition: Value, like: Value) -> Value:
+    """-1 where a condition holds, else 0."""
+    return convert(condition, "sext", like.type.of(1))
+
+
+def _mulhi(a: Value, b: Value, signed: bool) -> Value:
+    bits = a.type.bits
+    wide = [convert(x, "sext" if signed else "zext", integer(2 * bits)) for x in (a, b)]
+    return convert(shift_right(wide[0] * wide[1], bits), "trunc", integer(bits))
+
+
+def _in_width(by: Value) -> Value:
+    return by.compare("lt", by.type.bits, signed=False)
+
+
+def _shift_by(shift: Callable) -> Callable:
+    def call(x: Value, by: Value) -> Value:
+        inside = _in_width(by)
+        return select(inside, shift(x, select(inside, by, 0)), 0)
+    return call
+
+
+def _shift_right_arithmetic(x: Value, by: Value) -> Value:
+    return shift_right(x, select(_in_width(by), by, by.type.bits - 1), signed=True)
+
+
+def _extreme(name: str) -> Callable:
+    def call(a: Value, b: Value, signed: bool) -> Value:
+        if a.type.bits == 1:
+            return a | b if name == "max" else a & b
+        return intrinsic(f"{'s' if signed else 'u'}{name}", a, b)
+    return call
+
+
+def _int_clamp(low: Value, x: Value, high: Value, signed: bool) -> Value:
+    return _extreme("min")(_extreme("max")(x, low, signed), high, signed)
+
+
+def _int_sign(x: Value, signed: bool) -> Value:
+    positive = convert(x.compare("gt", 0, signed), "zext", x.type.of(1))
+    return positive + convert_mask(x < 0, x) if signed else positive
+
+
+def _abs(x: Value, signed: bool) -> Value:
+    return select(x < 0, -x, x) if signed else x
+
+
+def _clz(x: Value) -> Value:
+    false = Value(x.writer, "false", integer(1))
+    bits = x.type.bits
+    if bits < 8:  # LLVM's quick way does not know such numbers in lanes
+        return convert(intrinsic("ctlz", convert(x, "zext", integer(8)), extra=[false])
+                       - (8 - bits), "trunc", integer(bits))
+    return intrinsic("ctlz", x, extra=[false])
+
+
+def _dot4(x: Value, y: Value, signed: bool = True) -> Value:
+    """The sum of the products of bytes, each brought to the top of the word and down again.
+
+    The bytes of the first word may be ``signed`` or not; those of the second are.
+    """
+    def byte(word: Value, n: int, signed: bool) -> Value:
+        return shift_right(shift_left(word, 24 - 8 * n), 24, signed=signed)
+
+    first, *others = [byte(x, n, signed) * byte(y, n, True) for n in range(4)]
+    return reduce(Value.__add__, others, first)
+
+
+def _dot2(x: Value, y: Value) -> Value:
+    """The sum of the products of both halves, which are numbers of bfloat16."""
+    (low, high), (other_low, other_high) = map(halves, (x, y))
+    return low * other_low + high * other_high
+
+
+_INTEGER: dict[str, Callable] = {
+    "add": Value.__add__, "sub": Value.__sub__, "mul": Value.__mul__, "neg": Value.__neg__,
+    "square": lambda x: x * x, "and": Value.__and__,
+    "or": Value.__or__, "xor": Value.__xor__, "not": Value.__invert__,
+    "shift_left": _shift_by(shift_left), "shift_right_logical": _shift_by(shift_right),
+    "shift_right_arithmetic": _shift_right_arithmetic,
+    "population_count": lambda x: intrinsic("ctpop", x), "clz": _clz, "dot4": _dot4,
+    "dot4u": partial(_dot4, signed=False), "dot2": _dot2,
+}
+
+_SIGNED: dict[str, Callable] = {
+    "div": _div, "rem": _int_rem, "floor_div": _floor_div, "floor_mod": _floor_mod,
+    "mulhi": _mulhi, "max": _extreme("max"), "min": _extreme("min"), "clamp": _int_clamp,
+    "sign": _int_sign,
+}
+
+
+# -- any dtype -------------------------------------------------------------------------------------
+
+
+def _compare(how: str) -> Callable:
+    def call(args, dtypes, result, attrs) -> Value:
+        a, b = args
+        if isinstance(a, Pair):
+            same = a.re.eq(b.re) & a.im.eq(b.im)
+            return same if how == "eq" else ~same
+        return a.compare(how, b, signed=kind_of(dtypes[0]) == "i")
+    return call
+
+
+def _total_order(how: str) -> Callable:
+    """Comparison of integers that are ordered as floats are in the total order."""
+    def key(x: Value, dtype: np.dtype) -> Value:
+        bits = to_bits(x, dtype)
+        return select(bits < 0, bits ^ ((1 << bits.type.bits - 1) - 1), bits)
+
+    def call(args, dtypes, result, attrs) -> Value:
+        return key(args[0], dtypes[0]).compare(how, key(args[1], dtypes[1]))
+    return call
+
+
+def _convert(args, dtypes, result, attrs) -> Scalar:
+    (x,), (source,) = args, dtypes
+    if kind_of(result) != "c":
+        return cast(x.re if isinstance(x, Pair) else x, part_dtype(source), result)
+    part = part_dtype(result)
+    if isinstance(x, Pair):
+        return Pair(cast(x.re, part_dtype(source), part), cast(x.im, part_dtype(source), part))
+    re = cast(x, source, part)
+    return Pair(re, constant(re, 0.0))
+
+
+def _bitcast(args, dtypes, result, attrs) -> Scalar:
+    (x,), (source,) = args, dtypes
+    bits = to_bits(x, source) if kind_of(source) == "f" else x
+    bits = convert(bits, "zext", integer(width(source)))
+    if kind_of(result) == "b":
+        return bits.ne(0)
+    return from_bits(bits, result) if kind_of(result) == "f" else bits
+
+
+def _power(args, dtypes, result, attrs) -> Scalar:
+    base, exponent = args
+    if kind_of(dtypes[1]) != kind_of(result):
+        exponent = _convert((exponent,), dtypes[1:], result, {})
+    if isinstance(base, Pair):
+        return complex_.power(base, exponent)
+    value = math.pow(base, exponent)
+    return rounded(value, result) if is_narrow(result) else value
+
+
+def _nextafter(args, dtypes, result, attrs) -> Value:
+    """One step of the bits, as floats are stored: up or down by size, or away from zero."""
+    x, towards = args
+    bits, sign = to_bits(x, result), to_bits(towards, result)
+    top = -(1 << bits.type.bits - 1)
+    away = (towards > x) ^ (bits < 0)
+    step = select(away, constant(bits, 1), -1)
+    next_bits = select(x.eq(0), (sign & top) | 1, bits + step)
+    stepped = from_bits(next_bits, result)
+    stepped = select(x.eq(towards), towards, stepped)
+    return select(x.ne(x) | towards.ne(towards), x + towards, stepped)
+
+
+def _part(name: str) -> Callable:
+    return lambda args, dtypes, result, attrs: getattr(args[0], name)
+
+
+def _size(args, dtypes, result, attrs) -> Value:
+    if isinstance(args[0], Pair):
+        return complex_.size(args[0])
+    return _abs(args[0], kind_of(result) == "i") if kind_of(result) in "iu" else absolute(args[0])
+
+
+def _complex_integer_pow(x: Pair, y: int) -> Pair:
+    one = Pair(constant(x.re, 1.0), constant(x.re, 0.0))
+    result, square, n = one, x, abs(y)
+    while n:
+        result = result * square if n % 2 else result
+        square, n = square * square, n // 2
+    return result if y >= 0 else one / result
+
+
+def _raised(args, dtypes, result, attrs) -> Scalar:
+    (x,) = args
+    if isinstance(x, Pair):
+        return _complex_integer_pow(x, attrs["y"])
+    value = _integer_pow(x, y=attrs["y"])
+    return rounded(value, result) if is_narrow(result) else value
+
+
+def _less_precise(args, dtypes, result, attrs) -> Value:
+    """Of narrow floats, the exponent is compared with their own."""
+    bits = attrs["exponent_bits"]
+    if bits >= ml_dtypes.finfo(result).nexp:
+        bits = 11
+    value = _reduce_precision(args[0], exponent_bits=bits, mantissa_bits=attrs["mantissa_bits"])
+    return rounded(value, result) if is_narrow(result) else value
+
+
+_ANY: dict[str, Callable] = {
+    **{how: _compare(how) for how in ("eq", "ne", "lt", "le", "gt", "ge")},
+    **{f"{how}_to": _total_order(how) for how in ("eq", "lt", "le")},
+    "convert": _convert, "bitcast": _bitcast, "pow": _power, "nextafter": _nextafter,
+    "real": _part("re"), "imag": _part("im"), "abs": _size, "integer_pow": _raised,
+    "reduce_precision": _less_precise,
+    "complex": lambda args, dtypes, result, attrs: Pair(*args),
+}
+"""Instructions whose code depends on more than the kind of their operands."""

@@ -1,0 +1,32 @@
+"""How loops of compiled code end before their time: when the runtime says that the program shall.
+
+Each step of a loop ends with a look at one word, :data:`~.abi.STOP`. It is zero but for the moments
+in which some program is to stop; then the function :data:`~.abi.STOPPED` tells whether it is this
+one. A program that was stopped leaves its results as they are, and the runtime raises an error.
+"""
+
+from __future__ import annotations
+
+from ..abi import STOP, STOPPED
+from .values import Writer
+
+__all__ = ["poll"]
+
+
+def poll(writer: Writer, again: str, done: str) -> tuple[list[str], str]:
+    """Lines that end a step: on to the block ``again``, or to ``done`` if the program shall stop.
+
+    Several blocks go on to ``again``, which does nothing but go on to the head of the loop. Also
+    the name of the block that goes to ``done``.
+    """
+    word, quiet, look, answer, over = map(writer.fresh, (
+        "%word", "%quiet", "look", "%answer", "%over"))
+    writer.declared[STOP] = f"@{STOP} = external global i64"
+    writer.declared[STOPPED] = f"declare i32 @{STOPPED}() cold"
+    return [f"{word} = load atomic i64, ptr @{STOP} monotonic, align 8",
+            f"{quiet} = icmp eq i64 {word}, 0",
+            f"br i1 {quiet}, label %{again}, label %{look}",
+            f"{look}:",
+            f"{answer} = call i32 @{STOPPED}()",
+            f"{over} = icmp ne i32 {answer}, 0",
+            f"br i1 {over}, label %{done}, label %{again}"], look

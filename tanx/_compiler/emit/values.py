@@ -1,0 +1,650 @@
+"""Values of LLVM code: Python's operators on them write instructions.
+
+A :class:`Value` is a scalar, or a vector of some lanes, that an instruction has made. ``x * y + 1``
+appends two lines to the :class:`Writer` behind ``x``. Numbers become constants of the other
+operand's type, and a scalar beside a vector is spread over its lanes, so that a formula reads the
+same for one lane as for sixteen. No fast-math flags are ever set: what IEEE 754 says, holds.
+
+Answers in lanes are of type i1. Processors without registers for such masks hold them as integers
+of all ones or zeros, as wide as what was compared. So that LLVM does not pack and unpack them, what
+is made of several answers is written in such integers (:meth:`Value.spread`).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter
+from collections.abc import Callable, Sequence
+from ctypes import c_float
+
+import numpy as np
+
+from ..abi import PARALLEL
+
+__all__ = ["F32", "F64", "I1", "I32", "I64", "I8", "Place", "Type", "Value", "Writer", "absolute",
+           "any_lane", "as_mask", "bits_of", "bits_to_float", "call_lanewise", "ceil", "constant",
+           "convert", "copysign", "floor", "fma", "in_parallel", "integer", "intrinsic",
+           "lane_numbers", "maximum", "minimum", "outlined", "polynomial", "repeat", "repeat_until",
+           "resized", "rint", "select", "shift_left", "shift_right", "sqrt", "trunc", "type_of",
+           "when_any"]
+
+
+class Type:
+    """An LLVM type: an element, and how many lanes of it; one lane is a plain scalar.
+
+    >>> type_of("float", 4).text, type_of("i1").text
+    ('<4 x float>', 'i1')
+    """
+
+    __slots__ = ("bits", "element", "is_float", "lanes", "suffix", "text")
+
+    def __init__(self, element: str, lanes: int):
+        self.element, self.lanes = element, lanes
+        self.is_float = element in _FLOAT_BITS
+        self.bits = _FLOAT_BITS[element] if self.is_float else _int_bits(element)
+        self.text = element if lanes == 1 else f"<{lanes} x {element}>"
+        short = f"f{self.bits}" if self.is_float else element
+        self.suffix = short if lanes == 1 else f"v{lanes}{short}"
+
+    def __repr__(self):
+        return self.text
+
+    def of(self, lanes: int) -> Type:
+        """The same element in another number of lanes."""
+        return self if lanes == self.lanes else type_of(self.element, lanes)
+
+
+_MANY = 6
+"""Coefficients of a polynomial of which only the last step follows Horner's rule, not two."""
+_FLOAT_BITS = {"half": 16, "bfloat": 16, "float": 32, "double": 64}
+
+
+def _int_bits(element: str) -> int:
+    return 64 if element == "ptr" else int(element[1:])
+
+
+_types: dict[tuple[str, int], Type] = {}
+
+
+def type_of(element: str, lanes: int = 1) -> Type:
+    """The type of an element's name and a number of lanes; there is one object of each."""
+    key = (element, lanes)
+    return _types.get(key) or _types.setdefault(key, Type(element, lanes))
+
+
+def integer(bits: int, lanes: int = 1) -> Type:
+    """The integer type of a width."""
+    return type_of(f"i{bits}", lanes)
+
+
+I1, I8, I32, I64 = (type_of(f"i{bits}") for bits in (1, 8, 32, 64))
+F32, F64 = type_of("float"), type_of("double")
+
+
+class Place:
+    """Lines of code that are being written, and the label of the basic block they end in."""
+
+    __slots__ = ("block", "lines")
+
+    def __init__(self, block: str):
+        self.lines: list[str] = []
+        self.block = block
+
+    def start(self, label: str) -> None:
+        """Begin a basic block."""
+        self.lines.append(f"{label}:")
+        self.block = label
+
+
+class Writer:
+    """Where instructions go: a place in a function, and what the function needs from outside.
+
+    ``declared`` maps each name that is called to its declaration, ``helpers`` maps names to
+    functions written on the way, ``uses`` counts how often functions of numbers were used: these
+    three are one for the whole ``module``. ``has_masks`` tells that the processor has registers
+    for answers in lanes, ``spares_addends`` that its fused instructions need not overwrite what
+    they add to, ``has_half`` that it computes in float16, ``saturates`` that vectors of floats are
+    clipped when they become integers; its registers have ``vector_bits``.
+    """
+
+    def __init__(self, module: Writer | None = None, has_masks: bool = False,
+                 spares_addends: bool = True, has_half: bool = False, saturates: bool = True,
+                 vector_bits: int = 128):
+        self.place = Place("entry")
+        self.has_masks: bool = module.has_masks if module else has_masks
+        self.spares_addends: bool = module.spares_addends if module else spares_addends
+        self.has_half: bool = module.has_half if module else has_half
+        self.saturates: bool = module.saturates if module else saturates
+        self.vector_bits: int = module.vector_bits if module else vector_bits
+        self.declared: dict[str, str] = module.declared if module else {}
+        self.helpers: dict[str, str] = module.helpers if module else {}
+        self.uses: Counter[tuple[str, Type]] = module.uses if module else Counter()
+        self._count = 0
+
+    def fresh(self, hint: str) -> str:
+        """A name that no other value or block of the function has."""
+        self._count += 1
+        return f"{hint}{self._count}"
+
+    def write(self, type: Type, text: str) -> Value:
+        """Append an instruction that makes a value."""
+        self._count += 1
+        name = f"%v{self._count}"
+        self.place.lines.append(f"{name} = {text}")
+        return Value(self, name, type, self.place)
+
+    def call(self, name: str, result: Type, args: Sequence[Value]) -> Value:
+        """Call a function by its name, and declare it."""
+        if name not in self.declared and name not in self.helpers:
+            types = ", ".join([a.type.text for a in args])
+            self.declared[name] = f"declare {result.text} @{name}({types})"
+        texts = ", ".join([f"{a.type.text} {a.text}" for a in args])
+        return self.write(result, f"call {result.text} @{name}({texts})")
+
+
+def in_parallel(writer: Writer, task: str, addresses: Sequence[str], count: int) -> str:
+    """The call of a task in threads, that often; its context is an array of addresses."""
+    writer.declared[PARALLEL] = f"declare void @{PARALLEL}(ptr, ptr, i64)"
+    context = "%" + writer.fresh("context")
+    code = [f"{context} = alloca [{len(addresses)} x ptr]"]
+    for number, address in enumerate(addresses):
+        place = "%" + writer.fresh("place")
+        code += [f"{place} = getelementptr ptr, ptr {context}, i64 {number}",
+                 f"store ptr {address}, ptr {place}"]
+    return "\n".join([*code, f"call void @{PARALLEL}(ptr @{task}, ptr {context}, i64 {count})"])
+
+
+class Value:
+    """What an instruction has made, or a constant; ``writer`` takes what is computed from it.
+
+    Of a mask, ``mask_bits`` are those of what was compared, and ``wide`` may hold it as integers.
+    An int64 may be known as the sum of another one, ``base``, and the number ``beyond`` it;
+    ``place`` is where an instruction made it.
+    """
+
+    __slots__ = ("base", "beyond", "mask_bits", "place", "text", "type", "wide", "writer")
+
+    def __init__(self, writer: Writer, text: str, type: Type, place: Place | None = None):
+        self.writer, self.text, self.type, self.place = writer, text, type, place
+        self.mask_bits = 8
+        self.wide: Value | None = None
+        self.base, self.beyond = self, 0
+
+    def __repr__(self):
+        return f"{self.type.text} {self.text}"
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the value is known when the code is written."""
+        return self.text[0] != "%"
+
+    def of(self, lanes: int) -> Value:
+        """The value in each of some lanes."""
+        if self.type.lanes == lanes:
+            return self
+        if self.is_constant:
+            return Value(self.writer, f"splat ({self.type.element} {self.text})",
+                         self.type.of(lanes))
+        vector, write = self.type.of(lanes), self.writer.write
+        first = write(vector, f"insertelement {vector.text} poison, {self!r}, i64 0")
+        return write(vector, f"shufflevector {first!r}, {vector.text} poison, "
+                             f"<{lanes} x i32> zeroinitializer")
+
+    def lane(self, number: int) -> Value:
+        """The scalar in one lane."""
+        return self.writer.write(self.type.of(1), f"extractelement {self!r}, i64 {number}")
+
+    def with_lane(self, number: int, scalar: Value) -> Value:
+        """The vector with another scalar in one lane."""
+        return self.writer.write(self.type, f"insertelement {self!r}, {scalar!r}, i64 {number}")
+
+    def shuffled(self, lanes: Sequence[int], other: Value | None = None) -> Value:
+        """A vector (or, of one lane, a scalar) of some of the lanes; an ``other`` vector's follow.
+        """
+        if len(lanes) == 1 and other is None:
+            return self.lane(lanes[0])
+        mask = ", ".join([f"i32 {n}" for n in lanes])
+        second = f"{self.type.text} poison" if other is None else repr(other)
+        return self.writer.write(self.type.of(len(lanes)), (
+            f"shufflevector {self!r}, {second}, <{len(lanes)} x i32> <{mask}>"))
+
+    @property
+    def is_mask(self) -> bool:
+        """Whether these are answers in lanes, better held as integers."""
+        return self.type.bits == 1 and self.type.lanes > 1 and not self.writer.has_masks
+
+    def spread(self, bits: int) -> Value:
+        """A mask as integers of so many bits, all ones or zeros."""
+        to = integer(bits, self.type.lanes)
+        if self.is_constant:
+            return constant(Value(self.writer, "0", to), -1 if "true" in self.text else 0)
+        if self.wide is None or self.wide.type.bits == bits:
+            return self.wide or convert(self, "sext", to)
+        return resized(self.wide, bits)
+
+    # -- operators: signed where it matters, ordered comparisons -----------------------------------
+
+    def __add__(self, other):
+        total = _binary("fadd" if self.type.is_float else "add", self, other)
+        if (number := self._integer(other)) is not None:
+            total.base, total.beyond = self.base, self.beyond + number
+        return total
+
+    def __sub__(self, other):
+        return _binary("fsub" if self.type.is_float else "sub", self, other)
+
+    def __rsub__(self, other):
+        return constant(self, other) - self
+
+    def __mul__(self, other):
+        product = _binary("fmul" if self.type.is_float else "mul", self, other)
+        if self.beyond and (number := self._integer(other)) is not None:
+            writer, base = self.writer, self.base
+            here, writer.place = writer.place, base.place or writer.place
+            product.base, product.beyond = base * number, self.beyond * number
+            writer.place = here
+        return product
+
+    def _integer(self, other) -> int | None:
+        """What is added to an int64, or multiplies it, if it is known now."""
+        if self.type != I64 or isinstance(other, Value) and not other.is_constant:
+            return None
+        return int(other.text if isinstance(other, Value) else other)
+
+    def __truediv__(self, other):
+        return _binary("fdiv", self, other)
+
+    def __rtruediv__(self, other):
+        return constant(self, other) / self
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __neg__(self):
+        if self.type.is_float:
+            return self.writer.write(self.type, f"fneg {self!r}")
+        return constant(self, 0) - self
+
+    def __and__(self, other):
+        return _logic("and", self, other)
+
+    def __or__(self, other):
+        return _logic("or", self, other)
+
+    def __xor__(self, other):
+        return _logic("xor", self, other)
+
+    def __invert__(self):
+        return _logic("xor", self, -1 if self.type.bits > 1 else True)
+
+    def __lt__(self, other):
+        return self.compare("lt", other)
+
+    def __le__(self, other):
+        return self.compare("le", other)
+
+    def __gt__(self, other):
+        return self.compare("gt", other)
+
+    def __ge__(self, other):
+        return self.compare("ge", other)
+
+    def eq(self, other) -> Value:
+        """Whether two values are equal; never true of NaN."""
+        return self.compare("eq", other)
+
+    def ne(self, other) -> Value:
+        """Whether two values differ; always true of NaN."""
+        return self.compare("ne", other)
+
+    def compare(self, how: str, other, signed: bool = True) -> Value:
+        """One of ``eq ne lt le gt ge``."""
+        if self.type.is_float:
+            answer = _binary(f"fcmp {'une' if how == 'ne' else 'o' + how}", self, other, I1)
+        else:
+            sign = "" if how in ("eq", "ne") else "s" if signed else "u"
+            answer = _binary(f"icmp {sign}{how}", self, other, I1)
+        answer.mask_bits = max(8, self.type.bits)
+        return answer
+
+
+def constant(like: Value, number) -> Value:
+    """A number as a constant of the type of another value."""
+    scalar = Value(like.writer, _number(like.type, number), like.type.of(1))
+    return scalar.of(like.type.lanes)
+
+
+def _number(type: Type, number) -> str:
+    if not type.is_float:
+        if type.bits == 1:
+            return "true" if number else "false"
+        return str(int(number))
+    if type.element == "half":
+        return f"0xH{np.float16(number).view(np.uint16):04X}"
+    number = float(number)
+    if type.element == "float":
+        number = c_float(number).value
+    return f"0x{_BITS.unpack(_DOUBLE.pack(number))[0]:016X}"
+
+
+_BITS, _DOUBLE = struct.Struct("<Q"), struct.Struct("<d")
+
+
+def _together(*operands) -> list[Value]:
+    """Operands in one number of lanes, numbers as constants of the type of the first value."""
+    lanes = 0
+    for x in operands:
+        if type(x) is not Value or lanes and x.type.lanes != lanes:
+            break
+        lanes = x.type.lanes
+    else:
+        return [*operands]  # most often there is nothing to do
+    values = [x for x in operands if isinstance(x, Value)]
+    lanes = max([x.type.lanes for x in values])
+    return [(x if isinstance(x, Value) else constant(values[0], x)).of(lanes) for x in operands]
+
+
+def _binary(name: str, a: Value, b, result: Type | None = None) -> Value:
+    if not isinstance(b, Value):
+        b = constant(a, b)
+    elif a.type.lanes != b.type.lanes:
+        a, b = _together(a, b)
+    type = a.type if result is None else result.of(a.type.lanes)
+    return a.writer.write(type, f"{name} {a.type.text} {a.text}, {b.text}")
+
+
+def _logic(name: str, a: Value, b) -> Value:
+    """An instruction on bits, which of masks is one on integers."""
+    if not isinstance(b, Value):
+        b = constant(a, b)
+    a, b = _together(a, b)
+    if not a.is_mask:
+        return _binary(name, a, b)
+    bits = max([x.mask_bits for x in (a, b) if not x.is_constant], default=8)
+    return as_mask(_binary(name, a.spread(bits), b.spread(bits)))
+
+
+def as_mask(wide: Value) -> Value:
+    """The mask that integers of all ones or zeros are."""
+    answer = convert(wide, "trunc", I1)
+    answer.wide, answer.mask_bits = wide, wide.type.bits
+    return answer
+
+
+def intrinsic(name: str, *operands, extra: Sequence[Value] = ()) -> Value:
+    """An intrinsic of LLVM whose operands and result have one type; ``extra`` follow as they are.
+
+    ``intrinsic("sqrt", x)`` calls ``llvm.sqrt.v4f32`` when ``x`` has four lanes of float.
+    """
+    args = _together(*operands)
+    type = args[0].type
+    return args[0].writer.call(f"llvm.{name}.{type.suffix}", type, [*args, *extra])
+
+
+def fma(a, b, c) -> Value:
+    """``a * b + c`` with one rounding."""
+    a, b, c = _together(a, b, c)
+    if c.is_constant and c.type.lanes > 1 and not c.writer.spares_addends:
+        c = _from_memory(c)
+    return intrinsic("fma", a, b, c)
+
+
+def _from_memory(c: Value) -> Value:
+    """A constant that is loaded where it is used, rather than copied from register to register.
+
+    Loads go beside the arithmetic, copies are part of it. Were the memory declared constant, LLVM
+    would load it once and make the copies; so only its section says that nobody writes to it.
+    """
+    scalar = c.text.removeprefix(f"splat ({c.type.element} ").removesuffix(")")
+    name = f'"{c.type.suffix} {scalar}"'
+    c.writer.helpers[name] = (f"@{name} = internal global {c!r}, section \".rodata\", "
+                              f"align {c.type.bits // 8}")
+    return c.writer.write(c.type, f"load {c.type}, ptr @{name}, align {c.type.bits // 8}")
+
+
+def sqrt(x: Value) -> Value:
+    """The square root, correctly rounded."""
+    return intrinsic("sqrt", x)
+
+
+def absolute(x: Value) -> Value:
+    """The absolute value of a float."""
+    return intrinsic("fabs", x)
+
+
+def copysign(size, sign) -> Value:
+    """The size of one float with the sign of another."""
+    return intrinsic("copysign", size, sign)
+
+
+def floor(x: Value) -> Value:
+    """The greatest integer below or at a float."""
+    return intrinsic("floor", x)
+
+
+def ceil(x: Value) -> Value:
+    """The least integer above or at a float."""
+    return intrinsic("ceil", x)
+
+
+def trunc(x: Value) -> Value:
+    """A float without its fraction."""
+    return intrinsic("trunc", x)
+
+
+def rint(x: Value) -> Value:
+    """The nearest integer, halves to even."""
+    return intrinsic("rint", x)
+
+
+def maximum(a, b) -> Value:
+    """The greater of two floats; NaN wins."""
+    return intrinsic("maximum", a, b)
+
+
+def minimum(a, b) -> Value:
+    """The lesser of two floats; NaN wins."""
+    return intrinsic("minimum", a, b)
+
+
+def select(condition: Value, a, b) -> Value:
+    """``a`` where the condition holds, else ``b``; both are evaluated."""
+    a, b = _together(a, b)
+    if condition.type.lanes > a.type.lanes:
+        a, b = a.of(condition.type.lanes), b.of(condition.type.lanes)
+    if condition.is_mask and a.is_mask:
+        return (condition & a) | (~condition & b)
+    if condition.is_mask and (condition.wide is not None or condition.mask_bits != a.type.bits):
+        mask = condition.spread(a.type.bits)
+        chosen = (bits_of(a) & mask) | (bits_of(b) & ~mask)
+        return bits_to_float(chosen) if a.type.is_float else chosen
+    return a.writer.write(a.type, f"select {condition!r}, {a!r}, {b!r}")
+
+
+def shift_left(x: Value, by) -> Value:
+    """Bits moved up; the amount must be less than the width."""
+    return _binary("shl", x, by)
+
+
+def shift_right(x: Value, by, signed: bool = False) -> Value:
+    """Bits moved down; the amount must be less than the width."""
+    return _binary("ashr" if signed else "lshr", x, by)
+
+
+def convert(x: Value, how: str, to: Type) -> Value:
+    """One of LLVM's conversions, such as ``sitofp``, in the lanes of ``x``."""
+    to = to.of(x.type.lanes)
+    return x if to is x.type else x.writer.write(to, f"{how} {x!r} to {to.text}")
+
+
+def bits_of(x: Value) -> Value:
+    """The bits of a float as an integer."""
+    return convert(x, "bitcast", integer(x.type.bits))
+
+
+def bits_to_float(x: Value) -> Value:
+    """The float of some bits."""
+    return convert(x, "bitcast", type_of({16: "half", 32: "float", 64: "double"}[x.type.bits]))
+
+
+def lane_numbers(writer: Writer, type: Type) -> Value:
+    """The vector ``0, 1, 2 …``"""
+    texts = ", ".join([f"{type.element} {n}" for n in range(type.lanes)])
+    return Value(writer, f"<{texts}>", type)
+
+
+def resized(x: Value, bits: int) -> Value:
+    """A signed integer in another width."""
+    to = integer(bits, x.type.lanes)
+    if x.type.lanes == 1 and x.is_constant:
+        return Value(x.writer, x.text, to)
+    return convert(x, "trunc" if bits < x.type.bits else "sext", to)
+
+
+def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
+    """A polynomial in fused steps; the coefficient of the highest power first.
+
+    The last steps, which count most for the error, follow Horner's rule. What comes before is
+    computed in parts that need not wait for each other.
+
+    >>> writer = Writer()
+    >>> polynomial(Value(writer, "%x", F32), [2.0, 3.0, 4.0])
+    float %v2
+    >>> len(writer.place.lines)
+    2
+    """
+    top = len(coefficients) - (1 if len(coefficients) >= _MANY else 2)
+    if top < 3:
+        result = constant(x, coefficients[0])
+        top = 1
+    else:
+        result = _by_squares(x, coefficients[:top])
+    for c in coefficients[top:]:
+        result = fma(result, x, c)
+    return result
+
+
+def _by_squares(x: Value, coefficients: Sequence[float]) -> Value:
+    """A polynomial by those of neighbouring coefficients, in powers of the square."""
+    odd = len(coefficients) % 2
+    terms = [constant(x, c) for c in coefficients[:odd]]
+    terms += [fma(constant(x, a), x, b) for a, b in zip(coefficients[odd::2],
+                                                        coefficients[odd + 1::2])]
+    while len(terms) > 1:
+        x = x * x
+        if len(terms) < 4:  # few enough to go on one by one
+            result = terms[0]
+            for term in terms[1:]:
+                result = fma(result, x, term)
+            return result
+        odd = len(terms) % 2
+        terms = terms[:odd] + [fma(a, x, b) for a, b in zip(terms[odd::2], terms[odd + 1::2])]
+    return terms[0]
+
+
+# -- what is more than one instruction -------------------------------------------------------------
+
+
+def when_any(condition: Value, otherwise: Value, compute: Callable[[], Value]) -> Value:
+    """What ``compute`` gives where a condition holds, else ``otherwise``.
+
+    Nothing is computed unless the condition holds in some lane.
+    """
+    writer, place = condition.writer, condition.writer.place
+    rare, after, before = writer.fresh("rare"), writer.fresh("after"), place.block
+    place.lines.append(f"br {any_lane(condition)!r}, label %{rare}, label %{after}")
+    place.start(rare)
+    value = select(condition, compute(), otherwise)
+    last = place.block
+    place.lines.append(f"br label %{after}")
+    place.start(after)
+    return writer.write(value.type, f"phi {value.type.text} [ {value.text}, %{last} ], "
+                                    f"[ {otherwise.text}, %{before} ]")
+
+
+def any_lane(condition: Value) -> Value:
+    """Whether a condition holds in some lane."""
+    lanes = condition.type.lanes
+    if condition.is_mask and condition.wide is not None:
+        wide = condition.wide
+        return condition.writer.call(f"llvm.vector.reduce.or.{wide.type.suffix}", wide.type.of(1),
+                                     [wide]).ne(0)
+    return condition if lanes == 1 else condition.writer.call(
+        f"llvm.vector.reduce.or.v{lanes}i1", I1, [condition])
+
+
+def repeat(count: int | Value, start: Sequence[Value], step: Callable) -> list[Value]:
+    """A loop: ``state = step(k, state)`` for k from 0 to ``count`` - 1, where k is an int64."""
+    return _loop(start, step, lambda following, after: following.compare("lt", count))
+
+
+def repeat_until(settled: Callable[..., Value], most: int, start: Sequence[Value],
+                 step: Callable) -> list[Value]:
+    """The same until a condition on the state holds in all lanes, or ``most`` steps are done."""
+    return _loop(start, step, lambda following, after:
+                 following.compare("lt", most) & any_lane(~settled(*after)))
+
+
+def _loop(start: Sequence[Value], step: Callable, goes_on: Callable) -> list[Value]:
+    """A loop of at least one step, which goes on as a function of the next k and state says."""
+    writer, place = start[0].writer, start[0].writer.place
+    before, loop = place.block, writer.fresh("loop")
+    place.lines.append(f"br label %{loop}")
+    place.start(loop)
+    at = len(place.lines)
+    k = Value(writer, "%" + writer.fresh("k"), I64)
+    states = [Value(writer, "%" + writer.fresh("s"), value.type) for value in start]
+    after = list(step(k, states))
+    following = k + 1
+    more = goes_on(following, after)
+    place.lines[at:at] = [
+        f"{old.text} = phi {old.type.text} [ {first}, %{before} ], [ {new.text}, %{place.block} ]"
+        for old, first, new in zip([k, *states], ["0", *(v.text for v in start)],
+                                   [following, *after])]
+    done = writer.fresh("done")
+    place.lines.append(f"br {more!r}, label %{loop}, label %{done}")
+    place.start(done)
+    return after
+
+
+def outlined(name: str, compute: Callable[..., Value], *args: Value) -> Value:
+    """Call a function whose body ``compute`` writes, once for each type: for what is long."""
+    args = tuple(_together(*args))
+    writer, types = args[0].writer, [a.type for a in args]
+    name = f"{name}.{types[0].suffix}"
+    if name not in writer.helpers:
+        inner = Writer(writer)
+        inner.helpers[name] = ""  # a place before those that it needs itself
+        params = [Value(inner, f"%x{n}", type) for n, type in enumerate(types)]
+        result = compute(*params)
+        head = f"define internal {result.type.text} @{name}({', '.join(map(repr, params))})"
+        writer.helpers[name] = "\n".join([
+            head + " noinline {", "entry:", *inner.place.lines, f"ret {result!r}", "}"])
+    return writer.call(name, types[0], args)
+
+
+def call_lanewise(name: str, *args: Value, extra: str = "") -> Value:
+    """Call a C function of floats lane by lane, in a loop out of line.
+
+    ``extra`` holds a further argument, as text, that is the same for all lanes.
+    """
+    args = tuple(_together(*args))
+    writer, type = args[0].writer, args[0].type
+    if name not in writer.declared:
+        kinds = ", ".join([type.element] * len(args) + extra.split()[:1])
+        writer.declared[name] = f"declare {type.element} @{name}({kinds})"
+
+    def call(*scalars: Value) -> Value:
+        texts = ", ".join([*map(repr, scalars), *([extra] if extra else [])])
+        out = scalars[0].writer
+        return out.write(type.of(1), f"call {type.element} @{name}({texts})")
+
+    def each(*vectors: Value) -> Value:
+        out = vectors[0].writer
+        return repeat(type.lanes, [Value(out, "poison", type)], lambda k, made: [out.write(
+            type, f"insertelement {made[0]!r}, {call(*(_at(v, k) for v in vectors))!r}, {k!r}")])[0]
+
+    return call(*args) if type.lanes == 1 else outlined(f"lanes.{name}", each, *args)
+
+
+def _at(x: Value, lane: Value) -> Value:
+    return x.writer.write(x.type.of(1), f"extractelement {x!r}, {lane!r}")

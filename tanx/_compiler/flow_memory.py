@@ -1,0 +1,48 @@
+"""Memory of loops and branches: arenas of the programs inside, and second places of carries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from .._loops.nest import Plan
+from .cost import nbytes
+
+__all__ = ["Room", "room_of_branch", "room_of_loop"]
+
+
+_LINE = 64
+"""Bytes to which places are aligned."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """The memory for a statement's own use: arenas of programs, then second places of carries."""
+
+    arena: int
+    places: Mapping[int, int]  # where the second place of a carry is, by its number
+    size: int
+
+
+def room_of_loop(body: Plan, condition: Plan | None, carried: int, tasks: int) -> Room:
+    """The room of a loop; each task has an arena of its own."""
+    arena = max(_rounded(body.size), 0 if condition is None else _rounded(condition.size))
+    return _room(arena, tasks * arena, [body], carried)
+
+
+def room_of_branch(bodies: Sequence[Plan], carried: int) -> Room:
+    """The room of a branch; one program runs, so they share it."""
+    arena = max(_rounded(body.size) for body in bodies)
+    return _room(arena, arena, bodies, carried)
+
+
+def _room(arena: int, start: int, bodies: Sequence[Plan], carried: int) -> Room:
+    doubled = {n: _rounded(nbytes(bodies[0].program.outputs[n])) for n in range(carried)
+               if any(body.program.outputs[n] not in body.shared for body in bodies)}
+    ends = list(accumulate(doubled.values(), initial=start))
+    return Room(arena, dict(zip(doubled, ends)), ends[-1])
+
+
+def _rounded(size: int) -> int:
+    return -(-size // _LINE) * _LINE

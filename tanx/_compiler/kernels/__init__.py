@@ -1,0 +1,1 @@
+"""Algorithms with code of their own: Fourier transforms, sorting, tiles, small matrices."""

@@ -1,0 +1,1 @@
+"""Kernels of matrix products: tiles of sums in registers."""

@@ -1,0 +1,281 @@
+"""Kernels that compute tiles of sums of products: the innermost loops of matrix products.
+
+A kernel is a function ``void(ptr a, i64 a_step, ptr b, i64 b_step, i64 terms, ptr out, i64
+out_step)`` of elements that lie side by side in one direction and steps apart in the other: of
+``a``, terms (form ``k``) or rows (form ``m``), of ``b`` and ``out`` columns. It may add to what is
+there, and fetches what the next tile needs then. Its symbol says all that it takes to write it, so
+that whoever links code can make the kernels that are missing.
+
+Terms may come in several runs, as those of a convolution do: ``terms`` is then the length of one.
+Such a kernel takes two more arguments, ``ptr runs, i64 count``: for each run, the distances of its
+first terms in ``a`` and in ``b``. Rows of form ``k`` may then be anywhere; ``a`` is an array of
+pointers to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from ...abi import TILE
+from ...emit.storage import halves, register_type
+from ...emit.values import I64, Type, Value, Writer, bits_of, fma, integer, repeat, type_of
+from ...machine import Machine
+from ...schedule.tiles import Tile, in_matrix_registers, lanes_of
+from . import amx
+
+__all__ = ["kernel_symbol", "kernel_text"]
+
+_SIGNATURE = "ptr %a, i64 %a_step, ptr %b, i64 %b_step, i64 %terms, ptr %out, i64 %out_step"
+_RUNS = "ptr %runs, i64 %count"
+_POINTER = type_of("ptr")
+_OF_BYTES = ("dot4", "dot4u")
+_AHEAD = 256
+"""Bytes from what is read to what is to be fetched."""
+_LINE = 512
+"""Bits of a line of the cache."""
+
+
+def kernel_symbol(tile: Tile, dtype: np.dtype, adds: bool = False, times: str = "mul",
+                  runs: bool = False) -> str:
+    """The symbol of a kernel, which stores its sums or ``adds`` them.
+
+    ``times`` is the instruction that multiplies; with ``runs``, terms come in several of them.
+
+    >>> kernel_symbol(Tile("k", 5, 4, 4), np.dtype("float32"))
+    'tanx.tile.float32.k.5.4.store'
+    """
+    end = ("add" if adds else "store") + ("-runs" if runs else "")
+    kind = dtype.name if times == "mul" else times
+    return f"{TILE}{kind}.{tile.form}.{tile.rows}.{tile.vectors}.{end}"
+
+
+def kernel_text(symbol: str, machine: Machine) -> str:
+    """The LLVM code of a kernel."""
+    name, form, rows, vectors, end = symbol.removeprefix(TILE).split(".")
+    dtype = np.dtype("int32" if name in _OF_BYTES else "float32" if name == "dot2" else name)
+    tile = Tile("k" if form == "k" else "m", int(rows), int(vectors), lanes_of(dtype, machine))
+    writer = Writer()
+    end, _, runs = end.partition("-")
+    if in_matrix_registers(tile, name, machine):
+        amx.write_kernel(writer, tile, name, end == "add")
+    else:
+        pairs = _Pairs if machine.multiplies_pairs else _Halves
+        kind = (_Bytes if name in _OF_BYTES else pairs if name == "dot2" else _Runs if runs
+                else _Kernel)
+        kind(writer, tile, register_type(dtype), machine.multiplies_by_lane, end == "add").write()
+    signature = f"{_SIGNATURE}, {_RUNS}" if runs else _SIGNATURE
+    body = "\n".join([f'define void @"{symbol}"({signature}) {{', "entry:", *writer.place.lines,
+                      "ret void", "}"])
+    return "\n".join([body, *writer.declared.values(), ""])
+
+
+class _Kernel:
+    """Writes one kernel; ``by_lane`` if vectors are multiplied by lanes of others."""
+
+    fetches = True
+
+    def __init__(self, writer: Writer, tile: Tile, element: Type, by_lane: bool, adds: bool):
+        self.writer, self.tile, self.element = writer, tile, element
+        self.by_lane, self.adds = by_lane, adds
+        names = ("a", "a_step", "b", "b_step", "terms", "out", "out_step")
+        self.given = {name: Value(writer, f"%{name}", I64 if "step" in name or name == "terms"
+                                  else _POINTER) for name in names}
+
+    def write(self) -> None:
+        """The whole kernel: all terms, then the sums are stored."""
+        self.find_rows()
+        self.store(self.run(self.number(0), self.given["b"], self.start()))
+
+    def find_rows(self) -> None:
+        """Rows that lie apart have to be known before any loop."""
+        if self.tile.form == "k":
+            _ = self.rows
+
+    def run(self, first: Value, b: Value, sums: list[Value]) -> list[Value]:
+        """The sums with all terms from a distance on in the left operand, and a place in ``b``."""
+        terms = self.given["terms"]
+        if self.tile.form == "m":
+            a = self.step(self.given["a"], first)
+            return self.loop(terms, [a, b], sums, self.rows_term)[2]
+        if self.by_lane:
+            whole = self.writer.write(I64, f"udiv {terms!r}, {self.tile.lanes}")
+            terms = self.writer.write(I64, f"urem {terms!r}, {self.tile.lanes}")
+            first, b, sums = self.loop(whole, [first, b], sums, self.lane_terms)
+        return self.loop(terms, [first, b], sums, self.broadcast_term)[2]
+
+    def start(self) -> list[Value]:
+        """The sums before the first term."""
+        tile = self.tile
+        if self.adds:
+            return [self.load(place, 0, tile.lanes) for place in self.out_places()]
+        return [Value(self.writer, "zeroinitializer", self.element.of(tile.lanes))] * (
+            tile.rows * tile.vectors)
+
+    def loop(self, count: Value, places: Sequence[Value], sums: Sequence[Value],
+             step: Callable) -> tuple[Value, Value, list[Value]]:
+        """A loop over terms, which may be none; carries where both operands are, and the sums."""
+        writer, place, start = self.writer, self.writer.place, [*places, *sums]
+        some, after, before = writer.fresh("some"), writer.fresh("after"), place.block
+        place.lines.append(f"br {(count > 0)!r}, label %{some}, label %{after}")
+        place.start(some)
+        last = repeat(count, start, lambda k, state: step(state[0], state[1], state[2:]))
+        inner = place.block
+        place.lines.append(f"br label %{after}")
+        place.start(after)
+        joined = [writer.write(new.type, f"phi {new.type.text} [ {new.text}, %{inner} ], "
+                                         f"[ {old.text}, %{before} ]")
+                  for new, old in zip(last, start)]
+        return joined[0], joined[1], joined[2:]
+
+    # -- terms -------------------------------------------------------------------------------------
+
+    def rows_term(self, a: Value, b: Value, sums: Sequence[Value]) -> list[Value]:
+        """One term of rows that are neighbours."""
+        rows, lanes = self.tile.rows, self.tile.lanes
+        left: Iterable[Value]
+        if self.by_lane:
+            vectors = [self.load(a, n, lanes) for n in range(0, rows, lanes)]
+            left = [vectors[n // lanes].shuffled([n % lanes] * lanes) for n in range(rows)]
+        else:
+            left = (self.load(a, n, 1).of(lanes) for n in range(rows))
+        sums = self.added(left, b, sums)
+        return [self.step(a, self.given["a_step"]), self.step(b, self.given["b_step"]), *sums]
+
+    def broadcast_term(self, position: Value, b: Value, sums: Sequence[Value]) -> list[Value]:
+        """One term of each row."""
+        left = (self.load(row, position, 1).of(self.tile.lanes) for row in self.rows)
+        sums = self.added(left, b, sums)
+        return [position + 1, self.step(b, self.given["b_step"]), *sums]
+
+    def lane_terms(self, position: Value, b: Value, sums: Sequence[Value]) -> list[Value]:
+        """As many terms of each row as a vector has lanes."""
+        lanes = self.tile.lanes
+        rows = [self.load(row, position, lanes) for row in self.rows]
+        for n in range(lanes):
+            sums = self.added([row.shuffled([n] * lanes) for row in rows], b, sums)
+            b = self.step(b, self.given["b_step"])
+        return [position + lanes, b, *sums]
+
+    def added(self, left: Iterable[Value], b: Value, sums: Sequence[Value]) -> list[Value]:
+        """The sums with one more term each.
+
+        ``left`` may load its vectors while it is iterated: LLVM keeps the order, and vectors of all
+        rows before the first product would take registers from the sums.
+        """
+        tile = self.tile
+        right = [self.load(b, n * tile.lanes, tile.lanes) for n in range(tile.vectors)]
+        if self.adds and self.fetches:
+            self.fetch(self.step(b, _AHEAD * 8 // self.element.bits))
+        each = iter(sums)
+        return [self.plus(x, y, next(each)) for x in left for y in right]
+
+    def plus(self, x: Value, y: Value, total: Value) -> Value:
+        """A sum with the product of two vectors added."""
+        return fma(x, y, total) if self.element.is_float else x * y + total
+
+    # -- memory ------------------------------------------------------------------------------------
+
+    def number(self, number: int) -> Value:
+        return Value(self.writer, str(number), I64)
+
+    @cached_property
+    def rows(self) -> list[Value]:
+        """Where the rows of the left operand begin."""
+        places = [self.given["a"]]
+        while len(places) < self.tile.rows:
+            places.append(self.step(places[-1], self.given["a_step"]))
+        return places
+
+    def step(self, place: Value, by: Value | int) -> Value:
+        by = self.number(by) if isinstance(by, int) else by
+        return self.writer.write(
+            _POINTER, f"getelementptr {self.element.text}, {place!r}, {by!r}")
+
+    def load(self, place: Value, offset: Value | int, lanes: int) -> Value:
+        type, place = self.element.of(lanes), self.step(place, offset)
+        return self.writer.write(
+            type, f"load {type.text}, {place!r}, align {self.element.bits // 8}")
+
+    def fetch(self, place: Value) -> None:
+        """Tell the processor that the lines of a tile's columns will be read soon."""
+        name = "llvm.prefetch.p0"
+        self.writer.declared[name] = f"declare void @{name}(ptr, i32, i32, i32)"
+        bits = self.element.bits
+        for n in range(0, self.tile.columns, _LINE // bits):
+            self.writer.place.lines.append(
+                f"call void @{name}({self.step(place, n)!r}, i32 0, i32 3, i32 1)")
+
+    def out_places(self) -> Iterator[Value]:
+        """Where the vectors of the result are, row by row."""
+        tile, place = self.tile, self.given["out"]
+        for row in range(tile.rows):
+            place = self.step(place, self.given["out_step"]) if row else place
+            yield from [self.step(place, n * tile.lanes) for n in range(tile.vectors)]
+
+    def store(self, sums: Sequence[Value]) -> None:
+        for total, place in zip(sums, self.out_places()):
+            self.writer.place.lines.append(
+                f"store {total!r}, {place!r}, align {self.element.bits // 8}")
+
+
+class _Runs(_Kernel):
+    """Writes a kernel whose terms come in several runs."""
+
+    fetches = False
+
+    def write(self) -> None:
+        runs, count = Value(self.writer, "%runs", _POINTER), Value(self.writer, "%count", I64)
+        self.find_rows()
+
+        def one(n: Value, sums: list[Value]) -> list[Value]:
+            first, distance = (self.writer.write(I64, f"load i64, {place!r}") for place in (
+                self.writer.write(_POINTER, f"getelementptr i64, {runs!r}, {2 * n + end!r}")
+                for end in (0, 1)))
+            return self.run(first, self.step(self.given["b"], distance), sums)
+        self.store(repeat(count, self.start(), one))
+
+    @cached_property
+    def rows(self) -> list[Value]:
+        places = [self.writer.write(_POINTER, f"getelementptr ptr, {self.given['a']!r}, i64 {n}")
+                  for n in range(self.tile.rows)]
+        return [self.writer.write(_POINTER, f"load ptr, {place!r}") for place in places]
+
+
+class _Bytes(_Kernel):
+    """Writes a kernel of words of four bytes, whose products are added at once."""
+
+    def plus(self, x: Value, y: Value, total: Value) -> Value:
+        lanes = self.tile.lanes
+        words, parts = total.type, integer(8).of(4 * lanes)
+        # One instruction takes a lane of its second vector, and that is what x is made of; the
+        # other one takes the bytes of its first vector to have no signs, and those are in x.
+        name, factors = ((f"llvm.aarch64.neon.sdot.v{lanes}i32.v{4 * lanes}i8", (y, x))
+                         if self.by_lane else (f"llvm.x86.avx512.vpdpbusd.{32 * lanes}", (x, y)))
+        self.writer.declared[name] = (
+            f"declare {words.text} @{name}({words.text}, {parts.text}, {parts.text})")
+        a, b = (self.writer.write(parts, f"bitcast {v!r} to {parts.text}") for v in factors)
+        return self.writer.write(words, f"call {words.text} @{name}({total!r}, {a!r}, {b!r})")
+
+
+class _Pairs(_Kernel):
+    """Writes a kernel of words of two numbers of bfloat16, whose products are added at once."""
+
+    def plus(self, x: Value, y: Value, total: Value) -> Value:
+        sums, pairs = total.type, type_of("bfloat", 2 * self.tile.lanes)
+        name = f"llvm.x86.avx512bf16.dpbf16ps.{32 * self.tile.lanes}"
+        self.writer.declared[name] = (
+            f"declare {sums.text} @{name}({sums.text}, {pairs.text}, {pairs.text})")
+        a, b = (self.writer.write(pairs, f"bitcast {v!r} to {pairs.text}") for v in (x, y))
+        return self.writer.write(sums, f"call {sums.text} @{name}({total!r}, {a!r}, {b!r})")
+
+
+class _Halves(_Kernel):
+    """The same without an instruction for it, as for code that another processor has planned."""
+
+    def plus(self, x: Value, y: Value, total: Value) -> Value:
+        for a, b in zip(halves(bits_of(x)), halves(bits_of(y))):
+            total = fma(a, b, total)
+        return total

@@ -1,0 +1,1 @@
+"""Decisions about loop nests: tasks, lanes, tiles, rows, columns, scans."""

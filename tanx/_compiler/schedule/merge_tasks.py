@@ -1,0 +1,138 @@
+"""Loops over tasks that follow each other, as one: a task goes on with what it has just made.
+
+Between two loops over tasks all threads wait for each other, and what the second one reads has
+left the caches near them. Where no task of it touches what another task of the first one writes,
+and none writes what another one of the first touches, its tasks may as well run right behind those
+of the same numbers. ::
+
+    for t in 64 tasks, i in 16, j in 4096 sequential:    for t in 64 tasks:
+        s[t * 16 + i] = …                                    for i in 16, j in 4096 sequential:
+        y[t * 16 + i, j] = s[t * 16 + i]                         s[t * 16 + i] = …
+    for t in 64 tasks, i in 16, j in 4096 parallel:              y[t * 16 + i, j] = s[t * 16 + i]
+        z[t * 16 + i, j] = exp(y[t * 16 + i, j])             for i in 16, j in 4096 parallel:
+                                                                 z[t * 16 + i, j] = …
+
+What stands between the two goes in front of both, or behind, if it can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from ..._loops.expr import Expr, Index, bounds, linear_form
+from ..._loops.library import has_effects
+from ..._loops.nest import TASKS, Buffer, Call, Nest, Program, Statement, Store
+from ..._loops.traverse import (
+    expressions,
+    loads,
+    map_expressions,
+    statements_in,
+    substitution,
+    written,
+)
+from ..nest_tools import mentioned
+
+__all__ = ["in_one_loop"]
+
+_BACK = 6
+"""How many statements before a loop are looked at."""
+
+
+def in_one_loop(program: Program, shared: Mapping[Buffer, Buffer]) -> Program:
+    """Join loops over tasks; ``shared`` maps buffers to others whose memory they are."""
+    joiner = _Joiner(shared)
+    order: list[Statement] = []
+    for statement in program.statements:
+        joined = isinstance(statement, Nest) and any(
+            joiner.join(order, n, statement)
+            for n in reversed(range(max(0, len(order) - _BACK), len(order))))
+        if not joined:
+            order.append(statement)
+    return replace(program, statements=tuple(order))
+
+
+class _Joiner:
+    def __init__(self, shared: Mapping[Buffer, Buffer]):
+        self.shared = shared
+
+    def memory(self, buffers: Iterator[Buffer] | Mapping[Buffer, None]) -> set[Buffer]:
+        return {self.shared.get(buffer, buffer) for buffer in buffers}
+
+    def join(self, order: list[Statement], place: int, later: Nest) -> bool:
+        """Put a loop behind each task of an earlier one, if that changes nothing."""
+        earlier = order[place]
+        if not isinstance(earlier, Nest) or not self.are_apart(earlier, later):
+            return False
+        first: list[Statement] = []
+        behind: list[Statement] = []
+        for other in order[place + 1:]:
+            waits = any(self.conflict(other, one) for one in (earlier, *behind))
+            (behind if waits else first).append(other)
+        if any(self.conflict(later, one) for one in behind):
+            return False
+        order[place:] = [*first, _joined(earlier, later), *behind]
+        return True
+
+    def conflict(self, a: Statement, b: Statement) -> bool:
+        """Whether the order of two statements matters."""
+        if has_effects(a) or has_effects(b):
+            return True
+        (writes, touches), (others, seen) = ((self.memory(written((s,))), self.memory(mentioned(s)))
+                                             for s in (a, b))
+        return not (writes.isdisjoint(seen) and others.isdisjoint(touches))
+
+    def are_apart(self, earlier: Nest, later: Nest) -> bool:
+        """Whether tasks of the one loop read what the other's tasks of the same number write, and
+        have nothing to do with those of other numbers."""
+        if not all(nest.kinds.count(TASKS) == 1 and not any(
+                isinstance(inner, Call) for inner in statements_in(nest.body))
+                for nest in (earlier, later)) or (
+                earlier.indices[0].extent != later.indices[0].extent):
+            return False
+        made, changed = (self.memory(written(nest.body)) for nest in (earlier, later))
+        if made.isdisjoint(self.memory(mentioned(later))):
+            return False
+        places: dict[Buffer, list[tuple[Index, Buffer, tuple[Expr, ...]]]] = {}
+        for nest in (earlier, later):
+            for buffer, index in _accesses(nest):
+                places.setdefault(self.shared.get(buffer, buffer), []).append(
+                    (nest.indices[0], buffer, index))
+        return all(_is_own(found) for memory, found in places.items() if memory in made | changed)
+
+
+def _accesses(nest: Nest) -> Iterator[tuple[Buffer, tuple[Expr, ...]]]:
+    """Where a nest reads and writes."""
+    for inner in statements_in(nest.body):
+        if isinstance(inner, Store):
+            yield inner.buffer, inner.index
+        for load in loads(*expressions(inner)):
+            yield load.buffer, load.index
+
+
+def _is_own(places: Sequence[tuple[Index, Buffer, tuple[Expr, ...]]]) -> bool:
+    """Whether tasks have parts of their own of what lies at some places, along some dimension."""
+    if len({buffer.shape for _, buffer, _ in places}) > 1:
+        return False
+    for along in zip(*(index for _, _, index in places)):
+        sizes = {linear_form(at)[0].get(task, 0) for (task, _, _), at in zip(places, along)}
+        size = sizes.pop()
+        if not sizes and size > 0 and all(
+                0 <= low and high < size for (task, _, _), at in zip(places, along)
+                for low, high in [bounds(at - task * size)]):
+            return True
+    return False
+
+
+def _joined(earlier: Nest, later: Nest) -> Nest:
+    """One loop over tasks, each of which runs one of both."""
+    (task,) = earlier.indices[:1]
+    change = substitution({later.indices[0]: task})
+    body = (*_of_task(earlier), *(map_expressions(s, change) for s in _of_task(later)))
+    return Nest((task,), (TASKS,), body)
+
+
+def _of_task(nest: Nest) -> tuple[Statement, ...]:
+    """What a task does."""
+    inner = nest.indices[1:]
+    return (Nest(inner, nest.kinds[1:], nest.body),) if inner else nest.body

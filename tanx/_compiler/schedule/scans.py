@@ -1,0 +1,120 @@
+"""Running sums, maxima and minima: which nests are scans, and which of them run in vectors.
+
+How they run is told in ``emit/cpu/scans.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._loops.build import convert
+from ..._loops.expr import FOLDS, Expr, Index, Load, Op
+from ..._loops.instructions import identity, kind_of
+from ..._loops.nest import SEQUENTIAL, Nest, Store
+from ..._loops.traverse import children, expressions, loads, walk, written
+from ..nest_tools import is_affine
+from .lanes import Planner, register_bits
+
+__all__ = ["ROWS", "Scan", "block_lanes", "is_backwards", "neutral", "runs_in_lanes", "scan_of"]
+
+
+
+class Scan(NamedTuple):
+    """A loop that keeps combining an element, the ``state``, with others, and stores what it is."""
+
+    along: Index
+    state: Load
+    combine: str
+    element: Expr
+    stores: tuple[Store, ...]
+
+    @property
+    def narrow(self) -> Expr | None:
+        """What is combined, before it is converted; None unless that is all that results keep."""
+        given, state = self.element, self.state
+        if self.combine != "add" or given.dtype != np.float64 or not (
+                isinstance(given, Op) and given.name == "convert") or (
+                given.args[0].dtype != np.float32):
+            return None
+        users = [node for node in walk(*(store.value for store in self.stores))
+                 if state in children(node)]
+        return given.args[0] if all(isinstance(node, Op) and node.name == "convert" and (
+            node.dtype == given.args[0].dtype) for node in users) and not any(
+            store.value is state for store in self.stores) else None
+
+    @property
+    def given(self) -> Expr:
+        """What is combined inside of a block."""
+        return self.element if self.narrow is None else self.narrow
+
+    @property
+    def found(self) -> Expr:
+        """What stores make something of."""
+        return self.state if self.narrow is None else convert(self.state, self.given.dtype)
+
+
+def neutral(combine: str, dtype: Any) -> Any:
+    """What changes no element: of sums of floats, the negative zero."""
+    zeros = {"f": -0.0, "c": complex(-0.0, -0.0)}
+    return zeros.get(kind_of(dtype), 0) if combine == "add" else identity(combine, dtype)
+
+
+def scan_of(nest: Nest) -> Scan | None:
+    """The scan that a nest is, along its last loop; None if it is more, or less.
+
+    What it stores besides depends on what the state is, or on nothing that the loop stores.
+    """
+    first = nest.body[0]
+    if not nest.kinds or nest.kinds[-1] != SEQUENTIAL or not isinstance(
+            first, Store) or not isinstance(
+            first.value, Op) or first.value.name not in ("add", "max", "min"):
+        return None  # products could overflow by themselves, and not where they are to go
+    index, state = nest.indices[-1], Load(first.buffer, first.index)
+    stores = [s for s in nest.body if isinstance(s, Store) and not s.combine and s.guard is None]
+    elements = [arg for arg in first.value.args if arg is not state]
+    if len(elements) != 1 or index in state.free or len(stores) < len(nest.body):
+        return None
+    targets = written(nest.body)
+    places = {s.buffer: Load(s.buffer, s.index) for s in stores}
+    read = [*loads(*(e for s in nest.body for e in expressions(s)))]
+    return Scan(index, state, first.value.name, elements[0], tuple(stores[1:])) if (
+        all(load.buffer not in targets or load is places[load.buffer] for load in read)
+        and state not in loads(*elements) and len(places) == len(stores)) else None
+
+
+_VECTORS, ROWS = 4, 4
+"""Vectors of a block, and rows that are gone through together."""
+
+
+def runs_in_lanes(planner: Planner, scan: Scan, lane: Index, steps: Collection[int]) -> bool:
+    """Whether lanes along a loop store neighbours, read some if any, and overwrite nothing but what
+    they have read themselves. Steps are those that loads may have."""
+    memory = planner.analysis.memory
+    stored = [Load(store.buffer, store.index) for store in scan.stores]
+    read = [load for e in (scan.element, *(s.value for s in scan.stores)) for load in loads(e)
+            if load is not scan.state]
+    own = {memory(scan.state.buffer), *(memory(load.buffer) for load in stored)}
+    plain = kind_of(scan.state.dtype) in "fiu" and register_bits(scan.given.dtype) >= 8
+    if not plain or scan.element.holds & FOLDS or len(own) == 1 or len(own) <= len(stored) or (
+            lane.extent < 2 * block_lanes(planner, scan)):
+        return False
+    return all(load.place[0].get(lane) in steps and load.place[0].get(lane) for load in stored
+               ) and all(is_affine(load.place) and load.place[0].get(lane, 0) in steps and (
+                   memory(load.buffer) not in own or any(
+                       memory(load.buffer) is memory(other.buffer) and load.place == other.place
+                       for other in stored)) for load in read)
+
+
+def block_lanes(planner: Planner, scan: Scan) -> int:
+    """The lanes of a block."""
+    return _VECTORS * planner.vector_bits // register_bits(scan.given.dtype)
+
+
+def is_backwards(scan: Scan) -> bool:
+    """Whether all that depends on the place in a line goes through memory from its end."""
+    touched = [*(Load(store.buffer, store.index) for store in scan.stores),
+               *loads(scan.given, *(store.value for store in scan.stores))]
+    return {load.place[0].get(scan.along, 0) for load in touched} <= {-1, 0}

@@ -1,0 +1,603 @@
+"""Sums of products by tiles: which nests can be computed so, and how their loops are cut.
+
+A tile is a block of the result that stays in registers while a kernel goes through all terms of
+its sums: a few rows, and a few vectors of columns. The kernels (``kernels/gemm/micro.py``) take
+addresses and distances at run time, so a few of them serve all shapes. What is computed from sums
+in the same loops is done row by row on a strip of tiles while that is in the nearest cache. So is
+what an operand is made from, where no other task needs the same part of it: a task has room for a
+few rows or columns. Rows whose terms are in conflict over places in the cache are copied there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache, reduce
+from itertools import product
+from math import ceil, prod
+from operator import add, mul
+from typing import Literal
+
+import numpy as np
+
+from ..._loops.expr import (
+    LOADS,
+    Const,
+    Expr,
+    Fold,
+    Index,
+    Load,
+    Op,
+    Pick,
+    State,
+    const,
+    fresh_index,
+    linear_form,
+    op,
+)
+from ..._loops.instructions import kind_of, width
+from ..._loops.nest import PARALLEL, Buffer, Nest, Statement, Store
+from ..._loops.traverse import children, folds, loads, rewrite, substitute, walk
+from ..machine import Machine
+from ..matrix_registers import INSTRUCTIONS, SIZE
+from .analysis import offset
+
+__all__ = ["Form", "Operand", "Tile", "Tiling", "best_tile", "copied_by_tasks", "factors",
+           "final_stores", "has_tiles", "in_matrix_registers", "lanes_of", "panel_columns",
+           "panel_place", "streams", "sum_of_products", "tiling", "times"]
+
+Form = Literal["k", "m"]
+"""Whether terms or rows of the left operand are neighbours in memory."""
+
+PRODUCTS = ("mul", "dot4", "dot4u", "dot2")
+"""Instructions that multiply in sums of products."""
+
+_BLOCK_BYTES = 1 << 18
+"""Of the right operand, what is read again and again while it is in the second cache."""
+_ROOM_BYTES, _IN_ROOM = 1 << 16, 32
+"""Of a left operand that is computed on the way, what there is room for; terms of a right one."""
+_CONFLICT, _STRETCH = 2048, 64
+"""Bytes between terms that bring them into conflict, and terms that make it matter."""
+_STRIP, _STRIPS = 512, 4096
+"""Columns of a strip, and elements of all strips of few rows, that are to stay in the first cache.
+"""
+_CHUNK = 64
+"""Rows that make it worth bringing a block of the right operand into the second cache."""
+_TASK, _TASKS = 1 << 18, 256
+"""Products that are worth a task of their own, and tasks at most."""
+_WORTH = 256
+"""Products above which tiles are quicker than plain loops."""
+_NEAR = 1 << 15
+"""Bytes of a right operand that stay in the nearest cache, wherever they lie."""
+_FEW, _STREAMED, _VERY_FEW, _LEAST = 16, 16, 2, 4
+"""Rows up to which columns are not read often enough to be worth a copy, and terms that are then
+added at a time; very few rows, and terms that are added at a time for those."""
+_DEEP = 2048
+"""Terms that are added at a time where there are many: for the cache, and for small errors."""
+_MANY_RUNS = 4096
+"""Runs of terms at most."""
+_CALL = 30
+"""Cycles around a tile beside its terms."""
+_ROWS_OF_ONE_TASK, _COLUMNS_OF_TASKS, _COPIED, _COPIES = 256, 512, 1 << 17, 512
+"""Rows up to which tasks copy columns, columns and bytes of a right operand that make it worth
+that, and terms that are copied at a time."""
+_MATRIX_WORDS = 256
+"""Words of terms that are added at a time in matrix registers: 32 rows of them take 32 KB."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A kernel: how it reads the left operand, and its rows and vectors of columns."""
+
+    form: Form
+    rows: int
+    vectors: int
+    lanes: int
+
+    @property
+    def columns(self) -> int:
+        return self.vectors * self.lanes
+
+
+@dataclass(frozen=True)
+class Room:
+    """Memory of a task for the part of an operand that it needs at a time, which it computes.
+
+    ``nest`` fills the ``buffer``, from the row (or column) ``first`` and the term ``start`` on.
+    """
+
+    buffer: Buffer
+    nest: Nest
+    first: Index
+    start: Index
+
+
+@dataclass(frozen=True)
+class Operand:
+    """Where the elements lie that loops go through: distances in elements.
+
+    ``along`` is the distance of neighbouring rows (or columns), ``across`` that in the other loop.
+    Of ``panel`` rows or columns, all terms come before those of the next panel; ``along`` is then
+    the distance of panels, inside of which rows or columns are neighbours. ``runs`` are the
+    distances in the loops over runs of terms. Rows that are not at equal distances begin at
+    ``place``. An operand that is not stored ``is_computed`` on the way, in a ``room`` that is then
+    its buffer; others may be copied there.
+    """
+
+    buffer: Buffer
+    first: int
+    outer: Mapping[Index, int]
+    along: int
+    across: int
+    panel: int = 0
+    runs: tuple[int, ...] = ()
+    place: Expr | None = None
+    is_computed: bool = False
+    room: Room | None = None
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """How a nest is computed by tiles: its loops, its operands, and the sizes of its pieces.
+
+    The instruction ``times`` multiplies. ``stores`` is what is done with each sum, which they call
+    ``total``; where that is just to store it, ``result`` is where. The work is cut into units of
+    ``chunk`` rows and ``block`` columns; a task has ``group`` of them. If there are more terms than
+    ``depth``, so many are added at a time. Terms may come in ``runs``, one for each step of these
+    loops.
+    """
+
+    outer: tuple[Index, ...]
+    row: Index
+    column: Index
+    term: Index
+    left: Operand
+    right: Operand
+    total: State
+    stores: tuple[Store, ...]
+    tile: Tile
+    result: Operand | None
+    block: int = 1
+    chunk: int = 1
+    group: int = 1
+    depth: int = 1
+    times: str = "mul"
+    runs: tuple[Index, ...] = ()
+
+    @property
+    def in_runs(self) -> bool:
+        """Whether kernels are needed that know of runs of terms, and of rows anywhere."""
+        return bool(self.runs) or self.left.place is not None
+
+    @property
+    def passes(self) -> int:
+        """How often terms are added: of those in runs, a step of the first loop at a time."""
+        terms = self.term.extent * prod(i.extent for i in self.runs)
+        return ceil(terms / self.depth)
+
+    @property
+    def starts(self) -> list[tuple[int, int]]:
+        """Where runs of terms of one pass begin, in the left operand and in the right one."""
+        first = int(self.passes > 1)
+        return [(sum(map(mul, at, self.left.runs[first:])),
+                 sum(map(mul, at, self.right.runs[first:])))
+                for at in product(*(range(i.extent) for i in self.runs[first:]))]
+
+    @property
+    def pieces(self) -> tuple[int, ...]:
+        """How many units there are along each outer loop, the columns, and the rows."""
+        return (*(i.extent for i in self.outer), ceil(self.column.extent / self.block),
+                ceil(self.row.extent / self.chunk))
+
+    @property
+    def units(self) -> int:
+        return prod(self.pieces)
+
+    @property
+    def tasks(self) -> int:
+        return ceil(self.units / self.group)
+
+    @property
+    def computed(self) -> int:
+        """How many elements of operands are computed on the way."""
+        rooms = [operand.room for operand in (self.left, self.right) if operand.room is not None]
+        return sum(self.units * self.passes * prod(room.buffer.shape) for room in rooms)
+
+
+# -- tiles -----------------------------------------------------------------------------------------
+
+
+def has_tiles(dtype: np.dtype) -> bool:
+    """Whether kernels compute in a dtype: numbers that look in memory as they do in registers."""
+    return kind_of(dtype) == "f" and dtype.itemsize >= 4 or (
+        kind_of(dtype) in "iu" and width(dtype) == 8 * dtype.itemsize)
+
+
+def lanes_of(dtype: np.dtype, machine: Machine) -> int:
+    """How many numbers of a dtype a vector has."""
+    return machine.vector_bits // (8 * dtype.itemsize)
+
+
+def _fits(tile: Tile, machine: Machine) -> bool:
+    """Whether the sums of a tile and what is multiplied stay in registers."""
+    left = 1
+    if machine.multiplies_by_lane:
+        left = tile.rows if tile.form == "k" else ceil(tile.rows / tile.lanes)
+    return tile.rows * tile.vectors + left + tile.vectors < machine.vector_registers
+
+
+def in_matrix_registers(tile: Tile, times: str, machine: Machine) -> bool:
+    """Whether the sums of a tile are in matrix registers (``kernels/gemm/amx.py``)."""
+    return machine.has_matrix_registers and times in INSTRUCTIONS and (
+        tile.form == "k" and tile.rows % SIZE == 0)
+
+
+def _cycles(tile: Tile, machine: Machine, times: str = "mul") -> float:
+    """Cycles that one term takes: two products at a time, two loads, four until a sum is ready.
+
+    Loads are not quite hidden behind products, least of all those of many rows that lie apart: for
+    each row they come all at once, for as many terms as a vector has. Matrix registers take 16
+    cycles for 16 words of terms, and 8 to be loaded.
+    """
+    if in_matrix_registers(tile, times, machine):
+        rows = tile.rows // SIZE
+        return rows * tile.vectors + (rows + tile.vectors) / 2
+    left = tile.rows / tile.lanes if machine.multiplies_by_lane else tile.rows
+    loads = (left + tile.vectors) / 2
+    apart = max(0, tile.rows - 4) if machine.multiplies_by_lane and tile.form == "k" else 0
+    return max(tile.rows * tile.vectors / 2, loads, 4) + loads / 4 + apart * 1.2 / tile.lanes
+
+
+@cache
+def _tiles(form: Form, lanes: int, machine: Machine, times: str) -> list[Tile]:
+    step = lanes if form == "m" and machine.multiplies_by_lane else 1
+    every = [Tile(form, rows, vectors, lanes)
+             for rows, vectors in product(range(step, 17, step), range(1, 13))]
+    large = [Tile(form, rows * SIZE, vectors, lanes) for rows in (1, 2) for vectors in (1, 2)]
+    large = [tile for tile in large if in_matrix_registers(tile, times, machine)]
+    if times == "dot4" and not machine.multiplies_signed_bytes:
+        return large  # no other instruction of such a processor knows signs
+    return large + [tile for tile in every if _fits(tile, machine)]
+
+
+@lru_cache(maxsize=1024)
+def best_tile(form: Form, rows: int, columns: int, terms: int, dtype: np.dtype, machine: Machine,
+              row_panel: int = 0, column_panel: int = 0, times: str = "mul") -> Tile | None:
+    """The tile that is through with a product soonest; as large as panels, where those are given.
+
+    A tile has no more rows than there are, and more columns only if there is a panel for them.
+    """
+    def time(tile: Tile) -> float:
+        tiles = ceil(rows / tile.rows) * ceil(columns / tile.columns)
+        return tiles * (_cycles(tile, machine, times) * terms + _CALL)
+
+    found = [tile for tile in _tiles(form, lanes_of(dtype, machine), machine, times)
+             if tile.rows == (row_panel or tile.rows) and tile.rows <= rows
+             and tile.columns == (column_panel or tile.columns)
+             and (tile.columns <= columns or column_panel)]
+    return min(found, key=time, default=None)
+
+
+def panel_columns(tile_form: Form, rows: int, columns: int, terms: int, dtype: np.dtype,
+                  machine: Machine, times: str = "mul") -> int:
+    """How many columns panels of the right operand have best."""
+    lanes = lanes_of(dtype, machine)
+    whole = ceil(columns / lanes) * lanes
+    tile = best_tile(tile_form, rows, whole, terms, dtype, machine, times=times)
+    return 0 if tile is None else tile.columns
+
+
+# -- recognition -----------------------------------------------------------------------------------
+
+
+def sum_of_products(stores: Iterable[Store]) -> Pick | None:
+    """The one sum that values are made from, if it is a sum of products."""
+    found = [*folds(*(s.value for s in stores))]
+    if len(found) != 1:
+        return None
+    (fold,) = found
+    if fold.combine != "add" or not isinstance(fold.init[0], Const) or fold.init[0].value != 0:
+        return None
+    (body,) = fold.body
+    return Pick(fold, 0) if isinstance(body, Op) and body.name in PRODUCTS else None
+
+
+def factors(total: Pick) -> tuple[Expr, Expr]:
+    """What is multiplied in a sum of products."""
+    left, right = _product(total).args
+    return left, right
+
+
+def times(total: Pick) -> str:
+    """The instruction that multiplies in a sum of products."""
+    return _product(total).name
+
+
+def _product(total: Pick) -> Op:
+    (product,) = total.fold.body
+    assert isinstance(product, Op)
+    return product
+
+
+def final_stores(body: Sequence[Statement]) -> tuple[Store, ...]:
+    """The stores of a nest without those that later ones overwrite; none if there is anything else.
+
+    What later ones read of them is put in their place, if it is made of sums alone: other elements
+    may be overwritten in between.
+    """
+    stores = [s for s in body if isinstance(s, Store) and not s.combine and s.guard is None]
+    if len(stores) < len(body):
+        return ()
+    targets = [Load(s.buffer, s.index) for s in stores]
+    known: dict[Expr, Expr] = {}
+    final: list[Store] = []
+    for n, (store, target) in enumerate(zip(stores, targets)):
+        if known:
+            store = replace(store, value=rewrite(store.value, known.get))
+        known.pop(target, None)
+        if _reads_nothing_beside_folds(store.value):
+            known[target] = store.value
+        elif target in targets[n + 1:]:
+            return ()
+        if target not in targets[n + 1:]:
+            final.append(store)
+    return tuple(final)
+
+
+def _reads_nothing_beside_folds(value: Expr) -> bool:
+    return not value.holds & LOADS or not any(isinstance(node, Load) for node in walk(
+        value, into=lambda node: () if isinstance(node, Fold) else children(node)))
+
+
+def tiling(statement: Statement, machine: Machine) -> Tiling | None:
+    """How tiles compute a statement; None if they do not.
+
+    They do where the last two loops are over rows and columns, one operand does not depend on the
+    former nor the other one on the latter, and elements that a kernel loads at once are neighbours.
+    """
+    if not isinstance(statement, Nest) or len(statement.indices) < 2 or any(
+            kind != PARALLEL for kind in statement.kinds) or not all(
+            i.extent for i in statement.indices):
+        return None
+    return _tiling(statement, machine)
+
+
+@lru_cache(maxsize=1 << 13)  # each of several passes asks about all statements of a program
+def _tiling(statement: Nest, machine: Machine) -> Tiling | None:
+    stores = final_stores(statement.body)
+    total = sum_of_products(stores)
+    if total is None or not has_tiles(total.dtype) or not total.fold.indices:
+        return None
+    (*outer, row, column), (*runs, term) = statement.indices, total.fold.indices
+    terms = prod(i.extent for i in total.fold.indices)
+    if row.extent * column.extent * terms < _WORTH:
+        return None
+    left, right = factors(total)
+    if column in left.free:
+        left, right = right, left
+    state = total.fold.states[0]
+    stores = tuple([replace(store, value=rewrite(
+        store.value, lambda e: state if e is total else None)) for store in stores])
+    return _planned(_Loops(tuple(outer), row, column, term, tuple(runs)), left, right, state,
+                    stores, machine, times(total))
+
+
+@dataclass(frozen=True)
+class _Loops:
+    outer: tuple[Index, ...]
+    row: Index
+    column: Index
+    term: Index
+    runs: tuple[Index, ...] = ()
+
+    def operand(self, factor: Expr, along: Index, across: Index) -> Operand | None:
+        """Where the elements are that a factor goes through; None if not at equal distances."""
+        if not isinstance(factor, Load):
+            return self.computed(factor, along, across)
+        places, first = offset(factor.buffer, factor.index)
+        outer: dict[Index, int] = {}
+        within: dict[Expr, int] = {}
+        for atom, distance in places.items():
+            if isinstance(atom, Index) and atom in self.outer:
+                outer[atom] = distance
+            elif atom.free == {along}:
+                within[atom] = distance
+            elif atom is not across and atom not in self.runs:
+                return None
+        along_it, panel = _distance(within, along) or (0, 0)
+        anywhere = None
+        if within and not along_it:
+            anywhere = reduce(add, [atom * distance for atom, distance in within.items()])
+        return Operand(factor.buffer, first, outer, along_it, places.get(across, 0), panel,
+                       tuple(places.get(i, 0) for i in self.runs), anywhere)
+
+
+    def computed(self, factor: Expr, along: Index, across: Index) -> Operand | None:
+        """Where the elements of a factor would be if they were stored, in the order of those that
+        it is made of; None if these are not at equal distances, or hang on other loops, too."""
+        places = [load.place[0] for load in loads(factor)]
+        if self.runs or not factor.free <= {along, across, *self.outer} or not all(
+                isinstance(atom, Index) for terms in places for atom in terms):
+            return None
+        buffer = Buffer("computed", (along.extent, across.extent), factor.dtype, "temp")
+        by_terms = any(terms.get(across) == 1 for terms in places)
+        distances = (across.extent, 1) if by_terms else (1, along.extent)
+        return Operand(buffer, 0, {}, *distances, is_computed=True)
+
+
+def _in_conflict(operand: Operand, terms: int) -> bool:
+    """Whether rows are neighbours, and the terms of each in conflict over places in the cache."""
+    return operand.along == 1 and terms >= _STRETCH and not (
+        operand.panel or operand.across * operand.buffer.dtype.itemsize % _CONFLICT)
+
+
+def _in_room(name: str, operand: Operand, factor: Expr, along: Index, across: Index, count: int,
+             terms: int) -> Operand:
+    """An operand whose elements are computed or copied, those of so many rows and terms at a time.
+    """
+    by_terms, count = operand.across == 1, min(count, along.extent)
+    first, start = fresh_index(along.extent - count + 1), fresh_index(across.extent - terms + 1)
+    place, term = fresh_index(count), fresh_index(terms)
+    loops = (place, term) if by_terms else (term, place)
+    buffer = Buffer(name, [i.extent for i in loops], factor.dtype, "temp")
+    value = substitute(factor, {along: first + place, across: start + term})
+    nest = Nest(loops, (PARALLEL,) * 2, (Store(buffer, loops, value),))
+    return Operand(buffer, 0, {}, *((terms, 1) if by_terms else (1, count)),
+                   room=Room(buffer, nest, first, start))
+
+
+def _distance(places: Mapping[Expr, int], along: Index) -> tuple[int, int] | None:
+    """The distance of neighbours, or of panels and their size; None if it is not always the same.
+    """
+    size = next((atom.args[1].value for atom in places
+                 if isinstance(atom, Op) and atom.name == "floor_div"
+                 and isinstance(atom.args[1], Const)), 0)
+    if size and along.extent >= size:
+        panel, place = panel_place(along, size)
+        inside = linear_form(place)[0]
+        places = {atom: places.get(atom, 0) - inside.get(atom, 0) for atom in {*places, *inside}}
+        return (places.get(panel, 0), size) if all(
+            atom is panel or not distance for atom, distance in places.items()) else None
+    return (places.get(along, 0), 0) if not places.keys() - {along} else None
+
+
+def panel_place(index: Index, size: int) -> tuple[Expr, Expr]:
+    """Where an index is found in panels of a size: which panel, and the place in it.
+
+    The last panel ends with the last index, so it overlaps the one before if it has to. If there
+    are fewer indices than a panel has places, there is one, which has places left.
+    """
+    if index.extent <= size:
+        return const(0), index
+    panel = index // size
+    return panel, index - op("min", panel * size, index.extent - size)
+
+
+def _planned(loops: _Loops, left: Expr, right: Expr, total: State, stores: Sequence[Store],
+             machine: Machine, times: str) -> Tiling | None:
+    """How a product is computed, whose parts are known; None if other code does it better."""
+    a = loops.operand(left, loops.row, loops.term)
+    b = loops.operand(right, loops.column, loops.term)
+    if a is None or b is None or not (b.panel or b.along == 1):
+        return None
+    b = b if b.panel else _one_panel(b, loops)
+    form: Form = "k" if a.across == 1 and not a.panel else "m"
+    if form == "m" and not a.panel and a.along != 1:
+        return None
+    in_runs = bool(loops.runs) or a.place is not None
+    rows, columns = loops.row.extent, loops.column.extent
+    terms = prod(i.extent for i in (*loops.runs, loops.term))
+    tile = best_tile(form, rows, columns, terms, total.dtype, machine, a.panel, b.panel, times)
+    if tile is None:
+        return None
+    depth = (_depth_of_runs(loops, form, terms, (a, b)) if in_runs else
+             _depth_in_registers(terms) if in_matrix_registers(tile, times, machine) else
+             _depth(rows, terms, b, total.dtype.itemsize))
+    batch = prod(i.extent for i in loops.outer) if all(b.outer.get(i) for i in loops.outer) else 0
+    copied = not in_runs and not b.panel and not b.is_computed and copied_by_tasks(
+        batch, rows, columns, terms, b.along, b.across, total.dtype.itemsize, machine)
+    if copied:
+        depth = _depth_of_copies(terms)
+    if b.is_computed:
+        depth = _depth_in_room(terms) if depth < terms else 0
+    if not depth or depth > loops.term.extent * _MANY_RUNS:
+        return None
+    direct = columns >= tile.columns and depth == terms
+    result = _result(loops, total, stores) if direct else None
+    block = _BLOCK_BYTES // (depth * total.dtype.itemsize)
+    block = block if result else min(block, max(_STRIP, _STRIPS // rows))
+    block = tile.columns if copied else _pieces(columns, block, tile.columns)
+    chunk = rows if copied else max(_CHUNK, _TASK // (block * terms)) if depth == terms else _CHUNK
+    once = depth == terms and block >= columns
+    if a.is_computed and not once:
+        return None
+    in_room = a.is_computed or once and not in_runs and _in_conflict(a, terms)
+    chunk = _pieces(rows, min(chunk, _ROOM_BYTES // (terms * total.dtype.itemsize))
+                    if in_room else chunk, tile.rows)
+    if in_room:
+        a = _in_room("left", a, left, loops.row, loops.term, chunk, depth)
+    if b.is_computed or copied:
+        b = _in_room("right", b, right, loops.column, loops.term, block, depth)
+    whole = Tiling(loops.outer, loops.row, loops.column, loops.term, a, b, total, tuple(stores),
+                   tile, result, block, chunk, depth=depth, times=times, runs=loops.runs)
+    group = max(_TASK // (block * chunk * terms), ceil(whole.units / _TASKS), 1)
+    return replace(whole, group=group)
+
+
+def _result(loops: _Loops, total: State, stores: Sequence[Store]) -> Operand | None:
+    """The matrix that sums are stored in just as they are, row by row; None if there is none."""
+    if len(stores) > 1 or stores[0].value is not total:
+        return None
+    found = loops.operand(Load(stores[0].buffer, stores[0].index), loops.row, loops.column)
+    fits = found is not None and found.across == 1 and found.along and not found.panel
+    return found if fits else None
+
+
+def _depth(rows: int, terms: int, right: Operand, itemsize: int) -> int:
+    """How many terms are added at a time: few if the right operand is far, and used by few rows."""
+    if streams(rows, terms, right.along, right.across, itemsize) and not right.panel:
+        return _STREAMED if rows > _VERY_FEW else _LEAST
+    return terms if terms <= 2 * _DEEP else ceil(terms / round(terms / _DEEP))
+
+
+def _depth_in_registers(terms: int) -> int:
+    """How many words of terms matrix registers add at a time: a multiple of what they hold."""
+    passes = max(1, round(terms / _MATRIX_WORDS))
+    return ceil(ceil(terms / passes) / SIZE) * SIZE
+
+
+def copied_by_tasks(batch: int, rows: int, columns: int, terms: int, along: int, across: int,
+                    itemsize: int, machine: Machine) -> bool:
+    """Whether tasks copy the columns that they are about to use: then one task uses them, for few
+    rows, and what it copies need not go to memory and back.
+
+    ``batch`` is how many right operands there are; 0 if some are used several times.
+    """
+    return not machine.multiplies_by_lane and along == 1 and _FEW < rows <= _ROWS_OF_ONE_TASK and (
+        batch * columns >= _COLUMNS_OF_TASKS and batch * across * terms * itemsize > _COPIED
+        and _depth_of_copies(terms) > 0)
+
+
+def _depth_of_copies(terms: int) -> int:
+    """How many terms of a right operand are copied at a time, the same each time; 0 if few."""
+    if terms <= _COPIES:
+        return terms
+    return next((n for n in range(_COPIES, _COPIES // 8, -1) if terms % n == 0), 0)
+
+
+def _depth_in_room(terms: int) -> int:
+    """How many terms of a right operand are computed at a time, the same each time; 0 if few."""
+    return next((n for n in range(_IN_ROOM, _STREAMED - 1, -1) if terms % n == 0), 0)
+
+
+def _depth_of_runs(loops: _Loops, form: Form, terms: int, operands: Sequence[Operand]) -> int:
+    """How many terms in runs are added at a time: all, or those of a step of the first loop.
+
+    The latter where they are many, and where rows go through all of the operands side by side.
+    """
+    if not loops.runs:
+        return terms
+    size = sum(prod(x.buffer.shape) * x.buffer.dtype.itemsize for x in operands)
+    many = terms > 2 * _DEEP or form == "m" and size > 2 * _BLOCK_BYTES
+    return terms // loops.runs[0].extent if many else terms
+
+
+def streams(rows: int, terms: int, along: int, across: int, itemsize: int) -> bool:
+    """Whether columns are read right from where they are, row by row, since a copy is not worth it.
+    """
+    return along == 1 and rows <= _FEW and terms > _STREAMED and across * terms * itemsize > _NEAR
+
+
+def _one_panel(right: Operand, loops: _Loops) -> Operand:
+    """An operand with fewer columns than there is room for: a panel, if that is all its memory."""
+    size, terms = right.across, loops.term.extent
+    if loops.column.extent < size and right.buffer.shape[-2:] == (terms, size) and not any(
+            distance % (terms * size) for distance in (right.first, *right.outer.values())):
+        return replace(right, panel=size)
+    return right
+
+
+def _pieces(extent: int, size: int, unit: int) -> int:
+    """The size, a multiple of a unit, of about equal pieces of at most about a size."""
+    count = max(1, round(extent / max(size, unit)))
+    return ceil(ceil(extent / count) / unit) * unit

@@ -1,0 +1,109 @@
+"""Machine code from LLVM text: assembled and linked once, kept on disk, placed when needed."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping
+from functools import cache
+from time import perf_counter
+
+from .._base.config import enable_checks
+from . import disk_cache
+from .linked_code import Image, Placed, link
+from .signals import uninterrupted
+
+__all__ = ["PTHREADS", "Image", "Placed", "address_of", "image", "permanent"]
+
+
+PTHREADS = """\
+declare i64 @pthread_self()
+declare i32 @pthread_create(ptr, ptr, ptr, ptr)
+declare i32 @pthread_detach(i64)
+declare i32 @pthread_sigmask(i32, ptr, ptr)
+declare i32 @sigfillset(ptr)
+declare i32 @pthread_mutex_init(ptr, ptr)
+declare i32 @pthread_mutex_lock(ptr)
+declare i32 @pthread_mutex_unlock(ptr)
+declare i32 @pthread_cond_init(ptr, ptr)
+declare i32 @pthread_cond_wait(ptr, ptr)
+declare i32 @pthread_cond_timedwait(ptr, ptr, ptr)
+declare i32 @pthread_cond_signal(ptr)
+declare i32 @pthread_cond_broadcast(ptr)
+declare i32 @clock_gettime(i32, ptr)
+
+; Waits for a condition, for a fiftieth of a second at most.
+define internal i32 @wait_a_while(ptr %condition, ptr %mutex) {
+  %time = alloca [2 x i64]
+  %got = call i32 @clock_gettime(i32 0, ptr %time)
+  %part_at = getelementptr i64, ptr %time, i64 1
+  %seconds = load i64, ptr %time
+  %part = load i64, ptr %part_at
+  %later = add i64 %part, 20000000
+  %over = icmp sge i64 %later, 1000000000
+  %carry = zext i1 %over to i64
+  %less = mul i64 %carry, 1000000000
+  %rest = sub i64 %later, %less
+  %until = add i64 %seconds, %carry
+  store i64 %until, ptr %time
+  store i64 %rest, ptr %part_at
+  %result = call i32 @pthread_cond_timedwait(ptr %condition, ptr %mutex, ptr %time)
+  ret i32 %result
+}"""
+"""What native code that starts threads and waits for them needs of the C library."""
+
+
+def image(key: str, text: Callable[[], str] | None, tidy: bool = False,
+          quick: bool = False) -> Image | None:
+    """The code that goes by a name: from disk, or else made from its text if that can be had.
+
+    ``quick`` makes it in a hurry, to be exchanged for better code.
+    """
+    found = disk_cache.read(key)
+    if found is not None:
+        facts, data = found
+        return Image(data, *facts)
+    if text is None:
+        return None
+    from .._compiler.emit.cpu.module import assemble, exchangeable
+    from .._compiler.machine import host
+    start = perf_counter()
+    written = text()
+    with uninterrupted():
+        if quick:
+            objects = assemble(exchangeable(written), host(), enable_checks.value, quick=True)
+            made = link(objects)._replace(text=written)
+        else:
+            made = link(assemble(written, host(), enable_checks.value, tidy))
+    disk_cache.write(key, tuple(made[1:]), made.data, perf_counter() - start)
+    return made
+
+
+def permanent(name: str, text: Callable[[], str],
+              symbols: Mapping[str, int] | None = None, tidy: bool = False) -> dict[str, int]:
+    """The addresses of functions that tanx itself consists of, by their names.
+
+    ``text`` must depend on nothing but ``name``, the processor and the source of tanx: it is asked
+    for only if the code is not on disk. Addresses in this process go in by ``symbols``. The code
+    stays until the process ends, for threads may wait in it longer than Python's objects live.
+    ``tidy`` is for ``assemble``.
+    """
+    made = image(disk_cache.key_of("native", name.encode()), text, tidy)
+    assert made is not None
+    given = symbols or {}
+    return Placed(made, lambda symbol: given.get(symbol) or address_of(symbol), True).addresses
+
+
+@cache
+def address_of(symbol: str) -> int:
+    """The address of a function of the C library, of Python, or of what GCC and LLVM rely on."""
+    for library in (None, "libm.so.6", "libgcc_s.so.1"):
+        try:
+            function = getattr(ctypes.CDLL(library), symbol)
+        except (OSError, AttributeError):
+            continue
+        return ctypes.cast(function, ctypes.c_void_p).value or 0
+    from llvmlite import binding
+    address = binding.address_of_symbol(symbol)
+    if not address:
+        raise NotImplementedError(f"compiled code needs {symbol}, which this system lacks.")
+    return address

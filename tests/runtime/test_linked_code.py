@@ -1,0 +1,137 @@
+"""Object code linked by ourselves and placed in memory."""
+
+import ctypes
+import gc
+import os
+
+import pytest
+
+from tanx._compiler.emit.cpu.module import assemble
+from tanx._compiler.machine import host
+from tanx._runtime import code_memory
+from tanx._runtime.linked_code import Placed, link
+from tanx._runtime.machine_code import address_of
+
+TEXT = """
+declare double @sin(double)
+@kept = global i64 5
+@zeros = internal global [100 x i64] zeroinitializer
+@table = internal constant [2 x ptr] [ptr @add, ptr @multiply]
+define i64 @add(i64 %x) { %y = add i64 %x, 1 ret i64 %y }
+define i64 @multiply(i64 %x) { %y = mul i64 %x, 7 ret i64 %y }
+define i64 @step(i64 %k, i64 %x) {
+  %place = getelementptr ptr, ptr @table, i64 %k
+  %function = load ptr, ptr %place
+  %result = call i64 %function(i64 %x)
+  %before = load i64, ptr @kept
+  store i64 %result, ptr @kept
+  %zero = getelementptr i64, ptr @zeros, i64 %k
+  %count = load i64, ptr %zero
+  %more = add i64 %count, 100
+  store i64 %more, ptr %zero
+  %sum = add i64 %result, %before
+  %total = add i64 %sum, %count
+  ret i64 %total
+}
+define double @shifted_sine(double %x) {
+  %y = call double @sin(double %x)
+  %z = fadd double %y, 3.25
+  ret double %z
+}
+"""
+
+
+def placed(text=TEXT):
+    return Placed(link(assemble(text, host(), True)), address_of)
+
+
+def function(code, name, result, *types):
+    return ctypes.CFUNCTYPE(result, *types)(code.addresses[name])
+
+
+def test_functions_constants_and_variables():
+    code = placed()
+    step = function(code, "step", ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+    assert [step(0, 10), step(1, 10), step(1, 1)] == [11 + 5, 70 + 11, 7 + 70 + 100]
+    assert function(code, "shifted_sine", ctypes.c_double, ctypes.c_double)(0.0) == 3.25
+    second = placed()
+    other = function(second, "step", ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+    assert other(0, 10) == 16  # its variables are its own
+
+
+def lines_of_memory():
+    """Where each mapping begins and ends, and how it may be used."""
+    with open("/proc/self/maps") as maps:
+        parts = [line.split()[:2] for line in maps]
+    return [(*(int(x, 16) for x in place.split("-")), use) for place, use in parts]
+
+
+def uses(address):
+    return [use for start, end, use in lines_of_memory() if start <= address < end]
+
+
+def test_memory_goes_with_the_object():
+    code = placed()
+    address = code.addresses["step"]
+    assert uses(address) == ["r-xp"]
+    del code
+    gc.collect()
+    assert not uses(address)
+
+
+PLAIN = "define i64 @number() { ret i64 NUMBER }"
+
+
+@pytest.fixture
+def rooms(monkeypatch):
+    monkeypatch.setattr(code_memory, "_rooms", code_memory._Rooms())
+    return code_memory._rooms
+
+
+def plain(number):
+    code = placed(PLAIN.replace("NUMBER", str(number)))
+    return code, function(code, "number", ctypes.c_int64)
+
+
+def test_code_without_variables_shares_rooms_that_go_when_all_are_gone(rooms):
+    codes = [plain(n) for n in range(100)]  # more than a room holds
+    assert [number() for _, number in codes] == list(range(100))
+    first, last = (codes[n][0].addresses["number"] for n in (0, -1))
+    assert uses(first) == uses(last) == ["r-xs"]
+    assert uses(codes[0][0]._piece.written) == ["rw-s"]
+    kept = codes[99]
+    del codes
+    gc.collect()
+    assert not uses(first) and uses(last) == ["r-xs"]
+    assert kept[1]() == 99
+
+
+def test_a_fork_does_not_write_where_its_parent_does(rooms):
+    before = plain(1)
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        rooms.forked()  # as the real one is told
+        made = plain(2)
+        os.write(writer, bytes([before[1](), made[1](), made[0]._piece.room is rooms.room]))
+        os._exit(0)
+    os.waitpid(child, 0)
+    after = plain(3)
+    assert list(os.read(reader, 3)) == [1, 2, 1] and (before[1](), after[1]()) == (1, 3)
+
+
+def test_systems_that_refuse(rooms, monkeypatch):
+    def refused(*_):
+        raise PermissionError
+    monkeypatch.setattr(os, "memfd_create", refused)
+    code, number = plain(5)
+    assert number() == 5 and not rooms.possible
+    assert uses(code.addresses["number"]) == ["r-xp"]
+
+
+def test_what_does_not_exist():
+    text = "declare void @nowhere()\ndefine void @f() { call void @nowhere() ret void }"
+    with pytest.raises(NotImplementedError, match="nowhere"):
+        placed(text)
+    with pytest.raises(NotImplementedError, match="ELF"):
+        link(bytes(1000))
