@@ -13,15 +13,14 @@ from .._base.traceback import boundary
 from .._core.array import Array
 from .._core.cells import Cell
 from .._core.jaxpr import eval_jaxpr
-from .._core.linear import Zero
+from .._core.linear import Zero, instantiate
 from .._core.naming import leaf_names, name_of
 from .._core.refs import is_ref
 from .._core.stage import stage
 from .._core.trace import context
 from .._core.types import ShapedArray, described, is_arraylike, typeof
+from .._ops.base import as_array
 from .._ops.convert import convert
-from .._ops.derive import instantiate
-from .._ops.layout import as_array
 from .._transforms import jvp as forward
 from .._transforms.discharge import contents, store
 from .._transforms.linearize import linearize as linearize_flat

@@ -11,7 +11,7 @@ from .._core.high import MappingSpec
 from .._core.naming import leaf_names, name_of
 from .._core.refs import check_distinct, is_ref
 from .._core.types import NUMBERS, is_arraylike, typeof
-from .._ops.layout import as_array
+from .._ops.base import as_array
 from .._transforms.vmap import Axis, mapped_types, to_axis
 from ..errors import explain
 from ..tree_util import (

@@ -8,10 +8,9 @@ from typing import Any
 from .._control.loops import scan
 from .._core.refs import is_ref
 from .._core.types import NUMBERS, ShapeDtypeStruct, is_arraylike, typeof
-from .._ops.batching import materialize
+from .._ops.base import materialize, reshape
 from .._ops.convert import optimization_barrier
 from .._ops.create import iota
-from .._ops.layout import reshape
 from .._ops.slicing import concatenate, slice_in_dim
 from .._runtime.memory import in_words
 from .._transforms.vmap import Axis, batch

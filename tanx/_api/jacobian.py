@@ -11,11 +11,11 @@ from .. import dtypes
 from .._base.traceback import boundary
 from .._core.naming import name_of
 from .._core.types import is_arraylike, typeof
+from .._ops.base import reshape
 from .._ops.compare import eq
 from .._ops.convert import convert
 from .._ops.create import broadcasted_iota
 from .._ops.derive import zeros_of
-from .._ops.layout import reshape
 from .._ops.slicing import index_in_dim, split
 from .._transforms.vmap import Axis, batch, to_axis
 from ..errors import explain

@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from .._core.linear import ZeroSeries, zero_series
 from .._core.types import typeof
-from .._ops.arith import add, round
+from .._ops.arith import add
+from .._ops.base import as_array
 from .._ops.convert import convert
 from .._ops.derive import zeros_of
-from .._ops.families import like
-from .._ops.layout import as_array
-from .._ops.series import ZeroSeries, scaled, zero_series
+from .._ops.magnitude import round
+from .._ops.operands import like
+from .._ops.series import scaled
 from .._ops.special import lgamma
 from .._ops.transcendental import exp
 from .._transforms.taylor import JetTrace, JetTracer, taylor

@@ -30,7 +30,7 @@ from .._core.refs import check_distinct, is_ref
 from .._core.stage import Staged, clear_memories, memory_of, stage_closed
 from .._core.trace import EvalTrace, Tracer, context
 from .._core.types import is_arraylike, typeof
-from .._ops.layout import as_array
+from .._ops.base import as_array
 from .._runtime.background_compile import run_meanwhile
 from .._runtime.device import devices_of
 from .._runtime.dispatch import Call, Dispatcher, NativeCalls

@@ -27,7 +27,7 @@ from .._core.trace import Tracer
 from .._core.types import canonical_shape
 from .._core.types import typeof as type_of
 from .._ops.annotations import laid_out, reshard_p
-from .._ops.layout import as_array
+from .._ops.base import as_array
 from .._runtime.device import devices_of
 from ..errors import explain
 from ..tree_util import broadcast_prefix, tree_flatten, tree_map, tree_unflatten

@@ -18,7 +18,7 @@ from .._core.trace import Tracer
 from .._core.transfers import watch_transfer
 from .._core.types import is_arraylike, typeof
 from .._ops.annotations import ArrayCopySemantics, device_put_p, place_of
-from .._ops.layout import as_array
+from .._ops.base import as_array
 from .._runtime.device import Device, default_device, device_of, devices_of
 from ..dtypes import is_extended
 from ..errors import explain

@@ -10,11 +10,10 @@ import numpy as np
 from .. import dtypes
 from .._base.traceback import boundary
 from .._control.accumulators import backward_logs
-from .._core.linear import Linear, Zero
+from .._core.linear import Linear, Zero, instantiate
 from .._core.refs import AbstractRef, is_ref
 from .._core.types import is_arraylike, typeof
-from .._ops.derive import instantiate
-from .._ops.layout import as_array
+from .._ops.base import as_array
 from .._transforms.transpose import backward
 from ..errors import explain
 from ..tree_util import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 from .. import dtypes
 from .._base.traceback import boundary
 from .._core.types import is_arraylike, typeof
+from .._ops.base import as_array, reshape
 from .._ops.convert import convert
 from .._ops.create import full
-from .._ops.layout import as_array, reshape
 from .._ops.slicing import concatenate, split
 from ..errors import explain
 from ..tree_util import tree_flatten, tree_unflatten

@@ -22,7 +22,8 @@ from .._core.spec import PartitionSpec
 from .._core.stage import stage_closed
 from .._core.types import typeof
 from .._ops.annotations import laid_out
-from .._ops.layout import as_array, expand_dims, squeeze
+from .._ops.base import as_array
+from .._ops.layout import expand_dims, squeeze
 from .._runtime.device import devices_of
 from .._transforms.vmap import Axis, batch
 from ..errors import explain

@@ -15,7 +15,7 @@ from .._core.reads import absorb, reading
 from .._core.stage import Memory
 from .._core.trace import Trace, context, running
 from .._core.types import typeof
-from .._ops.layout import as_array
+from .._ops.base import as_array
 from .._transforms.linearize import partial_eval
 from ..tree_util import tree_flatten, tree_unflatten
 from .arguments import check_callable, check_leaves, result_leaves

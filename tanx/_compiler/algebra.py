@@ -21,10 +21,10 @@ from .._core.jaxpr import Atom, JaxprEqn, Literal
 from .._core.types import ShapedArray
 from .._loops.instructions import value_range
 from .._ops.arith import add_p, mul_p, neg_p, sub_p
-from .._ops.families import letter
-from .._ops.layout import broadcast_in_dim_p, reshape_p
-from .._ops.reduce import reduce_sum_p
-from .._ops.slicing import dynamic_slice_p, dynamic_update_slice_p, slice_p
+from .._ops.base import broadcast_in_dim_p, reduce_sum_p, reshape_p
+from .._ops.dynamic import dynamic_slice_p, dynamic_update_slice_p
+from .._ops.operands import letter
+from .._ops.slicing import slice_p
 
 __all__ = ["RULES"]
 

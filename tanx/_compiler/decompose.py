@@ -10,14 +10,16 @@ import numpy as np
 
 from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from .._core.types import ShapedArray
-from .._ops.arith import add_p, div_p, max_p, min_p, mul_p
+from .._ops.arith import add_p, div_p, mul_p
+from .._ops.base import broadcast_in_dim_p, reshape_p, transpose_p
 from .._ops.convert import convert_element_type_p
 from .._ops.dot import dot_general_p, kept_dimensions, plan
-from .._ops.families import identity, letter
 from .._ops.fft import FftType, fft_p
-from .._ops.layout import broadcast_in_dim_p, reshape_p, transpose_p
+from .._ops.magnitude import max_p, min_p
+from .._ops.operands import identity, letter
 from .._ops.slicing import pad_p, slice_p
-from .._ops.window import Window, WindowReduction, can_slide, dilated, slide
+from .._ops.window import WindowReduction
+from .._ops.window_geometry import Window, can_slide, dilated, slide
 from .decompose_conv import convolution
 
 __all__ = ["decompose"]

@@ -14,11 +14,11 @@ import numpy as np
 
 from .._core.jaxpr import Atom, JaxprEqn, Literal
 from .._core.types import ShapedArray
+from .._ops.base import transpose_p
 from .._ops.conv import Plan, plan_of
 from .._ops.conv_shapes import ConvDimensionNumbers
 from .._ops.convert import convert_element_type_p
-from .._ops.families import letter
-from .._ops.layout import transpose_p
+from .._ops.operands import letter
 from .._ops.slicing import pad_p
 
 __all__ = ["convolution"]

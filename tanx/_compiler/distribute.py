@@ -24,7 +24,7 @@ from .._core.rewrite import dce, with_their_needs
 from .._core.stage import stage
 from .._core.types import ShapedArray
 from .._ops.arith import add_p
-from .._ops.batching import materialize
+from .._ops.base import materialize
 from .._ops.dot import dot_general_p
 
 __all__ = ["distribute"]

@@ -18,10 +18,10 @@ from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, cach
 from .._core.primitive import Kind
 from .._core.rewrite import dce, inline_calls, prune_constants
 from .._core.types import ShapedArray
+from .._ops.base import broadcast_in_dim_p
 from .._ops.convert import optimization_barrier_p
 from .._ops.create import scratch_p
 from .._ops.families import Elementwise
-from .._ops.layout import broadcast_in_dim_p
 from ..dtypes import is_extended, stored
 from .algebra import RULES
 

@@ -12,7 +12,7 @@ from .._base.axes import canonical_axis
 from .._core.trace import context
 from .._core.types import ShapedArray, typeof
 from .._ops.arith import add
-from .._ops.compare import bitwise_or
+from .._ops.bits import bitwise_or
 from .._ops.layout import rev
 from .._ops.slicing import concatenate, pad, slice
 from ..errors import explain

@@ -10,7 +10,8 @@ from .._core.array import Array
 from .._core.source import user_source
 from .._core.trace import Tracer
 from .._core.types import ShapedArray, typeof
-from .._ops.compare import bitwise_or, gt, lt
+from .._ops.bits import bitwise_or
+from .._ops.compare import gt, lt
 from .._ops.convert import convert_element_type
 from .._ops.reduce import reduce_or
 from ..errors import OutOfBoundsError, explain

@@ -11,7 +11,7 @@ import numpy as np
 from .. import tree_util
 from .._core.effects import IOEffect
 from .._core.types import ShapedArray, typeof
-from .._ops.layout import as_array
+from .._ops.base import as_array
 from ..errors import JaxRuntimeError, explain
 from .callback import VMAP_METHODS, HostCall, PureCallback
 

@@ -19,13 +19,12 @@ from .._core.jaxpr import (
     eval_jaxpr,
     one_equation,
 )
-from .._core.linear import Linear, Zero, never
+from .._core.linear import Linear, Zero, never, zero_series
 from .._core.primitive import Kind, Name
 from .._core.refs import AbstractRef
 from .._core.rewrite import dce_closed, prune_constants
 from .._core.stage import captured_by
 from .._core.trace import context, data_of, running
-from .._ops.series import zero_series
 from .._transforms.jvp import JVPTrace, jvp_jaxpr
 from .._transforms.linearize import partial_eval_jaxpr
 from .._transforms.taylor import flattened, gathered, taylor_jaxpr

@@ -32,8 +32,8 @@ from .._core.trace import EvalTrace, Tracer, context, leaked, running
 from .._core.types import ShapedArray, typeof
 from .._loops import build
 from .._loops.names import CALLBACK
-from .._ops.batching import materialize
-from .._ops.layout import broadcast_in_dim, squeeze
+from .._ops.base import broadcast_in_dim, materialize
+from .._ops.layout import squeeze
 from .._ops.slicing import concatenate, slice_in_dim
 from ..errors import JaxRuntimeError, OutOfBoundsError, explain
 from .custom import flat_leaves

@@ -23,8 +23,8 @@ from .._core.rewrite import constvars_to_invars
 from .._core.stage import memory_of, stage
 from .._core.trace import Tracer
 from .._core.types import ShapedArray, typeof
+from .._ops.base import as_array
 from .._ops.convert import convert
-from .._ops.layout import as_array
 from ..errors import explain
 from .custom import flat_leaves
 

@@ -20,10 +20,11 @@ from .._core.linear import never
 from .._core.primitive import Kind, Primitive
 from .._core.source import SourceInfo, user_source
 from .._core.types import typeof
-from .._ops.compare import bitwise_not, gt
-from .._ops.layout import as_array, reshape
+from .._ops.base import as_array, reshape
+from .._ops.bits import bitwise_not
+from .._ops.compare import gt
+from .._ops.dynamic import dynamic_index_in_dim
 from .._ops.reduce import argmax, reduce_or
-from .._ops.slicing import dynamic_index_in_dim
 from ..errors import explain
 from .custom import flat_leaves
 from .debugging import check_format

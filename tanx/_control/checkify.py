@@ -32,14 +32,16 @@ from .._core.source import attributed_to
 from .._core.stage import stage, stage_closed
 from .._core.types import ShapedArray, typeof
 from .._ops.arith import add
-from .._ops.compare import bitwise_and, bitwise_or, eq, gt, lt, ne, select
+from .._ops.base import reshape
+from .._ops.bits import bitwise_and, bitwise_or
+from .._ops.compare import eq, gt, lt, ne, select
 from .._ops.convert import convert_element_type, stop_gradient
 from .._ops.create import full
-from .._ops.layout import reshape, stack
+from .._ops.dynamic import dynamic_index_in_dim
+from .._ops.gather_scatter import window_of
+from .._ops.layout import stack
 from .._ops.reduce import argmax, reduce_or
 from .._ops.rng import random_wrap
-from .._ops.scatter import window_of
-from .._ops.slicing import dynamic_index_in_dim
 from ..errors import explain
 from .call import Call
 from .check import (

@@ -12,7 +12,7 @@ from .._core.primitive import Kind, Name
 from .._core.stage import stage
 from .._core.trace import Tracer
 from .._core.types import typeof
-from .._ops.layout import as_array
+from .._ops.base import as_array
 from ..errors import UnexpectedTracerError, explain
 from .call import batched_body
 from .stateful import RunsFunctions

@@ -31,12 +31,11 @@ from .._core.rewrite import dce
 from .._core.stage import captured_by, stage
 from .._core.trace import Tracer, running
 from .._core.types import ShapedArray, is_arraylike, typeof
-from .._ops.batching import materialize
+from .._ops.base import broadcast_in_dim, materialize
 from .._ops.compare import clamp, ne, select_n
 from .._ops.convert import convert
 from .._ops.create import scratch
-from .._ops.families import like
-from .._ops.layout import broadcast_in_dim
+from .._ops.operands import like
 from .._transforms.linearize import partial_eval_jaxpr
 from ..errors import explain
 from .call import as_unit, backward_body, batched_body, forward_body, has_tapes, known_now

@@ -18,9 +18,8 @@ from .._core.refs import is_ref
 from .._core.stage import stage_closed
 from .._core.trace import EvalTrace, Tracer, context, running
 from .._core.types import NUMBERS, ShapedArray, is_arraylike, typeof
-from .._ops.batching import materialize
+from .._ops.base import as_array, materialize
 from .._ops.convert import stop_gradient
-from .._ops.layout import as_array
 from .._transforms.discharge import DischargeTrace, contents
 from .._transforms.jvp import JVPTrace
 from .._transforms.linearize import PartialTrace

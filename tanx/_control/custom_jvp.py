@@ -9,12 +9,12 @@ from typing import Any
 
 from .. import dtypes, tree_util
 from .._base.traceback import boundary
-from .._core.linear import Zero
+from .._core.linear import Zero, instantiate
 from .._core.naming import name_of
 from .._core.trace import Tracer
 from .._core.types import typeof
 from .._ops.convert import stop_gradient
-from .._ops.derive import instantiate, sum_cotangents
+from .._ops.derive import sum_cotangents
 from ..errors import explain
 from .custom import (
     Arguments,

@@ -12,16 +12,14 @@ from .. import dtypes, tree_util
 from .._base.config import disable_bwd_checks
 from .._base.traceback import boundary
 from .._core.jaxpr import eval_jaxpr
-from .._core.linear import Linear, Zero, expansion, never
+from .._core.linear import Linear, Zero, expansion, instantiate, never
 from .._core.naming import name_of
 from .._core.primitive import Kind, Primitive
 from .._core.refs import is_ref
 from .._core.stage import stage
 from .._core.trace import Tracer
 from .._core.types import NUMBERS, ShapedArray, is_arraylike, typeof
-from .._ops.batching import materialize, move_axis
-from .._ops.derive import instantiate
-from .._ops.reduce import reduce_sum
+from .._ops.base import materialize, move_axis, reduce_sum
 from .._transforms.vmap import Axis, batch
 from ..errors import UnexpectedTracerError, explain
 from .accumulators import NullAccum, ValAccum, log

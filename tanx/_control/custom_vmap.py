@@ -9,13 +9,12 @@ from typing import Any
 
 from .. import tree_util
 from .._base.traceback import boundary
-from .._core.linear import Zero
+from .._core.linear import Zero, instantiate
 from .._core.naming import name_of
 from .._core.primitive import Name
 from .._core.stage import stage_closed
 from .._core.types import typeof
-from .._ops.batching import materialize, to_front
-from .._ops.derive import instantiate
+from .._ops.base import materialize, to_front
 from .._transforms.jvp import jvp
 from ..errors import UnexpectedTracerError, explain
 from .call import Call, forward_body

@@ -14,7 +14,7 @@ from .. import tree_util
 from .._core.source import user_source
 from .._core.trace import EvalTrace, context
 from .._core.types import is_arraylike
-from .._ops.layout import as_array
+from .._ops.base import as_array
 from ..errors import explain
 from .callback import (
     FlatCallback,

@@ -7,12 +7,12 @@ from typing import Any
 
 from .. import tree_util
 from .._core.jaxpr import ClosedJaxpr, Var, eval_jaxpr
-from .._core.linear import Linear, Zero
+from .._core.linear import Linear, Zero, instantiate
 from .._core.naming import name_of
 from .._core.stage import stage_closed
 from .._core.types import typeof
-from .._ops.batching import materialize, to_front
-from .._ops.derive import instantiate, sum_cotangents
+from .._ops.base import materialize, to_front
+from .._ops.derive import sum_cotangents
 from .._transforms.vmap import batch_jaxpr
 from ..errors import explain
 from .call import Call, forward_body

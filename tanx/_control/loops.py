@@ -16,10 +16,10 @@ from .._core.naming import name_of
 from .._core.trace import Tracer
 from .._core.types import NUMBERS, ShapedArray, is_arraylike, typeof
 from .._ops.arith import add
-from .._ops.batching import materialize
+from .._ops.base import as_array, materialize, reshape
 from .._ops.compare import lt
 from .._ops.convert import convert
-from .._ops.layout import as_array, collapse, reshape, stack
+from .._ops.layout import collapse, stack
 from .._ops.slicing import concatenate, index_in_dim, slice
 from .._transforms.vmap import Axis, batch
 from ..errors import explain

@@ -16,7 +16,7 @@ from .._base.traceback import boundary
 from .._core.primitive import Name
 from .._core.stage import stage_closed
 from .._core.types import typeof
-from .._ops.layout import as_array
+from .._ops.base import as_array
 from ..errors import explain
 from .composite import Composite
 

@@ -18,7 +18,7 @@ from .._core.spaces import MemorySpace
 from .._core.stage import stage_closed
 from .._core.types import is_arraylike, typeof
 from .._ops.annotations import Identity
-from .._ops.layout import as_array
+from .._ops.base import as_array
 from ..errors import explain
 from .call import Call
 

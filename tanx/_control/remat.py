@@ -23,7 +23,7 @@ from .._core.jaxpr import (
     eval_jaxpr,
     jaxpr_as_fun,
 )
-from .._core.linear import Linear, Zero
+from .._core.linear import Linear, Zero, instantiate, linear
 from .._core.naming import debug_info, name_of
 from .._core.primitive import Kind, Primitive
 from .._core.reads import absorb, reading
@@ -31,8 +31,7 @@ from .._core.rewrite import dce, inline_calls, prune_constants, substitute
 from .._core.stage import Staged, memory_of, stage, stage_closed
 from .._core.trace import running
 from .._core.types import typeof
-from .._ops.derive import instantiate, linear
-from .._ops.layout import as_array
+from .._ops.base import as_array
 from .._transforms.linearize import partial_eval, partial_eval_jaxpr
 from .._transforms.transpose import backward
 from ..errors import explain

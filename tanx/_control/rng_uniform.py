@@ -10,8 +10,8 @@ from .._core.array import Array
 from .._core.effects import IOEffect
 from .._core.linear import never
 from .._core.types import ShapedArray, typeof
-from .._ops.batching import batch_size, materialize
-from .._ops.families import letter
+from .._ops.base import batch_size, materialize
+from .._ops.operands import letter
 from ..errors import explain
 from .callback import Callback, HostCall
 

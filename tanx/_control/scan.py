@@ -26,15 +26,14 @@ from .._core.jaxpr import (
     cached_by_jaxpr,
     eval_jaxpr,
 )
-from .._core.linear import Linear, Zero, never
+from .._core.linear import Linear, Zero, instantiate, never
 from .._core.primitive import Kind
 from .._core.rewrite import dce, prune_constants, substitute
 from .._core.stage import captured_by, stage
 from .._core.trace import EvalTrace, running
 from .._core.types import ShapedArray, typeof
-from .._ops.batching import materialize, to_front
-from .._ops.derive import instantiate, zeros_of
-from .._ops.layout import as_array
+from .._ops.base import as_array, materialize, to_front
+from .._ops.derive import zeros_of
 from .._transforms.jvp import jvp_jaxpr
 from .._transforms.linearize import partial_eval, partial_eval_jaxpr
 from .._transforms.transpose import backward

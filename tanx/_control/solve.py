@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 
 from .. import dtypes, tree_util
 from .._core.jaxpr import ClosedJaxpr, Var, cached_by_jaxpr, eval_jaxpr, jaxpr_as_fun
-from .._core.linear import Linear, Zero, never
+from .._core.linear import Linear, Zero, instantiate, never, zero_series
 from .._core.naming import name_of
 from .._core.primitive import Kind, Primitive, parameter
 from .._core.types import ShapedArray, typeof
 from .._ops.arith import neg, sub
-from .._ops.batching import materialize, to_front
-from .._ops.derive import instantiate, zeros_of
-from .._ops.series import zero_series
+from .._ops.base import materialize, to_front
+from .._ops.derive import zeros_of
 from .._transforms.jvp import jvp
 from .._transforms.linearize import linearize
 from .._transforms.taylor import taylor

@@ -21,16 +21,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core.jaxpr import ClosedJaxpr, Jaxpr, cached_by_jaxpr, jaxpr_as_fun
-from .._core.linear import Linear, Zero
+from .._core.linear import Linear, Zero, instantiate
 from .._core.rewrite import dce, prune_constants
 from .._core.stage import stage
 from .._core.types import ShapedArray
-from .._ops.arith import div, max, min
-from .._ops.compare import bitwise_and, eq, lt, select
+from .._ops.arith import div
+from .._ops.bits import bitwise_and
+from .._ops.compare import eq, lt, select
 from .._ops.convert import convert
 from .._ops.create import scratch
-from .._ops.derive import instantiate, sum_cotangents, zeros_of
-from .._ops.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
+from .._ops.derive import sum_cotangents, zeros_of
+from .._ops.dynamic import dynamic_index_in_dim, dynamic_update_index_in_dim
+from .._ops.magnitude import max, min
 from .._transforms.linearize import partial_eval, partial_eval_jaxpr
 from .._transforms.transpose import backward as run_backward
 from .scan import kept, split

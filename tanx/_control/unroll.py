@@ -12,7 +12,8 @@ from .._core.jaxpr import ClosedJaxpr, Jaxpr, cached_by_jaxpr, jaxpr_as_fun, jax
 from .._core.primitive import Primitive
 from .._core.stage import stage
 from .._core.types import ShapedArray
-from .._ops.layout import collapse, reshape, stack
+from .._ops.base import reshape
+from .._ops.layout import collapse, stack
 from .._ops.slicing import concatenate, index_in_dim, slice_in_dim
 
 __all__ = ["unrolled"]

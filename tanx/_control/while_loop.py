@@ -20,17 +20,16 @@ from .._core.jaxpr import (
     jaxpr_as_fun,
     one_equation,
 )
-from .._core.linear import Linear, Zero, expansion, never
+from .._core.linear import Linear, Zero, expansion, instantiate, never
 from .._core.primitive import Kind, Primitive
 from .._core.rewrite import dce, prune_constants, silent
 from .._core.stage import captured_by, stage
 from .._core.trace import Tracer, data_of, running
 from .._core.types import ShapedArray, typeof
-from .._ops.batching import materialize
+from .._ops.base import as_array, broadcast_in_dim, materialize
 from .._ops.compare import gt, select
-from .._ops.derive import instantiate, zeros_of
-from .._ops.families import like
-from .._ops.layout import as_array, broadcast_in_dim
+from .._ops.derive import zeros_of
+from .._ops.operands import like
 from .._ops.reduce import reduce_or
 from .._transforms.jvp import jvp_jaxpr
 from .._transforms.linearize import partial_eval, partial_eval_jaxpr

@@ -1,15 +1,22 @@
 """The vocabulary of derivative rules: symbolic zeros, linear operands, rules that cannot exist.
 
 :class:`Zero` stands for a tangent or cotangent that is zero for structural reasons; rules skip it.
-:class:`Linear` stands for an operand of a transposed equation: only its type is known.
+:data:`zero_series` is its counterpart in Taylor mode. :class:`Linear` stands for an operand of a
+transposed equation: only its type is known.
+
+A primitive that is linear in its operands says so with ``jvp = linear`` (in all of them together,
+as ``neg`` or ``concatenate``) or ``jvp = linear_in(0)`` (in some; the rest are indices or masks).
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..errors import explain
 from .types import AbstractValue, typeof
 
-__all__ = ["Expansion", "Linear", "Never", "Zero", "expansion", "is_linear", "is_zero", "never"]
+__all__ = ["Expansion", "Linear", "Never", "Series", "Zero", "ZeroSeries", "expansion",
+           "instantiate", "is_linear", "is_zero", "linear", "linear_in", "never", "zero_series"]
 
 
 class Zero:
@@ -31,6 +38,21 @@ class Zero:
 
     def __repr__(self) -> str:
         return f"Zero({self.aval})"
+
+
+class ZeroSeries:
+    """The Taylor series of an operand that does not change."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "zero_series"
+
+
+zero_series = ZeroSeries()
+
+Series = Any
+"""A list of coefficients, or :data:`zero_series`."""
 
 
 class Linear:
@@ -63,6 +85,30 @@ def is_zero(x) -> bool:
 def is_linear(x) -> bool:
     """Whether an operand of a transposed equation is to be differentiated."""
     return type(x) is Linear
+
+
+def instantiate(x):
+    """A symbolic zero as an array of zeros; anything else as it is."""
+    return x.instantiate() if type(x) is Zero else x
+
+
+def linear(self, primals, tangents, **params):
+    """A ``jvp`` rule for primitives linear in all operands together: apply to the tangents too."""
+    out = self.bind(*primals, **params)
+    return out, self.bind(*map(instantiate, tangents), **params)
+
+
+def linear_in(*positions: int):
+    """A ``jvp`` rule for primitives linear in some operands, the others being indices or masks."""
+
+    def jvp(self, primals, tangents, **params):
+        out = self.bind(*primals, **params)
+        if all(type(tangents[i]) is Zero for i in positions):
+            return out, Zero.tangent_of(out)
+        mixed = [instantiate(tangents[i]) if i in positions else primal
+                 for i, primal in enumerate(primals)]
+        return out, self.bind(*mixed, **params)
+    return jvp
 
 
 class Never:

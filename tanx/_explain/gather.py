@@ -30,7 +30,7 @@ from .._core.types import typeof
 from .._loops.nest import TASKS, Buffer, Extern, Loop, Nest, Statement, Within
 from .._loops.show import show_statement
 from .._loops.traverse import written
-from .._ops.layout import as_array
+from .._ops.base import as_array
 from .._runtime.donation import takers
 from .._transforms.discharge import discharge
 from ..errors import explain

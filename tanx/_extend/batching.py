@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core.types import typeof
-from .._ops.batching import batch_together, materialize, to_front
+from .._ops.base import batch_together, materialize, to_front
 from .._transforms.vmap import Axis, mapped_types
 from ..errors import explain
 from .rules import RuleBook

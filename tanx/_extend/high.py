@@ -24,7 +24,7 @@ from .._core.source import user_source
 from .._core.stage import stage_closed
 from .._core.trace import context
 from .._core.types import typeof
-from .._ops.layout import as_array
+from .._ops.base import as_array
 from .._transforms.linearize import PartialTrace
 from .._transforms.vmap import Axis, batch
 from ..errors import explain

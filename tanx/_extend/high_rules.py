@@ -15,7 +15,7 @@ from .._core.jaxpr import Jaxpr, eval_jaxpr
 from .._core.linear import Linear, Zero
 from .._core.stage import stage
 from .._core.types import typeof
-from .._ops.batching import materialize
+from .._ops.base import materialize
 from .._transforms.linearize import partial_eval
 from .._transforms.transpose import backward
 from .._transforms.vmap import Axis, batch
@@ -231,6 +231,6 @@ def _placed(axis: Axis, x, dim, place, sum_match: bool):
     """A result with its batch axis where it is wanted; summed over it where none is."""
     from .._transforms.vmap import to_axis
     if place is None and dim is not None and sum_match:
-        from .._ops.reduce import reduce_sum
+        from .._ops.base import reduce_sum
         return reduce_sum(x, (dim,))
     return x if typeof(x).is_high else to_axis(x, dim, axis.size, place)

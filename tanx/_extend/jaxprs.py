@@ -8,13 +8,13 @@ from typing import Any
 from .. import dtypes
 from .._core.axes import axis_sizes
 from .._core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, jaxpr_as_fun
-from .._core.linear import Linear
+from .._core.linear import Linear, instantiate
 from .._core.rewrite import constvars_to_invars, dce
 from .._core.source import user_source
 from .._core.stage import stage
 from .._core.trace import Tracer, context, running
 from .._core.types import AbstractValue, ShapedArray, is_arraylike
-from .._ops.derive import instantiate, sum_cotangents, zeros_of
+from .._ops.derive import sum_cotangents, zeros_of
 from .._transforms import jvp as forward
 from .._transforms.linearize import partial_eval_jaxpr
 from .._transforms.transpose import backward

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
-from .._core.linear import Expansion, Never, Zero, is_linear
+from .._core.linear import Expansion, Never, Zero, instantiate, is_linear
 from .._core.primitive import Primitive as AnyPrimitive
 from .._core.primitive import primitives
 from .._core.types import typeof
-from .._ops.derive import instantiate, sum_cotangents
+from .._ops.derive import sum_cotangents
 from .._transforms.jvp import jvp as run_jvp
 from .primitive import Primitive
 

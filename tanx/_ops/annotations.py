@@ -12,7 +12,7 @@ import numpy as np
 
 from .._core.array import Array
 from .._core.effects import IOEffect
-from .._core.linear import Zero, is_linear, is_zero, never
+from .._core.linear import Zero, is_linear, is_zero, linear, never
 from .._core.mesh import AxisType, concrete_mesh
 from .._core.primitive import Kind, Primitive, parameter
 from .._core.sharding import NamedSharding, Sharding, SingleDeviceSharding, named, refuse_types
@@ -21,8 +21,7 @@ from .._core.types import ShapedArray, typeof
 from .._loops import build
 from ..errors import explain
 from ..tree_util import broadcast_prefix, tree_flatten, tree_leaves, tree_unflatten
-from .derive import linear
-from .layout import as_array
+from .base import as_array
 
 __all__ = ["after_all", "after_all_p", "create_token", "create_token_p", "dce_sink",
            "device_put_p", "reshard_p", "sharding_constraint_p", "stage", "stage_p",

@@ -6,15 +6,15 @@ import numpy as np
 
 from .._core.types import ShapedArray, typeof
 from ..errors import explain
-from .arith import add, conj
+from .arith import add
+from .base import reduce_sum, transpose
 from .compare import eq, ge, select_n
+from .complex_parts import conj
 from .convert import convert
 from .create import broadcasted_iota, full_like
 from .dot import dot_general
-from .families import letter
-from .layout import transpose
+from .operands import letter
 from .precision import Precision
-from .reduce import reduce_sum
 
 __all__ = ["adjoint", "diagonal", "eye_like", "matrix_product", "matrix_type", "on_diagonal",
            "square_type", "swapped", "tril", "triu"]

@@ -13,7 +13,7 @@ from .._core.primitive import Kind, Primitive, parameter
 from .._core.types import ShapedArray, canonical_shape
 from .._loops import build
 from ..errors import explain
-from .batching import to_front
+from .base import to_front
 from .generators import Words, as_dtype, as_words, chosen, halves, joined, rbg, threefry2x32
 
 __all__ = ["RandomAlgorithm", "rng_bit_generator", "rng_bit_generator_p"]

@@ -14,7 +14,7 @@ from .. import dtypes
 from .._base.axes import canonical_axis
 from .._core.axes import axis_size_of
 from .._core.effects import NamedAxisEffect
-from .._core.linear import never
+from .._core.linear import linear, never
 from .._core.primitive import Kind, Primitive
 from .._core.trace import context
 from .._core.types import ShapedArray, typeof
@@ -22,17 +22,15 @@ from .._loops import build
 from ..errors import explain
 from ..tree_util import tree_map
 from .arith import add, div, mul
-from .batching import materialize, move_axis
+from .base import broadcast_in_dim, materialize, move_axis, reduce_sum, reduced_shape, reshape
 from .compare import eq
 from .convert import convert
 from .create import iota
-from .derive import linear
+from .dynamic import dynamic_index_in_dim
 from .extremes import maximum, minimum
-from .families import ANY, NUMBER, letter, like, reduced_shape
-from .gather import index_take
-from .layout import broadcast_in_dim, reshape
-from .reduce import reduce_sum
-from .slicing import dynamic_index_in_dim, index_in_dim
+from .gather_scatter import index_take
+from .operands import ANY, NUMBER, letter, like
+from .slicing import index_in_dim
 
 __all__ = ["all_gather", "all_gather_p", "all_to_all", "all_to_all_p", "axis_index",
            "axis_index_p", "axis_size", "pbroadcast", "pmax", "pmax_p", "pmean", "pmin", "pmin_p",

@@ -1,27 +1,24 @@
-"""Comparisons, choices between operands, and operations on bits."""
+"""Comparisons, and choices between operands."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from .. import dtypes
-from .._core.linear import is_linear, never
+from .._core.linear import is_linear, linear_in, never
 from .._core.primitive import Kind, Primitive
 from .._core.types import ShapedArray, typeof
 from .._loops import build
 from ..errors import explain
-from .arith import from_bits, sign_extended, unsigned_bits
-from .batching import batch_size, materialize
-from .derive import linear_in, partials, zeros_of
+from .base import batch_size, broadcast_in_dim, materialize
+from .bits import bitwise_and
+from .derive import partials, zeros_of
 from .extremes import maximum, minimum
-from .families import ANY, BOOL_INT, INT, Elementwise, grow, keeping_dtype, letter, like
-from .layout import broadcast_in_dim
+from .families import Elementwise, grow
+from .operands import ANY, INT, letter, like
 
-__all__ = ["and_p", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "clamp", "clamp_p",
-           "eq", "eq_p", "eq_to_p", "ge", "ge_p", "gt", "gt_p", "le", "le_p", "le_to_p", "lt",
-           "lt_p", "lt_to_p", "ne", "ne_p", "not_p", "or_p", "select", "select_n", "select_n_p",
-           "shift_left", "shift_left_p", "shift_right_arithmetic", "shift_right_arithmetic_p",
-           "shift_right_logical", "shift_right_logical_p", "xor_p"]
+__all__ = ["clamp", "clamp_p", "eq", "eq_p", "eq_to_p", "ge", "ge_p", "gt", "gt_p", "le", "le_p",
+           "le_to_p", "lt", "lt_p", "lt_to_p", "ne", "ne_p", "select", "select_n", "select_n_p"]
+
 
 _BOOL = np.dtype(bool)
 _ORDERED = ANY - frozenset("c")
@@ -265,98 +262,9 @@ def _where(condition, tangent, out):
     return select(condition, grow(tangent, out), zeros_of(typeof(out).to_tangent()))
 
 
-# -- bits ------------------------------------------------------------------------------------------
-
-
-class Bitwise(Elementwise):
-    """Combines bits; of booleans, truth values."""
-
-    accepts = BOOL_INT
-    jvp = never("bits have no derivative")
-
-    @property
-    def function(self):
-        return f"bitwise_{self.name}"
-
-
-class And(Bitwise):
-    """The bits set in both operands."""
-
-    name = "and"
-    eval = keeping_dtype(np.bitwise_and)
-
-
-class Or(Bitwise):
-    """The bits set in either operand."""
-
-    name = "or"
-    eval = keeping_dtype(np.bitwise_or)
-
-
-class Xor(Bitwise):
-    """The bits set in one operand but not the other."""
-
-    name = "xor"
-    eval = keeping_dtype(np.bitwise_xor)
-
-
-class Not(Bitwise):
-    """The bits flipped."""
-
-    name = "not"
-    eval = keeping_dtype(np.bitwise_not)
-
-
-class Shift(Elementwise):
-    """Moves bits by as many places as the second operand says, which is read as unsigned."""
-
-    accepts = INT
-    jvp = never("bits have no derivative")
-
-
-class ShiftLeft(Shift):
-    """Moves bits up; zeros come in."""
-
-    name = "shift_left"
-
-    def eval(self, x, y):
-        return _shifted(np.left_shift, x, y)
-
-
-class ShiftRightLogical(Shift):
-    """Moves bits down; zeros come in."""
-
-    name = "shift_right_logical"
-
-    def eval(self, x, y):
-        return _shifted(np.right_shift, x, y)
-
-
-class ShiftRightArithmetic(Shift):
-    """Moves bits down; copies of the uppermost bit come in."""
-
-    name = "shift_right_arithmetic"
-
-    def eval(self, x, y):
-        width = dtypes.itemsize_bits(x.dtype)
-        signed = sign_extended(unsigned_bits(x), width)
-        places = np.minimum(unsigned_bits(y), width - 1).astype(signed.dtype)
-        return from_bits(np.right_shift(signed, places), x.dtype)
-
-
-def _shifted(ufunc, x, y):
-    """The bits moved; none are left when they move by the width or more."""
-    bits, places, width = unsigned_bits(x), unsigned_bits(y), dtypes.itemsize_bits(x.dtype)
-    moved = ufunc(bits, np.minimum(places, width - 1))
-    return from_bits(np.where(places < width, moved, bits.dtype.type(0)), x.dtype)
-
-
 eq_p, ne_p, lt_p, le_p, gt_p, ge_p = Eq(), Ne(), Lt(), Le(), Gt(), Ge()
 eq_to_p, lt_to_p, le_to_p = EqTo(), LtTo(), LeTo()
 select_n_p, clamp_p = SelectN(), Clamp()
-and_p, or_p, xor_p, not_p = And(), Or(), Xor(), Not()
-shift_left_p, shift_right_logical_p = ShiftLeft(), ShiftRightLogical()
-shift_right_arithmetic_p = ShiftRightArithmetic()
 
 
 # -- functions of tanx.lax -------------------------------------------------------------------------
@@ -447,66 +355,3 @@ def clamp(min, x, max):
     Array([0. , 0.5, 1. ], dtype=float32)
     """
     return clamp_p.bind(min, x, max)
-
-
-def bitwise_and(x, y):
-    """The bits set in both operands; of booleans, whether both hold.
-
-    >>> lax.bitwise_and(jnp.array([6, 7]), jnp.array([3, 8]))
-    Array([2, 0], dtype=int32)
-    """
-    return and_p.bind(x, y)
-
-
-def bitwise_or(x, y):
-    """The bits set in either operand; of booleans, whether one holds at least.
-
-    >>> lax.bitwise_or(jnp.array([6, 7]), jnp.array([3, 8]))
-    Array([ 7, 15], dtype=int32)
-    """
-    return or_p.bind(x, y)
-
-
-def bitwise_xor(x, y):
-    """The bits set in just one operand; of booleans, whether just one holds.
-
-    >>> lax.bitwise_xor(jnp.array([6, 7]), jnp.array([3, 8]))
-    Array([ 5, 15], dtype=int32)
-    """
-    return xor_p.bind(x, y)
-
-
-def bitwise_not(x):
-    """The bits flipped; of booleans, the negation.
-
-    >>> lax.bitwise_not(jnp.array([0, 5]))
-    Array([-1, -6], dtype=int32)
-    """
-    return not_p.bind(x)
-
-
-def shift_left(x, y):
-    """``x`` moved up by ``y`` bits; 0 from the width on.
-
-    >>> lax.shift_left(1, 5)
-    Array(32, dtype=int32, weak_type=True)
-    """
-    return shift_left_p.bind(x, y)
-
-
-def shift_right_logical(x, y):
-    """``x`` moved down by ``y`` bits with zeros coming in; 0 from the width on.
-
-    >>> lax.shift_right_logical(jnp.array([16, -1]), jnp.array([2, 28]))
-    Array([ 4, 15], dtype=int32)
-    """
-    return shift_right_logical_p.bind(x, y)
-
-
-def shift_right_arithmetic(x, y):
-    """``x`` moved down by ``y`` bits with copies of the sign coming in.
-
-    >>> lax.shift_right_arithmetic(-5, 1), lax.shift_right_logical(-5, 1)
-    (Array(-3, dtype=int32, weak_type=True), Array(2147483645, dtype=int32, weak_type=True))
-    """
-    return shift_right_arithmetic_p.bind(x, y)

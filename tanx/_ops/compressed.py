@@ -9,8 +9,8 @@ from .._core.primitive import Kind, Primitive
 from .._core.types import ShapedArray
 from .._loops import build
 from ..errors import explain
-from .batching import batch_size, materialize
-from .families import INEXACT, INT, accumulator, letter
+from .base import batch_size, materialize
+from .operands import INEXACT, INT, accumulator, letter
 
 __all__ = ["csr_matmat_p", "csr_matvec_p"]
 

@@ -17,6 +17,8 @@ from .._core.primitive import Kind, Primitive
 from .._core.types import ShapedArray, typeof
 from .._loops import build
 from ..errors import explain
+from .arith import bilinear
+from .base import reshape
 from .conv_shapes import (
     ConvDimensionNumbers,
     ConvGeneralDilatedDimensionNumbers,
@@ -28,10 +30,10 @@ from .conv_shapes import (
 from .convert import cast, convert
 from .derive import partials, zeros_of
 from .dot import highest, matmul
-from .families import accumulator, letter
-from .layout import reshape, rev
+from .layout import rev
+from .operands import accumulator, letter
 from .precision import PrecisionLike, canonical_precision
-from .series import bilinear
+from .slicing import pad_p
 
 __all__ = ["conv", "conv_general_dilated", "conv_general_dilated_p", "conv_with_general_padding"]
 
@@ -356,7 +358,6 @@ def _check_preferred(natural, preferred, facts) -> None:
 
 def _padded(x: np.ndarray, padding, holes) -> np.ndarray:
     """An array with zeros around and between its elements, or less of it where negative."""
-    from .slicing import pad_p
     config = ((0, 0, 0), (0, 0, 0), *((low, high, d - 1) for (low, high), d in zip(padding, holes)))
     return x if not any(map(any, config)) else pad_p.eval(
         x, np.zeros((), x.dtype), padding_config=config)

@@ -9,14 +9,15 @@ import numpy as np
 from .._core.types import typeof
 from ..errors import explain
 from .arith import add
+from .base import broadcast_in_dim, reshape, transpose
 from .compare import eq
 from .conv import conv_general_dilated
 from .conv_shapes import ConvDimensionNumbers, conv_dimension_numbers, transposed_padding
 from .convert import convert
 from .create import broadcasted_iota
 from .dot import dot_general
-from .families import like
-from .layout import broadcast_in_dim, reshape, rev, transpose
+from .layout import rev
+from .operands import like
 from .precision import PrecisionLike
 
 __all__ = ["conv_general_dilated_local", "conv_general_dilated_patches", "conv_transpose"]

@@ -11,16 +11,19 @@ from .. import dtypes
 from .._base.config import strict
 from .._core.array import Array
 from .._core.jaxpr import Literal
-from .._core.linear import Zero, is_linear, is_zero, never
+from .._core.linear import Zero, is_linear, is_zero, linear, never
 from .._core.primitive import Kind, Primitive
 from .._core.trace import Tracer, context
 from .._core.transfers import watch_transfer
 from .._core.types import NUMBERS, ShapedArray, typeof
 from .._loops import build
 from ..errors import explain, warn_user
-from .arith import from_bits, unsigned_bits
-from .derive import linear, partials
-from .families import ANY, FLOAT, INEXACT, INT, REAL, Elementwise, letter, refused, widened
+from ..tree_util import tree_flatten, tree_map, tree_unflatten
+from .base import to_front
+from .bits import from_bits, unsigned_bits
+from .derive import partials
+from .families import Elementwise
+from .operands import ANY, FLOAT, INEXACT, INT, REAL, letter, refused, widened
 
 __all__ = ["bitcast_convert_type", "bitcast_convert_type_p", "convert_element_type",
            "convert_element_type_p", "copy_p", "dtype", "optimization_barrier",
@@ -163,7 +166,6 @@ class BitcastConvertType(Primitive):
     transpose = never("bits are not linear")
 
     def batch(self, args, dims, *, new_dtype):
-        from .batching import to_front
         return self.bind(to_front(args[0], dims[0]), new_dtype=new_dtype), 0
 
     def lower(self, at, x, *, new_dtype):
@@ -414,7 +416,6 @@ def stop_gradient(x):
     """
     if getattr(x, "aval", None) is not None:
         return stop_gradient_p.bind(x)
-    from ..tree_util import tree_map
     return tree_map(lambda leaf: leaf if type(leaf) in NUMBERS else stop_gradient_p.bind(leaf), x)
 
 
@@ -427,7 +428,6 @@ def optimization_barrier(operand, /):
     >>> lax.optimization_barrier((jnp.arange(2), 1.5))[0]
     Array([0, 1], dtype=int32)
     """
-    from ..tree_util import tree_flatten, tree_unflatten
     leaves, structure = tree_flatten(operand)
     return tree_unflatten(structure, optimization_barrier_p.bind(*leaves))
 

@@ -12,13 +12,12 @@ from .._core.types import ShapedArray, canonical_shape, described, typeof
 from .._loops import build
 from .._loops.names import SCRATCH
 from ..errors import explain
+from .base import broadcast_in_dim
 from .convert import cast, convert, wrapped
-from .families import NUMBER, letter
-from .layout import broadcast_in_dim
+from .operands import NUMBER, letter
 from .slicing import concatenate
 
-__all__ = ["broadcasted_iota", "empty", "full", "full_like", "iota", "iota_p",
-           "shape_as_value"]
+__all__ = ["broadcasted_iota", "empty", "full", "full_like", "iota", "iota_p", "shape_as_value"]
 
 
 class Iota(Primitive):

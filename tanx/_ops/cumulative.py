@@ -6,14 +6,20 @@ import operator
 
 import numpy as np
 
-from .._core.linear import expansion, never
+from .._core.linear import expansion, linear, never
 from .._core.primitive import Kind, Primitive
 from .._core.types import typeof
 from .._loops import build, instructions
 from ..errors import explain
-from .derive import linear
+from .arith import add, mul, sub
+from .compare import eq, ge, ne, select
+from .complex_parts import real
 from .extremes import maximum, minimum
-from .families import INEXACT, NUMBER, accumulator, letter, like, refused
+from .layout import broadcast, rev
+from .magnitude import max, min
+from .operands import INEXACT, NUMBER, accumulator, letter, like, refused
+from .slicing import concatenate, pad, slice_in_dim
+from .transcendental import exp, log1p
 
 __all__ = ["cumlogsumexp", "cumlogsumexp_p", "cummax", "cummax_p", "cummin", "cummin_p", "cumprod",
            "cumprod_p", "cumsum", "cumsum_p"]
@@ -131,7 +137,6 @@ class CumProd(Cumulative):
 
     @expansion
     def jvp(self, x, *, axis, reverse):
-        from .arith import mul
         return _scan_one(mul, x, axis, reverse)
 
 
@@ -149,7 +154,6 @@ class CumMax(Cumulative):
 
     @expansion
     def jvp(self, x, *, axis, reverse):
-        from .arith import max
         return _scan_one(max, x, axis, reverse)
 
 
@@ -167,7 +171,6 @@ class CumMin(Cumulative):
 
     @expansion
     def jvp(self, x, *, axis, reverse):
-        from .arith import min
         return _scan_one(min, x, axis, reverse)
 
 
@@ -206,7 +209,6 @@ class CumLogSumExp(Cumulative):
     def jvp(self, primals, tangents, *, axis, reverse):
         """Pairs of a value and its tangent are scanned together, each tangent scaled as it goes."""
         def combine(left, right):
-            from .arith import add, mul
             (a, da), (b, db) = left, right
             out = log_add_exp(a, b)
             return out, add(mul(da, _share(a, out)), mul(db, _share(b, out)))
@@ -223,9 +225,6 @@ def _log_add_exp(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def log_add_exp(a, b):
     """The logarithm of the sum of two exponentials, in primitives."""
-    from .arith import add, real, sub
-    from .compare import ge, ne, select
-    from .transcendental import exp, log1p
     x, y = (real(a), real(b)) if letter(typeof(a).dtype) == "c" else (a, b)
     first = ge(x, y)
     high, low = select(first, a, b), select(first, b, a)
@@ -235,10 +234,6 @@ def log_add_exp(a, b):
 
 def _share(x, total):
     """The derivative of the logarithm of a sum by one of its terms; 1 where both are infinite."""
-    from .arith import sub
-    from .compare import eq, select
-    from .layout import broadcast
-    from .transcendental import exp
     finite = (select(eq(v, like(v, np.inf)), broadcast(like(v, 0), v.shape), v) for v in (x, total))
     return exp(sub(*finite))
 
@@ -254,14 +249,12 @@ def scan_associatively(combine, arrays, axis: int, reverse: bool = False) -> lis
 
     Neighbours are combined, the halved sequence is scanned, and the values between are filled in.
     """
-    from .layout import rev
     arrays = [rev(x, (axis,)) for x in arrays] if reverse else list(arrays)
     arrays = _scan(combine, arrays, axis)
     return [rev(x, (axis,)) for x in arrays] if reverse else arrays
 
 
 def _scan(combine, arrays: list, axis: int) -> list:
-    from .slicing import concatenate, slice_in_dim
 
     def every(xs, start, stop, step=1):
         return [slice_in_dim(x, start, stop, step, axis) for x in xs]
@@ -278,8 +271,6 @@ def _scan(combine, arrays: list, axis: int) -> list:
 
 def _interleave(even, odd, axis: int):
     """The elements of two arrays in turn; the first may have one more."""
-    from .arith import add
-    from .slicing import pad
     zero, rank = like(even, 0), typeof(even).ndim
     one_more = typeof(even).shape[axis] - typeof(odd).shape[axis]
 

@@ -1,8 +1,8 @@
-"""Ways to write ``jvp`` and ``transpose`` rules, and the sum of tangents.
+"""Ways to write ``jvp`` and ``transpose`` rules: partial derivatives, zeros, the sum of tangents.
 
-The three shapes a ``jvp`` rule takes are ``jvp = linear`` (all operands together, as ``neg`` or
-``concatenate``), ``jvp = linear_in(0)`` (some operands, the rest being indices or masks) and
-``jvp = partials(rule, rule)`` (one function an operand). Anything else is written as a method.
+``jvp = partials(rule, rule)`` states one function for each operand. A linear primitive says
+``jvp = linear`` or ``jvp = linear_in(0)``, see :mod:`tanx._core.linear`. Any other rule is written
+as a method.
 """
 
 from __future__ import annotations
@@ -12,32 +12,26 @@ from functools import reduce
 import numpy as np
 
 from .. import dtypes
-from .._core.linear import Linear, Zero
+from .._core.linear import Linear, Zero, linear
 from .._core.primitive import Kind, Primitive
 from .._core.trace import context
 from .._core.types import ShapedArray, high_classes, typeof
 from .._loops import build
+from .base import batch_together, broadcast_in_dim
 
-__all__ = ["add_any", "add_any_p", "instantiate", "linear", "linear_in", "partials",
-           "sum_cotangents", "zeros_of"]
+__all__ = ["add_any", "add_any_p", "partials", "sum_cotangents", "zeros_of"]
 
 
 def zeros_of(aval):
     """An array of zeros of a type, or the zero of a high one."""
     if aval.is_high:
         return aval.vspace_zero()
-    from .layout import broadcast_in_dim
     zero = context.trace.literal(np.zeros((), aval.dtype),
                                  ShapedArray((), aval.dtype, aval.weak_type))
     return broadcast_in_dim(zero, aval.shape, ())
 
 
 Zero.instantiate = lambda zero: zeros_of(zero.aval)  # type: ignore[method-assign]
-
-
-def instantiate(x):
-    """A symbolic zero as an array of zeros; anything else as it is."""
-    return zeros_of(x.aval) if type(x) is Zero else x
 
 
 def sum_cotangents(a, b):
@@ -49,25 +43,6 @@ def sum_cotangents(a, b):
     if high_classes and typeof(a).is_high:
         return typeof(a).vspace_add(a, b)
     return add_any(a, b)
-
-
-def linear(self, primals, tangents, **params):
-    """A ``jvp`` rule for primitives linear in all operands together: apply to the tangents too."""
-    out = self.bind(*primals, **params)
-    return out, self.bind(*map(instantiate, tangents), **params)
-
-
-def linear_in(*positions: int):
-    """A ``jvp`` rule for primitives linear in some operands, the others being indices or masks."""
-
-    def jvp(self, primals, tangents, **params):
-        out = self.bind(*primals, **params)
-        if all(type(tangents[i]) is Zero for i in positions):
-            return out, Zero.tangent_of(out)
-        mixed = [instantiate(tangents[i]) if i in positions else primal
-                 for i, primal in enumerate(primals)]
-        return out, self.bind(*mixed, **params)
-    return jvp
 
 
 def partials(*rules):
@@ -103,7 +78,6 @@ class AddAny(Primitive):
         return [ct if type(x) is Linear else None, ct if type(y) is Linear else None]
 
     def batch(self, args, dims):
-        from .batching import batch_together
         (x, y), d = batch_together(args, dims)
         return add_any(x, y), d
 

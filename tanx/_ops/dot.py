@@ -16,12 +16,12 @@ from .._core.primitive import Kind, Primitive
 from .._core.types import ShapedArray, typeof
 from .._loops import build
 from ..errors import explain
+from .arith import bilinear
+from .base import spread, transpose
 from .convert import cast, convert
 from .derive import partials
-from .families import ANY, accumulator, letter, refused, spread
-from .layout import transpose
+from .operands import ANY, accumulator, letter, refused
 from .precision import PrecisionLike, canonical_precision
-from .series import bilinear
 
 __all__ = ["DotDimensionNumbers", "batch_matmul", "dot", "dot_general", "dot_general_p"]
 

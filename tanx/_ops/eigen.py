@@ -20,8 +20,8 @@ from .._loops import build
 from .._loops.lapack import Each, Routine, prefix
 from .._loops.small_matrices import NOT_SMALL, is_small, on_small
 from ..errors import explain
-from .arith import add, complex_dtype, conj, div, imag, mul, real, real_dtype, sub
-from .arith import complex as complex_
+from .arith import add, div, mul, sub
+from .base import broadcast_in_dim, reduce_sum
 from .batched_matrices import (
     adjoint,
     diagonal,
@@ -31,10 +31,10 @@ from .batched_matrices import (
     square_type,
 )
 from .compare import eq, select_n
+from .complex_parts import complex as complex_
+from .complex_parts import complex_dtype, conj, imag, real, real_dtype
 from .convert import convert
 from .create import full_like
-from .families import letter, like
-from .layout import broadcast_in_dim
 from .linalg import (
     Factorization,
     by_rows,
@@ -44,7 +44,8 @@ from .linalg import (
     store_where_done,
     symmetrized,
 )
-from .reduce import reduce_max, reduce_sum
+from .operands import letter, like
+from .reduce import reduce_max
 from .slicing import slice_in_dim
 
 __all__ = ["EigImplementation", "EighImplementation", "SvdAlgorithm", "eig", "eig_p", "eigh",

@@ -5,20 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from .._core.axes import axis_size_of
-from .._core.linear import is_linear
+from .._core.linear import is_linear, linear_in
 from .._core.types import typeof
 from ..errors import explain
 from ..tree_util import tree_map
 from .arith import add, sub
-from .batching import materialize
+from .base import broadcast_in_dim, materialize, reshape
+from .bits import bitwise_and
 from .collective import Collective, all_gather, all_to_all, one_name, psum_scatter
-from .compare import bitwise_and, clamp, ge, lt, select
+from .compare import clamp, ge, lt, select
 from .convert import convert
 from .create import iota
-from .derive import add_any, linear_in, zeros_of
-from .families import letter, like
-from .gather import index_take
-from .layout import broadcast_in_dim, reshape
+from .derive import add_any, zeros_of
+from .gather_scatter import index_take
+from .operands import letter, like
 from .slicing import index_in_dim
 
 __all__ = ["pcast", "psum_scatter_start", "ragged_all_to_all", "ragged_all_to_all_p"]

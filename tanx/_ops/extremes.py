@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .families import letter
+from .operands import letter
 
 __all__ = ["Extreme", "maximum", "minimum"]
 

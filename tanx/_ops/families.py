@@ -3,72 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from .. import dtypes
 from .._core.linear import Linear, never
 from .._core.primitive import Kind, Primitive
-from .._core.trace import context
 from .._core.types import ShapedArray, typeof
-from .._loops import build, instructions
+from .._loops import build
 from ..errors import explain
-from .batching import to_front
-from .layout import broadcast_in_dim, reshape
+from .base import broadcast_in_dim, reduce_sum, reshape, to_front
+from .operands import ANY, FLOAT32, INEXACT, letter, refused
 
-__all__ = ["ANY", "Accurate", "BOOL_INT", "COMPLEX", "Elementwise", "FLOAT", "INEXACT", "INT",
-           "NUMBER", "REAL", "Reduction", "accumulator", "grow", "identity", "keeping_dtype",
-           "letter", "like", "refused", "unbroadcast", "widened"]
-
-# Sets of dtypes an operand may have, by the letters of ``dtypes.kind_of``-like groups.
-BOOL = frozenset("b")
-INT = frozenset("iu")
-FLOAT = frozenset("f")
-COMPLEX = frozenset("c")
-INEXACT = FLOAT | COMPLEX
-REAL = INT | FLOAT
-NUMBER = INT | INEXACT
-BOOL_INT = BOOL | INT
-ANY = BOOL | NUMBER
-
-_WORDS = {"b": "bool", "i": "signed integer", "u": "unsigned integer", "f": "floating point",
-          "c": "complex", "k": "key"}
-_FLOAT32 = np.dtype(np.float32)
-_letters: dict[np.dtype, str] = {}
-
-
-def letter(dtype: np.dtype) -> str:
-    """The group of a dtype: b, i, u, f, c or k for keys (narrow numbers included)."""
-    known = _letters.get(dtype)
-    if known is None:
-        for group, base in (("b", np.bool_), ("i", np.signedinteger), ("u", np.unsignedinteger),
-                            ("f", np.floating), ("c", np.complexfloating),
-                            ("k", dtypes.prng_key)):
-            if dtypes.issubdtype(dtype, base):
-                known = group
-                break
-        else:
-            known = "?"
-        _letters[dtype] = known
-    return known
-
-
-def refused(function: str, x: ShapedArray, accepts: frozenset[str]) -> TypeError:
-    """The error of a function of ``tanx.lax`` for an operand of a group that it does not take."""
-    if letter(x.dtype) == "k":
-        return dtypes.keys_are_no_numbers(f"tanx.lax.{function}", f"operand: {x}")
-    return TypeError(explain(
-        f"tanx.lax.{function}", f"does not take {x.dtype} operands.", f"operand: {x}",
-        f"takes:   {', '.join(_WORDS[k] for k in 'biufck' if k in accepts)}"))
-
-
-def like(x, value):
-    """A scalar constant of the dtype of ``x``, for use beside it in a rule."""
-    aval = typeof(x)
-    return context.trace.literal(np.asarray(value, aval.dtype),
-                                 ShapedArray((), aval.dtype, aval.weak_type))
+__all__ = ["Accurate", "Elementwise", "grow", "keeping_dtype", "unbroadcast"]
 
 
 class Elementwise(Primitive):
@@ -183,9 +130,9 @@ def by_own_loop(name: str, *operands: np.ndarray) -> np.ndarray | None:
     if dtype.itemsize >= 4:
         loop = OwnLoops.find(name, dtype, len(operands))
         return None if loop is None else loop(*operands)
-    loop = OwnLoops.find(name, _FLOAT32, len(operands))
+    loop = OwnLoops.find(name, FLOAT32, len(operands))
     return None if loop is None else np.asarray(
-        loop(*(x.astype(_FLOAT32) for x in operands))).astype(dtype)
+        loop(*(x.astype(FLOAT32) for x in operands))).astype(dtype)
 
 
 def own_or(ufunc: np.ufunc) -> Callable:
@@ -232,11 +179,6 @@ def keeping_dtype(ufunc):
     return eval
 
 
-def widened(x: np.ndarray) -> np.ndarray:
-    """Narrow floats as float32, in which formulas of several steps lose less; the rest as it is."""
-    return x.astype(_FLOAT32) if x.dtype.itemsize < 4 and letter(x.dtype) == "f" else x
-
-
 def grow(tangent, out):
     """A tangent broadcast to the shape of the result it belongs to."""
     shape, given = typeof(out).shape, typeof(tangent).shape
@@ -246,85 +188,8 @@ def grow(tangent, out):
     return broadcast_in_dim(reshape(tangent, [given[i] for i in kept]), shape, kept)
 
 
-def accumulator(dtype: np.dtype) -> np.dtype:
-    """The dtype in which sums and products of a dtype are kept: float32 for narrower floats."""
-    return _FLOAT32 if dtype.itemsize < 4 and letter(dtype) == "f" else dtype
-
-
-def identity(combine: str, dtype: np.dtype):
-    """The value that a reducer ignores; complex numbers are ordered by their real part first."""
-    if letter(dtype) == "c" and combine in ("max", "min"):
-        return complex(-np.inf if combine == "max" else np.inf, 0)
-    return instructions.identity(combine, dtype)
-
-
-class Reduction(Primitive):
-    """Combines the elements along some dimensions, which the result lacks.
-
-    A subclass states ``name``, ``accepts``, ``combine`` (one of the loops' reducers), ``ufunc``
-    (its NumPy name), and its derivative. ``wide`` asks for narrow floats to be combined in float32.
-    """
-
-    kind = Kind.REDUCTION
-    accepts = ANY
-    combine: str
-    ufunc: np.ufunc
-    wide = False
-    keeps_weak_type = True
-
-    def infer(self, x, *, axes, **params):
-        return _reduced(self, x.shape, x.dtype, x.weak_type, axes)
-
-    def eval(self, x, *, axes, **params):
-        dtype = x.dtype
-        if not x.size:
-            shape = [n for d, n in enumerate(x.shape) if d not in axes]
-            return np.full(shape, identity(self.combine, dtype), dtype)
-        out = self.ufunc.reduce(x, axis=axes, dtype=accumulator(dtype) if self.wide else None)
-        return out if out.dtype == dtype else out.astype(dtype)
-
-    def batch(self, args, dims, *, axes, **params):
-        (x,), (d,) = args, dims
-        shifted = tuple(a + (a >= d) for a in axes)
-        return self.bind(x, axes=shifted, **params), d - sum(a < d for a in shifted)
-
-    def lower(self, at, x, *, axes, **params):
-        dtype = accumulator(x.dtype) if self.wide else x.dtype
-        total = build.reduce(self.combine, [x.shape[a] for a in axes],
-                             lambda k: build.convert(x[spread(at, axes, k)], dtype),
-                             identity(self.combine, dtype))
-        return build.convert(total, x.dtype)
-
-
-@lru_cache(maxsize=4096)
-def _reduced(primitive: Reduction, shape, dtype, weak_type, axes) -> ShapedArray:
-    """The type of a reduction; remembered, for eager calls ask again and again."""
-    x = ShapedArray(shape, dtype, weak_type)
-    if letter(dtype) not in primitive.accepts:
-        raise refused(primitive.name, x, primitive.accepts)
-    return ShapedArray(reduced_shape(primitive.name, x, axes), dtype,
-                       weak_type and primitive.keeps_weak_type)
-
-
-def reduced_shape(name: str, x: ShapedArray, axes) -> tuple[int, ...]:
-    """The shape without some dimensions, after checking that those are distinct and exist."""
-    if axes and (min(axes) < 0 or max(axes) >= len(x.shape) or len(set(axes)) < len(axes)):
-        raise ValueError(explain(
-            f"tanx.lax.{name}", "axes must be distinct dimensions of the operand.",
-            f"operand: {x}", f"axes:    {axes}",
-            hint="tanx.numpy's functions take negative axes."))
-    return tuple([n for d, n in enumerate(x.shape) if d not in axes])
-
-
-def spread(at, axes, inner) -> list:
-    """An index made of ``inner`` at the positions ``axes`` and of ``at`` at the others."""
-    placed, rest = dict(zip(axes, inner)), iter(at)
-    return [placed[d] if d in placed else next(rest) for d in range(len(at) + len(axes))]
-
-
 def unbroadcast(ct, operand: Linear):
     """Sum a cotangent over the dimensions along which the operand was repeated."""
-    from .reduce import reduce_sum
     shape, target = typeof(ct).shape, operand.shape
     if shape == target:
         return ct

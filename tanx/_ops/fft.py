@@ -14,18 +14,18 @@ from math import prod
 import numpy as np
 
 from .. import dtypes
+from .._core.linear import linear
 from .._core.primitive import Kind, Primitive, parameter
 from .._core.types import ShapedArray, typeof
 from .._loops import build
 from .._loops.fourier import spectrum_size, way
 from .._loops.names import FOURIER
 from ..errors import explain
-from .arith import conj, mul
-from .batching import to_front
+from .arith import mul
+from .base import broadcast_in_dim, to_front
+from .complex_parts import conj
 from .convert import convert
-from .derive import linear
-from .families import letter
-from .layout import broadcast_in_dim
+from .operands import letter
 
 __all__ = ["FftType", "fft", "fft_p"]
 

@@ -11,7 +11,8 @@ from .._loops import build
 from ..errors import explain
 from .arith import add, mul, neg, sub
 from .derive import partials
-from .families import FLOAT, Elementwise, like
+from .families import Elementwise
+from .operands import FLOAT, like
 from .shared_formulas import State, apply, constant, converted, equal, where, while_loop
 from .special import Special, digamma, lgamma
 from .transcendental import exp, log, log1p

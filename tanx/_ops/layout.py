@@ -6,62 +6,36 @@ views wherever NumPy has one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
 
 import numpy as np
 
 from .._base.axes import canonical_axes, canonical_axis
-from .._base.config import strict
-from .._core.array import Array
+from .._core.linear import instantiate, linear
 from .._core.primitive import Kind, Primitive
-from .._core.refs import Reference, no_array
-from .._core.trace import context
-from .._core.transfers import watch_transfer
-from .._core.types import (
-    ShapedArray,
-    aval_method,
-    canonical_shape,
-    is_arraylike,
-    not_arraylike,
-    typeof,
-    value_rules,
-)
+from .._core.types import ShapedArray, aval_method, canonical_shape, typeof
 from .._loops import build
-from ..dtypes import stored_numbers
 from ..errors import explain
-from .derive import instantiate, linear
+from .base import (
+    as_array,
+    batch_size,
+    broadcast_in_dim,
+    materialize,
+    operand_type,
+    reduce_sum,
+    reshape,
+    to_front,
+)
 
-__all__ = ["broadcast", "broadcast_in_dim", "broadcast_in_dim_p", "broadcast_like",
-           "broadcast_shapes", "broadcast_to_rank", "collapse", "expand_dims", "reshape",
-           "reshape_p", "rev", "rev_p", "squeeze", "squeeze_p", "stack", "stack_p", "tile",
-           "tile_p", "transpose", "transpose_p", "unstack", "unstack_p"]
+__all__ = ["broadcast", "broadcast_like", "broadcast_shapes", "broadcast_to_rank", "collapse",
+           "expand_dims", "rev", "rev_p", "squeeze", "squeeze_p", "stack", "stack_p", "tile",
+           "tile_p", "unstack", "unstack_p"]
 
-# Below this many elements NumPy repeats them sooner than it makes a view that repeats them.
-_SMALL = 4096
 
 # Joining this many operands asks, at each element of compiled code, from which one it comes.
 _CHOSEN = 16
-
-
-def as_array(x):
-    """The operand as it is handed back by a function that has nothing to do."""
-    if isinstance(x, Array):
-        return x
-    if isinstance(x, Reference):
-        raise no_array("tanx.numpy.asarray", x.aval)
-    aval = typeof(x)
-    if aval.is_high:
-        return x
-    if strict.value:
-        watch_transfer(aval)
-    if type(x) in value_rules:
-        x = value_rules[type(x)](x)
-    value = stored_numbers(x, aval.dtype)
-    if aval.shape:
-        return Array(value, aval.weak_type, aval)
-    return context.trace.literal(value, aval, x if type(x) is float else None)
 
 
 def same_dtype(function: str, types: Sequence[ShapedArray]) -> None:
@@ -73,104 +47,13 @@ def same_dtype(function: str, types: Sequence[ShapedArray]) -> None:
             hint="tanx.numpy's functions promote; or use x.astype(...)."))
 
 
-@lru_cache(maxsize=4096)
-def _broadcasted(x: ShapedArray, shape: tuple[int, ...], broadcast_dimensions) -> ShapedArray:
-    """The type in a larger shape; remembered, for eager calls ask again and again."""
-    if (len(broadcast_dimensions) != x.ndim
-            or len(set(broadcast_dimensions)) != x.ndim
-            or any(not 0 <= d < len(shape) or n not in (1, shape[d])
-                   for n, d in zip(x.shape, broadcast_dimensions))):
-        raise TypeError(explain(
-            "tanx.lax.broadcast_in_dim",
-            "operand dimensions must be 1 or equal the distinct ones they map to.",
-            f"operand:              {x}", f"shape:                {shape}",
-            f"broadcast_dimensions: {broadcast_dimensions}"))
-    return x.update(shape=shape)
-
-
-class BroadcastInDim(Primitive):
-    """Places the operand's dimensions among those of a larger shape and repeats along the rest."""
-
-    name = "broadcast_in_dim"
-    kind = Kind.LAYOUT
-
-    def infer(self, x, *, shape, broadcast_dimensions, sharding=None):
-        return _broadcasted(x, shape, broadcast_dimensions)
-
-    def eval(self, x, *, shape, broadcast_dimensions, sharding=None):
-        if list(broadcast_dimensions) != sorted(broadcast_dimensions):
-            x = np.transpose(x, np.argsort(broadcast_dimensions))
-        placed = [1] * len(shape)
-        for n, d in zip(x.shape, sorted(broadcast_dimensions)):
-            placed[d] = n
-        x = x.reshape(placed)
-        if x.shape == shape:
-            return x
-        if prod(shape) > _SMALL:
-            return np.broadcast_to(x, shape)
-        out = np.empty(shape, x.dtype)
-        out[...] = x
-        return out
-
-    jvp = linear
-
-    def transpose(self, ct, x, *, shape, broadcast_dimensions, sharding=None):
-        from .reduce import reduce_sum
-        kept = [d for n, d in zip(x.shape, broadcast_dimensions) if n != 1]
-        repeated = [d for d in range(len(shape)) if d not in kept]
-        summed = reduce_sum(ct, repeated) if repeated else ct
-        placed = [i for i, n in enumerate(x.shape) if n != 1]
-        if kept != sorted(kept):
-            summed = transpose(summed, np.argsort(np.argsort(kept)))
-        return [broadcast_in_dim(summed, x.shape, placed)]
-
-    def batch(self, args, dims, *, shape, broadcast_dimensions, sharding=None):
-        from .batching import to_front
-        x = to_front(args[0], dims[0])
-        return broadcast_in_dim(x, (typeof(x).shape[0], *shape),
-                                (0, *(d + 1 for d in broadcast_dimensions))), 0
-
-    def lower(self, at, x, *, shape, broadcast_dimensions, sharding=None):
-        return x[[0 if n == 1 else at[d] for n, d in zip(x.shape, broadcast_dimensions)]]
-
-    def show_params(self, params):
-        dims = params["broadcast_dimensions"]
-        return {"broadcast_dimensions": dims} if dims else {}
-
-
-broadcast_in_dim_p = BroadcastInDim()
-
-
-def broadcast_in_dim(operand, shape, broadcast_dimensions, *, out_sharding=None):
-    """Broadcast ``operand`` to ``shape``, its dimension ``i`` going to ``broadcast_dimensions[i]``.
-
-    >>> lax.broadcast_in_dim(jnp.array([1, 2]), (2, 3), (0,))
-    Array([[1, 1, 1],
-           [2, 2, 2]], dtype=int32)
-    """
-    shape = canonical_shape(shape, "tanx.lax.broadcast_in_dim")
-    broadcast_dimensions = tuple(map(int, broadcast_dimensions))
-    if (broadcast_dimensions == tuple(range(len(shape)))
-            and _type("broadcast_in_dim", operand).shape == shape):
-        return as_array(operand)
-    return broadcast_in_dim_p.bind(operand, shape=shape, broadcast_dimensions=broadcast_dimensions,
-                                   sharding=out_sharding)
-
-
-def _type(function: str, x) -> ShapedArray:
-    """The type of an operand, or an error that names the function it was given to."""
-    if not is_arraylike(x):
-        raise not_arraylike(f"tanx.lax.{function}", x, 0)
-    return typeof(x)
-
-
 def broadcast(operand, sizes, *, out_sharding=None):
     """Repeat ``operand`` along new leading dimensions of the given ``sizes``.
 
     >>> lax.broadcast(jnp.array([1, 2]), (3,)).shape
     (3, 2)
     """
-    shape = _type("broadcast", operand).shape
+    shape = operand_type("broadcast", operand).shape
     sizes = canonical_shape(sizes, "tanx.lax.broadcast")
     return broadcast_in_dim(operand, sizes + shape, range(len(sizes), len(sizes) + len(shape)),
                             out_sharding=out_sharding)
@@ -185,7 +68,7 @@ def broadcast_to_rank(x, rank):
     >>> lax.broadcast_to_rank(jnp.zeros((2, 3)), 4).shape
     (1, 1, 2, 3)
     """
-    return broadcast(x, (1,) * (rank - _type("broadcast_to_rank", x).ndim))
+    return broadcast(x, (1,) * (rank - operand_type("broadcast_to_rank", x).ndim))
 
 
 def broadcast_like(arr, like_arr):
@@ -194,7 +77,7 @@ def broadcast_like(arr, like_arr):
     >>> lax.broadcast_like(jnp.zeros(3), jnp.zeros((2, 3))).shape
     (2, 3)
     """
-    x, like = _type("broadcast_like", arr), _type("broadcast_like", like_arr)
+    x, like = operand_type("broadcast_like", arr), operand_type("broadcast_like", like_arr)
     lead = like.ndim - x.ndim
     if lead < 0 or any(n not in (1, m) for n, m in zip(x.shape, like.shape[lead:])):
         raise ValueError(explain(
@@ -221,160 +104,19 @@ def broadcast_shapes(*shapes):
     return tuple(reversed(result))
 
 
-class Reshape(Primitive):
-    """Reads the elements in row-major order into another shape."""
-
-    name = "reshape"
-    kind = Kind.LAYOUT
-
-    def infer(self, x, *, new_sizes, dimensions, sharding=None):
-        if dimensions is not None and sorted(dimensions) != list(range(x.ndim)):
-            raise TypeError(explain(
-                "tanx.lax.reshape", "dimensions must hold each dimension of the operand once.",
-                f"operand:    {x}", f"dimensions: {dimensions}"))
-        if prod(new_sizes) != x.size:
-            raise TypeError(explain(
-                "tanx.lax.reshape", "the number of elements must stay the same.",
-                f"operand:   {x}, {x.size} elements",
-                f"new_sizes: {new_sizes}, {prod(new_sizes)} elements"))
-        return ShapedArray(new_sizes, x.dtype, x.weak_type)
-
-    def eval(self, x, *, new_sizes, dimensions, sharding=None):
-        return (x if dimensions is None else x.transpose(dimensions)).reshape(new_sizes)
-
-    jvp = linear
-
-    def transpose(self, ct, x, *, new_sizes, dimensions, sharding=None):
-        if dimensions is None:
-            return [reshape(ct, x.shape)]
-        return [transpose(reshape(ct, [x.shape[d] for d in dimensions]), np.argsort(dimensions))]
-
-    def batch(self, args, dims, *, new_sizes, dimensions, sharding=None):
-        from .batching import to_front
-        x = to_front(args[0], dims[0])
-        if dimensions is not None:
-            dimensions = (0, *(d + 1 for d in dimensions))
-        return reshape(x, (typeof(x).shape[0], *new_sizes), dimensions), 0
-
-    def lower(self, at, x, *, new_sizes, dimensions, sharding=None):
-        dimensions = range(x.ndim) if dimensions is None else dimensions
-        sources = [d for d in dimensions if x.shape[d] != 1]
-        targets = [p for p, n in enumerate(new_sizes) if n != 1]
-        old, new = [x.shape[d] for d in sources], [new_sizes[p] for p in targets]
-        index = [build.const(0)] * x.ndim
-        for i, j in _matching_runs(old, new):
-            flat = build.flatten_index([at[p] for p in targets[j]], new[j])
-            for d, place in zip(sources[i], build.unflatten_index(flat, old[i])):
-                index[d] = place
-        return x[index]
-
-    def is_view(self, *, new_sizes, dimensions, sharding=None):
-        return dimensions is None
-
-
-def _matching_runs(old: Sequence[int], new: Sequence[int]) -> Iterator[tuple[slice, slice]]:
-    """The shortest runs of dimensions that hold equally many elements in both shapes.
-
-    Indices are divided only within a run, so dimensions that a reshape leaves alone stay simple.
-    No size is 1.
-    """
-    if 0 in old:
-        return
-    i = j = 0
-    while i < len(old):
-        i0, j0 = i, j
-        i, j = i + 1, j + 1
-        while prod(old[i0:i]) != prod(new[j0:j]):
-            if prod(old[i0:i]) < prod(new[j0:j]):
-                i += 1
-            else:
-                j += 1
-        yield slice(i0, i), slice(j0, j)
-
-
-reshape_p = Reshape()
-
-
-def reshape(operand, new_sizes, dimensions=None, *, out_sharding=None):
-    """Give ``operand`` the shape ``new_sizes``, reading its elements in row-major order.
-
-    With ``dimensions``, a permutation, the elements are read in the order of ``transpose(operand,
-    dimensions)``. Sizes must be explicit; :func:`tanx.numpy.reshape` takes -1.
-
-    >>> lax.reshape(jnp.arange(4), (2, 2), dimensions=(0,))
-    Array([[0, 1],
-           [2, 3]], dtype=int32)
-    """
-    new_sizes = canonical_shape(new_sizes, "tanx.lax.reshape")
-    aval = _type("reshape", operand)
-    if dimensions is not None:
-        dimensions = tuple(map(int, dimensions))
-        if dimensions == tuple(range(aval.ndim)):
-            dimensions = None
-    if dimensions is None and aval.shape == new_sizes:
-        return as_array(operand)
-    return reshape_p.bind(operand, new_sizes=new_sizes, dimensions=dimensions,
-                          sharding=out_sharding)
-
-
 def collapse(operand, start_dimension, stop_dimension=None):
     """Merge dimensions ``start_dimension`` up to, not including, ``stop_dimension`` into one.
 
     >>> lax.collapse(jnp.zeros((2, 3, 4)), 1).shape
     (2, 12)
     """
-    shape = _type("collapse", operand).shape
+    shape = operand_type("collapse", operand).shape
     start, stop, _ = slice(start_dimension, stop_dimension).indices(len(shape))
     if start > stop:
         raise ValueError(explain(
             "tanx.lax.collapse", "start_dimension must not come after stop_dimension.",
             f"operand:    {typeof(operand)}", f"dimensions: {start_dimension} to {stop_dimension}"))
     return reshape(operand, (*shape[:start], prod(shape[start:stop]), *shape[stop:]))
-
-
-class Transpose(Primitive):
-    """Permutes the dimensions."""
-
-    name = "transpose"
-    kind = Kind.LAYOUT
-
-    def infer(self, x, *, permutation):
-        if sorted(permutation) != list(range(x.ndim)):
-            raise TypeError(explain(
-                "tanx.lax.transpose", "permutation must hold each dimension once.",
-                f"operand:     {x}", f"permutation: {permutation}"))
-        return ShapedArray(tuple([x.shape[i] for i in permutation]), x.dtype, x.weak_type)
-
-    def eval(self, x, *, permutation):
-        return x.transpose(permutation)
-
-    jvp = linear
-
-    def transpose(self, ct, x, *, permutation):
-        return [transpose(ct, np.argsort(permutation))]
-
-    def batch(self, args, dims, *, permutation):
-        (x,), (d,) = args, dims
-        return transpose(x, [d, *(i + (i >= d) for i in permutation)]), 0
-
-    def lower(self, at, x, *, permutation):
-        return x[[at[permutation.index(d)] for d in range(x.ndim)]]
-
-
-transpose_p = Transpose()
-
-
-def transpose(operand, permutation):
-    """Permute dimensions: dimension ``i`` of the result is ``permutation[i]`` of the operand.
-
-    >>> lax.transpose(jnp.zeros((2, 3, 4)), (2, 0, 1)).shape
-    (4, 2, 3)
-    """
-    permutation = tuple(map(int, permutation))
-    if (permutation == tuple(range(len(permutation)))
-            and len(permutation) == _type("transpose", operand).ndim):
-        return as_array(operand)
-    return transpose_p.bind(operand, permutation=permutation)
 
 
 class Rev(Primitive):
@@ -448,7 +190,6 @@ class Squeeze(Primitive):
         return [expand_dims(ct, dimensions)]
 
     def batch(self, args, dims, *, dimensions):
-        from .batching import to_front
         return squeeze(to_front(args[0], dims[0]), [d + 1 for d in dimensions]), 0
 
     def lower(self, at, x, *, dimensions):
@@ -468,7 +209,7 @@ def squeeze(array, dimensions):
     >>> lax.squeeze(jnp.zeros((1, 3, 1)), (0, -1)).shape
     (3,)
     """
-    dimensions = canonical_axes("tanx.lax.squeeze", dimensions, _type("squeeze", array))
+    dimensions = canonical_axes("tanx.lax.squeeze", dimensions, operand_type("squeeze", array))
     return squeeze_p.bind(array, dimensions=dimensions) if dimensions else as_array(array)
 
 
@@ -478,7 +219,7 @@ def expand_dims(array, dimensions):
     >>> lax.expand_dims(jnp.zeros(3), (0, 2)).shape
     (1, 3, 1)
     """
-    aval = _type("expand_dims", array)
+    aval = operand_type("expand_dims", array)
     shape = list(aval.shape)
     rank = len(shape) + len(dimensions)
     inserted = canonical_axes("tanx.lax.expand_dims", dimensions, aval, len(dimensions))
@@ -506,7 +247,6 @@ class Tile(Primitive):
     jvp = linear
 
     def transpose(self, ct, x, *, reps):
-        from .reduce import reduce_sum
         split = [m for pair in zip(reps, x.shape) for m in pair]
         return [reduce_sum(reshape(ct, split), range(0, len(split), 2))]
 
@@ -556,7 +296,6 @@ class Stack(Primitive):
         return unstack(ct, axis)
 
     def batch(self, args, dims, *, axis):
-        from .batching import batch_size, materialize
         d = dims[0] if len(set(dims)) == 1 else 0
         size = batch_size(args, dims)
         xs = [materialize(x, dim, size, d) for x, dim in zip(args, dims)]
@@ -611,7 +350,7 @@ def stack(operands, axis=0):
     operands = list(operands)
     if not operands:
         raise ValueError(explain("tanx.lax.stack", "there must be at least one operand."))
-    axis = canonical_axis("tanx.lax.stack", axis, _type("stack", operands[0]), 1)
+    axis = canonical_axis("tanx.lax.stack", axis, operand_type("stack", operands[0]), 1)
     return stack_p.bind(*operands, axis=axis)
 
 
@@ -653,7 +392,7 @@ def unstack(x, axis=0):
     >>> lax.unstack(jnp.array([[1, 2], [3, 4]]), axis=1)
     (Array([1, 3], dtype=int32), Array([2, 4], dtype=int32))
     """
-    aval = _type("unstack", x)
+    aval = operand_type("unstack", x)
     axis = canonical_axis("tanx.lax.unstack", axis, aval)
     if not aval.shape[axis]:
         return ()  # an equation without results has no place in a program

@@ -10,7 +10,7 @@ from .._core.types import typeof
 from ..errors import explain
 from ..tree_util import broadcast_prefix, tree_flatten, tree_unflatten
 from .annotations import Identity
-from .layout import as_array
+from .base import as_array
 
 __all__ = ["explicit_layout", "layout_constraint_p", "with_layout_constraint"]
 

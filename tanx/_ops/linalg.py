@@ -20,8 +20,8 @@ from .._loops import build
 from .._loops.lapack import Each, Routine, prefix
 from .._loops.small_matrices import is_small, on_small
 from ..errors import explain
-from .arith import add, conj, div, imag, mul, neg, sub
-from .arith import complex as complex_
+from .arith import add, div, mul, neg, sub
+from .base import batch_size, materialize
 from .batched_matrices import (
     adjoint,
     eye_like,
@@ -33,10 +33,13 @@ from .batched_matrices import (
     tril,
     triu,
 )
-from .batching import batch_size, materialize
+from .complex_parts import complex as complex_
+from .complex_parts import conj, imag
 from .derive import sum_cotangents
-from .families import letter, like
+from .gather_geometry import GatherDimensionNumbers, GatherScatterMode
+from .gather_scatter import gather
 from .layout import expand_dims, squeeze
+from .operands import letter, like
 from .slicing import concatenate, pad, slice_in_dim
 
 __all__ = ["cholesky", "cholesky_p", "geqrf", "geqrf_p", "householder_product",
@@ -276,7 +279,6 @@ def _squared(x, m: int, n: int, rows: bool):
 
 def permuted(x, permutation):
     """Matrices with their rows in another order: row ``permutation[i]`` in place ``i``."""
-    from .gather import GatherDimensionNumbers, GatherScatterMode, gather
     *lead, _, n = typeof(x).shape
     if 0 in typeof(x).shape:
         return x

@@ -10,17 +10,17 @@ from math import prod
 
 import numpy as np
 
-from .._core.linear import Zero, is_linear, never
+from .._core.linear import Zero, instantiate, is_linear, never
 from .._core.types import ShapedArray, typeof
 from .._loops import build
 from .._loops.lapack import Each, Routine, prefix
 from ..errors import explain
-from .arith import add, mul, neg, real_dtype
+from .arith import add, mul, neg
+from .base import broadcast_in_dim, reduce_sum
 from .batched_matrices import matrix_product, matrix_type, square_type, swapped
-from .derive import instantiate, sum_cotangents
+from .complex_parts import real_dtype
+from .derive import sum_cotangents
 from .eigen import column_signs, gaps, store_signs
-from .families import letter, like
-from .layout import broadcast_in_dim
 from .linalg import (
     Factorization,
     by_rows,
@@ -29,7 +29,7 @@ from .linalg import (
     store_swapped,
     store_where_done,
 )
-from .reduce import reduce_sum
+from .operands import letter, like
 from .slicing import concatenate, pad, slice_in_dim
 
 __all__ = ["hessenberg", "hessenberg_p", "ormqr", "ormqr_p", "schur", "schur_p", "tridiagonal",

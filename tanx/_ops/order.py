@@ -17,7 +17,7 @@ from .._loops import build
 from .._loops.expr import Expr
 from .._loops.instructions import width
 from .._loops.nest import Buffer, Statement
-from .families import letter
+from .operands import letter
 
 __all__ = ["sort_statements", "top_statements"]
 

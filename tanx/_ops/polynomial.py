@@ -12,8 +12,9 @@ from .._loops import build
 from .arith import integer_pow, mul
 from .convert import convert
 from .derive import sum_cotangents
-from .families import NUMBER, Elementwise, grow, like, widened
+from .families import Elementwise, grow
 from .layout import unstack
+from .operands import NUMBER, like, widened
 
 __all__ = ["polynomial", "polynomial_p"]
 

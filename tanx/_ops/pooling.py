@@ -14,20 +14,24 @@ from typing import Any
 import numpy as np
 
 from .._core.jaxpr import ClosedJaxpr
-from .._core.linear import never
+from .._core.linear import linear_in, never
 from .._core.primitive import Kind, Primitive
 from .._core.types import ShapedArray, typeof
 from .._loops import build
 from ..errors import explain
 from . import scalars
-from .batching import batch_size, materialize
-from .derive import add_any, linear_in, zeros_of
-from .families import NUMBER, accumulator, letter, like
+from .base import batch_size, materialize
+from .bits import bitwise_and, bitwise_not
+from .compare import eq, ge, select
+from .create import full
+from .derive import add_any, zeros_of
 from .layout import broadcast
-from .slicing import pad
-from .window import Window, dilated, traced_views
+from .operands import NUMBER, accumulator, letter, like
+from .slicing import pad, pad_p, slice
+from .window_geometry import Window, dilated, traced_views
 
 __all__ = ["select_and_gather_add_p", "select_and_scatter_add_p", "select_and_scatter_p"]
+
 
 UNROLLED = 16
 """Elements of a window up to which loops over them are written out."""
@@ -120,7 +124,6 @@ class SelectAndGatherAdd(Primitive):
 
 def scatter_by_places(ct, operand, select_prim, window: Window):
     """What the transposed gather adds up, one place of all windows after another."""
-    from .compare import eq, select
     place = _traced_choice(operand, window, select_prim)
     aval = ShapedArray(typeof(operand).shape, typeof(ct).dtype)
     if 0 in typeof(ct).shape or 0 in aval.shape:
@@ -141,15 +144,12 @@ def scatter_by_places(ct, operand, select_prim, window: Window):
 
 
 def _strided(x, strides):
-    from .slicing import slice
     shape = typeof(x).shape
     return slice(x, [0] * len(shape), shape, strides)
 
 
 def _traced_choice(operand, window: Window, select_prim):
     """:func:`chosen` in primitives."""
-    from .compare import bitwise_and, bitwise_not, ge, select
-    from .create import full
     source = typeof(operand).shape
     shape = window.shape(source)
     best, place = None, full(shape, -1, _PLACE)
@@ -223,7 +223,6 @@ class SelectAndScatterAdd(Scattering):
         for n, there in enumerate(window.views(spread, place.shape)):
             there += np.where(place == n, source, source.dtype.type(0))
         back = tuple((-low, -high, 0) for low, high in window.padding)
-        from .slicing import pad_p
         return pad_p.eval(spread, dtype.type(0), padding_config=back).astype(source.dtype)
 
     jvp = linear_in(0)
@@ -302,7 +301,6 @@ class SelectAndScatter(Scattering):
         spread = window.spread(np.full(operand.shape, init_value), init_value)
         for n, there in enumerate(window.views(spread, place.shape)):
             np.copyto(there, scalars.evaluate(scatter, there, source)[0], where=place == n)
-        from .slicing import pad_p
         back = tuple((-low, -high, 0) for low, high in window.padding)
         return pad_p.eval(spread, init_value, padding_config=back)
 

@@ -22,12 +22,11 @@ from .._core.types import ShapedArray, typeof
 from .._loops import build
 from ..errors import explain
 from .arith import mul
-from .batching import batch_size, materialize
+from .base import batch_size, broadcast_in_dim, materialize, reshape, spread, transpose
 from .convert import cast, convert
 from .derive import partials
 from .dot import canonical_numbers, dot_general, kept_dimensions, matmul, plan
-from .families import letter, spread
-from .layout import broadcast_in_dim, reshape, transpose
+from .operands import letter
 from .precision import canonical_precision
 
 __all__ = ["RaggedDotDimensionNumbers", "ragged_dot", "ragged_dot_general", "scaled_dot"]

@@ -18,10 +18,12 @@ from .._core.types import typeof
 from .._loops import build
 from ..errors import explain
 from .arith import div, mul
-from .batching import batch_size, materialize
-from .families import FLOAT, letter
+from .base import batch_size, materialize
+from .compare import eq, select
+from .create import full_like
 from .generators import Generator, Words, as_dtype, as_words
 from .incomplete import random_gamma_grad
+from .operands import FLOAT, letter
 from .rng import generator_in_scheme
 from .shared_formulas import State, apply, constant, equal, where, while_loop
 from .transcendental import exp
@@ -146,8 +148,6 @@ class RandomGamma(Primitive):
             return out, mul(dalpha, random_gamma_grad(alpha, out))
         sample = exp(out)
         tiny = dtypes.finfo(typeof(out).dtype).tiny
-        from .compare import eq, select
-        from .create import full_like
         sample = select(eq(sample, full_like(sample, 0)), full_like(sample, tiny), sample)
         return out, mul(dalpha, div(random_gamma_grad(alpha, sample), sample))
 

@@ -8,7 +8,6 @@ from math import prod
 import numpy as np
 
 from .. import dtypes
-from .._base.config import allow_f16_reductions, strict
 from .._core.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from .._core.linear import expansion, never
 from .._core.primitive import Kind, Primitive
@@ -17,80 +16,30 @@ from .._core.types import ShapedArray, typeof
 from .._loops import build
 from ..errors import explain
 from ..tree_util import tree_flatten, tree_unflatten
-from . import scalars
-from .batching import batch_size, materialize
-from .derive import linear
-from .extremes import maximum, minimum
-from .families import (
-    ANY,
-    BOOL_INT,
-    NUMBER,
+from . import magnitude, scalars
+from .arith import add, div, mul
+from .base import (
     Reduction,
-    identity,
-    letter,
-    like,
+    batch_size,
+    broadcast_in_dim,
+    materialize,
+    reduce_sum,
     reduced_shape,
-    refused,
+    reshape,
     spread,
 )
-from .layout import broadcast_in_dim
+from .bits import bitwise_and, bitwise_or, bitwise_xor
+from .compare import eq
+from .convert import convert_element_type
+from .create import full
+from .extremes import maximum, minimum
+from .layout import squeeze
+from .operands import ANY, BOOL_INT, NUMBER, identity, letter, like, refused
+from .slicing import concatenate, pad, slice_in_dim
 
-__all__ = ["argmax", "argmax_p", "argmin", "argmin_p", "reduce", "reduce_and",
-           "reduce_and_p", "reduce_max", "reduce_max_p", "reduce_min", "reduce_min_p",
-           "reduce_or", "reduce_or_p", "reduce_p", "reduce_prod", "reduce_prod_p",
-           "reduce_sum", "reduce_sum_p", "reduce_xor", "reduce_xor_p"]
-
-
-class ReduceSum(Reduction):
-    """The sum along dimensions."""
-
-    name = "reduce_sum"
-    accepts = NUMBER
-    combine = "add"
-    ufunc = np.add
-    wide = True
-    jvp = linear
-
-    def infer(self, x, *, axes, **params):
-        if strict.value and not allow_f16_reductions.value and (
-                letter(x.dtype) == "f" and x.dtype.itemsize == 2
-                and any(x.shape[a] != 1 for a in axes)):
-            raise ValueError(explain(
-                "tanx.lax.reduce_sum", "sums of 16-bit floats are not allowed.", f"operand: {x}",
-                hint="tanx.config.jax_allow_f16_reductions allows them; or sum in float32."))
-        return super().infer(x, axes=axes, **params)
-
-    def eval(self, x, *, axes, **params):
-        if x.dtype.char in "fdFD" and axes and axes[-1] < x.ndim - 1 and x.flags.c_contiguous and (
-                axes == tuple(range(axes[0], axes[-1] + 1))):
-            rows = prod(x.shape[a] for a in axes)
-            if rows >= _MANY:
-                return _by_blocks(x, axes, rows)
-        return super().eval(x, axes=axes, **params)
-
-    def transpose(self, ct, x, *, axes, out_sharding):
-        return [broadcast_in_dim(ct, x.shape, [d for d in range(x.ndim) if d not in axes])]
-
-
-_BLOCK = 64
-"""Rows that are added one after the other; the sums of blocks are added next."""
-_MANY = 512
-"""Rows from which blocks are worth their 10 us: fewer lose no more than a digit."""
-
-
-def _by_blocks(x, axes, rows: int):
-    """The sum of many rows. NumPy adds one by one, which loses digits: of the mean of 10,000 rows
-    of float32 the last three, where compiled code loses one."""
-    before, after = x.shape[:axes[0]], x.shape[axes[-1] + 1:]
-    whole = rows - rows % _BLOCK
-    x = x.reshape(prod(before), rows, prod(after))
-    total = np.add.reduce(x[:, :whole].reshape(len(x), whole // _BLOCK, _BLOCK, x.shape[2]), axis=2)
-    if whole < rows:
-        last = np.add.reduce(x[:, whole:], axis=1, keepdims=True)
-        total = np.concatenate([total, last], axis=1)
-    if total.shape[1] >= _MANY:
-        return _by_blocks(total, (1,), total.shape[1]).reshape(before + after)
-    return np.add.reduce(total, axis=1).reshape(before + after)
+__all__ = ["argmax", "argmax_p", "argmin", "argmin_p", "reduce", "reduce_and", "reduce_and_p",
+           "reduce_max", "reduce_max_p", "reduce_min", "reduce_min_p", "reduce_or", "reduce_or_p",
+           "reduce_p", "reduce_prod", "reduce_prod_p", "reduce_xor", "reduce_xor_p"]
 
 
 class ReduceProd(Reduction):
@@ -106,10 +55,6 @@ class ReduceProd(Reduction):
     @expansion
     def jvp(self, x, *, axes):
         """The product of halves of halves: no division, so that zeros do no harm."""
-        from .arith import mul
-        from .create import full
-        from .layout import squeeze
-        from .slicing import pad, slice_in_dim
         x = _flatten_to_front(x, axes)
         size = x.shape[0]
         if not size:
@@ -125,7 +70,6 @@ class ReduceProd(Reduction):
 
 def _flatten_to_front(x, axes):
     """The operand with the dimensions ``axes`` merged into one, in front."""
-    from .layout import reshape
     shape = typeof(x).shape
     kept = [d for d in range(len(shape)) if d not in axes]
     return reshape(x, [prod(shape[a] for a in axes), *(shape[d] for d in kept)], (*axes, *kept))
@@ -138,10 +82,6 @@ class Extremum(Reduction):
 
     def jvp(self, primals, tangents, *, axes, out_sharding):
         """Tied elements share the tangent equally: the answer cannot depend on their order."""
-        from .arith import div, mul
-        from .compare import eq
-        from .convert import convert_element_type
-        from .layout import reshape
         (x,), (dx,) = primals, tangents
         out = self.bind(x, axes=axes, out_sharding=out_sharding)
         kept = [1 if d in axes else n for d, n in enumerate(typeof(x).shape)]
@@ -334,8 +274,6 @@ def halves(items):
 
 def _reduce_by_pairs(jaxpr: ClosedJaxpr, operands, inits, dimensions) -> list:
     """A user's reduction in primitives; initial values have leading dimensions of the result."""
-    from .layout import squeeze
-    from .slicing import concatenate, slice_in_dim
     operands = [_flatten_to_front(x, dimensions) for x in operands]
     size, *shape = operands[0].shape
     while size > 1:
@@ -350,7 +288,7 @@ def _reduce_by_pairs(jaxpr: ClosedJaxpr, operands, inits, dimensions) -> list:
 
 
 reduce_p = Reduce()
-reduce_sum_p, reduce_prod_p = ReduceSum(), ReduceProd()
+reduce_prod_p = ReduceProd()
 reduce_max_p, reduce_min_p = ReduceMax(), ReduceMin()
 reduce_and_p, reduce_or_p, reduce_xor_p = ReduceAnd(), ReduceOr(), ReduceXor()
 argmax_p, argmin_p = ArgMax(), ArgMin()
@@ -401,26 +339,18 @@ def staged_combiner(function: str, computation, tree, types) -> ClosedJaxpr:
     return scalars.stage_scalars(function, combine, types * 2)
 
 
+_COMBINERS = {add: "add", mul: "mul", magnitude.max: "max", magnitude.min: "min",
+              bitwise_and: "and", bitwise_or: "or", bitwise_xor: "xor"}
+"""The reducers that functions of ``tanx.lax`` stand for."""
+
+
 def named_combiner(computation, dtype, init) -> str | None:
     """The reducer that a function of ``tanx.lax`` stands for when it starts from its identity."""
-    from . import arith, compare
-    named = {arith.add: "add", arith.mul: "mul", arith.max: "max", arith.min: "min",
-             compare.bitwise_and: "and", compare.bitwise_or: "or", compare.bitwise_xor: "xor"}
-    name = named.get(getattr(computation, "__wrapped__", computation))
+    name = _COMBINERS.get(getattr(computation, "__wrapped__", computation))
     value = init.concrete() if isinstance(init, Tracer) else init
     if name is None or value is None or typeof(value).shape:
         return None
     return name if np.asarray(value) == np.asarray(identity(name, dtype), dtype) else None
-
-
-def reduce_sum(operand, axes, *, out_sharding=None):
-    """The sum over the dimensions ``axes``.
-
-    >>> lax.reduce_sum(jnp.array([[1, 2], [3, 4]]), (0,))
-    Array([4, 6], dtype=int32)
-    """
-    return reduce_sum_p.bind(operand, axes=tuple(map(operator.index, axes)),
-                             out_sharding=out_sharding)
 
 
 def reduce_prod(operand, axes):

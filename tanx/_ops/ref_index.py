@@ -25,12 +25,15 @@ from .._core.types import is_arraylike, typeof
 from ..errors import explain
 from ..tree_util import register_pytree_node, tree_flatten, tree_unflatten
 from .arith import add
-from .compare import bitwise_or, lt, select_n
+from .base import broadcast_in_dim, reshape
+from .bits import bitwise_or
+from .compare import lt, select_n
 from .convert import convert
-from .gather import GatherDimensionNumbers, GatherScatterMode, gather
-from .layout import broadcast_in_dim, expand_dims, reshape, squeeze
-from .scatter import ScatterDimensionNumbers, scatter, scatter_add
-from .slicing import concatenate, dynamic_slice, dynamic_update_slice, slice
+from .dynamic import dynamic_slice, dynamic_update_slice
+from .gather_geometry import GatherDimensionNumbers, GatherScatterMode
+from .gather_scatter import ScatterDimensionNumbers, gather, scatter, scatter_add
+from .layout import expand_dims, squeeze
+from .slicing import concatenate, slice
 
 __all__ = ["NDIndexer", "added", "indexers_of", "part_type", "read", "written"]
 

@@ -23,8 +23,8 @@ from .._core.trace import EvalTrace, Trace, Tracer, context, leaked, running
 from .._core.types import ShapedArray, described, is_arraylike, typeof
 from ..errors import explain
 from ..tree_util import tree_flatten, tree_unflatten
+from .base import as_array, broadcast_in_dim
 from .convert import convert
-from .layout import as_array, broadcast_in_dim
 from .ref_index import NDIndexer, added, indexers_of, part_type, place, read, total, written
 
 __all__ = ["TransformedRef", "addupdate", "addupdate_p", "empty_ref", "empty_ref_p", "free_ref",

@@ -22,8 +22,8 @@ from .._core.trace import EvalTrace, running
 from .._core.types import ShapedArray, canonical_shape, typeof
 from .._loops import build
 from ..errors import explain
-from .batching import to_front
-from .families import INT, Elementwise, letter
+from .base import as_array, broadcast_in_dim, to_front
+from .families import Elementwise
 from .generators import (
     GENERATORS,
     UNSIGNED,
@@ -35,7 +35,7 @@ from .generators import (
     halves,
     threefry2x32,
 )
-from .layout import as_array, broadcast_in_dim
+from .operands import INT, letter
 
 __all__ = ["GENERATORS", "ArrayGenerator", "Generator", "generator_in_scheme", "generator_of",
            "key_type", "random_bits", "random_bits_p",

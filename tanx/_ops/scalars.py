@@ -22,8 +22,8 @@ from .._core.trace import Tracer
 from .._core.types import ShapedArray, typeof
 from .._loops import build
 from ..errors import explain
-from .batching import move_axis
-from .layout import broadcast, reshape
+from .base import move_axis, reshape
+from .layout import broadcast
 
 __all__ = ["apply", "evaluate", "first_order", "lower", "stage_scalars"]
 

@@ -19,11 +19,14 @@ from .._core.linear import Zero, never
 from .._core.primitive import Kind, Primitive
 from .._core.types import ShapedArray, typeof
 from ..errors import explain
-from .batching import batch_together
+from .base import batch_together, broadcast_in_dim, reshape
 from .compare import total_order_key
+from .create import broadcasted_iota
 from .derive import zeros_of
-from .families import ANY, accumulator, letter, refused
-from .layout import broadcast_in_dim, reshape
+from .gather_geometry import GatherDimensionNumbers, GatherScatterMode
+from .gather_scatter import gather
+from .operands import ANY, accumulator, letter, refused
+from .order import sort_statements, top_statements
 
 __all__ = ["approx_max_k", "approx_min_k", "approx_top_k_p", "sort", "sort_key_val", "sort_p",
            "top_k", "top_k_p"]
@@ -59,7 +62,6 @@ class Sort(Primitive):
 
     def jvp(self, primals, tangents, *, dimension, is_stable, num_keys):
         """Tangents go where their elements go: positions are sorted along."""
-        from .create import broadcasted_iota
         shape = typeof(primals[0]).shape
         positions = broadcasted_iota(np.uint32, shape, dimension)
         *outs, order = self.bind(*primals, positions, dimension=dimension, is_stable=is_stable,
@@ -76,7 +78,6 @@ class Sort(Primitive):
         return outs, [d] * len(outs)
 
     def lower(self, into, *operands, dimension, is_stable, num_keys):
-        from .order import sort_statements  # late, as all that compiles
         return sort_statements(into, operands, dimension, num_keys)
 
 
@@ -124,7 +125,6 @@ class Selection(Primitive):
 
     def lower(self, into, x, **params):
         axis, _, descending = self.choice(x.shape, **params)
-        from .order import top_statements
         return top_statements(into, x, axis, descending)
 
 
@@ -272,7 +272,6 @@ def _order_key(x: np.ndarray) -> np.ndarray:
 
 def _take(x, order, axis: int):
     """The elements of ``x`` at positions along an axis; ``order`` has an extra dimension of 1."""
-    from .gather import GatherDimensionNumbers, GatherScatterMode, gather
     aval = typeof(x)
     if 0 in aval.shape:  # a gather needs elements to choose from
         return zeros_of(aval.update(shape=typeof(order).shape[:-1]))

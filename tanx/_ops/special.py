@@ -10,11 +10,14 @@ from .. import dtypes
 from .._core.linear import never
 from .._core.types import typeof
 from ..errors import explain
-from .arith import abs, add, mul, neg, reciprocal, sign, square, sub
+from .arith import add, mul, neg, reciprocal, sub
 from .compare import clamp, gt, select
 from .create import full_like
 from .derive import partials
-from .families import FLOAT, Elementwise, by_own_loop, like, widened
+from .families import Elementwise, by_own_loop
+from .magnitude import abs, sign
+from .operands import FLOAT, like, widened
+from .roots import square
 from .transcendental import exp
 
 __all__ = ["bessel_i0e", "bessel_i0e_p", "bessel_i1e", "bessel_i1e_p", "digamma", "digamma_p",

@@ -10,32 +10,23 @@ import numpy as np
 
 from .._core.primitive import parameter
 from .._core.types import typeof
-from .arith import (
-    abs,
-    add,
-    complex,
-    div,
-    imag,
-    integer_pow,
-    max,
-    mul,
-    neg,
-    one_minus_square,
-    real,
-    real_dtype,
-    rsqrt,
-    square,
-    sub,
-)
+from .arith import add, div, integer_pow, mul, neg, sub
+from .compare import clamp, eq, select
+from .complex_parts import complex, imag, real, real_dtype
+from .convert import stop_gradient
+from .create import full_like
 from .derive import partials
-from .families import INEXACT, Accurate, Elementwise, by_own_loop, like, own_or, widened
+from .families import Accurate, Elementwise, by_own_loop, own_or
+from .magnitude import abs, max
+from .operands import INEXACT, like, widened
+from .roots import one_minus_square, rsqrt, square
 from .series import oscillating, riccati
 
 __all__ = ["AccuracyMode", "Tolerance", "acos", "acos_p", "acosh", "acosh_p", "asin", "asin_p",
            "asinh", "asinh_p", "atan", "atan2", "atan2_p", "atan_p", "atanh", "atanh_p", "cos",
            "cos_p", "cosh", "cosh_p", "exp", "exp2", "exp2_p", "exp_p", "expm1", "expm1_p", "log",
-           "log1p", "log1p_p", "log2", "log2_p", "log_p", "logistic", "logistic_p", "sin", "sin_p",
-           "sinh", "sinh_p", "tan", "tan_p", "tanh", "tanh_p"]
+           "log1p", "log1p_p", "log2", "log2_p", "log_p", "logistic", "logistic_p",
+           "sin", "sin_p", "sinh", "sinh_p", "tan", "tan_p", "tanh", "tanh_p"]
 
 
 @parameter
@@ -274,8 +265,6 @@ def _asinh_slope(x):
 
     The scale depends on x by steps of no importance, so no derivative goes through it.
     """
-    from .compare import eq, select
-    from .create import full_like
     if typeof(x).dtype.kind != "c":
         shrink = _shrink(abs(x))
         return mul(shrink, rsqrt(add(square(mul(x, shrink)), square(shrink))))
@@ -292,8 +281,6 @@ def _asinh_slope(x):
 
 def _shrink(size):
     """What to multiply numbers of this size by before they are squared: 1 for all but huge ones."""
-    from .compare import clamp
-    from .convert import stop_gradient
     limit = 2.0 ** ((ml_dtypes.finfo(real_dtype(typeof(size).dtype)).maxexp - 4) // 2)
     scaled = mul(size, like(size, 1 / limit))
     return integer_pow(stop_gradient(clamp(like(size, 1), scaled, like(size, 16 * limit))), -1)

@@ -15,8 +15,8 @@ from .arith import add, mul
 from .batched_matrices import adjoint, matrix_product, matrix_type, square_type, swapped, tril
 from .create import full
 from .eigen import svd, times_columns
-from .families import letter, like
 from .linalg import Factorization, by_rows, in_memory, qr_p
+from .operands import letter, like
 
 __all__ = ["cholesky_update", "cholesky_update_p", "qdwh", "symmetric_product",
            "symmetric_product_p"]

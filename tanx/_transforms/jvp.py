@@ -9,13 +9,12 @@ from .. import dtypes, errors
 from .._core.cells import holds, too_high
 from .._core.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from .._core.leaks import check_leaks
-from .._core.linear import Expansion, Never, Zero
+from .._core.linear import Expansion, Never, Zero, instantiate
 from .._core.opaque import Opaque
 from .._core.refs import Reference
 from .._core.stage import StageTrace, StageTracer, stage
 from .._core.trace import Trace, Tracer, context, data_of, running
 from .._core.types import high_classes, typeof
-from .._ops.derive import instantiate
 
 __all__ = ["JVPTrace", "JVPTracer", "jvp", "jvp_jaxpr"]
 

@@ -20,13 +20,13 @@ from .. import dtypes
 from .._core.flow import Choice, Flow, ForLoop, WhileLoop
 from .._core.jaxpr import ClosedJaxpr, Var, cached_by_jaxpr, eval_jaxpr, jaxpr_as_fun
 from .._core.leaks import check_leaks
-from .._core.linear import Expansion, Never, Zero
+from .._core.linear import Expansion, Never, Series, Zero, zero_series
 from .._core.rewrite import dce
 from .._core.stage import stage
 from .._core.trace import Trace, Tracer, context, data_of
 from .._core.types import typeof
 from .._ops.derive import zeros_of
-from .._ops.series import Series, scaled, zero_series
+from .._ops.series import scaled
 
 __all__ = ["JetTrace", "JetTracer", "taylor", "taylor_jaxpr"]
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._core.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var
-from .._core.linear import Linear, Zero
+from .._core.linear import Linear, Zero, instantiate
 from .._core.source import attributed_to
 from .._core.stage import stage
 from .._core.types import typeof
 from .._ops.convert import convert
-from .._ops.derive import instantiate, sum_cotangents
+from .._ops.derive import sum_cotangents
 
 __all__ = ["backward", "transpose_jaxpr"]
 

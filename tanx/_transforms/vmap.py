@@ -16,7 +16,7 @@ from .._core.refs import Reference
 from .._core.stage import stage
 from .._core.trace import Trace, Tracer, context, data_of, running
 from .._core.types import ShapedArray, high_classes, typeof
-from .._ops.batching import materialize
+from .._ops.base import materialize
 
 __all__ = ["Axis", "BatchTrace", "BatchTracer", "batch", "batch_jaxpr", "lanes_of", "mapped_types"]
 

@@ -16,8 +16,8 @@ from .._base.symbolic import common_sizes
 from .._core.array import Array
 from .._core.trace import Tracer, context
 from .._core.types import canonical_shape, described, is_arraylike, typeof
+from .._ops.base import broadcast_in_dim
 from .._ops.convert import convert, wrapped
-from .._ops.layout import broadcast_in_dim
 from ..errors import explain, warn_user
 
 __all__ = ["Array", "Tracer", "as_operand", "broadcast_to_shape", "canonical_shape",

@@ -3,20 +3,21 @@
 import ml_dtypes
 import numpy as np
 
-from tanx._ops import arith, derive
+from tanx._ops import derive
+from tanx.lax import _functions as lax
 
 from .case import Case, b, c, f, i, pos
 
 BF16, F16, INT4, UINT4 = ml_dtypes.bfloat16, np.float16, ml_dtypes.int4, ml_dtypes.uint4
-EVEN = arith.RoundingMethod.TO_NEAREST_EVEN
+EVEN = lax.RoundingMethod.TO_NEAREST_EVEN
 
 
 def unary(name, *args, **options):
-    return [Case(name, getattr(arith, name), arg, **options) for arg in args]
+    return [Case(name, getattr(lax, name), arg, **options) for arg in args]
 
 
 def binary(name, *pairs, **options):
-    return [Case(name, getattr(arith, name), *pair, **options) for pair in pairs]
+    return [Case(name, getattr(lax, name), *pair, **options) for pair in pairs]
 
 
 # Equal shapes, scalars on either side, dimensions of size 1, rank 0, empty, narrow and complex.
@@ -35,9 +36,9 @@ CASES = [
     *binary("add", *SHAPES, *COMPLEX, *INTEGERS),
     *binary("sub", *SHAPES, *COMPLEX, *INTEGERS),
     *binary("mul", *SHAPES, *COMPLEX, *INTEGERS),
-    Case("mul", lambda x, y: arith.mul(x, y, out_dtype=np.float64), f(3, dtype=np.float32),
+    Case("mul", lambda x, y: lax.mul(x, y, out_dtype=np.float64), f(3, dtype=np.float32),
          f(3, dtype=np.float32), name="out_dtype"),
-    Case("mul", lambda x, y: arith.mul(x, y, out_dtype=np.int32), i(3, dtype=np.int8),
+    Case("mul", lambda x, y: lax.mul(x, y, out_dtype=np.int32), i(3, dtype=np.int8),
          i(dtype=np.int8), name="out_dtype"),
     *binary("div", *((x, pos(*y.shape, dtype=y.dtype)) for x, y in SHAPES), *COMPLEX, *INTEGERS),
     *binary("rem", *((x, pos(*y.shape, dtype=y.dtype)) for x, y in SHAPES), *INTEGERS),
@@ -45,9 +46,9 @@ CASES = [
             (f(4), i(4)), (f(), i(3)), (f(3), i()), (f(3, 1), i(1, 3)),
             (pos(3, dtype=BF16), i(3)), (pos(3, dtype=np.float32), i(3, dtype=np.uint8, low=0)),
             (c(3), i(3))),
-    *(Case("integer_pow", lambda x, y=y: arith.integer_pow(x, y), x, name=str(y))
+    *(Case("integer_pow", lambda x, y=y: lax.integer_pow(x, y), x, name=str(y))
       for y in (0, 1, 2, 3, 7, -1, -2, -5) for x in (f(4), c(2))),
-    *(Case("integer_pow", lambda x, y=y: arith.integer_pow(x, y), x, name=str(y))
+    *(Case("integer_pow", lambda x, y=y: lax.integer_pow(x, y), x, name=str(y))
       for y in (0, 5) for x in (i(4), i(3, dtype=np.uint8, low=0), f(3, dtype=BF16), f(),
                                 i(3, dtype=INT4))),
     *unary("neg", f(3, 4), f(), f(0), f(4, dtype=BF16), c(3), i(3), i(3, dtype=np.uint8, low=0),
@@ -70,8 +71,8 @@ CASES = [
     *unary("floor", f(3, 4), f(), f(4, dtype=BF16)),
     *unary("ceil", f(3, 4), f(), f(4, dtype=BF16)),
     *unary("round", f(3, 4), f(), f(4, dtype=BF16), f(4, dtype=F16)),
-    Case("round", lambda x: arith.round(x, EVEN), f(3, 4), name="even"),
-    Case("round", lambda x: arith.round(x, EVEN), f(3, dtype=BF16), name="even"),
+    Case("round", lambda x: lax.round(x, EVEN), f(3, 4), name="even"),
+    Case("round", lambda x: lax.round(x, EVEN), f(3, dtype=BF16), name="even"),
     *binary("mulhi", (i(5, low=-2**31, high=2**31), i(5, low=-2**31, high=2**31)),
             (i(5, low=0, high=256, dtype=np.uint8), i(low=0, high=256, dtype=np.uint8)),
             (i(5, low=-2**62, high=2**62, dtype=np.int64), i(5, low=-2**62, high=2**62,

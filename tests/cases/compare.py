@@ -1,9 +1,10 @@
-"""Rows for comparisons, choices and operations on bits."""
+"""Rows for comparisons, choices and operations on lax."""
 
 import ml_dtypes
 import numpy as np
 
 from tanx._ops import compare
+from tanx.lax import _functions as lax
 
 from .case import Case, b, c, f, i
 
@@ -24,7 +25,7 @@ SHIFTS = [(i(6, low=-2**31, high=2**31), i(6, low=0, high=40)), (i(low=-99, high
 
 
 def binary(name, *pairs, **options):
-    function = getattr(compare, name, None) or getattr(compare, f"bitwise_{name}")
+    function = getattr(lax, name, None) or getattr(lax, f"bitwise_{name}")
     return [Case(name, function, *pair, **options) for pair in pairs]
 
 
@@ -36,7 +37,7 @@ CASES = [
     *(Case(name, getattr(compare, f"{name}_p").bind, *pair, grad=())
       for name in ("eq_to", "lt_to", "le_to") for pair in (*FLOATS, *INTEGERS[:2])),
     *(row for name in ("and", "or", "xor") for row in binary(name, *INTEGERS, *BOOLS)),
-    *(Case("not", compare.bitwise_not, arg) for arg in
+    *(Case("not", lax.bitwise_not, arg) for arg in
       (i(5), i(), b(4), i(3, dtype=np.uint8, low=0), i(5, dtype=INT4), i(5, dtype=UINT4, low=0))),
     *(row for name in ("shift_left", "shift_right_logical", "shift_right_arithmetic")
       for row in binary(name, *SHIFTS)),

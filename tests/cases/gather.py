@@ -3,7 +3,8 @@
 import ml_dtypes
 import numpy as np
 
-from tanx._ops import gather
+from tanx._ops.gather_geometry import GatherDimensionNumbers
+from tanx._ops.gather_scatter import gather
 
 from .case import Case, b, c, f, i
 
@@ -14,8 +15,8 @@ MODES = ["clip", "fill", "one_hot"]
 def take(offset, collapsed, start_map, sizes, batching=(), index_batching=(), **options):
     # Differences of NaN, the usual fill value, say nothing.
     options = {"fill_value": 1} | options
-    numbers = gather.GatherDimensionNumbers(offset, collapsed, start_map, batching, index_batching)
-    return lambda x, index: gather.gather(x, index, numbers, sizes, **options)
+    numbers = GatherDimensionNumbers(offset, collapsed, start_map, batching, index_batching)
+    return lambda x, index: gather(x, index, numbers, sizes, **options)
 
 
 def out(*shape, low=-3, high=8, dtype=np.int64):

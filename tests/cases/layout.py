@@ -3,7 +3,7 @@
 import ml_dtypes
 import numpy as np
 
-from tanx._ops import layout
+from tanx._ops import base, layout
 
 from .case import Case, b, c, f, i
 
@@ -11,11 +11,11 @@ BF16, INT4 = ml_dtypes.bfloat16, ml_dtypes.int4
 
 
 def into(shape, dims):
-    return lambda x: layout.broadcast_in_dim(x, shape, dims)
+    return lambda x: base.broadcast_in_dim(x, shape, dims)
 
 
 def reshaped(shape, dims=None):
-    return lambda x: layout.reshape(x, shape, dims)
+    return lambda x: base.reshape(x, shape, dims)
 
 
 def stacked(axis):
@@ -50,11 +50,11 @@ CASES = [
     Case("reshape", reshaped((4, 2)), c(2, 4)),
     Case("reshape", reshaped((4, 2)), b(8)),
 
-    Case("transpose", lambda x: layout.transpose(x, (1, 0)), f(2, 3)),
-    Case("transpose", lambda x: layout.transpose(x, (2, 0, 1)), f(2, 3, 4)),
-    Case("transpose", lambda x: layout.transpose(x, (1, 0)), f(0, 3), name="empty"),
-    Case("transpose", lambda x: layout.transpose(x, (1, 2, 0)), c(2, 3, 2)),
-    Case("transpose", lambda x: layout.transpose(x, (1, 0)), i(2, 3, dtype=np.uint8, low=0)),
+    Case("transpose", lambda x: base.transpose(x, (1, 0)), f(2, 3)),
+    Case("transpose", lambda x: base.transpose(x, (2, 0, 1)), f(2, 3, 4)),
+    Case("transpose", lambda x: base.transpose(x, (1, 0)), f(0, 3), name="empty"),
+    Case("transpose", lambda x: base.transpose(x, (1, 2, 0)), c(2, 3, 2)),
+    Case("transpose", lambda x: base.transpose(x, (1, 0)), i(2, 3, dtype=np.uint8, low=0)),
 
     Case("rev", lambda x: layout.rev(x, (0,)), f(5)),
     Case("rev", lambda x: layout.rev(x, (0, 2)), f(2, 3, 4)),

@@ -5,8 +5,8 @@ import numpy as np
 
 from tanx._core.stage import stage
 from tanx._core.types import ShapedArray
-from tanx._ops import arith, compare, pooling
-from tanx._ops.window import Window
+from tanx._ops import compare, magnitude, pooling
+from tanx._ops.window_geometry import Window
 
 from .case import Case, f, i
 
@@ -43,7 +43,7 @@ def combined(window):
     """The greatest of the values that arrive, where windows select their least elements."""
     def fun(x, source):
         jaxprs = [stage(lambda *pair, op=op: [op(*pair)], [ShapedArray((), x.dtype)] * 2)[0]
-                  for op in (compare.le, arith.max)]
+                  for op in (compare.le, magnitude.max)]
         return pooling.select_and_scatter_p.bind(
             x, source, x.dtype.type(-9), select_jaxpr=jaxprs[0], select_consts=(),
             scatter_jaxpr=jaxprs[1], scatter_consts=(), **dict(list(window._asdict().items())[:3]))

@@ -3,8 +3,8 @@
 import ml_dtypes
 import numpy as np
 
-from tanx._ops import arith, compare, layout, slicing
-from tanx._ops import reduce as lax
+from tanx._ops import arith, base, compare, slicing
+from tanx.lax import _functions as lax
 
 from .case import Case, b, c, f, i
 
@@ -23,7 +23,7 @@ def smaller_with_index(a, b):
 
 def through_an_array(x, y):
     """A product that goes through an array of two elements, and so is not elementwise."""
-    both = slicing.concatenate([layout.reshape(x, (1,)), layout.reshape(y, (1,))], 0)
+    both = slicing.concatenate([base.reshape(x, (1,)), base.reshape(y, (1,))], 0)
     return lax.reduce_prod(both, (0,))
 
 

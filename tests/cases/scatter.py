@@ -3,7 +3,8 @@
 import ml_dtypes
 import numpy as np
 
-from tanx._ops import arith, scatter, transcendental
+from tanx._ops import arith, transcendental
+from tanx._ops import gather_scatter as scatter
 
 from .case import Case, b, c, f, i
 from .gather import inner, out

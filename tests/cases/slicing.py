@@ -3,7 +3,7 @@
 import ml_dtypes
 import numpy as np
 
-from tanx._ops import slicing
+from tanx._ops import dynamic, slicing
 
 from .case import Case, b, c, f, i
 
@@ -15,11 +15,11 @@ def part(start, limit, strides=None):
 
 
 def window(*sizes):
-    return lambda x, *starts: slicing.dynamic_slice(x, starts, sizes)
+    return lambda x, *starts: dynamic.dynamic_slice(x, starts, sizes)
 
 
 def update(x, u, *starts):
-    return slicing.dynamic_update_slice(x, u, starts)
+    return dynamic.dynamic_update_slice(x, u, starts)
 
 
 def padded(*config):

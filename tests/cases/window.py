@@ -3,14 +3,14 @@
 import ml_dtypes
 import numpy as np
 
-from tanx._ops import arith, compare
+from tanx._ops import arith, compare, magnitude
 from tanx._ops import window as lax
-from tanx._ops.families import identity
+from tanx._ops.operands import identity
 
 from .case import Case, b, c, f, i
 
 BF16 = ml_dtypes.bfloat16
-NAMED = {"sum": (arith.add, "add"), "max": (arith.max, "max"), "min": (arith.min, "min")}
+NAMED = {"sum": (arith.add, "add"), "max": (magnitude.max, "max"), "min": (magnitude.min, "min")}
 
 PADDING_ALONE = ((3, 2),)  # windows without elements, whose extrema are infinite
 

@@ -17,7 +17,7 @@ from tanx._core.jaxpr import ClosedJaxpr, Jaxpr, Var, eval_jaxpr, jaxprs_in_para
 from tanx._core.trace import EvalTrace
 from tanx._loops import interpret
 from tanx._loops.nest import Program
-from tanx._ops.families import letter
+from tanx._ops.operands import letter
 from tanx._runtime import load
 from tanx._runtime.executable import Executable
 from tests.compiler.lives import lives

@@ -7,9 +7,7 @@ import tanx
 import tanx.numpy as jnp
 from tanx import lax
 from tanx._core.array import Array
-from tanx._core.linear import Zero, never
-from tanx._ops.derive import instantiate
-from tanx._ops.series import zero_series
+from tanx._core.linear import Zero, instantiate, never, zero_series
 from tanx._transforms.jvp import jvp
 from tanx._transforms.taylor import taylor
 from tests.cases import CASES

@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from ..._ops.families import accumulator
+from ..._ops.operands import accumulator
 from .block import Block, Type, Value
 from .rules import rule
 from .text import listed

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..._core.jaxpr import ClosedJaxpr
 from ..._ops.compressed import csr_matvec_p
-from ..._ops.gather import GatherScatterMode, fill_of, geometry
-from ..._ops.scatter import window_of
+from ..._ops.gather_geometry import GatherScatterMode, geometry
+from ..._ops.gather_scatter import fill_of, window_of
 from .block import Block, Type, Value
 from .elementwise import by_elements
 from .layout import as_index

@@ -11,16 +11,18 @@ from math import prod
 
 import numpy as np
 
-from ..._ops.arith import abs, add, conj, mul, real, sub
+from ..._ops.arith import add, mul, sub
+from ..._ops.base import broadcast_in_dim, reduce_sum, reshape
 from ..._ops.batched_matrices import eye_like, matrix_product, swapped, triu
 from ..._ops.compare import eq, gt, lt, select
+from ..._ops.complex_parts import conj, real
 from ..._ops.convert import convert
 from ..._ops.create import broadcasted_iota, full, full_like
 from ..._ops.eigen import NOT_SMALL, eigh
-from ..._ops.families import letter, like
-from ..._ops.layout import broadcast_in_dim, reshape
 from ..._ops.linalg import lu_pivots_to_permutation, qr
-from ..._ops.reduce import reduce_max, reduce_min, reduce_sum
+from ..._ops.magnitude import abs
+from ..._ops.operands import letter, like
+from ..._ops.reduce import reduce_max, reduce_min
 from ..._ops.slicing import concatenate, pad, slice_in_dim
 from .block import Block, Type, Value
 from .rules import expansion, rule, staged_inline

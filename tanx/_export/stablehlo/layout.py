@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..._ops.layout import broadcast_in_dim, reshape
+from ..._ops.base import broadcast_in_dim, reshape
 from ..._ops.slicing import concatenate, slice_in_dim
 from .block import Block, Type, Value
 from .rules import expansion, missing, rule

@@ -9,7 +9,7 @@ import numpy as np
 from ..._core.jaxpr import ClosedJaxpr
 from ..._core.rewrite import dce_closed
 from ..._core.types import ShapedArray
-from ..._ops.families import letter
+from ..._ops.operands import letter
 from ..._transforms.discharge import without_refs
 from .block import Block, Type, Value, type_of
 from .rules import inlined

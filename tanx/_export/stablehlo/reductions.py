@@ -10,11 +10,13 @@ import numpy as np
 
 from ..._core.jaxpr import ClosedJaxpr
 from ..._ops import scalars
-from ..._ops.arith import add, max, min, mul
+from ..._ops.arith import add, mul
+from ..._ops.base import Reduction, reduce_sum_p
 from ..._ops.collective import AllReduce, pmax_p, pmin_p, psum_p
 from ..._ops.convert import convert
 from ..._ops.cumulative import log_add_exp, scan_associatively
-from ..._ops.families import Reduction, accumulator, identity, letter
+from ..._ops.magnitude import max, min
+from ..._ops.operands import accumulator, identity, letter
 from ..._ops.pooling import scatter_by_places
 from ..._ops.reduce import (
     reduce_and_p,
@@ -22,16 +24,15 @@ from ..._ops.reduce import (
     reduce_min_p,
     reduce_or_p,
     reduce_prod_p,
-    reduce_sum_p,
     reduce_xor_p,
 )
 from ..._ops.window import (
-    Window,
     WindowReduction,
     reduce_window_max_p,
     reduce_window_min_p,
     reduce_window_sum_p,
 )
+from ..._ops.window_geometry import Window
 from .block import Block, Type, Value
 from .instructions import extremum
 from .rules import expansion, inlined, missing, rule, staged_inline

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..._ops.families import letter
+from ..._ops.operands import letter
 from ..._ops.sort import approx_top_k_p, top_k_p
 from .block import Block, Type, Value
 from .instructions import instruction

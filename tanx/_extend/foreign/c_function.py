@@ -20,10 +20,9 @@ from ..._control.custom_vmap import custom_vmap
 from ..._control.linear_call import linear_call
 from ..._core.naming import name_of
 from ..._core.types import typeof
-from ..._ops.batching import batch_size, materialize
+from ..._ops.base import batch_size, broadcast_in_dim, materialize, reshape
 from ..._ops.convert import convert_element_type
 from ..._ops.derive import zeros_of
-from ..._ops.layout import broadcast_in_dim, reshape
 from ..._runtime.c_calls import BY_VALUE, CODE, MESSAGE, CFunction, known_functions
 from ...errors import explain
 from .c_compiler import library_of

@@ -28,7 +28,7 @@ from ..._core.trace import Tracer, leaked
 from ..._core.types import AbstractToken, ShapedArray, typeof
 from ..._loops import build
 from ..._loops.names import FOREIGN
-from ..._ops.layout import transpose
+from ..._ops.base import transpose
 from ..._runtime.call_frames import encoded
 from ..._runtime.foreign import call_now
 from ...errors import explain

@@ -14,37 +14,20 @@ from ..._control.while_loop import while_p
 from ..._extend.calls import *
 from ..._extend.partial import eval_jaxpr_transpose
 from ..._ops.annotations import after_all_p, create_token_p, device_put_p, sharding_constraint_p
-from ..._ops.arith import (
-    abs_p,
-    add_p,
-    cbrt_p,
-    ceil_p,
-    clz_p,
-    complex_p,
-    conj_p,
-    div_p,
-    floor_p,
-    imag_p,
-    integer_pow_p,
-    is_finite_p,
-    max_p,
-    min_p,
-    mul_p,
-    neg_p,
-    nextafter_p,
-    one_minus_square_p,
-    population_count_p,
-    pow_p,
-    real_p,
-    rem_p,
-    round_p,
-    rsqrt_p,
-    sign_p,
-    sqrt_p,
-    square_p,
-    sub_p,
-)
+from ..._ops.arith import add_p, div_p, integer_pow_p, mul_p, neg_p, sub_p
+from ..._ops.base import broadcast_in_dim_p, reduce_sum_p, reshape_p, transpose_p
 from ..._ops.bit_generator import rng_bit_generator_p
+from ..._ops.bits import (
+    and_p,
+    clz_p,
+    not_p,
+    or_p,
+    population_count_p,
+    shift_left_p,
+    shift_right_arithmetic_p,
+    shift_right_logical_p,
+    xor_p,
+)
 from ..._ops.collective import (
     all_gather_p,
     all_to_all_p,
@@ -55,7 +38,6 @@ from ..._ops.collective import (
     psum_p,
 )
 from ..._ops.compare import (
-    and_p,
     clamp_p,
     eq_p,
     eq_to_p,
@@ -66,14 +48,9 @@ from ..._ops.compare import (
     lt_p,
     lt_to_p,
     ne_p,
-    not_p,
-    or_p,
     select_n_p,
-    shift_left_p,
-    shift_right_arithmetic_p,
-    shift_right_logical_p,
-    xor_p,
 )
+from ..._ops.complex_parts import complex_p, conj_p, imag_p, real_p
 from ..._ops.conv import conv_general_dilated_p
 from ..._ops.convert import (
     bitcast_convert_type_p,
@@ -87,16 +64,37 @@ from ..._ops.create import iota_p
 from ..._ops.cumulative import cumlogsumexp_p, cummax_p, cummin_p, cumprod_p, cumsum_p
 from ..._ops.derive import add_any_p as add_jaxvals_p
 from ..._ops.dot import dot_general_p
+from ..._ops.dynamic import dynamic_slice_p, dynamic_update_slice_p
 from ..._ops.eigen import eig_p, eigh_p, svd_p
 from ..._ops.exchange import ragged_all_to_all_p
 from ..._ops.fft import fft_p
-from ..._ops.gather import gather_p
+from ..._ops.gather_scatter import (
+    gather_p,
+    scatter_add_p,
+    scatter_max_p,
+    scatter_min_p,
+    scatter_mul_p,
+    scatter_p,
+)
 from ..._ops.incomplete import igamma_grad_a_p, igamma_p, igammac_p, regularized_incomplete_beta_p
-from ..._ops.layout import broadcast_in_dim_p, reshape_p, rev_p, squeeze_p, transpose_p
+from ..._ops.layout import rev_p, squeeze_p
 from ..._ops.linalg import cholesky_p, householder_product_p, lu_p, qr_p, triangular_solve_p
+from ..._ops.magnitude import (
+    abs_p,
+    ceil_p,
+    floor_p,
+    is_finite_p,
+    max_p,
+    min_p,
+    nextafter_p,
+    rem_p,
+    round_p,
+    sign_p,
+)
 from ..._ops.matrix_forms import hessenberg_p, schur_p, tridiagonal_p, tridiagonal_solve_p
 from ..._ops.polynomial import polynomial_p
 from ..._ops.pooling import select_and_gather_add_p, select_and_scatter_add_p, select_and_scatter_p
+from ..._ops.powers import pow_p
 from ..._ops.random_gamma import random_gamma_p
 from ..._ops.reduce import (
     argmax_p,
@@ -107,7 +105,6 @@ from ..._ops.reduce import (
     reduce_or_p,
     reduce_p,
     reduce_prod_p,
-    reduce_sum_p,
     reduce_xor_p,
 )
 from ..._ops.refs import get_p, swap_p
@@ -118,8 +115,8 @@ from ..._ops.rng import (
     random_split_p,
     threefry2x32_p,
 )
-from ..._ops.scatter import scatter_add_p, scatter_max_p, scatter_min_p, scatter_mul_p, scatter_p
-from ..._ops.slicing import concatenate_p, dynamic_slice_p, dynamic_update_slice_p, pad_p, slice_p
+from ..._ops.roots import cbrt_p, one_minus_square_p, rsqrt_p, sqrt_p, square_p
+from ..._ops.slicing import concatenate_p, pad_p, slice_p
 from ..._ops.sort import approx_top_k_p, sort_p, top_k_p
 from ..._ops.special import (
     bessel_i0e_p,

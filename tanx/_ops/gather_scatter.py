@@ -1,7 +1,7 @@
-"""Scatter: an array with windows updated at places read from data.
+"""Gather reads windows of an array at places read from data; scatter updates such windows.
 
-The geometry is that of ``gather``: updates stand where a gather would have its result. Updates are
-applied in row-major order of the indices, so of several that set one element the last one stays.
+All of NumPy's indexing comes down to these. Each is the transpose of the other, so both live here;
+:mod:`.gather_geometry` says where the windows lie.
 """
 
 from __future__ import annotations
@@ -12,42 +12,230 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import dtypes
+from .._base.axes import canonical_axes
+from .._core.array import Array
 from .._core.jaxpr import ClosedJaxpr, Jaxpr
-from .._core.linear import Zero, is_linear, never
+from .._core.linear import Zero, is_linear, linear_in, never
 from .._core.primitive import Kind, Primitive, parameter
 from .._core.stage import stage
 from .._core.trace import Tracer
 from .._core.types import ShapedArray, canonical_shape, typeof
-from .._loops import build
+from .._loops import build, instructions
 from ..errors import explain
 from . import scalars
-from .arith import add, add_p, div, max_p, min_p, mul, mul_p, neg, sub_p
-from .batching import batch_size, materialize, to_front
-from .compare import bitwise_or, eq, ne, select
+from .arith import add, add_p, div, mul, mul_p, neg, sub_p
+from .base import batch_size, broadcast_in_dim, materialize, reshape, to_front
+from .bits import bitwise_or
+from .compare import eq, lt, ne, select, select_n
+from .convert import cast
 from .create import full, full_like, iota
-from .derive import linear_in, sum_cotangents, zeros_of
+from .derive import sum_cotangents, zeros_of
 from .extremes import maximum, minimum
-from .families import letter
-from .gather import (
+from .gather_geometry import (
     GatherDimensionNumbers,
     GatherScatterMode,
     Geometry,
     Mismatch,
     as_int64,
-    canonical_numbers,
     clipped,
-    gather,
     geometry,
     inside,
     positions,
-    shift,
+    take_windows,
     window_index,
 )
-from .layout import broadcast_in_dim, reshape, same_dtype
+from .layout import expand_dims, same_dtype
+from .magnitude import max_p, min_p, rem
+from .operands import letter, like
+from .slicing import concatenate
 
-__all__ = ["ScatterDimensionNumbers", "scatter", "scatter_add", "scatter_add_p", "scatter_apply",
-           "scatter_max", "scatter_max_p", "scatter_min", "scatter_min_p", "scatter_mul",
-           "scatter_mul_p", "scatter_p", "scatter_sub", "scatter_sub_p"]
+__all__ = ["ScatterDimensionNumbers", "gather", "gather_p", "index_take", "scatter", "scatter_add",
+           "scatter_add_p", "scatter_apply", "scatter_max", "scatter_max_p", "scatter_min",
+           "scatter_min_p", "scatter_mul", "scatter_mul_p", "scatter_p", "scatter_sub",
+           "scatter_sub_p"]
+
+
+class Gather(Primitive):
+    """Reads windows of the operand at places given by indices."""
+
+    name = "gather"
+    kind = Kind.GATHER
+
+    def infer(self, x, indices, *, dimension_numbers, slice_sizes, unique_indices,
+              indices_are_sorted, mode, fill_value):
+        if letter(indices.dtype) not in "iu":
+            raise ValueError(explain("tanx.lax.gather", "indices must be integers.",
+                                     f"operand: {x}", f"indices: {indices}"))
+        try:
+            geo = geometry(x.shape, indices.shape, dimension_numbers, slice_sizes)
+        except Mismatch as broken:
+            raise TypeError(explain(
+                "tanx.lax.gather", str(broken), f"operand:           {x}",
+                f"indices:           {indices}", f"slice_sizes:       {slice_sizes}",
+                f"dimension_numbers: {dimension_numbers}")) from None
+        return ShapedArray(geo.shape, x.dtype, x.weak_type)
+
+    def eval(self, x, indices, *, dimension_numbers, slice_sizes, unique_indices,
+             indices_are_sorted, mode, fill_value):
+        geo = geometry(x.shape, indices.shape, dimension_numbers, slice_sizes)
+        indices = as_int64(indices)
+        fill = fill_of(mode, fill_value, x.dtype)
+        valid = None if fill is None else inside(indices, geo)
+        if fill is None or valid is not None:
+            indices = clipped(indices, geo)
+        out = np.asarray(take_windows(x, indices, geo, slice_sizes))
+        if valid is not None:
+            if np.may_share_memory(out, x) or not out.flags.writeable:
+                out = out.copy()
+            out[~valid] = fill
+        return out if not geo.batch_dims or not geo.offset_dims else out.transpose(geo.to_result)
+
+    def jvp(self, primals, tangents, **params):
+        out = self.bind(*primals, **params)
+        (dx, _), (_, indices) = tangents, primals
+        if type(dx) is Zero:
+            return out, Zero.tangent_of(out)
+        if params["mode"] is GatherScatterMode.FILL_OR_DROP:
+            params["fill_value"] = 0
+        return out, self.bind(dx, indices, **params)
+
+    def transpose(self, ct, x, indices, *, dimension_numbers, slice_sizes, unique_indices,
+                  indices_are_sorted, mode, fill_value):
+        zeros = zeros_of(x.aval.strip_weak_type())
+        return [scatter_add(zeros, indices, ct, ScatterDimensionNumbers(*dimension_numbers),
+                            indices_are_sorted=indices_are_sorted, unique_indices=unique_indices,
+                            mode=mode), None]
+
+    def batch(self, args, dims, *, dimension_numbers, slice_sizes, **params):
+        (x, indices), (xd, indices_dim) = args, dims
+        x, indices = to_front(x, xd), to_front(indices, indices_dim)
+        offset, collapsed, start_map, batching, index_batching = dimension_numbers
+        if xd is not None:
+            collapsed, start_map, batching = shift(collapsed), shift(start_map), shift(batching)
+        if indices_dim is not None:
+            index_batching = shift(index_batching)
+        if xd is None:
+            # Indices of different lanes may well coincide.
+            params.update(unique_indices=False, indices_are_sorted=False)
+            offset = shift(offset)
+        elif indices_dim is None:
+            offset = (0, *shift(offset))
+            slice_sizes = (typeof(x).shape[0], *slice_sizes)
+        else:
+            offset, batching, index_batching = shift(offset), (0, *batching), (0, *index_batching)
+            slice_sizes = (min(1, batch_size(args, dims)), *slice_sizes)
+        numbers = GatherDimensionNumbers(offset, collapsed, start_map, batching, index_batching)
+        return self.bind(x, indices, dimension_numbers=numbers, slice_sizes=slice_sizes,
+                         **params), 0
+
+    def lower(self, at, x, indices, *, dimension_numbers, slice_sizes, unique_indices,
+              indices_are_sorted, mode, fill_value):
+        geo = geometry(x.shape, indices.shape, dimension_numbers, slice_sizes)
+        fill = fill_of(mode, fill_value, x.dtype)
+        index, valid = window_index(at, x, indices, geo, slice_sizes, clip=fill is None)
+        if valid is None:
+            return x[index]
+        return build.select(valid, x[index], build.const(fill, x.dtype))
+
+
+def shift(dims: tuple[int, ...]) -> tuple[int, ...]:
+    """Dimensions as counted behind a new leading one."""
+    return tuple([d + 1 for d in dims])
+
+
+def fill_of(mode: GatherScatterMode, fill_value, dtype: np.dtype) -> np.ndarray | None:
+    """What is read outside of the operand, or None where windows are moved inside."""
+    if mode is GatherScatterMode.ONE_HOT:
+        return np.zeros((), dtype)
+    return cast(np.asarray(fill_value), dtype) if mode is GatherScatterMode.FILL_OR_DROP else None
+
+
+gather_p = Gather()
+
+
+def gather(operand, start_indices, dimension_numbers, slice_sizes, *, unique_indices=False,
+           indices_are_sorted=False, mode=None, fill_value=None):
+    """Read windows of shape ``slice_sizes`` from ``operand`` at ``start_indices``.
+
+    The last dimension of ``start_indices`` holds the components of an index; see
+    :class:`GatherDimensionNumbers` for how dimensions belong together. ``mode`` says what happens
+    outside of the operand, see :class:`GatherScatterMode`; None promises that nothing is.
+    ``fill_value`` is NaN, the least signed or the greatest unsigned integer, or True, unless given.
+    ``unique_indices`` and ``indices_are_sorted`` are promises that may make derivatives faster.
+
+    >>> numbers = lax.GatherDimensionNumbers(
+    ...     offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,))
+    >>> lax.gather(jnp.array([[0, 1], [2, 3], [4, 5]]), jnp.array([[2], [0]]), numbers, (1, 2))
+    Array([[4, 5],
+           [0, 1]], dtype=int32)
+    """
+    mode = (GatherScatterMode.PROMISE_IN_BOUNDS if mode is None
+            else GatherScatterMode.from_any(mode))
+    if mode is not GatherScatterMode.FILL_OR_DROP:
+        fill_value = None
+    elif fill_value is None:
+        fill_value = default_fill(typeof(operand).dtype)
+    elif isinstance(fill_value, Array | np.ndarray):
+        fill_value = fill_value.item()
+    return gather_p.bind(
+        operand, start_indices, dimension_numbers=canonical_numbers(dimension_numbers),
+        slice_sizes=canonical_shape(slice_sizes, "tanx.lax.gather"),
+        unique_indices=bool(unique_indices), indices_are_sorted=bool(indices_are_sorted),
+        mode=mode, fill_value=fill_value)
+
+
+def default_fill(dtype: np.dtype):
+    """The value that stands for nothing: NaN, an extreme integer, True, or a key of ones."""
+    kind = letter(dtype)
+    if kind in "fc":
+        return float("nan")
+    if kind == "b":
+        return True
+    if kind == "k":
+        return _key_of_ones(dtypes.stored(dtype))
+    return instructions.value_range(dtype)[kind == "u"]
+
+
+@lru_cache(maxsize=16)
+def _key_of_ones(stored: np.dtype):
+    """The words of a key with every bit set, as the number that they are stored as."""
+    return np.frombuffer(b"\xff" * stored.itemsize, stored)[0].item()
+
+
+def canonical_numbers(numbers):
+    """Dimension numbers as tuples of Python integers, so that they can be hashed and printed."""
+    try:
+        return _canonical_numbers(type(numbers), numbers)
+    except TypeError:  # lists have no hash
+        return _canonical_numbers.__wrapped__(type(numbers), numbers)
+
+
+@lru_cache(maxsize=4096)
+def _canonical_numbers(kind, numbers):
+    return kind(*(tuple(map(int, dims)) for dims in numbers))
+
+
+def index_take(src, idxs, axes):
+    """Read ``src`` along ``axes`` at index arrays ``idxs`` of one dimension, wrapping around.
+
+    The result has one slice for each position of the index arrays.
+
+    >>> lax.index_take(jnp.array([[0, 1], [2, 3], [4, 5]]), (jnp.array([0, -1]),), (0,))
+    Array([[0, 1],
+           [4, 5]], dtype=int32)
+    """
+    shape = typeof(src).shape
+    axes = canonical_axes("tanx.lax.index_take", axes, typeof(src))
+
+    def wrapped(i, n: int):
+        left = rem(i, like(i, n))
+        return select_n(lt(left, like(i, 0)), left, add(left, like(i, n)))
+    columns = [expand_dims(wrapped(i, shape[d]), (1,)) for i, d in zip(idxs, axes, strict=True)]
+    numbers = GatherDimensionNumbers(
+        tuple(range(1, 1 + len(shape) - len(axes))), tuple(sorted(axes)), axes)
+    sizes = [1 if d in axes else n for d, n in enumerate(shape)]
+    return gather(src, concatenate(columns, 1), numbers, sizes)
 
 
 @parameter
@@ -379,9 +567,6 @@ scatter_add_p, scatter_sub_p, scatter_mul_p = ScatterAdd(), ScatterSub(), Scatte
 scatter_min_p, scatter_max_p = ScatterMin(), ScatterMax()
 
 
-# -- functions of scalars as parameters ------------------------------------------------------------
-
-
 @cache
 def _combiner(primitive: Primitive, dtype: np.dtype) -> Jaxpr:
     """The scalar function that combines an element with an update, as jaxprs show it."""
@@ -409,9 +594,6 @@ def _scalar_function(func, dtype: np.dtype) -> Jaxpr:
             "tanx.lax.scatter_apply", "the function must give a scalar of the operand's dtype.",
             f"element: {scalar}", f"result:  {result}"))
     return jaxpr
-
-
-# -- public functions ------------------------------------------------------------------------------
 
 
 def _scatter(primitive: Scatter, update_jaxpr: Jaxpr | None, operand, scatter_indices, updates,

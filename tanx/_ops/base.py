@@ -1,0 +1,459 @@
+"""What every rule may use: ``broadcast_in_dim``, ``reshape``, ``transpose`` and ``reduce_sum``.
+
+Broadcasting and summing are each other's transpose, so the two cannot live in files that import one
+another in turn; batching rules move axes with ``transpose``. The other files of this room build on
+this one and import it at the top, never inside a function.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from math import prod
+
+import numpy as np
+
+from .._base.config import allow_f16_reductions, strict
+from .._core.array import Array
+from .._core.linear import linear
+from .._core.primitive import Kind, Primitive
+from .._core.refs import Reference, no_array
+from .._core.trace import context
+from .._core.transfers import watch_transfer
+from .._core.types import (
+    ShapedArray,
+    canonical_shape,
+    is_arraylike,
+    not_arraylike,
+    typeof,
+    value_rules,
+)
+from .._loops import build
+from ..dtypes import stored_numbers
+from ..errors import explain
+from .operands import ANY, NUMBER, accumulator, identity, letter, refused
+
+__all__ = ["broadcast_in_dim", "broadcast_in_dim_p", "reduce_sum", "reduce_sum_p", "reshape",
+           "reshape_p", "transpose", "transpose_p"]
+
+# Below this many elements NumPy repeats them sooner than it makes a view that repeats them.
+_SMALL = 4096
+
+
+def as_array(x):
+    """The operand as it is handed back by a function that has nothing to do."""
+    if isinstance(x, Array):
+        return x
+    if isinstance(x, Reference):
+        raise no_array("tanx.numpy.asarray", x.aval)
+    aval = typeof(x)
+    if aval.is_high:
+        return x
+    if strict.value:
+        watch_transfer(aval)
+    if type(x) in value_rules:
+        x = value_rules[type(x)](x)
+    value = stored_numbers(x, aval.dtype)
+    if aval.shape:
+        return Array(value, aval.weak_type, aval)
+    return context.trace.literal(value, aval, x if type(x) is float else None)
+
+
+@lru_cache(maxsize=4096)
+def _broadcasted(x: ShapedArray, shape: tuple[int, ...], broadcast_dimensions) -> ShapedArray:
+    """The type in a larger shape; remembered, for eager calls ask again and again."""
+    if (len(broadcast_dimensions) != x.ndim
+            or len(set(broadcast_dimensions)) != x.ndim
+            or any(not 0 <= d < len(shape) or n not in (1, shape[d])
+                   for n, d in zip(x.shape, broadcast_dimensions))):
+        raise TypeError(explain(
+            "tanx.lax.broadcast_in_dim",
+            "operand dimensions must be 1 or equal the distinct ones they map to.",
+            f"operand:              {x}", f"shape:                {shape}",
+            f"broadcast_dimensions: {broadcast_dimensions}"))
+    return x.update(shape=shape)
+
+
+class BroadcastInDim(Primitive):
+    """Places the operand's dimensions among those of a larger shape and repeats along the rest."""
+
+    name = "broadcast_in_dim"
+    kind = Kind.LAYOUT
+
+    def infer(self, x, *, shape, broadcast_dimensions, sharding=None):
+        return _broadcasted(x, shape, broadcast_dimensions)
+
+    def eval(self, x, *, shape, broadcast_dimensions, sharding=None):
+        if list(broadcast_dimensions) != sorted(broadcast_dimensions):
+            x = np.transpose(x, np.argsort(broadcast_dimensions))
+        placed = [1] * len(shape)
+        for n, d in zip(x.shape, sorted(broadcast_dimensions)):
+            placed[d] = n
+        x = x.reshape(placed)
+        if x.shape == shape:
+            return x
+        if prod(shape) > _SMALL:
+            return np.broadcast_to(x, shape)
+        out = np.empty(shape, x.dtype)
+        out[...] = x
+        return out
+
+    jvp = linear
+
+    def transpose(self, ct, x, *, shape, broadcast_dimensions, sharding=None):
+        kept = [d for n, d in zip(x.shape, broadcast_dimensions) if n != 1]
+        repeated = [d for d in range(len(shape)) if d not in kept]
+        summed = reduce_sum(ct, repeated) if repeated else ct
+        placed = [i for i, n in enumerate(x.shape) if n != 1]
+        if kept != sorted(kept):
+            summed = transpose(summed, np.argsort(np.argsort(kept)))
+        return [broadcast_in_dim(summed, x.shape, placed)]
+
+    def batch(self, args, dims, *, shape, broadcast_dimensions, sharding=None):
+        x = to_front(args[0], dims[0])
+        return broadcast_in_dim(x, (typeof(x).shape[0], *shape),
+                                (0, *(d + 1 for d in broadcast_dimensions))), 0
+
+    def lower(self, at, x, *, shape, broadcast_dimensions, sharding=None):
+        return x[[0 if n == 1 else at[d] for n, d in zip(x.shape, broadcast_dimensions)]]
+
+    def show_params(self, params):
+        dims = params["broadcast_dimensions"]
+        return {"broadcast_dimensions": dims} if dims else {}
+
+
+broadcast_in_dim_p = BroadcastInDim()
+
+
+def broadcast_in_dim(operand, shape, broadcast_dimensions, *, out_sharding=None):
+    """Broadcast ``operand`` to ``shape``, its dimension ``i`` going to ``broadcast_dimensions[i]``.
+
+    >>> lax.broadcast_in_dim(jnp.array([1, 2]), (2, 3), (0,))
+    Array([[1, 1, 1],
+           [2, 2, 2]], dtype=int32)
+    """
+    shape = canonical_shape(shape, "tanx.lax.broadcast_in_dim")
+    broadcast_dimensions = tuple(map(int, broadcast_dimensions))
+    if (broadcast_dimensions == tuple(range(len(shape)))
+            and operand_type("broadcast_in_dim", operand).shape == shape):
+        return as_array(operand)
+    return broadcast_in_dim_p.bind(operand, shape=shape, broadcast_dimensions=broadcast_dimensions,
+                                   sharding=out_sharding)
+
+
+def operand_type(function: str, x) -> ShapedArray:
+    """The type of an operand, or an error that names the function it was given to."""
+    if not is_arraylike(x):
+        raise not_arraylike(f"tanx.lax.{function}", x, 0)
+    return typeof(x)
+
+
+class Reshape(Primitive):
+    """Reads the elements in row-major order into another shape."""
+
+    name = "reshape"
+    kind = Kind.LAYOUT
+
+    def infer(self, x, *, new_sizes, dimensions, sharding=None):
+        if dimensions is not None and sorted(dimensions) != list(range(x.ndim)):
+            raise TypeError(explain(
+                "tanx.lax.reshape", "dimensions must hold each dimension of the operand once.",
+                f"operand:    {x}", f"dimensions: {dimensions}"))
+        if prod(new_sizes) != x.size:
+            raise TypeError(explain(
+                "tanx.lax.reshape", "the number of elements must stay the same.",
+                f"operand:   {x}, {x.size} elements",
+                f"new_sizes: {new_sizes}, {prod(new_sizes)} elements"))
+        return ShapedArray(new_sizes, x.dtype, x.weak_type)
+
+    def eval(self, x, *, new_sizes, dimensions, sharding=None):
+        return (x if dimensions is None else x.transpose(dimensions)).reshape(new_sizes)
+
+    jvp = linear
+
+    def transpose(self, ct, x, *, new_sizes, dimensions, sharding=None):
+        if dimensions is None:
+            return [reshape(ct, x.shape)]
+        return [transpose(reshape(ct, [x.shape[d] for d in dimensions]), np.argsort(dimensions))]
+
+    def batch(self, args, dims, *, new_sizes, dimensions, sharding=None):
+        x = to_front(args[0], dims[0])
+        if dimensions is not None:
+            dimensions = (0, *(d + 1 for d in dimensions))
+        return reshape(x, (typeof(x).shape[0], *new_sizes), dimensions), 0
+
+    def lower(self, at, x, *, new_sizes, dimensions, sharding=None):
+        dimensions = range(x.ndim) if dimensions is None else dimensions
+        sources = [d for d in dimensions if x.shape[d] != 1]
+        targets = [p for p, n in enumerate(new_sizes) if n != 1]
+        old, new = [x.shape[d] for d in sources], [new_sizes[p] for p in targets]
+        index = [build.const(0)] * x.ndim
+        for i, j in _matching_runs(old, new):
+            flat = build.flatten_index([at[p] for p in targets[j]], new[j])
+            for d, place in zip(sources[i], build.unflatten_index(flat, old[i])):
+                index[d] = place
+        return x[index]
+
+    def is_view(self, *, new_sizes, dimensions, sharding=None):
+        return dimensions is None
+
+
+def _matching_runs(old: Sequence[int], new: Sequence[int]) -> Iterator[tuple[slice, slice]]:
+    """The shortest runs of dimensions that hold equally many elements in both shapes.
+
+    Indices are divided only within a run, so dimensions that a reshape leaves alone stay simple.
+    No size is 1.
+    """
+    if 0 in old:
+        return
+    i = j = 0
+    while i < len(old):
+        i0, j0 = i, j
+        i, j = i + 1, j + 1
+        while prod(old[i0:i]) != prod(new[j0:j]):
+            if prod(old[i0:i]) < prod(new[j0:j]):
+                i += 1
+            else:
+                j += 1
+        yield slice(i0, i), slice(j0, j)
+
+
+reshape_p = Reshape()
+
+
+def reshape(operand, new_sizes, dimensions=None, *, out_sharding=None):
+    """Give ``operand`` the shape ``new_sizes``, reading its elements in row-major order.
+
+    With ``dimensions``, a permutation, the elements are read in the order of ``transpose(operand,
+    dimensions)``. Sizes must be explicit; :func:`tanx.numpy.reshape` takes -1.
+
+    >>> lax.reshape(jnp.arange(4), (2, 2), dimensions=(0,))
+    Array([[0, 1],
+           [2, 3]], dtype=int32)
+    """
+    new_sizes = canonical_shape(new_sizes, "tanx.lax.reshape")
+    aval = operand_type("reshape", operand)
+    if dimensions is not None:
+        dimensions = tuple(map(int, dimensions))
+        if dimensions == tuple(range(aval.ndim)):
+            dimensions = None
+    if dimensions is None and aval.shape == new_sizes:
+        return as_array(operand)
+    return reshape_p.bind(operand, new_sizes=new_sizes, dimensions=dimensions,
+                          sharding=out_sharding)
+
+
+class Transpose(Primitive):
+    """Permutes the dimensions."""
+
+    name = "transpose"
+    kind = Kind.LAYOUT
+
+    def infer(self, x, *, permutation):
+        if sorted(permutation) != list(range(x.ndim)):
+            raise TypeError(explain(
+                "tanx.lax.transpose", "permutation must hold each dimension once.",
+                f"operand:     {x}", f"permutation: {permutation}"))
+        return ShapedArray(tuple([x.shape[i] for i in permutation]), x.dtype, x.weak_type)
+
+    def eval(self, x, *, permutation):
+        return x.transpose(permutation)
+
+    jvp = linear
+
+    def transpose(self, ct, x, *, permutation):
+        return [transpose(ct, np.argsort(permutation))]
+
+    def batch(self, args, dims, *, permutation):
+        (x,), (d,) = args, dims
+        return transpose(x, [d, *(i + (i >= d) for i in permutation)]), 0
+
+    def lower(self, at, x, *, permutation):
+        return x[[at[permutation.index(d)] for d in range(x.ndim)]]
+
+
+transpose_p = Transpose()
+
+
+def transpose(operand, permutation):
+    """Permute dimensions: dimension ``i`` of the result is ``permutation[i]`` of the operand.
+
+    >>> lax.transpose(jnp.zeros((2, 3, 4)), (2, 0, 1)).shape
+    (4, 2, 3)
+    """
+    permutation = tuple(map(int, permutation))
+    if (permutation == tuple(range(len(permutation)))
+            and len(permutation) == operand_type("transpose", operand).ndim):
+        return as_array(operand)
+    return transpose_p.bind(operand, permutation=permutation)
+
+
+# -- sums ------------------------------------------------------------------------------------------
+
+
+class Reduction(Primitive):
+    """Combines the elements along some dimensions, which the result lacks.
+
+    A subclass states ``name``, ``accepts``, ``combine`` (one of the loops' reducers), ``ufunc``
+    (its NumPy name), and its derivative. ``wide`` asks for narrow floats to be combined in float32.
+    """
+
+    kind = Kind.REDUCTION
+    accepts = ANY
+    combine: str
+    ufunc: np.ufunc
+    wide = False
+    keeps_weak_type = True
+
+    def infer(self, x, *, axes, **params):
+        return _reduced(self, x.shape, x.dtype, x.weak_type, axes)
+
+    def eval(self, x, *, axes, **params):
+        dtype = x.dtype
+        if not x.size:
+            shape = [n for d, n in enumerate(x.shape) if d not in axes]
+            return np.full(shape, identity(self.combine, dtype), dtype)
+        out = self.ufunc.reduce(x, axis=axes, dtype=accumulator(dtype) if self.wide else None)
+        return out if out.dtype == dtype else out.astype(dtype)
+
+    def batch(self, args, dims, *, axes, **params):
+        (x,), (d,) = args, dims
+        shifted = tuple(a + (a >= d) for a in axes)
+        return self.bind(x, axes=shifted, **params), d - sum(a < d for a in shifted)
+
+    def lower(self, at, x, *, axes, **params):
+        dtype = accumulator(x.dtype) if self.wide else x.dtype
+        total = build.reduce(self.combine, [x.shape[a] for a in axes],
+                             lambda k: build.convert(x[spread(at, axes, k)], dtype),
+                             identity(self.combine, dtype))
+        return build.convert(total, x.dtype)
+
+
+@lru_cache(maxsize=4096)
+def _reduced(primitive: Reduction, shape, dtype, weak_type, axes) -> ShapedArray:
+    """The type of a reduction; remembered, for eager calls ask again and again."""
+    x = ShapedArray(shape, dtype, weak_type)
+    if letter(dtype) not in primitive.accepts:
+        raise refused(primitive.name, x, primitive.accepts)
+    return ShapedArray(reduced_shape(primitive.name, x, axes), dtype,
+                       weak_type and primitive.keeps_weak_type)
+
+
+def reduced_shape(name: str, x: ShapedArray, axes) -> tuple[int, ...]:
+    """The shape without some dimensions, after checking that those are distinct and exist."""
+    if axes and (min(axes) < 0 or max(axes) >= len(x.shape) or len(set(axes)) < len(axes)):
+        raise ValueError(explain(
+            f"tanx.lax.{name}", "axes must be distinct dimensions of the operand.",
+            f"operand: {x}", f"axes:    {axes}",
+            hint="tanx.numpy's functions take negative axes."))
+    return tuple([n for d, n in enumerate(x.shape) if d not in axes])
+
+
+def spread(at, axes, inner) -> list:
+    """An index made of ``inner`` at the positions ``axes`` and of ``at`` at the others."""
+    placed, rest = dict(zip(axes, inner)), iter(at)
+    return [placed[d] if d in placed else next(rest) for d in range(len(at) + len(axes))]
+
+
+class ReduceSum(Reduction):
+    """The sum along dimensions."""
+
+    name = "reduce_sum"
+    accepts = NUMBER
+    combine = "add"
+    ufunc = np.add
+    wide = True
+    jvp = linear
+
+    def infer(self, x, *, axes, **params):
+        if strict.value and not allow_f16_reductions.value and (
+                letter(x.dtype) == "f" and x.dtype.itemsize == 2
+                and any(x.shape[a] != 1 for a in axes)):
+            raise ValueError(explain(
+                "tanx.lax.reduce_sum", "sums of 16-bit floats are not allowed.", f"operand: {x}",
+                hint="tanx.config.jax_allow_f16_reductions allows them; or sum in float32."))
+        return super().infer(x, axes=axes, **params)
+
+    def eval(self, x, *, axes, **params):
+        if x.dtype.char in "fdFD" and axes and axes[-1] < x.ndim - 1 and x.flags.c_contiguous and (
+                axes == tuple(range(axes[0], axes[-1] + 1))):
+            rows = prod(x.shape[a] for a in axes)
+            if rows >= _MANY:
+                return _by_blocks(x, axes, rows)
+        return super().eval(x, axes=axes, **params)
+
+    def transpose(self, ct, x, *, axes, out_sharding):
+        return [broadcast_in_dim(ct, x.shape, [d for d in range(x.ndim) if d not in axes])]
+
+
+_BLOCK = 64
+"""Rows that are added one after the other; the sums of blocks are added next."""
+_MANY = 512
+"""Rows from which blocks are worth their 10 us: fewer lose no more than a digit."""
+
+
+def _by_blocks(x, axes, rows: int):
+    """The sum of many rows. NumPy adds one by one, which loses digits: of the mean of 10,000 rows
+    of float32 the last three, where compiled code loses one."""
+    before, after = x.shape[:axes[0]], x.shape[axes[-1] + 1:]
+    whole = rows - rows % _BLOCK
+    x = x.reshape(prod(before), rows, prod(after))
+    total = np.add.reduce(x[:, :whole].reshape(len(x), whole // _BLOCK, _BLOCK, x.shape[2]), axis=2)
+    if whole < rows:
+        last = np.add.reduce(x[:, whole:], axis=1, keepdims=True)
+        total = np.concatenate([total, last], axis=1)
+    if total.shape[1] >= _MANY:
+        return _by_blocks(total, (1,), total.shape[1]).reshape(before + after)
+    return np.add.reduce(total, axis=1).reshape(before + after)
+
+
+reduce_sum_p = ReduceSum()
+
+
+def reduce_sum(operand, axes, *, out_sharding=None):
+    """The sum over the dimensions ``axes``.
+
+    >>> lax.reduce_sum(jnp.array([[1, 2], [3, 4]]), (0,))
+    Array([4, 6], dtype=int32)
+    """
+    return reduce_sum_p.bind(operand, axes=tuple(map(operator.index, axes)),
+                             out_sharding=out_sharding)
+
+
+# -- batch axes ------------------------------------------------------------------------------------
+
+
+def move_axis(x, source: int, destination: int):
+    """Move one axis, keeping the order of the others."""
+    if source == destination:
+        return x
+    order = [i for i in range(typeof(x).ndim) if i != source]
+    order.insert(destination, source)
+    return transpose(x, order)
+
+
+def to_front(x, dim: int | None):
+    """The operand with its batch axis first; as it is where it has none."""
+    return x if dim is None else move_axis(x, dim, 0)
+
+
+def batch_size(args, dims) -> int:
+    """The size of the batch axis."""
+    return next(typeof(x).shape[d] for x, d in zip(args, dims) if d is not None)
+
+
+def materialize(x, dim: int | None, size: int, position: int = 0):
+    """The operand with a batch axis at ``position``, repeated along it where it had none."""
+    if dim is not None:
+        return move_axis(x, dim, position)
+    shape = list(typeof(x).shape)
+    shape.insert(position, size)
+    return broadcast_in_dim(x, shape, [i for i in range(len(shape)) if i != position])
+
+
+def batch_together(args, dims):
+    """All operands with a batch axis at one position, and that position."""
+    position = next(d for d in dims if d is not None)
+    size = batch_size(args, dims)
+    return [materialize(x, d, size, position) for x, d in zip(args, dims)], position
