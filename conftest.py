@@ -1,5 +1,6 @@
 """What every test and every example in a docstring may rely on."""
 
+import gc
 import importlib
 import importlib.util
 import os
@@ -68,6 +69,12 @@ def pytest_collection_modifyitems(items):
         if isinstance(item, pytest.DoctestItem) and not isinstance(
                 item.runner._checker, NearlyEqualChecker):
             item.runner._checker = NearlyEqualChecker(item.runner._checker)
+
+
+def pytest_collection_finish():
+    """Spare the collector a look at the tests themselves: a million objects, half a second."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)

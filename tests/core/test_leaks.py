@@ -1,5 +1,6 @@
 """Traced values that outlive their function: found when used, or when looked for."""
 
+import gc
 import threading
 
 import numpy as np
@@ -32,6 +33,14 @@ def nothing_kept():
     tanx.clear_caches()
     yield
     KEPT.clear()
+
+
+@pytest.fixture
+def old_objects_too():
+    """The collector, which names holders, sees objects that are older than the tests."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
 
 
 def keeps(x):
@@ -146,7 +155,7 @@ class Slots:
     __slots__ = ("value",)
 
 
-def test_holders_are_named():
+def test_holders_are_named(old_objects_too):
     holder, slots, table = Holder(), Slots(), {}
     assert held_by(KEPT.append) == "~float32[] held by a list"
     assert held_by(lambda y: table.__setitem__("key", y)) == (
@@ -168,7 +177,7 @@ def test_closures_are_named():
     assert held_by(keep) == "~float32[] held by a closure"
 
 
-def test_the_flag():
+def test_the_flag(old_objects_too):
     previous = tanx.config.values["jax_check_tracer_leaks"]
     with tanx.check_tracer_leaks(True):
         with pytest.raises(Exception, match="held by a list"):
