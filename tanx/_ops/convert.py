@@ -13,6 +13,7 @@ from .._core.array import Array
 from .._core.jaxpr import Literal
 from .._core.linear import Zero, is_linear, is_zero, linear, never
 from .._core.primitive import Kind, Primitive
+from .._core.refs import is_ref
 from .._core.trace import Tracer, context
 from .._core.transfers import watch_transfer
 from .._core.types import NUMBERS, ShapedArray, typeof
@@ -429,7 +430,8 @@ def optimization_barrier(operand, /):
     Array([0, 1], dtype=int32)
     """
     leaves, structure = tree_flatten(operand)
-    return tree_unflatten(structure, optimization_barrier_p.bind(*leaves))
+    values = iter(optimization_barrier_p.bind(*(x for x in leaves if not is_ref(x))))
+    return tree_unflatten(structure, [x if is_ref(x) else next(values) for x in leaves])
 
 
 def dtype(x):

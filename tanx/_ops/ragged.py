@@ -85,8 +85,10 @@ def layout(x: ShapedArray, y: ShapedArray, sizes: ShapedArray, numbers: RaggedDo
         fail("exactly one dimension of lhs must be ragged.")
     (ragged,) = numbers.lhs_ragged_dimensions
     summing = ragged in cx
-    if len(numbers.rhs_group_dimensions) != (0 if summing else 1):
-        fail("rhs has one group dimension unless the ragged dimension is summed over.")
+    if len(numbers.rhs_group_dimensions) != (0 if summing or ragged in bx else 1):
+        fail("rhs has one group dimension unless the ragged dimension is summed over or batched.")
+    if {*numbers.rhs_group_dimensions} & {*cy, *by}:
+        fail("the group dimension of rhs must be neither summed over nor batched.")
     if letter(sizes.dtype) not in "iu" or not sizes.shape:
         fail("group_sizes must be integers, one for each group.")
     groups, count = numbers.rhs_group_dimensions, sizes.shape[-1]

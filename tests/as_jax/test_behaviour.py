@@ -45,6 +45,13 @@ def summed(x):
         return lax.reduce_sum(x, [0])
 
 
+def ragged(shape, contracted, batched, rows, groups):
+    """A ragged product of ones; three groups."""
+    numbers = lax.RaggedDotDimensionNumbers((contracted, batched), rows, groups)
+    return lax.ragged_dot_general(jnp.ones((2, 6, 3)), jnp.ones(shape), jnp.array([2, 2, 2]),
+                                  numbers)
+
+
 def added(*args):
     with tanx.numpy_rank_promotion("raise"):
         return jnp.vectorize(jnp.add, signature="(),()->()")(*args)
@@ -79,6 +86,9 @@ RESULTS = {
         jnp.ones((2, 3)), jnp.array([4, 5]), "nearest").shape, [4, 5]),
     "f16 sums of single elements": (lambda: summed(jnp.ones((1, 2), jnp.bfloat16)), [1.0, 1.0]),
     "ranks of scalars": (lambda: added(jnp.ones((2, 2)), 1.0)[0], [2.0, 2.0]),
+    "references at a barrier": (lambda: lax.optimization_barrier((2.0, tanx.new_ref(3.0)))[1][...],
+                                3.0),
+    "references alone": (lambda: lax.optimization_barrier([tanx.new_ref(3.0)])[0][...], 3.0),
     "a list for a tuple": (lambda: called([1.0, (2.0,)], (ONE, [ONE]))[1][0], 2.0),
     "equal ufuncs": (lambda: jnp.frompyfunc(ratio, 2, 1) == jnp.frompyfunc(ratio, 2, 1), True),
     "ufuncs as keys": (lambda: len({jnp.frompyfunc(ratio, 2, 1), jnp.frompyfunc(ratio, 2, 1),
@@ -92,6 +102,12 @@ MISTAKES = {
     "jit of a masked one": (ValueError, lambda: tanx.jit(jnp.sin)(MASKED)),
     "static method": (TypeError, lambda: tanx.jit(staticmethod(ratio))),
     "two tolerances": (ValueError, lambda: jnp.linalg.matrix_rank(jnp.eye(2), 0.1, tol=0.1)),
+    "groups that are summed over": (TypeError, lambda: ragged(
+        (3, 3, 2), ([2], [0]), ([0], [2]), [1], [0])),
+    "groups that are a batch": (TypeError, lambda: ragged(
+        (2, 3, 3), ([2], [1]), ([0], [0]), [1], [0])),
+    "groups of a ragged batch": (TypeError, lambda: ragged(
+        (2, 3, 3), ([2], [1]), ([0], [0]), [0], [2])),
     "two names of a tolerance": (ValueError, lambda: jnp.linalg.pinv(jnp.eye(2), 0.1, rcond=0.1)),
     "positions of top_k": (ValueError, lambda: tanx.eval_shape(
         lambda x: lax.top_k(x, 2), tanx.ShapeDtypeStruct((2**31 + 1,), jnp.bfloat16))),
