@@ -77,6 +77,7 @@ def make_jaxpr(fun: Callable, static_argnums=(), axis_env=None, return_shape: bo
         if not return_shape:
             return closed
         return closed, tree_unflatten(out_tree, [_struct(a) for a in closed.out_avals])
+    made.__name__ = made.__qualname__ = f"make_jaxpr({name_of(fun)})"
     return made
 
 

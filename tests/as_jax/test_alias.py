@@ -27,6 +27,8 @@ def run(*arguments, **environment):
 
 @pytest.mark.parametrize("name, target", [
     ("jax", "tanx"), ("jax.numpy", "tanx.numpy"), ("jax._src.core", "tanx.as_jax.src.core"),
+    ("jax._src.config", "tanx.as_jax.src.config"),
+    ("jax._src.test_util", "tanx.as_jax.src.test_util"),
     ("jaxlib", "tanx.as_jax.jaxlib"), ("jax._core", None), ("jax.as_jax", None),
     ("jaxtyping", None), ("jax.numpy._math", None)])
 def test_targets(name, target):

@@ -90,6 +90,7 @@ RESULTS = {
                                 3.0),
     "references alone": (lambda: lax.optimization_barrier([tanx.new_ref(3.0)])[0][...], 3.0),
     "a list for a tuple": (lambda: called([1.0, (2.0,)], (ONE, [ONE]))[1][0], 2.0),
+    "names of jaxprs": (lambda: tanx.make_jaxpr(ratio).__name__ == "make_jaxpr(ratio)", True),
     "equal ufuncs": (lambda: jnp.frompyfunc(ratio, 2, 1) == jnp.frompyfunc(ratio, 2, 1), True),
     "ufuncs as keys": (lambda: len({jnp.frompyfunc(ratio, 2, 1), jnp.frompyfunc(ratio, 2, 1),
                                     jnp.frompyfunc(ratio, 2, 1, identity=1)}), 2),
