@@ -243,8 +243,8 @@ def device_get(x):
     >>> device_get({"a": jnp.ones(2)})
     {'a': array([1., 1.], dtype=float32)}
     """
-    return tree_util.tree_map(lambda leaf: (
-        np.asarray(leaf) if type(leaf) is Array and not is_extended(leaf.dtype) else leaf), x)
+    return tree_util.tree_map(lambda leaf: np.asarray(leaf) if (
+        hasattr(leaf, "__array__") and not is_extended(getattr(leaf, "dtype", None))) else leaf, x)
 
 
 def block_until_ready(x):
@@ -266,7 +266,7 @@ def copy_to_host_async(x):
     {'a': Array([1., 1.], dtype=float32)}
     """
     for leaf in tree_util.tree_leaves(x):
-        if type(leaf) is Array:
+        if hasattr(leaf, "copy_to_host_async"):
             leaf.copy_to_host_async()
     return x
 

@@ -247,10 +247,15 @@ class ClosedJaxpr:
         """The same jaxpr, closed over other values."""
         return ClosedJaxpr(self.jaxpr, consts)
 
-    def replace(self, *, jaxpr: Jaxpr | None = None, consts=None) -> ClosedJaxpr:
-        """The same closed jaxpr with its jaxpr or its constants replaced."""
-        return ClosedJaxpr(self.jaxpr if jaxpr is None else jaxpr,
+    def replace(self, *, jaxpr: Jaxpr | None = None, consts=None, **parts) -> ClosedJaxpr:
+        """The same closed jaxpr with its jaxpr, its constants or parts of the jaxpr replaced."""
+        jaxpr = self.jaxpr if jaxpr is None else jaxpr
+        return ClosedJaxpr(jaxpr.replace(**parts) if parts else jaxpr,
                            self.consts if consts is None else consts)
+
+    def last_uses(self) -> list[list[Var]]:
+        """As those of the jaxpr, so that :func:`eval_jaxpr` takes closed ones."""
+        return self.jaxpr.last_uses()
 
     def pretty_print(self, **options) -> str:
         """The jaxpr as text; options as those of :func:`tanx._core.show.show_jaxpr`."""

@@ -230,6 +230,8 @@ def isscalar(element):
     >>> jnp.isscalar(3.0), jnp.isscalar(jnp.array(3.0)), jnp.isscalar([3.0])
     (True, True, False)
     """
+    if hasattr(element, "__jax_array__"):
+        element = element.__jax_array__()
     return np.ndim(element) == 0 if is_arraylike(element) else np.isscalar(element)
 
 

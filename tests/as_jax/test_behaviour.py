@@ -11,6 +11,7 @@ from tanx import lax
 
 KEY = tanx.random.key(0)
 PLANE, SPACE = jnp.array([1.0, 2.0]), jnp.array([3.0, 4.0, 5.0])
+TABLE = np.arange(3.0)
 MASKED = np.ma.array([1, 2], mask=[True, False])
 STORY = jnp.ones((1, 4, 2, 8), jnp.bfloat16)
 _, PULL = tanx.vjp(lambda x: (x, 2 * x), 1.0)
@@ -61,6 +62,17 @@ def called(result, promised):
     return tanx.pure_callback(lambda x: result, promised, 1.0)
 
 
+class Wrapper:
+    """An array to JAX and to NumPy."""
+
+    def __jax_array__(self):
+        return jnp.array(2.0)
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(2.0)
+
+
+CLOSED = tanx.make_jaxpr(lambda x: (x + TABLE, x))(1.0)
 ONE = tanx.ShapeDtypeStruct((), np.float32)
 
 RESULTS = {
@@ -91,6 +103,12 @@ RESULTS = {
     "references alone": (lambda: lax.optimization_barrier([tanx.new_ref(3.0)])[0][...], 3.0),
     "a list for a tuple": (lambda: called([1.0, (2.0,)], (ONE, [ONE]))[1][0], 2.0),
     "names of jaxprs": (lambda: tanx.make_jaxpr(ratio).__name__ == "make_jaxpr(ratio)", True),
+    "a closed jaxpr is evaluated": (
+        lambda: tanx.core.eval_jaxpr(CLOSED, CLOSED.consts, 2.0)[0], [2.0, 3.0, 4.0]),
+    "parts of a closed jaxpr": (lambda: tanx.extend.core.jaxpr_as_fun(
+        CLOSED.replace(outvars=CLOSED.outvars[1:]))(2.0), [2.0]),
+    "wrappers of scalars": (lambda: jnp.isscalar(Wrapper()), True),
+    "wrappers on the host": (lambda: tanx.device_get({"a": Wrapper()})["a"], 2.0),
     "equal ufuncs": (lambda: jnp.frompyfunc(ratio, 2, 1) == jnp.frompyfunc(ratio, 2, 1), True),
     "ufuncs as keys": (lambda: len({jnp.frompyfunc(ratio, 2, 1), jnp.frompyfunc(ratio, 2, 1),
                                     jnp.frompyfunc(ratio, 2, 1, identity=1)}), 2),
