@@ -9,7 +9,7 @@ from .._core.types import typeof
 from .._ops.base import batch_together, materialize, to_front
 from .._transforms.vmap import Axis, mapped_types
 from ..errors import explain
-from .rules import RuleBook
+from .rules import RuleBook, as_given, in_tuples
 
 __all__ = ["axis_primitive_batchers", "bdim_at_front", "broadcast", "defbroadcasting", "defreducer",
            "defvectorized", "fancy_primitive_batchers", "not_mapped", "primitive_batchers",
@@ -46,7 +46,7 @@ def _in_three_parts(primitive, rule: Callable) -> Callable:
         Axis(name, size), args, dims, **params)
 
 
-primitive_batchers = RuleBook("batch")
+primitive_batchers = RuleBook("batch", in_tuples, as_given)
 fancy_primitive_batchers = RuleBook("batch_axis")
 axis_primitive_batchers = RuleBook("batch_axis", _with_size_and_name, _in_three_parts)
 

@@ -68,6 +68,7 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
         self.lowerings: dict[str | None, Callable] = {}
         self._implementation: Callable | None = None
         self._types: Callable | None = None
+        self._silent = False
         self._staged: dict[Any, ClosedJaxpr] = {}
 
     # -- rules as they are given -------------------------------------------------------------------
@@ -80,11 +81,12 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
     def def_abstract_eval(self, abstract_eval: Callable) -> Callable:
         """Give the function from the types of operands to that of the result."""
         self._types = lambda *types, **params: (abstract_eval(*types, **params), no_effects)
+        self._silent = True
         return abstract_eval
 
     def def_effectful_abstract_eval(self, effectful_abstract_eval: Callable) -> Callable:
         """Give the function from the types of operands to that of the result, and effects."""
-        self._types = effectful_abstract_eval
+        self._types, self._silent = effectful_abstract_eval, False
         return effectful_abstract_eval
 
     def_effectful_abstract_eval2 = def_effectful_abstract_eval
@@ -110,7 +112,8 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
         return [_as_type(t) for t in out] if self.multiple_results else _as_type(out)
 
     def effects(self, *types, **params) -> frozenset:
-        return frozenset(self._both(types, params)[1])
+        # A rule without effects is not asked again: users see when it is called.
+        return frozenset() if self._silent else frozenset(self._both(types, params)[1])
 
     def _both(self, types, params):
         if self._types is None:

@@ -17,8 +17,8 @@ from .._ops.derive import sum_cotangents
 from .._transforms.jvp import jvp as run_jvp
 from .primitive import Primitive
 
-__all__ = ["RuleBook", "defbilinear", "defjvp", "defjvp2", "deflinear", "deflinear2",
-           "primitive_jvps", "primitive_transposes"]
+__all__ = ["RuleBook", "as_given", "defbilinear", "defjvp", "defjvp2", "deflinear", "deflinear2",
+           "in_tuples", "primitive_jvps", "primitive_transposes"]
 
 
 class RuleBook(MutableMapping):
@@ -61,7 +61,7 @@ class RuleBook(MutableMapping):
 def _called_rule(primitive: AnyPrimitive, rule) -> Callable:
     """A ``jvp`` rule that can be called, where it is the derivative of an expression."""
     if type(rule) is not Expansion:
-        return rule
+        return getattr(rule, "given", rule)
 
     def jvp(primals, tangents, **params):
         def flat(*xs):
@@ -74,7 +74,21 @@ def _called_rule(primitive: AnyPrimitive, rule) -> Callable:
     return jvp
 
 
-primitive_jvps = RuleBook("jvp", restore=_called_rule)
+def in_tuples(rule: Callable) -> Callable:
+    """A user's rule of two lists, which get to it as tuples."""
+    def of_lists(first, second, **params):
+        return rule(tuple(first), tuple(second), **params)
+
+    of_lists.given = rule  # type: ignore[attr-defined]
+    return of_lists
+
+
+def as_given(primitive: AnyPrimitive, rule: Callable) -> Callable:
+    """A rule as its author wrote it."""
+    return getattr(rule, "given", rule)
+
+
+primitive_jvps = RuleBook("jvp", in_tuples, _called_rule)
 primitive_transposes = RuleBook("transpose")
 
 

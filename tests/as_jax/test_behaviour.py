@@ -175,3 +175,28 @@ def test_callbacks_in_compiled_code_keep_their_promise():
     for _ in range(4):
         with pytest.raises(tanx.errors.JaxRuntimeError, match="another type than it promised"):
             wrong(1.0).block_until_ready()
+
+
+def test_rules_of_users_are_called_once_and_with_tuples():
+    asked, seen = [], []
+    twice = tanx.extend.core.Primitive("twice")
+    twice.def_impl(lambda x: 2 * x)
+    twice.def_abstract_eval(lambda x: asked.append(x) or x)
+
+    def tangent(primals, tangents):
+        seen.append((primals, tangents))
+        return twice.bind(primals[0]), twice.bind(tangents[0])
+
+    def batched(args, dims):
+        seen.append((args, dims))
+        return twice.bind(*args), dims[0]
+
+    tanx.interpreters.ad.primitive_jvps[twice] = tangent
+    tanx.interpreters.batching.primitive_batchers[twice] = batched
+    assert tanx.interpreters.ad.primitive_jvps[twice] is tangent
+    assert tanx.interpreters.batching.primitive_batchers[twice] is batched
+    tanx.make_jaxpr(twice.bind)(1.0)
+    assert len(asked) == 2  # for the equation, and by the checker of jaxprs that tests turn on
+    assert tanx.jvp(twice.bind, (3.0,), (1.0,)) == (6.0, 2.0)
+    assert tanx.vmap(twice.bind)(jnp.arange(2.0)).tolist() == [0.0, 2.0]
+    assert all(type(part) is tuple for pair in seen for part in pair) and len(seen) == 2
