@@ -175,3 +175,29 @@ def test_columns_that_whole_vectors_leave(n):
         for got, want in zip(run_steps(start), (x, p)):
             assert got.dtype == np.float32 and got.shape == (n,)
             np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("columns", [2, 5, 20, 33, 50, 100])
+@pytest.mark.parametrize("rows", [16, 19, 203])
+def test_a_few_columns_whose_results_are_in_registers(rows, columns):
+    """All of them, and what whole vectors leave, go down together, and rows in turns."""
+    with tanx.enable_x64(True):
+        for dtype in TYPES:
+            x, y = numbers((rows, columns), dtype), numbers(rows, dtype)
+            check_function(lambda x, y: (y[:, None] * x).sum(0), x, y)
+        x, y = numbers((rows, columns)), numbers(rows)
+        check_function(lambda x, y: (jnp.tanh(y @ x) + x[0], (x * y[:, None]).max(0), x.prod(0),
+                                     x.argmin(0)), x, y)
+
+
+@pytest.mark.parametrize("columns", [5, 20, 50, 63])
+def test_a_few_columns_that_are_updated(columns):
+    x, y, w = numbers((300, columns)), numbers(300), numbers(columns)
+    want = w
+    for _ in range(3):
+        want = 0.5 * want + (y / 300) @ x
+    step = tanx.jit(lambda w, x, y: lax.fori_loop(0, 3, lambda _, w: 0.5 * w + (y / 300) @ x, w))
+    for _ in range(4):
+        got = step(w, x, y)
+        assert got.dtype == np.float32 and got.shape == (columns,)
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)

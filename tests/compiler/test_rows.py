@@ -75,3 +75,11 @@ def test_long_rows_of_narrow_numbers():
     check_function(lambda x, v, p: (x.astype(np.float32) * v * p).sum(1), x, v, places)
     check_function(lambda x, v: (x.astype(np.float32) * v * jnp.arange(2051)).sum(1), x, v)
     check_function(lambda x, v: x[:, ::2] @ v[1025::-1], x, v)
+
+
+@pytest.mark.parametrize("m", [17, 18, 22, 31, 50])
+def test_what_whole_vectors_leave_of_rows_meets_no_numbers_that_are_not_there(m):
+    """Infinity times a zero of a lane that is empty would be NaN."""
+    x = np.full((35, m), np.inf, np.float32)
+    x[1::2] = -1
+    check_function(lambda x, v: x @ v, x, np.ones(m, np.float32))

@@ -25,6 +25,7 @@ from ...._loops.traverse import (
     substitution,
     walk,
 )
+from ...schedule.columns import at_a_time
 from ...schedule.lanes import Loop
 from ..complex import Pair
 from ..storage import part_dtype, register_type
@@ -41,8 +42,8 @@ __all__ = ["write_columns", "write_side_by_side"]
 
 _ROWS = 4
 """Lines of memory in a block."""
-_SHARE = 0.625
-"""Part of the registers that holds results; elements pass through the others."""
+_AT_ONCE = 8
+"""Vectors of sums that are enough to do while additions wait: two at a time, four cycles each."""
 _ROOM = 1 << 16
 """Bytes for the results of a reduction that are kept at hand."""
 _LONG = 96
@@ -72,68 +73,106 @@ def write_columns(kernel: Kernel, lane: Loop, folds: Sequence[Fold], body: Seque
 
 
 def write_side_by_side(kernel: Kernel, lane: Loop, folds: Sequence[Fold],
-                       body: Sequence[Statement], scope: Scope, steps: int) -> None:
-    """Write the first steps of a loop in lanes over stores with such reductions, which are near.
+                       body: Sequence[Statement], scope: Scope, overlaps: bool) -> None:
+    """Write a loop in lanes over stores with such reductions, which are near.
 
-    Steps are taken in groups, all about as large, whose results have room in registers.
+    Steps are taken in groups, all about as large, whose results have room in registers. What whole
+    steps leave is part of the last group: a step that ``overlaps``, or some in fewer lanes.
     """
-    needs = sum(register_type(part_dtype(state.dtype)).bits * (1 + (kind_of(state.dtype) == "c"))
-                for fold in folds for state in fold.states) * lane.width
-    most = max(1, int(_SHARE * kernel.planner.registers) * kernel.planner.vector_bits // needs)
-    groups = -(-steps // most)
+    steps = lane.extent // lane.width + overlaps
+    groups = -(-steps // at_a_time(kernel.planner, lane, folds))
     size = -(-steps // groups)
     index = Index("columns", groups - 1)
+    whole = replace(lane, whole=True)
 
     def group(inner: Scope, _) -> list:
-        _write_group(kernel, replace(lane, whole=True), folds, body, inner,
-                     inner.values[index] * size, size)
+        start = inner.values[index] * size
+        _Group(kernel, folds, body, [(whole, start + n) for n in range(size)]).write(inner)
         return []
 
     if groups > 1:
         kernel.loop(scope, Loop(index, (index,), True), 0, groups - 1, [], group,
                     bound=(*lane.covers, lane.index), writes=kernel.written(body))
-    done = (groups - 1) * size
-    _write_group(kernel, lane, folds, body, scope, kernel.index(done), steps - done)
+    last = [(lane, kernel.index(n)) for n in range((groups - 1) * size, steps)]
+    done, width = steps * lane.width, lane.width
+    while done < lane.extent:
+        width //= 2
+        if done + width <= lane.extent:
+            last.append((replace(whole, width=width), kernel.index(done // width)))
+            done += width
+    _Group(kernel, folds, body, last).write(scope)
 
 
-def _write_group(kernel: Kernel, lane: Loop, folds: Sequence[Fold], body: Sequence[Statement],
-                 scope: Scope, start: Value, count: int) -> None:
-    """Write so many steps of a loop in lanes: all of them go from row to row together.
+class _Group:
+    """Steps of a loop in lanes, each with its number: all of them go from row to row together.
 
-    Results are in registers, and used there: code that would be long goes by way of memory.
+    Results are in registers, and used there: code that would be long goes by way of memory. Where
+    they are few, rows are added to several in turns, so that additions need not wait.
     """
-    (rows,) = folds[0].indices
-    own = (*lane.covers, lane.index)
-    along = [_along(fold, rows) for fold in folds]
-    states = [state for fold in along for state in fold.states]
-    has_first = any(not fold.reducer for fold in along)  # a search begins with what is there
 
-    def vectors(outer: Scope) -> list[Scope]:
-        found = [outer.within(own) for _ in range(count)]
-        for n, inner in enumerate(found):
-            kernel.bind(inner, lane, start + n)
+    def __init__(self, kernel: Kernel, folds: Sequence[Fold], body: Sequence[Statement],
+                 steps: Sequence[tuple[Loop, Value]]):
+        self.kernel, self.folds, self.body, self.steps = kernel, folds, body, steps
+        (self.rows,) = folds[0].indices
+        self.along = [_along(fold, self.rows) for fold in folds]
+        self.has_first = any(not fold.reducer for fold in folds)  # a search begins with what is there
+
+    def vectors(self, outer: Scope) -> list[Scope]:
+        found = []
+        for lane, number in self.steps:
+            found.append(outer.within((*lane.covers, lane.index)))
+            self.kernel.bind(found[-1], lane, number)
         return found
 
-    def row(outer: Scope, values: Sequence[Scalar]) -> list[Scalar]:
+    def row(self, outer: Scope, values: Sequence[Scalar]) -> list[Scalar]:
+        """The results with one more row; those that are next in turn come first."""
         left, after = list(values), list[Scalar]()
-        for inner in vectors(outer):
-            for fold in along:
+        for inner in self.vectors(outer):
+            for fold in self.along:
                 before = [left.pop(0) for _ in fold.states if left]
-                after += kernel.row(fold, inner, before)
-        return after
+                after += self.kernel.row(fold, inner, before)
+        return [*left, *after]
 
-    found: list[Scalar] = [kernel.value(fold.init[0], scope).of(lane.width)
-                           for _ in range(count) for fold in along if not has_first]
-    loop = Loop(rows, (rows,), False)
-    for steps in (range(has_first), range(has_first, rows.extent)):
-        found = steps_together(kernel, scope, loop, steps, found, row, states)
-    if count > 1 and _length_after(kernel, body) >= _LONG:
-        _finish_in_a_loop(kernel, lane, folds, body, scope, start, found)
-        return
-    for inner in vectors(scope):
-        for fold in folds:
-            inner.values[fold] = tuple(found.pop(0) for _ in fold.states)
-        kernel.loops((), body, inner)
+    def start(self, scope: Scope) -> list[Scalar]:
+        """The results before the first row, for all turns."""
+        if self.has_first:
+            return []
+        count = len(self.steps) * len(self.folds)
+        turns = next(n for n in (4, 2, 1) if n * count <= max(_AT_ONCE, count))
+        first = [self.kernel.value(fold.init[0], scope).of(lane.width)
+                 for lane, _ in self.steps for fold in self.along]
+        return first + (turns - 1) * [self.kernel.neutral(fold).of(lane.width)
+                                      for lane, _ in self.steps for fold in self.along]
+
+    def joined(self, found: list[Scalar]) -> list[Scalar]:
+        """The results of all turns, combined."""
+        count = len(self.steps) * sum(len(fold.states) for fold in self.folds)
+        while len(found) > count:
+            half = len(found) // 2
+            found = [self.kernel.joint(self.folds[n % len(self.folds)], a, b)
+                     for n, (a, b) in enumerate(zip(found[:half], found[half:]))]
+        return found
+
+    def write(self, scope: Scope) -> None:
+        """Write all rows, and what becomes of the results."""
+        found = self.start(scope)
+        loop = Loop(self.rows, (self.rows,), False)
+        states = [state for fold in self.along for state in fold.states]
+        for steps in (range(self.has_first), range(self.has_first, self.rows.extent)):
+            found = steps_together(self.kernel, scope, loop, steps, found, self.row, states)
+        found = self.joined(found)
+        lane, start = self.steps[0]
+        alike = [step for step in self.steps if step[0].width == lane.width]
+        done = 0
+        if len(alike) > 1 and _length_after(self.kernel, self.body) >= _LONG:
+            done = len(alike)
+            count = done * sum(len(fold.states) for fold in self.folds)
+            _finish_in_a_loop(self.kernel, lane, self.folds, self.body, scope, start, found[:count])
+            del found[:count]
+        for inner in self.vectors(scope)[done:]:
+            for fold in self.folds:
+                inner.values[fold] = tuple(found.pop(0) for _ in fold.states)
+            self.kernel.loops((), self.body, inner)
 
 
 def _length_after(kernel: Kernel, body: Sequence[Statement]) -> int:

@@ -150,21 +150,23 @@ class Kernel(Folds):
         if loop.crossing:
             return write_tiles(self, loop, rest[0], body, scope,
                                self.planner.vector_bits // rest[0].width)
-        if loop.width > 1 and loop.parallel and not rest:
+        alone = loop.width > 1 and loop.parallel and not rest
+        if alone:
             parts = separate(body)
-            if len(parts) > 1 and any(columns(loop, part) for part in parts):
+            if len(parts) > 1 and any(columns(self.planner, loop, part) for part in parts):
                 for part in parts:
                     self.loops(loops, part, scope)
                 return None
-        folds = columns(loop, body) if loop.width > 1 and loop.parallel and not rest else []
+        folds = columns(self.planner, loop, body) if alone else []
         near = side_by_side(self.planner, loop, folds) if folds else None
         loop = near or loop
         whole, left = divmod(loop.extent, loop.width)
         overlaps = left > 0 and self.repeatable(body)
         steps = whole + overlaps
         if near:
-            write_side_by_side(self, loop, folds, body, scope, steps)
-        elif folds:
+            write_side_by_side(self, loop, folds, body, scope, overlaps)
+            return None
+        if folds:
             write_columns(self, loop, folds, body, scope, steps)
         elif not rest and scope.lanes is None and (folds := sums_of_rows(self.planner, loop, body)):
             sums, finish = with_finish_apart(self.planner, loop, body)

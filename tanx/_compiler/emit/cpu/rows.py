@@ -96,6 +96,8 @@ def _sums(kernel: Kernel, totals: Sequence[Any], dtype: np.dtype) -> Value:
 
     Of ``a`` and ``b`` become ``a0+a1 a2+a3 b0+b1 b2+b3``, and so on.
     """
+    if totals[0].type.lanes % len(totals) == 0:
+        totals = [kernel.across_lanes("add", value, dtype, len(totals)) for value in totals]
     lanes = totals[0].type.lanes
     if lanes == 1 or len(totals) % lanes:
         numbers = [kernel.across_lanes("add", value, dtype) for value in totals]
@@ -123,16 +125,33 @@ def _shuffle(a: Value, b: Value, lanes: Sequence[int]) -> Value:
 def _totals(kernel: Kernel, scope: Scope, lanes: Sequence[Loop], dtype: np.dtype, count: int,
             add: Callable[[Scope, Sequence[Scalar]], list[Scalar]], bound: Sequence[State],
             ) -> list[Scalar]:
-    """Add up along rows in vectors, then without lanes, until nothing is left of the rows."""
-    totals: list[Scalar] = [number(kernel.writer, 0.0, dtype).of(lanes[0].width)] * count
+    """Add up along rows: first what whole vectors leave of them, in ever more lanes, then these.
+
+    Lanes that come to it begin with zero, and that is free. The other way round, lanes would have
+    to be added up for each row (1000 x 50 by 50, AVX-512: 4.2 us instead of 6.1).
+    """
+    pieces: list[tuple[Loop, range]] = []
     done = 0
     for lane in lanes:
-        first, last = done // lane.width, lane.extent // lane.width
-        if first < last:
-            totals = [kernel.across_lanes("add", value, dtype, lane.width) for value in totals]
-            totals = steps_together(kernel, scope, lane, range(first, last), totals, add, bound)
-            done = last * lane.width
-    return totals
+        pieces.append((lane, range(done // lane.width, lane.extent // lane.width)))
+        done = lane.extent // lane.width * lane.width
+    totals: list[Scalar] = []
+    for lane, steps in reversed([piece for piece in pieces if piece[1]]):
+        totals = [_widened(value, lane.width) for value in totals] or [
+            number(kernel.writer, 0.0, dtype).of(lane.width)] * count
+        totals = steps_together(kernel, scope, lane, steps, totals, add, bound)
+    return [_widened(value, lanes[0].width) for value in totals]
+
+
+def _widened(value: Any, lanes: int) -> Value:
+    """A number or a vector with zeros in more lanes."""
+    own = value.type.lanes
+    if own == lanes:
+        return value
+    if own == 1:
+        return Value(value.writer, "zeroinitializer", value.type.of(lanes)).with_lane(0, value)
+    zeros = Value(value.writer, "zeroinitializer", value.type)
+    return _shuffle(value, zeros, [min(n, own) for n in range(lanes)])
 
 
 def steps_together(kernel: Kernel, scope: Scope, lane: Loop, steps: range, states: list[Scalar],
