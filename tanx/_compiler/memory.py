@@ -11,15 +11,28 @@ weights will be.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import is_
+from functools import reduce
+from operator import add, is_
 
 import numpy as np
 
 from .._loops.check import ProgramError
-from .._loops.expr import Expr, Load, linear_form
-from .._loops.nest import Buffer, Call, Nest, Place, Plan, Program, Statement, Store, Within
+from .._loops.expr import Expr, Index, Load, bounds, const, linear_form
+from .._loops.nest import (
+    TASKS,
+    Buffer,
+    Call,
+    Nest,
+    Own,
+    Place,
+    Plan,
+    Program,
+    Statement,
+    Store,
+    Within,
+)
 from .._loops.traverse import expressions, written
 from ..errors import explain
 from .cost import nbytes
@@ -31,6 +44,9 @@ ALIGNMENT = 64
 """Bytes: a line of cache, and the widest vector."""
 _GUEST = 1 << 16
 """Bytes from which on a temporary may be a guest of an output; others stay close together."""
+_OWN, _WORTH_OWN = 1 << 18, 1 << 16
+"""Bytes of temporaries that a task has room for, where stacks are at least 2 MB, and those of a
+temporary that is worth it."""
 _PUT_OFF = 8
 """Statements that one may be put behind, so that it can overwrite what they read."""
 
@@ -301,10 +317,12 @@ def plan(program: Program, shared: Mapping[Buffer, Buffer] = {}, guests: bool = 
     lives = lifetimes(program)
     arena = _Arena()
     hosts = _Hosts(lives if guests else {}, shared)
-    offsets: dict[Buffer, Place] = {}
+    offsets: dict[Buffer, Place] = _parts_of_tasks(program, lives)
     born, dying = (_at_statement(lives, end, ("temp",)) for end in (0, 1))
     for number in range(len(program.statements)):
         for buffer in sorted(born.get(number, ()), key=nbytes, reverse=True):
+            if buffer in offsets:
+                continue
             size = _rounded(buffer)
             place: Place | None = None
             if size >= _GUEST and arena.smallest(size) is None:
@@ -314,9 +332,70 @@ def plan(program: Program, shared: Mapping[Buffer, Buffer] = {}, guests: bool = 
             place = offsets[buffer]
             if isinstance(place, Within):
                 hosts.give(place, _rounded(buffer))
-            else:
+            elif not isinstance(place, Own):
                 arena.give(place, _rounded(buffer))
     return Plan(program, offsets, arena.size, arena.peak, dict(shared))
+
+
+def _parts_of_tasks(program: Program, lives: Mapping[Buffer, tuple[int, int]],
+                    ) -> dict[Buffer, Place]:
+    """The temporaries of which each task of one statement uses a part of its own, and no other.
+
+    A task has its part near: of all of them, memory need not know.
+    """
+    found: dict[Buffer, Place] = {}
+    for number, statement in enumerate(program.statements):
+        tasks = isinstance(statement, Nest) and statement.indices[:statement.kinds.count(TASKS)]
+        if not tasks or not isinstance(statement, Nest) or not any(
+                isinstance(inner, Nest) for inner in statement.body):
+            continue
+        left = _OWN
+        for buffer, accesses in _Accesses(statement).of.items():
+            if buffer.role != "temp" or lives[buffer] != (number, number) or (
+                    nbytes(buffer) < _WORTH_OWN):
+                continue
+            part = _part_of_task(buffer, [access.index for access in accesses], tasks)
+            if part is not None and part.size * buffer.dtype.itemsize <= left:
+                found[buffer] = part
+                left -= part.size * buffer.dtype.itemsize
+    return found
+
+
+def _part_of_task(buffer: Buffer, places: Sequence[tuple[Expr, ...]], tasks: Sequence[Index],
+                  ) -> Own | None:
+    """The part of a buffer that a task uses, if no other task does."""
+    firsts: list[Expr] = []
+    lasts: list[int] = []
+    told: set[Index] = set()
+    for along in zip(*places):
+        first, last = _stretch_of_task(along, tasks)
+        if first is None:
+            return None
+        terms = linear_form(first)[0]
+        if len(terms) == 1 and all(last < distance for distance in terms.values()):
+            told.update(i for i in terms if isinstance(i, Index))
+        firsts.append(first)
+        lasts.append(last)
+    if any(task.extent > 1 and task not in told for task in tasks):
+        return None
+    start, size, step = const(0), 1, 1
+    for first, last, extent in zip(firsts[::-1], lasts[::-1], buffer.shape[::-1]):
+        start, size, step = start + first * step, size + last * step, step * extent
+    return Own(start, size)
+
+
+def _stretch_of_task(along: Iterable[Expr], tasks: Sequence[Index]) -> tuple[Expr | None, int]:
+    """Where a task begins along a dimension, and how far it goes; None if that is not known."""
+    first: Expr | None = None
+    last = 0
+    for at in along:
+        own = {i: n for i, n in linear_form(at)[0].items() if i in tasks}
+        start = reduce(add, (i * n for i, n in own.items()), const(0))
+        low, high = bounds(at - start)
+        if low < 0 or first not in (None, start) or not (at - start).free.isdisjoint(tasks):
+            return None, 0
+        first, last = start, max(last, high)
+    return first, last
 
 
 def _rounded(buffer: Buffer) -> int:
@@ -416,6 +495,8 @@ def check_plan(memory: Plan) -> None:
     live: list[tuple[str, int, int, str]] = []
     for number in range(len(memory.program.statements)):
         for buffer in born.get(number, ()):
+            if isinstance(memory.offsets.get(buffer), Own):
+                continue
             block = _block(memory, buffer, lives)
             insort(live, block)
             for a, b in _neighbours(live, live.index(block)):
@@ -423,7 +504,8 @@ def check_plan(memory: Plan) -> None:
                     _fail("arrays that live at the same time must lie apart.",
                           f"buffers: {a[3]}, {b[3]}", f"statement: {number}")
         for buffer in dying.get(number, ()):
-            live.remove(_block(memory, buffer, lives))
+            if not isinstance(memory.offsets.get(buffer), Own):
+                live.remove(_block(memory, buffer, lives))
     if len(set(memory.shared.values())) < len(memory.shared):
         _fail("an input can be overwritten by one output only.")
 
@@ -432,6 +514,7 @@ def _block(memory: Plan, buffer: Buffer, lives: Mapping[Buffer, tuple[int, int]]
            ) -> tuple[str, int, int, str]:
     """The memory that a temporary is in, where it begins and ends there, and its own name."""
     place = memory.offsets.get(buffer, -1)
+    assert not isinstance(place, Own)
     host, start = (place.output, place.start) if isinstance(place, Within) else (None, place)
     if start < 0 or start % ALIGNMENT:
         _fail("a temporary must have an aligned place.", f"buffer: {buffer!r}")

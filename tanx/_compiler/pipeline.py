@@ -17,6 +17,7 @@ searches  program places of greatest elements, block by block
 reuse     program overwrites what nobody needs any more
 split     program cuts loops, to rid them of conditions on indices and of divisions
 contract  program products of matrices in the form of tiles
+bands     program products and what is made of their rows, a band of them at a time
 schedule  program loops over tasks, for several threads
 tasks     program joins such loops where they follow each other
 memory    plan    places in an arena, donated arguments
@@ -51,6 +52,7 @@ from .machine import Machine, host
 from .memory import check_plan, in_place, overwriting, plan, share
 from .moments import in_one_pass
 from .order import reads_first, without_invariants
+from .schedule.bands import in_bands
 from .schedule.merge_tasks import in_one_loop
 from .schedule.tasks import schedule
 from .schedule.tiles import tiling
@@ -214,6 +216,7 @@ def _scheduled(program: Program, donated: Sequence[Buffer], machine: Machine,
     program = _inspected("reuse", in_place(program, names), check, show)
     program = _inspected("split", split(program, 1 if partners is None else _STEPS), check, show)
     program = _inspected("contract", contract(program, machine), check, show)
+    program = _inspected("bands", in_bands(program, shared, machine), check, show)
     program = _inspected("schedule", schedule(program, machine), check, show)
     return _inspected("tasks", in_one_loop(program, shared), check, show), shared
 

@@ -18,8 +18,8 @@ from ..dtypes import stored
 from .expr import Const, Expr, Index, Load, Node
 from .instructions import INDEX, short_name
 
-__all__ = ["Branch", "Buffer", "Call", "Extern", "Loop", "Nest", "PARALLEL", "Place", "Plan",
-           "Program", "SEQUENTIAL", "Statement", "Store", "TASKS", "Within", "index_tuple"]
+__all__ = ["Branch", "Buffer", "Call", "Extern", "Loop", "Nest", "Own", "PARALLEL", "Place",
+           "Plan", "Program", "SEQUENTIAL", "Statement", "Store", "TASKS", "Within", "index_tuple"]
 
 PARALLEL = "parallel"
 SEQUENTIAL = "sequential"
@@ -208,16 +208,25 @@ class Within(NamedTuple):
     start: int
 
 
-Place = int | Within
-"""Where a temporary is: so many bytes after the beginning of the arena, or in an output."""
+class Own(NamedTuple):
+    """Memory of each task, for the part of a temporary that it alone uses: so many elements from
+    ``start`` on, which the indices of loops over tasks tell."""
+
+    start: Expr
+    size: int
+
+
+Place = int | Within | Own
+"""Where a temporary is: so many bytes after the beginning of the arena, in an output, or in part
+with each task."""
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
     """Where the buffers of a program are.
 
-    ``offsets`` are the places of the temporaries, in an arena of ``size`` bytes or in outputs that
-    come later. An output in ``shared``
+    ``offsets`` are the places of the temporaries, in an arena of ``size`` bytes, in outputs that
+    come later, or with tasks. An output in ``shared``
     is the memory of an input that may be overwritten; all other outputs are memory of their own.
     ``peak`` is the most that temporaries need at a time.
     """

@@ -18,7 +18,19 @@ import numpy as np
 
 from .expr import Const, Expr, Fold, Load, Node, Op, Pick, Variable, While
 from .instructions import identity, kind_of, short_name
-from .nest import Branch, Buffer, Extern, Loop, Nest, Plan, Program, Statement, Store, Within
+from .nest import (
+    Branch,
+    Buffer,
+    Extern,
+    Loop,
+    Nest,
+    Own,
+    Plan,
+    Program,
+    Statement,
+    Store,
+    Within,
+)
 from .traverse import children, expressions, walk
 
 __all__ = ["show", "show_expr", "show_plan", "show_statement"]
@@ -61,6 +73,7 @@ def show_plan(plan: Plan) -> str:
     """The text of a program and of where its buffers are."""
     lines = [show(plan.program), f"arena: {plan.size} bytes"]
     lines += [f"  {b.name} at {place.start} in {place.output.name}" if isinstance(place, Within)
+              else f"  {b.name}: {place.size} elements in each task" if isinstance(place, Own)
               else f"  {b.name} at {place}" for b, place in plan.offsets.items()]
     lines += [f"{out.name} overwrites {given.name}" for out, given in plan.shared.items()]
     return "\n".join(lines)

@@ -17,7 +17,7 @@ What stands between the two goes in front of both, or behind, if it can.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ..._loops.expr import Expr, Index, bounds, linear_form
@@ -33,7 +33,7 @@ from ..._loops.traverse import (
 )
 from ..nest_tools import mentioned
 
-__all__ = ["in_one_loop"]
+__all__ = ["conflict", "in_one_loop"]
 
 _BACK = 6
 """How many statements before a loop are looked at."""
@@ -52,12 +52,22 @@ def in_one_loop(program: Program, shared: Mapping[Buffer, Buffer]) -> Program:
     return replace(program, statements=tuple(order))
 
 
+def conflict(a: Statement, b: Statement, shared: Mapping[Buffer, Buffer]) -> bool:
+    """Whether the order of two statements matters."""
+    if has_effects(a) or has_effects(b):
+        return True
+    (writes, touches), (others, seen) = ((_memory(written((s,)), shared),
+                                          _memory(mentioned(s), shared)) for s in (a, b))
+    return not (writes.isdisjoint(seen) and others.isdisjoint(touches))
+
+
+def _memory(buffers: Iterable[Buffer], shared: Mapping[Buffer, Buffer]) -> set[Buffer]:
+    return {shared.get(buffer, buffer) for buffer in buffers}
+
+
 class _Joiner:
     def __init__(self, shared: Mapping[Buffer, Buffer]):
         self.shared = shared
-
-    def memory(self, buffers: Iterator[Buffer] | Mapping[Buffer, None]) -> set[Buffer]:
-        return {self.shared.get(buffer, buffer) for buffer in buffers}
 
     def join(self, order: list[Statement], place: int, later: Nest) -> bool:
         """Put a loop behind each task of an earlier one, if that changes nothing."""
@@ -67,20 +77,12 @@ class _Joiner:
         first: list[Statement] = []
         behind: list[Statement] = []
         for other in order[place + 1:]:
-            waits = any(self.conflict(other, one) for one in (earlier, *behind))
+            waits = any(conflict(other, one, self.shared) for one in (earlier, *behind))
             (behind if waits else first).append(other)
-        if any(self.conflict(later, one) for one in behind):
+        if any(conflict(later, one, self.shared) for one in behind):
             return False
         order[place:] = [*first, _joined(earlier, later), *behind]
         return True
-
-    def conflict(self, a: Statement, b: Statement) -> bool:
-        """Whether the order of two statements matters."""
-        if has_effects(a) or has_effects(b):
-            return True
-        (writes, touches), (others, seen) = ((self.memory(written((s,))), self.memory(mentioned(s)))
-                                             for s in (a, b))
-        return not (writes.isdisjoint(seen) and others.isdisjoint(touches))
 
     def are_apart(self, earlier: Nest, later: Nest) -> bool:
         """Whether tasks of the one loop read what the other's tasks of the same number write, and
@@ -90,8 +92,8 @@ class _Joiner:
                 for nest in (earlier, later)) or (
                 earlier.indices[0].extent != later.indices[0].extent):
             return False
-        made, changed = (self.memory(written(nest.body)) for nest in (earlier, later))
-        if made.isdisjoint(self.memory(mentioned(later))):
+        made, changed = (_memory(written(nest.body), self.shared) for nest in (earlier, later))
+        if made.isdisjoint(_memory(mentioned(later), self.shared)):
             return False
         places: dict[Buffer, list[tuple[Index, Buffer, tuple[Expr, ...]]]] = {}
         for nest in (earlier, later):

@@ -78,6 +78,10 @@ _MANY_RUNS = 4096
 """Runs of terms at most."""
 _CALL = 30
 """Cycles around a tile beside its terms."""
+_FROM_SECOND = 22
+"""Bytes of columns that come from the second cache in a cycle, if they do not stay in the first one
+(AVX-512: tiles of 4 x 64 run at 0.7 of the speed of those of 6 x 64 then, and at 0.95 if they do).
+"""
 _ROWS_OF_ONE_TASK, _COLUMNS_OF_TASKS, _COPIED, _COPIES = 256, 512, 1 << 17, 512
 """Rows up to which tasks copy columns, columns and bytes of a right operand that make it worth
 that, and terms that are copied at a time."""
@@ -269,7 +273,10 @@ def best_tile(form: Form, rows: int, columns: int, terms: int, dtype: np.dtype, 
     """
     def time(tile: Tile) -> float:
         tiles = ceil(rows / tile.rows) * ceil(columns / tile.columns)
-        return tiles * (_cycles(tile, machine, times) * terms + _CALL)
+        cycles, row = _cycles(tile, machine, times), tile.columns * dtype.itemsize
+        if row * terms > machine.caches[0] // 2:
+            cycles = max(cycles, row / _FROM_SECOND)
+        return tiles * (cycles * terms + _CALL)
 
     found = [tile for tile in _tiles(form, lanes_of(dtype, machine), machine, times)
              if tile.rows == (row_panel or tile.rows) and tile.rows <= rows
@@ -349,8 +356,9 @@ def _reads_nothing_beside_folds(value: Expr) -> bool:
         value, into=lambda node: () if isinstance(node, Fold) else children(node)))
 
 
-def tiling(statement: Statement, machine: Machine) -> Tiling | None:
-    """How tiles compute a statement; None if they do not.
+def tiling(statement: Statement, machine: Machine,
+           known: frozenset[Index] = frozenset()) -> Tiling | None:
+    """How tiles compute a statement, in loops whose indices are ``known``; None if they do not.
 
     They do where the last two loops are over rows and columns, one operand does not depend on the
     former nor the other one on the latter, and elements that a kernel loads at once are neighbours.
@@ -359,11 +367,11 @@ def tiling(statement: Statement, machine: Machine) -> Tiling | None:
             kind != PARALLEL for kind in statement.kinds) or not all(
             i.extent for i in statement.indices):
         return None
-    return _tiling(statement, machine)
+    return _tiling(statement, machine, known)
 
 
 @lru_cache(maxsize=1 << 13)  # each of several passes asks about all statements of a program
-def _tiling(statement: Nest, machine: Machine) -> Tiling | None:
+def _tiling(statement: Nest, machine: Machine, known: frozenset[Index]) -> Tiling | None:
     stores = final_stores(statement.body)
     total = sum_of_products(stores)
     if total is None or not has_tiles(total.dtype) or not total.fold.indices:
@@ -378,8 +386,8 @@ def _tiling(statement: Nest, machine: Machine) -> Tiling | None:
     state = total.fold.states[0]
     stores = tuple([replace(store, value=rewrite(
         store.value, lambda e: state if e is total else None)) for store in stores])
-    return _planned(_Loops(tuple(outer), row, column, term, tuple(runs)), left, right, state,
-                    stores, machine, times(total))
+    return _planned(_Loops(tuple(outer), row, column, term, tuple(runs), known), left, right,
+                    state, stores, machine, times(total))
 
 
 @dataclass(frozen=True)
@@ -389,6 +397,7 @@ class _Loops:
     column: Index
     term: Index
     runs: tuple[Index, ...] = ()
+    known: frozenset[Index] = frozenset()  # of loops around the statement
 
     def operand(self, factor: Expr, along: Index, across: Index) -> Operand | None:
         """Where the elements are that a factor goes through; None if not at equal distances."""
@@ -398,7 +407,7 @@ class _Loops:
         outer: dict[Index, int] = {}
         within: dict[Expr, int] = {}
         for atom, distance in places.items():
-            if isinstance(atom, Index) and atom in self.outer:
+            if isinstance(atom, Index) and (atom in self.outer or atom in self.known):
                 outer[atom] = distance
             elif atom.free == {along}:
                 within[atom] = distance
@@ -416,7 +425,7 @@ class _Loops:
         """Where the elements of a factor would be if they were stored, in the order of those that
         it is made of; None if these are not at equal distances, or hang on other loops, too."""
         places = [load.place[0] for load in loads(factor)]
-        if self.runs or not factor.free <= {along, across, *self.outer} or not all(
+        if self.runs or not factor.free <= {along, across, *self.outer, *self.known} or not all(
                 isinstance(atom, Index) for terms in places for atom in terms):
             return None
         buffer = Buffer("computed", (along.extent, across.extent), factor.dtype, "temp")

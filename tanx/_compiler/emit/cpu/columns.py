@@ -115,7 +115,8 @@ class _Group:
         self.kernel, self.folds, self.body, self.steps = kernel, folds, body, steps
         (self.rows,) = folds[0].indices
         self.along = [_along(fold, self.rows) for fold in folds]
-        self.has_first = any(not fold.reducer for fold in folds)  # a search begins with what is there
+        # A search begins with what is there.
+        self.has_first = any(not fold.reducer for fold in folds)
 
     def vectors(self, outer: Scope) -> list[Scope]:
         found = []

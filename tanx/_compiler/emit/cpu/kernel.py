@@ -85,6 +85,8 @@ class Kernel(Folds):
         registers = 16 if writer.spares_addends and vector_bits < 512 else 32
         self.planner = Planner(self.analysis, vector_bits, registers)
         self.top = Scope(None, "entry")
+        # Writes a nest by tiles, if that is how it is computed: ``products.py`` knows how.
+        self.product: Callable[[Nest, Scope], bool] = lambda nest, scope: False
         writer.place = self.top
 
     # -- statements --------------------------------------------------------------------------------
@@ -104,6 +106,10 @@ class Kernel(Folds):
         elif isinstance(statement, Extern):
             self.extern(statement, scope)
         elif isinstance(statement, Nest) and all(i.extent for i in statement.indices):
+            if self.product(statement, scope):
+                for memory in self.written(statement.body):
+                    scope.forget(memory, self.analysis)
+                return
             for nest in by_residues(statement):
                 self.nest(nest, scope)
 

@@ -15,10 +15,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from math import prod
 from typing import Any
 
+from ...._loops.expr import Index
 from ...._loops.instructions import short_name
 from ...._loops.names import SCRATCH
 from ...._loops.nest import (
@@ -28,6 +29,7 @@ from ...._loops.nest import (
     Extern,
     Loop,
     Nest,
+    Own,
     Place,
     Plan,
     Program,
@@ -38,10 +40,11 @@ from ...abi import ENTRY, PARALLEL, SLOT, TILE
 from ...machine import Machine
 from ...nest_tools import fingerprint, windows
 from ...schedule.tiles import tiling
-from ..values import I64, Value, Writer
+from ..values import I64, Value, Writer, type_of
 from .flow import write_branch, write_loop
 from .kernel import Kernel
-from .products import write_task
+from .products import write_task, write_within
+from .scopes import Scope
 
 __all__ = ["Generated", "assemble", "exchangeable", "generate", "instructions"]
 
@@ -157,9 +160,10 @@ class _Unit:
         for n, statement in enumerate(statements):
             if len(statements) > 1:
                 statements[n] = self.windows(statement)
-            form, used = fingerprint(statements[n])
+            form, mentioned = fingerprint(statements[n])
+            used = [b for b in mentioned if self.part_of_task(b) is None]
             memory = [self.shared.get(b, b) for b in used]
-            forms.append(((form, *map(memory.index, memory)), used))
+            forms.append(((form, *map(mentioned.index, used), *map(memory.index, memory)), used))
         times = Counter(key for key, _ in forms)
         passed = dict.fromkeys(b for key, used in forms if times[key] > 1 for b in used)
         lines = [f"{head}(ptr %buffers) {{", "entry:", *self.addresses(passed)]
@@ -167,6 +171,11 @@ class _Unit:
             lines += ([self.shared_call(statement, key, used)] if times[key] > 1
                       else self.own_call(statement, used))
         return "\n".join([*lines, "ret void", "}"])
+
+    def part_of_task(self, buffer: Buffer) -> Own | None:
+        """The part of a buffer that each task has memory for, if that is where it is."""
+        place = (self.offsets or {}).get(buffer)
+        return place if isinstance(place, Own) else None
 
     def addresses(self, buffers: Iterable[Buffer]) -> list[str]:
         """Lines that load the addresses of buffers."""
@@ -184,6 +193,7 @@ class _Unit:
                 base, place = f"b{self.numbers[whole]}", start * buffer.dtype.itemsize
             elif self.offsets is not None and buffer.role == "temp":
                 found = self.offsets[buffer]
+                assert not isinstance(found, Own)
                 if isinstance(found, Within):
                     find(found.output)
                     base, place = f"b{self.numbers[found.output]}", found.start
@@ -259,11 +269,27 @@ class _Unit:
             return tiles.tasks, kernel.top.lines
         extents = _task_extents(statement)
         if extents and isinstance(statement, Nest):
-            kernel.task(statement.indices[:len(extents)], Value(writer, "%task", I64))
+            tasks = statement.indices[:len(extents)]
+            kernel.task(tasks, Value(writer, "%task", I64))
+            self.make_room(statement, kernel)
+            kernel.product = partial(_write_product, self.module.machine, frozenset(tasks), kernel)
             statement = Nest(statement.indices[len(extents):], statement.kinds[len(extents):],
                              statement.body)
         kernel.statement(statement, kernel.top)
         return prod(extents), kernel.top.lines
+
+    def make_room(self, statement: Nest, kernel: Kernel) -> None:
+        """Give a task memory for its parts of temporaries, and their addresses so that elements are
+        found by the same indices as in the whole."""
+        for buffer in fingerprint(statement)[1]:
+            part = self.part_of_task(buffer)
+            if part is not None:
+                writer, room = kernel.writer, f"%{kernel.writer.fresh('own')}"
+                kernel.top.lines.insert(0, f"{room} = alloca [{part.size * buffer.dtype.itemsize} "
+                                           f"x i8], align 64")
+                start = kernel.value(part.start, kernel.top) * -buffer.dtype.itemsize
+                kernel.pointers[buffer] = writer.write(
+                    type_of("ptr"), f"getelementptr i8, ptr {room}, {start!r}").text
 
     def alone(self, buffer: Buffer, used: Sequence[Buffer]) -> bool:
         """Whether no other buffer of a statement is the same memory."""
@@ -274,6 +300,16 @@ class _Unit:
     def named(self, hint: str, lines: Sequence[str]) -> str:
         """The name of the function with these lines."""
         return self.module.named(hint, "\n".join([*lines, "ret void", "}"]))
+
+
+def _write_product(machine: Machine, known: frozenset[Index], kernel: Kernel, statement: Nest,
+                   scope: Scope) -> bool:
+    """Write a statement of a task by tiles, if that is how it is computed."""
+    tiles = tiling(statement, machine, known)
+    if tiles is None:
+        return False
+    write_within(tiles, kernel, scope)
+    return True
 
 
 def _task_extents(statement: Statement) -> list[int]:

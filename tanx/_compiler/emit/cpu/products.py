@@ -24,7 +24,7 @@ from ..values import I64, Value, intrinsic, select, type_of
 from .kernel import Kernel
 from .scopes import Lanes, Scope
 
-__all__ = ["write_task"]
+__all__ = ["write_task", "write_within"]
 
 _POINTER = type_of("ptr")
 
@@ -32,6 +32,11 @@ _POINTER = type_of("ptr")
 def write_task(tiling: Tiling, kernel: Kernel) -> None:
     """Write the function of a task, whose number is ``%task``."""
     _Task(tiling, kernel).write()
+
+
+def write_within(tiling: Tiling, kernel: Kernel, scope: Scope) -> None:
+    """Write a product that is one of several statements of a task."""
+    _Task(tiling, kernel).write_units(scope)
 
 
 class _Task:
@@ -44,20 +49,28 @@ class _Task:
         self.symbol = kernel_symbol(tiling.tile, tiling.total.dtype, self.passes > 1,
                                     tiling.times, tiling.in_runs)
         self.rows_apart = tiling.in_runs and tiling.tile.form == "k"
+        self.row_slots, self.strips = (
+            Value(self.writer, f"%{self.writer.fresh(name)}", _POINTER) for name in (
+                "rows", "strip"))
         if self.rows_apart:
-            kernel.top.lines.append(f"%rows = alloca [{tiling.tile.rows} x ptr], align 8")
+            self.allocate(self.row_slots.text, f"[{tiling.tile.rows} x ptr], align 8")
         self.firsts: dict[Buffer, Value] = {}  # where what there is in rooms begins
         for operand in (tiling.left, tiling.right):
             if operand.room is not None:
-                name = kernel.pointers[operand.buffer] = f"%{operand.buffer.name}"
-                kernel.top.lines.append(f"{name} = alloca [{prod(operand.buffer.shape)} x "
-                                        f"{self.element.text}], align 64")
+                name = kernel.pointers[operand.buffer] = (
+                    f"%{self.writer.fresh(operand.buffer.name)}")
+                self.allocate(name, f"[{prod(operand.buffer.shape)} x {self.element.text}], "
+                                    f"align 64")
         if tiling.result is None:
             self.step_of_strip = ceil(tiling.block / tiling.tile.columns) * tiling.tile.columns
             rows = ceil(tiling.chunk / tiling.tile.rows) if self.passes > 1 else 1
             self.size_of_strips = rows * tiling.tile.rows * self.step_of_strip
-            kernel.top.lines.append(
-                f"%strip = alloca [{self.size_of_strips} x {self.element.text}], align 64")
+            self.allocate(self.strips.text,
+                          f"[{self.size_of_strips} x {self.element.text}], align 64")
+
+    def allocate(self, name: str, type: str) -> None:
+        """Memory of the function, which is there before anything else."""
+        self.kernel.top.lines.insert(0, f"{name} = alloca {type}")
 
     def write(self) -> None:
         """All units of a task."""
@@ -69,6 +82,10 @@ class _Task:
         count = self.kernel.at(top, lambda: intrinsic(
             "smin", tiling.units - first, tiling.group))
         self.loop(top, count, lambda scope, n: self.unit(scope, first + n))
+
+    def write_units(self, scope: Scope) -> None:
+        """All units there are, one after the other."""
+        self.loop(scope, self.number(self.tiling.units), self.unit)
 
     def loop(self, scope: Scope, count: Value, body: Callable[[Scope, Value], None],
              bound: Sequence[Variable] = ()) -> None:
@@ -134,7 +151,7 @@ class _Task:
         name = "llvm.memset.p0.i64"
         self.writer.declared[name] = f"declare void @{name}(ptr, i8, i64, i1)"
         self.writer.place.lines.append(
-            f"call void @{name}(ptr align 64 %strip, i8 0, i64 {size}, i1 false)")
+            f"call void @{name}(ptr align 64 {self.strips.text}, i8 0, i64 {size}, i1 false)")
         self.loop(scope, self.number(self.passes), one_pass, tiling.outer)
         self.kernel.at(scope, lambda: self.loop(scope, strips, lambda inner, n: self.finish(
             inner, strip_at(n), row + n * tile.rows, column, columns), tiling.outer))
@@ -160,15 +177,11 @@ class _Task:
     def number(self, number: int) -> Value:
         return Value(self.writer, str(number), I64)
 
-    @property
-    def strips(self) -> Value:
-        return Value(self.writer, "%strip", _POINTER)
-
     def base(self, operand: Operand, scope: Scope) -> Value:
         """Where an operand begins in the outer loops."""
         place = Value(self.writer, self.kernel.pointers[operand.buffer], _POINTER)
         for index, distance in operand.outer.items():
-            place = self.step(place, scope.values[index] * distance)
+            place = self.step(place, scope.find(index) * distance)
         return self.step(place, operand.first) if operand.first else place
 
     def compute(self, operand: Operand, scope: Scope, begin: Value, term: Value) -> None:
@@ -233,7 +246,7 @@ class _Task:
 
     def row_places(self, scope: Scope, left: Value, begin: Value) -> Value:
         """An array of the places where the rows of a tile begin."""
-        tiling, rows = self.tiling, Value(self.writer, "%rows", _POINTER)
+        tiling, rows = self.tiling, self.row_slots
         operand = tiling.left
         within = operand.place if operand.place is not None else tiling.row * operand.along
 
