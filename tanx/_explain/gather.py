@@ -27,7 +27,7 @@ from .._core.primitive import Kind
 from .._core.refs import is_ref
 from .._core.trace import EvalTrace, context
 from .._core.types import typeof
-from .._loops.nest import TASKS, Buffer, Extern, Loop, Nest, Statement, Within
+from .._loops.nest import TASKS, Buffer, Extern, Loop, Nest, Own, Statement, Within
 from .._loops.show import show_statement
 from .._loops.traverse import written
 from .._ops.base import as_array
@@ -174,14 +174,16 @@ class _Program:
 
     def _memory(self) -> tuple[tuple[Memory, ...], tuple[int, ...]]:
         """The temporaries, largest first, and how many bytes of them live at each kernel."""
-        plan, lives = self.module.plan, self.lives
+        lives = self.lives
+        places = {buffer: place for buffer, place in self.module.plan.offsets.items()
+                  if not isinstance(place, Own)}  # those that tasks have are never there as a whole
         curve = [0] * len(self.statements)
-        for buffer in plan.offsets:
+        for buffer in places:
             for number in range(lives[buffer][0], lives[buffer][1] + 1):
                 curve[number] += nbytes(buffer)
         peak = max(range(len(curve)), key=curve.__getitem__, default=0)
         found = []
-        for buffer, place in plan.offsets.items():
+        for buffer, place in places.items():
             first, last = lives[buffer]
             host, start = (place.output.name, place.start) if isinstance(place, Within) else (
                 "", place)
