@@ -62,6 +62,7 @@ def positions_and_names(fun: Callable, function: str, what: str, nums, names,
     ordered = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
     taken = [p.name for p in parameters]
+    never = {p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL)}
     anything = any(p.kind is p.VAR_KEYWORD for p in parameters)
     for i in positions:
         if not variadic and not -len(ordered) <= i < len(ordered):
@@ -69,9 +70,9 @@ def positions_and_names(fun: Callable, function: str, what: str, nums, names,
                 function, f"{what}_argnums names a position that the function does not have.",
                 f"{what}_argnums: {positions}", f"function: {name_of(fun)}({', '.join(ordered)})"))
     for name in keywords:
-        if name not in taken and not anything:
+        if name in never or name not in taken and not anything:
             raise ValueError(explain(
-                function, f"{what}_argnames names a parameter that the function does not have.",
+                function, f"{what}_argnames names a parameter that the function lacks by name.",
                 f"{what}_argnames: {keywords}", f"function: {name_of(fun)}({', '.join(taken)})"))
     implied = tuple(ordered[i] for i in positions if -len(ordered) <= i < len(ordered))
     if nums is None:

@@ -39,7 +39,8 @@ def publish(module_name: str, wrap: Callable[[Any], Any] | None = None) -> None:
     shown = window["__all__"] = stated or sorted(
         name for name, value in window.items() if not name.startswith("_")
         and not (isinstance(value, ModuleType) and not value.__name__.startswith(package)))
-    window["__dir__"] = lambda: sorted({*shown, *(n for n in window if n.startswith("__"))})
+    window["__dir__"] = lambda: sorted(
+        {*shown, *(n for n in window if n.startswith("__") and n != "__dir__")})
 
 
 def load_late(module_name: str) -> None:

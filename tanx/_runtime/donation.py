@@ -46,8 +46,9 @@ def takers(closed: ClosedJaxpr, donated: Sequence[bool]) -> tuple[tuple[int, ...
 def warn_of_unusable(types: Sequence[ShapedArray]) -> None:
     """Tell at the user's line that donating arguments was of no use."""
     source = user_source()
-    text = explain("tanx.jit", "donated arguments that are as large as no result cannot be reused.",
-                   f"arguments: {', '.join(map(str, types))}",
+    # Programs filter this warning by the words that it begins with.
+    text = explain("Some donated buffers were not usable", "tanx.jit reuses donated arguments that "
+                   "are as large as a result.", f"arguments: {', '.join(map(str, types))}",
                    hint="do not donate them: they keep their data.")
     warnings.warn_explicit(text, UserWarning, source.file, source.line)
 

@@ -66,7 +66,7 @@ class Alias(ModuleType):
         return value
 
     def __dir__(self):
-        return sorted({*super().__dir__(), *dir(self.__dict__["_target"])})
+        return sorted({*super().__dir__(), *dir(self.__dict__["_target"])} - {"_target"})
 
     def __reduce__(self):
         return import_module, (self.__name__,)

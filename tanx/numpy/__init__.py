@@ -7,6 +7,7 @@ from .._base.traceback import shown
 from .._base.window import publish
 from . import fft as fft
 from . import linalg as linalg
+from ._array_api import *
 from ._assemble import *
 from ._bessel import *
 from ._bins import *

@@ -328,7 +328,7 @@ def f(x, n):
      "  static_argnums: (2,)\n"
      "  function: f(x, n)"),
     (lambda: tanx.jit(f, static_argnames="m"), ValueError,
-     "tanx.jit: static_argnames names a parameter that the function does not have.\n"
+     "tanx.jit: static_argnames names a parameter that the function lacks by name.\n"
      "  static_argnames: ('m',)\n"
      "  function: f(x, n)"),
     (lambda: tanx.jit(f, donate_argnums=-3), ValueError,

@@ -109,6 +109,7 @@ RESULTS = {
         CLOSED.replace(outvars=CLOSED.outvars[1:]))(2.0), [2.0]),
     "wrappers of scalars": (lambda: jnp.isscalar(Wrapper()), True),
     "wrappers on the host": (lambda: tanx.device_get({"a": Wrapper()})["a"], 2.0),
+    "array API": (lambda: len(jnp.__array_namespace_info__().dtypes(kind=("bool", "integral"))), 7),
     "equal ufuncs": (lambda: jnp.frompyfunc(ratio, 2, 1) == jnp.frompyfunc(ratio, 2, 1), True),
     "ufuncs as keys": (lambda: len({jnp.frompyfunc(ratio, 2, 1), jnp.frompyfunc(ratio, 2, 1),
                                     jnp.frompyfunc(ratio, 2, 1, identity=1)}), 2),
@@ -120,6 +121,10 @@ MISTAKES = {
     "asarray of a masked one": (ValueError, lambda: jnp.asarray(MASKED)),
     "jit of a masked one": (ValueError, lambda: tanx.jit(jnp.sin)(MASKED)),
     "static method": (TypeError, lambda: tanx.jit(staticmethod(ratio))),
+    "name of what has none": (ValueError, lambda: tanx.jit(
+        lambda x, /, y: x, static_argnames="x")),
+    "name of several": (ValueError, lambda: tanx.jit(lambda *xs, y: y, donate_argnames="xs")),
+    "kind of dtypes": (KeyError, lambda: jnp.__array_namespace_info__().dtypes(kind="some")),
     "two tolerances": (ValueError, lambda: jnp.linalg.matrix_rank(jnp.eye(2), 0.1, tol=0.1)),
     "groups that are summed over": (TypeError, lambda: ragged(
         (3, 3, 2), ([2], [0]), ([0], [2]), [1], [0])),

@@ -173,7 +173,8 @@ def test_arguments_of_no_use():
     with pytest.warns(UserWarning) as caught:
         tanx.jit(lambda x, y: x.sum() + y, donate_argnums=(0, 1))(x, y)
     assert str(caught[0].message) == (
-        "tanx.jit: donated arguments that are as large as no result cannot be reused.\n"
+        "Some donated buffers were not usable: tanx.jit reuses donated arguments that are as large "
+        "as a result.\n"
         "  arguments: float32[10]\n"
         "  Hint: do not donate them: they keep their data.")
     assert x.is_deleted() != y.is_deleted()
