@@ -45,8 +45,8 @@ ALIGNMENT = 64
 _GUEST = 1 << 16
 """Bytes from which on a temporary may be a guest of an output; others stay close together."""
 _OWN, _WORTH_OWN = 1 << 18, 1 << 16
-"""Bytes of temporaries that a task has room for, where stacks are at least 2 MB, and those of a
-temporary that is worth it."""
+"""Bytes of temporaries that a task has memory for, which is to stay in the second cache, and those
+of a temporary that is worth it."""
 _PUT_OFF = 8
 """Statements that one may be put behind, so that it can overwrite what they read."""
 

@@ -1,5 +1,6 @@
 """Products and what is made of their rows, a band of rows at a time."""
 
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -112,6 +113,20 @@ def test_rows_that_depend_on_others_stay_apart():
         scores = q @ jnp.swapaxes(k, -1, -2)
         return (scores - scores.max(axis=1, keepdims=True)) @ v
     assert not own(check_function(columns, *heads()))
+
+
+def test_a_thread_with_a_small_stack():
+    args, found = heads(), []
+    run = tanx.jit(attend)
+    want = run(*args)
+    before = threading.stack_size(1 << 17)
+    try:
+        thread = threading.Thread(target=lambda: found.append(run(*args)))
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(before)
+    np.testing.assert_array_equal(found[0], want)
 
 
 def test_compiled_attention_is_the_same_each_time():

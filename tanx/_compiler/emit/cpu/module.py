@@ -38,6 +38,7 @@ from ...._loops.nest import (
 )
 from ...abi import ENTRY, PARALLEL, SLOT, TILE
 from ...machine import Machine
+from ...memory import ALIGNMENT
 from ...nest_tools import fingerprint, windows
 from ...schedule.tiles import tiling
 from ..values import I64, Value, Writer, type_of
@@ -267,29 +268,38 @@ class _Unit:
         if tiles is not None:
             write_task(tiles, kernel)
             return tiles.tasks, kernel.top.lines
-        extents = _task_extents(statement)
+        extents, rooms = _task_extents(statement), list[str]()
         if extents and isinstance(statement, Nest):
             tasks = statement.indices[:len(extents)]
             kernel.task(tasks, Value(writer, "%task", I64))
-            self.make_room(statement, kernel)
+            rooms = self.make_room(statement, kernel)
             kernel.product = partial(_write_product, self.module.machine, frozenset(tasks), kernel)
             statement = Nest(statement.indices[len(extents):], statement.kinds[len(extents):],
                              statement.body)
         kernel.statement(statement, kernel.top)
+        kernel.top.lines += [f"call void @free(ptr {room})" for room in rooms]
         return prod(extents), kernel.top.lines
 
-    def make_room(self, statement: Nest, kernel: Kernel) -> None:
+    def make_room(self, statement: Nest, kernel: Kernel) -> list[str]:
         """Give a task memory for its parts of temporaries, and their addresses so that elements are
-        found by the same indices as in the whole."""
+        found by the same indices as in the whole; gives what has to be freed.
+
+        The C library has such memory at hand for each thread. Stacks may be too small for it.
+        """
+        writer, rooms = kernel.writer, list[str]()
         for buffer in fingerprint(statement)[1]:
             part = self.part_of_task(buffer)
             if part is not None:
-                writer, room = kernel.writer, f"%{kernel.writer.fresh('own')}"
-                kernel.top.lines.insert(0, f"{room} = alloca [{part.size * buffer.dtype.itemsize} "
-                                           f"x i8], align 64")
+                size = -(-part.size * buffer.dtype.itemsize // ALIGNMENT) * ALIGNMENT
+                rooms.append(writer.write(type_of("ptr"), (
+                    f"call ptr @aligned_alloc(i64 {ALIGNMENT}, i64 {size})")).text)
                 start = kernel.value(part.start, kernel.top) * -buffer.dtype.itemsize
                 kernel.pointers[buffer] = writer.write(
-                    type_of("ptr"), f"getelementptr i8, ptr {room}, {start!r}").text
+                    type_of("ptr"), f"getelementptr i8, ptr {rooms[-1]}, {start!r}").text
+        if rooms:
+            writer.declared["aligned_alloc"] = "declare ptr @aligned_alloc(i64, i64)"
+            writer.declared["free"] = "declare void @free(ptr)"
+        return rooms
 
     def alone(self, buffer: Buffer, used: Sequence[Buffer]) -> bool:
         """Whether no other buffer of a statement is the same memory."""
