@@ -228,7 +228,7 @@ def _put(x, place: Device | Sharding | None, donate: bool):
             placed = as_array(x)
     else:
         placed = as_array(x)
-    if isinstance(placed, Tracer) or (  # a number is one while tracing
+    if type(placed) is not Array or (  # a number is a tracer while tracing; float0 is NumPy's
             place is None or placed._device is place or placed._device == place):
         return placed
     moved = Array(placed._value, placed.weak_type, placed.aval, place)

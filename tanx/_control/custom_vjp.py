@@ -444,10 +444,9 @@ class _FlatRules:
     def _cotangents(self, what: str, position: int, tree, part, expected: list) -> list:
         if part is None:
             return [Zero(a) for a in expected]
-        try:
-            # A bare array will do for a node of one leaf.
-            leaves = [part] if len(expected) == 1 and is_arraylike(part) else (
-                tree.flatten_up_to(part))
+        try:  # a cotangent in the place of a node is that of all its leaves
+            leaves = tree_util.broadcast_prefix(part, tree_util.tree_unflatten(tree, expected),
+                                                is_leaf=lambda x: x is None)
         except ValueError as error:
             raise TypeError(explain(
                 what, f"gave a cotangent of the wrong structure for argument {position}.",

@@ -19,6 +19,7 @@ import numpy as np
 from .._base.config import enable_checks, no_tracing
 from .._base.frames import more_frames
 from .._base.symbolic import DimExpr, Socket
+from ..dtypes import float0
 from ..errors import explain
 from .array import Array
 from .guards import NONE, Guards
@@ -279,7 +280,8 @@ class StageTrace(Trace):
         constant = self.constants.get(id(x))
         if constant is None:
             aval = typeof(x)
-            value = Array(np.array(x, aval.dtype)) if isinstance(x, np.ndarray) else x
+            value = (Array(np.array(x, aval.dtype))
+                     if isinstance(x, np.ndarray) and aval.dtype != float0 else x)
             constant = self.constants[id(x)] = _Constant(Var(aval), value, x)
             if not isinstance(x, Tracer) or (
                     isinstance(x, StageTracer) and x.atom in x._trace.static):

@@ -30,7 +30,7 @@ from .._core.types import (
     value_rules,
 )
 from .._loops import build
-from ..dtypes import stored_numbers
+from ..dtypes import float0, stored_numbers
 from ..errors import explain
 from .operands import ANY, NUMBER, accumulator, identity, letter, refused
 
@@ -54,6 +54,8 @@ def as_array(x):
         watch_transfer(aval)
     if type(x) in value_rules:
         x = value_rules[type(x)](x)
+    if aval.dtype == float0:
+        return x  # of no bytes, it stays with NumPy
     value = stored_numbers(x, aval.dtype)
     if aval.shape:
         return Array(value, aval.weak_type, aval)

@@ -334,6 +334,8 @@ def convert(x, dtype: np.dtype, weak_type: bool = False):
         if hasattr(x, "aval"):
             return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type,
                                                sharding=None)
+    if dtype == dtypes.float0 == x.dtype:
+        return x  # of no bytes, it stays with NumPy
     value = cast(np.asarray(x), dtype)
     if value.ndim:
         return Array(value.copy() if value is x else value, weak_type)

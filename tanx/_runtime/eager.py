@@ -113,6 +113,8 @@ def evaluate(primitive, args, params):
                 value.size >= LARGE for value in values) else None
             if out is None:
                 out = _quiet.run(primitive.eval, *values, **params)
+            if any(t.dtype == dtypes.float0 for t in types):
+                return _without_data(primitive, out_type, out)
         if primitive.multiple_results:
             result = [Array(np.asarray(y), aval=t) for y, t in zip(out, out_type, strict=True)]
         else:
@@ -126,6 +128,15 @@ def evaluate(primitive, args, params):
         return result
     except MemoryError as error:
         return _once_more(primitive, args, params, error)
+
+
+def _without_data(primitive, out_type, out):
+    """Results of operands of float0: those of this dtype stay with NumPy, as derivatives are."""
+    if not primitive.multiple_results:
+        out, out_type = [out], [out_type]
+    results = [y if aval.dtype == dtypes.float0 else Array(np.asarray(y), aval=aval)
+               for y, aval in zip(out, out_type, strict=True)]
+    return results if primitive.multiple_results else results[0]
 
 
 class _Again(threading.local):

@@ -17,6 +17,7 @@ from .._core.array import Array
 from .._core.jaxpr import ClosedJaxpr, Literal, cached_by_jaxpr
 from .._core.primitive import Kind
 from .._core.rewrite import inline_calls
+from ..dtypes import float0
 
 __all__ = ["Program", "program_of"]
 
@@ -98,6 +99,7 @@ class Program:
             for i in dead:
                 values[i] = None
         return [operands[i] if i < self.count and type(operands[i]) is Array
+                else values[i] if aval.dtype == float0  # NumPy's, as derivatives are
                 else Array(values[i], False, aval) for i, aval in self.outputs]
 
 
