@@ -140,16 +140,12 @@ def test_residuals_may_be_anything_made_of_arrays():
 @pytest.mark.parametrize("answer, gradient", [
     (lambda ct: (ct, None), {"a": 0.0, "b": (0.0,)}),
     (lambda ct: (ct, {"a": None, "b": (ct,)}), {"a": 0.0, "b": (1.0,)}),
-    (lambda ct: (ct, {"a": ct, "b": None}), None),
+    (lambda ct: (ct, {"a": ct, "b": None}), {"a": 1.0, "b": (0.0,)}),
 ])
 def test_none_stands_for_zero(answer, gradient):
     fun = tanx.custom_vjp(lambda x, tree: x * tree["a"])
     fun.defvjp(lambda x, tree: (fun(x, tree), None), lambda _, ct: answer(ct))
-    call = lambda: tanx.grad(fun, 1)(1.0, {"a": 2.0, "b": (3.0,)})
-    if gradient is None:  # a subtree is no leaf
-        error(TypeError, call)
-    else:
-        assert call() == gradient
+    assert tanx.grad(fun, 1)(1.0, {"a": 2.0, "b": (3.0,)}) == gradient
 
 
 @pytest.mark.parametrize("zero", [None, np.zeros((), tanx.float0)])
