@@ -56,8 +56,10 @@ def einsum(subscripts, /, *operands, out=None, optimize="auto", precision=None,
             (result,) = parts
         else:
             x, y = reversed(parts) if step.swapped else parts
+            # A product of the caller's own need not know of shardings.
+            places = {} if out_sharding is None else {"out_sharding": out_sharding}
             result = _dot_general(x, y, step.dimension_numbers, precision,
-                                  preferred_element_type=dtype, out_sharding=out_sharding)
+                                  preferred_element_type=dtype, **places)
         arrays.append(result if step.order is None else lax.transpose(result, step.order))
     return convert(arrays[0], dtype, weak)
 

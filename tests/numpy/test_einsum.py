@@ -174,11 +174,11 @@ def test_another_product():
     calls = []
 
     def product(x, y, *args, **options):
-        calls.append(options["preferred_element_type"])
+        calls.append(options)
         return tanx.lax.dot_general(x, y, *args, **options)
 
     jnp.einsum("i,i,i", *[jnp.ones(3)] * 3, _dot_general=product)
-    assert calls == [np.float32] * 2
+    assert calls == [{"preferred_element_type": np.float32}] * 2
 
 
 X = values(2, 3)
