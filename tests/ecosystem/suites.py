@@ -59,7 +59,7 @@ SUITES = {
     "optax": Suite(("optax",), sample=5),
     "distrax": Suite(("distrax/_src",), sample=20),
     "equinox": Suite(("tests",), checkout=True),
-    "flax": Suite(("tests/core", "tests/linen", "tests/nnx"), checkout=True, sample=4),
+    "flax": Suite(("tests",), checkout=True, sample=4),
     "dm-haiku": Suite(("haiku/_src",), sample=5),
     "lineax": Suite(("tests",), checkout=True, sample=20),
     "optimistix": Suite(("tests",), checkout=True, sample=5),
