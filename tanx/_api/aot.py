@@ -18,6 +18,7 @@ from .._base.config import quick_code
 from .._base.symbolic import is_symbolic
 from .._base.traceback import boundary
 from .._core.array import Array
+from .._core.high import lower_all, raise_all
 from .._core.jaxpr import ClosedJaxpr, eval_jaxpr
 from .._core.layouts import Format, Layout
 from .._core.refs import AbstractRef, is_ref
@@ -26,8 +27,16 @@ from .._core.trace import Tracer
 from .._core.types import ShapedArray, ShapeDtypeStruct, is_arraylike, typeof
 from .._runtime.device import default_device
 from .._transforms.discharge import Discharged, discharge, is_stateful
+from .._transforms.low import low_types, lowered
 from ..errors import explain
-from ..tree_util import keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_unflatten
+from ..tree_util import (
+    keystr,
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_map,
+    tree_structure,
+    tree_unflatten,
+)
 from .jit import run_on_contents
 from .options import CompilerOptions, check_options, using_options
 
@@ -70,15 +79,22 @@ class Program:
     options: Mapping[str, Any]
 
     @cached_property
+    def low(self) -> ClosedJaxpr:
+        """The function on what values of high types are made of."""
+        return lowered(self.closed)
+
+    @cached_property
     def pure(self) -> Discharged:
         """The function on the contents of references."""
-        return discharge(self.closed) if is_stateful(self.closed) else Discharged(self.closed, ())
+        return discharge(self.low) if is_stateful(self.low) else Discharged(self.low, ())
 
     @cached_property
     def donated(self) -> tuple[bool, ...]:
         """Arguments whose data may be reused: those given away, and contents to be replaced."""
         given = [info.donated for info in tree_flatten(self.args_info)[0]]
-        flags = [*(False for _ in self.captured), *given]
+        flags = [flag for flag, aval in zip([*(False for _ in self.captured), *given],
+                                            self.closed.in_avals, strict=True)
+                 for _ in low_types([aval])]
         for i in self.pure.written:
             flags[i] = True
         return tuple(flags) if any(flags) else ()
@@ -96,8 +112,9 @@ class Program:
         return module_text(
             self.pure.closed, name=f"jit_{self.name}", keep_unused=self.keep_unused,
             donated=[n for n, donated in enumerate(self.donated) if donated],
-            result_info=[f"result{keystr(path)}" for path, _ in
-                         tree_flatten_with_path(results)[0]] + ["ref"] * len(self.pure.written),
+            result_info=[f"result{keystr(path)}" for (path, _), aval in
+                         zip(tree_flatten_with_path(results)[0], self.closed.out_avals)
+                         for _ in low_types([aval])] + ["ref"] * len(self.pure.written),
             debug_info=debug_info)
 
     def llvm(self) -> str:
@@ -144,7 +161,7 @@ class Stage:
     def out_info(self) -> Any:
         """Shapes and dtypes of the result."""
         return tree_unflatten(self._program.out_tree, [
-            ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type)
+            a if a.is_high else ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type)
             for a in self._program.closed.out_avals])
 
 
@@ -186,8 +203,16 @@ class Traced(Stage):
 
     @property
     def lojax(self) -> Traced:
-        """The function in terms of arrays alone, which it always is."""
-        return self
+        """The function on what values of high types are made of, and itself if it has none."""
+        program = self._program
+        if program.low is program.closed:
+            return self
+        first = len(low_types([typeof(x) for x in program.captured]))
+        infos = [ArgInfo(aval, False) for aval in program.low.in_avals[first:]]
+        return Traced(replace(
+            program, closed=program.low, args_info=(tuple(infos), {}),
+            out_tree=tree_structure([0] * len(program.low.out_avals)),
+            captured=tuple(lower_all(map(typeof, program.captured), program.captured))))
 
     def physicalize(self, ctx) -> Traced:
         """Not there: programs are compiled as they are traced."""
@@ -316,7 +341,7 @@ class Lowered(Stage):
                 f"{program.name} closes over values of a function that is being traced.",
                 f"traced values: {', '.join(str(x.aval) for x in program.captured)}",
                 hint="pass them as arguments."))
-        if any(is_symbolic(d) for aval in program.closed.in_avals for d in aval.shape):
+        if any(is_symbolic(d) for aval in program.low.in_avals for d in aval.shape):
             raise TypeError(explain(
                 "tanx.stages.Lowered.compile", f"{program.name} has symbolic sizes.",
                 f"types: {', '.join(map(str, program.closed.in_avals))}",
@@ -358,7 +383,8 @@ class Compiled(Stage):
         super().__init__(program)
         self._executable = executable
         leaves, self._in_tree = tree_flatten(program.args_info)
-        self._types = [(info.shape, info.dtype) for info in leaves]
+        self._avals = [info._aval for info in leaves]
+        self._types = [*map(_signature, self._avals)]
         self._refs = [type(info._aval) is AbstractRef for info in leaves]
 
     @boundary
@@ -374,14 +400,15 @@ class Compiled(Stage):
                     f"argument: {x.aval} of a function that is being traced",
                     hint=f"transform {self._program.name} first, then compile it."))
         if not all(map(is_arraylike, leaves)) or [
-                (a.shape, a.dtype) for a in map(typeof, leaves)] != self._types or (
+                _signature(typeof(x)) for x in leaves] != self._types or (
                 [*map(is_ref, leaves)] != self._refs):
             raise self._wrong_types(leaves)
-        operands = [x if type(x) is Array or is_ref(x) else np.asarray(x, dtype)
-                    for x, (_, dtype) in zip(leaves, self._types)]
-        outs = run_on_contents(self._run, [*self._program.captured, *operands],
-                               self._program.pure.written)
-        return tree_unflatten(self._program.out_tree, outs)
+        program = self._program
+        operands = [x if type(x) is Array or is_ref(x) or a.is_high else np.asarray(x, a.dtype)
+                    for x, a in zip(leaves, self._avals)]
+        operands = lower_all(program.closed.in_avals, [*program.captured, *operands])
+        outs = run_on_contents(self._run, operands, program.pure.written)
+        return tree_unflatten(program.out_tree, raise_all(program.closed.out_avals, outs))
 
     def _run(self, *operands) -> list:
         return self._executable.run(list(operands))
@@ -405,13 +432,12 @@ class Compiled(Stage):
     def _wrong_types(self, leaves: list) -> TypeError:
         names = self._program.closed.jaxpr.debug_info.arg_names
         wrong = []
-        for name, x, (shape, dtype), ref in zip(names, leaves, self._types, self._refs):
+        for name, x, expected, ref in zip(names, leaves, self._avals, self._refs):
             aval = typeof(x) if is_arraylike(x) else None
-            if aval is None or (aval.shape, aval.dtype) != (shape, dtype) or is_ref(x) != ref:
+            if aval is None or _signature(aval) != _signature(expected) or is_ref(x) != ref:
                 given = f"{x!r:.60}" if aval is None else str(aval)
-                expected: Any = ShapedArray(shape, dtype)
-                wrong.append(f"{name}: compiled for {AbstractRef(expected) if ref else expected}, "
-                             f"called with {given}")
+                wanted = expected.strip_weak_type() if type(expected) is ShapedArray else expected
+                wrong.append(f"{name}: compiled for {wanted}, called with {given}")
         return TypeError(explain(
             "tanx.stages.Compiled", "was called with arguments of other types than it was compiled "
             "for.", *wrong, hint="enable_x64 must be as it was then."))
@@ -471,6 +497,10 @@ class Compiled(Stage):
             raise NotImplementedError(explain(
                 "tanx.stages.Compiled.save", f"{program.name} holds references, which have no form "
                 "in C.", hint="pass their contents as arguments, and return them."))
+        if program.low is not program.closed:
+            raise NotImplementedError(explain(
+                "tanx.stages.Compiled.save", f"{program.name} has values of high types, which have "
+                "no form in C.", hint="pass the arrays that they are made of."))
         outs = tree_unflatten(program.out_tree, [0] * len(program.closed.out_avals))
         save_library(
             program.module, chosen, program.closed.jaxpr.debug_info.arg_names,
@@ -501,6 +531,11 @@ class Compiled(Stage):
     def output_formats(self) -> Any:
         """How results lie in memory."""
         return tree_map(lambda result: _format(result.shape), self.out_info)
+
+
+def _signature(aval: Any) -> Any:
+    """What an argument must have in common with the one that a program was compiled for."""
+    return aval if aval.is_high else (aval.shape, aval.dtype)
 
 
 def _format(shape: tuple[int, ...]) -> Format:

@@ -366,7 +366,7 @@ def in_turn(primitive: Primitive, args, dims, params, looped: bool = False,
     avals = primitive.infer(*lane_types, **params)
     if context.trace.staging and (looped or size > _UNROLLED):
         jaxpr, consts = stage(lambda *lane: primitive.bind(*lane, **params), lane_types)
-        return map_lanes(ClosedJaxpr(jaxpr, consts), size, args, dims), [0] * len(avals)
+        return map_lanes(ClosedJaxpr(jaxpr, consts), size, args, dims)
     lanes = [primitive.bind(*(x if d is None else squeeze(slice_in_dim(x, n, n + 1, axis=d), [d])
                               for x, d in zip(args, dims)), **params)
              for n in range(size)]

@@ -15,6 +15,7 @@ from .. import dtypes, tree_util
 from .._base.config import jit_disabled
 from .._core.effects import NamedAxisEffect
 from .._core.flow import Choice
+from .._core.high import is_high
 from .._core.jaxpr import (
     ClosedJaxpr,
     Jaxpr,
@@ -156,9 +157,8 @@ class Cond(RunsFunctions):
             return self.bind(*args, branches=bodies), out_dims
         if NamedAxisEffect(axis.name) in self.effects(branches=branches) or _harmless(branches):
             outs = _selected(axis, args, dims, branches)
-        else:
-            outs = map_lanes(_lane(branches[0], branches[1:]), axis.size, args, dims)
-        return outs, [0] * len(outs)
+            return outs, [0] * len(outs)
+        return map_lanes(_lane(branches[0], branches[1:]), axis.size, args, dims)
 
     batch = never("branches are batched by batch_axis, which knows the mapped axis")
     lower = never("the compiler makes branches of it")
@@ -227,7 +227,8 @@ _FEW = 16
 
 def _harmless(branches: Branches) -> bool:
     """Whether taking every branch and selecting is as good as taking one."""
-    return (all(eqn.primitive.name in _HARMLESS for branch in branches for eqn in branch.eqns)
+    return (not any(map(is_high, branches))
+            and all(eqn.primitive.name in _HARMLESS for branch in branches for eqn in branch.eqns)
             and sum(len(branch.eqns) for branch in branches) <= _FEW
             and all(a.size <= _FEW for branch in branches for e in branch.eqns
                     for a in (v.aval for v in e.outvars)))

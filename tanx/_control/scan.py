@@ -17,6 +17,7 @@ import numpy as np
 from .._core.array import Array
 from .._core.effects import NamedAxisEffect
 from .._core.flow import ForLoop
+from .._core.high import MappingSpec
 from .._core.jaxpr import (
     Atom,
     ClosedJaxpr,
@@ -32,7 +33,7 @@ from .._core.rewrite import dce, prune_constants, substitute
 from .._core.stage import captured_by, stage
 from .._core.trace import EvalTrace, running
 from .._core.types import ShapedArray, typeof
-from .._ops.base import as_array, materialize, to_front
+from .._ops.base import as_array, in_front, materialize, to_front
 from .._ops.derive import zeros_of
 from .._transforms.jvp import jvp_jaxpr
 from .._transforms.linearize import partial_eval, partial_eval_jaxpr
@@ -264,17 +265,29 @@ def _transposed(closed: ClosedJaxpr, consts: Sequence[bool], xs: Sequence[bool],
 
 @cached_by_jaxpr
 def batched_step(closed: ClosedJaxpr, num_consts: int, num_carry: int, axis,
-             batched: tuple[bool, ...]) -> tuple[ClosedJaxpr, list[bool]]:
-    """The body over a batch, whose axis comes first, and which results have that axis."""
-    consts, carry, xs = split(batched, num_consts, num_carry)
+                 dims: tuple) -> tuple[ClosedJaxpr, list]:
+    """The body over a batch, and where results have the batch axis.
+
+    That is in front, or nowhere; values of high types are mapped as they say.
+    """
+    consts, carry, xs = split(dims, num_consts, num_carry)
     while True:
-        more = [*carry, *[False] * (len(closed.jaxpr.outvars) - num_carry)]
-        dims = [0 if b else None for b in (*consts, *carry, *xs)]
-        body, found = batch_jaxpr(closed, axis, dims, more)
-        out = [d is not None for d in found]
+        more = [*(d is not None for d in carry),
+                *[False] * (len(closed.jaxpr.outvars) - num_carry)]
+        body, out = batch_jaxpr(closed, axis, [*consts, *carry, *xs], more)
         if out[:num_carry] == carry:
             return body, out
+        check_mapping(dims[num_consts:num_consts + num_carry], out)
         carry = out[:num_carry]
+
+
+def check_mapping(start: Sequence[Any], end: Sequence[Any]) -> None:
+    """A step must not change how carries of high types are mapped."""
+    for before, after in zip(start, end):
+        if isinstance(before, MappingSpec) and before != after:
+            raise NotImplementedError(explain(
+                "tanx.vmap", "a carry of a high type must be mapped the same way before and after "
+                "a step of a loop.", f"before: {before}", f"after:  {after}"))
 
 
 @cached_by_jaxpr
@@ -468,15 +481,20 @@ class Scan(RunsFunctions):
         return [next(answers) if a else None for a in asked]
 
     def batch_axis(self, axis, args, dims, *, jaxpr, num_consts, num_carry, length, **params):
-        batched = tuple(d is not None for d in dims)
-        body, out = batched_step(jaxpr, num_consts, num_carry, axis, batched)
+        body, out = batched_step(jaxpr, num_consts, num_carry, axis, tuple(map(in_front, dims)))
         count = num_consts + num_carry
-        operands = [materialize(x, d, axis.size) if num_consts <= i < count and out[i - num_consts]
+        for spec in (*dims[count:], *out[num_carry:]):
+            if isinstance(spec, MappingSpec):
+                raise NotImplementedError(explain(
+                    "tanx.vmap", "does not map a scan along a second axis of values of high types.",
+                    f"spec: {spec}", hint="let the scan have vmap inside of it."))
+        moving = {num_consts + i for i, d in enumerate(out[:num_carry]) if d is not None}
+        operands = [materialize(x, d, axis.size) if i in moving
                     else materialize(x, d, axis.size, 1) if i >= count and d is not None
                     else to_front(x, d) for i, (x, d) in enumerate(zip(args, dims))]
         outs = self.bind(*operands, jaxpr=body, num_consts=num_consts, num_carry=num_carry,
                          length=length, **params)
-        return outs, [None if not b else 0 if i < num_carry else 1 for i, b in enumerate(out)]
+        return outs, [d if i < num_carry or d is None else 1 for i, d in enumerate(out)]
 
     batch = never("a loop is batched by batch_axis, which knows the mapped axis")
     lower = never("the compiler makes loops of the native program itself")
@@ -541,8 +559,8 @@ def _grouped(*groups: Sequence[str]) -> str:
 
 
 def map_lanes(closed: ClosedJaxpr, axis_size: int, args: Sequence[Any],
-              dims: Sequence[int | None]) -> list[Any]:
-    """Run a function for each lane of a batch by itself; results have the batch axis in front.
+              dims: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """Run a function for each lane of a batch by itself; results, and that their axis is in front.
 
     A scan without a carry: its steps do not depend on one another, so that the compiler is free to
     run them in any order, in threads and in vector lanes.
@@ -550,5 +568,12 @@ def map_lanes(closed: ClosedJaxpr, axis_size: int, args: Sequence[Any],
     batched = tuple(d is not None for d in dims)
     consts = kept(args, [not b for b in batched])
     lanes = [to_front(x, d) for x, d in zip(args, dims) if d is not None]
-    return scan_p.bind(*consts, *lanes, jaxpr=_lanes(closed, batched), length=axis_size,
+    for x, d in zip(args, dims):
+        if isinstance(d, MappingSpec) and d != typeof(x).leading_axis_spec():
+            raise NotImplementedError(explain(
+                "tanx.vmap", "lanes that choose or stop by themselves take values of high types "
+                "along their first axis.", f"operand: {typeof(x)}", f"mapped:  {d}"))
+    outs = scan_p.bind(*consts, *lanes, jaxpr=_lanes(closed, batched), length=axis_size,
                        num_consts=len(consts), num_carry=0, reverse=False, unroll=1)
+    return outs, [typeof(y).leading_axis_spec() if a.is_high else 0
+                  for y, a in zip(outs, closed.out_avals)]

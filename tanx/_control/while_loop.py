@@ -26,7 +26,7 @@ from .._core.rewrite import dce, prune_constants, silent
 from .._core.stage import captured_by, stage
 from .._core.trace import Tracer, data_of, running
 from .._core.types import ShapedArray, typeof
-from .._ops.base import as_array, broadcast_in_dim, materialize
+from .._ops.base import as_array, broadcast_in_dim, in_front, materialize
 from .._ops.compare import gt, select
 from .._ops.derive import zeros_of
 from .._ops.operands import like
@@ -42,6 +42,7 @@ from .custom import flat_leaves
 from .scan import (
     backward_step,
     batched_step,
+    check_mapping,
     kept,
     map_lanes,
     merged,
@@ -141,16 +142,16 @@ class While(RunsFunctions):
 
     def batch_axis(self, axis, args, dims, *, cond_jaxpr, cond_nconsts, body_jaxpr, body_nconsts):
         """One loop over the batch where all lanes take the same steps, else one a lane."""
-        batched = tuple(d is not None for d in dims)
-        tested, given, moving = map(tuple, _parts(batched, cond_nconsts, body_nconsts))
+        tested, given, moving = map(tuple, _parts([*map(in_front, dims)], cond_nconsts,
+                                                  body_nconsts))
         body, condition, moving, truth = _batched_loop(body_jaxpr, cond_jaxpr, Axis(*axis), tested,
                                                        given, moving)
         if not truth:
-            operands = [materialize(x, d, axis.size) if wanted else x for x, d, wanted
-                        in zip(args, dims, tested + given + moving)]
+            operands = [x if place is None else materialize(x, d, axis.size)
+                        for x, d, place in zip(args, dims, tested + given + moving)]
             outs = self.bind(*operands, cond_jaxpr=condition, cond_nconsts=cond_nconsts,
                              body_jaxpr=body, body_nconsts=body_nconsts)
-            return outs, _fronts(moving)
+            return outs, moving
         if NamedAxisEffect(axis.name) in cond_jaxpr.effects | body_jaxpr.effects:
             body, condition = _lockstep(body_jaxpr, cond_jaxpr, cond_nconsts, Axis(*axis))
             operands = [materialize(x, d, axis.size) for x, d in zip(args, dims)]
@@ -158,9 +159,8 @@ class While(RunsFunctions):
             outs = self.bind(*tested, *tested, *rest, cond_jaxpr=condition,
                              cond_nconsts=cond_nconsts, body_jaxpr=body,
                              body_nconsts=cond_nconsts + body_nconsts)
-        else:
-            outs = map_lanes(_lane(body_jaxpr, cond_jaxpr, cond_nconsts), axis.size, args, dims)
-        return outs, [0] * len(outs)
+            return outs, [0] * len(outs)
+        return map_lanes(_lane(body_jaxpr, cond_jaxpr, cond_nconsts), axis.size, args, dims)
 
     def partial_eval(self, trace, args, params):
         """Run the loop of what is known now, and record one of as many steps for the rest.
@@ -293,14 +293,14 @@ class Unwind(Call):
 
     def batch_axis(self, axis, args, dims, *, jaxpr, origin):
         if dims[0] is not None or origin is None:
-            outs = map_lanes(jaxpr, axis.size, args, dims)
-            return outs, [0] * len(outs)
+            return map_lanes(jaxpr, axis.size, args, dims)
         body, linear, nonzero = origin
-        known = iter([d is not None for d in dims[1:]])
-        batched = tuple(is_linear or next(known) for is_linear in linear)
-        given, moving = split(batched, len(batched) - len(nonzero))
+        known = map(in_front, dims[1:])
+        places = tuple(0 if is_linear else next(known) for is_linear in linear)
+        given, moving = split(places, len(places) - len(nonzero))
         body, moving = _batched_body(body, axis, tuple(given), tuple(moving))
-        wanted = [b for b, is_linear in zip((*given, *moving), linear) if not is_linear]
+        wanted = [d is not None for d, is_linear in zip((*given, *moving), linear)
+                  if not is_linear]
         operands = [materialize(x, d, axis.size) if w else x for x, d, w in itertools.zip_longest(
             args[1:], dims[1:], wanted, fillvalue=True)]
         closed = unwound(body, while_loop, linear, nonzero).closed
@@ -328,8 +328,7 @@ class Record(Call):
         body, out_dims = batched_body(jaxpr, axis, tuple(dims))
         if out_dims[0] is None:
             return self.bind(*args, jaxpr=body), out_dims
-        outs = map_lanes(jaxpr, axis.size, args, dims)
-        return outs, [0] * len(outs)
+        return map_lanes(jaxpr, axis.size, args, dims)
 
 
 class Replay(Primitive):
@@ -395,19 +394,17 @@ class Replay(Primitive):
     def batch_axis(self, axis, args, dims, *, jaxpr, num_consts, num_carry, **params):
         """One loop over the batch where all lanes took as many steps, else one a lane."""
         if dims[0] is not None:
-            outs = map_lanes(self.called(dict(params, jaxpr=jaxpr, num_consts=num_consts,
+            return map_lanes(self.called(dict(params, jaxpr=jaxpr, num_consts=num_consts,
                                               num_carry=num_carry)), axis.size, args, dims)
-            return outs, [0] * len(outs)
-        body, out = batched_step(jaxpr, num_consts, num_carry, axis,
-                                 tuple(d is not None for d in dims[1:]))
-        batched = [*(d is not None for d in dims[1:1 + num_consts]), *out]
+        body, out = batched_step(jaxpr, num_consts, num_carry, axis, tuple(map(in_front, dims[1:])))
+        batched = [d is not None for d in (*dims[1:1 + num_consts], *out)]
         operands = [args[0]]
         for n, (x, d) in enumerate(zip(args[1:], dims[1:])):
             place = 0 if n < len(batched) else 1
             wanted = batched[n] if n < len(batched) else d is not None
             operands.append(materialize(x, d, axis.size, place) if wanted else x)
         return self.bind(*operands, jaxpr=body, num_consts=num_consts, num_carry=num_carry,
-                         **params), _fronts(out)
+                         **params), out
 
     batch = never("loops are batched by batch_axis, which knows the mapped axis")
     lower = never("the compiler makes a loop of it")
@@ -579,33 +576,28 @@ def _as_while(body: ClosedJaxpr) -> ClosedJaxpr:
 
 
 @cached_by_jaxpr
-def _batched_loop(body: ClosedJaxpr, condition: ClosedJaxpr, axis, tested: tuple[bool, ...],
-                  given: tuple[bool, ...], moving: tuple[bool, ...],
-                  ) -> tuple[ClosedJaxpr, ClosedJaxpr, tuple[bool, ...], bool]:
-    """Body and condition over a batch, which carries have the batch axis, and whether truth has.
-    """
+def _batched_loop(body: ClosedJaxpr, condition: ClosedJaxpr, axis, tested: tuple, given: tuple,
+                  moving: tuple) -> tuple[ClosedJaxpr, ClosedJaxpr, tuple, bool]:
+    """Body and condition over a batch, where carries have the batch axis, and whether truth has."""
     batched, moving = _batched_body(body, axis, given, moving)
-    test, (truth,) = batch_jaxpr(condition, axis, _fronts(tested + moving))
+    test, (truth,) = batch_jaxpr(condition, axis, tested + moving)
     return batched, test, moving, truth is not None
 
 
 @cached_by_jaxpr
-def _batched_body(body: ClosedJaxpr, axis, given: tuple[bool, ...], moving: tuple[bool, ...],
-                  ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
-    """The body of a loop over a batch, and which carries have the batch axis, always in front.
+def _batched_body(body: ClosedJaxpr, axis, given: tuple, moving: tuple,
+                  ) -> tuple[ClosedJaxpr, tuple]:
+    """The body of a loop over a batch, and where carries have the batch axis: in front or nowhere.
 
-    A carry that a step gives one has it from the start.
+    A carry that a step gives one has it from the start. Those of high types are mapped as they say.
     """
+    start = moving
     while True:
-        batched, found = batch_jaxpr(body, axis, _fronts(given + moving), moving)
-        out = tuple(d is not None for d in found)
-        if out == moving:
+        batched, found = batch_jaxpr(body, axis, given + moving, [d is not None for d in moving])
+        if tuple(found) == moving:
             return batched, moving
-        moving = out
-
-
-def _fronts(batched) -> list[int | None]:
-    return [0 if b else None for b in batched]
+        check_mapping(start, found)
+        moving = tuple(found)
 
 
 @cached_by_jaxpr

@@ -16,6 +16,7 @@ import numpy as np
 
 from .._base.config import allow_f16_reductions, strict
 from .._core.array import Array
+from .._core.high import MappingSpec
 from .._core.linear import linear
 from .._core.primitive import Kind, Primitive
 from .._core.refs import Reference, no_array
@@ -24,6 +25,7 @@ from .._core.transfers import watch_transfer
 from .._core.types import (
     ShapedArray,
     canonical_shape,
+    high_classes,
     is_arraylike,
     not_arraylike,
     typeof,
@@ -426,9 +428,14 @@ def reduce_sum(operand, axes, *, out_sharding=None):
 # -- batch axes ------------------------------------------------------------------------------------
 
 
+def in_front(dim):
+    """The place of a batch axis that was moved to the front; high types are mapped as they say."""
+    return dim if dim is None or isinstance(dim, MappingSpec) else 0
+
+
 def move_axis(x, source: int, destination: int):
     """Move one axis, keeping the order of the others."""
-    if source == destination:
+    if source == destination or isinstance(source, MappingSpec):
         return x
     order = [i for i in range(typeof(x).ndim) if i != source]
     order.insert(destination, source)
@@ -449,6 +456,10 @@ def materialize(x, dim: int | None, size: int, position: int = 0):
     """The operand with a batch axis at ``position``, repeated along it where it had none."""
     if dim is not None:
         return move_axis(x, dim, position)
+    if high_classes and typeof(x).is_high:
+        raise NotImplementedError(explain(
+            "tanx.vmap", "a value of a high type cannot be repeated for all lanes of a batch.",
+            f"type: {typeof(x)}", hint="map it where it comes in, or make it inside of the loop."))
     shape = list(typeof(x).shape)
     shape.insert(position, size)
     return broadcast_in_dim(x, shape, [i for i in range(len(shape)) if i != position])

@@ -337,12 +337,13 @@ def test_linear_functions_of_part_of_the_carry_are_transposed():
 
 def test_lanes_are_mapped_one_by_one():
     closed = tanx.make_jaxpr(lambda x, y: (x * y, x + 1))(1.0, 2.0)
-    product, more = map_lanes(closed, 3, [X, np.float32(2)], [0, None])
+    (product, more), places = map_lanes(closed, 3, [X, np.float32(2)], [0, None])
+    assert places == [0, 0]
     np.testing.assert_array_equal(product, 2 * X)
     np.testing.assert_array_equal(more, X + 1)
-    rows = map_lanes(tanx.make_jaxpr(lambda x, y: x.sum() * y)(X, X), 2,
-                     [np.ones((3, 2), np.float32), np.ones((2, 3), np.float32)], [1, 0])
-    assert rows[0].shape == (2, 3)
+    (rows,), _ = map_lanes(tanx.make_jaxpr(lambda x, y: x.sum() * y)(X, X), 2,
+                           [np.ones((3, 2), np.float32), np.ones((2, 3), np.float32)], [1, 0])
+    assert rows.shape == (2, 3)
 
 
 # --- Texts ----------------------------------------------------------------------------------------

@@ -212,6 +212,60 @@ def test_loops_and_branches(wrap):
         lax.scan(lambda c, row: (c, None), 0, packed)
 
 
+FLAGS = np.array([True, False, False, True])
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, tanx.jit])
+@pytest.mark.parametrize("one, expected", [
+    (lambda f, v: lax.scan(lambda c, _: (c + unpack(v), None), 0 * unpack(v), None, length=3)[0],
+     3 * plain(XS)),                                                              # a constant
+    (lambda f, v: unpack(lax.scan(lambda c, _: (pack(2 * unpack(c)), None), v, None, length=3)[0]),
+     8 * plain(XS)),                                                              # a carry
+    (lambda f, v: unpack(lax.cond(True, lambda v: v, lambda v: pack(3 * unpack(v)), v)),
+     plain(XS)),
+    (lambda f, v: unpack(lax.cond(f, lambda v: v, lambda v: pack(3 * unpack(v)), v)),
+     np.where(FLAGS[:, None, None], 1, 3) * plain(XS)),                           # lane by lane
+    (lambda f, v: unpack(lax.while_loop(
+        lambda c: c[0] < 3, lambda c: (c[0] + 1, pack(2 * unpack(c[1]))), (0, v))[1]),
+     8 * plain(XS)),
+    (lambda f, v: unpack(lax.while_loop(
+        lambda c: c[0] < 3, lambda c: (c[0] + 1, pack(2 * unpack(c[1]))),
+        (jnp.where(f, 2, 1), v))[1]), np.where(FLAGS[:, None, None], 2, 4) * plain(XS)),
+])
+def test_vmap_of_loops_and_branches(wrap, one, expected):
+    mapped = wrap(tanx.vmap(one, in_axes=(0, Leading())))
+    for _ in range(4):
+        same(mapped(FLAGS, pack(jnp.asarray(XS))), expected.astype("float32"))
+
+
+@pytest.mark.parametrize("one, rule", [
+    (lambda v: lax.scan(lambda c, row: (c, unpack(row)), 0, v, length=2)[1], "a second axis"),
+    (lambda v: lax.scan(lambda c, _: (v, None), pack(jnp.asarray(X)), None, length=2)[0],
+     "cannot be repeated for all lanes"),
+])
+def test_what_vmap_does_not_map(one, rule):
+    with pytest.raises(NotImplementedError, match=rule):
+        tanx.vmap(one, in_axes=Leading(), axis_size=4, out_axes=0)(pack(jnp.asarray(XS)))
+
+
+def test_ahead_of_time():
+    """Compiled functions take and give values of high types; text shows what these are made of."""
+    packed = pack(jnp.asarray(X))
+    apart, together = tanx.jit(unpack).lower(packed), tanx.jit(pack).lower(X)
+    assert "tensor<2x3xi8>, %arg1: tensor<2xf32>" in apart.as_text()
+    assert together.out_info == ScaledType((2, 3))
+    for _ in range(4):
+        same(apart.compile()(packed), plain(X))
+        same(unpack(together.compile()(X)), plain(X))
+    with pytest.raises(TypeError, match=r"compiled for s8\[2,3\], called with s8\[4,2,3\]"):
+        apart.compile()(pack(jnp.asarray(XS)))
+    with pytest.raises(NotImplementedError, match="values of high types"):
+        apart.compile().save("nowhere.so")
+    low = tanx.jit(unpack).trace(packed).lojax
+    assert [str(a) for a in low.jaxpr.in_avals] == ["int8[2,3]", "float32[2]"]
+    same(low.lower().compile()(packed.numbers, packed.factors)[0], plain(X))
+
+
 def test_what_a_traced_value_answers():
     seen = {}
 
