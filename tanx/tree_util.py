@@ -15,6 +15,7 @@ from typing import Any
 
 from ._base.traceback import boundary
 from ._base.treedef import (
+    Mismatch,
     PyTreeDef,
     compile_flatten,
     default_registry,
@@ -329,17 +330,22 @@ def prefix_errors(prefix_tree, full_tree, is_leaf: Callable[[Any], bool] | None 
 
     >>> print(prefix_errors({"a": [0, 0]}, {"a": [1, 2, 3]})[0]("tanx.vmap in_axes"))
     tanx.vmap in_axes: must be a prefix of the tree it belongs to.
-      at:        ['a']
+      at:        in_axes['a']
       prefix:    list of length 2
       full tree: list of length 3
       Hint: a prefix has the structure of the full tree down to its own leaves.
     """
     spec = tree_structure(prefix_tree, is_leaf)._spec
-    return [functools.partial(
-        mismatch.error, rule="must be a prefix of the tree it belongs to.",
-        labels=("prefix", "full tree"),
-        hint="a prefix has the structure of the full tree down to its own leaves.")
-        for mismatch in mismatches(spec, full_tree)]
+    return [functools.partial(_prefix_error, mismatch) for mismatch in mismatches(spec, full_tree)]
+
+
+def _prefix_error(mismatch: Mismatch, name: str) -> ValueError:
+    """The error for a prefix, which is the last word of ``name``: libraries look for ``in_axes.y``.
+    """
+    return mismatch.error(
+        name, "must be a prefix of the tree it belongs to.", ("prefix", "full tree"),
+        "a prefix has the structure of the full tree down to its own leaves.",
+        root=name.rpartition(" ")[2])
 
 
 # ------------------------------------------------------------------------------------ structures

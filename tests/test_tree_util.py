@@ -729,8 +729,8 @@ def test_prefix_errors():
         "tanx.vmap in_axes: must be a prefix of the tree it belongs to.\n"
         f"  at:        {path}\n  prefix:    {a}\n  full tree: {b}\n"
         "  Hint: a prefix has the structure of the full tree down to its own leaves."
-        for path, a, b in [("[0]", "list of length 1", "tuple of length 1"),
-                           ("[1]['a']", "tuple of length 1", "list of length 1")]]
+        for path, a, b in [("in_axes[0]", "list of length 1", "tuple of length 1"),
+                           ("in_axes[1]['a']", "tuple of length 1", "list of length 1")]]
     assert isinstance(errors[0]("x"), ValueError)
 
 
@@ -752,7 +752,7 @@ def test_broadcast():
     assert broadcast_prefix((0, None, 1), ([7, 7], 8, {"a": 7}), is_none) == [0, 0, None, 1]
     assert error_text(ValueError, tree_broadcast, None, {"b": 1}) == (
         "tanx.tree.broadcast prefix_tree: must be a prefix of the tree it belongs to.\n"
-        "  at:        the root\n  prefix:    None\n  full tree: dict with keys 'b'\n" + NONE)
+        "  at:        prefix_tree\n  prefix:    None\n  full tree: dict with keys 'b'\n" + NONE)
 
 
 def test_reductions():

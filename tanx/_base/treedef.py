@@ -356,11 +356,12 @@ class Mismatch(NamedTuple):
     found: str
     notes: list[tuple[str, str]]
 
-    def error(self, function: str, rule: str, labels: tuple[str, str], hint: str) -> ValueError:
-        """The exception for users; ``labels`` name the two trees."""
+    def error(self, function: str, rule: str, labels: tuple[str, str], hint: str,
+              root: str = "") -> ValueError:
+        """The exception for users; ``labels`` name the trees, ``root`` stands before paths."""
         if any(label in ("missing", "unexpected") for label, _ in self.notes):
             rule = f"Dict key mismatch: {rule}"
-        facts = [("at", "".join(map(str, self.path)) or "the root"),
+        facts = [("at", root + "".join(map(str, self.path)) or "the root"),
                  (labels[0], self.expected), (labels[1], self.found), *self.notes]
         width = max(len(label) for label, _ in facts) + 1
         return ValueError(explain(
