@@ -31,12 +31,15 @@ class Slice:
 def ds(start, size: int | None = None, stride: int | None = None) -> Slice | slice:
     """A slice of ``size`` elements from ``start`` on, which may be computed.
 
-    With one argument, the first ``start`` elements. ``stride`` is the distance between elements.
-    Read beyond the end of an array, the slice is moved inside; an update there is dropped.
+    With one argument, the first ``start`` elements, or all where it is None. ``stride`` is the
+    distance between elements. Read beyond the end of an array, the slice is moved inside; an
+    update there is dropped.
 
     >>> tanx.jit(lambda x, i: x[tanx.ds(i, 2)])(jnp.arange(5), 1)
     Array([1, 2], dtype=int32)
     """
+    if start is None:
+        return slice(None)
     if size is None:
         return slice(0, operator.index(start))
     return Slice(start, operator.index(size), 1 if stride is None else operator.index(stride))

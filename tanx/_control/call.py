@@ -21,7 +21,6 @@ from .._core.jaxpr import (
 )
 from .._core.linear import Linear, Zero, never, zero_series
 from .._core.primitive import Kind, Name
-from .._core.refs import AbstractRef
 from .._core.rewrite import dce_closed, prune_constants
 from .._core.stage import captured_by
 from .._core.trace import context, data_of, running
@@ -30,6 +29,7 @@ from .._transforms.linearize import partial_eval_jaxpr
 from .._transforms.taylor import flattened, gathered, taylor_jaxpr
 from .._transforms.transpose import transpose_jaxpr
 from .._transforms.vmap import batch_jaxpr
+from .late import rules_keep_refs
 from .stateful import RunsFunctions
 
 __all__ = ["Call", "as_unit", "has_tapes", "jit_p", "known_now"]
@@ -165,7 +165,7 @@ class Jit(Call):
     for_contents = for_operands
 
     def discharge(self, args, params):
-        if isinstance(context.trace, JVPTrace) and _gives_refs_to_rules(params["jaxpr"]):
+        if isinstance(context.trace, JVPTrace) and rules_keep_refs(params["jaxpr"]):
             # Users' rules may keep references for the backward pass: they get those themselves.
             return eval_jaxpr(params["jaxpr"].jaxpr, params["jaxpr"].consts, *args)
         return super().discharge(args, params)
@@ -185,15 +185,6 @@ class Jit(Call):
 
 
 jit_p = Jit()
-
-
-@cached_by_jaxpr
-def _gives_refs_to_rules(closed: ClosedJaxpr) -> bool:
-    """Whether a body passes references to functions with derivative rules of the user's own."""
-    return any(
-        _gives_refs_to_rules(eqn.params["jaxpr"]) if eqn.primitive is jit_p
-        else hasattr(eqn.primitive, "on_contents") and any(
-            type(atom.aval) is AbstractRef for atom in eqn.invars) for eqn in closed.eqns)
 
 
 def as_unit(closed: ClosedJaxpr, name: str) -> ClosedJaxpr:

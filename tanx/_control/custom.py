@@ -26,6 +26,7 @@ from .._transforms.linearize import PartialTrace
 from .._transforms.transpose import backward
 from .._transforms.vmap import batch
 from ..errors import UnexpectedTracerError, explain
+from .late import late_of
 from .stateful import RunsFunctions
 
 __all__ = ["Arguments", "CustomCall", "SymbolicZero", "batched_flat", "batched_run", "flat_leaves",
@@ -192,18 +193,23 @@ class CustomCall(RunsFunctions):
                 return trace.process(self, args, params)
             with running(trace.below):
                 return self.bind(*args, **params)
-        refs = [Written(x.aval) if is_ref(x) else None for x in args]
-        outs = self.bind(*contents(args), **self.on_contents(refs, params))
-        count = len(outs) - sum(map(is_ref, args))
-        for ref, mark, content in zip(filter(is_ref, args), filter(None, refs), outs[count:]):
+        late = late_of(args) if self.keeps_refs is not None else {}
+        refs = [Written(x.aval, i in late) if is_ref(x) else None for i, x in enumerate(args)]
+        outs = self.bind(*contents(args), *late.values(), **self.on_contents(refs, params))
+        end = len(outs) - len(late)
+        count = end - sum(map(is_ref, args))
+        for ref, mark, content in zip(filter(is_ref, args), filter(None, refs), outs[count:end]):
             if mark.written:  # by a rule, which tells no derivative of it
                 ref.store(stop_gradient(content))
+        for i, value in zip(late, outs[end:]):
+            args[i].late = value
         return outs[:count]
 
     def on_contents(self, refs: Refs, params: dict) -> dict:
         """The parameters of a use on contents, which gives new contents behind its results.
 
-        ``refs`` tells, for each operand, of the reference that it is, or has None.
+        ``refs`` tells, for each operand, of the reference that it is, or has None. Late values come
+        in behind all operands, and come out last.
         """
         raise NotImplementedError(f"{self.name}.on_contents")
 
@@ -254,12 +260,12 @@ def process_custom_vjp_call(primitive, trace, args, params):
 
 
 class Written:
-    """The type of a reference, and whether a function was found to write to it."""
+    """The type of a reference, if it has a late value, if a function was found to write to it."""
 
-    __slots__ = ("aval", "written")
+    __slots__ = ("aval", "late", "written")
 
-    def __init__(self, aval):
-        self.aval, self.written = aval, False
+    def __init__(self, aval, late: bool = False):
+        self.aval, self.late, self.written = aval, late, False
 
 
 Refs = list[Written | None]
@@ -286,7 +292,7 @@ def call_on_contents(call, refs: Refs) -> Callable:
     """The body of a call as a function of contents, which gives new ones behind its results."""
     def on_contents(*values):
         outs, args = run_on_cells(lambda *xs: list(run(call, xs)), refs, values)
-        return [*outs, *contents_of(args, refs)]
+        return [*outs, *contents_of(args, refs), *values[len(refs):]]
     return on_contents if isinstance(call, ClosedJaxpr) else functools.update_wrapper(
         on_contents, call)
 

@@ -11,15 +11,17 @@ from typing import Any
 from .. import dtypes, tree_util
 from .._base.config import disable_bwd_checks
 from .._base.traceback import boundary
+from .._core.cells import Cell
 from .._core.jaxpr import eval_jaxpr
 from .._core.linear import Linear, Zero, expansion, instantiate, never
-from .._core.naming import name_of
+from .._core.naming import leaf_names, name_of
 from .._core.primitive import Kind, Primitive
-from .._core.refs import is_ref
+from .._core.refs import check_distinct, check_not_returned, is_ref
 from .._core.stage import stage
-from .._core.trace import Tracer
+from .._core.trace import Tracer, context, running
 from .._core.types import NUMBERS, ShapedArray, is_arraylike, typeof
 from .._ops.base import materialize, move_axis, reduce_sum
+from .._transforms.discharge import DischargeTrace, content_type
 from .._transforms.vmap import Axis, batch
 from ..errors import UnexpectedTracerError, explain
 from .accumulators import NullAccum, ValAccum, log
@@ -115,6 +117,19 @@ class CustomVJPCall(CustomCall):
             fwd=_batched_fwd(fwd, axis, dims[num_consts:], mapped), num_consts=num_consts, **params)
         return outs, [0 if mapped[0] else None] * len(outs)
 
+    def keeps_refs(self, types, params):
+        """Trace ``fwd`` to see."""
+        found = False
+
+        def probe(*args):
+            nonlocal found
+            _, residuals, _ = params["fwd"]((True,) * len(args), *args)
+            found = any(map(is_ref, residuals))
+            return []
+
+        stage(probe, types[params["num_consts"]:])
+        return found
+
     def on_contents(self, refs, params):
         return {**params, "call_jaxpr": call_on_contents(params["call_jaxpr"], refs),
                 "fwd": _fwd_on_contents(params["fwd"], refs[params["num_consts"]:],
@@ -128,25 +143,41 @@ class CustomVJPCall(CustomCall):
 
 
 def _fwd_on_contents(fwd, refs: Refs, name: str):
-    """The ``fwd`` of a call on the contents of references."""
-    count = sum(ref is not None for ref in refs)
+    """The ``fwd`` of a call on the contents of references, and on late values behind them.
+
+    What ``bwd`` gives has cotangents of late values behind it: the contents after ``bwd``.
+    """
+    late = [i for i, ref in enumerate(refs) if ref is not None and ref.late]
 
     def on_contents(perturbed, *values):
         (outs, residuals, pull), args = run_on_cells(
-            functools.partial(fwd, perturbed), refs, values)
-        if any(map(is_ref, residuals)):
+            functools.partial(fwd, perturbed[:len(refs)]), refs, values)
+        number = {id(args[i]): n for n, i in enumerate(late)}
+        places = [number.get(id(x), -1) if is_ref(x) else None for x in residuals]
+        if -1 in places:
             raise NotImplementedError(explain(
                 f"tanx.custom_vjp: the fwd rule of {name}",
-                "keeps a reference for bwd, inside of a loop, a branch or vmap.",
+                "keeps a reference for bwd, inside of a while_loop or vmap, or one of integers.",
                 hint="use the function outside of these, or return what bwd would write as a "
                      "cotangent."))
+        inner = [x for x in residuals if not is_ref(x)]
 
         def pulled(*given):
-            answers = pull(*given[:len(given) - count])
-            return [ct if ref is None else Zero(ref.aval.inner_aval.to_tangent())
-                    for ct, ref in zip(answers, refs, strict=True)]
-        return [*outs, *contents_of(args, refs)], residuals, pulled
+            kept, cts = iter(given[:len(inner)]), given[len(inner):]
+            ends = cts[len(cts) - len(late):]
+            trace = DischargeTrace(context.trace)
+            cells = [Cell(trace, _settled_zero(ct), refs[i].aval) for i, ct in zip(late, ends)]
+            with running(trace):
+                answers = pull(*(next(kept) if n is None else cells[n] for n in places),
+                               *cts[:len(outs)])
+            return [*answers, *(cell.content for cell in cells)]
+        return [*outs, *contents_of(args, refs), *values[len(refs):]], inner, pulled
     return functools.update_wrapper(on_contents, fwd)
+
+
+def _settled_zero(ct):
+    """A cotangent as an array."""
+    return instantiate(Zero(ct.aval)) if type(ct) is SymbolicZero else instantiate(ct)
 
 
 def _batched_fwd(fwd, axis: Axis, dims, mapped: list[bool]):
@@ -350,6 +381,9 @@ class custom_vjp:
         leaves, in_tree = flat_leaves(f"tanx.custom_vjp: arguments of {name}", dynamic,
                                       "list it in nondiff_argnums, or close over it.",
                                       keep_numbers=True)
+        if any(map(is_ref, leaves)):
+            check_distinct(f"tanx.custom_vjp of {name}", leaves,
+                           leaf_names(self.fun, args, kwargs, fixed))
         rules = _FlatRules(self, in_tree, fixed, count, [typeof(x) for x in leaves])
         outs = custom_vjp_call_p.bind(
             *leaves, call_jaxpr=rules.call, bwd=self.bwd, num_consts=0, name=name,
@@ -387,12 +421,14 @@ class _FlatRules:
 
     def call(self, *args):
         outs, self.out_tree = tree_util.tree_flatten(self.custom.fun(*self.whole(args)))
+        check_not_returned(f"tanx.custom_vjp: {name_of(self.custom.fun)}", outs)
         return outs
 
     def fwd(self, perturbed, *args):
+        given = args
         if self.custom.symbolic_zeros:
-            args = [CustomVJPPrimal(x, p) for x, p in zip(args, perturbed)]
-        answer = self.custom.fwd(*self.whole(args))
+            given = [CustomVJPPrimal(x, p) for x, p in zip(args, perturbed)]
+        answer = self.custom.fwd(*self.whole(given))
         what = f"tanx.custom_vjp: the fwd rule {name_of(self.custom.fwd)}"
         if not isinstance(answer, tuple | list) or len(answer) != 2:
             raise TypeError(explain(what, "must give a pair: the result and the residuals.",
@@ -403,6 +439,8 @@ class _FlatRules:
                                     f"function: {self.out_tree}", f"rule:     {out_tree}"))
         self.out_tree = out_tree
         residuals, residual_tree = tree_util.tree_flatten(answer[1])
+        check_not_returned(what, outs)
+        check_not_returned(f"{what}, among its residuals,", residuals, args)
         # Python numbers stay what they are: bwd may ask for their truth, or loop by them.
         numbers = {i: x for i, x in enumerate(residuals) if type(x) in NUMBERS}
         return outs, [x for i, x in enumerate(residuals) if i not in numbers], functools.partial(
@@ -429,7 +467,7 @@ class _FlatRules:
         flat: list = []
         avals = iter(self.in_avals)
         for i, (tree, part) in enumerate(zip(arguments, answer)):
-            expected = [next(avals).to_tangent() for _ in range(tree.num_leaves)]
+            expected = [content_type(next(avals)).to_tangent() for _ in range(tree.num_leaves)]
             flat += self._cotangents(what, i, tree, part, expected)
         return flat
 

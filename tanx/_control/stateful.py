@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .._core.flow import Choice, ForLoop
 from .._core.jaxpr import eval_jaxpr
 from .._core.primitive import Primitive
 from .._core.refs import check_distinct
@@ -9,6 +10,7 @@ from .._core.stage import StageTrace
 from .._core.trace import context
 from .._transforms.discharge import run_call, run_flow, stateful_use
 from .._transforms.low import run_low
+from .late import run_late
 
 __all__ = ["RunsFunctions"]
 
@@ -35,9 +37,13 @@ class RunsFunctions(Primitive):
         """Apply the primitive to the contents of references, and write the new ones back."""
         flow = self.flow(params)
         if flow is not None:
-            return run_flow(self, args, params, flow)
+            carried = range(flow.constants if isinstance(flow, ForLoop) else
+                            len(args) if isinstance(flow, Choice) else 0)
+            return run_late(args, params, carried,
+                            lambda late: run_flow(self, args, params, flow, late))
         if "jaxpr" in params:
-            return run_call(self, args, self.for_contents(params))
+            return run_late(args, params, range(len(args)),
+                            lambda late: run_call(self, args, self.for_contents(params), late))
         body = self.called(params)
         if body is None:
             raise NotImplementedError(

@@ -78,11 +78,11 @@ class Ref(Reference, metaclass=_RefType):
 class Cell(Reference, Tracer):
     """A reference made while a trace runs; it holds a value of that trace, or of one below."""
 
-    __slots__ = ("aval", "content", "ended", "written")
+    __slots__ = ("aval", "content", "ended", "late", "written")
 
-    def __init__(self, trace: Trace, content, aval: AbstractRef | None = None):
+    def __init__(self, trace: Trace, content, aval: AbstractRef | None = None, late=None):
         self._trace = trace
-        self.content = content
+        self.content, self.late = content, late  # what is late: see tanx._control.late
         self.aval = AbstractRef(typeof(content).strip_weak_type()) if aval is None else aval
         self.ended = self.written = False
 

@@ -24,7 +24,8 @@ from .._base.traceback import boundary
 from ..errors import explain
 from .types import AbstractValue, ShapedArray, aval_method, aval_property, without_length
 
-__all__ = ["AbstractRef", "Accessible", "Reference", "check_distinct", "is_ref"]
+__all__ = ["AbstractRef", "Accessible", "Reference", "check_distinct", "check_not_returned",
+           "is_ref"]
 
 
 class AbstractRef(AbstractValue):
@@ -211,6 +212,16 @@ def no_array(function: str, aval) -> TypeError:
     return TypeError(explain(
         function, "a Ref can't be passed where an array is expected.", f"given: {aval}",
         hint="read its content: ref[...]."))
+
+
+def check_not_returned(function: str, results: Iterable, known: Iterable = ()) -> None:
+    """A function may return no references, but for those that are ``known``."""
+    allowed = {id(x) for x in known}
+    for at, x in enumerate(results):
+        if isinstance(x, Reference) and id(x) not in allowed:
+            raise ValueError(explain(
+                function, "returns a reference to a mutable array, but references cannot be "
+                "returned.", f"result {at}: {x.aval}", hint="return its content: ref[...]."))
 
 
 def check_distinct(function: str, args: Iterable, names: Iterable[str] | None = None) -> None:

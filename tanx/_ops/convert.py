@@ -426,7 +426,7 @@ def optimization_barrier(operand, /):
     """``operand``, an array or a tree of them, once all of it is computed.
 
     The compiler moves no work across the barrier, so what comes after is not merged with what
-    comes before.
+    comes before. References in the tree come back as they are: what is done to them stays in order.
 
     >>> lax.optimization_barrier((jnp.arange(2), 1.5))[0]
     Array([0, 1], dtype=int32)

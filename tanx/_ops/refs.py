@@ -251,6 +251,7 @@ def _checked(function: str, ref) -> Reference:
 
 def _end(ref: Reference) -> None:
     if isinstance(ref, Cell):
+        ref.load()  # raises where it has ended before
         ref.ended = True
 
 

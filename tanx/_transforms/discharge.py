@@ -9,7 +9,7 @@ Loops carry the contents they write to, so these are updated in place, like any 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .._core.cells import Cell
@@ -21,8 +21,8 @@ from .._core.stage import stage
 from .._core.trace import Trace, context, running
 from ..errors import explain
 
-__all__ = ["DischargeTrace", "Discharged", "discharge", "is_stateful", "run_call", "run_flow",
-           "contents", "stateful_use", "store", "without_refs"]
+__all__ = ["DischargeTrace", "Discharged", "content_type", "contents", "discharge", "is_stateful",
+           "run_call", "run_flow", "stateful_use", "store", "without_refs"]
 
 
 class DischargeTrace(Trace):
@@ -58,23 +58,31 @@ def stateful_use(args: Sequence, params: dict[str, Any]) -> bool:
 
 
 @cached_by_jaxpr
-def discharge(closed: ClosedJaxpr, also: tuple[int, ...] = ()) -> Discharged:
-    """A function without references; contents at ``also`` are given even if they stay the same."""
+def discharge(closed: ClosedJaxpr, also: tuple[int, ...] = (),
+              late: tuple[int, ...] = ()) -> Discharged:
+    """A function without references; contents at ``also`` are given even if they stay the same.
+
+    References at ``late`` have late values (:mod:`tanx._control.late`), which come in behind all
+    arguments and come out behind all results.
+    """
     jaxpr = closed.jaxpr
+    count = len(jaxpr.invars)
     changed: tuple[int, ...] = ()
 
     def fun(*values):
         nonlocal changed
         trace = DischargeTrace(context.trace)
-        args = [Cell(trace, x, v.aval) if type(v.aval) is AbstractRef else x
-                for x, v in zip(values, jaxpr.invars)]
+        behind = dict(zip(late, values[count:]))
+        args = [Cell(trace, x, v.aval, behind.get(i)) if type(v.aval) is AbstractRef else x
+                for i, (x, v) in enumerate(zip(values, jaxpr.invars))]
         with running(trace):
             outs = eval_jaxpr(jaxpr, closed.consts, *args)
         changed = tuple(i for i, x in enumerate(args)
                         if isinstance(x, Cell) and (x.written or i in also))
-        return [*outs, *(args[i].content for i in changed)]
+        return [*outs, *(args[i].content for i in changed), *(args[i].late for i in late)]
 
-    pure, consts = stage(fun, [content_type(v.aval) for v in jaxpr.invars], jaxpr.debug_info)
+    types = [content_type(v.aval) for v in jaxpr.invars]
+    pure, consts = stage(fun, [*types, *(types[i] for i in late)], jaxpr.debug_info)
     return Discharged(ClosedJaxpr(pure, consts), changed)
 
 
@@ -99,49 +107,61 @@ def store(refs: Sequence, values: Sequence) -> None:
         ref.store(value)
 
 
-def run_flow(primitive, args: Sequence, params: dict[str, Any], flow) -> list:
-    """Apply a loop or a choice whose functions use references."""
+def run_flow(primitive, args: Sequence, params: dict[str, Any], flow,
+             late: Mapping[int, Any] = {}) -> list:
+    """Apply a loop or a choice whose functions use references.
+
+    ``late`` has late values of operands, by position; the new ones come behind the results.
+    """
     if isinstance(flow, ForLoop):
-        return _run_for(primitive, args, params, flow)
+        return _run_for(primitive, args, params, flow, late)
     if isinstance(flow, WhileLoop):
-        return _run_while(primitive, args, params, flow)
-    return _run_choice(primitive, args, params, flow)
+        return [*_run_while(primitive, args, params, flow), *late.values()]
+    return _run_choice(primitive, args, params, flow, late)
 
 
 # -- loops over rows -------------------------------------------------------------------------------
 
 
 @cached_by_jaxpr
-def _step(body: ClosedJaxpr, constants: int, carries: int,
+def _step(body: ClosedJaxpr, constants: int, carries: int, late: tuple[int, ...],
           ) -> tuple[ClosedJaxpr, tuple[int, ...], tuple[int, ...]]:
     """The body on contents; which constants it writes to, and so carries, and which rows.
 
-    Contents of such constants come first among its carries, those of rows last among its results.
+    Contents of such constants come first among its carries, then the late values of constants;
+    contents of rows come last among its results.
     """
-    pure, written = discharge(body)
+    pure, written = discharge(body, (), late)
     jaxpr = pure.jaxpr
+    given = len(body.jaxpr.invars)
     carried = tuple(i for i in written if i < constants)
     rows = tuple(i for i in written if i >= constants + carries)
     count = len(body.jaxpr.outvars)
     ends = dict(zip(written, jaxpr.outvars[count:]))
     invars = [*(v for i, v in enumerate(jaxpr.invars[:constants]) if i not in carried),
-              *(jaxpr.invars[i] for i in carried), *jaxpr.invars[constants:]]
-    outvars = [*(ends[i] for i in carried), *jaxpr.outvars[:count], *(ends[i] for i in rows)]
+              *(jaxpr.invars[i] for i in carried), *jaxpr.invars[given:],
+              *jaxpr.invars[constants:given]]
+    outvars = [*(ends[i] for i in carried), *jaxpr.outvars[len(jaxpr.outvars) - len(late):],
+               *jaxpr.outvars[:count], *(ends[i] for i in rows)]
     return ClosedJaxpr(jaxpr.replace(invars=invars, outvars=outvars), pure.consts), carried, rows
 
 
-def _run_for(primitive, args: Sequence, params: dict[str, Any], flow: ForLoop) -> list:
+def _run_for(primitive, args: Sequence, params: dict[str, Any], flow: ForLoop,
+             late: Mapping[int, Any]) -> list:
     check_distinct(f"tanx.lax.{primitive.name}", args)
-    body, carried, rows = _step(flow.body, flow.constants, flow.carries)
-    values = contents(args)
     constants = flow.constants
+    moving = {i: x for i, x in late.items() if i < constants}
+    body, carried, rows = _step(flow.body, constants, flow.carries, tuple(moving))
+    values = contents(args)
     operands = [*(x for i, x in enumerate(values[:constants]) if i not in carried),
-                *(values[i] for i in carried), *values[constants:]]
+                *(values[i] for i in carried), *moving.values(), *values[constants:]]
+    first = len(carried) + len(moving)
     outs = primitive.bind(*operands, **primitive.with_flow(params, flow._replace(
-        body=body, constants=constants - len(carried), carries=flow.carries + len(carried))))
-    first, last = len(carried), len(outs) - len(rows)
-    store([args[i] for i in (*carried, *rows)], [*outs[:first], *outs[last:]])
-    return outs[first:last]
+        body=body, constants=constants - len(carried), carries=flow.carries + first)))
+    last = len(outs) - len(rows)
+    store([args[i] for i in (*carried, *rows)], [*outs[:len(carried)], *outs[last:]])
+    ends = dict(zip(moving, outs[len(carried):first]))
+    return [*outs[first:last], *(ends.get(i, x) for i, x in late.items())]
 
 
 # -- loops with a condition ------------------------------------------------------------------------
@@ -202,22 +222,33 @@ def _run_while(primitive, args: Sequence, params: dict[str, Any], flow: WhileLoo
 # -- choices and calls -----------------------------------------------------------------------------
 
 
-def _run_choice(primitive, args: Sequence, params: dict[str, Any], flow: Choice) -> list:
+def _run_choice(primitive, args: Sequence, params: dict[str, Any], flow: Choice,
+                late: Mapping[int, Any]) -> list:
     """All branches give the contents that any of them writes to."""
     check_distinct(f"tanx.lax.{primitive.name}", args)
     changed = tuple(sorted({i for branch in flow.branches for i in discharge(branch).written}))
-    branches = tuple(discharge(branch, changed).closed for branch in flow.branches)
-    outs = primitive.bind(*contents(args), **primitive.with_flow(params, Choice(branches)))
-    count = len(outs) - len(changed)
-    store([args[1 + i] for i in changed], outs[count:])
-    return outs[:count]
+    behind = tuple(i - 1 for i in late)
+    branches = tuple(discharge(branch, changed, behind).closed for branch in flow.branches)
+    outs = primitive.bind(*contents(args), *late.values(),
+                          **primitive.with_flow(params, Choice(branches)))
+    return _stored([args[1 + i] for i in changed], outs, len(late))
 
 
-def run_call(primitive, args: Sequence, params: dict[str, Any]) -> list:
-    """Apply a call, whose parameter ``jaxpr`` uses references, with these parameters."""
+def run_call(primitive, args: Sequence, params: dict[str, Any],
+             late: Mapping[int, Any] = {}) -> list:
+    """Apply a call, whose parameter ``jaxpr`` uses references, with these parameters.
+
+    ``late`` is as for :func:`run_flow`.
+    """
     check_distinct(f"tanx.{primitive.name}", args)
-    closed, written = discharge(params["jaxpr"])
-    outs = primitive.bind(*contents(args), **{**params, "jaxpr": closed})
-    count = len(outs) - len(written)
-    store([args[i] for i in written], outs[count:])
-    return outs[:count]
+    closed, written = discharge(params["jaxpr"], (), tuple(late))
+    outs = primitive.bind(*contents(args), *late.values(), **{**params, "jaxpr": closed})
+    return _stored([args[i] for i in written], outs, len(late))
+
+
+def _stored(refs: Sequence, outs: list, late: int) -> list:
+    """Write the contents among results to their references; the results without them."""
+    end = len(outs) - late
+    count = end - len(refs)
+    store(refs, outs[count:end])
+    return [*outs[:count], *outs[end:]]

@@ -37,6 +37,26 @@ with_vjp.defvjp(lambda x, y: (with_vjp(x, y), (x, y)),
                                    lax.mul(ct, lax.sin(saved[0]))))
 
 
+@tanx.custom_vjp
+def counting(seen, x):
+    return lax.sin(x)
+
+
+def _counting_bwd(saved, ct):
+    seen, x = saved
+    seen[...] += 1
+    return None, lax.mul(ct, lax.cos(x))
+
+
+counting.defvjp(lambda seen, x: (counting(seen, x), (seen, x)), _counting_bwd)
+
+
+def counting_in_call(x):
+    """Its rule keeps a reference, which is a value inside of the call."""
+    seen = tanx.new_ref(np.zeros((), np.float32))
+    return tanx.checkpoint(lambda x: counting(seen, x))(x)
+
+
 def with_choice(x, y):
     """As the forward pass of a ``custom_vjp`` function with ``optimize_remat`` runs."""
     (out,), _, _ = fwd_or_function(lambda x, y: ([product(x, y)], [lax.cos(x)], product),
@@ -78,4 +98,5 @@ CASES = [
     Case("custom_vjp_call", with_vjp, f(3), f(3), lower=False, grad=()),
     # Appears between forward and backward pass only; it has no derivative in forward mode.
     Case("custom_lin", with_vjp, f(3), f(3), lower=False, grad=(), rewritten=True),
+    Case("late_refs", counting_in_call, f(3), lower=False, grad=(), rewritten=True),
 ]
