@@ -46,8 +46,9 @@ from ._base.slices import ds
 from ._base.traceback import shown
 from ._base.window import load_late, publish
 from ._control.callback import pure_callback
+from ._control.custom_gradient import custom_gradient
 from ._control.custom_jvp import custom_jvp
-from ._control.custom_vjp import closure_convert, custom_gradient, custom_vjp
+from ._control.custom_vjp import closure_convert, custom_vjp
 from ._control.remat import checkpoint, remat
 from ._core import operators as _operators
 from ._core import trace as _trace

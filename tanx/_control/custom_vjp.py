@@ -42,8 +42,8 @@ from .custom import (
 )
 from .custom_remat import fwd_or_function
 
-__all__ = ["CustomVJPPrimal", "closure_convert", "custom_gradient", "custom_vjp",
-           "custom_vjp_call_p", "custom_vjp_primal_tree_values", "zero_from_primal"]
+__all__ = ["CustomVJPPrimal", "closure_convert", "custom_vjp", "custom_vjp_call_p",
+           "custom_vjp_primal_tree_values", "zero_from_primal"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -513,73 +513,6 @@ def _fits(aval: ShapedArray, ct) -> bool:
     is_complex = dtypes.issubdtype(found.dtype, dtypes.np.complexfloating)
     return found.shape == aval.shape and found.dtype != dtypes.float0 and (
         not is_complex or dtypes.issubdtype(aval.dtype, dtypes.np.complexfloating))
-
-
-def custom_gradient(fun: Callable | None = None, *, with_logs: bool = False, remat: bool = False,
-                    with_accums=None):
-    """Give a function a derivative by letting it return ``(result, vjp)``.
-
-    ``vjp`` takes the cotangent of the result and gives that of the argument, or a tuple of them
-    for several arguments.
-
-    >>> @custom_gradient
-    ... def square(x):
-    ...     return x ** 2, lambda ct: 2 * x * ct
-    >>> tanx.grad(square)(3.0)
-    Array(6., dtype=float32, weak_type=True)
-    """
-    if with_logs or remat or with_accums is not None:
-        raise NotImplementedError(explain(
-            "tanx.custom_gradient", "with_logs, remat and with_accums are not supported.",
-            hint="use tanx.custom_vjp."))
-    if fun is None:
-        return custom_gradient
-
-    @boundary
-    @functools.wraps(fun)
-    def wrapped(*args, **kwargs):
-        def both(*xs):
-            answer = fun(*xs, **kwargs)
-            if not isinstance(answer, tuple | list) or len(answer) != 2:
-                raise TypeError(explain(
-                    "tanx.custom_gradient", f"{name_of(fun)} must return a pair: its result, and "
-                    "the function from its cotangent to that of the arguments.",
-                    f"it returned: {answer!r:.100}"))
-            return answer
-
-        custom = custom_vjp(lambda *xs: both(*xs)[0])
-
-        def fwd(*xs):
-            result, rule = both(*xs)
-            leaves, tree = tree_util.tree_flatten(result)
-            jaxpr, residuals = stage(
-                lambda *cts: _as_cotangents(rule(tree_util.tree_unflatten(tree, cts)), len(xs)),
-                [typeof(y).to_tangent() for y in leaves])
-            return result, _Residuals(jaxpr, residuals)
-
-        def bwd(res, ct):
-            cts = eval_jaxpr(res.jaxpr, res.values, *tree_util.tree_leaves(ct))
-            return tree_util.tree_unflatten(tree_util.tree_structure(args), cts)
-
-        custom.defvjp(fwd, bwd)
-        return functools.update_wrapper(custom, fun)(*args)
-    return wrapped
-
-
-def _as_cotangents(answer, count: int) -> list:
-    return tree_util.tree_leaves(answer if count != 1 else (answer,))
-
-
-class _Residuals:
-    """A staged function as residuals: a pytree whose leaves are the values it closes over."""
-
-    def __init__(self, jaxpr, values):
-        self.jaxpr, self.values = jaxpr, values
-
-
-tree_util.register_pytree_node(
-    _Residuals, lambda r: (r.values, r.jaxpr),
-    lambda jaxpr, values: _Residuals(jaxpr, list(values)))
 
 
 def closure_convert(fun: Callable, *example_args):

@@ -149,6 +149,12 @@ class custom_vmap:
         self.vmap_rule = vmap_rule
         return vmap_rule
 
+    def __getattr__(self, name: str):
+        # A function with derivative rules is given these through this one: ``f.defjvp(rule)``.
+        if name == "fun":  # there is none yet while an object is copied
+            raise AttributeError(name)
+        return getattr(self.fun, name)
+
     def __get__(self, instance, owner=None):
         return self if instance is None else MethodType(self, instance)
 

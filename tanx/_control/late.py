@@ -18,12 +18,12 @@ from typing import Any
 from .. import dtypes
 from .._core.cells import Cell
 from .._core.jaxpr import ClosedJaxpr, JaxprEqn, cached_by_jaxpr
-from .._core.linear import Zero, never
+from .._core.linear import Zero, instantiate, never
 from .._core.primitive import Kind, Primitive
 from .._core.refs import AbstractRef, is_ref
 from .._core.trace import Tracer, context, running
 from .._core.types import typeof
-from .._ops.derive import instantiate, zeros_of
+from .._ops.derive import zeros_of
 from .._transforms.jvp import JVPTrace
 from ..errors import explain
 

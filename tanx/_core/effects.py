@@ -4,9 +4,11 @@ An effect is a plain object in an equation's ``effects`` set. Equations with eff
 dropped, merged or moved across one another when their effect is ordered.
 """
 
-__all__ = ["AccumEffect", "AllocateEffect", "DebugEffect", "Effect", "IOEffect", "NamedAxisEffect",
-           "OrderedDebugEffect", "OrderedIOEffect", "ReadEffect", "RefEffect", "WriteEffect",
-           "has_ref_effects", "no_effects"]
+from collections.abc import Set
+
+__all__ = ["AccumEffect", "AllocateEffect", "DebugEffect", "Effect", "Effects", "IOEffect",
+           "NamedAxisEffect", "OrderedDebugEffect", "OrderedIOEffect", "ReadEffect", "RefEffect",
+           "WriteEffect", "has_ref_effects", "no_effects"]
 
 
 class Effect:
@@ -102,4 +104,5 @@ def has_ref_effects(effects: frozenset[Effect]) -> bool:
     return any(isinstance(effect, RefEffect) for effect in effects)
 
 
+Effects = Set[Effect]
 no_effects: frozenset[Effect] = frozenset()

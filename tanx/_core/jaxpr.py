@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 from .._base.config import strict, trace_key
-from ..errors import UnexpectedTracerError
+from ..errors import UnexpectedTracerError, explain
 from .effects import no_effects
 from .source import SourceInfo, attributed_to
 from .trace import EvalTrace, context, running
@@ -181,6 +181,10 @@ class Jaxpr(metaclass=_JaxprType):
         if "eqns" in changes:
             changes.setdefault("effects", None)
         names = ("constvars", "invars", "outvars", "eqns", "effects", "debug_info")
+        if not changes.keys() <= set(names):
+            raise TypeError(explain("tanx.extend.core.Jaxpr.replace", "replaces attributes only.",
+                                    f"given:      {', '.join(changes)}",
+                                    f"attributes: {', '.join(names)}"))
         return Jaxpr(*(changes.get(name, getattr(self, name)) for name in names))
 
     # As a closed jaxpr without constants; for libraries that do not tell the two apart.

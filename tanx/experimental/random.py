@@ -16,7 +16,7 @@ from .. import numpy as jnp
 from .. import random
 from .._base.window import publish
 from .._core.cells import Ref
-from .._core.trace import Tracer
+from .._core.trace import EvalTrace, context
 from .._ops.refs import new_ref
 from ..errors import explain
 from ..tree_util import register_dataclass
@@ -137,8 +137,7 @@ def stateful_rng(seed=None, *, impl=None) -> StatefulPRNG:
     (Array(0.5302608, dtype=float32), Array(0.72766423, dtype=float32))
     """
     if seed is None:
-        counter = jnp.zeros((), int)
-        if isinstance(counter, Tracer):
+        if not isinstance(context.trace, EvalTrace):
             raise TypeError(explain(
                 "tanx.experimental.random.stateful_rng",
                 "inside of a transformed function a seed must be given."))

@@ -8,6 +8,7 @@ import pytest
 import tanx
 import tanx.numpy as jnp
 from tanx import lax
+from tanx._control.accumulators import RefAccum, ValAccum
 from tanx.custom_derivatives import (
     CustomVJPPrimal,
     SymbolicZero,
@@ -416,9 +417,49 @@ def test_custom_gradient_mistakes():
         "tanx.custom_gradient: <lambda> must return a pair: its result, and the function from its "
         "cotangent to that of the arguments.\n"
         "  it returned: 1.0")
-    assert error(NotImplementedError, lambda: tanx.custom_gradient(with_logs=True)) == (
-        "tanx.custom_gradient: with_logs, remat and with_accums are not supported.\n"
-        "  Hint: use tanx.custom_vjp.")
+    assert error(TypeError, lambda: tanx.custom_gradient(with_accums=True)(jnp.sin)(1.0)) == (
+        "tanx.custom_gradient: with_accums must be made of ValAccum and RefAccum.\n"
+        "  given: True")
+
+
+def test_custom_gradient_with_logs():
+    @tanx.custom_gradient(with_logs=True)
+    def product(x, y):
+        return x * y, lambda ct: ((ct * y, 10 * ct * x), {"ct": ct, "both": [x, y]})
+
+    for _ in range(4):
+        _, pull = tanx.vjp(tanx.jit(product), 2.0, 3.0)
+        assert pull(1.0) == (3.0, 20.0)
+    _, pull = tanx.vjp(product, 2.0, 3.0)
+    assert pull.with_logs(2.0) == ((6.0, 40.0), {"ct": 2.0, "both": [2.0, 3.0]})
+
+
+@pytest.mark.parametrize("around", [lambda f: f, tanx.jit, tanx.checkpoint],
+                         ids=["plain", "jit", "checkpoint"])
+def test_custom_gradient_by_parts(around):
+    @tanx.custom_gradient(remat=True)
+    def sine(x):
+        slope = 10 * jnp.cos(x)
+        return jnp.sin(x), lambda x: (jnp.sin(x), lambda ct: ct * slope)
+
+    for _ in range(4):
+        np.testing.assert_allclose(tanx.grad(around(sine))(0.5), 10 * np.cos(0.5), rtol=1e-6)
+
+
+@pytest.mark.parametrize("kinds", [ValAccum, RefAccum, (ValAccum, RefAccum)],
+                         ids=["values", "references", "mixed"])
+def test_custom_gradient_with_accumulators(kinds):
+    @tanx.custom_gradient(with_accums=kinds)
+    def product(x, y):
+        def vjp(ct, to_x, to_y):
+            to_x.accum(ct * y["n"])
+            to_x.accum(ct * y["n"])
+            to_y["n"].accum(ct * x)
+        return x * y["n"], vjp
+
+    for _ in range(4):
+        got = tanx.jit(tanx.grad(product, (0, 1)))(2.0, {"n": 3.0})
+        assert got == (6.0, {"n": 2.0})
 
 
 # --- closure_convert ------------------------------------------------------------------------------

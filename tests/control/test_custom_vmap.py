@@ -116,3 +116,18 @@ def test_linear_call_differentiated_by_its_residuals():
     assert tanx.grad(fun, argnums=(0, 1))(3.0, 2.0) == (2.0, 3.0)
     loop = tanx.grad(lambda x: lax.scan(lambda c, _: (fun(2.0, c), None), x, None, length=3)[0])
     assert loop(1.0) == 8.0
+
+
+def test_derivative_rules_go_to_the_function_inside():
+    @custom_vmap
+    @tanx.custom_jvp
+    def fun(x):
+        return jnp.sin(x)
+
+    fun.defjvp(lambda primals, tangents: (fun(*primals), 7 * tangents[0]))
+    fun.def_vmap(lambda size, batched, x: (10 * jnp.sin(x), batched[0]))
+    for _ in range(4):
+        assert tanx.jit(tanx.grad(fun))(1.0) == 7.0
+        assert tanx.jvp(fun, (0.0,), (2.0,)) == (0.0, 14.0)
+    with pytest.raises(AttributeError):
+        fun.defvjp  # noqa: B018

@@ -231,3 +231,13 @@ def test_sources_and_scopes():
         eqn = tanx.make_jaxpr(lambda x: x + 1)(1.0).eqns[0]
         assert str(info.current_name_stack()) == "outer"
     assert eqn.source_info.line == here.line and str(info.current_name_stack()) == ""
+
+
+def test_parts_of_a_closed_jaxpr_are_replaced():
+    closed = tanx.make_jaxpr(lambda x, y: jnp.sin(x) - y)(1.0, 2.0)
+    swapped = closed.replace(invars=closed.jaxpr.invars[::-1])
+    run = tanx.extend.core.jaxpr_as_fun(swapped)
+    np.testing.assert_allclose(run(2.0, 1.0)[0], np.sin(1.0) - 2.0, rtol=1e-6)
+    assert closed.replace(outvars=closed.jaxpr.invars).out_avals == closed.in_avals
+    with pytest.raises(TypeError, match="replaces attributes only"):
+        closed.replace(arguments=[])

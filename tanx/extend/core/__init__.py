@@ -3,7 +3,7 @@
 from ..._base.traceback import shown
 from ..._base.window import publish
 from ..._core.check import check_jaxpr
-from ..._core.effects import Effect, no_effects
+from ..._core.effects import Effect, Effects, no_effects
 from ..._core.jaxpr import (
     ClosedJaxpr,
     DropVar,
