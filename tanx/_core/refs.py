@@ -102,7 +102,7 @@ class Accessible:
     __slots__ = ()
     aval: Any
 
-    _get = _set = _swap = _addupdate = _part = _not_plugged
+    _get = _set = _swap = _addupdate = _part = _viewed = _not_plugged
 
     shape = property(lambda self: self.aval.shape)
     dtype = property(lambda self: self.aval.dtype)
@@ -142,6 +142,31 @@ class Accessible:
     def at(self) -> _At:
         """``ref.at[idx]`` is a part of the reference: what is written to it is written there."""
         return _At(self)
+
+    @property
+    def T(self):
+        """A view with the dimensions in reverse order: what is written to it is written there."""
+        return self._viewed("transpose", range(self.ndim)[::-1])
+
+    @boundary
+    def transpose(self, permutation):
+        """A view with the dimensions in another order."""
+        return self._viewed("transpose", permutation)
+
+    @boundary
+    def reshape(self, *shape):
+        """A view in another shape, with the elements in the same row-major order."""
+        return self._viewed("reshape", shape)
+
+    @boundary
+    def bitcast(self, dtype):
+        """A view of the bits as elements of another dtype of the same width."""
+        return self._viewed("bitcast", dtype)
+
+    @boundary
+    def memory_space_cast(self, memory_space):
+        """A view that shows another memory space; there is one."""
+        return self._viewed("memory_space_cast", memory_space)
 
     @boundary
     def __len__(self) -> int:
@@ -202,9 +227,11 @@ def is_ref(x) -> bool:
     return isinstance(x, Reference)
 
 
-for _name in ("addupdate", "get", "set", "swap"):
+for _name in ("addupdate", "bitcast", "get", "memory_space_cast", "reshape", "set", "swap",
+              "transpose"):
     setattr(AbstractRef, _name, aval_method(getattr(Accessible, _name)))
-AbstractRef.at = aval_property(Accessible.at.fget)  # type: ignore[attr-defined]
+for _name in ("T", "at"):
+    setattr(AbstractRef, _name, aval_property(getattr(Accessible, _name).fget))
 
 
 def no_array(function: str, aval) -> TypeError:

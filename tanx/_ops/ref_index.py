@@ -68,6 +68,18 @@ class NDIndexer:
         return NDIndexer(tuple(e if isinstance(e, Slice) else Slice(0, n) for e, n
                                in zip(self.indices, self.shape)), self.shape, ())
 
+    def part_type(self, aval):
+        """The type of the part of a value of some type."""
+        return aval.update(shape=self.get_indexer_shape())
+
+    def taken(self, value):
+        """The part of a value."""
+        return _taken(value, self)
+
+    def replaced(self, value, new):
+        """A value with another part."""
+        return _replaced(value, self, new)
+
     def text(self, show: Callable[[Any], str]) -> str:
         """The indexer as jaxprs write it; ``show`` writes a leaf."""
         return f"[{','.join(_entry_text(e, n, show) for e, n in zip(self.indices, self.shape))}]"
@@ -176,8 +188,10 @@ def _short(idx) -> str:
 
 def part_type(aval, indexers: Sequence[NDIndexer]):
     """The type of the part that indexers mean of a value of some type."""
-    return aval.update(shape=indexers[-1].get_indexer_shape(), weak_type=False) if indexers else (
-        aval.strip_weak_type())
+    aval = aval.strip_weak_type()
+    for indexer in indexers:
+        aval = indexer.part_type(aval)
+    return aval
 
 
 # -- parts of values -------------------------------------------------------------------------------
@@ -186,7 +200,7 @@ def part_type(aval, indexers: Sequence[NDIndexer]):
 def read(value, indexers: Sequence[NDIndexer]):
     """The part of a value that indexers mean, each of them a part of the one before."""
     for indexer in indexers:
-        value = _taken(value, indexer)
+        value = indexer.taken(value)
     return value
 
 
@@ -196,8 +210,8 @@ def written(value, indexers: Sequence[NDIndexer], new):
         return new
     first, *rest = indexers
     if rest:
-        new = written(_taken(value, first), rest, new)
-    return _replaced(value, first, new)
+        new = written(first.taken(value), rest, new)
+    return first.replaced(value, new)
 
 
 def added(value, indexers: Sequence[NDIndexer], term):
@@ -340,7 +354,7 @@ def _scattered(how: Callable, value, indexer: NDIndexer, new):
 
 def place(indexers: Sequence[NDIndexer]) -> tuple | None:
     """An index of NumPy for the same elements, or None if there is none."""
-    if len(indexers) > 1:
+    if len(indexers) > 1 or not all(isinstance(i, NDIndexer) for i in indexers):
         return None
     found: list[Any] = []
     for entry, size in zip(indexers[0].indices, indexers[0].shape) if indexers else ():

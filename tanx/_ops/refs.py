@@ -26,6 +26,7 @@ from ..tree_util import tree_flatten, tree_unflatten
 from .base import as_array, broadcast_in_dim
 from .convert import convert
 from .ref_index import NDIndexer, added, indexers_of, part_type, place, read, total, written
+from .ref_views import BitcastTransform, MemorySpaceCast, ReshapeTransform, TransposeTransform
 
 __all__ = ["TransformedRef", "addupdate", "addupdate_p", "empty_ref", "empty_ref_p", "free_ref",
            "free_ref_p", "freeze", "freeze_p", "get", "get_p", "new_ref", "new_ref_p", "set",
@@ -321,21 +322,30 @@ def _written_in_place(ref: Reference, indexers: Sequence[NDIndexer], value, adds
 
 
 class TransformedRef(Accessible):
-    """A part of a reference: what ``ref.at[idx]`` gives. It is read and written by index, too."""
+    """A part or a view of a reference, as ``ref.at[idx]`` and ``ref.T`` give.
+
+    It is read and written by index, too.
+    """
 
     __slots__ = ("ref", "transforms")
 
-    def __init__(self, ref: Reference, transforms: tuple[NDIndexer, ...]):
+    def __init__(self, ref: Reference, transforms: tuple):
         self.ref, self.transforms = ref, transforms
 
     @property
     def aval(self) -> AbstractRef:
         inner = self.ref.aval.inner_aval
-        return AbstractRef(part_type(inner, self.transforms))
+        return AbstractRef(part_type(inner, self.transforms), self.memory_space)
 
     type = aval
     is_dynamic_size = False  # sizes of parts are known while tracing
-    memory_space = property(lambda self: self.ref.aval.memory_space)
+
+    @property
+    def memory_space(self):
+        for transform in reversed(self.transforms):
+            if isinstance(transform, MemorySpaceCast):
+                return transform.memory_space
+        return self.ref.aval.memory_space
 
     def __repr__(self) -> str:
         return f"TransformedRef(ref={self.ref}, transforms={self.transforms})"
@@ -467,11 +477,11 @@ def _needed(function: str, ref) -> Reference:
 
 def _located(function: str, ref, idx) -> tuple[Reference, tuple[NDIndexer, ...]]:
     """The reference behind another or a part of it, and the indexers that lead to a part."""
-    before: tuple[NDIndexer, ...] = ()
+    before: tuple = ()
     if isinstance(ref, TransformedRef):
         ref, before = ref.ref, ref.transforms
     aval = _needed(function, ref).aval
-    shape = before[-1].get_indexer_shape() if before else aval.shape
+    shape = part_type(aval.inner_aval, before).shape
     return ref, (*before, *indexers_of(function, idx, shape))
 
 
@@ -506,9 +516,19 @@ def _part(ref, idx) -> TransformedRef:
     return TransformedRef(*_located("tanx.ref", ref, idx))
 
 
+def _viewed(ref, name: str, *given) -> TransformedRef:
+    """The view of a reference that a method of some name gives."""
+    view = {"reshape": ReshapeTransform.of, "transpose": TransposeTransform.of,
+            "bitcast": BitcastTransform.of,
+            "memory_space_cast": lambda _, space: MemorySpaceCast(space)}[name](ref.aval, *given)
+    base, before = _located("tanx.ref", ref, None)
+    return TransformedRef(base, (*before, view))
+
+
 # Plugs the sockets.
 Accessible._get = get
 Accessible._set = set
 Accessible._swap = swap
 Accessible._addupdate = addupdate
 Accessible._part = _part
+Accessible._viewed = _viewed
