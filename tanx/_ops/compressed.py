@@ -15,6 +15,13 @@ from .operands import INEXACT, INT, accumulator, letter
 __all__ = ["csr_matmat_p", "csr_matvec_p"]
 
 _BLOCK = 64
+"""Rows that one thread takes at least."""
+_SEVERAL = 8
+"""Entries that are added up at a time. Each addition waits for the one before it: rows of 300
+entries take 0.6 of the time that they take one by one, rows of 10 take 0.85, but rows of 5 take 1.4
+(Cascade Lake). Rows that have fewer on average are left alone, and products with matrices, where
+columns can be added up meanwhile."""
+_FAR = 1 << 62
 
 
 class _RowsProduct(Primitive):
@@ -43,10 +50,11 @@ class _RowsProduct(Primitive):
         shape = (*indptr.shape[:n], indptr.shape[n] - 1, *rhs.shape[n + 1:])
         out = np.zeros(shape, accumulator(data.dtype))
         for b in np.ndindex(indptr.shape[:n]):
-            counts = np.diff(np.clip(indptr[b], 0, data.shape[-1]).astype(np.int64))
-            first = int(np.clip(indptr[b][0], 0, data.shape[-1]))
-            lines = np.repeat(np.arange(shape[n]), np.maximum(counts, 0))
-            entries = slice(first, first + len(lines))
+            starts, stops = (np.where(p < 0, _FAR, p) for p in (
+                indptr[b][:-1].astype(np.int64), indptr[b][1:].astype(np.int64)))
+            counts = np.maximum(np.minimum(stops, data.shape[-1]) - starts, 0)
+            lines = np.repeat(np.arange(shape[n]), counts)
+            entries = np.arange(len(lines)) + np.repeat(starts - np.cumsum(counts) + counts, counts)
             places = indices[b][entries]
             inside = (places >= 0) & (places < rhs.shape[n])
             values = np.asarray(data[b][entries], out.dtype)[inside]
@@ -62,29 +70,40 @@ class _RowsProduct(Primitive):
         return self.bind(*(materialize(x, d, size) for x, d in zip(args, dims))), 0
 
     def element(self, at, data, indices, indptr, rhs):
-        """The sum over the entries of a row."""
+        """The sum over the entries of a row; with a vector, several at a time if rows are long."""
         n = indptr.ndim - 1
         lead, row, rest = at[:n], at[n], at[n + 1:]
-        dtype = accumulator(data.dtype)
-        nothing = build.const(0, rhs.dtype)
+        zero = build.const(0, accumulator(data.dtype))
+        k, stop = (_position(indptr[(*lead, i)]) for i in (row, row + 1))
+        stop = build.op("min", stop, data.shape[-1])
 
-        def end(i):
-            bound = build.as_index(indptr[(*lead, i)])
-            return build.op("min", build.op("max", bound, 0), data.shape[-1])
-        stop = end(row + 1)
+        def term(k):
+            column = _position(indices[(*lead, k)])
+            value = build.convert(data[(*lead, k)], zero.dtype)
+            found = build.convert(rhs[(*lead, column, *rest)], zero.dtype)
+            return build.select(column < rhs.shape[n], value * found, zero)
 
-        def step(state):
+        def several(state):
             k, total = state
-            column = indices[(*lead, k)]
-            if column.dtype.itemsize <= 4:  # negative numbers are large ones then: one comparison
-                column = build.convert(column, np.dtype(f"uint{8 * column.dtype.itemsize}"))
-            column = build.as_index(column)
-            found = build.load_guarded(rhs, (*lead, column, *rest), nothing)
-            term = build.convert(data[(*lead, k)], dtype) * build.convert(found, dtype)
-            return k + 1, total + term
-        _, total = build.while_loop((end(row), build.const(0, dtype)),
-                                    lambda state: state[0] < stop, step)
+            terms = [term(k + j) for j in range(_SEVERAL)]
+            while len(terms) > 1:
+                terms = [a + b for a, b in zip(terms[::2], terms[1::2])]
+            return k + _SEVERAL, total + terms[0]
+        state = k, zero
+        if not rest and data.shape[-1] >= _SEVERAL * max(indptr.shape[n] - 1, 1):
+            k, total = build.while_loop(state, lambda s: s[0] < stop - (_SEVERAL - 1), several)
+            state = build.op("max", k, 0), total  # which it is: so that the loop is known to end
+        _, total = build.while_loop(state, lambda s: s[0] < stop, lambda s: (
+            s[0] + 1, s[1] + term(s[0])))
         return build.convert(total, data.dtype)
+
+
+def _position(number):
+    """An index that is not negative: negative ones become large ones, which are out of range."""
+    bits = 8 * max(number.dtype.itemsize, 4)
+    if bits == 64:
+        return build.select(number >= 0, build.as_index(number), build.const(_FAR))
+    return build.as_index(build.convert(number, np.dtype(f"uint{bits}")))
 
 
 class CsrMatvec(_RowsProduct):
@@ -98,16 +117,17 @@ class CsrMatvec(_RowsProduct):
         """Blocks of rows may go to threads; rows of a block one after the other.
 
         Rows in the lanes of a vector would read entries from as many places: twice the time, for
-        rows of ten entries (AVX-512).
+        rows of 3 or of 100 entries (AVX-512). A nest inside keeps the blocks out of lanes, too.
         """
         (out,) = into
         *lead, rows = out.shape
 
-        def store(k):
-            at = (*k[:-2], k[-2] * _BLOCK + k[-1])
-            return [build.store(out, at, self.element(at, *operands), guard=at[-1] < rows)]
-        return [build.nest((*lead, -(-rows // _BLOCK), _BLOCK), store,
-                           sequential=(*[False] * len(lead), False, True))]
+        def block(k):
+            def store(i):
+                at = (*k[:-1], k[-1] * _BLOCK + i[0])
+                return [build.store(out, at, self.element(at, *operands), guard=at[-1] < rows)]
+            return [build.nest(_BLOCK, store, sequential=True)]
+        return [build.nest((*lead, -(-rows // _BLOCK)), block)]
 
 
 class CsrMatmat(_RowsProduct):

@@ -22,14 +22,19 @@ def pointers(rows, count: int):
     return jnp.cumsum(ends).astype(rows.dtype)
 
 
-def rows_product(data, rows, columns, rhs, size: int, ordered: bool = False):
-    """Sums of entries times rows of ``rhs``, which is a vector or a matrix."""
+def rows_product(data, rows, columns, rhs, size: int, ordered: bool = False, wrap: bool = True):
+    """Sums of entries times rows of ``rhs``, which is a vector or a matrix.
+
+    Negative places count from the end if they ``wrap``, and count for nothing otherwise.
+    """
     dtype = jnp.promote_types(data.dtype, rhs.dtype)
-    found = rhs.astype(dtype).at[columns].get(mode="fill", fill_value=0)
+    found = rhs.astype(dtype).at[columns].get(mode="fill", fill_value=0,
+                                              wrap_negative_indices=wrap)
     data = data.astype(dtype)
     terms = (data if rhs.ndim == 1 else data[:, None]) * found
     out = jnp.zeros((size, *rhs.shape[1:]), dtype)
-    return out.at[rows].add(terms, mode="drop", indices_are_sorted=ordered)
+    return out.at[rows].add(terms, mode="drop", indices_are_sorted=ordered,
+                            wrap_negative_indices=wrap)
 
 
 @custom_jvp
@@ -42,7 +47,7 @@ def _slope(primals, tangents):
     """Written with gather and scatter, which can be transposed."""
     (data, indices, indptr, rhs), (moved, _, _, other) = primals, tangents
     rows, size = row_numbers(indptr, data.shape[0]), indptr.shape[0] - 1
-    terms = [rows_product(d, rows, indices, r, size, ordered=True)
+    terms = [rows_product(d, rows, indices, r, size, ordered=True, wrap=False)
              for d, r in ((moved, rhs), (data, other))
              if type(d) is not SymbolicZero and type(r) is not SymbolicZero]
     return _by_rows(*primals), sum(terms[1:], terms[0])
@@ -56,5 +61,5 @@ def compressed_product(data, indices, indptr, rhs):
     dtype = jnp.promote_types(data.dtype, rhs.dtype)
     if jnp.issubdtype(dtype, jnp.bool_) or not data.size or not rhs.size:
         return rows_product(data, row_numbers(indptr, data.shape[0]), indices, rhs,
-                            indptr.shape[0] - 1, ordered=True)
+                            indptr.shape[0] - 1, ordered=True, wrap=False)
     return _by_rows(data.astype(dtype), indices, indptr, rhs.astype(dtype))

@@ -73,7 +73,8 @@ class _Compressed(Matrix):
         rows, columns = self._places()
         if transpose:
             rows, columns = columns, rows
-        return rows_product(self.data, rows, columns, other, self.shape[1 if transpose else 0])
+        return rows_product(self.data, rows, columns, other, self.shape[1 if transpose else 0],
+                            wrap=False)
 
 
 @register_pytree_node_class
