@@ -83,6 +83,28 @@ def test_single_precision():
         assert np.abs(found.jac).max() < 1e-3
 
 
+@pytest.mark.parametrize("method", ["BFGS", LIMITED])
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_minima_of_complex_numbers(method, dtype):
+    """JAX's BFGS does not find this one."""
+    goal = np.array([1 + 2j, -0.5j], dtype)
+
+    def away(x, goal):
+        return (jnp.abs(x - goal) ** 2 + jnp.abs(x ** 2 - goal ** 2) ** 2).sum()
+
+    def solved(x0, goal):
+        return minimize(away, x0, (goal,), method=method, tol=1e-3)
+    x0 = np.full(2, 0.5 - 0.1j, dtype) + goal / 2
+    eager, compiled = solved(x0, goal), tanx.jit(solved)
+    for found in (eager, *(compiled(x0, goal) for _ in range(4))):
+        assert found.success and found.x.dtype == found.jac.dtype == dtype
+        assert found.fun.dtype == goal.real.dtype and not found.x.weak_type
+        agree(found.x, goal, 1e-3, 1e-3)
+        agree(found.jac, np.conj(tanx.grad(away)(found.x, goal)), 1e-2, 1e-3)
+    if method == "BFGS":
+        assert eager.hess_inv.shape == (4, 4)
+
+
 def test_statuses_and_options():
     x0 = np.array([-1.2, 1.0])
     few = minimize(rosenbrock, x0, method="bfgs", options={"maxiter": 3})
@@ -296,6 +318,7 @@ MISTAKES = [
     (lambda: minimize(rosenbrock, np.zeros(2), 2.0, method="BFGS"), TypeError, "tuple"),
     (lambda: minimize(rosenbrock, np.zeros((2, 2)), method="BFGS"), TypeError, "vector"),
     (lambda: minimize(rosenbrock, np.zeros(2, int), method="BFGS"), TypeError, "real floats"),
+    (lambda: minimize(rosenbrock, np.zeros((2, 2), complex), method="BFGS"), TypeError, "vector"),
     (lambda: minimize(rosenbrock, np.zeros(2), method="Nelder-Mead"), ValueError, "no such method"),
     (lambda: minimize(rosenbrock, np.zeros(2)), TypeError, "method"),
     (lambda: minimize(lambda x: x, np.zeros(2), method="BFGS"), TypeError, "scalar|number"),

@@ -56,12 +56,22 @@ def minimize(fun: Callable, x0, args: tuple = (), *, method: str, tol: float | N
     with the options ``maxiter``, ``gtol``, ``norm``, ``ftol``, ``maxfun``, ``maxgrad`` and
     ``maxls``. ``tol`` stands for ``gtol`` unless that is given.
 
+    Complex numbers are pairs of real ones: ``jac`` then has the derivatives by real parts, plus
+    ``1j`` times those by imaginary parts, and ``hess_inv`` is that of all real parts before all
+    imaginary ones.
+
     >>> found = tanx.scipy.optimize.minimize(lambda x: ((x - 1) ** 2).sum(), jnp.zeros(2),
     ...                                      method="BFGS")
     >>> found.x.round(4), found.success
     (Array([1., 1.], dtype=float32), Array(True, dtype=bool))
     """
     check_args("minimize", args)
+    x0 = jnp.asarray(x0)
+    if jnp.iscomplexobj(x0) and x0.ndim == 1:
+        found = minimize(lambda parts, *args: fun(_joined(parts), *args),
+                         jnp.concatenate([x0.real, x0.imag]), args, method=method, tol=tol,
+                         options=options)
+        return found._replace(x=_joined(found.x), jac=_joined(found.jac))
     x0 = real_vector("minimize", x0)
     name = method.lower()
     if name not in ("bfgs", _LIMITED):
@@ -75,6 +85,11 @@ def minimize(fun: Callable, x0, args: tuple = (), *, method: str, tol: float | N
     return _limited(both, x0, **check_options(
         "minimize", options, {**own, "maxcor": 10, "ftol": 2.220446049250313e-09, "maxfun": np.inf,
                               "maxgrad": np.inf, "maxls": 20}))
+
+
+def _joined(parts):
+    """Complex numbers, of all real parts before all imaginary ones."""
+    return lax.complex(*jnp.split(parts, 2))
 
 
 class _State(NamedTuple):
