@@ -1,4 +1,7 @@
-"""Sparse products: matrices by entries and by rows, times vectors and matrices."""
+"""Sparse products: matrices by entries and by rows, times vectors and matrices.
+
+NumPy stands for SciPy here, whose matrices are made before the time is taken.
+"""
 
 from importlib import import_module
 
@@ -6,7 +9,7 @@ import numpy as np
 
 from .case import family, noise
 
-sparse = family("sparse products", numpy=False)
+sparse = family("sparse products")
 
 
 def _entries(rows: int, each: int):
@@ -15,6 +18,28 @@ def _entries(rows: int, each: int):
     flat = np.unique(rng.integers(0, rows * rows, rows * each, dtype=np.int64))
     places = np.stack(np.divmod(flat, rows), -1).astype(np.int32)
     return noise(len(flat)), places
+
+
+def _scipy(form: str, rows: int, each: int):
+    """The same matrix in SciPy's format of entries or of rows."""
+    module = import_module("scipy.sparse")
+    data, places = _entries(rows, each)
+    kind = module.coo_array if form == "BCOO" else module.csr_array
+    return kind((data, tuple(places.T)), shape=(rows, rows))
+
+
+def _product(jax, form: str, rows: int, each: int, other, turned: bool = False):
+    """The product of a matrix, or of its transpose, with an array: the function, its arguments."""
+    if jax is None:
+        matrix = _scipy(form, rows, each)
+        matrix = matrix.T if turned else matrix
+        return lambda other: matrix @ other, (other,)
+    parts, make = _stored(jax, form, rows, each)
+
+    def run(parts, other):
+        matrix = make(*parts)
+        return (matrix.T if turned else matrix) @ other
+    return run, (parts, other)
 
 
 def _stored(jax, form: str, rows: int, each: int):
@@ -32,20 +57,26 @@ def _stored(jax, form: str, rows: int, each: int):
 
 @sparse("{form}, {rows} rows of {each} entries, times a vector", form=["BCOO", "BCSR", "CSR"],
         rows=[1000, 100000], each=10)
+@sparse("{form}, {rows} rows of {each} entries, times a vector", form="CSR",
+        rows=10000, each=[3, 100])
 def times_vector(jax, jnp, form, rows, each):
-    parts, make = _stored(jax, form, rows, each)
-    return lambda parts, v: make(*parts) @ v, (parts, noise(rows, seed=1))
+    return _product(jax, form, rows, each, noise(rows, seed=1))
+
+
+@sparse("{form}, {rows} rows of {each} entries, transposed, times a vector", form=["BCOO", "CSR"],
+        rows=10000, each=10)
+def turned(jax, jnp, form, rows, each):
+    return _product(jax, form, rows, each, noise(rows, seed=1), turned=True)
 
 
 @sparse("{form}, {rows} rows of {each} entries, times {columns} columns",
         form=["BCOO", "BCSR", "CSR"], rows=10000, each=10, columns=32)
 def times_matrix(jax, jnp, form, rows, each, columns):
-    parts, make = _stored(jax, form, rows, each)
-    return lambda parts, b: make(*parts) @ b, (parts, noise(rows, columns, seed=1))
+    return _product(jax, form, rows, each, noise(rows, columns, seed=1))
 
 
 @sparse("gradient of a product of {form}, {rows} rows of {each} entries", form=["BCOO", "CSR"],
-        rows=10000, each=10)
+        rows=10000, each=10, numpy=False)
 def slopes(jax, jnp, form, rows, each):
     (data, *places), make = _stored(jax, form, rows, each)
 
