@@ -311,11 +311,17 @@ def pinv(a, rtol=None, hermitian: bool = False, *, rcond=None):
 def _pinv(a, rtol, hermitian):
     if not a.size:
         return zeros((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
-    u, s, vh = svd(a, full_matrices=False, hermitian=hermitian)
+    if hermitian:  # values in any order, of any sign
+        s, u = eigh(a)
+        v, size = u, absolute(s)
+        greatest = size.max(-1, keepdims=True)
+    else:
+        u, s, vh = svd(a, full_matrices=False)
+        v, size, greatest = _adjoint(vh), s, s[..., :1]
     least = broadcast_to_shape(convert(rtol, s.dtype), s.shape[:-1])
-    kept = s > expand_dims(least, -1) * s[..., :1]
+    kept = size > expand_dims(least, -1) * greatest
     inverse = where(kept, 1 / where(kept, s, 1), 0)
-    return contract.matmul(_adjoint(vh) * expand_dims(convert(inverse, a.dtype), -2), _adjoint(u))
+    return contract.matmul(v * expand_dims(convert(inverse, a.dtype), -2), _adjoint(u))
 
 
 @_pinv.defjvp
