@@ -22,6 +22,7 @@ __all__ = ["JVPTrace", "JVPTracer", "jvp", "jvp_jaxpr"]
 class JVPTracer(Tracer):
     """A primal with its tangent."""
 
+    __module__ = "tanx.interpreters.ad"  # where users know it, imported or not
     __slots__ = ("primal", "tangent")
 
     def __init__(self, trace: JVPTrace, primal, tangent):

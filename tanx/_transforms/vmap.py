@@ -38,6 +38,7 @@ class Axis(NamedTuple):
 class BatchTracer(Tracer):
     """A value with a batch axis at ``dim``; to the function it looks as if it had none."""
 
+    __module__ = "tanx.interpreters.batching"  # where users know it, imported or not
     __slots__ = ("value", "dim", "_aval")
     _trace: BatchTrace
 

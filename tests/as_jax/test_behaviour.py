@@ -205,3 +205,12 @@ def test_rules_of_users_are_called_once_and_with_tuples():
     assert tanx.jvp(twice.bind, (3.0,), (1.0,)) == (6.0, 2.0)
     assert tanx.vmap(twice.bind)(jnp.arange(2.0)).tolist() == [0.0, 2.0]
     assert all(type(part) is tuple for pair in seen for part in pair) and len(seen) == 2
+
+
+@pytest.mark.parametrize("way, name", [
+    (lambda f: tanx.jvp(f, (1.0,), (1.0,)), "interpreters.ad.JVPTracer"),
+    (lambda f: tanx.vmap(f)(jnp.ones(2)), "interpreters.batching.BatchTracer")])
+def test_classes_of_tracers_are_known_by_their_names(way, name):
+    seen = []
+    way(lambda x: seen.append(str(type(x))) or x)
+    assert name in seen[0]
