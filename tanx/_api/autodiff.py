@@ -35,6 +35,7 @@ from .arguments import (
     result_leaves,
 )
 from .pullback import VJP, Pullback, Transposed, pulled
+from .saved import parted, spread
 
 __all__ = ["fwd_and_bwd", "grad", "jvp", "linear_transpose", "linearize", "value_and_grad", "vjp"]
 
@@ -318,15 +319,19 @@ def vjp(fun: Callable, *primals, has_aux: bool = False, reduce_axes=(), saveable
         in_nzs=None):
     """A function's result at ``primals``, and the function from its cotangent to theirs.
 
+    ``saveable_args``, booleans in tuples of the arguments' structure, says which arguments the
+    pullback may keep. Those that it needs and may not keep have to be put back before it is
+    called, as by ``pull.args_res[0] = value``.
+
     >>> y, pull = vjp(jnp.sin, 0.0)
     >>> pull(1.0)
     (Array(1., dtype=float32, weak_type=True),)
     """
     check_callable("tanx.vjp", fun)
-    if reduce_axes or in_nzs is not None or saveable_args is not True:
-        raise NotImplementedError(
-            "tanx.vjp: reduce_axes, saveable_args and in_nzs are not supported.")
+    if reduce_axes or in_nzs is not None:
+        raise NotImplementedError("tanx.vjp: reduce_axes and in_nzs are not supported.")
     leaves, in_tree = tree_flatten(primals)
+    saveable = spread("tanx.vjp", saveable_args, in_tree)
     check_leaves("tanx.vjp", fun, primals, {}, leaves)
     flat, found = _flat(fun, in_tree, has_aux, "tanx.vjp")
     refs = [x if is_ref(x) else None for x in leaves]
@@ -342,7 +347,8 @@ def vjp(fun: Callable, *primals, has_aux: bool = False, reduce_axes=(), saveable
     rule = Pullback(jaxpr, nonzero, [typeof(x) for x in leaves], active, in_tree, found["tree"],
                      [typeof(y) for y in outs[:count]], name_of(fun))
     result = tree_unflatten(found["tree"], outs[:count])
-    pull = VJP(rule, residuals)
+    rule.saved, args_res, others = parted(residuals, leaves, in_tree, saveable)
+    pull = VJP(rule, args_res, others)
     if has_aux:
         return result, pull, _restore_aux(found, outs[count:])
     return result, pull

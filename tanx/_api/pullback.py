@@ -25,41 +25,30 @@ from ..tree_util import (
     tree_flatten_with_path,
     tree_unflatten,
 )
+from .marks import Mark
+from .saved import Saved, merged
 
 __all__ = ["VJP", "DidntWant", "DontWant", "GradRef", "GradValue", "Pullback", "Transposed",
            "pulled"]
 
 
-class _Mark:
-    """A word of one meaning; a node without leaves."""
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self)
-
-    def __hash__(self) -> int:
-        return hash(type(self))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
-
-
 @register_static
-class GradValue(_Mark):
+class GradValue(Mark):
     """Asks for the gradient of an argument as a value; see :meth:`VJP.with_refs`."""
 
 
 @register_static
-class DontWant(_Mark):
+class DontWant(Mark):
     """Asks for no gradient of an argument; see :meth:`VJP.with_refs`."""
 
 
 @register_static
-class DidntWant(_Mark):
+class DidntWant(Mark):
     """Stands for a gradient that was not asked for."""
 
 
 @register_static
-class GradRef(_Mark):
+class GradRef(Mark):
     """Stands for a gradient that was added to a reference."""
 
 
@@ -80,7 +69,35 @@ def pulled(jaxpr, residuals, nonzero, cts, logs: dict[str, Any] | None = None,
 
 
 class VJP(Partial):
-    """The function from the cotangent of a result to those of the arguments; a pytree."""
+    """The function from the cotangent of a result to those of the arguments; a pytree.
+
+    ``args_res`` has what is saved of the arguments as they were, in tuples that mirror them;
+    ``opaque_residuals`` the other values that are saved. See ``saveable_args`` of
+    :func:`tanx.vjp`.
+    """
+
+    structured_residuals: tuple = ()
+
+    @property
+    def args_res(self) -> list:
+        return self.args[0]
+
+    @args_res.setter
+    def args_res(self, values) -> None:
+        self.args[0][:] = values
+
+    @property
+    def opaque_residuals(self) -> list:
+        return self.args[1]
+
+    def replace(self, *, args_res=None, opaque_residuals=None) -> VJP:
+        """The same function with other saved values."""
+        return VJP(self.func, list(self.args_res if args_res is None else args_res), list(
+            self.opaque_residuals if opaque_residuals is None else opaque_residuals))
+
+    def _residuals(self) -> list:
+        rule: Any = self.func  # a Pullback; to partial any function will do
+        return merged(rule.saved, self.args_res, self.opaque_residuals, rule.in_tree, _Names(rule))
 
     @boundary
     def __call__(self, *cotangents):
@@ -90,7 +107,7 @@ class VJP(Partial):
                 "structure of its result.", f"result: {self.func.out_tree}",
                 f"given:  {len(cotangents)} arguments",
                 hint="pass a tuple if the function returns one: pull((ct0, ct1))."))
-        return self.func(*self.args, *cotangents)
+        return self.func(self._residuals(), *cotangents)
 
     def with_logs(self, cotangent) -> tuple[Any, dict[str, Any]]:
         """The cotangents of the arguments, and what rules of the backward pass logged.
@@ -99,7 +116,7 @@ class VJP(Partial):
         ((Array(1., dtype=float32, weak_type=True),), {})
         """
         logs: dict[str, Any] = {}
-        return self.func(*self.args, cotangent, logs=logs), logs
+        return self.func(self._residuals(), cotangent, logs=logs), logs
 
     @boundary
     def with_refs(self, *refs):
@@ -115,7 +132,7 @@ class VJP(Partial):
         >>> total
         Ref([2., 2.], dtype=float32)
         """
-        return _Accumulating(self.func, self.args[0], self.func.targets(refs))
+        return _Accumulating(self, self.func.targets(refs))
 
 
 register_pytree_node(VJP, lambda pull: (pull.args, pull.func),
@@ -125,12 +142,25 @@ register_pytree_node(VJP, lambda pull: (pull.args, pull.func),
 class _Accumulating:
     """A reverse pass together with where its gradients go."""
 
-    def __init__(self, rule: Pullback, residuals, targets: list):
-        self.rule, self.residuals, self.targets = rule, residuals, targets
+    def __init__(self, pull: VJP, targets: list):
+        self.pull, self.targets = pull, targets
 
     @boundary
     def __call__(self, cotangent):
-        return self.rule(self.residuals, cotangent, self.targets)
+        return self.pull.func(self.pull._residuals(), cotangent, self.targets)
+
+
+class _Names(Sequence):
+    """Names of the leaves of arguments, looked up where they are needed."""
+
+    def __init__(self, rule: Pullback):
+        self.rule = rule
+
+    def __getitem__(self, i):
+        return self.rule._path(i)
+
+    def __len__(self) -> int:
+        return len(self.rule.in_avals)
 
 
 class Pullback:
@@ -139,6 +169,8 @@ class Pullback:
     Arguments that are references stand for their contents: these are arguments of the function
     that is differentiated, and results behind all others.
     """
+
+    saved: Saved = Saved()  # which residuals are arguments
 
     def __init__(self, jaxpr, nonzero, in_avals, active, in_tree, out_tree, out_avals, name):
         self.jaxpr, self.nonzero, self.in_avals, self.active = jaxpr, nonzero, in_avals, active
