@@ -19,6 +19,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
+from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -258,7 +259,7 @@ def _in_words(product: _Product, names: _Names, machine: Machine) -> list[Statem
         count = -(-count // SIZE) * SIZE
     word = Index("term", count)
 
-    def packed(factor: Expr) -> Expr:
+    def packed(factor: Expr, word: Expr) -> Expr:
         """The terms of a factor in a word; zeros where there are no more."""
         parts = []
         for n in range(words.terms):
@@ -267,21 +268,26 @@ def _in_words(product: _Product, names: _Names, machine: Machine) -> list[Statem
             parts.append(op("select", at < terms, bits, const(0, np.int32)))
         return reduce(lambda a, b: op("or", a, b), parts)
 
-    left, excess, copies = packed(product.left), None, list[Statement]()
+    excess, copies = None, list[Statement]()
     if words.times == "dot4u":
-        # Bytes without signs are 128 greater.
-        left = op("xor", left, const(-0x7F7F7F80, np.int32))
         excess, copies = _column_sums(product, 128, names)
-    at = (*product.outer_of(product.left), product.row, word)
+    rows = (*product.outer_of(product.left), product.row)
     # Rows a line of the cache further apart are not in conflict over places in it.
-    copy = names.buffer([*_extents(at[:-1]), count + _LINE_OF_WORDS], np.dtype(np.int32))
+    copy = names.buffer([*_extents(rows), count + _LINE_OF_WORDS], np.dtype(np.int32))
+    # Words that are full, those with some terms, and those without ask nothing of their numbers.
+    for first, end in pairwise((0, terms // words.terms, -(-terms // words.terms), count)):
+        if first < end:
+            one = Index("term", end - first)
+            left = packed(product.left, one + first)
+            if words.times == "dot4u":  # bytes without signs are 128 greater
+                left = op("xor", left, const(-0x7F7F7F80, np.int32))
+            copies.append(_parallel((*rows, one), [Store(copy, (*rows, one + first), left)]))
     fold = product.total.fold
-    body = op(words.times, copy[at], packed(product.right))
+    body = op(words.times, copy[(*rows, word)], packed(product.right, word))
     total = Pick(Fold((word,), fold.init, fold.states, (body,), "add"), 0)
     nest = product.rest(total if excess is None else total - excess)
     found = _contracted(nest, names, machine)
-    return None if found[-1] is nest else [
-        *copies, _parallel(at, [Store(copy, at, left)]), *found]
+    return None if found[-1] is nest else [*copies, *found]
 
 
 def _column_sums(product: _Product, factor: int, names: _Names) -> tuple[Expr, list[Statement]]:

@@ -16,7 +16,7 @@ from functools import cache, cached_property
 
 from .matrix_registers import is_permitted
 
-__all__ = ["Machine", "host"]
+__all__ = ["Machine", "caches_of", "host"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,16 @@ class Machine:
     def vector_registers(self) -> int:
         """How many vector registers there are."""
         return 32 if self.is_arm or self.vector_bits == 512 else 16
+
+    @property
+    def has_masks(self) -> bool:
+        """Whether there are registers for answers in lanes."""
+        return self.vector_bits >= 512
+
+    @property
+    def fuses(self) -> bool:
+        """Whether one instruction multiplies and adds."""
+        return self.is_arm or self.vector_bits > 128 or "fma" in self._has
 
     @property
     def multiplies_bytes(self) -> bool:
@@ -112,11 +122,12 @@ def host() -> Machine:
         features["amx-bf16"] = is_permitted()
     triple, more, bits = llvm.get_process_triple(), "", 128
     if triple.startswith(("x86_64", "amd64", "i686")):
-        bits = 512 if features.get("avx512f") else 256 if features.get("avx2") else 128
+        wide = features.get("avx2") and features.get("fma")
+        bits = 512 if features.get("avx512f") else 256 if wide else 128
     if triple.startswith(("aarch64", "arm64")):
         more = _OWN_ORDER + (",+dotprod" if b"asimddp" in _processor_facts() else "")
     return Machine(triple, llvm.get_host_cpu_name(), features.flatten() + more, bits,
-                   _caches(), os.cpu_count() or 1)
+                   caches_of(), os.cpu_count() or 1)
 
 
 def _processor_facts() -> bytes:
@@ -126,7 +137,7 @@ def _processor_facts() -> bytes:
     return b""
 
 
-def _caches(folder: str = "/sys/devices/system/cpu/cpu0/cache") -> tuple[int, int, int]:
+def caches_of(folder: str = "/sys/devices/system/cpu/cpu0/cache") -> tuple[int, int, int]:
     """Bytes of the first, second and last cache for data; usual ones where nobody tells."""
     known = dict(_caches_of_linux(folder) if sys.platform.startswith("linux") else ())
     usual = Machine("", "", "", 0).caches
@@ -139,7 +150,12 @@ def _caches_of_linux(folder: str) -> Iterator[tuple[int, int]]:
     """Levels of caches for data, and their bytes."""
     for n in range(8):
         with suppress(OSError, ValueError):
-            level, kind, size = (open(f"{folder}/index{n}/{name}").read().strip()
+            level, kind, size = (_line(f"{folder}/index{n}/{name}")
                                  for name in ("level", "type", "size"))
             if kind != "Instruction":
-                yield int(level), int(size.removesuffix("K")) << 10
+                yield int(level), int(size[:-1]) << {"K": 10, "M": 20, "G": 30}.get(size[-1], 0)
+
+
+def _line(path: str) -> str:
+    with open(path) as file:
+        return file.read().strip()

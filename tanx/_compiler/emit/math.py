@@ -28,6 +28,7 @@ from .values import (
     integer,
     maximum,
     minimum,
+    muladd,
     polynomial,
     select,
     shift_left,
@@ -140,7 +141,7 @@ def _reduced(x: Value, less: int = 0) -> tuple[Value, Value]:
 
 def _exp_minus_one(r: Value) -> Value:
     """``e^r - 1`` for r between ±ln(2)/2."""
-    return fma(polynomial(r, _format(r).exp), r * r, r)
+    return muladd(polynomial(r, _format(r).exp), r * r, r)
 
 
 def _powers(rounded: Value) -> tuple[Value, Value]:
@@ -158,7 +159,7 @@ def _powers(rounded: Value) -> tuple[Value, Value]:
 def _scaled(more: Value, rounded: Value) -> Value:
     """``(1 + more) 2^n``, given n + ``magic_bias``."""
     first, second = map(bits_to_float, _powers(rounded))
-    return fma(more, first, first) * second
+    return muladd(more, first, first) * second
 
 
 def _exp(x: Value, less: int = 0) -> Value:
@@ -344,8 +345,8 @@ def _quadrant(x: Value) -> tuple[Value, Value]:
 
 def _sin_and_cos(r: Value) -> tuple[Value, Value]:
     form, z = _format(r), r * r
-    sine = fma(z * r, polynomial(z, form.sin), r)
-    cosine = fma(z * z, polynomial(z, form.cos), fma(z, -0.5, 1.0))
+    sine = muladd(z * r, polynomial(z, form.sin), r)
+    cosine = muladd(z * z, polynomial(z, form.cos), muladd(z, -0.5, 1.0))
     return sine, cosine
 
 

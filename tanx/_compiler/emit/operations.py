@@ -101,7 +101,7 @@ def apply(name: str, args: Sequence[Scalar], dtypes: Sequence[np.dtype], result:
 
 def _in_half(name: str, args: Sequence[Any]) -> Value:
     """An instruction on float16, in float16 itself where the processor has that."""
-    if not args[0].writer.has_half:
+    if not args[0].writer.machine.has_half:
         value = _FLOAT[name](*args)
         return value if name in _EXACT else rounded(value, np.dtype(np.float16), computed=True)
     half = type_of("half")

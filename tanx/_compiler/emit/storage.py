@@ -254,7 +254,8 @@ def from_bits(x: Value, dtype: np.dtype) -> Value:
         return bits_to_float(x)
     if dtype == _HALF:
         return convert(bits_to_float(x), "fpext", F32)
-    if dtype == BFLOAT and x.writer.vector_bits == 128 and x.type.lanes > 1 and x.type.bits == 16:
+    if dtype == BFLOAT and x.writer.machine.vector_bits == 128 and (
+            x.type.lanes > 1 and x.type.bits == 16):
         return _behind_zeros(x)
     code = convert(x, "zext", I32)
     if dtype == BFLOAT:
@@ -301,7 +302,7 @@ def _resized(x: Value, to: Type) -> Value:
 def _to_integer(x: Value, kinds: str, to: Type) -> Value:
     if kinds[0] == "f":
         to = to.of(x.type.lanes)
-        if x.type.lanes > 1 and not x.writer.saturates:
+        if x.type.lanes > 1 and not x.writer.machine.saturates:
             return _clipped(x, kinds[1] == "i", to)
         name = f"llvm.fpto{'s' if kinds[1] == 'i' else 'u'}i.sat.{to.suffix}.{x.type.suffix}"
         return x.writer.call(name, to, [x])

@@ -20,13 +20,14 @@ from ctypes import c_float
 import numpy as np
 
 from ..abi import PARALLEL
+from ..machine import Machine
 
 __all__ = ["F32", "F64", "I1", "I32", "I64", "I8", "Place", "Type", "Value", "Writer", "absolute",
            "any_lane", "as_mask", "bits_of", "bits_to_float", "call_lanewise", "ceil", "constant",
            "convert", "copysign", "floor", "fma", "in_parallel", "integer", "intrinsic",
-           "lane_numbers", "maximum", "minimum", "outlined", "polynomial", "repeat", "repeat_until",
-           "resized", "rint", "select", "shift_left", "shift_right", "sqrt", "trunc", "type_of",
-           "when_any"]
+           "lane_numbers", "maximum", "minimum", "muladd", "outlined", "polynomial", "repeat",
+           "repeat_until", "resized", "rint", "select", "shift_left", "shift_right", "sqrt",
+           "trunc", "type_of", "when_any"]
 
 
 class Type:
@@ -54,6 +55,8 @@ class Type:
         return self if lanes == self.lanes else type_of(self.element, lanes)
 
 
+_ANY = Machine("", "", "+fma", 128)
+"""What is written for no machine in particular."""
 _MANY = 6
 """Coefficients of a polynomial of which only the last step follows Horner's rule, not two."""
 _FLOAT_BITS = {"half": 16, "bfloat": 16, "float": 32, "double": 64}
@@ -101,21 +104,15 @@ class Writer:
 
     ``declared`` maps each name that is called to its declaration, ``helpers`` maps names to
     functions written on the way, ``uses`` counts how often functions of numbers were used: these
-    three are one for the whole ``module``. ``has_masks`` tells that the processor has registers
-    for answers in lanes, ``spares_addends`` that its fused instructions need not overwrite what
-    they add to, ``has_half`` that it computes in float16, ``saturates`` that vectors of floats are
-    clipped when they become integers; its registers have ``vector_bits``.
+    three are one for the whole ``module``, which is written for one ``machine``.
     """
 
-    def __init__(self, module: Writer | None = None, has_masks: bool = False,
-                 spares_addends: bool = True, has_half: bool = False, saturates: bool = True,
-                 vector_bits: int = 128):
+    def __init__(self, module: Writer | None = None, machine: Machine = _ANY):
         self.place = Place("entry")
-        self.has_masks: bool = module.has_masks if module else has_masks
-        self.spares_addends: bool = module.spares_addends if module else spares_addends
-        self.has_half: bool = module.has_half if module else has_half
-        self.saturates: bool = module.saturates if module else saturates
-        self.vector_bits: int = module.vector_bits if module else vector_bits
+        self.machine: Machine = module.machine if module else machine
+        # Every instruction asks for these.
+        self.has_masks: bool = self.machine.has_masks
+        self.spares_addends: bool = self.machine.spares_addends
         self.declared: dict[str, str] = module.declared if module else {}
         self.helpers: dict[str, str] = module.helpers if module else {}
         self.uses: Counter[tuple[str, Type]] = module.uses if module else Counter()
@@ -381,11 +378,44 @@ def intrinsic(name: str, *operands, extra: Sequence[Value] = ()) -> Value:
 
 
 def fma(a, b, c) -> Value:
-    """``a * b + c`` with one rounding."""
+    """``a * b + c`` with one rounding; :func:`muladd` is quicker where two will do."""
     a, b, c = _together(a, b, c)
+    if not c.writer.machine.fuses and c.type.bits >= 32:
+        return _exactly(a, b, c)
     if c.is_constant and c.type.lanes > 1 and not c.writer.spares_addends:
         c = _from_memory(c)
     return intrinsic("fma", a, b, c)
+
+
+def muladd(a, b, c) -> Value:
+    """``a * b + c``, with one rounding where the machine has an instruction for it, else two."""
+    a, b, c = _together(a, b, c)
+    return fma(a, b, c) if c.writer.machine.fuses else a * b + c
+
+
+def _exactly(a: Value, b: Value, c: Value) -> Value:
+    """``a * b + c`` without an instruction for it; the product counts with all its digits.
+
+    The last bit may differ from that of one rounding, once in some hundred million sums. Products
+    of two numbers of float32 are numbers of float64. For float64 the product is the rounded one
+    and what it lost, by products of halves of the factors; factors so large that they cannot be
+    halved get the rounded one.
+    """
+    if c.type.bits == 32:
+        x, y, z = (convert(v, "fpext", F64) for v in (a, b, c))
+        return convert(x * y + z, "fptrunc", F32)
+
+    def halved(x: Value) -> tuple[Value, Value]:
+        scaled = x * 134217729.0  # 2**27 + 1
+        high = scaled - (scaled - x)
+        return high, x - high
+    (a_high, a_low), (b_high, b_low) = halved(a), halved(b)
+    product = a * b
+    lost = a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
+    total = product + c
+    added = total - product
+    lost = lost + ((product - (total - added)) + (c - added))
+    return select(absolute(lost) < float("inf"), total + lost, total)
 
 
 def _from_memory(c: Value) -> Value:
@@ -519,7 +549,7 @@ def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
     else:
         result = _by_squares(x, coefficients[:top])
     for c in coefficients[top:]:
-        result = fma(result, x, c)
+        result = muladd(result, x, c)
     return result
 
 
@@ -527,17 +557,17 @@ def _by_squares(x: Value, coefficients: Sequence[float]) -> Value:
     """A polynomial by those of neighbouring coefficients, in powers of the square."""
     odd = len(coefficients) % 2
     terms = [constant(x, c) for c in coefficients[:odd]]
-    terms += [fma(constant(x, a), x, b) for a, b in zip(coefficients[odd::2],
-                                                        coefficients[odd + 1::2])]
+    terms += [muladd(constant(x, a), x, b) for a, b in zip(coefficients[odd::2],
+                                                           coefficients[odd + 1::2])]
     while len(terms) > 1:
         x = x * x
         if len(terms) < 4:  # few enough to go on one by one
             result = terms[0]
             for term in terms[1:]:
-                result = fma(result, x, term)
+                result = muladd(result, x, term)
             return result
         odd = len(terms) % 2
-        terms = terms[:odd] + [fma(a, x, b) for a, b in zip(terms[odd::2], terms[odd + 1::2])]
+        terms = terms[:odd] + [muladd(a, x, b) for a, b in zip(terms[odd::2], terms[odd + 1::2])]
     return terms[0]
 
 

@@ -27,9 +27,9 @@ from ..emit.values import (
     Value,
     Writer,
     constant,
-    fma,
     in_parallel,
     integer,
+    muladd,
     resized,
     type_of,
 )
@@ -279,7 +279,7 @@ class _Machine:
     # -- numbers
 
     def fma(self, a: Value, b: Value, c: Value) -> Value:
-        return fma(a, b, c)
+        return muladd(a, b, c)
 
     def sqrt(self, x: Value) -> Value:
         return values.sqrt(x)

@@ -225,6 +225,8 @@ def lanes_of(dtype: np.dtype, machine: Machine) -> int:
 def _fits(tile: Tile, machine: Machine) -> bool:
     """Whether the sums of a tile and what is multiplied stay in registers."""
     left = 1
+    if tile.form == "m" and not machine.fuses:  # LLVM then loads numbers of all rows at first
+        left = tile.rows
     if machine.multiplies_by_lane:
         left = tile.rows if tile.form == "k" else ceil(tile.rows / tile.lanes)
     return tile.rows * tile.vectors + left + tile.vectors < machine.vector_registers

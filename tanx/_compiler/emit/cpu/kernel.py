@@ -75,15 +75,15 @@ class Kernel(Folds):
     """Writes statements into one function.
 
     ``pointers`` names the address of each buffer, ``same`` maps buffers to others whose memory
-    they are, ``symbol`` gives the symbol of a library call; vectors have ``vector_bits``.
+    they are, ``symbol`` gives the symbol of a library call.
     """
 
-    def __init__(self, writer: Writer, vector_bits: int, pointers: Mapping[Buffer, str],
+    def __init__(self, writer: Writer, pointers: Mapping[Buffer, str],
                  same: Mapping[Buffer, Buffer], symbol: Callable[[Extern], str]):
         self.writer, self.pointers, self.symbol = writer, dict(pointers), symbol
         self.analysis = Analysis(dict(same))
-        registers = 16 if writer.spares_addends and vector_bits < 512 else 32
-        self.planner = Planner(self.analysis, vector_bits, registers)
+        self.planner = Planner(self.analysis, writer.machine.vector_bits,
+                               writer.machine.vector_registers)
         self.top = Scope(None, "entry")
         # Writes a nest by tiles, if that is how it is computed: ``products.py`` knows how.
         self.product: Callable[[Nest, Scope], bool] = lambda nest, scope: False

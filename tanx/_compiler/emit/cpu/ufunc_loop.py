@@ -25,9 +25,7 @@ def loop_text(name: str, dtype: np.dtype, operands: int, machine: Machine) -> st
     element = register_type(dtype)
     lanes = machine.vector_bits // element.bits
     vector, size = element.of(lanes), element.bits // 8
-    module = Writer(has_masks=machine.vector_bits >= 512, spares_addends=machine.spares_addends,
-                    has_half=machine.has_half, saturates=machine.saturates,
-                    vector_bits=machine.vector_bits)
+    module = Writer(machine=machine)
     writer = Writer(module)
     given = [Value(writer, f"%x{n}", vector) for n in range(operands)]
     result = apply(name, given, [dtype] * operands, dtype, {})

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from math import cos, pi, sin, sqrt
 
 from ...emit.complex import Pair
-from ...emit.values import fma
+from ...emit.values import muladd
 
 __all__ = ["times", "transform"]
 
@@ -35,7 +35,7 @@ def transform(x: Sequence[Pair]) -> list[Pair]:
 
 def times(x: Pair, re, im) -> Pair:
     """The product with a complex number."""
-    return Pair(fma(-x.im, im, x.re * re), fma(x.im, re, x.re * im))
+    return Pair(muladd(-x.im, im, x.re * re), muladd(x.im, re, x.re * im))
 
 
 def _four(a: Pair, b: Pair, c: Pair, d: Pair) -> list[Pair]:
@@ -58,8 +58,8 @@ def _halves(x: Sequence[Pair]) -> list[Pair]:
         elif eighths:
             b = Pair(b.re + b.im, b.im - b.re) if eighths == 1 else Pair(b.im - b.re, -b.re - b.im)
             root = _HALF_ROOT
-            first.append(Pair(fma(b.re, root, a.re), fma(b.im, root, a.im)))
-            second.append(Pair(fma(b.re, -root, a.re), fma(b.im, -root, a.im)))
+            first.append(Pair(muladd(b.re, root, a.re), muladd(b.im, root, a.im)))
+            second.append(Pair(muladd(b.re, -root, a.re), muladd(b.im, -root, a.im)))
             continue
         first.append(a + b)
         second.append(a - b)
@@ -98,9 +98,9 @@ def _prime(x: Sequence[Pair]) -> list[Pair]:
         re, im, across, along = first.re, first.im, None, None
         for q, plus, minus in zip(half, sums, differences):
             angle = 2 * pi * (p * q % n) / n
-            re, im = fma(plus.re, cos(angle), re), fma(plus.im, cos(angle), im)
+            re, im = muladd(plus.re, cos(angle), re), muladd(plus.im, cos(angle), im)
             factor = sin(angle)
-            across = minus.im * factor if across is None else fma(minus.im, factor, across)
-            along = minus.re * factor if along is None else fma(minus.re, factor, along)
+            across = minus.im * factor if across is None else muladd(minus.im, factor, across)
+            along = minus.re * factor if along is None else muladd(minus.re, factor, along)
         out[p], out[n - p] = Pair(re + across, im - along), Pair(re - across, im + along)
     return out

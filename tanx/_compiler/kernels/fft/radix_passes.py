@@ -18,7 +18,7 @@ import numpy as np
 from ...._loops.fourier import SHORT, roots, spectrum_size
 from ...emit.complex import Pair
 from ...emit.shuffles import transposed
-from ...emit.values import I64, Type, Value, Writer, constant, fma, intrinsic, repeat, type_of
+from ...emit.values import I64, Type, Value, Writer, constant, intrinsic, muladd, repeat, type_of
 from .butterflies import times, transform
 
 __all__ = ["PAIRS", "PLANES", "REALS", "Function", "Memory", "Passes", "Side", "lanes_for", "loop",
@@ -248,7 +248,7 @@ class Passes:
     def __init__(self, module: Writer, element: Type):
         self.module, self.element = module, element
         self.by_lane = not module.spares_addends  # whether factors may be lanes of vectors
-        self.lanes = max(1, module.vector_bits // element.bits)
+        self.lanes = max(1, module.machine.vector_bits // element.bits)
 
     def function(self, name: str, params: Sequence[str],
                  body: Callable[[Function], None]) -> str:
@@ -350,7 +350,7 @@ class Passes:
             def step(q: Value, sums: Sequence[Value]) -> list[Value]:
                 by = self._spread(f.writer, table, (i * half + q) * 4, 4, type.lanes)
                 re, im, along, across = get(q * 4, 4)
-                return [fma(*terms) for terms in zip(
+                return [muladd(*terms) for terms in zip(
                     (re, im, along, across) * 2, (by[0], by[0], by[1], by[1], by[2], by[2], by[3],
                                                   by[3]), sums)]
             zero = constant(x[0].re, 0.0)

@@ -21,7 +21,7 @@ import numpy as np
 
 from ...abi import TILE
 from ...emit.storage import halves, register_type
-from ...emit.values import I64, Type, Value, Writer, bits_of, fma, integer, repeat, type_of
+from ...emit.values import I64, Type, Value, Writer, bits_of, integer, muladd, repeat, type_of
 from ...machine import Machine
 from ...schedule.tiles import Tile, in_matrix_registers, lanes_of
 from . import amx
@@ -57,7 +57,7 @@ def kernel_text(symbol: str, machine: Machine) -> str:
     name, form, rows, vectors, end = symbol.removeprefix(TILE).split(".")
     dtype = np.dtype("int32" if name in _OF_BYTES else "float32" if name == "dot2" else name)
     tile = Tile("k" if form == "k" else "m", int(rows), int(vectors), lanes_of(dtype, machine))
-    writer = Writer()
+    writer = Writer(machine=machine)
     end, _, runs = end.partition("-")
     if in_matrix_registers(tile, name, machine):
         amx.write_kernel(writer, tile, name, end == "add")
@@ -174,7 +174,7 @@ class _Kernel:
 
     def plus(self, x: Value, y: Value, total: Value) -> Value:
         """A sum with the product of two vectors added."""
-        return fma(x, y, total) if self.element.is_float else x * y + total
+        return muladd(x, y, total) if self.element.is_float else x * y + total
 
     # -- memory ------------------------------------------------------------------------------------
 
@@ -277,5 +277,5 @@ class _Halves(_Kernel):
 
     def plus(self, x: Value, y: Value, total: Value) -> Value:
         for a, b in zip(halves(bits_of(x)), halves(bits_of(y))):
-            total = fma(a, b, total)
+            total = muladd(a, b, total)
         return total
