@@ -14,7 +14,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .._base.limits import processors
 from .._base.locks import new_lock
 from .names import LAPACK
 
@@ -201,9 +203,36 @@ def _extension(module: str) -> Any:
         spec = PathFinder.find_spec(name, [os.path.join(folder, "linalg") for folder in folders])
         if "scipy.linalg" in sys.modules or spec is None or spec.loader is None:
             return import_module(name)
-        made = module_from_spec(spec)
-        spec.loader.exec_module(made)
+        with _environment(OPENBLAS_THREAD_TIMEOUT=_TIMEOUT, **_threads_of_openblas()):
+            made = module_from_spec(spec)
+            spec.loader.exec_module(made)
         return made
+
+
+_TIMEOUT = "20"
+"""For how many cycles threads of OpenBLAS look for more work before they sleep, as a power of two.
+By itself they look for 25 to 40 ms after each call; 20 is a millisecond, in which the next step of
+a routine comes (svd, eigh and lu of 512 rows take as long with either, on two busy cores)."""
+
+
+def _threads_of_openblas() -> dict[str, str]:
+    """OpenBLAS knows the affinity of the process, but not the limits of its control groups."""
+    known = "OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS"
+    if any(name in os.environ for name in known):
+        return {}
+    return {"OPENBLAS_NUM_THREADS": str(processors())}
+
+
+@contextmanager
+def _environment(**variables: str) -> Iterator[None]:
+    """Set variables that are not set, for what reads them meanwhile."""
+    added = {name: value for name, value in variables.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
 
 
 def thread_functions() -> tuple[int, int] | None:

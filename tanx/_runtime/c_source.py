@@ -196,8 +196,10 @@ def header_text(entry: Entry) -> str:
 
 _HEAD = """\
 #define _GNU_SOURCE
+#include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "{header}"
@@ -236,11 +238,20 @@ static int64_t default_threads(void)
 {{
     const char *said = getenv("OMP_NUM_THREADS");
     cpu_set_t processors;
+    int64_t threads = 1, quota, period;
+    FILE *limit;
     if (said && atol(said) > 0)
         return atol(said);
     if (sched_getaffinity(0, sizeof processors, &processors) == 0)
-        return CPU_COUNT(&processors);
-    return 1;
+        threads = CPU_COUNT(&processors);
+    limit = fopen("/sys/fs/cgroup/cpu.max", "r");  /* of a container */
+    if (limit) {{
+        if (fscanf(limit, "%" SCNd64 " %" SCNd64, &quota, &period) == 2 && period > 0
+            && (quota + period - 1) / period < threads)
+            threads = (quota + period - 1) / period;
+        fclose(limit);
+    }}
+    return threads < 1 ? 1 : threads;
 }}
 
 __attribute__((constructor)) static void begin(void)

@@ -24,7 +24,7 @@ from __future__ import annotations
 from .._loops.lapack import MOST
 from .native import C, address_of, call, put, stack, word
 
-__all__ = ["behind", "each_matrix", "some_matrices"]
+__all__ = ["behind", "cap", "each_matrix", "some_matrices"]
 
 COUNT, ROUTINE, COPIES, TASKS, EACH, SOME, THREADS = 0, 8, 16, 24, 32, 40, 48
 BEHIND, BLOCK, BUFFERS, OUTPUTS, SIZES, REST = 56, 64, 72, 80, 88, 96
@@ -189,6 +189,15 @@ def let_go(threads: int) -> None:
     put(threads, HOLDERS, word(threads, HOLDERS) - 1)
     if word(threads, HOLDERS) == 0:
         call(word(threads, SET), word(threads, BEFORE))
+    C.pthread_mutex_unlock(threads)
+
+
+def cap(threads: int, number: int) -> None:
+    """Have the library use so many threads, once nobody holds it at one."""
+    C.pthread_mutex_lock(threads)
+    if word(threads, HOLDERS) == 0:
+        call(word(threads, SET), number)
+    put(threads, BEFORE, number)
     C.pthread_mutex_unlock(threads)
 
 

@@ -19,7 +19,7 @@ from .callbacks import callback
 from .factor import own_routine
 from .load import Library
 from .machine_code import permanent
-from .threads import parallel_address
+from .threads import parallel_address, when_resized
 
 if TYPE_CHECKING:
     from .._loops.nest import Buffer, Extern
@@ -35,13 +35,24 @@ def _loops() -> dict[str, int]:
     """The addresses of the native loops over matrices."""
     def text() -> str:
         from .native import translate
-        return translate((lapack_words,), ("behind", "each_matrix", "some_matrices"))
+        return translate((lapack_words,), ("behind", "cap", "each_matrix", "some_matrices"))
     symbols = {"tanx_parallel": parallel_address(), **stop.addresses(),
                **{name: host.address(name) for name in ("tanx_alloc", "tanx_free")}}
     symbols["tanx_behind"] = ctypes.addressof(_behind)
     made = permanent("routines of LAPACK", text, symbols, tidy=True)
     lapack.freeze_at_exit(lambda: [t for t in _behind[lapack_words.LOCK // 8:] if t])
+    _keep_few_threads(made["cap"])
     return made
+
+
+def _keep_few_threads(cap: int) -> None:
+    """Let the library use no more threads than programs do: it does not know of all limits."""
+    words = _threads()
+    if not words:
+        return
+    usual = ctypes.CFUNCTYPE(ctypes.c_int)((lapack.thread_functions() or (0,))[0])()
+    function = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(cap)
+    when_resized(lambda threads: function(words, min(usual, threads)))
 
 
 _behind = forever((ctypes.c_int64 * (lapack_words.LOCK // 8 + lapack_words.SLOTS))())

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from math import prod
 
 from .._base.collector import growth
+from .._base.limits import groups, text_of
 from .._core.array import Array, live_arrays
 from .._core.origins import lines_of
 from .._core.primitive import Kind
@@ -37,14 +38,6 @@ _SHOWN = 5  # of the live arrays
 # -- what the system says --------------------------------------------------------------------------
 
 
-def _read(path: str) -> str:
-    try:
-        with open(path) as file:
-            return file.read()
-    except OSError:
-        return ""
-
-
 def _number(text: str) -> int:
     """The number in a file of a control group; what has no limit is called max, or is enormous."""
     return int(text) if text.strip().isdecimal() else _UNLIMITED
@@ -59,41 +52,22 @@ def _entry(text: str, name: str) -> int:
     return 0
 
 
-def _groups(root: str = "/") -> Iterator[tuple[str, str, str, str]]:
-    """The control groups of this process that count memory, the innermost first.
-
-    For each its folder, and the names of what tells its limit, its use, and of its use what is a
-    cache of files: in the second version of control groups, and in the first.
-    """
-    for line in _read(f"{root}proc/self/cgroup").splitlines():
-        _, controllers, path = line.split(":", 2)
-        if not controllers:
-            tops = [f"{root}sys/fs/cgroup", f"{root}sys/fs/cgroup/unified"]
-            names = "memory.max", "memory.current", "inactive_file"
-        elif "memory" in controllers.split(","):
-            tops = [f"{root}sys/fs/cgroup/memory"]
-            names = "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
-        else:
-            continue
-        for top in tops:
-            folder = path.strip("/")
-            while True:
-                yield f"{top}/{folder}".rstrip("/"), *names
-                if not folder:
-                    break
-                folder = folder.rpartition("/")[0]
+_FILES = {True: ("memory.max", "memory.current", "inactive_file"),
+          False: ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")}
+"""What tells the limit of a control group, its use, and of its use what is a cache of files: in the
+second version of control groups, and in the first."""
 
 
 @cache
 def memory_of_machine(root: str = "/") -> int:
     """Bytes of memory that the machine has, or that this process's group may use; with swap."""
-    memory = _read(f"{root}proc/meminfo")
+    memory = text_of(f"{root}proc/meminfo")
     swap = 1024 * _entry(memory, "SwapTotal")
     sizes = [1024 * _entry(memory, "MemTotal") + swap]
     if not _entry(memory, "MemTotal"):  # not Linux
         sizes = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    sizes += [limit + swap for folder, name, *_ in _groups(root)
-              if 0 < (limit := _number(_read(f"{folder}/{name}"))) < _UNLIMITED]
+    sizes += [limit + swap for folder, second in groups("memory", root)
+              if 0 < (limit := _number(text_of(f"{folder}/{_FILES[second][0]}"))) < _UNLIMITED]
     return min(sizes)
 
 
@@ -102,16 +76,17 @@ growth.memory = memory_of_machine
 
 def available_memory(root: str = "/") -> int:
     """Bytes that can be had now without anything being taken from other processes."""
-    memory = _read(f"{root}proc/meminfo")
+    memory = text_of(f"{root}proc/meminfo")
     swap = 1024 * _entry(memory, "SwapFree")
     if not _entry(memory, "MemAvailable"):
         return memory_of_machine(root)
     sizes = [1024 * _entry(memory, "MemAvailable") + swap]
-    for folder, limit, used, file in _groups(root):
-        most = _number(_read(f"{folder}/{limit}"))
+    for folder, second in groups("memory", root):
+        limit, used, file = _FILES[second]
+        most = _number(text_of(f"{folder}/{limit}"))
         if 0 < most < _UNLIMITED:
-            cached = _entry(_read(f"{folder}/memory.stat"), file)
-            sizes.append(most - _number(_read(f"{folder}/{used}")) + cached + swap)
+            cached = _entry(text_of(f"{folder}/memory.stat"), file)
+            sizes.append(most - _number(text_of(f"{folder}/{used}")) + cached + swap)
     return max(0, min(sizes))
 
 

@@ -19,12 +19,15 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Callable
 
+from .._base.limits import processors
 from .._base.locks import new_lock
 from .._compiler.abi import PARALLEL, STOP, STOPPED
 from ..errors import explain
 
-__all__ = ["get_num_threads", "parallel_address", "pool_text", "set_num_threads"]
+__all__ = ["get_num_threads", "parallel_address", "pool_text", "set_num_threads",
+           "when_resized"]
 
 _PAUSES = {"x86_64": ("llvm.x86.sse2.pause", "", 1000),
            "aarch64": ("llvm.aarch64.isb", "i32 15", 2500)}
@@ -403,6 +406,7 @@ class _Pool:
         self._lock = new_lock()
         self._size: int | None = None
         self._addresses: dict[str, int] = {}
+        self.listeners: list[Callable[[int], None]] = []  # are told the size when it changes
 
     @property
     def size(self) -> int:
@@ -416,6 +420,8 @@ class _Pool:
             self._size = threads
             if self._addresses:
                 self._call("tanx_limit", threads)
+        for listener in self.listeners:
+            listener(threads)
 
     def address(self) -> int:
         """Where the function :data:`PARALLEL` is."""
@@ -441,18 +447,22 @@ class _Pool:
 
 
 def _default_size() -> int:
-    """What ``OMP_NUM_THREADS`` says, or the processors that this process may use."""
+    """What ``OMP_NUM_THREADS`` says, or how many threads can run at a time."""
     first = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
     if first.isdecimal() and int(first):
         return int(first)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return processors()
 
 
 _pool = _Pool()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.forked)
+
+
+def when_resized(listener: Callable[[int], None]) -> None:
+    """Tell a function how many threads there are, now and whenever that changes."""
+    listener(_pool.size)
+    _pool.listeners.append(listener)
 
 
 def parallel_address() -> int:
@@ -472,9 +482,10 @@ def get_num_threads() -> int:
 def set_num_threads(threads: int) -> None:
     """Let compiled functions use so many threads on the CPU, the calling one among them.
 
-    Without it, the number is that of ``OMP_NUM_THREADS`` or of the processors that the process may
-    use. Results do not depend on it: work is cut in the same pieces whoever does them. Calls that
-    run in the meantime are not disturbed.
+    Without it, the number is that of ``OMP_NUM_THREADS``, or of the processors that the process may
+    use, by its affinity and by the limits of its control groups (a container with 2.5 CPUs: three).
+    LAPACK's library uses no more threads, either. Results do not depend on it: work is cut in the
+    same pieces whoever does them. Calls that run in the meantime are not disturbed.
 
     >>> before = tanx.get_num_threads()
     >>> tanx.set_num_threads(1)

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -10,6 +11,7 @@ from collections import Counter
 import pytest
 
 import tanx
+from tanx._base.limits import processors
 from tanx._runtime import threads
 
 TASK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
@@ -161,9 +163,110 @@ def run_alone(code, **environment):
     ({"OMP_NUM_THREADS": "3"}, "3"), ({"OMP_NUM_THREADS": "2,4"}, "2"),
     ({"OMP_NUM_THREADS": "many"}, "default"), ({}, "default")])
 def test_the_number_comes_from_the_environment(environment, expected):
-    default = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    expected = expected.replace("default", str(default))
+    expected = expected.replace("default", str(processors()))
     assert run_alone("import tanx; print(tanx.get_num_threads())", **environment) == expected
+
+
+GROUPS = {
+    "no limits": ({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "max 100000\n"}, 8),
+    "no groups": ({}, 8),
+    "2.5 processors": ({"proc/self/cgroup": "0::/\n",
+                        "sys/fs/cgroup/cpu.max": "250000 100000\n"}, 3),
+    "a part of one": ({"proc/self/cgroup": "0::/\n",
+                       "sys/fs/cgroup/cpu.max": "20000 100000\n"}, 1),
+    "more than there are": ({"proc/self/cgroup": "0::/\n",
+                             "sys/fs/cgroup/cpu.max": "6400000 100000\n"}, 8),
+    "a group around": ({"proc/self/cgroup": "0::/a/b\n",
+                        "sys/fs/cgroup/a/b/cpu.max": "max 100000\n",
+                        "sys/fs/cgroup/a/cpu.max": "200000 100000\n"}, 2),
+    "first version": ({"proc/self/cgroup": "3:cpu,cpuacct:/x\n0::/\n",
+                       "sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_quota_us": "400000\n",
+                       "sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_period_us": "100000\n",
+                       "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "-1\n",
+                       "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000\n"}, 4),
+    "damaged": ({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "100000 0\n"}, 8),
+}
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_the_number_comes_from_control_groups(name, tmp_path, monkeypatch):
+    files, expected = GROUPS[name]
+    for path, text in files.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(8)), raising=False)
+    assert processors(f"{tmp_path}/") == expected
+
+
+@pytest.mark.skipif(shutil.which("taskset") is None, reason="taskset chooses processors")
+def test_one_processor_of_several():
+    """A process that may use one processor has one thread, and so has LAPACK's library."""
+    code = """
+import ctypes, os, tanx, tanx.numpy as jnp
+from tanx._loops import lapack
+x = jnp.arange(1 << 18, dtype=jnp.float32)
+f = tanx.jit(lambda x: (x * 2).sum() + jnp.linalg.eigvalsh(jnp.eye(3))[0])
+values = {float(f(x)) for _ in range(4)}
+tasks = len(os.listdir("/proc/self/task"))
+get, _ = lapack.thread_functions()
+print(tanx.get_num_threads(), ctypes.CFUNCTYPE(ctypes.c_int)(get)(), tasks, values)"""
+    first = str(min(os.sched_getaffinity(0)))
+    given = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
+    done = subprocess.run(["taskset", "-c", first, sys.executable, "-c", code], env=given,
+                          capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[:2] == ["1", "1"]
+    assert done.stdout.strip().endswith("{68719214592.0}")
+
+
+def test_nobody_spins():
+    """A tenth of a second after a call, no thread uses a processor: neither ours nor LAPACK's."""
+    code = """
+import time, tanx, tanx.numpy as jnp
+x = jnp.ones((1 << 20,))
+f = tanx.jit(lambda x: jnp.exp(x).sum())
+g = tanx.jit(lambda a: jnp.linalg.eigvalsh(a))
+for pause in (0, 0, 0.5, 0):  # in which better code is made
+    f(x).block_until_ready(), g(jnp.eye(300)).block_until_ready()
+    time.sleep(pause)
+start = time.process_time()
+time.sleep(0.1)
+print(time.process_time() - start < 0.02)"""
+    assert run_alone(code, OMP_NUM_THREADS="4") == "True"
+
+
+def test_the_library_follows_the_number_of_threads():
+    code = """
+import ctypes, tanx, tanx.numpy as jnp
+from tanx._loops import lapack
+tanx.jit(jnp.linalg.eigvalsh)(jnp.eye(3))
+get = ctypes.CFUNCTYPE(ctypes.c_int)((lapack.thread_functions() or (0,))[0])
+counts = []
+for threads in (1, 2, 64):
+    tanx.set_num_threads(threads)
+    counts.append(get())
+print(counts)"""
+    assert run_alone(code, OMP_NUM_THREADS="3", OPENBLAS_NUM_THREADS="3") == "[1, 2, 3]"
+
+
+@pytest.mark.slow
+def test_two_processes_side_by_side():
+    """Small parallel steps of two processes take turns; neither waits for the other's threads."""
+    code = """
+import time, tanx, tanx.numpy as jnp
+x = jnp.ones((1 << 18,))
+f = tanx.jit(lambda x: jnp.exp(x) * 2 + 1)
+for _ in range(10):
+    f(x).block_until_ready()
+start = time.perf_counter()
+for _ in range(2000):
+    f(x).block_until_ready()
+print(time.perf_counter() - start)"""
+    def started():
+        return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    alone = min(float(started().communicate()[0]) for _ in range(3))
+    both = [started(), started()]
+    assert max(float(process.communicate()[0]) for process in both) < 5 * alone
 
 
 def test_the_pool_is_no_obstacle_at_exit():
