@@ -68,7 +68,8 @@ def test_every_option_of_jax_is_known_with_its_default():
     ours = json.loads(printed)
     assert {name: ours[name] for name in OPTIONS} == {**OPTIONS, **DIFFERENT}
     assert ours.keys() - OPTIONS.keys() == {
-        "tanx_debug_bounds", "tanx_dump", "tanx_program_bytes", "tanx_quick_code"}
+        "tanx_debug_bounds", "tanx_dump", "tanx_native_code", "tanx_program_bytes",
+        "tanx_quick_code"}
 
 
 @pytest.mark.parametrize("name", OPTIONS)

@@ -194,6 +194,7 @@ CHECKS |= {
     "optimization_level": Check("O0", lambda: [
         same(y, X * 4 + 1) for y in four_calls(lambda x: x * 4 + 1, X)]),
     "quick_code": Check(False, lambda: [same(y, X * 2) for y in four_calls(lambda x: x * 2, X)]),
+    "native_code": Check(False, lambda: [same(y, X * 2) for y in four_calls(lambda x: x * 2, X)]),
     "program_bytes": Check(0, few_programs),
     "enable_checks": Check(True, lambda: four_calls(lambda x: x * 3, X)),
 }

@@ -26,6 +26,7 @@ from .._core.sharding import SingleDeviceSharding
 from .._core.trace import Tracer
 from .._core.types import ShapedArray, ShapeDtypeStruct, is_arraylike, typeof
 from .._runtime.device import default_device
+from .._runtime.eager import compiled
 from .._transforms.discharge import Discharged, discharge, is_stateful
 from .._transforms.low import low_types, lowered
 from ..errors import explain
@@ -348,10 +349,8 @@ class Lowered(Stage):
                 hint="tanx.export compiles it for the sizes that it is called with."))
         options = dict(program.options)
         options.update(check_options("tanx.stages.Lowered.compile", compiler_options))
-        from .._runtime.executable import executable_of
         with using_options(options), quick_code(False):
-            donated = (program.donated,) if program.donated else ()
-            return Compiled(program, executable_of(program.pure.closed, *donated))
+            return Compiled(program, compiled(program.pure.closed, program.donated))
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,7 @@ __all__ = [
     "jax2tf_associative_scan_reductions",
     "legacy_prng_key",
     "log_compiles",
+    "native_code",
     "no_execution",
     "no_tracing",
     "make_user_context",
@@ -343,7 +344,8 @@ _by_python: list[Flag] = []  # flags that native code does not know: Python take
 _said: set[str] = set()  # flags without effect that have said so
 _keys: dict[tuple, tuple] = {}  # all keys there were, so that equal ones are one object
 _UNUSUAL_NAMES = {"debug_bounds": "tanx_debug_bounds", "dump": "tanx_dump",
-                  "program_bytes": "tanx_program_bytes", "quick_code": "tanx_quick_code"}
+                  "program_bytes": "tanx_program_bytes", "quick_code": "tanx_quick_code",
+                  "native_code": "tanx_native_code"}
 _UNUSUAL_NAMES |= {name: name for name in (
     "check_vma", "eager_constant_folding", "jax2tf_associative_scan_reductions",
     "jax2tf_default_native_serialization", "mock_num_gpu_processes")}
@@ -474,6 +476,9 @@ dump = _define("dump", text, "", "Names of passes, separated by commas, after wh
 quick_code = _define(
     "quick_code", boolean, True, "Compile short programs in a hurry, and with care in the "
     "background once they are used again.")
+native_code = _define(
+    "native_code", boolean, True, "Compile programs to native code; without it tier 0 runs them, "
+    "operation by operation.", by_python=True)
 async_dispatch = _define(
     "cpu_enable_async_dispatch", boolean, True, "Let long work go on in the background.")
 log_compiles = _define("log_compiles", boolean, False, "Log each trace and compilation.")

@@ -7,6 +7,7 @@ the one that it does run on.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 from collections.abc import Iterator
@@ -112,6 +113,11 @@ class Machine:
 _OWN_ORDER = ",-use-postra-scheduler"
 """On ARM: leaves the last ordering of instructions to the processor."""
 
+_APPLE = "aarch64-none-elf", ",+dotprod,+reserve-x18"
+"""On Apple silicon, which is untested: object code in the form that ``image.py`` links, and the
+register that belongs to the system there. Apple passes variable numbers of arguments in another
+way: code calls no function that takes them."""
+
 
 @cache
 def host() -> Machine:
@@ -126,6 +132,8 @@ def host() -> Machine:
         bits = 512 if features.get("avx512f") else 256 if wide else 128
     if triple.startswith(("aarch64", "arm64")):
         more = _OWN_ORDER + (",+dotprod" if b"asimddp" in _processor_facts() else "")
+    if sys.platform == "darwin":
+        triple, more = _APPLE[0], _OWN_ORDER + _APPLE[1]
     return Machine(triple, llvm.get_host_cpu_name(), features.flatten() + more, bits,
                    caches_of(), os.cpu_count() or 1)
 
@@ -139,7 +147,8 @@ def _processor_facts() -> bytes:
 
 def caches_of(folder: str = "/sys/devices/system/cpu/cpu0/cache") -> tuple[int, int, int]:
     """Bytes of the first, second and last cache for data; usual ones where nobody tells."""
-    known = dict(_caches_of_linux(folder) if sys.platform.startswith("linux") else ())
+    found = {"linux": lambda: _caches_of_linux(folder), "darwin": _caches_of_macos}
+    known = dict(found.get(sys.platform, tuple)())
     usual = Machine("", "", "", 0).caches
     first, second = known.get(1, usual[0]), known.get(2, usual[1])
     last = max(known.values(), default=usual[2])
@@ -154,6 +163,15 @@ def _caches_of_linux(folder: str) -> Iterator[tuple[int, int]]:
                                  for name in ("level", "type", "size"))
             if kind != "Instruction":
                 yield int(level), int(size[:-1]) << {"K": 10, "M": 20, "G": 30}.get(size[-1], 0)
+
+
+def _caches_of_macos() -> Iterator[tuple[int, int]]:
+    """The same from macOS, for its fast cores. Untested."""
+    library, size = ctypes.CDLL(None), ctypes.c_size_t(8)
+    for level, name in ((1, b"hw.perflevel0.l1dcachesize"), (2, b"hw.perflevel0.l2cachesize")):
+        value = ctypes.c_int64()
+        if not library.sysctlbyname(name, ctypes.byref(value), ctypes.byref(size), None, 0):
+            yield level, value.value
 
 
 def _line(path: str) -> str:

@@ -17,6 +17,7 @@ from .._base.config import Flag, jit_disabled, overrides, overriding, trace_key
 from .._core.array import Array
 from .._core.jaxpr import ClosedJaxpr, Jaxpr, jaxprs_in_params
 from . import idle_work
+from .availability import is_native
 from .eager import compiled, quietly
 from .tier0 import program_of
 
@@ -61,6 +62,8 @@ def run_meanwhile(closed: ClosedJaxpr, donated: tuple[bool, ...],
     The first call has the code made, after it has run: it is the one with the least to share the
     processor for. Raises what went wrong in making it.
     """
+    if not is_native():
+        return None
     key = (_Compilation, donated, trace_key())
     compilation = closed.made.setdefault(key, _Compilation())
     if not compilation.done.is_set() and _steps(closed.jaxpr) > MOST_STEPS:

@@ -9,18 +9,21 @@ variables, each program has memory of its own.
 from __future__ import annotations
 
 import ctypes
+import gc
 import mmap
 import os
+import sys
 from collections.abc import Callable
 from functools import cache
 
 from .._base.locks import new_lock
 
-__all__ = ["Piece", "piece"]
+__all__ = ["Guarded", "Piece", "piece"]
 
 _ROOM = 1 << 18
 """Bytes that are mapped at a time."""
-_READ_WRITE, _EXECUTE = mmap.PROT_READ | mmap.PROT_WRITE, mmap.PROT_READ | mmap.PROT_EXEC
+_READ_WRITE, _EXECUTE = 1 | 2, 1 | 4
+"""How memory may be used, by POSIX; systems that are not like it import this file as well."""
 
 
 class Piece:
@@ -39,6 +42,37 @@ class Piece:
     def give_back(self) -> None:
         """The code is no longer needed."""
         _libc().munmap(self.base, self.size)
+
+
+class Guarded(Piece):
+    """Memory under the rules of macOS on Apple silicon. Untested.
+
+    It is mapped for code (``MAP_JIT``), and a thread may either write to such memory or execute it.
+    So code is written elsewhere and copied at the end: while this thread may write, nothing else
+    must happen in it that would run code, such as the release of an array. Variables behind the
+    code have plain memory.
+    """
+
+    MAP_JIT, MAP_FIXED = 0x800, 0x10
+
+    def __init__(self, size: int, executable: int):
+        self.size, plain = size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        self.base = _map(size, _READ_WRITE | _EXECUTE, plain | self.MAP_JIT)
+        if executable < size:
+            _map(size - executable, _READ_WRITE, plain | self.MAP_FIXED, at=self.base + executable)
+        self.written = _map(size, _READ_WRITE, plain)
+
+    def finish(self, executable: int) -> None:
+        library, running = _libc(), gc.isenabled()
+        protect, copy = library.pthread_jit_write_protect_np, library.memmove
+        gc.disable()
+        protect(0)
+        copy(self.base, self.written, self.size)
+        protect(1)
+        if running:
+            gc.enable()
+        library.munmap(self.written, self.size)
+        library.sys_icache_invalidate(self.base, executable)
 
 
 class _Shared(Piece):
@@ -122,14 +156,16 @@ if hasattr(os, "register_at_fork"):
 
 def piece(size: int, executable: int) -> Piece:
     """Memory of which the first ``executable`` bytes are code and the others are variables."""
+    if sys.platform == "darwin":
+        return Guarded(size, executable)
     return size == executable and _rooms.take(size) or Piece(size)
 
 
 # -- the system ------------------------------------------------------------------------------------
 
 
-def _map(size: int, protection: int, flags: int, file: int = -1) -> int:
-    base = _libc().mmap(None, size, protection, flags, file, 0)
+def _map(size: int, protection: int, flags: int, file: int = -1, at: int | None = None) -> int:
+    base = _libc().mmap(at, size, protection, flags, file, 0)
     if base in (None, ctypes.c_void_p(-1).value):
         raise MemoryError(f"no memory for {size} bytes of code.")
     return base
@@ -143,6 +179,9 @@ def _libc():
     libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *(ctypes.c_int,) * 3, ctypes.c_long)
     libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
     libc.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    libc.memmove.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+    if sys.platform == "darwin":
+        libc.sys_icache_invalidate.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
     return libc
 
 

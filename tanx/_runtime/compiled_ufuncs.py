@@ -12,6 +12,8 @@ from functools import cache, partial
 
 import numpy as np
 
+from .._base.config import native_code
+from .availability import is_native
 from .objects import obstacle
 
 __all__ = ["element_ufunc"]
@@ -22,14 +24,18 @@ _kept: list = []
 """Memory that ufuncs point to; they live as long as the process."""
 
 
-@cache
 def element_ufunc(name: str, dtype: np.dtype, operands: int) -> np.ufunc | None:
     """The ufunc of an instruction on one dtype of floats; None where there is no machine code.
 
     >>> element_ufunc("exp", np.dtype("float32"), 1)(np.float32([0, 1]))
     array([1.       , 2.7182817], dtype=float32)
     """
-    if obstacle() is not None:
+    return _compiled(name, dtype, operands) if native_code.value else None
+
+
+@cache
+def _compiled(name: str, dtype: np.dtype, operands: int) -> np.ufunc | None:
+    if obstacle() is not None or not is_native():
         return None
     from .machine_code import permanent  # late: half of what an import of tanx would take
     try:

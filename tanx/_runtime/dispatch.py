@@ -22,6 +22,7 @@ from .._core.stage import Staged
 from .._core.trace import EvalTrace, context
 from ..dtypes import stored_numbers
 from ..tree_util import tree_unflatten
+from .availability import is_native
 from .eager import compiled, quietly
 from .objects import native_calls, obstacle
 from .tier0 import Program
@@ -177,7 +178,8 @@ class NativeCalls:
 
         The first of a kind is only remembered, for many functions are called once.
         """
-        if obstacle() is not None or any(flag.value for flag in _WATCHING):
+        if obstacle() is not None or not is_native() or any(
+                flag.value for flag in _WATCHING):
             return
         for x in leaves:
             if type(x) is Array:

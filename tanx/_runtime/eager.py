@@ -32,9 +32,10 @@ from .._core.trace import Tracer, leaked
 from .._core.transfers import watch_transfer
 from .._core.types import high_classes, typeof
 from ..errors import OutOfMemoryError, explain
+from .availability import is_native
 from .compiled_ufuncs import element_ufunc
 from .memory import make_room, out_of_memory
-from .tier0 import program_of
+from .tier0 import interpreted, program_of
 
 __all__ = ["compiled", "evaluate", "quietly", "ufunc_of"]
 
@@ -171,7 +172,7 @@ def _spread(primitive, out_type, values, params) -> np.ndarray | None:
     if primitive.kind is not _ELEMENTWISE:
         return None
     make_room(primitive, out_type)
-    if any(p is not None for p in params.values()):
+    if any(p is not None for p in params.values()) or not is_native():
         return None
     ufunc = ufunc_of(primitive, values[0].dtype, len(values))
     if ufunc is None:
@@ -249,7 +250,12 @@ _unwatched = _Unwatched()
 
 
 def compiled(closed: ClosedJaxpr, donated: tuple[bool, ...] = ()):
-    """The executable of a jaxpr; the compiler is loaded when the first one is wanted."""
+    """The executable of a jaxpr; the compiler is loaded when the first one is wanted.
+
+    Without native code it is a program of tier 0.
+    """
+    if not is_native():
+        return interpreted(closed, donated) if any(donated) else interpreted(closed)
     from .executable import executable_of
     return executable_of(closed, donated) if any(donated) else executable_of(closed)
 

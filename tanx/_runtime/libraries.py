@@ -19,7 +19,7 @@ from .callbacks import callback
 from .factor import own_routine
 from .load import Library
 from .machine_code import permanent
-from .threads import parallel_address, when_resized
+from .threads import get_num_threads, parallel_address, when_resized
 
 if TYPE_CHECKING:
     from .._loops.nest import Buffer, Extern
@@ -52,6 +52,8 @@ def _keep_few_threads(cap: int) -> None:
         return
     usual = ctypes.CFUNCTYPE(ctypes.c_int)((lapack.thread_functions() or (0,))[0])()
     function = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(cap)
+    if get_num_threads() < usual:
+        function(words, get_num_threads())
     when_resized(lambda threads: function(words, min(usual, threads)))
 
 

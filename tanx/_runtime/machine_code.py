@@ -9,6 +9,7 @@ from time import perf_counter
 
 from .._base.config import enable_checks
 from . import disk_cache
+from .availability import need_native
 from .linked_code import Image, Placed, link
 from .signals import uninterrupted
 
@@ -87,6 +88,7 @@ def permanent(name: str, text: Callable[[], str],
     stays until the process ends, for threads may wait in it longer than Python's objects live.
     ``tidy`` is for ``assemble``.
     """
+    need_native("tanx")
     made = image(disk_cache.key_of("native", name.encode()), text, tidy)
     assert made is not None
     given = symbols or {}

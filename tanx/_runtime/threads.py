@@ -460,8 +460,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def when_resized(listener: Callable[[int], None]) -> None:
-    """Tell a function how many threads there are, now and whenever that changes."""
-    listener(_pool.size)
+    """Tell a function how many threads there are, whenever that changes."""
     _pool.listeners.append(listener)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
+from typing import Any
 
 import numpy as np
 
@@ -18,8 +19,11 @@ from .._core.jaxpr import ClosedJaxpr, Literal, cached_by_jaxpr
 from .._core.primitive import Kind
 from .._core.rewrite import inline_calls
 from ..dtypes import float0
+from .availability import no_native
+from .donation import given_away, takers, warn_of_unusable
+from .memory import check_rank
 
-__all__ = ["Program", "program_of"]
+__all__ = ["Interpreted", "Program", "interpreted", "program_of"]
 
 
 # Results of steps that depend on no argument are kept if they have no more elements than this.
@@ -134,3 +138,41 @@ def _body(eqn) -> ClosedJaxpr | None:
 
 
 program_of = cached_by_jaxpr(Program)
+
+
+class Interpreted:
+    """A function that is run by tier 0, in the place of an executable; see ``executable.py``."""
+
+    def __init__(self, closed: ClosedJaxpr, donated: tuple[bool, ...] = ()):
+        self.closed, self.program = closed, program_of(closed)
+        for aval in closed.out_avals:
+            check_rank("tanx.jit", aval)
+        self.taken, unusable = takers(closed, donated)
+        if unusable:
+            warn_of_unusable(unusable)
+
+    def run(self, operands: Sequence[Array | np.ndarray]) -> list[Array]:
+        """The results, given the arguments. Of what is not an array's, the data is copied."""
+        given = given_away(operands, self.taken)
+        values = [x if type(x) is Array else np.array(x) for x in operands]
+        results: list[Any] = self.program.run(values)
+        for i in given:
+            kept = Array(operands[i]._value, False, operands[i].aval)  # type: ignore[union-attr]
+            results = [kept if result is operands[i] else result for result in results]
+            operands[i].delete()  # type: ignore[union-attr]
+        return results
+
+    @property
+    def cost(self):
+        """Operations and bytes of one run of the code that there would be."""
+        from .._compiler.pipeline import build
+        return build(self.closed).cost
+
+    def __getattr__(self, name: str):
+        """What only executables have, such as the size of their code."""
+        if name in ("arena_size", "code", "constants", "overwritten"):
+            raise no_native("tanx.stages.Compiled", "this function was made without it")
+        raise AttributeError(name)
+
+
+interpreted = cached_by_jaxpr(Interpreted)

@@ -3,11 +3,12 @@
 import ctypes
 import gc
 import os
+from dataclasses import replace
 
 import pytest
 
-from tanx._compiler.emit.cpu.module import assemble
-from tanx._compiler.machine import host
+from tanx._compiler.emit.cpu.module import assemble, instructions
+from tanx._compiler.machine import Machine, host
 from tanx._runtime import code_memory
 from tanx._runtime.linked_code import Placed, link
 from tanx._runtime.machine_code import address_of
@@ -135,3 +136,33 @@ def test_what_does_not_exist():
         placed(text)
     with pytest.raises(NotImplementedError, match="ELF"):
         link(bytes(1000))
+
+
+# -- macOS on Apple silicon, as far as it can be tested elsewhere ----------------------------------
+
+
+def test_guarded_memory(monkeypatch):
+    """Code is copied while the thread may write to memory for code, and runs when it may not."""
+    modes = []
+    library = code_memory._libc()
+    monkeypatch.setattr(library, "pthread_jit_write_protect_np", modes.append, raising=False)
+    monkeypatch.setattr(library, "sys_icache_invalidate", lambda start, size: None, raising=False)
+    monkeypatch.setattr("tanx._runtime.linked_code.piece", code_memory.Guarded)
+    code = placed()
+    step = function(code, "step", ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+    assert [step(0, 10), step(1, 10)] == [11 + 5, 70 + 11] and modes == [0, 1]
+    assert gc.isenabled()
+    del step, code
+
+
+def test_object_code_for_apple_silicon():
+    """It is in the form that is linked here, and leaves the system's register alone."""
+    apple = Machine("aarch64-none-elf", "apple-m1", "+neon,+dotprod,+reserve-x18", 128)
+    image = link(assemble(TEXT, apple, True))
+    assert {"add", "step", "shifted_sine"} <= {name for name, _ in image.exports}
+    assert {name for name, _ in image.imports} == {"sin"}
+    many = "\n".join(f"%v{n} = load volatile i64, ptr %p" for n in range(40))
+    sums = "\n".join(f"%s{n + 1} = add i64 %{'s' if n else 'v'}{n}, %v{n + 1}" for n in range(39))
+    text = f"define i64 @busy(ptr %p) {{\n{many}\n{sums}\nret i64 %s39\n}}"
+    free = replace(apple, features="+neon,+dotprod")
+    assert "x18" in instructions(text, free) and "x18" not in instructions(text, apple)

@@ -28,6 +28,7 @@ from ..._core.serial import write_value
 from ..._export.container import Damaged, pack, unpack
 from ..._export.program import program_bytes, program_of, value_of
 from ..._runtime import load
+from ..._runtime.availability import need_native
 from ..._runtime.device import devices_of
 from ..._runtime.executable import Executable
 from ...errors import explain
@@ -110,6 +111,7 @@ def _checked(facts: Any, closed: ClosedJaxpr, in_tree, out_tree) -> tuple[bool, 
 
 
 def _executable(closed: ClosedJaxpr, donated: tuple[bool, ...]) -> Executable:
+    need_native("tanx.experimental.serialize_executable")
     with quick_code(False):
         return Executable(closed, donated)
 

@@ -55,7 +55,7 @@ def export(fun_jit: Callable, *, platforms: Sequence[str] | None = None,
     >>> tanx.export.deserialize(stored).call(np.zeros(3, np.float32))
     Array([0., 0., 0.], dtype=float32)
     """
-    if getattr(fun_jit, "__module__", "").startswith("tanx."):
+    if (getattr(fun_jit, "__module__", None) or "").startswith("tanx."):
         fun_jit = jit(fun_jit)  # functions of the library compile by themselves
     if not isinstance(fun_jit, Wrapped):
         raise ValueError(explain(

@@ -1,0 +1,75 @@
+"""Whether this process may load code of its own; where it may not, tier 0 runs all programs.
+
+The option ``tanx_native_code`` switches native code off. There is none to begin with on systems
+whose memory cannot be executed or whose object code is not known here: that is said once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from functools import cache
+
+from .._base.config import native_code
+from ..errors import explain
+
+__all__ = ["hindrance", "is_native", "need_native", "no_native"]
+
+TESTED = {"linux": ("x86_64", "amd64", "aarch64", "arm64")}
+"""Systems that tests run on, and their processors."""
+UNTESTED = {"darwin": ("arm64",)}
+"""Those for which all is written, but has never been run."""
+
+
+def is_native() -> bool:
+    """Whether programs become native code."""
+    return native_code.value and _said() is None
+
+
+def need_native(what: str) -> None:
+    """Raise an error if there is no native code, for what cannot do without."""
+    reason = _said() if native_code.value else "the option tanx_native_code is off"
+    if reason is not None:
+        raise no_native(what, reason)
+
+
+def no_native(what: str, reason: str) -> NotImplementedError:
+    """The error of what cannot do without native code."""
+    return NotImplementedError(explain(what, "it takes native code.", f"there is none: {reason}"))
+
+
+@cache
+def _said() -> str | None:
+    """What stands against native code; the first who asks is told."""
+    reason = hindrance()
+    if reason is not None:
+        warnings.warn(explain(
+            "tanx", "native code cannot be loaded here, so programs are interpreted, which is "
+            "slower.", f"reason: {reason}",
+            hint="TANX_NATIVE_CODE=0 in the environment says that this is known."), stacklevel=2)
+    return reason
+
+
+def hindrance() -> str | None:
+    """Why this process cannot load native code; None if it can."""
+    import platform  # late: an import of tanx needs neither
+    from importlib.util import find_spec
+    known = (TESTED | UNTESTED).get(sys.platform, ())
+    processor = platform.machine().lower()
+    if processor not in known:
+        return f"tanx knows no code for {sys.platform} on {processor or 'an unknown processor'}"
+    if sys.maxsize != 2 ** 63 - 1 or sys.byteorder != "little":
+        return "the processor does not have little-endian words of 64 bits"
+    if find_spec("llvmlite") is None:
+        return "llvmlite is not installed"
+    if not hasattr(os, "uname"):
+        return "this is no POSIX system"
+    from .code_memory import piece  # late: it is made for systems that come this far
+    try:
+        memory = piece(4096, 4096)
+        memory.finish(4096)
+        memory.give_back()
+    except (OSError, MemoryError) as error:
+        return f"memory cannot be executed ({error})"
+    return None
