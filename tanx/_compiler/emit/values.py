@@ -548,9 +548,9 @@ def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
         top = 1
     else:
         result = _by_squares(x, coefficients[:top])
-    for c in coefficients[top:]:
+    for c in coefficients[top:-1]:
         result = muladd(result, x, c)
-    return result
+    return fma(result, x, coefficients[-1]) if top < len(coefficients) else result
 
 
 def _by_squares(x: Value, coefficients: Sequence[float]) -> Value:
