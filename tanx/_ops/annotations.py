@@ -7,16 +7,18 @@ that keeps effects in the order of the program, each of them costs nothing.
 from __future__ import annotations
 
 import enum
+from typing import Any
 
 import numpy as np
 
 from .._core.array import Array
 from .._core.effects import IOEffect
 from .._core.linear import Zero, is_linear, is_zero, linear, never
-from .._core.mesh import AxisType, concrete_mesh
+from .._core.mesh import AbstractMesh, AxisType, concrete_mesh, get_abstract_mesh
 from .._core.primitive import Kind, Primitive, parameter
 from .._core.sharding import NamedSharding, Sharding, SingleDeviceSharding, named, refuse_types
 from .._core.spec import PartitionSpec
+from .._core.trace import Tracer
 from .._core.types import ShapedArray, typeof
 from .._loops import build
 from ..errors import explain
@@ -261,8 +263,9 @@ def with_sharding_constraint(x, shardings):
 
     ``shardings`` is a sharding, a ``PartitionSpec`` for the mesh in scope, or a pytree of them
     that is a prefix of ``x``. Its axes are Auto; ``tanx.reshard`` is for those that are Explicit.
-    On one device there is one layout, so data stays as it is; inside ``jit`` the wish stands in
-    the jaxpr.
+    Where all axes of the mesh in scope are Explicit, a ``PartitionSpec`` is an assertion about
+    arrays whose sharding is known. On one device there is one layout, so data stays as it is;
+    inside ``jit`` the wish stands in the jaxpr.
 
     >>> place = tanx.sharding.SingleDeviceSharding(tanx.devices()[0])
     >>> lax.with_sharding_constraint(jnp.array([1, 2]), place)
@@ -276,6 +279,12 @@ def with_sharding_constraint(x, shardings):
 
 def _constrained(x, target):
     name = "tanx.lax.with_sharding_constraint"
+    mesh = get_abstract_mesh()
+    if isinstance(target, PartitionSpec) and not mesh.empty:
+        if set(mesh.axis_types) == {AxisType.Explicit}:
+            return _asserted(name, x, NamedSharding(mesh, target))
+        if concrete_mesh().empty:
+            target = NamedSharding(mesh, target)
     target = named(target, name)
     if not isinstance(target, Sharding):
         raise TypeError(explain(
@@ -291,9 +300,38 @@ def _constrained(x, target):
     shape = typeof(x).shape
     target.check_compatible_aval(shape)
     target.shard_shape(shape)
-    out = sharding_constraint_p.bind(as_array(x), context_mesh=concrete_mesh(), layout=None,
+    given = as_array(x)
+    out = sharding_constraint_p.bind(given, context_mesh=concrete_mesh(), layout=None,
                                      sharding=target, unconstrained_dims=free)
-    return laid_out(out, target) if type(out) is Array else out
+    if type(out) is not Array:
+        return out
+    if isinstance(target, NamedSharding) and isinstance(target.mesh, AbstractMesh):
+        # It tells how to divide dimensions; the devices are those that the array is on.
+        held = given.sharding
+        if not isinstance(held, NamedSharding):
+            return out
+        target = NamedSharding(held.mesh, target.spec)
+    return laid_out(out, target)
+
+
+def _asserted(name: str, x, target: NamedSharding):
+    """``x``, unless its type states another sharding over Explicit axes than ``target``."""
+    array: Any = as_array(x)
+    aval = typeof(array)
+    target.check_compatible_aval(aval.shape)
+    traced = isinstance(array, Tracer)
+    stated = (aval.placement and aval.placement.sharding) if traced else array.sharding
+    if isinstance(stated, NamedSharding) and (
+            _padded(stated.spec, aval.ndim) != _padded(target.spec, aval.ndim)):
+        raise AssertionError(explain(
+            name, "is an assertion where all axes of the mesh are Explicit, and the array has "
+            "another sharding.", f"array:    {stated.spec}", f"expected: {target.spec}",
+            hint="tanx.reshard(x, spec) gives it the sharding."))
+    return array
+
+
+def _padded(spec: PartitionSpec, ndim: int) -> tuple:
+    return (*spec, *[None] * (ndim - len(spec)))
 
 
 def laid_out(x: Array, sharding: Sharding) -> Array:

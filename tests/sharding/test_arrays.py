@@ -9,6 +9,7 @@ import tanx
 import tanx.numpy as jnp
 from tanx import P, lax
 from tanx.sharding import (
+    AbstractMesh,
     AxisType,
     Mesh,
     NamedSharding,
@@ -91,6 +92,30 @@ def test_marks_compose(mark):
     carry, _ = lax.scan(lambda c, _: (mark(c + 1), None), X, None, length=3)
     np.testing.assert_array_equal(carry, X + 3)
     np.testing.assert_array_equal(mark(np.zeros((0, 3), np.float32)), np.zeros((0, 3)))
+
+
+def test_constraints_of_an_abstract_mesh():
+    abstract = AbstractMesh((1, 1), ("x", "y"), axis_types=(AxisType.Auto,) * 2)
+    target = NamedSharding(abstract, P("x"))
+    placed = tanx.device_put(X, NamedSharding(AUTO, P("y")))
+    assert lax.with_sharding_constraint(placed, target).sharding == NamedSharding(AUTO, P("x"))
+    f = tanx.jit(lambda x: lax.with_sharding_constraint(2 * x, target))
+    for _ in range(4):
+        np.testing.assert_array_equal(f(placed), 2 * X)
+        np.testing.assert_array_equal(f(X), 2 * X)
+    with tanx.sharding.use_abstract_mesh(abstract):
+        f = tanx.jit(lambda x: lax.with_sharding_constraint(3 * x, P("x", "y")))
+        for _ in range(4):
+            np.testing.assert_array_equal(f(X), 3 * X)
+        assert tanx.eval_shape(f, X).shape == X.shape
+
+
+def test_a_spec_over_explicit_axes_is_an_assertion():
+    with tanx.set_mesh(EXPLICIT):
+        placed = tanx.device_put(X, P("x"))
+        assert lax.with_sharding_constraint(placed, P("x", None)) is placed
+        with pytest.raises(AssertionError, match="another sharding"):
+            lax.with_sharding_constraint(placed, P("y"))
 
 
 def test_the_constraint_is_in_the_jaxpr():
