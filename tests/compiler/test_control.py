@@ -1,16 +1,21 @@
 """Loops and branches as compiled code: they agree with ``eval``, and copy nothing they need not."""
 
+import re
+
 import numpy as np
 import pytest
 
 import tanx
 import tanx.numpy as jnp
+from benchmarks.cases import state
 from tanx import lax
 from tanx._compiler.pipeline import build
 from tanx._core.flow import ForLoop
 from tanx._core.primitive import Kind, Primitive
 from tanx._loops.nest import Branch, Loop, Nest
+from tanx._loops.show import show_plan
 from tanx._loops.traverse import statements_in
+from tanx._transforms.discharge import without_refs
 from tests.compiler.agreement import check_function, run_native
 from tests.compiler.programs import settings
 
@@ -284,3 +289,19 @@ def test_keys_that_are_taken_by_index():
         key, words = draw(key, None)
         expected.append(words)
     np.testing.assert_array_equal(given, np.stack(expected))
+
+
+@pytest.mark.parametrize("width", [64, 512])
+def test_state_in_references_is_compiled_to_the_program_of_carried_state(width):
+    """The same statements, in place, with no copy more; only the buffers are numbered otherwise."""
+    def plan(train, args):
+        closed = without_refs(tanx.make_jaxpr(train)(*args))
+        text = show_plan(build(closed, ()).plan)
+        lines = re.sub(r"\b[xytp]\d+\b", "b", text).splitlines()
+        return sorted(line for line in lines if not line.lstrip().startswith(
+            ("program(", "loop ", "b at ", "arena")))
+
+    carried, referenced = (
+        plan(*make(tanx, jnp, 20, width)) for make in (state.carried, state.referenced))
+    assert carried == referenced
+    assert sum("overwrites" in line for line in carried) == 7
