@@ -15,7 +15,7 @@ from .._core.cells import Cell
 from .._core.jaxpr import eval_jaxpr
 from .._core.linear import Zero, instantiate
 from .._core.naming import leaf_names, name_of
-from .._core.refs import is_ref
+from .._core.refs import check_distinct, is_ref
 from .._core.stage import stage
 from .._core.trace import context
 from .._core.types import ShapedArray, described, is_arraylike, typeof
@@ -335,6 +335,7 @@ def vjp(fun: Callable, *primals, has_aux: bool = False, reduce_axes=(), saveable
     check_leaves("tanx.vjp", fun, primals, {}, leaves)
     flat, found = _flat(fun, in_tree, has_aux, "tanx.vjp")
     refs = [x if is_ref(x) else None for x in leaves]
+    check_distinct("tanx.vjp", leaves)
     leaves = [x if is_ref(x) else as_array(x) for x in leaves]
     active = [_inexact(x) for x in leaves]
     if any(map(is_ref, refs)):

@@ -441,6 +441,7 @@ def _choose(function: str, index, funs: dict[str, Callable], operands: tuple,
     if chosen is not None and jit_disabled.value:
         return [*funs.values()][::-1 if reverse else 1][int(chosen)](*unshared(operands))
     leaves, in_tree = flat_leaves(function, operands)
+    check_distinct(function, leaves)
     types = tree_util.tree_unflatten(in_tree, [typeof(x) for x in leaves])
     bodies = [stage_body(function, fun, types) for fun in funs.values()]
     _check_alike(function, list(funs), bodies)

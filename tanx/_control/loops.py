@@ -13,6 +13,7 @@ import numpy as np
 from .. import dtypes, tree_util
 from .._base.config import jit_disabled
 from .._core.naming import name_of
+from .._core.refs import check_distinct
 from .._core.trace import Tracer
 from .._core.types import NUMBERS, ShapedArray, is_arraylike, typeof
 from .._ops.arith import add
@@ -323,6 +324,7 @@ def _staged(function: str, f: Callable, init, x, run: Callable, several: bool,
             ) -> tuple[list[Any], Body]:
     """The leaves of the carry to start with, and the body staged for them; all checked."""
     start, tree = flat_leaves(f"{function}: init", init, keep_numbers=True)
+    check_distinct(function, start)
 
     def named(avals) -> tuple:
         carry = tree_util.tree_unflatten(tree, avals)

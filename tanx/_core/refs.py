@@ -28,6 +28,10 @@ __all__ = ["AbstractRef", "Accessible", "Reference", "check_distinct", "check_no
            "is_ref"]
 
 
+NO_GRADIENT = "no_grad_no_remat"
+"""The kind of references that hold no derivatives: what is written to them is a plain value."""
+
+
 class AbstractRef(AbstractValue):
     """The type of references to values of type ``inner_aval``."""
 

@@ -30,6 +30,7 @@ from .._core.source import name_stack, user_source
 from .._core.stage import stage_closed
 from .._core.types import AbstractValue, ShapedArray
 from .._runtime.eager import compiled
+from .._transforms.discharge import without_refs
 from ..errors import explain
 from ..tree_util import tree_leaves
 from .ir import LoweringRuleContext, ModuleContext, TokenSet
@@ -180,6 +181,7 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
             raise NotImplementedError(explain(
                 self.name, "its lowering uses traced values from outside.",
                 *(f"value: {x.aval}" for x in captured)))
+        closed = without_refs(closed)
         given = [t.strip_weak_type() for t in closed.out_avals]
         if given != [t.strip_weak_type() for t in wanted]:
             raise TypeError(explain(

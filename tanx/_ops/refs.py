@@ -17,14 +17,14 @@ from .._core.cells import Cell, Ref, holds, too_high
 from .._core.effects import AccumEffect, AllocateEffect, ReadEffect, WriteEffect
 from .._core.linear import never
 from .._core.primitive import Kind, Primitive
-from .._core.refs import AbstractRef, Accessible, Reference, is_ref, no_array
+from .._core.refs import NO_GRADIENT, AbstractRef, Accessible, Reference, is_ref, no_array
 from .._core.stage import StageTrace
 from .._core.trace import EvalTrace, Trace, Tracer, context, leaked, running
 from .._core.types import ShapedArray, described, is_arraylike, typeof
 from ..errors import explain
 from ..tree_util import tree_flatten, tree_unflatten
 from .base import as_array, broadcast_in_dim
-from .convert import convert
+from .convert import convert, stop_gradient
 from .ref_index import NDIndexer, added, indexers_of, part_type, place, read, total, written
 from .ref_views import BitcastTransform, MemorySpaceCast, ReshapeTransform, TransposeTransform
 
@@ -293,6 +293,8 @@ def _read(ref: Reference, indexers: Sequence[NDIndexer]):
 def _write(ref: Reference, indexers: Sequence[NDIndexer], value, adds: bool = False) -> None:
     """Replace the part of a reference that indexers mean, or add to it."""
     change = added if adds else written
+    if ref.aval.kind == NO_GRADIENT:
+        value = stop_gradient(value)
     stage = _stage_of(ref)
     if stage is not None:
         if all(holds(stage, x) for x in (value, *tree_flatten(indexers)[0])):
@@ -356,7 +358,8 @@ def new_ref(init_val, *, memory_space: Any = None, kind: str | None = None, pin:
 
     ``ref[...]`` reads its content, ``ref[...] = x`` and ``ref[i] = y`` write to it, inside of
     transformed functions too. References may be passed to functions and closed over, but not
-    returned. There is one memory space, so ``memory_space``, ``kind`` and ``pin`` are only shown.
+    returned. What is written to one of the kind ``"no_grad_no_remat"`` is written without its
+    derivative. There is one memory space, so ``memory_space`` and ``pin`` are only shown.
 
     >>> ref = tanx.new_ref(jnp.zeros(3))
     >>> @tanx.jit

@@ -16,9 +16,10 @@ from .._core.cells import Cell
 from .._core.effects import has_ref_effects
 from .._core.flow import Choice, ForLoop, WhileLoop
 from .._core.jaxpr import ClosedJaxpr, cached_by_jaxpr, eval_jaxpr, jaxprs_in_params
-from .._core.refs import AbstractRef, Reference, check_distinct, is_ref
+from .._core.refs import NO_GRADIENT, AbstractRef, Reference, check_distinct, is_ref
 from .._core.stage import stage
 from .._core.trace import Trace, context, running
+from .._ops.convert import stop_gradient
 from ..errors import explain
 
 __all__ = ["DischargeTrace", "Discharged", "content_type", "contents", "discharge", "is_stateful",
@@ -102,9 +103,9 @@ def contents(args: Iterable) -> list:
 
 
 def store(refs: Sequence, values: Sequence) -> None:
-    """Write new contents to references."""
+    """Write new contents to references; those without a derivative take values alone."""
     for ref, value in zip(refs, values, strict=True):
-        ref.store(value)
+        ref.store(stop_gradient(value) if ref.aval.kind == NO_GRADIENT else value)
 
 
 def run_flow(primitive, args: Sequence, params: dict[str, Any], flow,

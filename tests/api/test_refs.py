@@ -323,6 +323,9 @@ MISTAKES = [
     (ValueError, "only one reference", lambda r: tanx.vmap(lambda a, b: a[...])(r, r)),
     (ValueError, "only one reference", lambda r: lax.cond(
         True, lambda a, b: a[0], lambda a, b: b[0], r, r)),
+    (ValueError, "only one reference", lambda r: tanx.vjp(lambda a, b: a[0], r, r)),
+    (ValueError, "only one reference", lambda r: lax.scan(
+        lambda c, _: (None, None), (r, r), None, 2)),
     (ValueError, "passed as argument a", lambda r: tanx.jit(lambda a: a)(r)),
     (ValueError, "closed over", lambda r: tanx.jit(lambda: r)()),
     (ValueError, "made at", lambda r: tanx.jit(lambda x: tanx.new_ref(x))(1.0)),
@@ -437,3 +440,32 @@ def test_views_that_do_not_fit(view):
         view(tanx.new_ref(jnp.zeros((2, 3))))
     with pytest.raises(NotImplementedError, match="same width"):
         tanx.new_ref(jnp.zeros((2, 3))).bitcast(np.int16)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, tanx.checkpoint, tanx.jit,
+                                  lambda f: tanx.jit(tanx.checkpoint(f))],
+                         ids=["plain", "checkpoint", "jit", "both"])
+def test_references_without_a_derivative_take_plain_values(wrap):
+    def f(y, ref):
+        ref[...] += y * y
+        return y * y + 0 * ref[...]
+
+    ref = tanx.new_ref(1.0, kind="no_grad_no_remat")
+    derivative = tanx.grad(wrap(f))
+    for i in range(TIMES):
+        assert derivative(2.0, ref) == 4.0
+        assert ref[...] == 5.0 + 4 * i
+
+
+def test_a_lowering_may_use_references():
+    def lowering(x):
+        ref = tanx.new_ref(x)
+        ref[...] += 1
+        return tanx.freeze(ref)
+
+    counted = tanx.extend.core.Primitive("counted")
+    counted.def_abstract_eval(lambda x: x)
+    tanx.interpreters.mlir.register_lowering(
+        counted, tanx.interpreters.mlir.lower_fun(lowering, multiple_results=False))
+    f = tanx.jit(counted.bind)
+    assert [float(f(3.0)) for _ in range(TIMES)] == [4.0] * TIMES
