@@ -3,6 +3,7 @@
 from ._base.traceback import shown
 from ._base.window import publish
 from ._control.custom import SymbolicZero
+from ._control.custom_gradient import *
 from ._control.custom_jvp import *
 from ._control.custom_remat import remat_opt_p
 from ._control.custom_vjp import *
