@@ -15,20 +15,21 @@ from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from .._core.primitive import Kind
 from .._core.rewrite import substitute, with_their_needs
 from .distribute import distribute
+from .tuning import DistributeTuning
 
 __all__ = ["is_control", "open_bodies"]
 
 Passes = Callable[[ClosedJaxpr], ClosedJaxpr]
 
 
-def open_bodies(closed: ClosedJaxpr, passes: Passes) -> ClosedJaxpr:
+def open_bodies(closed: ClosedJaxpr, passes: Passes, tuning: DistributeTuning) -> ClosedJaxpr:
     """Prepare the bodies of all loops and branches, those inside of them included, by ``passes``.
 
     No body has constants afterwards.
     """
     if not any(is_control(eqn) for eqn in closed.jaxpr.eqns):
         return closed
-    opener = _Opener(closed, passes)
+    opener = _Opener(closed, passes, tuning)
     for eqn in closed.jaxpr.eqns:
         opener.equation(eqn)
     jaxpr = closed.jaxpr
@@ -45,8 +46,8 @@ def is_control(eqn: JaxprEqn) -> bool:
 class _Opener:
     """The jaxpr around, as far as it is written."""
 
-    def __init__(self, closed: ClosedJaxpr, passes: Passes):
-        self.passes = passes
+    def __init__(self, closed: ClosedJaxpr, passes: Passes, tuning: DistributeTuning):
+        self.passes, self.tuning = passes, tuning
         self.eqns: list[JaxprEqn] = []
         self.names: dict[Var, Atom] = {}
         self.constants: dict[Var, Any] = dict(zip(closed.jaxpr.constvars, closed.consts))
@@ -60,7 +61,7 @@ class _Opener:
         after: list[JaxprEqn] = []
         match eqn.primitive.flow(eqn.params):
             case ForLoop() as loop:
-                eqn, after = distribute(self.open_for(eqn, loop), self.eqns.append)
+                eqn, after = distribute(self.open_for(eqn, loop), self.eqns.append, self.tuning)
             case WhileLoop() as loop:
                 eqn = self.open_while(eqn, loop)
             case Choice() as choice:

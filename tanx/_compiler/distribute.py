@@ -26,24 +26,22 @@ from .._core.types import ShapedArray
 from .._ops.arith import add_p
 from .._ops.base import materialize
 from .._ops.dot import dot_general_p
+from .tuning import DistributeTuning
 
 __all__ = ["distribute"]
 
-_ROOM = 1 << 27
-"""Bytes that the rows of one product may take."""
-_SMALL = 1 << 10
-"""Multiplications of a step's product up to which it is not worth it."""
 
 Emit = Callable[[JaxprEqn], None]
 
 
-def distribute(eqn: JaxprEqn, emit: Emit) -> tuple[JaxprEqn, list[JaxprEqn]]:
+def distribute(eqn: JaxprEqn, emit: Emit, tuning: DistributeTuning,
+               ) -> tuple[JaxprEqn, list[JaxprEqn]]:
     """A scan with less to do, and what is to be done after it; ``emit`` takes what comes before."""
     loop = _loop_of(eqn)
     if loop.length < 2 or not any(
             e.primitive is dot_general_p for e in loop.body.jaxpr.eqns):
         return eqn, []
-    return _sums_after(_products_before(eqn, emit))
+    return _sums_after(_products_before(eqn, emit, tuning), tuning)
 
 
 def _loop_of(eqn: JaxprEqn) -> ForLoop:
@@ -55,11 +53,11 @@ def _loop_of(eqn: JaxprEqn) -> ForLoop:
 # -- before ----------------------------------------------------------------------------------------
 
 
-def _products_before(eqn: JaxprEqn, emit: Emit) -> JaxprEqn:
+def _products_before(eqn: JaxprEqn, emit: Emit, tuning: DistributeTuning) -> JaxprEqn:
     loop = _loop_of(eqn)
     body, length, first = loop.body.jaxpr, loop.length, loop.constants
     rows = first + loop.carries
-    wanted, needed = _products_of_rows(body, first, rows, length)
+    wanted, needed = _products_of_rows(body, first, rows, length, tuning)
     if not wanted:
         return eqn
     sources = dict(zip(body.invars, eqn.invars))
@@ -81,7 +79,7 @@ def _products_before(eqn: JaxprEqn, emit: Emit) -> JaxprEqn:
         eqn.params, loop._replace(body=ClosedJaxpr(body))))
 
 
-def _products_of_rows(body: Jaxpr, first: int, rows: int, length: int,
+def _products_of_rows(body: Jaxpr, first: int, rows: int, length: int, tuning: DistributeTuning,
                       ) -> tuple[list[JaxprEqn], list[JaxprEqn]]:
     """The products of a step that depend on constants and rows alone, and all that they need."""
     constants, known = set(body.invars[:first]), {*body.invars[:first], *body.invars[rows:]}
@@ -94,7 +92,8 @@ def _products_of_rows(body: Jaxpr, first: int, rows: int, length: int,
         known.update(eqn.outvars)
         makers.update((v, eqn) for v in eqn.outvars)
         if eqn.primitive is dot_general_p and any(a in constants for a in eqn.invars) and (
-                _multiplications(eqn) > _SMALL and length * _nbytes(eqn.outvars[0]) <= _ROOM):
+                _multiplications(eqn) > tuning.small
+                and length * _nbytes(eqn.outvars[0]) <= tuning.room_bytes):
             wanted.append(eqn)
     needed = with_their_needs(wanted, makers)
     return wanted, [eqn for eqn in body.eqns if eqn in needed]
@@ -142,7 +141,7 @@ def _stacked(aval: ShapedArray, length: int) -> ShapedArray:
 # -- after -----------------------------------------------------------------------------------------
 
 
-def _sums_after(eqn: JaxprEqn) -> tuple[JaxprEqn, list[JaxprEqn]]:
+def _sums_after(eqn: JaxprEqn, tuning: DistributeTuning) -> tuple[JaxprEqn, list[JaxprEqn]]:
     loop = _loop_of(eqn)
     body, length, first, carried = loop.body.jaxpr, loop.length, loop.constants, loop.carries
     makers = {v: e for e in body.eqns for v in e.outvars}
@@ -152,7 +151,7 @@ def _sums_after(eqn: JaxprEqn) -> tuple[JaxprEqn, list[JaxprEqn]]:
     sums: dict[int, JaxprEqn] = {}
     for k in range(carried):
         product = _only_added(body.outvars[k], body.invars[first + k], makers, uses)
-        if product is not None and _is_worth_it(product, length, constants):
+        if product is not None and _is_worth_it(product, length, constants, tuning):
             sums[k] = product
     if not sums:
         return eqn, []
@@ -195,11 +194,11 @@ def _only_added(out: Atom, carry: Var, makers: dict, uses: Counter) -> JaxprEqn 
     return product
 
 
-def _is_worth_it(product: JaxprEqn, length: int, constants: set) -> bool:
+def _is_worth_it(product: JaxprEqn, length: int, constants: set, tuning: DistributeTuning) -> bool:
     """Whether to keep the factors of all steps costs less than to add up in each."""
     size = sum(map(_nbytes, product.invars))
-    return (size <= 4 * _nbytes(product.outvars[0]) and size * length <= _ROOM
-            and _multiplications(product) > _SMALL
+    return (size <= 4 * _nbytes(product.outvars[0]) and size * length <= tuning.room_bytes
+            and _multiplications(product) > tuning.small
             and not any(isinstance(a, Literal) or a in constants for a in product.invars))
 
 

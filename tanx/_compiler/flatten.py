@@ -33,24 +33,16 @@ from .schedule.tiles import tiling
 
 __all__ = ["flattened"]
 
-_SMALL = 1e-6
-"""Seconds up to which a step is small."""
-_STATEMENTS = 16
-"""Statements of a body at most; with more, code is slow to compile."""
-_TEMPORARIES = 1 << 16
-"""Bytes up to which steps that are apart have temporaries of their own."""
-_COPIED = 256
-"""Bytes up to which a carry is worth being copied at the end of each step."""
-
 
 def flattened(loop: Loop, machine: Machine) -> list[Statement] | None:
     """The statements that do the same as a loop; None where it is to stay as it is."""
     program = loop.body.program
     if not loop.count or not _is_simple(program, machine) or (
-            not loop.carried and loop.count * sum(map(nbytes, program.temps)) > _TEMPORARIES):
+            not loop.carried and loop.count * sum(map(nbytes, program.temps))
+            > machine.tuning.flatten.temporaries):
         return None
     flat = _Flat(loop)
-    if not flat.fits():
+    if not flat.fits(machine.tuning.flatten.copied):
         return None
     body = [flat.moved(statement) for statement in program.statements] + flat.copies
     if not loop.carried:
@@ -72,7 +64,8 @@ def _opened(statement: Statement) -> tuple[Statement, ...]:
 
 def _is_simple(program: Program, machine: Machine) -> bool:
     """Whether a program has only small nests."""
-    if len(program.statements) > _STATEMENTS or cost(program).seconds > _SMALL:
+    tuning = machine.tuning.flatten
+    if len(program.statements) > tuning.statements or cost(program).seconds > tuning.small:
         return False
     return not any(isinstance(s, Call) or isinstance(s, Nest) and TASKS in s.kinds
                    for s in statements_in(program.statements)) and not any(
@@ -112,10 +105,10 @@ class _Flat:
             else:
                 self.rows[own] = _row(own, carry, const(0))
 
-    def fits(self) -> bool:
-        """Whether all carries can be kept in place."""
+    def fits(self, copied: int) -> bool:
+        """Whether all carries can be kept in place, or have so few bytes that they are copied."""
         program, carries = self.loop.body.program, self.loop.parts[2]
-        return all(inner in self.loop.body.shared or nbytes(carry) <= _COPIED
+        return all(inner in self.loop.body.shared or nbytes(carry) <= copied
                    for inner, carry in zip(program.outputs, carries))
 
     def moved(self, statement: Statement) -> Statement:

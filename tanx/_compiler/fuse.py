@@ -49,40 +49,17 @@ from .machine import Machine
 from .nest_tools import index_of, is_affine, loops_in, loops_of, mentioned, replace_loads
 from .order import copied
 from .prologue import evaluations, is_plain
+from .tuning import USUAL, FuseTuning
 
 __all__ = ["fuse", "is_contraction"]
-
-_ROWS = 64
-"""Rows from which sharing only the loops over rows leaves enough to do in parallel."""
-_SMALL = 1 << 14
-"""Elements up to which nothing needs to be done in parallel."""
-_BRIEF = 4
-"""Elements of rows that fill no vector: several rows are taken as one where that can be."""
-_ROW_BYTES = 1 << 17
-"""A row that stays in cache between its uses."""
-_NODES = 400
-"""Parts of expressions in one nest; with more of them, code is slow to compile and to run."""
-_NEAR = 16
-"""Groups back that a statement joins for the sake of an input they share."""
-_CONTEXTS = 16
-"""Places in which an array that is not stored is computed, at most."""
-_STORE, _LOAD, _NEST = 2.0, 1.0, 50.0
-"""Effort of storing an element, of loading one, and of running another nest."""
-_PART = 4
-"""How much larger an array is than what of it is worth storing before it is overwritten."""
-_OVERLAP = 1.125
-"""How many times more elements may be computed, since panels overlap, as if they were just those.
-"""
-_REUSE = 4
-"""Uses of each element of both operands that make a sum of products a contraction."""
 
 
 def fuse(program: Program, machine: Machine) -> Program:
     """The same computation in fewer nests and with fewer arrays stored."""
-    stages = _inline_layouts(program)
-    _group(stages)
+    stages = _inline_layouts(program, machine.tuning.fuse)
+    _group(stages, machine.tuning.fuse)
     _decide(stages, machine)
-    return _write(program, stages)
+    return _write(program, stages, machine.tuning.fuse)
 
 
 # -- stages ----------------------------------------------------------------------------------------
@@ -176,11 +153,11 @@ def _stores_of(statement: Statement, writers: Mapping[Buffer, int]) -> tuple[Sto
     return statement.body  # type: ignore[return-value]
 
 
-def _measure(stage: _Stage) -> None:
+def _measure(stage: _Stage, tuning: FuseTuning) -> None:
     """Find out what a stage costs and how it reads."""
     if not stage.stores:
         stage.readings = list(_readings_of_statement(stage.statement, 1))
-        stage.nodes = _NODES
+        stage.nodes = tuning.nodes
         return
     total = work([s.value for s in stage.stores])
     stage.effort, stage.heavy = total.effort, total.heavy
@@ -195,7 +172,7 @@ def _measure(stage: _Stage) -> None:
         _reading(load, times, stage.loops, ranges.get(load, {}), order)
         for load, times in total.loads]
     stage.contraction = stage.folds and any(
-        is_contraction(s.value, stage.loops) for s in stage.stores)
+        is_contraction(s.value, stage.loops, tuning) for s in stage.stores)
     stage.ways = frozenset(way for fold in total.folds for way in _ways(fold, stage.loops[-1:]))
 
 
@@ -277,7 +254,7 @@ def _injective(load: Load) -> bool:
     return True
 
 
-def is_contraction(value: Expr, loops: Sequence[Index]) -> bool:
+def is_contraction(value: Expr, loops: Sequence[Index], tuning: FuseTuning = USUAL.fuse) -> bool:
     """Whether a value, in these loops, is a sum of products that use their factors again and again.
 
     Such a sum is the whole value of its store, behind a conversion at most, and is the first in its
@@ -292,13 +269,13 @@ def is_contraction(value: Expr, loops: Sequence[Index]) -> bool:
         return False
     steps = prod(i.extent for i in value.fold.indices)
     uses = [prod(i.extent for i in loops if i not in factor.free) for factor in product.args]
-    return steps >= _REUSE and min(uses) >= _REUSE
+    return steps >= tuning.reuse and min(uses) >= tuning.reuse
 
 
 # -- layouts ---------------------------------------------------------------------------------------
 
 
-def _inline_layouts(program: Program) -> list[_Stage]:
+def _inline_layouts(program: Program, tuning: FuseTuning) -> list[_Stage]:
     """The stages of a program, with what is free to compute put in place of its reads."""
     writers: Counter[Buffer] = Counter()
     passed: set[Buffer] = set()  # to library functions, which need memory
@@ -313,7 +290,7 @@ def _inline_layouts(program: Program) -> list[_Stage]:
     for statement in program.statements:
         stores = _stores_of(statement, writers)
         loops = statement.indices if stores else ()  # type: ignore[union-attr]
-        strict = any(is_contraction(s.value, loops) for s in stores)
+        strict = any(is_contraction(s.value, loops, tuning) for s in stores)
 
         def element(load: Load, strict=strict) -> Expr | None:
             stage = views[load.buffer]
@@ -324,21 +301,21 @@ def _inline_layouts(program: Program) -> list[_Stage]:
             return view
 
         stage = _Stage(statement, stores, loops)
-        _measure(stage)
+        _measure(stage, tuning)
         if any(r.load.buffer in views for r in stage.readings):
             stage.rewrite(replace_loads(statement, views, element))
-            _measure(stage)
+            _measure(stage, tuning)
         stages.append(stage)
         if _is_free(stage) and stage.stores[0].buffer not in passed and not any(
-                r.load.buffer in changed and _is_part(stage, r) for r in stage.readings):
+                r.load.buffer in changed and _is_part(stage, r, tuning) for r in stage.readings):
             stage.free = True
             views[stage.stores[0].buffer] = stage
     return [stage for stage in stages if not stage.free]
 
 
-def _is_part(stage: _Stage, reading: _Reading) -> bool:
+def _is_part(stage: _Stage, reading: _Reading, tuning: FuseTuning) -> bool:
     """Whether a stage stores much less than there is in an array that it reads."""
-    return stage.elements * _PART <= prod(reading.load.buffer.shape)
+    return stage.elements * tuning.part <= prod(reading.load.buffer.shape)
 
 
 def _is_free(stage: _Stage) -> bool:
@@ -362,7 +339,7 @@ def _at(store: Store, index: Sequence[Expr]) -> Expr:
 # -- groups ----------------------------------------------------------------------------------------
 
 
-def _group(stages: Sequence[_Stage]) -> None:
+def _group(stages: Sequence[_Stage], tuning: FuseTuning) -> None:
     """Give each stage its group, and its phase in it: what must come after what."""
     makers: dict[Buffer, _Stage] = {}
     readers: dict[tuple, _Group] = {}
@@ -370,11 +347,11 @@ def _group(stages: Sequence[_Stage]) -> None:
     for stage in stages:
         sources = {r.load.buffer: makers[r.load.buffer] for r in stage.readings
                    if r.load.buffer in makers}
-        group = _home(stage, sources, readers, count)
+        group = _home(stage, sources, readers, count, tuning)
         if group is None:
             group = _Group(count, stage.loops, not stage.stores)
             count += 1
-        _join(stage, group, sources)
+        _join(stage, group, sources, tuning)
         for buffer in stage.buffers:
             makers[buffer] = stage
         for reading in stage.readings:
@@ -383,41 +360,42 @@ def _group(stages: Sequence[_Stage]) -> None:
 
 
 def _home(stage: _Stage, sources: dict[Buffer, _Stage], readers: dict[tuple, _Group],
-          count: int) -> _Group | None:
+          count: int, tuning: FuseTuning) -> _Group | None:
     """The group that a stage may and should join; ``sources`` make what it reads."""
     if not stage.stores or stage.contraction:
         return None
     last = max((s.group for s in sources.values()), key=lambda g: g.position, default=None)
     start = -1 if last is None else last.position
-    if last is not None and _fits(stage, last, sources):
+    if last is not None and _fits(stage, last, sources, tuning):
         return last
     near = [readers.get((r.load.buffer, stage.loops)) for r in stage.readings]
     for group in sorted(filter(None, near), key=lambda g: -g.position):
-        if group.position > max(start, count - 1 - _NEAR) and not group.contraction and (
-                _fits(stage, group, sources)):
+        if group.position > max(start, count - 1 - tuning.near) and not group.contraction and (
+                _fits(stage, group, sources, tuning)):
             return group
     return None
 
 
-def _fits(stage: _Stage, group: _Group, sources: dict[Buffer, _Stage]) -> bool:
+def _fits(stage: _Stage, group: _Group, sources: dict[Buffer, _Stage], tuning: FuseTuning) -> bool:
     """Whether a stage whose other sources come before the group can share its loops."""
-    if group.fixed or group.nodes + stage.nodes > _NODES:
+    if group.fixed or group.nodes + stage.nodes > tuning.nodes:
         return False
-    depth = _shared_depth(stage, group, sources)
+    depth = _shared_depth(stage, group, sources, tuning)
     if depth == len(stage.loops) and group.uniform and stage.loops == group.outer:
         return len(group.ways | stage.ways) < 2
     if group.contraction or not group.uniform and depth < len(group.outer):
         return False
-    return _shares_rows(stage, group.outer[:depth])
+    return _shares_rows(stage, group.outer[:depth], tuning)
 
 
-def _shares_rows(stage: _Stage, outer: tuple[Index, ...]) -> bool:
+def _shares_rows(stage: _Stage, outer: tuple[Index, ...], tuning: FuseTuning) -> bool:
     """Whether a stage can share just these loops: rows stay in cache, and there are enough."""
     if any(_goes_down(r.load, frozenset(outer)) for r in stage.readings):
         return False
     rows, widest = _rows(stage, outer)
     wide = widest * max(s.buffer.dtype.itemsize for s in stage.stores)
-    return bool(outer) and wide <= _ROW_BYTES and (rows >= _ROWS or rows * widest <= _SMALL)
+    return bool(outer) and wide <= tuning.row_bytes and (
+        rows >= tuning.rows or rows * widest <= tuning.small)
 
 
 def _rows(stage: _Stage, outer: tuple[Index, ...]) -> tuple[int, float]:
@@ -432,7 +410,8 @@ def _goes_down(load: Load, outer: frozenset[Index]) -> bool:
     return bool(last) and bool(last[0].free) and last[0].free <= outer and not load.free <= outer
 
 
-def _shared_depth(stage: _Stage, group: _Group, sources: dict[Buffer, _Stage]) -> int:
+def _shared_depth(stage: _Stage, group: _Group, sources: dict[Buffer, _Stage],
+                  tuning: FuseTuning) -> int:
     """How many outer loops a stage can share with a group."""
     depth = _common(stage.loops, group.outer)
     for reading in stage.readings:
@@ -445,8 +424,8 @@ def _shared_depth(stage: _Stage, group: _Group, sources: dict[Buffer, _Stage]) -
                 depth = min(depth, _common(places, source.loops))
     inner = prod(i.extent for i in group.outer[depth:])
     if 1 < depth < max(len(stage.loops), len(group.outer)) and (
-            max(inner, _rows(stage, group.outer[:depth])[1]) < _BRIEF) and (
-            _shares_rows(stage, group.outer[:depth - 1])):
+            max(inner, _rows(stage, group.outer[:depth])[1]) < tuning.brief) and (
+            _shares_rows(stage, group.outer[:depth - 1], tuning)):
         return depth - 1
     return depth
 
@@ -458,9 +437,9 @@ def _common(a: Sequence[Expr], b: Sequence[Expr]) -> int:
     return next((n for n, (x, y) in enumerate(zip(a, b)) if x is not y), min(len(a), len(b)))
 
 
-def _join(stage: _Stage, group: _Group, sources: dict[Buffer, _Stage]) -> None:
+def _join(stage: _Stage, group: _Group, sources: dict[Buffer, _Stage], tuning: FuseTuning) -> None:
     within = {b: s for b, s in sources.items() if s.group is group}
-    depth = _shared_depth(stage, group, sources)
+    depth = _shared_depth(stage, group, sources, tuning)
     stage.group = group
     stage.phase = max((s.phase + (not _aligned(b, s.loops, stage)) for b, s in within.items()),
                       default=0)
@@ -503,8 +482,9 @@ def _decide(stages: Sequence[_Stage], machine: Machine) -> None:
         found = [r for b in stage.buffers for r in readers.get(b, ())]
         stage.alone = len(found) == 1 and found[0].alone
         own = _copied_on_the_way(stage, own, machine)
-        stage.virtual = not kept and not _before_update(stage, own, copies) and (
-            _is_virtual(stage, own, sizes, readers)) and not (
+        stage.virtual = not kept and not _before_update(
+                stage, own, copies, machine.tuning.fuse) and (
+            _is_virtual(stage, own, sizes, readers, machine.tuning.fuse)) and not (
             stage.ways and any(len(ways.get(c.root, stage.ways) | stage.ways) > 1
                                for c in own.values()))
         if not stage.virtual:
@@ -519,13 +499,13 @@ def _decide(stages: Sequence[_Stage], machine: Machine) -> None:
 
 
 def _before_update(stage: _Stage, own: dict[tuple, _Context], copies: Mapping[Buffer, int],
-                   ) -> bool:
+                   tuning: FuseTuning) -> bool:
     """Whether a part of an array is read before a copy of that is changed, and wanted afterwards.
 
     If the part is stored, the array is needed no more and can itself be changed.
     """
     return any(stage.group.position < copies.get(r.load.buffer, 0) <= c.root[0]
-               and _is_part(stage, r) for r in stage.readings for c in own.values())
+               and _is_part(stage, r, tuning) for r in stage.readings for c in own.values())
 
 
 def _copied_on_the_way(stage: _Stage, own: dict[tuple, _Context], machine: Machine,
@@ -544,20 +524,20 @@ def _copied_on_the_way(stage: _Stage, own: dict[tuple, _Context], machine: Machi
         context.product, [store.buffer], lambda load: _at(store, load.index)), machine)
     if count is None:
         return own
-    if count <= stage.elements * _OVERLAP:
+    if count <= stage.elements * machine.tuning.fuse.overlap:
         count = stage.elements
     return {key: context._replace(evaluations=count, ordered=False, product=None, copied=True)}
 
 
 def _is_virtual(stage: _Stage, own: dict[tuple, _Context], sizes: dict[tuple, int],
-                readers: dict[Buffer, list[_Stage]]) -> bool:
+                readers: dict[Buffer, list[_Stage]], tuning: FuseTuning) -> bool:
     """Whether not to store the array of a stage, given where its elements are wanted."""
-    if len(stage.stores) != 1 or len(own) > _CONTEXTS:
+    if len(stage.stores) != 1 or len(own) > tuning.contexts:
         return False
     if any(c.product is not None or c.copied and not (
             len(own) == 1 and is_plain(stage.stores[0].value)) for c in own.values()):
         return False
-    if any(sizes.get(c.root, 0) + stage.nodes > 2 * _NODES for c in own.values()):
+    if any(sizes.get(c.root, 0) + stage.nodes > 2 * tuning.nodes for c in own.values()):
         return False
     count, total = stage.elements, sum(c.evaluations for c in own.values())
     if stage.contraction:
@@ -568,8 +548,8 @@ def _is_virtual(stage: _Stage, own: dict[tuple, _Context], sizes: dict[tuple, in
             context.folded or context.hoisted)
     if total <= count or stage.heavy:
         return total <= count
-    reads = _LOAD * len(stage.readings)
-    stored = count * (stage.effort + reads + _STORE) + total * _LOAD + _NEST
+    reads = tuning.load * len(stage.readings)
+    stored = count * (stage.effort + reads + tuning.store) + total * tuning.load + tuning.nest
     return total * (stage.effort + reads) <= stored
 
 
@@ -615,7 +595,7 @@ def _pass_on(stage: _Stage, own: dict[tuple, _Context], contexts, readers) -> No
 # -- writing ---------------------------------------------------------------------------------------
 
 
-def _write(program: Program, stages: Sequence[_Stage]) -> Program:
+def _write(program: Program, stages: Sequence[_Stage], tuning: FuseTuning) -> Program:
     """The program of what is stored.
 
     What is stored in the same loops at the same time stays together, for it may share what is not
@@ -637,8 +617,8 @@ def _write(program: Program, stages: Sequence[_Stage]) -> Program:
         else:
             key = (stage.group.position, stage.phase, stage.loops)
             places.setdefault(key, []).append(stage)
-    stored = [_together(places[key]) for key in sorted(places, key=lambda key: key[:2])]
-    _group(stored)
+    stored = [_together(places[key], tuning) for key in sorted(places, key=lambda key: key[:2])]
+    _group(stored, tuning)
     members: dict[_Group, list[_Stage]] = {}
     for stage in stored:
         members.setdefault(stage.group, []).append(stage)
@@ -649,12 +629,12 @@ def _write(program: Program, stages: Sequence[_Stage]) -> Program:
                    temps=tuple(b for b in program.temps if b in used))
 
 
-def _together(stages: list[_Stage]) -> _Stage:
+def _together(stages: list[_Stage], tuning: FuseTuning) -> _Stage:
     """One stage with the stores of several."""
     (first, *_), stores = stages, [store for stage in stages for store in stage.stores]
     whole = _Stage(_parallel(first.loops, stores) if stores else first.statement, tuple(stores),
                    first.loops)
-    _measure(whole)
+    _measure(whole, tuning)
     return whole
 
 

@@ -27,6 +27,7 @@ from .._ops.slicing import slice_p
 from . import register_loops as registers
 from .lower_flow import Inner, Source, statements_of
 from .nest_tools import elements, rename
+from .tuning import USUAL, Tuning
 
 __all__ = ["Lowered", "lower"]
 
@@ -54,18 +55,19 @@ class Lowered:
         return f"{show(self.program)}\nreturn {returned}"
 
 
-def lower(closed: ClosedJaxpr, inner: Inner | None = None, apart: bool = False) -> Lowered:
+def lower(closed: ClosedJaxpr, inner: Inner | None = None, apart: bool = False,
+          tuning: Tuning = USUAL) -> Lowered:
     """The program of a jaxpr without calls, with one nest (or the statements) of each equation.
 
     ``inner`` makes the plans of loops' and branches' bodies. With ``apart`` each result has an
     output of its own, in order, as it must be where the jaxpr is such a body.
     """
-    return _Lowering(closed, inner, apart).run()
+    return _Lowering(closed, inner, apart, tuning).run()
 
 
 class _Lowering:
-    def __init__(self, closed: ClosedJaxpr, inner: Inner | None, apart: bool):
-        self.jaxpr, self.inner, self.apart = closed.jaxpr, inner, apart
+    def __init__(self, closed: ClosedJaxpr, inner: Inner | None, apart: bool, tuning: Tuning):
+        self.jaxpr, self.inner, self.apart, self.tuning = closed.jaxpr, inner, apart, tuning
         self.constants = list(closed.consts)
         self.buffers: dict[Var, Buffer] = {}
         self.names: dict[Atom, Atom] = {}  # variables that are others
@@ -164,7 +166,7 @@ class _Lowering:
                 operands: list[Buffer | Operand]) -> None:
         """Append the statements of a loop or branch."""
         wanted = [b if v in self.read else None for v, b in zip(eqn.outvars, into)]
-        statements = registers.statements(eqn, operands, wanted)
+        statements = registers.statements(eqn, operands, wanted, self.tuning.registers)
         given = {*into, *operands}
         if statements is None:
             by_rows = isinstance(flow, ForLoop)  # rows are read one by one, from anywhere
@@ -172,7 +174,8 @@ class _Lowering:
                      for a in eqn.invars]
             sources = [Source(self.operand(a), skipped) for a, skipped in found]
             assert self.inner is not None  # given wherever there are loops or branches
-            statements = statements_of(flow, into, operands, sources, self.inner)
+            statements = statements_of(flow, into, operands, sources, self.inner,
+                                       self.tuning.flow)
             given.update(source.array for source in sources)
         self.append(statements, given)
 

@@ -23,6 +23,7 @@ from .flatten import flattened
 from .flow_memory import room_of_branch, room_of_loop
 from .machine import Machine
 from .nest_tools import elements, rename
+from .tuning import FlowTuning
 
 __all__ = ["Inner", "Inside", "Source", "statements_of"]
 
@@ -47,15 +48,6 @@ class Inner(Protocol):
                  constants: int | None = None, /) -> Inside: ...
 
 
-_GRAIN = 3e-5
-"""Seconds that a task should take at least."""
-_TASKS = 64
-"""Tasks of a loop at most."""
-_ARENAS = 1 << 26
-"""Bytes that the arenas of the tasks of a loop may take together."""
-_WORTH = 1024
-"""Bytes of an array that make it worth letting a branch change it in place."""
-
 _Array = Buffer | Operand
 
 
@@ -67,15 +59,15 @@ class Source(NamedTuple):
 
 
 def statements_of(flow: Flow, into: Sequence[Buffer], operands: Sequence[_Array],
-                  sources: Sequence[Source], inner: Inner) -> list[Statement]:
+                  sources: Sequence[Source], inner: Inner, tuning: FlowTuning) -> list[Statement]:
     """The statements of a loop or branch: operands may be read where they come from, as well."""
     match flow:
         case ForLoop():
-            return _for_loop(flow, into, operands, sources, inner)
+            return _for_loop(flow, into, operands, sources, inner, tuning)
         case WhileLoop():
             return _while_loop(flow, into, operands, inner)
         case Choice():
-            return _choice(flow, into, operands, sources, inner)
+            return _choice(flow, into, operands, sources, inner, tuning)
 
 
 class _Writer:
@@ -115,7 +107,7 @@ def _room(size: int) -> Buffer:
 
 
 def _for_loop(flow: ForLoop, into: Sequence[Buffer], operands: Sequence[_Array],
-              sources: Sequence[Source], inner: Inner) -> list[Statement]:
+              sources: Sequence[Source], inner: Inner, tuning: FlowTuning) -> list[Statement]:
     write = _Writer()
     first, carried = flow.constants, flow.carries
     given, init, _ = flow.split(operands)
@@ -127,7 +119,7 @@ def _for_loop(flow: ForLoop, into: Sequence[Buffer], operands: Sequence[_Array],
     for target, x in zip(carries, init):
         write.copy(target, x)
     in_order = carried or has_effects(*body.program.statements)
-    tasks = 1 if in_order else _tasks(body, flow.length)
+    tasks = 1 if in_order else _tasks(body, flow.length, tuning)
     room = room_of_loop(body, None, carried, tasks)
     loop = Loop((*into, _room(room.size)), (*constants, *carries, *rows), body, carried,
                 rows=len(rows), count=flow.length, reverse=flow.reverse, tasks=tasks,
@@ -136,11 +128,11 @@ def _for_loop(flow: ForLoop, into: Sequence[Buffer], operands: Sequence[_Array],
     return write.statements
 
 
-def _tasks(body: Plan, length: int) -> int:
+def _tasks(body: Plan, length: int, tuning: FlowTuning) -> int:
     """How many tasks a loop is worth whose steps are apart."""
-    wanted = int(cost(body.program).seconds * length / _GRAIN)
-    room = _ARENAS // max(1, body.size)
-    tasks = max(1, min(_TASKS, wanted, length, room))
+    wanted = int(cost(body.program).seconds * length / tuning.grain)
+    room = tuning.arenas // max(1, body.size)
+    tasks = max(1, min(tuning.tasks, wanted, length, room))
     return -(-length // -(-length // tasks)) if length else 1  # none without steps
 
 
@@ -164,9 +156,9 @@ def _while_loop(flow: WhileLoop, into: Sequence[Buffer], operands: Sequence[_Arr
 
 
 def _choice(flow: Choice, into: Sequence[Buffer], operands: Sequence[_Array],
-            sources: Sequence[Source], inner: Inner) -> list[Statement]:
+            sources: Sequence[Source], inner: Inner, tuning: FlowTuning) -> list[Statement]:
     write = _Writer()
-    pairs = _changed_in_place([b.jaxpr for b in flow.branches], into)
+    pairs = _changed_in_place([b.jaxpr for b in flow.branches], into, tuning)
     order = [*(n for n in range(len(operands) - 1) if n not in pairs), *pairs]
     results = [*pairs.values(), *(n for n in range(len(into)) if n not in pairs.values())]
     plain = len(order) - len(pairs)
@@ -182,11 +174,12 @@ def _choice(flow: Choice, into: Sequence[Buffer], operands: Sequence[_Array],
     return write.statements
 
 
-def _changed_in_place(branches: Sequence[Jaxpr], into: Sequence[Buffer]) -> dict[int, int]:
+def _changed_in_place(branches: Sequence[Jaxpr], into: Sequence[Buffer], tuning: FlowTuning,
+                      ) -> dict[int, int]:
     """Operands that are large results, but for elements that a branch changes: their numbers."""
     pairs: dict[int, int] = {}
     for number, target in enumerate(into):
-        if nbytes(target) < _WORTH:
+        if nbytes(target) < tuning.in_place:
             continue
         for branch in branches:
             source = _origin(branch, branch.outvars[number])

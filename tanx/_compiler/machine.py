@@ -11,13 +11,19 @@ import ctypes
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 
+from .._base.config import enable_compilation_cache
 from .matrix_registers import is_permitted
+from .tuning import USUAL, Tuning
 
+<<<<<<< HEAD
 __all__ = ["Machine", "caches_of", "host"]
+=======
+__all__ = ["Machine", "as_host", "host"]
+>>>>>>> 8d6e630 (Compiler: thresholds of the passes are fields of one Tuning)
 
 
 @dataclass(frozen=True)
@@ -25,7 +31,8 @@ class Machine:
     """A processor as LLVM knows it, the bits of its vector registers, and what is around it.
 
     ``caches`` has the bytes of the first, second and last cache that a core can use, ``cores`` how
-    many cores the machine has, whether or not this process may use all of them.
+    many cores the machine has, whether or not this process may use all of them, and ``tuning`` the
+    thresholds of the passes.
 
     >>> wide = Machine("x86_64-unknown-linux-gnu", "x86-64-v4", "+avx512f", 512)
     >>> wide.vector_registers, wide.multiplies_bytes
@@ -38,6 +45,7 @@ class Machine:
     vector_bits: int
     caches: tuple[int, int, int] = (1 << 15, 1 << 20, 1 << 25)
     cores: int = 2
+    tuning: Tuning = USUAL
 
     @cached_property
     def _has(self) -> frozenset[str]:
@@ -119,9 +127,31 @@ register that belongs to the system there. Apple passes variable numbers of argu
 way: code calls no function that takes them."""
 
 
-@cache
 def host() -> Machine:
     """The machine that this process runs on."""
+    return _chosen[-1] if _chosen else _found()
+
+
+_chosen: list[Machine] = []
+
+
+@contextmanager
+def as_host(machine: Machine) -> Iterator[None]:
+    """Compile for another machine than :func:`host` finds, such as one with other thresholds.
+
+    The code runs on this machine, so it has to have the instructions of the other one. This is for
+    tests and experiments: it holds for all threads, and nothing is read from the disk meanwhile.
+    """
+    _chosen.append(machine)
+    try:
+        with enable_compilation_cache(False):
+            yield
+    finally:
+        _chosen.pop()
+
+
+@cache
+def _found() -> Machine:
     from llvmlite import binding as llvm  # loads slowly, and code from the disk does not need it
     features = llvm.get_host_cpu_features()
     if features.get("amx-bf16"):

@@ -37,18 +37,12 @@ from .._loops.traverse import expressions, written
 from ..errors import explain
 from .cost import nbytes
 from .nest_tools import find_loads, is_affine, mentioned, rename
+from .tuning import USUAL, MemoryTuning
 
 __all__ = ["ALIGNMENT", "check_plan", "in_place", "lifetimes", "overwriting", "plan", "share"]
 
 ALIGNMENT = 64
 """Bytes: a line of cache, and the widest vector."""
-_GUEST = 1 << 16
-"""Bytes from which on a temporary may be a guest of an output; others stay close together."""
-_OWN, _WORTH_OWN = 1 << 18, 1 << 16
-"""Bytes of temporaries that a task has memory for, which is to stay in the second cache, and those
-of a temporary that is worth it."""
-_PUT_OFF = 8
-"""Statements that one may be put behind, so that it can overwrite what they read."""
 
 
 # -- who touches what ------------------------------------------------------------------------------
@@ -136,7 +130,8 @@ def lifetimes(program: Program) -> dict[Buffer, tuple[int, int]]:
 
 
 def share(program: Program, donated: Iterable[Buffer],
-          partners: Mapping[Buffer, Buffer] | None = None) -> tuple[Program, dict[Buffer, Buffer]]:
+          partners: Mapping[Buffer, Buffer] | None = None, tuning: MemoryTuning = USUAL.memory,
+          ) -> tuple[Program, dict[Buffer, Buffer]]:
     """The donated input whose memory each output takes, for those that find one.
 
     Any output of the same type may take an input, or just its partner where there are such.
@@ -146,7 +141,7 @@ def share(program: Program, donated: Iterable[Buffer],
     donated = tuple(donated)
     if not donated:
         return program, {}
-    sharing = _Sharing(program, partners)
+    sharing = _Sharing(program, partners, tuning)
     for given in donated:
         sharing.put_off(given)
     for given in sorted(donated, key=sharing.last):
@@ -158,7 +153,9 @@ def share(program: Program, donated: Iterable[Buffer],
 class _Sharing:
     """Statements, known by number, in an order that may change."""
 
-    def __init__(self, program: Program, partners: Mapping[Buffer, Buffer] | None):
+    def __init__(self, program: Program, partners: Mapping[Buffer, Buffer] | None,
+                 tuning: MemoryTuning):
+        self.tuning = tuning
         self.program, self.shared = program, dict[Buffer, Buffer]()
         self.partners = partners
         self.order = list(range(len(program.statements)))
@@ -197,7 +194,8 @@ class _Sharing:
         for out in self.candidates(given):
             start = self.first(out)
             number = self.order[start]
-            if not start < last <= start + _PUT_OFF or number not in self.users[given] or (
+            if not start < last <= start + self.tuning.put_off or (
+                    number not in self.users[given]) or (
                     not self.fits(given, out)):
                 continue
             made = written((self.program.statements[number],))
@@ -307,7 +305,8 @@ def _does_nothing(statement: Statement, shared: Mapping[Buffer, Buffer]) -> bool
 # -- the plan --------------------------------------------------------------------------------------
 
 
-def plan(program: Program, shared: Mapping[Buffer, Buffer] = {}, guests: bool = False) -> Plan:
+def plan(program: Program, shared: Mapping[Buffer, Buffer] = {}, guests: bool = False,
+         tuning: MemoryTuning = USUAL.memory) -> Plan:
     """Give temporaries their places; ``shared`` as :func:`share` gave it.
 
     With ``guests``, outputs take in large ones for which the arena would have to grow.
@@ -316,8 +315,8 @@ def plan(program: Program, shared: Mapping[Buffer, Buffer] = {}, guests: bool = 
         s for s in program.statements if not _does_nothing(s, shared)))
     lives = lifetimes(program)
     arena = _Arena()
-    hosts = _Hosts(lives if guests else {}, shared)
-    offsets: dict[Buffer, Place] = _parts_of_tasks(program, lives)
+    hosts = _Hosts(lives if guests else {}, shared, tuning)
+    offsets: dict[Buffer, Place] = _parts_of_tasks(program, lives, tuning)
     born, dying = (_at_statement(lives, end, ("temp",)) for end in (0, 1))
     for number in range(len(program.statements)):
         for buffer in sorted(born.get(number, ()), key=nbytes, reverse=True):
@@ -325,7 +324,7 @@ def plan(program: Program, shared: Mapping[Buffer, Buffer] = {}, guests: bool = 
                 continue
             size = _rounded(buffer)
             place: Place | None = None
-            if size >= _GUEST and arena.smallest(size) is None:
+            if size >= tuning.guest and arena.smallest(size) is None:
                 place = hosts.take(size, lives[buffer])
             offsets[buffer] = arena.take(size) if place is None else place
         for buffer in dying.get(number, ()):
@@ -338,7 +337,7 @@ def plan(program: Program, shared: Mapping[Buffer, Buffer] = {}, guests: bool = 
 
 
 def _parts_of_tasks(program: Program, lives: Mapping[Buffer, tuple[int, int]],
-                    ) -> dict[Buffer, Place]:
+                    tuning: MemoryTuning) -> dict[Buffer, Place]:
     """The temporaries of which each task of one statement uses a part of its own, and no other.
 
     A task has its part near: of all of them, memory need not know.
@@ -349,10 +348,10 @@ def _parts_of_tasks(program: Program, lives: Mapping[Buffer, tuple[int, int]],
         if not tasks or not isinstance(statement, Nest) or not any(
                 isinstance(inner, Nest) for inner in statement.body):
             continue
-        left = _OWN
+        left = tuning.own
         for buffer, accesses in _Accesses(statement).of.items():
             if buffer.role != "temp" or lives[buffer] != (number, number) or (
-                    nbytes(buffer) < _WORTH_OWN):
+                    nbytes(buffer) < tuning.worth_own):
                 continue
             part = _part_of_task(buffer, [access.index for access in accesses], tasks)
             if part is not None and part.size * buffer.dtype.itemsize <= left:
@@ -460,8 +459,9 @@ class _Arena:
 class _Hosts:
     """Outputs as memory for temporaries that are gone when they are written."""
 
-    def __init__(self, lives: Mapping[Buffer, tuple[int, int]], shared: Mapping[Buffer, Buffer]):
-        self.outputs = [b for b in lives if b.role == "output" and nbytes(b) >= _GUEST]
+    def __init__(self, lives: Mapping[Buffer, tuple[int, int]], shared: Mapping[Buffer, Buffer],
+                 tuning: MemoryTuning):
+        self.outputs = [b for b in lives if b.role == "output" and nbytes(b) >= tuning.guest]
         self.numbers = {b: n for n, b in enumerate(self.outputs)}
         self.arenas = [_Arena(nbytes(b) // ALIGNMENT * ALIGNMENT) for b in self.outputs]
         # They are free between two statements: of an input that is going to be overwritten, the

@@ -41,21 +41,17 @@ from .._loops.traverse import (
     walk,
     written,
 )
+from .tuning import USUAL, MomentsTuning
 
 __all__ = ["in_one_pass"]
 
-_FAR, _NEAR = 1 << 25, 1 << 16
-"""Bytes of all elements that no near cache holds, and of those of one sum that the nearest does."""
-_SIZE, _LANES = 128, 16
-"""Elements of a group at most, and how many groups lie side by side along a line of elements."""
 
-
-def in_one_pass(program: Program) -> Program:
+def in_one_pass(program: Program, tuning: MomentsTuning = USUAL.moments) -> Program:
     """Compute sums of squares around a mean from groups of elements, where that saves a pass."""
     rooms: list[Buffer] = []
     statements: list[Statement] = []
     for statement in program.statements:
-        while isinstance(statement, Nest) and (found := _pair(statement)) is not None:
+        while isinstance(statement, Nest) and (found := _pair(statement, tuning)) is not None:
             own = found.rooms(*(f"{letter}{len(rooms)}" for letter in "dq"))
             rooms += own
             statements.append(found.parts(*own))
@@ -162,7 +158,7 @@ def _wide(value: Expr) -> Expr:
     return convert(value, np.float64)
 
 
-def _pair(nest: Nest) -> _Groups | None:
+def _pair(nest: Nest, tuning: MomentsTuning) -> _Groups | None:
     """A sum and a sum of squares in a nest that are worth computing in groups."""
     if any(kind != PARALLEL for kind in nest.kinds) or not all(
             isinstance(s, Store) and s.guard is None and s.combine is None for s in nest.body):
@@ -177,7 +173,7 @@ def _pair(nest: Nest) -> _Groups | None:
         for plain in found:
             if plain is not squares and _is_sum(plain, squares, element) and _waits(
                     nest, around, plain):
-                return _grouped(nest, plain, squares, element, around)
+                return _grouped(nest, plain, squares, element, around, tuning)
     return None
 
 
@@ -214,7 +210,7 @@ def _waits(nest: Nest, value: Expr, fold: Fold) -> bool:
 
 
 def _grouped(nest: Nest, plain: Fold, squares: Fold, element: Expr,
-             around: Expr) -> _Groups | None:
+             around: Expr, tuning: MomentsTuning) -> _Groups | None:
     """A pair in groups, if its elements are far away, and read in an order that suits groups."""
     read = list(loads(element))
     writes = written(nest.body)
@@ -222,7 +218,7 @@ def _grouped(nest: Nest, plain: Fold, squares: Fold, element: Expr,
     line = _line(squares.indices, read)
     each = prod(i.extent for i in squares.indices) * sum(load.dtype.itemsize for load in read)
     if not read or any(load.buffer in writes for load in read) or each * prod(
-            i.extent for i in loops) < _FAR:
+            i.extent for i in loops) < tuning.far:
         return None
     *outer, along = squares.indices
     if len(line) > 1:  # neighbouring loops that are one line of elements
@@ -230,12 +226,13 @@ def _grouped(nest: Nest, plain: Fold, squares: Fold, element: Expr,
         places = unflatten_index(whole, [i.extent for i in line])
         element = substitute(element, dict(zip(line, places)))
         outer, along = outer[:len(outer) + 1 - len(line)], whole
-    side = (fresh_index(_LANES, "l"),) if line else ()
-    across = _LANES if line else 1
-    suits = each > _NEAR if line else bool(loops) and all(
-        load.place[0].get(loops[-1]) == 1 for load in read) and loops[-1].extent >= _LANES
+    side = (fresh_index(tuning.lanes, "l"),) if line else ()
+    across = tuning.lanes if line else 1
+    suits = each > tuning.near if line else bool(loops) and all(
+        load.place[0].get(loops[-1]) == 1 for load in read) and loops[-1].extent >= tuning.lanes
     steps = along.extent // across
-    size = max((n for n in range(_SIZE // 2, _SIZE + 1) if steps % n == 0), default=_SIZE)
+    size = max((n for n in range(tuning.size // 2, tuning.size + 1) if steps % n == 0),
+               default=tuning.size)
     return _Groups(plain, squares, element, around, loops, tuple(outer), along, fresh_index(
         steps // size, "g"), size, side) if suits and steps >= 2 * size else None
 

@@ -59,11 +59,10 @@ from .schedule.tiles import tiling
 from .searches import by_blocks
 from .simplify import inline, simplify
 from .split import split
+from .tuning import Tuning
 
 __all__ = ["Module", "Watch", "build", "inner", "jaxpr_passes"]
 
-_STEPS = 16
-"""How often the body of a loop is taken to run; most run more often."""
 _PASSES, _PASSES_OF = 20, {FOURIER: 5}
 """How often a sort, or something of its kind, goes over its arrays; how often others do."""
 _OWN_CALLS = frozenset({FOURIER, LEAST_OF_LINES, MATRICES, SORT_LINES})
@@ -131,18 +130,21 @@ def _seconds_of_calls(statement: Statement) -> float:
                        for inner in program.statements)
 
 
-def _bodies(closed: ClosedJaxpr) -> ClosedJaxpr:
-    return open_bodies(closed, _smaller)
+def _bodies(closed: ClosedJaxpr, tuning: Tuning) -> ClosedJaxpr:
+    return open_bodies(closed, partial(_smaller, tuning=tuning), tuning.distribute)
 
 
-jaxpr_passes: tuple[tuple[str, Callable[[ClosedJaxpr], ClosedJaxpr]], ...] = (
-    ("inline", inline), ("bodies", _bodies), ("decompose", decompose), ("simplify", simplify))
+jaxpr_passes: tuple[tuple[str, Callable[[ClosedJaxpr, Tuning], ClosedJaxpr]], ...] = (
+    ("inline", lambda closed, _: inline(closed)),
+    ("bodies", _bodies),
+    ("decompose", lambda closed, _: decompose(closed)),
+    ("simplify", lambda closed, tuning: simplify(closed, tuning.simplify)))
 """From jaxpr to jaxpr."""
 
 
-def _smaller(closed: ClosedJaxpr) -> ClosedJaxpr:
+def _smaller(closed: ClosedJaxpr, tuning: Tuning) -> ClosedJaxpr:
     for name, jaxpr_pass in jaxpr_passes:
-        closed = _inspected(name, jaxpr_pass(closed), check_jaxpr, str)
+        closed = _inspected(name, jaxpr_pass(closed, tuning), check_jaxpr, str)
     return closed
 
 
@@ -172,13 +174,16 @@ def build(closed: ClosedJaxpr, donated: Sequence[bool] = (), machine: Machine | 
     return y0
     """
     machine = machine or host()
-    smaller = _smaller(closed)
+    tuning = machine.tuning
+    smaller = _smaller(closed, tuning)
     watch("simplify", smaller)
-    lowered = _inspected("lower", lower(smaller, partial(inner, machine)), _check_lowered, str)
+    lowered = _inspected("lower", lower(
+        smaller, partial(inner, machine), tuning=tuning), _check_lowered, str)
     watch("lower", lowered)
     program, shared = _scheduled(lowered.program, _donated_buffers(lowered, donated), machine,
                                  watch=watch)
-    memory = _inspected("memory", plan(program, shared, guests=True), check_plan, show_plan)
+    memory = _inspected("memory", plan(
+        program, shared, guests=True, tuning=tuning.memory), check_plan, show_plan)
     return Module(memory, machine, lowered.constants, lowered.results, tuple(closed.in_avals),
                   tuple(closed.out_avals))
 
@@ -190,8 +195,8 @@ def inner(machine: Machine, closed: ClosedJaxpr, overwriting: Mapping[int, int],
     Of a loop, what it does with its first inputs, ``constants`` of them, is the same each time and
     comes out.
     """
-    lowered = _inspected("lower", lower(closed, partial(inner, machine), apart=True),
-                         _check_lowered, str)
+    lowered = _inspected("lower", lower(
+        closed, partial(inner, machine), apart=True, tuning=machine.tuning), _check_lowered, str)
     program = lowered.program
     partners = {program.inputs[n]: program.outputs[m] for n, m in overwriting.items()}
     program, shared = _scheduled(program, list(partners), machine, partners)
@@ -206,15 +211,17 @@ def _scheduled(program: Program, donated: Sequence[Buffer], machine: Machine,
                partners: Mapping[Buffer, Buffer] | None = None, watch: Watch = _unwatched,
                ) -> tuple[Program, dict[Buffer, Buffer]]:
     """All passes up to the plan; also which outputs take the memory of inputs."""
+    tuning = machine.tuning
     program = _inspected("fuse", fuse(reads_first(program), machine), check, show)
-    program = _inspected("moments", in_one_pass(program), check, show)
-    program = _inspected("searches", by_blocks(program), check, show)
-    program, shared = share(program, donated, partners)
+    program = _inspected("moments", in_one_pass(program, tuning.moments), check, show)
+    program = _inspected("searches", by_blocks(program, tuning.searches), check, show)
+    program, shared = share(program, donated, partners, tuning.memory)
     watch("searches", program)
     names = overwriting(program, shared)
     watch("reuse", names)
     program = _inspected("reuse", in_place(program, names), check, show)
-    program = _inspected("split", split(program, 1 if partners is None else _STEPS), check, show)
+    program = _inspected("split", split(
+        program, 1 if partners is None else tuning.split.steps, tuning.split), check, show)
     program = _inspected("contract", contract(program, machine), check, show)
     program = _inspected("bands", in_bands(program, shared, machine), check, show)
     program = _inspected("schedule", schedule(program, machine), check, show)

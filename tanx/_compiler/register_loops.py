@@ -50,26 +50,20 @@ from .per_element import (
     row,
     while_loop_of,
 )
+from .tuning import RegisterTuning
 
 __all__ = ["statements"]
 
 _DEPTH = 20_000
 """Calls inside of each other that expressions of long bodies take to be built."""
-_AGAIN, _LITTLE = 4, 1 << 12
-"""How many times the work of a loop's equations may be done, and work that does not matter."""
-_PRODUCTS = 256
-"""Elements of the larger operand up to which a product of matrices is left to lanes."""
-_ROOM = 1 << 22
-"""Elements of the arrays that a loop without carries computes for all of its steps at a time."""
-_ROW, _ROWS = 1 << 11, 1 << 19
-"""Bytes of a row, and of all rows, above which it is better to read them one after the other."""
 
 At = tuple[Expr, ...]
 Into = Sequence[Buffer | None]
 
 
-def statements(eqn: JaxprEqn, operands: Sequence[Array], into: Into) -> list[Statement] | None:
-    """The statements of a loop or branch in registers; None if it is none for them.
+def statements(eqn: JaxprEqn, operands: Sequence[Array], into: Into, tuning: RegisterTuning,
+               ) -> list[Statement] | None:
+    """The statements of a loop or branch in registers; None if it does not fit in registers.
 
     Results that nobody reads have no buffer in ``into``.
     """
@@ -77,13 +71,13 @@ def statements(eqn: JaxprEqn, operands: Sequence[Array], into: Into) -> list[Sta
         return None
     with _deep_calls():
         try:
-            lowering = _Lowering(())
+            lowering = _Lowering((), tuning)
             lowering.equation(eqn, operands, into)
         except (Inexpressible, RecursionError):
             return None
     spent = cost(Program((), (), (), tuple(lowering.statements)))
     effort = spent.flops + 10 * spent.transcendentals
-    return lowering.statements if effort <= _AGAIN * _effort(eqn) + _LITTLE else None
+    return lowering.statements if effort <= tuning.repeats * _effort(eqn) + tuning.little else None
 
 
 @contextmanager
@@ -148,8 +142,8 @@ class _Group:
 class _Lowering:
     """Statements in parallel loops of the extents ``axes``; buffers have these dimensions first."""
 
-    def __init__(self, axes: tuple[int, ...]):
-        self.axes = axes
+    def __init__(self, axes: tuple[int, ...], tuning: RegisterTuning):
+        self.axes, self.tuning = axes, tuning
         self.place = index_of(axes)
         self.statements: list[Statement] = []
 
@@ -175,7 +169,8 @@ class _Lowering:
     def refuse_long_rows(self, read: Sequence[Array], filled: Into) -> None:
         for x in (*read, *filter(None, filled)):
             size = prod(x.shape) * x.dtype.itemsize
-            if size > _ROWS and size // max(1, x.shape[0]) > _ROW and not self.axes:
+            if not self.axes and size > self.tuning.rows_bytes and (
+                    size // max(1, x.shape[0]) > self.tuning.row_bytes):
                 raise Inexpressible
 
     # -- elements ----------------------------------------------------------------------------------
@@ -287,7 +282,7 @@ class _Lowering:
 
     def mapped(self, flow: ForLoop, operands: Sequence[Array], into: Into) -> None:
         """The body of a loop without carries, for all of its steps at a time."""
-        inside = _Lowering((*self.axes, flow.length))
+        inside = _Lowering((*self.axes, flow.length), self.tuning)
         step = inside.place[-1]
         constants, _, arrays = flow.split(operands)
         rows = [row(x, (step,)) for x in arrays]
@@ -319,7 +314,7 @@ class _Lowering:
         """Append the statements of an equation in a body."""
         if is_control(eqn):
             return self.equation(eqn, operands, into)
-        if eqn.primitive.kind is Kind.CONTRACTION and _effort(eqn) > _PRODUCTS:
+        if eqn.primitive.kind is Kind.CONTRACTION and _effort(eqn) > self.tuning.product:
             raise Inexpressible
         for x, out in zip(results_of(eqn, operands), into):
             if out is not None:
@@ -332,7 +327,7 @@ class _Lowering:
     def temp(self, var: Atom) -> Buffer:
         """Memory for a variable in all iterations of the loops."""
         shape = (*self.axes, *var.aval.shape)
-        if prod(shape) > _ROOM:
+        if prod(shape) > self.tuning.room:
             raise Inexpressible
         return _temp(shape, stored(var.aval.dtype))
 

@@ -27,19 +27,15 @@ from .._loops.instructions import kind_of
 from .._loops.nest import PARALLEL, Buffer, Nest, Program, Statement, Store
 from .._loops.traverse import loads, rewrite, substitute, walk
 from .nest_tools import is_search, sure_parts
+from .tuning import USUAL, SearchTuning
 
 __all__ = ["by_blocks"]
 
-_MOST, _LEAST, _MANY = 256, 64, 16
-"""Elements of a block at most and at least, where these are neighbours, and how many blocks make it
-worthwhile."""
-_ROWS, _FAR = (4, 3, 5, 2), 256
-"""Elements that a block of a column may have, and how many bytes these are apart at least."""
 _NUMBER = np.dtype(np.int32)
 """The type of the number of a block."""
 
 
-def by_blocks(program: Program) -> Program:
+def by_blocks(program: Program, tuning: SearchTuning = USUAL.searches) -> Program:
     """Look for the places of greatest and least elements by blocks, where there are many."""
     rooms: list[Buffer] = []
 
@@ -49,10 +45,10 @@ def by_blocks(program: Program) -> Program:
         loops, body = (*around, *statement.indices), list[Statement]()
         for part in statement.body:
             inner = changed(part, loops)
-            while isinstance(inner, Store) and (fold := _search(loops, inner)) is not None:
+            while isinstance(inner, Store) and (fold := _search(loops, inner, tuning)) is not None:
                 rooms.append(temp(f"b{len(rooms)}", [i.extent for i in loops], _NUMBER))
-                body.append(Store(rooms[-1], loops, _best_block(fold)))
-                results = _in_block(fold, rooms[-1][loops])
+                body.append(Store(rooms[-1], loops, _best_block(fold, tuning)))
+                results = _in_block(fold, rooms[-1][loops], tuning)
                 inner = replace(inner, value=rewrite(inner.value, results.get))
             body.append(inner)
         return replace(statement, body=tuple(body))
@@ -61,13 +57,14 @@ def by_blocks(program: Program) -> Program:
     return replace(program, temps=(*program.temps, *rooms), statements=statements)
 
 
-def _search(loops: Sequence[Index], store: Store) -> Fold | None:
+def _search(loops: Sequence[Index], store: Store, tuning: SearchTuning) -> Fold | None:
     """A search in many blocks that each step of some loops makes, for itself."""
     if store.guard is not None or store.combine is not None:
         return None
     for node in walk(store.value, into=sure_parts) if store.value.holds & FOLDS else ():
         if isinstance(node, Fold) and node.combine in ("argmax", "argmin") and is_search(node) and (
-                node.free == {*loops} and node.indices[0].extent >= _MANY * _size(node) > 0):
+                node.free == {*loops}
+                and node.indices[0].extent >= tuning.many * _size(node, tuning) > 0):
             return node
     return None
 
@@ -79,36 +76,36 @@ def _element(fold: Fold, at: Expr) -> Expr:
     return substitute(choice.args[1], {fold.indices[0]: at})
 
 
-def _size(fold: Fold) -> int:
+def _size(fold: Fold, tuning: SearchTuning) -> int:
     """How many elements a block has; 0 where blocks are of no use."""
     (index,) = fold.indices
     element = _element(fold, index)
     steps = {abs(load.place[0].get(index, 0)) * load.dtype.itemsize for load in loads(element)}
     if kind_of(element.dtype) not in "iuf" or steps <= {0} or element.holds & FOLDS:
         return 0
-    if min(steps - {0}) >= _FAR:
-        return next((rows for rows in _ROWS if index.extent % rows == 0), 0)
-    size = _MOST
-    while size > _LEAST and size * _MANY > index.extent:
+    if min(steps - {0}) >= tuning.far:
+        return next((rows for rows in tuning.rows if index.extent % rows == 0), 0)
+    size = tuning.most
+    while size > tuning.least and size * tuning.many > index.extent:
         size //= 2
     return size
 
 
-def _start(fold: Fold, block: Expr) -> Expr:
+def _start(fold: Fold, block: Expr, tuning: SearchTuning) -> Expr:
     """Where a block begins; the last one may overlap the one before it, which then has what is
     best in both."""
-    extent, size = fold.indices[0].extent, _size(fold)
+    extent, size = fold.indices[0].extent, _size(fold, tuning)
     start = block * size
     return start if extent % size == 0 else op("min", start, const(extent - size))
 
 
-def _best_block(fold: Fold) -> Expr:
+def _best_block(fold: Fold, tuning: SearchTuning) -> Expr:
     """The number of the block that has the best element."""
-    which, size = str(fold.combine).removeprefix("arg"), _size(fold)
+    which, size = str(fold.combine).removeprefix("arg"), _size(fold, tuning)
 
     def best(block: tuple[Expr, ...]) -> Expr:
-        start = _start(fold, block[0])
-        if size not in _ROWS:
+        start = _start(fold, block[0], tuning)
+        if size not in tuning.rows:
             return reduce(which, size, lambda k: _element(fold, start + k[0]))
         return folded(lambda a, b: op(which, a, b), (_element(fold, start + k)
                                                      for k in range(size)))
@@ -117,10 +114,10 @@ def _best_block(fold: Fold) -> Expr:
     return arg_reduce(which, blocks, best, _NUMBER)[1]
 
 
-def _in_block(fold: Fold, block: Expr) -> dict[Expr, Expr]:
+def _in_block(fold: Fold, block: Expr, tuning: SearchTuning) -> dict[Expr, Expr]:
     """What a search comes to, by the block that has it."""
-    blocks = -(-fold.indices[0].extent // _size(fold))
+    blocks = -(-fold.indices[0].extent // _size(fold, tuning))
     which, start = str(fold.combine).removeprefix("arg"), _start(fold, clamp_index(
-        as_index(block), blocks))
-    best, place = arg_reduce(which, _size(fold), lambda k: _element(fold, start + k[0]))
+        as_index(block), blocks), tuning)
+    best, place = arg_reduce(which, _size(fold, tuning), lambda k: _element(fold, start + k[0]))
     return {Pick(fold, 0): best, Pick(fold, 1): convert(start + place, fold.states[1].dtype)}

@@ -24,6 +24,7 @@ from .._ops.create import scratch_p
 from .._ops.families import Elementwise
 from ..dtypes import is_extended, stored
 from .algebra import RULES
+from .tuning import USUAL, SimplifyTuning
 
 __all__ = ["drop_dead", "inline", "simplify"]
 
@@ -31,9 +32,6 @@ _COMMUTATIVE = frozenset(("add", "mul", "and", "or", "xor", "eq", "ne"))
 _REPEATING = frozenset(("broadcast_in_dim", "reshape", "transpose", "squeeze", "rev", "slice",
                         "tile"))
 """Layouts of one operand: what they make of an array of equal elements has equal elements."""
-
-_FOLDED = 1024
-"""Elements up to which a constant array is computed here."""
 
 
 # -- calls -----------------------------------------------------------------------------------------
@@ -65,14 +63,14 @@ def _behind_barrier(closed: ClosedJaxpr) -> ClosedJaxpr:
 # -- one sweep -------------------------------------------------------------------------------------
 
 
-def simplify(closed: ClosedJaxpr) -> ClosedJaxpr:
+def simplify(closed: ClosedJaxpr, tuning: SimplifyTuning = USUAL.simplify) -> ClosedJaxpr:
     """Fold, rewrite and merge equations in one sweep, then drop what nobody needs.
 
     Folded are equations of small constants, by ``eval``. Merged are equations with the same
     primitive, the same operands (in either order where that cannot matter) and equal parameters.
     Equations with effects are left alone.
     """
-    sweep = Sweep(closed)
+    sweep = Sweep(closed, tuning)
     for eqn in closed.jaxpr.eqns:
         sweep.equation(eqn)
     return drop_dead(sweep.finish())
@@ -87,7 +85,8 @@ def drop_dead(closed: ClosedJaxpr) -> ClosedJaxpr:
 class Sweep:
     """What is known half-way through a jaxpr; rules of the algebra ask it about their operands."""
 
-    def __init__(self, closed: ClosedJaxpr):
+    def __init__(self, closed: ClosedJaxpr, tuning: SimplifyTuning):
+        self.tuning = tuning
         self.source = closed.jaxpr
         self.eqns: list[JaxprEqn] = []
         self.constants: dict[Var, Any] = {}
@@ -202,7 +201,8 @@ class Sweep:
         if self._fold_repeated(eqn):
             return True
         operands = [self._known(atom) for atom in eqn.invars]
-        if any(x is None for x in operands) or any(v.aval.size > _FOLDED for v in eqn.outvars):
+        if any(x is None for x in operands) or any(
+                v.aval.size > self.tuning.folded for v in eqn.outvars):
             return False
         results = _evaluate(eqn, operands)
         # A layout of constants costs nothing where it is read, and needs no memory.
@@ -242,7 +242,7 @@ class Sweep:
         (out,) = eqn.outvars
         literal = Literal(value, ShapedArray((), out.aval.dtype, out.aval.weak_type))
         self.repeated[out] = literal
-        if out.aval.size <= _FOLDED:
+        if out.aval.size <= self.tuning.folded:
             self.values[out] = np.broadcast_to(value, out.aval.shape)
         self.merge(eqn.replace(primitive=broadcast_in_dim_p, invars=[literal], params=dict(
             shape=out.aval.shape, broadcast_dimensions=(), sharding=None)))
@@ -276,7 +276,7 @@ class Sweep:
         data = _data(value)
         keys = is_extended(var.aval.dtype) and type(value) is not Array
         self.constants[var] = Array(data, False, var.aval) if keys else value
-        if var.aval.size <= _FOLDED:
+        if var.aval.size <= self.tuning.folded:
             self.values[var] = data
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import dropwhile, groupby, pairwise, product
 from math import prod
 
@@ -21,33 +22,25 @@ from .._loops.expr import FOLDS, Const, Expr, Index, Load, Op, Variable, const, 
 from .._loops.nest import PARALLEL, Nest, Program, Statement, Store
 from .._loops.traverse import expressions, substitute, walk, written
 from .nest_tools import find_loads, is_affine
+from .tuning import USUAL, SplitTuning
 
 __all__ = ["split"]
 
-_PIECES = 32
-"""Nests that one becomes at most."""
-_WORTH = 256
-"""Elements, over all its runs, that make a nest worth cutting."""
-_ROW = 256
-"""Bytes of a row up to which its parts are written together."""
-_SHORT = 1 << 11
-"""Bytes of a part of a row up to which a nest of its own, row after row, does not pay."""
-_DIVISIONS = 3
-"""Times that indices of one nest are divided."""
 
 _CUTS = {"lt": (0,), "ge": (0,), "le": (1,), "gt": (1,), "eq": (0, 1), "ne": (0, 1)}
 """Where the answer changes, counted from the number compared with."""
 
 
-def split(program: Program, times: int = 1) -> Program:
+def split(program: Program, times: int = 1, tuning: SplitTuning = USUAL.split) -> Program:
     """Cut nests where conditions on one of their indices change, and divide indices in parts.
 
     ``times`` is how often the program runs where it is part of another.
     """
-    return replace(program, statements=tuple(_pieces_of_all(program.statements, times)))
+    return replace(program, statements=tuple(_pieces_of_all(program.statements, times, tuning)))
 
 
-def _pieces_of_all(statements: Iterable[Statement], times: int) -> Iterator[Statement]:
+def _pieces_of_all(statements: Iterable[Statement], times: int, tuning: SplitTuning,
+                   ) -> Iterator[Statement]:
     """The pieces of statements that run some times."""
     for statement in statements:
         if not isinstance(statement, Nest):
@@ -55,25 +48,25 @@ def _pieces_of_all(statements: Iterable[Statement], times: int) -> Iterator[Stat
             continue
         trips = times * prod(i.extent for i in statement.indices)
         if all(isinstance(inner, Store) for inner in statement.body):
-            yield from map(_divided, _pieces(statement, trips))
+            yield from map(partial(_divided, tuning=tuning), _pieces(statement, trips, tuning))
         else:
-            yield replace(statement, body=tuple(_pieces_of_all(statement.body, trips)))
+            yield replace(statement, body=tuple(_pieces_of_all(statement.body, trips, tuning)))
 
 
-def _pieces(nest: Nest, trips: int) -> Iterable[Nest]:
-    if any(kind != PARALLEL for kind in nest.kinds) or trips < _WORTH:
+def _pieces(nest: Nest, trips: int, tuning: SplitTuning) -> Iterable[Nest]:
+    if any(kind != PARALLEL for kind in nest.kinds) or trips < tuning.worth:
         return [nest]
     cuts = _cuts(nest)
-    if not cuts or prod(len(places) - 1 for places in cuts.values()) > _PIECES:
+    if not cuts or prod(len(places) - 1 for places in cuts.values()) > tuning.pieces:
         return [nest]
     stretches = [list(pairwise(cuts.get(i, [0, i.extent]))) for i in nest.indices]
-    if _has_short_rows(nest, cuts):
+    if _has_short_rows(nest, cuts, tuning):
         return _together(_piece(nest, chosen) for chosen in product(*stretches))
     last = max(n for n, i in enumerate(nest.indices) if i in cuts)
     least = min(high - low for low, high in stretches[last]) * prod(
         i.extent for i in nest.indices[last + 1:])
     within = last if _goes_along(nest) and any(
-        least * buffer.dtype.itemsize <= _SHORT for buffer in written(nest.body)) else 0
+        least * buffer.dtype.itemsize <= tuning.short for buffer in written(nest.body)) else 0
     return _constants_together(
         piece for outer in product(*stretches[:within])
         for piece in _row(nest, outer, stretches[within:]))
@@ -126,12 +119,12 @@ def _inside(nest: Nest, loops: int) -> Sequence[Statement]:
     return (Nest(rest, nest.kinds[loops:], nest.body),) if rest else nest.body
 
 
-def _has_short_rows(nest: Nest, cut: Container[Index]) -> bool:
+def _has_short_rows(nest: Nest, cut: Container[Index], tuning: SplitTuning) -> bool:
     """Whether a nest, of one store without folds, is cut in loops that cover little memory."""
     if len(nest.body) > 1 or any(e.holds & FOLDS for e in expressions(nest.body[0])):
         return False
     row = prod(i.extent for i in dropwhile(lambda i: i not in cut, nest.indices))
-    return all(row * buffer.dtype.itemsize <= _ROW for buffer in written(nest.body))
+    return all(row * buffer.dtype.itemsize <= tuning.row_bytes for buffer in written(nest.body))
 
 
 def _together(pieces: Iterable[Nest]) -> Iterator[Nest]:
@@ -189,9 +182,9 @@ def _moved(nest: Nest, loops: Sequence[Index], moved: Mapping[Variable, Expr]) -
     return Nest(tuple(loops), (PARALLEL,) * len(loops), tuple(body))
 
 
-def _divided(nest: Nest) -> Nest:
+def _divided(nest: Nest, tuning: SplitTuning) -> Nest:
     """The nest with indices that are divided to find places in memory made of two."""
-    for _ in range(_DIVISIONS):
+    for _ in range(tuning.divisions):
         found = _division(nest)
         if found is None:
             break

@@ -32,6 +32,7 @@ import numpy as np
 import tanx
 import tanx.numpy as jnp
 from tanx import lax
+from tanx._compiler.machine import as_host, host
 from tanx._ops.convert import convert
 from tests.compiler.agreement import check_jaxpr_agrees, evaluated
 
@@ -42,41 +43,43 @@ LARGEST = {False: 1000, True: 1 << 16}
 
 SETTINGS: tuple[dict[str, float], ...] = (
     {},
-    {"fuse._STORE": 1000.0, "split._WORTH": 1, "fuse._REUSE": 2,
-     "flatten._SMALL": 0.0, "distribute._SMALL": 0,
-     "register_loops._LITTLE": -1e18},  # store as little as possible; host loops
-    {"fuse._STORE": -1000.0, "fuse._SMALL": 0, "fuse._ROWS": 1, "flatten._SMALL": 1.0,
-     "flatten._COPIED": 1 << 20, "memory._GUEST": 64},  # and as much; all loops in kernels
-    {"fuse._NODES": 8, "split._WORTH": 1, "split._PIECES": 4, "simplify._FOLDED": 2,
-     "moments._FAR": 0, "moments._NEAR": 0, "moments._SIZE": 4, "moments._LANES": 2,
-     "searches._MOST": 8, "searches._LEAST": 2, "searches._MANY": 2, "searches._FAR": 1},
-    {"fuse._CONTEXTS": 1, "fuse._ROWS": 1, "fuse._NEAR": 1000, "memory._PUT_OFF": 1000,
-     "emit.cpu.transposes._FAR": 0, "emit.cpu.transposes._READ": 64, "contraction._TINY_ROWS": 1},
-    {"schedule.tasks._GRAIN": 1e-9, "schedule.tasks._ENOUGH": 2, "schedule.tasks._ENOUGH_ROWS": 1,
-     "emit.cpu.folds._STRETCH": 2, "schedule.lanes._TILE": 1, "schedule.tasks._MANY_EACH": 1,
-     "schedule.tasks._SCAN_LENGTH": 4, "schedule.tasks._LANES": 2, "schedule.tasks._LINE": 4,
-     "lower_flow._GRAIN": 1e-9, "lower_flow._WORTH": 1, "distribute._SMALL": 0,
-     "schedule.scans._VECTORS": 1, "emit.cpu.columns._ROOM": 512, "emit.cpu.columns._LONG": 0,
-     "searches._MANY": 2, "searches._MOST": 4, "searches._LEAST": 2},  # small tasks
-    {"fuse._REUSE": 1, "contraction._NEAR": 64, "contraction._FEWER": 1, "schedule.tiles._WORTH": 1,
+    {"fuse.store": 1000.0, "split.worth": 1, "fuse.reuse": 2, "flatten.small": 0.0,
+     "distribute.small": 0, "registers.little": -1e18},  # store as little as possible; host loops
+    {"fuse.store": -1000.0, "fuse.small": 0, "fuse.rows": 1, "flatten.small": 1.0,
+     "flatten.copied": 1 << 20, "memory.guest": 64},  # and as much; all loops in kernels
+    {"fuse.nodes": 8, "split.worth": 1, "split.pieces": 4, "simplify.folded": 2,
+     "moments.far": 0, "moments.near": 0, "moments.size": 4, "moments.lanes": 2,
+     "searches.most": 8, "searches.least": 2, "searches.many": 2, "searches.far": 1},
+    {"fuse.contexts": 1, "fuse.rows": 1, "fuse.near": 1000, "memory.put_off": 1000,
+     "transposes.far": 0, "transposes.read": 64, "contraction._TINY_ROWS": 1},
+    {"tasks.grain": 1e-9, "tasks.enough": 2, "tasks.enough_rows": 1, "folds.stretch": 2,
+     "lanes.tile": 1, "tasks.many_each": 1, "tasks.scan_length": 4, "tasks.scan_lanes": 2,
+     "tasks.line": 4, "flow.grain": 1e-9, "flow.in_place": 1, "distribute.small": 0,
+     "scans.vectors": 1, "emit.cpu.columns._ROOM": 512, "emit.cpu.columns._LONG": 0,
+     "searches.many": 2, "searches.most": 4, "searches.least": 2},  # small tasks
+    {"fuse.reuse": 1, "contraction._NEAR": 64, "contraction._FEWER": 1, "schedule.tiles._WORTH": 1,
      "schedule.tiles._BLOCK_BYTES": 1 << 10, "schedule.tiles._STRIP": 8, "schedule.tiles._CHUNK": 4,
      "schedule.tiles._TASK": 16},  # small tiles
-    {"fuse._REUSE": 1, "schedule.tiles._WORTH": 1, "schedule.tiles._CONFLICT": 1,
-     "schedule.tiles._STRETCH": 2, "schedule.tiles._ROOM_BYTES": 256, "schedule.tiles._STREAMED": 2,
-     "schedule.tiles._NEAR": 64, "contraction._TINY": 0, "schedule.tiles._CHUNK": 4,
-     "schedule.tiles._TASK": 16},  # operands computed and copied by tasks
+    {"fuse.reuse": 1, "schedule.tiles._WORTH": 1, "schedule.tiles._CONFLICT": 1,
+     "schedule.tiles._STRETCH": 2, "schedule.tiles._ROOM_BYTES": 256,
+     "schedule.tiles._STREAMED": 2, "schedule.tiles._NEAR": 64, "contraction._TINY": 0,
+     "schedule.tiles._CHUNK": 4, "schedule.tiles._TASK": 16},  # operands computed by tasks
 )
-"""Thresholds of the compiler, by module and name, with which other ways are taken."""
+"""Thresholds of the compiler with which other ways are taken: fields of ``Tuning``, by pass, and
+those of products still by module and name."""
 
 
 @contextmanager
 def settings(values: Mapping[str, float]) -> Iterator[None]:
     """Let thresholds of the compiler be others for a while."""
     with ExitStack() as stack:
+        own = {name: value for name, value in values.items() if "._" not in name}
+        stack.enter_context(as_host(replace(host(), tuning=host().tuning.varied(own))))
         for place, value in values.items():
-            module, _, name = place.rpartition(".")
-            target = import_module(f"tanx._compiler.{module}")
-            stack.enter_context(patch.object(target, name, value))
+            if place not in own:
+                module, _, name = place.rpartition(".")
+                target = import_module(f"tanx._compiler.{module}")
+                stack.enter_context(patch.object(target, name, value))
         yield
 
 

@@ -141,5 +141,6 @@ def test_what_depends_on_an_outer_loop_is_not_computed_in_each_step_of_inner_one
     agree(rule, [x], out)
     (nest,) = element_program(rule, [x], out).statements
     for bits in (128, 256, 512):
-        outermost = Planner(Analysis({}), bits, 32).nest(nest, repeatable=False)[0]
+        planner = Planner(Analysis({}), replace(host(), vector_bits=bits))
+        outermost = planner.nest(nest, repeatable=False)[0]
         assert outermost.covers == nest.indices[:1] and outermost.width == 1

@@ -5,24 +5,24 @@ import pytest
 
 import tanx
 import tanx.numpy as jnp
-from tanx._compiler import moments
 from tanx._compiler.moments import in_one_pass
 from tanx._compiler.pipeline import build
 from tanx._loops.show import show
+from tests.compiler.programs import settings
 
 
 @pytest.fixture
-def any_size(monkeypatch):
+def any_size():
     """Small arrays are worth it, too; groups are small."""
-    monkeypatch.setattr(moments, "_FAR", 0)
-    monkeypatch.setattr(moments, "_NEAR", 0)
-    monkeypatch.setattr(moments, "_SIZE", 4)
+    with settings({"moments.far": 0, "moments.near": 0, "moments.size": 4}):
+        yield
 
 
 @pytest.fixture
-def not_so_far(monkeypatch):
+def not_so_far():
     """Arrays of some megabytes are worth it."""
-    monkeypatch.setattr(moments, "_FAR", 1 << 22)
+    with settings({"moments.far": 1 << 22}):
+        yield
 
 
 def groups(function, *shape):

@@ -1,5 +1,6 @@
 """Elements that only change their places: by tiles in registers, by strides, as bits."""
 
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -173,16 +174,16 @@ def test_groups_that_change_on_the_way(size):
 
 
 @pytest.fixture
-def everything_is_far(monkeypatch):
+def everything_is_far():
     """Transposes go by way of rooms, however small the arrays are, and the rooms are small too."""
-    monkeypatch.setattr("tanx._compiler.emit.cpu.transposes._FAR", 0)
-    monkeypatch.setattr("tanx._compiler.emit.cpu.transposes._READ", 128)
-    monkeypatch.setattr("tanx._compiler.emit.cpu.transposes._ROOM", 1 << 11)
-    monkeypatch.setattr("tanx._compiler.emit.cpu.access._FAR", 0)
+    with settings({"transposes.far": 0, "transposes.read": 128, "transposes.room": 1 << 11,
+                   "access.far": 0}):
+        yield
 
 
 def rooms_in(program):
-    return generate(program, NARROW).text.count(" = alloca [")
+    narrow = replace(NARROW, tuning=host().tuning)
+    return generate(program, narrow).text.count(" = alloca [")
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -296,7 +297,7 @@ def test_elements_of_rows_where_there_are_any(dtype, shift):
 
 def test_what_is_the_same_in_all_lanes_of_a_block_of_merged_loops():
     x = np.random.default_rng(0).normal(size=(3, 6)).astype(np.float32)
-    with settings({"emit.cpu.transposes._FAR": 0, "emit.cpu.transposes._READ": 64,
+    with settings({"transposes.far": 0, "transposes.read": 64,
                    "contraction._TINY_ROWS": 1}):
         check_function(tanx.jacfwd(lambda p: p / (1 + jnp.sum(p * p))), x)
 
@@ -328,7 +329,7 @@ def test_colours_are_moved_without_a_loop(colours):
 def test_reductions_in_lanes_within_tiles():
     """Lanes of a loop within a tile are not those whose columns the tile has."""
     x = np.random.default_rng(0).integers(-1, 2, (2, 17, 17)).astype(np.int32)
-    with settings({"schedule.tasks._GRAIN": 1e-9, "emit.cpu.folds._STRETCH": 2}), \
+    with settings({"tasks.grain": 1e-9, "folds.stretch": 2}), \
             tanx.enable_x64(True):
         check_function(lambda x: tanx.vmap(lambda x: jnp.any(x.astype(float) != 0, 0), -1, -1)(
             jnp.stack([x, x], -1)), x)

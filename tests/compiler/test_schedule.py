@@ -18,6 +18,7 @@ from tanx._loops.nest import PARALLEL, TASKS
 from tanx._loops.show import show
 from tanx._runtime.load import compile_program
 from tests.compiler import compiled, programs
+from tests.compiler.programs import settings
 
 
 @pytest.fixture(autouse=True)
@@ -174,21 +175,34 @@ def run_compiled(module, args):
 
 
 @pytest.fixture
-def tiny_tasks(monkeypatch):
+def tiny_tasks():
     """Whatever can be split is."""
-    monkeypatch.setattr("tanx._compiler.schedule.tasks._GRAIN", 1e-7)
+    with settings({"tasks.grain": 1e-7}):
+        yield
+
+
+@pytest.fixture
+def short_scans():
+    """As with tiny tasks; scans of few elements are split, too."""
+    with settings({"tasks.grain": 1e-7, "tasks.scan_length": 64}):
+        yield
+
+
+@pytest.fixture
+def tiniest_tasks():
+    """Whatever can be split is, however little it is."""
+    with settings({"tasks.grain": 1e-9}):
+        yield
 
 
 @pytest.mark.parametrize("shape", [(2, 1, 0, 7), (1, 0, 4), (0,)])
-def test_sums_of_nothing_have_no_parts(shape, tiny_tasks, monkeypatch):
-    monkeypatch.setattr("tanx._compiler.schedule.tasks._GRAIN", 1e-9)
+def test_sums_of_nothing_have_no_parts(shape, tiniest_tasks):
     x = np.zeros(shape)
     np.testing.assert_array_equal(tanx.jit(lambda x: jnp.prod(jnp.cos(x)))(x), 1)
     np.testing.assert_array_equal(tanx.jit(lambda x: x - x.sum())(x), x)
 
 
-def test_no_sums_have_no_parts(tiny_tasks, monkeypatch):
-    monkeypatch.setattr("tanx._compiler.schedule.tasks._GRAIN", 1e-9)
+def test_no_sums_have_no_parts(tiniest_tasks):
     scheduled(lambda x: jnp.all(x > 0, axis=(0, 2)), (5, 0, 1))
 
 
@@ -225,8 +239,7 @@ def test_updates_that_meet(combine, dtype, tiny_tasks):
     ("cummax", "float32"), ("cummin", "int8"), ("cumprod", "float32")])
 @pytest.mark.parametrize("n", [128, 5000, 10_007])
 @pytest.mark.parametrize("reverse", [False, True])
-def test_scans_of_a_line(name, dtype, n, reverse, tiny_tasks, monkeypatch):
-    monkeypatch.setattr("tanx._compiler.schedule.tasks._SCAN_LENGTH", 64)
+def test_scans_of_a_line(name, dtype, n, reverse, short_scans):
     x = (np.random.default_rng(0).normal(size=n) / 8).astype(dtype)
     if name == "cummax":
         x[n // 2] = np.nan

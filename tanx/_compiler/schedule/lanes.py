@@ -21,28 +21,15 @@ from ..._loops.expr import Const, Expr, Fold, Index, Load, Node, Op, State
 from ..._loops.instructions import BOOL, INDEX, kind_of, width
 from ..._loops.nest import PARALLEL, Nest, Store
 from ..._loops.traverse import children, walk
+from ..machine import Machine
+from ..tuning import LaneTuning
 from .analysis import Analysis, Terms, offset
 
 __all__ = ["Loop", "NEAR", "Planner", "WORD", "crosses", "register_bits"]
 
-_GATHER, _REVERSE, _TRANSPOSE = 1.5, 1.5, 2.5
-"""What it costs to collect an element, to turn a vector around, or to have a tile transposed for
-each of its vectors, where loading costs 1."""
 NEAR, WORD = 4, 8
 """Distance up to which elements are loaded together with those between them, and that of bytes that
 are loaded in words."""
-_BRIEF, _SHORT, _LONG = 24, 48, 160
-"""Lengths of code up to which eight (of narrow numbers), four, and two vectors are computed at a
-time."""
-_DEEP, _SPECIAL, _WRITTEN_OUT = 8, 4, 192
-"""Steps of a chain that are worth more vectors, the length of a step that is more than one, and
-that of code that is written so often."""
-_ROUNDED = 4
-"""Instructions in a fold of narrow numbers that is more than a sum."""
-_MOVE = 12
-"""Instructions up to which most of the time goes into moving elements."""
-_TILE = 480
-"""Instructions up to which the iterations of a tile are written out."""
 
 
 @cache
@@ -185,10 +172,11 @@ def _opaque(terms: Terms) -> list[Expr]:
 
 
 class Planner:
-    """Decides about loops for processors that have so many vector registers of so many bits."""
+    """Decides about loops for a machine: by the number of its vector registers, and their bits."""
 
-    def __init__(self, analysis: Analysis, vector_bits: int, registers: int):
-        self.analysis, self.vector_bits, self.registers = analysis, vector_bits, registers
+    def __init__(self, analysis: Analysis, machine: Machine):
+        self.analysis, self.machine, self.tuning = analysis, machine, machine.tuning.lanes
+        self.vector_bits, self.registers = machine.vector_bits, machine.vector_registers
 
     def nest(self, nest: Nest, repeatable: bool,
              rows_together: Callable[[Loop], int] = lambda loop: 0) -> list[Loop]:
@@ -225,7 +213,7 @@ class Planner:
             return [*(loop for loop in loops if loop not in (best, crossing)),
                     replace(crossing, crossing=True), replace(best, width=self._lanes(found))]
         width = self._width(found, best)
-        if found.length <= _MOVE and any(
+        if found.length <= self.tuning.move and any(
                crosses(terms, best, loop) for loop in loops if not loop.parallel
                for terms, _, loads in found.memory if not loads):
             width = min(width, max(2, self.vector_bits // 32))
@@ -235,7 +223,7 @@ class Planner:
         """Pairs of loops, the first to run in lanes, such that some load crosses between them."""
         lanes = self._lanes(found)
         loops = [loop for loop in loops if loop.extent >= lanes > 1]
-        if lanes * found.length > _TILE:
+        if lanes * found.length > self.tuning.tile:
             return []
         return [(lane, loop) for lane in loops for loop in loops if loop is not lane and any(
             crosses(terms, lane, loop) for terms, _, loads in found.memory if loads)]
@@ -273,7 +261,7 @@ class Planner:
         Some values may go to memory for a while: that is done beside.
         """
         depth, values, numbers = _chain(found.roots, loop)
-        if depth < _DEEP or found.length > _WRITTEN_OUT:
+        if depth < self.tuning.deep or found.length > self.tuning.written_out:
             return 1
         return (8 if 8 * values + numbers <= self.registers else
                 4 if 4 * values + numbers <= 2 * self.registers else 1)
@@ -296,7 +284,7 @@ class Planner:
         total = 0.0
         for terms, variables, loads in found.memory:
             if loads and crossing is not None and crosses(terms, lane, crossing):
-                total += _TRANSPOSE / lanes * prod([i.extent for i in variables])
+                total += self.tuning.transpose / lanes * prod([i.extent for i in variables])
                 continue
             usable = ([loop for loop in outer if not variables.isdisjoint(loop.covers)]
                       or [loop for loop in inner if not variables.isdisjoint(loop.covers)])
@@ -306,7 +294,7 @@ class Planner:
             strides = [loop.stride(terms) for loop in usable]
             if not loads:
                 strides = [1 if stride == found.filled else stride for stride in strides]
-            total += min([_access_price(stride, wide, loads) for stride in strides],
+            total += min([_access_price(stride, wide, loads, self.tuning) for stride in strides],
                          default=1.0) * prod([i.extent for i in variables])
         for length, variables in found.work:
             vector = any(not variables.isdisjoint(loop.covers) for loop in (*outer, *inner))
@@ -326,13 +314,14 @@ class Planner:
         Integers need few registers and wait for each other, so they count a third.
         """
         length = found.length - found.plain * 2 // 3
-        vectors = 4 if length <= _SHORT else 2 if length <= _LONG else 1
+        vectors = 4 if length <= self.tuning.short else 2 if length <= self.tuning.long else 1
         narrow = all(2 * bits <= found.bits for bits, variables in found.items
                      if not variables.isdisjoint(loop.covers))
-        if narrow and found.length <= _BRIEF and (loop.parallel or len(found.work) >= _ROUNDED):
+        if narrow and found.length <= self.tuning.brief and (
+                loop.parallel or len(found.work) >= self.tuning.rounded):
             vectors = 8
         if loop.parallel and not found.folds and max(
-                [length for length, _ in found.work], default=0) < _SPECIAL:
+                [length for length, _ in found.work], default=0) < self.tuning.special:
             vectors = max(vectors, self._vectors_of_chain(found, loop))
         if found.bits == WORD and any(loads and loop.stride(terms) == WORD
                                       for terms, _, loads in found.memory):
@@ -343,12 +332,12 @@ class Planner:
         return lanes
 
 
-def _access_price(stride: int | None, lanes: int, loads: bool) -> float:
+def _access_price(stride: int | None, lanes: int, loads: bool, tuning: LaneTuning) -> float:
     if stride in (0, 1, -1):
-        return (_REVERSE if stride == -1 else 1.0) / lanes
+        return (tuning.reverse if stride == -1 else 1.0) / lanes
     if loads and stride is not None and 1 < stride <= NEAR:
         return (stride + 1) / lanes
-    return _GATHER
+    return tuning.gather
 
 
 def _filled(stores: Sequence[Store]) -> int:

@@ -21,7 +21,6 @@ from .lanes import Planner, register_bits
 __all__ = ["ROWS", "Scan", "block_lanes", "is_backwards", "neutral", "runs_in_lanes", "scan_of"]
 
 
-
 class Scan(NamedTuple):
     """A loop that keeps combining an element, the ``state``, with others, and stores what it is."""
 
@@ -85,8 +84,8 @@ def scan_of(nest: Nest) -> Scan | None:
         and state not in loads(*elements) and len(places) == len(stores)) else None
 
 
-_VECTORS, ROWS = 4, 4
-"""Vectors of a block, and rows that are gone through together."""
+ROWS = 4
+"""Rows that are gone through together."""
 
 
 def runs_in_lanes(planner: Planner, scan: Scan, lane: Index, steps: Collection[int]) -> bool:
@@ -110,7 +109,8 @@ def runs_in_lanes(planner: Planner, scan: Scan, lane: Index, steps: Collection[i
 
 def block_lanes(planner: Planner, scan: Scan) -> int:
     """The lanes of a block."""
-    return _VECTORS * planner.vector_bits // register_bits(scan.given.dtype)
+    vectors = planner.machine.tuning.scans.vectors
+    return vectors * planner.vector_bits // register_bits(scan.given.dtype)
 
 
 def is_backwards(scan: Scan) -> bool:

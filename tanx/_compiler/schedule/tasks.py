@@ -76,33 +76,15 @@ from ..._loops.traverse import (
 from ..cost import cost
 from ..machine import Machine
 from ..nest_tools import find_loads, is_affine, mentioned, sure_parts
+from ..tuning import TaskTuning
 from .scans import Scan, neutral, scan_of
 from .small_matrices import in_lanes
 from .tiles import tiling
 
 __all__ = ["schedule"]
 
-_GRAIN = 3e-5
-"""Seconds that work should take for each thread: to wake one takes 5 to 10 us."""
-_FINE = 4
-"""Tasks in such a stretch of work, where there are few: else some threads have one too many."""
-_MOST = 256
-"""Tasks of a statement at most."""
-_ENOUGH, _ENOUGH_ROWS = 32, 8
-"""Tasks that keep threads busy; with fewer, other ways to split are looked for."""
 _LINES, _MOST_LINES = {"sort_lines": 1e-8, "least_of_lines": 1e-9}, 64
 """Library calls on lines, with the seconds that they take for an element, and their most tasks."""
-_ROUTINE, _ELEMENT = 5e-7, 5e-9
-"""Seconds that a routine of LAPACK takes at least, and for each element of a row's product."""
-_MOST_COPIES, _MANY_EACH = 16, 4
-"""Tasks with elements of their own at most, and how often each of those is met at least."""
-_SCAN_ROWS, _SCAN_LENGTH, _LANES = 2048, 4096, 16
-"""Rows of a scan at most, their length at least, and how many may run in lanes."""
-_LARGE = 1 << 20
-"""Elements that no near cache holds."""
-_LINE, _PIECE, _LONG_PIECE = 64, 512, 2048
-"""Neighbours in memory that stay in one task: whole vectors and lines of cache, and of arrays of
-several dimensions pieces that are long enough to be fetched ahead, the longer the better."""
 
 
 def schedule(program: Program, machine: Machine) -> Program:
@@ -114,21 +96,21 @@ def schedule(program: Program, machine: Machine) -> Program:
     return replace(program, temps=tuple(b for b in temps if b in used), statements=statements)
 
 
-def _tasks_in(statement: Statement) -> int:
+def _tasks_in(statement: Statement, tuning: TaskTuning) -> int:
     """How many tasks a statement is worth."""
-    return min(_MOST, round(cost(Program((), (), (), (statement,))).seconds / _GRAIN))
+    return min(tuning.most, round(cost(Program((), (), (), (statement,))).seconds / tuning.grain))
 
 
-def _even(tasks: int) -> int:
+def _even(tasks: int, tuning: TaskTuning) -> int:
     """More tasks where there are few, so that threads get about the same."""
-    return max(tasks, min(_FINE * tasks, _ENOUGH))
+    return max(tasks, min(tuning.fine * tasks, tuning.enough))
 
 
 class _Scheduler:
     """Splits statements; ``temps`` are the buffers that this took."""
 
     def __init__(self, program: Program, machine: Machine):
-        self.machine = machine
+        self.machine, self.tuning = machine, machine.tuning.tasks
         self.taken = set(program.buffers)
         self.temps: list[Buffer] = []
 
@@ -139,27 +121,29 @@ class _Scheduler:
         if isinstance(statement, Extern) and statement.name == LAPACK:
             statement = self.with_work(statement)
         if isinstance(statement, Extern) and statement.name == MATRICES:
-            statement = in_lanes(statement, self.machine.vector_bits, _GRAIN)
+            statement = in_lanes(statement, self.machine.vector_bits, self.tuning.grain)
         if not isinstance(statement, Nest) or TASKS in statement.kinds or any(
                 isinstance(inner, Extern) for inner in statements_in(statement.body)) or (
                 tiling(statement, self.machine) is not None):
             yield statement
             return
-        wanted = _tasks_in(statement)
+        wanted = _tasks_in(statement, self.tuning)
         if wanted < 2:
             yield statement
             return
         # Loops inside of others share what is in the cache, and are torn apart only if they must.
         rows = any(isinstance(inner, Nest) for inner in statement.body)
-        enough = _ENOUGH_ROWS if rows else _ENOUGH
-        loops = _loops_to_cut(statement)
-        near = partial(_neighbours, _accesses((statement,)), in_order=SEQUENTIAL in statement.kinds)
-        cut = _best_cut(loops, wanted, enough, near)
+        enough = self.tuning.enough_rows if rows else self.tuning.enough
+        loops = _loops_to_cut(statement, self.tuning)
+        near = partial(_neighbours, self.tuning, _accesses((statement,)),
+                       in_order=SEQUENTIAL in statement.kinds)
+        cut = _best_cut(loops, wanted, enough, near, self.tuning)
         finer = self.finer(statement) if cut is None or cut.gain < min(wanted // 2, enough) else []
         for part in finer:
             yield from self.parts(part)
         if not finer:  # short pieces are better than none
-            cut = cut or _best_cut(loops, wanted, enough, lambda i: min(near(i), _LINE))
+            cut = cut or _best_cut(loops, wanted, enough,
+                                   lambda i: min(near(i), self.tuning.line), self.tuning)
             yield from [statement] if cut is None else _applied(cut, statement)
 
     def with_room(self, call: Extern) -> Extern:
@@ -167,7 +151,7 @@ class _Scheduler:
         (out, spare), (given,) = call.outputs, call.inputs
         lines = prod(given.shape[:-2 if dict(call.params).get("pairs") else -1])
         seconds = prod(given.shape) * _LINES[call.name]
-        tasks = min(lines, _MOST_LINES, int(seconds / _GRAIN))
+        tasks = min(lines, _MOST_LINES, int(seconds / self.tuning.grain))
         if tasks < 2:
             return call
         return replace(call, outputs=(out, self.room((tasks, *spare.shape[1:]), spare.dtype)))
@@ -177,8 +161,9 @@ class _Scheduler:
         params = dict(call.params)
         places = [arg for arg in params["args"] if isinstance(arg, tuple)]
         size = max(step for _, step in places)
-        seconds = params["count"] * (_ROUTINE + _ELEMENT * size ** 1.5)
-        tasks = min(params["count"], _MOST_LINES, int(seconds / _GRAIN))
+        each = self.tuning.routine + self.tuning.routine_element * size ** 1.5
+        seconds = params["count"] * each
+        tasks = min(params["count"], _MOST_LINES, int(seconds / self.tuning.grain))
         if tasks < 2 or not size:
             return call
         tasks = -(-params["count"] // -(-params["count"] // tasks))
@@ -207,9 +192,10 @@ class _Scheduler:
         if store is None or store.combine is None:
             return []
         few = prod(store.buffer.shape)
-        most = prod(i.extent for i in nest.indices) // (_MANY_EACH * max(few, 1))
-        wanted = min(_even(_tasks_in(nest)), _MOST_COPIES, most)
-        cut = _cut(nest.indices[0], wanted, 1) if wanted > 1 else None
+        most = prod(i.extent for i in nest.indices) // (self.tuning.many_each * max(few, 1))
+        wanted = min(_even(_tasks_in(nest, self.tuning), self.tuning), most,
+                     self.tuning.most_copies)
+        cut = _cut(nest.indices[0], wanted, 1, self.tuning) if wanted > 1 else None
         if cut is None:
             return []
         room = self.room((cut.count, *store.buffer.shape), store.buffer.dtype)
@@ -234,9 +220,10 @@ class _Scheduler:
                 _tells(scan.along, [store.index]) for store in scan.stores):
             return []
         index, state, combine = scan.along, scan.state, scan.combine
-        rows = min(_SCAN_ROWS, index.extent // _SCAN_LENGTH) // _LANES * _LANES
-        length = index.extent // max(rows, 1) // _LINE * _LINE
-        if rows < 2 * _LANES:
+        lanes = self.tuning.scan_lanes
+        rows = min(self.tuning.scan_rows, index.extent // self.tuning.scan_length) // lanes * lanes
+        length = index.extent // max(rows, 1) // self.tuning.line * self.tuning.line
+        if rows < 2 * lanes:
             return []
         row, step, before = fresh_index(rows, "r"), fresh_index(length, "k"), fresh_index(rows, "r")
         sums, starts = (self.room((rows,), state.dtype) for _ in range(2))
@@ -254,7 +241,8 @@ class _Scheduler:
         rest = fresh_index(index.extent - rows * length, "i")
         left = substitution({index: rest + rows * length})
         return [
-            Nest((row,), (PARALLEL,), (Store(sums, (row,), _of_row(scan, row * length, length)),)),
+            Nest((row,), (PARALLEL,), (
+                Store(sums, (row,), _of_row(scan, row * length, length, self.tuning)),)),
             Nest((before,), (SEQUENTIAL,), (
                 Store(starts, (before,), state),
                 Store(state.buffer, state.index, op(combine, state, sums[[before]])))),
@@ -292,12 +280,14 @@ class _Scheduler:
         for (loops, *_), folds in groups.items():
             alone = temp("alone", [i.extent for i in loops], folds[0].states[0].dtype)
             stores = tuple(Store(alone, loops, Pick(fold, 0)) for fold in folds)
-            wanted = _tasks_in(Nest(loops, (PARALLEL,) * len(loops), stores))
+            wanted = _tasks_in(Nest(loops, (PARALLEL,) * len(loops), stores), self.tuning)
             if wanted < 2:
                 continue
-            near, least = partial(_neighbours, _accesses(stores)), _LINE if loops else 1
-            cut = _best_cut(folds[0].indices, wanted, _ENOUGH,
-                            lambda i: max(near(i), least))  # noqa: B023
+            near, least = partial(_neighbours, self.tuning, _accesses(stores)), 1
+            if loops:
+                least = self.tuning.line
+            cut = _best_cut(folds[0].indices, wanted, self.tuning.enough,
+                            lambda i: max(near(i), least), self.tuning)  # noqa: B023
             if cut is not None and cut.gain >= 2:
                 return folds, cut, loops
         return None
@@ -382,7 +372,7 @@ class _Cut:
 
 
 def _best_cut(loops: Iterable[Index], wanted: int, enough: int,
-              neighbours: Callable[[Index], int]) -> _Cut | None:
+              neighbours: Callable[[Index], int], tuning: TaskTuning) -> _Cut | None:
     """The outermost cut that gives enough tasks, or else the one that gives most.
 
     ``neighbours`` tells of a loop how many iterations stay together.
@@ -392,8 +382,8 @@ def _best_cut(loops: Iterable[Index], wanted: int, enough: int,
     whole: tuple[Index, ...] = ()
     for loop in loops:
         together = neighbours(loop)
-        pieces = -(-_even(wanted) // prod(i.extent for i in whole))
-        cut = _cut(loop, pieces, together)
+        pieces = -(-_even(wanted, tuning) // prod(i.extent for i in whole))
+        cut = _cut(loop, pieces, together, tuning)
         if cut is not None:
             cut = replace(cut, whole=whole)
             if best is None or cut.gain > best.gain:
@@ -405,7 +395,7 @@ def _best_cut(loops: Iterable[Index], wanted: int, enough: int,
     return best
 
 
-def _cut(index: Index, wanted: int, together: int) -> _Cut | None:
+def _cut(index: Index, wanted: int, together: int, tuning: TaskTuning) -> _Cut | None:
     """A loop in about so many stretches, with little left over, which is code of its own."""
     extent, most = index.extent, index.extent // together
     if most < 2:
@@ -414,12 +404,13 @@ def _cut(index: Index, wanted: int, together: int) -> _Cut | None:
     def price(size: int) -> float:
         count, left = divmod(extent, size)
         return (left / extent + (0.03 if left else 0) + 0.02 * abs(count / wanted - 1)
-                + (0.01 if together > 1 and size % _LINE else 0))
+                + (0.01 if together > 1 and size % tuning.line else 0))
 
-    counts = range(min(most, max(2, wanted // _FINE)), min(most, 2 * wanted) + 1)
+    counts = range(min(most, max(2, wanted // tuning.fine)), min(most, 2 * wanted) + 1)
     sizes = [extent // count for count in counts]
     if together > 1:
-        sizes += [size // _LINE * _LINE for size in sizes if size // _LINE * _LINE >= together]
+        sizes += [whole for size in sizes
+                  if (whole := size // tuning.line * tuning.line) >= together]
     size = min(sizes, key=price)
     return _Cut((), index, extent // size, size)
 
@@ -461,14 +452,14 @@ def _loops_apart(nest: Nest) -> list[Index]:
     return [i for i in found if i.extent > 1]
 
 
-def _loops_to_cut(nest: Nest) -> list[Index]:
+def _loops_to_cut(nest: Nest, tuning: TaskTuning) -> list[Index]:
     """The loops whose iterations may run at the same time, less those in which a large array is
     read as often: a task has all iterations of these, and at hand what they read."""
     loops = _loops_apart(nest)
     read = {i for s in statements_in(nest.body) for load in find_loads(expressions(s))
             for i in load.free}
     own = [i for i in loops if i in read]
-    return own if prod(i.extent for i in own) >= _LARGE else loops
+    return own if prod(i.extent for i in own) >= tuning.large else loops
 
 
 def _places(nest: Nest) -> Mapping[Buffer, set[tuple[Expr, ...]]]:
@@ -489,7 +480,8 @@ def _tells(index: Index, places: Iterable[tuple[Expr, ...]]) -> bool:
                and is_affine(linear_form(along[0])) for along in zip(*places))
 
 
-def _neighbours(accesses: Iterable[Load], index: Index, in_order: bool = False) -> int:
+def _neighbours(tuning: TaskTuning, accesses: Iterable[Load], index: Index,
+                in_order: bool = False) -> int:
     """How many iterations of a loop stay together: more than one where they are neighbours.
 
     Where rows follow each other ``in_order``, nothing but their length helps to foresee them.
@@ -497,11 +489,11 @@ def _neighbours(accesses: Iterable[Load], index: Index, in_order: bool = False) 
     accesses = list(accesses)
     near = [access for access in accesses if abs(access.place[0].get(index, 0)) == 1]
     if not near and (row := max([_row(access, index) for access in accesses], default=0)):
-        return -(-_LONG_PIECE // row)
+        return -(-tuning.long_piece // row)
     if not near or any(access.free == {index} for access in near):
-        return _LINE if near else 1
-    return _LONG_PIECE if index.extent >= _ENOUGH_ROWS * _LONG_PIECE else (
-        2 * _PIECE if in_order and index.extent >= 4 * _PIECE else _PIECE)
+        return tuning.line if near else 1
+    return tuning.long_piece if index.extent >= tuning.enough_rows * tuning.long_piece else (
+        2 * tuning.piece if in_order and index.extent >= 4 * tuning.piece else tuning.piece)
 
 
 def _row(access: Load, index: Index) -> int:
@@ -522,7 +514,7 @@ def _accesses(statements: Iterable[Statement]) -> list[Load]:
     return [access for access in accesses if len(access.free) == most]
 
 
-def _of_row(scan: Scan, start: Expr, length: int) -> Expr:
+def _of_row(scan: Scan, start: Expr, length: int, tuning: TaskTuning) -> Expr:
     """What a row of a scan comes to; narrow numbers are added by fours before they are widened."""
     first, dtype = neutral(scan.combine, scan.state.dtype), scan.state.dtype
 
@@ -533,10 +525,11 @@ def _of_row(scan: Scan, start: Expr, length: int) -> Expr:
         return reduce(scan.combine, (length,), lambda k: at(scan.element, k[0]), first)
 
     def four(k: Sequence[Expr]) -> Expr:
-        a, b, c, d = (at(narrow, k[0] * _LINE + (n * _LINE // 4 + k[1])) for n in range(4))
+        a, b, c, d = (at(narrow, k[0] * tuning.line + (n * tuning.line // 4 + k[1]))
+                      for n in range(4))
         return convert((a + b) + (c + d), dtype)
 
-    return reduce("add", (length // _LINE, _LINE // 4), four, first)
+    return reduce("add", (length // tuning.line, tuning.line // 4), four, first)
 
 
 def _meeting(nest: Nest) -> Store | None:

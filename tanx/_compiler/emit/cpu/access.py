@@ -15,8 +15,10 @@ import numpy as np
 from ...._loops.expr import Expr, Index, Load, bounds
 from ...._loops.instructions import kind_of
 from ...._loops.nest import Buffer
+from ...machine import Machine
 from ...schedule.analysis import Analysis
 from ...schedule.lanes import NEAR, WORD, Loop, crosses
+from ...tuning import AccessTuning
 from ..complex import Pair
 from ..operations import number
 from ..shuffles import transposed
@@ -29,25 +31,21 @@ __all__ = ["Memory", "Scalar"]
 
 Scalar = Value | Pair
 _POINTER = type_of("ptr")
-_LEAST_GATHERED = 256
-"""Elements of a buffer from which lanes are gathered at once: smaller ones are often carries of
-loops that were just written, and a gather waits until they are in the cache. With 8 elements, the
-nearest neighbours of a KDTree took 1.5 times as long (Cascade Lake)."""
 _FILLED = (2, 3, 4, 8)
 """Numbers of vectors that are stored by turns."""
 _SHUFFLED = 64
 """Lanes of a vector that LLVM is left to make from several. It knows the instructions that store
 two to four vectors by turns, but needs 6 minutes to make 512 bytes from eight vectors (LLVM 22,
 AVX-512), and 0.1 s if it is told how."""
-_LINE, _FORESEEN, _AHEAD, _NEAR, _FAR = 64, 1 << 14, 1 << 11, 1 << 17, 1 << 22
-"""Bytes of a line of the cache, of a stretch that processors know to read ahead, of what is asked
-for ahead otherwise, of what stays near the processor, and of a buffer that no near cache holds."""
+_LINE = 64
+"""Bytes of a line of the cache."""
 
 
 class Memory:
     """Reads and writes elements of buffers; ``pointers`` names the buffers' addresses."""
 
     writer: Writer
+    machine: Machine
     analysis: Analysis
     pointers: dict[Buffer, str]
 
@@ -173,11 +171,12 @@ class Memory:
                    scope: Scope) -> None:
         """Ask for what later steps of the loop around read, if it is far and nobody foresees it."""
         outer, lanes, item = scope.outer, scope.lanes, buffer.dtype.itemsize
-        if outer is None or prod(buffer.shape) * item < _FAR:
+        if outer is None or prod(buffer.shape) * item < self.machine.tuning.access.far:
             return
         apart = terms.get(outer.loop.index, 0)
         steps = _steps_ahead(outer, apart * item, outer.stretch * item,
-                             self.analysis.memory(buffer) in outer.again)
+                             self.analysis.memory(buffer) in outer.again,
+                             self.machine.tuning.access)
         for line in range(0, lanes.width * item if steps else 0, _LINE):
             self.ask_for(buffer, start, steps * apart + line // item)
 
@@ -353,7 +352,8 @@ class Memory:
         if offsets.type.lanes == 1:  # what might have varied came to the same in all lanes
             return self._read_at(buffer, self.further(buffer, base, offsets))
         if self.writer.has_masks and memory_type(buffer.dtype).bits in (32, 64) and (
-                kind_of(buffer.dtype) != "c") and prod(buffer.shape) >= _LEAST_GATHERED:
+                kind_of(buffer.dtype) != "c") and (
+                prod(buffer.shape) >= self.machine.tuning.access.least_gathered):
             return self._gather_at_once(buffer, base, offsets)
         return self._collect(buffer, [self.further(buffer, base, offsets.lane(n))
                                       for n in range(offsets.type.lanes)])
@@ -466,7 +466,7 @@ class Memory:
         self.writer.place.lines.append(f"store {value!r}, {place!r}, align {align}")
 
 
-def _steps_ahead(outer: Ahead, apart: int, stretch: int, again: bool) -> int:
+def _steps_ahead(outer: Ahead, apart: int, stretch: int, again: bool, tuning: AccessTuning) -> int:
     """How many steps of a loop, so many bytes apart, elements are asked for ahead.
 
     Processors foresee a long stretch, and what follows on it or little behind it. Of what is at
@@ -475,11 +475,12 @@ def _steps_ahead(outer: Ahead, apart: int, stretch: int, again: bool) -> int:
     cache.
     """
     if again:
-        return 1 if _AHEAD <= apart <= _NEAR else 0
+        return 1 if tuning.ahead <= apart <= tuning.near else 0
     foreseen = abs(apart) < stretch or outer.together == 1 and abs(apart) <= stretch + 4 * _LINE
-    if foreseen or not _LINE <= stretch <= _FORESEEN or outer.together > 1 and abs(apart) >= _NEAR:
+    if foreseen or not _LINE <= stretch <= tuning.foreseen or (
+            outer.together > 1 and abs(apart) >= tuning.near):
         return 0
-    return min(max(outer.together, -(-_AHEAD // stretch)), outer.loop.extent // 2)
+    return min(max(outer.together, -(-tuning.ahead // stretch)), outer.loop.extent // 2)
 
 
 def _named(terms: Mapping[Expr, int], scope: Scope) -> Mapping[Expr, int]:

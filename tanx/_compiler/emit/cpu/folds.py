@@ -34,10 +34,6 @@ from .scopes import Ahead, Scope
 __all__ = ["Folds", "flat", "from_registers", "in_registers", "mapped", "renamed",
            "whole"]
 
-_UNROLLED, _SHORT = 8, 96
-"""Steps, and instructions in all, up to which a loop is written out."""
-_STRETCH = 256
-"""Steps in which numbers are added up at a stretch."""
 _SOON = 1 << 28
 """Instructions, a tenth of a second: loops that surely end sooner are not polled. The loop over the
 entries of a sparse row takes 0.6 to 0.7 of the time without (Cascade Lake)."""
@@ -128,8 +124,8 @@ class Folds(Memory):
             loops[-1] = replace(loops[-1], width=1)
         if not alone:
             states = self.spread_states(fold, states, inner)
-        if prod(loop.extent for loop in loops) <= _UNROLLED and (
-                self.analysis.length(fold) <= _SHORT):
+        if prod(loop.extent for loop in loops) <= self.machine.tuning.folds.unrolled and (
+                self.analysis.length(fold) <= self.machine.tuning.folds.short):
             return tuple(self.written_out(fold, loops, inner, states))
         return tuple(self.around(loops, inner, states, fold, lambda s, values: self.step(
             fold, s, values)))
@@ -284,19 +280,20 @@ class Folds(Memory):
                   step: Callable[[Scope, Sequence[Scalar]], Sequence[Scalar]]) -> list[Scalar]:
         """The steps of a loop of a fold; those of a long sum in stretches of their own."""
         dtype, done, found = fold.states[0].dtype, 0, list(states)
+        length = self.machine.tuning.folds.stretch
 
         def stretch(inner: Scope, values: Sequence[Scalar]) -> list[Scalar]:
-            base = inner.values[block.index] * _STRETCH
+            base = inner.values[block.index] * length
             parts = [self.neutral(fold).of(flat(value)[0].type.lanes) for value in values]
-            parts = self.loop(inner, loop, 0, _STRETCH, parts, step, bound=fold.states, base=base)
+            parts = self.loop(inner, loop, 0, length, parts, step, bound=fold.states, base=base)
             return [_combine("add", value, part, dtype) for value, part in zip(values, parts)]
 
-        if fold.reducer == "add" and kind_of(dtype) in "fc" and steps >= 2 * _STRETCH:
-            blocks = steps // _STRETCH
+        if fold.reducer == "add" and kind_of(dtype) in "fc" and steps >= 2 * length:
+            blocks = steps // length
             index = Index("block", blocks)
             block = Loop(index, (index,), False)
             found = self.loop(scope, block, 0, blocks, found, stretch, bound=fold.states)
-            done = blocks * _STRETCH
+            done = blocks * length
         if done < steps:
             found = self.loop(scope, loop, done, steps, found, step, bound=fold.states)
         return found

@@ -24,6 +24,7 @@ from ...._loops.traverse import expressions, loads, statements_in, walk, written
 from ...kernels.fft.transform import write_fourier
 from ...kernels.small_matrices import write_matrices
 from ...kernels.sort import CALLS as SORTING
+from ...machine import Machine
 from ...schedule.analysis import QUICK, Analysis, span
 from ...schedule.columns import columns, separate, side_by_side
 from ...schedule.lanes import Loop, Planner
@@ -80,10 +81,10 @@ class Kernel(Folds):
 
     def __init__(self, writer: Writer, pointers: Mapping[Buffer, str],
                  same: Mapping[Buffer, Buffer], symbol: Callable[[Extern], str]):
-        self.writer, self.pointers, self.symbol = writer, dict(pointers), symbol
+        self.writer, self.machine, self.symbol = writer, writer.machine, symbol
+        self.pointers = dict(pointers)
         self.analysis = Analysis(dict(same))
-        self.planner = Planner(self.analysis, writer.machine.vector_bits,
-                               writer.machine.vector_registers)
+        self.planner = Planner(self.analysis, writer.machine)
         self.top = Scope(None, "entry")
         # Writes a nest by tiles, if that is how it is computed: ``products.py`` knows how.
         self.product: Callable[[Nest, Scope], bool] = lambda nest, scope: False

@@ -259,8 +259,7 @@ class _Unit:
             return statement.tasks, write_loop(statement, pointers, writer, self.module.inner)
         if isinstance(statement, Branch):
             return 1, write_branch(statement, pointers, writer, self.module.inner)
-        kernel = Kernel(writer, pointers, self.shared,
-                        self.module.symbol)
+        kernel = Kernel(writer, pointers, self.shared, self.module.symbol)
         tiles = tiling(statement, self.module.machine)
         if tiles is not None:
             write_task(tiles, kernel)

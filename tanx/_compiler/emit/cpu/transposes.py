@@ -36,15 +36,6 @@ __all__ = ["Tile", "write_in_order", "write_tiles", "write_together"]
 
 _LINE = 64
 """Bytes of a line of the cache."""
-_LONG = 1024
-"""Iterations in lanes of one block where some loads read along them."""
-_FAR, _ROOMS = 1 << 24, 2
-"""Bytes of an array that is read by way of a room, and how many rooms there are at most."""
-_CACHE = 1 << 16
-"""Bytes of the fastest cache."""
-_READ, _ROOM, _VECTORS = 1024, 1 << 16, 4
-"""Bytes that are read at a stretch, and those of a block, which make up stretches that are written;
-vectors of them at a time. All are measured."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +80,8 @@ class _Tiles:
                          for load in loads(*expressions(statement)))
         line = max(self.size, 8 * _LINE // item_bits)
         self.deep = even_blocks(crossing.extent, line, self.size)
-        self.long = even_blocks(lane.extent, _LONG if self.along else line, self.size)
+        self.long = even_blocks(
+            lane.extent, kernel.machine.tuning.transposes.long if self.along else line, self.size)
 
     def write(self, scope: Scope) -> None:
         """Write both loops."""
@@ -179,14 +171,17 @@ def _far_loads(kernel: Kernel, crossing: Loop, lane: Loop, body: Sequence[Statem
     found = [load for load in dict.fromkeys(load for statement in statements_in(body)
                                             for load in loads(*expressions(statement)))
              if kernel.crosses(load, crossing, lane, inner, writes)]
+    tuning = kernel.machine.tuning.transposes
+
     def is_far(load: Load) -> bool:
         item = load.dtype.itemsize
         apart, rows = (lane.stride(load.place[0]) or 0) * item, max(1, _LINE // item)
-        thrown_out = rows * (apart & -apart) > _CACHE  # rows have the same few places in the cache
+        # Rows have the same few places in the cache.
+        thrown_out = rows * (apart & -apart) > tuning.cache
         return kind_of(load.dtype) != "c" and prod(load.buffer.shape) * item >= (
-            2 * _CACHE if thrown_out else _FAR)
+            2 * tuning.cache if thrown_out else tuning.far)
 
-    return found if 0 < len(found) <= _ROOMS and all(map(is_far, found)) else []
+    return found if 0 < len(found) <= tuning.rooms and all(map(is_far, found)) else []
 
 
 class _Blocks:
@@ -197,11 +192,11 @@ class _Blocks:
         self.kernel, self.crossing, self.lane, self.body = kernel, crossing, lane, body
         self.writes = kernel.written(body)
         item = max(load.dtype.itemsize for load in far)
-        wide = lane.width
-        while wide < _VECTORS * lane.width and 2 * wide <= lane.extent:
+        wide, tuning = lane.width, kernel.machine.tuning.transposes
+        while wide < tuning.vectors * lane.width and 2 * wide <= lane.extent:
             wide *= 2
-        self.deep = even_blocks(crossing.extent, _READ // max(item, 4), lane.width)
-        self.long = even_blocks(lane.extent, max(wide, _ROOM // (self.deep * item)), wide)
+        self.deep = even_blocks(crossing.extent, tuning.read // max(item, 4), lane.width)
+        self.long = even_blocks(lane.extent, max(wide, tuning.room // (self.deep * item)), wide)
         self.wide = replace(lane, width=wide)
         self.rooms = {load: self.room(load) for load in far}
 
