@@ -13,7 +13,7 @@ from math import prod
 from typing import NamedTuple
 
 from .._loops.expr import WHILES, Const, Fold, Index, Load, Node, Op, While
-from .._loops.instructions import BOOL, INDEX, kind_of
+from .._loops.instructions import BOOL, INDEX, INSTRUCTIONS, kind_of
 from .._loops.library import programs_in
 from .._loops.nest import (
     SEQUENTIAL,
@@ -29,19 +29,6 @@ from .._loops.traverse import children, expressions, statements_in
 
 __all__ = ["STEPS", "Cost", "Work", "cost", "is_open", "nbytes", "occurrences", "repeats", "work"]
 
-_SPECIAL = frozenset((
-    "exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
-    "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "logistic", "pow", "atan2", "cbrt", "sqrt",
-    "rsqrt", "erf", "erfc", "erf_inv", "lgamma", "digamma", "bessel_i0e", "bessel_i1e", "igamma",
-    "igammac", "polygamma", "zeta", "betainc"))
-"""Instructions that are no single operation of a processor, or a slow one."""
-
-_EFFORT = {
-    **dict.fromkeys(_SPECIAL, 15.0), "sqrt": 4.0, "rsqrt": 5.0, "div": 4.0, "rem": 15.0,
-    "pow": 30.0, "tan": 25.0, "atan2": 25.0, "erf_inv": 25.0, "sinh": 20.0, "cosh": 20.0,
-    "nextafter": 4.0, "integer_pow": 3.0, **dict.fromkeys((
-        "lgamma", "digamma", "igamma", "igammac", "polygamma", "zeta", "betainc"), 200.0)}
-"""Effort of instructions where it is not 1."""
 _HEAVY = 4.0
 """Effort of an instruction that counts as heavy: that of a division, or more."""
 
@@ -143,7 +130,7 @@ def _cost_of(body: Iterable[Statement], loops: tuple[Index, ...], read: dict[Buf
     for node, steps in occurrences([e for store in stores for e in expressions(store)]):
         times = steps * (trips if in_order else repeats(node, loops))
         if isinstance(node, Op) and node.dtype != INDEX:
-            if node.name in _SPECIAL:
+            if INSTRUCTIONS[node.name].is_function:
                 special += times
             elif node.name not in ("convert", "bitcast", "select"):
                 flops += times
@@ -267,7 +254,7 @@ def work(roots: Iterable[Node]) -> Work:
             total.loads.append((node, times))
         elif isinstance(node, Op) and not _is_index_work(node):
             size = 0.5 if node.dtype.itemsize < 4 else 2.0 if kind_of(node.dtype) == "c" else 1.0
-            each = _EFFORT.get(node.name, 1.0)
+            each = INSTRUCTIONS[node.name].effort
             total.effort += times * size * each
             total.heavy |= each >= _HEAVY
             total.selects |= node.name == "select"

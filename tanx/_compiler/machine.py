@@ -19,11 +19,7 @@ from .._base.config import enable_compilation_cache
 from .matrix_registers import is_permitted
 from .tuning import USUAL, Tuning
 
-<<<<<<< HEAD
-__all__ = ["Machine", "caches_of", "host"]
-=======
-__all__ = ["Machine", "as_host", "host"]
->>>>>>> 8d6e630 (Compiler: thresholds of the passes are fields of one Tuning)
+__all__ = ["Machine", "as_host", "caches_of", "host"]
 
 
 @dataclass(frozen=True)

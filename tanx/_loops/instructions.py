@@ -1,7 +1,9 @@
-"""The instructions of loop nests: one row each with arity, accepted types, result type, meaning.
+"""The instructions of loop nests: one row for all that is known of each.
 
-An instruction makes one scalar from scalars of stated dtypes; it never promotes. To add one, add a
-row here and its NumPy meaning in ``numerics.py``; the code generator then has to know it as well.
+A row has the types, the meaning in words and in NumPy, the effort, the length of the code and the
+bound of the error. An instruction makes one scalar from scalars of stated dtypes; it never
+promotes. To add one, add a row here; its code is the one thing that is elsewhere, in
+``_compiler/emit/operations.py``, since code depends on the target.
 
 Meanings are those of XLA. Integers wrap around. What a row says about "numbers" holds for each of
 the accepted kinds of dtype: ``b`` bool, ``i`` signed, ``u`` unsigned, ``f`` float, ``c`` complex.
@@ -9,18 +11,19 @@ the accepted kinds of dtype: ``b`` bool, ``i`` signed, ``u`` unsigned, ``f`` flo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
+from typing import Any, Literal
 
 import ml_dtypes
 import numpy as np
 
-__all__ = ["BOOL", "INDEX", "INSTRUCTIONS", "Instruction", "REDUCERS", "identity", "kind_of",
-           "result_dtype", "short_name", "value_range", "width"]
+from . import numerics
+from .kinds import BOOL, INDEX, kind_of, short_name, value_range, width
 
-BOOL = np.dtype(np.bool_)
-INDEX = np.dtype(np.int64)
+__all__ = ["BOOL", "INDEX", "INSTRUCTIONS", "Instruction", "REDUCERS", "apply", "identity",
+           "kind_of", "result_dtype", "short_name", "value_range", "width"]
 
 REDUCERS = ("add", "mul", "max", "min", "and", "or", "xor")
 """Associative and commutative instructions: reductions and colliding stores combine by them."""
@@ -28,50 +31,6 @@ REDUCERS = ("add", "mul", "max", "min", "and", "or", "xor")
 _REAL_OF = {np.dtype(np.complex64): np.dtype(np.float32),
             np.dtype(np.complex128): np.dtype(np.float64)}
 _COMPLEX_OF = {real: cplx for cplx, real in _REAL_OF.items()}
-
-
-@cache
-def kind_of(dtype: np.dtype) -> str:
-    """The kind of a dtype: one of ``b i u f c``, with the types of ml_dtypes among them.
-
-    >>> kind_of(np.dtype("bfloat16")), kind_of(np.dtype("uint4"))
-    ('f', 'u')
-    """
-    for prefix, kind in (("bool", "b"), ("int", "i"), ("uint", "u"), ("float", "f"),
-                         ("bfloat", "f"), ("complex", "c")):
-        if dtype.name.startswith(prefix):
-            return kind
-    raise TypeError(f"loop nests have no elements of dtype {dtype}.")
-
-
-@cache
-def short_name(dtype: np.dtype) -> str:
-    """A dtype as jaxprs write it.
-
-    >>> short_name(np.dtype("float32")), short_name(np.dtype("bool"))
-    ('f32', 'bool')
-    """
-    for long, short in (("bfloat", "bf"), ("float", "f"), ("complex", "c"), ("uint", "u"),
-                        ("int", "i")):
-        if dtype.name.startswith(long):
-            return short + dtype.name[len(long):]
-    return dtype.name
-
-
-@cache
-def width(dtype: np.dtype) -> int:
-    """Bits of one element; 4 for int4 although NumPy stores it in a byte."""
-    digits = dtype.name.removeprefix("u").removeprefix("int")
-    return int(digits) if kind_of(dtype) in "iu" else 8 * dtype.itemsize
-
-
-@cache
-def value_range(dtype: np.dtype) -> tuple[int, int]:
-    """The least and the greatest value of an integer dtype (or bool, as 0 and 1)."""
-    kind, bits = kind_of(dtype), width(dtype)
-    if kind == "b":
-        return 0, 1
-    return (-(1 << bits - 1), (1 << bits - 1) - 1) if kind == "i" else (0, (1 << bits) - 1)
 
 
 def identity(reducer: str, dtype: np.dtype) -> complex | float | int | bool:
@@ -96,13 +55,30 @@ def identity(reducer: str, dtype: np.dtype) -> complex | float | int | bool:
 
 @dataclass(frozen=True)
 class Instruction:
-    """One row of the table; ``result`` takes the operands' dtypes and the attributes."""
+    """One row of the table.
+
+    ``result`` takes the operands' dtypes and the attributes and gives the dtype of the result.
+    ``numpy`` computes the instruction on arrays: its operands are ``"widened"`` to at least
+    float32 or int8, or come as they are ``"stored"``; ``"bits"`` tells it their width besides.
+    ``effort`` is the time it takes, with that of an addition on a vector as 1, and ``length`` the
+    number of instructions of a processor. ``ulp`` bounds the error of compiled code, in units in
+    the last place, for functions that state it. Results of narrow floats that are ``exact`` need
+    no rounding; those that are the ``same_in_half`` precision may be computed there.
+    """
 
     name: str
-    arity: int
+    meaning: str
+    numpy: Callable | None
     accepts: str
     result: Callable[..., np.dtype]
-    meaning: str
+    arity: int
+    effort: float = 1
+    length: int = 1
+    ulp: float | None = None
+    is_function: bool = False
+    exact: bool = False
+    same_in_half: bool = False
+    operands: Literal["widened", "stored", "bits"] = "widened"
 
 
 def _same(name, dtypes, accepts):
@@ -176,83 +152,178 @@ def _list(dtypes):
     return ", ".join(map(short_name, dtypes))
 
 
-def _rows(accepts: str, result, arity: int, **meanings: str):
-    """Rows that share kinds, rule and arity; a trailing ``_`` frees Python's keywords."""
-    return [Instruction(name.rstrip("_"), arity, accepts, result, meaning)
-            for name, meaning in meanings.items()]
+def _row(name: str, meaning: str, numpy: Callable | None, **facts: Any,
+         ) -> Callable[..., Instruction]:
+    """A row without what its group has in common."""
+    return partial(Instruction, name, meaning, numpy, **facts)
 
 
-INSTRUCTIONS: dict[str, Instruction] = {row.name: row for row in [
+def _function(name: str, meaning: str, numpy: Callable, *, effort: float = 15, **facts: Any,
+              ) -> Callable[..., Instruction]:
+    """The row of a function that takes many instructions of a processor, or a slow one."""
+    return _row(name, meaning, numpy, effort=effort, is_function=True, **facts)
+
+
+def _rows(accepts: str, result: Callable, arity: int, *rows: Callable[..., Instruction],
+          ) -> list[Instruction]:
+    """Rows that share kinds, rule of types, and arity."""
+    return [row(accepts=accepts, result=result, arity=arity) for row in rows]
+
+
+INSTRUCTIONS: Mapping[str, Instruction] = {row.name: row for row in [
     *_rows("iufc", _same, 2,
-           add="sum", sub="difference", mul="product",
-           div="quotient; of integers towards zero, n/0 is -1 (all bits), least/-1 is least"),
+        _row("add", "sum", np.add, same_in_half=True),
+        _row("sub", "difference", np.subtract, same_in_half=True),
+        _row("mul", "product", np.multiply, same_in_half=True),
+        _row("div", "quotient; of integers towards zero, n/0 is -1 (all bits), least/-1 is least",
+             numerics.div, effort=4, length=2, same_in_half=True)),
     *_rows("iuf", _same, 2,
-           rem="remainder with the sign of the dividend; of integers by 0, the dividend"),
+        _row("rem", "remainder with the sign of the dividend; of integers by 0, the dividend",
+             numerics.rem, effort=15, length=6)),
     *_rows("iu", _same, 2,
-           floor_div="quotient towards minus infinity; for indices, the divisor is positive",
-           floor_mod="what floor_div leaves; for indices, the divisor is positive",
-           mulhi="upper half of the product in twice the width",
-           shift_left="0 when shifted by the width or more",
-           shift_right_logical="zeros come in; 0 when shifted by the width or more",
-           shift_right_arithmetic="copies of the sign come in, also past the width"),
-    *_rows("i", _words, 2, dot4="sum of the products of four bytes, which have signs",
-           dot4u="sum of the products of four bytes; those of the first have no signs"),
-    *_rows("i", _pairs, 2, dot2="sum in float32 of the products of two numbers of bfloat16"),
+        _row("floor_div", "quotient towards minus infinity; for indices, the divisor is positive",
+             np.floor_divide),
+        _row("floor_mod", "what floor_div leaves; for indices, the divisor is positive", np.mod),
+        _row("mulhi", "upper half of the product in twice the width", numerics.high_product,
+             length=4, operands="bits"),
+        _row("shift_left", "0 when shifted by the width or more", numerics.shift_left,
+             operands="bits"),
+        _row("shift_right_logical", "zeros come in; 0 when shifted by the width or more",
+             numerics.shift_right_logical, operands="bits"),
+        _row("shift_right_arithmetic", "copies of the sign come in, also past the width",
+             numerics.shift_right_arithmetic, operands="bits")),
+    *_rows("i", _words, 2,
+        _row("dot4", "sum of the products of four bytes, which have signs", numerics.dot4),
+        _row("dot4u", "sum of the products of four bytes; those of the first have no signs",
+             numerics.dot4u)),
+    *_rows("i", _pairs, 2,
+        _row("dot2", "sum in float32 of the products of two numbers of bfloat16", numerics.dot2)),
     *_rows("biufc", _same, 2,
-           max="the greater; NaN wins; complex by real part, then imaginary part",
-           min="the lesser; NaN wins; complex by real part, then imaginary part"),
-    *_rows("fc", _power, 2, pow="power; the exponent has the dtype of the base or an integer one"),
-    *_rows("fc", _same, 2, atan2="angle of the point (second, first)"),
+        _row("max", "the greater; NaN wins; complex by real part, then imaginary part",
+             numerics.greatest, exact=True, same_in_half=True),
+        _row("min", "the lesser; NaN wins; complex by real part, then imaginary part",
+             numerics.least, exact=True, same_in_half=True)),
+    *_rows("fc", _power, 2,
+        _function("pow", "power; the exponent has the dtype of the base or an integer one",
+                  numerics.power, effort=30, length=120, ulp=1.5)),
+    *_rows("fc", _same, 2,
+        _function("atan2", "angle of the point (second, first)", numerics.atan2, effort=25,
+                  length=30, ulp=3)),
     *_rows("f", _same, 2,
-           nextafter="the next number from the first towards the second",
-           igamma="regularised lower incomplete gamma function of (a, x)",
-           igammac="regularised upper incomplete gamma function of (a, x)",
-           polygamma="derivative of order m of digamma, of (m, x)",
-           zeta="Hurwitz zeta function of (x, q)"),
-    *_rows("f", _same, 3, betainc="regularised incomplete beta function of (a, b, x)"),
+        _row("nextafter", "the next number from the first towards the second", np.nextafter,
+             effort=4, length=8, operands="stored"),
+        _function("igamma", "regularised lower incomplete gamma function of (a, x)",
+                  numerics.special("gammainc"), effort=200, length=100),
+        _function("igammac", "regularised upper incomplete gamma function of (a, x)",
+                  numerics.special("gammaincc"), effort=200, length=100),
+        _function("polygamma", "derivative of order m of digamma, of (m, x)",
+                  numerics.special("polygamma"), effort=200, length=100),
+        _function("zeta", "Hurwitz zeta function of (x, q)", numerics.special("zeta"), effort=200,
+                  length=100)),
+    *_rows("f", _same, 3,
+        _function("betainc", "regularised incomplete beta function of (a, b, x)",
+                  numerics.special("betainc"), effort=200, length=100)),
     *_rows("iufc", _same, 1,
-           neg="negative", square="x*x",
-           sign="-1, 0 or 1; keeps -0.0 and NaN; x/|x| of complex numbers"),
-    *_rows("iufc", _raised, 1, integer_pow="x to the power of the integer attribute y"),
-    *_rows("ifc", _real, 1, abs="distance from zero, real also of complex numbers"),
+        _row("neg", "negative", np.negative, exact=True, same_in_half=True),
+        _row("square", "x*x", np.square),
+        _row("sign", "-1, 0 or 1; keeps -0.0 and NaN; x/|x| of complex numbers", numerics.sign,
+             exact=True)),
+    *_rows("iufc", _raised, 1,
+        _row("integer_pow", "x to the power of the integer attribute y", numerics.integer_power,
+             effort=3, length=4)),
+    *_rows("ifc", _real, 1,
+        _row("abs", "distance from zero, real also of complex numbers", np.abs)),
     *_rows("fc", _same, 1,
-           exp="e^x", exp2="2^x", expm1="e^x - 1", log="natural logarithm",
-           log2="logarithm to base 2", log1p="log(1 + x)",
-           sin="sine", cos="cosine", tan="tangent", asin="inverse sine", acos="inverse cosine",
-           atan="inverse tangent", sinh="hyperbolic sine", cosh="hyperbolic cosine",
-           tanh="hyperbolic tangent", asinh="inverse hyperbolic sine",
-           acosh="inverse hyperbolic cosine", atanh="inverse hyperbolic tangent",
-           sqrt="square root", rsqrt="1/sqrt(x)", logistic="1/(1 + e^-x)",
-           one_minus_square="1 - x*x"),
+        _function("exp", "e^x", np.exp, length=18, ulp=1.5),
+        _function("exp2", "2^x", np.exp2, length=16, ulp=1.5),
+        _function("expm1", "e^x - 1", np.expm1, length=22, ulp=2.5),
+        _function("log", "natural logarithm", np.log, length=24, ulp=1.5),
+        _function("log2", "logarithm to base 2", np.log2, length=23, ulp=2),
+        _function("log1p", "log(1 + x)", np.log1p, length=30, ulp=1.5),
+        _function("sin", "sine", np.sin, length=40, ulp=2),
+        _function("cos", "cosine", np.cos, length=40, ulp=2),
+        _function("tan", "tangent", np.tan, effort=25, length=42, ulp=4),
+        _function("asin", "inverse sine", np.arcsin, length=16, ulp=2.5),
+        _function("acos", "inverse cosine", np.arccos, length=18, ulp=2.5),
+        _function("atan", "inverse tangent", np.arctan, length=18, ulp=2.5),
+        _function("sinh", "hyperbolic sine", np.sinh, effort=20, length=28, ulp=3),
+        _function("cosh", "hyperbolic cosine", np.cosh, effort=20, length=22, ulp=2),
+        _function("tanh", "hyperbolic tangent", np.tanh, length=26, ulp=5),
+        _function("asinh", "inverse hyperbolic sine", np.arcsinh, length=40, ulp=3),
+        _function("acosh", "inverse hyperbolic cosine", np.arccosh, length=40, ulp=3),
+        _function("atanh", "inverse hyperbolic tangent", np.arctanh, length=34, ulp=3),
+        _function("sqrt", "square root", np.sqrt, effort=4, length=2, same_in_half=True),
+        _function("rsqrt", "1/sqrt(x)", lambda x: 1 / np.sqrt(x), effort=5, length=3),
+        _function("logistic", "1/(1 + e^-x)", lambda x: 1 / (1 + np.exp(-x)), length=20, ulp=2.5),
+        _row("one_minus_square", "1 - x*x", lambda x: (1 - x) * (1 + x))),
     *_rows("f", _same, 1,
-           cbrt="cube root", erf="error function", erfc="1 - erf(x)", erf_inv="inverse of erf",
-           lgamma="log |gamma(x)|", digamma="derivative of lgamma",
-           bessel_i0e="e^-|x| times the modified Bessel function of order 0",
-           bessel_i1e="e^-|x| times the modified Bessel function of order 1",
-           floor="greatest integer below or at x", ceil="least integer above or at x",
-           round_away="nearest integer, halves away from zero",
-           round_even="nearest integer, halves to even"),
+        _function("cbrt", "cube root", np.cbrt, length=24, ulp=1.5),
+        _function("erf", "error function", numerics.special("erf"), length=34, ulp=5),
+        _function("erfc", "1 - erf(x)", numerics.special("erfc"), length=36, ulp=6),
+        _function("erf_inv", "inverse of erf", numerics.special("erfinv"), effort=25, length=50,
+                  ulp=5),
+        _function("lgamma", "log |gamma(x)|", numerics.lgamma, effort=200, length=100),
+        _function("digamma", "derivative of lgamma", numerics.special("psi"), effort=200,
+                  length=100),
+        _function("bessel_i0e", "e^-|x| times the modified Bessel function of order 0",
+                  numerics.special("i0e"), length=34, ulp=4),
+        _function("bessel_i1e", "e^-|x| times the modified Bessel function of order 1",
+                  numerics.special("i1e"), length=38, ulp=5),
+        _row("floor", "greatest integer below or at x", np.floor, exact=True),
+        _row("ceil", "least integer above or at x", np.ceil, exact=True),
+        _row("round_away", "nearest integer, halves away from zero", numerics.round_away,
+             exact=True),
+        _row("round_even", "nearest integer, halves to even", np.rint, exact=True)),
     *_rows("f", _rounded, 1,
-           reduce_precision="rounded to attributes exponent_bits and mantissa_bits"),
-    *_rows("f", _boolean, 1, is_finite="neither infinite nor NaN"),
-    *_rows("biufc", _boolean, 2, eq="equal", ne="not equal; true of NaN"),
-    *_rows("biuf", _boolean, 2, lt="less", le="less or equal", gt="greater", ge="greater or equal"),
+        _row("reduce_precision", "rounded to attributes exponent_bits and mantissa_bits",
+             numerics.reduce_precision, length=8, operands="stored")),
+    *_rows("f", _boolean, 1,
+        _row("is_finite", "neither infinite nor NaN", np.isfinite, exact=True)),
+    *_rows("biufc", _boolean, 2,
+        _row("eq", "equal", np.equal),
+        _row("ne", "not equal; true of NaN", np.not_equal)),
+    *_rows("biuf", _boolean, 2,
+        _row("lt", "less", np.less),
+        _row("le", "less or equal", np.less_equal),
+        _row("gt", "greater", np.greater),
+        _row("ge", "greater or equal", np.greater_equal)),
     *_rows("f", _boolean, 2,
-           eq_to="equal in the total order -NaN < -inf < -0 < 0 < inf < NaN",
-           lt_to="less in the total order", le_to="less or equal in the total order"),
-    *_rows("biu", _same, 2, and_="bits in both", or_="bits in either", xor="bits in one of two"),
-    *_rows("biu", _same, 1, not_="bits flipped; the negation of a bool"),
-    *_rows("iu", _same, 1, population_count="bits that are set", clz="leading bits not set"),
-    *_rows("biuf", _same, 3, clamp="min(max(second, first), third); NaN wins"),
+        _row("eq_to", "equal in the total order -NaN < -inf < -0 < 0 < inf < NaN",
+             lambda a, b: numerics.total_order(a) == numerics.total_order(b), operands="stored"),
+        _row("lt_to", "less in the total order",
+             lambda a, b: numerics.total_order(a) < numerics.total_order(b), operands="stored"),
+        _row("le_to", "less or equal in the total order",
+             lambda a, b: numerics.total_order(a) <= numerics.total_order(b), operands="stored")),
+    *_rows("biu", _same, 2,
+        _row("and", "bits in both", np.bitwise_and),
+        _row("or", "bits in either", np.bitwise_or),
+        _row("xor", "bits in one of two", np.bitwise_xor)),
+    *_rows("biu", _same, 1,
+        _row("not", "bits flipped; the negation of a bool", np.invert)),
+    *_rows("iu", _same, 1,
+        _row("population_count", "bits that are set", numerics.population_count, operands="bits"),
+        _row("clz", "leading bits not set", numerics.leading_zeros, operands="bits")),
+    *_rows("biuf", _same, 3,
+        _row("clamp", "min(max(second, first), third); NaN wins",
+             lambda low, x, high: numerics.least(numerics.greatest(x, low), high), exact=True)),
     *_rows("biufc", _selected, 3,
-           select="second where the first holds, else third; the other one is never evaluated"),
+        _row("select", "second where the first holds, else third; the other one is never evaluated",
+             None)),
     *_rows("biufc", _converted, 1,
-           convert="to the attribute dtype: integers wrap, floats to integers saturate and NaN "
-                   "becomes 0, to bool is != 0, complex to real drops the imaginary part"),
-    *_rows("biufc", _reinterpreted, 1, bitcast="same bits, read as the attribute dtype"),
-    *_rows("c", _real, 1, real="real part", imag="imaginary part"),
-    *_rows("c", _same, 1, conj="complex conjugate"),
-    *_rows("f", _complex, 2, complex="from real and imaginary part"),
+        _row("convert",
+             "to the attribute dtype: integers wrap, floats to integers saturate and NaN becomes "
+             "0, to bool is != 0, complex to real drops the imaginary part", numerics.convert,
+             operands="stored")),
+    *_rows("biufc", _reinterpreted, 1,
+        _row("bitcast", "same bits, read as the attribute dtype", lambda x, dtype: x.view(dtype),
+             operands="stored")),
+    *_rows("c", _real, 1,
+        _row("real", "real part", np.real),
+        _row("imag", "imaginary part", np.imag)),
+    *_rows("c", _same, 1,
+        _row("conj", "complex conjugate", np.conj)),
+    *_rows("f", _complex, 2,
+        _row("complex", "from real and imaginary part", numerics.complex_of)),
 ]}
 
 
@@ -269,3 +340,21 @@ def result_dtype(name: str, dtypes: tuple[np.dtype, ...], attrs: tuple = ()) -> 
     if len(dtypes) != row.arity:
         raise TypeError(f"{name}: takes {row.arity} operands, got {len(dtypes)}.")
     return row.result(name, dtypes, row.accepts, **dict(attrs))
+
+
+def apply(name: str, args: Sequence[np.ndarray], dtype: np.dtype,
+          attrs: Mapping | None = None) -> np.ndarray:
+    """One instruction on arrays that broadcast, by NumPy; the result has ``dtype``.
+
+    >>> apply("div", [np.array([7, -7, 1]), np.array([2, 2, 0])], np.dtype("int64"))
+    array([ 3, -3, -1])
+    """
+    row, attrs = INSTRUCTIONS[name], attrs or {}
+    assert row.numpy is not None, f"{name} is not computed on whole arrays"
+    with np.errstate(all="ignore"):
+        if row.operands == "stored":
+            return np.asarray(row.numpy(*args, **attrs))
+        if row.operands == "bits":
+            attrs = {"bits": width(args[0].dtype)}
+        result = row.numpy(*map(numerics.widened, args), **attrs)
+        return np.asarray(result).astype(dtype, copy=False)

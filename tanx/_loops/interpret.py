@@ -18,6 +18,7 @@ from math import prod
 import numpy as np
 
 from .expr import Const, Expr, Fold, Load, Node, Op, Pick, While
+from .instructions import apply
 from .library import LIBRARY
 from .memory import Memory
 from .nest import (
@@ -33,7 +34,6 @@ from .nest import (
     Statement,
     Store,
 )
-from .numerics import apply
 from .traverse import children, walk, written
 
 __all__ = ["run"]

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 import numpy as np
 
 from .expr import Load
+from .instructions import apply
 from .nest import Buffer, Program, Store
-from .numerics import apply
 from .show import show_expr, show_statement
 
 __all__ = ["Memory"]

@@ -1,4 +1,4 @@
-"""The NumPy meaning of each instruction, as the interpreter computes it.
+"""Functions of NumPy arrays that instructions mean where NumPy has none of the kind.
 
 Floats of 16 bits and fewer are computed in float32 and rounded, integers of fewer than 8 bits in 8
 and wrapped. Accuracy is NumPy's and SciPy's; edge values are those that ``instructions.py`` states.
@@ -6,34 +6,20 @@ and wrapped. Accuracy is NumPy's and SciPy's; edge values are those that ``instr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 
 import ml_dtypes
 import numpy as np
 
-from .instructions import kind_of, value_range, width
+from .kinds import kind_of, value_range, width
 
-__all__ = ["apply"]
-
-
-def apply(name: str, args: Sequence[np.ndarray], dtype: np.dtype,
-          attrs: Mapping | None = None) -> np.ndarray:
-    """One instruction on arrays that broadcast; the result has ``dtype``.
-
-    >>> apply("div", [np.array([7, -7, 1]), np.array([2, 2, 0])], np.dtype("int64"))
-    array([ 3, -3, -1])
-    """
-    attrs = attrs or {}
-    with np.errstate(all="ignore"):
-        if name in _ON_STORED_TYPES:
-            return np.asarray(_ON_STORED_TYPES[name](*args, **attrs))
-        if name in _NEEDS_WIDTH:
-            attrs = {"bits": width(args[0].dtype)}
-        result = _MEANING[name](*map(_widened, args), **attrs)
-        return np.asarray(result).astype(dtype, copy=False)
+__all__ = ["atan2", "complex_of", "convert", "div", "dot2", "dot4", "dot4u", "greatest",
+           "high_product", "integer_power", "leading_zeros", "least", "lgamma", "population_count",
+           "power", "reduce_precision", "rem", "round_away", "shift_left", "shift_right_arithmetic",
+           "shift_right_logical", "sign", "special", "total_order", "widened"]
 
 
-def _widened(x: np.ndarray) -> np.ndarray:
+def widened(x: np.ndarray) -> np.ndarray:
     kind = kind_of(x.dtype)
     if kind == "f" and x.dtype.itemsize < 4:
         return x.astype(np.float32)
@@ -42,7 +28,7 @@ def _widened(x: np.ndarray) -> np.ndarray:
     return x
 
 
-def _special(name: str) -> Callable:
+def special(name: str) -> Callable:
     """A function of scipy.special, imported when first needed."""
     def call(*args):
         import scipy.special
@@ -53,7 +39,7 @@ def _special(name: str) -> Callable:
 # -- division, powers, order -----------------------------------------------------------------------
 
 
-def _div(a, b):
+def div(a, b):
     if kind_of(a.dtype) in "fc":
         return a / b
     safe = np.where(b == 0, b.dtype.type(1), b)
@@ -62,17 +48,17 @@ def _div(a, b):
     return np.where(b == 0, ~np.zeros_like(a), towards_zero)
 
 
-def _rem(a, b):
+def rem(a, b):
     if kind_of(a.dtype) == "f":
         return np.fmod(a, b)
     return np.where(b == 0, a, np.fmod(a, np.where(b == 0, b.dtype.type(1), b)))
 
 
-def _pow(a, b):
+def power(a, b):
     return np.power(a, b.astype(a.dtype))
 
 
-def _integer_pow(x, *, y):
+def integer_power(x, *, y):
     result, square, n = np.ones_like(x), x, abs(y)
     while n:
         result = result * square if n % 2 else result
@@ -90,22 +76,22 @@ def _extreme(ufunc, after: Callable):
     return call
 
 
-_max = _extreme(np.maximum, np.greater)
-_min = _extreme(np.minimum, np.less)
+greatest = _extreme(np.maximum, np.greater)
+least = _extreme(np.minimum, np.less)
 
 
-def _total_order(x):
+def total_order(x):
     """Integers that are ordered as floats are in the total order."""
     unused = 8 * x.dtype.itemsize - ml_dtypes.finfo(x.dtype).bits  # of floats of 4 or 6 bits
     bits = x.view(f"i{x.dtype.itemsize}") << unused
     return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
 
 
-def _sign(x):
+def sign(x):
     if kind_of(x.dtype) != "c":
         return np.where(x == 0, x, np.sign(x))
     size = np.abs(x)
-    return np.where(x == 0, x, _complex(x.real / size, x.imag / size))
+    return np.where(x == 0, x, complex_of(x.real / size, x.imag / size))
 
 
 # -- bits ------------------------------------------------------------------------------------------
@@ -116,18 +102,18 @@ def _unsigned(x, bits):
     return x.astype(np.uint64) & np.uint64((1 << bits) - 1)
 
 
-def _shift_left(x, by, *, bits):
+def shift_left(x, by, *, bits):
     inside = (by >= 0) & (by < bits)
     return np.where(inside, x << np.where(inside, by, by.dtype.type(0)), x.dtype.type(0))
 
 
-def _shift_right_logical(x, by, *, bits):
+def shift_right_logical(x, by, *, bits):
     inside = (by >= 0) & (by < bits)
     shifted = _unsigned(x, bits) >> np.where(inside, by, 0).astype(np.uint64)
     return np.where(inside, shifted, np.uint64(0))
 
 
-def _shift_right_arithmetic(x, by, *, bits):
+def shift_right_arithmetic(x, by, *, bits):
     signed = x.astype(f"i{x.dtype.itemsize}")
     if width(x.dtype) > bits and kind_of(x.dtype) == "u":
         signed = np.where(signed >> (bits - 1), signed - (1 << bits), signed)
@@ -135,15 +121,15 @@ def _shift_right_arithmetic(x, by, *, bits):
     return signed >> np.where(inside, by, by.dtype.type(bits - 1)).astype(signed.dtype)
 
 
-def _mulhi(a, b, *, bits):
+def high_product(a, b, *, bits):
     return (a.astype(object) * b.astype(object)) >> bits
 
 
-def _population_count(x, *, bits):
+def population_count(x, *, bits):
     return np.bitwise_count(_unsigned(x, bits))
 
 
-def _clz(x, *, bits):
+def leading_zeros(x, *, bits):
     rest, length = _unsigned(x, bits), np.zeros(x.shape, np.uint64)
     for step in map(np.uint64, (32, 16, 8, 4, 2, 1)):
         long = (rest >> step) > 0
@@ -154,13 +140,13 @@ def _clz(x, *, bits):
 # -- rounding and conversion -----------------------------------------------------------------------
 
 
-def _round_away(x):
+def round_away(x):
     whole = np.trunc(x)
     return np.copysign(np.abs(whole) + (np.abs(x - whole) >= 0.5), x)
 
 
-def _reduce_precision(x, *, exponent_bits, mantissa_bits):
-    source, wide = ml_dtypes.finfo(x.dtype), _widened(x)
+def reduce_precision(x, *, exponent_bits, mantissa_bits):
+    source, wide = ml_dtypes.finfo(x.dtype), widened(x)
     dropped = ml_dtypes.finfo(wide.dtype).nmant - mantissa_bits
     if dropped > 0:
         bits = wide.view(f"u{wide.dtype.itemsize}")
@@ -175,7 +161,7 @@ def _reduce_precision(x, *, exponent_bits, mantissa_bits):
     return wide.astype(x.dtype)
 
 
-def _convert(x, *, dtype):
+def convert(x, *, dtype):
     source, target = kind_of(x.dtype), kind_of(dtype)
     if source == "c" and target != "c":
         x, source = x.real, "f"
@@ -195,34 +181,24 @@ def _convert(x, *, dtype):
 # -- complex numbers and special functions ---------------------------------------------------------
 
 
-def _complex(real, imag):
+def complex_of(real, imag):
     real, imag = np.broadcast_arrays(real, imag)
     result = np.empty(real.shape, np.result_type(real.dtype, np.complex64))
     result.real, result.imag = real, imag
     return result
 
 
-def _atan2(y, x):
+def atan2(y, x):
     if kind_of(x.dtype) != "c":
         return np.arctan2(y, x)
     return -1j * np.log((x + 1j * y) / np.sqrt(x * x + y * y))
 
 
-def _lgamma(x):
-    return np.where(np.isinf(x), np.inf, _special("gammaln")(x))
+def lgamma(x):
+    return np.where(np.isinf(x), np.inf, special("gammaln")(x))
 
 
-_ON_STORED_TYPES: dict[str, Callable] = {
-    "convert": _convert,
-    "bitcast": lambda x, dtype: x.view(dtype),
-    "reduce_precision": _reduce_precision,
-    "nextafter": np.nextafter,
-    "eq_to": lambda a, b: _total_order(a) == _total_order(b),
-    "lt_to": lambda a, b: _total_order(a) < _total_order(b),
-    "le_to": lambda a, b: _total_order(a) <= _total_order(b),
-}
-
-def _dot4(a: np.ndarray, b: np.ndarray, first: type = np.int8) -> np.ndarray:
+def dot4(a: np.ndarray, b: np.ndarray, first: type = np.int8) -> np.ndarray:
     """The sum of the products of bytes; of 32 bits, which wrap."""
     shifts = np.arange(0, 32, 8, dtype=np.int32)
     x, y = ((np.asarray(v).astype(np.int32)[..., None] >> shifts).astype(byte).astype(np.int32)
@@ -230,44 +206,12 @@ def _dot4(a: np.ndarray, b: np.ndarray, first: type = np.int8) -> np.ndarray:
     return (x * y).sum(-1, dtype=np.int32)
 
 
-def _dot2(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def dot2(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The sum of the products of both halves, which are numbers of bfloat16."""
     first, second = ([np.asarray(part, np.int32).view(np.float32) for part in (v << 16, v & -65536)]
                      for v in map(np.asarray, (a, b)))
     return first[0] * second[0] + first[1] * second[1]
 
 
-def _dot4u(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return _dot4(a, b, np.uint8)
-
-
-_NEEDS_WIDTH = ("shift_left", "shift_right_logical", "shift_right_arithmetic", "mulhi",
-                "population_count", "clz")
-
-_MEANING: dict[str, Callable] = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": _div, "rem": _rem,
-    "floor_div": np.floor_divide, "floor_mod": np.mod, "mulhi": _mulhi, "dot4": _dot4,
-    "dot4u": _dot4u, "dot2": _dot2, "pow": _pow,
-    "max": _max, "min": _min, "atan2": _atan2, "neg": np.negative, "square": np.square,
-    "sign": _sign, "integer_pow": _integer_pow, "abs": np.abs,
-    "shift_left": _shift_left, "shift_right_logical": _shift_right_logical,
-    "shift_right_arithmetic": _shift_right_arithmetic,
-    "population_count": _population_count, "clz": _clz,
-    "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2,
-    "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin,
-    "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh,
-    "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "sqrt": np.sqrt,
-    "rsqrt": lambda x: 1 / np.sqrt(x), "logistic": lambda x: 1 / (1 + np.exp(-x)),
-    "one_minus_square": lambda x: (1 - x) * (1 + x), "cbrt": np.cbrt,
-    "erf": _special("erf"), "erfc": _special("erfc"), "erf_inv": _special("erfinv"),
-    "lgamma": _lgamma, "digamma": _special("psi"), "bessel_i0e": _special("i0e"),
-    "bessel_i1e": _special("i1e"), "igamma": _special("gammainc"),
-    "igammac": _special("gammaincc"), "polygamma": _special("polygamma"),
-    "zeta": _special("zeta"), "betainc": _special("betainc"),
-    "floor": np.floor, "ceil": np.ceil, "round_away": _round_away, "round_even": np.rint,
-    "is_finite": np.isfinite, "eq": np.equal, "ne": np.not_equal, "lt": np.less,
-    "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
-    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert,
-    "clamp": lambda low, x, high: _min(_max(x, low), high),
-    "real": np.real, "imag": np.imag, "conj": np.conj, "complex": _complex,
-}
+def dot4u(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return dot4(a, b, np.uint8)

@@ -37,8 +37,7 @@ from tanx._loops.build import (
     store,
     temp,
 )
-from tanx._loops.instructions import INSTRUCTIONS, kind_of, result_dtype, value_range, width
-from tanx._loops.numerics import apply
+from tanx._loops.instructions import INSTRUCTIONS, apply, kind_of, result_dtype, value_range, width
 from tanx._runtime import load
 from tests.cases import CASES
 from tests.compiler.compiled import run, run_rule

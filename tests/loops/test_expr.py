@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tanx._loops.build import clamp_index, convert, flatten_index, select, unflatten_index
 from tanx._loops.expr import Const, Index, Op, Pick, State, bounds, const, facts_of, op
+from tanx._loops.instructions import apply
 from tanx._loops.nest import Buffer
-from tanx._loops.numerics import apply
 from tanx._loops.show import show_expr
 from tanx._loops.traverse import walk
 

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from .values import Value, absolute, copysign, fma, polynomial, select, sqrt
 
-__all__ = ["ULP", "bessel_i0e", "bessel_i1e"]
+__all__ = ["bessel_i0e", "bessel_i1e"]
 
-ULP = {"bessel_i0e": 4, "bessel_i1e": 5}
-"""The greatest error of functions, in units in the last place."""
 
 # By order and bits, the highest power first: up to 8, and beyond.
 _SERIES: dict[tuple[int, int], tuple[tuple[float, ...], tuple[float, ...]]] = {

@@ -4,8 +4,8 @@ Each takes values in any number of lanes. There are no tables and no branches bu
 and tangent of huge angles go to the C library, lane by lane. Ranges are reduced with constants in
 two or three parts and fused steps; polynomials were fitted by the exchange algorithm of Remez.
 NaN, infinities, zeros of both signs and subnormal numbers come out as C's mathematical library has
-them. ``ULP`` states how far each function may be off, in units in the last place of its result;
-the tests hold the functions to it.
+them. ``_loops/instructions.py`` states how far each may be off, in units in the last place of its
+result; the tests hold the functions to it.
 """
 
 from __future__ import annotations
@@ -37,15 +37,9 @@ from .values import (
     when_any,
 )
 
-__all__ = ["ULP", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh",
-           "exp", "exp2", "expm1", "exponent_and_fraction", "hypot", "log", "log1p", "log2",
+__all__ = ["acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos",
+           "cosh", "exp", "exp2", "expm1", "exponent_and_fraction", "hypot", "log", "log1p", "log2",
            "logistic", "odd_ratio", "pow", "sin", "sinh", "tan", "tanh"]
-
-ULP = {"exp": 1.5, "exp2": 1.5, "expm1": 2.5, "log": 1.5, "log2": 2, "log1p": 1.5, "sin": 2,
-       "cos": 2, "tan": 4, "asin": 2.5, "acos": 2.5, "atan": 2.5, "atan2": 3, "sinh": 3, "cosh": 2,
-       "tanh": 5, "asinh": 3, "acosh": 3, "atanh": 3, "logistic": 2.5, "pow": 1.5, "cbrt": 1.5,
-       "hypot": 1.5}
-"""The greatest error of each function, in units in the last place."""
 
 
 @dataclass(frozen=True)

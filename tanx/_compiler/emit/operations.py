@@ -15,8 +15,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ..._loops.instructions import kind_of, width
-from ..schedule.analysis import LENGTHS
+from ..._loops.instructions import INSTRUCTIONS, kind_of, width
 from . import bessel, beta, gamma, math, special
 from . import complex as complex_
 from .complex import Pair
@@ -88,22 +87,27 @@ def apply(name: str, args: Sequence[Scalar], dtypes: Sequence[np.dtype], result:
         return choose(*args)
     if kind == "c":
         return complex_.FUNCTIONS[name](*args)
-    if kind == "f" and result == np.float16 and name in _IN_HALF:
+    if kind == "f" and result == np.float16 and INSTRUCTIONS[name].same_in_half:
         return _in_half(name, args)
     if kind == "f":
-        value = _long(name, args) if LENGTHS.get(name, 0) >= _LONG else _FLOAT[name](
+        value = _long(name, args) if INSTRUCTIONS[name].length >= _LONG else _FLOAT[name](
             *args, **attrs)
         return rounded(value, result, computed=True) if is_narrow(result) and (
-            name not in _EXACT or is_unsigned(result)) else value
+            not INSTRUCTIONS[name].exact or is_unsigned(result)) else value
     return _INTEGER[name](*args, **attrs) if name in _INTEGER else _SIGNED[name](
         *args, signed=kind == "i", **attrs)
 
 
 def _in_half(name: str, args: Sequence[Any]) -> Value:
-    """An instruction on float16, in float16 itself where the processor has that."""
+    """An instruction on float16, in float16 itself where the processor has that.
+
+    LLVM leaves out conversions between such instructions.
+    """
     if not args[0].writer.machine.has_half:
         value = _FLOAT[name](*args)
-        return value if name in _EXACT else rounded(value, np.dtype(np.float16), computed=True)
+        if INSTRUCTIONS[name].exact:
+            return value
+        return rounded(value, np.dtype(np.float16), computed=True)
     half = type_of("half")
     return convert(_FLOAT[name](*(convert(x, "fptrunc", half) for x in args)), "fpext", F32)
 
@@ -232,13 +236,6 @@ _FLOAT: dict[str, Callable] = {
     "igamma": gamma.igamma, "igammac": gamma.igammac, "betainc": beta.betainc,
     "bessel_i0e": bessel.bessel_i0e, "bessel_i1e": bessel.bessel_i1e,
 }
-
-_EXACT = {"max", "min", "neg", "sign", "clamp", "is_finite", "floor", "ceil", "round_away",
-          "round_even"}
-"""Results that need no rounding where the operands are narrow floats."""
-_IN_HALF = {"add", "sub", "mul", "div", "sqrt", "max", "min", "neg"}
-"""What comes out the same in float16 as in float32 and then rounded. LLVM leaves out conversions
-between such instructions."""
 
 
 # -- integers --------------------------------------------------------------------------------------

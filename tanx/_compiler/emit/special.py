@@ -37,11 +37,9 @@ from .values import (
     when_any,
 )
 
-__all__ = ["ULP", "digamma", "erf", "erf_inv", "erfc", "from_scipy", "in_float64", "lgamma",
+__all__ = ["digamma", "erf", "erf_inv", "erfc", "from_scipy", "in_float64", "lgamma",
            "log_gamma", "polygamma", "zeta"]
 
-ULP = {"erf": 5, "erfc": 6, "erf_inv": 5}
-"""The greatest error of functions, in units in the last place; others are SciPy's or C's."""
 
 # Polynomials have the highest power first. (erf(x) / x - 1, of x², up to 1)
 _ERF = {

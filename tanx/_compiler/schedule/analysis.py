@@ -10,23 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 
 from ..._loops.expr import Const, Expr, Fold, Index, Load, Node, Op, While, bounds
-from ..._loops.instructions import INDEX
+from ..._loops.instructions import INDEX, INSTRUCTIONS
 from ..._loops.nest import Buffer
 from ..._loops.traverse import children, walk
 
-__all__ = ["Analysis", "LENGTHS", "QUICK", "Terms", "offset", "span"]
+__all__ = ["Analysis", "QUICK", "Terms", "offset", "span"]
 
 Terms = Mapping[Expr, int]
-
-LENGTHS = {
-    "exp": 18, "exp2": 16, "expm1": 22, "log": 24, "log2": 23, "log1p": 30, "sin": 40, "cos": 40,
-    "tan": 42, "asin": 16, "acos": 18, "atan": 18, "atan2": 30, "sinh": 28, "cosh": 22, "tanh": 26,
-    "asinh": 40, "acosh": 40, "atanh": 34, "logistic": 20, "pow": 120, "cbrt": 24, "erf": 34,
-    "erfc": 36, "erf_inv": 50, "lgamma": 100, "digamma": 100, "igamma": 100, "igammac": 100,
-    "polygamma": 100, "zeta": 100, "betainc": 100, "bessel_i0e": 34, "bessel_i1e": 38, "rem": 6,
-    "div": 2, "sqrt": 2, "rsqrt": 3, "reduce_precision": 8, "nextafter": 8, "mulhi": 4,
-    "integer_pow": 4}
-"""Instructions of a processor that an instruction takes, where it is not about one."""
 
 QUICK = 16
 """Instructions that are sooner executed than jumped over."""
@@ -113,7 +103,7 @@ class Analysis:
         """The length of a node without its parts."""
         if isinstance(node, Load):
             return 1
-        return LENGTHS.get(node.name, 1) if isinstance(node, Op) and node.dtype != INDEX else 0
+        return INSTRUCTIONS[node.name].length if isinstance(node, Op) and node.dtype != INDEX else 0
 
     def _learn(self, root: Node) -> None:
         for node in walk(root, into=lambda n: () if n in self._reads else children(n)):

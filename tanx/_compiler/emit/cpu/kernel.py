@@ -24,7 +24,6 @@ from ...._loops.traverse import expressions, loads, statements_in, walk, written
 from ...kernels.fft.transform import write_fourier
 from ...kernels.small_matrices import write_matrices
 from ...kernels.sort import CALLS as SORTING
-from ...machine import Machine
 from ...schedule.analysis import QUICK, Analysis, span
 from ...schedule.columns import columns, separate, side_by_side
 from ...schedule.lanes import Loop, Planner
