@@ -15,7 +15,9 @@ from typing import Any
 from .._base.collector import at_rest, count_as_old
 from .._base.config import Flag, jit_disabled, overrides, overriding, trace_key
 from .._core.array import Array
-from .._core.jaxpr import ClosedJaxpr, Jaxpr, jaxprs_in_params
+from .._core.flow import ForLoop, WhileLoop
+from .._core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, jaxprs_in_params
+from .._core.primitive import Kind
 from . import idle_work
 from .availability import is_native
 from .eager import compiled, quietly
@@ -81,10 +83,19 @@ def run_meanwhile(closed: ClosedJaxpr, donated: tuple[bool, ...],
 
 
 def _steps(jaxpr: Jaxpr) -> float:
-    """How many operations tier 0 runs for a program, roughly; infinite if nobody knows."""
+    """How many operations tier 0 runs for a program, roughly; infinite if only data can tell."""
     total = 0.0
     for eqn in jaxpr.eqns:
         inner = [_steps(body) for body in jaxprs_in_params(eqn.params)]
-        times = inf if eqn.primitive.name == "while" else eqn.params.get("length", 1)
-        total += 1 + (times * sum(inner) if inner else 0)
+        total += 1 + (_times(eqn) * sum(inner) if inner else 0)
     return total
+
+
+def _times(eqn: JaxprEqn) -> float:
+    """How often an equation runs the functions among its parameters."""
+    match eqn.primitive.flow(eqn.params) if eqn.primitive.kind is Kind.CALL else None:
+        case ForLoop(length=length):
+            return length
+        case WhileLoop():
+            return inf
+    return 1
