@@ -47,36 +47,9 @@ from .schedule.tiles import (
     tiling,
     times,
 )
+from .tuning import ContractTuning
 
 __all__ = ["contract"]
-
-_NEAR = 1 << 15
-"""Bytes of a right operand that stay in the nearest cache, wherever they lie."""
-_FAR = 1 << 18
-"""Bytes of a matrix above which tiles beat plain loops in a product of it and a vector."""
-_MANY, _MANY_IN_CONFLICT = 192, 48
-"""Columns that make rows worth a copy which is quicker to read, for they are read as often; and how
-many if rows are in conflict over places in the cache."""
-_CONFLICT, _STRETCH = 4096, 512
-"""Bytes between rows that bring them into conflict, and terms that make it matter."""
-_AT_A_TIME, _ROWS_AT_HAND = (16, 12, 20, 10, 8, 4), 20
-"""Terms that are copied at a time, of all columns, if that goes evenly; and rows of memory, of all
-that elements are computed from, which do not yet get in each other's way."""
-_FEWER = 8
-"""How many times fewer columns than rows there may be, so that the rows need no copy."""
-_FEW_ROWS = 16
-"""Rows up to which a right operand may be computed on the way, rather than before."""
-_MANY_NARROW, _ROWS_OF_PAIRS = 1 << 15, 32
-"""Products of bytes or of numbers of bfloat16 that make it worth putting several in a word; rows
-that make it worth putting two of bfloat16 in a word, for all of the right factor."""
-_LINE_OF_WORDS = 16
-"""Words of a line of the cache."""
-_SMALL = 4096
-"""Products of complex numbers that are not worth copies of their parts."""
-_TINY, _TINY_ROWS = 4, 64
-"""Columns and terms at most that are written out, and rows that make it worthwhile."""
-_PART, _SMALL_RESULT = 1024, 1 << 14
-"""Terms that are summed at a time where there are not more elements to compute than those."""
 
 
 def contract(program: Program, machine: Machine) -> Program:
@@ -105,14 +78,14 @@ class _Names:
 
 def _contracted(statement: Statement, names: _Names, machine: Machine) -> Sequence[Statement]:
     """The statements that one becomes; just itself if tiles do not compute it."""
-    product = _product(statement)
+    product = _product(statement, machine.tuning.contract)
     if product is None:
         return [statement]
     made = len(names.made)
     steps = (_in_runs if product.runs else
              _in_real_numbers if kind_of(product.total.dtype) == "c" else
              _in_words if _words(product, machine) else
-             _in_parts if _parts(product) > 1 else _by_tiles)
+             _in_parts if _parts(product, machine.tuning.contract) > 1 else _by_tiles)
     found = steps(product, names, machine)
     if found is None:
         del names.made[made:]
@@ -121,13 +94,14 @@ def _contracted(statement: Statement, names: _Names, machine: Machine) -> Sequen
 
 
 def _by_tiles(product: _Product, names: _Names, machine: Machine) -> list[Statement] | None:
-    if _is_tiny(product):
+    if _is_tiny(product, machine.tuning.contract):
         return [_written_out(product)]
     size = product.terms * product.column.extent * product.total.dtype.itemsize
     made = len(names.made)
-    for computed in _computed(product):
+    for computed in _computed(product, machine.tuning.contract):
         layout = _Layout(product, names, machine, computed)
-        if product.row.extent == 1 and not (layout.streams() and size >= _FAR):
+        if product.row.extent == 1 and not (
+                layout.streams() and size >= machine.tuning.contract.far):
             return None
         copies, nest = layout.statements()
         if tiling(nest, machine) is not None:
@@ -136,11 +110,11 @@ def _by_tiles(product: _Product, names: _Names, machine: Machine) -> list[Statem
     return None
 
 
-def _computed(product: _Product) -> Iterator[Expr | None]:
+def _computed(product: _Product, tuning: ContractTuning) -> Iterator[Expr | None]:
     """The factors that may be computed on the way, none in the end: all others are copied then."""
-    if product.row.extent <= _FEW_ROWS and not isinstance(product.right, Load):
+    if product.row.extent <= tuning.few_rows and not isinstance(product.right, Load):
         yield product.right
-    if product.column.extent < _MANY and not isinstance(product.left, Load):
+    if product.column.extent < tuning.many and not isinstance(product.left, Load):
         yield product.left
     yield None
 
@@ -155,10 +129,11 @@ def _in_runs(product: _Product, names: _Names, machine: Machine) -> list[Stateme
     return found
 
 
-def _is_tiny(product: _Product) -> bool:
+def _is_tiny(product: _Product, tuning: ContractTuning) -> bool:
     """Whether so few numbers multiply so many rows that all of them stay in registers."""
     (store, *others), rows = product.stores, product.row.extent
-    return max(product.column.extent, product.terms) <= _TINY and rows >= _TINY_ROWS and (
+    small = max(product.column.extent, product.terms) <= tuning.tiny
+    return small and rows >= tuning.tiny_rows and (
         not others and not product.outer and store.combine is None and store.guard is None)
 
 
@@ -182,7 +157,7 @@ def _in_real_numbers(product: _Product, names: _Names, machine: Machine) -> list
     row, column, term = product.row, product.column, product.term
     dtype = product.total.dtype
     real = np.dtype(np.float32 if dtype.itemsize == 8 else np.float64)
-    if column.extent * row.extent * term.extent < _SMALL:
+    if column.extent * row.extent * term.extent < machine.tuning.contract.small:
         return None
     outer_left, outer_right = product.outer_of(product.left), product.outer_of(product.right)
     left = names.buffer([*_extents(outer_left), row.extent, term.extent, 2], real)
@@ -235,7 +210,8 @@ class _Words:
 def _words(product: _Product, machine: Machine) -> _Words | None:
     """How the factors of a product are put into words; None if that is not worth it."""
     rows, columns = product.row.extent, product.column.extent
-    if rows * columns * product.term.extent < _MANY_NARROW or min(rows, columns) == 1 or not all(
+    few = rows * columns * product.term.extent < machine.tuning.contract.many_narrow
+    if few or min(rows, columns) == 1 or not all(
             isinstance(x, Op) and x.name == "convert" for x in (product.left, product.right)):
         return None
     narrow = {x.args[0].dtype for x in (product.left, product.right) if isinstance(x, Op)}
@@ -245,7 +221,7 @@ def _words(product: _Product, machine: Machine) -> _Words | None:
             machine.has_matrix_registers and rows >= SIZE)
         return _Words("dot4" if signed else "dot4u", byte)
     if narrow == {pair} and wide == np.float32 and machine.multiplies_pairs and (
-            rows >= _ROWS_OF_PAIRS):
+            rows >= machine.tuning.contract.rows_of_pairs):
         return _Words("dot2", pair)
     return None
 
@@ -273,7 +249,8 @@ def _in_words(product: _Product, names: _Names, machine: Machine) -> list[Statem
         excess, copies = _column_sums(product, 128, names)
     rows = (*product.outer_of(product.left), product.row)
     # Rows a line of the cache further apart are not in conflict over places in it.
-    copy = names.buffer([*_extents(rows), count + _LINE_OF_WORDS], np.dtype(np.int32))
+    line = machine.tuning.contract.line_of_words
+    copy = names.buffer([*_extents(rows), count + line], np.dtype(np.int32))
     # Words that are full, those with some terms, and those without ask nothing of their numbers.
     for first, end in pairwise((0, terms // words.terms, -(-terms // words.terms), count)):
         if first < end:
@@ -299,15 +276,15 @@ def _column_sums(product: _Product, factor: int, names: _Names) -> tuple[Expr, l
     return sums[loops], [_parallel(loops, [Store(sums, loops, total)])]
 
 
-def _parts(product: _Product) -> int:
+def _parts(product: _Product, tuning: ContractTuning) -> int:
     """Into how many parts long sums of few elements are cut, so that there is more to share out."""
     elements = prod(_extents((*product.outer, product.row, product.column)))
-    return product.term.extent // _PART if elements <= _SMALL_RESULT else 1
+    return product.term.extent // tuning.part if elements <= tuning.small_result else 1
 
 
 def _in_parts(product: _Product, names: _Names, machine: Machine) -> list[Statement] | None:
     """A product whose terms are summed in parts first, and these then."""
-    count, loops = _parts(product), (product.row, product.column)
+    count, loops = _parts(product, machine.tuning.contract), (product.row, product.column)
     size, left_over = divmod(product.term.extent, count)
     places = [(Index("part", count), size, 0)]
     if left_over:
@@ -396,7 +373,7 @@ class _Product:
         return _parallel((*self.outer, self.row, self.column), stores)
 
 
-def _product(statement: Statement) -> _Product | None:
+def _product(statement: Statement, tuning: ContractTuning) -> _Product | None:
     """The product that a statement computes, if it is one; without rows it gets one."""
     if not isinstance(statement, Nest) or any(kind != PARALLEL for kind in statement.kinds):
         return None
@@ -422,7 +399,7 @@ def _product(statement: Statement) -> _Product | None:
                key=lambda run: prod(_extents(run)), default=[Index("row", 1)])
     outer = tuple(i for i in loops if i not in rows and i not in columns)
     in_runs = len(_runs(total, right)) > 1
-    few = prod(_extents(rows)) * _FEWER <= prod(_extents(columns))
+    few = prod(_extents(rows)) * tuning.fewer <= prod(_extents(columns))
     if (in_runs or few and _distance(right, inner) > 1) and _has_rows(total, right):
         if not own:
             return None  # a row by a vector is a plain sum
@@ -569,7 +546,8 @@ class _Layout:
         product = self.product
         distances = self.distances(product.right, product.column)
         return distances is not None and streams(
-            product.row.extent, product.terms, *distances, self.dtype.itemsize)
+            product.row.extent, product.terms, *distances, self.dtype.itemsize,
+            self.machine.tuning.tiles)
 
     def left(self) -> tuple[Form, Expr]:
         """The left factor, with neighbouring terms (form k) or rows (form m)."""
@@ -603,8 +581,10 @@ class _Layout:
             # without copies 256 x 256 runs at 0.87 of the peak instead of 0.76 (AVX-512).
             return sys.maxsize
         far = max(distances or (0,)) * self.dtype.itemsize
-        conflicts = far and far % _CONFLICT == 0 and self.product.term.extent >= _STRETCH
-        return _MANY_IN_CONFLICT if conflicts else _MANY
+        tuning = self.machine.tuning.contract
+        conflicts = far and far % tuning.conflict == 0 and (
+            self.product.term.extent >= tuning.stretch)
+        return tuning.many_in_conflict if conflicts else tuning.many
 
     def right(self, form: Form) -> Expr:
         """The right factor, with neighbouring columns."""
@@ -613,7 +593,8 @@ class _Layout:
         distances = self.distances(factor, product.column)
         if distances is not None and distances[0] == 1 and (
                 columns >= lanes_of(self.dtype, self.machine)) and (
-                self.streams() or distances[1] * terms * self.dtype.itemsize <= _NEAR
+                self.streams()
+                or distances[1] * terms * self.dtype.itemsize <= self.machine.tuning.contract.near
                 or form == "m" and product.runs or not product.runs and copied_by_tasks(
                     self.batch(factor), rows, columns, terms, *distances, self.dtype.itemsize,
                     self.machine)):
@@ -642,8 +623,9 @@ class _Layout:
         at: Expr = term
         moved: dict[Variable, Expr] = {along: start + place}
         across = sum(_distance(load, along) == 1 and term in load.free for load in loads(factor))
-        size_of_few = next((n for n in _AT_A_TIME if term.extent % n == 0
-                            and n * across <= _ROWS_AT_HAND), 0)
+        sizes = self.machine.tuning.contract.at_a_time
+        size_of_few = next((n for n in sizes if term.extent % n == 0
+                            and n * across <= self.machine.tuning.contract.rows_at_hand), 0)
         if across and size_of_few:
             # Neither lines that are read nor those that are written have to come back.
             stretch, few = Index("stretch", term.extent // size_of_few), Index("few", size_of_few)

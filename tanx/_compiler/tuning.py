@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-__all__ = ["DistributeTuning", "FlattenTuning", "FlowTuning", "FuseTuning", "MemoryTuning",
-           "MomentsTuning", "RegisterTuning", "SearchTuning", "SimplifyTuning", "SplitTuning",
-           "Tuning", "USUAL"]
+__all__ = ["ColumnTuning", "ContractTuning", "DistributeTuning", "FlattenTuning", "FlowTuning",
+           "FuseTuning", "MemoryTuning", "MomentsTuning", "RegisterTuning", "SearchTuning",
+           "SimplifyTuning", "SplitTuning", "TileTuning", "Tuning", "USUAL"]
 
 
 @dataclass(frozen=True)
@@ -172,6 +172,119 @@ class SplitTuning:
 
 
 @dataclass(frozen=True)
+class TileTuning:
+    """``schedule/tiles.py``: sums of products by tiles."""
+
+    # Bytes of the right operand that are read again and again while in the second cache.
+    block_bytes: int = 1 << 18
+    # Bytes of a left operand that a task computes on the way, and terms of a right one.
+    room_bytes: int = 1 << 16
+    room_terms: int = 32
+    # Bytes between terms that bring them into conflict, and terms from which that matters.
+    conflict: int = 2048
+    stretch: int = 64
+    # Columns of a strip, and elements of all strips of few rows, that stay in the first cache.
+    strip: int = 512
+    strips: int = 4096
+    # Rows that make it worth bringing a block of the right operand into the second cache.
+    chunk: int = 64
+    # Products that are worth a task of their own, and tasks at most.
+    task: int = 1 << 18
+    tasks: int = 256
+    # Products above which tiles are quicker than plain loops.
+    worth: int = 256
+    # Bytes of a right operand that stay in the nearest cache, wherever they lie.
+    near: int = 1 << 15
+    # Rows up to which columns are not read often enough to be worth a copy, and terms that are
+    # then added at a time; very few rows, and the terms for those.
+    few: int = 16
+    streamed: int = 16
+    very_few: int = 2
+    least: int = 4
+    # Terms that are added at a time where there are many: for the cache, and for small errors.
+    deep: int = 2048
+    # Runs of terms at most.
+    many_runs: int = 4096
+    # Cycles around a tile beside its terms.
+    call: int = 30
+    # Bytes of columns that come from the second cache in a cycle, if they do not stay in the first
+    # one (AVX-512: tiles of 4 x 64 run at 0.7 of the speed of those of 6 x 64 then, and at 0.95 if
+    # they do).
+    from_second: int = 22
+    # Rows up to which tasks copy columns, columns and bytes of a right operand that make it worth
+    # that, and terms that are copied at a time.
+    rows_of_one_task: int = 256
+    columns_of_tasks: int = 512
+    copied: int = 1 << 17
+    copies: int = 512
+    # Words of terms that are added at a time in matrix registers: 32 rows of them take 32 KB.
+    matrix_words: int = 256
+
+
+@dataclass(frozen=True)
+class ContractTuning:
+    """``contraction.py``: products of matrices, and which operands are copied."""
+
+    # Bytes of a right operand that stay in the nearest cache, wherever they lie.
+    near: int = 1 << 15
+    # Bytes of a matrix above which tiles beat plain loops in its product with a vector.
+    far: int = 1 << 18
+    # Columns that make it worth copying rows, which are read as often; and how many if rows are in
+    # conflict over places in the cache.
+    many: int = 192
+    many_in_conflict: int = 48
+    # Bytes between rows that bring them into conflict, and terms from which that matters.
+    conflict: int = 4096
+    stretch: int = 512
+    # Terms of all columns that are copied at a time, if that goes evenly; and rows of memory that
+    # elements are computed from without getting in each other's way.
+    at_a_time: tuple[int, ...] = (16, 12, 20, 10, 8, 4)
+    rows_at_hand: int = 20
+    # How many times fewer columns than rows there may be, so that the rows need no copy.
+    fewer: int = 8
+    # Rows up to which a right operand may be computed on the way, rather than before.
+    few_rows: int = 16
+    # Products of bytes or of bfloat16 that make it worth putting several in a word; rows that make
+    # it worth putting two of bfloat16 in a word, for all of the right factor.
+    many_narrow: int = 1 << 15
+    rows_of_pairs: int = 32
+    # Words of a line of the cache.
+    line_of_words: int = 16
+    # Products of complex numbers that are not worth copies of their parts.
+    small: int = 4096
+    # Columns and terms at most that are written out, and rows that make it worthwhile.
+    tiny: int = 4
+    tiny_rows: int = 64
+    # Terms that are summed at a time, where there are no more elements to compute than these.
+    part: int = 1024
+    small_result: int = 1 << 14
+
+
+@dataclass(frozen=True)
+class ColumnTuning:
+    """``schedule/columns.py`` and ``emit/cpu/columns.py``: reductions of columns."""
+
+    # Rows, those of several blocks, that make blocks worthwhile.
+    many: int = 16
+    # Bytes from row to row that make blocks worthwhile.
+    far: int = 256
+    # Bytes that stay near the processor.
+    near: int = 5 << 15
+    # Rows up to which a few columns, all of whose sums are in registers, are exact enough so.
+    long_columns: int = 4096
+    # Part of the registers that holds results; elements pass through the others.
+    share: float = 0.625
+    # Lines of memory in a block.
+    rows: int = 4
+    # Vectors of sums that are enough to do while additions wait: two at a time, four cycles each.
+    at_once: int = 8
+    # Bytes for the results of a reduction that stay in the nearest cache.
+    room: int = 1 << 16
+    # Length of the code after the reductions above which it is written once, in a loop.
+    long: int = 96
+
+
+@dataclass(frozen=True)
 class TaskTuning:
     """``schedule/tasks.py``: work that is split over threads."""
 
@@ -303,6 +416,9 @@ class Tuning:
     searches: SearchTuning = field(default_factory=SearchTuning)
     memory: MemoryTuning = field(default_factory=MemoryTuning)
     split: SplitTuning = field(default_factory=SplitTuning)
+    contract: ContractTuning = field(default_factory=ContractTuning)
+    tiles: TileTuning = field(default_factory=TileTuning)
+    columns: ColumnTuning = field(default_factory=ColumnTuning)
     tasks: TaskTuning = field(default_factory=TaskTuning)
     lanes: LaneTuning = field(default_factory=LaneTuning)
     scans: ScanTuning = field(default_factory=ScanTuning)

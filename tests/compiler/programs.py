@@ -21,11 +21,9 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from multiprocessing import get_context
-from unittest.mock import patch
 
 import numpy as np
 
@@ -51,35 +49,27 @@ SETTINGS: tuple[dict[str, float], ...] = (
      "moments.far": 0, "moments.near": 0, "moments.size": 4, "moments.lanes": 2,
      "searches.most": 8, "searches.least": 2, "searches.many": 2, "searches.far": 1},
     {"fuse.contexts": 1, "fuse.rows": 1, "fuse.near": 1000, "memory.put_off": 1000,
-     "transposes.far": 0, "transposes.read": 64, "contraction._TINY_ROWS": 1},
+     "transposes.far": 0, "transposes.read": 64, "contract.tiny_rows": 1},
     {"tasks.grain": 1e-9, "tasks.enough": 2, "tasks.enough_rows": 1, "folds.stretch": 2,
      "lanes.tile": 1, "tasks.many_each": 1, "tasks.scan_length": 4, "tasks.scan_lanes": 2,
      "tasks.line": 4, "flow.grain": 1e-9, "flow.in_place": 1, "distribute.small": 0,
-     "scans.vectors": 1, "emit.cpu.columns._ROOM": 512, "emit.cpu.columns._LONG": 0,
+     "scans.vectors": 1, "columns.room": 512, "columns.long": 0,
      "searches.many": 2, "searches.most": 4, "searches.least": 2},  # small tasks
-    {"fuse.reuse": 1, "contraction._NEAR": 64, "contraction._FEWER": 1, "schedule.tiles._WORTH": 1,
-     "schedule.tiles._BLOCK_BYTES": 1 << 10, "schedule.tiles._STRIP": 8, "schedule.tiles._CHUNK": 4,
-     "schedule.tiles._TASK": 16},  # small tiles
-    {"fuse.reuse": 1, "schedule.tiles._WORTH": 1, "schedule.tiles._CONFLICT": 1,
-     "schedule.tiles._STRETCH": 2, "schedule.tiles._ROOM_BYTES": 256,
-     "schedule.tiles._STREAMED": 2, "schedule.tiles._NEAR": 64, "contraction._TINY": 0,
-     "schedule.tiles._CHUNK": 4, "schedule.tiles._TASK": 16},  # operands computed by tasks
+    {"fuse.reuse": 1, "contract.near": 64, "contract.fewer": 1, "tiles.worth": 1,
+     "tiles.block_bytes": 1 << 10, "tiles.strip": 8, "tiles.chunk": 4,
+     "tiles.task": 16},  # small tiles
+    {"fuse.reuse": 1, "tiles.worth": 1, "tiles.conflict": 1,
+     "tiles.stretch": 2, "tiles.room_bytes": 256,
+     "tiles.streamed": 2, "tiles.near": 64, "contract.tiny": 0,
+     "tiles.chunk": 4, "tiles.task": 16},  # operands computed by tasks
 )
-"""Thresholds of the compiler with which other ways are taken: fields of ``Tuning``, by pass, and
-those of products still by module and name."""
+"""Thresholds of the compiler with which other ways are taken: fields of ``Tuning``, by pass."""
 
 
 @contextmanager
 def settings(values: Mapping[str, float]) -> Iterator[None]:
     """Let thresholds of the compiler be others for a while."""
-    with ExitStack() as stack:
-        own = {name: value for name, value in values.items() if "._" not in name}
-        stack.enter_context(as_host(replace(host(), tuning=host().tuning.varied(own))))
-        for place, value in values.items():
-            if place not in own:
-                module, _, name = place.rpartition(".")
-                target = import_module(f"tanx._compiler.{module}")
-                stack.enter_context(patch.object(target, name, value))
+    with as_host(replace(host(), tuning=host().tuning.varied(values))):
         yield
 
 

@@ -10,7 +10,6 @@ from llvmlite import binding as llvm
 import tanx
 import tanx.numpy as jnp
 from tanx import lax, tree_util
-from tanx._compiler import contraction
 from tanx._compiler.emit.cpu.module import instructions
 from tanx._compiler.kernels.gemm.micro import kernel_symbol, kernel_text
 from tanx._compiler.machine import Machine, host
@@ -18,6 +17,7 @@ from tanx._compiler.pipeline import build
 from tanx._compiler.schedule.tiles import best_tile, tiling
 from tanx._runtime.executable import Executable
 from tests.compiler.agreement import assert_close, check_jaxpr_agrees, evaluated, uncertainty
+from tests.compiler.programs import settings
 
 
 def numbers(*shape, dtype=np.float32, seed=0):
@@ -343,10 +343,16 @@ def some_bytes(*shape, seed=0):
     return np.random.default_rng(seed).integers(-128, 128, shape, dtype=np.int8)
 
 
+@pytest.fixture
+def few_bytes():
+    """Products of a few bytes go by words, too."""
+    with settings({"contract.many_narrow": 1}):
+        yield
+
+
 @pytest.mark.parametrize("terms", [1, 3, 4, 30, 64, 67, 300])
 @pytest.mark.parametrize("spec", ["ik,kj->ij", "ki,jk->ij", "aik,akj->aij", "ik,akj->iaj"])
-def test_products_of_bytes(spec, terms, monkeypatch):
-    monkeypatch.setattr(contraction, "_MANY_NARROW", 1)
+def test_products_of_bytes(spec, terms, few_bytes):
     sizes = {"i": 21, "j": 35, "k": terms, "a": 2}
     left, right = spec.split("->")[0].split(",")
     args = [some_bytes(*(sizes[c] for c in letters), seed=n)

@@ -298,7 +298,7 @@ def test_elements_of_rows_where_there_are_any(dtype, shift):
 def test_what_is_the_same_in_all_lanes_of_a_block_of_merged_loops():
     x = np.random.default_rng(0).normal(size=(3, 6)).astype(np.float32)
     with settings({"transposes.far": 0, "transposes.read": 64,
-                   "contraction._TINY_ROWS": 1}):
+                   "contract.tiny_rows": 1}):
         check_function(tanx.jacfwd(lambda p: p / (1 + jnp.sum(p * p))), x)
 
 

@@ -13,21 +13,10 @@ from ..._loops.instructions import kind_of
 from ..._loops.nest import Statement, Store
 from ..._loops.traverse import expressions, folds, loads, walk, written
 from ..nest_tools import is_search
+from ..tuning import ColumnTuning
 from .lanes import Loop, Planner, register_bits
 
 __all__ = ["at_a_time", "columns", "separate", "side_by_side"]
-
-
-_MANY = 16
-"""Rows, those of several blocks, that make them worthwhile."""
-_FAR = 256
-"""Bytes from row to row that make blocks worthwhile."""
-_NEAR = 5 << 15
-"""Bytes that stay near the processor."""
-_LONG_COLUMNS = 4096
-"""Rows up to which a few columns, all of whose sums are in registers, are exact enough so."""
-_SHARE = 0.625
-"""Part of the registers that holds results; elements pass through the others."""
 
 
 def columns(planner: Planner, lane: Loop, body: Iterable[Statement]) -> list[Fold]:
@@ -38,10 +27,11 @@ def columns(planner: Planner, lane: Loop, body: Iterable[Statement]) -> list[Fol
             return []
         values.append(statement.value)
     found = [*folds(*values)]
-    if not found or not all(_is_column(fold, found) for fold in found):
+    tuning = planner.machine.tuning.columns
+    if not found or not all(_is_column(fold, found, tuning) for fold in found):
         return []
     many = 4 * lane.width <= lane.extent and all(
-        _distance(fold, lane) >= _FAR for fold in found)
+        _distance(fold, lane) >= planner.machine.tuning.columns.far for fold in found)
     return found if many or _are_few(planner, lane, found) else []
 
 
@@ -57,7 +47,8 @@ def _are_few(planner: Planner, lane: Loop, folds: Sequence[Fold]) -> bool:
     Vectors that whole ones leave are no dearer then: they need no walk of their own through all
     rows (sums of 50 columns of 1000 rows, AVX-512: 3.5 us instead of 4.9).
     """
-    return all(fold.reducer and fold.indices[0].extent <= _LONG_COLUMNS
+    longest = planner.machine.tuning.columns.long_columns
+    return all(fold.reducer and fold.indices[0].extent <= longest
                and _distance(fold, lane) > 0 for fold in folds) and (
         -(-lane.extent // (vector := _vector(planner, lane, folds)).width)
         <= at_a_time(planner, vector, folds))
@@ -74,7 +65,8 @@ def at_a_time(planner: Planner, lane: Loop, folds: Sequence[Fold]) -> int:
     """How many steps of a loop in lanes have room for their results in registers."""
     needs = sum(register_bits(state.dtype) * (1 + (kind_of(state.dtype) == "c"))
                 for fold in folds for state in fold.states) * lane.width
-    return max(1, int(_SHARE * planner.registers) * planner.vector_bits // needs)
+    held = int(planner.machine.tuning.columns.share * planner.registers)
+    return max(1, held * planner.vector_bits // needs)
 
 
 def side_by_side(planner: Planner, lane: Loop, folds: Sequence[Fold]) -> Loop | None:
@@ -87,7 +79,7 @@ def side_by_side(planner: Planner, lane: Loop, folds: Sequence[Fold]) -> Loop | 
     reach = sum(fold.indices[0].extent * max(
         abs(node.place[0].get(fold.indices[0], 0)) * node.dtype.itemsize
         for node in loads(*fold.body)) for fold in folds)
-    near = reach <= _NEAR or _are_few(planner, lane, folds)
+    near = reach <= planner.machine.tuning.columns.near or _are_few(planner, lane, folds)
     return _vector(planner, lane, folds) if near else None
 
 
@@ -105,11 +97,11 @@ def separate(body: Iterable[Statement]) -> list[list[Statement]]:
     return parts
 
 
-def _is_column(fold: Fold, others: Sequence[Fold]) -> bool:
+def _is_column(fold: Fold, others: Sequence[Fold], tuning: ColumnTuning) -> bool:
     extents = [i.extent for i in fold.indices]
     if len(extents) != 1 or not (fold.reducer or fold.combine and is_search(fold)) or any(
             [i.extent for i in other.indices] != extents for other in others):
         return False
-    return (extents[0] >= _MANY and isinstance(fold.init[0], Const)
+    return (extents[0] >= tuning.many and isinstance(fold.init[0], Const)
             and all(register_bits(state.dtype) >= 8 for state in fold.states)
             and not any(isinstance(node, Fold) for node in walk(*fold.body)))

@@ -40,6 +40,7 @@ from ..._loops.nest import PARALLEL, Buffer, Nest, Statement, Store
 from ..._loops.traverse import children, folds, loads, rewrite, substitute, walk
 from ..machine import Machine
 from ..matrix_registers import INSTRUCTIONS, SIZE
+from ..tuning import TileTuning
 from .analysis import offset
 
 __all__ = ["Form", "Operand", "Tile", "Tiling", "best_tile", "copied_by_tasks", "factors",
@@ -51,42 +52,6 @@ Form = Literal["k", "m"]
 
 PRODUCTS = ("mul", "dot4", "dot4u", "dot2")
 """Instructions that multiply in sums of products."""
-
-_BLOCK_BYTES = 1 << 18
-"""Of the right operand, what is read again and again while it is in the second cache."""
-_ROOM_BYTES, _IN_ROOM = 1 << 16, 32
-"""Of a left operand that is computed on the way, what there is room for; terms of a right one."""
-_CONFLICT, _STRETCH = 2048, 64
-"""Bytes between terms that bring them into conflict, and terms that make it matter."""
-_STRIP, _STRIPS = 512, 4096
-"""Columns of a strip, and elements of all strips of few rows, that are to stay in the first cache.
-"""
-_CHUNK = 64
-"""Rows that make it worth bringing a block of the right operand into the second cache."""
-_TASK, _TASKS = 1 << 18, 256
-"""Products that are worth a task of their own, and tasks at most."""
-_WORTH = 256
-"""Products above which tiles are quicker than plain loops."""
-_NEAR = 1 << 15
-"""Bytes of a right operand that stay in the nearest cache, wherever they lie."""
-_FEW, _STREAMED, _VERY_FEW, _LEAST = 16, 16, 2, 4
-"""Rows up to which columns are not read often enough to be worth a copy, and terms that are then
-added at a time; very few rows, and terms that are added at a time for those."""
-_DEEP = 2048
-"""Terms that are added at a time where there are many: for the cache, and for small errors."""
-_MANY_RUNS = 4096
-"""Runs of terms at most."""
-_CALL = 30
-"""Cycles around a tile beside its terms."""
-_FROM_SECOND = 22
-"""Bytes of columns that come from the second cache in a cycle, if they do not stay in the first one
-(AVX-512: tiles of 4 x 64 run at 0.7 of the speed of those of 6 x 64 then, and at 0.95 if they do).
-"""
-_ROWS_OF_ONE_TASK, _COLUMNS_OF_TASKS, _COPIED, _COPIES = 256, 512, 1 << 17, 512
-"""Rows up to which tasks copy columns, columns and bytes of a right operand that make it worth
-that, and terms that are copied at a time."""
-_MATRIX_WORDS = 256
-"""Words of terms that are added at a time in matrix registers: 32 rows of them take 32 KB."""
 
 
 @dataclass(frozen=True)
@@ -277,8 +242,8 @@ def best_tile(form: Form, rows: int, columns: int, terms: int, dtype: np.dtype, 
         tiles = ceil(rows / tile.rows) * ceil(columns / tile.columns)
         cycles, row = _cycles(tile, machine, times), tile.columns * dtype.itemsize
         if row * terms > machine.caches[0] // 2:
-            cycles = max(cycles, row / _FROM_SECOND)
-        return tiles * (cycles * terms + _CALL)
+            cycles = max(cycles, row / machine.tuning.tiles.from_second)
+        return tiles * (cycles * terms + machine.tuning.tiles.call)
 
     found = [tile for tile in _tiles(form, lanes_of(dtype, machine), machine, times)
              if tile.rows == (row_panel or tile.rows) and tile.rows <= rows
@@ -380,7 +345,7 @@ def _tiling(statement: Nest, machine: Machine, known: frozenset[Index]) -> Tilin
         return None
     (*outer, row, column), (*runs, term) = statement.indices, total.fold.indices
     terms = prod(i.extent for i in total.fold.indices)
-    if row.extent * column.extent * terms < _WORTH:
+    if row.extent * column.extent * terms < machine.tuning.tiles.worth:
         return None
     left, right = factors(total)
     if column in left.free:
@@ -436,10 +401,10 @@ class _Loops:
         return Operand(buffer, 0, {}, *distances, is_computed=True)
 
 
-def _in_conflict(operand: Operand, terms: int) -> bool:
+def _in_conflict(operand: Operand, terms: int, tuning: TileTuning) -> bool:
     """Whether rows are neighbours, and the terms of each in conflict over places in the cache."""
-    return operand.along == 1 and terms >= _STRETCH and not (
-        operand.panel or operand.across * operand.buffer.dtype.itemsize % _CONFLICT)
+    return operand.along == 1 and terms >= tuning.stretch and not (
+        operand.panel or operand.across * operand.buffer.dtype.itemsize % tuning.conflict)
 
 
 def _in_room(name: str, operand: Operand, factor: Expr, along: Index, across: Index, count: int,
@@ -498,32 +463,34 @@ def _planned(loops: _Loops, left: Expr, right: Expr, total: State, stores: Seque
     in_runs = bool(loops.runs) or a.place is not None
     rows, columns = loops.row.extent, loops.column.extent
     terms = prod(i.extent for i in (*loops.runs, loops.term))
+    tuning = machine.tuning.tiles
     tile = best_tile(form, rows, columns, terms, total.dtype, machine, a.panel, b.panel, times)
     if tile is None:
         return None
-    depth = (_depth_of_runs(loops, form, terms, (a, b)) if in_runs else
-             _depth_in_registers(terms) if in_matrix_registers(tile, times, machine) else
-             _depth(rows, terms, b, total.dtype.itemsize))
+    depth = (_depth_of_runs(loops, form, terms, (a, b), tuning) if in_runs else
+             _depth_in_registers(terms, tuning) if in_matrix_registers(tile, times, machine) else
+             _depth(rows, terms, b, total.dtype.itemsize, tuning))
     batch = prod(i.extent for i in loops.outer) if all(b.outer.get(i) for i in loops.outer) else 0
     copied = not in_runs and not b.panel and not b.is_computed and copied_by_tasks(
         batch, rows, columns, terms, b.along, b.across, total.dtype.itemsize, machine)
     if copied:
-        depth = _depth_of_copies(terms)
+        depth = _depth_of_copies(terms, tuning)
     if b.is_computed:
-        depth = _depth_in_room(terms) if depth < terms else 0
-    if not depth or depth > loops.term.extent * _MANY_RUNS:
+        depth = _depth_in_room(terms, tuning) if depth < terms else 0
+    if not depth or depth > loops.term.extent * tuning.many_runs:
         return None
     direct = columns >= tile.columns and depth == terms
     result = _result(loops, total, stores) if direct else None
-    block = _BLOCK_BYTES // (depth * total.dtype.itemsize)
-    block = block if result else min(block, max(_STRIP, _STRIPS // rows))
+    block = tuning.block_bytes // (depth * total.dtype.itemsize)
+    block = block if result else min(block, max(tuning.strip, tuning.strips // rows))
     block = tile.columns if copied else _pieces(columns, block, tile.columns)
-    chunk = rows if copied else max(_CHUNK, _TASK // (block * terms)) if depth == terms else _CHUNK
+    chunk = rows if copied else (
+        max(tuning.chunk, tuning.task // (block * terms)) if depth == terms else tuning.chunk)
     once = depth == terms and block >= columns
     if a.is_computed and not once:
         return None
-    in_room = a.is_computed or once and not in_runs and _in_conflict(a, terms)
-    chunk = _pieces(rows, min(chunk, _ROOM_BYTES // (terms * total.dtype.itemsize))
+    in_room = a.is_computed or once and not in_runs and _in_conflict(a, terms, tuning)
+    chunk = _pieces(rows, min(chunk, tuning.room_bytes // (terms * total.dtype.itemsize))
                     if in_room else chunk, tile.rows)
     if in_room:
         a = _in_room("left", a, left, loops.row, loops.term, chunk, depth)
@@ -531,7 +498,7 @@ def _planned(loops: _Loops, left: Expr, right: Expr, total: State, stores: Seque
         b = _in_room("right", b, right, loops.column, loops.term, block, depth)
     whole = Tiling(loops.outer, loops.row, loops.column, loops.term, a, b, total, tuple(stores),
                    tile, result, block, chunk, depth=depth, times=times, runs=loops.runs)
-    group = max(_TASK // (block * chunk * terms), ceil(whole.units / _TASKS), 1)
+    group = max(tuning.task // (block * chunk * terms), ceil(whole.units / tuning.tasks), 1)
     return replace(whole, group=group)
 
 
@@ -544,16 +511,16 @@ def _result(loops: _Loops, total: State, stores: Sequence[Store]) -> Operand | N
     return found if fits else None
 
 
-def _depth(rows: int, terms: int, right: Operand, itemsize: int) -> int:
+def _depth(rows: int, terms: int, right: Operand, itemsize: int, tuning: TileTuning) -> int:
     """How many terms are added at a time: few if the right operand is far, and used by few rows."""
-    if streams(rows, terms, right.along, right.across, itemsize) and not right.panel:
-        return _STREAMED if rows > _VERY_FEW else _LEAST
-    return terms if terms <= 2 * _DEEP else ceil(terms / round(terms / _DEEP))
+    if streams(rows, terms, right.along, right.across, itemsize, tuning) and not right.panel:
+        return tuning.streamed if rows > tuning.very_few else tuning.least
+    return terms if terms <= 2 * tuning.deep else ceil(terms / round(terms / tuning.deep))
 
 
-def _depth_in_registers(terms: int) -> int:
+def _depth_in_registers(terms: int, tuning: TileTuning) -> int:
     """How many words of terms matrix registers add at a time: a multiple of what they hold."""
-    passes = max(1, round(terms / _MATRIX_WORDS))
+    passes = max(1, round(terms / tuning.matrix_words))
     return ceil(ceil(terms / passes) / SIZE) * SIZE
 
 
@@ -564,24 +531,28 @@ def copied_by_tasks(batch: int, rows: int, columns: int, terms: int, along: int,
 
     ``batch`` is how many right operands there are; 0 if some are used several times.
     """
-    return not machine.multiplies_by_lane and along == 1 and _FEW < rows <= _ROWS_OF_ONE_TASK and (
-        batch * columns >= _COLUMNS_OF_TASKS and batch * across * terms * itemsize > _COPIED
-        and _depth_of_copies(terms) > 0)
+    tuning = machine.tuning.tiles
+    return not machine.multiplies_by_lane and along == 1 and (
+        tuning.few < rows <= tuning.rows_of_one_task
+        and batch * columns >= tuning.columns_of_tasks
+        and batch * across * terms * itemsize > tuning.copied
+        and _depth_of_copies(terms, tuning) > 0)
 
 
-def _depth_of_copies(terms: int) -> int:
+def _depth_of_copies(terms: int, tuning: TileTuning) -> int:
     """How many terms of a right operand are copied at a time, the same each time; 0 if few."""
-    if terms <= _COPIES:
+    if terms <= tuning.copies:
         return terms
-    return next((n for n in range(_COPIES, _COPIES // 8, -1) if terms % n == 0), 0)
+    return next((n for n in range(tuning.copies, tuning.copies // 8, -1) if terms % n == 0), 0)
 
 
-def _depth_in_room(terms: int) -> int:
+def _depth_in_room(terms: int, tuning: TileTuning) -> int:
     """How many terms of a right operand are computed at a time, the same each time; 0 if few."""
-    return next((n for n in range(_IN_ROOM, _STREAMED - 1, -1) if terms % n == 0), 0)
+    return next((n for n in range(tuning.room_terms, tuning.streamed - 1, -1) if terms % n == 0), 0)
 
 
-def _depth_of_runs(loops: _Loops, form: Form, terms: int, operands: Sequence[Operand]) -> int:
+def _depth_of_runs(loops: _Loops, form: Form, terms: int, operands: Sequence[Operand],
+                   tuning: TileTuning) -> int:
     """How many terms in runs are added at a time: all, or those of a step of the first loop.
 
     The latter where they are many, and where rows go through all of the operands side by side.
@@ -589,14 +560,16 @@ def _depth_of_runs(loops: _Loops, form: Form, terms: int, operands: Sequence[Ope
     if not loops.runs:
         return terms
     size = sum(prod(x.buffer.shape) * x.buffer.dtype.itemsize for x in operands)
-    many = terms > 2 * _DEEP or form == "m" and size > 2 * _BLOCK_BYTES
+    many = terms > 2 * tuning.deep or form == "m" and size > 2 * tuning.block_bytes
     return terms // loops.runs[0].extent if many else terms
 
 
-def streams(rows: int, terms: int, along: int, across: int, itemsize: int) -> bool:
+def streams(rows: int, terms: int, along: int, across: int, itemsize: int, tuning: TileTuning,
+            ) -> bool:
     """Whether columns are read right from where they are, row by row, since a copy is not worth it.
     """
-    return along == 1 and rows <= _FEW and terms > _STREAMED and across * terms * itemsize > _NEAR
+    return along == 1 and rows <= tuning.few and terms > tuning.streamed and (
+        across * terms * itemsize > tuning.near)
 
 
 def _one_panel(right: Operand, loops: _Loops) -> Operand:

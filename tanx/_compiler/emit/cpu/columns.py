@@ -40,15 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = ["write_columns", "write_side_by_side"]
 
-_ROWS = 4
-"""Lines of memory in a block."""
-_AT_ONCE = 8
-"""Vectors of sums that are enough to do while additions wait: two at a time, four cycles each."""
-_ROOM = 1 << 16
-"""Bytes for the results of a reduction that are kept at hand."""
-_LONG = 96
-"""Length of the code after the reductions above which it is written once, in a loop."""
-
 
 def write_columns(kernel: Kernel, lane: Loop, folds: Sequence[Fold], body: Sequence[Statement],
                   scope: Scope, steps: int) -> None:
@@ -56,7 +47,7 @@ def write_columns(kernel: Kernel, lane: Loop, folds: Sequence[Fold], body: Seque
 
     Columns are taken in blocks, if their results are too many to be kept at hand.
     """
-    most = max(1, _ROOM // (lane.width * sum(
+    most = max(1, kernel.machine.tuning.columns.room // (lane.width * sum(
         state.dtype.itemsize for fold in folds for state in fold.states)))
     size = -(-steps // -(-steps // most))
     blocks, left = divmod(steps, size)
@@ -139,7 +130,8 @@ class _Group:
         if self.has_first:
             return []
         count = len(self.steps) * len(self.folds)
-        turns = next(n for n in (4, 2, 1) if n * count <= max(_AT_ONCE, count))
+        at_once = max(self.kernel.machine.tuning.columns.at_once, count)
+        turns = next(n for n in (4, 2, 1) if n * count <= at_once)
         first = [self.kernel.value(fold.init[0], scope).of(lane.width)
                  for lane, _ in self.steps for fold in self.along]
         return first + (turns - 1) * [self.kernel.neutral(fold).of(lane.width)
@@ -165,7 +157,8 @@ class _Group:
         lane, start = self.steps[0]
         alike = [step for step in self.steps if step[0].width == lane.width]
         done = 0
-        if len(alike) > 1 and _length_after(self.kernel, self.body) >= _LONG:
+        long = self.kernel.machine.tuning.columns.long
+        if len(alike) > 1 and _length_after(self.kernel, self.body) >= long:
             done = len(alike)
             count = done * sum(len(fold.states) for fold in self.folds)
             _finish_in_a_loop(self.kernel, lane, self.folds, self.body, scope, start, found[:count])
@@ -228,7 +221,7 @@ class _Columns:
                              for state in fold.states] for fold in folds}
         (self.rows,) = folds[0].indices
         self.folds = [_along(fold, self.rows) for fold in folds]
-        self.count = max(1, _ROWS // self.lines)
+        self.count = max(1, kernel.machine.tuning.columns.rows // self.lines)
         # What is the same in all rows lies in another one: that would be in the way of these.
         again = dict.fromkeys(load for fold in self.folds for load in loads(*fold.body)
                               if self.rows not in load.free and not load.free.isdisjoint(
