@@ -20,6 +20,7 @@ __all__ = ["atan2", "complex_of", "convert", "div", "dot2", "dot4", "dot4u", "gr
 
 
 def widened(x: np.ndarray) -> np.ndarray:
+    """Narrow floats as float32, integers of fewer than 8 bits as 8."""
     kind = kind_of(x.dtype)
     if kind == "f" and x.dtype.itemsize < 4:
         return x.astype(np.float32)
@@ -40,6 +41,7 @@ def special(name: str) -> Callable:
 
 
 def div(a, b):
+    """Quotients; of integers towards zero."""
     if kind_of(a.dtype) in "fc":
         return a / b
     safe = np.where(b == 0, b.dtype.type(1), b)
@@ -49,16 +51,19 @@ def div(a, b):
 
 
 def rem(a, b):
+    """Remainders with the sign of the dividend."""
     if kind_of(a.dtype) == "f":
         return np.fmod(a, b)
     return np.where(b == 0, a, np.fmod(a, np.where(b == 0, b.dtype.type(1), b)))
 
 
 def power(a, b):
+    """Powers in the dtype of the base."""
     return np.power(a, b.astype(a.dtype))
 
 
 def integer_power(x, *, y):
+    """Powers by an integer, by repeated squaring."""
     result, square, n = np.ones_like(x), x, abs(y)
     while n:
         result = result * square if n % 2 else result
@@ -88,6 +93,7 @@ def total_order(x):
 
 
 def sign(x):
+    """The sign, also that of zeros and NaN; of complex numbers the direction."""
     if kind_of(x.dtype) != "c":
         return np.where(x == 0, x, np.sign(x))
     size = np.abs(x)
@@ -103,17 +109,20 @@ def _unsigned(x, bits):
 
 
 def shift_left(x, by, *, bits):
+    """Shifts that are 0 past the width."""
     inside = (by >= 0) & (by < bits)
     return np.where(inside, x << np.where(inside, by, by.dtype.type(0)), x.dtype.type(0))
 
 
 def shift_right_logical(x, by, *, bits):
+    """Shifts that take in zeros."""
     inside = (by >= 0) & (by < bits)
     shifted = _unsigned(x, bits) >> np.where(inside, by, 0).astype(np.uint64)
     return np.where(inside, shifted, np.uint64(0))
 
 
 def shift_right_arithmetic(x, by, *, bits):
+    """Shifts that take in copies of the sign."""
     signed = x.astype(f"i{x.dtype.itemsize}")
     if width(x.dtype) > bits and kind_of(x.dtype) == "u":
         signed = np.where(signed >> (bits - 1), signed - (1 << bits), signed)
@@ -122,14 +131,17 @@ def shift_right_arithmetic(x, by, *, bits):
 
 
 def high_product(a, b, *, bits):
+    """The upper half of products."""
     return (a.astype(object) * b.astype(object)) >> bits
 
 
 def population_count(x, *, bits):
+    """How many bits are set."""
     return np.bitwise_count(_unsigned(x, bits))
 
 
 def leading_zeros(x, *, bits):
+    """How many leading bits are not set."""
     rest, length = _unsigned(x, bits), np.zeros(x.shape, np.uint64)
     for step in map(np.uint64, (32, 16, 8, 4, 2, 1)):
         long = (rest >> step) > 0
@@ -141,11 +153,13 @@ def leading_zeros(x, *, bits):
 
 
 def round_away(x):
+    """The nearest integers, halves away from zero."""
     whole = np.trunc(x)
     return np.copysign(np.abs(whole) + (np.abs(x - whole) >= 0.5), x)
 
 
 def reduce_precision(x, *, exponent_bits, mantissa_bits):
+    """Floats rounded to fewer bits."""
     source, wide = ml_dtypes.finfo(x.dtype), widened(x)
     dropped = ml_dtypes.finfo(wide.dtype).nmant - mantissa_bits
     if dropped > 0:
@@ -162,6 +176,7 @@ def reduce_precision(x, *, exponent_bits, mantissa_bits):
 
 
 def convert(x, *, dtype):
+    """Numbers as another dtype."""
     source, target = kind_of(x.dtype), kind_of(dtype)
     if source == "c" and target != "c":
         x, source = x.real, "f"
@@ -182,6 +197,7 @@ def convert(x, *, dtype):
 
 
 def complex_of(real, imag):
+    """Complex numbers of their parts."""
     real, imag = np.broadcast_arrays(real, imag)
     result = np.empty(real.shape, np.result_type(real.dtype, np.complex64))
     result.real, result.imag = real, imag
@@ -189,12 +205,14 @@ def complex_of(real, imag):
 
 
 def atan2(y, x):
+    """Angles of points."""
     if kind_of(x.dtype) != "c":
         return np.arctan2(y, x)
     return -1j * np.log((x + 1j * y) / np.sqrt(x * x + y * y))
 
 
 def lgamma(x):
+    """Logarithms of the gamma function."""
     return np.where(np.isinf(x), np.inf, special("gammaln")(x))
 
 
@@ -214,4 +232,5 @@ def dot2(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def dot4u(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """As :func:`dot4`; the bytes of the first operand have no signs."""
     return dot4(a, b, np.uint8)
