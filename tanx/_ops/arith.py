@@ -182,7 +182,7 @@ class IntegerPow(Elementwise):
     def infer(self, x, *, y):
         if y < 0 and dtypes.issubdtype(x.dtype, np.integer):
             raise TypeError(explain(
-                "tanx.lax.integer_pow", "integers cannot be raised to negative powers.",
+                "tanx.lax.integer_pow", "Integers cannot be raised to negative powers.",
                 f"operand: {x}", f"power:   {y}", hint="convert the operand to floating point."))
         return super().infer(x)
 

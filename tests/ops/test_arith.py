@@ -204,7 +204,7 @@ tanx.lax.abs: does not take uint8 operands.
   operand: uint8[2]
   takes:   signed integer, floating point, complex"""
     assert message(TypeError, lax.integer_pow, i32(2), -1) == """\
-tanx.lax.integer_pow: integers cannot be raised to negative powers.
+tanx.lax.integer_pow: Integers cannot be raised to negative powers.
   operand: int32[]
   power:   -1
   Hint: convert the operand to floating point."""
