@@ -38,7 +38,7 @@ from ..tree_util import (
     tree_structure,
     tree_unflatten,
 )
-from .jit import run_on_contents
+from .contents import run_on_contents
 from .options import CompilerOptions, check_options, using_options
 
 __all__ = ["ArgInfo", "Compiled", "CompilerOptions", "Lowered", "MemoryAnalysis", "Program",

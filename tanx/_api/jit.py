@@ -33,9 +33,10 @@ from .._core.types import is_arraylike, typeof
 from .._ops.base import as_array
 from .._runtime.background_compile import run_meanwhile
 from .._runtime.device import devices_of
-from .._runtime.dispatch import Call, Dispatcher, NativeCalls
+from .._runtime.dispatch import Dispatcher, NativeCalls
 from .._runtime.ledger import ledger
 from .._runtime.objects import callable_class
+from .._runtime.python_call import Call
 from .._runtime.reports import report
 from .._runtime.tier0 import program_of
 from .._transforms.discharge import discharge, is_stateful
@@ -49,6 +50,8 @@ from .arguments import (
     result_leaves,
 )
 from .cache_report import note_trace
+from .contents import run_on_contents
+from .jit_shardings import ShardedFunction
 from .misses import Signature, explain_miss, warn_of_state, why_again
 from .options import check_options, using_options
 from .wrapped import Wrapped
@@ -310,16 +313,6 @@ def run_on_refs(closed: ClosedJaxpr, operands: list, donated: tuple[bool, ...],
     return run_on_contents(run, operands, written)
 
 
-def run_on_contents(run: Callable, operands: list, written: tuple[int, ...]) -> list:
-    """Run a function on the contents of references, and replace those at ``written``."""
-    outs = run(*[x._content if is_ref(x) else x for x in operands])
-    count = len(outs) - len(written)
-    for i, content in zip(written, outs[count:]):
-        operands[i]._content = content
-    held = {id(x._content): x for x in operands if is_ref(x)}
-    return [held[id(y)].load() if id(y) in held else y for y in outs[:count]]
-
-
 @cached_by_jaxpr
 def _function_on_parts(closed: ClosedJaxpr, name: str) -> PjitFunction:
     """A function on what values of high types are made of."""
@@ -450,7 +443,6 @@ def jit(fun: Callable = _MISSING, /, *, in_shardings=None, out_shardings=None, s
                            compiler_options=compiler_options, background=background)
     if in_shardings is None and out_shardings is None:
         return function
-    from .jit_shardings import ShardedFunction  # late: most functions have none
     return ShardedFunction(function, in_shardings, out_shardings)
 
 

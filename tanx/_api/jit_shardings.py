@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from types import MethodType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._base.traceback import boundary
 from .._core.array import Array
@@ -15,16 +15,13 @@ from ..errors import explain
 from ..tree_util import broadcast_prefix, prefix_errors, tree_flatten, tree_unflatten
 from .wrapped import Wrapped
 
-if TYPE_CHECKING:
-    from .jit import PjitFunction
-
 __all__ = ["ShardedFunction", "targets_for"]
 
 
 class ShardedFunction(Wrapped):
     """A jitted function whose arguments are checked against shardings, and results have them."""
 
-    def __init__(self, function: PjitFunction, in_shardings, out_shardings):
+    def __init__(self, function: Any, in_shardings, out_shardings):
         functools.update_wrapper(self, function)
         self._function, self._in, self._out = function, in_shardings, out_shardings
 

@@ -24,7 +24,7 @@ from ..errors import explain
 from .locks import new_lock
 from .logger import logger, set_level
 from .thread_state import KEY, VERSION, flags_version, situation
-from .traceback import boundary
+from .traceback import Filtering, boundary
 
 __all__ = [
     "CompilerEffortLevel",
@@ -529,6 +529,7 @@ traceback_filtering = _define(
     "traceback_filtering", choice("off", "tracebackhide", "remove_frames", "quiet_remove_frames",
                                   "auto"), "auto",
     "How frames of tanx itself are kept out of tracebacks.")
+Filtering.mode = staticmethod(lambda: traceback_filtering.value)
 thread_guard = _define(
     "thread_guard", boolean, False, "Among several processes that compute together, let only one "
     "thread start work.", idle="one process computes here, and its threads may start work in any "

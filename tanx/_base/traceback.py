@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Callable
 from types import FunctionType, TracebackType
 from typing import Any, TypeVar
 
@@ -80,13 +81,21 @@ def trimmed(traceback: TracebackType | None) -> TracebackType | None:
     return chain
 
 
+class Filtering:
+    """How tracebacks are trimmed: the option of that name, which :mod:`.config` plugs.
+
+    A socket, because the functions of that file have their tracebacks trimmed, too.
+    """
+
+    mode: Callable[[], str] = staticmethod(lambda: "off")
+
+
 def _shed(error: BaseException) -> bool:
     """Trim the traceback of ``error`` and of the exceptions it was raised from.
 
     Tells whether nothing is left: no function of the user's was running.
     """
-    from .config import traceback_filtering  # late: the functions of that file are trimmed, too
-    if traceback_filtering.value == "off":
+    if Filtering.mode() == "off":
         return False
     seen = set()
     cause: BaseException | None = error

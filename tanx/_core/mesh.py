@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from .._base.config import make_user_context
+from .._base.thread_state import STAGING, situation
 from ..errors import explain
-from .trace import context
 
 __all__ = ["AbstractDevice", "AbstractMesh", "AxisType", "Mesh", "get_abstract_mesh", "get_mesh",
            "set_mesh", "use_abstract_mesh"]
@@ -351,7 +351,7 @@ def get_mesh() -> Mesh:
     >>> tanx.get_mesh()
     Mesh(axis_sizes=(), axis_names=())
     """
-    if context.trace.staging:
+    if situation.words[STAGING]:
         raise ValueError(explain(
             "tanx.get_mesh", "devices are not known while a function is traced.",
             hint="tanx.sharding.get_abstract_mesh() gives the names and sizes of the axes."))
@@ -388,7 +388,7 @@ class set_mesh:
             raise ValueError(explain(
                 "tanx.set_mesh", "needs a tanx.sharding.Mesh.",
                 f"got: {mesh!r:.100} of type {type(mesh).__name__}"))
-        if context.trace.staging:
+        if situation.words[STAGING]:
             raise ValueError(explain(
                 "tanx.set_mesh", "the mesh cannot change while a function is traced.",
                 hint="call it around the jitted function."))

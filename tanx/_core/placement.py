@@ -8,8 +8,8 @@ from ..errors import explain
 from .layouts import Layout
 from .mesh import AbstractMesh, AxisType
 from .sharding import ManualAxisType, NamedSharding
+from .spaces import MemorySpace
 from .spec import PartitionSpec, names_of
-from .types import MemorySpace
 
 __all__ = ["NOWHERE", "Placement", "placed", "written"]
 

@@ -22,7 +22,14 @@ from typing import Any
 from .. import dtypes
 from .._base.traceback import boundary
 from ..errors import explain
-from .types import AbstractValue, ShapedArray, aval_method, aval_property, without_length
+from .types import (
+    AbstractValue,
+    ShapedArray,
+    ShapeDtypeStruct,
+    aval_method,
+    aval_property,
+    without_length,
+)
 
 __all__ = ["AbstractRef", "Accessible", "Reference", "check_distinct", "check_not_returned",
            "is_ref"]
@@ -236,6 +243,7 @@ for _name in ("addupdate", "bitcast", "get", "memory_space_cast", "reshape", "se
     setattr(AbstractRef, _name, aval_method(getattr(Accessible, _name)))
 for _name in ("T", "at"):
     setattr(AbstractRef, _name, aval_property(getattr(Accessible, _name).fget))
+ShapeDtypeStruct.reference_to = AbstractRef
 
 
 def no_array(function: str, aval) -> TypeError:

@@ -7,33 +7,26 @@ Python scalar, and so gives way in promotion). Types print as ``float32[3,4]``, 
 
 from __future__ import annotations
 
-import enum
 import operator
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from .. import dtypes
 from .._base.symbolic import DimExpr
 from ..errors import explain
+from .mesh import NO_ABSTRACT_MESH, AxisType
+from .placement import NOWHERE, placed, written
+from .sharding import ManualAxisType, NamedSharding, named
+from .spaces import MemorySpace
+from .spec import PartitionSpec, names_of
 
-__all__ = ["NUMBERS", "AbstractValue", "AbstractToken", "MemorySpace", "ShapedArray",
+__all__ = ["NUMBERS", "AbstractValue", "AbstractToken", "ShapedArray",
            "ShapeDtypeStruct", "ambiguous_truth", "aval_method", "aval_property",
            "canonical_shape", "described", "high_classes", "is_arraylike", "not_arraylike",
            "refuse_masked", "typeof", "type_rules", "value_rules", "without_length"]
-
-
-class MemorySpace(enum.Enum):
-    """Which memory holds a value: the device's, the host's, or either."""
-
-    Device = 1
-    Host = 2
-    Any = 3
-
-    def __repr__(self) -> str:
-        return f"MemorySpace.{self.name}"
 
 
 class aval_method(NamedTuple):
@@ -202,7 +195,6 @@ class ShapedArray(AbstractValue):
         self.placement = None
         self._hash: int | None = None
         if where:
-            from .placement import placed  # late: shardings know of traces, which know of types
             self.placement = placed(self.shape, where)
 
     @property
@@ -227,9 +219,6 @@ class ShapedArray(AbstractValue):
     @property
     def sharding(self):
         """How values are divided over a mesh; where the type leaves that open, no axis does."""
-        from .mesh import NO_ABSTRACT_MESH
-        from .sharding import NamedSharding
-        from .spec import PartitionSpec
         stated = self.placement and self.placement.sharding
         return stated or NamedSharding(NO_ABSTRACT_MESH, PartitionSpec(*[None] * self.ndim))
 
@@ -251,7 +240,6 @@ class ShapedArray(AbstractValue):
         return self._placed("layout")
 
     def _placed(self, field: str):
-        from .placement import NOWHERE
         return getattr(self.placement or NOWHERE, field)
 
     def update_weak_type(self, weak_type: bool) -> ShapedArray:
@@ -302,14 +290,10 @@ class ShapedArray(AbstractValue):
         return self.update(shape=shape, sharding=sharding.update(spec=spec))
 
     def reshard(self, sharding) -> ShapedArray:
-        from .sharding import named
         sharding = named(sharding, "tanx.core.ShapedArray.reshard", ValueError)
         return self.update(sharding=sharding and sharding.update(mesh=sharding.mesh.abstract_mesh))
 
     def shard(self, mesh, manual_axes, check_vma: bool, spec) -> ShapedArray:
-        from .mesh import AxisType
-        from .sharding import ManualAxisType, NamedSharding
-        from .spec import PartitionSpec
         part = NamedSharding(mesh, spec).shard_shape(self.shape)
         varying = self.mat.update(varying=self.mat.varying | {*spec.names})
         inside = mesh.abstract_mesh.update_axis_types(dict.fromkeys(manual_axes, AxisType.Manual))
@@ -318,8 +302,6 @@ class ShapedArray(AbstractValue):
             sharding=NamedSharding(inside, PartitionSpec(*[None] * self.ndim)))
 
     def unshard(self, mesh, check_vma: bool, spec) -> ShapedArray:
-        from .sharding import ManualAxisType, NamedSharding
-        from .spec import names_of
         entries = [*map(names_of, spec), *[()] * (self.ndim - len(spec))]
         shape = self.shape
         for axis, names in enumerate(entries):
@@ -330,7 +312,6 @@ class ShapedArray(AbstractValue):
 
     def nospec(self, mesh, check_vma: bool, all_names: Sequence[Any]):
         """The spec that says nothing of a value but along which manual axes it varies."""
-        from .spec import PartitionSpec
         names = tuple(n for n in all_names if n in self.mat.varying) if check_vma else tuple(
             all_names)
         return PartitionSpec(names) if names else PartitionSpec()
@@ -342,7 +323,6 @@ class ShapedArray(AbstractValue):
         if self.placement is None:
             space, sizes, marks = "", ",".join(map(str, self.shape)), ""
         else:
-            from .placement import written
             space, sizes, marks = written(self.shape, self.placement)
         if mesh_axis_types:
             mesh = self.sharding.mesh
@@ -385,6 +365,7 @@ class ShapeDtypeStruct:
     """
 
     __slots__ = ("shape", "dtype", "sharding", "weak_type", "_layout", "is_ref")
+    reference_to: ClassVar[type]  # the type of references; :mod:`.refs` plugs it
 
     def __init__(self, shape, dtype, *, sharding=None, weak_type: bool = False,
                  is_ref: bool = False, **_unused):
@@ -468,7 +449,6 @@ class ShapeDtypeStruct:
 
 def _checked_sharding(shape: tuple, sharding):
     """A sharding that arrays of a shape can have; a partition spec means the mesh in scope."""
-    from .sharding import named  # late: shardings know of traces, which know of types
     sharding = named(sharding, "tanx.ShapeDtypeStruct", TypeError)
     sharding.check_compatible_aval(shape)
     return sharding
@@ -558,8 +538,7 @@ def _of_struct(x: ShapeDtypeStruct) -> AbstractValue:
     aval = ShapedArray(x.shape, x.dtype, x.weak_type)
     if not x.is_ref:
         return aval
-    from .refs import AbstractRef  # late: references know of types
-    return AbstractRef(aval.strip_weak_type())
+    return x.reference_to(aval.strip_weak_type())
 
 
 def described(x) -> Any:

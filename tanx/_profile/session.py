@@ -226,7 +226,7 @@ def export_profile_data(profile_data: ProfileData, log_dir: str | os.PathLike[st
     if create_perfetto_trace or create_perfetto_link:
         (folder / "perfetto_trace.json.gz").write_bytes(trace)
     if create_perfetto_link:
-        from .server import serve_once  # late: it takes Python's web server
+        from .web import serve_once  # late: it takes Python's web server
         serve_once(folder / "perfetto_trace.json.gz")
 
 

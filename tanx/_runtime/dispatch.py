@@ -9,7 +9,7 @@ without taking pytrees apart, and one seen before leads straight to its program.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +25,10 @@ from ..tree_util import tree_unflatten
 from .availability import is_native
 from .eager import compiled, quietly
 from .objects import native_calls, obstacle
+from .python_call import Call
 from .tier0 import Program
 
-__all__ = ["Call", "Dispatcher", "NativeCalls"]
+__all__ = ["Dispatcher", "NativeCalls"]
 
 _NUMBERS = frozenset((bool, int, float, complex))
 
@@ -152,15 +153,6 @@ class Repeated(Ready):
 
 
 # -- native calls ----------------------------------------------------------------------------------
-
-
-class Call(NamedTuple):
-    """The arguments of a call, and which of them are static: by position, and by keyword."""
-
-    args: tuple
-    kwargs: dict[str, Any]
-    static: frozenset[int]
-    static_names: frozenset[str]
 
 
 class NativeCalls:

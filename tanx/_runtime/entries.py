@@ -29,12 +29,12 @@ from ..dtypes import stored
 from ..tree_util import tree_flatten
 from . import call, call_arguments, call_frame, call_guards, call_results, host, stop
 from . import call_frame as native
-from .dispatch import Call
 from .eager import compiled
 from .executable import Executable
 from .machine_code import permanent
 from .native import translate
 from .objects import member_offset
+from .python_call import Call
 
 __all__ = ["entry_of", "vectorcall"]
 

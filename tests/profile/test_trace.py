@@ -276,11 +276,11 @@ def test_other_processes():
     """The server of this process stands for that of another one."""
     from tanx._profile import subprocesses
     from tanx._profile.data import ProfileData
-    from tanx._profile.server import _listening
+    from tanx._profile.web import listening
     asked = []
     text = 'planes { name: "/host:CPU" lines { name: "theirs" } }'
     space = ProfileData.text_proto_to_serialized_xspace(text)
-    other = _listening(0, lambda path, query: asked.append(path) or (
+    other = listening(0, lambda path, query: asked.append(path) or (
         space if path == "/stop" else b""), "test")
     thread = threading.Thread(target=other.serve_forever)
     thread.start()

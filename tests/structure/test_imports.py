@@ -127,6 +127,66 @@ def test_folders_of_the_compiler_import_down(path):
     assert not wrong, "\n".join(wrong)
 
 
+# The circles of files that may be; CONTRIBUTING.md says why. Imports inside of functions and those
+# for type checking count.
+CIRCLES = {
+    frozenset({"tanx._core.jaxpr", "tanx._core.show"}),
+    frozenset({"tanx._export.stablehlo.control", "tanx._export.stablehlo.elementwise",
+               "tanx._export.stablehlo.rules"}),
+    frozenset({f"tanx.experimental.sparse.{name}" for name in (
+        "_base", "_bcoo", "_bcoo_layout", "_bcoo_product", "bcsr", "transform")}),
+    frozenset({"tanx._compiler.kernels.fft.bluestein", "tanx._compiler.kernels.fft.in_cache"}),
+    frozenset({f"tanx._compiler.emit.cpu.{name}" for name in (
+        "access", "columns", "folds", "kernel", "rows", "scans", "transposes")}),
+}
+
+
+def circles(below: dict[str, set[str]]) -> set[frozenset[str]]:
+    """The largest sets of modules each of which imports all others, at once or through others."""
+    found, order, low, path = set(), {}, {}, []
+
+    def visit(module):
+        order[module] = low[module] = len(order)
+        path.append(module)
+        for other in below.get(module, ()):
+            if other not in order:
+                visit(other)
+            if other in path:
+                low[module] = min(low[module], low[other])
+        if low[module] == order[module]:
+            start = path.index(module)
+            if len(path) > start + 1:
+                found.add(frozenset(path[start:]))
+            del path[start:]
+
+    for module in below:
+        if module not in order:
+            visit(module)
+    return found
+
+
+def test_files_import_each_other_in_no_circle():
+    below = {}
+    for path in FILES:
+        module = module_of(path)
+        below[module] = {name for _, name in imports(module, path.name == "__init__.py",
+                                                     tree(path), KNOWN)
+                         if name in MODULES and name != module}
+    for circle in circles(below):
+        assert any(circle <= known for known in CIRCLES), (
+            f"these files import each other: {', '.join(sorted(circle))}")
+
+
+@pytest.mark.parametrize("below, expected", [
+    ({"a": {"b"}, "b": {"c"}, "c": set()}, []),
+    ({"a": {"b"}, "b": {"a", "c"}, "c": set()}, ["ab"]),
+    ({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a", "e"}, "e": {"d"}}, ["abc", "de"]),
+    ({"a": {"b", "c"}, "b": {"d"}, "c": {"d"}, "d": {"c"}}, ["cd"]),
+])
+def test_circles_are_found(below, expected):
+    assert circles(below) == {frozenset(names) for names in expected}
+
+
 @pytest.mark.parametrize("importer, imported, verdict", [
     ("tanx._core.trace", "tanx.errors", True),
     ("tanx._core.trace", "tanx._loops.nest", False),

@@ -26,6 +26,7 @@ from ...tree_util import PyTreeDef, keystr, tree_flatten, tree_flatten_with_path
 from ..jit import jit
 from .checks import DisabledSafetyCheck
 from .sizes import Sizes
+from .written import serialize
 
 __all__ = ["Exported"]
 
@@ -180,7 +181,6 @@ class Exported:
         >>> tanx.grad(again.call)(3.0)
         Array(6., dtype=float32)
         """
-        from .serialization import serialize
         return serialize(self, vjp_order)
 
     @boundary

@@ -1,4 +1,4 @@
-"""Exported functions as bytes, and back."""
+"""Exported functions from bytes; :mod:`.written` makes the bytes."""
 
 from __future__ import annotations
 
@@ -13,19 +13,16 @@ from ..._core.effects import (
     OrderedDebugEffect,
     OrderedIOEffect,
 )
-from ..._core.serial import write_value
 from ..._core.types import ShapedArray
-from ..._export.container import Damaged, pack, unpack
+from ..._export.container import Damaged, unpack
 from ..._export.program import program_of, value_of
-from ..._export.trees import tree_of, tree_records
+from ..._export.trees import tree_of
 from ...errors import explain
 from .checks import DisabledSafetyCheck
 from .exported import Exported
+from .written import MOST_DERIVATIVES
 
 __all__ = ["deserialize"]
-
-MOST_DERIVATIVES = 32
-"""How many derivatives of one another a file may hold."""
 
 _EFFECTS = {repr(kind()): kind for kind in (
     IOEffect, OrderedIOEffect, DebugEffect, OrderedDebugEffect)}
@@ -36,31 +33,6 @@ _FACTS = {"fun_name": str, "in_tree": list, "in_avals": tuple, "out_tree": list,
           "calling_convention_version": int, "module_kept_var_idx": tuple,
           "uses_global_constants": bool}
 """The facts in a file, and what each of them is."""
-
-
-@boundary
-def serialize(exported: Exported, vjp_order: int = 0) -> bytearray:
-    """An exported function as bytes, with derivatives up to an order."""
-    if not 0 <= vjp_order <= MOST_DERIVATIVES:
-        raise ValueError(explain(
-            "tanx.export.Exported.serialize",
-            f"vjp_order must be between 0 and {MOST_DERIVATIVES}.", f"vjp_order: {vjp_order}"))
-    name = "tanx.export.Exported.serialize"
-    facts = {
-        "fun_name": exported.fun_name, "in_tree": tree_records(name, exported.in_tree),
-        "in_avals": exported.in_avals, "out_tree": tree_records(name, exported.out_tree),
-        "out_avals": exported.out_avals, "nr_devices": exported.nr_devices,
-        "platforms": exported.platforms,
-        "ordered_effects": tuple(map(repr, exported.ordered_effects)),
-        "unordered_effects": tuple(map(repr, exported.unordered_effects)),
-        "disabled_safety_checks": tuple(map(str, exported.disabled_safety_checks)),
-        "calling_convention_version": exported.calling_convention_version,
-        "module_kept_var_idx": exported.module_kept_var_idx,
-        "uses_global_constants": exported.uses_global_constants}
-    sections = {"facts": write_value(facts).encode(), "module": exported.mlir_module_serialized}
-    if vjp_order:
-        sections["vjp"] = bytes(serialize(exported.vjp(), vjp_order - 1))
-    return bytearray(pack(sections))
 
 
 @boundary

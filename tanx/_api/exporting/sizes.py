@@ -7,16 +7,13 @@ other unknown one. The program is then specialised, once for each set of values.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..._base.symbolic import bounds, evaluate, is_symbolic, parse_dim, scope_of, variables_of
 from ..._core.instantiate import instantiate
 from ..._core.jaxpr import ClosedJaxpr
 from ..._core.types import ShapedArray, typeof
 from ...errors import explain
-
-if TYPE_CHECKING:
-    from .exported import Exported
 
 __all__ = ["Sizes"]
 
@@ -68,7 +65,7 @@ class Sizes:
                 hint="each variable needs a size that is linear in it and has no other unknown."))
         return steps
 
-    def check(self, exported: Exported, leaves: Sequence) -> None:
+    def check(self, exported: Any, leaves: Sequence) -> None:
         """An error where arguments have sizes that the program is not for."""
         shapes = [typeof(x).shape for x in leaves]
         values = self.values(exported, shapes) if self.scope is not None else {}
@@ -88,7 +85,7 @@ class Sizes:
                         f"{exported.fun_name} was called with sizes that break the constraint "
                         f"{constraint.text}.", *_listed(values)))
 
-    def values(self, exported: Exported, shapes: Sequence[tuple]) -> dict[str, Any]:
+    def values(self, exported: Any, shapes: Sequence[tuple]) -> dict[str, Any]:
         """The values of the variables, from the shapes of arguments."""
         values: dict[str, Any] = {}
         for name, i, axis, factor, rest in self.steps:
@@ -103,7 +100,7 @@ class Sizes:
             values[name] = value
         return values
 
-    def specialised(self, exported: Exported, leaves: Sequence) -> ClosedJaxpr:
+    def specialised(self, exported: Any, leaves: Sequence) -> ClosedJaxpr:
         """The program for the sizes of some arguments."""
         if self.scope is None:
             return exported._program

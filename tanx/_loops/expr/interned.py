@@ -6,13 +6,10 @@ but used often is shared.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 from weakref import ref
 
 from ..._base.locks import new_lock
-
-if TYPE_CHECKING:
-    from .nodes import Variable
 
 __all__ = ["FOLDS", "LOADS", "WHILES", "Node"]
 
@@ -21,7 +18,7 @@ LOADS, FOLDS, WHILES = 1, 2, 4
 
 _set = object.__setattr__  # what a node is made of is set once
 
-_NOTHING: frozenset[Variable] = frozenset()
+_NOTHING: frozenset[Any] = frozenset()
 
 
 class _Interned(ref):
@@ -49,7 +46,7 @@ class Node:
     """
 
     __slots__ = ("__weakref__", "free", "holds")
-    free: frozenset[Variable]
+    free: frozenset[Any]
     holds: int
 
     @classmethod
@@ -75,7 +72,7 @@ class Node:
             _interned[key] = reference
         return node
 
-    def _free(self) -> frozenset[Variable]:
+    def _free(self) -> frozenset[Any]:
         return _NOTHING
 
     def _holds(self) -> int:
