@@ -4,14 +4,14 @@ Translated with ``call.py``, which tells of entries. The guards of an entry stan
 arguments, each with a kind and its words:
 
     MEMBERS  whose ``__dict__`` it is or 0; the dict, its version; how many items it has, or -1 if
-             others may come; the number of names; each name and its value, or 0 if there is none
+             others may come; the number of names; each name and its value, or 0 if it is missing
     CLASS    the class, its version
     WORD     an address, the word there
     ITEMS    a list, its length, the items
 
-Versions are those of the last call in which all was well. A dict gets a new one whenever it
-changes, so for objects that nobody touches two words are compared. Where anything is not identical,
-Python compares values: see ``_core/guards.py``.
+Versions are those of the last call in which all guards held. A dict gets a new one whenever it
+changes, so for an object that did not change two words are compared. Where anything is not
+identical, Python compares values: see ``_core/guards.py``.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ def guarded(entry: int) -> int:
         return 1
     if same_words(entry):
         return 1
+    before = mixed_versions(entry)
     held = C.PyObject_CallNoArgs(word(entry, HOLD))
     if held == 0:
         C.PyErr_Clear()
@@ -35,7 +36,10 @@ def guarded(entry: int) -> int:
     C.Py_DecRef(held)
     if held != address_of._Py_TrueStruct:
         return 0
-    renew(entry)
+    # Python compares one guard after the other. What has changed meanwhile, by another thread or by
+    # a user's __eq__, may have been compared before: its version must not count as seen.
+    if mixed_versions(entry) == before:
+        renew(entry)
     return 1
 
 
@@ -111,6 +115,26 @@ def same_items(at: int) -> int:
             return 0
         i += 1
     return 1
+
+
+def mixed_versions(entry: int) -> int:
+    """A number that changes with any version of what the guards of an entry watch."""
+    at = entry + HEADER + 24 * word(entry, STATICS)
+    end = at + word(entry, GUARDS)
+    mixed = 0
+    while at < end:
+        kind = word(at)
+        if kind == MEMBERS:
+            mixed = mixed * 31 + word(word(at, 16), DICT_VERSION)
+            at += 48 + 16 * word(at, 40)
+        elif kind == CLASS:
+            mixed = mixed * 31 + int32(word(at, 8), TYPE_VERSION)
+            at += 24
+        elif kind == WORD:
+            at += 24
+        else:
+            at += 24 + 8 * word(at, 16)
+    return mixed
 
 
 def renew(entry: int) -> None:

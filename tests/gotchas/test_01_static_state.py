@@ -279,6 +279,60 @@ def test_namespaces_count_and_objects_of_the_standard_library_do_not():
     assert often(lambda: f(1.0)) == 3.0
 
 
+@pytest.mark.parametrize("pick, first, second", [
+    (lambda rate: rate, 0.0, -0.0), (lambda rate: rate.imag, 0j, complex(0, -0.0)),
+    (lambda rate: rate, np.float32(0), np.float32(-0.0)),
+    (lambda rate: rate[1], (1, 0.0), (1, -0.0))])
+def test_zeros_of_different_signs_differ(monkeypatch, pick, first, second):
+    quotient = tanx.jit(lambda x: x / pick(RATE))
+    for rate, expected in (first, np.inf), (second, -np.inf), (first, np.inf):
+        monkeypatch.setitem(globals(), "RATE", rate)
+        assert often(lambda: quotient(jnp.float32(1))) == expected
+
+
+def test_sets_differ_by_the_types_of_their_items():
+    settings = {1}
+    kind = tanx.jit(lambda x: x + (10 if any(type(s) is bool for s in settings) else 0))
+    assert often(lambda: kind(jnp.float32(1))) == 1
+    settings.clear()
+    settings.add(True)
+    assert often(lambda: kind(jnp.float32(1))) == 11
+
+
+class Tag:
+    """A hashable value; comparing it changes the model that it belongs to, if that is armed."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def __hash__(self):
+        return 0
+
+    def __eq__(self, other):
+        if self.model.armed:
+            self.model.armed, self.model.rate = False, 7.0
+        return isinstance(other, Tag)
+
+
+class Tagged:
+    def __init__(self):
+        self.rate, self.armed, self.tag = 2.0, False, Tag(self)
+
+    @functools.partial(tanx.jit, static_argnums=0)
+    def __call__(self, x):
+        return x * self.rate if self.tag else x
+
+
+def test_changes_while_guards_are_compared_are_seen():
+    """As by another thread: ``rate`` changes after it was compared, before all guards were."""
+    model = Tagged()
+    assert often(lambda: model(jnp.float32(1))) == 2
+    model.tag, model.armed = Tag(model), True
+    model(jnp.float32(1))
+    assert model.rate == 7
+    assert often(lambda: model(jnp.float32(1))) == 7
+
+
 def test_large_containers_go_by_identity():
     table = [0.0] * 20_000
     f = tanx.jit(lambda y: y + table[0] + TABLE["rate"])
