@@ -1,4 +1,4 @@
-"""tanx.api_util: tools for those who write transformations of their own."""
+"""tanx.api_util: tools for writers of transformations."""
 
 from ._api.helpers import (
     donation_vector,

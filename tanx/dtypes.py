@@ -226,14 +226,14 @@ def is_extended(dtype: Any) -> bool:
     return isinstance(dtype, ExtendedDType)
 
 
-# --- Scalar types: tanx.numpy.float32 and kin -----------------------------------------------------
+# --- Scalar types: tanx.numpy.float32 and others --------------------------------------------------
 
 #: Makes an array: ``make_array(x, dtype)``. Given by ``tanx.numpy`` when it is imported.
 make_array: Callable[[Any, np.dtype], Any] | None = None
 
 
 class ScalarMeta(type):
-    """The class of ``tanx.numpy.float32`` and kin: calling one makes an array of that type.
+    """The class of ``tanx.numpy.float32`` and the like: calling one makes an array of that type.
 
     A scalar type equals its dtype and NumPy's class, and ``np.dtype`` takes it for its dtype.
 
@@ -675,7 +675,7 @@ _strictly_upward = _above({
 
 @functools.lru_cache(maxsize=8192)
 def _join(a: Node, b: Node, strict: bool) -> Node | None:
-    """The least node that both may become, or None where there is none.
+    """The least dtype that both may become, or None if there is no such dtype.
 
     Of the common nodes the least is the one above which all the others lie.
     """
@@ -685,7 +685,7 @@ def _join(a: Node, b: Node, strict: bool) -> Node | None:
 
 
 def _join_all(nodes: list[Node], function: str) -> Node:
-    """The least node that all may become; raises TypePromotionError where there is none."""
+    """The least dtype that all may become; TypePromotionError if there is no such dtype."""
     strict = checks.value and numpy_dtype_promotion.value == "strict"
     joined = nodes[0]
     for node in nodes:

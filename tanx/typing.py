@@ -20,7 +20,7 @@ __all__ = ["ArrayLike", "DTypeLike"]
 
 @runtime_checkable
 class SupportsDType(Protocol):
-    """Has a dtype, as the scalar types ``tanx.numpy.float32`` and kin do."""
+    """Has a dtype, as scalar types such as ``tanx.numpy.float32`` do."""
 
     @property
     def dtype(self) -> np.dtype: ...

@@ -134,7 +134,7 @@ class Stage:
 
     @property
     def args_info(self) -> Any:
-        """Arguments and keyword arguments, those that are static left out, as :class:`ArgInfo`."""
+        """Arguments and keyword arguments, without static ones, as :class:`ArgInfo`."""
         return self._program.args_info
 
     @property

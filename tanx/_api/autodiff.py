@@ -356,7 +356,7 @@ def vjp(fun: Callable, *primals, has_aux: bool = False, reduce_axes=(), saveable
 
 
 def _on_contents(flat: Callable, refs: list) -> Callable:
-    """A flat function of contents, which gives those that they become behind its results."""
+    """A flat function of contents, which gives the new contents after its results."""
     def on_contents(*xs):
         given = [x if ref is None else Cell(context.trace, x, ref.aval)
                  for x, ref in zip(xs, refs)]

@@ -112,7 +112,7 @@ def clear_backends(_crash: bool = False) -> None:
 
 
 def clear_in_memory_compilation_cache() -> None:
-    """Forget everything staged and compiled, but for what is on disk.
+    """Forget everything staged and compiled, except for files on disk.
 
     >>> tanx.extend.backend.clear_in_memory_compilation_cache()
     """

@@ -100,8 +100,8 @@ def _size(nbytes: float) -> str:
 def cache_report() -> CacheReport:
     """What was traced and compiled so far, why again, how long it took, and what is kept.
 
-    Programs are kept for ``config.tanx_program_bytes`` at most; those that were asked for longest
-    ago go first. The report is a tuple with the records, and reads well when printed.
+    Programs are kept for ``config.tanx_program_bytes`` at most; the least recently used ones go
+    first. The report is a tuple with the records, and reads well when printed.
 
     >>> f = tanx.jit(lambda x: x + 1)
     >>> _ = f(jnp.ones(3)), f(jnp.ones(4))

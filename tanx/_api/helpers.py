@@ -1,4 +1,4 @@
-"""Small tools for those who write transformations of their own."""
+"""Small tools for writers of transformations."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def safe_map(f: Callable, *args: Iterable) -> list:
 
 def rebase_donate_argnums(donate_argnums: Iterable[int], static_argnums: Iterable[int],
                           ) -> tuple[int, ...]:
-    """Positions of donated arguments among those that are not static.
+    """Positions of donated arguments among the arguments that are not static.
 
     >>> rebase_donate_argnums((0, 2), (1,))
     (0, 1)

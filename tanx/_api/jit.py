@@ -329,9 +329,9 @@ def run_on_parts(closed: ClosedJaxpr, operands: list, name: str) -> list:
 
 
 def clear_caches() -> None:
-    """Forget everything staged and compiled of every function, but for what is on disk.
+    """Forget everything staged and compiled of every function, except for files on disk.
 
-    Memory that nobody uses goes back to the system.
+    Unused memory goes back to the system.
 
     >>> tanx.clear_caches()
     """

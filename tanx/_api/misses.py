@@ -1,6 +1,6 @@
 """Why a jitted function is traced again: what ``explain_cache_misses`` tells.
 
-A call is compared with the one that it differs least from, of those that were traced before.
+A call is compared with the traced call that it differs least from.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def history(debug: DebugInfo, tree: Any, known: Memory) -> list[tuple[Signature,
         words = [f"{debug.arg_names[n] if named else f'#{n}'}: {_type(aval)}"
                  for n, aval in enumerate(types)]
         words += [f"{where}={value!r}" for where, _, value in static]
-        # Of those that differ as little, the last one.
+        # Of several calls that differ equally little, the last one.
         nearest = min(signatures[:number][::-1], key=partial(_distance, new), default=None)
         reasons = [] if nearest is None else _differences(debug, new, nearest)
         found.append((new, ", ".join(words), reasons))

@@ -22,7 +22,7 @@ _OF_XLA = re.compile(r"xla_\w+|optimization_level|memory_fitting_level|\w+_effor
 
 
 def check_options(function: str, options: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Options of the compiler, without those of XLA; an error for those that neither has."""
+    """Options of the compiler, without the options of XLA; unknown options are an error."""
     for name in options or ():
         if _OF_XLA.fullmatch(name):
             _say_idle(function, name)

@@ -100,7 +100,7 @@ def default_backend() -> str:
 
 
 def process_index(backend: str | None = None) -> int:
-    """The number of this process among those that compute together.
+    """The number of this process among the processes that compute together.
 
     >>> tanx.process_index()
     0

@@ -74,7 +74,7 @@ class _Growth:
 
     STEPS, MOST = 16, 4
     FLOOR = 1 << 26
-    """Bytes below which nobody asks how much memory there is."""
+    """Bytes below which the amount of free memory is not asked for."""
 
     def __init__(self) -> None:
         self.memory: Callable[[], int] = lambda: self.STEPS << 28  # of the machine; plugged

@@ -596,7 +596,7 @@ pprint_use_color = _define(
     "pprint_use_color", boolean, True, "Colour jaxprs when they are printed on a terminal.")
 
 
-# --- Flags that are kept and read by nobody -------------------------------------------------------
+# --- Flags that are stored and never read ---------------------------------------------------------
 
 _LEVELS = choice("UNKNOWN", "O0", "O1", "O2", "O3")
 _IGNORE_OR_RAISE = choice("ignore", "raise")
@@ -666,7 +666,7 @@ _KEPT: dict[str, tuple[Kind, Any]] = {
 
 
 def _flag(name: str) -> Flag | None:
-    """The flag called ``name``; those that are only kept are made when first asked for."""
+    """The flag called ``name``; flags that are only stored are made when first asked for."""
     if name not in _flags and name in _KEPT:
         kind, default = _KEPT[name]
         _define(name, kind, default, "Kept for JAX programs; without effect here.",
@@ -775,7 +775,7 @@ def _find(name: str) -> Flag:
     """The flag called ``name``, with or without ``jax_`` or ``tanx_`` in front."""
     flag = _flag(name) or _flag(name.removeprefix("jax_").removeprefix("tanx_"))
     if flag is None:
-        import difflib  # late: only those who misspell pay for it
+        import difflib  # late: needed only for misspelled names
 
         near = difflib.get_close_matches(name, config.values, n=1)
         raise AttributeError(explain(

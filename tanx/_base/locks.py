@@ -1,4 +1,4 @@
-"""Locks that nobody holds in the child of a fork, where no other thread exists to give them back.
+"""Locks that are free in the child of a fork, where no other thread exists to release them.
 
 What a lock guards must therefore be usable at every moment at which its holder may be interrupted.
 """

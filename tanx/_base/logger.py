@@ -20,7 +20,7 @@ def logger() -> logging.Logger:
 
 
 def verbose() -> bool:
-    """Whether somebody listens to what is of interest to those who look for faults only."""
+    """Whether debug messages are logged."""
     return "logging" in sys.modules and logger().isEnabledFor(10)  # logging.DEBUG
 
 

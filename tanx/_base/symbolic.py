@@ -333,7 +333,7 @@ def is_symbolic(value: Any) -> bool:
 
 
 def _as_size(value: Any) -> Dim:
-    """A value as a size; None if it is none."""
+    """A value as a size; None if it is not a size."""
     if type(value) in (int, DimExpr):
         return value
     if hasattr(value, "aval") or isinstance(value, float | complex):
@@ -743,7 +743,7 @@ MOST_NESTED = 50
 
 
 def parse_dim(text: str, scope: Scope) -> Dim:
-    """A size from its text; ValueError where it is none.
+    """A size from its text; ValueError if the text is not a size.
 
     >>> parse_dim("2*a + floordiv(b, 2) - 1", Scope())
     floordiv(b, 2) + 2*a - 1

@@ -422,8 +422,8 @@ def describe(tree) -> str:
 class PyTreeDef:
     """The structure of a pytree: the tree with its leaves taken out.
 
-    Made by :func:`tanx.tree.structure` and kin. Immutable; structures compare, hash, print and
-    pickle by what they contain.
+    Made by :func:`tanx.tree.structure` and similar functions. Immutable; structures compare, hash,
+    print and pickle by what they contain.
 
     >>> import tanx.tree
     >>> tanx.tree.structure({"b": (1, None), "a": 2})

@@ -59,7 +59,7 @@ class ValAccum(GradAccum):
 
 
 class NullAccum(GradAccum):
-    """Ignores cotangents: nobody asks for them."""
+    """Ignores cotangents, which are not needed."""
 
     __slots__ = ("aval",)
 

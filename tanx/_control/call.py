@@ -211,7 +211,7 @@ def has_tapes(closed: ClosedJaxpr) -> bool:
 def _in_stretches(closed: ClosedJaxpr, unknown: tuple[bool, ...], name: str) -> ClosedJaxpr | None:
     """The same function as calls of stretches, and the equations between that write tapes.
 
-    Only those count that depend on what is unknown; None where there are none.
+    Only equations that depend on unknown operands count; None if there are no such equations.
     """
     jaxpr = closed.jaxpr
     late: set[Atom] = {v for v, u in zip(jaxpr.invars, unknown) if u}
@@ -237,7 +237,7 @@ def _in_stretches(closed: ClosedJaxpr, unknown: tuple[bool, ...], name: str) -> 
 
 def _call_of(stretch: list[JaxprEqn], needed: set[Atom], closed: ClosedJaxpr,
              name: str) -> JaxprEqn:
-    """An equation that calls a stretch of a body, for what is needed of it."""
+    """An equation that calls a part of a body, for the results that are needed."""
     made = [v for eqn in stretch for v in eqn.outvars]
     given = {*made, *closed.jaxpr.constvars}
     read = [v for v in dict.fromkeys(a for eqn in stretch for a in eqn.invars)

@@ -108,7 +108,7 @@ def words_of_keys(leaves: Sequence[Any]) -> tuple[list, tuple]:
 class HostCall:
     """A function of arrays as programs call it: whatever it gives is of the promised types.
 
-    Operands are taken as they are; they must be memory that nobody else is going to write to.
+    Operands are not copied; their memory must not be written to later.
     """
 
     __slots__ = ("name", "function", "avals")
@@ -325,7 +325,7 @@ class _Printer:
 
 
 def with_static(in_tree, static_args: Sequence[tuple[int, Any]], arrays: Sequence):
-    """The tree of arguments, from those that are no arrays, by their place, and those that are."""
+    """The tree of arguments, from the static ones, by position, and the arrays."""
     leaves, static = iter(arrays), dict(static_args)
     return tree_util.tree_unflatten(in_tree, [
         static[n] if n in static else next(leaves) for n in range(in_tree.num_leaves)])
@@ -401,7 +401,7 @@ def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args:
 
     ``callback`` takes ``args`` and ``kwargs`` with arrays for leaves and returns a pytree of arrays
     like ``result_shape_dtypes``, whose leaves have a shape and a dtype. It must have no effects:
-    it is called when and as often as it suits, not at all where nobody reads the results.
+    it is called at any time and any number of times, and not at all if its results are not read.
 
     ``vmap_method`` says what happens under ``vmap``: ``"sequential"`` and
     ``"sequential_unrolled"`` call once for each element; the others call once, with a leading axis

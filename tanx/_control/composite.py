@@ -21,7 +21,7 @@ __all__ = ["composite"]
 
 
 class Composite(RunsFunctions):
-    """Runs its body; the name is for those who read the jaxpr.
+    """Runs its body; the name is for readers of the jaxpr.
 
     What derivatives and batches are made of is no longer what has the name, so they are those of
     the body.

@@ -304,7 +304,7 @@ def _known_branch(known: ClosedJaxpr, count: int, where: list[int], slots: list)
 
 def _unknown_branch(later: ClosedJaxpr, forwarded: list, where: list[int], slots: list,
                     passed: list[int], known_avals: list) -> ClosedJaxpr:
-    """The unknown part of a branch as a function of what is passed, residuals and unknowns."""
+    """The unknown part of a branch as a function of shared operands, residuals and unknowns."""
     jaxpr = later.jaxpr
     own = dict(zip([f for f in forwarded if f is not None],
                    [v for v, f in zip(jaxpr.invars, forwarded) if f is not None]))
@@ -417,7 +417,7 @@ def switch(index, branches, *operands, operand=_MISSING):
 
 
 def platform_dependent(*args, default: Callable | None = None, **per_platform: Callable):
-    """Run the function written for the platform at hand, else ``default``.
+    """Run the function written for the current platform, else ``default``.
 
     >>> lax.platform_dependent(-1.0, cpu=jnp.abs, default=jnp.sign)
     Array(1., dtype=float32, weak_type=True)

@@ -68,7 +68,7 @@ class CustomJVPCall(CustomCall):
             outs, args = run_on_cells(lambda *xs: jvp(*xs, *both[count:]), own, both[:count])
             half = len(outs) // 2
             ends = contents_of(args, own)
-            # The rule tells nothing of what is written: that has no tangent.
+            # The rule says nothing about writes to references: these have no tangent.
             moved = [instantiate(Zero.tangent_of(x.content)) if x.written else t
                      for x, t, ref in zip(args, both[count:], own) if ref is not None]
             return [*outs[:half], *ends, *outs[half:], *moved]

@@ -18,7 +18,7 @@ __all__ = ["fwd_or_function", "remat_opt_p"]
 
 
 class RematOpt(Call):
-    """Runs ``jaxpr``, a rule ``fwd``; or ``fun``, if nobody reads more than ``num_outs`` results.
+    """Runs ``jaxpr``, a rule ``fwd``; or ``fun``, if only the first ``num_outs`` results are read.
 
     ``fun`` gives only the first ``num_outs``. It is None where the body was transformed, so that
     there is no such choice any more.

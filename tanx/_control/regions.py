@@ -1,7 +1,7 @@
 """Regions: functions that say something to the compiler, or about where they run.
 
 JAX hands metadata, scheduling groups and places of computation on to XLA. tanx keeps them in
-jaxprs, through every transformation, for those who read these; its own compiler makes one program
+jaxprs, through every transformation, for readers of jaxprs; its own compiler makes one program
 of all regions, for the one processor there is.
 """
 

@@ -1,4 +1,4 @@
-"""Random numbers without a key: new ones at each call, which nobody can ask for again."""
+"""Random numbers without a key: new ones at each call, which cannot be reproduced."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ rng_uniform_p = RngUniform()
 def rng_uniform(a, b, shape):
     """Uniform random numbers of ``shape`` from ``a`` up to ``b``, other ones at each call.
 
-    There is no key, so nobody can draw the same numbers again; see :func:`tanx.random.uniform`.
+    There is no key, so the same numbers cannot be drawn again; see :func:`tanx.random.uniform`.
 
     >>> x = lax.rng_uniform(2.0, 3.0, (100,))
     >>> bool((x >= 2).all() and (x <= 3).all())

@@ -4,7 +4,7 @@ The operands are values that stay (*consts*), values that go round (*carry*) and
 read one slice a step (*xs*); the results are the last carry and the stacked *ys*. The body takes
 consts, carry and one slice of each of the xs, and gives carry and ys. Every transformation of a
 scan is a scan of a transformed body; which carries take part is found by repeating until the
-carries that go in are those that come out.
+carries go in as they come out.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def parts_of(closed: ClosedJaxpr, num_consts: int, num_carry: int, unknown: tupl
 
 
 def _invariant(jaxpr: Jaxpr, fixed: Sequence[Var]) -> set[Atom]:
-    """The variables that are the same in each step, given those that are."""
+    """The variables that are the same in each step, given the ones among the inputs."""
     found: set[Atom] = {*jaxpr.constvars, *fixed}
     for eqn in jaxpr.eqns:
         if not eqn.effects and all(type(a) is Literal or a in found for a in eqn.invars):

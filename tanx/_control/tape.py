@@ -1,6 +1,6 @@
 """Reverse mode of loops whose number of steps is found by running them.
 
-Where values are at hand, the loop is run once, by :func:`recording`, which writes down what the
+Where values are known, the loop is run once, by :func:`recording`, which writes down what the
 derivative of each step needs: a tape. It ends when the loop does or when the tape is full; then
 another one, of more room, goes on. :func:`replaying` runs the derivative along a tape.
 

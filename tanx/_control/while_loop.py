@@ -253,7 +253,7 @@ class Repeat(Primitive):
         return self.eval(*args, **params)
 
     def transpose(self, cts, steps, *args, body: ClosedJaxpr):
-        body = silent(body)  # effects of what is linear are those of forward mode
+        body = silent(body)  # forward mode has the effects of the linear part
         # A tangent that is zero at first is known then, but not so later.
         linear = carried_along(body, tuple(type(x) is Linear for x in args))
         nonzero = tuple(type(ct) is not Zero for ct in cts)

@@ -1,6 +1,6 @@
 """``Array``: an immutable array over a buffer.
 
-The buffer is a NumPy array that nobody writes to; rules of primitives may return views of it.
+The buffer is a NumPy array that is never written to; rules of primitives may return views of it.
 What leaves for NumPy (``np.asarray(x)``, the buffer protocol) is a read-only view, and what comes
 in is copied unless its maker gives it away. Operators and methods come from
 :class:`~tanx._core.operators.Operators`.
@@ -37,7 +37,7 @@ class _ArrayType(type):
             and not isinstance(instance, Reference | Opaque))
 
     def __getattr__(cls, name: str):
-        """``Array.sum`` and kin, asked of the class before any array was."""
+        """``Array.sum`` and other methods, looked up on the class before any array uses them."""
         if name.startswith("__") or not install():
             raise AttributeError(f"type object 'Array' has no attribute {name!r}")
         return getattr(cls, name)
@@ -95,7 +95,7 @@ class Array(Operators, metaclass=_ArrayType):
 
     @property
     def _numbers(self) -> np.ndarray:
-        """The data, for those who want numbers; keys are none."""
+        """The data as numbers; an error for keys, which are not numbers."""
         if self.aval.dtype.kind == "V" and is_extended(self.aval.dtype):
             raise keys_are_no_numbers("numpy.asarray", f"array: {self.aval}")
         return self._value

@@ -48,7 +48,7 @@ class Ref(Reference, metaclass=_RefType):
         self._content = Array(value._value, False, self.aval.inner_aval, value._device)
 
     def exclusive(self) -> np.ndarray:
-        """The data of the content, which nobody else sees."""
+        """The data of the content, which has no other owner."""
         content: Any = self._content
         content.block_until_ready()
         if not (is_alone(content) and may_overwrite(content._buffer)):

@@ -2,7 +2,7 @@
 
 Memory of an array goes back at once when its last reference goes, but one in a cycle of references
 waits for the collector. Before a collection, the guard puts a weak reference on each array that
-may go in it; those that are told of its end did not go by themselves.
+may go in it; arrays whose weak reference is called then did not go by themselves.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ class Effect:
     """Base of all effects.
 
     ``ordered`` effects happen in program order. An effect that is not ``observable`` only ties an
-    equation to its surroundings: the equation may be dropped when nobody reads its results.
+    equation to its surroundings: the equation may be dropped when its results are not read.
     """
 
     ordered = False

@@ -33,7 +33,8 @@ class Var:
     __slots__ = ("aval", "__weakref__")
 
     def __init__(self, aval: AbstractValue):
-        self.aval: Any = aval  # a ShapedArray of all but tokens, so its attributes are at hand
+        # A ShapedArray for all but tokens; Any, so that its attributes type-check.
+        self.aval: Any = aval
 
     def pretty_print(self, context=None, *, print_dtype: bool = True) -> str:
         """The name that ``context``, a mapping from variables to names, has for it."""
@@ -46,7 +47,7 @@ class Var:
 
 
 class DropVar(Var):
-    """A result that nobody reads. Staging makes none: printing finds out what is unused."""
+    """A result that is never read. Staging makes no such results: printing finds unused ones."""
 
     __slots__ = ()
 

@@ -1,6 +1,6 @@
 """Finding leaked tracers, under the flag ``check_tracer_leaks``.
 
-After a transformation has run a function, no tracer of its trace should be alive. Those that are
+After a transformation has run a function, no tracer of its trace should be alive. Tracers that are
 get reported with what holds them: a global, an attribute, an element of a list.
 """
 

@@ -142,7 +142,7 @@ def leaf_names(fun: Callable, args: Sequence, kwargs: dict, skip: Iterable[int] 
 
 
 class LeafNames(Sequence):
-    """The same, found out when somebody asks for them, from the tree of the arguments left over."""
+    """The same, worked out on demand from the tree of the remaining arguments."""
 
     __slots__ = ("_roots", "_tree", "_names")
 

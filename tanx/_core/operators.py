@@ -2,7 +2,7 @@
 
 Their code lives in the NumPy room, which is far above; it is handed down through the socket
 ``install_at_first_use``, which ``tanx/__init__`` plugs. Importing tanx does not load that room: the
-first operator or method that somebody uses does.
+first use of an operator or method does.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __rrshift__ __rshift__ __rsub__ __rtruediv__ __rxor__ __setitem__ __sub__ __true
 """.split()
 
 
-# Methods and properties that types tell of, as :class:`~tanx._core.types.aval_method` and kin.
+# Methods and properties that types describe, see :class:`~tanx._core.types.aval_method`.
 OF_TYPES = """
 T all any argmax argmin argpartition argsort astype at byteswap choose clip compress conj
 conjugate copy cumprod cumsum diagonal dot flat flatten imag item mT max mean min nonzero prod ptp

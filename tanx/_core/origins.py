@@ -1,7 +1,7 @@
 """Which lines made the large arrays, and how much memory they take that is not the allocator's.
 
 An array of a mebibyte or more remembers the line of the user's code that was running when it was
-made: as a place in code, which is looked up only if somebody asks. That takes half a microsecond,
+made: as a place in code, which is looked up only on demand. That takes half a microsecond,
 where an operation that writes so much takes 30 at least. Those of 16 MiB remember who called that
 line, too, which takes three. Smaller arrays remember nothing, and pay for one comparison of 25 ns.
 

@@ -9,7 +9,7 @@ A primitive is one instance of one class whose methods are its rules:
 ``jvp(primals, tangents, **params)``
     The result and its tangent. Tangents may be symbolic :class:`~tanx._core.linear.Zero`.
 ``transpose(ct, *args, **params)``
-    For what is linear: cotangents of the operands, ``None`` for those that are known.
+    Of a linear primitive: cotangents of the operands, ``None`` for known operands.
     Operands to be differentiated arrive as :class:`~tanx._core.linear.Linear`.
 ``batch(args, dims, **params)``
     The result on operands with an extra axis at ``dims`` (``None``: no such axis), and where
@@ -20,7 +20,7 @@ A primitive is one instance of one class whose methods are its rules:
     ``names_line``, there is one more parameter, ``line``: where the user wrote the use.
 
 A rule that cannot exist says so: ``transpose = never("tanh is not linear")``. Three more are
-there for those who have something to say:
+optional:
 
 ``fill(into, *operands, **params)``
     Statements that store the result, or None where the elements of ``lower`` serve better.
@@ -219,7 +219,7 @@ class Primitive:
         return [], dict(params)
 
     def is_high(self, *types, **params) -> bool:
-        """Whether a use involves types that are made of others: there are none."""
+        """Whether a use involves high types, which are made of others: never, unless overridden."""
         return False
 
     def __repr__(self) -> str:

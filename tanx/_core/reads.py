@@ -92,7 +92,7 @@ def absorb(guards: Guards) -> None:
 
 
 class _Object:
-    """An object whose attributes are noted, with those that it had at first."""
+    """An object whose attributes are recorded, and the attributes that it had at first."""
 
     __slots__ = ("target", "before", "names")
 

@@ -48,7 +48,7 @@ def read(text: str, constants: Sequence[np.ndarray], names: Sequence[str] = (),
          scope: Scope | None = None) -> ClosedJaxpr:
     """The closed jaxpr that a text stands for, with a table of arrays and one of names.
 
-    Symbolic sizes are those of a scope; without one, there are none.
+    Symbolic sizes belong to a scope; without a scope, symbolic sizes are an error.
 
     >>> from tanx._core.serial import write
     >>> read(write(tanx.make_jaxpr(lambda x: jnp.sin(x) * 2)(1.0)).text, [])
@@ -89,7 +89,7 @@ _dtypes: dict[str, Any] = {
 
 
 def _dtype(name: str) -> Any:
-    """The dtype of a name as it is in jaxprs; None where there is none."""
+    """The dtype of a name as written in jaxprs; None if there is no such dtype."""
     if "bf16" not in _dtypes:
         import ml_dtypes
         for kind in vars(ml_dtypes).values():

@@ -190,7 +190,7 @@ class Names:
                     self.given.setdefault(var, "_")
 
     def pass_through(self, eqn: JaxprEqn, jaxpr: Jaxpr) -> None:
-        """Let variables of a called jaxpr share the names of what is passed to and fro."""
+        """Let variables of a called jaxpr share the names of its operands and results."""
         passed: set[Var] = set()
         for argument, var in zip(eqn.invars, jaxpr.invars, strict=True):
             if isinstance(argument, Var) and argument not in passed:

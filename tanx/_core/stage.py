@@ -434,7 +434,7 @@ def _nested_too_deep(debug: DebugInfo | None) -> RecursionError:
 
 
 def _traced_again(debug: DebugInfo | None) -> RuntimeError:
-    """The error for what is traced though ``no_tracing`` forbids it."""
+    """The error for tracing where ``no_tracing`` forbids it."""
     debug = debug or DebugInfo()
     facts = [f"function:  {debug.function}" + (f" at {debug.source}" if debug.source else ""),
              f"called at: {user_source()}"]

@@ -53,7 +53,7 @@ class Trace:
 
     @property
     def underneath(self) -> Trace:
-        """The trace below, of those that stand on one."""
+        """The trace below this one."""
         assert self.below is not None
         return self.below
 

@@ -512,7 +512,7 @@ NUMBERS = frozenset((bool, int, float, complex))
 type_rules.update(dict.fromkeys(NUMBERS, _of_python_scalar))
 
 
-def typeof(x) -> Any:  # a ShapedArray of all but tokens, so its attributes are at hand
+def typeof(x) -> Any:  # a ShapedArray for all but tokens; Any, so that its attributes type-check
     """The type of a value: array, tracer, NumPy array or Python scalar.
 
     >>> print(typeof(np.zeros((2, 3), np.float32)))

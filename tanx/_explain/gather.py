@@ -163,7 +163,7 @@ class _Program:
     def _traffic(self, number: int, spent: Cost) -> tuple[int, int]:
         """Bytes that a kernel reads and writes at least.
 
-        What it stores and reads again stays in cache, and what nobody else needs never leaves it.
+        Arrays that it stores and reads again stay in cache; arrays of its own never leave it.
         """
         made = written((self.statements[number],))
         read = sum(nbytes(b) for b in mentioned(self.statements[number])
@@ -222,7 +222,7 @@ def _tasks(statement: Statement) -> int:
 
 
 def _name(statement: Statement, equations: Iterable[Equation]) -> str:
-    """What to call a kernel: the operations in it, but for those that only move elements."""
+    """The name of a kernel: its operations, except the ones that only move elements."""
     if isinstance(statement, Extern):
         return statement.name
     equations = list(equations)

@@ -22,7 +22,7 @@ __all__ = ["as_page"]
 _AROUND = 2
 """Source lines that are shown before and after one that made equations."""
 _HOLDERS = 20
-"""Arrays that are listed of those that hold the peak."""
+"""How many of the arrays at the peak are listed."""
 _WIDTH, _HEIGHT = 1000, 300
 """The map of memory, in its own units."""
 

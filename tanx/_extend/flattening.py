@@ -1,4 +1,4 @@
-"""Wrapped functions of pytrees as functions of flat arguments, for those who write transformations.
+"""Wrapped functions of pytrees as functions of flat arguments, for writers of transformations.
 
 Each takes and gives a :class:`~tanx._extend.linear_util.WrappedFun`.
 """

@@ -2,8 +2,8 @@
 
 Within a lowering of tanx an *IR value* is a traced array, an *IR type* is a
 :class:`~tanx._core.types.ShapedArray`, and an attribute is a NumPy value. So what takes apart and
-puts together lists of values, runs a jaxpr or makes a constant works as it does in JAX. What makes
-or reads modules of MLIR says that there is none.
+puts together lists of values, runs a jaxpr or makes a constant works as it does in JAX. Functions
+that make or read modules of MLIR raise an error: there is no MLIR.
 """
 
 from __future__ import annotations
@@ -397,7 +397,7 @@ class LoweringResult(NamedTuple):
 class ModuleContext:
     """What a lowering is told about the program that it is part of.
 
-    ``module`` and kin are those of MLIR, and None here.
+    ``module`` and similar fields belong to MLIR, and are None here.
     """
 
     platforms: Sequence[str] = ("cpu",)

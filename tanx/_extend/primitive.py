@@ -98,7 +98,7 @@ class Primitive(core.Primitive, metaclass=_AnyPrimitive):
         return bind_with_trace
 
     def to_lojax(self, *args, **params):
-        """Apply the primitive to values that high types are made of: there are none of these."""
+        """Apply the primitive to the parts of values of high types: it has no such types."""
         return self.bind(*args, **params)
 
     # -- rules as they are used --------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Values of libraries' own classes: how they count as arrays, and kin."""
+"""Values of libraries' own classes: how they count as arrays."""
 
 from __future__ import annotations
 

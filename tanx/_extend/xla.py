@@ -1,4 +1,4 @@
-"""Names of JAX for those who reach into XLA and MLIR. tanx has neither, and says so on use."""
+"""Names of JAX for code that reaches into XLA and MLIR. tanx has neither, and says so on use."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ifrt_programs = _Absent("tanx.extend.ifrt_programs.ifrt_programs",
 
 
 class JaxIrContext:
-    """The context of modules of MLIR, of which there are none.
+    """The context of modules of MLIR; tanx has no such modules.
 
     >>> tanx.extend.lowering.JaxIrContext()
     Traceback (most recent call last):

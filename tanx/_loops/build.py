@@ -43,7 +43,7 @@ operand is stored or not (then it is inlined: that is fusion). A scalar ignores 
   with a bool for each. Iterations of a parallel loop meet on an element only through ``combine``.
 - ``temp(name, shape, dtype)``: memory for the rule's own use.
 - ``extern(name, outputs, inputs, **params)``: a library function on stored buffers; ``NotStored``
-  is raised where an operand is none.
+  is raised for an operand that is not stored.
 
 ``element_program`` and ``statement_program`` make a program of one rule, for ``interpret.run``.
 """

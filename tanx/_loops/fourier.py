@@ -27,7 +27,7 @@ STACK, ROOMS = 1 << 19, 4
 _BLOCK, _ROW = 1 << 17, 128
 """Bytes of the columns that are done at a time, and of their rows: as many at least."""
 _GAP = 16
-"""Elements between planes, which shall not all meet in the same lines of the cache."""
+"""Elements between planes, so that not all of them map to the same lines of the cache."""
 # Factors of lengths that have passes of their own, besides 2, 3 and 4.
 _PRIMES = (61, 59, 53, 47, 43, 41, 37, 31, 29, 23, 19, 17, 13, 11, 7, 5)
 

@@ -34,7 +34,7 @@ __all__ = ["MOST", "Each", "Routine", "address", "cell", "lapack", "perform", "p
            "prefix", "takes_long", "thread_functions"]
 
 MOST = 22
-"""Arguments of a call: those that a routine does not take are the lengths of its letters, 1."""
+"""Arguments of a call. The extra ones are the lengths of letters in Fortran's convention, 1."""
 
 _INT = np.dtype(np.int32)
 
@@ -83,7 +83,7 @@ _LONG = 2e9
 
 
 def takes_long(name: str, count: int, elements: int) -> bool:
-    """Whether somebody may want to stop a routine for so many matrices of so many elements."""
+    """Whether a routine for so many matrices of so many elements must be stoppable."""
     return count * _STEPS.get(name[1:], 1) * elements ** 1.5 >= _LONG
 
 
@@ -116,7 +116,7 @@ def perform(name: str, count: int, args: Sequence, outputs: Sequence, copies: Se
 def _interruptibly(function: Callable[[Callable[[], bool]], None]) -> None:
     """Call a function in a thread of its own, which Ctrl-C leaves to itself.
 
-    It is given a function that tells whether somebody still waits.
+    It is given a function that tells whether a caller still waits.
     """
     errors: list[BaseException] = []
     waiting = True

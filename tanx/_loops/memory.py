@@ -155,7 +155,7 @@ def _flat(buffer: Buffer, index: list[np.ndarray]) -> np.ndarray:
 
 
 def _combine(name: str, array: np.ndarray, flat: np.ndarray, value: np.ndarray) -> None:
-    """Combine values into elements; those that meet on one element do so in order."""
+    """Combine values into elements; several values for one element are combined in order."""
     order = np.argsort(flat, kind="stable")
     heads = np.searchsorted(flat[order], flat[order])
     turn = np.arange(len(flat)) - heads

@@ -115,13 +115,13 @@ class Call:
 
     @property
     def form(self) -> tuple:
-        """What it has in common with those that do the same on other buffers."""
+        """A key that is equal for statements that do the same on other buffers."""
         return type(self), *(getattr(self, f.name) for f in fields(self)[2:])
 
 
 @dataclass(frozen=True, slots=True)
 class Extern(Call):
-    """Calls a function of the runtime's library: sort, FFT, LAPACK and kin.
+    """Calls a function of the runtime's library: sort, FFT, LAPACK and others.
 
     ``params`` are pairs of a name and a hashable value, sorted by name.
     """

@@ -1,7 +1,7 @@
 """Functions of NumPy arrays that instructions mean where NumPy has none of the kind.
 
 Floats of 16 bits and fewer are computed in float32 and rounded, integers of fewer than 8 bits in 8
-and wrapped. Accuracy is NumPy's and SciPy's; edge values are those that ``instructions.py`` states.
+and wrapped. Accuracy is NumPy's and SciPy's; edge values are as ``instructions.py`` states.
 """
 
 from __future__ import annotations

@@ -208,7 +208,7 @@ def _triangularize(m, h, z) -> None:
 
 
 def _window(m, h):
-    """The first and last row of the last block of more than two; zeros where there is none.
+    """The first and last row of the last block of more than two; zeros if there is no such block.
 
     What is small beside the diagonal is made zero.
     """

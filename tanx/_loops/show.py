@@ -85,7 +85,7 @@ def show_statement(statement: Statement) -> str:
 
 
 def show_expr(expr: Expr) -> str:
-    """The text of one expression; names of what is shared come first, a line each."""
+    """The text of one expression; shared subexpressions come first, a line each."""
     printer = _Printer(())
     printer.begin([expr])
     text = printer.text(expr)

@@ -193,7 +193,7 @@ def _diagonalize(m, d, e, z) -> None:
 def _first_block(m, d, e, nothing):
     """The first and last row of the first block of several rows with something beside the diagonal.
 
-    Where there is none, they are the last one and the first.
+    If there is no such block, they are the last row and the first.
     """
     n, _ = d.shape
     precision, none = m.number(float(np.finfo(m.dtype).eps) / 2), m.integer(n - 1)

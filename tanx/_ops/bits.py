@@ -19,7 +19,7 @@ __all__ = ["and_p", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "
 
 
 def unsigned_bits(x):
-    """The bits of integers or floats as unsigned integers; those of int4 and kin in a byte."""
+    """The bits of integers or floats as unsigned integers; narrow ones, such as int4, in a byte."""
     bits = dtypes.itemsize_bits(x.dtype)
     plain = x.view(f"u{x.dtype.itemsize}")
     return plain if bits == 8 * x.dtype.itemsize else plain & plain.dtype.type((1 << bits) - 1)

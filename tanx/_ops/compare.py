@@ -93,7 +93,7 @@ class Ge(Comparison):
 class TotalOrder(Comparison):
     """Compares by the total order of floats: -NaN < -inf < … < -0 < 0 < … < inf < NaN."""
 
-    plain: str  # the comparison that does for what is not floating point
+    plain: str  # the comparison for operands that are not floating point
 
     def eval(self, x, y):
         return self.ufunc(*map(total_order_key, (x, y)))

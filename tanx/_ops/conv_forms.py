@@ -32,7 +32,7 @@ def conv_transpose(lhs, rhs, strides, padding, rhs_dilation=None, dimension_numb
 
     ``padding`` is that of a convolution in the other direction, ``"SAME"`` or ``"VALID"``; in
     numbers it is what is added to the enlarged array, or with ``use_consistent_padding`` what the
-    convolution would add. Dimensions are ``("NHWC", "HWIO", "NHWC")`` and kin unless told. With
+    convolution would add. Dimensions are ``("NHWC", "HWIO", "NHWC")`` and the like by default. With
     ``transpose_kernel`` the kernel is that of the convolution: its features change places, and it
     is turned round.
 

@@ -72,7 +72,7 @@ class ConvertElementType(Elementwise):
         return {name: params[name] for name in ("new_dtype", "weak_type")}
 
     def unconvertible(self, x, new_dtype) -> TypeError:
-        """The error for what is no number, or is to become none."""
+        """The error for conversions from or to a dtype that is not numeric."""
         facts = f"operand:   {x}", f"new_dtype: {new_dtype}"
         if "k" in (letter(x.dtype), letter(new_dtype)):
             return dtypes.keys_are_no_numbers("tanx.lax.convert_element_type", *facts)
@@ -330,7 +330,7 @@ def convert(x, dtype: np.dtype, weak_type: bool = False):
     if kind is not np.ndarray and not isinstance(x, np.generic):
         if hasattr(x, "__jax_array__"):
             return convert(x.__jax_array__(), dtype, weak_type)
-        typeof(x)  # raises for what is no array
+        typeof(x)  # raises if it is not an array
         if hasattr(x, "aval"):
             return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type,
                                                sharding=None)

@@ -270,7 +270,7 @@ def dot_general(lhs, rhs, dimension_numbers: DotDimensionNumbers,
     """The sum of products over some dimensions, for each index of the others.
 
     ``dimension_numbers`` is ``((lhs_contracted, rhs_contracted), (lhs_batch, rhs_batch))``: the
-    dimensions summed over, pair by pair, and those that go along. The dimensions of the result are
+    dimensions summed over, pair by pair, and the batch dimensions. The dimensions of the result are
     those of the batch, then what is left of ``lhs``, then what is left of ``rhs``.
     ``preferred_element_type`` is the dtype of the result, and that of the sums if it is wider.
 

@@ -504,7 +504,7 @@ class Eig(Factorization):
 
 
 def _finite(x) -> tuple[list, build.Operand, build.Buffer]:
-    """Matrices with zeros for those that are not finite, and which those are.
+    """Matrices, with zeros in place of those that are not finite, and a mask of the latter.
 
     LAPACK prints messages about them, so it does not see them.
     """

@@ -13,7 +13,7 @@ from .operands import letter
 __all__ = ["Extreme", "maximum", "minimum"]
 
 _SMALL = 1 << 12
-"""Elements up to which counting those that are not zero is quicker than comparing them all."""
+"""Elements up to which counting nonzero ones is quicker than comparing all of them."""
 
 
 class Extreme:

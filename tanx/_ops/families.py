@@ -170,12 +170,12 @@ class Accurate(Elementwise):
 
 
 def keeping_dtype(ufunc):
-    """An ``eval`` rule from a ufunc whose result NumPy widens when it comes from int4 and kin."""
+    """An ``eval`` rule from a ufunc; NumPy widens its result for int4 and other narrow dtypes."""
 
     def eval(self, *operands):
         out, dtype = ufunc(*operands), operands[0].dtype
         return out if out.dtype == dtype else out.astype(dtype)
-    eval.ufunc = getattr(ufunc, "ufunc", ufunc)  # of what is more than a ufunc, that of numbers
+    eval.ufunc = getattr(ufunc, "ufunc", ufunc)  # an object around a ufunc has it as an attribute
     return eval
 
 

@@ -1,7 +1,7 @@
 """Fourier transforms, of complex or real numbers, along the last few dimensions.
 
 ``eval`` calls SciPy. Compiled code goes dimension by dimension: along the last one by lines, along
-the others by columns, each a library call whose code is written for the length at hand (see
+the others by columns, each a library call whose code is written for its length (see
 ``_compiler/kernels/fft/transform.py``).
 """
 
@@ -157,7 +157,7 @@ def fft(x, fft_type: FftType | str, fft_lengths: Sequence[int]):
 
     ``fft_type`` is a :class:`FftType` or its name: ``"FFT"``, ``"IFFT"``, of real numbers
     ``"RFFT"``, which gives half of the spectrum, and ``"IRFFT"``, which takes that. ``fft_lengths``
-    are the lengths of what is transformed: of the real numbers where there are some, and in any
+    are the lengths of the transforms: of the real side where there is one, and in any
     case those of the last dimensions of ``x``. The inverse transforms divide by their product.
 
     >>> lax.fft(jnp.array([1., 2., 3., 4.]), "RFFT", (4,))

@@ -29,7 +29,8 @@ class GatherScatterMode(enum.Enum):
 
     ``CLIP`` moves them inside. ``FILL_OR_DROP`` reads a fill value and writes nothing; with
     ``ONE_HOT`` the fill value is zero, as if by a product with one-hot vectors. Under
-    ``PROMISE_IN_BOUNDS`` there are none; should there be, reads are moved and writes dropped.
+    ``PROMISE_IN_BOUNDS`` the caller promises that no window does; if one does, reads are moved and
+    writes dropped.
     """
 
     CLIP = enum.auto()

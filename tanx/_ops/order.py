@@ -214,7 +214,7 @@ def _sorted(name: str, lines: _Lines, packing: _Packing, element: Element, disti
     """What stands at a place of a line when lines are sorted, and the statements that sort them.
 
     Elements of equal keys keep their order; where these are ``distinct``, that is the order of what
-    is below the key, or nobody can tell.
+    is below the key, or is unknown.
     """
     words = (2,) if packing.is_pair else ()
     result = build.temp(name, (*lines.shape, lines.size, *words), packing.dtype)

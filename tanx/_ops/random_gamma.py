@@ -81,7 +81,7 @@ def _sample(impl: Generator, key: Words, alpha, log_space: bool):
     key, boost_key = _numbered(impl, key, 2)
 
     def proposed(state: State):
-        """Whether a proposal is rejected; the first one, which is none, always is."""
+        """Whether a proposal is rejected; the start value, which is not a proposal, always is."""
         d, x, v, u = (state[i] for i in (0, 2, 3, 4))
         quick = u >= dtype.type(1) - x * x * dtype.type(0.0331)
         bound = x * dtype.type(0.5) + d * (dtype.type(1) - v + apply("log", v))

@@ -41,7 +41,7 @@ _FUNCTIONS: dict[str, Callable] = {
 
 
 _OWN = {"log", "log1p", "pow", "exp"}
-"""Those that tanx has loops of its own for, so that compiled code gives the same."""
+"""Functions for which tanx has loops of its own, so that compiled code gives the same bits."""
 
 
 def apply(name: str, *args):

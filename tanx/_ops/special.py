@@ -1,4 +1,4 @@
-"""Special functions: the error function, the gamma function and its kin, Bessel functions."""
+"""Special functions: the error function, gamma functions, Bessel functions."""
 
 from __future__ import annotations
 

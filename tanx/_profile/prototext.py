@@ -20,7 +20,7 @@ _CLOSING = {"{": "}", "<": ">"}
 
 
 def parse(schema: Schema, text: str) -> dict[str, Any]:
-    """The message that a text tells; raises ``ValueError`` where it is none.
+    """Parse a message from its text; raises ``ValueError`` if the text is not valid.
 
     >>> parse({"file": Field(1, "string"), "line": Field(2, "int64")}, 'file: "a" line: 3')
     {'file': 'a', 'line': 3}

@@ -187,7 +187,7 @@ def _take_background(recorder: Recorder) -> None:
     """Wait for work that was started, and record when it ran."""
     if not recorder.background:
         return
-    from .._runtime.background import barrier  # late: only those who leave work there have it
+    from .._runtime.background import barrier  # late: few programs use it
     barrier()
     for name, source, thread, work in recorder.background:
         recorder.threads.setdefault(
@@ -240,7 +240,7 @@ def start_trace(log_dir: str | os.PathLike[str] | None, create_perfetto_link: bo
 
     ``create_perfetto_trace`` writes ``perfetto_trace.json.gz`` besides, to be opened at
     https://ui.perfetto.dev; ``create_perfetto_link`` prints a link that opens it there, and waits
-    until somebody has followed it.
+    until it has been opened.
 
     >>> import tempfile
     >>> session = tanx.profiler.start_trace(tempfile.mkdtemp())

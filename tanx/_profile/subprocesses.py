@@ -37,7 +37,7 @@ def register_subprocess(pid: int, port: int) -> None:
 
 
 def start_all() -> None:
-    """Begin to record in the other processes; those that have ended are forgotten."""
+    """Begin to record in the other processes; drop processes that have ended."""
     for pid, port in list(_ports.items()):
         try:
             _ask(port, "/start")
@@ -60,7 +60,7 @@ def stop_all() -> list[dict[str, Any]]:
 
 
 def _ask(port: int, path: str) -> bytes:
-    """What a server answers; raises ``OSError`` where there is none, or where it refuses."""
+    """The answer of a server; raises ``OSError`` if there is no server, or if it refuses."""
     connection = HTTPConnection("127.0.0.1", port, timeout=10)
     try:
         connection.request("POST", path)

@@ -188,7 +188,7 @@ refuse:
   ret ptr null
 }}
 
-; A block from the system, or null where there is none, or where it would be too much.
+; A block from the system; null if the system has none or the limit would be exceeded.
 ; Large ones begin at different lines of a page: arrays that are
 ; gone through side by side would else compete for the same lines of cache. They are mapped where
 ; huge pages may be, and have as many as they fill half or more: to get memory by the usual ones
@@ -329,7 +329,7 @@ end:
   ret void
 }}
 
-; Sets how many bytes there may be in all blocks, and in those that are kept.
+; Sets the limit of bytes in all blocks, and in free blocks that are kept.
 define void @tanx_limit(i64 %all, i64 %kept) {{
   %place = getelementptr i64, ptr @counts, i64 {bytes_limit}
   store i64 %all, ptr %place

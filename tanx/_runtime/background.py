@@ -2,11 +2,11 @@
 
 Each thread of Python that starts long work has a queue of its own, and a native thread that goes
 through it in order, without the GIL. Addresses are fixed when work is submitted, so work may read
-what earlier work of the same queue is going to write. Who waits for work that nobody has begun runs
+what earlier work of the same queue is going to write. A thread that waits for queued work runs
 it himself: ``f(x).block_until_ready()`` hands nothing to another thread.
 
 A job that finds no memory for its temporaries fails, and with it all that reads its results; the
-error is raised where somebody waits for them, and names the line that started the work.
+error is raised where a thread waits for them, and names the line that started the work.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _PENDING, _DONE, _FAILED = 0, 1, 2  # the state of a job
 _TEXT = ARGUMENTS + """
 ; Mutex, condition for the worker, condition for those who wait, first and last job, how many jobs
 ; were submitted, how many are done, whether one is running, the worker's thread or 0, and whether
-; it shall end.
+; it must end.
 %queue = type {{ [16 x i64], [16 x i64], [16 x i64], ptr, ptr, i64, i64, i64, i64, i64 }}
 
 ; The next job, the program, the size of its arena, where its state is, how many addresses there are
@@ -126,7 +126,7 @@ define internal void @moment(ptr %into) {{
   ret void
 }}
 
-; Runs the first job; the lock is held before and after, and nobody else is running one.
+; Runs the first job; the lock is held before and after, and no other job is running.
 define internal void @step(ptr %queue) {{
 entry:
   %first_at = getelementptr %queue, ptr %queue, i64 0, i32 3
@@ -485,7 +485,7 @@ class Queue:
         """Return when the job of that number is done, and so all before it.
 
         Who waits may run jobs. Ctrl-C while a job runs, here or by the worker, ends it and all that
-        is waiting: nobody can wait for that any more without an error.
+        is waiting: waiting for it raises an error from then on.
         """
         thread = threading.get_ident()
         before, _helping[thread] = _helping.get(thread), self
@@ -508,7 +508,7 @@ class Queue:
                     stop.doom(work)
 
     def error_of_running(self, error: BaseException | None) -> BaseException | None:
-        """Why the job that is running shall stop, if it shall; ``error`` is a reason for all."""
+        """The error that should stop the running job, or None; ``error`` is a reason for all."""
         if error is not None:
             self.give_up(error)
         with self.lock:
@@ -531,7 +531,7 @@ class Queue:
                 work.finish()
 
     def forget_done(self) -> None:
-        """As ``reap``, unless somebody is at it: what has stopped is no reason to ask any more."""
+        """As ``reap``, unless another thread is doing it."""
         if self.records and self.records[0].done and self.lock.acquire(blocking=False):
             try:
                 self.reap()
@@ -550,7 +550,7 @@ class Queue:
 
 
 def _interrupted(work: Work, error: BaseException) -> KeyboardInterrupt:
-    """What is raised where somebody asks for the results of work that was stopped."""
+    """The error for reading the results of work that was stopped."""
     stopped = KeyboardInterrupt(explain(
         "tanx.jit", "the computation was stopped before it was done.",
         f"started at: {work.source}"))
@@ -562,7 +562,7 @@ _helping: dict[int, Queue | None] = {}  # whose jobs a thread runs while it wait
 
 
 def _error_in(thread: int, error: BaseException | None) -> BaseException | None:
-    """Why the job shall stop that runs in a thread, if one does."""
+    """The error that should stop the job that runs in a thread, or None."""
     for each in list(_queues):
         each.forget_done()
     queue = _queue_in(thread)

@@ -209,7 +209,7 @@ _HEAD = """\
 /* The compiled program, of the addresses of its buffers. */
 extern void {ENTRY}(void **buffers);
 
-/* Loops of the program look here whether they are to stop; nobody says so. */
+/* Loops of the program read here whether to stop; it is never set. */
 HIDDEN int64_t {STOP};
 HIDDEN int32_t {STOPPED}(void) {{ return 0; }}
 """

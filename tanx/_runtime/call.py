@@ -190,7 +190,7 @@ def in_frame(entry: int, args: int, frame: int) -> int:
 
 
 def may_end(entry: int, frame: int) -> int:
-    """Whether nobody but one array and this call has the data of those arrays."""
+    """Whether only one array and this call hold the data of those arrays."""
     x = frame + word(entry, ENDED_AT)
     while x < word(frame, END):
         buffer = word(word(x), BUFFER)

@@ -174,7 +174,7 @@ class _Keeper:
 
 
 def empty_attributes() -> int:
-    """The address of attributes of which there are none; the process keeps it."""
+    """The address of an empty list of attributes, which lives as long as the process."""
     keeper = forever(_Keeper())
     return keeper.keep(keeper.attributes(()))
 

@@ -62,7 +62,7 @@ class Client:
     live_buffers = live_arrays
 
     def defragment(self) -> None:
-        """Give memory that nobody uses back to the system."""
+        """Give unused memory back to the system."""
         from .host import give_back  # late: it takes the allocator
         give_back()
 

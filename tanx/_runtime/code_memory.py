@@ -109,7 +109,7 @@ class _Room:
 
 
 class _Rooms:
-    """The room that is being filled; full ones go when nobody is left in them."""
+    """The region that is being filled; full ones are freed when their last code goes."""
 
     def __init__(self) -> None:
         self.lock = new_lock()  # objects that hold pieces may go at any moment, even in here

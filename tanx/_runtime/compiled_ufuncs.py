@@ -1,6 +1,6 @@
 """Functions of numbers for eager code: ufuncs of NumPy's whose loops tanx compiles, once for all.
 
-NumPy's own ``exp`` and kin differ from those of compiled programs in the last bit, and between
+NumPy's own ``exp`` and the like differ from compiled programs in the last bit, and between
 processors. These are the same everywhere. A loop is compiled when it is first needed, and kept on
 disk; it does not depend on shapes.
 """

@@ -73,7 +73,7 @@ class Device:
             f"device: {self}"))
 
     def poison_execution(self, launch_id: int, error: str) -> bool:
-        """Let a computation that was started fail; False where there is none of that number.
+        """Let a computation that was started fail; False if no computation has that number.
 
         There never is: work on the CPU has no numbers by which others know it.
         """
@@ -147,7 +147,7 @@ class Client:
     local_device_count = device_count
 
     def process_index(self) -> int:
-        """The number of this process among those that compute together."""
+        """The number of this process among the processes that compute together."""
         return 0
 
     host_id = process_index

@@ -4,7 +4,7 @@ A name is the hash of everything that the content depends on: the program, the p
 versions of tanx and LLVM. So a file is never out of date, it is only no longer asked for; when the
 folder is full, those go first that have not been used for longest.
 
-Nothing in the folder is trusted: a file must belong to this user, be writable by nobody else, and
+Nothing in the folder is trusted: a file must belong to this user, be writable by no other, and
 carry its own name and the right checksum, before anything in it is looked at. Whatever is wrong
 with it, it is as if it were not there and the code is compiled again. Files appear whole, by
 renaming, so that any number of processes may share a folder. Where it cannot be written to, tanx
@@ -44,7 +44,7 @@ _LENGTH = struct.Struct("<Q")
 _SUFFIX = ".tanx"
 _PLAIN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # follows no link, waits for no pipe
 _ABANDONED = 3600.0
-"""Seconds after which a file that was never renamed belongs to nobody."""
+"""Seconds after which a file that was never renamed is abandoned."""
 _RECENT = 600.0
 """Seconds for which a file counts as just used."""
 _WRITES_UNSEEN = 64
@@ -57,7 +57,7 @@ _COUNTED = ".counted"
 
 
 def key_of(kind: str, *parts: bytes) -> str:
-    """The name of what is made from ``parts`` on this machine by this version of tanx.
+    """The name of a result made from ``parts`` on this machine by this version of tanx.
 
     >>> key_of("code", b"ret void") == key_of("code", b"ret", b" void")
     False
@@ -105,7 +105,7 @@ def _llvm() -> Iterable[bytes]:
 
 
 def _sources() -> Iterable[bytes]:
-    """When and how long the files of the compiler are, for those who work on it."""
+    """The times and sizes of the compiler's files, so that editing it invalidates the cache."""
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     for room in ("_compiler", "_compiler/emit", "_compiler/emit/cpu", "_compiler/kernels",
                  "_compiler/kernels/fft", "_compiler/kernels/gemm", "_compiler/schedule",

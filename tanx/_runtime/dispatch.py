@@ -2,7 +2,7 @@
 
 Calls of a jitted function go to native code (``call.py``), which knows the signatures that were met
 twice and hands all others to Python. For Python, and for functions of the library, most calls pass
-arrays and numbers by position, and what is static anyhow: their signature is a tuple of types, made
+arrays and numbers by position, and static values: their signature is a tuple of types, made
 without taking pytrees apart, and one seen before leads straight to its program.
 """
 
@@ -70,7 +70,7 @@ class Dispatcher:
         return tuple(parts)
 
     def find(self, signature: tuple) -> Ready | None:
-        """The program for a signature; None where there is none, or a static value has no hash."""
+        """The program for a signature; None if it is unknown, or a static value has no hash."""
         try:
             return self.ready.get(signature)
         except TypeError:

@@ -1,7 +1,7 @@
 """Donation: arguments whose memory a program may use for its results.
 
 An argument that is as large as a result is taken: its array is deleted by the call. Where the
-compiler lets a result overwrite it, that happens in place if nobody else can see the memory, and in
+compiler lets a result overwrite it, that happens in place if the memory has no other owner, and in
 a copy otherwise. An array that NumPy or another array has a view of stays as it is.
 """
 
@@ -22,7 +22,7 @@ __all__ = ["given_away", "takers", "warn_of_unusable"]
 
 
 def takers(closed: ClosedJaxpr, donated: Sequence[bool]) -> tuple[tuple[int, ...], list]:
-    """Which donated arguments end with a call, by number, and the types of those that cannot.
+    """Which donated arguments end with a call, by number, and the types of the others.
 
     Results take arguments of their size, each one at most; arguments that are not used stay.
     """
@@ -54,7 +54,7 @@ def warn_of_unusable(types: Sequence[ShapedArray]) -> None:
 
 
 def given_away(operands: Sequence, taken: Sequence[int]) -> frozenset[int]:
-    """Which of the arguments in ``taken`` end with a call, as nobody else holds their data."""
+    """Which of the arguments in ``taken`` end with a call, as their data has no other owner."""
     if not taken:
         return frozenset()
     arrays = [i for i in taken if type(operands[i]) is Array]

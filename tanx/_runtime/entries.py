@@ -50,7 +50,7 @@ def entry_of(call: Call, staged: Staged, donated: tuple[bool, ...]) -> tuple | N
     executable = compiled(staged.closed, donated)
     if executable.calls_python or executable.without_data:
         return None
-    # Python looks first whether there is room for what is large.
+    # Python first checks that there is memory for large results.
     writer = _PythonWriter if executable.long or executable.heavy else _Writer
     try:
         return writer(executable, staged.closed.in_avals).entry(call, staged)
@@ -211,7 +211,7 @@ class _Writer:
         return native.OVERWRITTEN if place in self.executable.overwritten else native.ENDED
 
     def result_that_is(self, number: int) -> int:
-        """The first result that is an argument as it came; -1 where there is none."""
+        """The first result that is an unchanged argument; -1 if no result is."""
         return next((n for n in self.results_of.get(number, ())
                      if self.is_as_it_came(number, self.results[n][1])), -1)
 
@@ -294,7 +294,7 @@ class _Writer:
     def program(self) -> list[int]:
         """What to call, and how."""
         executable = self.executable
-        # How long a function of the user's takes, and what it waits for, nobody can tell.
+        # A user's function may take any time, and wait for anything.
         unlocked = executable.recipe.seconds > RELEASED or executable.calls_foreign
         large = any(aval.nbytes >= LARGE_RESULT for _, aval in self.results)
         return [executable.code.address, native.UNLOCKED if unlocked else native.ALONE, large]

@@ -330,7 +330,7 @@ def _function(jaxpr: Jaxpr) -> str:
 
 
 def _origins(jaxpr: Jaxpr) -> list[SourceInfo | None]:
-    """Where large results are made; None for the others, and for those that are arguments."""
+    """Where large results are made; None for small results and for results that are arguments."""
     large = {v for v in jaxpr.outvars if type(v) is Var and v.aval.size * 8 >= HEAVY}
     made: dict[Atom, SourceInfo | None] = {}
     if large:
@@ -350,7 +350,7 @@ def _operand(x: Array | np.ndarray, parents: list[Work]) -> np.ndarray:
 
 
 def _copy(x: Array | np.ndarray) -> np.ndarray:
-    """The data of an argument as memory of the allocator's that nobody else has."""
+    """The data of an argument as memory of the allocator that has no other owner."""
     data = x._value if type(x) is Array else x
     copy = empty(data.shape, data.dtype)
     np.copyto(copy, data)

@@ -3,7 +3,7 @@
 A program calls such a function by its address, in the thread that runs the program and without
 Python's lock; Python is entered only when the function reports an error. That stops the program:
 what it reads from then on are zeros, no further function is called, and the error is raised where
-somebody waits for the results. ``foreign_native.py`` has what runs in between.
+the program waits for the results. ``foreign_native.py`` has what runs in between.
 
 Two kinds of functions can be called: *targets*, which are known by a name and take a call frame,
 and plain C functions, whose parameters :mod:`tanx._runtime.c_calls` describes.

@@ -6,7 +6,7 @@ power of two: a request takes at most a quarter more than it asks for. Beyond a 
 the machine's memory, kept blocks go back to the system, the large ones first. All blocks together
 are never more than the machine's memory.
 
-``ptr tanx_alloc(i64 bytes)`` gives 64-byte aligned memory, or null where there is none, and
+``ptr tanx_alloc(i64 bytes)`` gives 64-byte aligned memory, or null if there is none left, and
 ``void tanx_free(ptr)`` takes it back; both may be called by any thread, with or without the GIL.
 ``ptr tanx_array(ptr dtype, i32 ndim, ptr shape)`` makes an ndarray over a block, as :func:`empty`
 does for Python; it needs the GIL. The array owns the block by way of NumPy's own interface for
@@ -212,7 +212,7 @@ def kept_bytes() -> int:
 
 
 def give_back() -> None:
-    """Give all memory that nobody uses back to the system: ours, and that of the C library."""
+    """Give all unused memory back to the system: ours, and that of the C library."""
     trim()
     with contextlib.suppress(AttributeError):  # GNU's library has it, others keep less
         ctypes.CDLL(None).malloc_trim(0)
@@ -240,7 +240,7 @@ def make_place(nbytes: int) -> None:
 
 
 def trim(keep: int = 0) -> None:
-    """Give memory that nobody uses back to the system, all but ``keep`` bytes."""
+    """Give unused memory back to the system, all but ``keep`` bytes."""
     if _allocator is not None:
         _allocator.call("tanx_trim", keep)
 

@@ -1,4 +1,4 @@
-"""Work that can wait: a thread for what makes the program better but that nobody waits for.
+"""Work that can wait: a thread for improvements to programs that no call waits for.
 
 The thread starts with the first piece of work. When Python ends or forks, the piece in hand is
 finished first, for LLVM must not be left half-way; the others are dropped.
@@ -30,7 +30,7 @@ class _Later:
         self.thread: threading.Thread | None = None
 
     def do(self, target: Any, work: Callable[[Any], None]) -> None:
-        """Call ``work(target)`` some time, unless nobody else holds the target by then."""
+        """Call ``work(target)`` some time, unless the target has no other owner by then."""
         self.pieces.put((ref(target), work))
         if self.thread is None:
             self.thread = threading.Thread(target=self.run, name="tanx later", daemon=True)

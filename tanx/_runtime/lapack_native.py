@@ -8,10 +8,10 @@ the numbers of two buffers, to and from, and the bytes; then for each argument t
 buffer and the bytes from matrix to matrix and from task to task, or -1 and an address; then the
 sizes of the buffers.
 
-Routines do not look whether somebody wants to stop them. What takes long therefore runs in a thread
+Routines do not check whether they should stop. A long one therefore runs in a thread
 of its own, on copies of its operands in a *block* of memory, while the caller waits and looks. If
 the caller is to stop, it leaves the block to the thread, which frees it at its end, and goes on
-with zeros for results, which nobody will see.
+with zeros for results, which are never read.
 
 Who waits for the threads of the library does not let go of the processor, and they wait for one in
 turn: on a busy machine, small matrices take a hundred times as long. So routines for those run in
@@ -30,7 +30,7 @@ COUNT, ROUTINE, COPIES, TASKS, EACH, SOME, THREADS = 0, 8, 16, 24, 32, 40, 48
 BEHIND, BLOCK, BUFFERS, OUTPUTS, SIZES, REST = 56, 64, 72, 80, 88, 96
 """Places in a job, in bytes."""
 LOCK, SLOTS = 128, 256
-"""Bytes of a lock, and threads in the list of those that work behind."""
+"""Bytes of a lock, and threads in the list of background threads."""
 STATE, JOB, ADDRESSES = 128, 136, 144
 """Places in a block, behind a lock."""
 RUNNING, DONE, ABANDONED = 0, 1, 2
@@ -184,7 +184,7 @@ def hold(threads: int) -> None:
 
 
 def let_go(threads: int) -> None:
-    """Have the library use as many threads as before, if nobody else holds it."""
+    """Restore the library's number of threads, unless another call holds it."""
     C.pthread_mutex_lock(threads)
     put(threads, HOLDERS, word(threads, HOLDERS) - 1)
     if word(threads, HOLDERS) == 0:
@@ -230,7 +230,7 @@ def some_matrices(context: int, task: int) -> None:
 
 
 def unwanted(block: int) -> int:
-    """Whether nobody waits for the rest."""
+    """Whether no caller waits for the rest."""
     if block == 0:
         return stopped()
     return become(block, RUNNING) == ABANDONED

@@ -105,7 +105,7 @@ def _block(sizes: list[int]) -> int:
 
 @cache
 def _threads() -> int:
-    """The address of what it takes to hold the library's threads; 0 where there is none."""
+    """The address of the record that limits the library's threads; 0 if it has none."""
     functions = lapack.thread_functions()
     if functions is None:
         return 0
@@ -113,7 +113,7 @@ def _threads() -> int:
     words[18], words[19] = functions
 
     def forked() -> None:
-        """In a new process, where nobody holds anything."""
+        """In a new process, where no thread holds anything."""
         if words[16]:
             ctypes.CFUNCTYPE(None, ctypes.c_int)(functions[1])(words[17] & 0x7FFFFFFF)
         words[:17] = [0] * 17

@@ -69,7 +69,7 @@ class _Section(NamedTuple):
 class _Symbol(NamedTuple):
     name: str
     is_global: bool
-    section: int  # 0 for what is not in this file
+    section: int  # 0 for symbols that are not in this file
     value: int
 
 
@@ -114,7 +114,7 @@ class _Linking:
         return self.objects[start:self.objects.index(0, start)].decode()
 
     def run(self) -> Image:
-        # Nobody unwinds the stack through this code, so the tables for that are left out.
+        # The stack is never unwound through this code, so the unwind tables are left out.
         loaded = {n for n, s in enumerate(self.sections) if s.flags & _ALLOC and s.size
                   and self._text(self.names + s.name) != ".eh_frame"}
         relocations = list(self._relocations(loaded))

@@ -1,7 +1,7 @@
 """Code into memory: links the object code of programs, finds what it calls, and runs it.
 
 Code is kept by content: programs that come out as the same LLVM code share it. It leaves memory
-when nobody holds it and it has not been used for long.
+when it has no owner and has not been used for long.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ def _better(key: str, text: str, place: Callable[[Image | None], Placed]) -> Pla
 
 
 def clear() -> None:
-    """Let go of all code that nobody holds."""
+    """Unload all code that has no owner."""
     _kept.clear()
 
 

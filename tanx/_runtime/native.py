@@ -4,7 +4,7 @@ A module of *native functions* is an ordinary file of Python. All values are int
 addresses among them; memory is read and written by the functions below, C functions are reached as
 attributes of :data:`C` and what lies at a fixed place as attributes of :data:`address_of`.
 :func:`translate` makes LLVM code of whole files: assignments, ``if``, ``while``, ``return``,
-arithmetic (of divisions, ``//`` of what is not negative), comparisons, ``and``, ``or``, ``not`` and
+arithmetic (of divisions, ``//`` of non-negative numbers), comparisons, ``and``, ``or``, ``not`` and
 calls, no more. Names in capitals are constants of the file, known when it is translated.
 """
 
@@ -98,7 +98,7 @@ class _Symbols:
 
 
 C: Any = _Symbols()
-"""C functions by name; those that return an ``int`` are listed in :data:`INTS`."""
+"""C functions by name; :data:`INTS` lists the ones that return an ``int``."""
 address_of: Any = _Symbols()
 """Addresses by name."""
 
@@ -202,7 +202,7 @@ class _Function:
                 raise _foreign(node)
 
     def leave(self, instruction: str) -> None:
-        """End a block in the middle of the text; what follows is reached by nobody."""
+        """End a block in the middle of the text; the code after it is unreachable."""
         self.lines += [instruction, f"{self.labels('after')[0]}:"]
 
     def condition(self, node: ast.expr, yes: str, no: str) -> None:

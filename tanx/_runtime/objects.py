@@ -134,7 +134,7 @@ _kept: list = []
 
 
 def _keep(x):
-    """Hold a temporary object while somebody looks inside."""
+    """Hold a temporary object while its fields are read."""
     _kept[:] = [x]
     return x
 
@@ -143,7 +143,7 @@ def _keep(x):
 
 T = TypeVar("T", bound=type)
 
-# Flags of types: Py_TPFLAGS_HAVE_VECTORCALL and kin.
+# Flags of types: Py_TPFLAGS_HAVE_VECTORCALL and others.
 _VECTORCALL, _METHOD, _BASETYPE, _VERSIONED = 1 << 11, 1 << 17, 1 << 10, 1 << 18
 _MEMBERS = 72  # Py_tp_members
 _OBJECT, _SIZE, _READONLY = 16, 19, 1  # T_OBJECT_EX, T_PYSSIZET, READONLY

@@ -290,7 +290,7 @@ def strip(job: int, panel: int, right: int, right_step: int, out: int, row: int,
 
 
 def _fetch_tile(place: int, step: int, size: int, rows: int) -> None:
-    """Have the next tile of the result at hand in time."""
+    """Prefetch the next tile of the result."""
     j = 0
     while j < rows:
         i = 0

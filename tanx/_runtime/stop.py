@@ -79,7 +79,7 @@ define internal ptr @taken() {{
 }}
 
 ; Lets signal handlers run; what they raised, or None. Python would run them when it enters a
-; function, and there would be nobody to catch it.
+; function, and nothing would catch it.
 define internal ptr @signalled() {{
 entry:
   %raised = call i32 @PyErr_CheckSignals()
@@ -93,7 +93,7 @@ error:
   ret ptr %exception
 }}
 
-; Whether the program in this thread shall stop.
+; Whether the program in this thread should stop.
 define i32 @tanx_stopped() {{
 entry:
   %self = call i64 @pthread_self()
@@ -229,11 +229,11 @@ _reasons: set[int] = set()  # what is doomed, by identity
 _errors: dict[int, BaseException] = {}  # raised by signal handlers, by thread
 
 errors_of_threads: list[Callable[[int, BaseException | None], BaseException | None]] = []
-"""Who may know why what runs in a thread shall stop; they are told of an error in that thread."""
+"""Functions that may know why a thread should stop; they are told of an error in that thread."""
 
 
 def doom(thing: object) -> None:
-    """From now on loops ask whether they shall stop, until the thing is spared."""
+    """From now on loops ask whether to stop, until the request is withdrawn."""
     with _lock:
         _reasons.add(id(thing))
         words.failing = len(_reasons)
@@ -274,7 +274,7 @@ def has_failed() -> bool:
 
 
 def _look(error: BaseException | None) -> bool:
-    """Whether the program in this thread shall stop; ``error`` is that of a signal handler."""
+    """Whether the program in this thread should stop; ``error`` is that of a signal handler."""
     thread = threading.get_ident()
     if thread == _main.value:
         words.interrupted = 0

@@ -7,9 +7,9 @@ tasks alone rather than wait.
 
 How it works: a job is published in one word, ``epoch << 32 | open << 16 | members``. A worker that
 sees an open epoch for the first time joins by counting itself in, takes tasks until there are none
-left, and counts itself out. The caller does the same, then closes the job, so that nobody joins any
-more, and waits until no members are left. Who waits looks again and again for some microseconds,
-since kernels follow each other closely, and then sleeps.
+left, and counts itself out. The caller does the same, then closes the job, so that no more threads
+join, and waits until no members are left. A waiting thread polls for some microseconds, since
+kernels follow each other closely, and then sleeps.
 
 Tasks that follow each other are often neighbours in memory, which processors read ahead. So each
 member begins with a stretch of the tasks, in order, and then helps with those of others.
@@ -219,7 +219,7 @@ end:
 }}
 
 ; The caller waits for the members of the job that it closed. It looks up now and then, for it may
-; be the one that is told that they shall stop.
+; be the one that is told to stop them.
 define internal void @join() {{
 entry:
   br label %look
@@ -400,7 +400,7 @@ def pool_text() -> str:
 
 
 class _Pool:
-    """The pool of this process: its size, and its functions once somebody needs them."""
+    """The pool of this process: its size, and its functions once they are needed."""
 
     def __init__(self):
         self._lock = new_lock()

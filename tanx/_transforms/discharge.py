@@ -2,7 +2,7 @@
 
 A jaxpr is run once more while every reference is a :class:`~tanx._core.cells.Cell`. Reads and
 writes are then operations on values, and what is recorded has no references: it takes the contents
-of those that were arguments, and gives, after its results, the contents of those written to.
+of references that were arguments, and gives, after its results, the contents it wrote.
 
 Loops carry the contents they write to, so these are updated in place, like any carry.
 """

@@ -160,7 +160,7 @@ def taylor_jaxpr(closed: ClosedJaxpr, order: int, moving: tuple[bool, ...],
 
     It takes the values, then the coefficients of the arguments that are ``moving``; it gives the
     values, then the coefficients of the results that move. The second result tells which those
-    are; those that are ``wanted`` are written out even where they are zero.
+    are; ``wanted`` ones are written out even where they are zero.
     """
     count = len(moving)
     found: list[bool] = []
@@ -271,7 +271,7 @@ def _started(carry, series, moving, order: int) -> list[Series]:
 
 def _settled(closed: ClosedJaxpr, order: int, before: tuple[bool, ...], carry: tuple[bool, ...],
              behind: tuple[bool, ...]) -> tuple[ClosedJaxpr, list[bool]]:
-    """The body of a loop in Taylor mode, once the carries that move are those that come back."""
+    """The body of a loop in Taylor mode, once the same carries move before and after a step."""
     others = len(closed.jaxpr.outvars) - len(carry)
     while True:
         body, found = taylor_jaxpr(closed, order, before + carry + behind,

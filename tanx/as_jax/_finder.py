@@ -31,7 +31,7 @@ DIFFERENT: dict[str, dict[str, Any]] = {
 
 
 def target_of(name: str) -> str | None:
-    """The module that stands behind a module of JAX; None for a name that is none of JAX's.
+    """The module that stands behind a module of JAX; None if JAX has no module of that name.
 
     >>> target_of("jax.numpy.linalg"), target_of("jax._src.core"), target_of("jaxtyping")
     ('tanx.numpy.linalg', 'tanx.as_jax.src.core', None)

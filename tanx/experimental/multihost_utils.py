@@ -1,6 +1,6 @@
 """tanx.experimental.multihost_utils: what processes that compute together do to each other.
 
-There is one process: it broadcasts to itself, gathers its own values, and waits for nobody.
+There is one process: it broadcasts to itself, gathers its own values, and never waits.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Functions of whole rows: softmax and kin, standardisation, one-hot codes."""
+"""Functions of whole rows: softmax, standardisation, one-hot codes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """``x.at[…]``: updated copies of arrays.
 
-Inside compiled code an update is written in place whenever nobody else reads the old array.
+Inside compiled code an update is written in place unless the old array is read later.
 """
 
 from __future__ import annotations

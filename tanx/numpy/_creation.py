@@ -115,7 +115,7 @@ def _from_elsewhere(x) -> np.ndarray:
 
 
 def _element_type(x) -> np.dtype:
-    """The dtype that an array of the elements of ``x`` has; raises where there is none."""
+    """The dtype of an array with the elements of ``x``; raises if they have no common one."""
     if x.dtype == object and x.ndim == 0 and x.item() is None:
         raise _none()
     return dtypes.requested_dtype(dtypes.canonicalize_dtype(x.dtype), "tanx.numpy.array")

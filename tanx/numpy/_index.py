@@ -404,7 +404,7 @@ def _is_rows(x, index) -> bool:
 
 
 def _rows(x, index) -> tuple[Plan, Sequence]:
-    """The plan and the values of such an index: the commonest of those that are computed."""
+    """The plan and the values of such an index: the most common index with computed values."""
     return _rows_plan(x.shape, index.shape), (np.asarray(index),)
 
 

@@ -86,7 +86,7 @@ def _shifts(function: str, bitorder: str):
 
 
 def _last(function: str, a, axis) -> tuple:
-    """The array with an axis last, and which it was; raveled if there is none."""
+    """The array with an axis last, and that axis; raveled if the axis is None."""
     if axis is None:
         return ravel(a), -1
     axis = canonical_axis(function, axis, a)

@@ -1,6 +1,6 @@
 """Elementwise functions: arithmetic, powers, order, bits.
 
-``add``, ``multiply`` and kin are plain functions here; :mod:`._ufunc` makes objects with
+``add``, ``multiply`` and the like are plain functions here; :mod:`._ufunc` makes objects with
 ``reduce`` and ``at`` of them. Rounding is in :mod:`._rounding`, exponentials and trigonometry in
 :mod:`._transcendental`, parts of complex numbers in :mod:`._complex`.
 """

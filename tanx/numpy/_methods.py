@@ -175,7 +175,7 @@ def flatten(self, order="C", *, out_sharding=None):
 
 
 def flat(self):
-    """NumPy's iterator over elements, which can be assigned to: there is none."""
+    """NumPy's iterator over elements, which can be assigned to: arrays of tanx have none."""
     raise NotImplementedError(explain(
         "tanx.Array.flat", "arrays are immutable, and have no iterator to assign through.",
         hint="use x.flatten()."))

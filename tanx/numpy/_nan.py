@@ -154,7 +154,7 @@ def _position(search, is_max, a, axis, keepdims):
 
 @library_jit(static_argnames=_STATIC)
 def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, where=None):
-    """The mean over ``axis`` of what is not NaN; the parameters are those of :func:`mean`.
+    """The mean over ``axis`` of elements other than NaN; parameters are those of :func:`mean`.
 
     >>> jnp.nanmean(jnp.array([1., jnp.nan, 2.]))
     Array(1.5, dtype=float32)
@@ -177,7 +177,7 @@ def _present(x, axis, keepdims, where, dtype):
 
 @library_jit(static_argnames=_STATIC)
 def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=None, mean=None):
-    """The variance over ``axis`` of what is not NaN; the parameters are those of :func:`var`.
+    """The variance over ``axis`` of elements other than NaN; parameters are those of :func:`var`.
 
     >>> jnp.nanvar(jnp.array([1., jnp.nan, 2.]))
     Array(0.25, dtype=float32)
@@ -196,7 +196,7 @@ def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=Non
 
 @library_jit(static_argnames=_STATIC)
 def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=None, mean=None):
-    """The standard deviation over ``axis`` of what is not NaN; see :func:`nanvar`.
+    """The standard deviation over ``axis`` of elements other than NaN; see :func:`nanvar`.
 
     >>> jnp.nanstd(jnp.array([1., jnp.nan, 2.]))
     Array(0.5, dtype=float32)

@@ -135,7 +135,7 @@ def like(x, value):
 
 
 def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape to which all broadcast; ValueError where there is none."""
+    """The shape to which all broadcast; ValueError if their shapes do not fit."""
     longest = max(shapes, key=len)
     for shape in shapes:
         if shape and shape != longest:

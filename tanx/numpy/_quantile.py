@@ -45,7 +45,7 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
 @library_jit(static_argnames=_STATIC)
 def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False,
                 *, weights=None):
-    """The quantiles of what is not NaN; the parameters are those of :func:`quantile`.
+    """The quantiles of elements that are not NaN; the parameters are those of :func:`quantile`.
 
     >>> jnp.nanquantile(jnp.array([1., jnp.nan, 3.]), 0.5)
     Array(2., dtype=float32)
@@ -70,7 +70,7 @@ def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear"
 @library_jit(static_argnames=_STATIC)
 def nanpercentile(a, q, axis=None, out=None, overwrite_input=False, method="linear",
                   keepdims=False, *, weights=None):
-    """The percentiles of what is not NaN; the parameters are those of :func:`percentile`.
+    """The percentiles of elements that are not NaN; the parameters are those of :func:`percentile`.
 
     >>> jnp.nanpercentile(jnp.array([1., jnp.nan, 3.]), 50)
     Array(2., dtype=float32)
@@ -93,7 +93,7 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
 
 @library_jit(static_argnames=_SHARED)
 def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
-    """The median over ``axis`` of what is not NaN.
+    """The median over ``axis`` of elements that are not NaN.
 
     >>> jnp.nanmedian(jnp.array([1., jnp.nan, 3.]))
     Array(2., dtype=float32)

@@ -220,7 +220,7 @@ def _selected(function: str, ar1, joined: _Joined, mask, size, fill_value):
     """Elements of the groups that a mask selects, their places in order, and whether they exist.
 
     What is missing is ``fill_value``, by default the least of them (NaN if that is among them), or
-    zero if there is none.
+    zero if the array has no elements.
     """
     groups = joined.groups
     n = groups.first.shape[0]
@@ -253,7 +253,7 @@ def intersect1d(ar1, ar2, assume_unique=False, return_indices=False, *, size=Non
     """The distinct elements that are in both arrays, in order.
 
     ``return_indices`` adds where each is found first in one array and in the other. ``size`` and
-    ``fill_value`` are as in :func:`unique`; positions of what is missing are beyond the ends.
+    ``fill_value`` are as in :func:`unique`; positions of missing elements are beyond the ends.
 
     >>> jnp.intersect1d(jnp.array([5, 3, 1]), jnp.array([2, 3, 5]))
     Array([3, 5], dtype=int32)

@@ -133,7 +133,7 @@ def _two(function: str, kind, a, s, axes, norm):
 def fft(a, n=None, axis=-1, norm=None):
     """The Fourier transform of ``a`` along ``axis``.
 
-    ``n`` is the length of what is transformed: ``a`` is cut there, or filled up with zeros. For
+    ``n`` is the length of the transform: ``a`` is cut there, or filled up with zeros. For
     ``norm`` see :mod:`tanx.numpy.fft`.
 
     >>> jnp.fft.fft(jnp.array([1., 0., -1., 0.]))
@@ -174,7 +174,7 @@ def ifft2(a, s=None, axes=(-2, -1), norm=None):
 def fftn(a, s=None, axes=None, norm=None):
     """The Fourier transform of ``a`` along several ``axes``, all unless told.
 
-    ``s`` are the lengths of what is transformed; given alone, they are those of the last axes.
+    ``s`` are the lengths of the transforms; given alone, they are those of the last axes.
 
     >>> jnp.fft.fftn(jnp.ones((2, 2, 2)))[0]
     Array([[8.+0.j, 0.+0.j],

@@ -1,4 +1,4 @@
-"""Generators by themselves: for those who make keys of one, or bits without keys."""
+"""Generators by themselves: to make keys of one, or bits without keys."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def threefry_2x32(keypair, count):
 
 def define_prng_impl(*, key_shape, seed, split, random_bits, fold_in, name: str = "<unnamed>",
                      tag: str = "?") -> Generator:
-    """A generator of functions on arrays, for ``impl`` of :func:`tanx.random.key` and kin.
+    """A generator of functions on arrays, for ``impl`` of :func:`tanx.random.key`.
 
     The functions are those of one key, its words of uint32 an array of ``key_shape``: one, two or
     four of them.

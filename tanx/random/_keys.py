@@ -1,7 +1,7 @@
 """Keys: where randomness comes from, made, split and taken apart.
 
-Every function of this room takes a *typed* key, an array of dtype ``key<fry>`` or kin, or a *raw*
-one, its words of uint32; what makes new keys gives those of the kind that it was given.
+Every function of this room takes a *typed* key, an array of dtype ``key<fry>`` or the like, or a
+*raw* one, its words of uint32; functions that make new keys give the kind that they were given.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def key_dtype(impl_spec=None) -> dtypes.KeyType:
 
 
 def clone(key):
-    """The same keys, for those who mean to use them twice.
+    """The same keys, marked for being used twice.
 
     >>> tanx.random.clone(tanx.random.key(7))
     Array((), dtype=key<fry>) overlaying:

@@ -1,4 +1,4 @@
-"""The normal distribution and its kin."""
+"""The normal distribution and others that derive from it."""
 
 from __future__ import annotations
 

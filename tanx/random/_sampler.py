@@ -65,7 +65,7 @@ def sampler(fun: Callable | None = None, *, inline: bool = False, sums: bool = F
 
 
 def repeat(goes_on: Callable, step: Callable, state: tuple) -> tuple:
-    """``lax.while_loop``; of a few numbers at hand, a loop of Python's, which needs no compiler."""
+    """``lax.while_loop``; of a few known numbers, a Python loop, which needs no compiler."""
     while True:
         more = goes_on(state)
         # A parameter that is traced may show in the state after a step only.

@@ -187,7 +187,7 @@ def dct(x, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None
     """The cosine transform of ``x`` along ``axis``.
 
     ``type`` is 1, 2, 3 or 4 and ``norm`` None, ``"backward"``, ``"ortho"`` or ``"forward"``; see
-    :mod:`tanx.scipy.fft` for both. ``n`` is the length of what is transformed: ``x`` is cut there,
+    :mod:`tanx.scipy.fft` for both. ``n`` is the length of the transform: ``x`` is cut there,
     or filled up with zeros.
 
     >>> tanx.scipy.fft.dct(jnp.array([1., 2., 4.])).round(3)

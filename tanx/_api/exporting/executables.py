@@ -3,7 +3,7 @@
 Machine code is for one kind of processor and one version of tanx. Where these are others, what was
 stored is found to be of no use, and the program, which is stored with it, is compiled again. Files
 are read as those of the cache are: by checksum, and never unpickled. Machine code is what it is,
-though: load only what comes from somebody whose programs you would run.
+though: load a file only if you would run a program from the same source.
 """
 
 from __future__ import annotations

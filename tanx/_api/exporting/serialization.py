@@ -39,7 +39,7 @@ _FACTS = {"fun_name": str, "in_tree": list, "in_avals": tuple, "out_tree": list,
 def deserialize(blob: bytes | bytearray) -> Exported:
     """The exported function that :meth:`Exported.serialize` made bytes of.
 
-    The bytes are data, and nothing in them is executed; those that are damaged are an error.
+    The bytes are data, and nothing in them is executed; damaged bytes are an error.
 
     >>> deserialize(b"no program")
     Traceback (most recent call last):
@@ -92,7 +92,7 @@ def _read(data: bytes, derivatives: int, scope: Scope | None = None) -> Exported
 
 def _stored_vjp(sections: dict[str, bytes], derivatives: int, in_avals: tuple,
                 out_avals: tuple, scope: Scope | None) -> Any:
-    """What gives the derivative in a file; None where there is none."""
+    """The function that gives the stored derivative; None if the file has no derivative."""
     if "vjp" not in sections:
         return None
     if derivatives == 0:

@@ -1,4 +1,4 @@
-"""The sizes of the arguments of a call, held against those that a program was exported for.
+"""The sizes of the arguments of a call, compared with the sizes a program was exported for.
 
 Sizes that are symbolic are solved for: each variable from a size that is linear in it and in no
 other unknown one. The program is then specialised, once for each set of values.

@@ -35,7 +35,7 @@ class Type(NamedTuple):
 def type_of(aval) -> Type:
     """The type of values that a jaxpr says are of some type.
 
-    Tokens order effects, of which there are none here, and are arrays without elements.
+    Tokens order effects. There are no effects here, so tokens are arrays without elements.
     """
     if isinstance(aval, AbstractToken):
         return Type((0,), np.dtype(bool))

@@ -14,7 +14,7 @@ from .text import listed
 __all__: list[str] = []
 
 _BYTES = (np.dtype(np.int8), np.dtype(np.uint8))
-"""Of the narrow dtypes those that XLA multiplies as they are."""
+"""The narrow dtypes that XLA multiplies without converting them."""
 
 
 def _precisions(precision) -> list[str]:

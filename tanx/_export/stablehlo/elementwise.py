@@ -55,7 +55,7 @@ def by_stores(block: Block, lower: Callable, outs: Sequence[Type], operands: Seq
 
 
 class _Elements:
-    """Expressions on their way: the arrays of those that are written already.
+    """Expressions being written, and the arrays of the ones written so far.
 
     All arrays have the shape of the result. Those of a loop's body know those around it.
     """
@@ -177,7 +177,7 @@ class _Elements:
         return inner
 
     def _while(self, loop: While, init: Sequence[Value]) -> list[Value]:
-        """Steps for as long as any element goes on; those that have ended keep their states."""
+        """Steps while any element goes on; elements that have ended keep their states."""
 
         def goes_on(block: Block, state: list[Value]) -> Value:
             return self._inside(block, dict(zip(loop.states, state))).value(loop.condition)

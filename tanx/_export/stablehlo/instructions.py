@@ -1,6 +1,6 @@
 """The instructions of loop nests as operations of StableHLO, on arrays of one shape.
 
-Those that StableHLO lacks are made of others in ``special.py`` before they come here.
+``special.py`` replaces the instructions that StableHLO lacks before they come here.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def _is_empty(*types: Type) -> bool:
 
 
 def _nothing(block: Block, outs: Sequence[Type]) -> list[Value]:
-    """Results for matrices without elements: those that have some are unit matrices."""
+    """Results for matrices without elements: results that have elements are unit matrices."""
     def make():
         return [full(out.shape, 0, out.dtype) if len(out.shape) < 2 or _is_empty(out)
                 else eye_like(full(out.shape, 0, out.dtype)) for out in outs]

@@ -8,7 +8,7 @@ A primitive becomes operations in one of five ways, of which the first that fits
 4. as the function that it says it calls (``Primitive.body``), in place of the call;
 5. element by element: by its ``lower``, which the compiler reads as well (``elementwise.py``).
 
-What is none of these, such as calls of Python, is refused.
+Anything else, such as calls of Python, is refused.
 
 So rules are few: they are there for what StableHLO has an operation of its own.
 """

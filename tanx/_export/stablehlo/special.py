@@ -1,4 +1,4 @@
-"""Functions that StableHLO lacks, as expressions of those that it has.
+"""Functions that StableHLO lacks, written with functions that it has.
 
 Each takes expressions of loop nests and gives one, so that the interpreter of loop nests can check
 it. Hyperbolic and inverse functions are computed in the dtype of the operand, complex ones by

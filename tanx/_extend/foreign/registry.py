@@ -96,7 +96,7 @@ def register_ffi_type_id(name: str, obj: Any, platform: str = "cpu") -> None:
     """Give a type of states its number.
 
     ``obj`` is a capsule that points to the number, a 64-bit integer, which is written there. The
-    states of such a type are deleted by nobody: see :func:`tanx.ffi.register_ffi_type`.
+    states of such a type are never deleted: see :func:`tanx.ffi.register_ffi_type`.
 
     >>> import ctypes
     >>> number = ctypes.c_int64(0)

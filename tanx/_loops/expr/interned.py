@@ -22,7 +22,7 @@ _NOTHING: frozenset[Any] = frozenset()
 
 
 class _Interned(ref):
-    """The node of a key, as long as somebody else has it too."""
+    """A weak reference to the node of a key."""
 
     __slots__ = ("key",)
     key: tuple

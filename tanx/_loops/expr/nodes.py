@@ -287,7 +287,7 @@ class Fold(Node):
 class While(Fold):
     """A fold over no indices, which goes on as long as a condition on its states holds.
 
-    The condition is asked before each step. Nobody knows whether it ends: it is evaluated only
+    The condition is asked before each step. The loop may not end, so it is evaluated only
     where its value is needed.
     """
 
@@ -360,12 +360,12 @@ _serial = count()
 
 
 def fresh_index(extent: int, hint: str = "i") -> Index:
-    """A loop variable that nobody else has."""
+    """A new loop variable."""
     return Index(f"{hint}.{next(_serial)}", extent)
 
 
 def fresh_state(dtype, hint: str = "s") -> State:
-    """A state of a fold that nobody else has."""
+    """A new state of a fold."""
     return State(f"{hint}.{next(_serial)}", dtype)
 
 

@@ -158,7 +158,7 @@ def _divided(left, right):
 def sqrtm(A, blocksize: int = 1):
     """The principal square root ``X`` of square matrices, ``X @ X = A``, as complex numbers.
 
-    NaN where there is none. ``blocksize`` must be 1.
+    NaN if there is no such root. ``blocksize`` must be 1.
 
     >>> tanx.scipy.linalg.sqrtm(jnp.array([[4., 0.], [0., 9.]])).real
     Array([[2., 0.],

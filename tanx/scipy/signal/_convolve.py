@@ -46,7 +46,7 @@ def _operands(function: str, in1, in2, mode: str, axes=None) -> tuple:
 
 
 def _part(n: int, m: int, mode: str) -> tuple[int, int]:
-    """Start and size, within the full convolution of ``n`` and ``m`` elements, of what is kept."""
+    """Start and size of the kept part of the full convolution of ``n`` and ``m`` elements."""
     if mode == "full":
         return 0, n + m - 1
     return ((m - 1) // 2, n) if mode == "same" else (min(n, m) - 1, max(n, m) - min(n, m) + 1)

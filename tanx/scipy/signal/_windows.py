@@ -31,7 +31,7 @@ def window_of(function: str, window, size: int, dtype):
 
 
 def _named(window: str | tuple, size: int) -> np.ndarray:
-    """One period of a window; only for those that are not common SciPy, slow to load, is asked."""
+    """One period of a window; rare windows are SciPy's, which is slow to import."""
     if isinstance(window, str) and window in _COSINES:
         angle = 2 * pi * np.arange(size) / max(size, 1)
         return np.sum([c * np.cos(k * angle) for k, c in enumerate(_COSINES[window])], axis=0)

@@ -166,7 +166,7 @@ def betainc(a, b, x):
 
 
 def comb(N, k, *, repetition: bool = False):
-    """The number of ways to choose ``k`` of ``N`` things, 0 where there is none.
+    """The number of ways to choose ``k`` of ``N`` things, 0 if there is no way.
 
     With ``repetition``, a thing may be chosen more than once.
 
