@@ -28,10 +28,10 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from .fourier import fourier
-from .lanes import matrices
 from .lapack import lapack
 from .names import CALLBACK, FOREIGN, FOURIER, LAPACK, MATRICES, SCRATCH
 from .nest import Branch, Extern, Loop, Program, Statement
+from .small.lanes import matrices
 from .traverse import statements_in
 
 __all__ = ["LIBRARY", "has_effects", "programs_in"]

@@ -18,7 +18,7 @@ from .._core.primitive import parameter
 from .._core.types import ShapedArray, typeof
 from .._loops import build
 from .._loops.lapack import Each, Routine, prefix
-from .._loops.small_matrices import NOT_SMALL, is_small, on_small
+from .._loops.small.calls import NOT_SMALL, is_small, on_small
 from ..errors import explain
 from .arith import add, div, mul, sub
 from .base import broadcast_in_dim, reduce_sum

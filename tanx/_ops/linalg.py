@@ -18,7 +18,7 @@ from .._core.primitive import Kind, Primitive
 from .._core.types import ShapedArray, typeof
 from .._loops import build
 from .._loops.lapack import Each, Routine, prefix
-from .._loops.small_matrices import is_small, on_small
+from .._loops.small.calls import is_small, on_small
 from ..errors import explain
 from .arith import add, div, mul, neg, sub
 from .base import batch_size, materialize
@@ -116,7 +116,7 @@ class Cholesky(Factorization):
         return square_type("cholesky", x).update(weak_type=False)
 
     def routine(self, x) -> Routine:
-        """What is lower by rows is upper by columns."""
+        """A triangle that is lower by rows is upper by columns."""
         *lead, n, _ = x.shape
         return Routine(f"{prefix(x.dtype)}potrf", prod(lead),
                        ("U", n, Each(0, n * n), max(n, 1), Each(1, 1)),

@@ -26,7 +26,6 @@ from .derive import zeros_of
 from .gather_geometry import GatherDimensionNumbers, GatherScatterMode
 from .gather_scatter import gather
 from .operands import ANY, accumulator, letter, refused
-from .order import sort_statements, top_statements
 
 __all__ = ["approx_max_k", "approx_min_k", "approx_top_k_p", "sort", "sort_key_val", "sort_p",
            "top_k", "top_k_p"]
@@ -78,6 +77,7 @@ class Sort(Primitive):
         return outs, [d] * len(outs)
 
     def lower(self, into, *operands, dimension, is_stable, num_keys):
+        from .order import sort_statements  # late: it loads the loops, for compiled code only
         return sort_statements(into, operands, dimension, num_keys)
 
 
@@ -125,6 +125,7 @@ class Selection(Primitive):
 
     def lower(self, into, x, **params):
         axis, _, descending = self.choice(x.shape, **params)
+        from .order import top_statements  # late, as above
         return top_statements(into, x, axis, descending)
 
 

@@ -1,4 +1,4 @@
-"""Code for batches of small matrices: those of ``_loops/lanes.py``, one in each lane.
+"""Code for batches of small matrices: those of ``_loops/small/lanes.py``, one in each lane.
 
 A block of matrices, as many as lanes, is read into memory of the function's own in which the same
 element of all of them is one vector, factorised there, and written back. Of the smallest matrices
@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._loops.lanes import ALGORITHMS
 from ..._loops.nest import Buffer, Extern
+from ..._loops.small.lanes import ALGORITHMS
 from ..emit import values
 from ..emit.polling import poll
 from ..emit.shuffles import transposed
@@ -150,7 +150,7 @@ def _align(type: Type) -> int:
 
 
 class _Machine:
-    """Writes what algorithms do; see ``Arrays`` in ``_loops/lanes.py``."""
+    """Writes what algorithms do; see ``Arrays`` in ``_loops/small/lanes.py``."""
 
     def __init__(self, writer: Writer, dtype: np.dtype, lanes: int, written_out: bool):
         self.writer, self.dtype, self.written_out = writer, dtype, written_out

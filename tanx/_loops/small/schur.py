@@ -210,7 +210,7 @@ def _triangularize(m, h, z) -> None:
 def _window(m, h):
     """The first and last row of the last block of more than two; zeros if there is no such block.
 
-    What is small beside the diagonal is made zero.
+    Small elements beside the diagonal are set to zero.
     """
     n = h.shape[1] - 2
     precision, nothing, none = m.number(float(np.finfo(m.dtype).eps)), nothing_beside_one(m), 0
@@ -379,7 +379,7 @@ def _values(m, h):
 
 
 def _solution(m, h, k, re, im):
-    """The eigenvector of a matrix that is triangular but for blocks of two; both of its parts.
+    """The eigenvector of a matrix that is triangular except for blocks of two; both of its parts.
 
     From its last elements on, row by row. The first row that a lane has to solve is ``begin``.
     """

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .names import MATRICES
+from ..names import MATRICES
 
 if TYPE_CHECKING:
-    from .nest import Buffer, Extern
+    from ..nest import Buffer, Extern
 
 __all__ = ["NOT_SMALL", "is_small", "on_small"]
 
@@ -36,6 +36,6 @@ def is_small(dtype: np.dtype, shape: Sequence[int], *others: int) -> bool:
 def on_small(algorithm: str, outputs: Sequence[Buffer], inputs: Sequence[Buffer],
              **options) -> Extern:
     """A statement that runs an algorithm on each of many matrices; the first input is some."""
-    from .build import extern
+    from ..build import extern
     return extern(MATRICES, outputs, inputs, algorithm=algorithm, lanes=1, tasks=1,
                   options=tuple(sorted(options.items())), rank=inputs[0].ndim - 2)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .calls import NOT_SMALL
 from .factors import (
     fill,
     identity,
@@ -19,7 +20,6 @@ from .factors import (
     reflection,
     triangularize,
 )
-from .small_matrices import NOT_SMALL
 
 __all__ = ["eigh", "nothing_beside_one", "scaled", "svd"]
 

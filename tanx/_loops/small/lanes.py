@@ -20,7 +20,7 @@ from .schur import eig
 from .spectra import eigh, svd
 
 if TYPE_CHECKING:
-    from .nest import Extern
+    from ..nest import Extern
 
 __all__ = ["ALGORITHMS", "Arrays", "matrices"]
 

@@ -1,0 +1,1 @@
+"""Algorithms on small matrices, many at a time: written once, for NumPy and for compiled code."""
