@@ -226,7 +226,7 @@ def test_sessions():
 def test_a_link_for_perfetto(tmp_path, capsys, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    monkeypatch.setattr("tanx._profile.server._PERFETTO", port)
+    monkeypatch.setattr("tanx._profile.web._PERFETTO", port)
 
     def fetch():
         while not (fetched or over.is_set()):
