@@ -184,7 +184,7 @@ class Traced(Stage):
 
     @property
     def jaxpr(self) -> ClosedJaxpr:
-        """What the function does, equation by equation."""
+        """The equations of the function."""
         return self._program.closed
 
     @property
@@ -194,7 +194,7 @@ class Traced(Stage):
 
     @property
     def effects(self) -> frozenset:
-        """What the function does besides computing results."""
+        """The effects of the function besides computing results."""
         return self._program.closed.effects
 
     @property
@@ -370,7 +370,7 @@ class MemoryAnalysis:
 
     @property
     def peak_memory_in_bytes(self) -> int:
-        """Arguments, results and temporaries together, what is reused counted once."""
+        """Arguments, results and temporaries together; reused memory counts once."""
         return (self.argument_size_in_bytes + self.output_size_in_bytes + self.temp_size_in_bytes
                 - self.alias_size_in_bytes)
 

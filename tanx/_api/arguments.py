@@ -109,7 +109,7 @@ def not_an_array(function: str, fun: Callable, name: str, leaf, hint: str = "") 
 
 
 def result_leaves(function: str, fun: Callable, result) -> tuple[list, Any]:
-    """Leaves and tree of what a function returned; each leaf must be an array."""
+    """Leaves and tree of a function's result; each leaf must be an array."""
     leaves, tree = tree_util.tree_flatten(result)
     for leaf in leaves:
         if not is_arraylike(leaf):

@@ -84,7 +84,7 @@ def _is_array(x: Any) -> bool:
 
 
 def _temporaries(flat: Callable, size: int, leaves: Sequence, dims: Sequence, chunk: int) -> int:
-    """Bytes of what a compiled run holds besides its arguments and results."""
+    """Bytes that a compiled run holds besides its arguments and results."""
     from .jit import jit  # late: it is above
     arrays = [i for i, x in enumerate(leaves) if _is_array(x)]
 
@@ -100,7 +100,7 @@ def _temporaries(flat: Callable, size: int, leaves: Sequence, dims: Sequence, ch
 
 
 def _run(flat: Callable, size: int, leaves: Sequence, dims: Sequence, chunk: int) -> Batch:
-    """Run ``flat`` on chunks of the lanes in a loop, and on what is left behind it."""
+    """Run ``flat`` on chunks of the lanes in a loop, and on the remaining lanes after it."""
     places = [i for i, d in enumerate(dims) if d is not None]
     # Where nothing is mapped, the numbers of the lanes stand for it.
     moved = [materialize(leaves[i], dims[i], size) for i in places] or [iota("int32", size)]

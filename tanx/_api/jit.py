@@ -221,7 +221,7 @@ class PjitFunction(Wrapped):
         warn_of_state(debug, key, self._entries)
         reasons = why_again(debug, key, self._entries)
         start = perf_counter()
-        # At rest: what is made here stays, or goes without the collector's help.
+        # The collector is paused: objects made here stay, or go without its help.
         static = (*call.fixed.values(), *call.fixed_names.values())
         with timed(TRACING, debug.function), at_rest, span(
                 f"trace {debug.function}", "trace", avals):
@@ -459,7 +459,7 @@ def library_jit(fun: Callable | None = None, *, name: str | None = None, static_
     """For the library's own functions: a call in jaxprs, and one program in eager code.
 
     Users see ``jit[name=clip]`` where JAX shows it. Eager code stages a signature when it comes for
-    the second time: what has ever new shapes never pays for staging.
+    the second time: calls with ever new shapes never pay for staging.
     """
     if fun is None:
         return functools.partial(library_jit, name=name, static_argnums=static_argnums,

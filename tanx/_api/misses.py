@@ -72,13 +72,13 @@ def warn_of_state(debug: DebugInfo, new: Signature, known: Memory) -> None:
 
 
 def _changed_state(known: Memory, signature: Signature) -> list[str]:
-    """What is different from the state in which a signature was traced last."""
+    """The differences from the state in which a signature was traced last."""
     guards, _ = known[signature][0]
     return _changes(guards)
 
 
 def _changes(guards: Guards) -> list[str]:
-    """What is different now from the state that guards describe."""
+    """The differences between the present state and the one that guards describe."""
     return [f"{name}: now {now!r:.60}, before {before!r:.60}"
             for name, now, before in guards.changes()]
 

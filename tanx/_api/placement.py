@@ -281,7 +281,7 @@ def effects_barrier() -> None:
 
 
 def print_environment_info(return_string: bool = False) -> str | None:
-    """Print what a report of a problem should tell: versions, devices, machine.
+    """Print the facts that belong in a bug report: versions, devices, machine.
 
     >>> tanx.print_environment_info(return_string=True).splitlines()[0].startswith("tanx")
     False

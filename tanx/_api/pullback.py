@@ -258,7 +258,7 @@ class Transposed(Pullback):
 
 
 def _delivered(ct, aval, target) -> Any:
-    """What the reverse pass gives for an argument, its gradient delivered to where it goes."""
+    """The result of the reverse pass for an argument; its gradient goes to its destination."""
     if is_ref(target):
         if type(aval) is AbstractRef:  # what it held was the cotangent to start with
             target[...] = instantiate(ct)

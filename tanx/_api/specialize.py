@@ -24,10 +24,10 @@ __all__ = ["specialize"]
 
 
 class _Rest(NamedTuple):
-    """What is left of a function when its known part has run."""
+    """The rest of a function after its known part has run."""
 
     jaxpr: Jaxpr
-    residuals: list  # what the known part has left for it
+    residuals: list  # values that the known part computed for it
     outs: list  # the results that are known
     unknown: list[bool]  # which results are not
     out_tree: Any

@@ -1,4 +1,4 @@
-"""While tanx is imported, the garbage collector rests: what is loaded then is there to stay."""
+"""While tanx is imported, the garbage collector is paused: modules loaded then stay."""
 
 from . import late_imports  # noqa: F401 - first: its hook is then the last before a fork
 from .collector import at_rest, count_as_old

@@ -1,7 +1,7 @@
 """Modules that another thread is loading when a process forks.
 
 Python holds a lock for each module while it is loaded. In the child of a fork the thread that holds
-it is not there, and who imports the module waits for ever. Heavy parts of tanx load late, so this
+it is gone, and an import of the module waits for ever. Heavy parts of tanx load late, so this
 happens. A fork therefore waits a moment until no thread loads a part of tanx or of what it stands
 on; and in the child, a module whose loading thread is gone is forgotten, and loaded anew when it is
 wanted.

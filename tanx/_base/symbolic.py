@@ -62,7 +62,7 @@ class Scope:
         self.constraints: list[Constraint] = []
         self.rules: dict[Factor, Dim] = {}  # what equals something else
         self.products: dict[Monomial, Dim] = {}  # products that equal something else
-        self.positive: list[DimExpr] = []  # what is 0 or more
+        self.positive: list[DimExpr] = []  # expressions that are 0 or more
         self.ranges: dict[str, tuple[float, float]] = {}
         for text in constraints_str:
             self._add(text)
@@ -384,7 +384,7 @@ def _rank(term: tuple[Monomial, int]) -> tuple:
 
 
 def _with_rules(counts: Mapping[Monomial, int], scope: Scope) -> Mapping[Monomial, int]:
-    """The same with what is known to be equal to something else replaced."""
+    """The same with expressions replaced that are known to equal something else."""
     found: dict[Monomial, int] = {}
     changed = False
     for monomial, count in counts.items():

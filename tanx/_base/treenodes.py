@@ -420,7 +420,7 @@ class CustomNode(Node):
                 f"called as: unflatten(aux_data, children), with {len(children)} children"))
             raise
         if any(child is None for child in children):
-            return tree  # classes may leave out what is None: such a tree tells nothing
+            return tree  # classes may leave out fields that are None: such a tree proves nothing
         self.unflatten = self.from_children
         problem = self._loss(tree, children)
         if problem:
@@ -430,7 +430,7 @@ class CustomNode(Node):
         return tree
 
     def _loss(self, tree, children) -> str | None:
-        """What is missing from a tree that was put together from children, if something is."""
+        """The parts missing from a tree that was put together from children, or None."""
         if not isinstance(tree, self.type):
             return f"an object of type {type(tree).__name__}"
         try:
@@ -562,7 +562,7 @@ def register(function: str, node: Node) -> None:
 
 
 def check_type(function: str, kind) -> None:
-    """Refuse to register what is not a class."""
+    """Refuse to register anything but a class."""
     if not isinstance(kind, type):
         raise TypeError(explain(function, "only a class can be registered.", f"got: {kind!r}"))
 

@@ -25,7 +25,7 @@ class GradAccum:
         raise NotImplementedError
 
     def freeze(self):
-        """The sum of what was added."""
+        """The sum of all that was added."""
         raise NotImplementedError
 
     aval: Any

@@ -33,7 +33,7 @@ class ExecutionStage(enum.Enum):
 
 
 class ExecutionContext:
-    """What a function is told of the run that it is part of."""
+    """Facts about the run that a function is part of."""
 
     __slots__ = ()
 

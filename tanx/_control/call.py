@@ -85,7 +85,7 @@ class Call(RunsFunctions):
         return outs[:len(found)], gathered(outs[len(found):], found, order)
 
     def partial_eval(self, trace, args, params):
-        """Run what is known as one call now, and record another for the rest."""
+        """Run the known part as one call now, and record another for the rest."""
         params = dict(params)
         unknown = tuple(trace.unknown(x) for x in args)
         known_body, unknown_body, which, forwarded = split_body(params.pop("jaxpr"), unknown)

@@ -222,7 +222,7 @@ class Checker:
         self.count = 0
         self.slots: dict[tuple[int, Any], Slot | None] = {}  # by equation and kind of check
         self.bodies: dict[int, list[Slot]] = {}
-        self.kept: list[Any] = []  # what is known here by identity
+        self.kept: list[Any] = []  # objects known here by identity, held so that ids stay taken
 
     # -- where errors may occur --------------------------------------------------------------------
 
@@ -242,7 +242,7 @@ class Checker:
         return self.bodies[id(jaxpr)]
 
     def slot(self, eqn: JaxprEqn, kind: ErrorCategory | None) -> Slot | None:
-        """What the check of a kind leaves of an equation; None is the user's own."""
+        """The slot of a check of an equation, or None; kind None means the user's own checks."""
         key = id(eqn), kind
         if key not in self.slots:
             self.kept.append(eqn)

@@ -118,7 +118,7 @@ class Cond(RunsFunctions):
             for a, nz in zip(_joined(branches), nonzero_out)]
 
     def partial_eval(self, trace, args, params):
-        """Run what is known of the chosen branch now, and record another choice for the rest."""
+        """Run the known part of the chosen branch now, and record another choice for the rest."""
         unknown = tuple(trace.unknown(x) for x in args[1:])
         if trace.unknown(args[0]):
             return trace.record(self, args, params)
@@ -245,7 +245,7 @@ def _selected(axis, args: Sequence, dims: Sequence, branches: Branches) -> list:
 
 
 class _Split(NamedTuple):
-    """Branches taken apart: what is known, what is not, and what passes between them."""
+    """Branches split into a known and an unknown part, and the residuals between them."""
 
     known: Branches  # from known arguments to known results, then residuals
     unknown: Branches  # from what is passed, residuals and unknown arguments to the other results

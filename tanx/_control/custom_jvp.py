@@ -153,7 +153,7 @@ class custom_jvp:
                 "tanx.custom_jvp", f"{name} has no derivative rule yet.",
                 hint=f"set one with {name}.defjvp."))
         dynamic, fixed, count = self._arguments.take(args, kwargs)
-        # What is not differentiated may still be mapped or staged.
+        # Arguments that are not differentiated may still be mapped or staged.
         fixed = {i: tree_util.tree_map(_constant, x) for i, x in fixed.items()}
         leaves, in_tree = flat_leaves(f"tanx.custom_jvp: arguments of {name}", dynamic,
                                       "list it in nondiff_argnums, or close over it.",
@@ -178,7 +178,7 @@ def _constant(x):
 
 
 def _flat_rule(custom: custom_jvp, in_tree, fixed, found: dict, *args):
-    """The user's rule on flat primals and tangents; checks what it gives."""
+    """The user's rule on flat primals and tangents; checks its results."""
     half = len(args) // 2
     primals = tree_util.tree_unflatten(in_tree, args[:half])
     tangents = tree_util.tree_unflatten(in_tree, args[half:])

@@ -408,7 +408,7 @@ def _logged(bwd: Callable) -> Callable:
 
 
 class _FlatRules:
-    """The user's function and rules on flat arguments, with checks of what they give."""
+    """The user's function and rules on flat arguments, with checks of their results."""
 
     def __init__(self, custom: custom_vjp, in_tree, fixed: dict[int, Any], count: int, in_avals):
         self.custom, self.in_tree, self.fixed = custom, in_tree, fixed

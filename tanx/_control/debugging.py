@@ -30,7 +30,7 @@ __all__ = ["callback", "inspect_array_sharding", "log", "print"]
 
 def callback(callback: Callable[..., None] | None = None, *args: Any, ordered: bool = False,
              partitioned: bool = False, **kwargs: Any) -> Callable[..., None] | None:
-    """Call a Python function with values of a transformed function; what it returns is dropped.
+    """Call a Python function with values of a transformed function; its result is dropped.
 
     Under ``vmap`` it is called for each element, derivatives pass it by, and code that needs no
     results of it keeps it. Arguments that are no arrays are passed as they are. ``ordered`` calls

@@ -64,7 +64,7 @@ class FlatTree:
 
 
 def pack(tree) -> FlatTree:
-    """A group of groups; what is neither a tuple nor a group is a value."""
+    """A group of groups; anything but a tuple or a group is a value."""
     if isinstance(tree, FlatTree):
         return tree
     return FlatTree(tuple(map(pack, tree))) if isinstance(tree, tuple) else FlatTree(None, tree)

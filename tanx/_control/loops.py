@@ -271,7 +271,7 @@ def _segment(steps: int) -> int:
     return min(whole, key=lambda n: abs(n - root), default=root)
 
 
-# -- what they share -------------------------------------------------------------------------------
+# -- common parts ----------------------------------------------------------------------------------
 
 
 def pair_of(f: Callable, carry, x) -> tuple[Any, Any]:
@@ -354,14 +354,14 @@ def _in_python(f: Callable, init, xs, length: int, reverse: bool, run: Callable)
 
 
 def _stacked(*parts):
-    """What the steps gave, stacked; a Python number to start with gives way to what follows."""
+    """The stacked results of the steps; a Python number at first takes the type of later ones."""
     arrays = [as_array(x) for x in parts]
     dtype, weak = dtypes.result_type(*arrays, return_weak_type_flag=True)
     return stack([convert(x, dtype, weak) if x.weak_type else x for x in arrays])
 
 
 def _row(aval, steps: int):
-    """The type of what a step takes of a value of ``xs``."""
+    """The type of the slice of a value of ``xs`` that a step takes."""
     if aval.is_high:
         return aval.dec_rank(steps, aval.leading_axis_spec())
     return aval.update(shape=aval.shape[1:])

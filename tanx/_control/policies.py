@@ -17,7 +17,7 @@ __all__ = ["checkpoint_dots", "checkpoint_dots_with_no_batch_dims", "dots_saveab
 
 
 class _Answer:
-    """What a policy may answer."""
+    """The possible answers of a policy."""
 
     def __init__(self, name: str, stores: bool):
         self.name, self.stores = name, stores

@@ -29,7 +29,7 @@ parameter(MemorySpace)  # of the regions below
 
 
 class XlaMetadataCall(Call):
-    """A function with metadata; what is transposed of it has the metadata for derivatives."""
+    """A function with metadata; its transpose has the metadata for derivatives."""
 
     name = "xla_metadata_call"
 

@@ -44,7 +44,7 @@ __all__ = ["checkpoint", "checkpoint_name", "checkpoint_name_fwd", "name_p", "re
 
 def _transposed_body(closed: ClosedJaxpr, linear_args: tuple[bool, ...],
                      nonzero: tuple[bool, ...]) -> tuple[ClosedJaxpr, list[bool]]:
-    """A body that recomputes what is known, then runs what is linear backwards."""
+    """A body that recomputes the known part, then runs the linear part backwards."""
     in_avals, ct_avals = closed.in_avals, [a.to_tangent() for a in closed.out_avals]
     known_avals = [a for a, is_linear in zip(in_avals, linear_args) if not is_linear]
     nonzero_out: list[bool] = []

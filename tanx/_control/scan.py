@@ -51,7 +51,7 @@ T = TypeVar("T")
 
 
 def split(items: Sequence[T], *counts: int) -> list[list[T]]:
-    """Consecutive parts of a sequence, and what is left.
+    """Consecutive parts of a sequence, and the rest.
 
     >>> split("abcdef", 1, 3)
     [['a'], ['b', 'c', 'd'], ['e', 'f']]
@@ -122,7 +122,7 @@ def _forward(closed: ClosedJaxpr, num_consts: int, num_carry: int, nonzero: tupl
 
 
 class Parts(NamedTuple):
-    """A scan in two: what is known now, and what a trace records for later.
+    """A scan in two: one over known values, run now, and one that a trace records for later.
 
     What later needs of now, the residuals, is the same in each step or is read step by step.
     """
@@ -140,7 +140,7 @@ class Parts(NamedTuple):
 @cached_by_jaxpr
 def parts_of(closed: ClosedJaxpr, num_consts: int, num_carry: int, unknown: tuple[bool, ...],
              ) -> Parts:
-    """Split a body in two. What is recorded stays linear in what is unknown."""
+    """Split a body in two. The recorded part stays linear in the unknown values."""
     consts, carry, xs = split(unknown, num_consts, num_carry)
     num_ys = len(closed.jaxpr.outvars) - num_carry
     while True:
@@ -431,7 +431,7 @@ class Scan(RunsFunctions):
         return out, [next(given) if nz else Zero.tangent_of(x) for x, nz in zip(out, found)]
 
     def partial_eval(self, trace, args, params):
-        """Run what is known as one scan now, and record another for the rest."""
+        """Run the known part as one scan now, and record another for the rest."""
         rest = {name: params[name] for name in ("length", "reverse", "unroll")}
         num_consts, num_carry = params["num_consts"], params["num_carry"]
         unknown = tuple(trace.unknown(x) for x in args)
@@ -538,7 +538,7 @@ def bind_forwarding(consts: Sequence[Any], carry: Sequence[Any], xs: Sequence[An
 
 
 def _apart(cts, args, params) -> list:
-    """Transpose a scan that first has to be split into what is known and what is linear."""
+    """Transpose a scan that first has to be split into a known and a linear part."""
     unknown = [x.aval if type(x) is Linear else None for x in args]
     _, which, jaxpr, residuals = partial_eval(lambda *xs: scan_p.bind(*xs, **params), unknown, args)
     answers = iter(backward(jaxpr, residuals, [Linear(v.aval) for v in jaxpr.invars],

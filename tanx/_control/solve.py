@@ -96,7 +96,7 @@ class CustomLinearSolve(Primitive):
         return out, [*dx, *rest]
 
     def taylor(self, primals, series, *, const_lengths: LinearSolve, jaxprs: LinearSolve):
-        """``A(t) x(t) = b(t)``: what is missing in each order is the right side of a system."""
+        """``A(t) x(t) = b(t)``: each coefficient of ``x`` solves a system with ``A(0)``."""
         consts, b = _parts(primals, const_lengths)
         moves, right = _parts(series, const_lengths)
         order = next(len(ts) for ts in series if ts is not zero_series)
@@ -222,7 +222,7 @@ def _run_transposed(product: Body, cts: Sequence[Any]) -> list:
 
 
 def _check(function: str, what: str, like: str, avals, body: Body, has_aux: bool) -> None:
-    """A function must give what it takes, or that and something else."""
+    """A function must return its argument's structure, or a pair of that and something else."""
     tree = tree_util.tree_structure(avals)
     given = body.out_tree
     if has_aux:

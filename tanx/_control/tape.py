@@ -293,7 +293,7 @@ class _Unwinding:
             left, place, carry, slots = given
             carry = self.forward(i, carry)
             full = eq(left, np.int32(1))
-            target = select(full, place, np.int32(self.slots))  # what is not kept goes behind
+            target = select(full, place, np.int32(self.slots))  # dropped values go behind the end
             slots = [_written(s, x, target) for s, x in zip(slots, carry)]
             return select(full, gap, left - 1), place + convert(full, place.dtype), carry, slots
 

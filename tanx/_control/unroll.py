@@ -1,6 +1,6 @@
 """Several steps of a ``scan`` in a row: fewer rounds of a longer body.
 
-What is left over, if the length is no multiple, runs behind the loop, or before it in reverse.
+The remaining steps, if the length is no multiple, run after the loop, or before it in reverse.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOST = 16  # steps in a row, unless they are all; more is no faster, and slow to
 @cached_by_jaxpr
 def unrolled(body: ClosedJaxpr, scan: Primitive, length: int, num_consts: int, num_carry: int,
              reverse: bool, unroll: int) -> ClosedJaxpr | None:
-    """What a scan does, ``unroll`` steps in a row unless these are too much code.
+    """The steps of a scan, ``unroll`` of them in a row unless these are too much code.
 
     A function of the operands of the scan; None where it takes one step at a time.
     """

@@ -163,7 +163,7 @@ class While(RunsFunctions):
         return map_lanes(_lane(body_jaxpr, cond_jaxpr, cond_nconsts), axis.size, args, dims)
 
     def partial_eval(self, trace, args, params):
-        """Run the loop of what is known now, and record one of as many steps for the rest.
+        """Run the known part of the loop now, and record one of as many steps for the rest.
 
         Where Python knows the values, what the rest needs of each step is written down now.
         """
@@ -193,7 +193,7 @@ class While(RunsFunctions):
         return merged(found, late, moving)
 
     def transpose(self, cts, *args, **params):
-        """Find the number of steps from what is known, then run them backwards."""
+        """Find the number of steps from known values, then run them backwards."""
         unknown = [x.aval if type(x) is Linear else None for x in args]
         _, which, jaxpr, residuals = partial_eval(lambda *xs: self.bind(*xs, **params), unknown,
                                                   args)
@@ -332,7 +332,7 @@ class Record(Call):
 
 
 class Replay(Primitive):
-    """Runs steps along what was written down for each of them: a scan that may end early.
+    """Runs steps along the tape of each of them: a scan that may end early.
 
     Operands are the number of steps, what stays the same, the carry, and tapes with room for
     ``room`` steps; the results are the carry.
@@ -369,7 +369,7 @@ class Replay(Primitive):
         return self.eval(*args, **params)
 
     def partial_eval(self, trace, args, params):
-        """What is linear is left as it is; else it becomes a loop as any other."""
+        """A linear use stays as it is; any other becomes an ordinary loop."""
         tapes = args[1 + params["num_consts"] + params["num_carry"]:]
         if any(trace.unknown(x) for x in (args[0], *tapes)):
             return self.eval(*args, **params)
@@ -715,7 +715,7 @@ def bind_hoisted(condition: Body, body: Body, leaves: list) -> list:
 @cached_by_jaxpr
 def _hoisted(body: ClosedJaxpr, condition: ClosedJaxpr, fixed: tuple[bool, ...],
              ) -> tuple[ClosedJaxpr, ClosedJaxpr, list[bool]]:
-    """Body and condition that take what is ``fixed`` first; which of that the condition reads."""
+    """Body and condition that take ``fixed`` values first; which of them the condition reads."""
     _, used = dce(condition.jaxpr, [True])
 
     def apart(items: list) -> tuple[list, list, list]:

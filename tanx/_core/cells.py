@@ -26,7 +26,7 @@ class _RefType(type):
 class Ref(Reference, metaclass=_RefType):
     """A reference to an array that can be read and written. Made by :func:`tanx.new_ref`.
 
-    Its array may share memory with others; who writes makes a copy first, then.
+    Its array may share memory with others; then a write copies it first.
     """
 
     __module__ = "tanx"

@@ -1,6 +1,6 @@
 """Which globals and variables of enclosing functions the code of a function reads.
 
-Found in its bytecode, without running it. What a function writes itself does not count.
+Found in its bytecode, without running it. Names that the function itself writes do not count.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _FLAGGED = {opmap["LOAD_GLOBAL"]} | ({opmap["LOAD_ATTR"]} if sys.version_info >=
 
 @lru_cache(maxsize=4096)
 def code_reads(code: CodeType) -> CodeReads:
-    """What a code object reads and writes outside of itself.
+    """The names that a code object reads and writes outside of itself.
 
     >>> rate = 3
     >>> sorted(code_reads((lambda x: x * rate + SETTINGS.shift).__code__).attributes)

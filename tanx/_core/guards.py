@@ -56,7 +56,7 @@ def same(x, y) -> bool:
 
 
 def lookup(cls: type, name: str) -> Any:
-    """What a class or its bases have by a name, as it is stored; ABSENT if there is nothing."""
+    """The attribute of a class or its bases, as it is stored; ABSENT if they have none."""
     for base in cls.__mro__:
         if name in base.__dict__:
             return base.__dict__[name]
@@ -166,7 +166,7 @@ class Guards(tuple[Guard, ...]):
         return next(self.changes(), None) is None
 
     def changes(self) -> Iterator[tuple[str, Any, Any]]:
-        """What is different: its name, its value now, and the one before."""
+        """The differences: name, value now, and value before."""
         for guard in self:
             yield from guard.changes()
 

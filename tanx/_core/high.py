@@ -158,7 +158,7 @@ def is_high(jaxpr: Jaxpr | ClosedJaxpr) -> bool:
     """Whether values of high types are in a jaxpr."""
     if not high_classes:
         return False
-    jaxpr = jaxpr.jaxpr  # of a closed one: what is known outlives it
+    jaxpr = jaxpr.jaxpr  # of a closed one: the cached facts outlive it
     known = _high_jaxprs.get(jaxpr)
     if known is None:
         known = _high_jaxprs[jaxpr] = any(

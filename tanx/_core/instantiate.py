@@ -90,7 +90,7 @@ class _Instance:
                      jaxpr.debug_info)
 
     def value(self, value: Any) -> Any:
-        """A type or a parameter with its sizes evaluated; what has none stays as it is."""
+        """A type or a parameter with its sizes evaluated; others stay as they are."""
         kind = type(value)
         if kind is DimExpr:
             return evaluate(value, self.values)

@@ -348,7 +348,7 @@ def cached_by_jaxpr(transform):
     Transformations of the body of a call run once, however often the call is met. No trace around
     the call is in sight meanwhile, for what is found holds for every call. Only where a user's rule
     in the body closes over values of such traces, it runs again in their sight, for this call: the
-    tracers are among the constants of what it gives (see ``captured_by``).
+    tracers are among the constants of its result (see ``captured_by``).
     """
     @functools.wraps(transform)
     def remembered(closed: ClosedJaxpr, *key):

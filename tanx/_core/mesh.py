@@ -24,7 +24,7 @@ __all__ = ["AbstractDevice", "AbstractMesh", "AxisType", "Mesh", "get_abstract_m
 
 
 class AxisType(enum.Enum):
-    """Who decides how arrays are divided along an axis of a mesh.
+    """How it is decided in which way arrays are divided along an axis of a mesh.
 
     The compiler (Auto), the types of the program (Explicit), or the code itself, which sees the
     part of one device (Manual).
@@ -166,7 +166,7 @@ class Mesh(_Named):
 
     @property
     def empty(self) -> bool:
-        """Whether this is no mesh: what is in scope where none was set."""
+        """Whether this is the empty mesh, which is in scope where no mesh was set."""
         return self.devices.ndim == 0 and self.devices.item() is None
 
     @property

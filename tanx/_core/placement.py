@@ -29,7 +29,7 @@ NOWHERE = Placement()
 
 
 def placed(shape: tuple[int, ...], given: dict[str, Any]) -> Placement | None:
-    """What a type of a shape states, checked; None where it states nothing."""
+    """The checked placement of a type of a shape; None if it states no placement."""
     unknown = given.keys() - set(Placement._fields)
     if unknown:
         raise TypeError(explain(
@@ -59,7 +59,7 @@ def _of_type(shape: tuple[int, ...], sharding) -> NamedSharding:
     whole = (*sharding.spec, *[None] * (len(shape) - len(sharding.spec)))
     types = dict(zip(sharding.mesh.axis_names, sharding.mesh.axis_types))
     stated = [tuple(n for n in names_of(entry) if types[n] is AxisType.Explicit)
-              for entry in whole]  # what the compiler divides is no part of a type
+              for entry in whole]  # axes that the compiler divides are no part of a type
     sharding = sharding.update(spec=sharding.spec.update(stated))
     sharding.shard_shape(shape)
     return sharding

@@ -95,7 +95,7 @@ class Primitive:
     unit = False  # whether eager code compiles it as a whole
     names_line = False  # whether errors of compiled code name the user's line of a use
     is_users = False  # whether its transpose is a user's, whose cotangents may have other dtypes
-    # Where the result is the first operand but for some elements: which operand has the new ones.
+    # Where the result is the first operand with some elements replaced: which operand replaces.
     update_operand: int | None = None
 
     # The six rules; see above.
@@ -154,7 +154,7 @@ class Primitive:
     def body(self, types: Sequence[Any], params: dict[str, Any]) -> Any:
         """The closed jaxpr that stands for a use on operands of some types in compiled code.
 
-        It is ``called``, but for primitives of users, whose lowering is staged for each use.
+        It is ``called``; primitives of users, whose lowering is staged for each use, differ.
         """
         return self.called(params)
 
@@ -169,7 +169,7 @@ class Primitive:
     def writes_tapes(self, params: dict[str, Any]) -> bool:
         """Whether ``partial_eval`` writes tapes whose length depends on values, if these are known.
 
-        Such a use stands by itself: it is not compiled together with what is around it.
+        Such a use stands by itself: it is not compiled together with the equations around it.
         """
         return False
 

@@ -67,7 +67,7 @@ _active = _Active()
 
 
 class reading:
-    """Note what a block reads that traces ``fun`` with some static values."""
+    """Record the reads of a block that traces ``fun`` with some static values."""
 
     def __init__(self, fun: Any, static: Iterable[Any] = ()):
         self.reads = Reads(_active.reads)
@@ -130,7 +130,7 @@ class Reads:
         self.hooked: list[type] = []
         self.room = MOST
 
-    # -- finding what there is to read -------------------------------------------------------------
+    # -- finding objects and names that can be read ------------------------------------------------
 
     def reach(self, value: Any, origin: _Origin) -> None:
         """Look at a value that the trace can read: what else can it read there?"""
@@ -200,7 +200,7 @@ class Reads:
         self.reach_code(code, function.__globals__, cells)
 
     def reach_code(self, code: CodeType, names: dict[str, Any], cells: dict[str, Any]) -> None:
-        """Look at what a function's code reads, and the code of functions inside of it."""
+        """Record the names that a function's code reads, and the code of functions inside of it."""
         if not names_count:
             return
         reads = code_reads(code)
@@ -307,7 +307,7 @@ def _guards_of_object(known: _Object, found: _Merged) -> None:
                 if same(_slot(stored, target), first):
                     found.add(Slot(target, stored, first))
             elif name[:2] != "__":
-                found.class_member(kind, name, stored)  # what a property reads is noted itself
+                found.class_member(kind, name, stored)  # reads inside are recorded
             continue
         if members is not None and known.before is not None:
             before, now = known.before.get(name, ABSENT), members.get(name, ABSENT)

@@ -88,7 +88,7 @@ def passed(name: str) -> None:
 class span:
     """Record a block of code, if a profile is taken.
 
-    ``operands`` are types of what it works on, for the profile to show.
+    ``operands`` are the types of its operands, for the profile to show.
     """
 
     __slots__ = ("name", "category", "operands", "recorder", "start", "source")

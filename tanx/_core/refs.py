@@ -71,7 +71,7 @@ class AbstractRef(AbstractValue):
         return self
 
     def to_tangent(self) -> ShapedArray:
-        """No values: a reference is not differentiated, what is read from it is."""
+        """No values: a reference is not differentiated, but the values read from it are."""
         return ShapedArray(self.shape, dtypes.float0)
 
     def to_tangent_aval(self) -> AbstractRef:
@@ -141,7 +141,7 @@ class Accessible:
 
     @boundary
     def swap(self, value, idx=None):
-        """Replace the content, or the part of it at ``idx``; what was there before."""
+        """Replace the content, or the part of it at ``idx``; returns the old content."""
         return self._swap(idx, value)
 
     @boundary
@@ -151,7 +151,7 @@ class Accessible:
 
     @property
     def at(self) -> _At:
-        """``ref.at[idx]`` is a part of the reference: what is written to it is written there."""
+        """``ref.at[idx]`` is a part of the reference: writes to it go to the reference."""
         return _At(self)
 
     @property

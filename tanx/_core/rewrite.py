@@ -115,7 +115,7 @@ def dce_closed(closed: ClosedJaxpr, used_outputs: Sequence[bool]) -> tuple[Close
 @cached_by_jaxpr
 def _dce_body(closed: ClosedJaxpr, used_outputs: tuple[bool, ...],
               ) -> tuple[ClosedJaxpr | None, list[bool]]:
-    """As :func:`dce_closed`, with None for no change: what is remembered must not hold its key."""
+    """As :func:`dce_closed`, with None for no change: a cached value must not hold its key."""
     jaxpr, used = dce(closed.jaxpr, used_outputs)
     if jaxpr is closed.jaxpr and all(used):
         return None, used

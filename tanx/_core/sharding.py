@@ -240,7 +240,7 @@ class ManualAxisType:
         return frozenset(mesh.manual_axes) - self.vur
 
     def to_ct_mat(self) -> ManualAxisType:
-        """The type of cotangents: what is unreduced here is reduced there."""
+        """The type of cotangents: unreduced axes become reduced ones, and the other way round."""
         return self.update(unreduced=self.reduced, reduced=self.unreduced)
 
     def update(self, **kwargs) -> ManualAxisType:

@@ -307,7 +307,7 @@ def _open(value) -> Jaxpr | None:
 
 
 def _name_of_call(eqn: JaxprEqn) -> str:
-    """What to call the jaxprs of an equation; custom rules are named, what they replace is not."""
+    """The name of the jaxpr of an equation; one with custom rules has no name of its own."""
     custom = eqn.primitive.name.startswith("custom_")
     return str("" if custom else eqn.params.get("name", "")).strip("<>") or "jaxpr"
 

@@ -28,7 +28,7 @@ class SourceInfo(NamedTuple):
     function: str = "<unknown>"
     name_stack: tuple[str, ...] = ()
     column: int = 0
-    qualified: str = "<unknown>"  # the function's name with those of what it is defined in
+    qualified: str = "<unknown>"  # the function's name, qualified by its scopes
 
     @property
     def exact(self) -> str:

@@ -90,7 +90,7 @@ class PartitionSpec:
         return self
 
     def to_ct_spec(self) -> PartitionSpec:
-        """The spec of cotangents: what is unreduced here is reduced there."""
+        """The spec of cotangents: unreduced axes become reduced ones, and the other way round."""
         return PartitionSpec(*self._partitions, unreduced=self._reduced, reduced=self._unreduced)
 
     def index(self, value) -> int:

@@ -52,11 +52,11 @@ class Staged(NamedTuple):
 
 
 VARIANTS = 16
-"""What is kept of one signature for different states of what was read; the oldest goes first."""
+"""Traces kept of one signature for different states that were read; the oldest goes first."""
 
 
 class Memory(dict):
-    """What was staged of a function, by signature; kept on the function, and gone with it.
+    """The traces of a function, by signature; kept on the function, and gone with it.
 
     For a signature there may be several, each with its guards: the state that it was staged in.
     """
@@ -68,7 +68,7 @@ class Memory(dict):
         _memories[id(self)] = self
 
     def find(self, key: Any) -> Any:
-        """What was staged for a signature in the state of now, or None.
+        """The trace of a signature in the present state, or None.
 
         The trace that is running, if any, then depends on that state, too.
         """
@@ -79,11 +79,11 @@ class Memory(dict):
         return None
 
     def keep(self, key: Any, value: Any, guards: Guards) -> None:
-        """Keep what was staged for a signature in a state."""
+        """Keep the trace of a signature in a state."""
         self[key] = ((guards, value), *self.get(key, ()))[:VARIANTS]
 
     def forget(self, closed: ClosedJaxpr) -> None:
-        """Let go of what was staged as a jaxpr."""
+        """Forget the traces that gave a jaxpr."""
         for key, kept in list(self.items()):
             left = tuple(pair for pair in kept if pair[1].closed is not closed)
             if not left:
@@ -104,7 +104,7 @@ _ATTRIBUTE = "__tanx_staged__"
 
 
 def memory_of(fun: Callable) -> Memory:
-    """What was staged of a Python function so far; every wrapper of one function shares it."""
+    """The traces of a Python function so far; all wrappers of one function share them."""
     if not isinstance(fun, FunctionType):
         return Memory()
     memory = fun.__dict__.get(_ATTRIBUTE)
@@ -115,7 +115,7 @@ def memory_of(fun: Callable) -> Memory:
 
 
 def clear_memories() -> None:
-    """Forget what was staged of every function."""
+    """Forget the traces of every function."""
     for memory in list(_memories.values()):
         memory.clear()
 
@@ -264,7 +264,7 @@ class StageTrace(Trace):
                            next(a for a in types if type(a) is AbstractRef))
 
     def atom(self, x) -> Atom:
-        """``x`` as a variable or literal of this jaxpr; what is not ours becomes a constant."""
+        """``x`` as a variable or literal of this jaxpr; a value from outside becomes a constant."""
         if isinstance(x, StageTracer) and x._trace is self:
             return x.atom
         if isinstance(x, Tracer):

@@ -2,7 +2,7 @@
 
 On the CPU arrays are in the memory of the host, and nothing is copied to a device. But a number or
 an array of NumPy that becomes an operand would be, on a device that has a memory of its own; the
-guard finds these places in a program before it goes there. What is staged is no transfer.
+guard finds these places in a program before it goes there. Staged operations are no transfers.
 """
 
 from __future__ import annotations

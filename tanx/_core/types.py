@@ -455,7 +455,7 @@ def _checked_sharding(shape: tuple, sharding):
 
 
 class _ByClass(dict[type, Callable]):
-    """Functions by class; what is asked for by ``[]`` is also found for a base."""
+    """Functions by class; ``[]`` also finds the function of a base class."""
 
     def __missing__(self, cls: type) -> Callable:
         for base in cls.__mro__[1:]:

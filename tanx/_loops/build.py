@@ -95,7 +95,7 @@ At = tuple[Expr, ...]
 class Operand:
     """An array that is not stored: ``element`` makes the element at an index when it is read.
 
-    What is read twice at the same index is built once.
+    Reads of the same index are built once.
     """
 
     def __init__(self, shape: Sequence[int], dtype, element: Callable[[At], Expr]):

@@ -237,7 +237,7 @@ class _Checker:
 
 
 class _Ranges:
-    """Whether accesses are in range. What is surely outside and surely reached is an error."""
+    """Whether accesses are in range. One that is surely outside and surely reached is an error."""
 
     def __init__(self, program: Program):
         self.whole = program

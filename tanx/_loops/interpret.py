@@ -157,7 +157,7 @@ class _Runner:
         return results if isinstance(results, (tuple, list)) else (results,)
 
     def repeated(self, loop: Loop) -> Sequence[np.ndarray]:
-        """What a loop leaves."""
+        """The results of a loop."""
         tests, constants, carries, read = [
             [self.memory.take(b) for b in part] for part in loop.parts[:4]]
         filled = [np.zeros(b.shape, b.dtype) for b in loop.parts[4]]
@@ -179,7 +179,7 @@ class _Runner:
         return *carries, *filled, _room(loop)
 
     def branch(self, branch: Branch) -> Sequence[np.ndarray]:
-        """What the branch that is taken gives."""
+        """The results of the branch that is taken."""
         choice, *given = [self.memory.take(b) for b in branch.inputs]
         number = int(choice) if 0 <= choice < len(branch.bodies) else -1
         body = branch.bodies[number]

@@ -132,7 +132,7 @@ class Extern(Call):
 
 @dataclass(frozen=True, slots=True)
 class Loop(Call):
-    """Runs a program again and again, each time on what the time before has left.
+    """Runs a program repeatedly, each time on the results of the time before.
 
     The body takes constants, carries, and a row of each array that is read by rows; it gives the
     next carries, and a row of each array that is filled by rows. The loop has ``count`` steps, or

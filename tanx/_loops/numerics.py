@@ -186,7 +186,7 @@ def convert(x, *, dtype):
         return x.astype(dtype)
     low, high = value_range(dtype)
     whole = np.trunc(np.nan_to_num(x.astype(np.float64), nan=0.0))
-    # 2**63 - 1 is no float64, so what is too great is found before the cast and not clipped by it.
+    # 2**63 - 1 is no float64, so too large numbers are found before the cast, not clipped by it.
     inside = (whole >= low) & (whole < high + 1)
     wide = np.int64 if target == "i" else np.uint64
     cast = np.where(inside, whole, 0).astype(wide)

@@ -46,7 +46,7 @@ def walk(*roots: Node, into: Callable[[Node], Sequence[Node]] = children,
          seen: set[Node] | None = None) -> Iterator[Node]:
     """Each node under ``roots`` once, children before parents, however deep.
 
-    Who walks several expressions hands on what was ``seen``: parts that they share come once.
+    To walk several expressions, pass the same ``seen``: shared parts come once.
     """
     seen = set() if seen is None else seen
     stack: list[Any] = list(reversed(roots))
@@ -104,7 +104,7 @@ def substitute(root: Expr, values: Mapping[Variable, Expr]) -> Expr:
 
 
 def substitution(values: Mapping[Variable, Expr]) -> Callable[[Expr], Expr]:
-    """As :func:`substitute`, for several expressions: what they share is rebuilt once."""
+    """As :func:`substitute`, for several expressions: shared parts are rebuilt once."""
     arriving = frozenset().union(*(value.free for value in values.values()))
     images: dict[Any, Any] = {**values}
 
@@ -177,7 +177,7 @@ def statements_in(statements: Iterable[Statement]) -> Iterator[Statement]:
 
 
 def expressions(statement: Statement) -> tuple[Expr, ...]:
-    """What a statement itself evaluates: index, value and guard of a store."""
+    """The expressions that a statement itself evaluates: index, value and guard of a store."""
     if not isinstance(statement, Store):
         return ()
     guard = () if statement.guard is None else (statement.guard,)

@@ -142,7 +142,7 @@ def _chosen(params: dict, which: list[int]) -> dict:
 
 
 class Token(Primitive):
-    """What the makers of tokens share. A token is an array without elements."""
+    """The common part of primitives that make tokens. A token is an array without elements."""
 
     kind = Kind.LAYOUT
     transpose = never("tokens hold nothing")

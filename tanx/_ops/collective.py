@@ -277,7 +277,7 @@ class ReduceScatter(Collective):
 
 
 class PPermute(Collective):
-    """Sends values between positions of a named axis; who receives nothing gets zeros."""
+    """Sends values between positions of a named axis; positions that receive nothing get zeros."""
 
     name = "ppermute"
 

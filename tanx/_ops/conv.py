@@ -251,7 +251,7 @@ def residues(places: int, window: int, stride: int, low: int, holes: int, dilati
 
 
 class Plan(NamedTuple):
-    """A convolution whose operands are in order: what it comes to."""
+    """The type and the geometry of a convolution whose operands were checked."""
 
     lhs_spec: tuple[int, ...]
     rhs_spec: tuple[int, ...]
@@ -274,7 +274,7 @@ def plan_of(x, w, params) -> Plan:
 @lru_cache(maxsize=1024)
 def plan(x_shape, x_dtype, w_shape, w_dtype, strides, padding, lhs_dilation, rhs_dilation, numbers,
          feature_groups, batch_groups, preferred) -> Plan:
-    """Check the operands of a convolution, and say what it comes to."""
+    """Check the operands of a convolution, and work out its plan."""
     x, w = ShapedArray(x_shape, x_dtype), ShapedArray(w_shape, w_dtype)
     facts = [f"lhs: {x}", f"rhs: {w}"]
     if x_dtype != w_dtype:

@@ -1,4 +1,4 @@
-"""What is said by convolutions: transposed ones, patches, and kernels that differ by place."""
+"""Operations made of convolutions: transposed ones, patches, and kernels that differ by place."""
 
 from __future__ import annotations
 

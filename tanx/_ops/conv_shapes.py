@@ -1,4 +1,4 @@
-"""What the dimensions of a convolution mean, and the sizes that follow: plain Python on shapes."""
+"""The dimensions of a convolution and the sizes that follow: plain Python on shapes."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def window_counts(sizes, window, strides) -> tuple[int, ...]:
 
 
 def padtype_to_pads(in_shape, window_shape, window_strides, padding) -> list[tuple[int, int]]:
-    """What a name of padding means, as pairs of elements before and after each dimension.
+    """Padding given by name, as pairs of elements before and after each dimension.
 
     ``"VALID"`` adds nothing; ``"SAME"`` adds so much that there is a window for each stride, and
     puts what does not come out even behind, ``"SAME_LOWER"`` in front.

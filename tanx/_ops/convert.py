@@ -61,7 +61,7 @@ class ConvertElementType(Elementwise):
         return build.convert(x[at], new_dtype)
 
     def stage(self, trace, args, params):
-        """A literal becomes another literal; only what is computed later needs an equation."""
+        """A literal becomes another literal; only values computed later need an equation."""
         atom = trace.atom(args[0])
         if type(atom) is not Literal:
             return trace.record(self, args, params)
@@ -97,7 +97,7 @@ def cast(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def _saturated(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Floats as integers, rounded towards zero; what is out of range becomes the nearest bound."""
+    """Floats as integers, rounded towards zero; values out of range become the nearest bound."""
     low, high, least, greatest = _bounds(x.dtype, dtype)
     inside = (x > low) & (x < high)
     if inside.all():
@@ -203,7 +203,7 @@ class ReducePrecision(Elementwise):
         return super().infer(x)
 
     def eval(self, x, *, exponent_bits, mantissa_bits):
-        """Rounds half to even; what is too large becomes infinite, too small becomes 0."""
+        """Rounds half to even; too large numbers become infinite, too small ones 0."""
         own = ml_dtypes.finfo(x.dtype)
         wide = widened(x)
         rounded = wide

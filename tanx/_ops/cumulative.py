@@ -26,7 +26,7 @@ __all__ = ["cumlogsumexp", "cumlogsumexp_p", "cummax", "cummax_p", "cummin", "cu
 
 
 class Cumulative(Primitive):
-    """What they share. A subclass states ``name``, ``ufunc``, ``combine`` and ``jvp``."""
+    """The common part. A subclass states ``name``, ``ufunc``, ``combine`` and ``jvp``."""
 
     kind = Kind.STATEMENT
     accepts = NUMBER

@@ -198,7 +198,7 @@ def _starts(function: str, operand, start_indices, allow_negative) -> list:
 
 
 def _along(operand, start_index, axis: int) -> list:
-    """Start indices that are zero but for one axis."""
+    """Start indices that are zero except along one axis."""
     starts: list = [0] * typeof(operand).ndim
     starts[axis] = start_index
     return starts

@@ -143,7 +143,7 @@ def ragged_all_to_all(operand, output, input_offsets, send_sizes, output_offsets
 
 
 class Future:
-    """What a collective that was begun is going to give: :meth:`done` has it."""
+    """The future result of a collective that was started; :meth:`done` gives it."""
 
     __slots__ = ("_result",)
 
@@ -158,7 +158,7 @@ class Future:
 def psum_scatter_start(*args, **kwargs):
     """Begin :func:`psum_scatter`; ``.done()`` of what this gives is the result.
 
-    The compiler orders work by what it needs, so nothing is gained by it on one device.
+    The compiler orders work by its dependences, so it gains nothing on one device.
 
     >>> f = lambda x: lax.psum_scatter_start(x, "i").done()
     >>> tanx.vmap(f, axis_name="i")(jnp.array([[1, 2], [3, 4]]))

@@ -175,7 +175,7 @@ def _broken_rules(operand, indices, numbers: GatherDimensionNumbers, sizes) -> I
 
 
 def as_int64(indices: np.ndarray) -> np.ndarray:
-    """Indices as signed integers; what is too large for them stays too large."""
+    """Indices as signed integers; indices that are too large stay too large."""
     if indices.dtype == np.uint64:
         indices = np.minimum(indices, np.uint64(2**63 - 1))
     return indices.astype(np.int64, copy=False)

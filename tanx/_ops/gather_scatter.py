@@ -145,7 +145,7 @@ def shift(dims: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def fill_of(mode: GatherScatterMode, fill_value, dtype: np.dtype) -> np.ndarray | None:
-    """What is read outside of the operand, or None where windows are moved inside."""
+    """The value read outside of the operand, or None where windows are moved inside."""
     if mode is GatherScatterMode.ONE_HOT:
         return np.zeros((), dtype)
     return cast(np.asarray(fill_value), dtype) if mode is GatherScatterMode.FILL_OR_DROP else None
@@ -415,7 +415,7 @@ class Scatter(Primitive):
             in_order and p in geo.batch_dims and p not in alone for p in range(updates.ndim)))]
 
     def stored(self, update, element, update_jaxpr):
-        """What is stored in place of an element, or combined with it."""
+        """The value stored in place of an element, or combined with it."""
         if update_jaxpr is None:
             return update
         return scalars.lower(ClosedJaxpr(update_jaxpr), element, update)[0]
@@ -430,7 +430,7 @@ def gather_like(x, indices, shape: tuple[int, ...], params, fill_value=None):
 
 
 class _Combining(Scatter):
-    """A scatter whose updates are combined with what is there."""
+    """A scatter whose updates are combined with the elements that they meet."""
 
     ufunc: np.ufunc
     scalar: Primitive

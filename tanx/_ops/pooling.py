@@ -123,7 +123,7 @@ class SelectAndGatherAdd(Primitive):
 
 
 def scatter_by_places(ct, operand, select_prim, window: Window):
-    """What the transposed gather adds up, one place of all windows after another."""
+    """The sums of the transposed gather, one place of all windows after another."""
     place = _traced_choice(operand, window, select_prim)
     aval = ShapedArray(typeof(operand).shape, typeof(ct).dtype)
     if 0 in typeof(ct).shape or 0 in aval.shape:

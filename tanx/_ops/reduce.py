@@ -76,7 +76,7 @@ def _flatten_to_front(x, axes):
 
 
 class Extremum(Reduction):
-    """What the greatest and the least element share."""
+    """The common part of the greatest and the least element."""
 
     transpose = never("an extremum is not linear")
 
@@ -107,7 +107,7 @@ class ReduceMin(Extremum):
 
 
 class Logical(Reduction):
-    """What reductions of bits share."""
+    """The common part of reductions of bits."""
 
     accepts = BOOL_INT
     keeps_weak_type = False

@@ -51,7 +51,7 @@ class _OnRef(Primitive):
         return self.apply(*args, **params)
 
     def apply(self, *args, **params):
-        """Do it to what the reference holds."""
+        """Apply the operation to the content of the reference."""
         raise NotImplementedError(f"{self}.apply")
 
     eval = jvp = transpose = batch = lower = never(
@@ -140,7 +140,7 @@ class _Access(_OnRef):
         return part_type(self.referred(f"tanx.ref.{self.name}", ref), self.indexers(leaves, tree))
 
     def check_value(self, ref, value, leaves: Sequence, tree) -> ShapedArray:
-        """What is written must be of the type of the part."""
+        """A written value must have the type of the part."""
         part = self.part(ref, leaves, tree)
         if value.dtype != part.dtype:
             raise ValueError(explain(
@@ -181,7 +181,7 @@ class Get(_Access):
 
 
 class Swap(_Access):
-    """Writes a part of a reference; what was there before."""
+    """Writes a part of a reference; the result is its old content."""
 
     name = "swap"
     effect = WriteEffect()
@@ -257,7 +257,7 @@ def _end(ref: Reference) -> None:
 
 
 def _stage_of(ref: Reference) -> Trace | None:
-    """The trace that records what is done to a reference; None where it is done at once.
+    """The trace that records operations on a reference; None if they are done at once.
 
     It is the topmost one that stages a function, if the reference comes from there or from below.
     """
@@ -423,7 +423,7 @@ def get(ref, idx=None):
 
 
 def swap(ref, idx, value):
-    """Replace the content of a reference, or the part at ``idx``; what was there before.
+    """Replace the content of a reference, or the part at ``idx``; returns the old content.
 
     >>> tanx.ref.swap(tanx.new_ref(jnp.arange(3)), 2, 5)
     Array(2, dtype=int32)

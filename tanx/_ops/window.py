@@ -110,7 +110,7 @@ class ReduceWindowSum(WindowReduction):
 
 
 class WindowExtremum(WindowReduction):
-    """What the greatest and the least element of each window share."""
+    """The common part of the greatest and the least element of each window."""
 
     transpose = never("an extremum is not linear")
     select: Primitive

@@ -74,7 +74,7 @@ class Window(NamedTuple):
         return pad_p.eval(x, fill, padding_config=self.padding_config)
 
     def views(self, spread: np.ndarray, shape: Sequence[int]) -> Iterator[np.ndarray]:
-        """For each place in a window, in order, what all windows have there."""
+        """For each place in a window, in order, the elements of all windows there."""
         for offset in np.ndindex(self.window_dimensions):
             yield spread[tuple(
                 builtins.slice(k * step, k * step + dilated(count, stride), stride)
@@ -82,7 +82,7 @@ class Window(NamedTuple):
                                                   self.window_strides))]
 
     def read(self, x, at, offset) -> tuple[Any, Any]:
-        """What the window at an index has at a place, in loops: the index, and whether it is."""
+        """The index of a window's element in the array, in loops, and whether it is inside."""
         index, between = [], []
         for i, k, stride, (low, _), base, step in zip(at, offset, *self[1:]):
             place = i * stride + k * step - low
@@ -123,7 +123,7 @@ def slide(x, size: int, stride: int, step: int, count: int, take: Callable, comb
 
 
 def traced_views(x, window: Window) -> Iterator:
-    """For each place in a window, what all windows have there; zeros outside of the array."""
+    """For each place in a window, the elements of all windows there; zeros outside of the array."""
     shape = window.shape(typeof(x).shape)
     spread = pad(x, like(x, 0), window.padding_config)
     for offset in np.ndindex(window.window_dimensions):

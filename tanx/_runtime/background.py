@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["Pending", "Queue", "Work", "barrier", "pending_array", "queue_of_thread"]
 
 MOST_PENDING = 32
-"""Jobs of one thread that may wait; who starts more waits for the oldest."""
+"""Jobs of one thread that may wait; starting another one waits for the oldest."""
 
 _PENDING, _DONE, _FAILED = 0, 1, 2  # the state of a job
 

@@ -80,7 +80,7 @@ def share(output: int, given: int, size: int) -> None:
 
 
 def clear(job: int, buffers: int) -> None:
-    """Write zeros for results: who reads them before all has stopped must find valid numbers."""
+    """Write zeros for results: code that runs on before all has stopped must find valid numbers."""
     sizes = job + word(job, SIZES)
     i = 0
     while i < word(job, OUTPUTS):

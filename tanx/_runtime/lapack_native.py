@@ -61,7 +61,7 @@ def stopped() -> int:
 
 
 def clear(job: int, buffers: int) -> None:
-    """Write zeros for results: who reads them before all has stopped must find valid numbers."""
+    """Write zeros for results: code that runs on before all has stopped must find valid numbers."""
     i = 0
     while i < word(job, OUTPUTS):
         C.memset(word(buffers, 8 * i), 0, word(job + word(job, SIZES), 8 * i))

@@ -46,7 +46,7 @@ class JVPTracer(Tracer):
         return primal.describe_origin() if isinstance(primal, Tracer) else ""
 
     def type_state(self):
-        """What a type has beside itself where values change in place: nothing."""
+        """The state that a type has for values that change in place: no state."""
         return None
 
     def __array__(self, dtype=None, copy=None):

@@ -1,9 +1,9 @@
-"""Linearization: split what is known now from what depends on values still unknown.
+"""Linearization: separate known values from values that depend on unknown ones.
 
 :class:`PartialTrace` runs on top of another trace. An operation on known values goes straight
 below; one that meets an unknown value is recorded, and the known values it uses become constants
 of the recorded jaxpr: the residuals. Linearization is forward mode with unknown tangents: the
-primals are computed at once, and what is recorded is linear in the tangents.
+primals are computed at once, and the recorded equations are linear in the tangents.
 """
 
 from __future__ import annotations

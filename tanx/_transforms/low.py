@@ -25,7 +25,7 @@ __all__ = ["LowTrace", "low_types", "lowered", "run_low"]
 
 
 class LowTrace(Trace):
-    """Expands what has to do with high types; hands all else down."""
+    """Expands equations on high types; passes all others to the trace below."""
 
     __slots__ = ()
 
@@ -75,7 +75,7 @@ def run_low(primitive, args: Sequence, params: dict[str, Any]) -> list:
 
 
 def _expanded(primitive, args: Sequence, params: dict[str, Any]) -> list:
-    """Run the body of a use in place of it: what the body has besides, as rules, is used up."""
+    """Run the body of a use in its place; the rules that the use had are dropped."""
     body = primitive.called(params) or params.get("call_jaxpr")
     if body is None:
         raise NotImplementedError(explain(

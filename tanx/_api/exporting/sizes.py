@@ -32,7 +32,7 @@ class _Step(NamedTuple):
 
 
 class Sizes:
-    """What the sizes of arguments may be."""
+    """The sizes that arguments may have."""
 
     def __init__(self, in_avals: Sequence[ShapedArray]):
         self.in_avals = in_avals
@@ -129,7 +129,7 @@ def _solved(size: Any, known: set[str]) -> tuple[str, int] | None:
 
 
 class _Zero(Mapping):
-    """Values that leave all variables as they are, but for one, which is 0."""
+    """Values that leave all variables as they are except one, which is 0."""
 
     def __init__(self, name: str, scope: Any):
         self.name, self.scope = name, scope

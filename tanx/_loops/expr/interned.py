@@ -16,7 +16,7 @@ __all__ = ["FOLDS", "LOADS", "WHILES", "Node"]
 LOADS, FOLDS, WHILES = 1, 2, 4
 """What ``node.holds`` is the sum of: which kinds of nodes there are in a node, itself included."""
 
-_set = object.__setattr__  # what a node is made of is set once
+_set = object.__setattr__  # the fields of a node are set once
 
 _NOTHING: frozenset[Any] = frozenset()
 

@@ -1,4 +1,4 @@
-"""Intervals: what is known of the values of integer expressions.
+"""Intervals: bounds for the values of integer expressions.
 
 An interval is found from those of the parts of an expression, once: it is kept with it. Facts, as
 conditions give them, narrow it.
@@ -138,7 +138,7 @@ _BOUNDS: dict[str, Callable[..., Interval]] = {
 
 
 def facts_of(condition: Expr, holds: bool = True) -> dict[Expr, Interval]:
-    """What a condition tells about int64 expressions when it holds (or when it does not).
+    """The bounds of int64 expressions that follow when a condition holds (or does not).
 
     Conjunctions of comparisons are understood; anything else tells nothing.
 

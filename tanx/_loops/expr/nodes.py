@@ -28,7 +28,7 @@ SIMPLIFY: dict[str, Callable[..., Expr | None]] = {}
 """By instruction, what gives a simpler expression of some operands, or None: see ``simplify.py``,
 which fills it (its rules are made of expressions, so they cannot stand below them)."""
 
-_set = object.__setattr__  # what a node is made of is set once
+_set = object.__setattr__  # the fields of a node are set once
 
 _NOTHING: frozenset[Variable] = frozenset()
 
@@ -135,7 +135,7 @@ class Const(Expr):
 
 
 class Variable(Expr):
-    """What a loop or a fold binds. Its name is its identity."""
+    """A variable that a loop or a fold binds. Its name is its identity."""
 
     __slots__ = ("name",)
     name: str
@@ -158,7 +158,7 @@ class Index(Variable):
 
 
 class State(Variable):
-    """What a fold carries from one step to the next."""
+    """A value that a fold carries from one step to the next."""
 
     __slots__ = ()
 
@@ -252,7 +252,7 @@ class Fold(Node):
 
     @property
     def parts(self) -> tuple[Expr, ...]:
-        """What it is made of: the start, and then what is evaluated in each step."""
+        """Its parts: the start values, and then the expressions evaluated in each step."""
         return (*self.init, *self.body)
 
     def made_of(self, parts: Sequence[Expr], indices: Sequence[Index],
@@ -273,7 +273,7 @@ class Fold(Node):
 
     @property
     def next(self) -> tuple[Expr, ...]:
-        """What the states become in one step."""
+        """The states after one step."""
         if self.reducer is None:
             return self.body
         (state,), (element,) = self.states, self.body
@@ -340,7 +340,7 @@ def _brief_list(nodes: Iterable[Node], depth: int) -> str:
 
 
 def _free_in(nodes: Iterable[Node]) -> frozenset[Variable]:
-    """What is free in any of some nodes; the set of one of them where it has all."""
+    """The free variables of some nodes; the set of one node itself if it contains all of them."""
     found = _NOTHING
     for node in nodes:
         more = node.free
