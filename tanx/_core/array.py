@@ -276,7 +276,8 @@ def _from_pickle(data: np.ndarray, weak_type: bool, dtype=None) -> Array:
 def live_arrays(platform: str | None = None) -> list[Array]:
     """All arrays alive in the process whose data has not been given back.
 
-    ``platform`` picks those on one kind of device; the CPU is the only kind there is.
+    ``platform`` picks those on one kind of device; the CPU is the only kind there is. Arrays that
+    ``gc.freeze`` has hidden from the collector are not found.
 
     >>> x = jnp.ones(3)
     >>> any(y is x for y in live_arrays())

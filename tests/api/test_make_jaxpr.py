@@ -107,7 +107,7 @@ def test_name_and_signature():
     def fun(x, y=1):
         return x
 
-    assert tanx.make_jaxpr(fun).__name__ == "fun"
+    assert tanx.make_jaxpr(fun).__name__ == "make_jaxpr(fun)"
     assert inspect.signature(tanx.make_jaxpr(fun)) == inspect.signature(fun)
 
 

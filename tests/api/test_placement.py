@@ -64,7 +64,7 @@ def test_spaces_of_memory():
             assert y.dtype == np.float32 and not y.weak_type
     text = str(tanx.make_jaxpr(lambda x: tanx.device_put(x, Space.Host))(x))
     assert "devices=(MemorySpace.Host,)" in text
-    assert any(x is X for x in CPU.live_buffers())
+    assert any(y is x for y in CPU.live_buffers())
 
 
 def test_processes():
