@@ -3,7 +3,7 @@
 A :class:`~tanx._compiler.machine.Machine` carries them down the pipeline. Tests and experiments
 vary them with ``dataclasses.replace``; :meth:`Tuning.varied` does that for several passes at once.
 Each comment says what a number limits. A figure says what was measured and on which processor; a
-number without one was chosen on an AVX-512 server (Cascade Lake) and has not been swept since.
+number without one was chosen while its pass was written, and no sweep of it is on record.
 """
 
 from __future__ import annotations

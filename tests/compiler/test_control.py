@@ -239,7 +239,7 @@ def test_a_number_may_be_the_one_row_of_a_loop():
             return jnp.tanh(c @ jnp.outer(r, r) + r), c.sum()
         return jnp.sum(x + lax.scan(step, jnp.ones(8, x.dtype), x.reshape(-1, 8))[1])
 
-    with settings({"fuse._NODES": 8, "split._WORTH": 1, "split._PIECES": 4, "simplify._FOLDED": 2}):
+    with settings({"fuse.nodes": 8, "split.worth": 1, "split.pieces": 4, "simplify.folded": 2}):
         check_function(tanx.grad(loss), X[0, :8])
 
 

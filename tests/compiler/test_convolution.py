@@ -152,8 +152,8 @@ def test_a_sum_for_some_lanes_may_run_in_lanes_of_its_own():
         return jnp.sum(jnp.tanh(y).astype("float64"))
 
     x = np.random.default_rng(0).integers(-12, 13, (3, 8, 8)).astype(np.float32) / 4
-    with tanx.enable_x64(True), settings({"fuse._STORE": -1000.0, "fuse._SMALL": 0,
-                                          "fuse._ROWS": 1}):
+    with tanx.enable_x64(True), settings({"fuse.store": -1000.0, "fuse.small": 0,
+                                          "fuse.rows": 1}):
         check_function(tanx.grad(loss), x)
 
 
