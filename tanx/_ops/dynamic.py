@@ -64,7 +64,7 @@ def _batched_index(starts, dims):
     return concatenate(columns, 1), 0
 
 
-def _known_or_traced(function: str, start_indices) -> list:
+def _known_or_traced(function: str, operand, start_indices) -> list:
     """Start indices as Python integers where they are known and as tracers where not."""
     if isinstance(start_indices, Array | np.ndarray):
         if typeof(start_indices).ndim != 1:
@@ -86,6 +86,7 @@ def _known_or_traced(function: str, start_indices) -> list:
     if len(given) > 1:
         raise TypeError(explain(
             function, "start indices must be integers of one dtype.",
+            f"operand:       {typeof(operand)}",
             f"start_indices: {', '.join(str(typeof(i)) for i in start_indices)}"))
     return starts
 
@@ -178,7 +179,7 @@ def _starts(function: str, operand, start_indices, allow_negative) -> list:
     Those known while tracing become constants, so they cost no equations.
     """
     shape = typeof(operand).shape
-    starts = _known_or_traced(function, start_indices)
+    starts = _known_or_traced(function, operand, start_indices)
     if len(starts) != len(shape):
         raise ValueError(explain(
             function, "there must be a start index for each dimension.",

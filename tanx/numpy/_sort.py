@@ -173,7 +173,7 @@ def _parted(x, place: int, axis: int):
             lax.slice_in_dim(x, place + 1, None, axis=axis))
 
 
-@library_jit(static_argnames=("k", "axis", "mode", "sorted"))
+@library_jit(static_argnums=1, static_argnames=("axis", "mode", "sorted"))
 def top_k(a, k, /, *, axis=-1, mode="largest", sorted=True):
     """The ``k`` greatest elements along ``axis``, greatest first, and their positions.
 

@@ -13,7 +13,7 @@ import numpy as np
 from .. import dtypes, lax
 from .. import numpy as jnp
 from ..errors import explain
-from ..numpy._promotion import broadcast_to_shape, canonical_shape, typeof
+from ..numpy._promotion import broadcast_to_shape, typeof
 from ._keys import single, split
 from ._normal import normal
 from ._sampler import floating, integer, repeat, sample_shape, sampler
@@ -328,7 +328,7 @@ def multinomial(key, n, p, *, shape: Sequence[int] | None = None, dtype=None, un
       key: A key.
       n: Numbers of trials, numbers or arrays.
       p: Probabilities of the categories along the last dimension.
-      shape: Of the result, the dimension of categories included; by default that of ``p``.
+      shape: Of the result without its last dimension; by default that of ``p`` without it.
       dtype: Of numbers; by default ``float32``, or ``float64`` with ``enable_x64``.
       unroll: How many categories the loop over them takes at a time.
 
@@ -343,16 +343,14 @@ def multinomial(key, n, p, *, shape: Sequence[int] | None = None, dtype=None, un
     p = p if dtypes.issubdtype(p.dtype, np.inexact) else p.astype(dtypes.default_float())
     dtype = dtypes.requested_dtype(dtypes.default_float() if dtype is None else dtype,
                                    "tanx.random.multinomial")
-    shape = p.shape if shape is None else canonical_shape(shape, "tanx.random.multinomial")
+    lead = p.shape[:-1] if shape is None else tuple(shape)
     trials = lax.convert_element_type(n, p.dtype)
-    for x, whole in ((trials, shape[:-1]), (p, shape)):
-        if not _broadcasts(x.shape, whole):
-            raise ValueError(explain(
-                "tanx.random.multinomial", "p must broadcast to the shape of the result, and n to "
-                "that without its last dimension.", f"n: {typeof(trials)}", f"p: {typeof(p)}",
-                f"shape: {shape}"))
-    lead = shape[:-1]
-    trials, p = broadcast_to_shape(trials, lead), broadcast_to_shape(p, shape)
+    if not all(_broadcasts(x, lead) for x in (trials.shape, p.shape[:-1])):
+        raise ValueError(explain(
+            "tanx.random.multinomial", "n, and p without its last dimension, must broadcast to "
+            "the shape.", f"n: {typeof(trials)}", f"p: {typeof(p)}", f"shape: {lead}"))
+    trials = broadcast_to_shape(trials, lead)
+    p = broadcast_to_shape(p, (*lead, p.shape[-1]))
     left = lax.cumsum(p, p.ndim - 1, reverse=True)
     shares = jnp.moveaxis(p / jnp.where(left == 0, 1, left), -1, 0)
 

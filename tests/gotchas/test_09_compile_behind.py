@@ -125,7 +125,7 @@ def long_program(salt, size):
 
 
 async def lateness(f):
-    """How late a ticker of 5 ms was at most while a program was compiled, and how long that took.
+    """How late each tick of 5 ms was while a program was compiled, and how long that took.
 
     The compiler may be done before the loop hears of it, but not the other way round.
     """
@@ -138,15 +138,18 @@ async def lateness(f):
         begin = time.perf_counter()
         await asyncio.sleep(0.005)
         late.append(time.perf_counter() - begin - 0.005)
-    return max(late), time.perf_counter() - start
+    return late, time.perf_counter() - start
 
 
-@pytest.mark.parametrize("size", [60, pytest.param(120, marks=pytest.mark.slow)])
-def test_the_event_loop_goes_on_while_a_program_is_compiled(size):
+def test_the_event_loop_goes_on_while_a_program_is_compiled():
+    """Wherever the compiler is: no tick waits for most of it. How late is for quiet machines."""
     with enable_compilation_cache(False):
-        for salt in range(4):  # the machine may be busy with other things
-            late, seconds = asyncio.run(lateness(long_program(salt, size)))
-            if late < 0.05:
-                break
-    assert late < 0.05
-    assert seconds > late
+        late, seconds = asyncio.run(lateness(long_program(0, 60)))
+    assert len(late) > 5 and max(late) < seconds / 2
+
+
+@pytest.mark.slow
+def test_a_ticker_is_not_late_by_more_than_50_ms():
+    with enable_compilation_cache(False):
+        latest = min(max(asyncio.run(lateness(long_program(salt, 120)))[0]) for salt in range(4))
+    assert latest < 0.05

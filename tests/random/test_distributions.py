@@ -63,8 +63,8 @@ DISCRETE = {
                stats.rv_discrete(values=([0, 1, 2], [0.2, 0.3, 0.5]))),
     "categorical": (lambda n: random.categorical(KEY, jnp.log(jnp.array([0.2, 0.8])), shape=n),
                     stats.bernoulli(0.8)),
-    "multinomial": (lambda n: random.multinomial(
-        KEY, 10, jnp.array([0.2, 0.8]), shape=(*n, 2))[:, 0], stats.binom(10, 0.2)),
+    "multinomial": (lambda n: random.multinomial(KEY, 10, jnp.array([0.2, 0.8]), shape=n)[:, 0],
+                    stats.binom(10, 0.2)),
 }
 
 
