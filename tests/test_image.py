@@ -147,7 +147,7 @@ tanx.image.resize: there are no pixels to make others of.
 tanx.image.resize: there is no such method.
   name:  'best'
   names: nearest, linear, bilinear, trilinear, triangle, lanczos3, lanczos5, cubic, bicubic, \
-tricubic, area"""),
+tricubic, cubic-pytorch, bicubic-pytorch, area"""),
     (TypeError, lambda: resize(LINE, (4,), 3), """\
 tanx.image.resize: method is a name or a ResizeMethod.
   method: 3"""),

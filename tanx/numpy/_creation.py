@@ -56,8 +56,6 @@ def array(object, dtype=None, *, copy=True, order="K", ndmin=0, device=None, out
             hint="leave order out."))
     if dtype is not None:
         dtype = dtypes.requested_dtype(dtype, "tanx.numpy.array")
-    if isinstance(object, np.ndarray) and type(object) is not np.ndarray and copy:
-        object = np.array(object)  # as in NumPy, a copy of a masked array has no mask
     x = _from_value(object, dtype, copy)
     if x.ndim < ndmin:
         x = lax.broadcast(x, (1,) * (ndmin - x.ndim))

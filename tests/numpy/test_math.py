@@ -484,7 +484,7 @@ tanx.numpy.hypot: does not take complex operands.
 tanx.numpy.clip: there is no array to clip.
   Hint: pass it as the first argument."""),
     (lambda: jnp.arange(3) ** -1, TypeError, """\
-tanx.numpy.power: integers cannot be raised to negative powers.
+tanx.numpy.power: Integers cannot be raised to negative powers.
   operand: int32[3]
   power:   -1
   Hint: convert the operand to floating point."""),

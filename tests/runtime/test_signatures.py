@@ -125,8 +125,16 @@ def test_donated_arguments_that_others_hold():
     np.testing.assert_array_equal(memory, np.arange(8.0))
 
 
+@pytest.fixture
+def ctrl_c():
+    """Ctrl-C raises, also where a shell lets it be ignored: in its background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs POSIX signals")
-def test_a_native_call_is_interrupted():
+def test_a_native_call_is_interrupted(ctrl_c):
     count = tanx.jit(lambda n: lax.while_loop(lambda k: k < n, lambda k: k + 1, 0))
     with config.async_dispatch(False):
         for n in range(4):
