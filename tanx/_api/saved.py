@@ -51,9 +51,14 @@ def parted(residuals: Sequence[Any], leaves: Sequence[Any], in_tree: PyTreeDef,
 
 def _mirrored(tree: PyTreeDef, leaves: Iterator[Any]) -> Any:
     """Leaves in tuples that have the structure of a tree."""
-    if treedef_is_leaf(tree):
+    if _is_leaf(tree):
         return next(leaves)
     return tuple(_mirrored(child, leaves) for child in tree.children())
+
+
+def _is_leaf(tree: PyTreeDef) -> bool:
+    """Whether a tree is a leaf; ``treedef_is_leaf`` says so of empty containers, too."""
+    return treedef_is_leaf(tree) and tree.num_leaves == 1
 
 
 def merged(places: Saved, args_res: Sequence[Any], others: Sequence[Any], in_tree: PyTreeDef,
@@ -81,7 +86,7 @@ def spread(function: str, wanted: Any, tree: PyTreeDef) -> list[bool]:
         return [wanted] * tree.num_leaves
     parts = tree_flatten(wanted, is_leaf=lambda x: x is not wanted)[0]
     children = tree.children()
-    if treedef_is_leaf(tree_structure(wanted)) or len(parts) != len(children):
+    if _is_leaf(tree_structure(wanted)) or len(parts) != len(children):
         raise ValueError(explain(
             function, "saveable_args must be booleans in containers like those of the arguments.",
             f"found:     {wanted!r:.100}", f"arguments: {tree}"))

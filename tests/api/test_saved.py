@@ -92,3 +92,13 @@ def test_weights_are_passed_to_the_backward_pass():
 def test_mistakes(saveable):
     with pytest.raises(ValueError, match="saveable_args"):
         tanx.vjp(layer, W, X, saveable_args=saveable)
+
+
+@pytest.mark.parametrize("empty", [(), {}, [], None, ((), {})], ids=str)
+def test_empty_containers_among_arguments(empty):
+    for _ in range(4):
+        y, pull = tanx.vjp(lambda e, x: (x * x, e), empty, X, saveable_args=True)
+        np.testing.assert_allclose(y[0], X * X)
+        gone, slope = pull((jnp.ones(3), empty))
+        assert gone == empty
+        np.testing.assert_allclose(slope, 2 * X)
