@@ -99,7 +99,7 @@ def test_in_several_threads():
         lane = tanx.make_jaxpr(lambda x: lax.scan(step, x, None, length=ENDLESS)[0])(1.0)
         lanes = tanx.jit(lambda x: map_lanes(lane, 8, [x], [0])[0])
         for _ in range(3):
-            pressed(lambda: lanes(jnp.arange(8.0)).block_until_ready())
+            pressed(lambda: tanx.block_until_ready(lanes(jnp.arange(8.0))))
     """) == ["stopped|"] * 3
 
 
