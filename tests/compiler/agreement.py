@@ -62,7 +62,7 @@ def run_native(closed: ClosedJaxpr, args, donated: tuple[bool, ...] = ()) -> lis
     """The results of the machine code; arguments in ``donated`` may be overwritten."""
     given = [np.array(x, aval.dtype) for x, aval in zip(args, closed.in_avals, strict=True)]
     with warnings.catch_warnings():  # all are donated, whether or not a result has their size
-        warnings.filterwarnings("ignore", "tanx.jit: donated arguments")
+        warnings.filterwarnings("ignore", "Some donated buffers")
         return [numbers(y) for y in Executable(closed, donated).run(given)]
 
 

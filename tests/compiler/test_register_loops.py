@@ -13,7 +13,7 @@ from tanx._loops.show import show
 from tanx._loops.traverse import expressions, statements_in, walk
 from tests.compiler.agreement import check_function
 
-pytestmark = pytest.mark.filterwarnings("ignore:tanx.jit. donated")
+pytestmark = pytest.mark.filterwarnings("ignore:Some donated buffers")
 
 
 def normal(*shape):
