@@ -157,9 +157,11 @@ class Interpreted:
         values = [x if type(x) is Array else np.array(x) for x in operands]
         results: list[Any] = self.program.run(values)
         for i in given:
-            kept = Array(operands[i]._value, False, operands[i].aval)  # type: ignore[union-attr]
-            results = [kept if result is operands[i] else result for result in results]
-            operands[i].delete()  # type: ignore[union-attr]
+            array = operands[i]
+            assert isinstance(array, Array)  # NumPy's arrays are never given away
+            kept = Array(array._value, False, array.aval)
+            results = [kept if result is array else result for result in results]
+            array.delete()
         return results
 
     @property
