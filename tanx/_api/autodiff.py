@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,7 @@ from .._core.array import Array
 from .._core.cells import Cell
 from .._core.jaxpr import eval_jaxpr
 from .._core.linear import Zero, instantiate
-from .._core.naming import leaf_names, name_of
+from .._core.naming import leaf_names, name_of, wraps
 from .._core.refs import check_distinct, is_ref
 from .._core.stage import stage
 from .._core.trace import context
@@ -55,7 +54,7 @@ def grad(fun: Callable, argnums=0, has_aux: bool = False, holomorphic: bool = Fa
     with_gradient = _with_gradient(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
 
     @boundary
-    @functools.wraps(fun)
+    @wraps(fun)
     def gradient(*args, **kwargs):
         answer, found = with_gradient(*args, **kwargs)
         return (found, answer[1]) if has_aux else found
@@ -70,7 +69,7 @@ def value_and_grad(fun: Callable, argnums=0, has_aux: bool = False, holomorphic:
     (Array(8., dtype=float32, weak_type=True), Array(12., dtype=float32, weak_type=True))
     """
     with_gradient = _with_gradient(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
-    return boundary(functools.wraps(fun)(with_gradient))
+    return boundary(wraps(fun)(with_gradient))
 
 
 def _with_gradient(fun, argnums, has_aux: bool, holomorphic: bool, allow_int: bool, reduce_axes):

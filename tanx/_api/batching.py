@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 from .._base.traceback import boundary
 from .._core.high import MappingSpec
-from .._core.naming import leaf_names, name_of
+from .._core.naming import leaf_names, name_of, wraps
 from .._core.refs import check_distinct, is_ref
 from .._core.types import NUMBERS, is_arraylike, typeof
 from .._ops.base import as_array
@@ -58,7 +57,7 @@ def vmap(fun: Callable, in_axes=0, out_axes: Any = 0, axis_name=None, axis_size:
     chunks = Chunks(chunk_size, memory_budget, axis_name)
 
     @boundary
-    @functools.wraps(fun)
+    @wraps(fun)
     def mapped(*args, **kwargs):
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise ValueError(explain(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 
 import numpy as np
 
 from .. import dtypes
 from .._base.traceback import boundary
-from .._core.naming import name_of
+from .._core.naming import name_of, wraps
 from .._core.types import is_arraylike, typeof
 from .._ops.base import reshape
 from .._ops.compare import eq
@@ -41,7 +40,7 @@ def jacfwd(fun: Callable, argnums=0, has_aux: bool = False, holomorphic: bool = 
     single, positions = is_single(argnums), as_tuple("tanx.jacfwd", "argnums", argnums, int)
 
     @boundary
-    @functools.wraps(fun)
+    @wraps(fun)
     def jacobian_at(*args, **kwargs):
         partially, dynamic = _in_argnums("tanx.jacfwd", fun, positions, args, kwargs)
         _check("tanx.jacfwd", fun, dynamic, holomorphic, inputs=True)
@@ -92,7 +91,7 @@ def jacrev(fun: Callable, argnums=0, has_aux: bool = False, holomorphic: bool = 
     single, positions = is_single(argnums), as_tuple("tanx.jacrev", "argnums", argnums, int)
 
     @boundary
-    @functools.wraps(fun)
+    @wraps(fun)
     def jacobian_at(*args, **kwargs):
         partially, dynamic = _in_argnums("tanx.jacrev", fun, positions, args, kwargs)
         if not allow_int:
@@ -138,7 +137,7 @@ def _in_argnums(function: str, fun, positions, args, kwargs):
     """``fun`` as a function of the chosen arguments only, and those arguments."""
     chosen = chosen_arguments(function, fun, positions, args)
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def partially(*dynamic):
         whole = list(args)
         for i, x in zip(chosen, dynamic):

@@ -10,7 +10,7 @@ from typing import Any
 
 from .._base.config import dump, enable_checks
 from .._base.logger import logger
-from ..errors import explain
+from ..errors import JaxRuntimeError, explain
 
 __all__ = ["CompilerOptions", "check_options", "using_options"]
 
@@ -27,8 +27,8 @@ def check_options(function: str, options: Mapping[str, Any] | None) -> dict[str,
         if _OF_XLA.fullmatch(name):
             _say_idle(function, name)
         elif name not in _OPTIONS:
-            raise ValueError(explain(function, f"the compiler has no option {name!r}.",
-                                     f"options: {', '.join(_OPTIONS)}"))
+            raise JaxRuntimeError(explain(function, f"the compiler has no option {name!r}.",
+                                          f"options: {', '.join(_OPTIONS)}"))
     return {name: value for name, value in (options or {}).items() if name in _OPTIONS}
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from .._base.traceback import boundary
 from .._core.array import Array
 from .._core.mesh import AbstractMesh, AxisType, Mesh, get_abstract_mesh, use_abstract_mesh
-from .._core.naming import name_of
+from .._core.naming import name_of, wraps
 from .._core.sharding import NamedSharding
 from .._core.spec import PartitionSpec
 from .._core.stage import stage_closed
@@ -72,7 +72,7 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = _
     checked: set = set()
 
     @boundary
-    @functools.wraps(fun)
+    @wraps(fun)
     def wrapped(*args):
         where = _Region(fun, mesh, axis_names)
         leaves, in_tree = tree_flatten(args)
@@ -297,7 +297,7 @@ def pmap(fun: Callable, axis_name=None, *, in_axes: Any = 0, out_axes: Any = 0,
     static = ((static_broadcasted_argnums,) if isinstance(static_broadcasted_argnums, int)
               else tuple(static_broadcasted_argnums))
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def body(*args, **kwargs):
         return _on_one_device(fun, name, in_axes, out_axes, axis_size, static, args, kwargs)
 

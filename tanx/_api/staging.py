@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Callable
 
 from .._base.traceback import boundary
 from .._core.axes import named_axis
 from .._core.jaxpr import ClosedJaxpr
-from .._core.naming import debug_info, name_of
+from .._core.naming import debug_info, name_of, wraps
 from .._core.source import named_scope
 from .._core.stage import StageTracer, stage
 from .._core.trace import EvalTrace, Tracer, context, running
@@ -66,7 +65,7 @@ def make_jaxpr(fun: Callable, static_argnums=(), axis_env=None, return_shape: bo
     static = as_tuple("tanx.make_jaxpr", "static_argnums", static_argnums, int)
 
     @boundary
-    @functools.wraps(fun)
+    @wraps(fun)
     def made(*args, **kwargs):
         with contextlib.ExitStack() as axes:
             for name, size in axis_env or ():
@@ -99,7 +98,7 @@ def eval_shape(fun: Callable, *args, **kwargs):
     check_callable("tanx.eval_shape", fun)
     found: dict = {}
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def arrays(*args, **kwargs):
         leaves, found["tree"] = tree_flatten(fun(*args, **kwargs))
         found["leaves"] = [x if isinstance(x, ShapeDtypeStruct) else None for x in leaves]

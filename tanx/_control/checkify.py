@@ -26,7 +26,7 @@ from .._core.jaxpr import (
     eval_jaxpr,
     jaxprs_in_params,
 )
-from .._core.naming import debug_info, name_of
+from .._core.naming import debug_info, name_of, wraps
 from .._core.primitive import Kind
 from .._core.source import attributed_to
 from .._core.stage import stage, stage_closed
@@ -504,7 +504,7 @@ def checkify(f: Callable, errors: frozenset[ErrorCategory] = user_checks) -> Cal
                                 f"given: {f!r:.100}"))
 
     @boundary
-    @functools.wraps(f)
+    @wraps(f)
     def checked(*args, **kwargs):
         leaves, in_tree = flat_leaves(f"tanx.experimental.checkify.checkify of {name_of(f)}",
                                       (args, kwargs))

@@ -158,6 +158,20 @@ class CustomCall(RunsFunctions):
 
     kind = Kind.CALL
     multiple_results = True
+    subfuns: tuple[str, ...]
+    """The parameters that are functions, in the order in which libraries know them."""
+
+    def get_bind_params(self, params):
+        """The functions come as one parameter ``subfuns``: objects that have ``call_wrapped``."""
+        call = params["call_jaxpr"]
+        functions = {**params, "call_jaxpr": lambda *xs: run(call, xs)}
+        return {"subfuns": tuple(Flat(functions[name]) for name in self.subfuns),
+                **{name: value for name, value in params.items() if name not in self.subfuns}}
+
+    def bind(self, *args, subfuns=None, **params):
+        if subfuns is not None:
+            params.update(zip(self.subfuns, (fun.call_wrapped for fun in subfuns)))
+        return super().bind(*args, **params)
 
     def infer(self, *types, call_jaxpr, **params):
         return call_jaxpr.out_avals

@@ -9,7 +9,7 @@ from .. import dtypes, tree_util
 from .._base.traceback import boundary
 from .._core.jaxpr import eval_jaxpr
 from .._core.linear import instantiate
-from .._core.naming import name_of
+from .._core.naming import name_of, wraps
 from .._core.stage import stage
 from .._core.types import typeof
 from ..errors import explain
@@ -56,7 +56,7 @@ def custom_gradient(fun: Callable | None = None, *, with_logs: bool = False, rem
                                  with_accums=with_accums)
 
     @boundary
-    @functools.wraps(fun)
+    @wraps(fun)
     def wrapped(*args, **kwargs):
         kinds = None if with_accums is None else _kinds(with_accums, args)
 

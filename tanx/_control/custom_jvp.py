@@ -37,6 +37,7 @@ class CustomJVPCall(CustomCall):
 
     name = "custom_jvp_call"
     custom_call = staticmethod(process_custom_jvp_call)
+    subfuns = ("call_jaxpr", "jvp")
 
     def jvp(self, primals, tangents, *, jvp, num_consts, symbolic_zeros, **params):
         primals, tangents = primals[num_consts:], tangents[num_consts:]

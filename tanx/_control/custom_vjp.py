@@ -88,6 +88,7 @@ class CustomVJPCall(CustomCall):
 
     name = "custom_vjp_call"
     custom_call = staticmethod(process_custom_vjp_call)
+    subfuns = ("call_jaxpr", "fwd", "bwd")
 
     def jvp(self, primals, tangents, *, fwd, bwd, num_consts, symbolic_zeros, optimize_remat, name,
             call_jaxpr, **params):

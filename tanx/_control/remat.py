@@ -24,7 +24,7 @@ from .._core.jaxpr import (
     jaxpr_as_fun,
 )
 from .._core.linear import Linear, Zero, instantiate, linear
-from .._core.naming import debug_info, name_of
+from .._core.naming import debug_info, name_of, wraps
 from .._core.primitive import Kind, Primitive
 from .._core.reads import absorb, reading
 from .._core.rewrite import dce, inline_calls, prune_constants, substitute
@@ -226,7 +226,7 @@ def checkpoint(fun: Callable | None = None, *, prevent_cse: bool = True, policy=
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
 
     @boundary
-    @functools.wraps(fun)
+    @wraps(fun)
     def checkpointed(*args, **kwargs):
         fixed = _static(fun, positions, args)
         keywords = {name: kwargs.pop(name) for name in names if name in kwargs}

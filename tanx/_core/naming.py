@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from .. import tree_util
 from .source import SourceInfo
 
-__all__ = ["DebugInfo", "LeafNames", "debug_info", "leaf_names", "name_of", "parameters_of"]
+__all__ = ["DebugInfo", "LeafNames", "debug_info", "leaf_names", "name_of", "parameters_of",
+           "wraps"]
 
 
 class DebugInfo(NamedTuple):
@@ -218,3 +219,18 @@ def debug_info(transform: str, fun: Callable, args: Sequence, kwargs: dict,
     names = (tuple(leaf_names(fun, args, kwargs, skip)) if tree is None  # type: ignore[arg-type]
              else LeafNames(fun, len(args), skip, tree))
     return DebugInfo(transform, name, source, names)
+
+
+def wraps(fun: Callable) -> Callable:
+    """``functools.wraps``, but for names that are not strings: an object may call itself anything.
+
+    >>> class Layer:
+    ...     __name__ = 1
+    ...     def __call__(self, x): return x
+    >>> tanx.vmap(Layer())(jnp.arange(2))
+    Array([0, 1], dtype=int32)
+    """
+    taken = [name for name in functools.WRAPPER_ASSIGNMENTS
+             if name not in ("__name__", "__qualname__")
+             or isinstance(getattr(fun, name, None), str)]
+    return functools.wraps(fun, assigned=taken)

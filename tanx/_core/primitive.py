@@ -214,9 +214,9 @@ class Primitive:
         with running(trace):
             return trace.process(self, args, dict(avals_and_params[-1]))
 
-    def get_bind_params(self, params: dict[str, Any]) -> tuple[list, dict[str, Any]]:
-        """What to pass to ``bind`` before the operands of an equation, and its parameters."""
-        return [], dict(params)
+    def get_bind_params(self, params: dict[str, Any]) -> dict[str, Any]:
+        """The parameters to pass to ``bind`` in order to apply an equation again."""
+        return dict(params)
 
     def is_high(self, *types, **params) -> bool:
         """Whether a use involves high types, which are made of others: never, unless overridden."""

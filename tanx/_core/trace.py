@@ -111,8 +111,12 @@ class Trace:
         """Whether the function behind the trace still runs."""
         return not getattr(self, "ended", False)
 
-    main = None  # what told traces apart in earlier versions of JAX
     requires_low = False  # whether values of high types are to be taken apart before they get here
+
+    @property
+    def main(self) -> Trace:
+        """What libraries tell traces apart by: the trace itself."""
+        return self
 
     def literal(self, value, aval, written=None):
         """A scalar constant made while this trace runs; staging writes it as a literal.

@@ -29,10 +29,19 @@ class _ZeroIfMapped:
 zero_if_mapped = _ZeroIfMapped()
 
 
+def _with_axis(rule: Callable) -> Callable:
+    """A rule that takes the axis, and operands and their axes as tuples."""
+    def batch_axis(axis: Axis, args, dims, **params):
+        return rule(axis, tuple(args), tuple(dims), **params)
+
+    batch_axis.of_axis = rule  # type: ignore[attr-defined]
+    return batch_axis
+
+
 def _with_size_and_name(rule: Callable) -> Callable:
     """A rule of the older form, which takes the axis in three parts."""
     def batch_axis(axis: Axis, args, dims, **params):
-        return rule(axis.size, axis.name, None, args, dims, **params)
+        return rule(axis.size, axis.name, None, tuple(args), tuple(dims), **params)
 
     batch_axis.given = rule  # type: ignore[attr-defined]
     return batch_axis
@@ -47,7 +56,8 @@ def _in_three_parts(primitive, rule: Callable) -> Callable:
 
 
 primitive_batchers = RuleBook("batch", in_tuples, as_given)
-fancy_primitive_batchers = RuleBook("batch_axis")
+fancy_primitive_batchers = RuleBook("batch_axis", _with_axis,
+                                    lambda primitive, rule: getattr(rule, "of_axis", rule))
 axis_primitive_batchers = RuleBook("batch_axis", _with_size_and_name, _in_three_parts)
 
 

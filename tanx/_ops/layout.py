@@ -98,8 +98,9 @@ def broadcast_shapes(*shapes):
         sizes = {shape[-position] for shape in shapes if len(shape) >= position} - {1}
         if len(sizes) > 1:
             raise ValueError(explain(
-                "tanx.lax.broadcast_shapes", "sizes counted from the back must be equal or 1.",
-                f"shapes: {', '.join(map(str, shapes))}"))
+                "tanx.lax.broadcast_shapes", "Incompatible shapes for broadcasting.",
+                f"shapes: {', '.join(map(str, shapes))}",
+                hint="sizes must be equal or 1, counted from the last dimension."))
         result.append(sizes.pop() if sizes else 1)
     return tuple(reversed(result))
 

@@ -350,7 +350,9 @@ def named_combiner(computation, dtype, init) -> str | None:
     value = init.concrete() if isinstance(init, Tracer) else init
     if name is None or value is None or typeof(value).shape:
         return None
-    return name if np.asarray(value) == np.asarray(identity(name, dtype), dtype) else None
+    neutral = np.asarray(identity(name, dtype), dtype)
+    beyond = {"max": -np.inf, "min": np.inf}.get(name, neutral)  # of integers, too
+    return name if np.asarray(value) in (neutral, beyond) else None
 
 
 def reduce_prod(operand, axes):

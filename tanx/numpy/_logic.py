@@ -370,7 +370,7 @@ def _where(condition, x, y):
         shape = common_shape(condition.shape, x.shape, y.shape)
     except ValueError:
         raise ValueError(explain(
-            "tanx.numpy.where", "operands have shapes that do not broadcast together.",
+            "tanx.numpy.where", "Incompatible shapes for broadcasting.",
             f"condition: {condition.aval}", f"x:         {x.aval}", f"y:         {y.aval}",
             hint="sizes must be equal or 1, counted from the last dimension.")) from None
     if condition.shape:

@@ -235,7 +235,7 @@ def _common_shape(function: str, *arrays) -> tuple[int, ...]:
         return common_shape(*(x.shape for x in arrays))
     except ValueError:
         raise ValueError(explain(
-            f"tanx.numpy.{function}", "operands have shapes that do not broadcast together.",
+            f"tanx.numpy.{function}", "operands have incompatible shapes for broadcasting.",
             *(f"operand {i}: {x.aval}" for i, x in enumerate(arrays)))) from None
 
 

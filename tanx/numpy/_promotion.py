@@ -270,7 +270,7 @@ def _no_common_shape(function: str, rank: int, args, shapes) -> Exception:
     # Operands of one rank are refused by the primitive in JAX, and others before they reach it.
     error = TypeError if all(len(shape) in (0, rank) for shape in shapes) else ValueError
     return error(explain(
-        _public(function), "operands have shapes that do not broadcast together.",
+        _public(function), "operands have incompatible shapes for broadcasting.",
         *(f"operand {i}: {typeof(x)}" for i, x in enumerate(args)),
         hint="sizes must be equal or 1, counted from the last dimension."))
 

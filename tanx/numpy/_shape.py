@@ -154,7 +154,7 @@ def broadcast_shapes(*shapes):
         return common_shape(*shapes) if shapes else ()
     except ValueError:
         raise ValueError(explain(
-            "tanx.numpy.broadcast_shapes", "the shapes do not broadcast together.",
+            "tanx.numpy.broadcast_shapes", "Incompatible shapes for broadcasting.",
             f"shapes: {', '.join(map(str, shapes))}",
             hint="sizes must be equal or 1, counted from the last dimension.")) from None
 

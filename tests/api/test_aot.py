@@ -271,11 +271,11 @@ def test_options(capsys):
     fun = tanx.jit(lambda x: x * 7 + 1)
     assert fun.lower(X).compile({"tanx_dump": "fuse"})(ONES)[0, 0] == 8
     assert "-- after fuse" in capsys.readouterr().out
-    assert error(lambda: fun.lower(X).compile({"no_such": 1}), ValueError) == """\
+    assert error(lambda: fun.lower(X).compile({"no_such": 1}), tanx.errors.JaxRuntimeError) == """\
 tanx.stages.Lowered.compile: the compiler has no option 'no_such'.
   options: tanx_check, tanx_dump"""
     assert "no option 'xla'" in error(
-        lambda: tanx.jit(lambda x: x, compiler_options={"xla": 1}), ValueError)
+        lambda: tanx.jit(lambda x: x, compiler_options={"xla": 1}), tanx.errors.JaxRuntimeError)
     assert tanx.jit(lambda x: x * 8, compiler_options={"tanx_dump": "lower"})(1.0) == 8
     assert "-- after lower" in capsys.readouterr().out
 

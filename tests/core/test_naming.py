@@ -86,3 +86,23 @@ def test_types_that_cannot_be_made_anew_have_numbers_for_names(monkeypatch):
     _, tree = tree_flatten(([Choosy(1), 2], {}))
     monkeypatch.setattr(Choosy, "strict", True)
     assert list(LeafNames(model, 2, (), tree)) == ["#0", "#1"]
+
+
+class Numbered:
+    """As a library's object may be: its name is no string."""
+
+    def __init__(self):
+        self.__name__ = self.__qualname__ = 1
+
+    def __call__(self, x):
+        return x * x
+
+
+@pytest.mark.parametrize("transform", [
+    tanx.vmap, tanx.grad, tanx.value_and_grad, tanx.checkpoint, tanx.jacfwd, tanx.jacrev,
+    tanx.hessian, tanx.make_jaxpr, tanx.jit], ids=lambda f: f.__name__)
+def test_objects_whose_names_are_no_strings_are_transformed(transform):
+    if transform is tanx.vmap:
+        assert transform(Numbered())(tanx.numpy.arange(3)).tolist() == [0, 1, 4]
+    else:
+        transform(Numbered())(2.0)

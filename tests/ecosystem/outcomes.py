@@ -7,7 +7,7 @@ Run by the interpreter of one environment or the other. The order is a JSON obje
     as_jax      whether the name jax means tanx
     arguments   pytest's
     every       run each test whose place in the collection this number divides
-    only        the tests to run, by name; null for all
+    only        the tests to run, by name, or the files with all their tests; null for all
     skip        tests not to run again, by name
     limit       seconds a test may take
     report      the file the lines go to
@@ -38,7 +38,8 @@ class Outcomes:
         chosen = items[::self.order["every"]]
         if self.order["only"] is not None:
             only = set(self.order["only"])
-            chosen = [item for item in items if item.nodeid in only]
+            chosen = [item for item in items
+                      if item.nodeid in only or item.nodeid.split("::")[0] in only]
         skip = set(self.order["skip"])
         items[:] = [item for item in chosen if item.nodeid not in skip]
 

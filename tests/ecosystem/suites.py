@@ -8,7 +8,8 @@ that is installed, without the package itself. What passes on JAX is kept in FOL
 only tanx's runs are repeated; its last outcomes and what pytest printed are there too.
 ``--sample 10`` takes each tenth test, ``--kept`` those that JAX has run. ``--failing`` runs the
 sample on tanx first and on JAX only what fails there, which takes a tenth of the time: what passes
-on tanx counts as passing on JAX. ``--write`` puts the counts into docs/from_jax.md.
+on tanx counts as passing on JAX. ``--resume`` goes on with a run that was interrupted.
+``--write`` puts the counts into docs/from_jax.md.
 """
 
 from __future__ import annotations
@@ -220,15 +221,21 @@ def measure(folder: Path, name: str, every: int | None, limit: float) -> tuple[i
     return len(passing), sum(test in ours and ours[test].outcome == "passed" for test in passing)
 
 
-def measure_failing(folder: Path, name: str, every: int, limit: float) -> tuple[int, int]:
-    """The counts of `measure`, where JAX runs only what fails on tanx."""
+def measure_failing(folder: Path, name: str, every: int, limit: float,
+                    resume: bool = False) -> tuple[int, int]:
+    """The counts of `measure`, where JAX runs only what fails on tanx.
+
+    Of a file that tanx cannot import it runs all tests, for the sample holds none of them.
+    """
     suite = SUITES[name]
     jax, tanx = (Environment(folder, as_jax) for as_jax in (False, True))
-    ours = run(tanx, name, suite, every=every, limit=limit)
+    ours = run(tanx, name, suite, every=every, again=not resume, limit=limit)
     passing = [test for test, outcome in ours.items() if outcome.outcome == "passed"]
-    failing = [test for test, outcome in ours.items() if outcome.outcome in ("failed", "crashed")]
+    failing = [test for test, outcome in ours.items()
+               if outcome.outcome in ("failed", "crashed", "not collected")]
     theirs = run(jax, name, suite, only=failing, again=False, limit=limit) if failing else {}
-    known = [test for test in failing if test in theirs and theirs[test].outcome == "passed"]
+    known = [test for test, outcome in theirs.items() if outcome.outcome == "passed"
+             and (test in failing or test.split("::")[0] in failing)]
     report_failures(known, ours)
     return len(passing) + len(known), len(passing)
 
@@ -267,6 +274,8 @@ def main() -> int:
                         help="take JAX's outcomes as they are kept, run tanx only")
     parser.add_argument("--failing", action="store_true",
                         help="run tanx first, and JAX only on what fails there")
+    parser.add_argument("--resume", action="store_true",
+                        help="with --failing: keep tanx's outcomes of the last run")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds a test may take")
     parser.add_argument("--write", action="store_true", help="put the counts into the page")
     options = parser.parse_args()
@@ -276,7 +285,8 @@ def main() -> int:
             every = options.sample or suite.sample
             folder = options.folder.resolve()
             counts[name] = (
-                measure_failing(folder, name, every, options.limit) if options.failing else
+                measure_failing(folder, name, every, options.limit, options.resume)
+                if options.failing else
                 measure(folder, name, None if options.kept else every, options.limit))
             print(table({name: counts[name]}).splitlines()[-1], flush=True)
     if options.write:

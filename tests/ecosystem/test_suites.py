@@ -71,13 +71,30 @@ def test_outcomes(tmp_path):
 
 
 @pytest.mark.parametrize("every, only, skip, chosen", [
-    (1, None, [], "abcdef"), (3, None, [], "ad"), (3, None, ["d"], "a"), (3, ["b", "f"], [], "bf")])
+    (1, None, [], "abcdef"), (3, None, [], "ad"), (3, None, ["d"], "a"),
+    (3, ["b", "file::f"], [], "bf"), (3, ["file"], [], "ef")])
 def test_choice(tmp_path, every, only, skip, chosen):
-    """What is known already keeps its place in a sample."""
-    items = [SimpleNamespace(nodeid=name) for name in "abcdef"]
+    """What is known already keeps its place in a sample; a file stands for all its tests."""
+    items = [SimpleNamespace(nodeid=name) for name in [*"abcd", "file::e", "file::f"]]
     plugin = Outcomes({"every": every, "only": only, "skip": skip, "report": tmp_path / "report"})
     plugin.pytest_collection_modifyitems(items)
-    assert "".join(item.nodeid for item in items) == chosen
+    assert "".join(item.nodeid.removeprefix("file::") for item in items) == chosen
+
+
+def test_tests_of_a_file_that_is_not_collected_count(tmp_path, monkeypatch):
+    outcomes = {
+        True: {"a::x": Outcome("passed"), "a::y": Outcome("failed"), "b": Outcome("not collected")},
+        False: {"a::y": Outcome("failed"), "b::x": Outcome("passed"), "b::y": Outcome("failed"),
+                "c::x": Outcome("passed")}}
+    asked = []
+
+    def fake(environment, name, suite, only=None, **options):
+        asked.append(only)
+        return outcomes[environment.as_jax]
+
+    monkeypatch.setattr(suites, "run", fake)
+    assert suites.measure_failing(tmp_path, "optax", 1, 1.0) == (2, 1)
+    assert asked == [None, ["a::y", "b"]]
 
 
 def test_a_run_goes_on(tmp_path):

@@ -45,8 +45,8 @@ def counted(closed, args, counts):
         for name in ("jaxpr", "call_jaxpr", "cond_jaxpr", "body_jaxpr"):
             if name in eqn.params:
                 list(eqn.params[name].eqns)
-        subfuns, params = eqn.primitive.get_bind_params(eqn.params)
-        out = eqn.primitive.bind(*subfuns, *map(read, eqn.invars), **params)
+        params = eqn.primitive.get_bind_params(eqn.params)
+        out = eqn.primitive.bind(*map(read, eqn.invars), **params)
         values.update(zip(eqn.outvars, out if eqn.primitive.multiple_results else [out]))
     return [read(v) for v in closed.jaxpr.outvars]
 
@@ -76,6 +76,36 @@ def test_equations_are_bound_again(fun):
     gradient = tanx.grad(lambda x: counted(closed, [x], {})[0].sum())
     np.testing.assert_allclose(gradient(x), tanx.grad(lambda x: fun(x).sum())(x), rtol=1e-5)
     assert sum(counts.values()) == len(closed.eqns)
+
+
+@tanx.custom_vjp
+def reversed_rule(x):
+    return x * 2
+
+
+reversed_rule.defvjp(lambda x: (x * 2, x), lambda x, ct: (x * ct,))
+
+
+@pytest.mark.parametrize("fun, slope", [(ruled, 3.0), (reversed_rule, 5.0)], ids=["jvp", "vjp"])
+def test_functions_with_rules_are_bound_by_subfuns(fun, slope):
+    """The functions come as objects that libraries call by ``call_wrapped``."""
+    (eqn,) = tanx.make_jaxpr(fun)(1.0).eqns
+    params = eqn.primitive.get_bind_params(eqn.params)
+    assert params["subfuns"][0].call_wrapped(5.0) == [10.0]
+    again = lambda x: eqn.primitive.bind(x, **params)[0]
+    value, gradient = again(5.0), tanx.jit(tanx.grad(again))
+    assert value == 10.0 and str(tanx.typeof(value)) == "~float32[]"
+    for _ in range(4):
+        assert gradient(5.0) == slope
+
+
+def test_traces_are_told_apart():
+    def inner(y, x):
+        top = tanx.extend.core.find_top_trace((y,))
+        assert y._trace.main is top.main and x._trace.main is not top.main
+        return y
+
+    tanx.jvp(lambda x: tanx.jvp(lambda y: inner(y, x), (x,), (1.0,))[0], (1.0,), (1.0,))
 
 
 def test_a_function_is_staged_and_taken_apart():

@@ -155,6 +155,25 @@ def test_several_results_and_parameters():
     assert dims == [0]
 
 
+@pytest.mark.parametrize("book, rule", [
+    (batching.fancy_primitive_batchers, lambda axis, args, dims: (args[0] * 2, dims[0])),
+    (batching.axis_primitive_batchers,
+     lambda size, name, kind, args, dims: (args[0] * 2, dims[0]))], ids=["fancy", "axis"])
+def test_rules_for_an_axis_get_tuples(book, rule):
+    """Libraries pass the axes on as ``in_axes`` for operands in a tuple."""
+    p, seen = Primitive("doubled"), []
+    p.def_impl(lambda x: x * 2)
+    p.def_abstract_eval(lambda x: x)
+
+    def batch(*args):
+        seen.extend(args[-2:])
+        return rule(*args)
+
+    book[p] = batch
+    assert tanx.vmap(p.bind)(jnp.arange(3)).tolist() == [0, 2, 4]
+    assert [type(x) for x in seen] == [tuple, tuple] and book[p] is batch
+
+
 def test_defjvp_and_kin():
     p = Primitive("scaled_product")
     p.def_impl(lambda x, y, *, scale: x * y * scale)

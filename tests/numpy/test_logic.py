@@ -188,7 +188,7 @@ tanx.numpy.where: needs arrays or numbers, but argument 2 is a NoneType.
   argument 2: None
   Hint: the argument is missing or None."""),
     (lambda: jnp.where(jnp.ones(3), jnp.ones(4), 1), ValueError, """\
-tanx.numpy.where: operands have shapes that do not broadcast together.
+tanx.numpy.where: Incompatible shapes for broadcasting.
   condition: bool[3]
   x:         float32[4]
   y:         float32[]

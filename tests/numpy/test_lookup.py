@@ -212,7 +212,7 @@ tanx.numpy.choose: a must hold integers.
     message(ValueError, lambda: jnp.choose(np.array([0]), [], mode="clip"), """\
 tanx.numpy.choose: there must be at least one choice.""")
     message(ValueError, lambda: jnp.choose(np.array([0, 1]), [V, 1]), """\
-tanx.numpy.choose: operands have shapes that do not broadcast together.
+tanx.numpy.choose: operands have incompatible shapes for broadcasting.
   operand 0: int32[2]
   operand 1: float32[5]
   operand 2: float32[]""")

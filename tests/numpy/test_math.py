@@ -461,12 +461,12 @@ tanx.numpy.add: needs arrays or numbers, but argument 1 is a NoneType.
 tanx.numpy.sin: arrays hold booleans or numbers.
   argument 0: array(['a'], dtype='<U1')"""),
     (lambda: jnp.zeros(3) + jnp.zeros(4), TypeError, """\
-tanx.numpy.add: operands have shapes that do not broadcast together.
+tanx.numpy.add: operands have incompatible shapes for broadcasting.
   operand 0: float32[3]
   operand 1: float32[4]
   Hint: sizes must be equal or 1, counted from the last dimension."""),
     (lambda: jnp.zeros((2, 3)) + jnp.zeros(4), ValueError, """\
-tanx.numpy.add: operands have shapes that do not broadcast together.
+tanx.numpy.add: operands have incompatible shapes for broadcasting.
   operand 0: float32[2,3]
   operand 1: float32[4]
   Hint: sizes must be equal or 1, counted from the last dimension."""),

@@ -153,7 +153,7 @@ tanx.numpy.broadcast_to: the array does not broadcast to the shape.
   shape: (4, 4)
   Hint: sizes must be equal or 1, counted from the last dimension."""),
     (ValueError, lambda x: jnp.broadcast_shapes((2,), (3,)), """\
-tanx.numpy.broadcast_shapes: the shapes do not broadcast together.
+tanx.numpy.broadcast_shapes: Incompatible shapes for broadcasting.
   shapes: (2,), (3,)
   Hint: sizes must be equal or 1, counted from the last dimension."""),
 ]

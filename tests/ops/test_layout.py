@@ -169,8 +169,9 @@ tanx.lax.broadcast_like: the array does not broadcast to the shape asked for.
   arr:      float32[2,3]
   like_arr: ~float32[]"""),
     (ValueError, lambda x: lax.broadcast_shapes((2, 3), (2,)), """\
-tanx.lax.broadcast_shapes: sizes counted from the back must be equal or 1.
-  shapes: (2, 3), (2,)"""),
+tanx.lax.broadcast_shapes: Incompatible shapes for broadcasting.
+  shapes: (2, 3), (2,)
+  Hint: sizes must be equal or 1, counted from the last dimension."""),
     (TypeError, lambda x: lax.reshape(x, (4,)), """\
 tanx.lax.reshape: the number of elements must stay the same.
   operand:   float32[2,3], 6 elements

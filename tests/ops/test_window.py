@@ -77,6 +77,16 @@ def test_initial_values_come_in_once_and_padding_not_at_all():
     assert out.tolist() == [11, 13, 15, 13]
 
 
+@pytest.mark.parametrize("combine, init, pooled, whole", [
+    (lax.max, -np.inf, [1, 2, 3], 3), (lax.min, np.inf, [0, 1, 2], 0)])
+def test_infinity_is_beyond_all_integers(combine, init, pooled, whole):
+    x = np.arange(4, dtype=np.int32)
+    windows = tanx.jit(lambda x: lax.reduce_window(x, init, combine, (2,)))
+    for out in (lax.reduce_window(x, init, combine, (2,)), *(windows(x) for _ in range(4))):
+        assert out.tolist() == pooled and out.dtype == np.int32 and not out.weak_type
+    assert lax.reduce(x, init, combine, (0,)).tolist() == whole
+
+
 def test_the_first_of_equals_is_selected():
     x = np.ones((4, 4), F32)
     pooled = lambda x: lax.reduce_window(x, -np.inf, lax.max, (2, 2), (2, 2)).sum()
