@@ -163,9 +163,10 @@ def _assert_agree(results, expected, atol: float, spread: Callable[[], list[floa
             assert_close(got, want, atol + min(_SHAKEN * by, _AT_MOST * atol))
 
 
-_SHAKEN, _AT_MOST = 8, 50
+_SHAKEN, _AT_MOST = 8, 1000
 """Times that rounding may move a result more than one shake does; and times the usual tolerance
-that this may excuse."""
+that this may excuse. Second derivatives of a while loop's gradient moved by 180 times the usual
+tolerance in one shake, and by 450 between two orders of computation."""
 
 
 def shaken(closed: ClosedJaxpr, args, expected) -> list[float]:

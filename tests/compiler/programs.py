@@ -16,11 +16,13 @@ other thresholds in the compiler than the usual ones, so that all its ways are t
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
@@ -676,15 +678,21 @@ WEIGHTS = np.array([weight for *_, weight in LINES]) / sum(weight for *_, weight
 
 
 def smaller(source: Source, fails: Callable[[Source], object] = Source.fails) -> Source:
-    """A program that fails as well, with nothing left to take away."""
-    first = str(fails(source)).partition(":")[0]
+    """A program that fails as well, with as little as can be found in the time."""
+    first, until = str(fails(source)).partition(":")[0], time.monotonic() + _PATIENCE
     while True:
         for candidate in _candidates(source):
+            if time.monotonic() > until:
+                return source
             if str(fails(candidate)).partition(":")[0] == first:
                 source = candidate
                 break
         else:
             return source
+
+
+_PATIENCE = 120.0
+"""Seconds after which a failing program is small enough: some take a minute for each comparison."""
 
 
 def _candidates(source: Source):
@@ -734,17 +742,33 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=int(time.time()) // 86400 * 1_000_000)
     parser.add_argument("--jobs", type=int, default=1, help="processes to run")
     options = parser.parse_args()
-    failures = 0
-    seeds = range(options.seed, options.seed + options.count)
-    with ProcessPoolExecutor(options.jobs, get_context("spawn")) as pool:
-        for done, report in enumerate(pool.map(report_of, seeds, chunksize=20), 1):
-            if report:
-                failures += 1
-                sys.stdout.write(f"\n{report}\n")
+    done = failures = 0
+    end = options.seed + options.count
+    parts = [range(seed, min(seed + 20, end)) for seed in range(options.seed, end, 20)]
+    with ProcessPoolExecutor(options.jobs, get_context("spawn"), _end_with, (os.getpid(),)) as pool:
+        for part in as_completed([pool.submit(_reports_of, part) for part in parts]):
+            for report in part.result():
+                done += 1
+                if report:
+                    failures += 1
+                    sys.stdout.write(f"\n{report}\n")
             sys.stdout.write(f"\r{done} of {options.count} programs, {failures} failures")
             sys.stdout.flush()
     sys.stdout.write("\n")
     sys.exit(bool(failures))
+
+
+def _reports_of(seeds: Iterable[int]) -> list[str | None]:
+    return [report_of(seed) for seed in seeds]
+
+
+def _end_with(parent: int) -> None:
+    """End this process when its parent has ended, even if that was killed."""
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+    threading.Thread(target=watch, daemon=True).start()
 
 
 if __name__ == "__main__":

@@ -19,8 +19,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.ecosystem import paths
+
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
 TOLERANCE = 2e-4
 
 LIBRARIES = {
@@ -70,7 +71,7 @@ def run(python: Path, program: Path, as_jax: bool, limit: float) -> Outcome:
     command = [python, HERE / "run.py", program, *(["--as-jax"] if as_jax else [])]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=limit,
-                              env={**os.environ, "PYTHONPATH": str(ROOT) if as_jax else ""})
+                              env={**os.environ, "PYTHONPATH": paths(as_jax)})
     except subprocess.TimeoutExpired:
         return Outcome(error=f"took more than {limit:.0f} s")
     if done.returncode:

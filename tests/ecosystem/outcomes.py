@@ -93,7 +93,7 @@ def main(path):
         order = json.load(file)
     if order["as_jax"]:
         import tanx.as_jax
-        tanx.as_jax.install()
+        tanx.as_jax.install(shadow=True)
         _take_what_devices_there_are()
     import pytest
     return pytest.main(order["arguments"], plugins=[Outcomes(order)])

@@ -30,7 +30,7 @@ def plain(value):
 def main(program: str, as_jax: bool) -> None:
     if as_jax:
         import tanx.as_jax
-        tanx.as_jax.install()
+        tanx.as_jax.install(shadow=True)
     start = time.perf_counter()
     names = runpy.run_path(program)
     import jax

@@ -93,7 +93,7 @@ def outcome(source: str, name: str, names: dict, seconds: int) -> dict:
 def main(cells: str, outcomes: str, seconds: str, *options: str) -> None:
     if "--as-jax" in options:
         import tanx.as_jax
-        tanx.as_jax.install()
+        tanx.as_jax.install(shadow=True)
     import jax
     import jax.numpy as jnp
     import numpy as np

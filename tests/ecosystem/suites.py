@@ -27,8 +27,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from tests.ecosystem import ROOT, paths
+
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
 PAGE = ROOT / "docs" / "from_jax.md"
 SHARE = 0.95
 
@@ -107,7 +108,7 @@ class Environment:
     def start(self, order: Path, cwd: Path, log: IO[str]) -> subprocess.Popen:
         # Parameters of tests may come from sets: both systems have to see them in one order.
         environment = {**os.environ, "PYTHONHASHSEED": "0", "JAX_PLATFORMS": "cpu",
-                       "PYTHONPATH": str(ROOT) if self.as_jax else ""}
+                       "PYTHONPATH": paths(self.as_jax)}
         return subprocess.Popen([self.python, HERE / "outcomes.py", order], cwd=cwd,
                                 env=environment, stdout=log, stderr=log)
 

@@ -26,10 +26,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.ecosystem import paths
 from tests.ecosystem.pages import Cell, cells, pages
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
 
 NOT_RUN = {
     r"(^|/)pallas": "Pallas",
@@ -185,7 +185,7 @@ def run(python: Path, sources: list[str], as_jax: bool, seconds: int) -> list[Ou
             done = subprocess.run(
                 [*command, *(["--as-jax"] if as_jax else [])], cwd=folder, check=False,
                 stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30 * seconds,
-                env={**os.environ, "PYTHONPATH": str(ROOT) if as_jax else "",
+                env={**os.environ, "PYTHONPATH": paths(as_jax),
                      "JAX_PLATFORMS": "cpu", "MPLBACKEND": "Agg", "PYTHONHASHSEED": "0"})
             last = f"exit code {done.returncode}: {(done.stderr.splitlines() or [''])[-1]}"
         except subprocess.TimeoutExpired:
