@@ -18,6 +18,7 @@ from .._core.refs import is_ref
 from .._core.stage import stage_closed
 from .._core.trace import EvalTrace, Tracer, context, running
 from .._core.types import NUMBERS, ShapedArray, is_arraylike, typeof
+from .._core.wrapped import WrappedFun, wrap_init
 from .._ops.base import as_array, materialize
 from .._ops.convert import stop_gradient
 from .._transforms.discharge import DischargeTrace, contents
@@ -142,15 +143,6 @@ def flat_leaves(function: str, tree, hint: str = "", *,
     return arrays, structure
 
 
-class Flat:
-    """A function of flat arguments that gives a list, as traces of libraries take it."""
-
-    __slots__ = ("call_wrapped",)
-
-    def __init__(self, function):
-        self.call_wrapped = function
-
-
 class CustomCall(RunsFunctions):
     """A call with rules of the user's own. Its body, ``call_jaxpr``, is a closed jaxpr once it has
     been staged, and before that a Python function of flat arguments, which may close over values.
@@ -162,16 +154,24 @@ class CustomCall(RunsFunctions):
     """The parameters that are functions, in the order in which libraries know them."""
 
     def get_bind_params(self, params):
-        """The functions come as one parameter ``subfuns``: objects that have ``call_wrapped``."""
+        """The functions come as one parameter ``subfuns``, wrapped."""
         call = params["call_jaxpr"]
         functions = {**params, "call_jaxpr": lambda *xs: run(call, xs)}
-        return {"subfuns": tuple(Flat(functions[name]) for name in self.subfuns),
+        return {"subfuns": tuple(wrap_init(functions[name]) for name in self.subfuns),
                 **{name: value for name, value in params.items() if name not in self.subfuns}}
 
-    def bind(self, *args, subfuns=None, **params):
-        if subfuns is not None:
-            params.update(zip(self.subfuns, (fun.call_wrapped for fun in subfuns)))
-        return super().bind(*args, **params)
+    def bind(self, *args, **params):
+        return super().bind(*args, **self.unwrapped(params))
+
+    def bind_with_trace(self, trace, args, *avals_and_params):
+        return super().bind_with_trace(trace, args, self.unwrapped(dict(avals_and_params[-1])))
+
+    def unwrapped(self, params: dict) -> dict:
+        """The parameters, with the functions that ``subfuns`` are, if it is given."""
+        if (subfuns := params.pop("subfuns", None)) is None:
+            return params
+        return {"num_consts": 0, "name": subfuns[0].__name__, **params,
+                **dict(zip(self.subfuns, map(repeatable, subfuns)))}
 
     def infer(self, *types, call_jaxpr, **params):
         return call_jaxpr.out_avals
@@ -260,16 +260,29 @@ class CustomCall(RunsFunctions):
 
 def process_custom_jvp_call(primitive, trace, args, params):
     """Hand a use of ``custom_jvp_call`` to a trace that takes functions and rules."""
-    body = Flat(lambda *xs: run(params["call_jaxpr"], xs))
-    return trace.process_custom_jvp_call(primitive, body, Flat(params["jvp"]), args,
+    body = wrap_init(lambda *xs: run(params["call_jaxpr"], xs))
+    return trace.process_custom_jvp_call(primitive, body, wrap_init(params["jvp"]), args,
                                          symbolic_zeros=params["symbolic_zeros"])
+
+
+def repeatable(fun: WrappedFun) -> Callable:
+    """A function that a trace of a library gave, to be run as often as the body of a call is.
+
+    Its stores, from which the library reads what its last run found out, are emptied before.
+    """
+    @functools.wraps(fun.f)
+    def run_again(*args):
+        for store in filter(None, fun.stores):
+            store.reset()
+        return fun.call_wrapped(*args)
+    return run_again
 
 
 def process_custom_vjp_call(primitive, trace, args, params):
     """Hand a use of ``custom_vjp_call`` to a trace that takes functions and rules."""
-    body = Flat(lambda *xs: run(params["call_jaxpr"], xs))
+    body = wrap_init(lambda *xs: run(params["call_jaxpr"], xs))
     return trace.process_custom_vjp_call(
-        primitive, body, Flat(params["fwd"]), params["bwd"], args, out_trees=None,
+        primitive, body, wrap_init(params["fwd"]), params["bwd"], args, out_trees=None,
         symbolic_zeros=params["symbolic_zeros"])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .._control.call import jit_p
 from .._core.jaxpr import ClosedJaxpr
-from .linear_util import WrappedFun
+from .._core.wrapped import WrappedFun
 from .primitive import Primitive
 
 __all__ = ["call_p", "closed_call_p", "create_call_primitive", "register_call_primitive_rules"]

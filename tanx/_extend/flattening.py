@@ -10,9 +10,9 @@ from typing import Any
 
 from .._core import naming
 from .._core.naming import DebugInfo
+from .._core.wrapped import WrappedFun, transformation2, transformation_with_aux2
 from ..errors import explain
 from ..tree_util import tree_flatten, tree_unflatten
-from .linear_util import WrappedFun, transformation2, transformation_with_aux2
 
 __all__ = ["argnums_partial", "debug_info", "flatten_fun", "flatten_fun_nokwargs"]
 

@@ -14,13 +14,13 @@ from .._core.source import user_source
 from .._core.stage import stage
 from .._core.trace import Tracer, context, running
 from .._core.types import AbstractValue, ShapedArray, is_arraylike
+from .._core.wrapped import WrappedFun
 from .._ops.derive import sum_cotangents, zeros_of
 from .._transforms import jvp as forward
 from .._transforms.linearize import partial_eval_jaxpr
 from .._transforms.transpose import backward
 from .._transforms.vmap import Axis, BatchTrace, batch_jaxpr, to_axis
 from ..errors import ConcretizationTypeError, explain
-from .linear_util import WrappedFun
 from .rules import primitive_transposes
 
 __all__ = [

@@ -11,10 +11,10 @@ from .._core.rewrite import dce
 from .._core.stage import VARIABLES
 from .._core.trace import Tracer
 from .._core.types import AbstractValue, typeof
+from .._core.wrapped import WrappedFun
 from .._transforms.linearize import PartialTrace, partial_eval
 from .._transforms.transpose import backward
 from ..errors import explain
-from .linear_util import WrappedFun
 from .rules import RuleBook
 
 __all__ = ["JaxprTracer", "PartialVal", "custom_partial_eval_rules", "dce_jaxpr_call_rule",

@@ -2,6 +2,6 @@
 
 from .._base.traceback import shown
 from .._base.window import publish
-from .._extend.linear_util import *
+from .._core.wrapped import *
 
 publish(__name__, shown)

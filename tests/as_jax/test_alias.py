@@ -2,13 +2,19 @@
 
 import importlib.util
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import tanx
+import tanx.numpy as jnp
 from tanx.as_jax._finder import target_of
+from tanx.as_jax.src import literals
+from tanx.as_jax.src.random import threefry2x32 as threefry
 
 ROOT = Path(__file__).parents[2]
 REAL = importlib.util.find_spec("jax") is not None
@@ -29,6 +35,7 @@ def run(*arguments, **environment):
     ("jax", "tanx"), ("jax.numpy", "tanx.numpy"), ("jax._src.core", "tanx.as_jax.src.core"),
     ("jax._src.config", "tanx.as_jax.src.config"),
     ("jax._src.test_util", "tanx.as_jax.src.test_util"),
+    ("jax._src.random.threefry2x32", "tanx.as_jax.src.random.threefry2x32"),
     ("jaxlib", "tanx.as_jax.jaxlib"), ("jax._core", None), ("jax.as_jax", None),
     ("jaxtyping", None), ("jax.numpy._math", None)])
 def test_targets(name, target):
@@ -77,6 +84,27 @@ def test_installed_from_code():
                       "import importlib.util as u; print(u.find_spec('jax'), a.is_installed())")
     assert found.splitlines()[0] == "[1. 1.] True"
     assert found.splitlines()[1].endswith(" False")
+
+
+def test_private_modules_that_quax_imports():
+    words = threefry.threefry_seed(jnp.asarray(7))
+    key = tanx.random.key(7, impl="threefry2x32")
+    for ours, other in [
+            (words, tanx.random.key_data(key)),
+            (threefry.threefry_split(words, (2, 3)),
+             tanx.random.key_data(tanx.random.split(key, (2, 3)))),
+            (threefry.threefry_fold_in(words, 5),
+             tanx.random.key_data(tanx.random.fold_in(key, 5))),
+            (threefry.threefry_random_bits(words, 16, (4,)),
+             tanx.random.bits(key, (4,), jnp.uint16))]:
+        assert ours.dtype == other.dtype and np.array_equal(ours, other)
+    for kind, number, dtype in [
+            (literals.TypedInt, 3, "int32"), (literals.TypedFloat, .5, "float32"),
+            (literals.TypedComplex, 2j, "complex64")]:
+        typed = kind(number, np.dtype(dtype))
+        again = pickle.loads(pickle.dumps(typed))
+        assert typed == again == number and typed.dtype == again.dtype == dtype
+        assert type(again) is kind and jnp.asarray(typed, typed.dtype).dtype == dtype
 
 
 @pytest.mark.parametrize("name", ["numpy.no_such_module", "_src.no_such_module", "_core"])

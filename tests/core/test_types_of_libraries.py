@@ -198,8 +198,9 @@ def test_traces_and_tracers_answer_as_in_jax():
 
     def f(x):
         trace = x._trace
-        seen.append((x.full_lower() is x, x.get_referent() is x, trace.main, trace.is_valid(),
-                     trace.requires_low, trace.full_raise(x) is x, trace.stage_value(x) is x))
+        seen.append((x.full_lower() is x, x.get_referent() is x, trace.main is trace,
+                     trace.is_valid(), trace.requires_low, trace.full_raise(x) is x,
+                     trace.stage_value(x) is x))
         with pytest.raises(ValueError, match="memory"):
             x.memory_space  # noqa: B018
         with pytest.raises(TypeError, match="sizes"):
@@ -208,7 +209,7 @@ def test_traces_and_tracers_answer_as_in_jax():
 
     tanx.make_jaxpr(f)(1.0)
     tanx.jvp(f, (1.0,), (1.0,))
-    assert seen == [(True, True, None, True, False, True, True)] * 2
+    assert seen == [(True, True, True, True, False, True, True)] * 2
 
     def rule(x):
         trace = x._trace
@@ -224,6 +225,48 @@ def test_traces_and_tracers_answer_as_in_jax():
     assert tanx.jvp(rule, (3.0,), (1.0,))[1] == 10.0
     with pytest.raises(NotImplementedError, match="process_primitive"):
         core.Trace().process_primitive(tanx.lax.sin_p, [1.0], {})
+
+
+class Wrapping(core.Trace):
+    """Puts transformations with stores around functions that have rules, as quax does."""
+
+    def __init__(self, parent):
+        super().__init__()
+        self.parent_trace, self.counts = parent, []
+
+    def process_primitive(self, primitive, tracers, params):
+        return primitive.bind_with_trace(self.parent_trace, tracers, (), params)
+
+    def process_custom_jvp_call(self, primitive, fun, jvp, tracers, *, symbolic_zeros):
+        @tanx.extend.linear_util.transformation_with_aux
+        def negated(*args):
+            outs = yield args, {}
+            yield [-y for y in outs], len(args)
+        fun, count = negated(fun)
+        jvp, count_both = negated(jvp)
+        outs = primitive.bind_with_trace(self.parent_trace, tuple(tracers), (), dict(
+            subfuns=(fun, jvp), symbolic_zeros=symbolic_zeros))
+        self.counts.append(tanx.extend.linear_util.merge_linear_aux(count, count_both))
+        return outs
+
+
+def test_a_trace_binds_functions_it_has_wrapped():
+    def f(x):
+        with extend_core.take_current_trace() as parent:
+            trace = Wrapping(parent)
+            with extend_core.set_current_trace(trace):
+                out = doubled(x)
+        counts.append(trace.counts)
+        return out
+
+    counts: list = []
+    compiled = tanx.jit(f)
+    for _ in range(4):
+        out = compiled(2.0)
+        assert out == -4.0 and out.shape == () and out.dtype == np.float32 and out.weak_type
+    assert f(2.0) == -4.0 and tanx.grad(f)(2.0) == tanx.grad(compiled)(2.0) == -2.0
+    assert tanx.grad(compiled)(3.0) == -2.0  # its rule runs again
+    assert counts[:3] == [[(True, 1)], [(True, 1)], [(False, 2)]]
 
 
 def test_jaxprs_and_their_parts_answer_as_in_jax():

@@ -1,14 +1,15 @@
 """``jax._src.core``: traces, tracers, types and jaxprs.
 
-quax subclasses ``Trace`` and ``Tracer``; numpyro asks ``trace_state_clean``; jax-md and flax take
-primitives and types from here.
+quax subclasses ``Trace`` and ``Tracer``, and its tests read ``trace_ctx``, the running trace of a
+thread; numpyro asks ``trace_state_clean``; jax-md and flax take primitives and types from here.
 """
 
-from ..._core.trace import EvalTrace, Tracer, context
+from ..._core.trace import EvalTrace, Tracer
+from ..._core.trace import context as trace_ctx
 from ...core import *
 from ...extend.core import *
 
-__all__ = ["full_lower", "trace_state_clean"]
+__all__ = ["full_lower", "trace_ctx", "trace_state_clean"]
 
 
 def full_lower(x):
@@ -18,4 +19,4 @@ def full_lower(x):
 
 def trace_state_clean() -> bool:
     """Whether nothing is being traced in this thread."""
-    return isinstance(context.trace, EvalTrace)
+    return isinstance(trace_ctx.trace, EvalTrace)

@@ -1,21 +1,34 @@
 """``jax._src.literals``: equinox, quax and jaxtyping ask whether a value is of a class from here.
+
+Constants are arrays in tanx, so that no value is of these classes unless a program makes one.
 """
 
 __all__ = ["TypedComplex", "TypedFloat", "TypedInt", "TypedNdArray"]
 
 
 class TypedNdArray:
-    """A NumPy array with a weak type. Constants are arrays in tanx, so that nothing is of this
-    class."""
+    """A NumPy array with a weak type; nothing is of this class."""
 
 
-class TypedInt(int):
-    """A Python integer with a dtype; nothing is of this class."""
+class _Typed:
+    """A Python number with a dtype beside it."""
+
+    def __new__(cls, value, dtype):
+        number = super().__new__(cls, value)
+        number.dtype = dtype
+        return number
+
+    def __getnewargs__(self):
+        return self.__class__.__mro__[2](self), self.dtype
 
 
-class TypedFloat(float):
-    """A Python float with a dtype; nothing is of this class."""
+class TypedInt(_Typed, int):
+    """A Python integer with a dtype."""
 
 
-class TypedComplex(complex):
-    """A Python complex number with a dtype; nothing is of this class."""
+class TypedFloat(_Typed, float):
+    """A Python float with a dtype."""
+
+
+class TypedComplex(_Typed, complex):
+    """A Python complex number with a dtype."""

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any
 
-from .._core.naming import name_of
 from ..errors import explain
+from .naming import name_of
 
 __all__ = ["EqualStore", "Store", "StoreException", "WrappedFun", "cache", "merge_linear_aux",
            "transformation", "transformation2", "transformation_with_aux",
