@@ -20,18 +20,9 @@ __all__ = ["MODES", "Failure", "Leaf", "Outcome", "System"]
 
 BATCH = 2
 MODULES = (
-    "example_libraries.optimizers",
-    "example_libraries.stax",
-    "experimental.jet",
-           "experimental.sparse.linalg",     "experimental.ode",
-    "experimental.rnn",
-    "scipy.interpolate",
-    "scipy.ndimage",
-    "scipy.optimize",
-    "scipy.spatial.transform",
-    "scipy.special",
-    "test_util",
-)
+    "example_libraries.optimizers", "example_libraries.stax", "experimental.jet",
+    "experimental.ode", "experimental.rnn", "experimental.sparse.linalg", "scipy.interpolate",
+    "scipy.ndimage", "scipy.optimize", "scipy.spatial.transform", "scipy.special", "test_util")
 
 
 class Leaf(NamedTuple):

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
+from typing import NamedTuple
 
-from ..._loops.expr import Const, Expr, Fold, Index, Load, Node, Op, While, bounds
+import numpy as np
+
+from ..._loops.expr import Const, Expr, Fold, Index, Load, Node, Op, While, bounds, op
 from ..._loops.instructions import INDEX, INSTRUCTIONS
 from ..._loops.nest import Buffer
 from ..._loops.traverse import children, walk
 
-__all__ = ["Analysis", "QUICK", "Terms", "offset", "span"]
+__all__ = ["Analysis", "QUICK", "Terms", "TurningIndex", "asks_for_bounds", "offset", "span",
+           "turning_index"]
 
 Terms = Mapping[Expr, int]
 
@@ -39,6 +43,46 @@ def span(node: Op) -> tuple[Expr, int] | None:
     return (low, greatest.value + 1) if (
         low is high and low.dtype == INDEX and least.value == 0 <= greatest.value < 1 << 30
         ) else None
+
+
+class TurningIndex(NamedTuple):
+    """An index that counts from the end if it is negative.
+
+    It is ``number``, or ``number + shift`` if that is negative, and makes a ``place`` inside of
+    an array that has ``size`` elements.
+    """
+
+    number: Expr
+    shift: int
+    place: Expr
+    size: int
+
+
+def turning_index(condition: Expr) -> TurningIndex | None:
+    """Of a condition that an index in 32 bits which may count from the end is inside: the index."""
+    inside = span(condition) if isinstance(condition, Op) else None
+    if inside is None or not isinstance(inside[0], Op) or inside[0].name != "convert":
+        return None
+    turned = inside[0].args[0]
+    if not isinstance(turned, Op) or turned.name != "select" or turned.dtype != np.int32:
+        return None
+    negative, other, x = turned.args
+    if negative is not op("lt", x, 0) or not isinstance(other, Op) or other.name != "add" or (
+            other.args[0] is not x or not isinstance(other.args[1], Const)):
+        return None
+    shift = int(other.args[1].value)
+    return TurningIndex(x, shift, *inside) if shift > 0 else None
+
+
+def asks_for_bounds(condition: Expr) -> bool:
+    """Whether a condition asks if places read from data are inside: nearly all are."""
+    if not isinstance(condition, Op):
+        return False
+    if condition.name == "and":
+        return all(map(asks_for_bounds, condition.args))
+    return (condition.name in ("ge", "le", "lt") and isinstance(condition.args[1], Const)
+            and condition.args[0].dtype == INDEX
+            and any(isinstance(node, Load) for node in walk(condition.args[0])))
 
 
 class Analysis:
