@@ -10,7 +10,7 @@ from typing import Any
 from .. import dtypes, tree_util
 from .._core.cells import Cell
 from .._core.effects import NamedAxisEffect
-from .._core.jaxpr import ClosedJaxpr, eval_jaxpr
+from .._core.jaxpr import ClosedJaxpr, Jaxpr, eval_jaxpr
 from .._core.linear import Zero, never
 from .._core.naming import DebugInfo, name_of
 from .._core.primitive import Kind, Name
@@ -156,6 +156,8 @@ class CustomCall(RunsFunctions):
     def get_bind_params(self, params):
         """The functions come as one parameter ``subfuns``, wrapped."""
         call = params["call_jaxpr"]
+        if isinstance(call, Jaxpr):  # as libraries may put it that rewrite the body
+            call = ClosedJaxpr(call, ())
         functions = {**params, "call_jaxpr": lambda *xs: run(call, xs)}
         return {"subfuns": tuple(wrap_init(functions[name]) for name in self.subfuns),
                 **{name: value for name, value in params.items() if name not in self.subfuns}}

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import explain
+from ..tree_util import register_pytree_node
 from .types import AbstractValue, typeof
 
 __all__ = ["Expansion", "Linear", "Never", "Series", "Zero", "ZeroSeries", "expansion",
@@ -75,6 +76,10 @@ class Linear:
 
     def __repr__(self) -> str:
         return f"Linear({self.aval})"
+
+
+# Without leaves, so that a rule may pass one through a transformation of its own.
+register_pytree_node(Linear, lambda x: ((), x.aval), lambda aval, _: Linear(aval))
 
 
 def is_zero(x) -> bool:

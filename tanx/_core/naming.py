@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 from collections.abc import Callable, Container, Iterable, Sequence
@@ -222,7 +223,7 @@ def debug_info(transform: str, fun: Callable, args: Sequence, kwargs: dict,
 
 
 def wraps(fun: Callable) -> Callable:
-    """``functools.wraps``, but for names that are not strings: an object may call itself anything.
+    """``functools.wraps``, but for what a function cannot have: an object's name may be anything.
 
     >>> class Layer:
     ...     __name__ = 1
@@ -230,7 +231,10 @@ def wraps(fun: Callable) -> Callable:
     >>> tanx.vmap(Layer())(jnp.arange(2))
     Array([0, 1], dtype=int32)
     """
-    taken = [name for name in functools.WRAPPER_ASSIGNMENTS
-             if name not in ("__name__", "__qualname__")
-             or isinstance(getattr(fun, name, None), str)]
-    return functools.wraps(fun, assigned=taken)
+    def decorate(wrapper: Callable) -> Callable:
+        for name in functools.WRAPPER_ASSIGNMENTS:
+            with contextlib.suppress(AttributeError, TypeError):
+                setattr(wrapper, name, getattr(fun, name))
+        return functools.update_wrapper(wrapper, fun, assigned=())
+
+    return decorate

@@ -89,10 +89,10 @@ def test_types_that_cannot_be_made_anew_have_numbers_for_names(monkeypatch):
 
 
 class Numbered:
-    """As a library's object may be: its name is no string."""
+    """As a library's object may be: its name is no string, its annotations no dict."""
 
     def __init__(self):
-        self.__name__ = self.__qualname__ = 1
+        self.__name__ = self.__qualname__ = self.__annotations__ = 1
 
     def __call__(self, x):
         return x * x

@@ -92,6 +92,8 @@ def test_functions_with_rules_are_bound_by_subfuns(fun, slope):
     (eqn,) = tanx.make_jaxpr(fun)(1.0).eqns
     params = eqn.primitive.get_bind_params(eqn.params)
     assert params["subfuns"][0].call_wrapped(5.0) == [10.0]
+    rewritten = {**eqn.params, "call_jaxpr": eqn.params["call_jaxpr"].jaxpr}
+    assert eqn.primitive.get_bind_params(rewritten)["subfuns"][0].call_wrapped(5.0) == [10.0]
     again = lambda x: eqn.primitive.bind(x, **params)[0]
     value, gradient = again(5.0), tanx.jit(tanx.grad(again))
     assert value == 10.0 and str(tanx.typeof(value)) == "~float32[]"

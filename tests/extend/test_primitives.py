@@ -174,6 +174,20 @@ def test_rules_for_an_axis_get_tuples(book, rule):
     assert [type(x) for x in seen] == [tuple, tuple] and book[p] is batch
 
 
+def test_an_undefined_operand_goes_through_vmap():
+    """It is a pytree without leaves, so that a rule for batches can map the rule for one."""
+    p = Primitive("thrice")
+    p.def_impl(lambda x: x * 3)
+    p.def_abstract_eval(lambda x: x)
+    ad.primitive_transposes[p] = lambda ct, x: (tanx.vmap(
+        lambda ct, x: ct * 3 if ad.is_undefined_primal(x) else None, in_axes=(0, None))(ct, x),)
+    (back,) = tanx.linear_transpose(p.bind, jnp.ones(2))(jnp.arange(2.0))
+    assert back.tolist() == [0, 3]
+    operand = ad.UndefinedPrimal(tanx.typeof(1.0))
+    (again,) = tanx.tree.map(lambda x: x, [operand])
+    assert tanx.tree.leaves([operand]) == [] and again.aval == operand.aval
+
+
 def test_defjvp_and_kin():
     p = Primitive("scaled_product")
     p.def_impl(lambda x, y, *, scale: x * y * scale)
