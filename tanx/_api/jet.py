@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from .._core.linear import ZeroSeries, zero_series
+from .._core.linear import Zero, ZeroSeries, zero_series
 from .._core.types import typeof
 from .._ops.arith import add
 from .._ops.base import as_array
@@ -21,6 +21,7 @@ from .._ops.series import scaled
 from .._ops.special import lgamma
 from .._ops.transcendental import exp
 from .._transforms.taylor import JetTrace, JetTracer, taylor
+from .._transforms.zeros import is_known_zero
 from ..errors import explain
 from ..tree_util import tree_flatten, tree_unflatten
 from .arguments import check_callable, check_leaves, result_leaves
@@ -102,7 +103,10 @@ def _terms(x, terms: Sequence[Any], factors: Sequence[float]):
             raise TypeError(explain(
                 _JET, "terms of a series must have the type of their argument.",
                 f"argument: {aval}", f"term:     {own}"))
-        answer.append(scaled(factor, convert(term, aval.dtype, aval.weak_type)))
+        if is_known_zero(term):
+            answer.append(Zero(aval.to_tangent()))
+        else:
+            answer.append(scaled(factor, convert(term, aval.dtype, aval.weak_type)))
     return answer
 
 

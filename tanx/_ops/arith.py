@@ -139,11 +139,11 @@ class Div(Elementwise):
         out = div(x, y)
         if ys is zero_series:
             return out, [div(t, y) for t in xs]
-        found = [out]
+        found, inverse = [out], div(like(y, 1), y)
         for k in range(1, len(ys) + 1):
             known = total([mul(ys[j - 1], found[k - j]) for j in range(1, k + 1)])
             rest = neg(known) if xs is zero_series else sub(xs[k - 1], known)
-            found.append(div(rest, y))
+            found.append(mul(rest, inverse))
         return out, found[1:]
 
     def transpose(self, ct, x, y):

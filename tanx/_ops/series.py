@@ -28,10 +28,15 @@ def scaled(factor: float, x):
 
 def convolved(xs: Sequence[Any], ys: Sequence[Any], k: int):
     """The coefficient ``k`` of the product of two series, written with their first ones."""
-    if xs is ys:  # each product of two different coefficients comes twice
-        terms = [scaled(2, mul(xs[i], xs[k - i])) for i in range((k + 1) // 2)]
-        return total([*terms, mul(xs[k // 2], xs[k // 2])] if k % 2 == 0 else terms)
     return total([mul(xs[i], ys[k - i]) for i in range(k + 1)])
+
+
+def squared(factor: float, xs: Sequence[Any], k: int):
+    """The coefficient ``k`` of the square of a series, times a number."""
+    # Each product of two different coefficients comes twice.
+    terms = [scaled(2 * factor, mul(xs[i], xs[k - i])) for i in range((k + 1) // 2)]
+    middle = [scaled(factor, mul(xs[k // 2], xs[k // 2]))] if k % 2 == 0 else []
+    return total([*terms, *middle])
 
 
 def velocity(xs: Sequence[Any]) -> list:
@@ -47,7 +52,7 @@ def riccati(a: float, b: float, c: float) -> Callable:
         moves, ys, slopes = velocity(xs), [out], []
         for k in range(len(xs)):
             terms = ([scaled(b, ys[k])] if b else []) + (
-                [scaled(c, convolved(ys, ys, k))] if c else [])
+                [squared(c, ys, k)] if c else [])
             slope = total(terms)
             slopes.append(add(slope, like(slope, a)) if a and k == 0 else slope)
             ys.append(scaled(1 / (k + 1), convolved(slopes, moves, k)))

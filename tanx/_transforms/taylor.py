@@ -27,6 +27,7 @@ from .._core.trace import Trace, Tracer, context, data_of
 from .._core.types import typeof
 from .._ops.derive import zeros_of
 from .._ops.series import scaled
+from .zeros import ZeroTrace
 
 __all__ = ["JetTrace", "JetTracer", "taylor", "taylor_jaxpr"]
 
@@ -117,10 +118,16 @@ def taylor(fun: Callable, primals: Sequence[Any], series: Sequence[Series], orde
            ) -> tuple[list, list[Series]]:
     """Run a function of flat arguments that gives a list; values and series of its results.
 
-    Every series is :data:`zero_series` or has ``order`` coefficients.
+    Every series is :data:`zero_series` or has ``order`` coefficients. Coefficients may be
+    :class:`Zero`: they are left out where that is possible.
     """
     outer = context.trace
-    trace = JetTrace(outer, order)
+    below = outer
+    if any(type(t) is Zero for ts in series if ts is not zero_series for t in ts):
+        below = ZeroTrace(outer)
+        series = [ts if ts is zero_series else [
+            below.zeros(t.aval) if type(t) is Zero else t for t in ts] for ts in series]
+    trace = JetTrace(below, order)
     args = [trace.join(p, ts if order else zero_series)
             for p, ts in zip(primals, series, strict=True)]
     context.trace = trace
@@ -129,6 +136,9 @@ def taylor(fun: Callable, primals: Sequence[Any], series: Sequence[Series], orde
         found = [trace.split(x) for x in outs]
     finally:
         context.trace = outer
+    if type(below) is ZeroTrace:
+        found = [(below.array(p), ts if ts is zero_series else [*map(below.array, ts)])
+                 for p, ts in found]
     del args, outs
     check_leaks(trace)
     return [p for p, _ in found], [ts for _, ts in found]

@@ -69,6 +69,53 @@ def nested(x):
     return fun(x)
 
 
+WEIGHTS = np.linspace(-1, 1, 9, dtype=np.float32).reshape(3, 3)
+KNOWN_ZEROS = {
+    "layers": lambda x: jnp.tanh(jnp.tanh(x @ WEIGHTS) @ WEIGHTS),
+    "elementwise": lambda x: jnp.sin(x) * jnp.exp(-x * x) / (1 + x * x) - x[..., ::-1] ** 2.5,
+    "exponents": lambda x: 2.0 ** x + x ** x,
+    "linear": lambda x: 3 * jnp.cumsum(-x[::-1].reshape(3, 1)).sum(),
+    "loop": lambda x: lax.fori_loop(0, 3, lambda _, y: y * x + y, x),
+    "branch": lambda x: lax.cond(x[0] > 0, jnp.sin, lambda y: y * y, x),
+    "call": lambda x: tanx.jit(lambda y: jnp.linalg.norm(y) * y)(x),
+    "integers": lambda x: jnp.floor(x) + x.astype(int),
+}
+
+
+@pytest.mark.parametrize("name", KNOWN_ZEROS)
+@pytest.mark.parametrize("known", [(1, 2), (0, 2)])
+def test_zeros_that_are_known(name, known):
+    """The same as for zeros that are arguments, in value and type."""
+    fun, x = KNOWN_ZEROS[name], jnp.array([0.3, 0.7, 1.2])
+    terms = [jnp.zeros(3) if k in known else jnp.array([0.5, -1.0, 2.0]) / (k + 1)
+             for k in range(3)]
+    want = tanx.jit(lambda x, *ts: jet(fun, (x,), (ts,)))(x, *terms)
+    given = tanx.jit(lambda x, *ts: jet(fun, (x,), (
+        [jnp.zeros_like(x) if k in known else t for k, t in enumerate(ts)],)))
+    for found in [jet(fun, (x,), (terms,)), *(given(x, *terms) for _ in range(4))]:
+        assert tanx.tree.structure(found) == tanx.tree.structure(want)
+        for a, b in zip(tanx.tree.leaves(found), tanx.tree.leaves(want)):
+            assert (a.shape, a.dtype, a.weak_type) == (b.shape, b.dtype, b.weak_type)
+            np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-5)
+
+
+def test_zeros_that_are_known_take_no_products():
+    def last(x, v):
+        return jet(lambda x: x @ WEIGHTS, (x,), ((v, jnp.zeros(3), jnp.zeros(3)),))[1]
+    text = str(tanx.make_jaxpr(last)(jnp.ones(3), jnp.ones(3)))
+    assert text.count("dot_general") == 2, text
+
+
+def test_zeros_that_move_are_not_known():
+    def second(t):  # its derivative at 0 is cos(1)
+        return jet(jnp.sin, (1.0,), ((1.0, t),))[1][1]
+    for slope in (tanx.grad(second), tanx.jit(tanx.grad(second)), tanx.jacfwd(second)):
+        for _ in range(4):
+            np.testing.assert_allclose(slope(0.0), np.cos(1.0), rtol=1e-6)
+    batch = tanx.vmap(second)(jnp.array([0.0, 1.0]))
+    np.testing.assert_allclose(batch, [-np.sin(1), np.cos(1) - np.sin(1)], rtol=1e-6)
+
+
 def test_compiled_batched_and_differentiated():
     compiled = tanx.jit(three)
     for _ in range(4):
