@@ -19,6 +19,7 @@ from tanx._loops import interpret
 from tanx._loops.nest import Program
 from tanx._ops.operands import letter
 from tanx._runtime import load
+from tanx._runtime.eager import compiled
 from tanx._runtime.executable import Executable
 from tests.compiler.lives import lives
 
@@ -60,10 +61,14 @@ def run_module(module: Module, args) -> list[np.ndarray]:
 
 def run_native(closed: ClosedJaxpr, args, donated: tuple[bool, ...] = ()) -> list[np.ndarray]:
     """The results of the machine code; arguments in ``donated`` may be overwritten."""
-    given = [np.array(x, aval.dtype) for x, aval in zip(args, closed.in_avals, strict=True)]
     with warnings.catch_warnings():  # all are donated, whether or not a result has their size
         warnings.filterwarnings("ignore", "Some donated buffers")
-        return [numbers(y) for y in Executable(closed, donated).run(given)]
+        return _run(Executable(closed, donated), closed.in_avals, args)
+
+
+def _run(executable: Executable, avals, args) -> list[np.ndarray]:
+    given = [np.array(x, aval.dtype) for x, aval in zip(args, avals, strict=True)]
+    return [numbers(y) for y in executable.run(given)]
 
 
 def uncertainty(closed: ClosedJaxpr, args) -> float:
@@ -109,10 +114,15 @@ def assert_close(actual: np.ndarray, expected: np.ndarray, atol: float) -> None:
 
 def check_jaxpr_agrees(closed: ClosedJaxpr, args, interpreted: bool = True) -> Module:
     """Compile a jaxpr, with all checks and LLVM's, and compare on arguments."""
-    with np.errstate(all="ignore"), tanx._base.config.enable_checks(True):
-        module, expected = build(closed), evaluated(closed, args)
+    checked = tanx._base.config.enable_checks
+    with np.errstate(all="ignore"):
+        with checked(True):
+            module = build(closed)
+        expected = evaluated(closed, args)
         atol = uncertainty(closed, args)
-        runs = [run_native(closed, args), run_native(closed, args, (True,) * len(args))]
+        runs = [_run(compiled(closed), closed.in_avals, args)]
+        with checked(True):
+            runs.append(run_native(closed, args, (True,) * len(args)))
         load.clear()  # the code that is there
         with tanx._base.config.quick_code(True):
             for quick, careful in zip(run_native(closed, args), runs[0], strict=True):
