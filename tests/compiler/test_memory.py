@@ -308,7 +308,7 @@ def test_donation_never_changes_results(fun):
     assert_donation_agrees(fun, X[:8, :8], donated=[True])
 
 
-@pytest.mark.parametrize("seed", range(80))
+@pytest.mark.parametrize("seed", [n for n in range(81) if n != 78])  # which takes 9 seconds
 def test_donation_of_everything_in_random_programs(seed):
     source = make(seed)
     args = [a.data for a in source.arguments]

@@ -5,8 +5,12 @@ import pytest
 from tests.compiler import programs
 from tests.compiler.programs import report_of
 
+LONG = {53, 78}
+"""Programs of 2,500 equations, second derivatives of loops: 34 seconds each are left to longer runs
+(``python -m tests.compiler.programs``)."""
 
-@pytest.mark.parametrize("seed", range(110))
+
+@pytest.mark.parametrize("seed", sorted({*range(112)} - LONG))
 def test_compiled_programs_agree_with_eval(seed):
     report = report_of(seed)
     assert report is None, report
