@@ -11,6 +11,7 @@ import numpy as np
 from .. import tree_util
 from .._base.config import strict, transfer_guard_host_to_device
 from .._core.array import Array
+from .._core.buffer import Buffer
 from .._core.sharding import Sharding, SingleDeviceSharding, named
 from .._core.spaces import MemorySpace
 from .._core.spec import PartitionSpec
@@ -19,8 +20,8 @@ from .._core.transfers import watch_transfer
 from .._core.types import is_arraylike, typeof
 from .._ops.annotations import ArrayCopySemantics, device_put_p, place_of
 from .._ops.base import as_array
-from .._runtime.device import Device, default_device, device_of, devices_of
-from ..dtypes import is_extended
+from .._runtime.device import Device, buffers_of, default_device, device_of, devices_of
+from ..dtypes import is_extended, keys_are_no_numbers
 from ..errors import explain
 
 if TYPE_CHECKING:
@@ -144,13 +145,28 @@ def format_of(x: Array) -> Format:
 class RawBuffer:
     """The memory of an array: its address, good as long as this object lives."""
 
-    __slots__ = ("_owner", "ptr")
+    __slots__ = ("_buffer",)
 
-    def __init__(self, owner: np.ndarray):
-        self._owner, self.ptr = owner, owner.ctypes.data
+    def __init__(self, buffer: Buffer):
+        self._buffer = buffer
+
+    @property
+    def ptr(self) -> int:
+        """The address of the first element."""
+        return self._buffer.pointer
 
     def __repr__(self) -> str:
         return f"<RawBuffer {self.ptr:#x}>"
+
+
+def ready_buffer(x: Array) -> Buffer:
+    """The only buffer of an array, when its elements are there, in row-major order."""
+    if is_extended(x.aval.dtype):
+        raise keys_are_no_numbers("tanx.Array.unsafe_buffer_pointer", f"array: {x.aval}")
+    if x.block_until_ready()._data is not None:
+        x._row_major()
+    (buffer,) = buffers_of(x)
+    return buffer
 
 
 def shards_of(x: Array) -> list[Shard]:
@@ -231,7 +247,7 @@ def _put(x, place: Device | Sharding | None, donate: bool):
     if type(placed) is not Array or (  # a number is a tracer while tracing; float0 is NumPy's
             place is None or placed._device is place or placed._device == place):
         return placed
-    moved = Array(placed._value, placed.weak_type, placed.aval, place)
+    moved = placed._shared(placed.aval, place)
     if donate and type(x) is Array:
         x.delete()
     return moved

@@ -1,26 +1,26 @@
-"""``Array``: an immutable array over a buffer.
+"""``Array``: an immutable array. It is a type, a sharding and its buffers.
 
-The buffer is a NumPy array that is never written to; rules of primitives may return views of it.
-What leaves for NumPy (``np.asarray(x)``, the buffer protocol) is a read-only view, and what comes
-in is copied unless its maker gives it away. Operators and methods come from
-:class:`~tanx._core.operators.Operators`.
+``buffer.py`` explains buffers, and why an array on the CPU keeps a NumPy array in their place. That
+array is never written to; rules of primitives may return views of it. What leaves for NumPy
+(``np.asarray(x)``, the buffer protocol) is a read-only view, and what comes in is copied unless its
+maker gives it away. Operators and methods come from :class:`~tanx._core.operators.Operators`.
 """
 
 from __future__ import annotations
 
 import gc
-from typing import Any
 
 import numpy as np
 
 from .._base.traceback import boundary
-from ..dtypes import canonicalize_dtype, is_extended, keys_are_no_numbers
+from ..dtypes import canonicalize_dtype, is_extended, keys_are_no_numbers, stored
 from ..errors import explain
 from . import trace
+from .buffer import DLPACK_CPU, Buffer
 from .cycles import watch_cycles
 from .opaque import Opaque
 from .operators import Operators, install
-from .origins import LARGE, Places, note
+from .origins import LARGE, Places, note, outside
 from .refs import Reference
 from .trace import Tracer
 from .types import ShapedArray, ambiguous_truth, without_length
@@ -55,43 +55,86 @@ class Array(Operators, metaclass=_ArrayType):
     """An immutable n-dimensional array on a device. Made by functions such as ``jnp.array``."""
 
     __module__ = "tanx"  # also where another window shows it first, as tanx.numpy.ndarray
-    # Where _buffer is None, _pending may have what waits for the data; it is not set otherwise.
-    # _origin is set for large arrays only: the user's lines that made them.
-    __slots__ = ("_buffer", "aval", "_device", "_pending", "_origin", "__weakref__")
+    # _device is a device or a sharding; None is the default device. _buffers is set where _data is
+    # None only, _origin for large arrays only: the user's lines that made them.
+    __slots__ = ("_data", "aval", "_device", "_buffers", "_origin", "__weakref__")
     __array_priority__ = 100
 
-    def __init__(self, buffer: np.ndarray, weak_type: bool = False, aval: ShapedArray | None = None,
+    def __init__(self, data: np.ndarray, weak_type: bool = False, aval: ShapedArray | None = None,
                  device=None):
-        self._buffer: np.ndarray | None = buffer
-        self.aval = (aval if aval is not None
-                     else ShapedArray(buffer.shape, buffer.dtype, weak_type))
+        self._data: np.ndarray | None = data
+        self.aval = aval if aval is not None else ShapedArray(data.shape, data.dtype, weak_type)
         self._device = device
-        if buffer.nbytes >= LARGE:
-            note(self, buffer)
+        if data.nbytes >= LARGE:
+            note(self, data)
 
-    _pending: Any
+    _buffers: tuple[Buffer, ...]
     _origin: Places
+
+    @staticmethod
+    def _of_buffers(buffers: tuple[Buffer, ...], aval: ShapedArray, device=None) -> Array:
+        """The array whose elements are in some buffers, one for each device."""
+        array: Array = object.__new__(Array)
+        array._data, array._buffers = None, buffers
+        array.aval, array._device = aval, device
+        if aval.nbytes >= LARGE:
+            note(array, *(b.view for b in buffers if b.view is not None))
+        return array
 
     @property
     def _value(self) -> np.ndarray:
-        """The data; waits for it where it is not there yet."""
-        buffer = self._buffer
-        if buffer is None:
-            pending = self._pending_data
-            if pending is None:
-                raise RuntimeError(explain(
-                    "tanx.Array", "the array was deleted or donated, its data is gone.",
-                    f"array: {self.aval}",
-                    hint="keep a copy with x.copy() before donating or deleting it."))
-            buffer = pending.wait()
-            if self._pending is pending:  # not deleted meanwhile
-                self._buffer, self._pending = buffer, None
-        return buffer
+        """The data as a NumPy array; waits for it, and copies it from memory of other devices."""
+        data = self._data
+        return data if data is not None else self._read()
 
     @property
-    def _pending_data(self) -> Any:
-        """What waits for the data, where it is on its way."""
-        return getattr(self, "_pending", None)
+    def _held(self) -> tuple[Buffer, ...]:
+        """The buffers of data that is pending, or in memory that NumPy cannot read."""
+        return getattr(self, "_buffers", ())
+
+    def _live(self) -> tuple[Buffer, ...]:
+        """As ``_held``; an error where the data is gone."""
+        buffers = self._held
+        if not buffers and self._data is None:
+            raise RuntimeError(explain(
+                "tanx.Array", "the array was deleted or donated, its data is gone.",
+                f"array: {self.aval}",
+                hint="keep a copy with x.copy() before donating or deleting it."))
+        return buffers
+
+    def _read(self) -> np.ndarray:
+        """The data from buffers: that of one of the host as it is, else a copy."""
+        buffers = self.block_until_ready()._held
+        if not buffers:  # the array has the NumPy array now
+            return self._value
+        shape, dtype = self.aval.shape, stored(self.aval.dtype)
+        if len(buffers) == 1:
+            return buffers[0].numpy(shape, dtype)
+        data = np.empty(shape, dtype)
+        for device, index in self._device.devices_indices_map(shape).items():
+            part = data[index]
+            (buffer,) = (b for b in buffers if b.device == device)
+            part[...] = buffer.numpy(part.shape, dtype)
+        return data
+
+    def _shared(self, aval: ShapedArray, device=None) -> Array:
+        """An array on the same memory, of another type or with another sharding. Does not wait."""
+        data = self._data
+        if data is not None:
+            return Array(data, False, aval, device)
+        buffers = self._live()
+        return Array._of_buffers(tuple(b.shared() for b in buffers), aval, device) if (
+            buffers) else self._shared(aval, device)  # another thread has waited for it
+
+    def _row_major(self) -> np.ndarray:
+        """The data in row-major order, and so from now on: eager layouts make views."""
+        data = self._value
+        if not data.flags.c_contiguous:
+            data = np.ascontiguousarray(data)
+            outside.count(data)
+            if self._data is not None:  # not deleted meanwhile
+                self._data = data
+        return data
 
     @property
     def _numbers(self) -> np.ndarray:
@@ -102,20 +145,24 @@ class Array(Operators, metaclass=_ArrayType):
 
     def is_deleted(self) -> bool:
         """Whether the data has been given back."""
-        return self._buffer is None and self._pending_data is None
+        return self._data is None and not self._held
 
     def delete(self) -> None:
         """Give the data back now, rather than when the last reference goes."""
-        self._buffer = self._pending = None
+        self._data, self._buffers = None, ()
 
     def is_ready(self) -> bool:
         """Whether the data is there, so that reading it does not wait."""
-        pending = None if self._buffer is not None else self._pending_data
-        return self._value is not None if pending is None else pending.ready()
+        return self._data is not None or all(buffer.is_ready() for buffer in self._live())
 
     def block_until_ready(self) -> Array:
         """Wait until the data is there; returns the array itself."""
-        self._value  # noqa: B018 - raises where the data is gone
+        if self._data is None:
+            buffers = self._live()
+            for buffer in buffers:
+                buffer.wait()
+            if len(buffers) == 1 and buffers[0].view is not None and self._held is buffers:
+                self._data, self._buffers = buffers[0].view, ()  # and it was not deleted meanwhile
         return self
 
     def copy_to_host_async(self) -> None:
@@ -155,14 +202,19 @@ class Array(Operators, metaclass=_ArrayType):
         return memoryview(self.__array__())
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        data = self._numbers
-        if dl_device not in (None, (1, 0)):
+        if dl_device not in (None, self.__dlpack_device__()):
             raise BufferError(explain(
-                "tanx.Array.__dlpack__", "the data lives on the CPU.", f"asked for: {dl_device}"))
+                "tanx.Array.__dlpack__", "the data is on another device.",
+                f"the data is on: {self.__dlpack_device__()}", f"asked for:      {dl_device}"))
+        if self._data is None and len(buffers := self._live()) == 1:
+            return buffers[0].dlpack(self.aval.shape, self.aval.dtype, copy=copy, stream=stream,
+                                     max_version=max_version)
+        data = self._numbers
         return (data.copy() if copy else data).__dlpack__(max_version=max_version)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0)  # kDLCPU
+        buffers = self._held
+        return buffers[0].dlpack_device if len(buffers) == 1 else DLPACK_CPU
 
     def _scalar(self, what: str) -> np.ndarray:
         data = self._numbers
@@ -220,6 +272,10 @@ class Array(Operators, metaclass=_ArrayType):
         return _from_pickle, (self.__array__(), aval.weak_type)
 
     def __copy__(self) -> Array:
+        buffers = self.block_until_ready()._held
+        if buffers:
+            return Array._of_buffers(tuple(b.copy() for b in buffers), self.aval,
+                                     self._device)
         return Array(self._value.copy(), self.weak_type, self.aval, self._device)
 
     def __deepcopy__(self, memo) -> Array:
@@ -276,16 +332,15 @@ def _from_pickle(data: np.ndarray, weak_type: bool, dtype=None) -> Array:
 def live_arrays(platform: str | None = None) -> list[Array]:
     """All arrays alive in the process whose data has not been given back.
 
-    ``platform`` picks those on one kind of device; the CPU is the only kind there is. Arrays that
-    ``gc.freeze`` has hidden from the collector are not found.
+    ``platform`` picks the arrays on one kind of device. Arrays that ``gc.freeze`` has hidden from
+    the collector are not found.
 
     >>> x = jnp.ones(3)
     >>> any(y is x for y in live_arrays())
     True
     """
-    if platform not in (None, "cpu"):
-        return []
-    return [x for x in gc.get_objects() if type(x) is Array and not x.is_deleted()]
+    return [x for x in gc.get_objects() if type(x) is Array and not x.is_deleted() and (
+        platform is None or platform == (x._held[0].device.platform if x._held else "cpu"))]
 
 
 def _literal_array(value: np.ndarray, aval: ShapedArray, written=None) -> Array:

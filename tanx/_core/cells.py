@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
 
 from ..errors import explain
 from .array import Array
+from .buffer import is_alone, may_overwrite
 from .refs import AbstractRef, Reference
 from .trace import Trace, Tracer, leaked
 from .types import typeof
 
-__all__ = ["Cell", "Ref", "is_alone", "may_overwrite"]
+__all__ = ["Cell", "Ref"]
 
 
 class _RefType(type):
@@ -40,18 +40,18 @@ class Ref(Reference, metaclass=_RefType):
     def load(self) -> Array:
         """The content, as an array of its own on the same memory."""
         content = self._content
-        return Array(content._value, False, self.aval.inner_aval, content._device)
+        return content._shared(self.aval.inner_aval, content._device)
 
     def store(self, value) -> None:
         if isinstance(value, Tracer):
             raise too_high(self, value)
-        self._content = Array(value._value, False, self.aval.inner_aval, value._device)
+        self._content = value._shared(self.aval.inner_aval, value._device)
 
     def exclusive(self) -> np.ndarray:
         """The data of the content, which has no other owner."""
         content: Any = self._content
         content.block_until_ready()
-        if not (is_alone(content) and may_overwrite(content._buffer)):
+        if not (is_alone(content) and may_overwrite(content._value)):
             self._content = content = content.copy()
         return content._value
 
@@ -117,25 +117,3 @@ def too_high(ref: Reference, value: Tracer) -> Exception:
         "tanx.ref", f"a value that is {what} is written to a reference from outside of the "
         "function, which cannot hold it.", f"reference: {ref.aval}", f"value:     {value}",
         hint="pass the reference to the transformed function, or make it there."))
-
-
-def is_alone(x: Array) -> bool:
-    """Whether no other array and no object of NumPy refers to the data of ``x``."""
-    if x._buffer is not None:
-        return sys.getrefcount(x._buffer) <= _ALONE
-    pending = x._pending_data
-    return pending is not None and sys.getrefcount(pending.data) - pending.holds() <= _ALONE
-
-
-def may_overwrite(data: np.ndarray) -> bool:
-    """Whether data that has one holder is all of its memory, and not read-only."""
-    return data.base is None and data.flags.owndata and data.flags.writeable
-
-
-def _references() -> int:
-    """What Python counts for data that one array has."""
-    holder = Array(np.empty(1))
-    return sys.getrefcount(holder._buffer)
-
-
-_ALONE = _references()

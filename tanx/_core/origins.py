@@ -23,10 +23,10 @@ from numpy._core.multiarray import get_handler_name
 
 from .._base.collector import growth
 from .._base.locks import new_lock
+from .buffer import owner_of
 from .source import SourceInfo, is_ours
 
-__all__ = ["LARGE", "LARGE_RESULT", "Places", "data_now", "lines_of", "note", "note_all", "outside",
-           "owner_of", "places"]
+__all__ = ["LARGE", "LARGE_RESULT", "Places", "lines_of", "note", "note_all", "outside", "places"]
 
 LARGE = 1 << 20
 """Bytes of data that make an array remember where it was made."""
@@ -73,10 +73,14 @@ def _line(code: CodeType, at: int) -> int:
     return positions[0] or code.co_firstlineno
 
 
-def note(array: Any, buffer: np.ndarray) -> None:
-    """Let a large array remember where it is made; where there are many, collect garbage."""
-    array._origin = places(buffer.nbytes)
-    outside.count(owner_of(buffer))
+def note(array: Any, *memory: np.ndarray) -> None:
+    """Let a large array remember where it is made; where there are many, collect garbage.
+
+    ``memory`` are the NumPy arrays that it is in, as far as it is in the memory of the host.
+    """
+    array._origin = places(array.aval.nbytes)
+    for data in memory:
+        outside.count(owner_of(data))
     growth.look(outside.in_use)
 
 
@@ -84,23 +88,10 @@ def note_all(arrays: Iterable[Any]) -> None:
     """The same for results of a native call, large or not; their memory is the allocator's."""
     origin: Places | None = None
     for x in arrays:  # of which some may be arguments as they came
-        if x is not None and x._buffer.nbytes >= LARGE and getattr(x, "_origin", None) is None:
-            origin = x._origin = origin or places(x._buffer.nbytes)
+        if x is not None and x._data.nbytes >= LARGE and getattr(x, "_origin", None) is None:
+            origin = x._origin = origin or places(x._data.nbytes)
     if origin:
         growth.look(outside.in_use)
-
-
-def data_now(array: Any) -> np.ndarray | None:
-    """The memory of an array's data, which may be on its way; None if it was given back."""
-    buffer, pending = array._buffer, array._pending_data
-    return buffer if buffer is not None else None if pending is None else pending.data
-
-
-def owner_of(buffer: np.ndarray) -> np.ndarray:
-    """The array that a view is one of, or the array itself."""
-    while type(buffer.base) is np.ndarray:
-        buffer = buffer.base
-    return buffer
 
 
 class _Outside:

@@ -337,7 +337,7 @@ def _padded(spec: PartitionSpec, ndim: int) -> tuple:
 def laid_out(x: Array, sharding: Sharding) -> Array:
     """The same data, laid out as a sharding of one device says."""
     place = place_of(sharding)
-    return x if x._device == place else Array(x._value, x.weak_type, x.aval, place)
+    return x if x._device == place else x._shared(x.aval, place)
 
 
 def place_of(sharding: Sharding):

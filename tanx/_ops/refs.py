@@ -235,7 +235,7 @@ def _held(x, aval: AbstractRef) -> Reference:
         return Cell(trace, x, aval)
     if isinstance(x, Tracer):
         raise leaked(x)
-    return Ref(Array(x._value, False, aval.inner_aval, x._device), aval)
+    return Ref(x._shared(aval.inner_aval, x._device), aval)
 
 
 def _strong(x):

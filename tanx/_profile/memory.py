@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from .._core.array import live_arrays
-from .._core.origins import Places, data_now, lines_of, owner_of
+from .._core.origins import Places, lines_of
 from .._core.source import SourceInfo
-from .._runtime.device import device_of, devices_of
+from .._runtime.device import buffers_of, devices_of
 from .wire import Field, encode
 
 __all__ = ["device_memory_profile", "save_device_memory_profile"]
@@ -83,14 +83,13 @@ def _buffers(devices: list) -> Iterator[tuple[tuple[str, str, Places], int]]:
     """Each block of data once: it may be shared by arrays, of which the first made is its maker."""
     seen: dict[int, tuple[Any, Any]] = {}
     for x in live_arrays():
-        data = data_now(x)
-        if data is None or device_of(x) not in devices:
-            continue  # another thread has deleted it by now
-        owner = owner_of(data)
-        if id(owner) not in seen or owner is data:
-            seen[id(owner)] = x, owner
-    for x, owner in seen.values():
-        yield ("buffer", str(device_of(x)), getattr(x, "_origin", ())), owner.nbytes
+        for buffer in buffers_of(x):  # none if another thread has deleted it by now
+            if buffer.device in devices and (
+                    id(buffer.owner) not in seen or buffer.owner is buffer.view):
+                seen[id(buffer.owner)] = x, buffer
+    for x, buffer in seen.values():
+        yield (("buffer", str(buffer.device), getattr(x, "_origin", ())),
+               getattr(buffer.owner, "nbytes", buffer.nbytes))
 
 
 def _executables() -> Iterator[tuple[tuple[str, str, Places], int]]:

@@ -26,11 +26,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._core.array import Array
+from .._core.buffer import Buffer
 from .._core.source import SourceInfo, user_source
 from .._core.types import ShapedArray
 from ..errors import explain
 from . import stop
 from .allocator import ARGUMENTS
+from .device import host_device
 from .host import address, builtin
 from .machine_code import PTHREADS, permanent
 from .memory import memory_of_machine, out_of_memory
@@ -38,7 +40,7 @@ from .memory import memory_of_machine, out_of_memory
 if TYPE_CHECKING:
     from .load import Code
 
-__all__ = ["Pending", "Queue", "Work", "barrier", "pending_array", "queue_of_thread"]
+__all__ = ["Queue", "Work", "barrier", "pending_array", "queue_of_thread"]
 
 MOST_PENDING = 32
 """Jobs of one thread that may wait; starting another one waits for the oldest."""
@@ -374,7 +376,10 @@ def _native() -> dict[str, Callable]:
 
 
 class Work:
-    """A program that was submitted: what it reads and writes stays until it is done."""
+    """A program that was submitted: what it reads and writes stays until it is done.
+
+    It is the event for which the buffers of its results wait.
+    """
 
     __slots__ = ("queue", "state", "number", "code", "memory", "parents", "nbytes", "arena",
                  "source", "error")
@@ -393,6 +398,17 @@ class Work:
     def done(self) -> bool:
         return self.state[0] != _PENDING
 
+    def wait(self) -> None:
+        """Return when the work is done; raises what went wrong on the way."""
+        if self.code is not None:
+            self.queue.wait(self.number)
+        if self.error is not None:
+            raise self.error.with_traceback(None)
+
+    def holds(self, owner: object) -> int:
+        """How many references to the owner of memory belong to work that is pending."""
+        return self.queue.holds(owner)
+
     @property
     def moments(self) -> tuple[int, int]:
         """When the work began and ended, by ``perf_counter_ns``; only if it is done."""
@@ -409,36 +425,9 @@ class Work:
         self.code, self.memory, self.parents = None, [], ()
 
 
-class Pending:
-    """The data of an array that is being computed."""
-
-    __slots__ = ("work", "data")
-
-    def __init__(self, work: Work, data: np.ndarray):
-        self.work, self.data = work, data
-
-    def ready(self) -> bool:
-        """Whether the data is there."""
-        return self.work.done
-
-    def holds(self) -> int:
-        """How many references to the data are those of work that is pending."""
-        return self.work.queue.holds(self.data)
-
-    def wait(self) -> np.ndarray:
-        """The data, when it is there; raises what went wrong on the way."""
-        if self.work.code is not None:
-            self.work.queue.wait(self.work.number)
-        if self.work.error is not None:
-            raise self.work.error.with_traceback(None)
-        return self.data
-
-
 def pending_array(work: Work, data: np.ndarray, aval: ShapedArray) -> Array:
     """An array whose data work is going to write."""
-    array = Array(data, False, aval)
-    array._buffer, array._pending = None, Pending(work, data)
-    return array
+    return Array._of_buffers((Buffer.of_host(data, host_device(), work),), aval)
 
 
 class Queue:
@@ -476,10 +465,10 @@ class Queue:
             self.nbytes += nbytes
         return work
 
-    def holds(self, data: np.ndarray) -> int:
+    def holds(self, owner: object) -> int:
         """How often work that is pending refers to an array."""
         with self.lock:
-            return sum(array is data for work in self.records for array in work.memory)
+            return sum(array is owner for work in self.records for array in work.memory)
 
     def wait(self, number: int) -> None:
         """Return when the job of that number is done, and so all before it.

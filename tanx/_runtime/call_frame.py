@@ -28,7 +28,7 @@ ROW_MAJOR = 0  # NPY_CORDER
 ARGUMENTS_OFFSET = -1 << 63  # the slot before the first argument may be used
 
 # Ours.
-BUFFER, AVAL, DEVICE = (slot_offset(Array, name) for name in ("_buffer", "aval", "_device"))
+BUFFER, AVAL, DEVICE = (slot_offset(Array, name) for name in ("_data", "aval", "_device"))
 AVAL_SHAPE, AVAL_DTYPE, AVAL_WEAK = (
     slot_offset(ShapedArray, name) for name in ("shape", "dtype", "weak_type"))
 ENTRIES, LATEST = FIELDS + 8, FIELDS + 16  # of a jitted function

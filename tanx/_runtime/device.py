@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .._base.config import default_device as default_device_flag
 from .._core.array import Array, live_arrays
-from .._core.origins import LARGE, data_now, outside, owner_of
+from .._core.buffer import Buffer
+from .._core.origins import LARGE, outside
 from .._core.sharding import MEMORIES, Sharding
 from ..errors import JaxRuntimeError, explain
 
-__all__ = ["Client", "Device", "Memory", "default_device", "device_of", "devices_of"]
+__all__ = ["Client", "Device", "Memory", "buffers_of", "default_device", "device_of", "devices_of",
+           "host_device"]
 
 
 class Device:
@@ -172,10 +176,10 @@ _peaks: dict[str, int] = {}  # the largest counts that were told
 def _small_arrays() -> int:
     """Bytes of the data of small arrays that the allocator has not made."""
     from numpy._core.multiarray import get_handler_name
-    owners = {id(owner): owner for x in live_arrays() if (data := data_now(x)) is not None
-              for owner in (owner_of(data),)}
-    return sum(owner.nbytes for owner in owners.values()
-               if owner.nbytes < LARGE and get_handler_name(owner) != "tanx")
+    owners = {id(buffer.owner): buffer.owner for x in live_arrays() for buffer in buffers_of(x)
+              if buffer.view is not None}
+    return sum(owner.nbytes for owner in owners.values() if isinstance(owner, np.ndarray)
+               and owner.nbytes < LARGE and get_handler_name(owner) != "tanx")
 
 
 def devices_of(platform: str | None = None) -> list[Device]:
@@ -199,9 +203,26 @@ def default_device() -> Device:
     return devices_of(chosen)[0] if isinstance(chosen, str) else chosen
 
 
+def host_device() -> Device:
+    """The device whose memory NumPy's arrays are in."""
+    return _cpu[0]
+
+
 def device_of(x: Array) -> Device:
     """The device that holds an array."""
     place = x._device
     if isinstance(place, Sharding):
         (place,) = place.device_set
-    return place or default_device()
+    return place or next((buffer.device for buffer in x._held), None) or default_device()
+
+
+def buffers_of(x: Array) -> tuple[Buffer, ...]:
+    """The buffers of an array, one for each device; none if it was deleted. Does not wait.
+
+    >>> x = jnp.ones((2, 3))
+    >>> (buffer,) = buffers_of(x)
+    >>> buffer.nbytes, buffer.device, buffer.is_ready()
+    (24, CpuDevice(id=0), True)
+    """
+    data = x._data
+    return x._held if data is None else (Buffer.of_host(data, device_of(x)),)

@@ -17,7 +17,6 @@ from .._base.config import debug_infs, debug_key_reuse, debug_nans, no_execution
 from .._base.locks import new_lock
 from .._core.array import Array
 from .._core.jaxpr import ClosedJaxpr
-from .._core.origins import outside
 from .._core.stage import Staged
 from .._core.trace import EvalTrace, context
 from ..dtypes import stored_numbers
@@ -174,8 +173,8 @@ class NativeCalls:
                 flag.value for flag in _WATCHING):
             return
         for x in leaves:
-            if type(x) is Array:
-                _settle(x)
+            if type(x) is Array and x._data is not None:
+                x._row_major()  # for good, rather than in each call again
         kind = (staged.closed, tuple(call.kwargs), tuple(map(type, leaves)))
         with self._lock:
             if kind not in self._known:
@@ -203,14 +202,6 @@ class NativeCalls:
             self._known.clear()
             if obstacle() is None:
                 function._native = ()
-
-
-def _settle(x: Array) -> None:
-    """Make the data of an array contiguous for good, rather than in each call again."""
-    buffer = x._buffer
-    if type(buffer) is np.ndarray and not buffer.flags.c_contiguous:
-        x._buffer = np.ascontiguousarray(buffer)
-        outside.count(x._buffer)
 
 
 _WATCHING = (debug_nans, debug_infs, debug_key_reuse, no_execution)

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from .._core.array import Array
-from .._core.cells import is_alone
+from .._core.buffer import is_alone
 from .._core.jaxpr import ClosedJaxpr, Literal
 from .._core.source import user_source
 from .._core.types import ShapedArray

@@ -83,8 +83,8 @@ def evaluate(primitive, args, params):
             out_type = primitive.infer(x.aval, y.aval, **params)
             if primitive.kind is not _ELEMENTWISE:
                 make_room(primitive, out_type)
-            a = x._buffer if x._buffer is not None else x._value
-            b = y._buffer if y._buffer is not None else y._value
+            a = x._data if x._data is not None else x._value
+            b = y._data if y._data is not None else y._value
             out = _spread(primitive, out_type, (a, b), params) if (
                 a.size >= LARGE or b.size >= LARGE) else None
             if out is None:
@@ -94,7 +94,7 @@ def evaluate(primitive, args, params):
             out_type = primitive.infer(x.aval, **params)
             if primitive.kind is not _ELEMENTWISE:
                 make_room(primitive, out_type)
-            a = x._buffer if x._buffer is not None else x._value
+            a = x._data if x._data is not None else x._value
             out = _spread(primitive, out_type, (a,), params) if a.size >= LARGE else None
             if out is None:
                 out = _quiet.run(primitive.eval, a, **params)
@@ -104,7 +104,7 @@ def evaluate(primitive, args, params):
             for x in args:
                 if type(x) is Array:
                     types.append(x.aval)
-                    values.append(x._buffer if x._buffer is not None else x._value)
+                    values.append(x._data if x._data is not None else x._value)
                 else:
                     _take_in(x, types, values)
             out_type = primitive.infer(*types, **params)

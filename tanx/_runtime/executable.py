@@ -40,7 +40,7 @@ from .._base.monitoring import (
     timed,
 )
 from .._core.array import Array
-from .._core.cells import may_overwrite
+from .._core.buffer import may_overwrite
 from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Var, cached_by_jaxpr
 from .._core.origins import places
 from .._core.recording import current, passed, span
@@ -219,7 +219,7 @@ class Executable:
             self.code.improve()
         self.used = True
         parents: list[Work] = []
-        data = [x._buffer if type(x) is Array and x._buffer is not None else
+        data = [x._data if type(x) is Array and x._data is not None else
                 x._value if type(x) is Array and self.calls_python else _operand(x, parents)
                 for x in operands]
         background = bool(parents) or self.long and async_dispatch.value
@@ -342,10 +342,12 @@ def _operand(x: Array | np.ndarray, parents: list[Work]) -> np.ndarray:
     """The data of an argument; where that is on its way, the work goes to ``parents``."""
     if type(x) is not Array:
         return x  # type: ignore[return-value]
-    pending = x._pending_data
-    if pending is not None and pending.work.queue is queue_of_thread():
-        parents.append(pending.work)
-        return pending.data
+    buffers = x._held
+    work = buffers[0].ready if len(buffers) == 1 else None
+    if type(work) is Work and work.queue is queue_of_thread():
+        assert buffers[0].view is not None  # queues of threads write memory of the host
+        parents.append(work)
+        return buffers[0].view
     return x._value
 
 

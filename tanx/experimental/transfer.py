@@ -11,28 +11,27 @@ import numpy as np
 
 from .._base.traceback import boundary
 from .._core.array import Array
+from .._core.buffer import Buffer
 from .._core.types import ShapedArray
+from .._runtime.device import host_device
 from ..errors import JaxRuntimeError, explain
 
 __all__ = ["make_error_array"]
 
 
-class _Failed:
-    """Data that never comes, because of an error."""
+class _Failure:
+    """The event of a buffer that is never written, because of an error."""
 
-    def __init__(self, data: np.ndarray, message: str):
-        self.data, self.message = data, message
-        self.work = self  # of no queue: whoever wants the data waits for it, and hears why not
-        self.queue = None
+    done, queue = True, None
 
-    def ready(self) -> bool:
-        return True
+    def __init__(self, message: str):
+        self.message = message
 
-    def holds(self) -> int:
-        return 0
-
-    def wait(self) -> np.ndarray:
+    def wait(self) -> None:
         raise JaxRuntimeError(self.message)
+
+    def holds(self, owner: object) -> int:
+        return 0
 
 
 @boundary
@@ -54,7 +53,5 @@ def make_error_array(aval: Any, message: str) -> Array:
             "tanx.experimental.transfer.make_error_array",
             "it takes a type with a shape and a dtype, and a text.",
             f"got: {aval!r:.100}, {message!r:.100}"))
-    nothing = np.broadcast_to(np.zeros((), aval.dtype), aval.shape)
-    array = Array(nothing, False, ShapedArray(tuple(aval.shape), np.dtype(aval.dtype)))
-    array._buffer, array._pending = None, _Failed(nothing, message)
-    return array
+    buffer = Buffer(host_device(), 0, 0, None, _Failure(message))
+    return Array._of_buffers((buffer,), ShapedArray(tuple(aval.shape), np.dtype(aval.dtype)))

@@ -13,6 +13,7 @@ from .._api.placement import (
     device_of,
     device_put,
     format_of,
+    ready_buffer,
     sharding_of,
     shards_of,
 )
@@ -348,12 +349,12 @@ def platform(self) -> str:
 
 def unsafe_buffer_pointer(self) -> int:
     """The address of the data, which is not kept alive by it."""
-    return _known(self).__array__().ctypes.data
+    return ready_buffer(_known(self)).pointer
 
 
 def unsafe_raw_buffer(self) -> RawBuffer:
     """The memory of the data, with its address as ``ptr``."""
-    return RawBuffer(_known(self).__array__())
+    return RawBuffer(ready_buffer(_known(self)))
 
 
 def traceback(self) -> None:

@@ -270,12 +270,12 @@ def test_donated_arguments():
         state, _ = fun(state, X)
     with native_only(fun):
         for i in range(3, 6):
-            before, where = state, state["w"]._buffer.ctypes.data
+            before, where = state, state["w"]._data.ctypes.data
             state, y = fun(state, X)
             assert all(x.is_deleted() for x in before.values())
             same((state["n"], state["same"]), (jnp.int32(i), X + 1))
             same((state["w"], y), (X - i * X, X + (X - (i - 1) * X)))
-            assert where in (state["w"]._buffer.ctypes.data, y._buffer.ctypes.data)
+            assert where in (state["w"]._data.ctypes.data, y._data.ctypes.data)
     assert not X.is_deleted()
 
 
@@ -310,7 +310,7 @@ def test_references_to_donated_data():
     x, n = X + 1, jnp.arange(4)
     for _ in range(50):
         (x, n) = fun(x, n)
-    assert [sys.getrefcount(y._buffer) for y in (x, n)] == [2, 2]
+    assert [sys.getrefcount(y._data) for y in (x, n)] == [2, 2]
 
 
 # --- What is left to Python -----------------------------------------------------------------------
@@ -445,9 +445,9 @@ def test_references():
     fun(wrong, key), fun(broken, key)
 
     def counts():
-        watched = (X, X._buffer, X.aval, X.dtype, None, key, box, box.label, tree, constant,
+        watched = (X, X._data, X.aval, X.dtype, None, key, box, box.label, tree, constant,
                    tree["a"], True, False, float, fun, fun._native, fun._native[0], Point, Box,
-                   constant._buffer)
+                   constant._data)
         gc.collect()
         return [sys.getrefcount(x) for x in watched]
 
