@@ -13,7 +13,7 @@ from typing import Any
 from .._base.traceback import boundary
 from .types import ShapedArray, aval_method, aval_property
 
-__all__ = ["SPECIAL", "Operators", "install", "install_at_first_use"]
+__all__ = ["SPECIAL", "Operators", "install", "install_at_first_use", "offer_hash"]
 
 # Methods that Python looks up on the class: they must be there before their code is.
 SPECIAL = """
@@ -73,6 +73,15 @@ def install() -> bool:
     if "__getattr__" in vars(Operators):
         delattr(Operators, "__getattr__")
     return True
+
+
+def offer_hash(offered: bool) -> None:
+    """Whether arrays have a ``__hash__``, which raises an error with advice, or none, as JAX's.
+
+    Libraries that ask ``isinstance(x, Hashable)`` see whether there is one.
+    """
+    install()
+    setattr(Operators, "__hash__", _load()["__hash__"] if offered else None)  # noqa: B010
 
 
 _load: Callable[[], Mapping[str, Any]]

@@ -246,7 +246,8 @@ class Reads:
         known = self.objects.get(id(target))
         if known is None or name in known.names:
             return
-        known.names[name] = value
+        # What is kept here outlives the trace; a traced value, as properties give them, must not.
+        known.names[name] = ABSENT if isinstance(value, Tracer) else value
         if name == "__dict__":
             for each in known.before or ():
                 self.read(target, each, value[each] if each in value else ABSENT)

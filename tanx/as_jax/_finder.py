@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from .._core import reads
+from .._core.operators import offer_hash
 from ..errors import explain
 from ._distributions import VERSION, VERSION_INFO, distributions
 
@@ -136,6 +137,7 @@ def install(*, shadow: bool = False) -> None:
                  "(python -m tanx.as_jax --shadow)."))
     sys.meta_path.insert(0, _finder)
     reads.names_count = False
+    offer_hash(False)  # funsor keys arrays by id if they are not Hashable
 
 
 def uninstall() -> None:
@@ -144,6 +146,7 @@ def uninstall() -> None:
     if is_installed():
         sys.meta_path.remove(_finder)
         reads.names_count = True
+        offer_hash(True)
         for name in [name for name in sys.modules if target_of(name) is not None]:
             if isinstance(sys.modules[name], Alias):
                 del sys.modules[name]

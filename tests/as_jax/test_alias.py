@@ -181,3 +181,33 @@ print([float(f(1.0)) for _ in range(4)], [float(g(1.0)) for _ in range(4)])
 """)
     assert run("-m", "tanx.as_jax", *SHADOW, str(script)).splitlines() == [
         f"{[2.0] * 4} {[3.0] * 4}", f"{[2.0] * 4} {[5.0] * 4}"]
+
+
+def test_arrays_and_tracers_are_not_hashable(tmp_path):
+    """Libraries ask so, and take the identity instead; without the alias, hash says what to do."""
+    program = tmp_path / "asks.py"
+    program.write_text("""
+from collections.abc import Hashable
+import jax, jax.numpy as jnp
+seen = []
+def f(x):
+    seen.append(isinstance(x, Hashable))
+    return x * 2
+g = jax.jit(f)
+for _ in range(4):
+    assert g(jnp.ones(2)).tolist() == [2, 2]
+jax.vmap(f)(jnp.ones(2)), jax.grad(lambda x: f(x).sum())(jnp.ones(2)), f(jnp.ones(2))
+try:
+    {jnp.ones(2): 1}
+except TypeError as error:
+    seen.append(str(error))
+import tanx.as_jax
+tanx.as_jax.uninstall()
+try:
+    hash(jnp.ones(2))
+except TypeError as error:
+    seen.append("hint" in str(error).lower())
+print(seen)
+""")
+    assert run("-m", "tanx.as_jax", *SHADOW, program) == (
+        "[False, False, False, False, \"unhashable type: 'Array'\", True]\n")

@@ -184,3 +184,32 @@ def test_the_flag(old_objects_too):
             tanx.jit(keeps)(1.0)
     assert tanx.config.values["jax_check_tracer_leaks"] == previous
     np.testing.assert_array_equal(tanx.jit(lambda x: x)(X), X)
+
+
+class Scaled:
+    """Its factor is a descriptor that keeps what it computes, unless that is traced."""
+
+    def __init__(self):
+        self.exponent = 0.0
+
+    class factor:
+        def __get__(self, instance, kind=None):
+            value = jnp.exp(instance.exponent)
+            assert isinstance(value, tanx.core.Tracer)
+            return value
+
+    factor = factor()
+
+    def times(self, x):
+        return x * self.factor
+
+
+def test_properties_of_static_objects_do_not_leak():
+    scaled = Scaled()
+    compiled = tanx.jit(scaled.times)
+    with tanx.checking_leaks():
+        for _ in range(4):
+            out = compiled(2.0)
+            assert out == 2.0 and out.shape == () and out.dtype == np.float32 and out.weak_type
+    scaled.exponent = np.log(2.0)
+    assert np.allclose(compiled(2.0), 4.0)  # what the property reads is seen
