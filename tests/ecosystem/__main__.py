@@ -1,10 +1,11 @@
 """Programs of libraries that are built on JAX, on JAX and on tanx: the same numbers?
 
     python -m tests.ecosystem --make FOLDER          two environments, FOLDER/jax and FOLDER/tanx
-    python -m tests.ecosystem FOLDER [--only REGEX] [--markdown FILE]
+    python -m tests.ecosystem FOLDER [--only REGEX] [--write]
 
 A row of the table is a program of ``programs/``: whether it ran, whether its results agree with
-JAX's, and its wall time with all first calls, imports included.
+JAX's, and its wall time with all first calls, imports included. ``--write`` puts the rows into
+docs/from_jax.md.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.ecosystem import paths
+from tests.ecosystem import paths, tables
 
 HERE = Path(__file__).parent
 TOLERANCE = 2e-4
+HEAD = "| program | library | outcome | tanx, s | JAX, s |"
 
 LIBRARIES = {
     "optax": "optax", "chex": "chex", "jaxtyping": "jaxtyping", "equinox": "equinox",
@@ -104,11 +106,11 @@ def main() -> int:
     parser.add_argument("--make", action="store_true")
     parser.add_argument("--only", default="")
     parser.add_argument("--limit", type=float, default=300.0)
-    parser.add_argument("--markdown", type=Path)
+    parser.add_argument("--write", action="store_true", help="put the rows into the page")
     options = parser.parse_args()
     if options.make:
         make(options.folder)
-    rows, wrong = [], 0
+    rows, wrong = {}, 0
     for name, library in LIBRARIES.items():
         if not re.search(options.only, name):
             continue
@@ -122,12 +124,11 @@ def main() -> int:
         else:
             verdict = difference(ours, theirs) or "same numbers"
         wrong += verdict != "same numbers"
-        rows.append(f"| {name} | {library} | {verdict[:200]} | {ours.seconds:.1f} | "
-                    f"{theirs.seconds:.1f} |")
-        print(rows[-1], flush=True)
-    if options.markdown:
-        head = ["| program | library | outcome | tanx, s | JAX, s |", "|---|---|---|---|---|"]
-        options.markdown.write_text("\n".join([*head, *rows, ""]), encoding="utf-8")
+        rows[name] = (f"| {name} | {library} | {verdict[:200]} | {ours.seconds:.1f} | "
+                      f"{theirs.seconds:.1f} |")
+        print(rows[name], flush=True)
+    if options.write:
+        tables.write(HEAD, rows, LIBRARIES)
     return int(wrong > 0)
 
 

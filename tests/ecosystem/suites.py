@@ -27,10 +27,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from tests.ecosystem import ROOT, paths
+from tests.ecosystem import paths
+from tests.ecosystem.tables import PAGE
 
 HERE = Path(__file__).parent
-PAGE = ROOT / "docs" / "from_jax.md"
 SHARE = 0.95
 
 

@@ -6,7 +6,9 @@ import sys
 
 import pytest
 
-from tests.ecosystem.__main__ import HERE, LIBRARIES, Outcome, difference, run
+from tests.ecosystem.__main__ import HEAD, HERE, LIBRARIES, Outcome, difference, run
+from tests.ecosystem.tables import PAGE, merged
+from tests.ecosystem.well_known import __main__ as well_known
 
 
 def test_each_program_has_a_row():
@@ -28,6 +30,20 @@ def leaf(*values, dtype="float32"):
 def test_differences(ours, theirs, tolerance, found):
     assert difference(Outcome(result={"['x']": ours}),
                       Outcome(result={"['x']": theirs}, tolerance=tolerance)) == found
+
+
+def test_new_rows_take_the_places_of_old_ones():
+    text = "Before.\n\n| name | n |\n|---|---|\n| a | 1 |\n| c | 3 |\n\nBehind.\n"
+    rows = {"b": "| b | 2 |", "c": "| c | 4 |"}
+    assert merged(text, "| name | n |", rows, "abcd") == (
+        "Before.\n\n| name | n |\n|---|---|\n| a | 1 |\n| b | 2 |\n| c | 4 |\n\nBehind.\n")
+    with pytest.raises(ValueError, match="no table"):
+        merged(text, "| other |", rows, "abc")
+
+
+@pytest.mark.parametrize("head", [HEAD, well_known.HEAD])
+def test_the_page_has_the_tables(head):
+    assert f"{head}\n" in PAGE.read_text(encoding="utf-8")
 
 
 @pytest.mark.skipif(importlib.util.find_spec("jax") is not None, reason="runs beside no real jax")

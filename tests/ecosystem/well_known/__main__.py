@@ -1,11 +1,11 @@
 """Six programs on JAX and on tanx, unchanged: the same results, and in what time?
 
-    python -m tests.ecosystem.well_known FOLDER [--only REGEX] [--rounds N]
+    python -m tests.ecosystem.well_known FOLDER [--only REGEX] [--rounds N] [--write]
 
 FOLDER has both environments, as ``python -m tests.ecosystem --make FOLDER`` makes them. The systems
 take turns; seconds are the least of all rounds, from the first import to the last result, with all
-compilation. The first round fills the caches on disk, which tanx keeps by default; ``--cold``
-gives each run an empty one.
+compilation. In each round tanx runs twice: with an empty cache of compiled code, and then with what
+it has kept there. ``--write`` puts the rows into docs/from_jax.md.
 """
 
 from __future__ import annotations
@@ -17,24 +17,27 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.ecosystem import tables
 from tests.ecosystem.__main__ import Outcome, difference, run
 
 HERE = Path(__file__).parent
 PROGRAMS = ("cnn", "rnn", "schools", "neural_ode", "ppo", "transformer")
+HEAD = "| program | outcome | tanx, s | tanx again, s | JAX, s | measured inside |"
 
 
-def rounds(program: Path, options: argparse.Namespace) -> tuple[list[Outcome], list[Outcome]]:
-    """What the program gave on each system in each round."""
-    ours, theirs = [], []
+def rounds(program: Path, options: argparse.Namespace) -> dict[str, list[Outcome]]:
+    """What the program gave in each round: on tanx first and again, and on JAX."""
+    found: dict[str, list[Outcome]] = {"tanx": [], "again": [], "JAX": []}
     for _ in range(options.rounds):
-        with tempfile.TemporaryDirectory() as empty:
-            if options.cold:
-                os.environ["TANX_CACHE_DIR"] = empty
-            ours.append(run(options.folder / "tanx/bin/python", program, True, options.limit))
-        theirs.append(run(options.folder / "jax/bin/python", program, False, options.limit))
-        if ours[-1].error or theirs[-1].error:
+        with tempfile.TemporaryDirectory() as cache:
+            os.environ["TANX_CACHE_DIR"] = cache
+            for turn in ("tanx", "again"):
+                found[turn].append(run(options.folder / "tanx/bin/python", program, True,
+                                       options.limit))
+        found["JAX"].append(run(options.folder / "jax/bin/python", program, False, options.limit))
+        if any(outcomes[-1].error for outcomes in found.values()):
             break
-    return ours, theirs
+    return found
 
 
 def figures(ours: list[Outcome], theirs: list[Outcome]) -> str:
@@ -51,20 +54,26 @@ def main() -> int:
     parser.add_argument("--only", default="")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--limit", type=float, default=600.0)
-    parser.add_argument("--cold", action="store_true", help="an empty cache for each run")
+    parser.add_argument("--write", action="store_true", help="put the rows into the page")
     options = parser.parse_args()
-    wrong = 0
-    print("| program | outcome | tanx, s | JAX, s | measured inside |\n|---|---|---|---|---|")
+    rows, wrong = {}, 0
+    print(f"{HEAD}\n|---|---|---|---|---|---|")
     for name in PROGRAMS:
         if not re.search(options.only, name):
             continue
-        ours, theirs = rounds(HERE / f"{name}.py", options)
-        failed = theirs[-1].error or ours[-1].error
-        verdict = failed or difference(ours[-1], theirs[-1]) or "same results"
+        found = rounds(HERE / f"{name}.py", options)
+        failed = next((o[-1].error for o in found.values() if o[-1].error), "")
+        verdict = failed or next(filter(None, (
+            difference(found[turn][-1], found["JAX"][-1]) for turn in ("tanx", "again"))),
+            "same results")
         wrong += verdict != "same results"
-        print(f"| {name} | {verdict[:200]} | {min(o.seconds for o in ours):.1f} | "
-              f"{min(o.seconds for o in theirs):.1f} | "
-              f"{'' if failed else figures(ours, theirs)} |", flush=True)
+        seconds = " | ".join(f"{min(o.seconds for o in outcomes):.1f}"
+                             for outcomes in found.values())
+        measured = "" if failed else figures(found["tanx"] + found["again"], found["JAX"])
+        rows[name] = f"| {name} | {verdict[:200]} | {seconds} | {measured} |"
+        print(rows[name], flush=True)
+    if options.write:
+        tables.write(HEAD, rows, PROGRAMS)
     return int(wrong > 0)
 
 
