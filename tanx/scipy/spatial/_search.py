@@ -12,7 +12,7 @@ import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
-from ._tree import Tree, gap, power, span, walk
+from ._tree import Tree, distances, gap, power, span, walk
 
 __all__ = ["count_pairs", "count_within", "find_within", "nearest", "partner"]
 
@@ -26,13 +26,20 @@ def nearest(tree: Tree, x, k: int, p: float, bound, stretch):
     def enter(node, best):
         return gap(tree, node, x, p) * stretch <= best[0][-1], best
 
-    def try_point(i, best):
-        distance = power(tree.points[i] - x, p)
-        return lax.cond(distance <= best[0][-1], _insert, lambda best, *_: best,
-                        best, distance, tree.order[i])
+    def visit(start, stop, best):
+        def is_near(state):
+            least = state[0].min()
+            return (least < np.inf) & (least <= state[1][0][-1])
+
+        def take(state):  # the nearest first: most of the others are too far after it
+            near, best = state
+            i = jnp.argmin(near)
+            return near.at[i].set(np.inf), _insert(best, near[i], tree.order[start + i])
+        found = distances(tree, start, stop, x, p, best[0][-1])
+        return lax.while_loop(is_near, take, (found, best))[1]
 
     best = jnp.full(k, bound), jnp.full(k, -1, np.int32)
-    return walk(tree, x, enter, _each(try_point), best)[1]
+    return walk(tree, x, enter, visit, best)[1]
 
 
 def _each(try_point: Callable) -> Callable:

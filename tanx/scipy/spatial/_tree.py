@@ -17,13 +17,16 @@ import numpy as np
 from ... import lax, ops
 from ... import numpy as jnp
 
-__all__ = ["Tree", "build", "gap", "levels", "length", "power", "span", "walk"]
+__all__ = ["Tree", "build", "distances", "gap", "levels", "length", "power", "span", "walk"]
 
 
 class Tree(NamedTuple):
     """The points in the order of the leaves, and what is known about each node."""
 
     points: Any
+    columns: Any
+    """The coordinates of points, a dimension a row, and zeros after the last: each leaf is followed
+    by as many as the largest has."""
     order: Any
     """The index of each point in the data."""
     axis: Any
@@ -80,7 +83,13 @@ def build(data, depth: int) -> Tree:
     leaf_low, leaf_high = low, high
     bounds = tuple(jnp.concatenate([x, x]) for x in (low, high))
     low, high = lax.fori_loop(0, depth, raise_bounds, bounds)
-    return Tree(points, order, axis, cut, low, high, first)
+    columns = jnp.pad(points.T, ((0, 0), (0, most(count, leaves))))
+    return Tree(points, columns, order, axis, cut, low, high, first)
+
+
+def most(count: int, leaves: int) -> int:
+    """How many points the largest of the leaves has."""
+    return -(-count // leaves)
 
 
 def _bounds(points, group, count: int):
@@ -109,6 +118,13 @@ def length(powered, p: float):
     zero = powered == 0
     safe = jnp.where(zero, 1, powered)
     return jnp.where(zero, 0, jnp.sqrt(safe) if p == 2 else safe ** (1 / p))
+
+
+def distances(tree: Tree, start, stop, x, p: float, bound):
+    """The powers of the distances from ``x`` to the points of a leaf; infinite above ``bound``."""
+    size = most(tree.order.shape[0], tree.axis.shape[0])
+    found = power(lax.dynamic_slice_in_dim(tree.columns, start, size, 1).T - x, p)
+    return jnp.where((jnp.arange(size) < stop - start) & (found <= bound), found, np.inf)
 
 
 def gap(tree: Tree, node, x, p: float):
