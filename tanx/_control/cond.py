@@ -196,9 +196,12 @@ def _concrete(index):
 
 
 def _joined(branches: Branches) -> list[ShapedArray]:
-    """The types of results; weak where they are in every branch."""
-    return [a[0].update_weak_type(all(x.weak_type for x in a))
-            for a in zip(*(branch.out_avals for branch in branches))]
+    """The types of results: those of the first branch, which decides what is weak as in JAX.
+
+    Of ``cond`` that is ``false_fun``. Under strict promotion programs depend on it: a check that
+    either raises from a callback, whose results are never weak, or gives back its operand.
+    """
+    return list(branches[0].out_avals)
 
 
 def _run(branches: Branches, index: int, operands: Sequence) -> list:

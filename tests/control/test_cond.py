@@ -61,6 +61,20 @@ def test_a_known_predicate_takes_its_branch_while_staging():
     assert [eqn.primitive.name for eqn in jaxpr.eqns] == ["add"]
 
 
+@pytest.mark.parametrize("taken", [False, True])
+def test_the_first_branch_decides_what_is_weak(taken):
+    """As in JAX; of ``cond`` it is ``false_fun``."""
+    weak, strong, x = lambda x: x * 1, lambda x: x.astype(np.int32), jnp.where(True, 1, -1)
+    choices = [(lambda p, x: lax.cond(p, strong, weak, x), True),
+               (lambda p, x: lax.cond(p, weak, strong, x), False),
+               (lambda p, x: lax.switch(p.astype(int), [weak, strong, strong], x), True),
+               (lambda p, x: lax.switch(p.astype(int), [strong, weak], x), False)]
+    for choose, is_weak in choices:
+        jitted, pred = tanx.jit(choose), jnp.array(taken)
+        for found in (choose(pred, x), *(jitted(pred, x) for _ in range(4))):
+            assert found == 1 and found.dtype == np.int32 and found.weak_type is is_weak
+
+
 def test_results_are_weak_where_they_are_in_all_branches():
     strong = jnp.float32(2)
     assert lax.cond(True, lambda: 1.0, lambda: 2.0).weak_type
