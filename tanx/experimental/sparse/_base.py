@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, Self
 
 from ... import numpy as jnp
 from ..._api.batching import vmap
@@ -46,7 +46,13 @@ class JAXSparse:
         return self.shape[0]
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.dtype}{list(self.shape)}, nse={self.nse})"
+        name = type(self).__name__
+        try:
+            more = "".join(f", {count}={getattr(self, count)}" for count in ("n_batch", "n_dense")
+                           if getattr(self, count, 0))
+            return f"{name}({self.dtype}{list(self.shape)}, nse={self.nse}{more})"
+        except Exception:
+            return f"<{name}>"  # what a transformation put in place of arrays has no shape
 
     def block_until_ready(self):
         """Wait until what is stored has been computed; gives the array itself."""
@@ -60,6 +66,11 @@ class JAXSparse:
     @classmethod
     def tree_unflatten(cls, aux_data, children):
         raise NotImplementedError(f"{cls.__name__}.tree_unflatten")
+
+    def replaced(self, data) -> Self:
+        """The same places with other entries."""
+        children, aux = self.tree_flatten()
+        return type(self).tree_unflatten(aux, (data, *children[1:]))
 
     def transpose(self, axes=None):
         raise NotImplementedError(f"{type(self).__name__}.transpose")

@@ -73,14 +73,6 @@ class BCOO(JAXSparse):
         n = self.n_batch
         return jnp.broadcast_shapes(self.data.shape[:n], self.indices.shape[:n]) + self._inner
 
-    def __repr__(self) -> str:
-        try:
-            more = "".join(f", {name}={value}" for name, value in (
-                ("n_batch", self.n_batch), ("n_dense", self.n_dense)) if value)
-            return f"BCOO({self.dtype}{list(self.shape)}, nse={self.nse}{more})"
-        except Exception:
-            return "<BCOO>"  # what a transformation put in place of arrays has no shape
-
     def tree_flatten(self):
         return (self.data, self.indices), (self._inner, self.indices_sorted, self.unique_indices)
 
@@ -90,10 +82,6 @@ class BCOO(JAXSparse):
         new.data, new.indices = children
         new._inner, new.indices_sorted, new.unique_indices = aux_data
         return new
-
-    def replaced(self, data) -> BCOO:
-        """The same places with other entries."""
-        return BCOO.tree_unflatten(self.tree_flatten()[1], (data, self.indices))
 
     @classmethod
     def fromdense(cls, mat, *, nse=None, index_dtype=np.int32, n_dense=0, n_batch=0):

@@ -66,14 +66,6 @@ class BCSR(JAXSparse):
         return jnp.broadcast_shapes(self.data.shape[:n], self.indices.shape[:n],
                                     self.indptr.shape[:n]) + self._inner
 
-    def __repr__(self) -> str:
-        try:
-            more = "".join(f", {name}={value}" for name, value in (
-                ("n_batch", self.n_batch), ("n_dense", self.n_dense)) if value)
-            return f"BCSR({self.dtype}{list(self.shape)}, nse={self.nse}{more})"
-        except Exception:
-            return "<BCSR>"  # what a transformation put in place of arrays has no shape
-
     def tree_flatten(self):
         return (self.data, self.indices, self.indptr), (
             self._inner, self.indices_sorted, self.unique_indices)
@@ -84,10 +76,6 @@ class BCSR(JAXSparse):
         new.data, new.indices, new.indptr = children
         new._inner, new.indices_sorted, new.unique_indices = aux_data
         return new
-
-    def replaced(self, data) -> BCSR:
-        """The same places with other entries."""
-        return BCSR.tree_unflatten(self.tree_flatten()[1], (data, self.indices, self.indptr))
 
     @classmethod
     def fromdense(cls, mat, *, nse=None, index_dtype=np.int32, n_dense=0, n_batch=0):

@@ -28,11 +28,6 @@ class Matrix(JAXSparse):
         """The matrix, or its transpose, times a dense vector or matrix."""
         raise NotImplementedError(f"{type(self).__name__}.product")
 
-    def replaced(self, data):
-        """The same places with other entries."""
-        children, aux = self.tree_flatten()
-        return type(self).tree_unflatten(aux, (data, *children[1:]))
-
     def todense(self):
         """The matrix with all its elements."""
         return self.to_bcoo().todense()

@@ -10,7 +10,8 @@ from ... import dtypes
 from ... import numpy as jnp
 from ...numpy._promotion import check_arraylike, convert, promote_shapes
 
-__all__ = ["log1p_square", "log_share", "operands", "probability", "times_log", "times_log1p"]
+__all__ = ["log1p_square", "log_share", "operands", "probability", "standard",
+           "times_log", "times_log1p"]
 
 
 def operands(function: str, *args) -> tuple:
@@ -23,6 +24,12 @@ def operands(function: str, *args) -> tuple:
     dtype = dtypes.to_inexact_dtype(dtype)
     weak = weak and not any(map(np.ndim, args))
     return promote_shapes(function, *[convert(x, dtype, weak) for x in args])
+
+
+def standard(function: str, x, loc, scale):
+    """``x`` as the distribution without location and scale has it."""
+    x, loc, scale = operands(function, x, loc, scale)
+    return (x - loc) / scale
 
 
 def times_log(n, y):

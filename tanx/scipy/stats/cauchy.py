@@ -6,7 +6,7 @@ from ... import numpy as jnp
 from ..._api.jit import library_jit
 from ..._base.traceback import shown
 from ..._base.window import publish
-from ._support import log1p_square, operands, probability
+from ._support import log1p_square, operands, probability, standard
 
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
@@ -39,8 +39,7 @@ def cdf(x, loc=0, scale=1):
     >>> tanx.scipy.stats.cauchy.cdf(jnp.array([-1e10, 0., 1.]))
     Array([3.183099e-11, 5.000000e-01, 7.500000e-01], dtype=float32)
     """
-    x, loc, scale = operands("cauchy.cdf", x, loc, scale)
-    return _beyond((loc - x) / scale)
+    return _beyond(-standard("cauchy.cdf", x, loc, scale))
 
 
 @library_jit
@@ -50,8 +49,7 @@ def sf(x, loc=0, scale=1):
     >>> tanx.scipy.stats.cauchy.sf(jnp.array([0., 1., 1e10]))
     Array([5.0000000e-01, 2.4999999e-01, 3.1830989e-11], dtype=float32)
     """
-    x, loc, scale = operands("cauchy.sf", x, loc, scale)
-    return _beyond((x - loc) / scale)
+    return _beyond(standard("cauchy.sf", x, loc, scale))
 
 
 @library_jit
@@ -61,8 +59,7 @@ def logcdf(x, loc=0, scale=1):
     >>> tanx.scipy.stats.cauchy.logcdf(jnp.array([-1e10, 0., 1e10]))
     Array([-2.4170582e+01, -6.9314718e-01, -3.1830989e-11], dtype=float32)
     """
-    x, loc, scale = operands("cauchy.logcdf", x, loc, scale)
-    return _log_beyond((loc - x) / scale)
+    return _log_beyond(-standard("cauchy.logcdf", x, loc, scale))
 
 
 @library_jit
@@ -72,8 +69,7 @@ def logsf(x, loc=0, scale=1):
     >>> tanx.scipy.stats.cauchy.logsf(jnp.array([-1e10, 0., 1e10]))
     Array([-3.1830989e-11, -6.9314718e-01, -2.4170582e+01], dtype=float32)
     """
-    x, loc, scale = operands("cauchy.logsf", x, loc, scale)
-    return _log_beyond((x - loc) / scale)
+    return _log_beyond(standard("cauchy.logsf", x, loc, scale))
 
 
 @library_jit

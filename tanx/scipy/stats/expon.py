@@ -5,7 +5,7 @@ from ..._api.jit import library_jit
 from ..._base.traceback import shown
 from ..._base.window import publish
 from ...nn import log1mexp
-from ._support import operands, probability
+from ._support import operands, probability, standard
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
@@ -39,8 +39,7 @@ def cdf(x, loc=0, scale=1):
     >>> tanx.scipy.stats.expon.cdf(jnp.array([-1., 1e-9, 2.]))
     Array([0.0000000e+00, 9.9999997e-10, 8.6466473e-01], dtype=float32)
     """
-    x, loc, scale = operands("expon.cdf", x, loc, scale)
-    return -jnp.expm1(-_above((x - loc) / scale))
+    return -jnp.expm1(-_above(standard("expon.cdf", x, loc, scale)))
 
 
 @library_jit
@@ -50,8 +49,7 @@ def logcdf(x, loc=0, scale=1):
     >>> tanx.scipy.stats.expon.logcdf(jnp.array([-1., 1e-9, 20.]))
     Array([          -inf, -2.0723267e+01, -2.0611537e-09], dtype=float32)
     """
-    x, loc, scale = operands("expon.logcdf", x, loc, scale)
-    y = (x - loc) / scale
+    y = standard("expon.logcdf", x, loc, scale)
     outside = y <= 0
     return jnp.where(outside, -jnp.inf, log1mexp(jnp.where(outside, 1, y)))
 
@@ -73,8 +71,7 @@ def logsf(x, loc=0, scale=1):
     >>> tanx.scipy.stats.expon.logsf(jnp.array([-1., 0., 2.]))
     Array([ 0.,  0., -2.], dtype=float32)
     """
-    x, loc, scale = operands("expon.logsf", x, loc, scale)
-    return 0 - _above((x - loc) / scale)
+    return 0 - _above(standard("expon.logsf", x, loc, scale))
 
 
 @library_jit

@@ -5,7 +5,7 @@ from ..._api.jit import library_jit
 from ..._base.traceback import shown
 from ..._base.window import publish
 from ...nn import log1mexp
-from ._support import operands, probability
+from ._support import operands, probability, standard
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
@@ -51,8 +51,7 @@ def logcdf(x, loc=0, scale=1):
     >>> tanx.scipy.stats.gumbel_r.logcdf(jnp.array([-1., 0., 2.]))
     Array([-2.718282  , -1.        , -0.13533528], dtype=float32)
     """
-    x, loc, scale = operands("gumbel_r.logcdf", x, loc, scale)
-    return -jnp.exp((loc - x) / scale)
+    return -jnp.exp(-standard("gumbel_r.logcdf", x, loc, scale))
 
 
 @library_jit
@@ -72,8 +71,7 @@ def logsf(x, loc=0, scale=1):
     >>> tanx.scipy.stats.gumbel_r.logsf(jnp.array([-1., 0., 1000.]))
     Array([-6.826602e-02, -4.586751e-01, -1.000000e+03], dtype=float32)
     """
-    x, loc, scale = operands("gumbel_r.logsf", x, loc, scale)
-    return log_of_tail((loc - x) / scale)
+    return log_of_tail(-standard("gumbel_r.logsf", x, loc, scale))
 
 
 @library_jit

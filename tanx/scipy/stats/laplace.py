@@ -6,7 +6,7 @@ from ... import numpy as jnp
 from ..._api.jit import library_jit
 from ..._base.traceback import shown
 from ..._base.window import publish
-from ._support import operands
+from ._support import operands, standard
 
 __all__ = ["cdf", "logpdf", "pdf"]
 
@@ -39,8 +39,7 @@ def cdf(x, loc=0, scale=1):
     >>> tanx.scipy.stats.laplace.cdf(jnp.array([-1., 0., 2.]))
     Array([0.18393971, 0.5       , 0.93233234], dtype=float32)
     """
-    x, loc, scale = operands("laplace.cdf", x, loc, scale)
-    y = (x - loc) / scale
+    y = standard("laplace.cdf", x, loc, scale)
     low = y < 0
     tail = 0.5 * jnp.exp(jnp.where(low, y, -y))
     return jnp.where(low, tail, 1 - tail)

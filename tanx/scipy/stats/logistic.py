@@ -5,7 +5,7 @@ from ... import numpy as jnp
 from ..._api.jit import library_jit
 from ..._base.traceback import shown
 from ..._base.window import publish
-from ._support import operands
+from ._support import operands, standard
 
 __all__ = ["cdf", "isf", "logpdf", "pdf", "ppf", "sf"]
 
@@ -39,8 +39,7 @@ def cdf(x, loc=0, scale=1):
     >>> tanx.scipy.stats.logistic.cdf(jnp.array([-50., 0., 2.]))
     Array([1.9287499e-22, 5.0000000e-01, 8.8079703e-01], dtype=float32)
     """
-    x, loc, scale = operands("logistic.cdf", x, loc, scale)
-    return lax.logistic((x - loc) / scale)
+    return lax.logistic(standard("logistic.cdf", x, loc, scale))
 
 
 @library_jit
@@ -50,8 +49,7 @@ def sf(x, loc=0, scale=1):
     >>> tanx.scipy.stats.logistic.sf(jnp.array([-1., 0., 50.]))
     Array([7.3105860e-01, 5.0000000e-01, 1.9287499e-22], dtype=float32)
     """
-    x, loc, scale = operands("logistic.sf", x, loc, scale)
-    return lax.logistic((loc - x) / scale)
+    return lax.logistic(-standard("logistic.sf", x, loc, scale))
 
 
 @library_jit

@@ -8,7 +8,7 @@ from ..._api.jit import library_jit
 from ..._base.traceback import shown
 from ..._base.window import publish
 from ..special import log_ndtr, ndtri
-from ._support import operands
+from ._support import operands, standard
 
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
@@ -44,8 +44,7 @@ def cdf(x, loc=0, scale=1):
     >>> tanx.scipy.stats.norm.cdf(jnp.array([-10., 0., 1.]))
     Array([7.619854e-24, 5.000000e-01, 8.413447e-01], dtype=float32)
     """
-    x, loc, scale = operands("norm.cdf", x, loc, scale)
-    return 0.5 * lax.erfc((loc - x) / scale * sqrt(0.5))
+    return 0.5 * lax.erfc(-sqrt(0.5) * standard("norm.cdf", x, loc, scale))
 
 
 @library_jit
@@ -55,8 +54,7 @@ def logcdf(x, loc=0, scale=1):
     >>> tanx.scipy.stats.norm.logcdf(jnp.array([-100., 0., 6.]))
     Array([-5.0055244e+03, -6.9314718e-01, -9.8658770e-10], dtype=float32)
     """
-    x, loc, scale = operands("norm.logcdf", x, loc, scale)
-    return log_ndtr((x - loc) / scale)
+    return log_ndtr(standard("norm.logcdf", x, loc, scale))
 
 
 @library_jit
@@ -66,8 +64,7 @@ def sf(x, loc=0, scale=1):
     >>> tanx.scipy.stats.norm.sf(jnp.array([-1., 0., 10.]))
     Array([8.413447e-01, 5.000000e-01, 7.619854e-24], dtype=float32)
     """
-    x, loc, scale = operands("norm.sf", x, loc, scale)
-    return 0.5 * lax.erfc((x - loc) / scale * sqrt(0.5))
+    return 0.5 * lax.erfc(sqrt(0.5) * standard("norm.sf", x, loc, scale))
 
 
 @library_jit
@@ -77,8 +74,7 @@ def logsf(x, loc=0, scale=1):
     >>> tanx.scipy.stats.norm.logsf(jnp.array([-6., 0., 100.]))
     Array([-9.8658770e-10, -6.9314718e-01, -5.0055244e+03], dtype=float32)
     """
-    x, loc, scale = operands("norm.logsf", x, loc, scale)
-    return log_ndtr((loc - x) / scale)
+    return log_ndtr(-standard("norm.logsf", x, loc, scale))
 
 
 @library_jit

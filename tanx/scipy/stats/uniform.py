@@ -4,7 +4,7 @@ from ... import numpy as jnp
 from ..._api.jit import library_jit
 from ..._base.traceback import shown
 from ..._base.window import publish
-from ._support import operands, probability
+from ._support import operands, probability, standard
 
 __all__ = ["cdf", "logpdf", "pdf", "ppf"]
 
@@ -39,8 +39,7 @@ def cdf(x, loc=0, scale=1):
     >>> tanx.scipy.stats.uniform.cdf(jnp.array([-1., 0.5, 3.]), 0., 2.)
     Array([0.  , 0.25, 1.  ], dtype=float32)
     """
-    x, loc, scale = operands("uniform.cdf", x, loc, scale)
-    return jnp.clip((x - loc) / scale, 0, 1)
+    return jnp.clip(standard("uniform.cdf", x, loc, scale), 0, 1)
 
 
 @library_jit
