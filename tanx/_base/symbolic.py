@@ -20,29 +20,16 @@ from math import inf
 from typing import Any, NamedTuple, NoReturn
 
 from ..errors import InconclusiveDimensionOperation, explain
+from .monomials import ONE, Factor, Monomial, Operation, rank, shown, times, without
+from .symbolic_bounds import bounds
+from .symbolic_text import parse
 
 __all__ = ["DimExpr", "Scope", "Socket", "as_value", "bounds", "common_sizes", "definitely",
            "evaluate", "index", "is_symbolic", "largest", "least", "parse_dim", "scope_of",
            "slice_indices", "variables_of"]
 
 
-class Operation(NamedTuple):
-    """A factor that is no variable: ``floordiv``, ``mod``, ``max`` or ``min`` of two sizes."""
-
-    name: str
-    first: Any
-    second: Any
-
-    def __str__(self) -> str:
-        return f"{self.name}({self.first}, {self.second})"
-
-
-Factor = str | Operation
-Monomial = tuple[tuple[Factor, int], ...]
-"""A product of powers, in the order of the factors; the empty one is 1."""
 Dim = Any  # int or DimExpr
-
-ONE: Monomial = ()
 
 
 class Scope:
@@ -151,6 +138,10 @@ class DimExpr:
         self.terms = terms  # the largest monomial first, the constant last; no coefficient is 0
         self.scope = scope
         self._hash = hash(terms)
+
+    def with_terms(self, counts: Mapping[Monomial, int]) -> Dim:
+        """The size of some terms, in the same scope."""
+        return _made(counts, self.scope)
 
     # -- arithmetic: with sizes it gives sizes, with anything else arrays --------------------------
 
@@ -263,7 +254,7 @@ class DimExpr:
         raise _inconclusive(f"the size {self} is not known, so NumPy cannot compute with it.", self)
 
     def __str__(self) -> str:
-        return _shown(self)
+        return shown(self.terms)
 
     __repr__ = __str__
 
@@ -375,12 +366,7 @@ def _made(counts: Mapping[Monomial, int], scope: Scope) -> Dim:
     left = {monomial: count for monomial, count in counts.items() if count}
     if not left.keys() - {ONE}:
         return left.get(ONE, 0)
-    return DimExpr(tuple(sorted(left.items(), key=_rank, reverse=True)), scope)
-
-
-def _rank(term: tuple[Monomial, int]) -> tuple:
-    names = [str(factor) for factor, power in term[0] for _ in range(power)]
-    return len(names), names
+    return DimExpr(tuple(sorted(left.items(), key=rank, reverse=True)), scope)
 
 
 def _with_rules(counts: Mapping[Monomial, int], scope: Scope) -> Mapping[Monomial, int]:
@@ -399,7 +385,7 @@ def _with_rules(counts: Mapping[Monomial, int], scope: Scope) -> Mapping[Monomia
                 continue
             monomial = tuple(item for item in monomial if item[0] != factor)
         for product, size in scope.products.items():
-            while (rest := _without(monomial, product)) is not None:
+            while (rest := without(monomial, product)) is not None:
                 monomial = rest
                 parts.append((size, 1))
         replaced: Dim = count
@@ -407,7 +393,7 @@ def _with_rules(counts: Mapping[Monomial, int], scope: Scope) -> Mapping[Monomia
             replaced = _product(replaced, size ** power)
         changed = changed or bool(parts)
         for other, number in _terms(replaced):
-            whole = _times(monomial, other)
+            whole = times(monomial, other)
             found[whole] = found.get(whole, 0) + number
     return _with_rules(found, scope) if changed else found
 
@@ -425,25 +411,6 @@ def _degree(size: Dim) -> int:
     return max((sum(power for _, power in monomial) for monomial, _ in _terms(size)), default=0)
 
 
-def _without(monomial: Monomial, divisor: Monomial) -> Monomial | None:
-    """A product without the factors of another one; None if it does not contain them all."""
-    powers = dict(monomial)
-    for factor, power in divisor:
-        powers[factor] = powers.get(factor, 0) - power
-    if min(powers.values(), default=0) < 0:
-        return None
-    return tuple(item for item in powers.items() if item[1])
-
-
-def _times(a: Monomial, b: Monomial) -> Monomial:
-    if not a or not b:
-        return a or b
-    powers = dict(a)
-    for factor, power in b:
-        powers[factor] = powers.get(factor, 0) + power
-    return tuple(sorted(powers.items(), key=lambda item: str(item[0])))
-
-
 def _sum(a: Dim, b: Dim) -> Dim:
     if type(a) is int and type(b) is int:
         return a + b
@@ -459,7 +426,7 @@ def _product(a: Dim, b: Dim) -> Dim:
     counts: dict[Monomial, int] = {}
     for one, count in _terms(a):
         for other, number in _terms(b):
-            whole = _times(one, other)
+            whole = times(one, other)
             counts[whole] = counts.get(whole, 0) + count * number
     return _made(counts, _scope(a, b))
 
@@ -484,7 +451,7 @@ def _long_division(a: Dim, b: Dim) -> tuple[Dim, Dim]:
     (lead, divisor), *_ = _terms(b)
     quotient: Dim = 0
     for monomial, count in _terms(a):
-        left = _without(monomial, lead)
+        left = without(monomial, lead)
         part = abs(count) // abs(divisor) * (1 if count * divisor > 0 else -1)
         if part and left is not None and (not lead or count % divisor == 0):
             term = _made({left: part}, _scope(a, b)) if left else part
@@ -557,147 +524,6 @@ def scope_of(sizes: Iterable[Dim]) -> Scope | None:
     return None if first is None else first.scope
 
 
-# -- bounds ----------------------------------------------------------------------------------------
-
-
-def bounds(size: Dim, known: tuple[DimExpr, ...] | None = None) -> tuple[float, float]:
-    """Numbers that a size is between, whatever its variables are.
-
-    >>> a, = tanx.export.symbolic_shape("a")
-    >>> bounds(a), bounds(3 - a), bounds(a % 5)
-    ((1, inf), (-inf, 2), (0, 4))
-    """
-    if type(size) is not DimExpr:
-        return size, size
-    known = tuple(size.scope.positive) if known is None else known
-    low, high = _interval(size, known)
-    if low == -inf or high == inf:
-        for narrower in (_without_quotients(size, known), _without_extremes(size, known)):
-            low, high = max(low, narrower[0]), min(high, narrower[1])
-    for i, positive in enumerate(known):
-        if not (low == -inf or high == inf):
-            break
-        rest = known[:i] + known[i + 1:]
-        low = max(low, _above(size, positive, rest))
-        high = min(high, -_above(-size, positive, rest))
-    return low, high
-
-
-def _linear_operations(size: DimExpr) -> Iterable[tuple[Operation, int, Dim]]:
-    """Operations that are terms of a sum, their factors, and the rest of the sum."""
-    for monomial, count in size.terms:
-        if len(monomial) == 1 and monomial[0][1] == 1 and isinstance(monomial[0][0], Operation):
-            yield monomial[0][0], count, size - _made({monomial: count}, size.scope)
-
-
-def _without_quotients(size: DimExpr, known: tuple[DimExpr, ...]) -> tuple[float, float]:
-    """Bounds once n * (e // n) is taken for e, which is more by less than n."""
-    low, high = -inf, inf
-    for quotient, count, rest in _linear_operations(size):
-        divisor = quotient.second
-        if quotient.name == "floordiv" and type(divisor) is int and divisor > 0 and (
-                count % divisor == 0):
-            times = count // divisor
-            one, other = bounds(rest + times * quotient.first, known)
-            less, more = _multiplied((0, divisor - 1), (-times, -times))
-            low, high = max(low, one + less), min(high, other + more)
-    return low, high
-
-
-def _without_extremes(size: DimExpr, known: tuple[DimExpr, ...]) -> tuple[float, float]:
-    """Bounds once a maximum or minimum is taken for each of the two that it is of, and a remainder
-    for 0 and for the largest one."""
-    low, high = -inf, inf
-    for extreme, count, rest in _linear_operations(size):
-        if extreme.name in ("max", "min"):
-            (a, b), (c, d) = (bounds(rest + count * end, known) for end in extreme[1:])
-            if (extreme.name == "max") == (count > 0):  # no less than with either one
-                low, high = max(low, a, c), min(high, max(b, d))
-            else:
-                low, high = max(low, min(a, c)), min(high, b, d)
-        elif extreme.name == "mod" and bounds(extreme.second, known)[0] > 0:
-            # It goes from 0 up to the divisor.
-            (a, b), (c, d) = (bounds(rest + count * end, known)
-                              for end in (0, extreme.second - 1))
-            low, high = max(low, min(a, c)), min(high, max(b, d))
-    return low, high
-
-
-def _above(size: DimExpr, positive: DimExpr, known: tuple[DimExpr, ...]) -> float:
-    """A lower bound that follows from another size being 0 or more."""
-    mine = dict(size.terms)
-    found: float = -inf
-    for monomial, count in positive.terms:
-        if monomial and mine.get(monomial, 0) * count > 0:  # p size = m positive + rest
-            m, p = abs(mine[monomial]), abs(count)
-            rest = size * p - positive * m
-            low = bounds(rest, known)[0]
-            if low > -inf:
-                found = max(found, -(-low // p))
-    return found
-
-
-def _interval(size: DimExpr, known: tuple[DimExpr, ...]) -> tuple[float, float]:
-    """Bounds term by term, once factors that all terms share are taken out.
-
-    Only ``known`` may be used on the way: a constraint such as ``a >= mod(a, 3)`` would be asked
-    for the bounds of ``a`` for ever.
-    """
-    shared = dict(size.terms[0][0])
-    for monomial, _ in size.terms[1:]:
-        powers = dict(monomial)
-        shared = {f: min(p, powers.get(f, 0)) for f, p in shared.items() if powers.get(f, 0)}
-    if shared and len(size.terms) > 1:
-        common = tuple(sorted(shared.items(), key=lambda item: str(item[0])))
-        inner, _ = _long_division(size, DimExpr(((common, 1),), size.scope))
-        return _multiplied(_interval_of(common, size.scope, known), bounds(inner, known))
-    low: float = 0
-    high: float = 0
-    for monomial, count in size.terms:
-        one, other = _multiplied(_interval_of(monomial, size.scope, known), (count, count))
-        low, high = low + one, high + other
-    return low, high
-
-
-def _interval_of(monomial: Monomial, scope: Scope,
-                 known: tuple[DimExpr, ...]) -> tuple[float, float]:
-    found: tuple[float, float] = (1, 1)
-    for factor, power in monomial:
-        each = (scope.range_of(factor) if isinstance(factor, str) else _interval_of_operation(
-            factor, known))
-        for _ in range(power):
-            found = _multiplied(found, each)
-    return found
-
-
-def _multiplied(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
-    products = [0 if 0 in (x, y) else x * y for x in a for y in b]
-    return min(products), max(products)
-
-
-def _interval_of_operation(operation: Operation,
-                           known: tuple[DimExpr, ...]) -> tuple[float, float]:
-    (low, high), (least_, most) = (bounds(size, known) for size in operation[1:])
-    if operation.name == "max":
-        return max(low, least_), max(high, most)
-    if operation.name == "min":
-        return min(low, least_), min(high, most)
-    if operation.name == "mod":
-        if least_ > 0:
-            return 0, min(most - 1, high) if low >= 0 else most - 1
-        return (least_ + 1, 0) if most < 0 else (-inf, inf)
-    if least_ <= 0:
-        return -inf, inf
-    ends = [_quotient(x, y) for x in (low, high) for y in (least_, most)]
-    return min(ends), max(ends)
-
-
-def _quotient(x: float, y: float) -> float:
-    if y == inf:
-        return 0 if x >= 0 else -1 if x > -inf else -inf
-    return x if x in (inf, -inf) else x // y
-
-
 def _decided(left: Dim, right: Dim, sign: str, difference: Dim) -> bool:
     """Whether a difference is 0 or more."""
     low, high = bounds(difference)
@@ -722,24 +548,10 @@ def _other_scope(a: DimExpr, b: DimExpr) -> ValueError:
         hint="make all in one call of symbolic_shape, or pass the same scope to each."))
 
 
-# -- text ------------------------------------------------------------------------------------------
+# -- text and values -------------------------------------------------------------------------------
 
-
-def _shown(size: DimExpr) -> str:
-    parts: list[str] = []
-    for monomial, count in size.terms:
-        sign = "- " if count < 0 else "+ " if parts else ""
-        factors = [str(f) if power == 1 else f"{f}^{power}" for f, power in monomial]
-        if abs(count) != 1 or not factors:
-            factors.insert(0, str(abs(count)))
-        parts.append(sign + "*".join(factors))
-    return " ".join(parts)
-
-
-_TOKEN = re.compile(r"\s*(?:([A-Za-z_]\w*)|(\d{1,18})|([-+*^(),]))")
 _OPERATIONS: dict[str, Callable[[Dim, Dim], Dim]] = {
     "floordiv": operator.floordiv, "mod": operator.mod, "max": largest, "min": least}
-MOST_NESTED = 50
 
 
 def parse_dim(text: str, scope: Scope) -> Dim:
@@ -748,84 +560,7 @@ def parse_dim(text: str, scope: Scope) -> Dim:
     >>> parse_dim("2*a + floordiv(b, 2) - 1", Scope())
     floordiv(b, 2) + 2*a - 1
     """
-    parser = _Parser(text, scope)
-    found = parser.sum()
-    if parser.text[parser.at:].strip():
-        parser.fail("an operator")
-    return found
-
-
-class _Parser:
-    """Reads ``[-] term {(+ | -) term}`` with terms made by ``*`` and ``^``."""
-
-    def __init__(self, text: str, scope: Scope):
-        self.text, self.scope, self.at, self.depth = text, scope, 0, 0
-
-    def fail(self, expected: str) -> NoReturn:
-        raise ValueError(f"{expected} expected in {self.text!r}, at {self.text[self.at:]!r}")
-
-    def token(self) -> re.Match[str] | None:
-        return _TOKEN.match(self.text, self.at)
-
-    def takes(self, sign: str) -> bool:
-        found = self.token()
-        if found is None or found[3] != sign:
-            return False
-        self.at = found.end()
-        return True
-
-    def sum(self) -> Dim:
-        self.depth += 1
-        if self.depth > MOST_NESTED:
-            self.fail("less nesting")
-        found = -self.product() if self.takes("-") else self.product()
-        while True:
-            if self.takes("+"):
-                found = found + self.product()
-            elif self.takes("-"):
-                found = found - self.product()
-            else:
-                self.depth -= 1
-                return found
-
-    def product(self) -> Dim:
-        found = self.power()
-        while self.takes("*"):
-            found = found * self.power()
-        return found
-
-    def power(self) -> Dim:
-        found = self.atom()
-        if self.takes("^"):
-            token = self.token()
-            if token is None or not token[2] or int(token[2]) > 64:
-                self.fail("an exponent")
-            self.at = token.end()
-            return found ** int(token[2])
-        return found
-
-    def atom(self) -> Dim:
-        token = self.token()
-        if token is None or token[3]:
-            self.fail("a name or a number")
-        self.at = token.end()
-        if token[2]:
-            return int(token[2])
-        if token[1] not in _OPERATIONS or not self.takes("("):
-            return _made({((token[1], 1),): 1}, self.scope)
-        first = self.sum()
-        if not self.takes(","):
-            self.fail("a comma")
-        second = self.sum()
-        if not self.takes(")"):
-            self.fail("a parenthesis")
-        try:
-            return _OPERATIONS[token[1]](first, second)
-        except ZeroDivisionError:
-            self.fail("a divisor other than 0")
-
-
-# -- values ----------------------------------------------------------------------------------------
+    return parse(text, lambda name: _made({((name, 1),): 1}, scope), _OPERATIONS)
 
 
 def evaluate(size: Dim, values: Mapping[str, Dim]) -> Dim:
