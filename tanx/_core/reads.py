@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import functools
 import sys
-import sysconfig
 import threading
 from collections.abc import Iterable, Iterator
 from enum import Enum
@@ -487,14 +486,26 @@ def _read(target: Any, name: str, value: Any) -> None:
 
 # -- whose is it -----------------------------------------------------------------------------------
 
-_PYTHON = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib"))
-_PACKAGES = tuple(sysconfig.get_path(name) for name in ("purelib", "platlib"))
+
+@functools.cache
+def _folders(*names: str) -> tuple[str, ...]:
+    """Where Python has its own files, or those of packages."""
+    from sysconfig import get_path  # late: slow to import, needed when the first function is traced
+    return tuple(map(get_path, names))
+
+
+def _of_python() -> tuple[str, ...]:
+    return _folders("stdlib", "platstdlib")
+
+
+def _of_packages() -> tuple[str, ...]:
+    return _folders("purelib", "platlib")
 
 
 @functools.cache
 def _is_library_file(file: str) -> bool:
     """Whether a file belongs to tanx, to Python, or to an installed package."""
-    return is_ours(file) or file.startswith((*_PYTHON, *_PACKAGES, "<frozen"))
+    return is_ours(file) or file.startswith((*_of_python(), *_of_packages(), "<frozen"))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -512,7 +523,7 @@ def _is_library(cls: type) -> bool:
         return False
     file = _file_of(module)
     return is_ours(file) or module in ("builtins", "numpy", "functools") or (
-        file.startswith(_PYTHON) and not file.startswith(_PACKAGES))
+        file.startswith(_of_python()) and not file.startswith(_of_packages()))
 
 
 def _is_fixed(value: Any) -> bool:
