@@ -42,7 +42,8 @@ from ..errors import explain
 from .call import as_unit, backward_body, batched_body, forward_body, has_tapes, known_now
 from .carry import Body, described, stage_body, unshared
 from .custom import flat_leaves
-from .scan import map_lanes, typed
+from .scan import map_lanes
+from .sequences import typed
 from .stateful import RunsFunctions
 
 __all__ = ["cond", "cond_p", "platform_dependent", "switch"]
@@ -251,7 +252,7 @@ class _Split(NamedTuple):
     """Branches split into a known and an unknown part, and the residuals between them."""
 
     known: Branches  # from known arguments to known results, then residuals
-    unknown: Branches  # from what is passed, residuals and unknown arguments to the other results
+    unknown: Branches  # from passed values, residuals and unknown arguments to the other results
     which: list[bool]  # results that are unknown
     passed: list[int]  # known arguments that the unknown parts need
 

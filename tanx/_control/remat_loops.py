@@ -14,7 +14,9 @@ from .._core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Literal, Var, eval_jaxpr
 from .._core.rewrite import silent, substitute
 from .._core.source import attributed_to
 from .._core.stage import stage
-from .scan import Parts, kept, parted, parts_of, scan_p, split
+from .loop_bodies import Parts, parts_of
+from .scan import scan_p
+from .sequences import kept, parted, split
 
 __all__ = ["Exposed", "expose_loops"]
 
@@ -75,7 +77,7 @@ def expose_loops(closed: ClosedJaxpr, unknown: Sequence[bool], policy: Callable)
 
 
 def _known_part(eqn: JaxprEqn, unknown: Sequence[bool], policy: Callable) -> _Known | None:
-    """What of a scan is known, if only part is, and the policy lets any of it be stored."""
+    """The known part of a scan, if the policy lets any of it be stored."""
     if eqn.primitive is not scan_p or not any(unknown):
         return None
     parts = parts_of(eqn.params["jaxpr"], eqn.params["num_consts"], eqn.params["num_carry"],

@@ -3,341 +3,38 @@
 The operands are values that stay (*consts*), values that go round (*carry*) and arrays that are
 read one slice a step (*xs*); the results are the last carry and the stacked *ys*. The body takes
 consts, carry and one slice of each of the xs, and gives carry and ys. Every transformation of a
-scan is a scan of a transformed body; which carries take part is found by repeating until the
-carries go in as they come out.
+scan is a scan of a transformed body (``loop_bodies.py``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 import numpy as np
 
-from .._core.array import Array
 from .._core.effects import NamedAxisEffect
 from .._core.flow import ForLoop
 from .._core.high import MappingSpec
-from .._core.jaxpr import (
-    Atom,
-    ClosedJaxpr,
-    Jaxpr,
-    Literal,
-    Var,
-    cached_by_jaxpr,
-    eval_jaxpr,
-)
+from .._core.jaxpr import ClosedJaxpr, cached_by_jaxpr, eval_jaxpr
 from .._core.linear import Linear, Zero, instantiate, never
 from .._core.primitive import Kind
-from .._core.rewrite import dce, prune_constants, substitute
-from .._core.stage import captured_by, stage
+from .._core.stage import captured_by
 from .._core.trace import EvalTrace, running
 from .._core.types import ShapedArray, typeof
 from .._ops.base import as_array, in_front, materialize, to_front
 from .._ops.derive import zeros_of
-from .._transforms.jvp import jvp_jaxpr
-from .._transforms.linearize import partial_eval, partial_eval_jaxpr
+from .._transforms.linearize import partial_eval
 from .._transforms.transpose import backward
-from .._transforms.vmap import batch_jaxpr
 from ..dtypes import stored
 from ..errors import explain
 from .flat_tree import FlatTree, nones, pack
+from .loop_bodies import backward_step, batched_step, forward_step, forwarding, parts_of, pruned
+from .sequences import kept, parted, reordered, split, typed
 from .stateful import RunsFunctions
 from .unroll import unrolled
 
-__all__ = ["scan_p"]  # the window tanx.lax takes these; rules of other loops use more
-
-T = TypeVar("T")
-
-
-def split(items: Sequence[T], *counts: int) -> list[list[T]]:
-    """Consecutive parts of a sequence, and the rest.
-
-    >>> split("abcdef", 1, 3)
-    [['a'], ['b', 'c', 'd'], ['e', 'f']]
-    """
-    parts, start = [], 0
-    for count in counts:
-        parts.append(list(items[start:start + count]))
-        start += count
-    return [*parts, list(items[start:])]
-
-
-def kept(items: Sequence[T], which: Sequence[bool]) -> list[T]:
-    """The items for which ``which`` is true."""
-    return [x for x, keep in zip(items, which, strict=True) if keep]
-
-
-def parted(items: Sequence[T], which: Sequence[bool]) -> tuple[list[T], list[T]]:
-    """The items for which ``which`` is false, and those for which it is true."""
-    return kept(items, [not w for w in which]), kept(items, which)
-
-
-def merged(no: Sequence[T], yes: Sequence[T], which: Sequence[bool]) -> list[T]:
-    """The sequence that :func:`parted` parts into these two."""
-    false, true = iter(no), iter(yes)
-    return [next(true) if w else next(false) for w in which]
-
-
-def reordered(closed: ClosedJaxpr, ins: Sequence[int], outs: Sequence[int]) -> ClosedJaxpr:
-    """The same function with its arguments and its results in another order."""
-    jaxpr = closed.jaxpr
-    return ClosedJaxpr(jaxpr.replace(invars=[jaxpr.invars[i] for i in ins],
-                                     outvars=[jaxpr.outvars[i] for i in outs]), closed.consts)
-
-
-def typed(values: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Array]:
-    """What ``eval`` is given, as arrays of their types: NumPy does not know keys, nor weakness."""
-    return [Array(x._value if type(x) is Array else np.asarray(x), False, a)
-            for x, a in zip(values, avals, strict=True)]
-
-
-def paired(which: Sequence[bool], *counts: int) -> list[int]:
-    """The order in which each part of the primals is followed by its tangents.
-
-    Before, all primals came first, then the tangents of those in ``which``; ``counts`` are the
-    lengths of all parts but the last.
-    """
-    positions = split(range(len(which)), *counts)
-    tangents = iter(range(len(which), len(which) + sum(which)))
-    return [i for part in positions for i in (*part, *[next(tangents) for k in part if which[k]])]
-
-
-# -- bodies ----------------------------------------------------------------------------------------
-
-
-@cached_by_jaxpr
-def _forward(closed: ClosedJaxpr, num_consts: int, num_carry: int, nonzero: tuple[bool, ...],
-             ) -> tuple[ClosedJaxpr, list[bool]]:
-    """The body of the derivative, and which results have a tangent."""
-    consts, carry, xs = split(nonzero, num_consts, num_carry)
-    while True:
-        more = [*carry, *[False] * (len(closed.jaxpr.outvars) - num_carry)]
-        body, found = jvp_jaxpr(closed, (*consts, *carry, *xs), more)
-        if found[:num_carry] == carry:
-            break
-        carry = found[:num_carry]
-    return reordered(body, paired([*consts, *carry, *xs], num_consts, num_carry),
-                     paired(found, num_carry)), found
-
-
-class Parts(NamedTuple):
-    """A scan in two: one over known values, run now, and one that a trace records for later.
-
-    What later needs of now, the residuals, is the same in each step or is read step by step.
-    """
-
-    before: ClosedJaxpr  # from known consts to residuals that are the same in each step
-    now: ClosedJaxpr  # takes what is used of: known consts, those residuals, carry, xs
-    used: list[bool]
-    later: ClosedJaxpr
-    carry: list[bool]  # which carries are unknown
-    ys: list[bool]
-    fixed: list[int]  # what later gets as constants: positions among known consts and ``before``
-    read: list[int]  # what later reads: positions among known xs, ys and stacks
-
-
-@cached_by_jaxpr
-def parts_of(closed: ClosedJaxpr, num_consts: int, num_carry: int, unknown: tuple[bool, ...],
-             ) -> Parts:
-    """Split a body in two. The recorded part stays linear in the unknown values."""
-    consts, carry, xs = split(unknown, num_consts, num_carry)
-    num_ys = len(closed.jaxpr.outvars) - num_carry
-    while True:
-        known, later, which, forwarded = partial_eval_jaxpr(
-            closed, (*consts, *carry, *xs), [*carry, *[False] * num_ys])
-        if which[:num_carry] == carry:
-            break
-        carry = which[:num_carry]
-    jaxpr = known.jaxpr
-    counts = consts.count(False), carry.count(False)
-    given_consts, given_carry, given_xs = split(jaxpr.invars, *counts)
-    outs, computed = split(jaxpr.outvars, which.count(False))
-    made = iter(computed)
-    residuals = [next(made) if i is None else jaxpr.invars[i] for i in forwarded]
-    invariant = _invariant(jaxpr, given_consts)
-    same = [type(v) is Literal or v in invariant for v in residuals]
-    hoisted = list(dict.fromkeys(
-        v for v, s in zip(residuals, same) if s and v not in given_consts))
-    # Of what changes from step to step, some is read or stacked in any case.
-    fixed, read = [*given_consts, *hoisted], [*given_xs, *outs[counts[1]:]]
-    stacked = list(dict.fromkeys(
-        v for v, s in zip(residuals, same) if not s and v not in read))
-    read += stacked
-    order = sorted(range(len(residuals)), key=lambda i: not same[i])
-    count = sum(same)
-    rest = range(len(residuals), len(later.jaxpr.invars))
-    unknown_first = [*order[:count], *rest, *order[count:]]
-    names: dict[Any, Var] = {v: Var(v.aval) for v in hoisted}
-    loop = substitute(jaxpr.replace(outvars=[*outs, *stacked]), names)
-    loop, used = dce(loop.replace(invars=[*given_consts, *names.values(), *given_carry, *given_xs]),
-                     [True] * len(loop.outvars))
-    used[len(fixed):len(fixed) + len(given_carry)] = [True] * len(given_carry)
-    pure = [e for e in jaxpr.eqns if not any(effect.observable for effect in e.effects)]
-    before, _ = dce(jaxpr.replace(invars=given_consts, outvars=hoisted, eqns=pure),
-                    [True] * len(hoisted))
-    return Parts(
-        prune_constants(ClosedJaxpr(before, known.consts)),
-        prune_constants(ClosedJaxpr(loop.replace(invars=kept(loop.invars, used)), known.consts)),
-        used, reordered(later, unknown_first, range(len(later.jaxpr.outvars))), carry,
-        which[num_carry:], [fixed.index(residuals[i]) for i in order[:count]],
-        [read.index(residuals[i]) for i in order[count:]])
-
-
-def _invariant(jaxpr: Jaxpr, fixed: Sequence[Var]) -> set[Atom]:
-    """The variables that are the same in each step, given the ones among the inputs."""
-    found: set[Atom] = {*jaxpr.constvars, *fixed}
-    for eqn in jaxpr.eqns:
-        if not eqn.effects and all(type(a) is Literal or a in found for a in eqn.invars):
-            found.update(eqn.outvars)
-    return found
-
-
-@cached_by_jaxpr
-def backward_step(closed: ClosedJaxpr, num_consts: int, num_carry: int, linear: tuple[bool, ...],
-              nonzero: tuple[bool, ...], weak: tuple[bool, ...],
-              ) -> tuple[ClosedJaxpr, list[bool]]:
-    """The transposed body, and which cotangents it gives: of consts, carry and xs that are linear.
-
-    It takes the known consts; then, as its carry, cotangents of consts, summed up so far, and of
-    the carry; then cotangents of ys and the known xs. The cotangents are those that are not zero;
-    ``weak`` tells which of those given have a weak type.
-    """
-    consts, _, xs = split(linear, num_consts, num_carry)
-    carry, ys = split(nonzero, num_carry)
-    sums = [True] * sum(consts)
-    closed = _settled(closed, num_consts, num_carry)
-    ct_avals = [a.to_tangent().update_weak_type(w) for a, w in zip(closed.out_avals, weak)]
-    while True:
-        body, found = _transposed(closed, consts, xs, sums, [*carry, *ys], ct_avals)
-        more, grown, read = split(found, len(sums), num_carry)
-        grown = [a or b for a, b in zip(carry, grown)]
-        if (more, grown) == (sums, carry):
-            return body, [*sums, *carry, *read]
-        sums, carry = more, grown
-
-
-def _settled(closed: ClosedJaxpr, num_consts: int, num_carry: int) -> ClosedJaxpr:
-    """The body with carries that are weak only where they come back weak."""
-    jaxpr = closed.jaxpr
-    carry = jaxpr.invars[num_consts:num_consts + num_carry]
-    names: dict[Var, Atom] = {v: Var(v.aval.strip_weak_type()) for v, end in zip(
-        carry, jaxpr.outvars) if v.aval.weak_type and not end.aval.weak_type}
-    return ClosedJaxpr(substitute(jaxpr, names).replace(
-        invars=[names.get(v, v) for v in jaxpr.invars]), closed.consts)
-
-
-def _transposed(closed: ClosedJaxpr, consts: Sequence[bool], xs: Sequence[bool],
-                sums: Sequence[bool], nonzero: Sequence[bool], ct_avals: Sequence[ShapedArray],
-                ) -> tuple[ClosedJaxpr, list[bool]]:
-    """A transposed body, and which cotangents turned out not to be zero.
-
-    ``consts`` and ``xs`` tell which are linear; ``sums``, for which linear consts cotangents are
-    summed up; ``nonzero``, which results have cotangents.
-    """
-    jaxpr = closed.jaxpr
-    num_carry = len(jaxpr.invars) - len(consts) - len(xs)
-    const_vars, carry_vars, x_vars = split(jaxpr.invars, len(consts), num_carry)
-    (known_consts, linear_consts), (known_xs, linear_xs) = (
-        parted(const_vars, consts), parted(x_vars, xs))
-    summed = kept(linear_consts, sums)
-    given = kept(ct_avals, nonzero)
-    found: list[bool] = []
-
-    def fun(*args):
-        fixed, totals, cts, read = split(args, len(known_consts), len(summed), len(given))
-        values = dict(zip([*known_consts, *known_xs], [*fixed, *read]))
-        start, left = dict(zip(summed, totals)), iter(cts)
-        answers = dict(zip(jaxpr.invars, backward(
-            jaxpr, closed.consts, [values.get(v, Linear(v.aval)) for v in jaxpr.invars],
-            [next(left) if nz else Zero(a) for a, nz in zip(ct_avals, nonzero)], start)))
-        found[:] = [type(answers[v]) is not Zero and answers[v] is not start.get(v)
-                    for v in (*linear_consts, *carry_vars, *linear_xs)]
-        return [*(answers[v] for v in summed),
-                *(instantiate(answers[v]) for v in kept(carry_vars, nonzero[:num_carry])),
-                *(answers[v] for v in linear_xs if type(answers[v]) is not Zero)]
-
-    transposed, constants = stage(fun, [
-        *(v.aval for v in known_consts), *(v.aval.to_tangent() for v in summed), *given,
-        *(v.aval for v in known_xs)])
-    return ClosedJaxpr(transposed, constants), found
-
-
-@cached_by_jaxpr
-def batched_step(closed: ClosedJaxpr, num_consts: int, num_carry: int, axis,
-                 dims: tuple) -> tuple[ClosedJaxpr, list]:
-    """The body over a batch, and where results have the batch axis.
-
-    That is in front, or nowhere; values of high types are mapped as they say.
-    """
-    consts, carry, xs = split(dims, num_consts, num_carry)
-    while True:
-        more = [*(d is not None for d in carry),
-                *[False] * (len(closed.jaxpr.outvars) - num_carry)]
-        body, out = batch_jaxpr(closed, axis, [*consts, *carry, *xs], more)
-        if out[:num_carry] == carry:
-            return body, out
-        check_mapping(dims[num_consts:num_consts + num_carry], out)
-        carry = out[:num_carry]
-
-
-def check_mapping(start: Sequence[Any], end: Sequence[Any]) -> None:
-    """A step must not change how carries of high types are mapped."""
-    for before, after in zip(start, end):
-        if isinstance(before, MappingSpec) and before != after:
-            raise NotImplementedError(explain(
-                "tanx.vmap", "a carry of a high type must be mapped the same way before and after "
-                "a step of a loop.", f"before: {before}", f"after:  {after}"))
-
-
-@cached_by_jaxpr
-def _pruned(closed: ClosedJaxpr, num_consts: int, num_carry: int, used: tuple[bool, ...],
-            ) -> tuple[ClosedJaxpr | None, list[bool], list[bool]]:
-    """The body without what leads to no used result (None: all does), operands and results left."""
-    carry, ys = split(used, num_carry)
-    while True:
-        jaxpr, found = dce(closed.jaxpr, [*carry, *ys])
-        consts, needed, xs = split(found, num_consts, num_carry)
-        grown = [a or b for a, b in zip(carry, needed)]
-        if grown == carry:
-            break
-        carry = grown
-    ins, outs = [*consts, *carry, *xs], [*carry, *ys]
-    if jaxpr is closed.jaxpr and all(ins):
-        return None, ins, outs
-    jaxpr = jaxpr.replace(invars=kept(jaxpr.invars, ins))
-    return prune_constants(ClosedJaxpr(jaxpr, closed.consts)), ins, outs
-
-
-@cached_by_jaxpr
-def forwarding(closed: ClosedJaxpr, num_consts: int, num_carry: int,
-               ) -> tuple[ClosedJaxpr | None, list[bool], list[int | None]]:
-    """The body without carries that never change and without ys that are xs.
-
-    Such carries come first among its consts. Gives that body (None where it is the same), which
-    carries they are, and for each of the ys which of the xs it is, if any.
-    """
-    jaxpr = closed.jaxpr
-    consts, carry, xs = split(jaxpr.invars, num_consts, num_carry)
-    ends, ys = split(jaxpr.outvars, num_carry)
-    stays = [start is end for start, end in zip(carry, ends)]
-    sources = [xs.index(y) if y in xs else None for y in ys]
-    if not any(stays) and all(i is None for i in sources):
-        return None, stays, sources
-    moving, fixed = parted(carry, stays)
-    outs = [*kept(ends, [not s for s in stays]), *(y for y, i in zip(ys, sources) if i is None)]
-    return ClosedJaxpr(jaxpr.replace(invars=[*fixed, *consts, *moving, *xs], outvars=outs),
-                       closed.consts), stays, sources
-
-
-@cached_by_jaxpr
-def _lanes(closed: ClosedJaxpr, batched: tuple[bool, ...]) -> ClosedJaxpr:
-    """The same function with the arguments that differ from lane to lane behind the others."""
-    order = sorted(range(len(batched)), key=lambda i: batched[i])
-    return reordered(closed, order, range(len(closed.jaxpr.outvars)))
-
-
-# -- the primitive ---------------------------------------------------------------------------------
+__all__ = ["scan_p"]  # for the window tanx.lax; rules of other loops use more
 
 
 class Scan(RunsFunctions):
@@ -417,7 +114,7 @@ class Scan(RunsFunctions):
 
     def jvp(self, primals, tangents, *, jaxpr, num_consts, num_carry, **params):
         nonzero = tuple(type(t) is not Zero for t in tangents)
-        body, found = _forward(jaxpr, num_consts, num_carry, nonzero)
+        body, found = forward_step(jaxpr, num_consts, num_carry, nonzero)
         (consts, carry, xs), (dconsts, dcarry, dxs) = (
             split(values, num_consts, num_carry) for values in (primals, tangents))
         dconsts, dxs = ([t for t in part if type(t) is not Zero] for part in (dconsts, dxs))
@@ -503,7 +200,7 @@ class Scan(RunsFunctions):
         """Drop carries, ys and operands that lead to no used result."""
         params = eqn.params
         num_consts, num_carry = params["num_consts"], params["num_carry"]
-        body, ins, outs = _pruned(params["jaxpr"], num_consts, num_carry, tuple(used_outs))
+        body, ins, outs = pruned(params["jaxpr"], num_consts, num_carry, tuple(used_outs))
         if body is None:
             return ins, eqn
         return ins, eqn.replace(
@@ -556,6 +253,13 @@ def _grouped(*groups: Sequence[str]) -> str:
     """Groups of words as tuples are written."""
     words = [f"({', '.join(group)}{',' if len(group) == 1 else ''})" for group in groups]
     return f"({', '.join(words)})"
+
+
+@cached_by_jaxpr
+def _lanes(closed: ClosedJaxpr, batched: tuple[bool, ...]) -> ClosedJaxpr:
+    """The same function with the arguments that differ from lane to lane behind the others."""
+    order = sorted(range(len(batched)), key=lambda i: batched[i])
+    return reordered(closed, order, range(len(closed.jaxpr.outvars)))
 
 
 def map_lanes(closed: ClosedJaxpr, axis_size: int, args: Sequence[Any],

@@ -27,7 +27,7 @@ from ..errors import explain
 from .carry import Body, stage_body
 from .custom import flat_leaves
 from .custom_jvp import custom_jvp
-from .scan import split
+from .sequences import split
 
 __all__ = ["custom_linear_solve", "custom_root", "linear_solve_p"]
 
@@ -106,7 +106,7 @@ class CustomLinearSolve(Primitive):
         found: list[list] = [[] for _ in x]
         product = jaxpr_as_fun(jaxprs.matvec)
         for k in range(order):
-            # The product with the series as far as it is known; its next coefficient is 0.
+            # The product with the coefficients known so far; the next one is 0.
             _, given = taylor(product, [*consts.matvec, *x], [
                 *(ts if ts is zero_series else ts[:k + 1] for ts in moves.matvec),
                 *([*ts, zeros_of(typeof(v).to_tangent())] for v, ts in zip(x, found))], k + 1)

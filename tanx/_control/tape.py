@@ -35,7 +35,7 @@ from .._ops.dynamic import dynamic_index_in_dim, dynamic_update_index_in_dim
 from .._ops.magnitude import max, min
 from .._transforms.linearize import partial_eval, partial_eval_jaxpr
 from .._transforms.transpose import backward as run_backward
-from .scan import kept, split
+from .sequences import kept, split
 
 __all__ = ["Unwound", "carried_along", "recording", "replaying", "rooms", "unwound"]
 
@@ -124,7 +124,7 @@ class Unwound(NamedTuple):
     """The transpose of a loop of n steps."""
 
     # From n, the known consts, the known carry and the nonzero cotangents of the carry to
-    # cotangents of linear consts and of the linear carry, those that are nonzero.
+    # the nonzero cotangents of linear consts and of the linear carry.
     closed: ClosedJaxpr
     nonzero: list[bool]
 
@@ -141,7 +141,7 @@ class _Steps(NamedTuple):
 
 @cached_by_jaxpr
 def carried_along(body: ClosedJaxpr, linear: tuple[bool, ...]) -> tuple[bool, ...]:
-    """Which consts and carries are linear, those included that become so in a step."""
+    """Which consts and carries are linear, including carries that become linear in a step."""
     num_consts = len(body.in_avals) - len(body.out_avals)
     consts, carry = linear[:num_consts], linear[num_consts:]
     while True:

@@ -39,20 +39,9 @@ from ..errors import explain
 from .call import Call, batched_body, known_now
 from .carry import Body, check_carry, check_structure, settled, stage_body, unshared
 from .custom import flat_leaves
-from .scan import (
-    backward_step,
-    batched_step,
-    check_mapping,
-    kept,
-    map_lanes,
-    merged,
-    paired,
-    parted,
-    parts_of,
-    reordered,
-    split,
-    typed,
-)
+from .loop_bodies import backward_step, batched_step, check_mapping, parts_of
+from .scan import map_lanes
+from .sequences import kept, merged, paired, parted, reordered, split, typed
 from .stateful import RunsFunctions
 from .tape import carried_along, recording, replaying, rooms, unwound
 
@@ -155,8 +144,8 @@ class While(RunsFunctions):
         if NamedAxisEffect(axis.name) in cond_jaxpr.effects | body_jaxpr.effects:
             body, condition = _lockstep(body_jaxpr, cond_jaxpr, cond_nconsts, Axis(*axis))
             operands = [materialize(x, d, axis.size) for x, d in zip(args, dims)]
-            tested, rest = operands[:cond_nconsts], operands[cond_nconsts:]
-            outs = self.bind(*tested, *tested, *rest, cond_jaxpr=condition,
+            asked, rest = operands[:cond_nconsts], operands[cond_nconsts:]
+            outs = self.bind(*asked, *asked, *rest, cond_jaxpr=condition,
                              cond_nconsts=cond_nconsts, body_jaxpr=body,
                              body_nconsts=cond_nconsts + body_nconsts)
             return outs, [0] * len(outs)
@@ -468,9 +457,9 @@ def _known_loop(body: ClosedJaxpr, condition: ClosedJaxpr, cond_nconsts: int,
                 ) -> tuple[ClosedJaxpr, ClosedJaxpr, tuple[bool, ...], ClosedJaxpr | None] | None:
     """Body and condition of a loop that counts its steps, and which carries are unknown.
 
-    It carries the count, then what is known. The last result is the whole body for running it
-    again, without effects that happened then; None where there are none. None for all where the
-    condition asks for the unknown.
+    It carries the count, then the known values. The last result is the whole body for running it
+    again, without effects that have happened; None if there are none. None for all if
+    the condition depends on unknown values.
     """
     while True:
         known, later, which, forwarded = partial_eval_jaxpr(body, given + moving, moving)
@@ -612,7 +601,7 @@ def _lane(body: ClosedJaxpr, condition: ClosedJaxpr, cond_nconsts: int) -> Close
 @cached_by_jaxpr
 def _lockstep(body: ClosedJaxpr, condition: ClosedJaxpr, cond_nconsts: int,
               axis) -> tuple[ClosedJaxpr, ClosedJaxpr]:
-    """Body and condition of a loop of all lanes together; one that has finished stays as it is.
+    """Body and condition of a loop over all lanes; a lane that has finished does not change.
 
     For lanes that communicate, and so must take every step together. All have the batch axis.
     """
@@ -697,7 +686,7 @@ def _check_condition(function: str, condition: Body) -> None:
 
 
 def bind_hoisted(condition: Body, body: Body, leaves: list) -> list:
-    """Apply the primitive; what every step gives back as it is, is no part of the carry."""
+    """Apply the primitive; values that no step changes are not part of the carry."""
     jaxpr, nconsts = body.closed.jaxpr, len(body.captured)
     fixed = tuple(v is w for v, w in zip(jaxpr.invars[nconsts:], jaxpr.outvars))
     step, test, read = body.closed, condition.closed, [False] * sum(fixed)
@@ -719,7 +708,7 @@ def _hoisted(body: ClosedJaxpr, condition: ClosedJaxpr, fixed: tuple[bool, ...],
     _, used = dce(condition.jaxpr, [True])
 
     def apart(items: list) -> tuple[list, list, list]:
-        """What is fixed of the carry, what was closed over, and the rest of the carry."""
+        """The fixed part of the carry, the captured values, and the rest of the carry."""
         others, carry = split(items, len(items) - len(fixed))
         return kept(carry, fixed), others, [x for x, f in zip(carry, fixed) if not f]
 
