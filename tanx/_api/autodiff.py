@@ -279,7 +279,7 @@ def _checked_tangent(function: str, primal, tangent):
     if aval.dtype == dtypes.float0:
         return Zero(aval)
     tangent = as_array(tangent)
-    # Numbers take the weak type of their primal; what is traced has it in its equations.
+    # Numbers take the weak type of their primal; traced values have it in their equations.
     return convert(tangent, aval.dtype, aval.weak_type) if type(tangent) is Array else tangent
 
 

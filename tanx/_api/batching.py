@@ -77,7 +77,7 @@ def vmap(fun: Callable, in_axes=0, out_axes: Any = 0, axis_name=None, axis_size:
         check_distinct("tanx.vmap", leaves)
         size = _mapped_size(fun, args, kwargs, leaves, axes, axis_size)
         dims = [*map(_from_front, axes, leaves)]
-        out_tree = None
+        out_tree: Any = None
 
         def flat(*xs):
             nonlocal out_tree

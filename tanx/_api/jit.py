@@ -117,9 +117,9 @@ class PjitFunction(Wrapped):
                 return tree_unflatten(entry.out_tree, outs)
         if not captured and type(context.trace) is EvalTrace and not entry.stateful:
             if self._background:
-                outs = run_meanwhile(entry.closed, donated, [*map(_present, call.leaves)])
-                if outs is not None:
-                    return tree_unflatten(entry.out_tree, outs)
+                early = run_meanwhile(entry.closed, donated, [*map(_present, call.leaves)])
+                if early is not None:
+                    return tree_unflatten(entry.out_tree, early)
             whole = Call(args, kwargs, frozenset(call.fixed), frozenset(call.fixed_names))
             self._native_calls.learn(self, whole, call.leaves, entry, donated)
         operands = [*captured, *map(_present, call.leaves)]

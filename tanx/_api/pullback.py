@@ -1,4 +1,4 @@
-"""What :func:`tanx.vjp` gives: the reverse pass of a function, and where its gradients go."""
+"""The result of :func:`tanx.vjp`: the reverse pass of a function, and where its gradients go."""
 
 from __future__ import annotations
 
@@ -71,12 +71,13 @@ def pulled(jaxpr, residuals, nonzero, cts, logs: dict[str, Any] | None = None,
 class VJP(Partial):
     """The function from the cotangent of a result to those of the arguments; a pytree.
 
-    ``args_res`` has what is saved of the arguments as they were, in tuples that mirror them;
+    ``args_res`` has the saved arguments, unchanged, in tuples that mirror the structure;
     ``opaque_residuals`` the other values that are saved. See ``saveable_args`` of
     :func:`tanx.vjp`.
     """
 
     structured_residuals: tuple = ()
+    func: Any  # a Pullback; to partial any function will do
 
     @property
     def args_res(self) -> list:
@@ -96,7 +97,7 @@ class VJP(Partial):
             self.opaque_residuals if opaque_residuals is None else opaque_residuals))
 
     def _residuals(self) -> list:
-        rule: Any = self.func  # a Pullback; to partial any function will do
+        rule = self.func
         return merged(rule.saved, self.args_res, self.opaque_residuals, rule.in_tree, _Names(rule))
 
     @boundary

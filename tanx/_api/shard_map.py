@@ -78,7 +78,7 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = _
         leaves, in_tree = tree_flatten(args)
         leaves = [as_array(x) for x in leaves]
         specs = where.in_specs(in_specs, args, leaves)
-        out_tree = None
+        out_tree: Any = None
 
         def flat(*xs):
             nonlocal out_tree
@@ -194,8 +194,8 @@ class _Region:
                          ends: list[PartitionSpec]) -> None:
         """Raise a ValueError if an output varies along an axis that its spec leaves out.
 
-        The body is traced once more for each such axis, as by ``vmap`` along it: what has a batch
-        axis in the end varies.
+        The body is traced once more for each such axis, as by ``vmap`` along it: a value that
+        has a batch axis in the end varies.
         """
         for name in self.names:
             claimed = [k for k, spec in enumerate(ends)

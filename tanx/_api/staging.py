@@ -11,7 +11,7 @@ from .._core.jaxpr import ClosedJaxpr
 from .._core.naming import debug_info, name_of, wraps
 from .._core.source import named_scope
 from .._core.stage import StageTracer, stage
-from .._core.trace import EvalTrace, Tracer, context, running
+from .._core.trace import EvalTrace, Trace, Tracer, context, running
 from .._core.types import ShapeDtypeStruct, described
 from ..errors import explain
 from ..tree_util import tree_flatten, tree_unflatten
@@ -137,6 +137,7 @@ class _KnownTrace(EvalTrace):
     """Evaluates what involves known values only, staged ones included; leaves the rest below."""
 
     __slots__ = ()
+    below: Trace
 
     def __init__(self, below):
         super().__init__(below)

@@ -377,7 +377,7 @@ class NamedTupleNode(Node):
         return self.type(*children)
 
     def keys(self, aux, count):
-        return map(GetAttrKey, self.type._fields)
+        return map(GetAttrKey, self.type._fields)  # type: ignore[attr-defined]
 
     def show(self, aux, children):
         return f"CustomNode(namedtuple[{self.type.__name__}], [{', '.join(children)}])"
@@ -435,7 +435,7 @@ class CustomNode(Node):
             return f"an object of type {type(tree).__name__}"
         try:
             kept, _ = self.flatten(tree)
-        except Exception:  # it may want other leaves than those that it was given here
+        except Exception:  # it may need other leaves than these
             return None
         if len(kept) != len(children):
             return f"an object with {len(kept)} of {len(children)} children"
@@ -506,7 +506,7 @@ class DataclassNode(Node):
         return self.type(**fields)
 
     def _restore(self, aux, children):
-        tree = object.__new__(self.type)
+        tree: Any = object.__new__(self.type)
         for name, value in zip(self.data, children):
             object.__setattr__(tree, name, value)
         for name, value in zip(self.meta, aux):

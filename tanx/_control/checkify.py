@@ -187,7 +187,7 @@ def _bodies(eqn: JaxprEqn) -> list[Jaxpr]:
 
 
 class Slot(NamedTuple):
-    """What one check of one equation may leave in a state."""
+    """The entries that one check of one equation may add to a state."""
 
     number: int  # of its first site
     sites: tuple[Site, ...]
@@ -227,7 +227,7 @@ class Checker:
     # -- where errors may occur --------------------------------------------------------------------
 
     def slots_of(self, eqn: JaxprEqn) -> list[Slot]:
-        """What checks of an equation may leave, those inside of it included."""
+        """The entries that the checks of an equation may add, including its inner equations."""
         found = [slot for kind in (None, *_AUTOMATIC)
                  if (slot := self.slot(eqn, kind)) is not None]
         inner = [slot for body in _bodies(eqn) for slot in self.slots_in(body)]
@@ -381,9 +381,9 @@ class Checker:
             return _outs_of(tested, (*leaves, *asked, *carry))[:width]
 
         def both(*args):
-            given, args = _split(args, tests)
-            own, args = _split(args, len(consts))
-            state, now = _split(args, width)
+            given, rest = _split(args, tests)
+            own, rest = _split(rest, len(consts))
+            state, now = _split(rest, width)
             changed, following = _split(_outs_of(inner, (*state, *own, *now)), width)
             return [*look(changed, given, following), *following]
 
@@ -404,8 +404,8 @@ class Checker:
         avals = [_FLAG, *(a for slot in slots for a in slot.avals)]
 
         def fun(*args):
-            before, args = _split(args, first)
-            leaves, behind = _split(args, len(avals))
+            before, rest = _split(args, first)
+            leaves, behind = _split(rest, len(avals))
             start = self.state(leaves, slots, State(None, {}))
             outs, end = self.run(closed.jaxpr, closed.consts, [*before, *behind], start)
             return [*self.leaves(end, slots), *outs]
@@ -508,7 +508,7 @@ def checkify(f: Callable, errors: frozenset[ErrorCategory] = user_checks) -> Cal
     def checked(*args, **kwargs):
         leaves, in_tree = flat_leaves(f"tanx.experimental.checkify.checkify of {name_of(f)}",
                                       (args, kwargs))
-        out_tree = None
+        out_tree: Any = None
 
         def flat(*flat_args):
             nonlocal out_tree

@@ -1,4 +1,4 @@
-"""What functions with rules of their own share: arguments, constants, and types of tangents."""
+"""Shared by functions with custom rules: arguments, constants, and types of tangents."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ class CustomCall(RunsFunctions):
     def discharge(self, args, params):
         """References go to the user's rules as they are, where their content is not traced.
 
-        Else the rules see cells: what is differentiated is a function of contents.
+        Otherwise the rules see cells: the differentiated function is one of contents.
         """
         trace = context.trace
         if isinstance(trace, EvalTrace):
@@ -207,7 +207,7 @@ class CustomCall(RunsFunctions):
                 is_ref(x) and isinstance(x, Tracer) and trace.owns(x) for x in args):
             if any(isinstance(x, Tracer) and trace.owns(x) for x in args):
                 return trace.process(self, args, params)
-            with running(trace.below):
+            with running(trace.underneath):
                 return self.bind(*args, **params)
         late = late_of(args) if self.keeps_refs is not None else {}
         refs = [Written(x.aval, i in late) if is_ref(x) else None for i, x in enumerate(args)]
@@ -313,7 +313,7 @@ def run_on_cells(fun: Callable, refs: Refs, values) -> tuple[Any, list]:
 
 
 def contents_of(args: list, refs: Refs) -> list:
-    """What cells among arguments hold."""
+    """The contents of the cells among arguments."""
     return [x.content for x, ref in zip(args, refs) if ref is not None]
 
 
@@ -352,7 +352,7 @@ def settled(outs, dims, axis, mapped: list[bool], rule) -> list:
     """Results with the batch axis in front, or none of them with it.
 
     ``mapped`` tells which, and is shared by all functions of one call. It is empty where no operand
-    has the axis; then the first of them to run decides, for it may close over what has.
+    has the axis; then the first of them to run decides, since it may close over a mapped value.
     """
     if not mapped:
         mapped.append(any(d is not None for d in dims))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import Any
 
@@ -30,6 +30,7 @@ from .custom import (
     CustomCall,
     Refs,
     SymbolicZero,
+    Written,
     batched_flat,
     batched_run,
     call_on_contents,
@@ -150,6 +151,11 @@ def _fwd_on_contents(fwd, refs: Refs, name: str):
     """
     late = [i for i, ref in enumerate(refs) if ref is not None and ref.late]
 
+    def written(i: int) -> Written:
+        ref = refs[i]
+        assert ref is not None  # it is late
+        return ref
+
     def on_contents(perturbed, *values):
         (outs, residuals, pull), args = run_on_cells(
             functools.partial(fwd, perturbed[:len(refs)]), refs, values)
@@ -167,7 +173,7 @@ def _fwd_on_contents(fwd, refs: Refs, name: str):
             kept, cts = iter(given[:len(inner)]), given[len(inner):]
             ends = cts[len(cts) - len(late):]
             trace = DischargeTrace(context.trace)
-            cells = [Cell(trace, _settled_zero(ct), refs[i].aval) for i, ct in zip(late, ends)]
+            cells = [Cell(trace, _settled_zero(ct), written(i).aval) for i, ct in zip(late, ends)]
             with running(trace):
                 answers = pull(*(next(kept) if n is None else cells[n] for n in places),
                                *cts[:len(outs)])
@@ -414,7 +420,7 @@ class _FlatRules:
     def __init__(self, custom: custom_vjp, in_tree, fixed: dict[int, Any], count: int, in_avals):
         self.custom, self.in_tree, self.fixed = custom, in_tree, fixed
         self.count, self.in_avals = count, in_avals
-        self.out_tree = None
+        self.out_tree: Any = None  # until one of them has run
 
     def whole(self, flat_args) -> list:
         rest = iter(tree_util.tree_unflatten(self.in_tree, flat_args))
@@ -426,11 +432,12 @@ class _FlatRules:
         return outs
 
     def fwd(self, perturbed, *args):
-        given = args
+        given: Sequence = args
         if self.custom.symbolic_zeros:
             given = [CustomVJPPrimal(x, p) for x, p in zip(args, perturbed)]
-        answer = self.custom.fwd(*self.whole(given))
-        what = f"tanx.custom_vjp: the fwd rule {name_of(self.custom.fwd)}"
+        rule: Any = self.custom.fwd
+        answer = rule(*self.whole(given))
+        what = f"tanx.custom_vjp: the fwd rule {name_of(rule)}"
         if not isinstance(answer, tuple | list) or len(answer) != 2:
             raise TypeError(explain(what, "must give a pair: the result and the residuals.",
                                     f"it gave: {answer!r:.100}"))
@@ -453,11 +460,12 @@ class _FlatRules:
         residuals = tree_util.tree_unflatten(residual_tree, [
             numbers[i] if i in numbers else next(given) for i in range(count)])
         ct = tree_util.tree_unflatten(self.out_tree, list(given))
+        rule: Any = self.custom.bwd
         if self.custom.with_accums:
             answer = self._accumulated(perturbed, residuals, ct)
         else:
-            answer = self.custom.bwd(*self.fixed.values(), residuals, ct)
-        what = (f"tanx.custom_vjp: the bwd rule {name_of(self.custom.bwd)} of "
+            answer = rule(*self.fixed.values(), residuals, ct)
+        what = (f"tanx.custom_vjp: the bwd rule {name_of(rule)} of "
                 f"{name_of(self.custom.fun)}")
         arguments = tree_util.treedef_children(self.in_tree)
         if not isinstance(answer, tuple | list) or len(answer) != len(arguments):
@@ -527,7 +535,7 @@ def closure_convert(fun: Callable, *example_args):
     6.0
     """
     leaves, in_tree = tree_util.tree_flatten(example_args)
-    out_tree = None
+    out_tree: Any = None
 
     def flat(*args):
         nonlocal out_tree

@@ -171,6 +171,8 @@ class custom_partitioning:
     Array([2., 2.], dtype=float32)
     """
 
+    __name__: str
+
     def __init__(self, fun: Callable, static_argnums=()):
         functools.update_wrapper(self, fun)
         self.fun = fun

@@ -63,7 +63,8 @@ def unrolled(body: ClosedJaxpr, scan: Primitive, length: int, num_consts: int, n
         return row_by_row(consts, carry, xs, rest)
 
     def fun(*args):
-        consts, carry = args[:num_consts], args[num_consts:][:num_carry]
+        consts: Sequence = args[:num_consts]
+        carry: Sequence = args[num_consts:][:num_carry]
         xs = args[num_consts + num_carry:]
         if not rest:
             return blocks(consts, carry, xs)

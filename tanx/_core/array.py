@@ -199,7 +199,7 @@ class Array(Operators, metaclass=_ArrayType):
         return view
 
     def __buffer__(self, flags):  # PEP 688: memoryview(x), from Python 3.12 on
-        return memoryview(self.__array__())
+        return memoryview(self.__array__())  # type: ignore[arg-type]
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         if dl_device not in (None, self.__dlpack_device__()):

@@ -26,7 +26,7 @@ class Zero:
     __slots__ = ("aval",)
 
     def __init__(self, aval: AbstractValue):
-        self.aval = aval
+        self.aval: Any = aval  # most are ShapedArrays, of which code asks more
 
     @classmethod
     def tangent_of(cls, primal) -> Zero:

@@ -123,7 +123,7 @@ class Trace:
 
         ``written`` is the Python number it came from, where jaxprs are to show that.
         """
-        return self.below.literal(value, aval, written)
+        return self.underneath.literal(value, aval, written)
 
     def owns(self, tracer: Tracer) -> bool:
         """Whether a tracer is this trace's to handle."""

@@ -122,10 +122,11 @@ class HiPrim:
 
     def vjp_bwd(self, res, outgrad, /, *arg_accums):
         """Add the cotangents of the arguments to accumulators; None, or a dict of logs."""
-        if self.vjp_bwd_retval_logs is True:  # the rule gives a pair
+        with_logs: Any = self.vjp_bwd_retval_logs
+        if with_logs is True:  # vjp_bwd_retval gives a pair
             grads, logs = self.vjp_bwd_retval(res, outgrad)
         else:
-            grads, logs = self.vjp_bwd_retval_logs(res, outgrad)
+            grads, logs = with_logs(res, outgrad)
         tree_map(_accumulate, arg_accums, tuple(grads), is_leaf=_is_accumulator)
         return logs
 

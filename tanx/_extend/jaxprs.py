@@ -12,7 +12,7 @@ from .._core.linear import Linear, instantiate
 from .._core.rewrite import constvars_to_invars, dce
 from .._core.source import user_source
 from .._core.stage import stage
-from .._core.trace import Tracer, context, running
+from .._core.trace import Trace, Tracer, context, running
 from .._core.types import AbstractValue, ShapedArray, is_arraylike
 from .._core.wrapped import WrappedFun
 from .._ops.derive import sum_cotangents, zeros_of
@@ -444,7 +444,7 @@ def get_opaque_trace_state(convention: str | None = None) -> OpaqueTraceState:
 
 
 def _traces():
-    trace = context.trace
+    trace: Trace | None = context.trace
     while trace is not None:
         yield trace
         trace = trace.below

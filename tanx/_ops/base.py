@@ -192,7 +192,7 @@ class Reshape(Primitive):
         sources = [d for d in dimensions if x.shape[d] != 1]
         targets = [p for p, n in enumerate(new_sizes) if n != 1]
         old, new = [x.shape[d] for d in sources], [new_sizes[p] for p in targets]
-        index = [build.const(0)] * x.ndim
+        index: list[build.Expr] = [build.const(0)] * x.ndim
         for i, j in _matching_runs(old, new):
             flat = build.flatten_index([at[p] for p in targets[j]], new[j])
             for d, place in zip(sources[i], build.unflatten_index(flat, old[i])):

@@ -7,6 +7,7 @@ mapped yet they stand with the names; running such a body needs the axis to be i
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -81,6 +82,7 @@ class AllReduce(Collective):
     accepts: frozenset[str] = ANY
     combine: str
     ufunc: np.ufunc
+    repeated: Callable  # the reduction of so many equal elements
 
     def infer(self, x, *, axes, axis_index_groups):
         if letter(x.dtype) not in self.accepts:

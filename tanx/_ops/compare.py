@@ -94,6 +94,7 @@ class TotalOrder(Comparison):
     """Compares by the total order of floats: -NaN < -inf < … < -0 < 0 < … < inf < NaN."""
 
     plain: str  # the comparison for operands that are not floating point
+    ufunc: np.ufunc
 
     def eval(self, x, y):
         return self.ufunc(*map(total_order_key, (x, y)))

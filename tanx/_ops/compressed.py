@@ -89,7 +89,7 @@ class _RowsProduct(Primitive):
             while len(terms) > 1:
                 terms = [a + b for a, b in zip(terms[::2], terms[1::2])]
             return k + _SEVERAL, total + terms[0]
-        state = k, zero
+        state: tuple = k, zero
         if not rest and data.shape[-1] >= _SEVERAL * max(indptr.shape[n] - 1, 1):
             k, total = build.while_loop(state, lambda s: s[0] < stop - (_SEVERAL - 1), several)
             state = build.op("max", k, 0), total  # which it is: so that the loop is known to end

@@ -175,7 +175,8 @@ def keeping_dtype(ufunc):
     def eval(self, *operands):
         out, dtype = ufunc(*operands), operands[0].dtype
         return out if out.dtype == dtype else out.astype(dtype)
-    eval.ufunc = getattr(ufunc, "ufunc", ufunc)  # an object around a ufunc has it as an attribute
+    # An object around a ufunc has it as an attribute.
+    eval.ufunc = getattr(ufunc, "ufunc", ufunc)  # type: ignore[attr-defined]
     return eval
 
 

@@ -206,7 +206,7 @@ def _key_of_ones(stored: np.dtype):
 def canonical_numbers(numbers):
     """Dimension numbers as tuples of Python integers, so that they can be hashed and printed."""
     try:
-        return _canonical_numbers(type(numbers), numbers)
+        return _canonical_numbers(type(numbers), numbers)  # type: ignore[arg-type]
     except TypeError:  # lists have no hash
         return _canonical_numbers.__wrapped__(type(numbers), numbers)
 
@@ -317,7 +317,7 @@ class Scatter(Primitive):
         if not out.size or not updates.size:
             return out
         row = prod(x.shape[geo.lead:])
-        rows = np.zeros((), np.int64)
+        rows: np.ndarray = np.zeros((), np.int64)
         for d, place in enumerate(positions(indices, geo, x.shape, sizes, only)):
             rows = rows * x.shape[d] + place if d else place
         shape = updates.shape[:updates.ndim - (x.ndim - geo.lead)]

@@ -272,7 +272,8 @@ class Threefry(Generator):
         return high, low
 
     def words(self, key, high, low):
-        return threefry2x32(*key, high, low)
+        first, second = key
+        return threefry2x32(first, second, high, low)
 
     split = fold_in = words
 
@@ -361,7 +362,8 @@ class Philox2x32(Generator):
     fold_in = split
 
     def words(self, key, high, low):
-        return philox2x32(*key, high, low)
+        (word,) = key
+        return philox2x32(word, high, low)
 
 
 class Philox4x32(Generator):
@@ -376,12 +378,14 @@ class Philox4x32(Generator):
         return self.words((low ^ low,) * 2, high, low)[:2]
 
     def split(self, key, high, low):
-        return philox4x32(*key, low ^ low, low ^ low, high, low)[:2]
+        first, second = key
+        return philox4x32(first, second, low ^ low, low ^ low, high, low)[:2]
 
     fold_in = split
 
     def words(self, key, high, low):
-        return philox4x32(*key, high, low, low ^ low, low ^ low)
+        first, second = key
+        return philox4x32(first, second, high, low, low ^ low, low ^ low)
 
 
 class Rbg(Generator):
@@ -396,7 +400,8 @@ class Rbg(Generator):
         return high, low, high, low
 
     def split(self, key, high, low):
-        return *threefry2x32(*key[:2], high, low), *threefry2x32(*key[2:], high, low)
+        a, b, c, d = key
+        return *threefry2x32(a, b, high, low), *threefry2x32(c, d, high, low)
 
     fold_in = split
 

@@ -92,7 +92,7 @@ def broadcast_shapes(*shapes):
     >>> lax.broadcast_shapes((2, 1), (3,))
     (2, 3)
     """
-    shapes = [canonical_shape(shape, "tanx.lax.broadcast_shapes") for shape in shapes]
+    shapes = tuple(canonical_shape(shape, "tanx.lax.broadcast_shapes") for shape in shapes)
     result = []
     for position in range(1, 1 + max(map(len, shapes), default=0)):
         sizes = {shape[-position] for shape in shapes if len(shape) >= position} - {1}

@@ -218,7 +218,8 @@ class TridiagonalSolve(Factorization):
         *moves, db = tangents
         x = self.bind(*diagonals, b, **params)
         if any(type(t) is not Zero for t in moves):
-            db = sum_cotangents(neg(_times(*map(instantiate, moves), x)), db)
+            dl, d, du = map(instantiate, moves)
+            db = sum_cotangents(neg(_times(dl, d, du, x)), db)
         return x, Zero.tangent_of(x) if type(db) is Zero else self.bind(*diagonals, db, **params)
 
     def transpose(self, ct, dl, d, du, b, **params):

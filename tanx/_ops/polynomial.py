@@ -56,7 +56,7 @@ class Polynomial(Elementwise):
         dtype = operands[0].dtype
         wide = np.dtype(np.float32) if dtype.itemsize < 4 and dtype.kind not in "iu" else dtype
         x, *coefficients = (build.convert(v, wide) for v in self.elements(at, *operands))
-        total = build.const(0, wide)
+        total: build.Expr = build.const(0, wide)
         for k, c in enumerate(reversed(coefficients)):
             total = total * x + c if k else c
         return build.convert(total, dtype)

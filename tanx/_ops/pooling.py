@@ -114,8 +114,9 @@ class SelectAndGatherAdd(Primitive):
 
     def batch(self, args, dims, *, select_prim, **params):
         size = batch_size(args, dims)
-        both = [materialize(x, d, size) for x, d in zip(args, dims)]
-        return select_and_gather_add(*both, select_prim, Window(**params).batched(0)), 0
+        tangents, operand = (materialize(x, d, size) for x, d in zip(args, dims))
+        return select_and_gather_add(
+            tangents, operand, select_prim, Window(**params).batched(0)), 0
 
     def lower(self, at, tangents, operand, *, select_prim, **params):
         return choice(operand, Window(**params), at,
@@ -232,9 +233,9 @@ class SelectAndScatterAdd(Scattering):
 
     def batch(self, args, dims, *, select_prim, **params):
         size = batch_size(args, dims)
-        both = [materialize(x, d, size) for x, d in zip(args, dims)]
+        source, operand = (materialize(x, d, size) for x, d in zip(args, dims))
         window = Window.undilated(**params).batched(0)
-        return select_and_scatter_add(*both, select_prim, window), 0
+        return select_and_scatter_add(source, operand, select_prim, window), 0
 
     def lower(self, into, source, operand, *, select_prim, **params):
         """Windows side by side fill the result; else each element looks at the windows over it."""

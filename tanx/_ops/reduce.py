@@ -315,7 +315,8 @@ def reduce(operands, init_values, computation, dimensions, out_sharding=None):
         raise ValueError(explain("tanx.lax.reduce", "needs one operand at least."))
     axes = tuple(map(operator.index, dimensions))
     if len(flat) == 1:
-        named = _NAMED.get(named_combiner(computation, typeof(flat[0]).dtype, inits[0]))
+        named = _NAMED.get(
+            named_combiner(computation, typeof(flat[0]).dtype, inits[0]) or "")
         if named is not None:
             return tree_unflatten(tree, [named(flat[0], axes)])
     jaxpr = staged_combiner("tanx.lax.reduce", computation, tree, [typeof(x).dtype for x in flat])

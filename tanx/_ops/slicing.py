@@ -286,7 +286,7 @@ class Concatenate(Primitive):
         return concatenate(xs, dimension + 1), 0
 
     def lower(self, at, *xs, dimension):
-        xs = [x for x in xs if x.shape[dimension]] or xs[:1]
+        xs = tuple(x for x in xs if x.shape[dimension]) or xs[:1]
         return choose(at[dimension], [x.shape[dimension] for x in xs], lambda k, i: xs[k][
             [*at[:dimension], i, *at[dimension + 1:]]])
 

@@ -91,7 +91,7 @@ class CholeskyUpdate(Factorization):
 
         def factor(k):
             *batch, i, j = k
-            value = made[(*batch, j, i)]
+            value: build.Expr = made[(*batch, j, i)]
             value = build.select(made[(*batch, i, i)] < 0, -value, value)
             return build.select(i <= j, value, 0)
         return [build.nest(rows.shape, lambda k: [build.store(rows, k, row(k))]), call,

@@ -183,7 +183,8 @@ class ReduceWindow(Primitive):
 
     @expansion
     def jvp(self, *args, jaxpr, consts, **params):
-        return _reduce_by_places(ClosedJaxpr(jaxpr, consts), *halves(args), Window(**params))
+        operands, inits = halves(args)
+        return _reduce_by_places(ClosedJaxpr(jaxpr, consts), operands, inits, Window(**params))
 
     def batch(self, args, dims, *, jaxpr, consts, **params):
         count, size = len(args) // 2, batch_size(args, dims)

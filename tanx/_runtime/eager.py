@@ -10,7 +10,8 @@ from __future__ import annotations
 import contextvars
 import gc
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -46,7 +47,7 @@ class _Quiet(threading.local):
     def __init__(self):
         context = contextvars.copy_context()
         context.run(np.seterr, all="ignore")
-        self.run = context.run
+        self.run: Callable[..., Any] = context.run
 
 
 _quiet = _Quiet()
@@ -117,7 +118,7 @@ def evaluate(primitive, args, params):
             if any(t.dtype == dtypes.float0 for t in types):
                 return _without_data(primitive, out_type, out)
         if primitive.multiple_results:
-            result = [Array(np.asarray(y), aval=t) for y, t in zip(out, out_type, strict=True)]
+            result: Any = [Array(np.asarray(y), aval=t) for y, t in zip(out, out_type, strict=True)]
         else:
             result = Array(out if type(out) is np.ndarray else np.asarray(out), False, out_type)
         if strict.value:

@@ -30,6 +30,7 @@ class DischargeTrace(Trace):
     """Holds the cells of a function; hands all else down."""
 
     __slots__ = ()
+    below: Trace
 
     def process(self, primitive, args, params):
         with running(self.below):

@@ -115,6 +115,7 @@ class JVPTrace(Trace):
     """Applies the ``jvp`` rule of every primitive that meets one of its tracers."""
 
     __slots__ = ()
+    below: Trace
 
     def process(self, primitive, args, params):
         primals, tangents, active = [], [], False

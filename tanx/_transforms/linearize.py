@@ -15,7 +15,7 @@ from typing import Any
 from .._core.jaxpr import ClosedJaxpr, Jaxpr, jaxpr_as_fun
 from .._core.linear import Zero
 from .._core.stage import VARIABLES, StageTrace, stage
-from .._core.trace import context, running
+from .._core.trace import Trace, context, running
 from .._core.types import AbstractValue, typeof
 from .jvp import jvp
 
@@ -26,6 +26,7 @@ class PartialTrace(StageTrace):
     """Records only what depends on its own arguments."""
 
     __slots__ = ()
+    below: Trace
 
     def __init__(self, below, debug=None):
         super().__init__(below, debug)

@@ -28,6 +28,7 @@ class LowTrace(Trace):
     """Expands equations on high types; passes all others to the trace below."""
 
     __slots__ = ()
+    below: Trace
 
     requires_low = True
 

@@ -62,6 +62,7 @@ class JetTrace(Trace):
     """Applies the ``taylor`` rule of every primitive that meets one of its tracers."""
 
     __slots__ = ("order",)
+    below: Trace
 
     def __init__(self, below: Trace, order: int):
         super().__init__(below)

@@ -116,6 +116,7 @@ class BatchTrace(Trace):
     """Applies the ``batch`` rule of every primitive that meets one of its tracers."""
 
     __slots__ = ("axis",)
+    below: Trace
 
     def __init__(self, below: Trace, axis: Axis):
         super().__init__(below)

@@ -78,7 +78,7 @@ class ZeroTrace(Trace):
             if other is not None and typeof(other) == aval:
                 return neg(other) if primitive is sub_p and zero[0] else other
         args = [self.array(x) for x in args]
-        context.trace = self.below
+        context.trace = self.underneath
         try:
             return self.underneath.process(primitive, args, params)
         finally:

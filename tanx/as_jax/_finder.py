@@ -82,7 +82,8 @@ class AliasFinder(DistributionFinder):
         if behind is None or not _exists(behind):
             return None
         # Each may have modules below it: JAX has packages where tanx has files.
-        return ModuleSpec(name, self, origin=f"tanx as {name}", is_package=True)
+        loader: Any = self  # it has create_module and exec_module
+        return ModuleSpec(name, loader, origin=f"tanx as {name}", is_package=True)
 
     def create_module(self, spec):
         """The module itself; what stands behind it is imported now."""
@@ -141,7 +142,7 @@ def install(*, shadow: bool = False) -> None:
 
 
 def uninstall() -> None:
-    """Let ``import jax`` mean what it meant before; modules that were imported stay with those who
+    """Let ``import jax`` mean what it meant before; imported modules stay with the code that
     have them."""
     if is_installed():
         sys.meta_path.remove(_finder)

@@ -239,7 +239,7 @@ def _pooling(reducer, identity, window_shape, strides, padding, spec, rescale=No
         return rescale(out, reduced(jnp.ones(sizes, inputs.dtype), 0.0, lax.add))
 
     def shape_of(input_shape):
-        inputs: Any = jnp.zeros((), jnp.float32)
+        inputs: Any = jnp.zeros((), "float32")
         return eval_shape(lambda x: pool(jnp.broadcast_to(x, input_shape)), inputs).shape
     return _fixed(pool, shape_of)
 

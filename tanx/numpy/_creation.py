@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
+from typing import Any
 
 import numpy as np
 
@@ -405,6 +406,7 @@ def arange(start, stop=None, step=None, dtype=None, *, device=None, out_sharding
     if stop is None:
         start, stop = 0, start
     low, high = _number("start", start), _number("stop", stop)
+    size: Any
     if step is None:
         size, by = math.ceil(high - low), None
     else:
@@ -535,8 +537,9 @@ def _geomspace(start, stop, *, num, endpoint, dtype, axis):
     inexact = dtypes.to_inexact_dtype(dtype)
     start, stop = convert(start, inexact), convert(stop, inexact)
     sign = lax.sign(start)
-    ends = [log10(lax.div(*promote_shapes("geomspace", end, sign))) for end in (start, stop)]
-    sizes = logspace(*ends, num, endpoint)
+    first, last = (log10(lax.div(*promote_shapes("geomspace", end, sign)))
+                   for end in (start, stop))
+    sizes = logspace(first, last, num, endpoint)
     out = lax.mul(broadcast_to(sign, sizes.shape), sizes)
     return convert(moveaxis(out, 0, axis) if axis else out, dtype)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections.abc import Callable
 
 import numpy as np
 
@@ -107,7 +108,7 @@ class _Join:
         self._axis, self._ndmin, self._first = axis, ndmin, first
 
     def __getitem__(self, key):
-        items = key if isinstance(key, tuple) else (key,)
+        items = list(key) if isinstance(key, tuple) else [key]
         axis, ndmin, first, matrix = self._axis, self._ndmin, self._first, ""
         if items and isinstance(items[0], str):
             directive, *items = items
@@ -185,7 +186,7 @@ def fromfunction(function, shape, *, dtype=float, **kwargs):
            [10, 11, 12]], dtype=int32)
     """
     shape = canonical_shape(shape, "tanx.numpy.fromfunction")
-    mapped = functools.partial(function, **kwargs)
+    mapped: Callable = functools.partial(function, **kwargs)
     for i in reversed(range(len(shape))):
         mapped = vmap(mapped, [0 if i == d else None for d in range(len(shape))])
     return mapped(*(arange(n, dtype=dtype) for n in shape))
@@ -321,5 +322,6 @@ def mask_indices(n, mask_func, k=0, *, size=None):
     """
     found = np.nonzero(np.asarray(mask_func(lax.full((n, n), 1.0), k)))
     if size is not None:
-        found = [np.resize(np.append(i[:size], np.zeros(size, i.dtype)), size) for i in found]
+        found = tuple(np.resize(np.append(i[:size], np.zeros(size, i.dtype)), size)
+                      for i in found)
     return _known_indices(found)

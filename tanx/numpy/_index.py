@@ -73,7 +73,7 @@ def get(x, index, *, mode=None, fill_value=None, indices_are_sorted=False, uniqu
     return gather(x, plan, values, wrap, mode, fill_value, indices_are_sorted, unique_indices)
 
 
-def _read(x, plan: Plan, values: list, wrap=True, mode=None, indices_are_sorted=False,
+def _read(x, plan: Plan, values: Sequence, wrap=True, mode=None, indices_are_sorted=False,
           unique_indices=False):
     """Read an array by a plan, as a dynamic slice if it is one."""
     if not _is_window(plan):
@@ -96,7 +96,7 @@ def _is_window(plan: Plan) -> bool:
     return not plan.outer and plan.single
 
 
-def gather(x, plan: Plan, values: list, wrap=True, mode=None, fill_value=None,
+def gather(x, plan: Plan, values: Sequence, wrap=True, mode=None, fill_value=None,
            indices_are_sorted=False, unique_indices=False):
     """Read an array by a plan; ``mode`` and ``fill_value`` are about what is outside of it."""
     if watched(mode):

@@ -25,6 +25,8 @@ from ._shape import moveaxis, ravel, reshape
 
 __all__ = ["gcd", "lcm", "packbits", "unpackbits"]
 
+_UINT8 = np.dtype(np.uint8)
+
 
 # -- divisors and multiples ------------------------------------------------------------------------
 
@@ -108,9 +110,9 @@ def packbits(a, axis=None, bitorder="big"):
         raise TypeError(explain("tanx.numpy.packbits", "takes integers and booleans.",
                                 f"a: {typeof(a)}"))
     shifts = _shifts("packbits", bitorder)
-    bits, axis = _last("packbits", convert(lax.ne(a, like(a, 0)), np.uint8), axis)
+    bits, axis = _last("packbits", convert(lax.ne(a, like(a, 0)), _UINT8), axis)
     *lead, count = bits.shape
-    bits = lax.pad(bits, convert(0, np.uint8), [(0, 0, 0)] * len(lead) + [(0, -count % 8, 0)])
+    bits = lax.pad(bits, convert(0, _UINT8), [(0, 0, 0)] * len(lead) + [(0, -count % 8, 0)])
     bits = reshape(bits, (*lead, -(-count // 8), 8))
     packed = lax.reduce_or(lax.shift_left(bits, broadcast_to_shape(shifts, bits.shape)),
                            (bits.ndim - 1,))
@@ -140,6 +142,6 @@ def unpackbits(a, axis=None, count=None, bitorder="big"):
     if count is not None:
         size = bits.shape[-1]
         wanted = count if count >= 0 else max(0, size + count)
-        bits = lax.pad(bits, convert(0, np.uint8),
+        bits = lax.pad(bits, convert(0, _UINT8),
                        [(0, 0, 0)] * (bits.ndim - 1) + [(0, wanted - size, 0)])
     return moveaxis(bits, -1, axis)

@@ -20,14 +20,14 @@ __all__ = ["diag", "diagflat", "diagonal", "eye", "identity", "trace", "tri", "t
            "vander"]
 
 
-def _on_diagonal(shape: tuple[int, int], k):
+def _on_diagonal(shape: tuple[int, ...], k):
     """Which elements of a matrix are on its ``k``-th diagonal."""
     dtype = dtypes.default_int()
     row, column = lax.broadcasted_iota(dtype, shape, 0), lax.broadcasted_iota(dtype, shape, 1)
     return lax.eq(lax.add(row, convert(k, dtype)), column)
 
 
-def _below_diagonal(shape: tuple[int, int], k):
+def _below_diagonal(shape: tuple[int, ...], k):
     """Which elements of a matrix are on its ``k``-th diagonal or below it."""
     dtype = dtypes.default_int()
     row = lax.add(lax.broadcasted_iota(dtype, shape, 0), convert(k, dtype))
@@ -43,7 +43,7 @@ def eye(N, M=None, k=0, dtype=None, *, device=None):
     """
     dtype = dtypes.requested_dtype(dtype, "tanx.numpy.eye")
     try:
-        shape = index(N), index(N if M is None else M)
+        shape: tuple[int, ...] = index(N), index(N if M is None else M)
     except TypeError:
         shape = canonical_shape((N, M), "tanx.numpy.eye")
     if any(size < 0 for size in shape):

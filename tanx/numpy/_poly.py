@@ -273,7 +273,7 @@ def _roots_behind_zeros(p):
     nothing = lax.eq(p, convert(0, p.dtype))
     lead = where(nothing.all(), n, lax.argmin(nothing, 0, np.int32))
     # Zeros that moved to the end are zeros of the polynomial; they come last among them.
-    shifted = roll(where(lax.eq(lead, convert(n, np.int32)), convert(1, p.dtype), p), -lead)
+    shifted = roll(where(lax.eq(lead, convert(n, lead.dtype)), convert(1, p.dtype), p), -lead)
     found = _roots_of(shifted)
     last = lax.eq(found, convert(0, found.dtype))
     _, found = lax.sort((last, found), dimension=0, num_keys=1)

@@ -149,7 +149,7 @@ def broadcast_shapes(*shapes):
     >>> jnp.broadcast_shapes((2, 1), 3)
     (2, 3)
     """
-    shapes = [canonical_shape(shape, "tanx.numpy.broadcast_shapes") for shape in shapes]
+    shapes = tuple(canonical_shape(shape, "tanx.numpy.broadcast_shapes") for shape in shapes)
     try:
         return common_shape(*shapes) if shapes else ()
     except ValueError:

@@ -266,16 +266,17 @@ def _mapped(func: Callable) -> Callable:
 
     def over_axes(*args):
         check_arraylike(name, *args)
-        args = [as_operand(name, x) for x in args]
-        shape = common_shape(*(x.shape for x in args))
+        operands = [as_operand(name, x) for x in args]
+        shape = common_shape(*(x.shape for x in operands))
         # An argument is mapped along the axes that it has; axes to be repeated are left out.
         axes = [[len(shape) - x.ndim + d for d, n in enumerate(x.shape)
-                 if n == shape[len(shape) - x.ndim + d]] for x in args]
-        args = [lax.reshape(x, [shape[d] for d in own]) for x, own in zip(args, axes, strict=True)]
+                 if n == shape[len(shape) - x.ndim + d]] for x in operands]
+        operands = [lax.reshape(x, [shape[d] for d in own])
+                    for x, own in zip(operands, axes, strict=True)]
         mapped = func
         for d in reversed(range(len(shape))):
             mapped = vmap(mapped, in_axes=tuple(0 if d in own else None for own in axes))
-        return mapped(*args)
+        return mapped(*operands)
     return library_jit(over_axes, name="_call_vectorized")
 
 

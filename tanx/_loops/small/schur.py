@@ -228,7 +228,7 @@ def _window(m, h):
 
 
 def _start(m, h, low, high, others):
-    """The first column of the product of the window less its shifts, as far as it is not zero.
+    """The nonzero part of the first column of the product of the shifted windows.
 
     The shifts are the eigenvalues of the last block of two, or twice the one that is nearest to the
     last element; or some others.
@@ -431,13 +431,14 @@ def _solution(m, h, k, re, im):
 
 
 def _keep_small(m, parts, j, stop) -> None:
-    """Divide what is to become a vector by its element ``j`` where that is too large."""
+    """Divide a vector in the making by its element ``j`` where that is too large."""
     size = m.larger(m.abs(parts[0][j, 0]), m.abs(parts[1][j, 0]))
     large = size > 1 / float(np.finfo(m.dtype).eps)
 
     def divide():
         by = m.select(large, 1 / size, m.number(1))
-        m.each(0, stop, lambda i: [put(part, i, 0, part[i, 0] * by) for part in parts])
+        for part in parts:
+            m.each(0, stop, lambda i, part=part: put(part, i, 0, part[i, 0] * by))
     m.when(large, divide)
 
 

@@ -3,6 +3,8 @@
 Constants are arrays in tanx, so that no value is of these classes unless a program makes one.
 """
 
+from typing import Any
+
 __all__ = ["TypedComplex", "TypedFloat", "TypedInt", "TypedNdArray"]
 
 
@@ -13,8 +15,10 @@ class TypedNdArray:
 class _Typed:
     """A Python number with a dtype beside it."""
 
+    dtype: Any
+
     def __new__(cls, value, dtype):
-        number = super().__new__(cls, value)
+        number = super().__new__(cls, value)  # type: ignore[call-arg]  # of int and the like
         number.dtype = dtype
         return number
 

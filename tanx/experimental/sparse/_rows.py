@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ... import numpy as jnp
 from ..._control.custom import SymbolicZero
 from ..._control.custom_jvp import custom_jvp
@@ -59,7 +61,7 @@ _by_rows.defjvp(_slope, symbolic_zeros=True)
 def compressed_product(data, indices, indptr, rhs):
     """A matrix by compressed rows times a dense vector or matrix."""
     dtype = jnp.promote_types(data.dtype, rhs.dtype)
-    if jnp.issubdtype(dtype, jnp.bool_) or not data.size or not rhs.size:
+    if jnp.issubdtype(dtype, np.bool_) or not data.size or not rhs.size:
         return rows_product(data, row_numbers(indptr, data.shape[0]), indices, rhs,
                             indptr.shape[0] - 1, ordered=True, wrap=False)
     return _by_rows(data.astype(dtype), indices, indptr, rhs.astype(dtype))

@@ -19,8 +19,9 @@ from ._bcoo import BCOO
 __all__ = ["random_bcoo"]
 
 
-def random_bcoo(key, shape, *, dtype=jnp.float_, indices_dtype=None, nse=0.2, n_batch=0, n_dense=0,
-                unique_indices=True, sorted_indices=False, generator=random.uniform, **kwds):
+def random_bcoo(key, shape, *, dtype=jnp.float_,  # type: ignore[attr-defined]
+                indices_dtype=None, nse=0.2, n_batch=0, n_dense=0, unique_indices=True,
+                sorted_indices=False, generator=random.uniform, **kwds):
     """A sparse array with random entries at random places.
 
     Args:
@@ -53,7 +54,7 @@ def random_bcoo(key, shape, *, dtype=jnp.float_, indices_dtype=None, nse=0.2, n_
                                  "cannot store more entries than there are places.",
                                  f"nse: {count}", f"places: {size}"))
     data_key, index_key = random.split(key)
-    index_dtype = indices_dtype or jnp.int32
+    index_dtype = indices_dtype or np.int32
 
     def places(key):
         flat = random.choice(key, size, (count,), replace=not unique_indices)

@@ -36,9 +36,11 @@ def split_square(x):
 
     Powers of e of a rounded square would be off by as many units as the square is large.
     """
+    bits: np.dtype
     if x.dtype == np.float64:
-        bits, mask = np.uint64, np.uint64(2 ** 64 - 2 ** 27)
+        bits, mask = np.dtype("uint64"), 2 ** 64 - 2 ** 27
     else:
-        bits, mask = np.uint32, np.uint32(2 ** 32 - 2 ** 12)
-    coarse = lax.bitcast_convert_type(lax.bitcast_convert_type(x, bits) & mask, x.dtype)
+        bits, mask = np.dtype("uint32"), 2 ** 32 - 2 ** 12
+    high = lax.bitcast_convert_type(x, bits) & bits.type(mask)
+    coarse = lax.bitcast_convert_type(high, x.dtype)
     return coarse * coarse, (x - coarse) * (x + coarse)
