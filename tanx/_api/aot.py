@@ -127,7 +127,7 @@ class Program:
 
 
 class Stage:
-    """What each stage tells about arguments and results."""
+    """Facts about arguments and results that every stage has."""
 
     def __init__(self, program: Program):
         self._program = program
@@ -507,7 +507,7 @@ class Compiled(Stage):
             None if header is None else os.fspath(header), link)
 
     def runtime_executable(self) -> Any:
-        """What runs the code on buffers."""
+        """The object that runs the code on buffers."""
         return self._executable
 
     @property
@@ -533,7 +533,7 @@ class Compiled(Stage):
 
 
 def _signature(aval: Any) -> Any:
-    """What an argument must have in common with the one that a program was compiled for."""
+    """The properties of an argument for which a program was compiled."""
     return aval if aval.is_high else (aval.shape, aval.dtype)
 
 

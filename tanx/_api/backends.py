@@ -96,7 +96,7 @@ def register_backend_cache(cache, for_what: str) -> None:
 
 
 def clear_backends(_crash: bool = False) -> None:
-    """Forget what was compiled for every platform, and clear the caches that were registered.
+    """Forget the compiled code of every platform, and clear the registered caches.
 
     Arrays stay alive: clients hold no state of theirs.
 

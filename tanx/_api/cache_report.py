@@ -52,7 +52,7 @@ def note_trace(function: str, source: SourceInfo | None, types: Sequence, reason
 
 
 class CacheReport(NamedTuple):
-    """What :func:`cache_report` gives; ``print`` shows it."""
+    """The result of :func:`cache_report`; ``print`` shows it."""
 
     traces: tuple[TraceRecord, ...]
     programs: tuple[Row, ...]  # those in memory

@@ -32,7 +32,7 @@ _codes: WeakSet[CodeType] = WeakSet()  # of functions that were explained
 
 
 def explain_miss(fun: Callable, debug: DebugInfo, new: Signature, known: Memory) -> None:
-    """Log why ``fun`` is traced for ``new``, given what was traced before."""
+    """Log why ``fun`` is traced for ``new``, given the earlier traces."""
     olds = [key for key in known if type(key) is tuple and len(key) == len(new)]
     if new in known:
         facts = _changed_state(known, new)

@@ -208,7 +208,7 @@ def _check_layout(x, layout) -> None:
 
 
 def _target(x, target) -> Device | Sharding | None:
-    """What an array that is put there keeps as its place."""
+    """The place that an array keeps when it is put on a target."""
     if target is None or isinstance(target, Device):
         return target
     if hasattr(target, "layout") and hasattr(target, "sharding"):  # a Format

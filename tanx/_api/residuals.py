@@ -1,4 +1,4 @@
-"""What reverse mode stores between its two passes, for users to read."""
+"""The values that reverse mode stores between its two passes, as text for users."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def print_saved_residuals(f: Callable, *args, **kwargs) -> None:
     jaxpr, _ = stage(lambda *xs: linearize(flat, xs, active)[3], avals,
                      debug_info("vjp", f, args, kwargs))
     producer = {var: eqn for eqn in jaxpr.eqns for var in eqn.outvars}
-    # Arguments and constants come first, then what was computed, in the order of the equations.
+    # Arguments and constants come first, then computed values in the order of equations.
     order = dict.fromkeys((*jaxpr.invars, *(a for a in jaxpr.outvars if a not in producer),
                            *producer))
     stored = set(jaxpr.outvars)

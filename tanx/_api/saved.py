@@ -1,4 +1,4 @@
-"""What a pullback saves: arguments as they were, mirrored by their structure, and other values.
+"""The values that a pullback saves: unchanged arguments, in their structure, and others.
 
 Arguments that the backward pass reads as they are can be left out of the saved state and put back
 before it runs, so that a copy of the weights is not kept with each of many backward passes.
@@ -38,7 +38,7 @@ class Saved(tuple):
 
 def parted(residuals: Sequence[Any], leaves: Sequence[Any], in_tree: PyTreeDef,
            saveable: Sequence[bool]) -> tuple[Saved, list, list]:
-    """Where residuals come from, the arguments among them in tuples, and the other ones."""
+    """The source of each residual, the arguments among them in tuples, and the other residuals."""
     numbers = {id(x): i for i, x in enumerate(leaves)}
     places = Saved(numbers.get(id(x)) for x in residuals)
     read = {*places}

@@ -1,4 +1,4 @@
-"""What functions that are compiled have in common: they can be staged ahead of time."""
+"""The protocol of compiled functions: they can be staged ahead of time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _SignatureOfFunction:
 
 
 class Wrapped:
-    """What :func:`tanx.jit` gives: a function that can be staged ahead of time."""
+    """The type of the result of :func:`tanx.jit`."""
 
     __signature__ = _SignatureOfFunction()
 

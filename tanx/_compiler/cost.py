@@ -1,7 +1,7 @@
 """What loop nests cost: operations and bytes, counted without running anything.
 
-:func:`cost` is for users (``cost_analysis``) and, as ``Cost.seconds``, for whoever decides whether
-it is worth leaving Python's lock or coming back before the work is done; :func:`work` is what the
+:func:`cost` is for users (``cost_analysis``) and, as ``Cost.seconds``, for code that decides
+whether to leave Python's lock or to come back before the work is done; :func:`work` is what the
 fuser compares, in units of one addition on a vector.
 """
 

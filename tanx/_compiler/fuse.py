@@ -113,7 +113,7 @@ class _Stage:
     statement: Statement
     stores: tuple[Store, ...]
     loops: tuple[Index, ...] = ()
-    free: bool = False  # not stored, whoever reads it
+    free: bool = False  # never stored
     virtual: bool = False  # not stored, by decision
     alone: bool = False  # what is computed from its elements ends up in one place
     group: _Group = field(default_factory=lambda: _Group(0, ()))
@@ -512,7 +512,7 @@ def _copied_on_the_way(stage: _Stage, own: dict[tuple, _Context], machine: Machi
                        ) -> dict[tuple, _Context]:
     """Where elements are wanted, if that is one product, which copies or computes its operands.
 
-    What follows another product is computed there, where its sums are at hand.
+    The consumer of another product is computed there, where its sums are in registers.
     """
     if len(own) != 1 or len(stage.stores) != 1 or stage.folds or stage.group.contraction:
         return own

@@ -1,7 +1,7 @@
 """Loops and branches as statements: those equations whose primitives have a ``flow``.
 
 What they run are programs of their own, with a plan of their own. A carry is copied into the
-result's buffer and changed there; the copy goes away if nobody needs the first value any more.
+result's buffer and changed there; the copy is dropped if the first value is dead.
 """
 
 from __future__ import annotations

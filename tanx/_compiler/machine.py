@@ -172,7 +172,7 @@ def _processor_facts() -> bytes:
 
 
 def caches_of(folder: str = "/sys/devices/system/cpu/cpu0/cache") -> tuple[int, int, int]:
-    """Bytes of the first, second and last cache for data; usual ones where nobody tells."""
+    """Bytes of the first, second and last cache for data; typical ones if unknown."""
     found = {"linux": lambda: _caches_of_linux(folder), "darwin": _caches_of_macos}
     known = dict(found.get(sys.platform, tuple)())
     usual = Machine("", "", "", 0).caches

@@ -85,7 +85,7 @@ class _Accesses:
         self.of.setdefault(buffer, []).append(_Access(nests, self.count, index, writes, plain))
 
     def may_overwrite(self, old: Buffer, new: Buffer) -> bool:
-        """Whether an array that nobody needs after this statement may be where the new one goes.
+        """Whether an array that is dead after this statement may share memory with the new one.
 
         The new one is stored at one place of the text. Before that, an iteration of the loops
         around both may touch, of the old array, only the elements that it is going to overwrite;
@@ -172,11 +172,11 @@ class _Sharing:
         return min(self.place[n] for n in self.users[buffer])
 
     def last(self, buffer: Buffer) -> int:
-        """The place of the last one; inputs that nobody mentions end before the first."""
+        """The place of the last one; unused inputs end before the first."""
         return max((self.place[n] for n in self.users.get(buffer, ())), default=-1)
 
     def fits(self, given: Buffer, out: Buffer) -> bool:
-        """Whether an output can be made where an input is, if nobody reads that later."""
+        """Whether an output can take the place of an input that is not read later."""
         number = self.order[self.first(out)]
         if number not in self.users.get(given, ()):
             return True

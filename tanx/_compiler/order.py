@@ -1,6 +1,6 @@
 """The order of statements: what reads an array comes before a copy of it is changed, if it can.
 
-Then nobody needs the array any more when the copy is made, and no copy is made: the change goes to
+Then the array is dead when the copy is made, and no copy is made: the change goes to
 the array itself (``memory.py``). And what a loop would do in each step alike comes before the loop.
 """
 

@@ -3,7 +3,7 @@
 Nothing is stored on the way: an array is an :class:`Operand` that makes the element at an index
 when it is read. A loop carries just the elements that are asked for, and those that they are made
 from in turn: of a vector whose elements keep to themselves that is one, of a point in space its
-coordinates. A loop that needs many elements at a time is none for registers, and is refused.
+coordinates. A loop that needs many elements at a time does not fit in registers, and is refused.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def every(shape: Sequence[int]) -> Iterator[At]:
 
 
 class _TakenApart(Exception):
-    """A loop has to take a carry apart, which nobody knew; it is the argument."""
+    """Raised when a loop turns out to need the elements of a carry, which is the argument."""
 
 
 class Body:

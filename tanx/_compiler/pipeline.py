@@ -14,7 +14,7 @@ lower     program one loop nest for each equation
 fuse      program computes elements where they are read, merges nests
 moments   program variances from groups of elements, which are read once
 searches  program places of greatest elements, block by block
-reuse     program overwrites what nobody needs any more
+reuse     program overwrites dead arrays
 split     program cuts loops, to rid them of conditions on indices and of divisions
 contract  program products of matrices in the form of tiles
 bands     program products and what is made of their rows, a band of them at a time
@@ -99,12 +99,12 @@ class Module:
 
     @property
     def estimate(self) -> float:
-        """Seconds that one run takes on one core, roughly; at least some if nobody can tell."""
+        """Seconds that one run takes on one core, roughly; a lower bound if it is unknown."""
         return max(self.cost.seconds, _OPEN if is_open(self.program) else 0.0)
 
     @property
     def own_seconds(self) -> float:
-        """Seconds that one run spends in code made for it; infinity if nobody can tell.
+        """Seconds that one run spends in code made for it; infinity if it is unknown.
 
         What kernels of tiles and libraries do is not among it: they are there already.
         """

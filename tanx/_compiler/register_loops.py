@@ -65,7 +65,7 @@ def statements(eqn: JaxprEqn, operands: Sequence[Array], into: Into, tuning: Reg
                ) -> list[Statement] | None:
     """The statements of a loop or branch in registers; None if it does not fit in registers.
 
-    Results that nobody reads have no buffer in ``into``.
+    Unused results have no buffer in ``into``.
     """
     if eqn.effects or any(0 in out.shape for out in into if out is not None):
         return None
@@ -342,7 +342,7 @@ _serial = count()
 
 
 def _temp(shape: Sequence[int], dtype: Any) -> Buffer:
-    """Memory with a name that nobody else has."""
+    """Memory with a unique name."""
     return build.temp(f"m{next(_serial)}", shape, dtype)
 
 

@@ -38,7 +38,7 @@ _REPEATING = frozenset(("broadcast_in_dim", "reshape", "transpose", "squeeze", "
 
 
 def inline(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """Put bodies that run once, of ``jit``, ``checkpoint`` and kin, in place of their calls.
+    """Inline bodies that run once: those of ``jit``, ``checkpoint`` and similar calls.
 
     What ``checkpoint`` computes again stands behind a barrier, so that it is not merged with the
     first computation, which would keep alive what it is there to forget.
@@ -64,7 +64,7 @@ def _behind_barrier(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 
 def simplify(closed: ClosedJaxpr, tuning: SimplifyTuning = USUAL.simplify) -> ClosedJaxpr:
-    """Fold, rewrite and merge equations in one sweep, then drop what nobody needs.
+    """Fold, rewrite and merge equations in one sweep, then drop unused equations.
 
     Folded are equations of small constants, by ``eval``. Merged are equations with the same
     primitive, the same operands (in either order where that cannot matter) and equal parameters.
@@ -153,7 +153,7 @@ class Sweep:
         return self.names.get(atom, atom) if isinstance(atom, Var) else atom
 
     def barrier(self, eqn: JaxprEqn, invars: list[Atom]) -> None:
-        """Keep variables apart, but not constants, whose computation nobody saves."""
+        """Keep variables apart, but not constants: their computation is not saved."""
         known = [not isinstance(a, Var) or a in self.repeated or a in self.constants
                  for a in invars]
         self.names.update((v, a) for v, a, k in zip(eqn.outvars, invars, known) if k)
@@ -301,7 +301,7 @@ def _same_type(a, b) -> bool:
 
 
 def _key(eqn: JaxprEqn) -> tuple | None:
-    """What equal equations have in common; None for those that are never merged."""
+    """The key that equal equations share; None for an equation that is never merged."""
     if eqn.primitive is optimization_barrier_p:
         return None
     operands = [a if isinstance(a, Var) else _literal_key(a) for a in eqn.invars]

@@ -83,7 +83,7 @@ def _goes_along(nest: Nest) -> bool:
 def _row(nest: Nest, outer: Sequence[tuple[int, int]],
          inner: Sequence[Sequence[tuple[int, int]]]) -> list[Nest]:
     """The pieces of a nest along its last loops, in the others as they are: in one nest, for a
-    piece that is short is best written while the line of the cache is at hand that it is part of.
+    piece that is short is best written while its line is in the cache.
     """
     whole = _piece(nest, (*outer, *((0, parts[-1][1]) for parts in inner)))
     if _is_constant(whole):

@@ -1,4 +1,4 @@
-"""What rules of backward passes do besides returning cotangents: add them up, log values."""
+"""Rules of backward passes that add cotangents to accumulators, or log values."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_a
 
 
 def debug_effect(ordered: bool) -> Effect:
-    """What an equation that shows something does."""
+    """The effect of an equation that prints."""
     return OrderedDebugEffect() if ordered else DebugEffect()
 
 
@@ -115,7 +115,7 @@ class HostCall:
 
     @property
     def label(self) -> str:
-        """What profiles call it: the function, by its own name where it has one."""
+        """The name in profiles: that of the function, if it has one."""
         function = getattr(self.function, "callback_func", None)
         return f"{self.name}({getattr(function, '__name__', '')})" if function else self.name
 
@@ -144,13 +144,13 @@ _eval = EvalTrace(None)
 
 
 class Callback(Primitive):
-    """Base of the primitives that call Python; ``host_call`` says what is called."""
+    """Base of the primitives that call Python; ``host_call`` names the function."""
 
     kind = Kind.CALL
     multiple_results = True
 
     def host_call(self, params: dict[str, Any]) -> HostCall:
-        """What a program calls for an equation with these parameters."""
+        """The call that a program makes for an equation with these parameters."""
         raise NotImplementedError(f"{type(self).__name__}.host_call")
 
     def infer(self, *types, **params):

@@ -35,7 +35,7 @@ __all__ = ["Body", "check_carry", "check_structure", "described", "settled", "st
 class Body(NamedTuple):
     """A function of pytrees staged for arguments of some types."""
 
-    closed: ClosedJaxpr  # takes what is captured, then the leaves of the arguments
+    closed: ClosedJaxpr  # takes captured values, then the leaves of the arguments
     captured: list[Any]
     out_tree: Any
 

@@ -62,7 +62,7 @@ class BatchedError(JaxException):
 
 
 class JaxRuntimeError(ValueError):
-    """What :meth:`Error.throw` raises."""
+    """The exception that :meth:`Error.throw` raises."""
 
 
 ErrorCategory = type[JaxException]

@@ -23,7 +23,7 @@ __all__ = ["composite"]
 class Composite(RunsFunctions):
     """Runs its body; the name is for readers of the jaxpr.
 
-    What derivatives and batches are made of is no longer what has the name, so they are those of
+    Derivatives and batches are no longer the named operation, so they are those of
     the body.
     """
 

@@ -131,7 +131,7 @@ def _kinds(with_accums, args: tuple) -> list[type]:
 
 
 class _Residuals:
-    """What a rule closes over as residuals: a pytree whose leaves are these values."""
+    """The residuals that a rule closes over, as a pytree."""
 
     def __init__(self, known, values):
         self.known, self.values = known, values

@@ -151,7 +151,7 @@ class custom_vmap:
 
     def __getattr__(self, name: str):
         # A function with derivative rules is given these through this one: ``f.defjvp(rule)``.
-        if name == "fun":  # there is none yet while an object is copied
+        if name == "fun":  # not set yet while an object is being copied
             raise AttributeError(name)
         return getattr(self.fun, name)
 

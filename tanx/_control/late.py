@@ -107,7 +107,7 @@ def run_late(args: Sequence, params: dict[str, Any], carried: range,
 
 
 def _comes_from_below(trace: JVPTrace, x) -> bool:
-    """Whether a reference is none of the differentiated function's own, and holds floats."""
+    """Whether a reference was made outside the differentiated function, and holds floats."""
     return is_ref(x) and not (isinstance(x, Tracer) and trace.owns(x)) and dtypes.issubdtype(
         x.aval.dtype, dtypes.np.inexact)
 

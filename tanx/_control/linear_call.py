@@ -53,7 +53,7 @@ class LinearCall(Call):
                 type(x) is Linear for x in linear):
             raise NotImplementedError(explain(
                 "tanx.custom_derivatives.linear_call", "can be transposed with respect to all of "
-                "linear_args only.", hint="pass what is known as part of residual_args."))
+                "linear_args only.", hint="pass known values as part of residual_args."))
         outs = self.bind(*residuals, *map(instantiate, cts), jaxpr=transposed, num_res=num_res,
                          transposed=jaxpr)
         return [None] * num_res + list(outs)

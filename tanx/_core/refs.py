@@ -254,7 +254,7 @@ def no_array(function: str, aval) -> TypeError:
 
 
 def check_not_returned(function: str, results: Iterable, known: Iterable = ()) -> None:
-    """A function may return no references, but for those that are ``known``."""
+    """A function may return no references except ``known`` ones."""
     allowed = {id(x) for x in known}
     for at, x in enumerate(results):
         if isinstance(x, Reference) and id(x) not in allowed:

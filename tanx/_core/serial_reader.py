@@ -457,7 +457,7 @@ _VALUES = {"(": _Reader.group, "[": _Reader.sequence, "{": _Reader.mapping, '"':
 def _check_bodies(primitive, params: dict[str, Any], types: list, results: list) -> None:
     """Hold the operands and results of a call, a loop or a branch against the types of its body.
 
-    Rules of primitives take that for granted: whoever makes such an equation has seen to it.
+    Rules of primitives assume it: functions that make such equations have checked it.
     """
     flow = primitive.flow(params)
     if flow is None:

@@ -176,7 +176,7 @@ class _Program:
         """The temporaries, largest first, and how many bytes of them live at each kernel."""
         lives = self.lives
         places = {buffer: place for buffer, place in self.module.plan.offsets.items()
-                  if not isinstance(place, Own)}  # those that tasks have are never there as a whole
+                  if not isinstance(place, Own)}  # buffers of tasks never exist as a whole
         curve = [0] * len(self.statements)
         for buffer in places:
             for number in range(lives[buffer][0], lives[buffer][1] + 1):

@@ -46,7 +46,7 @@ def origins(lowered: Lowered, fused: Program, names: Mapping[Buffer, Buffer],
             final: Program) -> list[Origin]:
     """The origin of each statement of the final program.
 
-    ``names`` maps buffers of ``fused`` to those that they became.
+    ``names`` maps buffers of ``fused`` to their later names.
     """
     computed = _computed(lowered, fused)
     kernels = _touched(final.statements)

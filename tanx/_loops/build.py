@@ -1,4 +1,4 @@
-"""What a ``lower`` rule may say. A cheat sheet for authors of primitives:
+"""The language of ``lower`` rules. A cheat sheet for authors of primitives:
 
 **Expression rules** make one element: ``lower(self, at, *operands, **params) -> Expr``, or a tuple
 of them for several results of one shape. ``at`` holds an int64 expression for each dimension of the
@@ -17,7 +17,7 @@ operand is stored or not (then it is inlined: that is fusion). A scalar ignores 
   same; ``//`` and ``%`` are floor division by a positive number, for indices. Integer division of
   values is ``op("div", a, b)``. ``==`` does not compute: write ``eq(a, b)`` or ``ne(a, b)``.
 - ``const(value, dtype)``, of int64 unless told; ``convert(x, dtype)``; ``as_index(x)``, to int64.
-- ``select(condition, a, b)`` evaluates only what it takes: a load guarded with it is safe.
+- ``select(condition, a, b)`` evaluates only the operand it takes: a guarded load is safe.
   ``load_guarded(x, index, otherwise)`` is ``x[index]`` where the index is in range; ``in_range``
   gives that condition; ``clamp_index(i, size)`` moves an index into range.
 - ``all_of(*conditions)``, ``any_of(*conditions)``.

@@ -298,7 +298,7 @@ def _ways(node: Node) -> list[tuple[Node, tuple[Facts, bool]]]:
 
 
 def _both(a: Facts, b: Facts) -> Facts:
-    """What holds when both hold."""
+    """The conjunction of two facts."""
     if not a or not b:
         return a or b
     merged = dict(a)

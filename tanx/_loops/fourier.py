@@ -153,7 +153,7 @@ def _columns(n: int, bytes: int) -> int:
 
 
 def fourier(call: Extern, x: np.ndarray) -> tuple[np.ndarray, ...]:
-    """What a call means, for the interpreter."""
+    """The meaning of a call, for the interpreter."""
     import scipy.fft
     params = dict(call.params)
     kind, n = params["kind"], params["length"]

@@ -63,7 +63,7 @@ class Instruction:
     ``effort`` is the time it takes, with that of an addition on a vector as 1, and ``length`` the
     number of instructions of a processor. ``ulp`` bounds the error of compiled code, in units in
     the last place, for functions that state it. Results of narrow floats that are ``exact`` need
-    no rounding; those that are the ``same_in_half`` precision may be computed there.
+    no rounding; instructions with ``same_in_half`` may be computed in half precision.
     """
 
     name: str

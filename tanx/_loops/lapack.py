@@ -236,7 +236,7 @@ def _environment(**variables: str) -> Iterator[None]:
 
 
 def thread_functions() -> tuple[int, int] | None:
-    """Where OpenBLAS tells how many threads it uses and where it is told, if it is OpenBLAS."""
+    """OpenBLAS's functions that get and set its number of threads, if the library is OpenBLAS."""
     library = ctypes.CDLL(_extension("cython_lapack").__file__)
     for prefix in ("scipy_", ""):
         found = [getattr(library, f"{prefix}openblas_{verb}_num_threads", None)
@@ -251,7 +251,7 @@ _loading = new_lock()
 
 
 def lapack(call: Extern, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
-    """What a call means, for the interpreter."""
+    """The meaning of a call, for the interpreter."""
     params = dict(call.params)
     return tuple(perform(params["routine"], params["count"], params["args"],
                          [(b.shape, b.dtype) for b in call.outputs], params["copies"], arrays))

@@ -23,7 +23,7 @@ _NOBODY, _SEVERAL = -1, -2  # in place of the number of the iteration that touch
 _MEETS = {"load": ("store", "combine"),
           "store": ("load", "store", "combine"),
           "combine": ("load", "store")}
-"""What another iteration must not have done to an element before this one does that."""
+"""For each kind of access, the accesses of another iteration that it conflicts with."""
 
 
 class Memory:

@@ -158,7 +158,7 @@ class Loop(Call):
 
     @property
     def starts(self) -> tuple[int, ...]:
-        """Where the first row is in each array that is read by rows, counted in elements."""
+        """The first row of each array that is read by rows, counted in elements."""
         return self.skipped or (0,) * self.rows
 
     @property

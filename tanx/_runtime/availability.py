@@ -41,7 +41,7 @@ def no_native(what: str, reason: str) -> NotImplementedError:
 
 @cache
 def _said() -> str | None:
-    """What stands against native code; the first who asks is told."""
+    """Why there is no native code; the first caller is warned."""
     reason = hindrance()
     if reason is not None:
         warnings.warn(explain(

@@ -49,7 +49,7 @@ class _Compilation:
         try:
             with overriding(flags), at_rest:
                 compiled(closed, donated)
-                # Else the collector would stop all threads for 50 ms to look at what there is now.
+                # Otherwise the collector would stop all threads for 50 ms to scan all objects.
                 count_as_old()
         except BaseException as error:  # the next call raises it
             self.error = error

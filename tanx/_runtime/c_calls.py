@@ -25,7 +25,7 @@ BY_VALUE = {
 """How numbers are passed that are no arrays."""
 
 CODE, MESSAGE = "int", "char *"
-"""What a function may return to report an error: a number or a text; 0 means no error."""
+"""The results by which a function may report an error: a number or a text; 0 means no error."""
 
 
 class Parameter(NamedTuple):

@@ -17,9 +17,8 @@ header, and then what :func:`attempt` reads from front to back, a *cursor* going
     the codes of the tree of results
 
 Codes say what a tree is, node by node; the same codes tell what to expect and what to make. Entries
-never change. Nothing here raises but what the program does: where an argument is not what an entry
-expects, where anything is unusual or an error comes up, the call goes to the method ``__call__``,
-which says what is wrong.
+never change. Nothing here raises but what the program does: if an argument is not what an entry
+expects, or an error comes up, the call goes to the method ``__call__``, which says what is wrong.
 
 A call has a *frame*: a few words, the addresses that the program takes, what the call holds (for
 each argument its array), arrays whose data ends with the call, and the program's temporaries where

@@ -45,7 +45,7 @@ def take(frame: int, x: int) -> int:
 
 @inline
 def give(frame: int, address: int, holder: int) -> int:
-    """Pass an address to the program; what has the memory, if anything, is held meanwhile."""
+    """Pass an address to the program; the owner of the memory, if any, is held meanwhile."""
     C.Py_IncRef(holder)
     append(frame, HELD, holder)
     append(frame, NEXT, address)

@@ -62,8 +62,8 @@ def make_arrays(entry: int, frame: int) -> int:
 
 
 def data_of_result(entry: int, frame: int) -> int:
-    """Code: what has the data, and which of them; for a view also its shape, for a copy its size
-    in bytes and its form."""
+    """Code: the kind and number of the source of the data; for a view also its shape, for a copy
+    its size in bytes and its form."""
     kind = following(frame)
     which = following(frame)
     if kind == COPIED:

@@ -1,4 +1,4 @@
-"""The client of a platform: what programs for JAX ask of its runtime, as far as it is ours."""
+"""The client of a platform: the part of JAX's runtime interface that tanx has."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class Device:
 
         Data of all arrays and temporaries of running programs are in use. Large ones are counted
         as they come and go, the peak included; for arrays of less than a mebibyte that single
-        operations made, this looks at what is alive. Memory that is kept for the next array of its
+        operations made, this looks at live arrays. Memory that is kept for the next array of its
         size is in ``bytes_reserved``, not in ``bytes_in_use``.
         """
         from .host import statistics  # late: it takes the allocator

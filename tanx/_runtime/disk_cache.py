@@ -77,7 +77,7 @@ _CPU_FACTS = (b"vendor_id", b"cpu family", b"model", b"stepping", b"flags", b"Fe
 
 
 def _processor() -> Iterable[bytes]:
-    """What distinguishes this processor from others, found without LLVM, which loads slowly."""
+    """Facts that tell this processor from others, found without LLVM, which loads slowly."""
     try:
         with open("/proc/cpuinfo", "rb", buffering=0) as file:
             first, _, _ = file.read(1 << 14).partition(b"\n\n")
@@ -250,7 +250,7 @@ def _complain(folder: str, error: OSError) -> None:
 
 
 class _Usage:
-    """What a folder holds, as far as this process knows."""
+    """The contents of a folder, as far as this process knows."""
 
     def __init__(self, folder: str):
         self.folder = folder
@@ -284,7 +284,7 @@ class _Usage:
         return False
 
     def _make_room(self, limit: int) -> int:
-        """Delete what was used longest ago, down to less than the limit; what is left."""
+        """Delete the least recently used files until the rest is below the limit; its size."""
         files, total, now = [], 0, time.time()
         with contextlib.suppress(OSError), os.scandir(self.folder) as entries:
             for entry in entries:

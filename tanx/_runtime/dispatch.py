@@ -96,7 +96,7 @@ class Dispatcher:
 
 
 class Ready:
-    """A program with what it takes to call it."""
+    """A program, and the facts needed to call it."""
 
     __slots__ = ("run", "dynamic", "dtypes", "out_tree", "single")
 

@@ -2,7 +2,7 @@
 
 An argument that is as large as a result is taken: its array is deleted by the call. Where the
 compiler lets a result overwrite it, that happens in place if the memory has no other owner, and in
-a copy otherwise. An array that NumPy or another array has a view of stays as it is.
+a copy otherwise. An array of which NumPy or another array has a view is not changed.
 """
 
 from __future__ import annotations

@@ -204,7 +204,7 @@ class _Writer:
                 self.form(data))
 
     def fate(self, number: int) -> int:
-        """What a call does to an argument."""
+        """The effect of a call on an argument."""
         if number not in self.executable.taken:
             return native.KEPT
         place = number + len(self.executable.constants)
@@ -230,7 +230,7 @@ class _Writer:
         return type(x) is np.ndarray and x.shape == kind.shape and kind.dtype.itemsize > 0
 
     def form(self, x) -> list[int]:
-        """The form of an array, or of what has a shape and a dtype."""
+        """The form of an array, or of any object with a shape and a dtype."""
         return [self.address(x.dtype), len(x.shape), *x.shape]
 
     def write_outputs(self) -> int:
@@ -292,7 +292,7 @@ class _Writer:
                 size * (not small)]
 
     def program(self) -> list[int]:
-        """What to call, and how."""
+        """The address to call, and how to call it."""
         executable = self.executable
         # A user's function may take any time, and wait for anything.
         unlocked = executable.recipe.seconds > RELEASED or executable.calls_foreign

@@ -1,6 +1,6 @@
 """Executables: a compiled function with its constants and its memory, ready to run on buffers.
 
-What it takes to run one is a :class:`Recipe`, which is plain data. It is kept on disk by what the
+A :class:`Recipe` says how to run one, as plain data. It is kept on disk by what the
 jaxpr says, so that another process goes from the jaxpr to the code without any pass in between.
 """
 
@@ -214,7 +214,7 @@ class Executable:
         So does what depends on such work, unless it calls Python: that happens here and now, in
         the order of the calls. Results are arrays in any case.
         """
-        given = given_away(operands, self.taken)  # first: whoever holds the data counts
+        given = given_away(operands, self.taken)  # first: every reference to the data counts
         if self.used and optimization_level.value not in _QUICK_LEVELS:
             self.code.improve()
         self.used = True
@@ -223,7 +223,7 @@ class Executable:
                 x._value if type(x) is Array and self.calls_python else _operand(x, parents)
                 for x in operands]
         background = bool(parents) or self.long and async_dispatch.value
-        if background:  # the caller may write to what is his before it is read
+        if background:  # the caller may write to its NumPy arrays before they are read
             data = [d if type(x) is Array else d.copy() for x, d in zip(operands, data)]
         try:
             memory = retried(lambda: self._memory(data, operands, given))
@@ -251,7 +251,7 @@ class Executable:
 
     def _memory(self, data: list[np.ndarray], operands: Sequence,
                 given: frozenset[int]) -> list[np.ndarray]:
-        """What the program reads and writes: constants, arguments, outputs."""
+        """The memory that the program reads and writes: constants, arguments, outputs."""
         if self.heavy and not room_for(self.nbytes + self.arena_size, kept_bytes):
             raise self._refused()
         memory = [*self.constants, *map(_as_buffer, data)]
@@ -312,7 +312,7 @@ def _announce_request() -> None:
 
 
 _QUICK_LEVELS = ("O0", "O1")
-"""Levels of optimisation at which all code is made in a hurry, and stays as it is."""
+"""Levels of optimisation at which code is compiled quickly, and never improved."""
 
 
 def _care(seconds: float) -> float:
@@ -323,7 +323,7 @@ def _care(seconds: float) -> float:
 
 
 def _function(jaxpr: Jaxpr) -> str:
-    """What messages call a program: the function it is of, or else its only operation."""
+    """The name of a program in messages: its function, or else its only operation."""
     if jaxpr.debug_info is not None:
         return jaxpr.debug_info.function
     return jaxpr.eqns[0].primitive.name if len(jaxpr.eqns) == 1 else "a program"

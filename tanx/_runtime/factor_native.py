@@ -31,7 +31,7 @@ PANEL, PANEL_ELEMENTS = 32, 40000
 """Columns that an LU factorisation leaves to LAPACK, and fewer than how many elements: of more,
 LAPACK's own threads would take part, and then be in the way of ours for half a second."""
 LEFT, LOWER, UNIT = 1, 2, 4
-"""What a triangular system is like: on which side the triangle is, and what triangle."""
+"""Kinds of triangular systems: the side of the triangle, and which triangle it is."""
 LETTER_L, LETTER_N, LETTER_U = 76, 78, 85  # as numbers, for there are no strings in native code
 
 

@@ -37,7 +37,7 @@ F_API, F_CONTEXT, F_STAGE, F_INPUTS, F_OUTPUTS, F_FUTURE = 16, 24, 32, 56, 96, 1
 STAGES = 5
 LOCK, FUTURE_STATE, FUTURE_ERROR, FUTURE_SIZE = 128, 128, 136, 144
 PENDING, AVAILABLE, FAILED = 0, 1, 2
-"""What the state of a future is."""
+"""States of a future."""
 PAUSE = 20
 """Microseconds between two looks at a future."""
 TYPES = 1024
@@ -387,4 +387,4 @@ TEXTS = {
     "alignment": "memory is aligned to 64 bytes at most",
     "memory": "there is no memory left",
 }
-"""What errors say, by the end of the name of its symbol."""
+"""The texts of errors, by the end of the name of their symbol."""

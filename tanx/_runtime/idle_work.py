@@ -50,7 +50,7 @@ class _Later:
             del target, work, piece
 
     def end(self) -> None:
-        """Finish what is in hand; nothing else is begun."""
+        """Finish the current item; start no other."""
         self.busy.acquire()
 
 

@@ -34,7 +34,7 @@ LOCK, SLOTS = 128, 256
 STATE, JOB, ADDRESSES = 128, 136, 144
 """Places in a block, behind a lock."""
 RUNNING, DONE, ABANDONED = 0, 1, 2
-"""What the state of a block is."""
+"""States of a block."""
 PAUSE = 500
 """Microseconds between two looks at a thread, which works for a tenth of a second at least."""
 HOLDERS, BEFORE, GET, SET = 128, 136, 144, 152
@@ -54,7 +54,7 @@ def each_matrix(job: int, buffers: int) -> None:
 
 
 def stopped() -> int:
-    """Whether what runs in this thread is to stop."""
+    """Whether the program in this thread should stop."""
     if word(address_of.tanx_stop) == 0:
         return 0
     return C.tanx_stopped()
@@ -124,7 +124,7 @@ def become(block: int, state: int) -> int:
 
 
 def behind(block: int) -> None:
-    """What the thread does."""
+    """The main function of the thread."""
     slot = enlist(0, C.pthread_self())
     at_once(word(block, JOB), block + ADDRESSES, block)
     if become(block, DONE) == ABANDONED:
@@ -193,7 +193,7 @@ def let_go(threads: int) -> None:
 
 
 def cap(threads: int, number: int) -> None:
-    """Have the library use so many threads, once nobody holds it at one."""
+    """Set the number of threads of the library, once no call keeps it at one."""
     C.pthread_mutex_lock(threads)
     if word(threads, HOLDERS) == 0:
         call(word(threads, SET), number)

@@ -26,7 +26,7 @@ of 6 equations with 4 KB of code, 833 KB for one of 300 with 40 KB of code."""
 
 
 class Row(NamedTuple):
-    """What is known of a program."""
+    """The facts about a program."""
 
     name: str
     source: SourceInfo | None

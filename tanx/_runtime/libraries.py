@@ -67,7 +67,7 @@ _behind = forever((ctypes.c_int64 * (lapack_words.LOCK // 8 + lapack_words.SLOTS
 
 
 _jobs: dict[bytes, Any] = {}
-"""What threads of their own work with: the process keeps it, for they may be left to themselves."""
+"""The data of background threads: the process keeps it, since a thread may be abandoned."""
 
 
 def _lapack(call: Extern) -> tuple[int, int, Any]:

@@ -1,8 +1,8 @@
-"""How much memory there is, and what is said where it is not enough.
+"""The memory of the machine, and the error where it is not enough.
 
-A system may promise memory that it does not have, and end the process when that is touched. So what
-is larger than the memory of the machine, or than what the process's control group may use, is
-refused before, and so is a large piece that does not fit into what is free at the moment.
+A system may promise memory that it does not have, and end the process when that is touched. So a
+request that is larger than the memory of the machine, or than the limit of the process's control
+group, is refused beforehand, and so is a large request that does not fit into free memory.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["HEAVY", "MOST_DIMENSIONS", "available_memory", "check_rank", "in_wor
            "memory_of_machine", "out_of_memory", "room_for"]
 
 HEAVY = 1 << 28
-"""Bytes of memory that are worth a look at what is free, which takes a tenth of a millisecond."""
+"""Bytes from which free memory is checked, which takes a tenth of a millisecond."""
 
 MOST_DIMENSIONS = 64
 """NumPy's limit: arrays are its arrays inside."""
@@ -39,7 +39,7 @@ _SHOWN = 5  # of the live arrays
 
 
 def _number(text: str) -> int:
-    """The number in a file of a control group; what has no limit is called max, or is enormous."""
+    """The number in a file of a control group; "max", or an enormous number, is no limit."""
     return int(text) if text.strip().isdecimal() else _UNLIMITED
 
 
@@ -148,7 +148,7 @@ def out_of_memory(function: str, results: Sequence[tuple[ShapedArray, SourceInfo
 
 
 def _live(arrays: Iterable[Array]) -> list[str]:
-    """What is alive, the largest arrays one by one, with the lines that made them."""
+    """The live arrays, the largest ones each with the line that made it."""
     arrays = sorted(arrays, key=lambda x: -x.nbytes)
     if not arrays:
         return []

@@ -1,7 +1,7 @@
-"""Where Python's objects keep what they have, for native code that looks inside.
+"""The layout of Python's objects, for native code that reads their fields.
 
 Offsets are found by asking the interpreter and confirmed on live objects; :func:`obstacle` says
-what stands against native code in this process, if anything does. :func:`callable_class` gives a
+why native code is impossible in this process, if it is. :func:`callable_class` gives a
 class the fields by which native code takes its calls.
 """
 
@@ -22,7 +22,7 @@ __all__ = ["FIELDS", "callable_class", "member_offset", "native_calls", "obstacl
 
 
 class _Plain:
-    """What classes without ``__slots__`` are like."""
+    """A class without ``__slots__``."""
 
 
 FIELDS = _Plain.__basicsize__
@@ -64,7 +64,7 @@ def obstacle() -> str | None:
 
 @cache
 def versions() -> str | None:
-    """What stands against trusting the versions of dicts and classes; None if they are there.
+    """Why the versions of dicts and classes cannot be trusted; None if they can.
 
     Python has none from 3.14 on, and where it has, attributes that are set must change them.
     """

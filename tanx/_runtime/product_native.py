@@ -22,7 +22,7 @@ SIZE, SIGN, ONE, KERNEL, ROWS, COLUMNS, PACK, TASK, SWAP, REFLECT = (
 """Places in a kind; those of library functions follow, see ``factor_native.py``."""
 
 SUBTRACT, OVERWRITE, TRIANGLE = 1, 2, 4
-"""What becomes of a product, which is added unless told; of a triangle, only that above counts."""
+"""Options of a product, which is added by default; of a triangle only the upper part is read."""
 
 TERMS = 256
 """Terms that are added at a time."""

@@ -1,4 +1,4 @@
-"""What ``log_compiles`` reports: what was traced and compiled, for which types, in what time."""
+"""The reports of ``log_compiles``: traced and compiled functions, their types and times."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 __all__ = ["uninterrupted", "when_restored"]
 
 when_restored: list[Callable[[], object]] = []
-"""What is to be done once Python's own handler is in its place again."""
+"""Functions to call once Python's own handler is installed again."""
 
 
 @contextmanager

@@ -83,7 +83,7 @@ class Program:
         return True
 
     def _taken(self, eqn, ins: tuple[int, ...]) -> int | None:
-        """Which operand a choice takes, where that is known."""
+        """The number of the operand that a choice takes, if that is known."""
         which = getattr(eqn.primitive, "taken", None)
         first = self.slots[ins[0]] if ins else None
         return None if which is None or first is None or first.ndim else (
@@ -108,7 +108,7 @@ class Program:
 
 
 def _rule(eqn) -> Callable:
-    """What computes an equation's results from NumPy arrays."""
+    """The function that computes an equation's results from NumPy arrays."""
     rule = partial(eqn.primitive.eval, **eqn.params) if eqn.params else eqn.primitive.eval
     if eqn.primitive.kind is not Kind.CALL:
         return rule
@@ -152,7 +152,7 @@ class Interpreted:
             warn_of_unusable(unusable)
 
     def run(self, operands: Sequence[Array | np.ndarray]) -> list[Array]:
-        """The results, given the arguments. Of what is not an array's, the data is copied."""
+        """The results, given the arguments. Data of NumPy arrays is copied."""
         given = given_away(operands, self.taken)
         values = [x if type(x) is Array else np.array(x) for x in operands]
         results: list[Any] = self.program.run(values)
@@ -171,7 +171,7 @@ class Interpreted:
         return build(self.closed).cost
 
     def __getattr__(self, name: str):
-        """What only executables have, such as the size of their code."""
+        """Attributes that only executables have, such as the size of their code."""
         if name in ("arena_size", "code", "constants", "overwritten"):
             raise no_native("tanx.stages.Compiled", "this function was made without it")
         raise AttributeError(name)

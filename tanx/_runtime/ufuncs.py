@@ -25,7 +25,7 @@ _PIECE = 1 << 15
 
 
 class _Ufunc(ctypes.Structure):
-    """What follows the head of a ufunc."""
+    """The fields behind the head of a ufunc."""
 
     _fields_ = [("nin", ctypes.c_int), ("nout", ctypes.c_int), ("nargs", ctypes.c_int),
                 ("identity", ctypes.c_int), ("functions", ctypes.POINTER(ctypes.c_void_p)),

@@ -72,7 +72,7 @@ def assert_equal(in_tree: Any, fail_message: str = "") -> None:
     >>> multihost_utils.assert_equal({"a": jnp.ones(2)})
     """
     for leaf in tree_util.tree_leaves(in_tree):
-        np.asarray(leaf)  # data that cannot be had, or is none, is an error with one process, too
+        np.asarray(leaf)  # missing or wrong data is an error with one process, too
 
 
 @boundary

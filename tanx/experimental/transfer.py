@@ -36,7 +36,7 @@ class _Failure:
 
 @boundary
 def make_error_array(aval: Any, message: str) -> Array:
-    """An array of a type whose data cannot be had: whoever asks for it gets an error.
+    """An array without data: reading it raises an error.
 
     ``aval`` has a shape and a dtype, as ``tanx.ShapeDtypeStruct``.
 

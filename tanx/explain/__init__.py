@@ -30,7 +30,7 @@ from .._explain.explanation import explain as _explain
 
 
 # ``tanx.explain`` is called, and ``python -m tanx.explain`` runs, so it is a function and a package
-# at once. A package that can be called is the same object whoever imports what first; a function of
+# at once. A callable package is the same object in any order of imports; a function of
 # that name in ``tanx`` would be replaced by the package as soon as it is imported. Python
 # lets the class of a module be set: see "Customizing module attribute access" in its reference.
 class _Explain(_ModuleType):

@@ -1,4 +1,4 @@
-"""tanx.extend: for those who build on jaxprs and primitives, or have functions in C."""
+"""tanx.extend: for libraries that build on jaxprs and primitives, or have functions in C."""
 
 from .._base.traceback import shown
 from .._base.window import load_late, publish

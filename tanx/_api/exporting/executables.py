@@ -60,7 +60,7 @@ def serialize(compiled: Compiled) -> tuple[bytes, PyTreeDef, PyTreeDef]:
     facts = {"name": program.name, "donated": tuple(info.donated for info in infos),
              "keep_unused": program.keep_unused}
     with _folder({}) as folder:
-        load.clear()  # what is in memory would not be written
+        load.clear()  # code that is in memory would not be written
         _executable(program_of(data)[0], program.donated)
         files = _files(folder)
     stored = pack({"facts": write_value(facts).encode(), "module": data, "code": pack(files)})

@@ -14,7 +14,7 @@ from ..._base.locks import new_lock
 __all__ = ["FOLDS", "LOADS", "WHILES", "Node"]
 
 LOADS, FOLDS, WHILES = 1, 2, 4
-"""What ``node.holds`` is the sum of: which kinds of nodes there are in a node, itself included."""
+"""The bits of ``node.holds``: the kinds of nodes in a node, including itself."""
 
 _set = object.__setattr__  # the fields of a node are set once
 

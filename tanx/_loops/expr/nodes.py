@@ -1,4 +1,4 @@
-"""What expressions are made of, and int64 expressions as sums.
+"""The nodes of expressions, and int64 expressions as sums.
 
 :func:`op` applies an instruction, and asks ``simplify.py`` for something simpler first. Sums of
 int64 stand as linear forms, which is exact under wrap-around.
@@ -495,9 +495,9 @@ def wrapped(form: Linear) -> Linear:
 
 
 def sum_of(terms: dict[Expr, int], constant: int) -> Expr:
-    """The expression of a linear form: what is added, what is taken away, then the constant."""
+    """The expression of a linear form: added terms, subtracted terms, then the constant."""
     terms, constant = wrapped((terms, constant))
-    # -2**63 is its own negative, and so counts among what is added.
+    # -2**63 is its own negative, and so counts as an added term.
     added = [_times(t, f) for t, f in terms.items() if f > 0 or f == -2**63]
     taken = [_times(t, -f) for t, f in terms.items() if -2**63 < f < 0]
     if not added or constant > 0 or constant == -2**63:

@@ -156,7 +156,7 @@ class Arrays:
 
 
 def matrices(call: Extern, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
-    """What a call of an algorithm means, for the interpreter."""
+    """The meaning of a call of an algorithm, for the interpreter."""
     params = dict(call.params)
     rank, algorithm = params["rank"], params["algorithm"]
     options = dict(params["options"])

@@ -1,7 +1,7 @@
 """Eigenvalues and singular values of small matrices, many at a time; see ``factors.py``.
 
-Lanes go through the same steps together, each as long as it must: what is done for others leaves a
-lane as it is. Vectors, which are known but for their sign, have the one that ``NOT_SMALL`` tells.
+All lanes take the same steps, each for as long as it needs: steps for other lanes do not change a
+finished lane. Vectors are unique up to their sign; ``NOT_SMALL`` decides it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def scaled(m, a):
 
 
 def _power_of_two(m, x):
-    """A number with all but its first bit rounded away: what is added to it takes their place."""
+    """A number rounded to its first bit, so that a number added to it fills the other bits."""
     known = np.finfo(m.dtype)
     half = 2.0 ** (known.maxexp // 2)
     large = x > half
@@ -51,7 +51,7 @@ def _power_of_two(m, x):
 
 
 def nothing_beside_one(m):
-    """What counts as nothing beside 1: the squares of larger numbers are as precise as these."""
+    """The largest number that is negligible beside 1: squares of larger ones are precise enough."""
     known = np.finfo(m.dtype)
     return m.number(float(known.tiny) ** 0.5 / float(known.eps))
 
@@ -129,7 +129,7 @@ def eigh(m, a, lower: bool):
 
 
 def _tridiagonalize(m, a):
-    """The diagonal and what is beside it of a similar matrix, and the orthogonal matrix between."""
+    """The diagonal and off-diagonal of a similar matrix, and the orthogonal matrix between them."""
     n, _ = a.shape
     d, e, factors, p = m.matrix(n), m.matrix(n), m.matrix(n), m.matrix(n)
 
@@ -271,7 +271,7 @@ def svd(m, a, compute_uv: bool, settles_left: bool = True):
     squares on, which leave few of them: ``R.T @ w = y`` has orthogonal columns, which are the right
     vectors times the singular values; their directions, even where the values are zero, are those
     of the orthogonal factor of ``y``. The left vectors are ``Q @ w``.
-    The signs are those that left vectors should have, or right ones.
+    The signs are those of left vectors, or of right ones.
     """
     if a.shape[0] < a.shape[1]:
         values, *vectors = svd(m, _copied(m, a.T), compute_uv, not settles_left)
@@ -330,7 +330,7 @@ def _values_alone(m, a):
 
 
 def _bidiagonalize(m, a):
-    """The diagonal of a matrix of the same singular values, and what is right of it."""
+    """The diagonal and superdiagonal of a matrix with the same singular values."""
     rows, n = a.shape
     d, e = m.matrix(n), m.matrix(n)
 
