@@ -370,6 +370,18 @@ class JaxprTypeError(TypeError):
     """
 
 
+class ShardingTypeError(Exception):
+    """Operands are divided over the axes of a mesh in ways that an operation cannot combine.
+
+    The mistake, and the way out::
+
+        x, y = tanx.reshard(x, tanx.P("i")), tanx.reshard(y, tanx.P("i"))
+        x @ y                                                         # a sum over the axis "i"
+
+        jnp.matmul(x, y, out_sharding=tanx.P())
+    """
+
+
 class InconclusiveDimensionOperation(Exception):
     """A comparison of symbolic dimensions has no answer that holds for all sizes.
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._base.traceback import boundary
+from .._core.explicit import divided_lanes, dividing
 from .._core.high import MappingSpec
 from .._core.naming import leaf_names, name_of, wraps
 from .._core.refs import check_distinct, is_ref
@@ -88,11 +89,13 @@ def vmap(fun: Callable, in_axes=0, out_axes: Any = 0, axis_name=None, axis_size:
                                          hint="return its content: ref[...]."))
             return outs
 
-        outs, out_dims = chunks.batch(flat, Axis(axis_name, size), leaves, dims)
+        divided = divided_lanes("tanx.vmap", leaves, dims)
+        outs, out_dims = chunks.batch(flat, Axis(axis_name, size, divided), leaves, dims)
         result = tree_unflatten(out_tree, outs)
         places = axes_of("tanx.vmap", "out_axes", out_axes, result)
-        return tree_unflatten(out_tree, [
-            _placed(x, d, size, place) for x, d, place in zip(outs, out_dims, places)])
+        with dividing(divided):
+            return tree_unflatten(out_tree, [
+                _placed(x, d, size, place) for x, d, place in zip(outs, out_dims, places)])
     return mapped
 
 

@@ -8,8 +8,10 @@ import numpy as np
 
 from .. import dtypes
 from .._base.traceback import boundary
+from .._core.explicit import Explicit
 from .._core.naming import name_of, wraps
 from .._core.types import is_arraylike, typeof
+from .._ops.annotations import reshard_to
 from .._ops.base import reshape
 from .._ops.compare import eq
 from .._ops.convert import convert
@@ -76,6 +78,12 @@ def _push_basis(fun: Callable, primals: tuple, has_aux: bool):
     return y, tree_unflatten(found["tree"], columns), aux
 
 
+def _for_types_of(y, pull: Callable) -> Callable:
+    """A pullback on cotangents that state no sharding."""
+    return pull if not Explicit.seen else lambda ct: pull(
+        tree_map(lambda c, leaf: reshard_to(c, typeof(leaf)), ct, y))
+
+
 def jacrev(fun: Callable, argnums=0, has_aux: bool = False, holomorphic: bool = False,
            allow_int: bool = False) -> Callable:
     """The Jacobian by reverse mode, a row at a time: best where inputs outnumber outputs.
@@ -101,7 +109,7 @@ def jacrev(fun: Callable, argnums=0, has_aux: bool = False, holomorphic: bool = 
         else:
             y, pull = vjp(partially, *dynamic)
         _check("tanx.jacrev", fun, y, holomorphic, inputs=False)
-        rows = vmap(pull)(_basis((y,))[0])
+        rows = vmap(_for_types_of(y, pull))(_basis((y,))[0])
         rows = tree_map(_valued, rows, dynamic)
         rows = rows[0] if single else rows
         example = dynamic[0] if single else dynamic

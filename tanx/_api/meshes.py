@@ -13,6 +13,7 @@ from .. import dtypes
 from .._base.config import make_user_context
 from .._base.traceback import boundary
 from .._core.array import Array
+from .._core.explicit import bare
 from .._core.mesh import (
     AbstractMesh,
     AxisType,
@@ -24,9 +25,9 @@ from .._core.mesh import (
 from .._core.sharding import NamedSharding, Sharding, SingleDeviceSharding, named, refuse_types
 from .._core.spec import PartitionSpec, names_of
 from .._core.trace import Tracer
-from .._core.types import canonical_shape
+from .._core.types import canonical_shape, is_arraylike
 from .._core.types import typeof as type_of
-from .._ops.annotations import laid_out, reshard_p
+from .._ops.annotations import laid_out, reshard_p, reshard_to
 from .._ops.base import as_array
 from .._runtime.device import devices_of
 from ..errors import explain
@@ -94,12 +95,32 @@ def _resharded(x, target):
     target.check_compatible_aval(type_of(x).shape)
     whole = (*target.spec, *[None] * (ndim - len(target.spec)))
     target = target.update(spec=target.spec.update(whole))
-    if isinstance(x, Tracer):
-        return reshard_p.bind(x, dst_sharding=target)
     x = as_array(x)
-    if _forbidden.value and isinstance(x._device, NamedSharding):
-        _check_collectives(x, target)
+    before = x.sharding if type(x) is Array else type_of(x).sharding
+    if _forbidden.value and isinstance(before, NamedSharding):
+        _check_collectives(before.spec, target)
+    if isinstance(x, Tracer):
+        return reshard_p.bind(x, dst_sharding=target.update(mesh=target.mesh.abstract_mesh))
     return laid_out(x, target)
+
+
+def undivided(tree):
+    """A pytree with the arrays in it whole: no axis divides them."""
+    return tree_map(lambda x: reshard_to(x, bare(type_of(x))) if is_arraylike(x) else x, tree)
+
+
+def by_out_sharding(fun: Callable) -> Callable:
+    """Let a function take ``out_sharding``, the sharding of its result.
+
+    Where it is given, the function runs on whole arrays.
+    """
+    @functools.wraps(fun)
+    def either(*args, out_sharding=None, **kwargs):
+        if out_sharding is None:
+            return fun(*args, **kwargs)
+        args, kwargs = undivided((args, kwargs))
+        return reshard(fun(*args, **kwargs), out_sharding)
+    return either
 
 
 def typeof(x) -> Any:
@@ -113,11 +134,7 @@ def typeof(x) -> Any:
     ...     print(tanx.typeof(tanx.reshard(jnp.ones((4, 2)), tanx.P("x"))))
     float32[4@x,2]
     """
-    aval = type_of(x)
-    place = x._device if type(x) is Array else None
-    if isinstance(place, NamedSharding) and place.mesh.explicit_axes:
-        return aval.update(sharding=NamedSharding(place.mesh.abstract_mesh, place.spec))
-    return aval
+    return type_of(x)
 
 
 # --- Collectives ----------------------------------------------------------------------------------
@@ -146,12 +163,11 @@ def no_collectives(new_val=frozenset()):
     return _forbidden(frozenset(new_val))
 
 
-def _check_collectives(x: Array, target: NamedSharding) -> None:
+def _check_collectives(before: PartitionSpec, target: NamedSharding) -> None:
     """Refuse to divide an array in another way along an axis where that is forbidden."""
     def dimension(spec: PartitionSpec, name) -> int | None:
         return next((k for k, entry in enumerate(spec) if name in names_of(entry)), None)
 
-    before = x._device.spec
     for name in _forbidden.value & set(before.names):
         after = dimension(target.spec, name)
         if after != dimension(before, name) and name not in target.spec.unreduced:
@@ -267,6 +283,7 @@ def auto_axes(f: Callable | None = None, /, *, axes=None, out_sharding=None):
     @functools.wraps(f)
     def wrapped(*args, out_sharding=out_sharding, **kwargs):
         _check_given("auto_axes", "out_sharding", out_sharding)
+        args, kwargs = undivided((args, kwargs))
         with use_abstract_mesh(_retyped("tanx.sharding.auto_axes", axes, AxisType.Auto)):
             result = f(*args, **kwargs)
         return reshard(result, out_sharding)

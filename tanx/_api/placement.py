@@ -12,13 +12,15 @@ from .. import tree_util
 from .._base.config import strict, transfer_guard_host_to_device
 from .._core.array import Array
 from .._core.buffer import Buffer
-from .._core.sharding import Sharding, SingleDeviceSharding, named
+from .._core.explicit import is_divided, laid_out, on_devices
+from .._core.mesh import AbstractMesh
+from .._core.sharding import NamedSharding, Sharding, SingleDeviceSharding, named
 from .._core.spaces import MemorySpace
 from .._core.spec import PartitionSpec
 from .._core.trace import Tracer
 from .._core.transfers import watch_transfer
 from .._core.types import is_arraylike, typeof
-from .._ops.annotations import ArrayCopySemantics, device_put_p, place_of
+from .._ops.annotations import ArrayCopySemantics, device_put_p, place_of, reshard_to
 from .._ops.base import as_array
 from .._runtime.device import Device, buffers_of, default_device, device_of, devices_of
 from ..dtypes import is_extended, keys_are_no_numbers
@@ -133,7 +135,10 @@ host_id, host_count, host_ids = process_index, process_count, process_indices
 def sharding_of(x: Array) -> Sharding:
     """How the data of an array is laid out over devices."""
     place = x._device
-    return place if isinstance(place, Sharding) else SingleDeviceSharding(device_of(x))
+    if isinstance(place, Sharding):
+        return place
+    device = device_of(x)
+    return on_devices(x.aval, device) or SingleDeviceSharding(device)
 
 
 def format_of(x: Array) -> Format:
@@ -224,6 +229,8 @@ def _target(x, target) -> Device | Sharding | None:
     if isinstance(target, Sharding):
         if is_arraylike(x):
             target.check_compatible_aval(typeof(x).shape)
+        if isinstance(target, NamedSharding) and isinstance(target.mesh, AbstractMesh):
+            return target  # the devices are those that the array is on
         return place_of(target)
     raise ValueError(explain(
         "tanx.device_put", "the target must be a device, a sharding, a memory "
@@ -237,7 +244,8 @@ def _put(x, place: Device | Sharding | None, donate: bool):
             "tanx.device_put", "only arrays and numbers can be put on a device.",
             f"value: {x!r:.100} of type {type(x).__name__}"))
     if isinstance(x, Tracer):
-        return x
+        wanted = laid_out(typeof(x), place)
+        return reshard_to(x, wanted) if is_divided(wanted) else x
     if type(x) is not Array and strict.value:
         watch_transfer(typeof(x), explicit=True)
         with transfer_guard_host_to_device("allow"):
@@ -247,7 +255,9 @@ def _put(x, place: Device | Sharding | None, donate: bool):
     if type(placed) is not Array or (  # a number is a tracer while tracing; float0 is NumPy's
             place is None or placed._device is place or placed._device == place):
         return placed
-    moved = placed._shared(placed.aval, place)
+    if isinstance(place, NamedSharding) and isinstance(place.mesh, AbstractMesh):
+        return reshard_to(placed, laid_out(placed.aval, place))
+    moved = placed._shared(laid_out(placed.aval, place), place)
     if donate and type(x) is Array:
         x.delete()
     return moved

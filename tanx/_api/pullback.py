@@ -10,6 +10,7 @@ import numpy as np
 from .. import dtypes
 from .._base.traceback import boundary
 from .._control.accumulators import backward_logs
+from .._core.explicit import alike
 from .._core.linear import Linear, Zero, instantiate
 from .._core.refs import AbstractRef, is_ref
 from .._core.types import is_arraylike, typeof
@@ -243,7 +244,7 @@ class Pullback:
         high = aval.is_high or expected.is_high
         if not high and expected.dtype == dtypes.float0 and found.shape == aval.shape:
             return None  # integers have no derivative, whatever is given for one
-        if not expected.matches(found):
+        if not alike(expected, found):
             raise ValueError(explain(
                 "tanx.vjp", f"a cotangent must have the type of the result of {self.name}.",
                 f"result:    {aval}", f"cotangent: {found}, expected {expected}"))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from .._base.traceback import boundary
 from .._core.axes import named_axis
+from .._core.explicit import stated
 from .._core.jaxpr import ClosedJaxpr
 from .._core.naming import debug_info, name_of, wraps
 from .._core.source import named_scope
@@ -83,7 +84,8 @@ def make_jaxpr(fun: Callable, static_argnums=(), axis_env=None, return_shape: bo
 def _struct(aval):
     if aval.is_high:
         return aval
-    return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
+    return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type,
+                            sharding=stated(aval))
 
 
 def eval_shape(fun: Callable, *args, **kwargs):

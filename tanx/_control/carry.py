@@ -16,6 +16,7 @@ from .. import dtypes, tree_util
 from .._base.config import trace_key
 from .._base.treedef import mismatches
 from .._core.axes import axis_sizes
+from .._core.explicit import alike
 from .._core.jaxpr import ClosedJaxpr
 from .._core.naming import debug_info, leaf_names, name_of
 from .._core.reads import absorb, reading
@@ -142,7 +143,7 @@ def check_carry(function: str, fun: Callable, args: tuple, start: Sequence[Shape
                 end: Sequence[ShapedArray]) -> None:
     """The body must give a carry of the types it takes, weak or not."""
     wrong = [(name, a, b) for name, a, b in zip(leaf_names(fun, args, {}), start, end, strict=True)
-             if not a.matches(b)]
+             if not alike(a, b)]
     if not wrong:
         return
     name, taken, given = wrong[0]
@@ -150,6 +151,8 @@ def check_carry(function: str, fun: Callable, args: tuple, start: Sequence[Shape
         hint = "start with a value of the type that the body gives."
     elif taken.shape != given.shape:
         hint = "start with an array of the shape that the body gives, or reshape what it gives."
+    elif taken.dtype == given.dtype:
+        hint = "tanx.reshard what it starts with, or what the body gives."
     else:
         hint = (f"start with {name} as {given.dtype.name}, or let the body return "
                 f"its new value .astype({taken.dtype.name!r}).")

@@ -14,6 +14,7 @@ import numpy as np
 from .. import dtypes, tree_util
 from .._base.config import jit_disabled
 from .._core.effects import NamedAxisEffect
+from .._core.explicit import alike
 from .._core.flow import Choice
 from .._core.high import is_high
 from .._core.jaxpr import (
@@ -515,12 +516,13 @@ def _check_alike(function: str, labels: list[str], bodies: list[Body]) -> None:
         numbered = tree_util.tree_unflatten(wanted.out_tree, range(wanted.out_tree.num_leaves))
         for path, i in tree_util.tree_leaves_with_path(numbered):
             a, b = wanted.out_avals[i], body.out_avals[i]
-            if a.matches(b):
+            if alike(a, b):
                 continue
             where = f" at {tree_util.keystr(path)}" if path else ""
             raise TypeError(explain(
                 function, f"cond branches must have equal output types{where}.",
                 f"{names[0]} {described(a)}", f"{names[1]} {described(b)}",
                 hint="let all branches give one type." if a.is_high or b.is_high
+                else "tanx.reshard one of them." if a.matches(b)
                 else f"convert one of them, as with .astype({a.dtype.name!r})."
                 if a.shape == b.shape else "broadcast or reshape one of them."))

@@ -262,7 +262,7 @@ class CustomLinear(Primitive):
         outs = self.bind(
             *args, num_res=num_res, bwd=_batched_bwd(bwd, axis, [*dims[:num_res], *ct_dims],
                                                      dims[num_res:]),
-            out_avals=tuple(a.update(shape=(axis.size, *a.shape)) for a in out_avals), **params)
+            out_avals=tuple(a.inc_rank(axis.size, 0) for a in out_avals), **params)
         return outs, ct_dims
 
     batch = never("it is batched by batch_axis, which knows the mapped axis")

@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import dtypes, tree_util
 from .._base.config import jit_disabled
+from .._core.explicit import Explicit
 from .._core.naming import name_of
 from .._core.refs import check_distinct
 from .._core.trace import Tracer
@@ -364,7 +365,11 @@ def _row(aval, steps: int):
     """The type of the slice of a value of ``xs`` that a step takes."""
     if aval.is_high:
         return aval.dec_rank(steps, aval.leading_axis_spec())
-    return aval.update(shape=aval.shape[1:])
+    if Explicit.seen and aval.entries[0] is not None:
+        raise ValueError(explain(
+            "tanx.lax.scan", "the leading axis of xs must not be divided over a mesh.",
+            f"xs: {aval}", hint="tanx.reshard makes it whole."))
+    return aval.dec_rank(steps, 0)
 
 
 def steps_of(function: str, xs, slices, length) -> int:

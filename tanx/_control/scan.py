@@ -246,7 +246,7 @@ def _apart(cts, args, params) -> list:
 def _stacked(aval: ShapedArray, length: int) -> ShapedArray:
     if aval.is_high:
         return aval.inc_rank(length, aval.leading_axis_spec())
-    return aval.update(shape=(length, *aval.shape))
+    return aval.inc_rank(length, 0)
 
 
 def _grouped(*groups: Sequence[str]) -> str:

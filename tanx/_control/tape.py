@@ -114,7 +114,7 @@ def replaying(step: ClosedJaxpr, loop: Callable, num_consts: int, num_carry: int
         return loop(lambda state: lt(state[0], count), one, (np.int32(0), carry))[1]
 
     return ClosedJaxpr(*stage(fun, [
-        _INDEX, *consts, *carry, *(a.update(shape=(room, *a.shape)) for a in rows)]))
+        _INDEX, *consts, *carry, *(a.inc_rank(room, 0) for a in rows)]))
 
 
 # -- states that are made again --------------------------------------------------------------------

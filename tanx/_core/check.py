@@ -14,6 +14,7 @@ import numpy as np
 
 from ..dtypes import is_extended, stored
 from ..errors import JaxprTypeError, explain
+from . import explicit
 from .axes import axis_sizes
 from .effects import NamedAxisEffect
 from .jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
@@ -104,7 +105,7 @@ def _infer_again(eqn: JaxprEqn) -> None:
         return  # the map that binds the axis is not around us: nothing to infer with
     types = [atom.aval for atom in eqn.invars]
     try:
-        inferred = eqn.primitive.infer(*types, **eqn.params)
+        inferred = explicit.infer(eqn.primitive, types, eqn.params)
         effects = eqn.primitive.effects(*types, **eqn.params)
     except Exception as error:
         raise _error("the primitive rejects its operands.", eqn,

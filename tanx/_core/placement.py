@@ -11,7 +11,14 @@ from .sharding import ManualAxisType, NamedSharding
 from .spaces import MemorySpace
 from .spec import PartitionSpec, names_of
 
-__all__ = ["NOWHERE", "Placement", "placed", "written"]
+__all__ = ["NOWHERE", "Explicit", "Placement", "placed", "written"]
+
+
+class Explicit:
+    """Whether any type of this process has stated a sharding; see :mod:`tanx._core.explicit`."""
+
+    seen = False
+
 
 ANY_AXIS = ManualAxisType()
 
@@ -62,6 +69,7 @@ def _of_type(shape: tuple[int, ...], sharding) -> NamedSharding:
               for entry in whole]  # axes that the compiler divides are no part of a type
     sharding = sharding.update(spec=sharding.spec.update(stated))
     sharding.shard_shape(shape)
+    Explicit.seen = Explicit.seen or any(stated)
     return sharding
 
 

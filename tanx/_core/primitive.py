@@ -19,7 +19,7 @@ A primitive is one instance of one class whose methods are its rules:
     ``Kind.STATEMENT`` it is ``lower(into, *operands, **params)`` and gives statements. Where
     ``names_line``, there is one more parameter, ``line``: where the user wrote the use.
 
-A rule that cannot exist says so: ``transpose = never("tanh is not linear")``. Three more are
+A rule that cannot exist says so: ``transpose = never("tanh is not linear")``. Four more are
 optional:
 
 ``fill(into, *operands, **params)``
@@ -28,6 +28,8 @@ optional:
     The result and its Taylor series, from the values and the series of the operands: a recurrence
     where the one that ``jvp`` implies would repeat work, or None where that one serves better.
     :mod:`tanx._ops.series` has their forms.
+``divided(*types, **params)``
+    Which axes of a mesh divide each dimension of the result, from those of the operands.
 ``is_view(**params)``
     Whether each result holds the elements of its operand, in the same row-major order.
 
@@ -112,6 +114,13 @@ class Primitive:
     # Optional rules for compiled code; see above.
     fill: Any = None
     is_view: Any = None
+
+    # Optional rule for shardings over Explicit axes; see :mod:`tanx._core.explicit`.
+    # divided(*types, **params): the entries of the partition spec of the result, or a list of
+    # them. What is elementwise needs none.
+    divided: Any = None
+    # The parameter that states the sharding of the result, where there is one.
+    sharding_parameter: str | None = None
 
     # Optional rules for texts and files; see :mod:`tanx._core.serial`.
     # written(params): the name and the parameters that stand for a use in texts, where it has

@@ -21,7 +21,9 @@ from .._base.frames import more_frames
 from .._base.symbolic import DimExpr, Socket
 from ..dtypes import float0
 from ..errors import explain
+from . import explicit
 from .array import Array
+from .explicit import Explicit
 from .guards import NONE, Guards
 from .jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr
 from .leaks import check_leaks
@@ -241,7 +243,8 @@ class StageTrace(Trace):
                 known = False
         if AbstractRef in map(type, types):
             self._check_refs(primitive, types)
-        inferred = primitive.infer(*types, **params)
+        inferred = (explicit.infer(primitive, types, params) if Explicit.seen
+                    else primitive.infer(*types, **params))
         effects = primitive.effects(*types, **params)
         source = user_source() if self.staging else None  # eager derivatives are not read
         outvars = [*map(Var, inferred)] if primitive.multiple_results else [Var(inferred)]

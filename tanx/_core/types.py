@@ -17,7 +17,7 @@ import numpy as np
 from .. import dtypes
 from .._base.symbolic import DimExpr
 from ..errors import explain
-from .mesh import NO_ABSTRACT_MESH, AxisType
+from .mesh import AxisType, get_abstract_mesh
 from .placement import NOWHERE, placed, written
 from .sharding import ManualAxisType, NamedSharding, named
 from .spaces import MemorySpace
@@ -220,7 +220,13 @@ class ShapedArray(AbstractValue):
     def sharding(self):
         """How values are divided over a mesh; where the type leaves that open, no axis does."""
         stated = self.placement and self.placement.sharding
-        return stated or NamedSharding(NO_ABSTRACT_MESH, PartitionSpec(*[None] * self.ndim))
+        return stated or NamedSharding(get_abstract_mesh(), PartitionSpec(*self.entries))
+
+    @property
+    def entries(self) -> tuple:
+        """What divides each dimension: None, an axis of a mesh, or a tuple of axes."""
+        stated = self.placement and self.placement.sharding
+        return tuple(stated.spec) if stated else (None,) * len(self.shape)
 
     @property
     def manual_axis_type(self):
@@ -536,6 +542,8 @@ def typeof(x) -> Any:  # a ShapedArray for all but tokens; Any, so that its attr
 
 def _of_struct(x: ShapeDtypeStruct) -> AbstractValue:
     aval = ShapedArray(x.shape, x.dtype, x.weak_type)
+    if isinstance(x.sharding, NamedSharding) and x.sharding.mesh.explicit_axes:
+        aval = aval.reshard(x.sharding)
     if not x.is_ref:
         return aval
     return x.reference_to(aval.strip_weak_type())
@@ -551,9 +559,13 @@ def described(x) -> Any:
         return typeof(x)
     if getattr(x, "is_ref", False):
         return _of_struct(x)
-    return ShapedArray(canonical_shape(x.shape, "tanx.typeof"),
+    aval = ShapedArray(canonical_shape(x.shape, "tanx.typeof"),
                        dtypes.canonicalize_dtype(x.dtype, allow_extended_dtype=True),
                        bool(getattr(x, "weak_type", False)))
+    sharding = getattr(x, "sharding", None)
+    if isinstance(sharding, NamedSharding) and sharding.mesh.explicit_axes:
+        return aval.reshard(sharding)
+    return aval
 
 
 def is_arraylike(x) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core import explicit
 from .._core.array import Array
 from .._core.effects import IOEffect
 from .._core.linear import Zero, is_linear, is_zero, linear, never
@@ -36,6 +37,7 @@ class Identity(Primitive):
     """The operand itself; derivatives and batches go through."""
 
     kind = Kind.LAYOUT
+    divided = explicit.like_operand
     jvp = linear
 
     def infer(self, x, **params):
@@ -82,6 +84,24 @@ class Reshard(Identity):
     """A value laid out along the Explicit axes of a mesh; with one device, as it is."""
 
     name = "reshard"
+    sharding_parameter = "dst_sharding"
+
+    def transpose(self, ct, x, *, dst_sharding):
+        return [reshard_to(ct, x.aval)]
+
+    def batch(self, args, dims, *, dst_sharding):
+        (x,), (d,) = args, dims
+        entries = list(dst_sharding.spec)
+        entries.insert(d, typeof(x).entries[d])
+        return self.bind(x, dst_sharding=dst_sharding.update(spec=PartitionSpec(*entries))), d
+
+
+def reshard_to(x, aval):
+    """A value laid out as a type says."""
+    if typeof(x).entries == aval.entries:
+        return x
+    sharding = (aval if explicit.is_divided(aval) else typeof(x)).placement.sharding
+    return reshard_p.bind(x, dst_sharding=sharding.update(spec=PartitionSpec(*aval.entries)))
 
 
 @parameter
@@ -109,6 +129,9 @@ class DevicePut(Primitive):
                 "tanx.lax.device_put_p", "there is one target for each operand.",
                 f"operands: {', '.join(map(str, types))}", f"devices: {devices}"))
         return list(types)
+
+    def divided(self, *types, **params):
+        return [t.entries for t in types]
 
     def eval(self, *operands, **params):
         return list(operands)
@@ -319,8 +342,8 @@ def _asserted(name: str, x, target: NamedSharding):
     array: Any = as_array(x)
     aval = typeof(array)
     target.check_compatible_aval(aval.shape)
-    traced = isinstance(array, Tracer)
-    stated = (aval.placement and aval.placement.sharding) if traced else array.sharding
+    stated = (aval.placement and aval.placement.sharding) if (
+        isinstance(array, Tracer)) else array.sharding
     if isinstance(stated, NamedSharding) and (
             _padded(stated.spec, aval.ndim) != _padded(target.spec, aval.ndim)):
         raise AssertionError(explain(
@@ -337,7 +360,10 @@ def _padded(spec: PartitionSpec, ndim: int) -> tuple:
 def laid_out(x: Array, sharding: Sharding) -> Array:
     """The same data, laid out as a sharding of one device says."""
     place = place_of(sharding)
-    return x if x._device == place else x._shared(x.aval, place)
+    aval = explicit.laid_out(x.aval, place)
+    if x._device == place and x.aval is aval:
+        return x
+    return x._shared(aval, place)
 
 
 def place_of(sharding: Sharding):

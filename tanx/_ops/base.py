@@ -16,10 +16,18 @@ import numpy as np
 
 from .._base.config import allow_f16_reductions, strict
 from .._core.array import Array
+from .._core.explicit import (
+    Explicit,
+    requested,
+    sharding_error,
+    sharding_for,
+    sharding_of_lanes,
+)
 from .._core.high import MappingSpec
 from .._core.linear import linear
 from .._core.primitive import Kind, Primitive
 from .._core.refs import Reference, no_array
+from .._core.spec import names_of
 from .._core.trace import context
 from .._core.transfers import watch_transfer
 from .._core.types import (
@@ -84,9 +92,16 @@ class BroadcastInDim(Primitive):
 
     name = "broadcast_in_dim"
     kind = Kind.LAYOUT
+    sharding_parameter = "sharding"
 
     def infer(self, x, *, shape, broadcast_dimensions, sharding=None):
         return _broadcasted(x, shape, broadcast_dimensions)
+
+    def divided(self, x, *, shape, broadcast_dimensions, sharding=None):
+        entries = [None] * len(shape)
+        for d, entry in zip(broadcast_dimensions, x.entries):
+            entries[d] = entry
+        return tuple(entries)
 
     def eval(self, x, *, shape, broadcast_dimensions, sharding=None):
         if list(broadcast_dimensions) != sorted(broadcast_dimensions):
@@ -139,11 +154,12 @@ def broadcast_in_dim(operand, shape, broadcast_dimensions, *, out_sharding=None)
     """
     shape = canonical_shape(shape, "tanx.lax.broadcast_in_dim")
     broadcast_dimensions = tuple(map(int, broadcast_dimensions))
-    if (broadcast_dimensions == tuple(range(len(shape)))
+    if (out_sharding is None and broadcast_dimensions == tuple(range(len(shape)))
             and operand_type("broadcast_in_dim", operand).shape == shape):
         return as_array(operand)
     return broadcast_in_dim_p.bind(operand, shape=shape, broadcast_dimensions=broadcast_dimensions,
-                                   sharding=out_sharding)
+                                   sharding=requested("tanx.lax.broadcast_in_dim", out_sharding,
+                                                      len(shape)))
 
 
 def operand_type(function: str, x) -> ShapedArray:
@@ -158,6 +174,7 @@ class Reshape(Primitive):
 
     name = "reshape"
     kind = Kind.LAYOUT
+    sharding_parameter = "sharding"
 
     def infer(self, x, *, new_sizes, dimensions, sharding=None):
         if dimensions is not None and sorted(dimensions) != list(range(x.ndim)):
@@ -171,6 +188,31 @@ class Reshape(Primitive):
                 f"new_sizes: {new_sizes}, {prod(new_sizes)} elements"))
         return ShapedArray(new_sizes, x.dtype, x.weak_type)
 
+    def divided(self, x, *, new_sizes, dimensions, sharding=None):
+        """Runs of dimensions are merged, or each is split, but not both in one reshape."""
+        sources = [d for d in range(x.ndim) if x.shape[d] != 1]
+        targets = [p for p, n in enumerate(new_sizes) if n != 1]
+        entries = [None] * len(new_sizes)
+        old, new = [x.shape[d] for d in sources], [new_sizes[p] for p in targets]
+        runs = [(sources[i], targets[j]) for i, j in _matching_runs(old, new)]
+        divided = [x.entries[d] is not None for d in sources]
+        if dimensions is not None or any(divided) and (0 in old or not (
+                all(len(i) == 1 for i, _ in runs) or all(len(j) == 1 for _, j in runs))):
+            raise self._undecided(x, new_sizes)
+        for i, j in runs:
+            names = [x.entries[d] for d in i]
+            given = [e for e in names if e is not None]
+            if names[:len(given)] != given or len(given) > 1 and len(given) < len(names):
+                raise self._undecided(x, new_sizes)
+            if given:
+                entries[j[0]] = tuple(n for e in given for n in names_of(e))
+        return tuple(entries)
+
+    def _undecided(self, x, new_sizes) -> Exception:
+        return sharding_error(
+            self, "it is not clear how dimensions of the result are divided.", [x],
+            f"new_sizes: {new_sizes}", hint="out_sharding=tanx.P(...) says it.")
+
     def eval(self, x, *, new_sizes, dimensions, sharding=None):
         return (x if dimensions is None else x.transpose(dimensions)).reshape(new_sizes)
 
@@ -178,7 +220,7 @@ class Reshape(Primitive):
 
     def transpose(self, ct, x, *, new_sizes, dimensions, sharding=None):
         if dimensions is None:
-            return [reshape(ct, x.shape)]
+            return [reshape(ct, x.shape, out_sharding=sharding_for(x.aval, None, ct))]
         return [transpose(reshape(ct, [x.shape[d] for d in dimensions]), np.argsort(dimensions))]
 
     def batch(self, args, dims, *, new_sizes, dimensions, sharding=None):
@@ -242,10 +284,10 @@ def reshape(operand, new_sizes, dimensions=None, *, out_sharding=None):
         dimensions = tuple(map(int, dimensions))
         if dimensions == tuple(range(aval.ndim)):
             dimensions = None
-    if dimensions is None and aval.shape == new_sizes:
+    if dimensions is None and aval.shape == new_sizes and out_sharding is None:
         return as_array(operand)
     return reshape_p.bind(operand, new_sizes=new_sizes, dimensions=dimensions,
-                          sharding=out_sharding)
+                          sharding=requested("tanx.lax.reshape", out_sharding, len(new_sizes)))
 
 
 class Transpose(Primitive):
@@ -260,6 +302,9 @@ class Transpose(Primitive):
                 "tanx.lax.transpose", "permutation must hold each dimension once.",
                 f"operand:     {x}", f"permutation: {permutation}"))
         return ShapedArray(tuple([x.shape[i] for i in permutation]), x.dtype, x.weak_type)
+
+    def divided(self, x, *, permutation):
+        return tuple(x.entries[i] for i in permutation)
 
     def eval(self, x, *, permutation):
         return x.transpose(permutation)
@@ -312,6 +357,9 @@ class Reduction(Primitive):
 
     def infer(self, x, *, axes, **params):
         return _reduced(self, x.shape, x.dtype, x.weak_type, axes)
+
+    def divided(self, x, *, axes, **params):
+        return tuple(e for d, e in enumerate(x.entries) if d not in axes)
 
     def eval(self, x, *, axes, **params):
         dtype = x.dtype
@@ -462,7 +510,9 @@ def materialize(x, dim: int | None, size: int, position: int = 0):
             f"type: {typeof(x)}", hint="map it where it comes in, or make it inside of the loop."))
     shape = list(typeof(x).shape)
     shape.insert(position, size)
-    return broadcast_in_dim(x, shape, [i for i in range(len(shape)) if i != position])
+    sharding = sharding_of_lanes(typeof(x), position) if Explicit.seen else None
+    return broadcast_in_dim(x, shape, [i for i in range(len(shape)) if i != position],
+                            out_sharding=sharding)
 
 
 def batch_together(args, dims):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._core.explicit import same_entries
 from .._core.linear import is_linear, linear_in, never
 from .._core.primitive import Kind, Primitive
 from .._core.types import ShapedArray, typeof
@@ -158,6 +159,10 @@ class SelectN(Primitive):
             raise self._refused("which must be of booleans or integers", which, cases)
         return first if first.weak_type == weak else ShapedArray(first.shape, first.dtype, weak)
 
+    def divided(self, which, *cases):
+        rule = "cases, and which if it is no scalar, must be divided in the same way."
+        return same_entries(self, [*cases, *([which] if which.ndim else [])], rule)
+
     def _refused(self, rule, which, cases) -> TypeError:
         return TypeError(explain(
             "tanx.lax.select_n", f"{rule}.", f"which:  {which}",
@@ -229,6 +234,9 @@ class Clamp(Primitive):
             raise self._refused("operands must be of numbers", low, x, high)
         weak = low.weak_type and x.weak_type and high.weak_type
         return x if weak == x.weak_type else ShapedArray(x.shape, x.dtype, weak)
+
+    def divided(self, low, x, high):
+        return x.entries
 
     def _refused(self, rule, low, x, high) -> TypeError:
         return TypeError(explain(

@@ -49,6 +49,7 @@ class ConvGeneralDilated(Primitive):
 
     name = "conv_general_dilated"
     kind = Kind.CONTRACTION
+    sharding_parameter = "out_sharding"
 
     def infer(self, x, w, *, window_strides, padding, lhs_dilation, rhs_dilation,
               dimension_numbers, feature_group_count, batch_group_count, precision,
@@ -59,6 +60,13 @@ class ConvGeneralDilated(Primitive):
         if x.weak_type and w.weak_type:
             return steps.out.update(weak_type=True)
         return steps.out
+
+    def divided(self, x, w, *, out_sharding, **params):
+        steps = plan_of(x, w, params)
+        entries = [None] * x.ndim
+        for k, (source, target) in enumerate(zip(steps.lhs_spec, steps.out_spec)):
+            entries[target] = None if k == 1 else x.entries[source]
+        return tuple(entries)
 
     def eval(self, x, w, **params):
         steps = plan_of(x, w, params)

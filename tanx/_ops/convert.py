@@ -10,6 +10,7 @@ import numpy as np
 from .. import dtypes
 from .._base.config import strict
 from .._core.array import Array
+from .._core.explicit import like_operand
 from .._core.jaxpr import Literal
 from .._core.linear import Zero, is_linear, is_zero, linear, never
 from .._core.primitive import Kind, Primitive
@@ -149,6 +150,8 @@ class BitcastConvertType(Primitive):
                 f"new_dtype: {new_dtype} ({new_bits} bits)"))
         return x.shape[:-1]
 
+    divided = like_operand
+
     def eval(self, x, *, new_dtype):
         old_bits, new_bits = dtypes.itemsize_bits(x.dtype), dtypes.itemsize_bits(new_dtype)
         if x.dtype == new_dtype:
@@ -276,6 +279,9 @@ class OptimizationBarrier(Primitive):
 
     def infer(self, *types):
         return list(types)
+
+    def divided(self, *types):
+        return [t.entries for t in types]
 
     def eval(self, *operands):
         return list(operands)

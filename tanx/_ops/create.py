@@ -6,8 +6,10 @@ import numpy as np
 
 from .. import dtypes
 from .._base.symbolic import Socket, as_value, index, is_symbolic
+from .._core.explicit import requested, stated
 from .._core.linear import never
 from .._core.primitive import Kind, Primitive
+from .._core.sharding import NamedSharding, Sharding
 from .._core.types import ShapedArray, canonical_shape, described, typeof
 from .._loops import build
 from .._loops.names import SCRATCH
@@ -25,6 +27,7 @@ class Iota(Primitive):
 
     name = "iota"
     kind = Kind.LAYOUT
+    sharding_parameter = "sharding"
 
     def infer(self, *, dtype, shape, dimension, sharding=None):
         if letter(dtype) not in NUMBER:
@@ -80,6 +83,7 @@ class Empty(Primitive):
 
     name = "empty"
     kind = Kind.LAYOUT
+    sharding_parameter = "out_sharding"
 
     def infer(self, *, shape, dtype, out_sharding=None):
         return ShapedArray(shape, dtype)
@@ -124,6 +128,13 @@ def full(shape, fill_value, dtype=None, *, sharding=None):
         value = _filling(fill_value, given.dtype, given.weak_type)
     else:
         value = _filling(fill_value, dtypes.requested_dtype(dtype, "tanx.lax.full"))
+    return _spread(value, shape, sharding)
+
+
+def _spread(value, shape, sharding):
+    """A scalar everywhere in a shape; a sharding that names no axes has nothing to say."""
+    if isinstance(sharding, Sharding) and not isinstance(sharding, NamedSharding):
+        sharding = None
     return broadcast_in_dim(value, shape, (), out_sharding=sharding)
 
 
@@ -144,7 +155,9 @@ def full_like(x, fill_value, dtype=None, shape=None, sharding=None):
         value = _filling(fill_value, like.dtype, like.weak_type)
     else:
         value = _filling(fill_value, dtypes.requested_dtype(dtype, "tanx.lax.full_like"))
-    return broadcast_in_dim(value, shape, (), out_sharding=sharding)
+    if sharding is None and shape == like.shape:
+        sharding = stated(like)
+    return _spread(value, shape, sharding)
 
 
 def iota(dtype, size):
@@ -165,7 +178,8 @@ def broadcasted_iota(dtype, shape, dimension, *, out_sharding=None):
     """
     return iota_p.bind(dtype=dtypes.requested_dtype(dtype, "tanx.lax.broadcasted_iota"),
                        shape=canonical_shape(shape, "tanx.lax.broadcasted_iota"),
-                       dimension=index(dimension), sharding=out_sharding)
+                       dimension=index(dimension), sharding=requested(
+                           "tanx.lax.broadcasted_iota", out_sharding, len(shape)))
 
 
 def scratch(shape, dtype):
@@ -181,7 +195,7 @@ def empty(shape, dtype, *, out_sharding=None):
     """
     return empty_p.bind(shape=canonical_shape(shape, "tanx.lax.empty"),
                         dtype=dtypes.requested_dtype(dtype, "tanx.lax.empty"),
-                        out_sharding=out_sharding)
+                        out_sharding=requested("tanx.lax.empty", out_sharding, len(shape)))
 
 
 def shape_as_value(shape):

@@ -6,6 +6,7 @@ import operator
 
 import numpy as np
 
+from .._core.explicit import whole
 from .._core.linear import expansion, linear, never
 from .._core.primitive import Kind, Primitive
 from .._core.types import typeof
@@ -14,8 +15,9 @@ from ..errors import explain
 from .arith import add, mul, sub
 from .compare import eq, ge, ne, select
 from .complex_parts import real
+from .create import full_like
 from .extremes import maximum, minimum
-from .layout import broadcast, rev
+from .layout import rev
 from .magnitude import max, min
 from .operands import INEXACT, NUMBER, accumulator, letter, like, refused
 from .slicing import concatenate, pad, slice_in_dim
@@ -58,6 +60,10 @@ class Cumulative(Primitive):
                 f"operand: {x}", f"axis:    {axis}",
                 hint="tanx.numpy's functions take negative axes."))
         return x
+
+    def divided(self, x, *, axis, reverse):
+        whole(self, [x], [axis], "the dimension that is accumulated must not be divided.")
+        return x.entries
 
     def eval(self, x, *, axis, reverse):
         flip = (slice(None),) * axis + (slice(None, None, -1),)
@@ -234,7 +240,7 @@ def log_add_exp(a, b):
 
 def _share(x, total):
     """The derivative of the logarithm of a sum by one of its terms; 1 where both are infinite."""
-    finite = (select(eq(v, like(v, np.inf)), broadcast(like(v, 0), v.shape), v) for v in (x, total))
+    finite = (select(eq(v, like(v, np.inf)), full_like(v, 0), v) for v in (x, total))
     return exp(sub(*finite))
 
 

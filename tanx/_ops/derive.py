@@ -12,6 +12,7 @@ from functools import reduce
 import numpy as np
 
 from .. import dtypes
+from .._core.explicit import stated
 from .._core.linear import Linear, Zero, linear
 from .._core.primitive import Kind, Primitive
 from .._core.trace import context
@@ -28,7 +29,7 @@ def zeros_of(aval):
         return aval.vspace_zero()
     zero = context.trace.literal(np.zeros((), aval.dtype),
                                  ShapedArray((), aval.dtype, aval.weak_type))
-    return broadcast_in_dim(zero, aval.shape, ())
+    return broadcast_in_dim(zero, aval.shape, (), out_sharding=stated(aval))
 
 
 Zero.instantiate = lambda zero: zeros_of(zero.aval)  # type: ignore[method-assign]

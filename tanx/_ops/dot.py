@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import dtypes
+from .._core.explicit import requested, sharding_error, sharding_for
 from .._core.linear import is_linear
 from .._core.primitive import Kind, Primitive
 from .._core.types import ShapedArray, typeof
@@ -39,12 +40,27 @@ class DotGeneral(Primitive):
 
     name = "dot_general"
     kind = Kind.CONTRACTION
+    sharding_parameter = "out_sharding"
 
     def infer(self, x, y, *, dimension_numbers, precision, preferred_element_type, out_sharding):
         steps = plan(x.shape, x.dtype, y.shape, y.dtype, dimension_numbers, preferred_element_type)
         if x.weak_type and y.weak_type:
             return steps.out.update(weak_type=True)
         return steps.out
+
+    def divided(self, x, y, *, dimension_numbers, **params):
+        (cx, cy), (bx, by) = dimension_numbers
+        if [x.entries[d] for d in bx] != [y.entries[d] for d in by]:
+            raise sharding_error(self, "batch dimensions must be divided in the same way.", [x, y],
+                                 hint="tanx.reshard one of the operands first.")
+        if any(x.entries[i] is not None is not y.entries[j] for i, j in zip(cx, cy)):
+            raise sharding_error(
+                self, "dimensions that are summed over are divided on both sides, so that it is "
+                "not clear how the result is.", [x, y],
+                hint="out_sharding=tanx.P(...) says it.")
+        return (*(x.entries[d] for d in bx),
+                *(x.entries[d] for d in kept_dimensions(x.ndim, bx, cx)),
+                *(y.entries[d] for d in kept_dimensions(y.ndim, by, cy)))
 
     def eval(self, x, y, *, dimension_numbers, precision, preferred_element_type, out_sharding):
         steps = plan(x.shape, x.dtype, y.shape, y.dtype, dimension_numbers, preferred_element_type)
@@ -68,8 +84,10 @@ class DotGeneral(Primitive):
         second = tuple(range(len(bx) + len(kept_x), len(bx) + len(kept_x) + len(kept_y)))
 
         def product(target, known, summed, dims, target_dims):
-            out = dot_general(ct, known, ((summed, dims[1]), (batch, dims[0])), precision,
-                              preferred_element_type)
+            out = dot_general(
+                ct, known, ((summed, dims[1]), (batch, dims[0])), precision,
+                preferred_element_type,
+                out_sharding=sharding_for(target.aval, target_dims, ct, known))
             out = transpose(out, np.argsort(target_dims))
             return out if out.dtype == target.dtype else convert(out, target.dtype)
 
@@ -320,6 +338,10 @@ def batch_matmul(lhs, rhs, precision: PrecisionLike = None):
 def _dot(function, lhs, rhs, dimension_numbers, precision, preferred_element_type, out_sharding):
     if preferred_element_type is not None:
         preferred_element_type = dtypes.requested_dtype(preferred_element_type, function)
+    if out_sharding is not None:
+        (contracted, _), (batch, _) = dimension_numbers
+        rank = typeof(lhs).ndim + typeof(rhs).ndim - 2 * len(contracted) - len(batch)
+        out_sharding = requested(function, out_sharding, rank)
     return dot_general_p.bind(
         lhs, rhs, dimension_numbers=dimension_numbers,
         precision=canonical_precision(precision, function),

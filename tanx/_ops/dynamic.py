@@ -11,6 +11,7 @@ import numpy as np
 from .. import dtypes
 from .._base.axes import canonical_axis
 from .._core.array import Array
+from .._core.explicit import like_operand, same_entries
 from .._core.linear import is_linear, linear_in
 from .._core.primitive import Kind, Primitive
 from .._core.trace import Tracer
@@ -126,6 +127,8 @@ class DynamicSlice(Primitive):
                 "tanx.lax.dynamic_slice", "slice_sizes must not exceed the operand's sizes.",
                 f"operand:     {x}", f"slice_sizes: {slice_sizes}"))
         return ShapedArray(slice_sizes, x.dtype, x.weak_type)
+
+    divided = like_operand
 
     def eval(self, x, *starts, slice_sizes):
         return own(x[tuple(_clamped(starts, x.shape, slice_sizes))])
@@ -245,6 +248,9 @@ class DynamicUpdateSlice(Primitive):
                 f"operand: {x}", f"update:  {update}"))
         _check_starts(function, x, starts)
         return x.strip_weak_type()
+
+    def divided(self, x, update, *starts):
+        return same_entries(self, [x, update], "operand and update must be divided alike.")
 
     def eval(self, x, update, *starts):
         out = np.array(x)

@@ -14,6 +14,7 @@ from math import prod
 import numpy as np
 
 from .. import dtypes
+from .._core.explicit import like_operand
 from .._core.linear import linear
 from .._core.primitive import Kind, Primitive, parameter
 from .._core.types import ShapedArray, typeof
@@ -49,6 +50,8 @@ class FFT(Primitive):
     name = "fft"
     kind = Kind.STATEMENT
     jvp = linear
+
+    divided = like_operand
 
     def infer(self, x, *, fft_lengths, fft_type, axes=None):
         if axes is not None:

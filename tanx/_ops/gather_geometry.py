@@ -129,6 +129,29 @@ def geometry(operand: tuple[int, ...], indices: tuple[int, ...], numbers: Gather
                     _taken(operand, numbers, sizes))
 
 
+def divided_windows(operand, indices, geo: Geometry, sizes: tuple[int, ...]) -> tuple | None:
+    """What divides the windows of a type at places of a type of indices; None if it is not clear.
+
+    Operands may be divided along dimensions that windows have whole, and along batches.
+    """
+    entries: list = [None] * len(geo.shape)
+    for d, entry in enumerate(operand.entries):
+        batch = geo.batching[d]
+        if batch is not None:
+            beside = indices.entries[batch]
+            if entry is not None is not beside and entry != beside:
+                return None
+            entries[geo.batch_dims[batch]] = beside if entry is None else entry
+        elif entry is not None:
+            if d not in geo.window_dims or sizes[d] != operand.shape[d]:
+                return None
+            entries[geo.offset_dims[geo.window_dims.index(d)]] = entry
+    batches = {b for b in geo.batching if b is not None}
+    if any(e is not None for b, e in enumerate(indices.entries) if b not in batches):
+        return None
+    return tuple(entries)
+
+
 def _known(n) -> int:
     """A size for computations, which never take place where it is symbolic."""
     return 0 if is_symbolic(n) else n

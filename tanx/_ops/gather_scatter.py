@@ -15,6 +15,7 @@ import numpy as np
 from .. import dtypes
 from .._base.axes import canonical_axes
 from .._core.array import Array
+from .._core.explicit import sharding_error
 from .._core.jaxpr import ClosedJaxpr, Jaxpr
 from .._core.linear import Zero, is_linear, linear_in, never
 from .._core.primitive import Kind, Primitive, parameter
@@ -39,6 +40,7 @@ from .gather_geometry import (
     Mismatch,
     as_int64,
     clipped,
+    divided_windows,
     geometry,
     inside,
     positions,
@@ -75,6 +77,15 @@ class Gather(Primitive):
                 f"indices:           {indices}", f"slice_sizes:       {slice_sizes}",
                 f"dimension_numbers: {dimension_numbers}")) from None
         return ShapedArray(geo.shape, x.dtype, x.weak_type)
+
+    def divided(self, x, indices, *, dimension_numbers, slice_sizes, **params):
+        geo = geometry(x.shape, indices.shape, dimension_numbers, slice_sizes)
+        entries = divided_windows(x, indices, geo, slice_sizes)
+        if entries is None:
+            raise sharding_error(
+                self, "it is not clear how the result is divided.", [x, indices],
+                hint="x.at[...].get(out_sharding=tanx.P(...)) says it.")
+        return entries
 
     def eval(self, x, indices, *, dimension_numbers, slice_sizes, unique_indices,
              indices_are_sorted, mode, fill_value):
@@ -300,6 +311,16 @@ class Scatter(Primitive):
                 f"indices:           {indices}", f"updates:           {updates}",
                 f"dimension_numbers: {dimension_numbers}")) from None
         return x
+
+    def divided(self, x, indices, updates, *, dimension_numbers, **params):
+        geo, sizes = window_of(x.shape, indices.shape, updates.shape, dimension_numbers)
+        entries = divided_windows(x, indices, geo, sizes)
+        if entries is None or any(given not in (None, e)
+                                  for given, e in zip(updates.entries, entries)):
+            raise sharding_error(
+                self, "it is not clear how the result is divided.", [x, indices, updates],
+                hint="x.at[...].set(y, out_sharding=tanx.P(...)) says it.")
+        return x.entries
 
     def eval(self, x, indices, updates, *, dimension_numbers, unique_indices, mode, update_jaxpr,
              **params):

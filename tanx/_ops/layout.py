@@ -13,6 +13,7 @@ from math import prod
 import numpy as np
 
 from .._base.axes import canonical_axes, canonical_axis
+from .._core.explicit import like_operand, same_entries, whole
 from .._core.linear import instantiate, linear
 from .._core.primitive import Kind, Primitive
 from .._core.types import ShapedArray, aval_method, canonical_shape, typeof
@@ -134,6 +135,8 @@ class Rev(Primitive):
                 hint="tanx.numpy.flip takes negative axes."))
         return x
 
+    divided = like_operand
+
     def eval(self, x, *, dimensions):
         return np.flip(x, dimensions)
 
@@ -181,6 +184,9 @@ class Squeeze(Primitive):
 
     def infer(self, x, *, dimensions):
         return _squeezed(x, dimensions)
+
+    def divided(self, x, *, dimensions):
+        return tuple(e for d, e in enumerate(x.entries) if d not in dimensions)
 
     def eval(self, x, *, dimensions):
         return x.squeeze(dimensions)
@@ -242,6 +248,11 @@ class Tile(Primitive):
                 f"operand: {x}", f"reps:    {reps}", hint="tanx.numpy.tile adds dimensions."))
         return ShapedArray(tuple([n * r for n, r in zip(x.shape, reps)]), x.dtype, x.weak_type)
 
+    def divided(self, x, *, reps):
+        whole(self, [x], [d for d, n in enumerate(reps) if n != 1],
+              "a dimension that is repeated must not be divided.")
+        return x.entries
+
     def eval(self, x, *, reps):
         return np.tile(x, reps)
 
@@ -287,6 +298,10 @@ class Stack(Primitive):
                 *(f"operand {i}: {t}" for i, t in enumerate(types))))
         shape = (*first.shape[:axis], len(types), *first.shape[axis:])
         return ShapedArray(shape, first.dtype, all(t.weak_type for t in types))
+
+    def divided(self, *types, axis):
+        entries = same_entries(self, types, "operands must be divided in the same way.")
+        return (*entries[:axis], None, *entries[axis:])
 
     def eval(self, *xs, axis):
         return np.stack(xs, axis)
@@ -365,6 +380,9 @@ class Unstack(Primitive):
     def infer(self, x, *, axis):
         piece = ShapedArray(x.shape[:axis] + x.shape[axis + 1:], x.dtype, x.weak_type)
         return [piece] * x.shape[axis]
+
+    def divided(self, x, *, axis):
+        return [x.entries[:axis] + x.entries[axis + 1:]] * x.shape[axis]
 
     def eval(self, x, *, axis):
         # Copies: a piece that is kept must not keep the whole.

@@ -13,6 +13,7 @@ from math import prod
 
 import numpy as np
 
+from .._core.explicit import whole
 from .._core.linear import Zero, is_linear, never
 from .._core.primitive import Kind, Primitive
 from .._core.types import ShapedArray, typeof
@@ -59,6 +60,13 @@ class Factorization(Primitive):
 
     kind = Kind.STATEMENT
     transpose = never("factors of matrices are not linear in them")
+
+    def divided(self, *types, **params):
+        """Batches may be divided, matrices not."""
+        for t in types:
+            whole(self, [t], range(t.ndim)[-2:], "matrices must not be divided.")
+        entries = types[0].entries[:-2]
+        return [entries] * len(self.infer(*types, **params)) if self.multiple_results else entries
 
     def batch(self, args, dims, **params):
         size = batch_size(args, dims)

@@ -15,7 +15,7 @@ from .arith import div, mul, neg
 from .compare import eq, ge, gt, select
 from .complex_parts import complex, conj, imag, real, real_dtype
 from .convert import convert
-from .create import full, full_like
+from .create import full_like
 from .derive import partials
 from .extremes import maximum, minimum
 from .families import Elementwise, grow, keeping_dtype
@@ -96,7 +96,7 @@ class Abs(Elementwise):
 def _share(x, y, out):
     """1 where ``x`` exceeds ``y``, 0 where it falls short, and one half where they tie."""
     greater, same = gt(x, y), eq(x, y)
-    one, none, half = (full(out.shape, value, out.dtype) for value in (1, 0, 0.5))
+    one, none, half = (full_like(out, value) for value in (1, 0, 0.5))
     return select(greater, one, select(same, half, none))
 
 

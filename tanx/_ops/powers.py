@@ -9,7 +9,7 @@ from .._core.types import ShapedArray, typeof
 from .arith import div, mul, sub, total
 from .compare import eq, select
 from .convert import convert
-from .create import full, full_like
+from .create import full_like
 from .derive import partials
 from .families import Elementwise, by_own_loop, grow
 from .magnitude import replace_zero
@@ -79,7 +79,7 @@ def _slope_by_base(out, x, y):
     # The power 0 is 1 everywhere, so its slope is 0, where the formula would give 0 * inf.
     y = convert(y, typeof(x).dtype)
     zero_power = grow(eq(y, like(y, 0)), out) if typeof(y).shape else eq(y, like(y, 0))
-    none = full(out.shape, 0, out.dtype)
+    none = full_like(out, 0)
     slope = mul(replace_zero(y), pow(x, sub(y, full_like(y, 1))))
     return select(zero_power, none, slope)
 

@@ -162,6 +162,9 @@ class ArgExtremum(Primitive):
                 f"axis:    {axes[0]}"))
         return ShapedArray(shape, index_dtype)
 
+    def divided(self, x, *, axes, index_dtype):
+        return tuple(e for d, e in enumerate(x.entries) if d not in axes)
+
     def eval(self, x, *, axes, index_dtype):
         return getattr(x, self.name)(axes[0]).astype(index_dtype)
 
@@ -223,6 +226,11 @@ class Reduce(Primitive):
         shape = reduced_shape("reduce", operands[0], dimensions)
         return [ShapedArray(shape, x.dtype, x.weak_type and init.weak_type)
                 for x, init in zip(operands, inits)]
+
+    def divided(self, *types, jaxpr, dimensions, **params):
+        operands, _ = halves(types)
+        return [tuple(e for d, e in enumerate(x.entries) if d not in dimensions)
+                for x in operands]
 
     def eval(self, *arrays, jaxpr, dimensions, **params):
         operands, inits = halves(arrays)

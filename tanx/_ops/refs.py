@@ -341,6 +341,7 @@ class TransformedRef(Accessible):
 
     type = aval
     is_dynamic_size = False  # sizes of parts are known while tracing
+    multiref = False  # it is a part of one reference
 
     @property
     def memory_space(self):

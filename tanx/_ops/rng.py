@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import dtypes
 from .._base import config
+from .._core.explicit import like_operand
 from .._core.jaxpr import ClosedJaxpr
 from .._core.linear import never
 from .._core.primitive import Kind, Primitive
@@ -76,6 +77,8 @@ class KeyPrimitive(Primitive):
     kind = Kind.ELEMENTWISE
     jvp = never("bits have no derivative")
     transpose = never("bits are not linear")
+
+    divided = like_operand
 
     def batch(self, args, dims, **params):
         (x,), (dim,) = args, dims

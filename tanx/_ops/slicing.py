@@ -14,6 +14,7 @@ import numpy as np
 
 from .._base import symbolic
 from .._base.axes import canonical_axis
+from .._core.explicit import like_operand, same_entries
 from .._core.linear import instantiate, is_linear, linear
 from .._core.primitive import Kind, Primitive
 from .._core.types import ShapedArray, typeof
@@ -76,6 +77,8 @@ class Slice(Primitive):
 
     def infer(self, x, *, start_indices, limit_indices, strides):
         return _part(x, start_indices, limit_indices, strides)
+
+    divided = like_operand
 
     def eval(self, x, *, start_indices, limit_indices, strides):
         return own(x[_slices(start_indices, limit_indices, strides)])
@@ -183,6 +186,8 @@ class Pad(Primitive):
                 "tanx.lax.pad", "negative padding takes away more than there is.", *facts))
         return ShapedArray(shape, x.dtype, x.weak_type and padding_value.weak_type)
 
+    divided = like_operand
+
     def eval(self, x, padding_value, *, padding_config):
         shape = [before + after + n + inner * max(n - 1, 0)
                  for n, (before, after, inner) in zip(x.shape, padding_config)]
@@ -271,6 +276,9 @@ class Concatenate(Primitive):
                   *shape[dimension + 1:])
         return ShapedArray(joined, types[0].dtype, all(t.weak_type for t in types))
 
+    def divided(self, *types, dimension):
+        return same_entries(self, types, "operands must be divided in the same way.")
+
     def eval(self, *xs, dimension):
         return np.concatenate(xs, dimension)
 
@@ -327,6 +335,9 @@ class Split(Primitive):
                 f"sizes:   {sizes}", f"axis:    {axis}"))
         return [ShapedArray((*x.shape[:axis], n, *x.shape[axis + 1:]), x.dtype, x.weak_type)
                 for n in sizes]
+
+    def divided(self, x, *, sizes, axis):
+        return [x.entries] * len(sizes)
 
     def eval(self, x, *, sizes, axis):
         return [own(piece) for piece in np.split(x, np.cumsum(sizes)[:-1], axis)]

@@ -15,6 +15,7 @@ import numpy as np
 from .._base import symbolic
 from .._base.axes import canonical_axis
 from .._base.symbolic import definitely
+from .._core.explicit import whole
 from .._core.linear import Zero, never
 from .._core.primitive import Kind, Primitive
 from .._core.types import ShapedArray, typeof
@@ -52,6 +53,10 @@ class Sort(Primitive):
             if letter(t.dtype) not in ANY:
                 raise refused("sort", t, ANY)
         return list(types)
+
+    def divided(self, *types, dimension, is_stable, num_keys):
+        whole(self, types, [dimension], "the dimension that is sorted must not be divided.")
+        return [t.entries for t in types]
 
     def eval(self, *arrays, dimension, is_stable, num_keys):
         if len(arrays) == 1:
@@ -103,6 +108,11 @@ class Selection(Primitive):
         axis, count, _ = self.choice(x.shape, **params)
         shape = (*x.shape[:axis], count, *x.shape[axis + 1:])
         return [ShapedArray(shape, x.dtype, x.weak_type), ShapedArray(shape, _INT32)]
+
+    def divided(self, x, **params):
+        axis, _, _ = self.choice(x.shape, **params)
+        whole(self, [x], [axis], "the dimension that is searched must not be divided.")
+        return [x.entries, x.entries]
 
     def eval(self, x, **params):
         axis, count, descending = self.choice(x.shape, **params)

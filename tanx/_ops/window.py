@@ -11,6 +11,7 @@ import operator
 
 import numpy as np
 
+from .._core.explicit import like_operand
 from .._core.jaxpr import ClosedJaxpr
 from .._core.linear import expansion, linear, never
 from .._core.primitive import Kind, Primitive
@@ -49,6 +50,8 @@ class WindowReduction(Primitive):
     def state(self, dtype: np.dtype) -> np.dtype:
         """The dtype in which elements are combined."""
         return accumulator(dtype) if self.wide else dtype
+
+    divided = like_operand
 
     def infer(self, x, **params):
         if letter(x.dtype) not in self.accepts:

@@ -66,6 +66,8 @@ def take_array(frame: int, x: int) -> int:
     if aval != word(code):
         if word(aval, TYPE) != address_of.shaped_array_class:
             return 0
+        if word(aval, AVAL_PLACEMENT) != address_of._Py_NoneStruct:
+            return 0
         if word(aval, AVAL_DTYPE) != word(code, 8) or word(aval, AVAL_WEAK) != word(code, 16):
             return 0
         if not same_form(buffer, code + 40):
@@ -127,6 +129,8 @@ def take_object(frame: int, x: int) -> int:
         aval = word(x, AVAL)
         if aval != word(code, 8):
             if word(aval, TYPE) != address_of.shaped_array_class:
+                return 0
+            if word(aval, AVAL_PLACEMENT) != address_of._Py_NoneStruct:
                 return 0
             if word(aval, AVAL_DTYPE) != word(code, 24) or word(aval, AVAL_WEAK) != word(code, 32):
                 return 0

@@ -29,8 +29,8 @@ ARGUMENTS_OFFSET = -1 << 63  # the slot before the first argument may be used
 
 # Ours.
 BUFFER, AVAL, DEVICE = (slot_offset(Array, name) for name in ("_data", "aval", "_device"))
-AVAL_SHAPE, AVAL_DTYPE, AVAL_WEAK = (
-    slot_offset(ShapedArray, name) for name in ("shape", "dtype", "weak_type"))
+AVAL_SHAPE, AVAL_DTYPE, AVAL_WEAK, AVAL_PLACEMENT = (
+    slot_offset(ShapedArray, name) for name in ("shape", "dtype", "weak_type", "placement"))
 ENTRIES, LATEST = FIELDS + 8, FIELDS + 16  # of a jitted function
 MEMBERS, CLASS, WORD, ITEMS_OF = range(4)  # kinds of guards
 STAGING, THREAD_KEY, THREAD_VERSION = 0, 8, 16  # of a thread: see _situation.py

@@ -24,7 +24,9 @@ from .._base.config import (
     no_execution,
     strict,
 )
+from .._core import explicit
 from .._core.array import Array
+from .._core.explicit import Explicit
 from .._core.high import is_high_use
 from .._core.jaxpr import ClosedJaxpr, one_equation
 from .._core.primitive import Kind
@@ -75,6 +77,10 @@ LARGE = 1 << 16
 
 def evaluate(primitive, args, params):
     """Run ``primitive`` on arrays, NumPy arrays and Python scalars; an ``Array`` or a list."""
+    if Explicit.seen:
+        result = _divided(primitive, args, params)
+        if result is not None:
+            return result
     try:
         if primitive.kind is _CALL:
             return _call(primitive, args, params)
@@ -130,6 +136,26 @@ def evaluate(primitive, args, params):
         return result
     except MemoryError as error:
         return _once_more(primitive, args, params, error)
+
+
+def _divided(primitive, args, params):
+    """Run a primitive on arrays that are divided over a mesh; None where there is none."""
+    types = [typeof(x) for x in args]
+    if not explicit.concerns(primitive, types, params):
+        return None
+    results = evaluate(primitive, [_undivided(x) for x in args],
+                       explicit.undivided_params(primitive, params))
+    single = not primitive.multiple_results
+    out = results.aval if single else [y.aval for y in results]
+    out = explicit.divided_results(primitive, types, params, out)
+    made = [y._shared(t) for y, t in zip([results] if single else results,
+                                         [out] if single else out, strict=True)]
+    return made[0] if single else made
+
+
+def _undivided(x):
+    return x._shared(explicit.bare(x.aval)) if (
+        type(x) is Array and explicit.is_divided(x.aval)) else x
 
 
 def _without_data(primitive, out_type, out):

@@ -200,8 +200,12 @@ class _Writer:
 
     def array(self, aval: ShapedArray, data: np.ndarray) -> tuple[list[int], list[int]]:
         """The codes of the type of an array, and of the form of its data."""
-        return ([native.ARRAY, *map(self.address, (aval, aval.dtype, aval.weak_type))],
-                self.form(data))
+        return [native.ARRAY, *self.kind(aval)], self.form(data)
+
+    def kind(self, aval: ShapedArray) -> list[int]:
+        """Type, dtype and weak type. A type that states a placement has no equals: no dtype."""
+        dtype = self.address(aval.dtype) if aval.placement is None else 0
+        return [self.address(aval), dtype, self.address(aval.weak_type)]
 
     def fate(self, number: int) -> int:
         """The effect of a call on an argument."""
@@ -315,8 +319,8 @@ class _PythonWriter(_Writer):
         self.dtypes.append(None if isinstance(x, np.ndarray) or type(x) is Array else kind.dtype)
         if type(x) is Array:
             aval = x.aval
-            return [native.OBJECT, id(Array), *map(self.address, (
-                aval, aval.shape, aval.dtype, aval.weak_type))]
+            whole, dtype, weak = self.kind(aval)
+            return [native.OBJECT, id(Array), whole, self.address(aval.shape), dtype, weak]
         if self.convertible(x, kind):
             return [native.NDARRAY, self.address(kind.dtype), *self.form(x)]
         if type(x) in _SCALARS and typeof(x).dtype == kind.dtype or (

@@ -41,6 +41,7 @@ from .._base.monitoring import (
 )
 from .._core.array import Array
 from .._core.buffer import may_overwrite
+from .._core.explicit import bare_jaxpr
 from .._core.jaxpr import Atom, ClosedJaxpr, Jaxpr, Var, cached_by_jaxpr
 from .._core.origins import places
 from .._core.recording import current, passed, span
@@ -108,16 +109,17 @@ class Executable:
             warn_of_unusable(unusable)
         donated = tuple(i in self.taken for i in range(self.arity)) if self.taken else ()
         start = perf_counter()
+        program = bare_jaxpr(closed)
         # At rest: programs are many small objects without cycles.
         with at_rest, span(f"compile {self.name}", "compile", closed.in_avals):
-            text = None if dump.value or disk_cache.directory() is None else for_caches(closed)
+            text = None if dump.value or disk_cache.directory() is None else for_caches(program)
             name = None if text is None else text.key()
             key = None if name is None else disk_cache.key_of(
                 "executable", name, repr(donated).encode(), repr(trace_key()).encode())
             if key is not None:
                 _announce_request()
             if text is None or key is None or not self._find(text, key):
-                self._compile(closed, donated, text, key)
+                self._compile(program, donated, text, key)
         seconds = perf_counter() - start
         if log_compiles.value or verbose():
             what = "loaded from disk" if self.used else "compiled"

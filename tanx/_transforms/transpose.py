@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .._core.explicit import Explicit
 from .._core.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var
 from .._core.linear import Linear, Zero, instantiate
 from .._core.source import attributed_to
 from .._core.stage import stage
 from .._core.types import typeof
+from .._ops.annotations import reshard_to
 from .._ops.convert import convert
 from .._ops.derive import sum_cotangents
 
@@ -66,6 +68,8 @@ def backward(jaxpr: Jaxpr, residuals: Sequence[Any], args: Sequence[Any],
             if type(operand) is Linear and ct is not None:
                 if primitive.is_users and not (as_given and atom in arguments or atom.aval.is_high):
                     ct = _of_dtype(ct, atom.aval.dtype)
+                if Explicit.seen and type(ct) is not Zero and not atom.aval.is_high:
+                    ct = reshard_to(ct, atom.aval)
                 _accumulate(totals, atom, ct)
     return [totals.get(v, Zero(v.aval.to_tangent())) if v in linear_vars else None
             for v in jaxpr.invars]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from .. import errors
 from .._core.axes import named_axis
 from .._core.cells import holds, too_high
+from .._core.explicit import batched_type, dividing
 from .._core.high import MappingSpec
 from .._core.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from .._core.leaks import check_leaks
@@ -33,6 +34,7 @@ class Axis(NamedTuple):
 
     name: Any
     size: int
+    divided: tuple | None = None  # the mesh and what of it divides the lanes
 
 
 class BatchTracer(Tracer):
@@ -53,6 +55,9 @@ class BatchTracer(Tracer):
         if self._aval is None:
             whole = typeof(self.value)
             if whole.is_high:
+                self._aval = whole.dec_rank(self._trace.axis.size, self.dim)
+                return self._aval
+            if whole.placement is not None:
                 self._aval = whole.dec_rank(self._trace.axis.size, self.dim)
                 return self._aval
             shape = whole.shape[:self.dim] + whole.shape[self.dim + 1:]
@@ -139,10 +144,11 @@ class BatchTrace(Trace):
         try:
             if not batched and not primitive.depends_on(axis, params):
                 return self.below.process(primitive, values, params)
-            if primitive.batch_axis is not None:
-                out, dim = primitive.batch_axis(axis, values, dims, **params)
+            if axis.divided is not None:
+                with dividing(axis.divided):
+                    out, dim = _by_rule(primitive, axis, values, dims, params)
             else:
-                out, dim = primitive.batch(values, dims, **params)
+                out, dim = _by_rule(primitive, axis, values, dims, params)
         finally:
             context.trace = self
         if primitive.multiple_results:
@@ -164,6 +170,12 @@ class BatchTrace(Trace):
     def split(self, x) -> tuple[Any, int | None]:
         """Value and batch axis of anything."""
         return (x.value, x.dim) if type(x) in _BATCHES and self.owns(x) else (x, None)
+
+
+def _by_rule(primitive, axis: Axis, values, dims, params) -> tuple[Any, Any]:
+    if primitive.batch_axis is not None:
+        return primitive.batch_axis(axis, values, dims, **params)
+    return primitive.batch(values, dims, **params)
 
 
 def batch(fun: Callable, axis: Axis, args: Sequence[Any], dims: Sequence[int | None],
@@ -224,11 +236,12 @@ def batch_jaxpr(closed: ClosedJaxpr, axis: Axis, dims: Sequence[int | None],
         outs, found = batch(jaxpr_as_fun(closed), axis, args, dims)
         out_dims[:] = [d if isinstance(d, MappingSpec) else 0 if d is not None or w else None
                        for d, w in zip(found, wanted)]
-        return [x if d is None or isinstance(d, MappingSpec) else materialize(x, f, axis.size)
-                for x, f, d in zip(outs, found, out_dims)]
+        with dividing(axis.divided):
+            return [x if d is None or isinstance(d, MappingSpec) else materialize(x, f, axis.size)
+                    for x, f, d in zip(outs, found, out_dims)]
 
     in_avals = [a if d is None else a.inc_rank(axis.size, d) if a.is_high
-                else a.update(shape=(*a.shape[:d], axis.size, *a.shape[d:]))
+                else batched_type(a, axis.size, d, axis.divided)
                 for a, d in zip(closed.in_avals, dims)]
     jaxpr, consts = stage(fun, in_avals, closed.jaxpr.debug_info)
     return ClosedJaxpr(jaxpr, consts), out_dims

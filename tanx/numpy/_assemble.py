@@ -11,14 +11,16 @@ import numpy as np
 from .. import dtypes
 from .._api.batching import vmap
 from .._api.jit import library_jit
+from .._api.meshes import by_out_sharding
 from .._base.axes import canonical_axes, canonical_axis, listed
-from ..errors import ConcretizationTypeError, explain
+from ..errors import ConcretizationTypeError, ShardingTypeError, explain
 from ..lax import _functions as lax
 from ._creation import zeros
 from ._math import remainder
 from ._plan import index_dtype
 from ._promotion import (
     Array,
+    Explicit,
     Tracer,
     as_operand,
     canonical_shape,
@@ -343,6 +345,7 @@ def tile(A, reps):
     return lax.tile(lax.broadcast_to_rank(A, len(reps)), reps)
 
 
+@by_out_sharding
 def repeat(a, repeats, axis=None, *, total_repeat_length=None, out_sharding=None):
     """Each element of ``a`` along ``axis`` repeated, by one number or one for each of them.
 
@@ -358,6 +361,10 @@ def repeat(a, repeats, axis=None, *, total_repeat_length=None, out_sharding=None
     if axis is None or not a.ndim:
         a, axis = ravel(a), 0
     axis = canonical_axis("repeat", axis, a)
+    if Explicit.seen and typeof(a).entries[axis] is not None:
+        raise ValueError(explain(
+            "tanx.numpy.repeat", "a dimension that is repeated must not be divided, unless "
+            "out_sharding says how the result is.", f"array: {a.aval}", f"axis:  {axis}"))
     n = a.shape[axis]
     if total_repeat_length is not None:
         positions = _repeated(repeats, n, operator.index(total_repeat_length))
@@ -433,6 +440,10 @@ def roll(a, shift, axis=None):
     if axis is None:
         return reshape(roll(ravel(a), shift, 0), a.shape)
     axes = tuple([canonical_axis("roll", d, a) for d in listed(axis)])
+    if Explicit.seen and any(typeof(a).entries[d] is not None for d in axes):
+        raise ShardingTypeError(explain(
+            "tanx.numpy.roll", "a dimension along which elements move must not be divided.",
+            f"array: {a.aval}", f"axis:  {axis}", hint="tanx.reshard makes it whole."))
     if np.ndim(shift) > 1:
         raise ValueError(explain("tanx.numpy.roll", "shift must be a number or a vector of them.",
                                  f"shift: {typeof(shift)}"))

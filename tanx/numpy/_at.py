@@ -5,9 +5,12 @@ Inside compiled code an update is written in place unless the old array is read 
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from .. import dtypes
+from .._api.meshes import reshard, undivided
 from .._base.traceback import shown
 from ..errors import explain, warn_user
 from ..lax import _functions as lax
@@ -143,9 +146,20 @@ class AtIndex:
         return AtIndex(lax.full_like(self.array, 1), self.index)
 
 
+def _laid_out(method):
+    """A method of ``x.at[...]`` that takes ``out_sharding``, the sharding of its result."""
+    @functools.wraps(method)
+    def either(self, *args, out_sharding=None, **options):
+        if out_sharding is None:
+            return method(self, *args, **options)
+        whole = AtIndex(*undivided((self.array, self.index)))
+        return reshard(method(whole, *undivided(args), **options), out_sharding)
+    return either
+
+
 for _name in ("get", "set", "add", "subtract", "multiply", "mul", "divide", "power", "min", "max",
               "apply"):
-    _method = shown(getattr(AtIndex, _name))
+    _method = shown(_laid_out(getattr(AtIndex, _name)))
     _method.__module__ = "x.at[...]"  # what its messages begin with
     setattr(AtIndex, _name, _method)
 

@@ -23,6 +23,7 @@ from ._promotion import (
     check_arraylike,
     convert,
     promote_shapes,
+    stated,
     type_like,
     typeof,
     wrapped,
@@ -344,6 +345,8 @@ def _like(function: str, a, value, dtype, shape, device, out_sharding=None):
     like = type_like(function, a)
     shape = like.shape if shape is None else canonical_shape(shape, f"tanx.numpy.{function}")
     dtype, weak = _dtype_like(function, like, dtype)
+    if device is None is out_sharding and shape == like.shape:
+        out_sharding = stated(like)
     return _filled(shape, value, dtype, weak, device, out_sharding)
 
 
@@ -376,7 +379,7 @@ def empty_like(prototype, dtype=None, shape=None, *, device=None):
     if dtype is not None:
         return empty(shape, dtype, device=device)
     x = convert(lax.empty(shape, like.dtype), like.dtype, like.weak_type)
-    return placed(x, device)
+    return placed(x, device, None if device is not None or shape != like.shape else stated(like))
 
 
 def full_like(a, fill_value, dtype=None, shape=None, *, device=None, out_sharding=None):

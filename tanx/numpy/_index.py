@@ -23,7 +23,7 @@ from ..lax import _functions as lax
 from ._bounds import check_plan, watched
 from ._creation import asarray
 from ._plan import NEW, Form, Plan, index_array, index_dtype, plan_of
-from ._promotion import Array, Tracer, convert, is_arraylike, staging, typeof
+from ._promotion import Array, Explicit, Tracer, convert, is_arraylike, staging, typeof
 
 __all__: list[str] = []  # what users see of this file are operators
 
@@ -400,7 +400,7 @@ def _fixed_plan(shape: tuple[int, ...], key: tuple) -> tuple[Plan, Sequence]:
 def _is_rows(x, index) -> bool:
     """Whether an index is one array of positions along the first axis, known right now."""
     return (type(index) in (Array, np.ndarray) and index.dtype.kind in "iu" and index.ndim > 0
-            and x.ndim > 0 and not staging())
+            and x.ndim > 0 and not staging() and not Explicit.seen)
 
 
 def _rows(x, index) -> tuple[Plan, Sequence]:

@@ -11,12 +11,14 @@ from ..errors import explain
 from ..lax import _functions as lax
 from ._nonzero import nonzero
 from ._promotion import (
+    Explicit,
     as_operand,
     broadcast_to_shape,
     check_arraylike,
     common_shape,
     convert,
     is_arraylike,
+    joint_sharding,
     like,
     plain,
     promote,
@@ -364,7 +366,7 @@ def where(condition, x=None, y=None, /, *, size=None, fill_value=None):
 def _where(condition, x, y):
     condition = as_bool(as_operand("where", condition))
     x, y = promote_dtypes(x, y)
-    if condition.shape == x.shape == y.shape:
+    if condition.shape == x.shape == y.shape and not Explicit.seen:
         return lax.select(condition, x, y)
     try:
         shape = common_shape(condition.shape, x.shape, y.shape)
@@ -373,9 +375,12 @@ def _where(condition, x, y):
             "tanx.numpy.where", "Incompatible shapes for broadcasting.",
             f"condition: {condition.aval}", f"x:         {x.aval}", f"y:         {y.aval}",
             hint="sizes must be equal or 1, counted from the last dimension.")) from None
+    sharding = joint_sharding(shape, condition, x, y)
     if condition.shape:
-        condition = broadcast_to_shape(condition, shape)
-    return lax.select(condition, broadcast_to_shape(x, shape), broadcast_to_shape(y, shape))
+        condition = broadcast_to_shape(condition, shape, sharding)
+    x, y = (case if case.shape == shape else broadcast_to_shape(case, shape, sharding)
+            for case in (x, y))
+    return lax.select(condition, x, y)
 
 
 def select(condlist, choicelist, default=0):

@@ -13,7 +13,7 @@ from ..lax import _functions as lax
 from ._creation import arange, placed, zeros_like
 from ._logic import where
 from ._math import power
-from ._promotion import as_operand, broadcast_to_shape, canonical_shape, convert
+from ._promotion import as_operand, broadcast_to_shape, canonical_shape, convert, stated, typeof
 from ._shape import expand_dims, moveaxis, ravel
 
 __all__ = ["diag", "diagflat", "diagonal", "eye", "identity", "trace", "tri", "tril", "triu",
@@ -92,7 +92,7 @@ def tril(m, k=0):
            [1., 1., 0.]], dtype=float32)
     """
     m = _matrices("tril", m)
-    mask = broadcast_to_shape(_below_diagonal(m.shape[-2:], k), m.shape)
+    mask = broadcast_to_shape(_below_diagonal(m.shape[-2:], k), m.shape, stated(typeof(m)))
     return lax.select_n(mask, zeros_like(m), m)
 
 
@@ -105,7 +105,7 @@ def triu(m, k=0):
            [0., 0., 1.]], dtype=float32)
     """
     m = _matrices("triu", m)
-    mask = broadcast_to_shape(_below_diagonal(m.shape[-2:], k - 1), m.shape)
+    mask = broadcast_to_shape(_below_diagonal(m.shape[-2:], k - 1), m.shape, stated(typeof(m)))
     return lax.select_n(mask, m, zeros_like(m))
 
 

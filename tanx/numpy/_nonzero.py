@@ -14,7 +14,7 @@ import numpy as np
 from .. import dtypes
 from ..errors import ConcretizationTypeError, explain
 from ..lax import _functions as lax
-from ._promotion import Array, as_operand, broadcast_to_shape, convert
+from ._promotion import Array, Explicit, as_operand, broadcast_to_shape, convert, is_divided
 from ._shape import atleast_1d, ravel
 
 __all__ = ["argwhere", "flatnonzero", "nonzero"]
@@ -37,6 +37,10 @@ def nonzero(a, *, size=None, fill_value=None):
         raise ValueError(explain(
             "tanx.numpy.nonzero", "the array must have at least one dimension.",
             f"array: {x.aval}", hint="use tanx.numpy.atleast_1d(a).nonzero()."))
+    if Explicit.seen and is_divided(x.aval):
+        raise ValueError(explain(
+            "tanx.numpy.nonzero", "the array must not be divided over a mesh.",
+            f"array: {x.aval}", hint="tanx.reshard makes it whole."))
     if size is not None:
         size = operator.index(size)
         if size < 0:

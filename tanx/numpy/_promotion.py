@@ -14,17 +14,18 @@ from .. import dtypes
 from .._base import config
 from .._base.symbolic import common_sizes
 from .._core.array import Array
+from .._core.explicit import Explicit, is_divided, joint_sharding, stated
 from .._core.trace import Tracer, context
 from .._core.types import canonical_shape, described, is_arraylike, typeof
 from .._ops.base import broadcast_in_dim
 from .._ops.convert import convert, wrapped
 from ..errors import explain, warn_user
 
-__all__ = ["Array", "Tracer", "as_operand", "broadcast_to_shape", "canonical_shape",
+__all__ = ["Array", "Explicit", "Tracer", "as_operand", "broadcast_to_shape", "canonical_shape",
            "check_arraylike", "common_shape", "convert", "gives_way", "inexact", "is_arraylike",
-           "like", "numeric", "plain", "promote", "promote_dtypes", "promote_inexact",
-           "promote_numeric", "promote_shapes", "refuse_out", "refuse_rank_promotion", "staging",
-           "type_like", "typeof", "wrapped"]
+           "is_divided", "joint_sharding", "like", "numeric", "plain", "promote",
+           "promote_dtypes", "promote_inexact", "promote_numeric", "promote_shapes", "refuse_out",
+           "refuse_rank_promotion", "staging", "stated", "type_like", "typeof", "wrapped"]
 
 _OPERANDS = frozenset((Array, bool, int, float, complex))
 _WORD = 1 << 31
@@ -146,12 +147,13 @@ def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     return longest
 
 
-def broadcast_to_shape(x, shape: tuple[int, ...]):
+def broadcast_to_shape(x, shape: tuple[int, ...], out_sharding=None):
     """``x`` repeated to ``shape``, with which it must broadcast."""
     given = x.shape
-    if given == shape:
+    if given == shape and out_sharding is None:
         return x
-    return broadcast_in_dim(x, shape, range(len(shape) - len(given), len(shape)))
+    return broadcast_in_dim(x, shape, range(len(shape) - len(given), len(shape)),
+                            out_sharding=out_sharding)
 
 
 # -- operands of functions of several operands -----------------------------------------------------

@@ -19,7 +19,7 @@ from ..lax import _functions as lax
 from ._creation import asarray
 from ._logic import where as choose
 from ._plan import index_dtype
-from ._promotion import as_operand, convert, like, promote_dtypes, typeof
+from ._promotion import as_operand, convert, like, promote_dtypes, stated, typeof
 from ._reduce import sum
 from ._shape import ravel
 
@@ -59,7 +59,7 @@ def argsort(a, axis=-1, *, kind=None, order=None, stable=True, descending=False,
     x, axis = _sorted_axis("argsort", a, axis, kind, order)
     dtype = dtypes.default_int() if dtype is None else dtypes.requested_dtype(
         dtype, "tanx.numpy.argsort")
-    positions = lax.broadcasted_iota(dtype, x.shape, axis)
+    positions = lax.broadcasted_iota(dtype, x.shape, axis, out_sharding=stated(typeof(x)))
     # Equal elements that are reversed twice keep their order.
     if descending and stable:
         x, positions = lax.rev(x, (axis,)), lax.rev(positions, (axis,))

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from .. import numpy as jnp
+from .._api.meshes import by_out_sharding
 from .._base.axes import canonical_axis
 from ..errors import explain
 from ..numpy._promotion import canonical_shape, is_arraylike, typeof
@@ -20,6 +21,7 @@ from ._uniform import randint, uniform
 __all__ = ["categorical", "choice", "permutation"]
 
 
+@by_out_sharding
 def categorical(key, logits, axis: int = -1, shape: Sequence[int] | None = None,
                 replace: bool = True, mode: str | None = None, *, out_sharding=None):
     """Numbers of categories, drawn by the logarithms of their probabilities.
@@ -127,6 +129,7 @@ def _drawn_places(key, size: int, shape, replace: bool, p, mode):
     return jnp.searchsorted(total, total[-1] * (1 - uniform(key, shape, total.dtype)))
 
 
+@by_out_sharding
 def permutation(key, x, axis: int = 0, independent: bool = False, *, out_sharding=None):
     """An array in random order along an axis.
 

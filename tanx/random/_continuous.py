@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from .. import numpy as jnp
+from .._api.meshes import by_out_sharding
 from .._base import config
 from ..errors import explain
 from ..numpy._promotion import broadcast_to_shape, canonical_shape
@@ -25,6 +26,7 @@ def _full(x, shape, dtype):
     return broadcast_to_shape(lax.convert_element_type(x, dtype), shape)
 
 
+@by_out_sharding
 def exponential(key, shape: Sequence[int] = (), dtype=None, *, out_sharding=None):
     """Numbers of the exponential distribution with density ``exp(-x)`` for ``x >= 0``.
 
@@ -47,6 +49,7 @@ def _exponential(key, *, shape, dtype):
     return lax.neg(lax.log1p(lax.neg(uniform(key, shape, dtype))))
 
 
+@by_out_sharding
 def laplace(key, shape: Sequence[int] = (), dtype=None, *, out_sharding=None):
     """Numbers of the Laplace distribution with density ``exp(-|x|) / 2``.
 
@@ -70,6 +73,7 @@ def _laplace(key, *, shape, dtype):
     return lax.mul(lax.sign(spread), lax.log1p(lax.neg(lax.abs(spread))))
 
 
+@by_out_sharding
 def logistic(key, shape: Sequence[int] = (), dtype=None, *, out_sharding=None):
     """Numbers of the logistic distribution, whose distribution function is the logistic one.
 
@@ -93,6 +97,7 @@ def _logistic(key, *, shape, dtype):
     return lax.sub(lax.log(u), lax.log1p(lax.neg(u)))
 
 
+@by_out_sharding
 def gumbel(key, shape: Sequence[int] = (), dtype=None, mode: str | None = None, *,
            out_sharding=None):
     """Numbers of the Gumbel distribution with density ``exp(-(x + exp(-x)))``.
@@ -129,6 +134,7 @@ def _gumbel(key, *, shape, dtype, mode):
     return lax.neg(lax.log(lax.neg(lax.log1p(lax.neg(u)))))
 
 
+@by_out_sharding
 def cauchy(key, shape: Sequence[int] = (), dtype=None, *, out_sharding=None):
     """Numbers of the Cauchy distribution with density ``1 / (pi * (x**2 + 1))``.
 
@@ -151,6 +157,7 @@ def _cauchy(key, *, shape, dtype):
     return lax.tan(lax.mul(dtype.type(np.pi), lax.sub(u, dtype.type(0.5))))
 
 
+@by_out_sharding
 def rayleigh(key, scale, shape: Sequence[int] | None = None, dtype=None, *, out_sharding=None):
     """Numbers of the Rayleigh distribution: lengths of normal vectors in the plane.
 
@@ -175,6 +182,7 @@ def _rayleigh(key, scale, *, shape, dtype):
     return lax.mul(scale, lax.sqrt(lax.mul(lax.log(u), dtype.type(-2))))
 
 
+@by_out_sharding
 def pareto(key, b, shape: Sequence[int] | None = None, dtype=None, *, out_sharding=None):
     """Numbers of the Pareto distribution with density ``b / x**(b + 1)`` for ``x >= 1``.
 
@@ -224,6 +232,7 @@ def _weibull_min(key, scale, concentration, *, shape, dtype):
     return jnp.power(-lax.log1p(-u), 1.0 / concentration) * scale
 
 
+@by_out_sharding
 def maxwell(key, shape: Sequence[int] = (), dtype=None, *, out_sharding=None):
     """Numbers of the Maxwell distribution: lengths of normal vectors in space.
 
@@ -274,6 +283,7 @@ def _double_sided_maxwell(key, loc, scale, *, shape, dtype):
     return rademacher(sign_key, shape, dtype) * lengths * scale + loc
 
 
+@by_out_sharding
 def triangular(key, left, mode, right, shape: Sequence[int] | None = None, dtype=None, *,
                out_sharding=None):
     """Numbers whose density is a triangle: zero at ``left`` and ``right``, greatest at ``mode``.
@@ -298,6 +308,7 @@ def triangular(key, left, mode, right, shape: Sequence[int] | None = None, dtype
     return lax.select(lax.lt(u, middle), rising, falling)
 
 
+@by_out_sharding
 def wald(key, mean, shape: Sequence[int] | None = None, dtype=None, *, out_sharding=None):
     """Numbers of the Wald (inverse normal) distribution with scale 1.
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from .. import numpy as jnp
+from .._api.meshes import by_out_sharding
 from ..errors import explain
 from ..numpy._promotion import broadcast_to_shape, typeof
 from ._keys import single, split
@@ -22,6 +23,7 @@ from ._uniform import uniform
 __all__ = ["binomial", "geometric", "multinomial", "poisson"]
 
 
+@by_out_sharding
 def geometric(key, p, shape: Sequence[int] | None = None, dtype=None, *, out_sharding=None):
     """How often to try until something of probability ``p`` happens.
 
@@ -56,6 +58,7 @@ def _geometric(key, p, *, shape, dtype):
 # -- Poisson ---------------------------------------------------------------------------------------
 
 
+@by_out_sharding
 def poisson(key, lam, shape: Sequence[int] | None = None, dtype=None, *, method: str = "exact",
             out_sharding=None):
     """Counts of the Poisson distribution: how much happens when ``lam`` is expected.

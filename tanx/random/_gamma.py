@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from .. import dtypes, lax
 from .. import numpy as jnp
+from .._api.meshes import by_out_sharding
 from .._ops.random_gamma import random_gamma, random_gamma_p
 from ..errors import explain
 from ..numpy._promotion import broadcast_to_shape, canonical_shape, typeof
@@ -19,6 +20,7 @@ __all__ = ["ball", "beta", "chisquare", "dirichlet", "f", "gamma", "generalized_
            "loggamma", "random_gamma_p", "t"]
 
 
+@by_out_sharding
 def gamma(key, a, shape: Sequence[int] | None = None, dtype=None, *, method: str = "exact",
           out_sharding=None):
     """Numbers of the gamma distribution with density ``x**(a - 1) * exp(-x) / gamma(a)``.
@@ -40,6 +42,7 @@ def gamma(key, a, shape: Sequence[int] | None = None, dtype=None, *, method: str
     return _sampled("gamma", key, a, shape, dtype, method, log_space=False)
 
 
+@by_out_sharding
 def loggamma(key, a, shape: Sequence[int] | None = None, dtype=None, *, method: str = "exact",
              out_sharding=None):
     """Logarithms of numbers of the gamma distribution, right also where those are next to 0.
@@ -107,6 +110,7 @@ def _polynomial(x, coefficients):
     return total
 
 
+@by_out_sharding
 def beta(key, a, b, shape: Sequence[int] | None = None, dtype=None, *, method: str = "exact",
          out_sharding=None):
     """Numbers of the beta distribution with density ``x**(a - 1) * (1 - x)**(b - 1) / B(a, b)``.
@@ -137,6 +141,7 @@ def _beta(key, a, b, *, shape, dtype, method):
     return scaled_a / (scaled_a + scaled_b)
 
 
+@by_out_sharding
 def dirichlet(key, alpha, shape: Sequence[int] | None = None, dtype=None, *, out_sharding=None):
     """Vectors of positive numbers that add up to 1, of the Dirichlet distribution.
 
@@ -174,6 +179,7 @@ def _dirichlet(key, alpha, *, shape, dtype):
     return scaled / jnp.sum(scaled, -1, keepdims=True)
 
 
+@by_out_sharding
 def chisquare(key, df, shape: Sequence[int] | None = None, dtype=None, *, method: str = "exact",
               out_sharding=None):
     """Numbers of the chi-square distribution: sums of ``df`` squares of normal numbers.
@@ -199,6 +205,7 @@ def _chisquare(key, df, *, shape, dtype, method):
     return lax.exp(loggamma(key, df / 2, shape, dtype, method=method)) * 2
 
 
+@by_out_sharding
 def f(key, dfnum, dfden, shape: Sequence[int] | None = None, dtype=None, *, out_sharding=None):
     """Numbers of the F distribution: a quotient of two means of squares of normal numbers.
 
@@ -226,6 +233,7 @@ def _f(key, dfnum, dfden, *, shape, dtype):
     return (numerator / dfnum) / (denominator / dfden)
 
 
+@by_out_sharding
 def t(key, df, shape: Sequence[int] | None = None, dtype=None, *, out_sharding=None):
     """Numbers of Student's t distribution: a normal number over a root of a mean of squares.
 
@@ -252,6 +260,7 @@ def _t(key, df, *, shape, dtype):
     return n * lax.sqrt(half / gamma(gamma_key, half, shape, dtype))
 
 
+@by_out_sharding
 def generalized_normal(key, p, shape: Sequence[int] = (), dtype=None, *, out_sharding=None):
     """Numbers with density proportional to ``exp(-|x|**p)``.
 
@@ -277,6 +286,7 @@ def _generalized_normal(key, p, *, shape, dtype):
     return rademacher(keys[1], shape, dtype) * powers ** (1 / p)
 
 
+@by_out_sharding
 def ball(key, d: int, p=2, shape: Sequence[int] = (), dtype=None, *, out_sharding=None):
     """Points of the ball of radius 1 in ``d`` dimensions, all equally likely.
 

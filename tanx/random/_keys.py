@@ -12,6 +12,7 @@ from typing import Any, NewType
 import numpy as np
 
 from .. import dtypes, lax
+from .._api.meshes import by_out_sharding
 from .._base import config
 from .._ops.rng import (
     GENERATORS,
@@ -248,6 +249,7 @@ def _fold_in(key, data, *, shape):
     return random_fold_in(key, data)
 
 
+@by_out_sharding
 def bits(key, shape: Sequence[int] = (), dtype=None, *, out_sharding=None):
     """Random unsigned integers, all of them equally likely.
 

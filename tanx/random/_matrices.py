@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import lax
 from .. import numpy as jnp
+from .._api.meshes import by_out_sharding
 from ..errors import explain
 from ..numpy._promotion import canonical_shape, typeof
 from ._keys import single
@@ -17,6 +18,7 @@ from ._sampler import complex_or_float, floating, sampler
 __all__ = ["multivariate_normal", "orthogonal"]
 
 
+@by_out_sharding
 def multivariate_normal(key, mean, cov, shape: Sequence[int] | None = None, dtype=None,
                         method: str = "cholesky", *, out_sharding=None):
     """Vectors of the normal distribution with a mean and a covariance.
@@ -73,6 +75,7 @@ def _multivariate_normal(key, mean, cov, *, shape, dtype, method):
     return jnp.expand_dims(mean, range(sample.ndim - mean.ndim)) + sample
 
 
+@by_out_sharding
 def orthogonal(key, n: int, shape: Sequence[int] = (), dtype=None, m: int | None = None, *,
                out_sharding=None):
     """Orthogonal (or unitary) matrices, all equally likely.

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from .. import numpy as jnp
+from .._api.meshes import by_out_sharding
 from ..numpy._promotion import broadcast_to_shape, canonical_shape
 from ._keys import single, split
 from ._sampler import complex_or_float, floating, sample_shape, sampler
@@ -16,6 +17,7 @@ from ._uniform import uniform
 __all__ = ["lognormal", "normal", "truncated_normal"]
 
 
+@by_out_sharding
 def normal(key, shape: Sequence[int] = (), dtype=None, *, out_sharding=None):
     """Numbers of the standard normal distribution: mean 0, variance 1.
 
@@ -55,6 +57,7 @@ def _spread(x):
     return lax.mul(x.dtype.type(np.sqrt(2)), lax.erf_inv(x))
 
 
+@by_out_sharding
 def truncated_normal(key, lower, upper, shape: Sequence[int] | None = None, dtype=None, *,
                      out_sharding=None):
     """Numbers of the standard normal distribution, of which only those between bounds are taken.
@@ -89,6 +92,7 @@ def _filled(like, value):
     return value if not like.shape else lax.full_like(like, value)
 
 
+@by_out_sharding
 def lognormal(key, sigma=1.0, shape: Sequence[int] | None = None, dtype=None, *,
               out_sharding=None):
     """Numbers whose logarithms are normal, with mean 0 and standard deviation ``sigma``.

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from .. import numpy as jnp
+from .._api.meshes import by_out_sharding
 from ..errors import explain
 from ..numpy._promotion import broadcast_to_shape, canonical_shape, promote_shapes, typeof
 from ._keys import random_bits, single, split
@@ -16,6 +17,7 @@ from ._sampler import floating, integer, sample_shape, sampler
 __all__ = ["bernoulli", "rademacher", "randint", "uniform"]
 
 
+@by_out_sharding
 def uniform(key, shape: Sequence[int] = (), dtype=None, minval=0.0, maxval=1.0, *,
             out_sharding=None):
     """Numbers from ``minval`` up to, not including, ``maxval``, all equally likely.
@@ -60,6 +62,7 @@ def _to_rank(x, shape: tuple[int, ...]):
     return lax.broadcast_in_dim(x, (1,) * lead + x.shape, range(lead, len(shape)))
 
 
+@by_out_sharding
 def bernoulli(key, p=0.5, shape: Sequence[int] | None = None, mode: str = "low", *,
               out_sharding=None):
     """True with probability ``p``, else False.
@@ -96,6 +99,7 @@ def _bernoulli(key, p, *, shape, mode):
     return lax.lt(low * dtypes.finfo(dtype).eps, *promote_shapes("subtract", p - high))
 
 
+@by_out_sharding
 def randint(key, shape: Sequence[int], minval, maxval, dtype=None, *, out_sharding=None):
     """Integers from ``minval`` up to, not including, ``maxval``, equally likely.
 
@@ -155,6 +159,7 @@ def _alike(condition, *cases):
     return broadcast_to_shape(condition, cases[0].shape), *cases
 
 
+@by_out_sharding
 def rademacher(key, shape: Sequence[int] = (), dtype=None, *, out_sharding=None):
     """-1 or 1, equally likely.
 

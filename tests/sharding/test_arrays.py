@@ -89,7 +89,7 @@ def test_marks_compose(mark):
     np.testing.assert_array_equal(tanx.grad(lambda x: (mark(x) ** 2).sum())(X), 2 * X)
     np.testing.assert_array_equal(tanx.jvp(mark, (X,), (X,))[1], X)
     np.testing.assert_array_equal(tanx.vmap(mark)(np.stack([X, X])), np.stack([X, X]))
-    carry, _ = lax.scan(lambda c, _: (mark(c + 1), None), X, None, length=3)
+    carry, _ = lax.scan(lambda c, _: (mark(c + 1), None), mark(X), None, length=3)
     np.testing.assert_array_equal(carry, X + 3)
     np.testing.assert_array_equal(mark(np.zeros((0, 3), np.float32)), np.zeros((0, 3)))
 
