@@ -9,7 +9,8 @@ Run by the interpreter of one environment or the other. The order is a JSON obje
     every       run each test whose place in the collection this number divides
     only        the tests to run, by name, or the files with all their tests; null for all
     skip        tests not to run again, by name
-    limit       seconds a test may take
+    limit       seconds of processor time a test may take, and a tenth of the seconds by the clock:
+                how busy the machine is does not decide what fails
     report      the file the lines go to
 """
 
@@ -48,8 +49,7 @@ class Outcomes:
         self.write(item.nodeid, "started")
         self.begin = time.perf_counter()
         self.ended = None
-        signal.signal(signal.SIGALRM, _too_long)
-        signal.setitimer(signal.ITIMER_REAL, self.order["limit"])
+        _limit_time(self.order["limit"])
 
     def pytest_runtest_logreport(self, report):
         if report.failed:
@@ -57,9 +57,17 @@ class Outcomes:
         elif self.ended is None and (report.when == "call" or report.skipped):
             self.ended = report.outcome, ""
         if report.when == "teardown":
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            _limit_time(0)
             outcome, error = self.ended
             self.write(report.nodeid, outcome, time.perf_counter() - self.begin, error)
+
+
+def _limit_time(seconds):
+    """Raise an error where code has run for so long from now on; 0 takes the limit back."""
+    for number, timer, time_left in ((signal.SIGPROF, signal.ITIMER_PROF, seconds),
+                                     (signal.SIGALRM, signal.ITIMER_REAL, 10 * seconds)):
+        signal.signal(number, _too_long)
+        signal.setitimer(timer, time_left)
 
 
 def _too_long(signum, frame):

@@ -174,7 +174,7 @@ def run(environment: Environment, name: str, suite: Suite, *, every: int = 1,
                 "report": str(report)}))
             report.touch()
             # Collecting counts as silence; code that cannot be interrupted gets some time more.
-            follow(environment.start(order, root, log), report, 2 * limit + 120)
+            follow(environment.start(order, root, log), report, 12 * limit + 120)
             found, running = read(report)
             if running is None:
                 return found
@@ -279,7 +279,8 @@ def main() -> int:
                         help="run tanx first, and JAX only on what fails there")
     parser.add_argument("--resume", action="store_true",
                         help="with --failing: keep tanx's outcomes of the last run")
-    parser.add_argument("--limit", type=float, default=60.0, help="seconds a test may take")
+    parser.add_argument("--limit", type=float, default=60.0,
+                        help="seconds of processor time a test may take")
     parser.add_argument("--write", action="store_true", help="put the counts into the page")
     options = parser.parse_args()
     counts = {}

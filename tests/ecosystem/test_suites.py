@@ -39,7 +39,11 @@ def test_ends_the_process():
     os._exit(1)
 
 def test_takes_long():
-    time.sleep(60)
+    while True:
+        pass
+
+def test_sleeps_long():
+    time.sleep(600)
 
 def test_comes_last():
     pass
@@ -59,15 +63,17 @@ def test_outcomes(tmp_path):
     (folder / "test_it.py").write_text(TESTS)
     (folder / "test_other.py").write_text("import jax.no_such_module")
     here, suite = Here(tmp_path, as_jax=True), Suite(("tests",), checkout=True)
-    found = run(here, "library", suite, limit=3.0)
+    found = run(here, "library", suite, limit=0.5)
     name = "tests/test_it.py::test_"
     assert {test.removeprefix(name): outcome.outcome for test, outcome in found.items()} == {
         "passes": "passed", "fails": "failed", "skips": "skipped", "ends_the_process": "crashed",
-        "takes_long": "failed", "comes_last": "passed", "tests/test_other.py": "not collected"}
+        "takes_long": "failed", "sleeps_long": "failed", "comes_last": "passed",
+        "tests/test_other.py": "not collected"}
     assert "assert Array(2., dtype=float32) == 3" in found[name + "fails"].error
-    assert "longer than its limit" in found[name + "takes_long"].error
+    for long in ("takes_long", "sleeps_long"):
+        assert "longer than its limit" in found[name + long].error
     assert "no_such_module" in reason("tests/test_other.py::test_x", found)
-    assert "1 failed" in (tmp_path / "suites" / "library-tanx.log").read_text()
+    assert "2 failed" in (tmp_path / "suites" / "library-tanx.log").read_text()
 
 
 @pytest.mark.parametrize("every, only, skip, chosen", [
