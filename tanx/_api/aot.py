@@ -44,7 +44,7 @@ from .options import CompilerOptions, check_options, using_options
 __all__ = ["ArgInfo", "Compiled", "CompilerOptions", "Lowered", "MemoryAnalysis", "Program",
            "Traced"]
 
-FORMS = ("stablehlo", "jaxpr", "loops", "llvm")
+FORMS = ("stablehlo", "jaxpr", "loops", "schedule", "llvm")
 """The forms of a program that can be printed: the one for other compilers, then tanx's own."""
 
 
@@ -286,7 +286,8 @@ class Lowered(Stage):
 
         Args:
           dialect: ``"stablehlo"`` (the default), which other compilers read and which not every
-            program has; or ``"jaxpr"``, ``"loops"`` or ``"llvm"``, which tanx compiles by.
+            program has; or ``"jaxpr"``, ``"loops"``, ``"schedule"`` (loops as they run on this
+            machine) or ``"llvm"``, which tanx compiles by.
           debug_info: Whether StableHLO and jaxprs show the user's line behind each operation.
 
         >>> text = tanx.jit(jnp.sin).lower(1.0).as_text()
@@ -305,7 +306,7 @@ class Lowered(Stage):
         """As :meth:`as_text`, as the compiler has it.
 
         StableHLO is an object whose ``str`` is the text, a jaxpr a ``ClosedJaxpr``, and ``"loops"``
-        the module that tanx's compiler made.
+        and ``"schedule"`` are modules that tanx's compiler made.
         """
         if dialect in (None, "stablehlo"):
             return StableHLO(self._program.stablehlo())
@@ -318,7 +319,10 @@ class Lowered(Stage):
                                      f"there are: {', '.join(FORMS)}"))
         if dialect == "jaxpr":
             return self._program.closed
-        return self._program.llvm() if dialect == "llvm" else self._program.module
+        if dialect == "llvm":
+            return self._program.llvm()
+        module = self._program.module
+        return module if dialect == "loops" else replace(module, plan=module.schedule)
 
     def cost_analysis(self) -> dict[str, float]:
         """Operations, functions such as ``exp``, and bytes moved, of one run."""

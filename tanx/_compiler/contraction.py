@@ -28,12 +28,12 @@ from ml_dtypes import bfloat16
 from .._loops.expr import Const, Expr, Fold, Index, Load, Op, Pick, State, Variable, const, op
 from .._loops.instructions import kind_of
 from .._loops.nest import PARALLEL, Buffer, Nest, Program, Statement, Store
+from .._loops.tiles import Form
 from .._loops.traverse import loads, map_expressions, rewrite, substitute
 from .machine import Machine
 from .matrix_registers import INSTRUCTIONS, SIZE
 from .schedule.analysis import Terms, offset
 from .schedule.tiles import (
-    Form,
     best_tile,
     copied_by_tasks,
     factors,

@@ -137,7 +137,8 @@ def fingerprint(statement: Statement) -> tuple[tuple, list[Buffer]]:
         elif kind is Pick:
             key.append(("pick", numbers[node.fold], node.position))
         else:
-            key.append((kind, node.combine, *[number(v) for v in (*node.indices, *node.states)],
+            key.append((kind, node.combine, node.kinds,
+                        *[number(v) for v in (*node.indices, *node.states)],
                         *[numbers[part] for part in children(node)]))
         numbers[node] = len(numbers)
         return numbers[node]
@@ -262,7 +263,7 @@ def replace_loads(statement: Statement, wanted: Container[Buffer],
             return map_expressions(inner, lambda e: _replaced(e, wanted, element, images))
         body = tuple([replaced(s) for s in inner.body])
         same = all(map(is_, body, inner.body))
-        return inner if same else Nest(inner.indices, inner.kinds, body)
+        return inner if same else replace(inner, body=body)
     return replaced(statement)
 
 

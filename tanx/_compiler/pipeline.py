@@ -18,9 +18,10 @@ reuse     program overwrites dead arrays
 split     program cuts loops, to rid them of conditions on indices and of divisions
 contract  program products of matrices in the form of tiles
 bands     program products and what is made of their rows, a band of them at a time
-schedule  program loops over tasks, for several threads
-tasks     program joins such loops where they follow each other
+tasks     program loops over tasks, for several threads
+join      program joins such loops where they follow each other
 memory    plan    places in an arena, donated arguments
+schedule  plan    how all loops run: vectors, tiles, rows, columns, transposes, scans
 ========= ======= =================================================================
 """
 
@@ -37,6 +38,7 @@ from .._core.check import check_jaxpr
 from .._core.jaxpr import ClosedJaxpr
 from .._core.recording import passed
 from .._loops.check import check
+from .._loops.check_schedule import check_schedule
 from .._loops.library import programs_in
 from .._loops.names import FOURIER, LEAST_OF_LINES, MATRICES, SORT_LINES
 from .._loops.nest import Buffer, Extern, Loop, Plan, Program, Statement
@@ -54,7 +56,8 @@ from .moments import in_one_pass
 from .order import reads_first, without_invariants
 from .schedule.bands import in_bands
 from .schedule.merge_tasks import in_one_loop
-from .schedule.tasks import schedule
+from .schedule.statements import scheduled
+from .schedule.tasks import in_tasks
 from .schedule.tiles import tiling
 from .searches import by_blocks
 from .simplify import inline, simplify
@@ -91,6 +94,15 @@ class Module:
     @property
     def program(self) -> Program:
         return self.plan.program
+
+    @cached_property
+    def schedule(self) -> Plan:
+        """The plan with the loops of all statements as they run.
+
+        Code is written for each statement by itself, and for equal ones once: it asks for the
+        schedule of these only (``schedule/statements.py``).
+        """
+        return scheduled(self.plan, self.machine)
 
     @cached_property
     def cost(self) -> Cost:
@@ -184,8 +196,11 @@ def build(closed: ClosedJaxpr, donated: Sequence[bool] = (), machine: Machine | 
                                  watch=watch)
     memory = _inspected("memory", plan(
         program, shared, guests=True, tuning=tuning.memory), check_plan, show_plan)
-    return Module(memory, machine, lowered.constants, lowered.results, tuple(closed.in_avals),
-                  tuple(closed.out_avals))
+    module = Module(memory, machine, lowered.constants, lowered.results, tuple(closed.in_avals),
+                    tuple(closed.out_avals))
+    if enable_checks.value or "schedule" in dump.value:
+        _inspected("schedule", module.schedule, _check_schedule, show_plan)
+    return module
 
 
 def inner(machine: Machine, closed: ClosedJaxpr, overwriting: Mapping[int, int],
@@ -224,8 +239,8 @@ def _scheduled(program: Program, donated: Sequence[Buffer], machine: Machine,
         program, 1 if partners is None else tuning.split.steps, tuning.split), check, show)
     program = _inspected("contract", contract(program, machine), check, show)
     program = _inspected("bands", in_bands(program, shared, machine), check, show)
-    program = _inspected("schedule", schedule(program, machine), check, show)
-    return _inspected("tasks", in_one_loop(program, shared), check, show), shared
+    program = _inspected("tasks", in_tasks(program, machine), check, show)
+    return _inspected("join", in_one_loop(program, shared), check, show), shared
 
 
 def _inspected(name: str, form, checker: Callable, text: Callable[[Any], str]):
@@ -236,6 +251,11 @@ def _inspected(name: str, form, checker: Callable, text: Callable[[Any], str]):
     if dump.value and name in dump.value.replace(" ", "").split(","):
         print(f"-- after {name}\n{text(form)}")
     return form
+
+
+def _check_schedule(plan: Plan) -> None:
+    check(plan.program)
+    check_schedule(plan.program, plan.shared)
 
 
 def _check_lowered(lowered: Lowered) -> None:

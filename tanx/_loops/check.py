@@ -17,11 +17,13 @@ from tanx.errors import explain
 
 from .expr import Expr, Facts, Fold, Index, Load, Node, Op, Pick, State, While, bounds, facts_of
 from .instructions import BOOL, INDEX, REDUCERS, result_dtype, short_name
-from .nest import PARALLEL, SEQUENTIAL, TASKS, Branch, Buffer, Loop, Nest, Program, Statement, Store
+from .loop_kinds import TASKS, in_order, is_kind
+from .nest import Branch, Buffer, Loop, Nest, Program, Statement, Store
 from .show import show_expr, show_statement
+from .steps import loops_in
 from .traverse import children, expressions, statements_in, walk, written
 
-__all__ = ["ProgramError", "check"]
+__all__ = ["ProgramError", "check", "fail"]
 
 
 class ProgramError(Exception):
@@ -37,9 +39,10 @@ def check(program: Program) -> tuple[Load | Store, ...]:
     return tuple(_Ranges(program).find())
 
 
-def _fail(rule: str, where: Statement | None = None, *facts: str) -> NoReturn:
+def fail(rule: str, where: Statement | None = None, *facts: str) -> NoReturn:
+    """Raise the error for a rule that a statement breaks."""
     if isinstance(where, Nest):
-        facts = (f"loop: {show_statement(replace(where, body=()))}", *facts)
+        facts = (f"loop: {show_statement(replace(where, body=(), rest=()))}", *facts)
     elif where is not None:
         facts = (f"statement: {show_statement(where)}", *facts)
     raise ProgramError(explain("tanx._loops.check", rule, *facts))
@@ -58,17 +61,17 @@ class _Checker:
         names = Counter(b.name for b in every)
         for buffer in every:
             if names[buffer.name] > 1:
-                _fail("buffers must have names of their own.", None, f"twice: {buffer!r}")
+                fail("buffers must have names of their own.", None, f"twice: {buffer!r}")
         for role in ("input", "output", "temp"):
             for buffer in getattr(self.whole, role + "s"):
                 if buffer.role != role:
-                    _fail(f"{role}s must have that role.", None, f"buffer: {buffer!r}",
+                    fail(f"{role}s must have that role.", None, f"buffer: {buffer!r}",
                           f"role:   {buffer.role}")
         for statement in self.whole.statements:
             self.statement(statement, frozenset(), ())
         for buffer in self.whole.outputs:
             if buffer not in self.defined:
-                _fail("every output must be written.", None, f"output: {buffer!r}")
+                fail("every output must be written.", None, f"output: {buffer!r}")
 
     def statement(self, statement: Statement, scope: frozenset, parallel: tuple) -> None:
         if isinstance(statement, Nest):
@@ -93,11 +96,11 @@ class _Checker:
         tests, constants, carries, read, filled = loop.parts
         body = loop.body.program
         if (loop.count is None) != (loop.condition is not None):
-            _fail("a loop has a count or a condition.", loop)
+            fail("a loop has a count or a condition.", loop)
         if loop.tasks > 1 and (loop.carried or loop.count is None):
-            _fail("a loop over tasks carries nothing and is counted.", loop)
+            fail("a loop over tasks carries nothing and is counted.", loop)
         if carries != loop.outputs[:loop.carried]:
-            _fail("what a loop carries is read and written.", loop)
+            fail("what a loop carries is read and written.", loop)
         fixed = len(constants) + len(carries)
         self.fits(loop, (*constants, *carries), body.inputs[:fixed])
         self.fits(loop, carries, body.outputs[:len(carries)])
@@ -107,7 +110,7 @@ class _Checker:
             needed, size = (loop.count or 0) * prod(row.shape), prod(array.shape)
             fits = size == needed if first is None else 0 <= first <= size - needed
             if not fits or array.dtype != row.dtype:
-                _fail("an array that is read or filled by rows has one for each step.", loop,
+                fail("an array that is read or filled by rows has one for each step.", loop,
                       f"array: {array!r}", f"row:   {row!r}")
         if loop.condition is not None:
             self.fits(loop, (*tests, *carries), loop.condition.program.inputs)
@@ -116,65 +119,64 @@ class _Checker:
              ) -> None:
         """Buffers have the elements that a program wants, whatever the shape."""
         if [(prod(b.shape), b.dtype) for b in given] != [(prod(b.shape), b.dtype) for b in wanted]:
-            _fail("a program inside of another takes what it is given.", statement,
+            fail("a program inside of another takes what it is given.", statement,
                   f"given:  {list(given)}", f"wanted: {list(wanted)}")
 
     def nest(self, nest: Nest, scope: frozenset, parallel: tuple) -> None:
-        if len(nest.kinds) != len(nest.indices) or not {*nest.kinds} <= {
-                PARALLEL, SEQUENTIAL, TASKS}:
-            _fail("each index of a nest is parallel, sequential or over tasks.", None,
-                  f"kinds: {nest.kinds}")
+        if len(nest.kinds) != len(nest.indices) or not all(map(is_kind, nest.kinds)):
+            fail("each index of a nest has a kind of loop.", None, f"kinds: {nest.kinds}")
         tasks = nest.kinds.count(TASKS)
         if tasks and (scope or TASKS in nest.kinds[tasks:]):
-            _fail("loops over tasks must be outermost.", nest)
+            fail("loops over tasks must be outermost.", nest)
         if len({*nest.indices}) < len(nest.indices) or not scope.isdisjoint(nest.indices):
-            _fail("an index must not be bound twice.", nest)
+            fail("an index must not be bound twice.", nest)
         if any(i.extent < 0 for i in nest.indices):
-            _fail("an extent must not be negative.", nest)
+            fail("an extent must not be negative.", nest)
         # What one iteration stores, a later one may read: the interpreter knows the elements.
         plain = [s for s in statements_in(nest.body) if getattr(s, "combine", None) is None]
         self.defined.update(written(s for s in plain if not isinstance(s, Nest)))
-        parallel += tuple(i for i, kind in zip(nest.indices, nest.kinds) if kind != SEQUENTIAL)
-        for statement in nest.body:
+        parallel += tuple(i for loop in loops_in(nest) if not in_order(loop.kind)
+                          for i in loop.indices)
+        for statement in (*nest.body, *nest.rest):
             self.statement(statement, scope.union(nest.indices), parallel)
 
     def store(self, store: Store, scope: frozenset, parallel: tuple) -> None:
         self.writable(store.buffer, store)
         self.access(store, store)
         if store.value.dtype != store.buffer.dtype:
-            _fail("a store must have the dtype of its buffer.", store,
+            fail("a store must have the dtype of its buffer.", store,
                   f"buffer: {store.buffer!r}", f"value:  {short_name(store.value.dtype)}")
         if store.guard is not None and store.guard.dtype != BOOL:
-            _fail("a guard must be bool.", store, f"guard: {short_name(store.guard.dtype)}")
+            fail("a guard must be bool.", store, f"guard: {short_name(store.guard.dtype)}")
         if store.combine is None:
             named = frozenset().union(*(e.free for e in store.index))
             alone = [i for i in parallel if i.extent > 1 and i not in named]
             if alone and store.guard is None and 0 not in store.buffer.shape:
-                _fail("iterations of a parallel loop must not store the same element.", store,
+                fail("iterations of a parallel loop must not store the same element.", store,
                       f"not in its index: {alone[0]!r} in {alone[0].extent}")
         elif store.combine not in REDUCERS:
-            _fail("a store combines by a reducer.", store, f"reducers: {', '.join(REDUCERS)}")
+            fail("a store combines by a reducer.", store, f"reducers: {', '.join(REDUCERS)}")
         else:
             self.readable(store.buffer, store)
             self.instruction(store.combine, (store.value, store.value), store)
         roots = expressions(store)
         for variable in frozenset().union(*(e.free for e in roots)) - scope:
-            _fail("a variable is used outside of its loop.", store, f"variable: {variable!r}")
+            fail("a variable is used outside of its loop.", store, f"variable: {variable!r}")
         self.expressions(roots, scope, store)
 
     def readable(self, buffer: Buffer, statement: Statement) -> None:
         self.known(buffer, statement)
         if buffer not in self.defined:
-            _fail("a buffer must be written before it is read.", statement, f"buffer: {buffer!r}")
+            fail("a buffer must be written before it is read.", statement, f"buffer: {buffer!r}")
 
     def writable(self, buffer: Buffer, statement: Statement) -> None:
         self.known(buffer, statement)
         if buffer.role == "input":
-            _fail("an input must not be written.", statement, f"buffer: {buffer!r}")
+            fail("an input must not be written.", statement, f"buffer: {buffer!r}")
 
     def known(self, buffer: Buffer, statement: Statement) -> None:
         if buffer not in self.declared:
-            _fail("a buffer must belong to the program.", statement, f"buffer: {buffer!r}")
+            fail("a buffer must belong to the program.", statement, f"buffer: {buffer!r}")
 
     # -- expressions -------------------------------------------------------------------------------
 
@@ -188,7 +190,7 @@ class _Checker:
             elif isinstance(node, Op):
                 self.operation(node, where)
             elif isinstance(node, Pick) and not 0 <= node.position < len(node.fold.states):
-                _fail("a fold has no such state.", where, f"position: {node.position}")
+                fail("a fold has no such state.", where, f"position: {node.position}")
             elif isinstance(node, Fold):
                 self.fold(node, scope | inside, where)
                 inside = inside.union(node.indices, node.states)
@@ -196,43 +198,43 @@ class _Checker:
 
     def access(self, access: Load | Store, where: Store) -> None:
         if len(access.index) != access.buffer.ndim:
-            _fail("an access has one index for each dimension.", where,
+            fail("an access has one index for each dimension.", where,
                   f"buffer:  {access.buffer!r}", f"indices: {len(access.index)}")
         for i in access.index:
             if i.dtype != INDEX:
-                _fail("an index must be int64.", where,
+                fail("an index must be int64.", where,
                       f"index: {show_expr(i)} of {short_name(i.dtype)}")
 
     def operation(self, node: Op, where: Store) -> None:
         if self.instruction(node.name, node.args, where, node.attrs) != node.dtype:
-            _fail("an instruction has another dtype than its operands give.", where,
+            fail("an instruction has another dtype than its operands give.", where,
                   f"instruction: {show_expr(node)} of {short_name(node.dtype)}")
 
     def instruction(self, name: str, args: tuple[Expr, ...], where: Store, attrs: tuple = ()):
         try:
             return result_dtype(name, tuple(a.dtype for a in args), attrs)
         except TypeError as error:
-            _fail(str(error), where)
+            fail(str(error), where)
 
     def fold(self, fold: Fold, scope: frozenset, where: Store) -> None:
         own = frozenset((*fold.indices, *fold.states))
         if len(own) < len(fold.indices) + len(fold.states) or not own.isdisjoint(scope):
-            _fail("a variable must not be bound twice.", where)
+            fail("a variable must not be bound twice.", where)
         if not (all(isinstance(i, Index) and i.extent >= 0 for i in fold.indices)
                 and all(isinstance(s, State) for s in fold.states)):
-            _fail("a fold binds indices and states.", where)
+            fail("a fold binds indices and states.", where)
         if fold.reducer:
             if len(fold.states) != 1 or fold.states[0] in fold.body[0].free:
-                _fail("a reduction has one state and does not look at it.", where)
+                fail("a reduction has one state and does not look at it.", where)
         elif fold.combine not in (None, "argmax", "argmin"):
-            _fail("there is no such reduction.", where, f"combine: {fold.combine}")
+            fail("there is no such reduction.", where, f"combine: {fold.combine}")
         if isinstance(fold, While) and fold.condition.dtype != BOOL:
-            _fail("the condition of a loop must be bool.", where,
+            fail("the condition of a loop must be bool.", where,
                   f"condition: {short_name(fold.condition.dtype)}")
         types = [[e.dtype for e in part] for part in (fold.states, fold.init, fold.body)]
         if not types[0] == types[1] == types[2]:
             texts = ["(" + ", ".join(map(short_name, part)) + ")" for part in types]
-            _fail("start and step of a fold must have the dtypes of its states.", where,
+            fail("start and step of a fold must have the dtypes of its states.", where,
                   f"states: {texts[0]}", f"start:  {texts[1]}", f"step:   {texts[2]}")
 
 
@@ -248,7 +250,7 @@ class _Ranges:
             if isinstance(statement, Store):
                 yield from self.store(statement)
             elif isinstance(statement, Nest) and all(i.extent for i in statement.indices):
-                yield from self.find(statement.body)
+                yield from self.find((*statement.body, *statement.rest))
 
     def store(self, store: Store) -> Iterable[Load | Store]:
         sure = store.guard is None
@@ -274,7 +276,7 @@ class _Ranges:
                 return True
             if sure and (high < 0 or low >= n):
                 text = show_expr(access) if isinstance(access, Load) else show_statement(access)
-                _fail("an access must be in range.", None, f"access: {text}",
+                fail("an access must be in range.", None, f"access: {text}",
                       f"index {axis}: from {low} to {high}", f"buffer: {access.buffer!r}")
             proved = proved and 0 <= low and high < n
         return proved

@@ -1,6 +1,7 @@
 """Runs programs in NumPy: the oracle of fusing and scheduling, so clear before fast.
 
-The lanes of parallel loops run in lockstep as axes of NumPy arrays. A loop further in puts its axis
+The lanes of parallel loops run in lockstep as axes of NumPy arrays, those of a schedule so many at
+a time as it says (``steps.py``), and so do tiles. A loop further in puts its axis
 in *front*, so that values of loops further out broadcast against its own without reshaping.
 Sequential loops run in Python. A reduction becomes one more axis, then a tree of combinations; any
 other fold runs step by step. A lane is dead in the arm of a ``select`` that it does not take, in
@@ -20,10 +21,9 @@ import numpy as np
 from .expr import Const, Expr, Fold, Load, Node, Op, Pick, While
 from .instructions import apply
 from .library import LIBRARY
+from .loop_kinds import TASKS, in_order
 from .memory import Memory
 from .nest import (
-    SEQUENTIAL,
-    TASKS,
     Branch,
     Call,
     Extern,
@@ -34,6 +34,7 @@ from .nest import (
     Statement,
     Store,
 )
+from .steps import LoopOf, loops_in, steps_of
 from .traverse import children, walk, written
 
 __all__ = ["run"]
@@ -113,7 +114,7 @@ class _Runner:
     def statements(self, statements: Iterable[Statement], scope: _Scope) -> None:
         for statement in statements:
             if isinstance(statement, Nest):
-                self.loops(statement.indices, statement.kinds, statement.body, scope)
+                self.loops(statement, loops_in(statement), statement.body, scope)
             elif isinstance(statement, Store):
                 self.store(statement, _Scope(scope))
             else:
@@ -123,21 +124,27 @@ class _Runner:
                 for buffer, result in zip(statement.outputs, results, strict=True):
                     self.memory.put(buffer, np.asarray(result))
 
-    def loops(self, indices, kinds, body, scope: _Scope) -> None:
-        """Run a body in the loops that are left: at once in all leading ones of a parallel kind."""
-        if not indices:
+    def loops(self, nest: Nest, left: Sequence[LoopOf], body, scope: _Scope) -> None:
+        """Run a body in the loops of a nest that are left: at once in all iterations of a parallel
+        one, or in those that a schedule takes together."""
+        if not left:
             self.statements(body, scope)
-        elif kinds[0] != SEQUENTIAL:
-            n = next((n for n, kind in enumerate(kinds) if kind != kinds[0]), len(kinds))
-            inner = _lanes(scope, indices[:n])
-            if 0 not in inner.lanes:
-                with self.memory.parallel(_numbers(indices[:n], scope), written(body),
-                                          apart=kinds[0] == TASKS):
-                    self.loops(indices[n:], kinds[n:], body, inner)
-        else:
-            for step in range(indices[0].extent):
-                inner = _Scope(scope, {indices[0]: np.asarray(step)})
-                self.loops(indices[1:], kinds[1:], body, inner)
+            return
+        if in_order(left[0].kind):
+            for step in range(left[0].extent):
+                self.loops(nest, left[1:], body, _Scope(scope, left[0].values(np.asarray(step))))
+            return
+        count, steps = steps_of(nest, left)
+        extents = [loop.extent for loop in left[:count]]
+        apart = left[0].kind == TASKS
+        if 0 in extents:
+            return
+        with self.memory.parallel(np.asarray(0), written(body), apart=apart) as meeting:
+            for step in steps:
+                inner = _lanes(scope, left[:count], step.places)
+                numbers = np.ravel_multi_index(np.meshgrid(*step.places, indexing="ij"), extents)
+                meeting.numbers = numbers.reshape(*numbers.shape, *(1 for _ in scope.lanes))
+                self.loops(nest, left[count:], nest.rest or body if step.single else body, inner)
 
     def store(self, store: Store, scope: _Scope) -> None:
         if store.guard is not None:
@@ -269,20 +276,15 @@ def _room(call: Call) -> np.ndarray:
     return np.zeros(call.outputs[-1].shape, call.outputs[-1].dtype)
 
 
-def _lanes(scope: _Scope, indices) -> _Scope:
-    """The scope inside a parallel loop: one axis more for each index, in front."""
-    values = {}
-    for axis, index in enumerate(indices):
-        shape = [1] * (len(indices) + len(scope.lanes))
-        shape[axis] = index.extent
-        values[index] = np.arange(index.extent).reshape(shape)
-    return _Scope(scope, values, (*(i.extent for i in indices), *scope.lanes))
-
-
-def _numbers(indices, scope: _Scope) -> np.ndarray:
-    """The iterations of a parallel loop, numbered."""
-    extents = [i.extent for i in indices]
-    return np.arange(prod(extents)).reshape((*extents, *(1 for _ in scope.lanes)))
+def _lanes(scope: _Scope, loops: Sequence[LoopOf], places: Sequence[np.ndarray]) -> _Scope:
+    """The scope inside parallel loops, in some of their iterations: one axis more for each loop, in
+    front."""
+    values: dict[Node, object] = {}
+    for axis, (loop, place) in enumerate(zip(loops, places)):
+        shape = [1] * (len(loops) + len(scope.lanes))
+        shape[axis] = len(place)
+        values |= loop.values(place.reshape(shape))
+    return _Scope(scope, values, (*map(len, places), *scope.lanes))
 
 
 def _tree(name: str, elements: np.ndarray) -> np.ndarray:

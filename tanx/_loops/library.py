@@ -24,17 +24,18 @@ first dimension is that of tasks, each of which takes some of the lines.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from .fourier import fourier
 from .lapack import lapack
 from .names import CALLBACK, FOREIGN, FOURIER, LAPACK, MATRICES, SCRATCH
-from .nest import Branch, Extern, Loop, Program, Statement
+from .nest import Branch, Extern, Loop, Plan, Program, Statement
 from .small.lanes import matrices
 from .traverse import statements_in
 
-__all__ = ["LIBRARY", "has_effects", "programs_in"]
+__all__ = ["LIBRARY", "has_effects", "programs_in", "with_programs"]
 
 
 def has_effects(*statements: Statement) -> bool:
@@ -52,6 +53,17 @@ def programs_in(statement: Statement) -> Iterator[Program]:
         yield statement.body.program
         if statement.condition is not None:
             yield statement.condition.program
+
+
+def with_programs(statement: Statement, change: Callable[[Plan], Plan]) -> Statement:
+    """The statement with other programs in place of those that it runs."""
+    if isinstance(statement, Branch):
+        return replace(statement, bodies=tuple(map(change, statement.bodies)))
+    if isinstance(statement, Loop):
+        condition = statement.condition
+        return replace(statement, body=change(statement.body),
+                       condition=None if condition is None else change(condition))
+    return statement
 
 
 def _sort_lines(call: Extern, x: np.ndarray) -> tuple[np.ndarray, ...]:

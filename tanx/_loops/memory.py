@@ -16,7 +16,7 @@ from .instructions import apply
 from .nest import Buffer, Program, Store
 from .show import show_expr, show_statement
 
-__all__ = ["Memory"]
+__all__ = ["Meeting", "Memory"]
 
 _NOBODY, _SEVERAL = -1, -2  # in place of the number of the iteration that touched an element
 
@@ -32,7 +32,7 @@ class Memory:
     def __init__(self, program: Program, inputs: Iterable):
         self._arrays: dict[Buffer, np.ndarray] = {}
         self._stored: dict[Buffer, np.ndarray] = {}
-        self._meetings: list[_Meeting] = []
+        self._meetings: list[Meeting] = []
         for buffer, given in zip(program.inputs, map(np.asarray, inputs), strict=True):
             if given.shape != buffer.shape or given.dtype != buffer.dtype:
                 raise TypeError(f"input {buffer!r} was given {given.dtype}{list(given.shape)}.")
@@ -56,13 +56,15 @@ class Memory:
 
     @contextmanager
     def parallel(self, numbers: np.ndarray, buffers: Iterable[Buffer],
-                 apart: bool) -> Iterator[None]:
+                 apart: bool) -> Iterator[Meeting]:
         """Inside, iterations of these numbers run at once and store to these buffers.
 
-        Iterations that stay ``apart`` do not combine with the same element, either.
+        Iterations that stay ``apart`` do not combine with the same element, either. Where only some
+        of them run at a time, the meeting is told which.
         """
-        self._meetings.append(_Meeting(numbers, buffers, apart))
-        yield
+        meeting = Meeting(numbers, buffers, apart)
+        self._meetings.append(meeting)
+        yield meeting
         self._meetings.pop()
 
     def load(self, load: Load, index: list[np.ndarray], live: np.ndarray | None) -> np.ndarray:
@@ -99,7 +101,7 @@ class Memory:
             array[flat], stored[flat] = value, True
 
 
-class _Meeting:
+class Meeting:
     """Which iteration of a parallel loop touched an element, and how."""
 
     def __init__(self, numbers: np.ndarray, buffers: Iterable[Buffer], apart: bool):

@@ -17,13 +17,10 @@ import numpy as np
 from ..dtypes import stored
 from .expr import Const, Expr, Index, Load, Node
 from .instructions import INDEX, short_name
+from .loop_kinds import PARALLEL, SEQUENTIAL, TASKS, Kind
 
 __all__ = ["Branch", "Buffer", "Call", "Extern", "Loop", "Nest", "Own", "PARALLEL", "Place",
            "Plan", "Program", "SEQUENTIAL", "Statement", "Store", "TASKS", "Within", "index_tuple"]
-
-PARALLEL = "parallel"
-SEQUENTIAL = "sequential"
-TASKS = "tasks"
 
 
 class Buffer(Node):
@@ -96,11 +93,20 @@ class Nest:
     one of them stores; a sequential loop runs in order. The iterations of a loop over tasks, which
     may be the outermost ones of a statement of the program, run in several threads: they are apart
     like those of a parallel loop, and do not meet in stores that combine, either.
+
+    A schedule gives loops other kinds (``loop_kinds.py``). ``rest`` is the body for iterations that
+    a loop in vectors does one by one, if its folds run in another way there; else it is empty.
     """
 
     indices: tuple[Index, ...]
-    kinds: tuple[str, ...]
+    kinds: tuple[Kind, ...]
     body: tuple[Statement, ...]
+    rest: tuple[Statement, ...] = ()
+
+    @property
+    def note(self) -> str:
+        """How the loops run, where their kinds do not say it all."""
+        return ""
 
 
 @dataclass(frozen=True, slots=True)

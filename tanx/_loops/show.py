@@ -12,12 +12,13 @@ computed. A constant carries its dtype (``1.0:f32``) unless it is an int64 or a 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from .expr import Const, Expr, Fold, Load, Node, Op, Pick, Variable, While
+from .expr import Const, Expr, Fold, Index, Load, Node, Op, Pick, Variable, While
 from .instructions import identity, kind_of, short_name
+from .loop_kinds import JOINED, SEQUENTIAL, Kind
 from .nest import (
     Branch,
     Buffer,
@@ -123,17 +124,34 @@ class _Printer:
         lines = [self.header(statement)]
         for inner in statement.body:
             lines += _indented(self.statement(inner))
+        if statement.rest:
+            lines.append("  one by one:")
+        for inner in statement.rest:
+            lines += _indented(self.statement(inner))
         self.names = before
         return lines
 
     def header(self, nest: Nest) -> str:
+        note = nest.note and f"; {nest.note}"
         if not nest.indices:
-            return "once:"
-        loops = [f"{self.name(i)} in {i.extent}" for i in nest.indices]
-        for n, kind in enumerate(nest.kinds):
-            if nest.kinds[n + 1:n + 2] != (kind,):
-                loops[n] += f" {kind}"
-        return f"for {', '.join(loops)}:"
+            return f"once{note}:"
+        return f"for {self.loops(nest.indices, nest.kinds)}{note}:"
+
+    def loops(self, indices: Sequence[Index], kinds: Sequence[Kind]) -> str:
+        """Loops, each with its kind; one kind serves all those up to it."""
+        texts: list[str] = []
+        joined: list[Index] = []
+        for n, (index, kind) in enumerate(zip(indices, kinds)):
+            joined.append(index)
+            if kind == JOINED:
+                continue
+            names = ", ".join(map(self.name, joined))
+            extents = " x ".join(str(i.extent) for i in joined)
+            texts.append(f"({names}) in {extents}" if len(joined) > 1 else f"{names} in {extents}")
+            if tuple(kinds[n + 1:n + 2]) != (kind,) and kind:
+                texts[-1] += f" {kind}"
+            joined = []
+        return ", ".join(texts)
 
     def store(self, store: Store) -> list[str]:
         self.begin(expressions(store))
@@ -247,7 +265,8 @@ class _Printer:
         init = [self.text(value) for value in fold.init]
         before = dict(self.names)
         self.frames.append(_Frame((*fold.indices, *fold.states)))
-        head = ", ".join(f"{self.name(i)} in {i.extent}" for i in fold.indices)
+        plain = [kind if kind != SEQUENTIAL else "" for kind in fold.kinds]
+        head = self.loops(fold.indices, plain or [""] * len(fold.indices))
         if fold.reducer:
             if not _is_identity(fold):
                 head += f" from {init[0]}"

@@ -174,6 +174,7 @@ def statements_in(statements: Iterable[Statement]) -> Iterator[Statement]:
         yield statement
         if isinstance(statement, Nest):
             yield from statements_in(statement.body)
+            yield from statements_in(statement.rest)
 
 
 def expressions(statement: Statement) -> tuple[Expr, ...]:
@@ -187,7 +188,8 @@ def expressions(statement: Statement) -> tuple[Expr, ...]:
 def map_expressions(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
     """The statement, and those inside it, with each expression changed."""
     if isinstance(statement, Nest):
-        return replace(statement, body=tuple(map_expressions(s, change) for s in statement.body))
+        return replace(statement, body=tuple(map_expressions(s, change) for s in statement.body),
+                       rest=tuple(map_expressions(s, change) for s in statement.rest))
     if isinstance(statement, Store):
         return replace(statement, index=tuple(map(change, statement.index)),
                        value=change(statement.value),

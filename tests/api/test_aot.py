@@ -63,10 +63,10 @@ def test_forms_that_do_not_exist():
     lowered = tanx.jit(scaled).lower(X)
     assert error(lambda: lowered.as_text("hlo"), NotImplementedError) == """\
 tanx.stages.Lowered: programs do not go through XLA, and so not through HLO.
-  there are: stablehlo, jaxpr, loops, llvm"""
+  there are: stablehlo, jaxpr, loops, schedule, llvm"""
     assert error(lambda: lowered.compiler_ir("poem"), ValueError) == """\
 tanx.stages.Lowered: there is no form 'poem'.
-  there are: stablehlo, jaxpr, loops, llvm"""
+  there are: stablehlo, jaxpr, loops, schedule, llvm"""
     traced = tanx.jit(scaled).trace(X)
     assert traced.lower(lowering_platforms=("cpu",)).as_text() == lowered.as_text()
     assert "CPU" in error(lambda: traced.lower(lowering_platforms=("tpu",)), NotImplementedError)

@@ -55,8 +55,8 @@ def results(module: Module, held: dict) -> list[np.ndarray]:
 
 
 def run_module(module: Module, args) -> list[np.ndarray]:
-    """The results of a module whose arguments are not donated."""
-    return run_program(module.program, module, args)
+    """The results of a module whose arguments are not donated, in loops as they run."""
+    return run_program(module.schedule.program, module, args)
 
 
 def run_native(closed: ClosedJaxpr, args, donated: tuple[bool, ...] = ()) -> list[np.ndarray]:
@@ -131,7 +131,7 @@ def check_jaxpr_agrees(closed: ClosedJaxpr, args, interpreted: bool = True) -> M
                          for x in (quick, careful)]
                 np.testing.assert_array_equal(*known)
         if interpreted:
-            runs.append(run_module(module, args))
+            runs += [run_program(module.program, module, args), run_module(module, args)]
         for results in runs:
             _assert_agree(results, expected, atol, lambda: shaken(closed, args, expected))
         check_lives(closed, args, expected, atol)

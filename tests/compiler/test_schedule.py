@@ -10,7 +10,7 @@ import tanx
 import tanx.numpy as jnp
 from tanx._compiler.machine import host
 from tanx._compiler.pipeline import build
-from tanx._compiler.schedule.tasks import schedule
+from tanx._compiler.schedule.tasks import in_tasks
 from tanx._loops import interpret
 from tanx._loops.build import as_index, copy, element_program, nest, op, statement_program, store
 from tanx._loops.check import check
@@ -153,7 +153,7 @@ def test_iterations_that_meet_are_not_split():
             store(into[0], [as_index(at[k])], x[k], "add")])]
 
     x, at = np.zeros(1 << 20, np.float32), np.zeros(1 << 20, np.int32)
-    copied, scattered = schedule(statement_program(rule, [x, at], x), host()).statements
+    copied, scattered = in_tasks(statement_program(rule, [x, at], x), host()).statements
     assert TASKS in copied.kinds and TASKS not in scattered.kinds
 
 
@@ -208,7 +208,7 @@ def test_no_sums_have_no_parts(tiniest_tasks):
 
 def test_many_updates_of_few_elements_are_made_apart():
     at = np.zeros(1_000_000, np.int32)
-    text = show(schedule(build(tanx.make_jaxpr(lambda x, at, y: x.at[at].max(y))(
+    text = show(in_tasks(build(tanx.make_jaxpr(lambda x, at, y: x.at[at].max(y))(
         np.zeros(8, np.float32), at, np.zeros(at.shape, np.float32))).program, host()))
     assert "p0[t, j] = -inf:f32" in text and "] max= max(k in " in text
 

@@ -90,7 +90,7 @@ a buffer must be written before it is read.
   statement: out = extern sort(t)
   buffer: t: f32[8]"""),
     "a kind that is none": (program(loop(Store(OUT, (I8,), ZERO), kinds=("diagonal",))), """\
-each index of a nest is parallel, sequential or over tasks.
+each index of a nest has a kind of loop.
   kinds: ('diagonal',)"""),
     "tasks inside of a loop": (
         program(loop(loop(Store(OUT, (I8,), ZERO), kinds=("tasks",)), indices=(J,))), """\

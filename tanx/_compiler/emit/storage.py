@@ -45,7 +45,7 @@ from .values import (
 )
 
 __all__ = ["BFLOAT", "cast", "from_bits", "from_memory", "from_pairs", "halves", "is_narrow",
-           "is_unsigned", "memory_type", "moves_as_bits", "part_dtype", "register_type", "rounded",
+           "is_unsigned", "memory_type", "part_dtype", "register_type", "rounded",
            "to_bits", "to_memory"]
 
 _HALF, BFLOAT = np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)
@@ -57,12 +57,6 @@ _PARTS: dict[np.dtype, np.dtype] = {np.dtype(np.complex64): np.dtype(np.float32)
 def part_dtype(dtype: np.dtype) -> np.dtype:
     """The dtype of the parts of a complex number; of anything else, its own."""
     return _PARTS.get(dtype, dtype)
-
-
-@cache
-def moves_as_bits(dtype: np.dtype) -> bool:
-    """Whether memory is copied more simply as integers than as what it holds."""
-    return kind_of(dtype) in "bc" and dtype.itemsize <= 8 or is_narrow(dtype)
 
 
 def is_narrow(dtype: np.dtype) -> bool:

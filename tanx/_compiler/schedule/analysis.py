@@ -7,18 +7,20 @@ although nobody asked for it, and how long its code is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
 from ..._loops.expr import Const, Expr, Fold, Index, Load, Node, Op, While, bounds, op
-from ..._loops.instructions import INDEX, INSTRUCTIONS
-from ..._loops.nest import Buffer
-from ..._loops.traverse import children, walk
+from ..._loops.instructions import INDEX, INSTRUCTIONS, kind_of
+from ..._loops.nest import Buffer, Nest, Statement, Store
+from ..._loops.traverse import children, expressions, loads, statements_in, walk, written
 
-__all__ = ["Analysis", "QUICK", "Terms", "TurningIndex", "asks_for_bounds", "offset", "span",
-           "turning_index"]
+__all__ = ["Analysis", "QUICK", "Terms", "TurningIndex", "asks_for_bounds", "offset",
+           "seen_as_bits", "span", "turning_index"]
 
 Terms = Mapping[Expr, int]
 
@@ -31,6 +33,18 @@ _ENDLESS = 1 << 40
 def offset(buffer: Buffer, index: Iterable[Expr]) -> tuple[Terms, int]:
     """The position of an element in its buffer, row by row, as a sum of terms and a constant."""
     return Load(buffer, index).place
+
+
+@cache
+def moves_as_bits(dtype: np.dtype) -> bool:
+    """Whether memory is copied more simply as integers than as what it holds."""
+    return kind_of(dtype) in "bc" and dtype.itemsize <= 8 or (
+        kind_of(dtype) == "f" and dtype.itemsize < 4)
+
+
+def seen_as_bits(buffer: Buffer) -> Buffer:
+    """The same memory with unsigned integers in it."""
+    return Buffer(buffer.name, buffer.shape, f"uint{8 * buffer.dtype.itemsize}", buffer.role)
 
 
 def span(node: Op) -> tuple[Expr, int] | None:
@@ -104,6 +118,39 @@ class Analysis:
     def also(self, buffer: Buffer, other: Buffer) -> None:
         """Know a buffer by whose memory it is."""
         self._same[buffer] = self.memory(other)
+
+    def written(self, body: Iterable[Statement]) -> frozenset[Buffer]:
+        """The memory that statements write."""
+        return frozenset(map(self.memory, written(body)))
+
+    def repeatable(self, body: Iterable[Statement]) -> bool:
+        """Whether statements that run twice do the same as once: they read nothing they write."""
+        reads: set[Buffer] = set()
+        seen: set[Node] = set()
+        for statement in statements_in(body):
+            if not isinstance(statement, (Store, Nest)) or (
+                    isinstance(statement, Store) and statement.combine):
+                return False
+            reads.update(self.memory(load.buffer)
+                         for load in loads(*expressions(statement), seen=seen))
+        return reads.isdisjoint(self.written(body))
+
+    def moved_as_bits(self, body: Iterable[Statement]) -> tuple[Statement, ...]:
+        """Statements in which elements that are stored as they were loaded are integers: nothing is
+        made of them. Those that fill gaps between others stay, so that all are of one type."""
+        body = tuple(body)
+        mixed = {s.buffer for s in body if isinstance(s, Store) and not isinstance(s.value, Load)}
+        return tuple([s if isinstance(s, Store) and s.buffer in mixed else self._as_bits(s)
+                      for s in body])
+
+    def _as_bits(self, statement: Statement) -> Statement:
+        if not isinstance(statement, Store) or not isinstance(statement.value, Load) or (
+                statement.combine is not None or not moves_as_bits(statement.buffer.dtype)):
+            return statement
+        target, source = (seen_as_bits(b) for b in (statement.buffer, statement.value.buffer))
+        self.also(target, statement.buffer)
+        self.also(source, statement.value.buffer)
+        return replace(statement, buffer=target, value=Load(source, statement.value.index))
 
     def offset(self, load: Load) -> tuple[Terms, int]:
         """The position of a load in its buffer."""

@@ -27,11 +27,12 @@ from math import prod
 
 from ..._loops.expr import Expr, Index, Variable, fresh_index
 from ..._loops.nest import PARALLEL, TASKS, Buffer, Call, Nest, Program, Statement, Store
+from ..._loops.tiles import Tiling
 from ..._loops.traverse import expressions, loads, map_expressions, statements_in, substitution
 from ..cost import nbytes
 from ..machine import Machine
 from .merge_tasks import conflict
-from .tiles import Tiling, tiling
+from .tiles import tiling
 
 __all__ = ["in_bands"]
 

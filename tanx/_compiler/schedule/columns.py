@@ -1,22 +1,84 @@
-"""Reductions of columns, which lie across memory: which they are, and whether they are near.
+"""Reductions of columns, which lie across memory: which they are, and how many go together.
 
 How they run is told in ``emit/cpu/columns.py``.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
-from ..._loops.expr import Const, Expr, Fold
+from ..._loops.expr import Const, Expr, Fold, Index
 from ..._loops.instructions import kind_of
+from ..._loops.loop_kinds import Vector
 from ..._loops.nest import Statement, Store
-from ..._loops.traverse import expressions, folds, loads, walk, written
+from ..._loops.traverse import (
+    children,
+    expressions,
+    folds,
+    loads,
+    substitution,
+    walk,
+    written,
+)
 from ..nest_tools import is_search
 from ..tuning import ColumnTuning
 from .lanes import Loop, Planner, register_bits
 
-__all__ = ["at_a_time", "columns", "separate", "side_by_side"]
+__all__ = ["as_columns", "columns", "over_rows", "separate"]
+
+
+def as_columns(planner: Planner, lane: Loop, body: Sequence[Statement], left: tuple[int, ...],
+               ) -> tuple[Vector, dict[str, Any]] | None:
+    """How the loop in lanes over stores with reductions of columns runs: its kind, and the fields
+    of ``Columns``; None if they are no such reductions.
+
+    ``left`` is how the loop does what whole steps leave, if it is not changed.
+    """
+    found = columns(planner, lane, body)
+    if not found:
+        return None
+    tuning, near = planner.machine.tuning.columns, _side_by_side(planner, lane, found)
+    loop = near or lane
+    whole, over = divmod(loop.extent, loop.width)
+    overlaps = over > 0 and planner.analysis.repeatable(body)
+    steps = whole + overlaps
+    if near is None:
+        most = max(1, tuning.room // (lane.width * sum(
+            state.dtype.itemsize for fold in found for state in fold.states)))
+        rows = max(1, tuning.rows // _lines(found))
+        return Vector(lane.width, left), {"vectors": -(-steps // -(-steps // most)), "rows": rows}
+    groups = -(-steps // _at_a_time(planner, loop, found))
+    rest = () if overlaps else tuple(
+        loop.width >> n for n in range(1, loop.width.bit_length()) if over & loop.width >> n)
+    return Vector(loop.width, rest), {
+        "vectors": -(-steps // groups), "at_once": tuning.at_once,
+        "after": _length_after(planner, body) >= tuning.long}
+
+
+def over_rows(fold: Fold, index: Index) -> Fold:
+    """A fold over another index of the same extent."""
+    if fold.indices[0] is index:
+        return fold
+    change = substitution({fold.indices[0]: index})
+    return Fold((index,), fold.init, fold.states, [change(e) for e in fold.body], fold.combine)
+
+
+def _lines(folds: Sequence[Fold]) -> int:
+    """How many lines of an array are read for one row of the reductions."""
+    (rows,) = folds[0].indices
+    found = {load for fold in folds for load in loads(*over_rows(fold, rows).body)
+             if rows in load.free}
+    return max(Counter(load.buffer for load in found).values())
+
+
+def _length_after(planner: Planner, body: Sequence[Statement]) -> int:
+    """The length of the code that comes after the reductions."""
+    roots = [root for statement in body for root in expressions(statement)]
+    return sum(planner.analysis.own_length(node) for node in walk(
+        *roots, into=lambda node: () if isinstance(node, Fold) else children(node)))
 
 
 def columns(planner: Planner, lane: Loop, body: Iterable[Statement]) -> list[Fold]:
@@ -51,7 +113,7 @@ def _are_few(planner: Planner, lane: Loop, folds: Sequence[Fold]) -> bool:
     return all(fold.reducer and fold.indices[0].extent <= longest
                and _distance(fold, lane) > 0 for fold in folds) and (
         -(-lane.extent // (vector := _vector(planner, lane, folds)).width)
-        <= at_a_time(planner, vector, folds))
+        <= _at_a_time(planner, vector, folds))
 
 
 def _vector(planner: Planner, lane: Loop, folds: Sequence[Fold]) -> Loop:
@@ -61,7 +123,7 @@ def _vector(planner: Planner, lane: Loop, folds: Sequence[Fold]) -> Loop:
     return replace(lane, width=min(lane.width, planner.vector_bits // bits))
 
 
-def at_a_time(planner: Planner, lane: Loop, folds: Sequence[Fold]) -> int:
+def _at_a_time(planner: Planner, lane: Loop, folds: Sequence[Fold]) -> int:
     """How many steps of a loop in lanes have room for their results in registers."""
     needs = sum(register_bits(state.dtype) * (1 + (kind_of(state.dtype) == "c"))
                 for fold in folds for state in fold.states) * lane.width
@@ -69,7 +131,7 @@ def at_a_time(planner: Planner, lane: Loop, folds: Sequence[Fold]) -> int:
     return max(1, held * planner.vector_bits // needs)
 
 
-def side_by_side(planner: Planner, lane: Loop, folds: Sequence[Fold]) -> Loop | None:
+def _side_by_side(planner: Planner, lane: Loop, folds: Sequence[Fold]) -> Loop | None:
     """The loop over columns in as few lanes as fill a vector, if columns are few, or all that they
     read is near.
 

@@ -19,13 +19,15 @@ import numpy as np
 
 from ..._loops.expr import Const, Expr, Fold, Index, Load, Node, Op, State
 from ..._loops.instructions import BOOL, INDEX, kind_of, width
-from ..._loops.nest import PARALLEL, Nest, Store
+from ..._loops.loop_kinds import JOINED, PARALLEL, Kind, Vector, in_order
+from ..._loops.nest import Nest, Store
 from ..._loops.traverse import children, walk
 from ..machine import Machine
 from ..tuning import LaneTuning
 from .analysis import Analysis, Terms, offset
 
-__all__ = ["Loop", "NEAR", "Planner", "WORD", "crosses", "register_bits"]
+__all__ = ["Loop", "NEAR", "Planner", "WORD", "crosses", "loops_of",
+           "register_bits"]
 
 NEAR, WORD = 4, 8
 """Distance up to which elements are loaded together with those between them, and that of bytes that
@@ -50,7 +52,8 @@ class Loop:
     The indices are those of merged loops, outermost first; most often there is one. A ``crossing``
     loop is walked in tiles together with the one in lanes, which follows it (``transposes.py``).
     Steps of a ``whole`` loop in lanes never overlap; otherwise the last one may. In a ``paired``
-    one, which reads bfloat16 only, those at even places come before those at odd ones.
+    one, which reads bfloat16 only, those at even places come before those at odd ones. ``kind`` is
+    what the schedule made of it.
     """
 
     index: Index
@@ -60,6 +63,7 @@ class Loop:
     crossing: bool = False
     whole: bool = False
     paired: bool = False
+    kind: Kind = PARALLEL
 
     @property
     def extent(self) -> int:
@@ -71,6 +75,26 @@ class Loop:
             if not isinstance(atom, Index) and not atom.free.isdisjoint(self.covers):
                 return None
         return terms.get(self.covers[-1], 0)
+
+
+def loops_of(indices: Iterable[Index], kinds: Iterable[Kind], parallel: bool = True) -> list[Loop]:
+    """Loops by their kinds, outermost first; those of one iteration are left out.
+
+    Those of a fold are not ``parallel``, and the one of them in lanes is innermost.
+    """
+    found: list[Loop] = []
+    covers: tuple[Index, ...] = ()
+    for index, kind in zip(indices, kinds):
+        if index.extent == 1:
+            continue
+        covers += (index,)
+        if kind != JOINED:
+            merged = index if len(covers) == 1 else Index(
+                "_".join(i.name for i in covers), prod([i.extent for i in covers]))
+            found.append(Loop(merged, covers, parallel and not in_order(kind),
+                              kind.lanes if isinstance(kind, Vector) else 1, kind=kind))
+            covers = ()
+    return found if parallel else sorted(found, key=lambda loop: loop.width > 1)
 
 
 class _Inventory:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from ml_dtypes import bfloat16
 
@@ -16,8 +17,7 @@ from ..._loops.nest import Statement, Store
 from ..._loops.traverse import expressions, folds, loads, walk
 from .lanes import Loop, Planner, register_bits
 
-__all__ = ["blocks_of_rows", "lanes_along", "reads_pairs", "rows_together", "sums_of_rows",
-           "with_finish_apart"]
+__all__ = ["as_rows", "rows_together", "with_finish_apart"]
 
 
 _SIDE_BY_SIDE, _LONG_SIDE_BY_SIDE = 8, 4
@@ -36,7 +36,24 @@ _MANY, _MUCH = 64, 48
 logaddexp, of 1,000 rows of 20 numbers, takes 7.7 us so, where it took 14.5 (AVX-512)."""
 
 
-def sums_of_rows(planner: Planner, loop: Loop, body: Iterable[Statement]) -> list[Fold]:
+def as_rows(planner: Planner, loop: Loop, body: Sequence[Statement]) -> dict[str, Any] | None:
+    """How sums along rows are taken in a loop over rows: the fields of ``Rows``; None if they are
+    no such sums."""
+    found = _sums_of_rows(planner, loop, body)
+    if not found:
+        return None
+    blocks: list[tuple[int, tuple[int, ...]]] = []
+    left = loop.extent
+    for together in (*_blocks_of_rows(planner, found[0]), 0):
+        rows = together or left
+        if left >= rows > 0:
+            lanes = _lanes_along(planner, found[0], rows)
+            blocks.append((rows, tuple(lane.width for lane in lanes)))
+            left %= rows
+    return {"blocks": tuple(blocks), "pairs": all(map(_reads_pairs, found))}
+
+
+def _sums_of_rows(planner: Planner, loop: Loop, body: Iterable[Statement]) -> list[Fold]:
     """The sums in some stores if all of them are sums of rows that share a factor; else none."""
     found: list[Fold] = []
     for statement in body:
@@ -51,8 +68,8 @@ def sums_of_rows(planner: Planner, loop: Loop, body: Iterable[Statement]) -> lis
 
 def rows_together(planner: Planner, loop: Loop, body: Iterable[Statement]) -> int:
     """How many rows are added up at a time in a loop without lanes; 0 if it is not over rows."""
-    found = sums_of_rows(planner, loop, body)
-    return blocks_of_rows(planner, found[0])[0] if found else 0
+    found = _sums_of_rows(planner, loop, body)
+    return _blocks_of_rows(planner, found[0])[0] if found else 0
 
 
 def with_finish_apart(planner: Planner, loop: Loop, body: Sequence[Statement],
@@ -69,7 +86,7 @@ def with_finish_apart(planner: Planner, loop: Loop, body: Sequence[Statement],
     return body[:count], body[count:]
 
 
-def blocks_of_rows(planner: Planner, fold: Fold) -> list[int]:
+def _blocks_of_rows(planner: Planner, fold: Fold) -> list[int]:
     """How many rows are added up at a time, and how many of those that are left."""
     if fold.indices[0].extent > _LONG:
         return [_LONG_SIDE_BY_SIDE]
@@ -89,10 +106,10 @@ def _is_sum_of_row(planner: Planner, fold: Fold, loop: Loop, first: Fold) -> boo
     narrow = all(16 * load.dtype.itemsize <= register_bits(dtype) for load in read)
     return bool(own) and len(own) < len(read) and dtype == first.states[0].dtype and (
         fold.indices[0].extent <= (_LONG_NARROW if narrow else _LONG)
-        and lanes_along(planner, fold)[0].width > 1)
+        and _lanes_along(planner, fold)[0].width > 1)
 
 
-def lanes_along(planner: Planner, fold: Fold, rows: int = _SIDE_BY_SIDE) -> list[Loop]:
+def _lanes_along(planner: Planner, fold: Fold, rows: int = _SIDE_BY_SIDE) -> list[Loop]:
     """The loop along so many rows: in as many lanes as memory fills a vector with, of few rows in
     more of them; in as many as there are in a vector; and without lanes."""
     (loop,) = planner.fold(fold, True) or [Loop(fold.indices[0], fold.indices, False)]
@@ -107,7 +124,7 @@ def lanes_along(planner: Planner, fold: Fold, rows: int = _SIDE_BY_SIDE) -> list
     return [replace(loop, width=width, whole=True) for width in sorted(widths, reverse=True)]
 
 
-def reads_pairs(fold: Fold) -> bool:
+def _reads_pairs(fold: Fold) -> bool:
     """Whether a sum reads neighbours of bfloat16 along its row, and nothing else that differs: then
     it matters not which lanes they are in."""
     loop = Loop(fold.indices[0], fold.indices, False)

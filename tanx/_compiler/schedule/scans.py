@@ -13,12 +13,12 @@ import numpy as np
 from ..._loops.build import convert
 from ..._loops.expr import FOLDS, Expr, Index, Load, Op
 from ..._loops.instructions import identity, kind_of
-from ..._loops.nest import SEQUENTIAL, Nest, Store
+from ..._loops.nest import PARALLEL, SEQUENTIAL, Nest, Store
 from ..._loops.traverse import children, expressions, loads, walk, written
 from ..nest_tools import is_affine
 from .lanes import Planner, register_bits
 
-__all__ = ["ROWS", "Scan", "block_lanes", "is_backwards", "neutral", "runs_in_lanes", "scan_of"]
+__all__ = ["Scan", "as_scan", "neutral", "scan_across", "scan_of"]
 
 
 class Scan(NamedTuple):
@@ -84,11 +84,34 @@ def scan_of(nest: Nest) -> Scan | None:
         and state not in loads(*elements) and len(places) == len(stores)) else None
 
 
-ROWS = 4
+_ROWS = 4
 """Rows that are gone through together."""
 
 
-def runs_in_lanes(planner: Planner, scan: Scan, lane: Index, steps: Collection[int]) -> bool:
+def as_scan(planner: Planner, nest: Nest) -> dict[str, Any] | None:
+    """How a scan runs in vectors: the fields of ``ScanLine``; None if it is none, or better runs
+    otherwise."""
+    scan = scan_of(nest)
+    if scan is not None and not set(nest.kinds[:-1]) - {PARALLEL} and _runs_in_lanes(
+            planner, scan, scan.along, (-1, 0, 1)):
+        return {"lanes": _block_lanes(planner, scan), "backwards": _is_backwards(scan)}
+    if nest.kinds[-2:] != (SEQUENTIAL, PARALLEL) or set(nest.kinds[:-2]) - {PARALLEL}:
+        return None
+    scan, lane = scan_across(nest), nest.indices[-1]
+    if scan is None or scan.along.extent < 2 * _ROWS or scan.state.place[0].get(lane) != 1 or (
+            not _runs_in_lanes(planner, scan, lane, (0, 1))):
+        return None
+    return {"lanes": _block_lanes(planner, scan), "rows": _ROWS}
+
+
+def scan_across(nest: Nest) -> Scan | None:
+    """The scan that a nest is along the loop before its last one."""
+    *outer, along, lane = nest.indices
+    return scan_of(Nest((*outer, lane, along), (PARALLEL,) * (len(outer) + 1) + (SEQUENTIAL,),
+                        nest.body))
+
+
+def _runs_in_lanes(planner: Planner, scan: Scan, lane: Index, steps: Collection[int]) -> bool:
     """Whether lanes along a loop store neighbours, read some if any, and overwrite nothing but what
     they have read themselves. Steps are those that loads may have."""
     memory = planner.analysis.memory
@@ -98,7 +121,7 @@ def runs_in_lanes(planner: Planner, scan: Scan, lane: Index, steps: Collection[i
     own = {memory(scan.state.buffer), *(memory(load.buffer) for load in stored)}
     plain = kind_of(scan.state.dtype) in "fiu" and register_bits(scan.given.dtype) >= 8
     if not plain or scan.element.holds & FOLDS or len(own) == 1 or len(own) <= len(stored) or (
-            lane.extent < 2 * block_lanes(planner, scan)):
+            lane.extent < 2 * _block_lanes(planner, scan)):
         return False
     return all(load.place[0].get(lane) in steps and load.place[0].get(lane) for load in stored
                ) and all(is_affine(load.place) and load.place[0].get(lane, 0) in steps and (
@@ -107,13 +130,13 @@ def runs_in_lanes(planner: Planner, scan: Scan, lane: Index, steps: Collection[i
                        for other in stored)) for load in read)
 
 
-def block_lanes(planner: Planner, scan: Scan) -> int:
+def _block_lanes(planner: Planner, scan: Scan) -> int:
     """The lanes of a block."""
     vectors = planner.machine.tuning.scans.vectors
     return vectors * planner.vector_bits // register_bits(scan.given.dtype)
 
 
-def is_backwards(scan: Scan) -> bool:
+def _is_backwards(scan: Scan) -> bool:
     """Whether all that depends on the place in a line goes through memory from its end."""
     touched = [*(Load(store.buffer, store.index) for store in scan.stores),
                *loads(scan.given, *(store.value for store in scan.stores))]

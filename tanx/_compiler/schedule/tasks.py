@@ -81,13 +81,13 @@ from .scans import Scan, neutral, scan_of
 from .small_matrices import in_lanes
 from .tiles import tiling
 
-__all__ = ["schedule"]
+__all__ = ["in_tasks"]
 
 _LINES, _MOST_LINES = {"sort_lines": 1e-8, "least_of_lines": 1e-9}, 64
 """Library calls on lines, with the seconds that they take for an element, and their most tasks."""
 
 
-def schedule(program: Program, machine: Machine) -> Program:
+def in_tasks(program: Program, machine: Machine) -> Program:
     """Split the statements that are worth it over tasks; those by tiles have tasks of their own."""
     scheduler = _Scheduler(program, machine)
     statements = tuple(part for s in program.statements for part in scheduler.parts(s))

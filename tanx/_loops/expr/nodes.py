@@ -15,6 +15,7 @@ import numpy as np
 
 from ...dtypes import stored
 from ..instructions import BOOL, INDEX, REDUCERS, kind_of, result_dtype, short_name
+from ..loop_kinds import Kind
 from .interned import FOLDS, LOADS, WHILES, Node
 
 __all__ = ["Const", "Expr", "Fold", "Index", "Linear", "Load", "Op", "Pick", "State", "Variable",
@@ -229,18 +230,23 @@ class Fold(Node):
     scheduler may go through the elements in any order. ``combine`` may also be ``"argmax"`` or
     ``"argmin"``, which change nothing but tell the scheduler that the two states are the best value
     and its position, where NaN is best and of equals the first.
+
+    ``kinds`` tells how the loops run, one by one where it is empty (see ``loop_kinds.py``). A loop
+    in vectors runs inside of the others.
     """
 
-    __slots__ = ("body", "combine", "indices", "init", "states")
+    __slots__ = ("body", "combine", "indices", "init", "kinds", "states")
     indices: tuple[Index, ...]
     init: tuple[Expr, ...]
     states: tuple[State, ...]
     body: tuple[Expr, ...]
     combine: str | None
+    kinds: tuple[Kind, ...]
 
-    def __new__(cls, indices, init, states, body, combine: str | None = None):
+    def __new__(cls, indices, init, states, body, combine: str | None = None,
+                kinds: Iterable[Kind] = ()):
         fields = dict(indices=tuple(indices), init=tuple(init), states=tuple(states),
-                      body=tuple(body), combine=combine)
+                      body=tuple(body), combine=combine, kinds=tuple(kinds))
         return cls._make(tuple(fields.values()), **fields)
 
     def _free(self):
@@ -259,7 +265,7 @@ class Fold(Node):
                 states: Sequence[State]) -> Fold:
         """A fold like this one of other parts, which binds other variables."""
         split = len(self.init)
-        return Fold(indices, parts[:split], states, parts[split:], self.combine)
+        return Fold(indices, parts[:split], states, parts[split:], self.combine, self.kinds)
 
     @property
     def bound(self) -> frozenset[Variable]:
@@ -296,7 +302,7 @@ class While(Fold):
 
     def __new__(cls, init, states, condition: Expr, body):
         fields = dict(indices=(), init=tuple(init), states=tuple(states), body=tuple(body),
-                      combine=None, condition=condition)
+                      combine=None, kinds=(), condition=condition)
         return cls._make(tuple(fields.values()), **fields)
 
     def _holds(self):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...._loops.expr import Expr, Index, Load, bounds
+from ...._loops.expr import Expr, Load, bounds
 from ...._loops.instructions import kind_of
 from ...._loops.nest import Buffer
 from ...machine import Machine
@@ -220,15 +220,6 @@ class Memory:
             self._write_at(target.buffer, self.further(target.buffer, start, n * stride), row)
 
     # -- rooms -------------------------------------------------------------------------------------
-
-    def crosses(self, load: Load, crossing: Loop, lane: Loop, scope: Scope,
-                writes: frozenset[Buffer]) -> bool:
-        """Whether a load finds neighbours along one loop, and elements apart along another one."""
-        terms = _named(self.analysis.offset(load)[0], scope)
-        ours = {crossing.index, *crossing.covers, lane.index, *lane.covers}
-        return terms.get(crossing.index) == 1 and abs(terms.get(lane.index, 0)) > 1 and (
-            self.analysis.is_safe(load) and self.analysis.memory(load.buffer) not in writes
-            and all(isinstance(atom, Index) or atom.free.isdisjoint(ours) for atom in terms))
 
     def place_in_block(self, load: Load, crossing: Loop, lane: Loop, scope: Scope, row: Value,
                        column: Value) -> tuple[Value, int]:

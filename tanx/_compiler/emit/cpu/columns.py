@@ -8,7 +8,6 @@ before the next one is looked at: memory is read in order.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -17,15 +16,11 @@ import numpy as np
 
 from ...._loops.expr import Fold, Index
 from ...._loops.instructions import kind_of
-from ...._loops.nest import Statement
-from ...._loops.traverse import (
-    children,
-    expressions,
-    loads,
-    substitution,
-    walk,
-)
-from ...schedule.columns import at_a_time
+from ...._loops.loop_kinds import Vector
+from ...._loops.nest import Nest, Statement, Store
+from ...._loops.scheduled import Columns
+from ...._loops.traverse import folds, loads
+from ...schedule.columns import over_rows
 from ...schedule.lanes import Loop
 from ..complex import Pair
 from ..storage import part_dtype, register_type
@@ -41,57 +36,58 @@ if TYPE_CHECKING:
 __all__ = ["write_columns", "write_side_by_side"]
 
 
-def write_columns(kernel: Kernel, lane: Loop, folds: Sequence[Fold], body: Sequence[Statement],
-                  scope: Scope, steps: int) -> None:
+def write_columns(kernel: Kernel, lane: Loop, nest: Columns, scope: Scope, steps: int) -> None:
     """Write the first steps of a loop in lanes over stores with such reductions.
 
     Columns are taken in blocks, if their results are too many to be kept at hand.
     """
-    most = max(1, kernel.machine.tuning.columns.room // (lane.width * sum(
-        state.dtype.itemsize for fold in folds for state in fold.states)))
-    size = -(-steps // -(-steps // most))
+    size = nest.vectors
     blocks, left = divmod(steps, size)
     index = Index("columns", blocks)
 
     def block(inner: Scope, _) -> list:
-        _Columns(kernel, lane, folds, body, size).write(inner, inner.values[index] * size)
+        _Columns(kernel, lane, nest, size).write(inner, inner.values[index] * size)
         return []
 
     kernel.loop(scope, Loop(index, (index,), True), 0, blocks, [], block,
-                bound=(*lane.covers, lane.index), writes=kernel.written(body))
+                bound=(*lane.covers, lane.index), writes=kernel.written(nest.body))
     if left:
-        _Columns(kernel, lane, folds, body, left).write(scope, kernel.index(steps - left))
+        _Columns(kernel, lane, nest, left).write(scope, kernel.index(steps - left))
 
 
-def write_side_by_side(kernel: Kernel, lane: Loop, folds: Sequence[Fold],
-                       body: Sequence[Statement], scope: Scope, overlaps: bool) -> None:
-    """Write a loop in lanes over stores with such reductions, which are near.
+def write_side_by_side(kernel: Kernel, lane: Loop, nest: Columns, scope: Scope) -> None:
+    """Write a loop in lanes over stores with such reductions, whose results are in registers.
 
-    Steps are taken in groups, all about as large, whose results have room in registers. What whole
-    steps leave is part of the last group: a step that ``overlaps``, or some in fewer lanes.
+    Steps are taken in groups, all about as large. What whole steps leave is part of the last group:
+    a step that overlaps, or some in fewer lanes.
     """
-    steps = lane.extent // lane.width + overlaps
-    groups = -(-steps // at_a_time(kernel.planner, lane, folds))
-    size = -(-steps // groups)
+    assert isinstance(lane.kind, Vector)
+    steps, left = divmod(lane.extent, lane.width)
+    steps += left > 0 and not lane.kind.rest
+    size = nest.vectors
+    groups = -(-steps // size)
     index = Index("columns", groups - 1)
     whole = replace(lane, whole=True)
 
     def group(inner: Scope, _) -> list:
         start = inner.values[index] * size
-        _Group(kernel, folds, body, [(whole, start + n) for n in range(size)]).write(inner)
+        _Group(kernel, nest, [(whole, start + n) for n in range(size)]).write(inner)
         return []
 
     if groups > 1:
         kernel.loop(scope, Loop(index, (index,), True), 0, groups - 1, [], group,
-                    bound=(*lane.covers, lane.index), writes=kernel.written(body))
+                    bound=(*lane.covers, lane.index), writes=kernel.written(nest.body))
     last = [(lane, kernel.index(n)) for n in range((groups - 1) * size, steps)]
-    done, width = steps * lane.width, lane.width
-    while done < lane.extent:
-        width //= 2
-        if done + width <= lane.extent:
-            last.append((replace(whole, width=width), kernel.index(done // width)))
-            done += width
-    _Group(kernel, folds, body, last).write(scope)
+    done = steps * lane.width
+    for width in lane.kind.rest:
+        last.append((replace(whole, width=width), kernel.index(done // width)))
+        done += width
+    _Group(kernel, nest, last).write(scope)
+
+
+def _folds_in(nest: Nest) -> list[Fold]:
+    """The reductions in the stores of a nest."""
+    return [*folds(*(s.value for s in nest.body if isinstance(s, Store)))]
 
 
 class _Group:
@@ -101,13 +97,13 @@ class _Group:
     they are few, rows are added to several in turns, so that additions need not wait.
     """
 
-    def __init__(self, kernel: Kernel, folds: Sequence[Fold], body: Sequence[Statement],
-                 steps: Sequence[tuple[Loop, Value]]):
-        self.kernel, self.folds, self.body, self.steps = kernel, folds, body, steps
-        (self.rows,) = folds[0].indices
-        self.along = [_along(fold, self.rows) for fold in folds]
+    def __init__(self, kernel: Kernel, nest: Columns, steps: Sequence[tuple[Loop, Value]]):
+        self.kernel, self.nest, self.body, self.steps = kernel, nest, nest.body, steps
+        self.folds = _folds_in(nest)
+        (self.rows,) = self.folds[0].indices
+        self.along = [over_rows(fold, self.rows) for fold in self.folds]
         # A search begins with what is there.
-        self.has_first = any(not fold.reducer for fold in folds)
+        self.has_first = any(not fold.reducer for fold in self.folds)
 
     def vectors(self, outer: Scope) -> list[Scope]:
         found = []
@@ -130,7 +126,7 @@ class _Group:
         if self.has_first:
             return []
         count = len(self.steps) * len(self.folds)
-        at_once = max(self.kernel.machine.tuning.columns.at_once, count)
+        at_once = max(self.nest.at_once, count)
         turns = next(n for n in (4, 2, 1) if n * count <= at_once)
         first = [self.kernel.value(fold.init[0], scope).of(lane.width)
                  for lane, _ in self.steps for fold in self.along]
@@ -157,8 +153,7 @@ class _Group:
         lane, start = self.steps[0]
         alike = [step for step in self.steps if step[0].width == lane.width]
         done = 0
-        long = self.kernel.machine.tuning.columns.long
-        if len(alike) > 1 and _length_after(self.kernel, self.body) >= long:
+        if len(alike) > 1 and self.nest.after:
             done = len(alike)
             count = done * sum(len(fold.states) for fold in self.folds)
             _finish_in_a_loop(self.kernel, lane, self.folds, self.body, scope, start, found[:count])
@@ -166,15 +161,7 @@ class _Group:
         for inner in self.vectors(scope)[done:]:
             for fold in self.folds:
                 inner.values[fold] = tuple(found.pop(0) for _ in fold.states)
-            self.kernel.loops((), self.body, inner)
-
-
-def _length_after(kernel: Kernel, body: Sequence[Statement]) -> int:
-    """The length of the code that comes after the reductions."""
-    analysis = kernel.analysis
-    roots = [root for statement in body for root in expressions(statement)]
-    return sum(analysis.own_length(node) for node in walk(
-        *roots, into=lambda node: () if isinstance(node, Fold) else children(node)))
+            self.kernel.statements(self.body, inner)
 
 
 def _finish_in_a_loop(kernel: Kernel, lane: Loop, folds: Sequence[Fold], body: Sequence[Statement],
@@ -192,7 +179,7 @@ def _finish_in_a_loop(kernel: Kernel, lane: Loop, folds: Sequence[Fold], body: S
     def finish(inner: Scope, number: Value) -> None:
         for fold, own in rooms.items():
             inner.values[fold] = tuple(room.get(number) for room in own)
-        kernel.loops((), body, inner)
+        kernel.statements(body, inner)
 
     _each(kernel, lane, body, scope, start, count, finish)
 
@@ -214,26 +201,18 @@ def _each(kernel: Kernel, lane: Loop, body: Sequence[Statement], outer: Scope, s
 class _Columns:
     """So many steps of a loop in lanes over stores with reductions of columns."""
 
-    def __init__(self, kernel: Kernel, lane: Loop, folds: Sequence[Fold],
-                 body: Sequence[Statement], steps: int):
-        self.kernel, self.lane, self.body, self.steps = kernel, lane, body, steps
+    def __init__(self, kernel: Kernel, lane: Loop, nest: Columns, steps: int):
+        self.kernel, self.lane, self.body, self.steps = kernel, lane, nest.body, steps
+        found, self.count = _folds_in(nest), nest.rows
         self.rooms = {fold: [_Room(kernel, state.dtype, steps, lane.width)
-                             for state in fold.states] for fold in folds}
-        (self.rows,) = folds[0].indices
-        self.folds = [_along(fold, self.rows) for fold in folds]
-        self.count = max(1, kernel.machine.tuning.columns.rows // self.lines)
+                             for state in fold.states] for fold in found}
+        (self.rows,) = found[0].indices
+        self.folds = [over_rows(fold, self.rows) for fold in found]
         # What is the same in all rows lies in another one: that would be in the way of these.
         again = dict.fromkeys(load for fold in self.folds for load in loads(*fold.body)
                               if self.rows not in load.free and not load.free.isdisjoint(
                                   lane.covers))
         self.kept = {load: _Room(kernel, load.dtype, steps, lane.width) for load in again}
-
-    @property
-    def lines(self) -> int:
-        """How many lines of an array are read for one row of the reductions."""
-        found = {load for fold in self.folds for load in loads(*fold.body)
-                 if self.rows in load.free}
-        return max(Counter(load.buffer for load in found).values())
 
     def write(self, scope: Scope, start: Value) -> None:
         """Write the steps from one on: block by block of rows, and what becomes of the results."""
@@ -252,7 +231,7 @@ class _Columns:
         def finish(inner: Scope, number: Value) -> None:
             for fold, own in self.rooms.items():
                 inner.values[fold] = tuple(room.get(number) for room in own)
-            self.kernel.loops((), self.body, inner)
+            self.kernel.statements(self.body, inner)
 
         if self.kept:
             self.each(scope, start, keep)
@@ -278,14 +257,6 @@ class _Columns:
                 for room, state in zip(own, states):
                     room.put(number, state)
         self.each(outer, start, columns)
-
-
-def _along(fold: Fold, index: Index) -> Fold:
-    """A fold over another index of the same extent."""
-    if fold.indices[0] is index:
-        return fold
-    change = substitution({fold.indices[0]: index})
-    return Fold((index,), fold.init, fold.states, [change(e) for e in fold.body], fold.combine)
 
 
 class _Room:

@@ -12,17 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import product
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from ...._loops.expr import Const, Fold, Index, Load, Op, State, While, bounds, op
 from ...._loops.instructions import BOOL, INDEX, identity, kind_of
+from ...._loops.loop_kinds import SEQUENTIAL, Unrolled
 from ...._loops.nest import Buffer
 from ...._loops.traverse import rewrite, walk
-from ...nest_tools import as_op, is_search
-from ...schedule.lanes import Loop, Planner
+from ...nest_tools import as_op
+from ...schedule.folds import IDEMPOTENT, differing_states
+from ...schedule.lanes import Loop, loops_of
 from ..complex import Pair
 from ..operations import apply, choose, multiply_add, number
 from ..polling import poll
@@ -37,8 +38,6 @@ __all__ = ["Folds", "flat", "from_registers", "in_registers", "mapped", "renamed
 _SOON = 1 << 28
 """Instructions, a tenth of a second: loops that surely end sooner are not polled. The loop over the
 entries of a sparse row takes 0.6 to 0.7 of the time without (Cascade Lake)."""
-_IDEMPOTENT = ("max", "min", "and", "or")
-"""Reducers that may meet an element twice."""
 
 
 def whole(value: Any, dtype: np.dtype) -> Any:
@@ -79,8 +78,6 @@ def renamed(writer: Writer, value: Scalar) -> Scalar:
 class Folds(Memory):
     """Writes folds; see ``kernel.py`` for what it is part of."""
 
-    planner: Planner
-
     def loop(self, scope: Scope, loop: Loop, first: int, last: int | Value,
              states: Sequence[Scalar],
              body: Callable[[Scope, Sequence[Scalar]], Sequence[Scalar]], bound: Iterable = (),
@@ -113,19 +110,16 @@ class Folds(Memory):
         if not all(i.extent for i in fold.indices):
             return tuple(states)
         alone = not scope.varies(fold)
-        loops = self.planner.fold(fold, alone)
+        loops = loops_of(fold.indices, fold.kinds or [SEQUENTIAL] * len(fold.indices), False)
         inner = scope.within((*fold.indices, *fold.states))
         inner.values.update({i: self.index(0) for i in fold.indices if i.extent == 1})
         if loops and loops[-1].width > 1:
             if fold.reducer:
                 return (self.reduction(fold, fold.reducer, loops, inner, states[0]),)
-            if is_search(fold):
-                return self.search(fold, loops[-1], inner)
-            loops[-1] = replace(loops[-1], width=1)
+            return self.search(fold, loops[-1], inner)
         if not alone:
             states = self.spread_states(fold, states, inner)
-        if prod(loop.extent for loop in loops) <= self.machine.tuning.folds.unrolled and (
-                self.analysis.length(fold) <= self.machine.tuning.folds.short):
+        if all(isinstance(loop.kind, Unrolled) for loop in loops):
             return tuple(self.written_out(fold, loops, inner, states))
         return tuple(self.around(loops, inner, states, fold, lambda s, values: self.step(
             fold, s, values)))
@@ -201,15 +195,8 @@ class Folds(Memory):
 
         Those that do are made known to the scope of its steps.
         """
-        differ: set[State] = set()
-        before = -1
-        while before < len(differ):
-            before = len(differ)
-            inner.varying = inner.varying.union(differ)
-            if isinstance(fold, While) and inner.varies(fold.condition):
-                differ.update(fold.states)
-            differ.update(state for state, *parts in zip(fold.states, fold.init, fold.body)
-                          if any(inner.varies(part) for part in parts))
+        differ = differing_states(fold, inner.varying)
+        inner.varying = inner.varying.union(differ)
         return [self.spread_out(fold, value, inner.lanes.width) if state in differ else value
                 for state, value in zip(fold.states, states)]
 
@@ -331,7 +318,7 @@ class Folds(Memory):
         """A reduction whose innermost loop runs in lanes."""
         lane, dtype = loops[-1], fold.states[0].dtype
         steps, left = divmod(lane.extent, lane.width)
-        again = reducer in _IDEMPOTENT
+        again = reducer in IDEMPOTENT
         neutral = start if again else self.neutral(fold)
         states = [self.spread_out(fold, neutral, lane.width),
                   *([neutral] if left and not again else [])]

@@ -17,24 +17,22 @@ from typing import Any
 import numpy as np
 
 from ...._loops.build import unflatten_index
-from ...._loops.expr import FOLDS, Const, Expr, Fold, Index, Load, Node, Op, Pick, bounds
+from ...._loops.expr import Const, Expr, Fold, Index, Load, Node, Op, Pick, bounds
 from ...._loops.instructions import INDEX
+from ...._loops.loop_kinds import PARALLEL, Crossing, Unrolled, Vector
 from ...._loops.names import FOURIER, MATRICES
-from ...._loops.nest import PARALLEL, SEQUENTIAL, Buffer, Extern, Nest, Statement, Store
-from ...._loops.traverse import expressions, loads, statements_in, walk, written
+from ...._loops.nest import Buffer, Extern, Nest, Statement, Store
+from ...._loops.scheduled import Columns, Rows, ScanLine, TransposedTile, plain
+from ...._loops.tiles import Tiled
+from ...._loops.traverse import expressions, loads, statements_in, walk
 from ...kernels.fft.transform import write_fourier
 from ...kernels.small_matrices import write_matrices
 from ...kernels.sort import CALLS as SORTING
 from ...schedule.analysis import QUICK, Analysis, asks_for_bounds, span, turning_index
-from ...schedule.columns import columns, separate, side_by_side
-from ...schedule.lanes import Loop, Planner
-from ...schedule.residues import by_residues
-from ...schedule.rows import rows_together, sums_of_rows, with_finish_apart
-from ...schedule.transposes import crosses_in_order
+from ...schedule.lanes import Loop, loops_of
 from ..complex import Pair
 from ..operations import Reciprocal, apply, choose, has_reciprocals, number
 from ..polling import poll
-from ..storage import moves_as_bits
 from ..values import (
     I64,
     Value,
@@ -62,10 +60,6 @@ _SCATTERED_BYTES = 1 << 19
 """Size of memory that is too large for all of it to be near the processor."""
 _STEPS_AHEAD = 16
 """How many steps before it is updated an element is asked for."""
-_TOGETHER, _BRIEF = 8, 8
-"""Iterations of few instructions, up to so many, that are written out together."""
-_LONG_VECTORS, _FEW_LANES = 256, 4
-"""Bits of vectors that leave so much that it is worth vectors of fewer lanes, and how few."""
 _LONG = 1 << 14
 """Steps of a loop, each of which waits for the one before, that may take too long to sit out."""
 CALLS = {**SORTING, FOURIER: write_fourier, MATRICES: write_matrices}
@@ -79,18 +73,17 @@ class Kernel(Folds):
     """Writes statements into one function.
 
     ``pointers`` names the address of each buffer, ``same`` maps buffers to others whose memory
-    they are, ``symbol`` gives the symbol of a library call.
+    they are, ``symbol`` gives the symbol of a library call, ``product`` writes a nest by tiles.
     """
 
     def __init__(self, writer: Writer, pointers: Mapping[Buffer, str],
-                 same: Mapping[Buffer, Buffer], symbol: Callable[[Extern], str]):
+                 same: Mapping[Buffer, Buffer], symbol: Callable[[Extern], str],
+                 product: Callable[[Tiled, Kernel, Scope], None]):
+        self.write_product = product
         self.writer, self.machine, self.symbol = writer, writer.machine, symbol
         self.pointers = dict(pointers)
         self.analysis = Analysis(dict(same))
-        self.planner = Planner(self.analysis, writer.machine)
         self.top = Scope(None, "entry")
-        # Writes a nest by tiles, if that is how it is computed: ``products.py`` knows how.
-        self.product: Callable[[Nest, Scope], bool] = lambda nest, scope: False
         writer.place = self.top
 
     # -- statements --------------------------------------------------------------------------------
@@ -110,102 +103,67 @@ class Kernel(Folds):
         elif isinstance(statement, Extern):
             self.extern(statement, scope)
         elif isinstance(statement, Nest) and all(i.extent for i in statement.indices):
-            if self.product(statement, scope):
+            if isinstance(statement, Tiled):
+                self.write_product(statement, self, scope)
                 for memory in self.written(statement.body):
                     scope.forget(memory, self.analysis)
-                return
-            for nest in by_residues(statement):
-                self.nest(nest, scope)
+            else:
+                self.nest(statement, scope)
 
     def nest(self, nest: Nest, scope: Scope) -> None:
         """Write a nest of loops that all have iterations."""
-        # Stores that fill each other's gaps are written at once, so that all are of one type.
-        mixed = {s.buffer for s in nest.body if isinstance(s, Store) and not isinstance(
-            s.value, Load)}
-        body = tuple([s if isinstance(s, Store) and s.buffer in mixed else self.moved_as_bits(s)
-                      for s in nest.body])
+        nest = self.moved_as_bits(nest)
         if any(index.extent > 1 for index in nest.indices):
             # What is known of memory that a step writes holds in the first step only.
-            for memory in self.written(body):
+            for memory in self.written(nest.body):
                 scope.forget(memory, self.analysis)
-        inner = scope.within(nest.indices, self.written(body))
+        inner = scope.within(nest.indices, self.written(nest.body))
         inner.values.update({i: self.index(0) for i in nest.indices if i.extent == 1})
-        if SEQUENTIAL in nest.kinds and write_scan(self, replace(nest, body=body), inner):
-            return
-        loops = self.planner.nest(
-            replace(nest, body=body), self.repeatable(body),
-            lambda loop: 0 if inner.lanes is not None else rows_together(self.planner, loop, body))
-        self.loops(loops, body, inner)
-
-    def moved_as_bits(self, statement: Statement) -> Statement:
-        """A store of an element as it was loaded, as one of integers: nothing is made of it."""
-        if not isinstance(statement, Store) or not isinstance(statement.value, Load) or (
-                statement.combine is not None or not moves_as_bits(statement.buffer.dtype)):
-            return statement
-        target, source = (self.seen_as_bits(b) for b in (statement.buffer, statement.value.buffer))
-        return replace(statement, buffer=target, value=Load(source, statement.value.index))
-
-    def seen_as_bits(self, buffer: Buffer) -> Buffer:
-        """The same memory with unsigned integers in it."""
-        bits = Buffer(buffer.name, buffer.shape, f"uint{8 * buffer.dtype.itemsize}", buffer.role)
-        self.pointers[bits] = self.pointers[buffer]
-        self.analysis.also(bits, buffer)
-        return bits
-
-    def loops(self, loops: Sequence[Loop], body: Sequence[Statement], scope: Scope) -> None:
-        """Write loops around statements."""
-        if not loops:
-            return self.statements(body, scope)
-        loop, rest = loops[0], loops[1:]
-        if loop.crossing:
-            return write_tiles(self, loop, rest[0], body, scope,
-                               self.planner.vector_bits // rest[0].width)
-        alone = loop.width > 1 and loop.parallel and not rest
-        if alone:
-            parts = separate(body)
-            if len(parts) > 1 and any(columns(self.planner, loop, part) for part in parts):
-                for part in parts:
-                    self.loops(loops, part, scope)
-                return None
-        folds = columns(self.planner, loop, body) if alone else []
-        near = side_by_side(self.planner, loop, folds) if folds else None
-        loop = near or loop
-        whole, left = divmod(loop.extent, loop.width)
-        overlaps = left > 0 and self.repeatable(body)
-        steps = whole + overlaps
-        if near:
-            write_side_by_side(self, loop, folds, body, scope, overlaps)
-            return None
-        if folds:
-            write_columns(self, loop, folds, body, scope, steps)
-        elif not rest and scope.lanes is None and (folds := sums_of_rows(self.planner, loop, body)):
-            sums, finish = with_finish_apart(self.planner, loop, body)
-            write_rows(self, loop, folds, sums, scope)
-            if finish:
-                self.nest(Nest(loop.covers, (PARALLEL,) * len(loop.covers), tuple(finish)), scope)
+        if isinstance(nest, ScanLine):
+            write_scan(self, nest, inner)
         else:
-            self.nest_loop(loop, rest, body, scope, 0, steps)
-        if left and not overlaps:
-            self.left_over(loop, rest, body, scope, loop.extent - left)
-        return None
+            self.loops(loops_of(nest.indices, nest.kinds), nest, inner)
 
-    def left_over(self, loop: Loop, rest: Sequence[Loop], body: Sequence[Statement], scope: Scope,
-                  done: int) -> None:
-        """Write what whole steps leave of a loop: one by one, sums in vectors of fewer lanes first.
+    def moved_as_bits(self, nest: Nest) -> Nest:
+        """The nest with integers in place of elements that are stored as they were loaded."""
+        body = self.analysis.moved_as_bits(nest.body)
+        for old, new in zip(nest.body, body):
+            if new is not old:
+                assert isinstance(old, Store) and isinstance(new, Store)
+                for a, b in ((old.buffer, new.buffer), (old.value.buffer, new.value.buffer)):  # type: ignore[attr-defined]
+                    self.pointers[b] = self.pointers[a]
+        return replace(nest, body=body)
 
-        Those walk through columns of memory, of which one takes as long as a vector of them.
-        """
-        width = loop.width
-        sums = any(e.holds & FOLDS for s in body for e in expressions(s))
-        while sums and self.planner.vector_bits >= _LONG_VECTORS and width > _FEW_LANES:
-            width //= 2
-            steps = (loop.extent - done) // width
-            if steps:
-                first = done // width
-                self.nest_loop(replace(loop, width=width), rest, body, scope, first, first + steps)
-                done += steps * width
-        if done < loop.extent:
-            self.nest_loop(replace(loop, width=1), rest, body, scope, done, loop.extent)
+    def loops(self, loops: Sequence[Loop], nest: Nest, scope: Scope) -> None:
+        """Write loops of a nest around its body."""
+        if not loops:
+            self.statements(nest.body, scope)
+            return
+        loop, rest = loops[0], loops[1:]
+        if isinstance(nest, TransposedTile) and len(rest) == 1:
+            write_tiles(self, loop, rest[0], nest, scope)
+        elif isinstance(nest, Rows) and not rest:
+            write_rows(self, loop, nest, scope)
+        elif isinstance(nest, Columns) and not rest and not nest.rows:
+            write_side_by_side(self, loop, nest, scope)
+        else:
+            self.vectors(loop, rest, nest, scope)
+
+    def vectors(self, loop: Loop, rest: Sequence[Loop], nest: Nest, scope: Scope) -> None:
+        """Write a loop in steps as wide as its lanes, and then what these leave."""
+        steps, left = divmod(loop.extent, loop.width)
+        narrower = loop.kind.rest if isinstance(loop.kind, Vector) else ()
+        if isinstance(nest, Columns) and not rest:
+            write_columns(self, loop, nest, scope, steps + (left > 0 and not narrower))
+        else:
+            self.nest_loop(loop, rest, nest, scope, 0, steps + (left > 0 and not narrower))
+        done = loop.extent - left
+        for width in narrower:
+            first, last = done // width, loop.extent // width
+            body = nest.rest if width == 1 and nest.rest else nest.body
+            self.nest_loop(replace(loop, width=width, kind=PARALLEL), rest, plain(nest, body),
+                           scope, first, last)
+            done = last * width
 
     def statements(self, body: Sequence[Statement], scope: Scope) -> None:
         """Write statements, inside of all loops around them."""
@@ -216,9 +174,10 @@ class Kernel(Folds):
                 scope.outer = scope.outer._replace(again=self.read_again(body, n))
             self.statement(statement, scope)
 
-    def nest_loop(self, loop: Loop, rest: Sequence[Loop], body: Sequence[Statement], scope: Scope,
+    def nest_loop(self, loop: Loop, rest: Sequence[Loop], nest: Nest, scope: Scope,
                   first: int, last: int) -> None:
         """Write one loop of a nest, in steps from ``first`` up to ``last``."""
+        body, kind = nest.body, loop.kind
         kept = self.kept_elements(loop, body) if not rest and not loop.parallel else []
         elements = [self.value(load, scope) for load in kept]
 
@@ -229,16 +188,15 @@ class Kernel(Folds):
             inner.values.update(zip(kept, states))
             inner.outer = Ahead(loop, rest[0].extent) if rest else (
                 Ahead(loop) if loop.width == 1 else scope.outer)
-            self.loops(rest, body, inner)
+            self.loops(rest, nest, inner)
             return [inner.values[load] for load in kept]
 
-        if not rest and crosses_in_order(
-                self.analysis, loop, body, scope.lanes and scope.lanes.loop):
+        if isinstance(kind, Crossing) and scope.lanes is not None:
             first, elements = write_in_order(self, loop, body, scope, kept, elements)
-        elif self.is_brief(loop, rest, body):
-            first = write_together(self, loop, rest[0], body, scope, _TOGETHER)
+        elif isinstance(kind, Unrolled):
+            first = write_together(self, loop, rest[0], body, scope, kind.count)
         writes = self.written(body)
-        if not rest and self.is_short(loop, body, last - first):
+        if isinstance(kind, Vector) and kind.unrolled and not rest:
             for n in range(first, last):
                 self.once(scope, loop, n, elements, step, (), writes, None)
         elif first < last:
@@ -246,24 +204,6 @@ class Kernel(Folds):
                                  polled=not loop.parallel and loop.extent >= _LONG)
         for load, element in zip(kept, elements):
             self.put(load, element, scope)
-
-    def is_short(self, loop: Loop, body: Sequence[Statement], steps: int) -> bool:
-        """Whether a loop in lanes has so few steps, of so few instructions, that it is better
-        written out."""
-        return loop.parallel and loop.width > 1 and steps <= _TOGETHER // 2 and all(
-            isinstance(s, Store) and s.guard is None and s.combine is None for s in body) and sum(
-            self.analysis.length(s.value) for s in body if isinstance(s, Store)) <= _BRIEF
-
-    def is_brief(self, loop: Loop, rest: Sequence[Loop], body: Sequence[Statement]) -> bool:
-        """Whether each iteration of a loop stores vectors that are soon made, of neighbours: there
-        are better things to do than to jump back."""
-        if len(rest) != 1 or not rest[0].width == rest[0].extent > 1 == loop.width or not (
-                loop.parallel and loop.extent >= _TOGETHER and self.repeatable(body)):
-            return False
-        return all(isinstance(s, Store) and s.guard is None and s.combine is None
-                   and self.analysis.length(s.value) <= _BRIEF
-                   and all(rest[0].stride(access.place[0]) in (0, 1) for access in (
-                       Load(s.buffer, s.index), *loads(*expressions(s)))) for s in body)
 
     def fetch_ahead(self, loop: Loop, body: Sequence[Statement], inner: Scope) -> None:
         """Ask for the elements that later steps update, where only data tell which those are.
@@ -300,19 +240,7 @@ class Kernel(Folds):
 
     def written(self, body: Iterable[Statement]) -> frozenset[Buffer]:
         """The memory that statements write."""
-        return frozenset(map(self.analysis.memory, written(body)))
-
-    def repeatable(self, body: Iterable[Statement]) -> bool:
-        """Whether statements that run twice do the same as once: they read nothing they write."""
-        reads: set[Buffer] = set()
-        seen: set[Node] = set()
-        for statement in statements_in(body):
-            if not isinstance(statement, (Store, Nest)) or (
-                    isinstance(statement, Store) and statement.combine):
-                return False
-            reads.update(self.analysis.memory(load.buffer)
-                         for load in loads(*expressions(statement), seen=seen))
-        return reads.isdisjoint(self.written(body))
+        return self.analysis.written(body)
 
     def kept_elements(self, loop: Loop, body: Iterable[Statement]) -> list[Load]:
         """Elements that each step of a loop overwrites, and that it can keep in registers."""
@@ -349,7 +277,7 @@ class Kernel(Folds):
         """Write stores at once that fill each other's gaps, if that is what they do."""
         stores = [s for s in body if isinstance(s, Store) and s.guard is None and s.combine is None]
         targets = [Load(store.buffer, store.index) for store in stores]
-        if len(stores) < len(body) or not self.repeatable(body) or (
+        if len(stores) < len(body) or not self.analysis.repeatable(body) or (
                 not self.fills_gaps(targets, scope)):
             return False
         values = [self.value(store.value, scope) for store in stores]

@@ -14,12 +14,11 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import cache, partial
+from dataclasses import dataclass, field, replace
+from functools import cache
 from math import prod
 from typing import Any
 
-from ...._loops.expr import Index
 from ...._loops.instructions import short_name
 from ...._loops.names import SCRATCH
 from ...._loops.nest import (
@@ -36,16 +35,16 @@ from ...._loops.nest import (
     Statement,
     Within,
 )
+from ...._loops.tiles import Tiled
 from ...abi import ENTRY, PARALLEL, SLOT, TILE
 from ...machine import Machine
 from ...memory import ALIGNMENT
 from ...nest_tools import fingerprint, windows
-from ...schedule.tiles import tiling
+from ...schedule.statements import in_kinds
 from ..values import I64, Value, Writer, type_of
 from .flow import write_branch, write_loop
 from .kernel import Kernel
 from .products import write_task, write_within
-from .scopes import Scope
 
 __all__ = ["Generated", "assemble", "exchangeable", "generate", "instructions"]
 
@@ -264,20 +263,20 @@ class _Unit:
             return statement.tasks, write_loop(statement, pointers, writer, self.module.inner)
         if isinstance(statement, Branch):
             return 1, write_branch(statement, pointers, writer, self.module.inner)
-        kernel = Kernel(writer, pointers, self.shared, self.module.symbol)
-        tiles = tiling(statement, self.module.machine)
-        if tiles is not None:
-            write_task(tiles, kernel)
-            return tiles.tasks, kernel.top.lines
-        extents, rooms = _task_extents(statement), list[str]()
-        if extents and isinstance(statement, Nest):
-            tasks = statement.indices[:len(extents)]
-            kernel.task(tasks, Value(writer, "%task", I64))
-            rooms = self.make_room(statement, kernel)
-            kernel.product = partial(_write_product, self.module.machine, frozenset(tasks), kernel)
-            statement = Nest(statement.indices[len(extents):], statement.kinds[len(extents):],
-                             statement.body)
-        kernel.statement(statement, kernel.top)
+        kernel = Kernel(writer, pointers, self.shared, self.module.symbol, write_within)
+        parts = in_kinds(statement, self.shared, self.module.machine)
+        first = parts[0]
+        if isinstance(first, Tiled):
+            write_task(first, kernel)
+            return first.tiling.tasks, kernel.top.lines
+        extents, rooms = _task_extents(first), list[str]()
+        if extents and isinstance(first, Nest):
+            kernel.task(first.indices[:len(extents)], Value(writer, "%task", I64))
+            rooms = self.make_room(first, kernel)
+            parts = [replace(first, indices=first.indices[len(extents):],
+                             kinds=first.kinds[len(extents):])]
+        for part in parts:
+            kernel.statement(part, kernel.top)
         kernel.top.lines += [f"call void @free(ptr {room})" for room in rooms]
         return prod(extents), kernel.top.lines
 
@@ -311,16 +310,6 @@ class _Unit:
     def named(self, hint: str, lines: Sequence[str]) -> str:
         """The name of the function with these lines."""
         return self.module.named(hint, "\n".join([*lines, "ret void", "}"]))
-
-
-def _write_product(machine: Machine, known: frozenset[Index], kernel: Kernel, statement: Nest,
-                   scope: Scope) -> bool:
-    """Write a statement of a task by tiles, if that is how it is computed."""
-    tiles = tiling(statement, machine, known)
-    if tiles is None:
-        return False
-    write_within(tiles, kernel, scope)
-    return True
 
 
 def _task_extents(statement: Statement) -> list[int]:

@@ -16,9 +16,9 @@ from math import ceil, prod
 from ...._base.digest import digest
 from ...._loops.expr import Variable, fresh_index
 from ...._loops.nest import Buffer
+from ...._loops.tiles import Operand, Tiled
 from ...kernels.gemm.micro import kernel_symbol
 from ...schedule.lanes import Loop
-from ...schedule.tiles import Operand, Tiling
 from ..storage import register_type
 from ..values import I64, Value, intrinsic, select, type_of
 from .kernel import Kernel
@@ -29,21 +29,23 @@ __all__ = ["write_task", "write_within"]
 _POINTER = type_of("ptr")
 
 
-def write_task(tiling: Tiling, kernel: Kernel) -> None:
+def write_task(nest: Tiled, kernel: Kernel) -> None:
     """Write the function of a task, whose number is ``%task``."""
-    _Task(tiling, kernel).write()
+    _Task(nest, kernel).write()
 
 
-def write_within(tiling: Tiling, kernel: Kernel, scope: Scope) -> None:
+def write_within(nest: Tiled, kernel: Kernel, scope: Scope) -> None:
     """Write a product that is one of several statements of a task."""
-    _Task(tiling, kernel).write_units(scope)
+    _Task(nest, kernel).write_units(scope)
 
 
 class _Task:
     """Writes the function of a task."""
 
-    def __init__(self, tiling: Tiling, kernel: Kernel):
-        self.tiling, self.kernel, self.writer = tiling, kernel, kernel.writer
+    def __init__(self, nest: Tiled, kernel: Kernel):
+        tiling = nest.tiling
+        self.tiling, self.lanes = tiling, nest.lanes
+        self.kernel, self.writer = kernel, kernel.writer
         self.element = register_type(tiling.total.dtype)
         self.passes = tiling.passes
         self.symbol = kernel_symbol(tiling.tile, tiling.total.dtype, self.passes > 1,
@@ -196,7 +198,8 @@ class _Task:
         self.firsts[operand.buffer] = inner.values[room.first] = intrinsic(
             "smin", begin, room.first.extent - 1)
         inner.values[room.start] = term
-        self.kernel.nest(room.nest, inner)
+        for statement in room.fill:
+            self.kernel.statement(statement, inner)
 
     def step(self, place: Value, by: Value | int) -> Value:
         by = self.number(by) if isinstance(by, int) else by
@@ -303,9 +306,8 @@ class _Task:
 
     def stretch(self, scope: Scope, sums: Value, column: Value, columns: Value) -> None:
         """Some columns of a row, which may be none: in vectors, and the rest one by one."""
-        tiling, kernel, size = self.tiling, self.kernel, self.tiling.tile.columns
+        tiling, kernel, width = self.tiling, self.kernel, self.lanes
         bound = (tiling.column, tiling.total)
-        width = min(kernel.planner.width(tiling.stores, tiling.column), size & -size)
         whole = self.writer.write(I64, f"udiv {columns!r}, {width}")
         kernel.when(whole > 0, scope, lambda arm: self.loop(
             arm, whole, lambda inner, n: self.elements(inner, sums, column, n * width, width),

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...._loops.expr import Fold, Index, State
-from ...._loops.nest import Statement
+from ...._loops.expr import Index, State
+from ...._loops.nest import Store
+from ...._loops.scheduled import Rows
+from ...._loops.traverse import folds as folds_in
 from ...schedule.lanes import Loop
-from ...schedule.rows import blocks_of_rows, lanes_along, reads_pairs
 from ..operations import number
 from ..values import Value
 from .access import Scalar
@@ -32,27 +33,24 @@ _TOGETHER = 4
 
 
 
-def write_rows(kernel: Kernel, loop: Loop, folds: Sequence[Fold], body: Sequence[Statement],
-               scope: Scope) -> None:
+def write_rows(kernel: Kernel, loop: Loop, nest: Rows, scope: Scope) -> None:
     """Write a loop over rows in blocks of several, and what is left as a smaller one."""
     done = 0
-    for together in blocks_of_rows(kernel.planner, folds[0]):
+    for together, lanes in nest.blocks:
         blocks = (loop.extent - done) // together
-        if blocks:
-            _write_blocks(kernel, loop, folds, body, scope, done, blocks, together)
+        _write_blocks(kernel, loop, nest, scope, done, blocks, together, lanes)
         done += blocks * together
-    if done < loop.extent:
-        _write_blocks(kernel, loop, folds, body, scope, done, 1, loop.extent - done)
 
 
-def _write_blocks(kernel: Kernel, loop: Loop, folds: Sequence[Fold], body: Sequence[Statement],
-                  scope: Scope, first: int, blocks: int, together: int) -> None:
+def _write_blocks(kernel: Kernel, loop: Loop, nest: Rows, scope: Scope, first: int, blocks: int,
+                  together: int, widths: Sequence[int]) -> None:
     """Write blocks of so many rows, from the first one on."""
-    index = Index("rows", blocks)
+    index, body = Index("rows", blocks), nest.body
+    folds = list(dict.fromkeys(fold for s in body if isinstance(s, Store)
+                               for fold in folds_in(s.value)))
     dtype = folds[0].states[0].dtype
-    paired = all(map(reads_pairs, folds))
-    lanes = [replace(lane, paired=paired and lane.width >= 4)
-             for lane in lanes_along(kernel.planner, folds[0], together)]
+    lanes = [Loop(folds[0].indices[0], folds[0].indices, False, width, whole=True,
+                  paired=nest.pairs and width >= 4) for width in widths]
     own = (*loop.covers, loop.index)
     bound = [state for fold in folds for state in fold.states]
 
@@ -85,7 +83,7 @@ def _write_blocks(kernel: Kernel, loop: Loop, folds: Sequence[Fold], body: Seque
         for fold, total in zip(folds, totals):
             start = kernel.value(fold.init[0], inner).of(total.type.lanes)
             inner.values[fold] = (kernel.joint(fold, total, start),)
-        kernel.loops((), body, inner)
+        kernel.statements(body, inner)
 
     kernel.loop(scope, Loop(index, (index,), True), 0, blocks, [], block, bound=own,
                 writes=kernel.written(body))

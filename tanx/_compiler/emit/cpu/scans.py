@@ -21,13 +21,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...._loops.expr import Index, const
-from ...._loops.nest import PARALLEL, SEQUENTIAL, Buffer, Nest, Statement
+from ...._loops.nest import Buffer
+from ...._loops.scheduled import ScanLine, plain
 from ...._loops.traverse import (
     map_expressions,
     substitution,
 )
 from ...schedule.lanes import Loop
-from ...schedule.scans import ROWS, Scan, block_lanes, is_backwards, neutral, runs_in_lanes, scan_of
+from ...schedule.scans import Scan, neutral, scan_across, scan_of
 from ..operations import apply, number
 from ..values import Value
 from .folds import whole
@@ -42,9 +43,9 @@ _LONG = 1 << 14
 """Blocks that may take too long to sit out."""
 
 
-def write_scan(kernel: Kernel, nest: Nest, scope: Scope) -> bool:
-    """Write a scan along or across neighbours; whether it is one."""
-    return _write_along(kernel, nest, scope) or _write_across(kernel, nest, scope)
+def write_scan(kernel: Kernel, nest: ScanLine, scope: Scope) -> None:
+    """Write a scan along or across neighbours."""
+    (_write_across if nest.rows else _write_along)(kernel, nest, scope)
 
 
 def _around(kernel: Kernel, indices: Sequence[Index], scope: Scope, writes: frozenset[Buffer],
@@ -61,52 +62,41 @@ def _around(kernel: Kernel, indices: Sequence[Index], scope: Scope, writes: froz
     inside(scope, [i for i in indices if i.extent > 1])
 
 
-def _write_along(kernel: Kernel, nest: Nest, scope: Scope) -> bool:
+def _write_along(kernel: Kernel, nest: ScanLine, scope: Scope) -> None:
     """Write a scan along neighbours, for each iteration of the loops around it."""
     scan = scan_of(nest)
-    if scan is None or set(nest.kinds[:-1]) - {PARALLEL} or not runs_in_lanes(
-            kernel.planner, scan, scan.along, (-1, 0, 1)):
-        return False
+    assert scan is not None
     loop, writes = Loop(scan.along, (scan.along,), False), kernel.written(nest.body)
 
     def line(here: Scope) -> None:
-        done, state = _blocks(kernel, scan, loop, here, writes)
+        done, state = _blocks(kernel, nest, scan, loop, here, writes)
         kernel.put(scan.state, state, here)
         if done < loop.extent:
-            kernel.nest_loop(loop, (), nest.body, here, done, loop.extent)
+            kernel.nest_loop(loop, (), plain(nest, nest.rest or nest.body), here, done, loop.extent)
 
     _around(kernel, nest.indices[:-1], scope, writes, line)
-    return True
 
 
-def _write_across(kernel: Kernel, nest: Nest, scope: Scope) -> bool:
+def _write_across(kernel: Kernel, nest: ScanLine, scope: Scope) -> None:
     """Write a scan along a loop around one over neighbours, in lanes of these."""
-    if nest.kinds[-2:] != (SEQUENTIAL, PARALLEL) or set(nest.kinds[:-2]) - {PARALLEL}:
-        return False
-    *outer, along, lane = nest.indices
-    scan = scan_of(Nest((*outer, lane, along), (PARALLEL,) * (len(outer) + 1) + (SEQUENTIAL,),
-                        nest.body))
-    if scan is None or along.extent < 2 * ROWS or scan.state.place[0].get(lane) != 1 or (
-            not runs_in_lanes(kernel.planner, scan, lane, (0, 1))):
-        return False
-    writes = kernel.written(nest.body)
-    _around(kernel, outer, scope, writes, lambda here: _rows(
-        kernel, scan, lane, here, nest.body, writes))
-    return True
+    scan, writes = scan_across(nest), kernel.written(nest.body)
+    assert scan is not None
+    _around(kernel, nest.indices[:-2], scope, writes, lambda here: _rows(
+        kernel, nest, scan, here, writes))
 
 
-def _rows(kernel: Kernel, scan: Scan, lane: Index, scope: Scope, body: Sequence[Statement],
+def _rows(kernel: Kernel, nest: ScanLine, scan: Scan, scope: Scope,
           writes: frozenset[Buffer]) -> None:
     """Write the rows of a scan across neighbours, some at a time."""
-    along, width, wide = scan.along, block_lanes(kernel.planner, scan), scan.state.dtype
-    row, given = Loop(along, (along,), False), scan.given
-    block = Index("block", along.extent // ROWS)
+    along, width, wide, lane = scan.along, nest.lanes, scan.state.dtype, nest.indices[-1]
+    row, given, together = Loop(along, (along,), False), scan.given, nest.rows
+    block = Index("block", along.extent // together)
     whole_steps = lane.extent // width
 
     def columns(inner: Scope, first: Value, width: int) -> list:
         state = kernel.value(scan.state, inner)
         start, parts = _converted(state, wide, given.dtype), list[Any]()
-        inner.outer = Ahead(row, lane.extent, ROWS)
+        inner.outer = Ahead(row, lane.extent, together)
 
         def one(here: Scope, _) -> list:
             value = whole(kernel.value(given, here), given.dtype).of(width)
@@ -116,14 +106,14 @@ def _rows(kernel: Kernel, scan: Scan, lane: Index, scope: Scope, body: Sequence[
                 kernel.store(store, here)
             return []
 
-        for n in range(ROWS):
+        for n in range(together):
             kernel.once(inner, row, n, [], one, (), writes, first)
         last = _converted(parts[-1], given.dtype, wide)
         kernel.put(scan.state, _combined(scan, state, last, wide), inner)
         return []
 
     def rows(here: Scope, _) -> list:
-        first = here.values[block] * ROWS
+        first = here.values[block] * together
         for size, begin, end in ((width, 0, whole_steps),
                                  (1, whole_steps * width, lane.extent)):
             if begin < end:
@@ -133,17 +123,16 @@ def _rows(kernel: Kernel, scan: Scan, lane: Index, scope: Scope, body: Sequence[
 
     kernel.loop(scope, Loop(block, (block,), False), 0, block.extent, [], rows, writes=writes,
                 polled=block.extent >= _LONG)
-    if left := along.extent % ROWS:
-        kernel.nest_loop(row, [Loop(lane, (lane,), True, width, whole=True)], body, scope,
-                         along.extent - left, along.extent)
+    if left := along.extent % together:
+        lanes = Loop(lane, (lane,), True, width, whole=True, kind=nest.kinds[-1])
+        kernel.nest_loop(row, [lanes], plain(nest), scope, along.extent - left, along.extent)
 
 
-def _blocks(kernel: Kernel, scan: Scan, loop: Loop, scope: Scope,
+def _blocks(kernel: Kernel, nest: ScanLine, scan: Scan, loop: Loop, scope: Scope,
             writes: frozenset[Buffer]) -> tuple[int, Any]:
     """Write as much of a scan as whole blocks are; how much that is, and what the state is then."""
-    width, wide, dtype = block_lanes(kernel.planner, scan), scan.state.dtype, scan.given.dtype
-    steps = loop.extent // width
-    backwards = is_backwards(scan)
+    width, wide, dtype = nest.lanes, scan.state.dtype, scan.given.dtype
+    steps, backwards = loop.extent // width, nest.backwards
     place = Index("place", steps * width)
     change = substitution({scan.along: const(place.extent - 1) - place} if backwards else {})
     given = change(scan.given)

@@ -15,15 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ...._loops.expr import Index, Load
-from ...._loops.instructions import kind_of
+from ...._loops.loop_kinds import Vector
 from ...._loops.nest import Buffer, Statement, Store
-from ...._loops.traverse import expressions, loads, statements_in
+from ...._loops.scheduled import TransposedTile
 from ...schedule.lanes import Loop
-from ...schedule.transposes import SHORT, even_blocks
+from ...schedule.transposes import LINE
 from ..shuffles import transposed
 from ..storage import memory_type
 from ..values import Value, intrinsic
@@ -33,9 +32,6 @@ if TYPE_CHECKING:
     from .kernel import Kernel
 
 __all__ = ["Tile", "write_in_order", "write_tiles", "write_together"]
-
-_LINE = 64
-"""Bytes of a line of the cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,34 +50,20 @@ class Tile:
     columns: dict[Load, dict[int, Any]] = field(default_factory=dict)
 
 
-def write_tiles(kernel: Kernel, crossing: Loop, lane: Loop, body: Sequence[Statement],
-                scope: Scope, item_bits: int) -> None:
+def write_tiles(kernel: Kernel, crossing: Loop, lane: Loop, nest: TransposedTile,
+                scope: Scope) -> None:
     """Write a crossing loop and the one in lanes around statements that may run twice."""
-    if far := _far_loads(kernel, crossing, lane, body, scope):
-        _Blocks(kernel, crossing, lane, body, far).write(scope)
-    else:
-        _Tiles(kernel, crossing, lane, body, item_bits).write(scope)
+    (_Blocks if nest.copied else _Tiles)(kernel, crossing, lane, nest).write(scope)
 
 
 class _Tiles:
-    """The code of two loops in blocks, ``deep`` along the crossing one and ``long`` in lanes.
+    """The code of two loops in blocks, ``deep`` along the crossing one and ``long`` in lanes."""
 
-    Lines of the cache are filled one after the other, while those that are read stay. Where some
-    are read ``along`` the lanes, too many for that, they are used up instead.
-    """
-
-    def __init__(self, kernel: Kernel, crossing: Loop, lane: Loop, body: Sequence[Statement],
-                 item_bits: int):
-        self.kernel, self.crossing, self.lane, self.body = kernel, crossing, lane, body
-        self.size, self.writes = lane.width, kernel.written(body)
-        self.length = sum(kernel.analysis.length(s.value) for s in statements_in(body)
-                          if isinstance(s, Store))
-        self.along = any(lane.stride(load.place[0]) == 1 for statement in statements_in(body)
-                         for load in loads(*expressions(statement)))
-        line = max(self.size, 8 * _LINE // item_bits)
-        self.deep = even_blocks(crossing.extent, line, self.size)
-        self.long = even_blocks(
-            lane.extent, kernel.machine.tuning.transposes.long if self.along else line, self.size)
+    def __init__(self, kernel: Kernel, crossing: Loop, lane: Loop, nest: TransposedTile):
+        self.kernel, self.crossing, self.lane, self.body = kernel, crossing, lane, nest.body
+        self.size, self.writes = lane.width, kernel.written(nest.body)
+        self.deep, self.long, self.along = nest.deep, nest.long, nest.along
+        self.unrolled = isinstance(lane.kind, Vector) and lane.kind.unrolled
 
     def write(self, scope: Scope) -> None:
         """Write both loops."""
@@ -123,7 +105,7 @@ class _Tiles:
             return []
 
         step = Loop(index, (index,), True)
-        if loop is self.lane and extent * self.length <= SHORT:
+        if loop is self.lane and self.unrolled:
             for n in range(count):
                 kernel.once(outer, step, n, [], start, bound, writes, None)
         else:
@@ -139,7 +121,7 @@ class _Tiles:
             _rename(inner, crossing)
             inner.values[crossing.index] = kernel.at(inner, lambda n=number: first + n)
             inner.tile = (tile, number)
-            kernel.loops((), self.body, inner)
+            kernel.statements(self.body, inner)
         _store_columns(kernel, tile)
 
 
@@ -161,44 +143,14 @@ def _each_block(kernel: Kernel, outer: Scope, loop: Loop, step: int, writes: fro
     kernel.loop(outer, Loop(index, (index,), True), 0, index.extent, [], start, writes=writes)
 
 
-def _far_loads(kernel: Kernel, crossing: Loop, lane: Loop, body: Sequence[Statement],
-               scope: Scope) -> list[Load]:
-    """The loads that cross between two loops, if they are of large arrays and few enough."""
-    inner = scope.within((*crossing.covers, crossing.index, *lane.covers, lane.index))
-    for loop in (crossing, lane):
-        _rename(inner, loop)
-    writes = kernel.written(body)
-    found = [load for load in dict.fromkeys(load for statement in statements_in(body)
-                                            for load in loads(*expressions(statement)))
-             if kernel.crosses(load, crossing, lane, inner, writes)]
-    tuning = kernel.machine.tuning.transposes
-
-    def is_far(load: Load) -> bool:
-        item = load.dtype.itemsize
-        apart, rows = (lane.stride(load.place[0]) or 0) * item, max(1, _LINE // item)
-        # Rows have the same few places in the cache.
-        thrown_out = rows * (apart & -apart) > tuning.cache
-        return kind_of(load.dtype) != "c" and prod(load.buffer.shape) * item >= (
-            2 * tuning.cache if thrown_out else tuning.far)
-
-    return found if 0 < len(found) <= tuning.rooms and all(map(is_far, found)) else []
-
-
 class _Blocks:
     """Statements on blocks of a crossing loop and the one in lanes, of which loads are copied."""
 
-    def __init__(self, kernel: Kernel, crossing: Loop, lane: Loop, body: Sequence[Statement],
-                 far: Sequence[Load]):
-        self.kernel, self.crossing, self.lane, self.body = kernel, crossing, lane, body
-        self.writes = kernel.written(body)
-        item = max(load.dtype.itemsize for load in far)
-        wide, tuning = lane.width, kernel.machine.tuning.transposes
-        while wide < tuning.vectors * lane.width and 2 * wide <= lane.extent:
-            wide *= 2
-        self.deep = even_blocks(crossing.extent, tuning.read // max(item, 4), lane.width)
-        self.long = even_blocks(lane.extent, max(wide, tuning.room // (self.deep * item)), wide)
-        self.wide = replace(lane, width=wide)
-        self.rooms = {load: self.room(load) for load in far}
+    def __init__(self, kernel: Kernel, crossing: Loop, lane: Loop, nest: TransposedTile):
+        self.kernel, self.crossing, self.lane, self.body = kernel, crossing, lane, nest.body
+        self.writes, self.deep, self.long = kernel.written(nest.body), nest.deep, nest.long
+        self.wide = replace(lane, width=nest.wide)
+        self.rooms = {load: self.room(load) for load in nest.copied}
 
     def room(self, load: Load) -> str:
         name = "%" + self.kernel.writer.fresh("room")
@@ -232,7 +184,7 @@ class _Blocks:
     def copy(self, load: Load, room: str, scope: Scope, left: Value, top: Value) -> None:
         """Transpose what a load finds in a block into its room, tile by tile."""
         kernel, size, buffer = self.kernel, self.lane.width, load.buffer
-        type, line = memory_type(load.dtype).of(size), max(size, _LINE // load.dtype.itemsize)
+        type, line = memory_type(load.dtype).of(size), max(size, LINE // load.dtype.itemsize)
         line = size if self.deep % line else line
         corner, stride = kernel.place_in_block(load, self.crossing, self.lane, scope, top, left)
 
@@ -261,7 +213,7 @@ class _Blocks:
             inner.values[inner.lanes] = first
             place = row * self.long + step * lane.width
             inner.rooms = {load: (room, place) for load, room in self.rooms.items()}
-            kernel.loops((), self.body, inner)
+            kernel.statements(self.body, inner)
 
         def one_row(outer: Scope, row: Value) -> None:
             _rename(outer, crossing)  # here, for what is the same in all lanes is computed here
@@ -288,7 +240,7 @@ def write_in_order(kernel: Kernel, loop: Loop, body: Sequence[Statement], scope:
             inner.values[loop.index] = kernel.at(inner, lambda n=number: tile.first + n)
             inner.tile, inner.carried = (tile, number), frozenset(kept)
             inner.values.update(zip(kept, states))
-            kernel.loops((), body, inner)
+            kernel.statements(body, inner)
             states = [inner.values[load] for load in kept]
         _store_columns(kernel, tile)
         return list(states)

@@ -8,7 +8,7 @@ from ...emit.values import I64, Value, Writer, repeat, type_of
 from ...matrix_registers import INSTRUCTIONS, SIZE
 
 if TYPE_CHECKING:
-    from ...schedule.tiles import Tile
+    from ...._loops.tiles import Tile
 
 __all__ = ["write_kernel"]
 

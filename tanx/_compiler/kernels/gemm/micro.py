@@ -19,11 +19,12 @@ from functools import cached_property
 
 import numpy as np
 
+from ...._loops.tiles import Tile
 from ...abi import TILE
 from ...emit.storage import halves, register_type
 from ...emit.values import I64, Type, Value, Writer, bits_of, integer, muladd, repeat, type_of
 from ...machine import Machine
-from ...schedule.tiles import Tile, in_matrix_registers, lanes_of
+from ...schedule.tiles import in_matrix_registers, lanes_of
 from . import amx
 
 __all__ = ["kernel_symbol", "kernel_text"]

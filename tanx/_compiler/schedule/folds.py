@@ -1,0 +1,118 @@
+"""How folds run: in lanes of their own, one step after the other, or written out.
+
+A reduction that is the same for all lanes around it may have lanes itself. One that differs between
+them has its steps in order, each in all lanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from math import prod
+
+from ..._loops.expr import FOLDS, Expr, Fold, Load, Node, Op, Pick, State, Variable, While
+from ..._loops.loop_kinds import JOINED, SEQUENTIAL, Kind, Unrolled, Vector
+from ..._loops.nest import Store
+from ..._loops.traverse import children, walk
+from ..nest_tools import is_search
+from .lanes import Loop, Planner
+
+__all__ = ["Folds", "IDEMPOTENT", "differing_states"]
+
+IDEMPOTENT = ("max", "min", "and", "or")
+"""Reducers that may meet an element twice."""
+
+Varying = frozenset[Variable]
+"""Variables that differ between lanes."""
+
+
+def differing_states(fold: Fold, varying: Varying) -> set[State]:
+    """The states of a fold that come to differ between lanes."""
+    differ: set[State] = set()
+    before = -1
+    while before < len(differ):
+        before = len(differ)
+        varying = varying.union(differ)
+        if isinstance(fold, While) and not fold.condition.free.isdisjoint(varying):
+            differ.update(fold.states)
+        differ.update(state for state, *parts in zip(fold.states, fold.init, fold.body)
+                      if any(not part.free.isdisjoint(varying) for part in parts))
+    return differ
+
+
+class Folds:
+    """Gives folds the kinds of their loops."""
+
+    def __init__(self, planner: Planner):
+        self.planner, self.tuning = planner, planner.machine.tuning.folds
+        self.images: dict[Varying, dict[Node, Node]] = {}
+
+    def store(self, store: Store, varying: Iterable[Variable]) -> Store:
+        """A store whose folds are scheduled, inside of lanes that differ in some variables."""
+        around = frozenset(varying)
+        parts = [*store.index, store.value, *([] if store.guard is None else [store.guard])]
+        if not any(part.holds & FOLDS for part in parts):
+            return store
+        return replace(store, index=tuple(self.changed(i, around) for i in store.index),
+                       value=self.changed(store.value, around),
+                       guard=None if store.guard is None else self.changed(store.guard, around))
+
+    def changed(self, root: Expr, varying: Varying) -> Expr:
+        """An expression whose folds are scheduled."""
+        images = self.images.setdefault(varying, {})
+
+        def into(node: Node) -> Sequence[Node]:
+            if node in images or not node.holds & FOLDS:
+                return ()
+            return node.init if isinstance(node, Fold) else children(node)
+
+        for node in walk(root, into=into):
+            if node not in images and node.holds & FOLDS:
+                images[node] = self.fold(node, varying) if isinstance(node, Fold) else _remade(
+                    node, [images.get(child, child) for child in children(node)])
+        return images.get(root, root)  # type: ignore[return-value]
+
+    def fold(self, fold: Fold, varying: Varying) -> Fold:
+        """A fold with the kinds of its loops, and those inside it."""
+        init = [self.changed(e, varying) for e in fold.init]
+        if isinstance(fold, While):
+            inner = varying | differing_states(fold, varying)
+            return While(init, fold.states, self.changed(fold.condition, inner),
+                         [self.changed(e, inner) for e in fold.body])
+        alone = fold.free.isdisjoint(varying)
+        loops = self.planner.fold(fold, alone) if all(i.extent for i in fold.indices) else []
+        lane = loops[-1] if loops and loops[-1].width > 1 and (
+            fold.reducer or is_search(fold)) else None
+        inner = varying if alone else varying | differing_states(fold, varying)
+        if lane is not None:
+            inner = frozenset((*lane.covers, *fold.states))
+        return Fold(fold.indices, init, fold.states, [self.changed(e, inner) for e in fold.body],
+                    fold.combine, self.kinds(fold, loops, lane))
+
+    def kinds(self, fold: Fold, loops: Sequence[Loop], lane: Loop | None) -> list[Kind]:
+        """The kinds of the loops of a fold; ``lane`` is the one that runs in lanes, if any."""
+        short = lane is None and prod(loop.extent for loop in loops) <= self.tuning.unrolled and (
+            self.planner.analysis.length(fold) <= self.tuning.short)
+        kinds: dict[Variable, Kind] = dict.fromkeys(fold.indices, SEQUENTIAL)
+        for loop in loops:
+            kinds.update(dict.fromkeys(loop.covers[:-1], JOINED))
+            kinds[loop.covers[-1]] = Vector(loop.width, _left(fold, loop)) if loop is lane else (
+                Unrolled(loop.extent) if short else SEQUENTIAL)
+        return [kinds[i] for i in fold.indices]
+
+
+def _left(fold: Fold, lane: Loop) -> tuple[int, ...]:
+    """How a reduction does what whole steps in lanes leave: those that may meet an element twice
+    overlap, others go one by one."""
+    overlaps = fold.reducer is None or fold.reducer in IDEMPOTENT
+    return () if overlaps or lane.extent % lane.width == 0 else (1,)
+
+
+def _remade(node: Node, parts: Sequence[Node]) -> Node:
+    """The node made of other parts, just as it is."""
+    if isinstance(node, Op):
+        return Op(node.name, tuple(parts), node.dtype, node.attrs)  # type: ignore[arg-type]
+    if isinstance(node, Load):
+        return Load(node.buffer, parts)  # type: ignore[arg-type]
+    assert isinstance(node, Pick) and isinstance(parts[0], Fold)
+    return Pick(parts[0], node.position)

@@ -1,0 +1,171 @@
+"""Checks schedules: whether loops may run as their kinds say.
+
+Each rule is what code relies on that is written by the kinds. Results of the interpreter show the
+rest, which goes by them, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import prod
+
+from .check import fail
+from .expr import Fold, Index, Load, Node
+from .library import programs_in
+from .loop_kinds import JOINED, SEQUENTIAL, TASKS, Crossing, Unrolled, Vector, in_order
+from .nest import Buffer, Nest, Program, Statement, Store
+from .scheduled import Columns, Rows, ScanLine, TransposedTile
+from .steps import LoopOf, loops_in
+from .tiles import Tiled
+from .traverse import children, expressions, folds, loads, statements_in, walk, written
+
+__all__ = ["check_schedule"]
+
+
+def check_schedule(program: Program, shared: Mapping[Buffer, Buffer] | None = None) -> None:
+    """Raise ``ProgramError`` unless the loops of a program may run as their kinds say.
+
+    ``shared`` maps buffers to others whose memory they are.
+    """
+    for statement in statements_in(program.statements):
+        if isinstance(statement, Nest):
+            _Rules(statement, shared or {}).check()
+        elif isinstance(statement, Store):
+            for fold in folds(*expressions(statement)):
+                _check_fold(fold, statement)
+        for inner in programs_in(statement):
+            check_schedule(inner)
+
+
+class _Rules:
+    """What holds for one nest."""
+
+    def __init__(self, nest: Nest, shared: Mapping[Buffer, Buffer]):
+        self.nest, self.shared = nest, shared
+        self.loops = loops_in(nest)
+        self.lanes = [loop for loop in self.loops if isinstance(loop.kind, Vector)]
+
+    def check(self) -> None:
+        nest = self.nest
+        if nest.kinds[-1:] == (JOINED,):
+            fail("a joined loop has another one inside it.", nest)
+        if len(self.lanes) > 1:
+            fail("one loop of a nest runs in lanes.", nest)
+        for loop in self.loops:
+            self.joined(loop)
+            if isinstance(loop.kind, Vector):
+                self.vector(loop, loop.kind)
+            elif isinstance(loop.kind, Crossing):
+                self.crossing(loop.kind)
+            elif isinstance(loop.kind, Unrolled) and not self.is_repeatable():
+                fail("iterations are unrolled that read nothing they store.", nest)
+        self.form()
+
+    def stores(self) -> list[Store]:
+        return [s for s in statements_in((*self.nest.body, *self.nest.rest))
+                if isinstance(s, Store)]
+
+    def memory(self, buffer: Buffer) -> Buffer:
+        return self.shared.get(buffer, buffer)
+
+    def is_repeatable(self) -> bool:
+        """Whether statements that run twice do the same as once."""
+        stores = self.stores()
+        reads = {self.memory(load.buffer) for s in stores for load in loads(*expressions(s))}
+        return not any(s.combine for s in stores) and reads.isdisjoint(
+            self.memory(b) for b in written(self.nest.body))
+
+    def joined(self, loop: LoopOf) -> None:
+        """Loops are joined that all accesses walk through as through one."""
+        indices = [i for i in loop.indices if i.extent > 1]
+        if len(indices) < 2:
+            return
+        places = [load.place[0] for s in self.stores()
+                  for load in (Load(s.buffer, s.index), *loads(*expressions(s)))]
+        direct = _used_directly(e for s in self.stores() for e in _values(s))
+        apart = any(not isinstance(atom, Index) and not atom.free.isdisjoint(indices)
+                    for terms in places for atom in terms)
+        steps = all(terms.get(a, 0) == terms.get(b, 0) * b.extent for terms in places
+                    for a, b in zip(indices, indices[1:]))
+        if apart or not steps or not direct.isdisjoint(indices):
+            fail("joined loops go through memory as one loop does.", self.nest)
+
+    def vector(self, loop: LoopOf, kind: Vector) -> None:
+        nest = self.nest
+        if len(self.stores()) < len((*nest.body, *nest.rest)):
+            fail("only stores run in lanes.", nest)
+        if not 2 <= kind.lanes <= loop.extent or kind.lanes & kind.lanes - 1:
+            fail("lanes are a power of two, and not more than iterations.", nest,
+                 f"lanes:      {kind.lanes}", f"iterations: {loop.extent}")
+        left = loop.extent % kind.lanes
+        for width in kind.rest:
+            left %= width
+        if kind.rest and left:
+            fail("what is left of a loop in lanes is done in fewer lanes, or one by one.", nest)
+        if loop.extent % kind.lanes and not kind.rest and not self.is_repeatable():
+            fail("a step in lanes that overlaps another one reads nothing it stores.", nest)
+        for store in self.stores():
+            if store.guard is not None and not store.guard.free.isdisjoint(loop.indices):
+                fail("all lanes store, or none.", store)
+
+    def crossing(self, kind: Crossing) -> None:
+        around = self.lanes and self.lanes[0].kind
+        if not isinstance(around, Vector) or around.lanes != kind.count:
+            fail("a loop is transposed inside of one in as many lanes.", self.nest)
+
+    def form(self) -> None:
+        """The fields of nests that have a form of their own."""
+        nest = self.nest
+        if isinstance(nest, TransposedTile):
+            lanes = nest.kinds[-1]
+            sizes = [loop.extent for loop in self.loops[-2:]]
+            if not isinstance(lanes, Vector) or len(sizes) < 2 or any(
+                    block % lanes.lanes or not 0 < block <= size
+                    for block, size in zip((nest.deep, nest.long), sizes)):
+                fail("blocks have whole tiles, and no more than there are.", nest)
+            if not self.is_repeatable():
+                fail("tiles that overlap read nothing they store.", nest)
+        elif isinstance(nest, Rows):
+            left = self.loops[-1].extent
+            for rows, _ in nest.blocks:
+                left %= rows
+            if left:
+                fail("all rows are in blocks.", nest)
+        elif isinstance(nest, Columns):
+            if not isinstance(nest.kinds[-1], Vector) or nest.vectors < 1:
+                fail("columns run in lanes.", nest)
+        elif isinstance(nest, ScanLine):
+            if nest.kinds[-2 if nest.rows else -1] != SEQUENTIAL:
+                fail("a scan goes along a sequential loop.", nest)
+        elif isinstance(nest, Tiled):
+            how = nest.tiling
+            if any(in_order(kind) or kind == TASKS for kind in nest.kinds) or min(
+                    how.block, how.chunk, how.group, how.depth) < 1:
+                fail("tiles are cut from parallel loops, in pieces.", nest)
+
+
+def _check_fold(fold: Fold, where: Statement) -> None:
+    """How the loops of a fold run."""
+    kinds = [k for k in fold.kinds if isinstance(k, (Vector, Unrolled))]
+    if len(fold.kinds) not in (0, len(fold.indices)) or fold.kinds[-1:] == (JOINED,):
+        fail("each index of a fold has a kind, or none has.", where)
+    vectors = [k for k in kinds if isinstance(k, Vector)]
+    if len(vectors) > 1 or vectors and fold.combine is None:
+        fail("one loop of a reduction may run in lanes.", where)
+    if vectors and vectors[0].lanes > prod(i.extent for i in fold.indices):
+        fail("a reduction has no more lanes than elements.", where)
+
+
+def _values(store: Store) -> Iterable[Node]:
+    yield store.value
+    if store.guard is not None:
+        yield store.guard
+
+
+def _used_directly(roots: Iterable[Node]) -> set[Index]:
+    """Indices that are used for more than to say where an element is."""
+    def into(node: Node) -> tuple[Node, ...]:
+        if isinstance(node, Load):
+            return tuple(atom for atom in node.place[0] if not isinstance(atom, Index))
+        return children(node)
+    return {node for node in walk(*roots, into=into) if isinstance(node, Index)}

@@ -1,0 +1,164 @@
+"""Sums of products by tiles: the data that say how.
+
+A tile is a block of the result that stays in registers while a kernel goes through all terms of its
+sums. ``_compiler/schedule/tiles.py`` decides about sizes, and ``_compiler/emit/cpu/products.py``
+writes code by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from math import ceil, prod
+from operator import mul
+from typing import Literal
+
+from .expr import Expr, Index, State
+from .nest import Buffer, Nest, Statement, Store
+
+__all__ = ["Form", "Operand", "Room", "Tile", "Tiled", "Tiling"]
+
+Form = Literal["k", "m"]
+"""Whether terms or rows of the left operand are neighbours in memory."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A kernel: how it reads the left operand, and its rows and vectors of columns."""
+
+    form: Form
+    rows: int
+    vectors: int
+    lanes: int
+
+    @property
+    def columns(self) -> int:
+        return self.vectors * self.lanes
+
+
+@dataclass(frozen=True)
+class Room:
+    """Memory of a task for the part of an operand that it needs at a time, which it computes.
+
+    Statements ``fill`` the ``buffer`` from the row (or column) ``first`` and the term ``start`` on.
+    """
+
+    buffer: Buffer
+    fill: tuple[Statement, ...]
+    first: Index
+    start: Index
+
+
+@dataclass(frozen=True)
+class Operand:
+    """Where the elements lie that loops go through: distances in elements.
+
+    ``along`` is the distance of neighbouring rows (or columns), ``across`` that in the other loop.
+    Of ``panel`` rows or columns, all terms come before those of the next panel; ``along`` is then
+    the distance of panels, inside of which rows or columns are neighbours. ``runs`` are the
+    distances in the loops over runs of terms. Rows that are not at equal distances begin at
+    ``place``. An operand that is not stored ``is_computed`` on the way, in a ``room`` that is then
+    its buffer; others may be copied there.
+    """
+
+    buffer: Buffer
+    first: int
+    outer: Mapping[Index, int]
+    along: int
+    across: int
+    panel: int = 0
+    runs: tuple[int, ...] = ()
+    place: Expr | None = None
+    is_computed: bool = False
+    room: Room | None = None
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """How a nest is computed by tiles: its loops, its operands, and the sizes of its pieces.
+
+    The instruction ``times`` multiplies. ``stores`` is what is done with each sum, which they call
+    ``total``; where that is just to store it, ``result`` is where. The work is cut into units of
+    ``chunk`` rows and ``block`` columns; a task has ``group`` of them. If there are more terms than
+    ``depth``, so many are added at a time. Terms may come in ``runs``, one for each step of these
+    loops.
+    """
+
+    outer: tuple[Index, ...]
+    row: Index
+    column: Index
+    term: Index
+    left: Operand
+    right: Operand
+    total: State
+    stores: tuple[Store, ...]
+    tile: Tile
+    result: Operand | None
+    block: int = 1
+    chunk: int = 1
+    group: int = 1
+    depth: int = 1
+    times: str = "mul"
+    runs: tuple[Index, ...] = ()
+
+    @property
+    def in_runs(self) -> bool:
+        """Whether kernels are needed that know of runs of terms, and of rows anywhere."""
+        return bool(self.runs) or self.left.place is not None
+
+    @property
+    def passes(self) -> int:
+        """How often terms are added: of those in runs, a step of the first loop at a time."""
+        terms = self.term.extent * prod(i.extent for i in self.runs)
+        return ceil(terms / self.depth)
+
+    @property
+    def starts(self) -> list[tuple[int, int]]:
+        """Where runs of terms of one pass begin, in the left operand and in the right one."""
+        first = int(self.passes > 1)
+        return [(sum(map(mul, at, self.left.runs[first:])),
+                 sum(map(mul, at, self.right.runs[first:])))
+                for at in product(*(range(i.extent) for i in self.runs[first:]))]
+
+    @property
+    def pieces(self) -> tuple[int, ...]:
+        """How many units there are along each outer loop, the columns, and the rows."""
+        return (*(i.extent for i in self.outer), ceil(self.column.extent / self.block),
+                ceil(self.row.extent / self.chunk))
+
+    @property
+    def units(self) -> int:
+        return prod(self.pieces)
+
+    @property
+    def tasks(self) -> int:
+        return ceil(self.units / self.group)
+
+    @property
+    def computed(self) -> int:
+        """How many elements of operands are computed on the way."""
+        rooms = [operand.room for operand in (self.left, self.right) if operand.room is not None]
+        return sum(self.units * self.passes * prod(room.buffer.shape) for room in rooms)
+
+
+@dataclass(frozen=True, slots=True)
+class Tiled(Nest):
+    """A nest that is computed by tiles, which have tasks of their own where it stands by itself.
+
+    What is made of sums runs in vectors of so many ``lanes``.
+    """
+
+    tiling: Tiling = field(kw_only=True)
+    lanes: int = 1
+
+    @property
+    def note(self) -> str:
+        how = self.tiling
+        rows, columns = min(how.chunk, how.row.extent), min(how.block, how.column.extent)
+        tile = f"tiles({how.tile.rows} x {how.tile.columns})"
+        units = f"in {how.units} units({rows} x {columns} x {how.depth})"
+        nearby = [x.buffer.name for x in (how.left, how.right) if x.room is not None]
+        return ", ".join([f"{tile} {units} and {how.tasks} tasks",
+                          *(f"{name} computed nearby" for name in nearby),
+                          *([] if how.result else [f"then vector({self.lanes})"])])
