@@ -40,6 +40,7 @@ from .schedule.tiles import (
     final_stores,
     has_tiles,
     lanes_of,
+    marked,
     panel_columns,
     panel_place,
     streams,
@@ -57,6 +58,7 @@ def contract(program: Program, machine: Machine) -> Program:
     names = _Names(program)
     statements = [new for statement in program.statements
                   for new in _contracted(statement, names, machine)]
+    statements = [marked(statement, machine) for statement in statements]
     return replace(program, statements=tuple(statements), temps=(*program.temps, *names.made))
 
 

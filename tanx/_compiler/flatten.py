@@ -29,7 +29,7 @@ from .._loops.traverse import statements_in
 from .cost import cost, nbytes
 from .machine import Machine
 from .nest_tools import rename, replace_loads
-from .schedule.tiles import tiling
+from .schedule.tiles import is_tiled
 
 __all__ = ["flattened"]
 
@@ -69,7 +69,7 @@ def _is_simple(program: Program, machine: Machine) -> bool:
         return False
     return not any(isinstance(s, Call) or isinstance(s, Nest) and TASKS in s.kinds
                    for s in statements_in(program.statements)) and not any(
-        tiling(s, machine) is not None for s in program.statements)
+        is_tiled(s) for s in program.statements)
 
 
 class _Flat:

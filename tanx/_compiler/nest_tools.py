@@ -127,7 +127,7 @@ def fingerprint(statement: Statement) -> tuple[tuple, list[Buffer]]:
             key.append(("load", number(node.buffer), *[numbers[i] for i in node.index]))
         elif kind is Buffer:
             buffers.append(node)
-            key.append(("buffer", node.shape, node.dtype))
+            key.append(("buffer", node.shape, node.dtype, node.space))
         elif kind is Index:
             key.append(("index", node.extent))
         elif kind is State:

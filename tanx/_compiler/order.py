@@ -14,6 +14,7 @@ from .._loops.library import has_effects
 from .._loops.nest import Buffer, Call, Nest, Program, Statement, Store
 from .._loops.traverse import written
 from .nest_tools import loops_in, mentioned, rename
+from .schedule.tiles import unmarked
 
 __all__ = ["copied", "reads_first", "without_invariants"]
 
@@ -87,4 +88,4 @@ def without_invariants(program: Program, constants: int) -> tuple[Program, list[
     return Program(
         (*program.inputs[:constants], *taken.values(), *program.inputs[constants:]),
         program.outputs, tuple(b for b in program.temps if b not in made),
-        tuple(rename(s, taken) for s in left)), before
+        tuple(rename(s, taken) for s in left)), list(map(unmarked, before))

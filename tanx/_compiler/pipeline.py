@@ -58,7 +58,7 @@ from .schedule.bands import in_bands
 from .schedule.merge_tasks import in_one_loop
 from .schedule.statements import scheduled
 from .schedule.tasks import in_tasks
-from .schedule.tiles import tiling
+from .schedule.tiles import is_tiled
 from .searches import by_blocks
 from .simplify import inline, simplify
 from .split import split
@@ -122,7 +122,7 @@ class Module:
         """
         if is_open(self.program):
             return inf
-        own = [s for s in self.program.statements if tiling(s, self.machine) is None]
+        own = [s for s in self.program.statements if not is_tiled(s)]
         seconds = cost(replace(self.program, statements=tuple(own))).seconds
         return seconds + sum(map(_seconds_of_calls, own))
 
@@ -254,7 +254,7 @@ def _inspected(name: str, form, checker: Callable, text: Callable[[Any], str]):
 
 
 def _check_schedule(plan: Plan) -> None:
-    check(plan.program)
+    check(plan.program, plan.shared)
     check_schedule(plan.program, plan.shared)
 
 

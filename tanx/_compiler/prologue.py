@@ -18,7 +18,7 @@ from .._loops.traverse import children, walk, written
 from .contraction import contract
 from .machine import Machine
 from .nest_tools import is_affine
-from .schedule.tiles import lanes_of, tiling
+from .schedule.tiles import is_tiled, lanes_of, tiling
 
 __all__ = ["evaluations", "is_plain"]
 
@@ -35,7 +35,8 @@ def evaluations(stored: Statement, computed: Statement, machine: Machine) -> int
     """
     before, after = (contract(Program((), (), (), (statement,)), machine).statements
                      for statement in (stored, computed))
-    tilings = [found for step in after if (found := tiling(step, machine)) is not None]
+    tilings = [found for step in after if is_tiled(step)
+               and (found := tiling(step, machine)) is not None]
     if not tilings or _copied(after, machine) > _copied(before, machine):
         return None
     new = [step for step in after if step not in before]
@@ -52,7 +53,7 @@ def _copied(steps: Sequence[Statement], machine: Machine, in_vectors: bool = Fal
     """How many elements some steps of a product copy; or compute, which they do in vectors."""
     total = 0
     for step in steps:
-        if isinstance(step, Nest) and tiling(step, machine) is None:
+        if isinstance(step, Nest) and not is_tiled(step):
             *outer, inner = [i.extent for i in step.indices]
             if in_vectors:
                 lanes = _VECTORS * max(lanes_of(b.dtype, machine) for b in written(step.body))

@@ -18,7 +18,7 @@ from tanx.errors import explain
 from .expr import Expr, Facts, Fold, Index, Load, Node, Op, Pick, State, While, bounds, facts_of
 from .instructions import BOOL, INDEX, REDUCERS, result_dtype, short_name
 from .loop_kinds import TASKS, in_order, is_kind
-from .nest import Branch, Buffer, Loop, Nest, Program, Statement, Store
+from .nest import GLOBAL, Branch, Buffer, Loop, Nest, Program, Statement, Store
 from .show import show_expr, show_statement
 from .steps import loops_in
 from .traverse import children, expressions, statements_in, walk, written
@@ -33,9 +33,12 @@ class ProgramError(Exception):
     """
 
 
-def check(program: Program) -> tuple[Load | Store, ...]:
-    """Raise :class:`ProgramError` if the program is wrong; return accesses not proved in range."""
-    _Checker(program).program()
+def check(program: Program, filled: Iterable[Buffer] = ()) -> tuple[Load | Store, ...]:
+    """Raise :class:`ProgramError` if the program is wrong; return accesses not proved in range.
+
+    Outputs may be ``filled`` from the beginning: those that are the memory of inputs.
+    """
+    _Checker(program, filled).program()
     return tuple(_Ranges(program).find())
 
 
@@ -51,10 +54,10 @@ def fail(rule: str, where: Statement | None = None, *facts: str) -> NoReturn:
 class _Checker:
     """Types, scopes, and the use of buffers."""
 
-    def __init__(self, program: Program):
+    def __init__(self, program: Program, filled: Iterable[Buffer]):
         self.whole = program
         self.declared = set(program.buffers.values())
-        self.defined = set(program.inputs)
+        self.defined = {*program.inputs, *filled}
 
     def program(self) -> None:
         every = (*self.whole.inputs, *self.whole.outputs, *self.whole.temps)
@@ -64,6 +67,9 @@ class _Checker:
                 fail("buffers must have names of their own.", None, f"twice: {buffer!r}")
         for role in ("input", "output", "temp"):
             for buffer in getattr(self.whole, role + "s"):
+                if buffer.space != GLOBAL:
+                    fail("buffers of a program are in global memory.", None, f"buffer: {buffer!r}",
+                         f"space:  {buffer.space}")
                 if buffer.role != role:
                     fail(f"{role}s must have that role.", None, f"buffer: {buffer!r}",
                           f"role:   {buffer.role}")

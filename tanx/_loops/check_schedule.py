@@ -12,8 +12,8 @@ from math import prod
 from .check import fail
 from .expr import Fold, Index, Load, Node
 from .library import programs_in
-from .loop_kinds import JOINED, SEQUENTIAL, TASKS, Crossing, Unrolled, Vector, in_order
-from .nest import Buffer, Nest, Program, Statement, Store
+from .loop_kinds import JOINED, SEQUENTIAL, TILED, Crossing, Unrolled, Vector
+from .nest import SHARED, Buffer, Nest, Program, Statement, Store
 from .scheduled import Columns, Rows, ScanLine, TransposedTile
 from .steps import LoopOf, loops_in
 from .tiles import Tiled
@@ -92,7 +92,7 @@ class _Rules:
 
     def vector(self, loop: LoopOf, kind: Vector) -> None:
         nest = self.nest
-        if len(self.stores()) < len((*nest.body, *nest.rest)):
+        if not all(isinstance(s, Store) for s in (*nest.body, *nest.rest)):
             fail("only stores run in lanes.", nest)
         if not 2 <= kind.lanes <= loop.extent or kind.lanes & kind.lanes - 1:
             fail("lanes are a power of two, and not more than iterations.", nest,
@@ -139,9 +139,14 @@ class _Rules:
                 fail("a scan goes along a sequential loop.", nest)
         elif isinstance(nest, Tiled):
             how = nest.tiling
-            if any(in_order(kind) or kind == TASKS for kind in nest.kinds) or min(
-                    how.block, how.chunk, how.group, how.depth) < 1:
-                fail("tiles are cut from parallel loops, in pieces.", nest)
+            if set(nest.kinds) != {TILED} or min(how.block, how.chunk, how.group, how.depth) < 1:
+                fail("tiles are cut from loops that say so, in pieces.", nest)
+            for room in nest.rooms:
+                if room.buffer.space != SHARED:
+                    fail("what a task computes for itself is in memory of its own.", nest)
+                for inner in statements_in(room.fill):
+                    if isinstance(inner, Nest):
+                        _Rules(inner, self.shared).check()
 
 
 def _check_fold(fold: Fold, where: Statement) -> None:

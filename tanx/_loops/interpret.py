@@ -18,7 +18,7 @@ from math import prod
 
 import numpy as np
 
-from .expr import Const, Expr, Fold, Load, Node, Op, Pick, While
+from .expr import Const, Expr, Fold, Index, Load, Node, Op, Pick, While
 from .instructions import apply
 from .library import LIBRARY
 from .loop_kinds import TASKS, in_order
@@ -131,8 +131,8 @@ class _Runner:
             self.statements(body, scope)
             return
         if in_order(left[0].kind):
-            for step in range(left[0].extent):
-                self.loops(nest, left[1:], body, _Scope(scope, left[0].values(np.asarray(step))))
+            for number in range(left[0].extent):
+                self.loops(nest, left[1:], body, _Scope(scope, left[0].values(np.asarray(number))))
             return
         count, steps = steps_of(nest, left)
         extents = [loop.extent for loop in left[:count]]
@@ -279,11 +279,11 @@ def _room(call: Call) -> np.ndarray:
 def _lanes(scope: _Scope, loops: Sequence[LoopOf], places: Sequence[np.ndarray]) -> _Scope:
     """The scope inside parallel loops, in some of their iterations: one axis more for each loop, in
     front."""
-    values: dict[Node, object] = {}
+    values: dict[Index, np.ndarray] = {}
     for axis, (loop, place) in enumerate(zip(loops, places)):
         shape = [1] * (len(loops) + len(scope.lanes))
         shape[axis] = len(place)
-        values |= loop.values(place.reshape(shape))
+        values.update(loop.values(place.reshape(shape)))
     return _Scope(scope, values, (*map(len, places), *scope.lanes))
 
 

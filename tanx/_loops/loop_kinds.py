@@ -2,7 +2,8 @@
 
 Some kinds are names. Iterations of a ``parallel`` loop may run in any order, those of a
 ``sequential`` one run in order, and those over ``tasks`` in several threads. A ``joined`` loop and
-the one right inside it are walked through as one loop. The other kinds come with numbers: they are
+the one right inside it are walked through as one loop. Of ``tiled`` loops, which are parallel, the
+last two are computed by tiles of a product. The other kinds come with numbers: they are
 what ``_compiler/schedule`` decides, and what code is written by.
 """
 
@@ -10,13 +11,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["JOINED", "PARALLEL", "SEQUENTIAL", "TASKS", "Crossing", "Kind", "Unrolled", "Vector",
-           "in_order", "is_kind"]
+__all__ = ["JOINED", "PARALLEL", "SEQUENTIAL", "TASKS", "TILED", "Crossing", "Kind", "Unrolled",
+           "Vector", "in_order", "is_kind"]
 
 PARALLEL = "parallel"
 SEQUENTIAL = "sequential"
 TASKS = "tasks"
 JOINED = "joined"
+TILED = "tiled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ Kind = str | Vector | Unrolled | Crossing
 
 def is_kind(kind: object) -> bool:
     """Whether something is a kind of loop."""
-    return kind in (PARALLEL, SEQUENTIAL, TASKS, JOINED) or isinstance(
+    return kind in (PARALLEL, SEQUENTIAL, TASKS, JOINED, TILED) or isinstance(
         kind, (Vector, Unrolled, Crossing))
 
 

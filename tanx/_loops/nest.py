@@ -19,26 +19,38 @@ from .expr import Const, Expr, Index, Load, Node
 from .instructions import INDEX, short_name
 from .loop_kinds import PARALLEL, SEQUENTIAL, TASKS, Kind
 
-__all__ = ["Branch", "Buffer", "Call", "Extern", "Loop", "Nest", "Own", "PARALLEL", "Place",
-           "Plan", "Program", "SEQUENTIAL", "Statement", "Store", "TASKS", "Within", "index_tuple"]
+__all__ = ["Branch", "Buffer", "Call", "Extern", "GLOBAL", "Loop", "Nest", "Own", "PARALLEL",
+           "Place", "Plan", "Program", "REGISTER", "SEQUENTIAL", "SHARED", "Statement", "Store",
+           "TASKS", "Within", "index_tuple"]
+
+
+GLOBAL = "global"
+SHARED = "shared"
+REGISTER = "register"
 
 
 class Buffer(Node):
     """Named memory that holds an array; ``role`` is ``"input"``, ``"output"`` or ``"temp"``.
 
+    Its ``space`` tells whose it is: ``"global"`` memory is there for the whole program,
+    ``"shared"`` memory belongs to the threads of one task (a task of a CPU has one), and
+    ``"register"`` memory to a single iteration.
+
     >>> Buffer("x", (8, 4), np.float32)[[Index("i", 8), 0]]
     x[i, 0]
     """
 
-    __slots__ = ("dtype", "name", "role", "shape")
+    __slots__ = ("dtype", "name", "role", "shape", "space")
     name: str
     shape: tuple[int, ...]
     dtype: np.dtype
     role: str
+    space: str
 
-    def __new__(cls, name: str, shape, dtype, role: str = "input"):
+    def __new__(cls, name: str, shape, dtype, role: str = "input", space: str = GLOBAL):
         shape, dtype = tuple(map(int, shape)), np.dtype(stored(dtype))
-        return cls._make((name, shape, dtype, role), name=name, shape=shape, dtype=dtype, role=role)
+        return cls._make((name, shape, dtype, role, space), name=name, shape=shape, dtype=dtype,
+                         role=role, space=space)
 
     @property
     def ndim(self) -> int:

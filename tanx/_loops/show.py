@@ -32,6 +32,7 @@ from .nest import (
     Store,
     Within,
 )
+from .tiles import Tiled
 from .traverse import children, expressions, walk
 
 __all__ = ["show", "show_expr", "show_plan", "show_statement"]
@@ -122,6 +123,10 @@ class _Printer:
             return self.branch(statement)
         before = dict(self.names)
         lines = [self.header(statement)]
+        for room in statement.rooms if isinstance(statement, Tiled) else ():
+            lines += [f"  {room.buffer.space} {room.buffer!r}:"]
+            for inner in room.fill:
+                lines += _indented(self.statement(inner))
         for inner in statement.body:
             lines += _indented(self.statement(inner))
         if statement.rest:

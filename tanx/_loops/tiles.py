@@ -153,12 +153,16 @@ class Tiled(Nest):
     lanes: int = 1
 
     @property
+    def rooms(self) -> tuple[Room, ...]:
+        """The rooms of operands that are computed, or copied, on the way."""
+        return tuple(operand.room for operand in (self.tiling.left, self.tiling.right)
+                     if operand.room is not None)
+
+    @property
     def note(self) -> str:
         how = self.tiling
         rows, columns = min(how.chunk, how.row.extent), min(how.block, how.column.extent)
         tile = f"tiles({how.tile.rows} x {how.tile.columns})"
         units = f"in {how.units} units({rows} x {columns} x {how.depth})"
-        nearby = [x.buffer.name for x in (how.left, how.right) if x.room is not None]
-        return ", ".join([f"{tile} {units} and {how.tasks} tasks",
-                          *(f"{name} computed nearby" for name in nearby),
-                          *([] if how.result else [f"then vector({self.lanes})"])])
+        after = "" if how.result else f", then vector({self.lanes})"
+        return f"{tile} {units} and {how.tasks} tasks{after}"

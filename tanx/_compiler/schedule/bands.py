@@ -26,13 +26,14 @@ from dataclasses import replace
 from math import prod
 
 from ..._loops.expr import Expr, Index, Variable, fresh_index
+from ..._loops.loop_kinds import TILED
 from ..._loops.nest import PARALLEL, TASKS, Buffer, Call, Nest, Program, Statement, Store
 from ..._loops.tiles import Tiling
 from ..._loops.traverse import expressions, loads, map_expressions, statements_in, substitution
 from ..cost import nbytes
 from ..machine import Machine
 from .merge_tasks import conflict
-from .tiles import tiling
+from .tiles import final_stores, is_tiled, tiling
 
 __all__ = ["in_bands"]
 
@@ -83,9 +84,9 @@ class _Band:
     def of(cls, first: Statement, shared: Mapping[Buffer, Buffer], machine: Machine,
            ) -> _Band | None:
         """The band that begins with a product, whose result second caches do not hold."""
-        tiles = tiling(first, machine)
-        if tiles is None or not isinstance(first, Nest) or sum(
-                nbytes(store.buffer) for store in tiles.stores) <= 2 * machine.caches[1]:
+        if not isinstance(first, Nest) or not is_tiled(first) or sum(
+                nbytes(store.buffer) for store in final_stores(first.body)
+                ) <= 2 * machine.caches[1]:
             return None
         band = cls(first, tuple(i.extent for i in first.indices[:-1]), shared, machine)
         return band if band.fits(first) else None
@@ -108,11 +109,11 @@ class _Band:
     def fits(self, nest: Nest) -> bool:
         """Whether a nest goes through the rows, and has nothing to do with other rows of anything
         that it or another member writes."""
-        if any(kind != PARALLEL for kind in nest.kinds) or any(
+        if any(kind not in (PARALLEL, TILED) for kind in nest.kinds) or any(
                 isinstance(inner, Call) for inner in statements_in(nest.body)) or (
                 tuple(i.extent for i in nest.indices[:len(self.extents)]) != self.extents):
             return False
-        tiles = tiling(nest, self.machine)
+        tiles = tiling(nest, self.machine) if is_tiled(nest) else None
         if tiles is not None and not self.is_small(tiles):
             return False
         places = [(member, *access) for member in (*self.members, nest)
@@ -146,8 +147,7 @@ class _Band:
         band = fresh_index(rows // size, "c")
         tasks = (*around, band)
         body = [self.cut(member, around, band * size, size) for member in self.members]
-        if any((tiling(old, self.machine) is None)
-               != (tiling(new, self.machine, frozenset(tasks)) is None)
+        if any(is_tiled(old) != (tiling(new, self.machine, frozenset(tasks)) is not None)
                for old, new in zip(self.members, body)):
             return []
         return [Nest(tasks, (TASKS,) * len(tasks), tuple(body))]

@@ -39,7 +39,7 @@ from .lanes import Loop, Planner
 from .residues import by_residues
 from .rows import as_rows, rows_together, with_finish_apart
 from .scans import as_scan
-from .tiles import tiling
+from .tiles import is_tiled, tiling
 from .transposes import as_transposed, crosses_in_order
 
 __all__ = ["in_kinds", "scheduled"]
@@ -88,9 +88,12 @@ class _Scheduler:
             self.tasks = frozenset(around)
             return _within(around, kinds, self.statement(Nest(
                 statement.indices[tasks:], statement.kinds[tasks:], statement.body)))
-        if self.tasks is not None and (tiles := tiling(
-                statement, self.planner.machine, self.tasks)) is not None:
-            return [self.product(statement, tiles)]
+        if is_tiled(statement):
+            tiles = None if self.tasks is None else tiling(
+                statement, self.planner.machine, self.tasks)
+            if tiles is not None:
+                return [self.product(statement, tiles)]
+            statement = replace(statement, kinds=(PARALLEL,) * len(statement.kinds))
         self.tasks = self.tasks or None
         return [part for nest in by_residues(statement) for part in self.nest(nest)]
 
@@ -138,8 +141,8 @@ class _Scheduler:
             if found:
                 kind, fields = found
                 return [self.run(Columns, nest, body, loops, (*kinds, kind), **fields)]
-        if lane is None and (fields := as_rows(self.planner, last, seen)) is not None:
-            return self.rows(nest, seen, loops, kinds, fields)
+        if lane is None and (how := as_rows(self.planner, last, seen)) is not None:
+            return self.rows(nest, seen, loops, kinds, how)
         return [self.run(Nest, nest, body, loops, (*kinds, self.kind(last, (), seen, lane)))]
 
     def in_parts(self, nest: Nest, parts: Sequence[Sequence[Statement]], loops: Sequence[Loop],
@@ -274,8 +277,8 @@ def _within(indices: tuple[Index, ...], kinds: tuple[Kind, ...], body: Sequence[
     """Statements inside of loops, if there are any; those of one nest are its own."""
     if not indices:
         return list(body)
-    if len(body) == 1 and isinstance(body[0], Nest) and not isinstance(body[0], Tiled):
-        (inner,) = body
+    inner = body[0]
+    if len(body) == 1 and isinstance(inner, Nest) and not isinstance(inner, Tiled):
         return [replace(inner, indices=(*indices, *inner.indices),
                         kinds=(*kinds, *inner.kinds))]
     return [Nest(indices, kinds, tuple(body))]

@@ -79,7 +79,7 @@ from ..nest_tools import find_loads, is_affine, mentioned, sure_parts
 from ..tuning import TaskTuning
 from .scans import Scan, neutral, scan_of
 from .small_matrices import in_lanes
-from .tiles import tiling
+from .tiles import is_tiled
 
 __all__ = ["in_tasks"]
 
@@ -124,7 +124,7 @@ class _Scheduler:
             statement = in_lanes(statement, self.machine.vector_bits, self.tuning.grain)
         if not isinstance(statement, Nest) or TASKS in statement.kinds or any(
                 isinstance(inner, Extern) for inner in statements_in(statement.body)) or (
-                tiling(statement, self.machine) is not None):
+                is_tiled(statement)):
             yield statement
             return
         wanted = _tasks_in(statement, self.tuning)

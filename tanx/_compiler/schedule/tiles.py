@@ -35,7 +35,8 @@ from ..._loops.expr import (
     op,
 )
 from ..._loops.instructions import kind_of, width
-from ..._loops.nest import PARALLEL, Buffer, Nest, Statement, Store
+from ..._loops.loop_kinds import PARALLEL, TILED
+from ..._loops.nest import SHARED, Buffer, Nest, Statement, Store
 from ..._loops.tiles import Form, Operand, Room, Tile, Tiling
 from ..._loops.traverse import children, folds, loads, rewrite, substitute, walk
 from ..machine import Machine
@@ -43,9 +44,9 @@ from ..matrix_registers import INSTRUCTIONS, SIZE
 from ..tuning import TileTuning
 from .analysis import offset
 
-__all__ = ["best_tile", "copied_by_tasks", "factors",
-           "final_stores", "has_tiles", "in_matrix_registers", "lanes_of", "panel_columns",
-           "panel_place", "streams", "sum_of_products", "tiling", "times"]
+__all__ = ["best_tile", "copied_by_tasks", "factors", "final_stores", "has_tiles",
+           "in_matrix_registers", "is_tiled", "lanes_of", "marked", "panel_columns", "panel_place",
+           "streams", "sum_of_products", "tiling", "times", "unmarked"]
 
 PRODUCTS = ("mul", "dot4", "dot4u", "dot2")
 """Instructions that multiply in sums of products."""
@@ -201,6 +202,25 @@ def _reads_nothing_beside_folds(value: Expr) -> bool:
         value, into=lambda node: () if isinstance(node, Fold) else children(node)))
 
 
+def marked(statement: Statement, machine: Machine) -> Statement:
+    """The statement; if tiles compute it, its loops say so from now on."""
+    if not isinstance(statement, Nest) or tiling(statement, machine) is None:
+        return statement
+    return replace(statement, kinds=(TILED,) * len(statement.kinds))
+
+
+def unmarked(statement: Statement) -> Statement:
+    """The statement before anything was said about tiles."""
+    return replace(statement, kinds=tuple(
+        PARALLEL if kind == TILED else kind for kind in statement.kinds)) if is_tiled(
+        statement) and isinstance(statement, Nest) else statement
+
+
+def is_tiled(statement: Statement) -> bool:
+    """Whether a statement is computed by tiles."""
+    return isinstance(statement, Nest) and TILED in statement.kinds
+
+
 def tiling(statement: Statement, machine: Machine,
            known: frozenset[Index] = frozenset()) -> Tiling | None:
     """How tiles compute a statement, in loops whose indices are ``known``; None if they do not.
@@ -209,7 +229,7 @@ def tiling(statement: Statement, machine: Machine,
     former nor the other one on the latter, and elements that a kernel loads at once are neighbours.
     """
     if not isinstance(statement, Nest) or len(statement.indices) < 2 or any(
-            kind != PARALLEL for kind in statement.kinds) or not all(
+            kind not in (PARALLEL, TILED) for kind in statement.kinds) or not all(
             i.extent for i in statement.indices):
         return None
     return _tiling(statement, machine, known)
@@ -293,7 +313,7 @@ def _in_room(name: str, operand: Operand, factor: Expr, along: Index, across: In
     first, start = fresh_index(along.extent - count + 1), fresh_index(across.extent - terms + 1)
     place, term = fresh_index(count), fresh_index(terms)
     loops = (place, term) if by_terms else (term, place)
-    buffer = Buffer(name, [i.extent for i in loops], factor.dtype, "temp")
+    buffer = Buffer(name, [i.extent for i in loops], factor.dtype, "temp", SHARED)
     value = substitute(factor, {along: first + place, across: start + term})
     nest = Nest(loops, (PARALLEL,) * 2, (Store(buffer, loops, value),))
     return Operand(buffer, 0, {}, *((terms, 1) if by_terms else (1, count)),

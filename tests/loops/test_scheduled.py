@@ -1,0 +1,138 @@
+"""Schedules: kinds of loops print, wrong ones are refused, and the interpreter runs them as said."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tanx._loops import interpret
+from tanx._loops.check import ProgramError
+from tanx._loops.check_schedule import check_schedule
+from tanx._loops.expr import Fold, Index, Pick, State, const
+from tanx._loops.loop_kinds import JOINED, PARALLEL, SEQUENTIAL, Crossing, Unrolled, Vector
+from tanx._loops.nest import Buffer, Nest, Program, Store
+from tanx._loops.scheduled import Rows, ScanLine, TransposedTile
+from tanx._loops.show import show
+from tanx._loops.steps import loops_in, steps_of
+
+X = Buffer("x", (6, 10), np.float32)
+OUT = Buffer("out", (6, 10), np.float32, "output")
+SUMS = Buffer("sums", (6,), np.float32, "output")
+I, J, K = Index("i", 6), Index("j", 10), Index("k", 10)
+DATA = np.arange(60, dtype=np.float32).reshape(6, 10)
+PLAIN = (Store(OUT, (I, J), X[[I, J]] + 1.0),)
+IN_PLACE = (*PLAIN, Store(OUT, (I, J), OUT[[I, J]] * 2.0))
+
+
+def scheduled(kinds, body=PLAIN, indices=(I, J), form=Nest, outputs=(OUT,), **fields):
+    return Program((X,), outputs, (), (form(indices, kinds, body, **fields),))
+
+
+def row_sum(*kinds, combine="add"):
+    state = State("s", np.float32)
+    return Pick(Fold((K,), (const(0, "float32"),), (state,), (X[[I, K]],), combine, kinds), 0)
+
+
+def transposed(lanes=4, **fields):
+    x = Buffer("x", (10, 6), np.float32)
+    nest = TransposedTile((I, J), (PARALLEL, Vector(lanes)), (Store(OUT, (I, J), x[[J, I]]),),
+                          **fields)
+    return Program((x,), (OUT,), (), (nest,))
+
+
+RIGHT = {
+    "for i in 6 parallel, j in 10 vector(4):": scheduled((PARALLEL, Vector(4))),
+    "for i in 6 parallel, j in 10 vector(4, 2):": scheduled((PARALLEL, Vector(4, (2,))), IN_PLACE),
+    "for i in 6 parallel, j in 10 vector(8, 1):": scheduled((PARALLEL, Vector(8, (1,))), IN_PLACE),
+    "for (i, j) in 6 x 10 vector(16):": scheduled((JOINED, Vector(16))),
+    "for i in 6 unrolled(4), j in 10 vector(8):": scheduled((Unrolled(4), Vector(8))),
+    "for i in 6 vector(4), j in 10 sequential transposed(4):": scheduled(
+        (Vector(4, (2,)), Crossing(4)), IN_PLACE),
+    "for i in 6 parallel; rows(4 in vectors(8, 2), 2 in vectors(8, 1)):": scheduled(
+        (PARALLEL,), (Store(SUMS, (I,), row_sum()),), (I,), Rows, (SUMS,),
+        blocks=((4, (8, 2)), (2, (8, 1)))),
+}
+
+
+@pytest.mark.parametrize("head", RIGHT)
+def test_schedules_print_and_run(head):
+    program = RIGHT[head]
+    assert head.split("(4), j")[0].split(":")[0] in show(program)
+    check_schedule(program)
+    (result,) = interpret.run(program, DATA)
+    plain = replace(program, statements=tuple(
+        Nest(s.indices, (PARALLEL,) * len(s.indices), s.body) for s in program.statements))
+    np.testing.assert_array_equal(result, interpret.run(plain, DATA)[0])
+
+
+def test_folds_print_their_kinds():
+    body = (Store(SUMS, (I,), row_sum(Vector(4, (1,)))),)
+    assert "add(k in 10 vector(4, 1): x[i, k])" in show(
+        scheduled((PARALLEL,), body, (I,), outputs=(SUMS,)))
+
+
+@pytest.mark.parametrize("fields", [
+    dict(deep=4, long=8), dict(deep=4, long=4, along=True), dict(deep=4, long=8, wide=8)])
+def test_transposed_tiles_run_in_blocks_that_overlap(fields):
+    program = transposed(**fields)
+    check_schedule(program)
+    (result,) = interpret.run(program, np.ascontiguousarray(DATA.T))
+    np.testing.assert_array_equal(result, DATA)
+    assert f"; transposed(4 x 4) in blocks(4 x {fields['long']})" in show(program)
+
+
+@pytest.mark.parametrize("kind, wanted", [
+    (Vector(4), [[0, 1, 2, 3], [4, 5, 6, 7], [6, 7, 8, 9]]),
+    (Vector(4, (2,)), [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]),
+    (Vector(4, (1,)), [[0, 1, 2, 3], [4, 5, 6, 7], [8], [9]]),
+    (Unrolled(8), [[0, 1, 2, 3, 4, 5, 6, 7], [8], [9]])])
+def test_steps_of_a_loop(kind, wanted):
+    (nest,) = scheduled((SEQUENTIAL, kind)).statements
+    _, steps = steps_of(nest, loops_in(nest)[1:])
+    assert [step.places[0].tolist() for step in steps] == wanted
+
+
+WRONG = {
+    "a step in lanes that overlaps another one reads nothing it stores.": scheduled(
+        (PARALLEL, Vector(4)), IN_PLACE),
+    "lanes are a power of two, and not more than iterations.": scheduled((PARALLEL, Vector(16))),
+    "what is left of a loop in lanes is done in fewer lanes, or one by one.": scheduled(
+        (PARALLEL, Vector(8, (4,)))),
+    "one loop of a nest runs in lanes.": scheduled((Vector(2), Vector(2))),
+    "a joined loop has another one inside it.": scheduled((PARALLEL, JOINED)),
+    "joined loops go through memory as one loop does.": scheduled(
+        (JOINED, PARALLEL), (Store(OUT, (I, J), X[[I, 0]]),)),
+    "only stores run in lanes.": scheduled(
+        (Vector(2),), (Nest((J,), (PARALLEL,), PLAIN),), (I,)),
+    "all lanes store, or none.": scheduled(
+        (PARALLEL, Vector(2)), (*PLAIN, Store(OUT, (I, J), X[[I, J]], guard=J < 4))),
+    "iterations are unrolled that read nothing they store.": scheduled(
+        (Unrolled(4), PARALLEL), IN_PLACE),
+    "a loop is transposed inside of one in as many lanes.": scheduled((Vector(4), Crossing(2))),
+    "blocks have whole tiles, and no more than there are.": transposed(deep=3, long=8),
+    "all rows are in blocks.": scheduled(
+        (PARALLEL,), (Store(SUMS, (I,), row_sum()),), (I,), Rows, (SUMS,), blocks=((4, (8,)),)),
+    "a scan goes along a sequential loop.": scheduled((PARALLEL, PARALLEL), form=ScanLine),
+    "each index of a fold has a kind, or none has.": scheduled(
+        (PARALLEL,), (Store(SUMS, (I,), row_sum(SEQUENTIAL, SEQUENTIAL)),), (I,), outputs=(SUMS,)),
+    "a reduction has no more lanes than elements.": scheduled(
+        (PARALLEL,), (Store(SUMS, (I,), row_sum(Vector(16))),), (I,), outputs=(SUMS,)),
+}
+
+
+@pytest.mark.parametrize("rule", WRONG)
+def test_wrong_schedules_are_refused(rule):
+    with pytest.raises(ProgramError) as error:
+        check_schedule(WRONG[rule])
+    assert rule in str(error.value)
+
+
+def test_a_step_that_overlaps_wrongly_shows_in_results():
+    """The interpreter does what the schedule says: what may run once only runs twice."""
+    y = Buffer("y", (10,), np.float32, "output")
+    j = Index("j", 10)
+    twice = Program((), (y,), (), (
+        Nest((j,), (PARALLEL,), (Store(y, (j,), const(1, "float32")),)),
+        Nest((j,), (Vector(4),), (Store(y, (j,), y[[j]] * 2.0),))))
+    (result,) = interpret.run(twice)
+    assert result.tolist() == [2, 2, 2, 2, 2, 2, 4, 4, 2, 2]
