@@ -1,4 +1,4 @@
-"""Schedules: kinds of loops print, wrong ones are refused, and the interpreter runs them as said."""
+"""Schedules: kinds of loops print, wrong ones are refused, the interpreter runs them as said."""
 
 from dataclasses import replace
 
@@ -18,24 +18,24 @@ from tanx._loops.steps import loops_in, steps_of
 X = Buffer("x", (6, 10), np.float32)
 OUT = Buffer("out", (6, 10), np.float32, "output")
 SUMS = Buffer("sums", (6,), np.float32, "output")
-I, J, K = Index("i", 6), Index("j", 10), Index("k", 10)
+I6, J, K = Index("i", 6), Index("j", 10), Index("k", 10)
 DATA = np.arange(60, dtype=np.float32).reshape(6, 10)
-PLAIN = (Store(OUT, (I, J), X[[I, J]] + 1.0),)
-IN_PLACE = (*PLAIN, Store(OUT, (I, J), OUT[[I, J]] * 2.0))
+PLAIN = (Store(OUT, (I6, J), X[[I6, J]] + 1.0),)
+IN_PLACE = (*PLAIN, Store(OUT, (I6, J), OUT[[I6, J]] * 2.0))
 
 
-def scheduled(kinds, body=PLAIN, indices=(I, J), form=Nest, outputs=(OUT,), **fields):
+def scheduled(kinds, body=PLAIN, indices=(I6, J), form=Nest, outputs=(OUT,), **fields):
     return Program((X,), outputs, (), (form(indices, kinds, body, **fields),))
 
 
 def row_sum(*kinds, combine="add"):
     state = State("s", np.float32)
-    return Pick(Fold((K,), (const(0, "float32"),), (state,), (X[[I, K]],), combine, kinds), 0)
+    return Pick(Fold((K,), (const(0, "float32"),), (state,), (X[[I6, K]],), combine, kinds), 0)
 
 
 def transposed(lanes=4, **fields):
     x = Buffer("x", (10, 6), np.float32)
-    nest = TransposedTile((I, J), (PARALLEL, Vector(lanes)), (Store(OUT, (I, J), x[[J, I]]),),
+    nest = TransposedTile((I6, J), (PARALLEL, Vector(lanes)), (Store(OUT, (I6, J), x[[J, I6]]),),
                           **fields)
     return Program((x,), (OUT,), (), (nest,))
 
@@ -49,7 +49,7 @@ RIGHT = {
     "for i in 6 vector(4), j in 10 sequential transposed(4):": scheduled(
         (Vector(4, (2,)), Crossing(4)), IN_PLACE),
     "for i in 6 parallel; rows(4 in vectors(8, 2), 2 in vectors(8, 1)):": scheduled(
-        (PARALLEL,), (Store(SUMS, (I,), row_sum()),), (I,), Rows, (SUMS,),
+        (PARALLEL,), (Store(SUMS, (I6,), row_sum()),), (I6,), Rows, (SUMS,),
         blocks=((4, (8, 2)), (2, (8, 1)))),
 }
 
@@ -66,9 +66,9 @@ def test_schedules_print_and_run(head):
 
 
 def test_folds_print_their_kinds():
-    body = (Store(SUMS, (I,), row_sum(Vector(4, (1,)))),)
+    body = (Store(SUMS, (I6,), row_sum(Vector(4, (1,)))),)
     assert "add(k in 10 vector(4, 1): x[i, k])" in show(
-        scheduled((PARALLEL,), body, (I,), outputs=(SUMS,)))
+        scheduled((PARALLEL,), body, (I6,), outputs=(SUMS,)))
 
 
 @pytest.mark.parametrize("fields", [
@@ -101,22 +101,23 @@ WRONG = {
     "one loop of a nest runs in lanes.": scheduled((Vector(2), Vector(2))),
     "a joined loop has another one inside it.": scheduled((PARALLEL, JOINED)),
     "joined loops go through memory as one loop does.": scheduled(
-        (JOINED, PARALLEL), (Store(OUT, (I, J), X[[I, 0]]),)),
+        (JOINED, PARALLEL), (Store(OUT, (I6, J), X[[I6, 0]]),)),
     "only stores run in lanes.": scheduled(
-        (Vector(2),), (Nest((J,), (PARALLEL,), PLAIN),), (I,)),
+        (Vector(2),), (Nest((J,), (PARALLEL,), PLAIN),), (I6,)),
     "all lanes store, or none.": scheduled(
-        (PARALLEL, Vector(2)), (*PLAIN, Store(OUT, (I, J), X[[I, J]], guard=J < 4))),
+        (PARALLEL, Vector(2)), (*PLAIN, Store(OUT, (I6, J), X[[I6, J]], guard=J < 4))),
     "iterations are unrolled that read nothing they store.": scheduled(
         (Unrolled(4), PARALLEL), IN_PLACE),
     "a loop is transposed inside of one in as many lanes.": scheduled((Vector(4), Crossing(2))),
     "blocks have whole tiles, and no more than there are.": transposed(deep=3, long=8),
     "all rows are in blocks.": scheduled(
-        (PARALLEL,), (Store(SUMS, (I,), row_sum()),), (I,), Rows, (SUMS,), blocks=((4, (8,)),)),
+        (PARALLEL,), (Store(SUMS, (I6,), row_sum()),), (I6,), Rows, (SUMS,), blocks=((4, (8,)),)),
     "a scan goes along a sequential loop.": scheduled((PARALLEL, PARALLEL), form=ScanLine),
     "each index of a fold has a kind, or none has.": scheduled(
-        (PARALLEL,), (Store(SUMS, (I,), row_sum(SEQUENTIAL, SEQUENTIAL)),), (I,), outputs=(SUMS,)),
+        (PARALLEL,), (Store(SUMS, (I6,), row_sum(SEQUENTIAL, SEQUENTIAL)),), (I6,),
+        outputs=(SUMS,)),
     "a reduction has no more lanes than elements.": scheduled(
-        (PARALLEL,), (Store(SUMS, (I,), row_sum(Vector(16))),), (I,), outputs=(SUMS,)),
+        (PARALLEL,), (Store(SUMS, (I6,), row_sum(Vector(16))),), (I6,), outputs=(SUMS,)),
 }
 
 
