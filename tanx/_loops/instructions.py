@@ -2,8 +2,8 @@
 
 A row has the types, the meaning in words and in NumPy, the effort, the length of the code and the
 bound of the error. An instruction makes one scalar from scalars of stated dtypes; it never
-promotes. To add one, add a row here; its code is the one thing that is elsewhere, in
-``_compiler/emit/operations.py``, since code depends on the target.
+promotes. To add one, add a row here; its code is the one thing that is elsewhere, in a row of
+``CODE`` in ``_compiler/emit/operations.py``, since code depends on the target.
 
 Meanings are those of XLA. Integers wrap around. What a row says about "numbers" holds for each of
 the accepted kinds of dtype: ``b`` bool, ``i`` signed, ``u`` unsigned, ``f`` float, ``c`` complex.

@@ -59,7 +59,8 @@ from .values import (
     when_any,
 )
 
-__all__ = ["Reciprocal", "apply", "choose", "has_reciprocals", "multiply_add", "number"]
+__all__ = ["CODE", "Code", "Reciprocal", "apply", "choose", "has_reciprocals", "multiply_add",
+           "number"]
 
 Scalar = Value | Pair
 
@@ -80,22 +81,17 @@ def number(writer, value, dtype: np.dtype) -> Scalar:
 def apply(name: str, args: Sequence[Scalar], dtypes: Sequence[np.dtype], result: np.dtype,
           attrs: Mapping[str, Any]) -> Scalar:
     """One instruction on values of some dtypes; ``select`` here evaluates both of its arms."""
-    kind = kind_of(dtypes[0])
-    if name in _ANY:
-        return _ANY[name](args, dtypes, result, attrs)
-    if name == "select":
-        return choose(*args)
-    if kind == "c":
-        return complex_.FUNCTIONS[name](*args)
+    kind, code = kind_of(dtypes[0]), CODE[name]
+    if code.any is not None:
+        return code.any(args, dtypes, result, attrs)
     if kind == "f" and result == np.float16 and INSTRUCTIONS[name].same_in_half:
         return _in_half(name, args)
-    if kind == "f":
-        value = _long(name, args) if INSTRUCTIONS[name].length >= _LONG else _FLOAT[name](
-            *args, **attrs)
-        return rounded(value, result, computed=True) if is_narrow(result) and (
-            not INSTRUCTIONS[name].exact or is_unsigned(result)) else value
-    return _INTEGER[name](*args, **attrs) if name in _INTEGER else _SIGNED[name](
-        *args, signed=kind == "i", **attrs)
+    write = code.of(kind)
+    if kind != "f":
+        return write(*args, **attrs)
+    value = _long(name, args) if INSTRUCTIONS[name].length >= _LONG else write(*args, **attrs)
+    return rounded(value, result, computed=True) if is_narrow(result) and (
+        not INSTRUCTIONS[name].exact or is_unsigned(result)) else value
 
 
 def _in_half(name: str, args: Sequence[Any]) -> Value:
@@ -104,12 +100,12 @@ def _in_half(name: str, args: Sequence[Any]) -> Value:
     LLVM leaves out conversions between such instructions.
     """
     if not args[0].writer.machine.has_half:
-        value = _FLOAT[name](*args)
+        value = CODE[name].of("f")(*args)
         if INSTRUCTIONS[name].exact:
             return value
         return rounded(value, np.dtype(np.float16), computed=True)
     half = type_of("half")
-    return convert(_FLOAT[name](*(convert(x, "fptrunc", half) for x in args)), "fpext", F32)
+    return convert(CODE[name].of("f")(*(convert(x, "fptrunc", half) for x in args)), "fpext", F32)
 
 
 def choose(condition: Any, a: Any, b: Any) -> Scalar:
@@ -159,7 +155,7 @@ def _long(name: str, args: Sequence[Any]) -> Value:
 
     Code is quicker where it is written out, but it has to be compiled as often.
     """
-    compute, uses = _FLOAT[name], args[0].writer.uses
+    compute, uses = CODE[name].of("f"), args[0].writer.uses
     kind = (name, max([arg.type for arg in args], key=lambda type: type.lanes))
     uses[kind] += 1
     return compute(*args) if uses[kind] <= _WRITTEN_OUT else outlined(name, compute, *args)
@@ -217,25 +213,6 @@ def _rem(a: Value, b: Value) -> Value:
     near = select(absolute(b).eq(np.inf) & (absolute(a) < np.inf), a, near)
     huge = (absolute(a) > absolute(b) * 2.0 ** 28) & (absolute(a) < np.inf) & b.ne(0)
     return when_any(huge, near, lambda: call_lanewise("fmodf", a, b))
-
-
-_FLOAT: dict[str, Callable] = {
-    "add": Value.__add__, "sub": Value.__sub__, "mul": Value.__mul__, "div": _quotient,
-    "rem": _rem, "max": maximum, "min": minimum, "atan2": math.atan2,
-    "neg": Value.__neg__, "square": lambda x: x * x, "sign": _sign, "sqrt": sqrt,
-    "rsqrt": lambda x: 1.0 / sqrt(x),
-    "one_minus_square": lambda x: (1.0 - x) * (x + 1.0), "floor": floor, "ceil": ceil,
-    "round_away": lambda x: intrinsic("round", x), "round_even": rint,
-    "is_finite": lambda x: absolute(x) < np.inf,
-    "clamp": lambda low, x, high: minimum(maximum(x, low), high),
-    **{name: getattr(math, name) for name in (
-        "exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
-        "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "logistic", "cbrt")},
-    **{name: getattr(special, name) for name in (
-        "erf", "erfc", "erf_inv", "lgamma", "digamma", "polygamma", "zeta")},
-    "igamma": gamma.igamma, "igammac": gamma.igammac, "betainc": beta.betainc,
-    "bessel_i0e": bessel.bessel_i0e, "bessel_i1e": bessel.bessel_i1e,
-}
 
 
 # -- integers --------------------------------------------------------------------------------------
@@ -355,23 +332,6 @@ def _dot2(x: Value, y: Value) -> Value:
     return low * other_low + high * other_high
 
 
-_INTEGER: dict[str, Callable] = {
-    "add": Value.__add__, "sub": Value.__sub__, "mul": Value.__mul__, "neg": Value.__neg__,
-    "square": lambda x: x * x, "and": Value.__and__,
-    "or": Value.__or__, "xor": Value.__xor__, "not": Value.__invert__,
-    "shift_left": _shift_by(shift_left), "shift_right_logical": _shift_by(shift_right),
-    "shift_right_arithmetic": _shift_right_arithmetic,
-    "population_count": lambda x: intrinsic("ctpop", x), "clz": _clz, "dot4": _dot4,
-    "dot4u": partial(_dot4, signed=False), "dot2": _dot2,
-}
-
-_SIGNED: dict[str, Callable] = {
-    "div": _div, "rem": _int_rem, "floor_div": _floor_div, "floor_mod": _floor_mod,
-    "mulhi": _mulhi, "max": _extreme("max"), "min": _extreme("min"), "clamp": _int_clamp,
-    "sign": _int_sign,
-}
-
-
 # -- any dtype -------------------------------------------------------------------------------------
 
 
@@ -475,12 +435,89 @@ def _less_precise(args, dtypes, result, attrs) -> Value:
     return rounded(value, result) if is_narrow(result) else value
 
 
-_ANY: dict[str, Callable] = {
-    **{how: _compare(how) for how in ("eq", "ne", "lt", "le", "gt", "ge")},
-    **{f"{how}_to": _total_order(how) for how in ("eq", "lt", "le")},
-    "convert": _convert, "bitcast": _bitcast, "pow": _power, "nextafter": _nextafter,
-    "real": _part("re"), "imag": _part("im"), "abs": _size, "integer_pow": _raised,
-    "reduce_precision": _less_precise,
-    "complex": lambda args, dtypes, result, attrs: Pair(*args),
+def _selected(args, dtypes, result, attrs) -> Scalar:
+    return choose(*args)
+
+
+# -- the table -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Code:
+    """What writes an instruction, for each kind of its first operand that a row accepts.
+
+    ``any`` serves all kinds, and is told dtypes and attributes. The others take the operands:
+    ``f`` floats, ``c`` complex numbers, ``i`` integers and bools, ``n`` those as well, but it is
+    told whether numbers are ``signed``.
+    """
+
+    f: Callable[..., Value] | None = None
+    c: Callable[..., Pair] | None = None
+    i: Callable[..., Value] | None = None
+    n: Callable[..., Value] | None = None
+    any: Callable[..., Scalar] | None = None
+
+    def of(self, kind: str) -> Callable[..., Any]:
+        """What writes it for a kind of dtype."""
+        if kind in "biu" and self.n is not None:
+            return partial(self.n, signed=kind == "i")
+        code = {"f": self.f, "c": self.c}.get(kind, self.i)
+        assert code is not None
+        return code
+
+
+def _of_module(module: Any, *names: str) -> dict[str, Code]:
+    """Functions of floats, and of complex numbers where there are such, by their names."""
+    return {name: Code(f=getattr(module, name), c=complex_.FUNCTIONS.get(name)) for name in names}
+
+
+CODE: dict[str, Code] = {
+    # Arithmetic.
+    "add": Code(Value.__add__, Pair.__add__, Value.__add__),
+    "sub": Code(Value.__sub__, Pair.__sub__, Value.__sub__),
+    "mul": Code(Value.__mul__, Pair.__mul__, Value.__mul__),
+    "div": Code(_quotient, complex_.divide, n=_div),
+    "rem": Code(_rem, n=_int_rem),
+    "floor_div": Code(n=_floor_div), "floor_mod": Code(n=_floor_mod), "mulhi": Code(n=_mulhi),
+    "dot4": Code(i=_dot4), "dot4u": Code(i=partial(_dot4, signed=False)), "dot2": Code(i=_dot2),
+    "neg": Code(Value.__neg__, Pair.__neg__, Value.__neg__),
+    "square": Code(lambda x: x * x, complex_.FUNCTIONS["square"], lambda x: x * x),
+    "one_minus_square": Code(lambda x: (1.0 - x) * (x + 1.0),
+                             complex_.FUNCTIONS["one_minus_square"]),
+    "abs": Code(any=_size), "sign": Code(_sign, complex_.FUNCTIONS["sign"], n=_int_sign),
+    "integer_pow": Code(any=_raised), "pow": Code(any=_power),
+    "sqrt": Code(sqrt, complex_.FUNCTIONS["sqrt"]),
+    "rsqrt": Code(lambda x: 1.0 / sqrt(x), complex_.FUNCTIONS["rsqrt"]),
+    # Order.
+    "max": Code(maximum, complex_.FUNCTIONS["max"], n=_extreme("max")),
+    "min": Code(minimum, complex_.FUNCTIONS["min"], n=_extreme("min")),
+    "clamp": Code(lambda low, x, high: minimum(maximum(x, low), high), n=_int_clamp),
+    **{how: Code(any=_compare(how)) for how in ("eq", "ne", "lt", "le", "gt", "ge")},
+    **{f"{how}_to": Code(any=_total_order(how)) for how in ("eq", "lt", "le")},
+    "select": Code(any=_selected),
+    # Bits.
+    "and": Code(i=Value.__and__), "or": Code(i=Value.__or__), "xor": Code(i=Value.__xor__),
+    "not": Code(i=Value.__invert__), "clz": Code(i=_clz),
+    "population_count": Code(i=lambda x: intrinsic("ctpop", x)),
+    "shift_left": Code(i=_shift_by(shift_left)),
+    "shift_right_logical": Code(i=_shift_by(shift_right)),
+    "shift_right_arithmetic": Code(i=_shift_right_arithmetic),
+    # Rounding, and numbers as other numbers.
+    "floor": Code(floor), "ceil": Code(ceil), "round_even": Code(rint),
+    "round_away": Code(lambda x: intrinsic("round", x)),
+    "is_finite": Code(lambda x: absolute(x) < np.inf), "nextafter": Code(any=_nextafter),
+    "reduce_precision": Code(any=_less_precise), "convert": Code(any=_convert),
+    "bitcast": Code(any=_bitcast), "complex": Code(any=lambda args, *_: Pair(*args)),
+    "real": Code(any=_part("re")), "imag": Code(any=_part("im")),
+    "conj": Code(c=complex_.FUNCTIONS["conj"]),
+    # Functions.
+    **_of_module(math, "exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos", "tan", "asin",
+                 "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
+                 "logistic", "cbrt"),
+    **_of_module(special, "erf", "erfc", "erf_inv", "lgamma", "digamma", "polygamma", "zeta"),
+    **_of_module(gamma, "igamma", "igammac"), **_of_module(beta, "betainc"),
+    **_of_module(bessel, "bessel_i0e", "bessel_i1e"),
 }
-"""Instructions whose code depends on more than the kind of their operands."""
+"""The code of each instruction: a row for each row of ``_loops/instructions.py``, with an entry for
+each kind that this accepts. It stands here, since code depends on the target and loops know none;
+``tests/compiler/test_instruction_code.py`` holds both tables together."""
