@@ -192,7 +192,7 @@ class Reshape(Primitive):
         """Runs of dimensions are merged, or each is split, but not both in one reshape."""
         sources = [d for d in range(x.ndim) if x.shape[d] != 1]
         targets = [p for p, n in enumerate(new_sizes) if n != 1]
-        entries = [None] * len(new_sizes)
+        entries: list = [None] * len(new_sizes)
         old, new = [x.shape[d] for d in sources], [new_sizes[p] for p in targets]
         runs = [(sources[i], targets[j]) for i, j in _matching_runs(old, new)]
         divided = [x.entries[d] is not None for d in sources]

@@ -78,9 +78,9 @@ LARGE = 1 << 16
 def evaluate(primitive, args, params):
     """Run ``primitive`` on arrays, NumPy arrays and Python scalars; an ``Array`` or a list."""
     if Explicit.seen:
-        result = _divided(primitive, args, params)
-        if result is not None:
-            return result
+        divided = _divided(primitive, args, params)
+        if divided is not None:
+            return divided
     try:
         if primitive.kind is _CALL:
             return _call(primitive, args, params)
