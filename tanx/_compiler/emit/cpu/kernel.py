@@ -28,7 +28,14 @@ from ...._loops.traverse import expressions, loads, statements_in, walk
 from ...kernels.fft.transform import write_fourier
 from ...kernels.small_matrices import write_matrices
 from ...kernels.sort import CALLS as SORTING
-from ...schedule.analysis import QUICK, Analysis, asks_for_bounds, span, turning_index
+from ...schedule.analysis import (
+    QUICK,
+    Analysis,
+    asks_for_bounds,
+    seen_as_bits,
+    span,
+    turning_index,
+)
 from ...schedule.lanes import Loop, loops_of
 from ..complex import Pair
 from ..operations import Reciprocal, apply, choose, has_reciprocals, number
@@ -128,10 +135,9 @@ class Kernel(Folds):
         """The nest with integers in place of elements that are stored as they were loaded."""
         body = self.analysis.moved_as_bits(nest.body)
         for old, new in zip(nest.body, body):
-            if new is not old:
-                assert isinstance(old, Store) and isinstance(new, Store)
-                for a, b in ((old.buffer, new.buffer), (old.value.buffer, new.value.buffer)):  # type: ignore[attr-defined]
-                    self.pointers[b] = self.pointers[a]
+            if new is not old and isinstance(old, Store) and isinstance(old.value, Load):
+                for buffer in (old.buffer, old.value.buffer):
+                    self.pointers[seen_as_bits(buffer)] = self.pointers[buffer]
         return replace(nest, body=body)
 
     def loops(self, loops: Sequence[Loop], nest: Nest, scope: Scope) -> None:
