@@ -60,9 +60,10 @@ def save_library(module: Module, name: str, paths: Sequence[str], results: Seque
     kernels = [kernel_text(s, host()) for s in generated.symbols if s.startswith(TILE)]
     if any("ldtilecfg" in text for text in kernels):
         kernels.append(PERMISSION)
-    texts = [generated.text, *kernels, *([pool_text()] if threads else [])]
     with uninterrupted():
-        objects = [assemble(text, host()) for text in texts]
+        objects = [assemble(text, host()) for text in (generated.text, *kernels)]
+        if threads:
+            objects.append(assemble(pool_text(), host(), tidy=True))
     with tempfile.TemporaryDirectory(prefix="tanx-") as folder:
         def write(file_name: str, content: bytes | str) -> str:
             path = os.path.join(folder, file_name)
@@ -99,7 +100,7 @@ def _check_platform() -> None:
 
 
 def _check_calls(generated: Generated, link: Sequence[str]) -> None:
-    """Refuse what there is nothing for outside of this process."""
+    """Refuse calls that only work inside this process."""
     for symbol in generated.symbols:
         if symbol.startswith("scipy."):
             raise NotImplementedError(explain(

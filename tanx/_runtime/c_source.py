@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._compiler.abi import ENTRY, PARALLEL, STOP, STOPPED
+from .._compiler.abi import ENTRY, NO_ROOM, PARALLEL, STOP, STOPPED
 from .._core.types import ShapedArray
 from .._loops import lapack
 from ..dtypes import is_extended, stored
@@ -212,6 +212,14 @@ extern void {ENTRY}(void **buffers);
 /* Loops of the program read here whether to stop; it is never set. */
 HIDDEN int64_t {STOP};
 HIDDEN int32_t {STOPPED}(void) {{ return 0; }}
+
+/* Tasks of the program call this where they find no memory. */
+static int no_room;
+HIDDEN void {NO_ROOM}(int64_t bytes)
+{{
+    (void)bytes;
+    __atomic_store_n(&no_room, 1, __ATOMIC_RELAXED);
+}}
 """
 
 _PROCESSOR = """
@@ -288,7 +296,7 @@ int {name}({parameters}, void *workspace)
 {after}
     if (room != workspace)
         free(room);
-    return {error}_OK;
+    return __atomic_exchange_n(&no_room, 0, __ATOMIC_RELAXED) ? {error}_MEMORY : {error}_OK;
 }}
 """
 
@@ -302,7 +310,8 @@ def source_text(entry: Entry, header: str, constants: str, calls: Mapping[str, E
     of instructions the processor must have.
     """
     places = dict(name=entry.name, error=entry.error, alignment=ALIGNMENT, header=header,
-                  ENTRY=ENTRY, STOP=STOP, STOPPED=STOPPED, PARALLEL=PARALLEL)
+                  ENTRY=ENTRY, STOP=STOP, STOPPED=STOPPED, PARALLEL=PARALLEL,
+                  NO_ROOM=NO_ROOM)
     supported = [f'__builtin_cpu_supports("{name}")' for name in instructions]
     parts = [_HEAD.format(**places),
              _PROCESSOR.format(supported="\n        && ".join(supported) or "1")]

@@ -18,7 +18,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import gc
-import mmap
 import os
 from collections.abc import Callable
 from typing import TypeVar
@@ -29,7 +28,6 @@ from .._base.forever import forever
 from .._base.locks import new_lock
 from .._core.origins import outside
 from ..errors import OutOfMemoryError
-from .allocator import COUNTS, TEXT
 from .machine_code import permanent
 from .memory import memory_of_machine
 
@@ -41,16 +39,13 @@ T = TypeVar("T")
 ALIGNMENT = 64
 """Bytes: blocks begin at multiples of this, a line of cache and the widest vector."""
 
-_LARGE = 1 << 20
-"""Bytes of blocks that are mapped one by one, and may have huge pages."""
-
-_HUGE = 1 << 21
-"""Bytes of a huge page."""
+COUNTS = ("bytes_in_use", "peak_bytes_in_use", "num_allocs", "largest_alloc_size",
+          "bytes_reserved", "peak_bytes_reserved", "bytes_cached", "bytes_limit", "num_blocks")
+"""The counts of the allocator, in the order of its words."""
 
 
 # -- what NumPy's and Python's own structures look like ------------------------------------------
 
-_OWNDATA, _CARRAY = 0x0004, 0x0001 | 0x0100 | 0x0400  # flags of arrays
 _NEW_FROM_DESCR = 94  # a place in NumPy's table of functions
 
 
@@ -61,23 +56,6 @@ class _Handler(ctypes.Structure):
                 ("context", ctypes.c_void_p), ("malloc", ctypes.c_void_p),
                 ("calloc", ctypes.c_void_p), ("realloc", ctypes.c_void_p),
                 ("free", ctypes.c_void_p)]
-
-
-class _ArrayFields(ctypes.Structure):
-    """What follows the head of an ndarray."""
-
-    _fields_ = [("data", ctypes.c_void_p), ("nd", ctypes.c_int), ("dimensions", ctypes.c_void_p),
-                ("strides", ctypes.c_void_p), ("base", ctypes.c_void_p), ("descr", ctypes.c_void_p),
-                ("flags", ctypes.c_int), ("weakrefs", ctypes.c_void_p),
-                ("buffer_info", ctypes.c_void_p), ("mem_handler", ctypes.c_void_p)]
-
-
-class _DtypeFields(ctypes.Structure):
-    """What follows the head of a dtype."""
-
-    _fields_ = [("typeobj", ctypes.c_void_p), ("kind", ctypes.c_char * 4),
-                ("type_num", ctypes.c_int), ("flags", ctypes.c_uint64),
-                ("itemsize", ctypes.c_ssize_t)]
 
 
 class _Method(ctypes.Structure):
@@ -139,14 +117,9 @@ class Allocator:
 
 def _text() -> str:
     """The allocator as LLVM code."""
-    head = object.__basicsize__
-    return TEXT.format(
-        **{name: n for n, name in enumerate(COUNTS)}, most=1 << 56, large=_LARGE,
-        protection=mmap.PROT_READ | mmap.PROT_WRITE, mapping=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS,
-        huge=getattr(mmap, "MADV_HUGEPAGE", 0), huge_page=_HUGE, less_than_huge=_HUGE - 1,
-        half_huge=_HUGE // 2, whole_huge=-_HUGE, carray=_CARRAY, owndata=_OWNDATA,
-        itemsize=head + _DtypeFields.itemsize.offset, data=head + _ArrayFields.data.offset,
-        flags=head + _ArrayFields.flags.offset, mem_handler=head + _ArrayFields.mem_handler.offset)
+    from . import allocator_native, arguments_native  # late: needed only if it is not on disk
+    from .native import translate
+    return translate([allocator_native, arguments_native], allocator_native.__all__)
 
 
 def numpy_function(number: int) -> int:
@@ -195,7 +168,7 @@ def run(program: int, arena: int, *arrays: np.ndarray) -> None:
 
 
 def statistics() -> dict[str, int]:
-    """What the allocator has counted so far, large arrays of NumPy's memory included; in bytes."""
+    """The counts of the allocator in bytes, including large arrays in memory of NumPy's."""
     counts = (ctypes.c_int64 * len(COUNTS))()
     if _allocator is None:
         counts[COUNTS.index("bytes_limit")] = memory_of_machine()
@@ -219,7 +192,7 @@ def give_back() -> None:
 
 
 def retried(make: Callable[[], T]) -> T:
-    """What a function gives; if memory is missing, once more after garbage is collected."""
+    """Call a function; if memory is missing, collect garbage and call it again."""
     try:
         return make()
     except OutOfMemoryError:  # which was found out beforehand, garbage collected

@@ -18,7 +18,7 @@ import numpy as np
 
 from .._base.config import compilation_cache_dir, enable_compilation_cache
 from .._base.locks import new_lock
-from .._compiler.abi import ENTRY, PARALLEL, SLOT, STOP, STOPPED, TILE
+from .._compiler.abi import ENTRY, NO_ROOM, PARALLEL, SLOT, STOP, STOPPED, TILE
 from .._core.recording import passed
 from .._loops.lapack import pointer_in
 from .._loops.names import CALLBACK, FOREIGN
@@ -72,7 +72,7 @@ class Code:
     def improve(self) -> None:
         """Have better code made in the background, if there can be some; it gives the same bits.
 
-        The entry point stays where it is, for whoever knows its address.
+        The entry point keeps its address, which callers may have stored.
         """
         better, self._better = self._better, None
         if better is not None:
@@ -81,7 +81,7 @@ class Code:
 
 def _exchange(better: Callable[[], Placed], folder: str | None, code: Code) -> None:
     placed = _with_folder(folder, better)
-    code._keep = (*code._keep, placed)  # beside what is there, which may be running
+    code._keep = (*code._keep, placed)  # beside the old code, which may be running
     slot = ctypes.c_uint64.from_address(code._placed.addresses[SLOT])
     slot.value = placed.addresses[ENTRY]
 
@@ -128,7 +128,7 @@ def compile_program(program: Program, *, offsets: Mapping[Buffer, Place] | None 
 
 
 class _Kept:
-    """Code by its key, of :data:`LIMIT` bytes at most; what was wanted longest ago goes first."""
+    """Code by its key, at most :data:`LIMIT` bytes; the least recently used goes first."""
 
     def __init__(self) -> None:
         self.lock = new_lock()
@@ -209,7 +209,7 @@ def _address(symbol: str) -> int:
     """The address of something of the runtime's, of SciPy's, or of the C library's."""
     if symbol == PARALLEL:
         return parallel_address()
-    if symbol in (STOP, STOPPED):
+    if symbol in (STOP, STOPPED, NO_ROOM):
         return stop.addresses()[symbol]
     if symbol.startswith(TILE):
         return tile_address(symbol)

@@ -13,44 +13,7 @@ from .availability import need_native
 from .linked_code import Image, Placed, link
 from .signals import uninterrupted
 
-__all__ = ["PTHREADS", "Image", "Placed", "address_of", "image", "permanent"]
-
-
-PTHREADS = """\
-declare i64 @pthread_self()
-declare i32 @pthread_create(ptr, ptr, ptr, ptr)
-declare i32 @pthread_detach(i64)
-declare i32 @pthread_sigmask(i32, ptr, ptr)
-declare i32 @sigfillset(ptr)
-declare i32 @pthread_mutex_init(ptr, ptr)
-declare i32 @pthread_mutex_lock(ptr)
-declare i32 @pthread_mutex_unlock(ptr)
-declare i32 @pthread_cond_init(ptr, ptr)
-declare i32 @pthread_cond_wait(ptr, ptr)
-declare i32 @pthread_cond_timedwait(ptr, ptr, ptr)
-declare i32 @pthread_cond_signal(ptr)
-declare i32 @pthread_cond_broadcast(ptr)
-declare i32 @clock_gettime(i32, ptr)
-
-; Waits for a condition, for a fiftieth of a second at most.
-define internal i32 @wait_a_while(ptr %condition, ptr %mutex) {
-  %time = alloca [2 x i64]
-  %got = call i32 @clock_gettime(i32 0, ptr %time)
-  %part_at = getelementptr i64, ptr %time, i64 1
-  %seconds = load i64, ptr %time
-  %part = load i64, ptr %part_at
-  %later = add i64 %part, 20000000
-  %over = icmp sge i64 %later, 1000000000
-  %carry = zext i1 %over to i64
-  %less = mul i64 %carry, 1000000000
-  %rest = sub i64 %later, %less
-  %until = add i64 %seconds, %carry
-  store i64 %until, ptr %time
-  store i64 %rest, ptr %part_at
-  %result = call i32 @pthread_cond_timedwait(ptr %condition, ptr %mutex, ptr %time)
-  ret i32 %result
-}"""
-"""What native code that starts threads and waits for them needs of the C library."""
+__all__ = ["Image", "Placed", "address_of", "image", "permanent"]
 
 
 def image(key: str, text: Callable[[], str] | None, tidy: bool = False,

@@ -1,11 +1,13 @@
-"""Machine code from a small part of Python, for what must run without the interpreter.
+"""Machine code from a small part of Python, for functions that run without the interpreter.
 
 A module of *native functions* is an ordinary file of Python. All values are integers of 64 bits,
 addresses among them; memory is read and written by the functions below, C functions are reached as
 attributes of :data:`C` and what lies at a fixed place as attributes of :data:`address_of`.
 :func:`translate` makes LLVM code of whole files: assignments, ``if``, ``while``, ``return``,
 arithmetic (of divisions, ``//`` of non-negative numbers), comparisons, ``and``, ``or``, ``not`` and
-calls, no more. Names in capitals are constants of the file, known when it is translated.
+calls, no more. Names in capitals are constants of the file, known when it is translated, or memory
+that lives as long as the code (:class:`Static`). Threads meet in words that :func:`atomic_word` and
+the functions below it read and write.
 """
 
 from __future__ import annotations
@@ -13,12 +15,17 @@ from __future__ import annotations
 import ast
 import ctypes
 import inspect
+import os
 from collections.abc import Callable, Container, Iterable, Mapping
 from types import ModuleType
 from typing import Any, TypeVar
 
-__all__ = ["C", "address_of", "call", "fetch", "flip16", "inline", "int32", "narrow", "put", "put8",
-           "put32", "stack", "translate", "word"]
+from .._base.forever import forever
+
+__all__ = ["C", "PAUSES", "Static", "add_to", "address_of", "atomic_word", "call",
+           "compare_exchange", "exchange", "fetch", "flip16", "inline", "int32", "leading_zeros",
+           "narrow", "pause", "publish", "publish32", "put", "put8", "put32", "put_in_order",
+           "stack", "translate", "word"]
 
 
 T = TypeVar("T", bound=Callable)
@@ -64,13 +71,22 @@ def flip16(address: int, source: int, bits: int) -> None:
 
 
 def fetch(address: int) -> None:
-    """Tell the processor that what is at an address will be needed soon."""
+    """Tell the processor that the data at an address will be needed soon."""
 
 
 def narrow(address: int, source: int) -> None:
     """Write the double at ``source`` as a float at ``address``."""
     value = ctypes.c_double.from_address(source).value
     ctypes.c_float.from_address(address).value = value
+
+
+def leading_zeros(value: int) -> int:
+    """How many of the 64 bits come before the highest one that is set.
+
+    >>> leading_zeros(1), leading_zeros(0)
+    (63, 64)
+    """
+    return 64 - (value & 2 ** 64 - 1).bit_length()
 
 
 def stack(size: int) -> int:
@@ -88,8 +104,74 @@ def inline(function: T) -> T:
     return function
 
 
+class Static(int):
+    """The address of memory of so many bytes, zeros at first, which lives as long as the code.
+
+    It begins at a multiple of 128 bytes, so no two of them share a line of cache.
+    """
+
+    size: int
+
+    def __new__(cls, size: int) -> Static:
+        memory = forever(ctypes.create_string_buffer(size + 128))
+        made = super().__new__(cls, (ctypes.addressof(memory) + 127) & -128)
+        made.size = size
+        return made
+
+
+# -- words that threads share: aligned, of 64 bits ----------------------------------------------
+
+
+def atomic_word(address: int, offset: int = 0) -> int:
+    """The word at an address, and so everything that was written before it."""
+    return word(address, offset)
+
+
+def publish(address: int, offset: int, value: int) -> None:
+    """Write a word; a thread that reads it by ``atomic_word`` sees all that was written before."""
+    put(address, offset, value)
+
+
+def publish32(address: int, offset: int, value: int) -> None:
+    """As ``publish``, for 32 bits."""
+    put32(address, offset, value)
+
+
+def put_in_order(address: int, offset: int, value: int) -> None:
+    """As ``publish``, and before anything that this thread reads after it."""
+    put(address, offset, value)
+
+
+def exchange(address: int, value: int) -> int:
+    """Write a word; gives the old one."""
+    before = word(address)
+    put(address, 0, value)
+    return before
+
+
+def add_to(address: int, value: int) -> int:
+    """Add to a word; gives the old one."""
+    return exchange(address, word(address) + value)
+
+
+def compare_exchange(address: int, expected: int, value: int) -> int:
+    """Write a word if it is as expected; gives the old one."""
+    return exchange(address, value) if word(address) == expected else word(address)
+
+
+def pause() -> None:
+    """Let the processor rest for some cycles, in a loop that waits for another thread."""
+
+
+_PAUSES: dict[str, tuple[str, str, int]] = {
+    "x86_64": ("llvm.x86.sse2.pause", "", 1000), "aarch64": ("llvm.aarch64.isb", "i32 15", 2500)}
+_PAUSE, _CYCLES, PAUSES = _PAUSES.get(
+    os.uname().machine.replace("arm64", "aarch64") if hasattr(os, "uname") else "", ("", "", 1000))
+"""The instruction for it, its operand, and how many of them take about 40 microseconds."""
+
+
 class _Symbols:
-    """Names of things outside; what they stand for is given when the code is linked."""
+    """Names of things outside; their addresses are given when the code is linked."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # Python asks, as for __wrapped__
@@ -100,14 +182,17 @@ class _Symbols:
 C: Any = _Symbols()
 """C functions by name; :data:`INTS` lists the ones that return an ``int``."""
 address_of: Any = _Symbols()
-"""Addresses by name."""
+"""Addresses by name: given when the code is linked, or those of native functions."""
 
-INTS = frozenset(("PyObject_RichCompareBool", "PyUnicode_Compare", "PyDict_SetItem",
-                  "pthread_create", "tanx_stopped"))
+INTS = frozenset((
+    "PyErr_CheckSignals", "PyObject_IsTrue", "PyObject_RichCompareBool", "PyUnicode_Compare",
+    "PyDict_SetItem", "PyGILState_Ensure", "posix_memalign", "pthread_cond_timedwait",
+    "pthread_create", "tanx_stopped"))
 """C functions whose result has 32 bits."""
-NOTHING = frozenset(("Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyEval_RestoreThread",
-                     "PyMem_RawFree", "PyArray_ScalarAsCtype", "tanx_enter", "tanx_free",
-                     "tanx_parallel"))
+NOTHING = frozenset((
+    "Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyErr_Fetch", "PyErr_NormalizeException",
+    "PyEval_RestoreThread", "PyGILState_Release", "PyMem_RawFree", "PyArray_ScalarAsCtype", "free",
+    "tanx_enter", "tanx_free", "tanx_parallel"))
 """C functions without a result."""
 
 
@@ -121,6 +206,9 @@ _COMPARISONS: dict[type, str] = {
 _LOADS = {"word": "i64", "int32": "i32"}
 _FETCH = "llvm.prefetch.p0"
 _STORES = {"put": "i64", "put8": "i8", "put32": "i32"}
+_ATOMIC_STORES = {"publish": "i64 release", "publish32": "i32 release",
+                  "put_in_order": "i64 seq_cst"}
+_EXCHANGES = {"exchange": "xchg", "add_to": "add"}
 
 
 class _Function:
@@ -234,6 +322,11 @@ class _Function:
                 return str(int(number))
             case ast.Name(name) if name in self.variables:
                 return self.new(f"load i64, ptr %{name}.slot")
+            case ast.Name(name) if isinstance(self.constants.get(name), Static):
+                size = self.constants[name].size
+                self.symbols.setdefault(
+                    name, f"@{name} = internal global [{size} x i8] zeroinitializer, align 128")
+                return self.new(f"ptrtoint ptr @{name} to i64")
             case ast.Name(name) if isinstance(self.constants.get(name), int):
                 return str(self.constants[name])
             case ast.UnaryOp(ast.USub(), operand):
@@ -245,7 +338,8 @@ class _Function:
             case ast.BinOp(left, op, right) if type(op) in _ARITHMETIC:
                 return self.binary(op, self.value(left), self.value(right))
             case ast.Attribute(ast.Name("address_of"), name):
-                self.symbols.setdefault(name, f"@{name} = external global i8")
+                if name not in self.functions:
+                    self.symbols.setdefault(name, f"@{name} = external global i8")
                 return self.new(f"ptrtoint ptr @{name} to i64")
             case ast.Call(ast.Attribute(ast.Name("C"), name), args):
                 return self.foreign_call(name, [self.value(a) for a in args])
@@ -288,6 +382,10 @@ class _Function:
                 value = self.new(f"trunc i64 {value} to {kind}")
             self.lines.append(f"store {kind} {value}, ptr {self.pointer(*args[:2])}, align 1")
             return "0"
+        if name in (*_ATOMIC_STORES, *_EXCHANGES, "atomic_word", "compare_exchange"):
+            return self.shared(name, args)
+        if name in ("pause", "leading_zeros"):
+            return self.intrinsic(name, args)
         if name == "narrow":
             wide = self.new(f"load double, ptr {self.pointer(args[1])}, align 1")
             value = self.new(f"fptrunc double {wide} to float")
@@ -313,6 +411,32 @@ class _Function:
             rest = ", ".join(f"i64 {a}" for a in args[1:])
             return self.new(f"call i64 {self.pointer(args[0])}({rest})")
         raise _foreign(node)
+
+    def shared(self, name: str, args: list[str]) -> str:
+        """Read or write a word that other threads use."""
+        if name == "atomic_word":
+            return self.new(f"load atomic i64, ptr {self.pointer(*args)} seq_cst, align 8")
+        if name in _ATOMIC_STORES:
+            kind, order = _ATOMIC_STORES[name].split()
+            value = args[2] if kind == "i64" else self.new(f"trunc i64 {args[2]} to {kind}")
+            self.lines.append(f"store atomic {kind} {value}, ptr {self.pointer(*args[:2])} "
+                              f"{order}, align {int(kind[1:]) // 8}")
+            return "0"
+        place = self.pointer(args[0])
+        if name in _EXCHANGES:
+            return self.new(f"atomicrmw {_EXCHANGES[name]} ptr {place}, i64 {args[1]} seq_cst")
+        both = self.new(f"cmpxchg ptr {place}, i64 {args[1]}, i64 {args[2]} seq_cst seq_cst")
+        return self.new(f"extractvalue {{ i64, i1 }} {both}, 0")
+
+    def intrinsic(self, name: str, args: list[str]) -> str:
+        if name == "leading_zeros":
+            self.symbols.setdefault("llvm.ctlz.i64", "declare i64 @llvm.ctlz.i64(i64, i1)")
+            return self.new(f"call i64 @llvm.ctlz.i64(i64 {args[0]}, i1 false)")
+        if _PAUSE:
+            self.symbols.setdefault(
+                _PAUSE, f"declare void @{_PAUSE}({_CYCLES.partition(' ')[0]})")
+            self.lines.append(f"call void @{_PAUSE}({_CYCLES})")
+        return "0"
 
     def pointer(self, address: str, offset: str = "0") -> str:
         if offset != "0":

@@ -2,14 +2,26 @@
 
 from tanx._runtime.native import (
     C,
+    Static,
+    add_to,
+    address_of,
+    atomic_word,
+    call,
+    compare_exchange,
+    exchange,
     fetch,
     flip16,
     inline,
     int32,
+    leading_zeros,
     narrow,
+    pause,
+    publish,
+    publish32,
     put,
     put8,
     put32,
+    put_in_order,
     stack,
     word,
 )
@@ -91,3 +103,27 @@ def on_stack(n: int) -> int:
 
 def length_of(x: int) -> int:
     return C.PyObject_Size(x)
+
+
+TALLY = Static(16)
+
+
+def tallied(value: int) -> int:
+    publish(TALLY, 0, value)
+    put_in_order(TALLY, 8, 5)
+    before = exchange(TALLY, 3)
+    added = add_to(TALLY, 4)
+    missed = compare_exchange(TALLY, 0, 9)
+    met = compare_exchange(TALLY, 7, 11)
+    pause()
+    publish32(TALLY, 8, 6)
+    return (before + 1000 * added + 10000 * missed + 100000 * met
+            + 1000000 * atomic_word(TALLY) + 100000000 * atomic_word(TALLY, 8))
+
+
+def zeros_before(x: int) -> int:
+    return leading_zeros(x)
+
+
+def through_its_address(x: int) -> int:
+    return call(address_of.zeros_before, x)

@@ -12,7 +12,7 @@ from tanx._runtime.native import translate
 from tests.runtime import native_examples as examples
 
 NAMES = ["gcd", "total", "classify", "bits", "factorial", "copies", "flips", "on_stack",
-         "length_of"]
+         "length_of", "tallied", "zeros_before", "through_its_address"]
 
 
 @pytest.fixture(scope="module")
@@ -28,10 +28,16 @@ def native():
     ("classify", [(x,) for x in (-2, -1, 0, 9, 10, 55, 99, 100, 101, -(1 << 62))]),
     ("bits", [(0, 0), (5, 3), (-7, 12), (1 << 50, -(1 << 40))]),
     ("factorial", [(n,) for n in (0, 1, 5, 20)]),
+    ("tallied", [(n,) for n in (0, 7, 99)]),
+    ("zeros_before", [(n,) for n in (0, 1, 255, 1 << 62, -1)]),
 ])
 def test_numbers(native, name, cases):
     for case in cases:
         assert native[name](*case) == getattr(examples, name)(*case)
+
+
+def test_a_native_function_by_its_address(native):
+    assert [native["through_its_address"](n) for n in (0, 1, -1)] == [64, 63, 0]
 
 
 @pytest.mark.parametrize("numbers", [[], [1], [1, -2, 3], [4, 0, 5], [0], [-1, -1]])

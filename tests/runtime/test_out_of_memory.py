@@ -1,5 +1,6 @@
 """Memory that is not there is refused before it is touched, with words that help."""
 
+import ctypes
 import re
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 import tanx
 import tanx.numpy as jnp
 from tanx import lax
-from tanx._runtime import host, memory
+from tanx._runtime import host, load, memory
 from tanx.errors import JaxRuntimeError, OutOfMemoryError
 
 GIB = 1 << 30
@@ -147,3 +148,31 @@ def test_memory_of_systems(name, tmp_path):
 def test_sizes_in_words():
     assert list(map(memory.in_words, (0, 1023, 1024, 5 << 30, 3 << 60))) == [
         "0 bytes", "1023 bytes", "1.0 KiB", "5.0 GiB", "3072.0 PiB"]
+
+
+def test_a_task_that_finds_no_memory_stops_the_program(monkeypatch):
+    """Tasks take memory for their parts of temporaries from the C library; here it has none."""
+    asked = []
+
+    @ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
+    def refuse(alignment, size):
+        asked.append(size)
+
+    def attention(q, k, v):
+        return tanx.nn.softmax(q @ k.transpose(0, 2, 1)) @ v
+
+    address_of = load.address_of
+    monkeypatch.setattr(load, "address_of", lambda symbol: (
+        ctypes.cast(refuse, ctypes.c_void_p).value if symbol == "aligned_alloc"
+        else address_of(symbol)))
+    x = jnp.full((48, 512, 64), 0.1)
+    f = tanx.jit(attention)
+    for _ in range(4):
+        with pytest.raises(OutOfMemoryError, match="asked for"):
+            f(x, x, x).block_until_ready()
+    assert asked and float((x + 1)[0, 0, 0]) == pytest.approx(1.1)
+    monkeypatch.undo()
+    load.clear()
+    g = tanx.jit(lambda q: attention(q, q, q))
+    for _ in range(4):
+        np.testing.assert_allclose(g(x), x, rtol=1e-5)

@@ -36,7 +36,7 @@ from ...._loops.nest import (
     Within,
 )
 from ...._loops.tiles import Tiled
-from ...abi import ENTRY, PARALLEL, SLOT, TILE
+from ...abi import ENTRY, NO_ROOM, PARALLEL, SLOT, TILE
 from ...machine import Machine
 from ...memory import ALIGNMENT
 from ...nest_tools import fingerprint, windows
@@ -291,15 +291,28 @@ class _Unit:
             part = self.part_of_task(buffer)
             if part is not None:
                 size = -(-part.size * buffer.dtype.itemsize // ALIGNMENT) * ALIGNMENT
-                rooms.append(writer.write(type_of("ptr"), (
-                    f"call ptr @aligned_alloc(i64 {ALIGNMENT}, i64 {size})")).text)
+                room = writer.write(type_of("ptr"), (
+                    f"call ptr @aligned_alloc(i64 {ALIGNMENT}, i64 {size})")).text
+                self.check_room(room, size, rooms, kernel)
+                rooms.append(room)
                 start = kernel.value(part.start, kernel.top) * -buffer.dtype.itemsize
                 kernel.pointers[buffer] = writer.write(
                     type_of("ptr"), f"getelementptr i8, ptr {rooms[-1]}, {start!r}").text
         if rooms:
             writer.declared["aligned_alloc"] = "declare ptr @aligned_alloc(i64, i64)"
             writer.declared["free"] = "declare void @free(ptr)"
+            writer.declared[NO_ROOM] = f"declare void @{NO_ROOM}(i64)"
         return rooms
+
+    def check_room(self, room: str, size: int, rooms: Sequence[str], kernel: Kernel) -> None:
+        """Let the program fail, and end the task, if there is no memory; ``rooms`` are freed."""
+        writer, place = kernel.writer, kernel.top
+        none, some = writer.fresh("none"), writer.fresh("some")
+        missing = writer.write(type_of("i1"), f"icmp eq ptr {room}, null").text
+        place.lines += [f"br i1 {missing}, label %{none}, label %{some}", f"{none}:",
+                        f"call void @{NO_ROOM}(i64 {size})",
+                        *(f"call void @free(ptr {other})" for other in rooms), "ret void"]
+        place.start(some)
 
     def alone(self, buffer: Buffer, used: Sequence[Buffer]) -> bool:
         """Whether no other buffer of a statement is the same memory."""
