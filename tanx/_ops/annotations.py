@@ -15,7 +15,7 @@ from .._core import explicit
 from .._core.array import Array
 from .._core.effects import IOEffect
 from .._core.linear import Zero, is_linear, is_zero, linear, never
-from .._core.mesh import AbstractMesh, AxisType, concrete_mesh, get_abstract_mesh
+from .._core.mesh import AbstractMesh, AxisType, Mesh, concrete_mesh, get_abstract_mesh
 from .._core.primitive import Kind, Primitive, parameter
 from .._core.sharding import NamedSharding, Sharding, SingleDeviceSharding, named, refuse_types
 from .._core.spec import PartitionSpec
@@ -329,12 +329,21 @@ def _constrained(x, target):
     if type(out) is not Array:
         return out
     if isinstance(target, NamedSharding) and isinstance(target.mesh, AbstractMesh):
-        # It tells how to divide dimensions; the devices are those that the array is on.
-        held = given.sharding
-        if not isinstance(held, NamedSharding):
-            return out
-        target = NamedSharding(held.mesh, target.spec)
+        target = NamedSharding(_mesh_behind(name, given, target.mesh), target.spec)
     return laid_out(out, target)
+
+
+def _mesh_behind(name: str, x: Any, mesh: AbstractMesh) -> Mesh:
+    """The devices for an abstract mesh: those that an array is on, or else of the mesh in scope."""
+    held, scope = x.sharding, concrete_mesh()
+    if isinstance(held, NamedSharding):
+        return held.mesh
+    if scope.empty or scope.shape != mesh.shape:
+        raise TypeError(explain(
+            name, "a sharding over an abstract mesh needs an array that lies on a mesh.",
+            f"array: {x.aval}, {held}", f"mesh:  {mesh}",
+            hint="put the array on a mesh by tanx.device_put, or set one by tanx.set_mesh."))
+    return scope
 
 
 def _asserted(name: str, x, target: NamedSharding):

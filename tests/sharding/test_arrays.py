@@ -108,6 +108,11 @@ def test_constraints_of_an_abstract_mesh():
         for _ in range(4):
             np.testing.assert_array_equal(f(X), 3 * X)
         assert tanx.eval_shape(f, X).shape == X.shape
+    plain = tanx.numpy.asarray(X)
+    with tanx.set_mesh(AUTO):  # flax asks so for parameters
+        assert lax.with_sharding_constraint(plain, target).sharding == NamedSharding(AUTO, P("x"))
+    with pytest.raises(TypeError, match="needs an array that lies on a mesh"):
+        lax.with_sharding_constraint(plain, target)
 
 
 def test_a_spec_over_explicit_axes_is_an_assertion():
