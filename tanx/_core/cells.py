@@ -10,7 +10,7 @@ from ..errors import explain
 from .array import Array
 from .buffer import is_alone, may_overwrite
 from .refs import AbstractRef, Reference
-from .trace import Trace, Tracer, leaked
+from .trace import Trace, Tracer, context, leaked
 from .types import typeof
 
 __all__ = ["Cell", "Ref"]
@@ -104,6 +104,21 @@ class Cell(Reference, Tracer):
 def holds(trace: Trace, value) -> bool:
     """Whether a value belongs to a trace or to one below, so that a cell of it may hold it."""
     return not isinstance(value, Tracer) or trace.owns(value) or trace.stands_on(value)
+
+
+def check_writable(ref: Reference) -> None:
+    """Raise an error if a reference that is not mapped is written in a function that is.
+
+    All lanes would write to one place, and a generator of random numbers give all the same.
+    """
+    trace: Trace | None = context.trace
+    while trace is not None and not (isinstance(ref, Tracer) and trace.owns(ref)):
+        if trace.maps:
+            raise ValueError(explain(
+                "tanx.ref", "a function that is mapped by vmap writes to a reference from outside "
+                "of it that is not mapped.", f"reference: {ref.aval}",
+                hint="pass a reference with an axis for the lanes, or make it in the function."))
+        trace = trace.below
 
 
 def too_high(ref: Reference, value: Tracer) -> Exception:

@@ -318,10 +318,8 @@ class dividing:
 
 def batched_type(aval, size: int, dim: int, divided: tuple[AbstractMesh, Any] | None):
     """The type with a batch axis, which may be divided."""
-    if type(aval) is not ShapedArray:  # the type of a reference
-        return aval.update(shape=(*aval.shape[:dim], size, *aval.shape[dim:]))
     whole = aval.inc_rank(size, dim)
-    if divided is None:
+    if divided is None or type(whole) is not ShapedArray:  # the type of a reference
         return whole
     mesh, entry = divided
     return divided_as(whole, mesh, (*whole.entries[:dim], entry, *whole.entries[dim + 1:]))

@@ -54,6 +54,7 @@ class AbstractRef(AbstractValue):
     size = property(lambda self: self.inner_aval.size)
     nbytes = property(lambda self: self.inner_aval.nbytes)
     sharding = property(lambda self: self.inner_aval.sharding)
+    entries = property(lambda self: self.inner_aval.entries)
     manual_axis_type = mat = property(lambda self: self.inner_aval.mat)
 
     def update(self, inner_aval=None, memory_space=None, kind=None, **changes) -> AbstractRef:
@@ -62,6 +63,12 @@ class AbstractRef(AbstractValue):
         return AbstractRef(inner.update(**changes) if changes else inner,
                            self.memory_space if memory_space is None else memory_space,
                            self.kind if kind is None else kind)
+
+    def inc_rank(self, size: int, spec) -> AbstractRef:
+        return self.update(self.inner_aval.inc_rank(size, spec))
+
+    def dec_rank(self, size: int, spec) -> AbstractRef:
+        return self.update(self.inner_aval.dec_rank(size, spec))
 
     def update_weak_type(self, weak_type: bool) -> AbstractRef:
         """The type itself: contents of references are never weak."""

@@ -129,6 +129,11 @@ class Trace:
         """Whether a tracer is this trace's to handle."""
         return tracer._trace is self
 
+    @property
+    def maps(self) -> bool:
+        """Whether the function runs for several lanes at once."""
+        return False
+
     def stands_on(self, tracer: Tracer) -> bool:
         """Whether a tracer belongs to a trace below, so that its value is known there."""
         below = self.below

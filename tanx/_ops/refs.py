@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import dtypes
 from .._core.array import Array
-from .._core.cells import Cell, Ref, holds, too_high
+from .._core.cells import Cell, Ref, check_writable, holds, too_high
 from .._core.effects import AccumEffect, AllocateEffect, ReadEffect, WriteEffect
 from .._core.linear import never
 from .._core.primitive import Kind, Primitive
@@ -292,6 +292,7 @@ def _read(ref: Reference, indexers: Sequence[NDIndexer]):
 
 def _write(ref: Reference, indexers: Sequence[NDIndexer], value, adds: bool = False) -> None:
     """Replace the part of a reference that indexers mean, or add to it."""
+    check_writable(ref)
     change = added if adds else written
     if ref.aval.kind == NO_GRADIENT:
         value = stop_gradient(value)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .._core.cells import Cell
+from .._core.cells import Cell, check_writable
 from .._core.effects import has_ref_effects
 from .._core.flow import Choice, ForLoop, WhileLoop
 from .._core.jaxpr import ClosedJaxpr, cached_by_jaxpr, eval_jaxpr, jaxprs_in_params
@@ -106,6 +106,7 @@ def contents(args: Iterable) -> list:
 def store(refs: Sequence, values: Sequence) -> None:
     """Write new contents to references; those without a derivative take values alone."""
     for ref, value in zip(refs, values, strict=True):
+        check_writable(ref)
         ref.store(stop_gradient(value) if ref.aval.kind == NO_GRADIENT else value)
 
 

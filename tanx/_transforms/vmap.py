@@ -155,6 +155,11 @@ class BatchTrace(Trace):
             return [self.wrap(y, d) for y, d in zip(out, dim, strict=True)]
         return self.wrap(out, dim)
 
+    @property
+    def maps(self) -> bool:
+        # An axis of one lane is no more than a name, as in shard_map over one device.
+        return self.axis.size != 1
+
     def wrap(self, value, dim: int | None):
         """A tracer, or the bare value where it has no batch axis."""
         if dim is None:

@@ -469,3 +469,33 @@ def test_a_lowering_may_use_references():
         counted, tanx.interpreters.mlir.lower_fun(lowering, multiple_results=False))
     f = tanx.jit(counted.bind)
     assert [float(f(3.0)) for _ in range(TIMES)] == [4.0] * TIMES
+
+
+def _count(ref):
+    ref[...] += 1.0
+    return ref[...]
+
+
+@pytest.mark.parametrize("write", [
+    lambda ref, x: _count(ref), lambda ref, x: tanx.jit(_count)(ref),
+    lambda ref, x: tanx.ref.addupdate(ref, ..., 1.0),
+    lambda ref, x: lax.fori_loop(0, 3, lambda i, c: c + _count(ref), x),
+    lambda ref, x: lax.cond(x.shape == (), _count, _count, ref),
+], ids=["write", "jit", "add", "loop", "branch"])
+def test_lanes_do_not_write_to_what_is_not_mapped(write):
+    ref = tanx.new_ref(jnp.zeros(()))
+    tanx.jit(_count)(ref)  # traced before, where nothing is mapped
+    with pytest.raises(ValueError, match="not mapped"):
+        tanx.vmap(lambda x: write(ref, x))(jnp.zeros(3))
+    with pytest.raises(ValueError, match="not mapped"):
+        tanx.jit(tanx.vmap(write, in_axes=(None, 0)))(ref, jnp.zeros(3))
+    assert ref[...] == 1 and tanx.vmap(lambda x: ref[...] + x)(jnp.zeros(3)).tolist() == [1] * 3
+
+
+def test_generators_of_random_numbers_are_mapped_or_made_inside():
+    rng = tanx.experimental.random.stateful_rng(0)
+    with pytest.raises(ValueError, match="not mapped"):
+        tanx.vmap(lambda x: rng.uniform() + x)(jnp.zeros(3))
+    inside = tanx.vmap(lambda seed: tanx.experimental.random.stateful_rng(seed).uniform())
+    assert len(set(inside(jnp.arange(3)).tolist())) == 3
+    assert len(set(tanx.vmap(lambda part: part.uniform())(rng.split(3)).tolist())) == 3

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.structure.surface import DIFFERENT, MISSING, compare, difference, load
+from tests.structure.surface import DIFFERENT, MISSING, REASONS, compare, difference, load
 
 
 @pytest.fixture(scope="module")
@@ -20,6 +20,16 @@ def test_nothing_is_missing_but_what_is_listed(surface):
     assert not missing - listed, "missing, and not in missing.json"
     assert not listed - missing, (
         "there now: run python -m tests.structure.surface --write to take them off missing.json")
+
+
+def test_what_is_missing_has_a_reason():
+    listed, reasons = flat(load(MISSING)), load(REASONS)
+    used = {name: [reason for reason in reasons if f"{name}.".startswith(f"{reason}.")]
+            for name in listed}
+    assert not [name for name, found in used.items() if not found], "missing without a reason"
+    assert set(reasons) == {reason for found in used.values() for reason in found}, (
+        "a reason for what is there")
+    assert all(text.strip() for text in reasons.values())
 
 
 def test_parameters_are_those_of_jax_but_for_what_is_listed(surface):
