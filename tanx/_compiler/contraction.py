@@ -16,6 +16,7 @@ kernel.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
@@ -32,6 +33,7 @@ from .._loops.tiles import Form
 from .._loops.traverse import loads, map_expressions, rewrite, substitute
 from .machine import Machine
 from .matrix_registers import INSTRUCTIONS, SIZE
+from .nest_tools import mentioned
 from .schedule.analysis import Terms, offset
 from .schedule.tiles import (
     best_tile,
@@ -59,14 +61,21 @@ def contract(program: Program, machine: Machine) -> Program:
     statements = [new for statement in program.statements
                   for new in _contracted(statement, names, machine)]
     statements = [marked(statement, machine) for statement in statements]
-    return replace(program, statements=tuple(statements), temps=(*program.temps, *names.made))
+    temps = [b for b in program.temps if b not in names.unread]
+    return replace(program, statements=tuple(statements), temps=(*temps, *names.made))
 
 
 class _Names:
-    """Buffers that a program does not have yet."""
+    """Buffers that a program does not have yet, and those that it does not need any more.
+
+    The ``own`` temporaries of a statement are those that no other one mentions.
+    """
 
     def __init__(self, program: Program):
         self.taken = set(program.buffers)
+        users = Counter(b for s in program.statements for b in mentioned(s))
+        self.own = {b for b in program.temps if users[b] == 1}
+        self.unread: set[Buffer] = set()
         self.made: list[Buffer] = []
         self.number = 0  # names with smaller ones are taken, some by buffers that were given up
 
@@ -80,7 +89,7 @@ class _Names:
 
 def _contracted(statement: Statement, names: _Names, machine: Machine) -> Sequence[Statement]:
     """The statements that one becomes; just itself if tiles do not compute it."""
-    product = _product(statement, machine.tuning.contract)
+    product = _product(statement, names.own, machine.tuning.contract)
     if product is None:
         return [statement]
     made = len(names.made)
@@ -92,6 +101,8 @@ def _contracted(statement: Statement, names: _Names, machine: Machine) -> Sequen
     if found is None:
         del names.made[made:]
         return [statement]
+    names.unread |= names.own.intersection(mentioned(statement)).difference(
+        *map(mentioned, found))
     return found
 
 
@@ -375,11 +386,11 @@ class _Product:
         return _parallel((*self.outer, self.row, self.column), stores)
 
 
-def _product(statement: Statement, tuning: ContractTuning) -> _Product | None:
+def _product(statement: Statement, own: set[Buffer], tuning: ContractTuning) -> _Product | None:
     """The product that a statement computes, if it is one; without rows it gets one."""
     if not isinstance(statement, Nest) or any(kind != PARALLEL for kind in statement.kinds):
         return None
-    stores = final_stores(statement.body)
+    stores = _read_stores(final_stores(statement.body), own)
     total = sum_of_products(stores)
     if total is None or not all(i.extent for i in (*statement.indices, *total.fold.indices)):
         return None
@@ -408,6 +419,12 @@ def _product(statement: Statement, tuning: ContractTuning) -> _Product | None:
         left, right, rows, columns = right, left, columns, rows
     return _merged(outer, rows, columns, total, left, right, stores,
                    {i: const(0) for i in statement.indices if i.extent == 1})
+
+
+def _read_stores(stores: Sequence[Store], own: set[Buffer]) -> tuple[Store, ...]:
+    """Stores without those of sums in temporaries that only other stores read, as sums by now."""
+    read = {load.buffer for load in loads(*(store.value for store in stores))}
+    return tuple(s for s in stores if s.buffer not in own or s.buffer in read)
 
 
 def _distance(factor: Expr, index: Index) -> int:

@@ -1,7 +1,8 @@
 """The order of statements: what reads an array comes before a copy of it is changed, if it can.
 
-Then the array is dead when the copy is made, and no copy is made: the change goes to
-the array itself (``memory.py``). And what a loop would do in each step alike comes before the loop.
+Then the array is dead when the copy is made, and no copy is made: the change goes to the array
+itself (``memory.py``). Numbers come as early as they can, so that they do not keep apart what could
+be fused. And what a loop would do in each step alike comes before the loop.
 """
 
 from __future__ import annotations
@@ -9,14 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from .._loops.expr import Load
+from .._loops.expr import FOLDS, Load
 from .._loops.library import has_effects
 from .._loops.nest import Buffer, Call, Nest, Program, Statement, Store
 from .._loops.traverse import written
 from .nest_tools import loops_in, mentioned, rename
 from .schedule.tiles import unmarked
 
-__all__ = ["copied", "reads_first", "without_invariants"]
+__all__ = ["copied", "numbers_first", "reads_first", "without_invariants"]
 
 
 def copied(statement: Statement) -> Buffer | None:
@@ -60,6 +61,34 @@ def reads_first(program: Program) -> Program:
         order[start:last + 1] = [*first, *later]
         place.update((id(s), n) for n, s in enumerate(order[start:last + 1], start))
     return replace(program, statements=tuple(order))
+
+
+def numbers_first(program: Program) -> Program:
+    """Move the computation of single numbers to behind the last statement that it depends on.
+
+    Adam divides by ``1 - b ** t``, which is computed for all parameters after the first gradients:
+    there, it would keep the changes of these parameters from joining the products before it.
+    """
+    writers = Counter(b for s in program.statements for b in written((s,)))
+    writers.update(program.inputs)
+    behind: dict[Buffer, int] = {}  # the number of the statement behind which a buffer is complete
+    places: list[tuple[int, bool]] = []
+    for n, statement in enumerate(program.statements):
+        made = written((statement,))
+        is_free = _is_number(statement) and all(writers[b] <= 1 for b in mentioned(statement))
+        if is_free:
+            n = max((behind.get(b, -1) for b in mentioned(statement) if b not in made), default=-1)
+        behind.update(dict.fromkeys(made, n))
+        places.append((n, is_free))
+    order = sorted(range(len(places)), key=places.__getitem__)  # numbers stay in their own order
+    return replace(program, statements=tuple(program.statements[n] for n in order))
+
+
+def _is_number(statement: Statement) -> bool:
+    """Whether a statement does nothing but make numbers from numbers."""
+    return isinstance(statement, Nest) and all(i.extent == 1 for i in statement.indices) and all(
+        isinstance(s, Store) and not s.combine and s.guard is None and not s.value.holds & FOLDS
+        for s in statement.body)
 
 
 def without_invariants(program: Program, constants: int) -> tuple[Program, list[Statement]]:

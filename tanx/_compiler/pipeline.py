@@ -53,7 +53,7 @@ from .lower_flow import Inside
 from .machine import Machine, host
 from .memory import check_plan, in_place, overwriting, plan, share
 from .moments import in_one_pass
-from .order import reads_first, without_invariants
+from .order import numbers_first, reads_first, without_invariants
 from .schedule.bands import in_bands
 from .schedule.merge_tasks import in_one_loop
 from .schedule.statements import scheduled
@@ -227,7 +227,7 @@ def _scheduled(program: Program, donated: Sequence[Buffer], machine: Machine,
                ) -> tuple[Program, dict[Buffer, Buffer]]:
     """All passes up to the plan; also which outputs take the memory of inputs."""
     tuning = machine.tuning
-    program = _inspected("fuse", fuse(reads_first(program), machine), check, show)
+    program = _inspected("fuse", fuse(numbers_first(reads_first(program)), machine), check, show)
     program = _inspected("moments", in_one_pass(program, tuning.moments), check, show)
     program = _inspected("searches", by_blocks(program, tuning.searches), check, show)
     program, shared = share(program, donated, partners, tuning.memory)
