@@ -96,7 +96,7 @@ class Abs(Elementwise):
 def _share(x, y, out):
     """1 where ``x`` exceeds ``y``, 0 where it falls short, and one half where they tie."""
     greater, same = gt(x, y), eq(x, y)
-    one, none, half = (full_like(out, value) for value in (1, 0, 0.5))
+    one, none, half = (full_like(out, value, out.dtype) for value in (1, 0, 0.5))
     return select(greater, one, select(same, half, none))
 
 

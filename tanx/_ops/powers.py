@@ -79,7 +79,7 @@ def _slope_by_base(out, x, y):
     # The power 0 is 1 everywhere, so its slope is 0, where the formula would give 0 * inf.
     y = convert(y, typeof(x).dtype)
     zero_power = grow(eq(y, like(y, 0)), out) if typeof(y).shape else eq(y, like(y, 0))
-    none = full_like(out, 0)
+    none = full_like(out, 0, out.dtype)
     slope = mul(replace_zero(y), pow(x, sub(y, full_like(y, 1))))
     return select(zero_power, none, slope)
 

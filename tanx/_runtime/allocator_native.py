@@ -300,10 +300,12 @@ def python_count(self: int, args: int, given: int) -> int:
 
 
 def numpy_malloc(context: int, bytes: int) -> int:
+    """Memory for an array of NumPy's."""
     return tanx_alloc(bytes)
 
 
 def numpy_calloc(context: int, items: int, size: int) -> int:
+    """Memory for items that are zero."""
     if size != 0 and (items < 0 or size < 0 or items > WHOLE // size):
         return 0
     data = tanx_alloc(items * size)
@@ -313,6 +315,7 @@ def numpy_calloc(context: int, items: int, size: int) -> int:
 
 
 def numpy_realloc(context: int, data: int, bytes: int) -> int:
+    """Memory of another size with the same elements."""
     if data == 0:
         return tanx_alloc(bytes)
     capacity = word(data - HEADER, CAPACITY)
@@ -326,6 +329,7 @@ def numpy_realloc(context: int, data: int, bytes: int) -> int:
 
 
 def numpy_free(context: int, data: int, bytes: int) -> None:
+    """Give memory of an array back."""
     tanx_free(data)
 
 

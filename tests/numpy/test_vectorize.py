@@ -113,5 +113,5 @@ tanx.numpy.vectorize: needs a function to transform.
   given: 3""")
     with pytest.raises(TypeError, match="must return a tuple of 2"):
         jnp.vectorize(lambda x: x.sum(), signature="(n)->(),()")(MATRIX)
-    with pytest.raises(ValueError, match="do not broadcast"):
+    with pytest.raises(ValueError, match="Incompatible shapes for broadcasting"):
         jnp.vectorize(lambda x, y: x + y)(np.ones(2), np.ones(3))
