@@ -386,11 +386,11 @@ class _Product:
         return _parallel((*self.outer, self.row, self.column), stores)
 
 
-def _product(statement: Statement, own: set[Buffer], tuning: ContractTuning) -> _Product | None:
+def _product(statement: Statement, temps: set[Buffer], tuning: ContractTuning) -> _Product | None:
     """The product that a statement computes, if it is one; without rows it gets one."""
     if not isinstance(statement, Nest) or any(kind != PARALLEL for kind in statement.kinds):
         return None
-    stores = _read_stores(final_stores(statement.body), own)
+    stores = _read_stores(final_stores(statement.body), temps)
     total = sum_of_products(stores)
     if total is None or not all(i.extent for i in (*statement.indices, *total.fold.indices)):
         return None
@@ -421,10 +421,10 @@ def _product(statement: Statement, own: set[Buffer], tuning: ContractTuning) -> 
                    {i: const(0) for i in statement.indices if i.extent == 1})
 
 
-def _read_stores(stores: Sequence[Store], own: set[Buffer]) -> tuple[Store, ...]:
+def _read_stores(stores: Sequence[Store], temps: set[Buffer]) -> tuple[Store, ...]:
     """Stores without those of sums in temporaries that only other stores read, as sums by now."""
     read = {load.buffer for load in loads(*(store.value for store in stores))}
-    return tuple(s for s in stores if s.buffer not in own or s.buffer in read)
+    return tuple(s for s in stores if s.buffer not in temps or s.buffer in read)
 
 
 def _distance(factor: Expr, index: Index) -> int:
