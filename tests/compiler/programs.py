@@ -652,7 +652,7 @@ def branch(make: Maker):
     a, k, e = x.name, f"{i.name}.ravel()[0]", p.name
     return make.pick([
         f"lax.cond({k} > 0, lambda x: x * 2, lambda x: jnp.sin(x), {a})",
-        f"lax.cond({k} > 0, lambda x: x.at[0].set(1), lambda x: x, {a})",
+        f"lax.cond({k} > 0, lambda x: x.at[:1].set(1), lambda x: x, {a})",
         f"lax.switch({k}.astype('int32'), [jnp.cos, lambda x: x[::-1], lambda x: x - x.sum()], "
         f"{a})",
         f"tanx.vmap(lambda r: lax.cond(r.sum() > 0, lambda r: r * 2.0, lambda r: r + 0.5, r))("
