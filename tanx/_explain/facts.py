@@ -7,6 +7,7 @@ that it computes, a piece of memory to the kernels between which it is in use.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 __all__ = ["Equation", "Facts", "Kernel", "Limits", "Line", "Memory", "Section", "Traced"]
 
@@ -158,7 +159,7 @@ class Facts:
         """The kernel at which most memory is in use."""
         return max(range(len(self.curve)), key=self.curve.__getitem__, default=0)
 
-    @property
+    @cached_property
     def equations(self) -> tuple[Equation, ...]:
         """The equations that were compiled, in the order of their numbers."""
         return tuple(e for section in self.compiled for e in section.equations)

@@ -16,6 +16,7 @@ from .._api.arguments import check_callable
 from .._api.jit import PjitFunction, jit
 from .._api.jit_shardings import ShardedFunction
 from .._api.misses import history
+from .._base.collector import at_rest
 from .._compiler.cost import Cost, cost, nbytes
 from .._compiler.memory import lifetimes
 from .._compiler.nest_tools import mentioned
@@ -84,7 +85,9 @@ def gather(function: PjitFunction, args: tuple, kwargs: dict) -> Gathered:
         donated = tuple(i in written or i < len(donated) and donated[i]
                         for i in range(len(operands)))
         operands = [x._content if is_ref(x) else x for x in operands]
-    program = _Program(closed, donated, operands)
+    with at_rest:  # programs and their texts are many small objects without cycles
+        program = _Program(closed, donated, operands)
+        kernels = program.kernels()
     debug = debug_info("jit", function._fun, args, kwargs, call.fixed, call.in_tree)
     plan, module = program.module.plan, program.module
     traces = partial(_traces, function, debug, call.in_tree, [typeof(x) for x in call.leaves])
@@ -94,7 +97,7 @@ def gather(function: PjitFunction, args: tuple, kwargs: dict) -> Gathered:
                         for name, x in zip(debug.arg_names, call.leaves)),
         results=tuple(aval.str_short(True) for aval in closed.out_avals),
         lines=program.listing.lines, compiled=program.compiled, traced=program.traced,
-        kernels=program.kernels(), memory=program.memory, curve=program.curve, arena=plan.size,
+        kernels=kernels, memory=program.memory, curve=program.curve, arena=plan.size,
         argument_bytes=sum(map(nbytes, plan.program.inputs[len(module.constants):])),
         result_bytes=sum(map(nbytes, plan.program.outputs)), donated=len(plan.shared),
         traces=traces(), trace_seconds=seconds, compile_seconds=program.compile_seconds,

@@ -1,16 +1,14 @@
 """Times of kernels, and what the machine could do.
 
-A program is compiled once more with a call between its statements that stores the time. The call
-takes about 30 ns; the code of the kernels is the same.
+A program gets a second entry point with a call between its statements that stores the time. The
+call takes about 30 ns; the code of the kernels is the same.
 """
 
 from __future__ import annotations
 
 import ctypes
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import cache
 from math import inf
 from time import perf_counter
@@ -20,60 +18,33 @@ import numpy as np
 
 from .._compiler.machine import host
 from .._compiler.pipeline import Module
-from .._loops.names import CALLBACK
-from .._loops.nest import Extern, Program
+from .._loops.names import CALLBACK, SCRATCH
+from .._loops.nest import Extern
 from .._runtime import stop
 from .._runtime.callbacks import run_watched
 from .._runtime.host import empty, run
 from .._runtime.libraries import LIBRARIES
-from .._runtime.load import Code, compile_program
+from .._runtime.load import ClockedCode
 from .._runtime.machine_code import permanent
 from .._runtime.threads import get_num_threads
 from .facts import Limits
 
 __all__ = ["Timed", "limits", "timed"]
 
-_CLOCK = "clock"
-
-_TEXT = """\
-declare i32 @clock_gettime(i32, ptr)
-define void @tanx_clock(ptr %stamp, ptr %buffers) {{
-  %got = call i32 @clock_gettime(i32 {clock}, ptr %stamp)
-  ret void
-}}"""
-
-_FEWEST, _MOST, _BUDGET = 3, 20, 0.4
+_FEWEST, _MOST, _BUDGET = 3, 20, 0.25
 """Runs at least and at most, and the seconds after which no further one begins."""
 
 
-@cache
-def _clock() -> int:
-    """The address of the function that stores the time."""
-    def text() -> str:
-        return _TEXT.format(clock=time.CLOCK_MONOTONIC)
-    return permanent("clock of kernels", text)["tanx_clock"]
-
-
 class Timed:
-    """A module compiled with clocks; ``stamps`` are seconds and nanoseconds, one pair a clock."""
+    """A module with clocks between its statements."""
 
     def __init__(self, module: Module):
-        self.module = module
-        statements = module.program.statements
-        self.stamps = np.zeros((len(statements) + 1, 2), np.int64)
-        clocked: list[Any] = [_at(0)]
-        for number, statement in enumerate(statements):
-            clocked += [statement, _at(number + 1)]
-        program: Program = replace(module.program, statements=tuple(clocked))
-        self.code: Code = compile_program(
-            program, offsets=module.plan.offsets, shared=module.plan.shared,
-            libraries={**LIBRARIES, _CLOCK: self._stamp})
+        self.module, plan = module, module.plan
+        self.code = ClockedCode(module.program, plan.offsets, plan.shared, LIBRARIES)
         self.calls_python = any(e.name == CALLBACK for e in self.code.externs.values())
-
-    def _stamp(self, call: Extern) -> tuple[int, int, Any]:
-        """The function that stores the time, and where it stores it."""
-        (_, number), = call.params
-        return _clock(), self.stamps.ctypes.data + self.stamps.strides[0] * number, self.stamps
+        # Those that only ask for memory are not run.
+        self.runs = np.array([not isinstance(s, Extern) or s.name != SCRATCH
+                              for s in module.program.statements], bool)
 
     def run(self, operands: Sequence[np.ndarray]) -> np.ndarray:
         """Seconds of each statement in one run. The operands stay as they are."""
@@ -93,11 +64,9 @@ class Timed:
         call(*arguments)
         if stop.words.failing:
             stop.settle()
-        return np.diff(self.stamps @ np.array([1.0, 1e-9]) - self.stamps[0, 0])
-
-
-def _at(number: int) -> Extern:
-    return Extern((), (), _CLOCK, (("number", number),))
+        stamps, seconds = self.code.stamps, np.zeros(len(self.runs))
+        seconds[self.runs] = np.diff((stamps - stamps[0]) @ np.array([1.0, 1e-9]))
+        return seconds
 
 
 def _contiguous(x: Any) -> np.ndarray:

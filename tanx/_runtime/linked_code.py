@@ -24,8 +24,9 @@ __all__ = ["Image", "Placed", "link"]
 class Image(NamedTuple):
     """Linked code. ``data`` may be executed up to ``writable``, and written to from there on.
 
-    The memory goes on with zeros up to ``size``. Offsets: of exported symbols, of slots for the
-    addresses of imported ones, and of slots for the addresses of places in the image itself.
+    The memory goes on with zeros up to ``size``. Offsets: of exported symbols and of all functions,
+    of slots for the addresses of imported symbols, and of slots for the addresses of places in the
+    image itself.
     Code that was compiled in a hurry has with it the text that better code is to be made from.
     """
 
@@ -68,7 +69,7 @@ class _Section(NamedTuple):
 
 class _Symbol(NamedTuple):
     name: str
-    is_global: bool
+    is_named: bool  # global, or a function
     section: int  # 0 for symbols that are not in this file
     value: int
 
@@ -102,7 +103,8 @@ class _Linking:
         for section in self.sections:
             if section.kind == _SYMTAB:
                 names = self.sections[section.link].offset
-                return [_Symbol(self._text(names + name), info >> 4 == 1, home, value)
+                return [_Symbol(self._text(names + name), info >> 4 == 1 or info & 15 == 2, home,
+                                value)
                         for name, info, _, home, value, _ in _SYMBOL.iter_unpack(
                             self._bytes(section))]
         return []
@@ -133,7 +135,7 @@ class _Linking:
         for at, section, kind, symbol, addend in relocations:
             self._relocate(self.offsets[section] + at, kind, symbol, addend)
         exports = tuple((s.name, self._place(s)) for s in self.symbols
-                        if s.is_global and s.section)
+                        if s.is_named and s.section)
         return Image(bytes(self.data), writable, size, exports, tuple(self.imports),
                      tuple(self.places))
 

@@ -25,14 +25,16 @@ from .._loops.names import CALLBACK, FOREIGN
 from . import idle_work, stop
 from .disk_cache import directory, key_of
 from .host import run
+from .linked_code import link
 from .machine_code import Image, Placed, address_of, image, permanent
+from .signals import uninterrupted
 from .threads import parallel_address
 
 if TYPE_CHECKING:
     from .._loops.nest import Buffer, Extern, Place, Program
 
-__all__ = ["Code", "LIMIT", "Libraries", "Library", "clear", "code", "compile_program",
-           "tile_address"]
+__all__ = ["ClockedCode", "Code", "LIMIT", "Libraries", "Library", "clear", "code",
+           "compile_program", "tile_address"]
 
 T = TypeVar("T")
 
@@ -124,6 +126,31 @@ def compile_program(program: Program, *, offsets: Mapping[Buffer, Place] | None 
     return made
 
 
+class ClockedCode:
+    """A program in memory with a second entry point, which stores the time between statements.
+
+    ``stamps`` are seconds and nanoseconds, before the first statement and after each. The code of
+    the statements is that of :func:`compile_program`, from disk if it is there.
+    """
+
+    def __init__(self, program: Program, offsets: Mapping[Buffer, Place],
+                 shared: Mapping[Buffer, Buffer], libraries: Libraries):
+        from .._compiler.emit.cpu.clocked import CLOCKED, STAMPS, clocked
+        from .._compiler.emit.cpu.module import assemble, generate
+        from .._compiler.machine import host
+        generated = generate(program, host(), offsets, shared)
+        self.externs = generated.externs
+        self.stamps = np.zeros((len(generated.calls) + 1, 2), np.int64)
+        place, self._keep = _placing(generated.externs, libraries)
+        self._functions = place(image(key_of("code", generated.text.encode()),
+                                      lambda: generated.text))
+        known = {**self._functions.addresses, STAMPS: self.stamps.ctypes.data}
+        with uninterrupted():
+            entry = link(assemble(clocked(generated), host()))
+        self._entry = Placed(entry, lambda symbol: known.get(symbol) or _address(symbol))
+        self.address = self._entry.addresses[CLOCKED]
+
+
 # -- keeping ---------------------------------------------------------------------------------------
 
 
@@ -177,6 +204,18 @@ def code(key: str, externs: Mapping[str, Extern], libraries: Libraries,
         key_of("quick", key.encode()), text, quick=True)
     if linked is None:
         return None
+    place, keep = _placing(externs, libraries)
+    better = partial(_better, key, linked.text, place) if linked.text else None
+    made = Code(key, place(linked), externs, keep, better)
+    # What a user's function holds is not kept in case it is needed again.
+    users = CALLBACK in libraries or FOREIGN in libraries
+    return made if users else _kept.add(whole_key, made)
+
+
+def _placing(externs: Mapping[str, Extern], libraries: Libraries,
+             ) -> tuple[Callable[[Image | None], Placed], list[Any]]:
+    """A function that puts an image into memory, and what has to live as long as its library calls.
+    """
     addresses, keep = {}, []
     for symbol, call in externs.items():
         addresses[symbol], addresses[f"{symbol}.context"], alive = libraries[call.name](call)
@@ -186,11 +225,7 @@ def code(key: str, externs: Mapping[str, Extern], libraries: Libraries,
         assert linked is not None
         return Placed(linked, lambda symbol: addresses.get(symbol) or _address(symbol))
 
-    better = partial(_better, key, linked.text, place) if linked.text else None
-    made = Code(key, place(linked), externs, keep, better)
-    # What a user's function holds is not kept in case it is needed again.
-    users = CALLBACK in libraries or FOREIGN in libraries
-    return made if users else _kept.add(whole_key, made)
+    return place, keep
 
 
 def _better(key: str, text: str, place: Callable[[Image | None], Placed]) -> Placed:

@@ -202,3 +202,25 @@ def test_errors():
         tanx.jit(lambda x: tanx.explain(softmax)(x) and x)(X)
     with pytest.raises(TypeError):
         tanx.explain(softmax)("no array")
+
+
+def test_kernels_that_are_on_disk_are_not_compiled_again(tmp_path, monkeypatch):
+    """Only the entry point with the clocks is."""
+    from tanx._base.config import compilation_cache_dir, enable_compilation_cache
+    from tanx._compiler.emit.cpu import module
+    texts, assemble = [], module.assemble
+
+    def counted(text, *args, **kwargs):
+        texts.append(text)
+        return assemble(text, *args, **kwargs)
+
+    monkeypatch.setattr(module, "assemble", counted)
+    weights = [np.ones((128, 256), np.float32), np.ones((256, 8), np.float32)]
+    with enable_compilation_cache(True), compilation_cache_dir(str(tmp_path)):
+        first = facts_of(step, weights, X)
+        assert any("define void @tanx_main" in text for text in texts)
+        texts.clear()
+        second = facts_of(step, weights, X)
+    assert texts and all("define void @tanx_clocked" in text for text in texts)
+    assert [k.name for k in first.kernels] == [k.name for k in second.kernels]
+    assert all(k.seconds > 0 for k in second.kernels)

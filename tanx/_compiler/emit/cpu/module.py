@@ -68,12 +68,16 @@ class Generated:
     """A module: its text, the functions it needs from outside, and library calls by symbol.
 
     The entry point takes the address of an array that holds those of the inputs and outputs, and
-    then those of the temporaries, or of the arena in which they are.
+    then those of the temporaries, or of the arena in which they are. It loads ``addresses``, and
+    then runs the lines of each statement; ``heads`` declares the functions that they call.
     """
 
     text: str
     symbols: tuple[str, ...]
     externs: Mapping[str, Extern] = field(default_factory=dict)
+    addresses: tuple[str, ...] = ()
+    calls: tuple[tuple[str, ...], ...] = ()
+    heads: tuple[str, ...] = ()
 
 
 def generate(program: Program, machine: Machine, offsets: Mapping[Buffer, Place] | None = None,
@@ -85,9 +89,9 @@ def generate(program: Program, machine: Machine, offsets: Mapping[Buffer, Place]
     ``shared`` maps outputs to the inputs whose memory they are.
     """
     module = _Module(machine)
-    entry = _Unit(module, Plan(program, dict(offsets or {}), shared=dict(shared or {})),
-                  arena=offsets is not None).written(f"define void @{ENTRY}")
-    return module.generated(entry)
+    unit = _Unit(module, Plan(program, dict(offsets or {}), shared=dict(shared or {})),
+                 arena=offsets is not None)
+    return module.generated(*unit.lines())
 
 
 def exchangeable(text: str) -> str:
@@ -112,12 +116,17 @@ class _Module:
         self.programs: dict[Plan, str] = {}  # names of those inside of others
         self.externs: dict[str, Extern] = {}
 
-    def generated(self, entry: str) -> Generated:
+    def generated(self, addresses: Sequence[str], calls: Sequence[Sequence[str]]) -> Generated:
+        """The module, whose entry point is given by its parts."""
         functions = [f"define internal void @{name}{text}" for text, name in self.functions.items()]
-        text = "\n".join([entry, *functions, *self.writer.helpers.values(),
-                          *self.writer.declared.values(), ""])
-        symbols = [name for name in self.writer.declared if not name.startswith("llvm.")]
-        return Generated(text, tuple(symbols), self.externs)
+        declared = self.writer.declared
+        text = "\n".join([_function(f"define void @{ENTRY}", addresses, calls), *functions,
+                          *self.writer.helpers.values(), *declared.values(), ""])
+        heads = [f"declare void @{name}{text.partition(' {')[0]}"
+                 for text, name in self.functions.items()]
+        return Generated(text, tuple(name for name in declared if not name.startswith("llvm.")),
+                         self.externs, tuple(addresses), tuple(map(tuple, calls)),
+                         (*heads, *(declared[name] for name in (PARALLEL,) if name in declared)))
 
     def named(self, hint: str, text: str) -> str:
         """The name of the function with that text."""
@@ -126,7 +135,7 @@ class _Module:
     def inner(self, plan: Plan) -> str:
         """The name of the function that runs a program inside of another."""
         if plan not in self.programs:
-            self.programs[plan] = self.named("program", _Unit(self, plan).written(""))
+            self.programs[plan] = self.named("program", _function("", *_Unit(self, plan).lines()))
         return self.programs[plan]
 
     def symbol(self, call: Extern) -> str:
@@ -154,8 +163,8 @@ class _Unit:
         self.numbers = {buffer: n for n, buffer in enumerate((
             *self.program.inputs, *self.program.outputs, *self.program.temps))}
 
-    def written(self, head: str) -> str:
-        """The function that runs the program."""
+    def lines(self) -> tuple[list[str], list[list[str]]]:
+        """The function that runs the program: lines that load addresses, and each statement's."""
         statements = [s for s in self.program.statements
                       if not isinstance(s, Extern) or s.name != SCRATCH]
         forms = []
@@ -168,11 +177,10 @@ class _Unit:
             forms.append(((form, *map(mentioned.index, used), *map(memory.index, memory)), used))
         times = Counter(key for key, _ in forms)
         passed = dict.fromkeys(b for key, used in forms if times[key] > 1 for b in used)
-        lines = [f"{head}(ptr %buffers) {{", "entry:", *self.addresses(passed)]
-        for statement, (key, used) in zip(statements, forms):
-            lines += ([self.shared_call(statement, key, used)] if times[key] > 1
-                      else self.own_call(statement, used))
-        return "\n".join([*lines, "ret void", "}"])
+        calls = [[self.shared_call(statement, key, used)] if times[key] > 1
+                 else self.own_call(statement, used)
+                 for statement, (key, used) in zip(statements, forms)]
+        return self.addresses(passed), calls
 
     def part_of_task(self, buffer: Buffer) -> Own | None:
         """The part of a buffer that each task has memory for, if that is where it is."""
@@ -323,6 +331,12 @@ class _Unit:
     def named(self, hint: str, lines: Sequence[str]) -> str:
         """The name of the function with these lines."""
         return self.module.named(hint, "\n".join([*lines, "ret void", "}"]))
+
+
+def _function(head: str, addresses: Sequence[str], calls: Iterable[Sequence[str]]) -> str:
+    """The text of a function that runs a program, of its parts."""
+    lines = [f"{head}(ptr %buffers) {{", "entry:", *addresses]
+    return "\n".join([*lines, *(line for call in calls for line in call), "ret void", "}"])
 
 
 def _task_extents(statement: Statement) -> list[int]:
