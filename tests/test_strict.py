@@ -45,7 +45,7 @@ EQUAL_RANKS = {
 def test_ranks_are_not_promoted(name):
     with tanx.numpy_rank_promotion("raise"), pytest.raises(ValueError) as caught:
         RANKS[name]()
-    assert "operands have different numbers of dimensions." in str(caught.value)
+    assert "together: they have different numbers of dimensions." in str(caught.value)
     assert str(caught.value).endswith("numpy_rank_promotion='allow'.")
     with tanx.numpy_rank_promotion("warn"), pytest.warns(UserWarning, match="dimensions") as noted:
         RANKS[name]()

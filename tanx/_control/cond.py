@@ -506,12 +506,13 @@ def _forwarded(first: ClosedJaxpr, rest: Branches) -> tuple[Branches, list[int |
 def _check_alike(function: str, labels: list[str], bodies: list[Body]) -> None:
     """Branches must give pytrees of one structure whose leaves have the same types."""
     (first, wanted), *others = zip(labels, bodies)
+    kind = function.rpartition(".")[2]
     for label, body in others:
         width = max(len(first), len(label)) + 1
         names = [f"{name + ':':{width}}" for name in (first, label)]
         if body.out_tree != wanted.out_tree:
             raise TypeError(explain(
-                function, "cond branch outputs must have the same pytree structure.",
+                function, f"{kind} branch outputs must have the same pytree structure.",
                 f"{names[0]} {wanted.out_tree}", f"{names[1]} {body.out_tree}"))
         numbered = tree_util.tree_unflatten(wanted.out_tree, range(wanted.out_tree.num_leaves))
         for path, i in tree_util.tree_leaves_with_path(numbered):
@@ -520,7 +521,7 @@ def _check_alike(function: str, labels: list[str], bodies: list[Body]) -> None:
                 continue
             where = f" at {tree_util.keystr(path)}" if path else ""
             raise TypeError(explain(
-                function, f"cond branches must have equal output types{where}.",
+                function, f"{kind} branches must have equal output types{where}.",
                 f"{names[0]} {described(a)}", f"{names[1]} {described(b)}",
                 hint="let all branches give one type." if a.is_high or b.is_high
                 else "tanx.reshard one of them." if a.matches(b)

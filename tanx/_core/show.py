@@ -294,7 +294,7 @@ class Printer:
     def remarks(self, eqn: JaxprEqn) -> tuple[str, ...]:
         """Where the equation comes from, as far as asked for."""
         source, options = eqn.source_info, self.options
-        scopes = "/".join(source.name_stack) if source else ""
+        scopes = "/".join(source.scopes) if source else ""
         return ((str(source or ""),) if options.source_info else ()) + (
             (f"[{scopes}]",) if options.name_stack else ())
 

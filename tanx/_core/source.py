@@ -14,10 +14,27 @@ from itertools import islice
 from types import CodeType, FrameType
 from typing import NamedTuple
 
-__all__ = ["SourceInfo", "attributed_to", "exclude", "is_ours", "name_stack", "named_scope",
+__all__ = ["NameStack", "SourceInfo", "attributed_to", "exclude", "is_ours", "name_stack", "named_scope",
            "unscoped", "user_source"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+class NameStack(NamedTuple):
+    """The named scopes around an equation, outermost first."""
+
+    stack: tuple[str, ...] = ()
+
+    def extend(self, name: str | tuple[str, ...]) -> NameStack:
+        """With one more scope inside, or several."""
+        return NameStack(self.stack + ((name,) if isinstance(name, str) else tuple(name)))
+
+    def transform(self, transform_name: str) -> NameStack:
+        """Inside of a transformation."""
+        return NameStack((f"{transform_name}({'/'.join(self.stack)})",))
+
+    def __str__(self) -> str:
+        return "/".join(self.stack)
 
 
 class SourceInfo(NamedTuple):
@@ -26,9 +43,14 @@ class SourceInfo(NamedTuple):
     file: str = "<unknown>"
     line: int = 0
     function: str = "<unknown>"
-    name_stack: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = ()
     column: int = 0
     qualified: str = "<unknown>"  # the function's name, qualified by its scopes
+
+    @property
+    def name_stack(self) -> NameStack:
+        """The named scopes, as libraries for JAX know them."""
+        return NameStack(self.scopes)
 
     @property
     def exact(self) -> str:
@@ -48,8 +70,7 @@ class SourceInfo(NamedTuple):
     def replace(self, *, traceback: SourceInfo | None = None, name_stack=None) -> SourceInfo:
         """The same with another line, or other scopes around it."""
         stack = getattr(name_stack, "stack", name_stack)
-        return (traceback or self)._replace(
-            name_stack=self.name_stack if stack is None else tuple(stack))
+        return (traceback or self)._replace(scopes=self.scopes if stack is None else tuple(stack))
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line} ({self.function})"
@@ -178,7 +199,7 @@ def user_source() -> SourceInfo:
             if not is_ours(code.co_filename):
                 return _take_note(key, frame)
         frame = frame.f_back
-    return SourceInfo(name_stack=_scopes.names)
+    return SourceInfo(scopes=_scopes.names)
 
 
 def _take_note(key: tuple[int, int, tuple[str, ...]], frame: FrameType) -> SourceInfo:

@@ -18,7 +18,7 @@ from .. import errors
 from .._base.thread_state import STAGING, situation
 from .._base.traceback import boundary
 from .operators import Operators
-from .types import ambiguous_truth, without_length
+from .types import AbstractValue, ambiguous_truth, without_length
 
 __all__ = ["EvalTrace", "Trace", "Tracer", "context", "data_of", "leaked", "running"]
 
@@ -187,17 +187,23 @@ def _switch(trace: Trace) -> None:
 
 
 class Tracer(Operators):
-    """A value that a trace follows through a function."""
+    """A value that a trace follows through a function.
 
-    __slots__ = ("_trace", "__weakref__")
+    A library's own class may hand the type to the constructor, or define ``aval``.
+    """
+
+    __slots__ = ("_trace", "_aval", "__weakref__")
     __array_priority__ = 1000
 
-    def __init__(self, trace: Trace):
+    def __init__(self, trace: Trace, aval: AbstractValue | None = None):
         self._trace = trace
+        self._aval = aval
 
     @property
     def aval(self):
-        raise NotImplementedError(f"{type(self).__name__}.aval")
+        if self._aval is None:
+            raise NotImplementedError(f"{type(self).__name__}.aval")
+        return self._aval
 
     def concrete(self):
         """The data behind the tracer as an ``Array``, or None where it is not known."""

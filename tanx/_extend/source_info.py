@@ -2,31 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from .._core import source
-from .._core.source import SourceInfo, attributed_to, unscoped, user_source
+from .._core.source import NameStack, SourceInfo, attributed_to, unscoped, user_source
 
 __all__ = ["NameStack", "SourceInfo", "current", "current_name_stack", "extend_name_stack",
            "new_name_stack", "new_source_info", "register_exclusion", "reset_name_stack",
            "set_name_stack", "summarize", "transform_name_stack", "user_context"]
-
-
-class NameStack(NamedTuple):
-    """The named scopes around an equation, outermost first."""
-
-    stack: tuple[str, ...] = ()
-
-    def extend(self, name: str | tuple[str, ...]) -> NameStack:
-        """With one more scope inside, or several."""
-        return NameStack(self.stack + ((name,) if isinstance(name, str) else tuple(name)))
-
-    def transform(self, transform_name: str) -> NameStack:
-        """Inside of a transformation."""
-        return NameStack((f"{transform_name}({'/'.join(self.stack)})",))
-
-    def __str__(self) -> str:
-        return "/".join(self.stack)
 
 
 def register_exclusion(path: str) -> None:

@@ -41,7 +41,7 @@ class BatchTracer(Tracer):
     """A value with a batch axis at ``dim``; to the function it looks as if it had none."""
 
     __module__ = "tanx.interpreters.batching"  # where users know it, imported or not
-    __slots__ = ("value", "dim", "_aval")
+    __slots__ = ("value", "dim")
     _trace: BatchTrace
 
     def __init__(self, trace: BatchTrace, value, dim: int):

@@ -279,10 +279,12 @@ def _no_common_shape(function: str, rank: int, args, shapes) -> Exception:
 
 def refuse_rank_promotion(function: str, args) -> None:
     """Raise or warn, as is configured, where operands differ in their numbers of dimensions."""
+    refused = config.numpy_rank_promotion.value == "raise"
+    broken = "have" if not refused else "could not be broadcast together: they have"
     message = explain(
-        _public(function), "operands have different numbers of dimensions.",
+        _public(function), f"operands {broken} different numbers of dimensions.",
         *(f"operand {i}: {typeof(x)}" for i, x in enumerate(args)),
         hint="add dimensions with x[None], or set numpy_rank_promotion='allow'.")
-    if config.numpy_rank_promotion.value == "raise":
+    if refused:
         raise ValueError(message)
     warn_user(message)

@@ -276,7 +276,7 @@ tanx.lax.cond: cond branches must have equal output types at ['b'].
   false_fun: int32[]
   Hint: convert one of them, as with .astype('float32')."""
     assert error(TypeError, lambda: lax.switch(0, [lambda: X, lambda: X, lambda: X[1:]])) == """\
-tanx.lax.switch: cond branches must have equal output types.
+tanx.lax.switch: switch branches must have equal output types.
   branch 0: float32[4]
   branch 2: float32[3]
   Hint: broadcast or reshape one of them."""

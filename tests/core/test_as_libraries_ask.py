@@ -62,6 +62,11 @@ def test_inline_says_where():
     assert tanx.CompilerEffortLevel.O2.value == 29
 
 
+def without_rank_promotion():
+    with tanx.numpy_rank_promotion("raise"):
+        return jnp.ones((8, 1)) * jnp.ones(8)
+
+
 @pytest.mark.parametrize("error, words, call", [
     (ValueError, "Dict key mismatch", lambda: tanx.tree.map(max, {"a": 1}, {"b": 1})),
     (ValueError, "vmap got inconsistent sizes",
@@ -70,6 +75,9 @@ def test_inline_says_where():
      lambda: lax.cond(True, lambda x: (x,), lambda x: [x], 1.0)),
     (TypeError, "cond branches must have equal output types",
      lambda: lax.cond(True, lambda x: x, lambda x: 1, 1.0)),
+    (TypeError, "switch branch outputs must have the same pytree structure",
+     lambda: lax.switch(0, [lambda x: (x,), lambda x: [x]], 1.0)),
+    (ValueError, "could not be broadcast together", without_rank_promotion),
     (RuntimeError, "Unknown backend", lambda: tanx.devices("none")),
 ])
 def test_words_that_libraries_match(error, words, call):

@@ -269,6 +269,40 @@ def test_a_trace_binds_functions_it_has_wrapped():
     assert counts[:3] == [[(True, 1)], [(True, 1)], [(False, 2)]]
 
 
+class Drawn(core.Tracer):
+    """A value whose class gives its type to the constructor, as in haiku's drawings of graphs."""
+
+    def __init__(self, trace, value):
+        super().__init__(trace, tanx.typeof(value))
+        self.value = value
+
+
+class Drawing(core.Trace):
+    """Notes the primitives that its values meet."""
+
+    def __init__(self, parent):
+        super().__init__()
+        self.parent_trace, self.seen = parent, []
+
+    def process_primitive(self, primitive, tracers, params):
+        self.seen.append(primitive.name)
+        values = [t.value if isinstance(t, Drawn) else t for t in tracers]
+        return Drawn(self, primitive.bind_with_trace(self.parent_trace, values, (), params))
+
+
+def test_a_tracer_takes_its_type():
+    with extend_core.take_current_trace() as parent:
+        trace = Drawing(parent)
+        x = Drawn(trace, jnp.arange(3.0))
+        with extend_core.set_current_trace(trace):
+            out = jnp.sin(x).sum()
+    assert x.shape == (3,) and x.dtype == np.float32 and not x.aval.weak_type and len(x) == 3
+    assert isinstance(out, Drawn) and out.shape == () and trace.seen == ["sin", "reduce_sum"]
+    np.testing.assert_allclose(out.value, np.sin(np.arange(3)).sum(), rtol=1e-6)
+    with pytest.raises(NotImplementedError, match="Tracer.aval"):
+        core.Tracer(trace).aval  # noqa: B018
+
+
 def test_jaxprs_and_their_parts_answer_as_in_jax():
     closed = tanx.make_jaxpr(lambda x: x + np.arange(3.0, dtype=np.float32))(1.0)
     assert closed.num_consts == 1 and len(closed.all_invars) == 2 and not closed.is_high

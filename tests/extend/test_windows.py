@@ -225,7 +225,7 @@ def test_sources_and_scopes():
     from tanx.extend import source_info_util as info
     here = info.current()
     moved = here.replace(name_stack=info.new_name_stack("layer"))
-    assert moved.name_stack == ("layer",) and moved.line == here.line
+    assert str(moved.name_stack) == "layer" and moved.line == here.line
     assert here.replace(traceback=moved).name_stack == here.name_stack
     with info.user_context(here.traceback, name_stack=info.new_name_stack("outer")):
         eqn = tanx.make_jaxpr(lambda x: x + 1)(1.0).eqns[0]

@@ -519,7 +519,7 @@ def test_rank_promotion_can_be_refused():
     with tanx.numpy_rank_promotion("raise"), pytest.raises(ValueError) as raised:
         jnp.zeros((2, 3)) + jnp.zeros(3)
     assert str(raised.value) == """\
-tanx.numpy.add: operands have different numbers of dimensions.
+tanx.numpy.add: operands could not be broadcast together: they have different numbers of dimensions.
   operand 0: float32[2,3]
   operand 1: float32[3]
   Hint: add dimensions with x[None], or set numpy_rank_promotion='allow'."""

@@ -110,7 +110,7 @@ class Block:
         """Attribute what follows to the line of the user's code behind an equation."""
         source = eqn.source_info
         if self.module.debug_info and source is not None:
-            name = "/".join((*source.name_stack, eqn.primitive.name))
+            name = "/".join((*source.scopes, eqn.primitive.name))
             place = f'"{escaped(source.file)}":{source.line}:{source.column}'
             self.location = f' loc("{escaped(name)}"({place}))'
 
