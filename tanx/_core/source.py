@@ -14,8 +14,8 @@ from itertools import islice
 from types import CodeType, FrameType
 from typing import NamedTuple
 
-__all__ = ["NameStack", "SourceInfo", "attributed_to", "exclude", "is_ours", "name_stack", "named_scope",
-           "unscoped", "user_source"]
+__all__ = ["NameStack", "SourceInfo", "attributed_to", "exclude", "is_ours", "name_stack",
+           "named_scope", "unscoped", "user_source"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 

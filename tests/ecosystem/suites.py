@@ -25,7 +25,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from tests.ecosystem import paths
 from tests.ecosystem.tables import PAGE
@@ -205,6 +205,19 @@ def report_failures(passing: list[str], ours: dict[str, Outcome]) -> None:
         print(f"  {count:4} {example[key]}")
 
 
+class Count(NamedTuple):
+    """How many tests pass on JAX, and how many of these on tanx, of each N-th of a suite."""
+
+    theirs: int
+    ours: int
+    every: int = 1
+
+    def row(self, name: str) -> str:
+        """The counts of a library as a row of the table."""
+        return (f"| {name} | {'all' if self.every == 1 else f'1 in {self.every}'} | {self.theirs} "
+                f"| {self.ours} | {100 * self.ours / max(self.theirs, 1):.1f} % |")
+
+
 def measure(folder: Path, name: str, every: int | None, limit: float) -> tuple[int, int]:
     """How many tests of a sample pass on JAX, and how many of these on tanx.
 
@@ -243,27 +256,25 @@ def measure_failing(folder: Path, name: str, every: int, limit: float,
     return len(passing) + len(known), len(passing)
 
 
-def table(counts: dict[str, tuple[int, int]]) -> str:
+def table(counts: dict[str, Count]) -> str:
     """The counts as a table of Markdown, in the order of the suites."""
-    rows = ["| library | tests that pass on JAX | of these on tanx | share |", "|---|---|---|---|"]
-    for name in SUITES:
-        if name in counts:
-            theirs, ours = counts[name]
-            rows.append(f"| {name} | {theirs} | {ours} | {100 * ours / max(theirs, 1):.1f} % |")
-    return "\n".join(rows)
+    rows = ["| library | tests | pass on JAX | of these on tanx | share |", "|---|---|---|---|---|"]
+    return "\n".join(rows + [counts[name].row(name) for name in SUITES if name in counts])
 
 
-def counts_on(page: str) -> dict[str, tuple[int, int]]:
+def counts_on(page: str) -> dict[str, Count]:
     """The counts in a table on a page."""
-    rows = re.findall(r"^\| ([\w-]+) \| (\d+) \| (\d+) \| [\d.]+ % \|$", page, re.MULTILINE)
-    return {name: (int(theirs), int(ours)) for name, theirs, ours in rows}
+    rows = re.findall(r"^\| ([\w-]+) \| (?:all|1 in (\d+)) \| (\d+) \| (\d+) \| [\d.]+ % \|$",
+                      page, re.MULTILINE)
+    return {name: Count(int(theirs), int(ours), int(every or 1))
+            for name, every, theirs, ours in rows}
 
 
-def write(page: Path, counts: dict[str, tuple[int, int]]) -> None:
+def write(page: Path, counts: dict[str, Count]) -> None:
     """Put counts into the page's table; rows of libraries that were not run stay."""
     text = page.read_text(encoding="utf-8")
     merged = counts_on(text) | counts
-    text = re.sub(r"^\| library \| tests that pass on JAX .*\n(\|.*\n)+",
+    text = re.sub(r"^\| library \| tests \| pass on JAX .*\n(\|.*\n)+",
                   lambda _: table(merged) + "\n", text, flags=re.MULTILINE)
     page.write_text(text, encoding="utf-8")
 
@@ -288,14 +299,14 @@ def main() -> int:
         if re.fullmatch(options.only or ".*", name):
             every = options.sample or suite.sample
             folder = options.folder.resolve()
-            counts[name] = (
+            counts[name] = Count(*(
                 measure_failing(folder, name, every, options.limit, options.resume)
                 if options.failing else
-                measure(folder, name, None if options.kept else every, options.limit))
-            print(table({name: counts[name]}).splitlines()[-1], flush=True)
+                measure(folder, name, None if options.kept else every, options.limit)), every)
+            print(counts[name].row(name), flush=True)
     if options.write:
         write(PAGE, counts)
-    return int(any(ours < SHARE * theirs for theirs, ours in counts.values()))
+    return int(any(count.ours < SHARE * count.theirs for count in counts.values()))
 
 
 if __name__ == "__main__":

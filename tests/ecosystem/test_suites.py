@@ -10,6 +10,7 @@ import pytest
 from tests.ecosystem import suites
 from tests.ecosystem.outcomes import Outcomes
 from tests.ecosystem.suites import (
+    Count,
     Environment,
     Outcome,
     Suite,
@@ -117,11 +118,12 @@ def test_a_run_goes_on(tmp_path):
 def test_table(tmp_path):
     """Counts that are written are read back; rows of other libraries and other text stay."""
     page = tmp_path / "page.md"
-    page.write_text(f"Before\n\n{table({'chex': (10, 9), 'optax': (3, 3)})}\n\nAfter\n")
-    write(page, {"chex": (20, 20)})
+    before = table({"chex": Count(10, 9), "optax": Count(3, 3, 5)})
+    page.write_text(f"Before\n\n{before}\n\nAfter\n")
+    write(page, {"chex": Count(20, 20)})
     text = page.read_text()
-    assert counts_on(text) == {"chex": (20, 20), "optax": (3, 3)}
-    assert "| chex | 20 | 20 | 100.0 % |" in text
+    assert counts_on(text) == {"chex": Count(20, 20), "optax": Count(3, 3, 5)}
+    assert "| chex | all | 20 | 20 | 100.0 % |\n| optax | 1 in 5 | 3 | 3 | 100.0 % |" in text
     assert text.startswith("Before\n\n| library") and text.endswith("|\n\nAfter\n")
 
 
