@@ -244,6 +244,8 @@ class _Lowering:
         groups: dict[tuple[int, ...], _Group] = {}
 
         def add(n: int, out: Buffer, shape: Sequence[int], split: set[int], row: bool) -> None:
+            if 0 in shape:
+                raise Inexpressible  # there is no element to carry
             extents = self.whole(shape, split)
             group = groups.setdefault(extents, _Group(extents, [], []))
             (group.each if row else group.last).extend(

@@ -330,7 +330,7 @@ JUMPY = ["jnp.floor({})", "jnp.sign({})", "({} > 0)", "jnp.round({})", "({} == {
 INTEGERS = ["{} // 3", "{} % 3", "({} & 5)", "({} << 1)", "({} >> 1)", "~{}", "({} ^ 3)",
             "lax.population_count({})", "{}.astype('uint8')", "{}.astype('float32')"]
 REDUCTIONS = ["jnp.sum({}{})", "jnp.mean({}{})", "jnp.max({}{})", "jnp.min({}{})",
-              "jnp.prod(jnp.cos({}){})", "jnp.var({}{})", "jnp.any({} > 0{})", "jnp.all({} > 0{})"]
+              "jnp.prod(jnp.cos({}){})", "jnp.var({}{})"]
 SCANS = ["jnp.cumsum({}, axis={})", "lax.cumlogsumexp({}, axis={})",
          "lax.cumsum({}, axis={}, reverse=True)", "jnp.cumprod(jnp.tanh({}), axis={})"]
 
@@ -484,7 +484,7 @@ def exact_reduction(make: Maker):
     x = make.operand("biuf", exact=True, rank=1)
     axis = x and int(make.rng.integers(0, x.ndim))
     return x and (make.pick(["jnp.max({}, {})", "jnp.min({}, {})", "jnp.any({} != 0, {})",
-                             "jnp.argmax({}, {})"]).format(x.name, axis), x)
+                             "jnp.all({} > 0, {})", "jnp.argmax({}, {})"]).format(x.name, axis), x)
 
 
 def scan(make: Maker):

@@ -282,3 +282,16 @@ def test_what_a_loop_writes_down_is_no_matter_for_registers():
     program = build(tanx.make_jaxpr(fun)(0.5, 4000)).program
     assert any(isinstance(s, Call) for s in program.statements)
     check_function(fun, np.float32(0.5), np.int32(4000))
+
+
+@pytest.mark.parametrize("fun, shape", [
+    (tanx.grad(lambda x: lax.map(lambda r: tanx.grad(lambda p: lax.scan(
+        lambda c, r: (jnp.sin(c) * r, c), p[0], p)[1].sum())(jnp.tanh(r[:, 3:])), x).sum()),
+     (2, 1, 3)),
+    (lambda x: lax.map(lambda r: lax.fori_loop(0, 3, lambda i, c: c * 2 + r, r), x), (2, 0)),
+    (lambda x: lax.fori_loop(0, 3, lambda i, c: (c[0] * 2, c[1] + 1), (x, x.size)), (0,)),
+    (lambda x: lax.while_loop(lambda c: c[1] < 8, lambda c: (c[0] * 2, c[1] + 1), (x, x.size)),
+     (3, 0)),
+], ids=["rows", "mapped", "beside a number", "a condition"])
+def test_empty_carries(fun, shape):
+    check_function(fun, np.ones(shape, np.float32))
