@@ -701,6 +701,10 @@ def cross(x1, x2, /, *, axis: int = -1):
     >>> jnp.linalg.cross(jnp.array([1, 0, 0]), jnp.array([0, 1, 0]))
     Array([0, 0, 1], dtype=int32)
     """
+    x1, x2 = as_operand("linalg.cross", x1), as_operand("linalg.cross", x2)
+    if any(x.shape[canonical_axis("linalg.cross", axis, x)] != 3 for x in (x1, x2)):
+        raise _error("cross", "vectors must have three components.",
+                     f"x1: {typeof(x1)}", f"x2: {typeof(x2)}")
     return contract.cross(x1, x2, axis=axis)
 
 

@@ -200,6 +200,10 @@ tanx.lax.linalg.lu: works on floats and complex numbers of 32 or 64 bits.
 tanx.numpy.linalg.norm: axis must be one dimension, or two different ones.
   x: float32[2,3,4,4]
   axis: (0, 1, 2)""")
+    message(ValueError, lambda: jnp.linalg.cross(np.ones((3, 2), "f4"), np.ones(3, "f4")), """\
+tanx.numpy.linalg.cross: vectors must have three components.
+  x1: float32[3,2]
+  x2: float32[3]""")
 
 
 def symmetric(x):
