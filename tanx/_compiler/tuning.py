@@ -354,7 +354,7 @@ class ScanTuning:
 
 @dataclass(frozen=True)
 class FoldTuning:
-    """``emit/cpu/folds.py``: loops that carry values."""
+    """``schedule/folds.py`` and ``emit/fold_steps.py``: loops that carry values."""
 
     # Steps, and instructions in all, up to which a loop is written out.
     unrolled: int = 8

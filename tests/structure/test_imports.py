@@ -136,8 +136,6 @@ CIRCLES = {
     frozenset({f"tanx.experimental.sparse.{name}" for name in (
         "_base", "_bcoo", "_bcoo_layout", "_bcoo_product", "bcsr", "transform")}),
     frozenset({"tanx._compiler.kernels.fft.bluestein", "tanx._compiler.kernels.fft.in_cache"}),
-    frozenset({f"tanx._compiler.emit.cpu.{name}" for name in (
-        "access", "columns", "folds", "kernel", "rows", "scans", "transposes")}),
 }
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.structure.source import FILES, NAMES, code_lines, text, tree
 
-FILE, FUNCTION, COLUMNS = 600, 60, 100
+FILE, FUNCTION, COLUMNS, METHODS = 600, 60, 100, 28
 
 
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
@@ -25,6 +25,22 @@ def test_sizes(path):
         if len(line) > COLUMNS:
             problems.append(f"line {number}: {len(line)} columns, more than {COLUMNS}")
     assert not problems, "\n".join(problems)
+
+
+def test_no_class_of_the_compiler_is_made_of_many_methods():
+    """A class has few methods, its bases' counted: a large one is composed of parts instead."""
+    classes = {node.name: node for path in FILES if "_compiler" in path.parts
+               for node in tree(path).body if isinstance(node, ast.ClassDef)}
+
+    def methods(name):
+        node = classes.get(name)
+        if node is None:
+            return 0
+        own = sum(isinstance(part, ast.FunctionDef) for part in node.body)
+        return own + sum(methods(base.id) for base in node.bases if isinstance(base, ast.Name))
+
+    assert len(classes) > 50
+    assert not {name: methods(name) for name in classes if methods(name) > METHODS}
 
 
 def test_docstrings_comments_and_blank_lines_are_free():

@@ -8,8 +8,7 @@ from typing import Any
 from .complex import Pair
 from .values import Value
 
-__all__ = ["transposed"]
-
+__all__ = ["by_turns", "dealt", "interleaved", "transposed"]
 
 
 def transposed(rows: Sequence[Any]) -> list[Any]:
@@ -34,3 +33,57 @@ def _mixed(a: Value, b: Value, places: Sequence[int]) -> Value:
     """A vector of lanes of two, which are counted on from the one to the other."""
     order = ", ".join([f"i32 {n}" for n in places])
     return a.writer.write(a.type, f"shufflevector {a!r}, {b!r}, <{len(places)} x i32> <{order}>")
+
+
+def interleaved(a: Value, b: Value) -> Value:
+    """The lanes of two vectors by turns, as the parts of complex numbers lie in memory."""
+    width = a.type.lanes
+    both = a.type.of(2 * width)
+    if width == 1:
+        start = Value(a.writer, "poison", both)
+        return start.with_lane(0, a).with_lane(1, b)
+    order = ", ".join([f"i32 {n + part * width}" for n in range(width) for part in (0, 1)])
+    return a.writer.write(both, f"shufflevector {a!r}, {b!r}, <{2 * width} x i32> <{order}>")
+
+
+def by_turns(vectors: Sequence[Value]) -> Value:
+    """The first lanes of some vectors, then the second ones, and so on."""
+    if len(vectors) == 3:
+        return _three_by_turns(*vectors)
+    return vectors[0] if len(vectors) == 1 else interleaved(
+        by_turns(vectors[::2]), by_turns(vectors[1::2]))
+
+
+def dealt(vectors: Sequence[Value]) -> list[Value]:
+    """What :func:`by_turns` gives, cut into vectors as long as those that it is made from."""
+    if len(vectors) == 1:
+        return list(vectors)
+    width = vectors[0].type.lanes
+    if len(vectors) == 3:
+        a, b, c = vectors
+        return [_three_dealt(a, b, c, part * width) for part in range(3)]
+    evens, odds = dealt(vectors[::2]), dealt(vectors[1::2])
+    halves = [[n + part * width for n in range(start, start + width // 2) for part in (0, 1)]
+              for start in (0, width // 2)]
+    return [a.shuffled(order, b) for a, b in zip(evens, odds) for order in halves]
+
+
+def _three_dealt(a: Value, b: Value, c: Value, start: int) -> Value:
+    """As many lanes of three vectors by turns as one has, from ``start`` on: two shuffles."""
+    width = a.type.lanes
+    places = [divmod(start + n, 3) for n in range(width)]
+    pair = a.shuffled([lane + part * width if part < 2 else 0 for lane, part in places], b)
+    return pair.shuffled([n if part < 2 else width + lane
+                          for n, (lane, part) in enumerate(places)], c)
+
+
+def _three_by_turns(a: Value, b: Value, c: Value) -> Value:
+    """As instructions that store three vectors do it, if the processor has them."""
+    width, write = a.type.lanes, a.writer.write
+    every = ", ".join([f"i32 {n}" for n in range(2 * width)])
+    pair, poison = a.type.of(2 * width), Value(a.writer, "poison", a.type)
+    first, last = (write(pair, f"shufflevector {x!r}, {y!r}, <{2 * width} x i32> <{every}>")
+                   for x, y in ((a, b), (c, poison)))
+    order = ", ".join([f"i32 {n + part * width}" for n in range(width) for part in range(3)])
+    return write(a.type.of(3 * width), f"shufflevector {first!r}, {last!r}, "
+                                       f"<{3 * width} x i32> <{order}>")

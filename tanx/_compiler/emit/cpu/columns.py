@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,20 +22,18 @@ from ...._loops.traverse import folds, loads
 from ...schedule.columns import over_rows
 from ...schedule.lanes import Loop
 from ..complex import Pair
+from ..fold_steps import joint
+from ..scalars import Scalar, flat
+from ..scopes import Ahead, Scope
 from ..storage import part_dtype, register_type
 from ..values import Value, type_of
-from .access import Scalar
-from .folds import flat
+from .parts import Parts
 from .rows import steps_together
-from .scopes import Ahead, Scope
-
-if TYPE_CHECKING:
-    from .kernel import Kernel
 
 __all__ = ["write_columns", "write_side_by_side"]
 
 
-def write_columns(kernel: Kernel, lane: Loop, nest: Columns, scope: Scope, steps: int) -> None:
+def write_columns(parts: Parts, lane: Loop, nest: Columns, scope: Scope, steps: int) -> None:
     """Write the first steps of a loop in lanes over stores with such reductions.
 
     Columns are taken in blocks, if their results are too many to be kept at hand.
@@ -46,16 +43,16 @@ def write_columns(kernel: Kernel, lane: Loop, nest: Columns, scope: Scope, steps
     index = Index("columns", blocks)
 
     def block(inner: Scope, _) -> list:
-        _Columns(kernel, lane, nest, size).write(inner, inner.values[index] * size)
+        _Columns(parts, lane, nest, size).write(inner, inner.values[index] * size)
         return []
 
-    kernel.loop(scope, Loop(index, (index,), True), 0, blocks, [], block,
-                bound=(*lane.covers, lane.index), writes=kernel.written(nest.body))
+    parts.control.loop(scope, Loop(index, (index,), True), 0, blocks, [], block,
+                       bound=(*lane.covers, lane.index), writes=parts.analysis.written(nest.body))
     if left:
-        _Columns(kernel, lane, nest, left).write(scope, kernel.index(steps - left))
+        _Columns(parts, lane, nest, left).write(scope, parts.control.index(steps - left))
 
 
-def write_side_by_side(kernel: Kernel, lane: Loop, nest: Columns, scope: Scope) -> None:
+def write_side_by_side(parts: Parts, lane: Loop, nest: Columns, scope: Scope) -> None:
     """Write a loop in lanes over stores with such reductions, whose results are in registers.
 
     Steps are taken in groups, all about as large. What whole steps leave is part of the last group:
@@ -71,18 +68,19 @@ def write_side_by_side(kernel: Kernel, lane: Loop, nest: Columns, scope: Scope) 
 
     def group(inner: Scope, _) -> list:
         start = inner.values[index] * size
-        _Group(kernel, nest, [(whole, start + n) for n in range(size)]).write(inner)
+        _Group(parts, nest, [(whole, start + n) for n in range(size)]).write(inner)
         return []
 
     if groups > 1:
-        kernel.loop(scope, Loop(index, (index,), True), 0, groups - 1, [], group,
-                    bound=(*lane.covers, lane.index), writes=kernel.written(nest.body))
-    last = [(lane, kernel.index(n)) for n in range((groups - 1) * size, steps)]
+        parts.control.loop(scope, Loop(index, (index,), True), 0, groups - 1, [], group,
+                           bound=(*lane.covers, lane.index),
+                           writes=parts.analysis.written(nest.body))
+    last = [(lane, parts.control.index(n)) for n in range((groups - 1) * size, steps)]
     done = steps * lane.width
     for width in lane.kind.rest:
-        last.append((replace(whole, width=width), kernel.index(done // width)))
+        last.append((replace(whole, width=width), parts.control.index(done // width)))
         done += width
-    _Group(kernel, nest, last).write(scope)
+    _Group(parts, nest, last).write(scope)
 
 
 def _folds_in(nest: Nest) -> list[Fold]:
@@ -97,8 +95,8 @@ class _Group:
     they are few, rows are added to several in turns, so that additions need not wait.
     """
 
-    def __init__(self, kernel: Kernel, nest: Columns, steps: Sequence[tuple[Loop, Value]]):
-        self.kernel, self.nest, self.body, self.steps = kernel, nest, nest.body, steps
+    def __init__(self, parts: Parts, nest: Columns, steps: Sequence[tuple[Loop, Value]]):
+        self.parts, self.nest, self.body, self.steps = parts, nest, nest.body, steps
         self.folds = _folds_in(nest)
         (self.rows,) = self.folds[0].indices
         self.along = [over_rows(fold, self.rows) for fold in self.folds]
@@ -109,7 +107,7 @@ class _Group:
         found = []
         for lane, number in self.steps:
             found.append(outer.within((*lane.covers, lane.index)))
-            self.kernel.bind(found[-1], lane, number)
+            self.parts.control.bind(found[-1], lane, number)
         return found
 
     def row(self, outer: Scope, values: Sequence[Scalar]) -> list[Scalar]:
@@ -118,7 +116,7 @@ class _Group:
         for inner in self.vectors(outer):
             for fold in self.along:
                 before = [left.pop(0) for _ in fold.states if left]
-                after += self.kernel.row(fold, inner, before)
+                after += self.parts.lane_folds.row(fold, inner, before)
         return [*left, *after]
 
     def start(self, scope: Scope) -> list[Scalar]:
@@ -128,9 +126,9 @@ class _Group:
         count = len(self.steps) * len(self.folds)
         at_once = max(self.nest.at_once, count)
         turns = next(n for n in (4, 2, 1) if n * count <= at_once)
-        first = [self.kernel.value(fold.init[0], scope).of(lane.width)
+        first = [self.parts.expressions.value(fold.init[0], scope).of(lane.width)
                  for lane, _ in self.steps for fold in self.along]
-        return first + (turns - 1) * [self.kernel.neutral(fold).of(lane.width)
+        return first + (turns - 1) * [self.parts.fold_steps.neutral(fold).of(lane.width)
                                       for lane, _ in self.steps for fold in self.along]
 
     def joined(self, found: list[Scalar]) -> list[Scalar]:
@@ -138,7 +136,7 @@ class _Group:
         count = len(self.steps) * sum(len(fold.states) for fold in self.folds)
         while len(found) > count:
             half = len(found) // 2
-            found = [self.kernel.joint(self.folds[n % len(self.folds)], a, b)
+            found = [joint(self.folds[n % len(self.folds)], a, b)
                      for n, (a, b) in enumerate(zip(found[:half], found[half:]))]
         return found
 
@@ -148,7 +146,7 @@ class _Group:
         loop = Loop(self.rows, (self.rows,), False)
         states = [state for fold in self.along for state in fold.states]
         for steps in (range(self.has_first), range(self.has_first, self.rows.extent)):
-            found = steps_together(self.kernel, scope, loop, steps, found, self.row, states)
+            found = steps_together(self.parts, scope, loop, steps, found, self.row, states)
         found = self.joined(found)
         lane, start = self.steps[0]
         alike = [step for step in self.steps if step[0].width == lane.width]
@@ -156,55 +154,56 @@ class _Group:
         if len(alike) > 1 and self.nest.after:
             done = len(alike)
             count = done * sum(len(fold.states) for fold in self.folds)
-            _finish_in_a_loop(self.kernel, lane, self.folds, self.body, scope, start, found[:count])
+            _finish_in_a_loop(self.parts, lane, self.folds, self.body, scope, start,
+                              found[:count])
             del found[:count]
         for inner in self.vectors(scope)[done:]:
             for fold in self.folds:
                 inner.values[fold] = tuple(found.pop(0) for _ in fold.states)
-            self.kernel.statements(self.body, inner)
+            self.parts.statements.body(self.body, inner)
 
 
-def _finish_in_a_loop(kernel: Kernel, lane: Loop, folds: Sequence[Fold], body: Sequence[Statement],
+def _finish_in_a_loop(parts: Parts, lane: Loop, folds: Sequence[Fold], body: Sequence[Statement],
                       scope: Scope, start: Value, found: Sequence[Scalar]) -> None:
     """Write what becomes of results, which are those of one step in lanes after the other."""
     count = len(found) // sum(len(fold.states) for fold in folds)
-    rooms = {fold: [_Room(kernel, state.dtype, count, lane.width) for state in fold.states]
+    rooms = {fold: [_Room(parts, state.dtype, count, lane.width) for state in fold.states]
              for fold in folds}
     left = iter(found)
     for n in range(count):
         for fold in folds:
             for room in rooms[fold]:
-                room.put(kernel.index(n), next(left))
+                room.put(parts.control.index(n), next(left))
 
     def finish(inner: Scope, number: Value) -> None:
         for fold, own in rooms.items():
             inner.values[fold] = tuple(room.get(number) for room in own)
-        kernel.statements(body, inner)
+        parts.statements.body(body, inner)
 
-    _each(kernel, lane, body, scope, start, count, finish)
+    _each(parts, lane, body, scope, start, count, finish)
 
 
-def _each(kernel: Kernel, lane: Loop, body: Sequence[Statement], outer: Scope, start: Value,
+def _each(parts: Parts, lane: Loop, body: Sequence[Statement], outer: Scope, start: Value,
           count: int, write: Callable[[Scope, Value], None]) -> None:
     """A loop in lanes that knows the number of its step, counted from the first one."""
     index = Index("column", count)
 
     def step(inner: Scope, _) -> list:
-        kernel.bind(inner, lane, start + inner.values[index])
+        parts.control.bind(inner, lane, start + inner.values[index])
         write(inner, inner.values[index])
         return []
 
-    kernel.loop(outer, Loop(index, (index,), True), 0, count, [], step,
-                bound=(*lane.covers, lane.index), writes=kernel.written(body))
+    parts.control.loop(outer, Loop(index, (index,), True), 0, count, [], step,
+                       bound=(*lane.covers, lane.index), writes=parts.analysis.written(body))
 
 
 class _Columns:
     """So many steps of a loop in lanes over stores with reductions of columns."""
 
-    def __init__(self, kernel: Kernel, lane: Loop, nest: Columns, steps: int):
-        self.kernel, self.lane, self.body, self.steps = kernel, lane, nest.body, steps
+    def __init__(self, parts: Parts, lane: Loop, nest: Columns, steps: int):
+        self.parts, self.lane, self.body, self.steps = parts, lane, nest.body, steps
         found, self.count = _folds_in(nest), nest.rows
-        self.rooms = {fold: [_Room(kernel, state.dtype, steps, lane.width)
+        self.rooms = {fold: [_Room(parts, state.dtype, steps, lane.width)
                              for state in fold.states] for fold in found}
         (self.rows,) = found[0].indices
         self.folds = [over_rows(fold, self.rows) for fold in found]
@@ -212,7 +211,7 @@ class _Columns:
         again = dict.fromkeys(load for fold in self.folds for load in loads(*fold.body)
                               if self.rows not in load.free and not load.free.isdisjoint(
                                   lane.covers))
-        self.kept = {load: _Room(kernel, load.dtype, steps, lane.width) for load in again}
+        self.kept = {load: _Room(parts, load.dtype, steps, lane.width) for load in again}
 
     def write(self, scope: Scope, start: Value) -> None:
         """Write the steps from one on: block by block of rows, and what becomes of the results."""
@@ -226,23 +225,23 @@ class _Columns:
 
         def keep(inner: Scope, number: Value) -> None:
             for load, room in self.kept.items():
-                room.put(number, self.kernel.value(load, inner))
+                room.put(number, self.parts.expressions.value(load, inner))
 
         def finish(inner: Scope, number: Value) -> None:
             for fold, own in self.rooms.items():
                 inner.values[fold] = tuple(room.get(number) for room in own)
-            self.kernel.statements(self.body, inner)
+            self.parts.statements.body(self.body, inner)
 
         if self.kept:
             self.each(scope, start, keep)
-        self.add(scope, start, self.kernel.index(0), left or self.count, first=True)
-        self.kernel.loop(scope, Loop(block, (block,), False), 0 if left else 1, blocks, [],
-                         next_block)
+        self.add(scope, start, self.parts.control.index(0), left or self.count, first=True)
+        self.parts.control.loop(scope, Loop(block, (block,), False), 0 if left else 1, blocks, [],
+                                next_block)
         self.each(scope, start, finish)
 
     def each(self, outer: Scope, start: Value, write: Callable[[Scope, Value], None]) -> None:
         """Write something for each of the steps."""
-        _each(self.kernel, self.lane, self.body, outer, start, self.steps, write)
+        _each(self.parts, self.lane, self.body, outer, start, self.steps, write)
 
     def add(self, outer: Scope, start: Value, row: Value, count: int, first: bool) -> None:
         """Add some rows to what there is, if there is anything."""
@@ -252,7 +251,7 @@ class _Columns:
             inner.values.update({load: room.get(number) for load, room in self.kept.items()})
             before = [[] if first else [room.get(number) for room in own]
                       for own in self.rooms.values()]
-            after = self.kernel.rows(self.folds, inner, row, count, before)
+            after = self.parts.lane_folds.rows(self.folds, inner, row, count, before)
             for own, states in zip(self.rooms.values(), after):
                 for room, state in zip(own, states):
                     room.put(number, state)
@@ -262,24 +261,22 @@ class _Columns:
 class _Room:
     """Memory of the function for what a reduction carries, a vector for each step in lanes."""
 
-    def __init__(self, kernel: Kernel, dtype: np.dtype, steps: int, width: int):
-        self.kernel, self.parts = kernel, 2 if kind_of(dtype) == "c" else 1
+    def __init__(self, parts: Parts, dtype: np.dtype, steps: int, width: int):
+        self.writer, self.count = parts.writer, 2 if kind_of(dtype) == "c" else 1
         self.type = register_type(part_dtype(dtype)).of(width)
-        self.name = "%" + kernel.writer.fresh("room")
-        size = (steps + 1) * self.parts  # one more, lest rooms be in each other's way in the cache
-        kernel.top.lines.insert(0, f"{self.name} = alloca [{size} x {self.type}]")
+        size = (steps + 1) * self.count  # one more, lest rooms be in each other's way in the cache
+        self.name = parts.control.allocate(f"[{size} x {self.type}]")
 
     def places(self, number: Value) -> list[Value]:
-        write = self.kernel.writer.write
-        return [write(type_of("ptr"), f"getelementptr [{self.parts} x {self.type}], "
-                      f"ptr {self.name}, i64 {number.text}, i64 {part}")
-                for part in range(self.parts)]
+        return [self.writer.write(
+            type_of("ptr"), f"getelementptr [{self.count} x {self.type}], "
+            f"ptr {self.name}, i64 {number.text}, i64 {part}") for part in range(self.count)]
 
     def get(self, number: Value) -> Scalar:
-        found = [self.kernel.writer.write(self.type, f"load {self.type}, {place!r}")
+        found = [self.writer.write(self.type, f"load {self.type}, {place!r}")
                  for place in self.places(number)]
-        return Pair(*found) if self.parts == 2 else found[0]
+        return Pair(*found) if self.count == 2 else found[0]
 
     def put(self, number: Value, value: Scalar) -> None:
         for part, place in zip(flat(value), self.places(number)):
-            self.kernel.writer.place.lines.append(f"store {part!r}, {place!r}")
+            self.writer.place.lines.append(f"store {part!r}, {place!r}")

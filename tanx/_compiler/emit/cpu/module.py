@@ -43,8 +43,9 @@ from ...nest_tools import fingerprint, windows
 from ...schedule.statements import in_kinds
 from ..values import I64, Value, Writer, type_of
 from .flow import write_branch, write_loop
-from .kernel import Kernel
-from .products import write_task, write_within
+from .kernel import bind_task, make_parts
+from .parts import Parts
+from .products import write_task
 
 __all__ = ["Generated", "assemble", "exchangeable", "generate", "instructions"]
 
@@ -271,40 +272,40 @@ class _Unit:
             return statement.tasks, write_loop(statement, pointers, writer, self.module.inner)
         if isinstance(statement, Branch):
             return 1, write_branch(statement, pointers, writer, self.module.inner)
-        kernel = Kernel(writer, pointers, self.shared, self.module.symbol, write_within)
-        parts = in_kinds(statement, self.shared, self.module.machine)
-        first = parts[0]
+        parts = make_parts(writer, pointers, self.shared, self.module.symbol)
+        pieces = in_kinds(statement, self.shared, self.module.machine)
+        first = pieces[0]
         if isinstance(first, Tiled):
-            write_task(first, kernel)
-            return first.tiling.tasks, kernel.top.lines
+            write_task(first, parts)
+            return first.tiling.tasks, parts.top.lines
         extents, rooms = _task_extents(first), list[str]()
         if extents and isinstance(first, Nest):
-            kernel.task(first.indices[:len(extents)], Value(writer, "%task", I64))
-            rooms = self.make_room(first, kernel)
-            parts = [replace(first, indices=first.indices[len(extents):],
-                             kinds=first.kinds[len(extents):])]
-        for part in parts:
-            kernel.statement(part, kernel.top)
-        kernel.top.lines += [f"call void @free(ptr {room})" for room in rooms]
-        return prod(extents), kernel.top.lines
+            bind_task(parts, first.indices[:len(extents)], Value(writer, "%task", I64))
+            rooms = self.make_room(first, parts)
+            pieces = [replace(first, indices=first.indices[len(extents):],
+                              kinds=first.kinds[len(extents):])]
+        for piece in pieces:
+            parts.statements.write(piece, parts.top)
+        parts.top.lines += [f"call void @free(ptr {room})" for room in rooms]
+        return prod(extents), parts.top.lines
 
-    def make_room(self, statement: Nest, kernel: Kernel) -> list[str]:
+    def make_room(self, statement: Nest, parts: Parts) -> list[str]:
         """Give a task memory for its parts of temporaries, and their addresses so that elements are
         found by the same indices as in the whole; gives what has to be freed.
 
         The C library has such memory at hand for each thread. Stacks may be too small for it.
         """
-        writer, rooms = kernel.writer, list[str]()
+        writer, rooms = parts.writer, list[str]()
         for buffer in fingerprint(statement)[1]:
             part = self.part_of_task(buffer)
             if part is not None:
                 size = -(-part.size * buffer.dtype.itemsize // ALIGNMENT) * ALIGNMENT
                 room = writer.write(type_of("ptr"), (
                     f"call ptr @aligned_alloc(i64 {ALIGNMENT}, i64 {size})")).text
-                self.check_room(room, size, rooms, kernel)
+                self.check_room(room, size, rooms, parts)
                 rooms.append(room)
-                start = kernel.value(part.start, kernel.top) * -buffer.dtype.itemsize
-                kernel.pointers[buffer] = writer.write(
+                start = parts.expressions.value(part.start, parts.top) * -buffer.dtype.itemsize
+                parts.addresses.pointers[buffer] = writer.write(
                     type_of("ptr"), f"getelementptr i8, ptr {rooms[-1]}, {start!r}").text
         if rooms:
             writer.declared["aligned_alloc"] = "declare ptr @aligned_alloc(i64, i64)"
@@ -312,9 +313,9 @@ class _Unit:
             writer.declared[NO_ROOM] = f"declare void @{NO_ROOM}(i64)"
         return rooms
 
-    def check_room(self, room: str, size: int, rooms: Sequence[str], kernel: Kernel) -> None:
+    def check_room(self, room: str, size: int, rooms: Sequence[str], parts: Parts) -> None:
         """Let the program fail, and end the task, if there is no memory; ``rooms`` are freed."""
-        writer, place = kernel.writer, kernel.top
+        writer, place = parts.writer, parts.top
         none, some = writer.fresh("none"), writer.fresh("some")
         missing = writer.write(type_of("i1"), f"icmp eq ptr {room}, null").text
         place.lines += [f"br i1 {missing}, label %{none}, label %{some}", f"{none}:",

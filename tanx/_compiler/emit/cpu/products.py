@@ -19,33 +19,33 @@ from ...._loops.nest import Buffer
 from ...._loops.tiles import Operand, Tiled
 from ...kernels.gemm.micro import kernel_symbol
 from ...schedule.lanes import Loop
+from ..scopes import Lanes, Scope
 from ..storage import register_type
 from ..values import I64, Value, intrinsic, select, type_of
-from .kernel import Kernel
-from .scopes import Lanes, Scope
+from .parts import Parts
 
 __all__ = ["write_task", "write_within"]
 
 _POINTER = type_of("ptr")
 
 
-def write_task(nest: Tiled, kernel: Kernel) -> None:
+def write_task(nest: Tiled, parts: Parts) -> None:
     """Write the function of a task, whose number is ``%task``."""
-    _Task(nest, kernel).write()
+    _Task(nest, parts).write()
 
 
-def write_within(nest: Tiled, kernel: Kernel, scope: Scope) -> None:
+def write_within(nest: Tiled, parts: Parts, scope: Scope) -> None:
     """Write a product that is one of several statements of a task."""
-    _Task(nest, kernel).write_units(scope)
+    _Task(nest, parts).write_units(scope)
 
 
 class _Task:
     """Writes the function of a task."""
 
-    def __init__(self, nest: Tiled, kernel: Kernel):
+    def __init__(self, nest: Tiled, parts: Parts):
         tiling = nest.tiling
         self.tiling, self.lanes = tiling, nest.lanes
-        self.kernel, self.writer = kernel, kernel.writer
+        self.parts, self.writer = parts, parts.writer
         self.element = register_type(tiling.total.dtype)
         self.passes = tiling.passes
         self.symbol = kernel_symbol(tiling.tile, tiling.total.dtype, self.passes > 1,
@@ -59,7 +59,7 @@ class _Task:
         self.firsts: dict[Buffer, Value] = {}  # where what there is in rooms begins
         for operand in (tiling.left, tiling.right):
             if operand.room is not None:
-                name = kernel.pointers[operand.buffer] = (
+                name = parts.addresses.pointers[operand.buffer] = (
                     f"%{self.writer.fresh(operand.buffer.name)}")
                 self.allocate(name, f"[{prod(operand.buffer.shape)} x {self.element.text}], "
                                     f"align 64")
@@ -72,16 +72,16 @@ class _Task:
 
     def allocate(self, name: str, type: str) -> None:
         """Memory of the function, which is there before anything else."""
-        self.kernel.top.lines.insert(0, f"{name} = alloca {type}")
+        self.parts.top.lines.insert(0, f"{name} = alloca {type}")
 
     def write(self) -> None:
         """All units of a task."""
-        tiling, top = self.tiling, self.kernel.top
-        first = self.kernel.at(top, lambda: Value(self.writer, "%task", I64) * tiling.group)
+        tiling, top = self.tiling, self.parts.top
+        first = self.parts.control.at(top, lambda: Value(self.writer, "%task", I64) * tiling.group)
         if tiling.group == 1:
-            self.kernel.at(top, lambda: self.unit(top, first))
+            self.parts.control.at(top, lambda: self.unit(top, first))
             return
-        count = self.kernel.at(top, lambda: intrinsic(
+        count = self.parts.control.at(top, lambda: intrinsic(
             "smin", tiling.units - first, tiling.group))
         self.loop(top, count, lambda scope, n: self.unit(scope, first + n))
 
@@ -97,7 +97,8 @@ class _Task:
         def step(inner: Scope, states) -> list:
             body(inner, inner.values[index])
             return []
-        self.kernel.loop(scope, Loop(index, (index,), False), 0, count, [], step, bound=bound)
+        self.parts.control.loop(scope, Loop(index, (index,), False), 0, count, [], step,
+                                bound=bound)
 
     # -- units -------------------------------------------------------------------------------------
 
@@ -155,7 +156,7 @@ class _Task:
         self.writer.place.lines.append(
             f"call void @{name}(ptr align 64 {self.strips.text}, i8 0, i64 {size}, i1 false)")
         self.loop(scope, self.number(self.passes), one_pass, tiling.outer)
-        self.kernel.at(scope, lambda: self.loop(scope, strips, lambda inner, n: self.finish(
+        self.parts.control.at(scope, lambda: self.loop(scope, strips, lambda inner, n: self.finish(
             inner, strip_at(n), row + n * tile.rows, column, columns), tiling.outer))
 
     def digits(self, number: Value, sizes: Sequence[int]) -> list[Value]:
@@ -181,7 +182,7 @@ class _Task:
 
     def base(self, operand: Operand, scope: Scope) -> Value:
         """Where an operand begins in the outer loops."""
-        place = Value(self.writer, self.kernel.pointers[operand.buffer], _POINTER)
+        place = Value(self.writer, self.parts.addresses.pointers[operand.buffer], _POINTER)
         for index, distance in operand.outer.items():
             place = self.step(place, scope.find(index) * distance)
         return self.step(place, operand.first) if operand.first else place
@@ -199,7 +200,7 @@ class _Task:
             "smin", begin, room.first.extent - 1)
         inner.values[room.start] = term
         for statement in room.fill:
-            self.kernel.statement(statement, inner)
+            self.parts.statements.write(statement, inner)
 
     def step(self, place: Value, by: Value | int) -> Value:
         by = self.number(by) if isinstance(by, int) else by
@@ -255,7 +256,7 @@ class _Task:
 
         def one(inner: Scope, n: Value) -> None:
             inner.values[tiling.row] = begin + n
-            place = self.step(left, self.kernel.value(within, inner))
+            place = self.step(left, self.parts.expressions.value(within, inner))
             slot = self.writer.write(_POINTER, f"getelementptr ptr, {rows!r}, {n!r}")
             self.writer.place.lines.append(f"store {place!r}, {slot!r}")
         self.loop(scope, self.number(tiling.tile.rows), one, (tiling.row,))
@@ -306,15 +307,15 @@ class _Task:
 
     def stretch(self, scope: Scope, sums: Value, column: Value, columns: Value) -> None:
         """Some columns of a row, which may be none: in vectors, and the rest one by one."""
-        tiling, kernel, width = self.tiling, self.kernel, self.lanes
+        tiling, parts, width = self.tiling, self.parts, self.lanes
         bound = (tiling.column, tiling.total)
         whole = self.writer.write(I64, f"udiv {columns!r}, {width}")
-        kernel.when(whole > 0, scope, lambda arm: self.loop(
+        parts.conditions.when(whole > 0, scope, lambda arm: self.loop(
             arm, whole, lambda inner, n: self.elements(inner, sums, column, n * width, width),
             bound))
         if width > 1 and tiling.column.extent % width:
             done = whole * width
-            kernel.when(columns > done, scope, lambda arm: self.loop(
+            parts.conditions.when(columns > done, scope, lambda arm: self.loop(
                 arm, columns - done, lambda inner, n: self.elements(
                     inner, sums, column, done + n, 1), bound))
 
@@ -332,4 +333,4 @@ class _Task:
         scope.values[tiling.total] = self.writer.write(
             type, f"load {type.text}, {place!r}, align {self.element.bits // 8}")
         for store in tiling.stores:
-            self.kernel.store(store, scope)
+            self.parts.statements.store(store, scope)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,13 +18,12 @@ from ...._loops.nest import Store
 from ...._loops.scheduled import Rows
 from ...._loops.traverse import folds as folds_in
 from ...schedule.lanes import Loop
+from ..fold_steps import joint
 from ..operations import number
+from ..scalars import Scalar, across_lanes
+from ..scopes import Scope
 from ..values import Value
-from .access import Scalar
-from .scopes import Scope
-
-if TYPE_CHECKING:
-    from .kernel import Kernel
+from .parts import Parts
 
 __all__ = ["steps_together", "write_rows"]
 
@@ -32,17 +31,16 @@ _TOGETHER = 4
 """Vectors of each row that are added before jumping back."""
 
 
-
-def write_rows(kernel: Kernel, loop: Loop, nest: Rows, scope: Scope) -> None:
+def write_rows(parts: Parts, loop: Loop, nest: Rows, scope: Scope) -> None:
     """Write a loop over rows in blocks of several, and what is left as a smaller one."""
     done = 0
     for together, lanes in nest.blocks:
         blocks = (loop.extent - done) // together
-        _write_blocks(kernel, loop, nest, scope, done, blocks, together, lanes)
+        _write_blocks(parts, loop, nest, scope, done, blocks, together, lanes)
         done += blocks * together
 
 
-def _write_blocks(kernel: Kernel, loop: Loop, nest: Rows, scope: Scope, first: int, blocks: int,
+def _write_blocks(parts: Parts, loop: Loop, nest: Rows, scope: Scope, first: int, blocks: int,
                   together: int, widths: Sequence[int]) -> None:
     """Write blocks of so many rows, from the first one on."""
     index, body = Index("rows", blocks), nest.body
@@ -56,7 +54,7 @@ def _write_blocks(kernel: Kernel, loop: Loop, nest: Rows, scope: Scope, first: i
 
     def row(outer: Scope, base: Value, number: int) -> Scope:
         inner = outer.within(own)
-        kernel.bind(inner, loop, base + number)
+        parts.control.bind(inner, loop, base + number)
         return inner
 
     def block(outer: Scope, _) -> list[Scalar]:
@@ -65,40 +63,41 @@ def _write_blocks(kernel: Kernel, loop: Loop, nest: Rows, scope: Scope, first: i
         def add(inner: Scope, states: Sequence[Scalar]) -> list[Scalar]:
             rows = [row(inner, base, n) for n in range(together)]
             pairs = zip(states, [(scope, fold) for scope in rows for fold in folds])
-            return [kernel.step(fold, scope, [state])[0] for state, (scope, fold) in pairs]
+            return [parts.fold_steps.step(fold, scope, [state])[0]
+                    for state, (scope, fold) in pairs]
 
-        totals = _totals(kernel, outer, lanes, dtype, together * len(folds), add, bound)
+        totals = _totals(parts, outer, lanes, dtype, together * len(folds), add, bound)
         if together in (2, 4, 8, 16):  # what is made of the sums is made in lanes
             inner = outer.within(own)
-            kernel.bind(inner, replace(loop, width=together, whole=True),
-                        outer.values[index] + first // together)
-            finish(inner, [_sums(kernel, totals[n::len(folds)], dtype) for n in range(len(folds))])
+            parts.control.bind(inner, replace(loop, width=together, whole=True),
+                               outer.values[index] + first // together)
+            finish(inner, [_sums(parts, totals[n::len(folds)], dtype) for n in range(len(folds))])
             return []
-        totals = [kernel.across_lanes("add", value, dtype) for value in totals]
+        totals = [across_lanes("add", value, dtype) for value in totals]
         for n in range(together):
             finish(row(outer, base, n), totals[n * len(folds):(n + 1) * len(folds)])
         return []
 
     def finish(inner: Scope, totals: Sequence[Any]) -> None:
         for fold, total in zip(folds, totals):
-            start = kernel.value(fold.init[0], inner).of(total.type.lanes)
-            inner.values[fold] = (kernel.joint(fold, total, start),)
-        kernel.statements(body, inner)
+            start = parts.expressions.value(fold.init[0], inner).of(total.type.lanes)
+            inner.values[fold] = (joint(fold, total, start),)
+        parts.statements.body(body, inner)
 
-    kernel.loop(scope, Loop(index, (index,), True), 0, blocks, [], block, bound=own,
-                writes=kernel.written(body))
+    parts.control.loop(scope, Loop(index, (index,), True), 0, blocks, [], block, bound=own,
+                       writes=parts.analysis.written(body))
 
 
-def _sums(kernel: Kernel, totals: Sequence[Any], dtype: np.dtype) -> Value:
+def _sums(parts: Parts, totals: Sequence[Any], dtype: np.dtype) -> Value:
     """The sums of the lanes of vectors, as the lanes of one: neighbours are added in all at once.
 
     Of ``a`` and ``b`` become ``a0+a1 a2+a3 b0+b1 b2+b3``, and so on.
     """
     if totals[0].type.lanes % len(totals) == 0:
-        totals = [kernel.across_lanes("add", value, dtype, len(totals)) for value in totals]
+        totals = [across_lanes("add", value, dtype, len(totals)) for value in totals]
     lanes = totals[0].type.lanes
     if lanes == 1 or len(totals) % lanes:
-        numbers = [kernel.across_lanes("add", value, dtype) for value in totals]
+        numbers = [across_lanes("add", value, dtype) for value in totals]
         vector: Any = numbers[0].of(len(numbers))
         for n, value in enumerate(numbers[1:], 1):
             vector = vector.with_lane(n, value)
@@ -120,7 +119,7 @@ def _shuffle(a: Value, b: Value, lanes: Sequence[int]) -> Value:
                           f"shufflevector {a!r}, {b!r}, <{len(lanes)} x i32> <{numbers}>")
 
 
-def _totals(kernel: Kernel, scope: Scope, lanes: Sequence[Loop], dtype: np.dtype, count: int,
+def _totals(parts: Parts, scope: Scope, lanes: Sequence[Loop], dtype: np.dtype, count: int,
             add: Callable[[Scope, Sequence[Scalar]], list[Scalar]], bound: Sequence[State],
             ) -> list[Scalar]:
     """Add up along rows: first what whole vectors leave of them, in ever more lanes, then these.
@@ -136,8 +135,8 @@ def _totals(kernel: Kernel, scope: Scope, lanes: Sequence[Loop], dtype: np.dtype
     totals: list[Scalar] = []
     for lane, steps in reversed([piece for piece in pieces if piece[1]]):
         totals = [_widened(value, lane.width) for value in totals] or [
-            number(kernel.writer, 0.0, dtype).of(lane.width)] * count
-        totals = steps_together(kernel, scope, lane, steps, totals, add, bound)
+            number(parts.writer, 0.0, dtype).of(lane.width)] * count
+        totals = steps_together(parts, scope, lane, steps, totals, add, bound)
     return [_widened(value, lanes[0].width) for value in totals]
 
 
@@ -152,9 +151,9 @@ def _widened(value: Any, lanes: int) -> Value:
     return _shuffle(value, zeros, [min(n, own) for n in range(lanes)])
 
 
-def steps_together(kernel: Kernel, scope: Scope, lane: Loop, steps: range, states: list[Scalar],
-           add: Callable[[Scope, Sequence[Scalar]], list[Scalar]], bound: Sequence[State],
-           ) -> list[Scalar]:
+def steps_together(parts: Parts, scope: Scope, lane: Loop, steps: range, states: list[Scalar],
+                   add: Callable[[Scope, Sequence[Scalar]], list[Scalar]], bound: Sequence[State],
+                   ) -> list[Scalar]:
     """Steps of a loop that carries states, a few of them written out at a time."""
     blocks = len(steps) // _TOGETHER
     index = Index("steps", blocks)
@@ -162,7 +161,7 @@ def steps_together(kernel: Kernel, scope: Scope, lane: Loop, steps: range, state
     def written_out(outer: Scope, numbers: range, found: list[Scalar], base: Value | None = None,
                     ) -> list[Scalar]:
         for n in numbers:
-            found = kernel.once(outer, lane, n, found, add, bound, frozenset(), base)
+            found = parts.control.once(outer, lane, n, found, add, bound, base=base)
         return found
 
     def block(outer: Scope, found: Sequence[Scalar]) -> list[Scalar]:
@@ -170,6 +169,6 @@ def steps_together(kernel: Kernel, scope: Scope, lane: Loop, steps: range, state
                            outer.values[index] * _TOGETHER)
 
     if blocks:
-        states = kernel.loop(scope, Loop(index, (index,), False), 0, blocks, states, block,
-                             bound=bound)
+        states = parts.control.loop(scope, Loop(index, (index,), False), 0, blocks, states, block,
+                                    bound=bound)
     return written_out(scope, steps[blocks * _TOGETHER:], states)

@@ -16,26 +16,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...._loops.expr import Index, const
-from ...._loops.nest import Buffer
+from ...._loops.nest import Buffer, Nest
 from ...._loops.scheduled import ScanLine, plain
-from ...._loops.traverse import (
-    map_expressions,
-    substitution,
-)
+from ...._loops.traverse import map_expressions, substitution
 from ...schedule.lanes import Loop
 from ...schedule.scans import Scan, neutral, scan_across, scan_of
 from ..operations import apply, number
+from ..scalars import whole
+from ..scopes import Ahead, Scope
 from ..values import Value
-from .folds import whole
-from .scopes import Ahead, Scope
-
-if TYPE_CHECKING:
-    from .kernel import Kernel
+from .parts import Parts
 
 __all__ = ["write_scan"]
 
@@ -43,50 +38,54 @@ _LONG = 1 << 14
 """Blocks that may take too long to sit out."""
 
 
-def write_scan(kernel: Kernel, nest: ScanLine, scope: Scope) -> None:
-    """Write a scan along or across neighbours."""
-    (_write_across if nest.rows else _write_along)(kernel, nest, scope)
+NestLoop = Callable[[Loop, Sequence[Loop], Nest, Scope, int, int], None]
+"""Writes a loop of a nest from a step on: ``Nests.nest_loop``."""
 
 
-def _around(kernel: Kernel, indices: Sequence[Index], scope: Scope, writes: frozenset[Buffer],
+def write_scan(parts: Parts, nest: ScanLine, scope: Scope, nest_loop: NestLoop) -> None:
+    """Write a scan along or across neighbours; ``nest_loop`` writes what blocks leave of it."""
+    (_write_across if nest.rows else _write_along)(parts, nest, scope, nest_loop)
+
+
+def _around(parts: Parts, indices: Sequence[Index], scope: Scope, writes: frozenset[Buffer],
             write: Callable[[Scope], None]) -> None:
     """Write loops over iterations that stay apart, around something."""
     def inside(inner: Scope, left: Sequence[Index]) -> list:
         if not left:
             write(inner)
         else:
-            kernel.loop(inner, Loop(left[0], (left[0],), True), 0, left[0].extent, [],
-                        lambda deeper, _: inside(deeper, left[1:]), writes=writes)
+            parts.control.loop(inner, Loop(left[0], (left[0],), True), 0, left[0].extent, [],
+                               lambda deeper, _: inside(deeper, left[1:]), writes=writes)
         return []
 
     inside(scope, [i for i in indices if i.extent > 1])
 
 
-def _write_along(kernel: Kernel, nest: ScanLine, scope: Scope) -> None:
+def _write_along(parts: Parts, nest: ScanLine, scope: Scope, nest_loop: NestLoop) -> None:
     """Write a scan along neighbours, for each iteration of the loops around it."""
     scan = scan_of(nest)
     assert scan is not None
-    loop, writes = Loop(scan.along, (scan.along,), False), kernel.written(nest.body)
+    loop, writes = Loop(scan.along, (scan.along,), False), parts.analysis.written(nest.body)
 
     def line(here: Scope) -> None:
-        done, state = _blocks(kernel, nest, scan, loop, here, writes)
-        kernel.put(scan.state, state, here)
+        done, state = _blocks(parts, nest, scan, loop, here, writes)
+        parts.statements.put(scan.state, state, here)
         if done < loop.extent:
-            kernel.nest_loop(loop, (), plain(nest, nest.rest or nest.body), here, done, loop.extent)
+            nest_loop(loop, (), plain(nest, nest.rest or nest.body), here, done, loop.extent)
 
-    _around(kernel, nest.indices[:-1], scope, writes, line)
+    _around(parts, nest.indices[:-1], scope, writes, line)
 
 
-def _write_across(kernel: Kernel, nest: ScanLine, scope: Scope) -> None:
+def _write_across(parts: Parts, nest: ScanLine, scope: Scope, nest_loop: NestLoop) -> None:
     """Write a scan along a loop around one over neighbours, in lanes of these."""
-    scan, writes = scan_across(nest), kernel.written(nest.body)
+    scan, writes = scan_across(nest), parts.analysis.written(nest.body)
     assert scan is not None
-    _around(kernel, nest.indices[:-2], scope, writes, lambda here: _rows(
-        kernel, nest, scan, here, writes))
+    _around(parts, nest.indices[:-2], scope, writes, lambda here: _rows(
+        parts, nest, scan, here, writes, nest_loop))
 
 
-def _rows(kernel: Kernel, nest: ScanLine, scan: Scan, scope: Scope,
-          writes: frozenset[Buffer]) -> None:
+def _rows(parts: Parts, nest: ScanLine, scan: Scan, scope: Scope, writes: frozenset[Buffer],
+          nest_loop: NestLoop) -> None:
     """Write the rows of a scan across neighbours, some at a time."""
     along, width, wide, lane = scan.along, nest.lanes, scan.state.dtype, nest.indices[-1]
     row, given, together = Loop(along, (along,), False), scan.given, nest.rows
@@ -94,22 +93,22 @@ def _rows(kernel: Kernel, nest: ScanLine, scan: Scan, scope: Scope,
     whole_steps = lane.extent // width
 
     def columns(inner: Scope, first: Value, width: int) -> list:
-        state = kernel.value(scan.state, inner)
-        start, parts = _converted(state, wide, given.dtype), list[Any]()
+        state = parts.expressions.value(scan.state, inner)
+        start, sums = _converted(state, wide, given.dtype), list[Any]()
         inner.outer = Ahead(row, lane.extent, together)
 
         def one(here: Scope, _) -> list:
-            value = whole(kernel.value(given, here), given.dtype).of(width)
-            parts.append(_combined(scan, parts[-1], value, given.dtype) if parts else value)
-            here.values[scan.found] = _combined(scan, start, parts[-1], given.dtype)
+            value = whole(parts.expressions.value(given, here), given.dtype).of(width)
+            sums.append(_combined(scan, sums[-1], value, given.dtype) if sums else value)
+            here.values[scan.found] = _combined(scan, start, sums[-1], given.dtype)
             for store in scan.stores:
-                kernel.store(store, here)
+                parts.statements.store(store, here)
             return []
 
         for n in range(together):
-            kernel.once(inner, row, n, [], one, (), writes, first)
-        last = _converted(parts[-1], given.dtype, wide)
-        kernel.put(scan.state, _combined(scan, state, last, wide), inner)
+            parts.control.once(inner, row, n, [], one, writes=writes, base=first)
+        last = _converted(sums[-1], given.dtype, wide)
+        parts.statements.put(scan.state, _combined(scan, state, last, wide), inner)
         return []
 
     def rows(here: Scope, _) -> list:
@@ -117,18 +116,19 @@ def _rows(kernel: Kernel, nest: ScanLine, scan: Scan, scope: Scope,
         for size, begin, end in ((width, 0, whole_steps),
                                  (1, whole_steps * width, lane.extent)):
             if begin < end:
-                kernel.loop(here, Loop(lane, (lane,), True, size, whole=True), begin, end, [],
-                            lambda inner, _, n=size: columns(inner, first, n), writes=writes)
+                parts.control.loop(
+                    here, Loop(lane, (lane,), True, size, whole=True), begin, end, [],
+                    lambda inner, _, n=size: columns(inner, first, n), writes=writes)
         return []
 
-    kernel.loop(scope, Loop(block, (block,), False), 0, block.extent, [], rows, writes=writes,
-                polled=block.extent >= _LONG)
+    parts.control.loop(scope, Loop(block, (block,), False), 0, block.extent, [], rows,
+                       writes=writes, polled=block.extent >= _LONG)
     if left := along.extent % together:
         lanes = Loop(lane, (lane,), True, width, whole=True, kind=nest.kinds[-1])
-        kernel.nest_loop(row, [lanes], plain(nest), scope, along.extent - left, along.extent)
+        nest_loop(row, [lanes], plain(nest), scope, along.extent - left, along.extent)
 
 
-def _blocks(kernel: Kernel, nest: ScanLine, scan: Scan, loop: Loop, scope: Scope,
+def _blocks(parts: Parts, nest: ScanLine, scan: Scan, loop: Loop, scope: Scope,
             writes: frozenset[Buffer]) -> tuple[int, Any]:
     """Write as much of a scan as whole blocks are; how much that is, and what the state is then."""
     width, wide, dtype = nest.lanes, scan.state.dtype, scan.given.dtype
@@ -140,28 +140,29 @@ def _blocks(kernel: Kernel, nest: ScanLine, scan: Scan, loop: Loop, scope: Scope
 
     def step(inner: Scope, states: Sequence[Any]) -> list[Any]:
         (state,) = states
-        block, apart = whole(kernel.value(given, inner), dtype).of(width), 1
-        before: Any = number(kernel.writer, neutral(scan.combine, dtype), dtype).of(width)
+        block, apart = whole(parts.expressions.value(given, inner), dtype).of(width), 1
+        before: Any = number(parts.writer, neutral(scan.combine, dtype), dtype).of(width)
         while apart < width:
             block = _combined(scan, _moved(before, block, apart, backwards), block, dtype)
             apart *= 2
         before = _converted(state, wide, dtype).of(width)
         inner.values[scan.found] = _combined(scan, before, block, dtype)
         for store in stores:
-            kernel.statement(store, inner)
+            parts.statements.write(store, inner)
         last = block.lane(0 if backwards else width - 1)
         return [_combined(scan, state, _converted(last, dtype, wide), wide)]
 
     def step_back(inner: Scope, states: Sequence[Any]) -> list[Any]:
         lane = Loop(place, (place,), False, width, whole=True)
-        return kernel.once(inner, lane, 0, states, step, (), writes,
-                           steps - 1 - inner.values[number_of_step])
+        return parts.control.once(inner, lane, 0, states, step, writes=writes,
+                                  base=steps - 1 - inner.values[number_of_step])
 
     number_of_step = Index("step", steps)
     ways = (Loop(number_of_step, (number_of_step,), False), step_back) if backwards else (
         replace(loop, width=width, whole=True), step)
-    (state,) = kernel.loop(scope, ways[0], 0, steps, [kernel.value(scan.state, scope)], ways[1],
-                           writes=writes, polled=steps >= _LONG)
+    start = parts.expressions.value(scan.state, scope)
+    (state,) = parts.control.loop(scope, ways[0], 0, steps, [start], ways[1], writes=writes,
+                                  polled=steps >= _LONG)
     return steps * width, state
 
 

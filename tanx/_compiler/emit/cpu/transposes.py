@@ -14,8 +14,8 @@ by row.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 from ...._loops.expr import Index, Load
 from ...._loops.loop_kinds import Vector
@@ -23,53 +23,35 @@ from ...._loops.nest import Buffer, Statement, Store
 from ...._loops.scheduled import TransposedTile
 from ...schedule.lanes import Loop
 from ...schedule.transposes import LINE
+from ..scopes import Ahead, Lanes, Scope, Tile
 from ..shuffles import transposed
 from ..storage import memory_type
 from ..values import Value, intrinsic
-from .scopes import Ahead, Lanes, Scope
+from .parts import Parts
 
-if TYPE_CHECKING:
-    from .kernel import Kernel
-
-__all__ = ["Tile", "write_in_order", "write_tiles", "write_together"]
+__all__ = ["write_in_order", "write_tiles", "write_together"]
 
 
-@dataclass(frozen=True, eq=False)
-class Tile:
-    """Iterations of the crossing loop that are written out one after the other.
-
-    ``first`` is the index in the first of them. ``scope`` is where tiles that were read are kept;
-    ``columns`` are those to be stored, one for each iteration, by their place in memory.
-    """
-
-    loop: Loop
-    first: Value
-    size: int
-    scope: Scope
-    writes: frozenset[Buffer]
-    columns: dict[Load, dict[int, Any]] = field(default_factory=dict)
-
-
-def write_tiles(kernel: Kernel, crossing: Loop, lane: Loop, nest: TransposedTile,
+def write_tiles(parts: Parts, crossing: Loop, lane: Loop, nest: TransposedTile,
                 scope: Scope) -> None:
     """Write a crossing loop and the one in lanes around statements that may run twice."""
-    (_Blocks if nest.copied else _Tiles)(kernel, crossing, lane, nest).write(scope)
+    (_Blocks if nest.copied else _Tiles)(parts, crossing, lane, nest).write(scope)
 
 
 class _Tiles:
     """The code of two loops in blocks, ``deep`` along the crossing one and ``long`` in lanes."""
 
-    def __init__(self, kernel: Kernel, crossing: Loop, lane: Loop, nest: TransposedTile):
-        self.kernel, self.crossing, self.lane, self.body = kernel, crossing, lane, nest.body
-        self.size, self.writes = lane.width, kernel.written(nest.body)
+    def __init__(self, parts: Parts, crossing: Loop, lane: Loop, nest: TransposedTile):
+        self.parts, self.crossing, self.lane, self.body = parts, crossing, lane, nest.body
+        self.size, self.writes = lane.width, parts.analysis.written(nest.body)
         self.deep, self.long, self.along = nest.deep, nest.long, nest.along
         self.unrolled = isinstance(lane.kind, Vector) and lane.kind.unrolled
 
     def write(self, scope: Scope) -> None:
         """Write both loops."""
-        kernel, writes = self.kernel, self.writes
-        _each_block(kernel, scope, self.lane, self.long, writes, lambda a, left: _each_block(
-            kernel, a, self.crossing, self.deep, writes, lambda b, top: self.block(b, left, top)))
+        parts, writes = self.parts, self.writes
+        _each_block(parts, scope, self.lane, self.long, writes, lambda a, left: _each_block(
+            parts, a, self.crossing, self.deep, writes, lambda b, top: self.block(b, left, top)))
 
     def block(self, outer: Scope, left: Value, top: Value) -> None:
         """Write the tiles of a block, in the order that is best for the cache."""
@@ -85,7 +67,7 @@ class _Tiles:
         lane = self.lane
 
         def start(inner: Scope, first: Value) -> None:
-            _rename(inner, lane)
+            inner.rename(lane)
             inner.lanes = Lanes(lane, first)
             inner.varying = frozenset((*lane.covers, lane.index))
             inner.values[inner.lanes] = first
@@ -96,7 +78,7 @@ class _Tiles:
               then: Callable[[Scope, Value], None]) -> None:
         """Write a loop over tiles, which is told where each starts; a short one in lanes has no
         jumps."""
-        kernel, writes, count = self.kernel, self.writes, extent // self.size
+        parts, writes, count = self.parts, self.writes, extent // self.size
         index = Index(f"step.{loop.index.name}", count)
         bound = (*loop.covers, loop.index) if loop is self.lane else ()
 
@@ -107,25 +89,25 @@ class _Tiles:
         step = Loop(index, (index,), True)
         if loop is self.lane and self.unrolled:
             for n in range(count):
-                kernel.once(outer, step, n, [], start, bound, writes, None)
+                parts.control.once(outer, step, n, [], start, bound, writes)
         else:
-            kernel.loop(outer, step, 0, count, [], start, writes=writes, bound=bound)
+            parts.control.loop(outer, step, 0, count, [], start, writes=writes, bound=bound)
 
     def tile(self, outer: Scope, first: Value) -> None:
         """Write the iterations of a tile, one after the other."""
-        kernel, crossing = self.kernel, self.crossing
+        parts, crossing = self.parts, self.crossing
         tile = Tile(crossing, first, self.size, outer, self.writes)
         outer.values[tile] = first
         for number in range(self.size):
             inner = outer.within((*crossing.covers, crossing.index), self.writes)
-            _rename(inner, crossing)
-            inner.values[crossing.index] = kernel.at(inner, lambda n=number: first + n)
+            inner.rename(crossing)
+            inner.values[crossing.index] = parts.control.at(inner, lambda n=number: first + n)
             inner.tile = (tile, number)
-            kernel.statements(self.body, inner)
-        _store_columns(kernel, tile)
+            parts.statements.body(self.body, inner)
+        _store_columns(parts, tile)
 
 
-def _each_block(kernel: Kernel, outer: Scope, loop: Loop, step: int, writes: frozenset[Buffer],
+def _each_block(parts: Parts, outer: Scope, loop: Loop, step: int, writes: frozenset[Buffer],
                 then: Callable[[Scope, Value], None]) -> None:
     """A loop over blocks of another one, of which the last may overlap the one before."""
     index, last = Index(f"block.{loop.index.name}", -(-loop.extent // step)), loop.extent - step
@@ -133,30 +115,29 @@ def _each_block(kernel: Kernel, outer: Scope, loop: Loop, step: int, writes: fro
     def start(inner: Scope, _) -> list:
         number = inner.values[index]
         if number.is_constant:
-            place = kernel.index(min(int(number.text) * step, last))
+            place = parts.control.index(min(int(number.text) * step, last))
         else:
             place = number * step
             place = intrinsic("umin", place, last) if loop.extent % step else place
         then(inner, place)
         return []
 
-    kernel.loop(outer, Loop(index, (index,), True), 0, index.extent, [], start, writes=writes)
+    parts.control.loop(outer, Loop(index, (index,), True), 0, index.extent, [], start,
+                       writes=writes)
 
 
 class _Blocks:
     """Statements on blocks of a crossing loop and the one in lanes, of which loads are copied."""
 
-    def __init__(self, kernel: Kernel, crossing: Loop, lane: Loop, nest: TransposedTile):
-        self.kernel, self.crossing, self.lane, self.body = kernel, crossing, lane, nest.body
-        self.writes, self.deep, self.long = kernel.written(nest.body), nest.deep, nest.long
+    def __init__(self, parts: Parts, crossing: Loop, lane: Loop, nest: TransposedTile):
+        self.parts, self.crossing, self.lane, self.body = parts, crossing, lane, nest.body
+        self.writes, self.deep, self.long = parts.analysis.written(nest.body), nest.deep, nest.long
         self.wide = replace(lane, width=nest.wide)
         self.rooms = {load: self.room(load) for load in nest.copied}
 
     def room(self, load: Load) -> str:
-        name = "%" + self.kernel.writer.fresh("room")
-        self.kernel.top.lines.insert(0, f"{name} = alloca [{self.deep * self.long} x "
-                                        f"{memory_type(load.dtype)}], align 64")
-        return name
+        return self.parts.control.allocate(
+            f"[{self.deep * self.long} x {memory_type(load.dtype)}], align 64")
 
     def write(self, scope: Scope) -> None:
         """Write loops over blocks, of which the last may overlap those before."""
@@ -165,9 +146,9 @@ class _Blocks:
                 self.copy(load, room, inner, left, top)
             self.rows(inner, left, top)
 
-        kernel, writes = self.kernel, self.writes
-        _each_block(kernel, scope, self.lane, self.long, writes, lambda a, left: _each_block(
-            kernel, a, self.crossing, self.deep, writes, lambda b, top: block(b, left, top)))
+        parts, writes = self.parts, self.writes
+        _each_block(parts, scope, self.lane, self.long, writes, lambda a, left: _each_block(
+            parts, a, self.crossing, self.deep, writes, lambda b, top: block(b, left, top)))
 
     def each(self, scope: Scope, count: int, then: Callable[[Scope, Value], None],
              bound: Sequence[Index] = ()) -> None:
@@ -178,24 +159,26 @@ class _Blocks:
             then(inner, inner.values[index])
             return []
 
-        self.kernel.loop(scope, Loop(index, (index,), True), 0, count, [], step, bound=bound,
-                         writes=self.writes)
+        self.parts.control.loop(scope, Loop(index, (index,), True), 0, count, [], step, bound=bound,
+                                writes=self.writes)
 
     def copy(self, load: Load, room: str, scope: Scope, left: Value, top: Value) -> None:
         """Transpose what a load finds in a block into its room, tile by tile."""
-        kernel, size, buffer = self.kernel, self.lane.width, load.buffer
+        parts, size, buffer = self.parts, self.lane.width, load.buffer
+        further = parts.addresses.further
         type, line = memory_type(load.dtype).of(size), max(size, LINE // load.dtype.itemsize)
         line = size if self.deep % line else line
-        corner, stride = kernel.place_in_block(load, self.crossing, self.lane, scope, top, left)
+        corner, stride = parts.addresses.in_block(load, self.crossing, self.lane, scope, top, left)
 
         def tiles(inner: Scope, across: Value, along: Value) -> None:
             """As many iterations of the crossing loop as a line of the cache has elements."""
-            place = kernel.further(buffer, corner, across * (size * stride) + along * line)
+            place = further(buffer, corner, across * (size * stride) + along * line)
             for start in range(0, line, size):
-                rows = transposed([kernel.plain_load(type, buffer, place, n * stride + start)
-                                   for n in range(size)])
+                rows = transposed([
+                    parts.elements.plain(type, further(buffer, place, n * stride + start))
+                    for n in range(size)])
                 for n, row in enumerate(rows, start):
-                    kernel.to_room(room, along * (line * self.long) + across * size
+                    parts.elements.to_room(room, along * (line * self.long) + across * size
                                    + n * self.long, row)
 
         self.each(scope, self.long // size, lambda a, across: self.each(
@@ -203,20 +186,20 @@ class _Blocks:
 
     def rows(self, scope: Scope, left: Value, top: Value) -> None:
         """The statements on a block, row by row."""
-        kernel, crossing, lane = self.kernel, self.crossing, self.wide
+        parts, crossing, lane = self.parts, self.crossing, self.wide
 
         def in_lanes(inner: Scope, row: Value, step: Value) -> None:
-            _rename(inner, lane)
+            inner.rename(lane)
             first = step * lane.width + left
             inner.lanes = Lanes(lane, first)
             inner.varying = frozenset((*lane.covers, lane.index))
             inner.values[inner.lanes] = first
             place = row * self.long + step * lane.width
             inner.rooms = {load: (room, place) for load, room in self.rooms.items()}
-            kernel.statements(self.body, inner)
+            parts.statements.body(self.body, inner)
 
         def one_row(outer: Scope, row: Value) -> None:
-            _rename(outer, crossing)  # here, for what is the same in all lanes is computed here
+            outer.rename(crossing)  # here, for what is the same in all lanes is computed here
             outer.values[crossing.index] = row + top
             outer.outer = Ahead(crossing, self.long)
             self.each(outer, self.long // lane.width,
@@ -225,10 +208,10 @@ class _Blocks:
         self.each(scope, self.deep, one_row, (*crossing.covers, crossing.index))
 
 
-def write_in_order(kernel: Kernel, loop: Loop, body: Sequence[Statement], scope: Scope,
+def write_in_order(parts: Parts, loop: Loop, body: Sequence[Statement], scope: Scope,
                    kept: Sequence[Load], states: Sequence[Any]) -> tuple[int, list[Any]]:
     """Write as much of such a loop as whole tiles are; how much that is, and what it carries."""
-    size, writes = scope.lanes.width, kernel.written(body)
+    size, writes = scope.lanes.width, parts.analysis.written(body)
     index = Index("tile", loop.extent // size)
 
     def step(outer: Scope, states: Sequence[Any]) -> list[Any]:
@@ -236,25 +219,25 @@ def write_in_order(kernel: Kernel, loop: Loop, body: Sequence[Statement], scope:
         outer.values[tile] = tile.first
         for number in range(size):
             inner = outer.within((*loop.covers, loop.index), writes)
-            _rename(inner, loop)
-            inner.values[loop.index] = kernel.at(inner, lambda n=number: tile.first + n)
+            inner.rename(loop)
+            inner.values[loop.index] = parts.control.at(inner, lambda n=number: tile.first + n)
             inner.tile, inner.carried = (tile, number), frozenset(kept)
             inner.values.update(zip(kept, states))
-            kernel.statements(body, inner)
+            parts.statements.body(body, inner)
             states = [inner.values[load] for load in kept]
-        _store_columns(kernel, tile)
+        _store_columns(parts, tile)
         return list(states)
 
-    states = kernel.loop(scope, Loop(index, (index,), False), 0, index.extent, states, step,
-                         writes=writes)
+    states = parts.control.loop(scope, Loop(index, (index,), False), 0, index.extent, states, step,
+                                writes=writes)
     return index.extent * size, states
 
 
-def write_together(kernel: Kernel, loop: Loop, lane: Loop, body: Sequence[Statement], scope: Scope,
+def write_together(parts: Parts, loop: Loop, lane: Loop, body: Sequence[Statement], scope: Scope,
                    size: int) -> int:
     """Write stores in a loop and one in lanes that takes one step, several iterations at a time, as
     far as these go; how far that is. What is stored is all computed first."""
-    writes = kernel.written(body)
+    writes = parts.analysis.written(body)
     index = Index("tile", loop.extent // size)
 
     def step(outer: Scope, _) -> list[Any]:
@@ -263,32 +246,25 @@ def write_together(kernel: Kernel, loop: Loop, lane: Loop, body: Sequence[Statem
         made: list[tuple[Load, Any, Scope]] = []
 
         def compute(inner: Scope, _) -> list[Any]:
-            made.extend((Load(s.buffer, s.index), kernel.value(s.value, inner), inner)
+            made.extend((Load(s.buffer, s.index), parts.expressions.value(s.value, inner), inner)
                         for s in body if isinstance(s, Store))
             return []
 
         for number in range(size):
             inner = outer.within((*loop.covers, loop.index), writes)
-            _rename(inner, loop)
-            inner.values[loop.index] = kernel.at(inner, lambda n=number: tile.first + n)
+            inner.rename(loop)
+            inner.values[loop.index] = parts.control.at(inner, lambda n=number: tile.first + n)
             inner.tile = (tile, number)
-            kernel.loop(inner, lane, 0, 1, [], compute, writes=writes)
+            parts.control.loop(inner, lane, 0, 1, [], compute, writes=writes)
         for target, value, inner in made:
-            kernel.put(target, value, inner)
+            parts.statements.put(target, value, inner)
         return []
 
-    kernel.loop(scope, Loop(index, (index,), True), 0, index.extent, [], step, writes=writes)
+    parts.control.loop(scope, Loop(index, (index,), True), 0, index.extent, [], step, writes=writes)
     return index.extent * size
 
 
-def _store_columns(kernel: Kernel, tile: Tile) -> None:
+def _store_columns(parts: Parts, tile: Tile) -> None:
     for target, columns in tile.columns.items():
-        rows = kernel.at(tile.scope, lambda c=columns: transposed(list(c.values())))
-        kernel.at(tile.scope, lambda t=target, r=rows: kernel.write_tile(t, r, tile))
-
-
-def _rename(inner: Scope, loop: Loop) -> None:
-    """Indices of merged loops, by that of the merged one."""
-    if len(loop.covers) > 1:
-        inner.names = {**inner.names, **dict.fromkeys(loop.covers[:-1]),
-                       loop.covers[-1]: loop.index}
+        rows = parts.control.at(tile.scope, lambda c=columns: transposed(list(c.values())))
+        parts.control.at(tile.scope, lambda t=target, r=rows: parts.access.write_tile(t, r, tile))

@@ -8,18 +8,19 @@ complete, so until then more can be computed in front of it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ...._loops.expr import Expr, Index, Load, Node, Variable
-from ...._loops.nest import Buffer
-from ...schedule.analysis import Analysis
-from ...schedule.lanes import Loop
-from ..values import Place, Value
+from ..._loops.expr import Expr, Index, Load, Node, Variable
+from ..._loops.nest import Buffer
+from ..schedule.analysis import Analysis
+from ..schedule.lanes import Loop
+from .values import Place, Value
 
-__all__ = ["Ahead", "Lanes", "Scope", "Way"]
+__all__ = ["Ahead", "Groups", "Lanes", "Scope", "Tile", "Way"]
 
 Way = tuple[tuple[Expr, bool], ...]
+"""The conditions on the way to an arm of a choice, and whether they hold there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,11 +48,27 @@ class Ahead(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """What was loaded from memory at an address, as a key: groups of neighbours, for some lanes."""
+    """The key of groups of neighbours that were loaded from an address, for some lanes."""
 
     memory: Buffer
     address: str
     width: int
+
+
+@dataclass(frozen=True, eq=False)
+class Tile:
+    """Iterations of the crossing loop that are written out one after the other (transposes).
+
+    ``first`` is the index in the first of them. ``scope`` holds the tiles that were read;
+    ``columns`` are those to be stored, one for each iteration, by their place in memory.
+    """
+
+    loop: Loop
+    first: Value
+    size: int
+    scope: Scope
+    writes: frozenset[Buffer]
+    columns: dict[Load, dict[int, Any]] = field(default_factory=dict)
 
 
 class Scope(Place):
@@ -61,11 +78,11 @@ class Scope(Place):
     ``lanes``, if any, is the loop around that runs in vectors (:class:`Lanes`), ``varying`` are the
     variables that differ between lanes, ``mask`` tells which of them take part.
     ``names`` maps indices of the program to those of merged loops, or to None. ``carried`` are
-    elements that a loop keeps in registers. ``tile``, if any, is what is transposed in registers
-    (``transposes.py``), and the number of an iteration in it; ``rooms`` have what some loads find,
-    as it was copied there, from a place on. ``outer``, if any, tells what may be asked for ahead.
-    ``found`` has what is known in arms of choices: by the conditions on the way to the arm, and
-    whether they hold there.
+    elements that a loop keeps in registers. ``tile``, if any, is what is transposed in registers,
+    and the number of an iteration in it. ``rooms`` maps loads to the memory of the function that
+    holds a copy of their elements, and to a place in it. ``outer``, if any, is the loop for whose
+    later iterations elements may be prefetched. ``found`` has what is known in arms of choices, by
+    the way to the arm.
     """
 
     __slots__ = ("bound", "carried", "conditional", "depth", "found", "label", "lanes", "mask",
@@ -81,12 +98,12 @@ class Scope(Place):
         self.bound, self.writes, self.conditional = frozenset(bound), writes, conditional
         self.values: dict[Any, Any] = {}
         self.depth: int = parent.depth + 1 if parent else 0
-        self.lanes: Any = parent.lanes if parent else None
+        self.lanes: Any = parent.lanes if parent else None  # Lanes
         self.varying: frozenset[Variable] = parent.varying if parent else frozenset()
         self.mask: Any = parent.mask if parent else None
         self.names: Mapping[Expr, Index | None] = parent.names if parent else {}
         self.carried: frozenset[Load] = frozenset()
-        self.tile: Any = parent.tile if parent else None
+        self.tile: Any = parent.tile if parent else None  # (Tile, number)
         self.outer: Ahead | None = parent.outer if parent else None
         self.rooms: Mapping[Load, tuple[str, Value]] = parent.rooms if parent else {}
         self.found: dict[Way, dict[Node, Any]] = {}
@@ -115,6 +132,12 @@ class Scope(Place):
         inner.place = self.place
         return inner
 
+    def rename(self, loop: Loop) -> None:
+        """Know the indices that a merged loop covers by its own index."""
+        if len(loop.covers) > 1:
+            self.names = {**self.names, **dict.fromkeys(loop.covers[:-1]),
+                          loop.covers[-1]: loop.index}
+
     @property
     def masked(self) -> bool:
         """Whether only some lanes take part, in the same code."""
@@ -139,7 +162,7 @@ class Scope(Place):
         raise KeyError(key)
 
     def of_place(self, place: Place | None) -> Scope:
-        """The scope around whose code goes to a place; if there is none, this one."""
+        """The nearest enclosing scope that writes to a place; this one if there is none."""
         scope: Scope | None = self
         while scope is not None:
             if scope is place:
@@ -153,7 +176,7 @@ class Scope(Place):
         return self if self.parent is None else self.parent.outermost
 
     def home(self, node: Node, analysis: Analysis) -> Scope:
-        """The outermost scope where a node can be computed, and is not in vain.
+        """The outermost scope where a node can be computed and is needed.
 
         It leaves a loop that neither binds its variables nor writes what it reads. It leaves a
         condition only if it does no harm, and only to get out of a loop.
@@ -178,7 +201,7 @@ class Scope(Place):
         return not node.free.isdisjoint(self.varying)
 
     def forget(self, buffer: Buffer, analysis: Analysis) -> None:
-        """A buffer was written: what was read from it is not known any more."""
+        """Forget what was read from a buffer, which is being written."""
         scope: Scope | None = self
         while scope is not None:
             for values in (scope.values, *scope.found.values()):

@@ -1,0 +1,118 @@
+"""The steps of folds, which loops of any kind are written around."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..._loops.expr import Fold, Index, Load, Op, State
+from ..._loops.instructions import identity, kind_of
+from ..._loops.traverse import walk
+from ..schedule.folds import differing_states
+from ..schedule.lanes import Loop
+from .control import Control, Step
+from .expressions import Expressions
+from .operations import multiply_add, number
+from .scalars import Scalar, combined, flat, whole
+from .scopes import Ahead, Scope
+from .storage import register_type
+from .values import Value
+
+__all__ = ["FoldSteps", "joint"]
+
+
+def joint(fold: Fold, a: Scalar, b: Scalar) -> Scalar:
+    """Two parts of a reduction, combined."""
+    return combined(fold.reducer or "", a, b, fold.states[0].dtype)
+
+
+class FoldSteps:
+    """Writes steps of folds, and loops around them."""
+
+    def __init__(self, control: Control, expressions: Expressions):
+        self.control, self.expressions, self.writer = control, expressions, control.writer
+        self.stretch: int = self.writer.machine.tuning.folds.stretch
+
+    def step(self, fold: Fold, scope: Scope, states: Sequence[Scalar]) -> list[Scalar]:
+        """What the states become in one step."""
+        value = self.expressions.value
+        scope.values.update(zip(fold.states, states))
+        if fold.reducer:
+            return [self.reduced(fold, fold.reducer, scope, states[0])]
+        values = [whole(value(expr, scope), expr.dtype) for expr in fold.body]
+        return [value.of(flat(state)[0].type.lanes) for value, state in zip(values, states)]
+
+    def reduced(self, fold: Fold, reducer: str, scope: Scope, state: Scalar) -> Scalar:
+        """A state and an element; products are added with one rounding where that is as quick."""
+        element, dtype = fold.body[0], fold.states[0].dtype
+        value = self.expressions.value
+        if reducer == "add" and isinstance(element, Op) and element.name in ("mul", "square"):
+            factors = [whole(value(arg, scope), dtype) for arg in element.args]
+            return multiply_add(factors[0], factors[-1], state, dtype)
+        return combined(reducer, state, whole(value(element, scope), dtype), dtype)
+
+    def neutral(self, fold: Fold) -> Scalar:
+        """The neutral element of a reduction."""
+        dtype = fold.states[0].dtype
+        return number(self.writer, np.asarray(identity(fold.reducer or "", dtype)).astype(
+            dtype)[()].item(), dtype)
+
+    # -- states in lanes ---------------------------------------------------------------------------
+
+    def spread_states(self, fold: Fold, states: Sequence[Scalar], inner: Scope) -> list[Scalar]:
+        """The states of a fold before its first step, in lanes where they come to differ.
+
+        Those that do are made known to the scope of its steps.
+        """
+        differ = differing_states(fold, inner.varying)
+        inner.varying = inner.varying.union(differ)
+        return [self.spread(fold, value, inner.lanes.width) if state in differ else value
+                for state, value in zip(fold.states, states)]
+
+    def spread(self, fold: Fold, state: Scalar, width: int) -> Scalar:
+        """A state in lanes; a mask is held in integers as wide as what it is made from."""
+        value = state.of(width)
+        if isinstance(value, Value) and value.is_mask:
+            value = Value(self.writer, value.text, value.type)
+            value.mask_bits = max([8, *(register_type(node.dtype).bits for node in walk(*fold.parts)
+                                        if isinstance(node, (Load, State)))])
+        return value
+
+    # -- loops -------------------------------------------------------------------------------------
+
+    def around(self, loops: Sequence[Loop], scope: Scope, states: Sequence[Scalar], fold: Fold,
+               body: Step, stretch: int = 0) -> Sequence[Scalar]:
+        """Loops around the body of a fold, or around one in lanes of ``stretch`` iterations."""
+        if not loops:
+            return body(scope, states)
+
+        def step(inner: Scope, values: Sequence[Scalar]) -> Sequence[Scalar]:
+            if loops[0].width == 1:
+                inner.outer = Ahead(loops[0], stretch)
+            return self.around(loops[1:], inner, values, fold, body, stretch)
+
+        return self.stretches(fold, loops[0], scope, states, loops[0].extent, step)
+
+    def stretches(self, fold: Fold, loop: Loop, scope: Scope, states: Sequence[Scalar], steps: int,
+                  step: Step) -> list[Scalar]:
+        """The steps of a loop of a fold. A long sum is added up in stretches, which keeps errors
+        small."""
+        dtype, done, found, length = fold.states[0].dtype, 0, list(states), self.stretch
+
+        def stretch(inner: Scope, values: Sequence[Scalar]) -> list[Scalar]:
+            base = inner.values[block.index] * length
+            parts = [self.neutral(fold).of(flat(value)[0].type.lanes) for value in values]
+            parts = self.control.loop(inner, loop, 0, length, parts, step, bound=fold.states,
+                                      base=base)
+            return [combined("add", value, part, dtype) for value, part in zip(values, parts)]
+
+        if fold.reducer == "add" and kind_of(dtype) in "fc" and steps >= 2 * length:
+            blocks = steps // length
+            index = Index("block", blocks)
+            block = Loop(index, (index,), False)
+            found = self.control.loop(scope, block, 0, blocks, found, stretch, bound=fold.states)
+            done = blocks * length
+        if done < steps:
+            found = self.control.loop(scope, loop, done, steps, found, step, bound=fold.states)
+        return found
