@@ -10,6 +10,7 @@ from scipy import signal
 import tanx
 import tanx.numpy as jnp
 from tanx import lax
+from tanx._ops import conv
 
 
 def plain(x, w, strides, padding, lhs_dilation, rhs_dilation, feature_groups=1, batch_groups=1):
@@ -63,6 +64,21 @@ def test_all_options_agree_with_the_definition_eagerly_and_compiled(groups):
                                             batch_group_count=batch_groups, **names)
         for result in (f(x, w), tanx.jit(f)(x, w)):
             np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("groups", [(1, 1), (2, 1), (1, 2)], ids=str)
+@pytest.mark.parametrize("rank", [0, 1, 3])
+def test_windows_in_parts(groups, rank, monkeypatch):
+    """Where windows would take much memory as a matrix, images and places are taken by parts."""
+    feature_groups, batch_groups = groups
+    x, w = data(4, 4, *(7, 6, 5)[:rank]), data(6, 4 // feature_groups, *(3, 2, 2)[:rank])
+    options = dict(window_strides=(2, 1, 1)[:rank], padding=((1, 0), (0, 1), (1, 1))[:rank],
+                   feature_group_count=feature_groups, batch_group_count=batch_groups)
+    whole = lax.conv_general_dilated(x, w, **options)
+    monkeypatch.setattr(conv, "WINDOWS", 64)
+    parts = lax.conv_general_dilated(x, w, **options)
+    assert parts.shape == whole.shape and parts.dtype == whole.dtype
+    np.testing.assert_allclose(parts, whole, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("numbers", [("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW"),
