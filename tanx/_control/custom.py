@@ -165,9 +165,6 @@ class CustomCall(RunsFunctions):
     def bind(self, *args, **params):
         return super().bind(*args, **self.unwrapped(params))
 
-    def bind_with_trace(self, trace, args, *avals_and_params):
-        return super().bind_with_trace(trace, args, self.unwrapped(dict(avals_and_params[-1])))
-
     def unwrapped(self, params: dict) -> dict:
         """The parameters, with the functions that ``subfuns`` are, if it is given."""
         if (subfuns := params.pop("subfuns", None)) is None:

@@ -221,7 +221,7 @@ class Primitive:
     def bind_with_trace(self, trace, args, *avals_and_params):
         """Apply the primitive in a trace; parameters are the last argument."""
         with running(trace):
-            return trace.process(self, args, dict(avals_and_params[-1]))
+            return self.bind(*args, **avals_and_params[-1])
 
     def get_bind_params(self, params: dict[str, Any]) -> dict[str, Any]:
         """The parameters to pass to ``bind`` in order to apply an equation again."""

@@ -287,7 +287,8 @@ class Drawing(core.Trace):
     def process_primitive(self, primitive, tracers, params):
         self.seen.append(primitive.name)
         values = [t.value if isinstance(t, Drawn) else t for t in tracers]
-        return Drawn(self, primitive.bind_with_trace(self.parent_trace, values, (), params))
+        out = primitive.bind_with_trace(self.parent_trace, values, (), params)
+        return tanx.tree.map(lambda value: Drawn(self, value), out)
 
 
 def test_a_tracer_takes_its_type():
@@ -296,8 +297,10 @@ def test_a_tracer_takes_its_type():
         x = Drawn(trace, jnp.arange(3.0))
         with extend_core.set_current_trace(trace):
             out = jnp.sin(x).sum()
+            total, parts = tanx.lax.scan(lambda c, y: (c + y, c), x[0], x)
     assert x.shape == (3,) and x.dtype == np.float32 and not x.aval.weak_type and len(x) == 3
-    assert isinstance(out, Drawn) and out.shape == () and trace.seen == ["sin", "reduce_sum"]
+    assert isinstance(out, Drawn) and out.shape == () and trace.seen[:2] == ["sin", "reduce_sum"]
+    assert "scan" in trace.seen and total.value == 3.0 and parts.value.tolist() == [0.0, 0.0, 1.0]
     np.testing.assert_allclose(out.value, np.sin(np.arange(3)).sum(), rtol=1e-6)
     with pytest.raises(NotImplementedError, match="Tracer.aval"):
         core.Tracer(trace).aval  # noqa: B018
