@@ -39,7 +39,7 @@ from .._runtime.objects import callable_class
 from .._runtime.python_call import Call
 from .._runtime.reports import report
 from .._runtime.tier0 import program_of
-from .._transforms.discharge import discharge, is_stateful
+from .._transforms.discharge import discharge, is_stateful, without_refs
 from .._transforms.low import lowered
 from ..errors import explain, warn_user
 from ..tree_util import tree_flatten, tree_leaves, tree_structure, tree_unflatten
@@ -113,9 +113,12 @@ class PjitFunction(Wrapped):
         if entry.stateful:
             captured = self._with_refs(call, entry, captured, args, kwargs)
             if type(context.trace) is EvalTrace:
-                outs = run_on_refs(entry.closed, [*captured, *call.leaves], donated, self._name)
-                return tree_unflatten(entry.out_tree, outs)
-        if not captured and type(context.trace) is EvalTrace and not entry.stateful:
+                if any(map(is_ref, (*captured, *call.leaves))):
+                    outs = run_on_refs(entry.closed, [*captured, *call.leaves], donated, self._name)
+                    return tree_unflatten(entry.out_tree, outs)
+                # All references are its own: on values, it is called like any other function.
+                entry = entry._replace(closed=without_refs(entry.closed), stateful=False)
+        if not captured and type(context.trace) is EvalTrace:
             if self._background:
                 early = run_meanwhile(entry.closed, donated, [*map(_present, call.leaves)])
                 if early is not None:

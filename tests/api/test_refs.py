@@ -149,6 +149,15 @@ def internal(stateful):
     return f
 
 
+@pytest.mark.parametrize("donated", [(), (0,)], ids=["kept", "donated"])
+def test_references_of_its_own_cost_a_compiled_function_nothing(donated):
+    run = tanx.jit(internal(assigned), donate_argnums=donated)
+    for _ in range(TIMES):
+        same(run(x3(), jnp.float32(0.5), x3() / 2),
+             assigned_values(x3(), jnp.float32(0.5), x3() / 2))
+    assert len(run._native) == 1  # calls do not go through Python, as on values
+
+
 @each_twin
 def test_derivatives_go_through_references(stateful, pure):
     f, g = (lambda *xs, h=h: sum(jnp.sum(y) for y in tanx.tree.leaves(h(*xs))).astype("float32")
