@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShardingTypeError, explain
-from .jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from .jaxpr import ClosedJaxpr, JaxprEqn
 from .mesh import AbstractMesh, AxisType, Mesh, concrete_mesh, get_abstract_mesh
 from .placement import Explicit
 from .primitive import Kind
+from .retype import Retyping
 from .sharding import NamedSharding
 from .spec import PartitionSpec, names_of
 from .types import ShapedArray, is_arraylike, typeof
@@ -370,55 +371,9 @@ def bare_jaxpr(closed: ClosedJaxpr) -> ClosedJaxpr:
     return _Bare().closed(closed) if Explicit.seen else closed
 
 
-class _Bare:
-    def __init__(self) -> None:
-        self.done: dict[int, Jaxpr] = {}
+class _Bare(Retyping):
+    def part(self, value: Any) -> Any:
+        return bare(value)
 
-    def closed(self, closed: ClosedJaxpr) -> ClosedJaxpr:
-        jaxpr = self.jaxpr(closed.jaxpr)
-        return closed if jaxpr is closed.jaxpr else ClosedJaxpr(jaxpr, closed.consts)
-
-    def jaxpr(self, jaxpr: Jaxpr) -> Jaxpr:
-        found = self.done.get(id(jaxpr))
-        if found is None:
-            found = self.done[id(jaxpr)] = self._made(jaxpr)
-        return found
-
-    def _made(self, jaxpr: Jaxpr) -> Jaxpr:
-        variables = [*jaxpr.constvars, *jaxpr.invars, *(v for e in jaxpr.eqns for v in e.outvars)]
-        names = {v: Var(bare(v.aval)) for v in variables if is_divided(v.aval)}
-        eqns = [self._equation(eqn, names) for eqn in jaxpr.eqns]
-        if not names and all(a is b for a, b in zip(eqns, jaxpr.eqns)):
-            return jaxpr
-
-        def renamed(atoms) -> list:
-            return [a if type(a) is Literal else names.get(a, a) for a in atoms]
-
-        return Jaxpr(renamed(jaxpr.constvars), renamed(jaxpr.invars), renamed(jaxpr.outvars), eqns,
-                     jaxpr.effects, jaxpr.debug_info)
-
-    def _equation(self, eqn: JaxprEqn, names: dict[Var, Var]) -> JaxprEqn:
-        params = {name: self.value(value) for name, value in eqn.params.items()}
-        params = undivided_params(eqn.primitive, params)
-        same = all(params[name] is value for name, value in eqn.params.items())
-        if same and not any(v in names for v in (*eqn.invars, *eqn.outvars)):
-            return eqn
-
-        def renamed(atoms) -> list:
-            return [a if type(a) is Literal else names.get(a, a) for a in atoms]
-
-        return eqn.replace(invars=renamed(eqn.invars), outvars=renamed(eqn.outvars), params=params)
-
-    def value(self, value: Any) -> Any:
-        """A parameter; jaxprs in it, and types, state no shardings."""
-        kind = type(value)
-        if kind is ClosedJaxpr:
-            return self.closed(value)
-        if kind is Jaxpr:
-            return self.jaxpr(value)
-        if kind is ShapedArray:
-            return bare(value)
-        if kind is tuple and value:
-            items = tuple(map(self.value, value))
-            return value if all(a is b for a, b in zip(items, value)) else items
-        return value
+    def params(self, eqn: JaxprEqn) -> dict[str, Any]:
+        return undivided_params(eqn.primitive, super().params(eqn))
