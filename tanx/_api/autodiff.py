@@ -357,7 +357,7 @@ def vjp(fun: Callable, *primals, has_aux: bool = False, reduce_axes=(), saveable
 def _on_contents(flat: Callable, refs: list) -> Callable:
     """A flat function of contents, which gives the new contents after its results."""
     def on_contents(*xs):
-        given = [x if ref is None else Cell(context.trace, x, ref.aval)
+        given = [x if ref is None else Cell(context.trace, x, ref.aval, outer=ref)
                  for x, ref in zip(xs, refs)]
         outs = flat(*given)
         return [*outs, *(cell.content for cell in given if isinstance(cell, Cell))]

@@ -28,7 +28,7 @@ from .._transforms.jvp import JVPTrace, jvp_jaxpr
 from .._transforms.linearize import partial_eval_jaxpr
 from .._transforms.taylor import flattened, gathered, taylor_jaxpr
 from .._transforms.transpose import transpose_jaxpr
-from .._transforms.vmap import batch_jaxpr
+from .._transforms.vmap import BatchTrace, batch_jaxpr
 from .late import rules_keep_refs
 from .stateful import RunsFunctions
 
@@ -165,7 +165,7 @@ class Jit(Call):
     for_contents = for_operands
 
     def discharge(self, args, params):
-        if isinstance(context.trace, JVPTrace) and rules_keep_refs(params["jaxpr"]):
+        if isinstance(context.trace, JVPTrace | BatchTrace) and rules_keep_refs(params["jaxpr"]):
             # Users' rules may keep references for the backward pass: they get those themselves.
             return eval_jaxpr(params["jaxpr"].jaxpr, params["jaxpr"].consts, *args)
         return super().discharge(args, params)

@@ -27,7 +27,7 @@ from .._transforms.linearize import PartialTrace
 from .._transforms.transpose import backward
 from .._transforms.vmap import batch
 from ..errors import UnexpectedTracerError, explain
-from .late import late_of
+from .late import late_of, run_on_origins
 from .stateful import RunsFunctions
 
 __all__ = ["Arguments", "CustomCall", "SymbolicZero", "batched_flat", "batched_run", "flat_leaves",
@@ -206,6 +206,9 @@ class CustomCall(RunsFunctions):
                 return trace.process(self, args, params)
             with running(trace.underneath):
                 return self.bind(*args, **params)
+        outs = run_on_origins(self, args, params)
+        if outs is not None:
+            return outs
         late = late_of(args) if self.keeps_refs is not None else {}
         refs = [Written(x.aval, i in late) if is_ref(x) else None for i, x in enumerate(args)]
         outs = self.bind(*contents(args), *late.values(), **self.on_contents(refs, params))

@@ -12,7 +12,7 @@ from .. import dtypes, tree_util
 from .._base.config import disable_bwd_checks
 from .._base.traceback import boundary
 from .._core.cells import Cell
-from .._core.jaxpr import eval_jaxpr
+from .._core.jaxpr import ClosedJaxpr, eval_jaxpr
 from .._core.linear import Linear, Zero, expansion, instantiate, never
 from .._core.naming import leaf_names, name_of
 from .._core.primitive import Kind, Primitive
@@ -21,7 +21,7 @@ from .._core.stage import stage
 from .._core.trace import Tracer, context, running
 from .._core.types import NUMBERS, ShapedArray, is_arraylike, typeof
 from .._ops.base import materialize, move_axis, reduce_sum
-from .._transforms.discharge import DischargeTrace, content_type
+from .._transforms.discharge import DischargeTrace, content_type, discharge
 from .._transforms.vmap import Axis, batch
 from ..errors import UnexpectedTracerError, explain
 from .accumulators import NullAccum, ValAccum, log
@@ -42,6 +42,7 @@ from .custom import (
     settled,
 )
 from .custom_remat import fwd_or_function
+from .late import content_from, late_from
 
 __all__ = ["CustomVJPPrimal", "closure_convert", "custom_vjp", "custom_vjp_call_p",
            "custom_vjp_primal_tree_values", "zero_from_primal"]
@@ -129,8 +130,9 @@ class CustomVJPCall(CustomCall):
             found = any(map(is_ref, residuals))
             return []
 
-        stage(probe, types[params["num_consts"]:])
-        return found
+        start = params["num_consts"]
+        closed = ClosedJaxpr(*stage(probe, types[start:]))
+        return tuple(start + i for i in discharge(closed).written) if found else None
 
     def on_contents(self, refs, params):
         return {**params, "call_jaxpr": call_on_contents(params["call_jaxpr"], refs),
@@ -164,8 +166,9 @@ def _fwd_on_contents(fwd, refs: Refs, name: str):
         if -1 in places:
             raise NotImplementedError(explain(
                 f"tanx.custom_vjp: the fwd rule of {name}",
-                "keeps a reference for bwd, inside of a while_loop or vmap, or one of integers.",
-                hint="use the function outside of these, or return what bwd would write as a "
+                "keeps a reference for bwd that is made in the body of a loop, a branch or "
+                "checkpoint, or is used where lanes of vmap go different ways.",
+                hint="make the reference outside, or return what bwd would write as a "
                      "cotangent."))
         inner = [x for x in residuals if not is_ref(x)]
 
@@ -173,11 +176,12 @@ def _fwd_on_contents(fwd, refs: Refs, name: str):
             kept, cts = iter(given[:len(inner)]), given[len(inner):]
             ends = cts[len(cts) - len(late):]
             trace = DischargeTrace(context.trace)
-            cells = [Cell(trace, _settled_zero(ct), written(i).aval) for i, ct in zip(late, ends)]
+            cells = [Cell(trace, content_from(_settled_zero(ct), written(i).aval.inner_aval),
+                          written(i).aval) for i, ct in zip(late, ends)]
             with running(trace):
                 answers = pull(*(next(kept) if n is None else cells[n] for n in places),
                                *cts[:len(outs)])
-            return [*answers, *(cell.content for cell in cells)]
+            return [*answers, *(late_from(cell.content) for cell in cells)]
         return [*outs, *contents_of(args, refs), *values[len(refs):]], inner, pulled
     return functools.update_wrapper(on_contents, fwd)
 

@@ -7,7 +7,12 @@ pass will find. So a second value goes along with the content of such a referenc
 It is zero, and what matters is its cotangent, which is the content in the backward pass: the
 backward pass starts with what the reference holds then, each ``bwd`` takes the cotangent of the
 late value for the content, and gives what it has written as the cotangent further back. Loops carry
-the late value, so their backward passes carry the content, in the right order.
+the late value, so their backward passes carry the content, in the right order. Integers have no
+cotangents: their late values are floats that hold pieces of them.
+
+A reference that is made in the differentiated function, or passed to it, is a cell that holds
+primals with tangents. The rules get a reference of the trace below, its *origin*, which has the
+primals: what is written to the cell later goes there as well, for the backward pass to find.
 """
 
 from __future__ import annotations
@@ -20,14 +25,22 @@ from .._core.cells import Cell
 from .._core.jaxpr import ClosedJaxpr, JaxprEqn, cached_by_jaxpr
 from .._core.linear import Zero, instantiate, never
 from .._core.primitive import Kind, Primitive
-from .._core.refs import AbstractRef, is_ref
-from .._core.trace import Tracer, context, running
-from .._core.types import typeof
+from .._core.refs import AbstractRef, Reference, is_ref
+from .._core.trace import Trace, Tracer, context, running
+from .._core.types import ShapedArray, typeof
+from .._ops.base import materialize
+from .._ops.convert import bitcast_convert_type, convert
 from .._ops.derive import zeros_of
-from .._transforms.jvp import JVPTrace
+from .._ops.refs import new_ref
+from .._ops.slicing import concatenate
+from .._transforms.discharge import late_type
+from .._transforms.jvp import JVPTrace, PrimalRef
+from .._transforms.linearize import PartialTrace
+from .._transforms.vmap import BatchTrace, MappedRef
 from ..errors import explain
 
-__all__ = ["late_of", "rules_keep_refs", "run_late"]
+__all__ = ["content_from", "late_from", "late_of", "rules_keep_refs", "run_late",
+           "run_on_origins"]
 
 
 class LateRefs(Primitive):
@@ -69,7 +82,8 @@ def rules_keep_refs(closed: ClosedJaxpr) -> bool:
 def _is_kept_by(eqn: JaxprEqn) -> bool:
     types = [atom.aval for atom in eqn.invars]
     return eqn.primitive.keeps_refs is not None and any(
-        type(ty) is AbstractRef for ty in types) and eqn.primitive.keeps_refs(types, eqn.params)
+        type(ty) is AbstractRef for ty in types) and (
+        eqn.primitive.keeps_refs(types, eqn.params) is not None)
 
 
 def _bodies(params: dict[str, Any]) -> Iterator[ClosedJaxpr]:
@@ -85,7 +99,7 @@ def late_of(args: Sequence) -> dict[int, Any]:
     return {i: x.late for i, x in enumerate(args) if isinstance(x, Cell) and x.late is not None}
 
 
-def run_late(args: Sequence, params: dict[str, Any], carried: range,
+def run_late(primitive, args: Sequence, params: dict[str, Any], carried: range,
              run: Callable[[Mapping[int, Any]], list]) -> list:
     """The results of ``run``, which takes late values by position and gives them behind its own.
 
@@ -99,32 +113,122 @@ def run_late(args: Sequence, params: dict[str, Any], carried: range,
             args[i].late = value
         return outs[:count]
     trace = context.trace
+    if isinstance(trace, BatchTrace) and any(map(rules_keep_refs, _bodies(params))):
+        return trace.process(primitive, [
+            _origin(trace, x) if is_ref(x) and _is_own(trace, x) else x for x in args], params)
     if isinstance(trace, JVPTrace):
-        kept = [i for i in carried if _comes_from_below(trace, args[i])]
+        kept = [i for i in carried if _may_be_kept(trace, args[i])]
         if kept and any(map(rules_keep_refs, _bodies(params))):
             return _run_on_way(trace, args, kept, run)
     return run({})
 
 
-def _comes_from_below(trace: JVPTrace, x) -> bool:
-    """Whether a reference was made outside the differentiated function, and holds floats."""
-    return is_ref(x) and not (isinstance(x, Tracer) and trace.owns(x)) and dtypes.issubdtype(
-        x.aval.dtype, dtypes.np.inexact)
+def _may_be_kept(trace: JVPTrace, x) -> bool:
+    """Whether a reference holds numbers, and is from below or has an origin there."""
+    return is_ref(x) and (type(x) is Cell or not _is_own(trace, x)) and (
+        dtypes.issubdtype(x.aval.dtype, dtypes.np.number) or x.aval.dtype == bool)
+
+
+def _is_own(trace: Trace, x) -> bool:
+    return isinstance(x, Tracer) and trace.owns(x)
+
+
+# -- origins ---------------------------------------------------------------------------------------
+
+
+def run_on_origins(primitive, args: Sequence, params: dict[str, Any]) -> list | None:
+    """Apply a primitive whose rule keeps references of the running trace to their origins.
+
+    None where it keeps none, or the trace is one whose functions become functions of contents.
+    """
+    trace = context.trace
+    own = [i for i, x in enumerate(args) if is_ref(x) and _is_own(trace, x)]
+    if primitive.keeps_refs is None or not isinstance(trace, JVPTrace | BatchTrace) or not all(
+            type(args[i]) in (Cell, MappedRef) for i in own):
+        return None
+    written = primitive.keeps_refs([typeof(x) for x in args], params)
+    if written is None:
+        return None
+    given = [_origin(trace, x) if i in own else x for i, x in enumerate(args)]
+    if any(_is_own(trace, x) for x in given):
+        outs = trace.process(primitive, given, params)
+    else:
+        with running(trace.underneath):
+            outs = primitive.bind(*given, **params)
+    for i in written:
+        if type(args[i]) is Cell and i in own:  # by the rule, which tells no derivative of it
+            args[i].content, args[i].written = args[i].echo.load(), True
+    return outs
+
+
+def _origin(trace: JVPTrace | BatchTrace, ref) -> Reference:
+    """The reference that ``bwd`` may keep in place of one of a trace.
+
+    For a derivative it is one of the trace below; for a batch, one of the trace that maps it.
+    """
+    if type(ref) is not Cell:
+        return ref
+    if ref.echo is None:
+        value, *dim = trace.split(ref.content)
+        below = trace.underneath
+        while isinstance(below, PartialTrace):  # which records what depends on tangents
+            below = below.underneath
+        with running(below):
+            if isinstance(trace, BatchTrace):
+                whole = new_ref(materialize(value, dim[0], trace.axis.size))
+                ref.echo = MappedRef(trace, whole, 0)
+            elif ref.outer is None:
+                ref.echo = PrimalRef(trace, new_ref(value))
+            else:
+                ref.echo = PrimalRef(trace, ref.outer)
+                ref.outer[...] = value
+    return ref.echo.ref if isinstance(ref.echo, PrimalRef) else ref.echo
+
+
+# -- late values -----------------------------------------------------------------------------------
+
+
+def late_from(content):
+    """The content of a reference in the form of its late value; see :func:`late_type`."""
+    aval = typeof(content)
+    late = late_type(aval)
+    if late is aval:
+        return content
+    if late.shape == aval.shape:
+        return convert(content, late.dtype)
+    bits = bitcast_convert_type(content, dtypes.np.dtype(f"uint{8 * aval.dtype.itemsize}"))
+    return concatenate([
+        convert((bits >> 16 * i & 0xffff).reshape(1, *aval.shape), late.dtype)
+        for i in range(late.shape[0])], 0)
+
+
+def content_from(late, aval: ShapedArray):
+    """The content that :func:`late_from` has put into a form."""
+    kind = late_type(aval)
+    if kind is aval:
+        return late
+    if kind.shape == aval.shape:
+        return convert(late, aval.dtype)
+    unsigned = dtypes.np.dtype(f"uint{8 * aval.dtype.itemsize}")
+    bits = convert(late[0], unsigned)
+    for i in range(1, kind.shape[0]):
+        bits = bits | convert(late[i], unsigned) << 16 * i
+    return bitcast_convert_type(bits, aval.dtype)
 
 
 def _run_on_way(trace: JVPTrace, args: Sequence, kept: list[int], run) -> list:
     """Run between the two ends of the way: one reads references, the other writes to them."""
-    refs = [args[i] for i in kept]
-    types = [ref.aval.inner_aval for ref in refs]
+    refs = [_origin(trace, x) if _is_own(trace, x := args[i]) else x for i in kept]
+    types = [late_type(ref.aval.inner_aval) for ref in refs]
 
     def write(cts):
         for ref, ct in zip(refs, cts):
             if type(ct) is not Zero:
-                ref[...] = ct
+                ref[...] = content_from(ct, ref.aval.inner_aval)
         return [Zero(typeof(t)) for t in active]
 
     def read(cts):
-        return [*cts, *(ref[...] for ref in refs)]
+        return [*cts, *(late_from(ref[...]) for ref in refs)]
 
     with running(trace.underneath):
         active = _active(trace, (x for x in args if not is_ref(x)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._core.flow import Choice, ForLoop
+from .._core.flow import ForLoop
 from .._core.jaxpr import eval_jaxpr
 from .._core.primitive import Primitive
 from .._core.refs import check_distinct
@@ -37,12 +37,11 @@ class RunsFunctions(Primitive):
         """Apply the primitive to the contents of references, and write the new ones back."""
         flow = self.flow(params)
         if flow is not None:
-            carried = range(flow.constants if isinstance(flow, ForLoop) else
-                            len(args) if isinstance(flow, Choice) else 0)
-            return run_late(args, params, carried,
+            carried = range(flow.constants if isinstance(flow, ForLoop) else len(args))
+            return run_late(self, args, params, carried,
                             lambda late: run_flow(self, args, params, flow, late))
         if "jaxpr" in params:
-            return run_late(args, params, range(len(args)),
+            return run_late(self, args, params, range(len(args)),
                             lambda late: run_call(self, args, self.for_contents(params), late))
         body = self.called(params)
         if body is None:

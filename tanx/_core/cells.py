@@ -76,13 +76,20 @@ class Ref(Reference, metaclass=_RefType):
 
 
 class Cell(Reference, Tracer):
-    """A reference made while a trace runs; it holds a value of that trace, or of one below."""
+    """A reference made while a trace runs; it holds a value of that trace, or of one below.
 
-    __slots__ = ("aval", "content", "ended", "late", "written")
+    ``outer`` is the reference of the function around whose content it stands for, if there is one.
+    What is written to a cell goes to its ``echo`` as well. Both, and what is late:
+    :mod:`tanx._control.late`.
+    """
 
-    def __init__(self, trace: Trace, content, aval: AbstractRef | None = None, late=None):
+    __slots__ = ("aval", "content", "echo", "ended", "late", "outer", "written")
+
+    def __init__(self, trace: Trace, content, aval: AbstractRef | None = None, late=None,
+                 outer: Reference | None = None):
         self._trace = trace
-        self.content, self.late = content, late  # what is late: see tanx._control.late
+        self.content, self.late, self.outer = content, late, outer
+        self.echo: Reference | None = None
         self.aval = AbstractRef(typeof(content).strip_weak_type()) if aval is None else aval
         self.ended = self.written = False
 
@@ -96,6 +103,8 @@ class Cell(Reference, Tracer):
         if not holds(self._trace, value):
             raise too_high(self, value)
         self.content, self.written = value, True
+        if self.echo is not None:
+            self.echo.store(value)
 
     def __repr__(self) -> str:
         return f"Ref({self.content})"

@@ -141,7 +141,8 @@ class Primitive:
     expand: Any = None
     # on_parts(args, params): apply what runs functions to what values of high types are made of.
     on_parts: Any = None
-    # keeps_refs(types, params): whether a rule of the user keeps references for the backward pass.
+    # keeps_refs(types, params): if a rule of the user keeps references for the backward pass, the
+    # positions of those that it writes to before; None if it keeps none.
     keeps_refs: Any = None
     # custom_call(primitive, trace, args, params): hand a use to the method of that name of a
     # library's trace.

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from .. import dtypes
 from .._core.cells import Cell, check_writable
 from .._core.effects import has_ref_effects
 from .._core.flow import Choice, ForLoop, WhileLoop
@@ -19,11 +20,12 @@ from .._core.jaxpr import ClosedJaxpr, cached_by_jaxpr, eval_jaxpr, jaxprs_in_pa
 from .._core.refs import NO_GRADIENT, AbstractRef, Reference, check_distinct, is_ref
 from .._core.stage import stage
 from .._core.trace import Trace, context, running
+from .._core.types import ShapedArray
 from .._ops.convert import stop_gradient
 from ..errors import explain
 
 __all__ = ["DischargeTrace", "Discharged", "content_type", "contents", "discharge", "is_stateful",
-           "run_call", "run_flow", "stateful_use", "store", "without_refs"]
+           "late_type", "run_call", "run_flow", "stateful_use", "store", "without_refs"]
 
 
 class DischargeTrace(Trace):
@@ -84,7 +86,7 @@ def discharge(closed: ClosedJaxpr, also: tuple[int, ...] = (),
         return [*outs, *(args[i].content for i in changed), *(args[i].late for i in late)]
 
     types = [content_type(v.aval) for v in jaxpr.invars]
-    pure, consts = stage(fun, [*types, *(types[i] for i in late)], jaxpr.debug_info)
+    pure, consts = stage(fun, [*types, *(late_type(types[i]) for i in late)], jaxpr.debug_info)
     return Discharged(ClosedJaxpr(pure, consts), changed)
 
 
@@ -96,6 +98,18 @@ def without_refs(closed: ClosedJaxpr) -> ClosedJaxpr:
 def content_type(aval):
     """The type of a value, or of the content of a reference."""
     return aval.inner_aval if type(aval) is AbstractRef else aval
+
+
+def late_type(aval: ShapedArray) -> ShapedArray:
+    """The type of the late value of a reference: one with a derivative, which holds any content.
+
+    Integers of 32 and 64 bits are cut into pieces of 16 bits along a leading axis.
+    """
+    if dtypes.issubdtype(aval.dtype, dtypes.np.inexact):
+        return aval
+    wide = aval.dtype.itemsize // 2 if aval.dtype.itemsize > 2 else 1
+    shape = (wide, *aval.shape) if wide > 1 else aval.shape
+    return ShapedArray(shape, dtypes.np.dtype(dtypes.np.float32))
 
 
 def contents(args: Iterable) -> list:
@@ -119,7 +133,7 @@ def run_flow(primitive, args: Sequence, params: dict[str, Any], flow,
     if isinstance(flow, ForLoop):
         return _run_for(primitive, args, params, flow, late)
     if isinstance(flow, WhileLoop):
-        return [*_run_while(primitive, args, params, flow), *late.values()]
+        return _run_while(primitive, args, params, flow, late)
     return _run_choice(primitive, args, params, flow, late)
 
 
@@ -172,13 +186,15 @@ def _run_for(primitive, args: Sequence, params: dict[str, Any], flow: ForLoop,
 
 @cached_by_jaxpr
 def _turn(body: ClosedJaxpr, condition: ClosedJaxpr, body_refs: tuple[int | None, ...],
-          condition_refs: tuple[int | None, ...]) -> tuple[WhileLoop, tuple[int, ...]]:
+          condition_refs: tuple[int | None, ...], late: tuple[int, ...],
+          ) -> tuple[WhileLoop, tuple[int, ...]]:
     """The loop on contents, and the numbers of the references that it writes to.
 
     ``body_refs`` and ``condition_refs`` have an entry for each constant: the number of the
-    reference that it is, or None. Contents that are written to lead the carries.
+    reference that it is, or None. Contents that are written to lead the carries, then come the late
+    values of the constants of the body at ``late``.
     """
-    step, written = discharge(body)
+    step, written = discharge(body, (), late)
     test, tested = discharge(condition)
     if tested:
         raise NotImplementedError(explain(
@@ -186,7 +202,8 @@ def _turn(body: ClosedJaxpr, condition: ClosedJaxpr, body_refs: tuple[int | None
             hint="write to it in the body."))
     changed = tuple(body_refs[i] for i in written)
     moving = [step.in_avals[i] for i in written]
-    count = len(body.jaxpr.outvars)
+    given, count = len(body.jaxpr.invars), len(body.jaxpr.outvars)
+    behind = step.in_avals[given:]
 
     def arranged(pure: ClosedJaxpr, refs: tuple[int | None, ...]) -> tuple[ClosedJaxpr, int]:
         stays = [n is None or n not in changed for n in refs]
@@ -194,32 +211,40 @@ def _turn(body: ClosedJaxpr, condition: ClosedJaxpr, body_refs: tuple[int | None
 
         def fun(*args):
             fixed, leading = iter(args[:constants]), dict(zip(changed, args[constants:]))
+            start = constants + len(changed)
+            lates, carry = args[start:start + len(late)], args[start + len(late):]
             outs = eval_jaxpr(pure.jaxpr, pure.consts, *(
-                next(fixed) if stay else leading[n] for n, stay in zip(refs, stays)),
-                *args[constants + len(changed):])
+                next(fixed) if stay else leading[n] for n, stay in zip(refs, stays)), *carry,
+                *(lates if pure is step else ()))
             return [*outs[count:], *outs[:count]] if pure is step else outs
 
         avals = [a for a, stay in zip(pure.in_avals, stays) if stay]
-        jaxpr, consts = stage(fun, [*avals, *moving, *pure.in_avals[len(refs):]],
-                              pure.jaxpr.debug_info)
+        carry = pure.in_avals[len(refs):given] if pure is step else pure.in_avals[len(refs):]
+        jaxpr, consts = stage(fun, [*avals, *moving, *behind, *carry], pure.jaxpr.debug_info)
         return ClosedJaxpr(jaxpr, consts), constants
 
     return WhileLoop(*arranged(test, condition_refs), *arranged(step, body_refs)), changed
 
 
-def _run_while(primitive, args: Sequence, params: dict[str, Any], flow: WhileLoop) -> list:
+def _run_while(primitive, args: Sequence, params: dict[str, Any], flow: WhileLoop,
+               late: Mapping[int, Any]) -> list:
     refs = list({id(x): x for x in args if is_ref(x)}.values())
     number = {id(x): n for n, x in enumerate(refs)}
     tested, constants, carry = flow.split(args)
+    first = len(tested)
+    kept = {i: x for i, x in late.items() if first <= i < first + len(constants)}
     new, changed = _turn(flow.body, flow.condition, *(
-        tuple(number.get(id(x)) for x in part) for part in (constants, tested)))
+        tuple(number.get(id(x)) for x in part) for part in (constants, tested)),
+        tuple(i - first for i in kept))
     moving = [refs[n] for n in changed]
     stays = [contents(x for x in part if not (is_ref(x) and number[id(x)] in changed))
              for part in (tested, constants)]
-    outs = primitive.bind(*stays[0], *stays[1], *contents(moving), *carry,
+    outs = primitive.bind(*stays[0], *stays[1], *contents(moving), *kept.values(), *carry,
                           **primitive.with_flow(params, new))
+    count = len(moving) + len(kept)
     store(moving, outs[:len(moving)])
-    return outs[len(moving):]
+    ends = dict(zip(kept, outs[len(moving):count]))
+    return [*outs[count:], *(ends.get(i, x) for i, x in late.items())]
 
 
 # -- choices and calls -----------------------------------------------------------------------------

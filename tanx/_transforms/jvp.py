@@ -111,6 +111,29 @@ class PairedRef(Reference, Tracer):
             self.tangent[...] = instantiate(tangent)
 
 
+class PrimalRef(Reference, Tracer):
+    """A reference of the trace below to the primals of what is written here."""
+
+    __slots__ = ("ref",)
+    _trace: JVPTrace
+
+    def __init__(self, trace: JVPTrace, ref: Reference):
+        self._trace, self.ref = trace, ref
+
+    @property
+    def aval(self):
+        return self.ref.aval
+
+    def load(self):
+        with running(self._trace.underneath):
+            return self.ref[...]
+
+    def store(self, value) -> None:
+        primal, _ = self._trace.split(value)
+        with running(self._trace.underneath):
+            self.ref[...] = primal
+
+
 class JVPTrace(Trace):
     """Applies the ``jvp`` rule of every primitive that meets one of its tracers."""
 

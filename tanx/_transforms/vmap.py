@@ -91,30 +91,30 @@ class HighBatchTracer(Opaque, BatchTracer):
     __slots__ = ()
 
 
-_BATCHES = frozenset((BatchTracer, HighBatchTracer))
-
-
 class MappedRef(Reference, Tracer):
     """A reference to a value with a batch axis at ``dim``, which the function does not see."""
 
-    __slots__ = ("ref", "dim", "aval")
+    __slots__ = ("value", "dim", "aval")
     _trace: BatchTrace
 
     def __init__(self, trace: BatchTrace, ref: Reference, dim: int):
-        self._trace, self.ref, self.dim = trace, ref, dim
+        self._trace, self.value, self.dim = trace, ref, dim
         shape = ref.aval.shape
         self.aval = ref.aval.update(shape=shape[:dim] + shape[dim + 1:])
 
     def load(self):
         with running(self._trace.underneath):
-            return BatchTracer(self._trace, self.ref[...], self.dim)
+            return BatchTracer(self._trace, self.value[...], self.dim)
 
     def store(self, value) -> None:
         if not holds(self._trace, value):
             raise too_high(self, value)
         value, dim = self._trace.split(value)
         with running(self._trace.underneath):
-            self.ref[...] = materialize(value, dim, self._trace.axis.size, self.dim)
+            self.value[...] = materialize(value, dim, self._trace.axis.size, self.dim)
+
+
+_BATCHES = frozenset((BatchTracer, HighBatchTracer, MappedRef))
 
 
 class BatchTrace(Trace):

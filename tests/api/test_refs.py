@@ -313,17 +313,6 @@ def test_rules_of_users_keep_their_derivative_where_references_are_discharged():
     assert lanes[...].tolist() == [6, 12]
 
 
-def test_integers_kept_for_the_backward_pass_of_a_loop_are_an_error():
-    @tanx.custom_vjp
-    def stash(ref, x):
-        return x
-
-    stash.defvjp(lambda ref, x: (x, ref), lambda ref, ct: (ref.addupdate(1), (None, ct))[1])
-    ref = tanx.new_ref(jnp.int32(0))
-    with pytest.raises(NotImplementedError, match="keeps a reference"):
-        tanx.grad(lambda x: lax.scan(lambda c, _: (stash(ref, c), None), x, None, 2)[0])(1.0)
-
-
 # -- mistakes --------------------------------------------------------------------------------------
 
 MISTAKES = [

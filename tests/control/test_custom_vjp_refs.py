@@ -58,6 +58,14 @@ FORMS = {
     "scan in cond in scan": nested,
     "fori_loop": lambda h, x: lax.fori_loop(
         0, 3, lambda _, x: jnp.sin(watched(h, jnp.sin(x))), x).sum(),
+    "while_loop": lambda h, x: lax.while_loop(
+        lambda c: c[0] < 3, lambda c: (c[0] + 1, jnp.sin(watched(h, jnp.sin(c[1])))),
+        (0, x))[1].sum(),
+    "vmap": lambda h, x: tanx.vmap(unrolled)(h, x).sum(),
+    "scan in vmap": lambda h, x: tanx.vmap(scanned)(h, x).sum(),
+    "jit in vmap": lambda h, x: tanx.vmap(tanx.jit(unrolled))(h, x).sum(),
+    "vmap in scan": lambda h, x: lax.scan(lambda x, _: (tanx.vmap(
+        lambda h, x: jnp.sin(watched(h, jnp.sin(x))))(h, x), None), x, None, length=3)[0].sum(),
 }
 
 
@@ -75,6 +83,96 @@ def test_bwd_writes_to_a_reference_in_the_order_of_the_unrolled_program(form, ji
         np.testing.assert_allclose(got, want, rtol=1e-5)
         np.testing.assert_allclose(found[...], expected[...], rtol=1e-5)
         assert (got.shape, got.dtype, got.weak_type) == ((2,), np.float32, False)
+
+
+@pytest.mark.parametrize("form, wrap", [(unrolled, lambda f: f), (scanned, tanx.jit)],
+                         ids=["eager", "jit"])
+def test_bwd_writes_to_a_reference_that_is_differentiated(form, wrap):
+    """Its content in the backward pass begins with what the forward pass has left there."""
+    def function(history, x):
+        history[...] = 2 * history[...] * x
+        y = form(history, x) * history[...].sum()
+        history[...] += x
+        return y
+
+    @wrap
+    def pulled(history, total, x):
+        y, pull = tanx.vjp(function, history, x)
+        return y, pull.with_refs(total, tanx.ad.GradValue())(1.0)[1]
+
+    x = jnp.array([0.3, 0.9])
+    history, total = (tanx.new_ref(jnp.zeros(2)) for _ in range(2))
+    for _ in range(TIMES):
+        history[...], total[...] = jnp.ones(2), jnp.zeros(2)
+        y, ct = pulled(history, total, x)
+        value = tanx.grad(lambda h, x: unrolled(tanx.new_ref(h), x) * (2 * h * x).sum(), (0, 1))
+        kept = tanx.new_ref(3 * x)  # what the forward pass leaves
+        tanx.vjp(unrolled, kept, x)[1].with_refs(tanx.new_ref(jnp.zeros(2)), None)(
+            (2 * x).sum())
+        np.testing.assert_allclose(y, unrolled(kept, x) * (2 * x).sum(), rtol=1e-5)
+        for found, expected in zip((total[...], ct), value(jnp.ones(2), x), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-5)
+        np.testing.assert_allclose(history[...], kept[...], rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind, wrap", [(np.float32, lambda f: f), (np.int32, tanx.jit)],
+                         ids=["eager", "jit"])
+def test_bwd_finds_what_the_forward_pass_left_in_a_reference_of_the_function(kind, wrap):
+    @tanx.custom_vjp
+    def scaled(x, ref):
+        return 1.0 * x
+
+    def bwd(ref, ct):
+        ct = ct * ref[...]
+        ref[...] += jnp.ones((), ref.dtype)
+        return ct, None
+    scaled.defvjp(lambda x, ref: (1.0 * x, ref), bwd)
+
+    def function(x):
+        ref = tanx.new_ref(jnp.asarray(1, kind))
+        y = scaled(x, ref)
+        ref[...] = jnp.asarray(10, kind)
+        y = scaled(y, ref)
+        ref[...] = jnp.asarray(100, kind)
+        return y * ref[...]
+
+    derivative = wrap(tanx.grad(function))
+    lanes = wrap(tanx.grad(lambda x: tanx.vmap(function)(x).sum()))
+    for _ in range(TIMES):
+        assert derivative(2.0) == 100 * 100 * 101
+        assert lanes(jnp.ones(2)).tolist() == [100 * 100 * 101] * 2
+
+
+@pytest.mark.parametrize("dtype, start", [
+    (np.int8, -3), (np.int32, 5 - 2 ** 31), (np.uint64, 2 ** 63 + 1), (np.bool_, 0)])
+def test_bwd_counts_in_references_of_integers_in_loops(dtype, start):
+    @tanx.custom_vjp
+    def counted(x, ref):
+        return 2 * x
+
+    def bwd(ref, ct):
+        ref[...] = ref[...] + jnp.ones((), dtype)
+        return 2 * ct, None
+
+    counted.defvjp(lambda x, ref: (2 * x, ref), bwd)
+    with tanx.enable_x64():
+        ref = tanx.new_ref(jnp.asarray(start, dtype))
+        derivative = tanx.jit(tanx.grad(lambda x: lax.scan(
+            lambda x, _: (counted(x, ref), None), x, None, length=3)[0]))
+        expected = np.asarray(start, dtype)
+        for _ in range(TIMES):
+            assert derivative(1.0) == 8
+            for _ in range(3):
+                expected = (expected + np.ones((), dtype)).astype(dtype)
+            assert ref[...] == expected and ref.dtype == dtype
+
+
+def test_references_that_bodies_make_cannot_be_kept():
+    def body(x, _):
+        return watched(tanx.new_ref(x), x), None
+
+    with pytest.raises(NotImplementedError, match="made in the body of a loop"):
+        tanx.grad(lambda x: lax.scan(body, x, None, length=2)[0])(1.0)
 
 
 def test_calls_without_a_derivative_leave_the_reference_alone():
