@@ -191,6 +191,9 @@ class TileTuning:
     # Products that are worth a task of their own, and tasks at most.
     task: int = 1 << 18
     tasks: int = 256
+    # Tasks for each core that there should be, and products that are worth one of these.
+    tasks_of_core: int = 2
+    shared: int = 1 << 19
     # Products above which tiles are quicker than plain loops.
     worth: int = 256
     # Bytes of a right operand that stay in the nearest cache, wherever they lie.

@@ -16,13 +16,18 @@ from .._loops import lapack
 from . import host
 from .load import tile_address
 from .machine_code import permanent
-from .threads import parallel_address
+from .threads import pool_addresses
 
 __all__ = ["own_routine", "routines"]
 
 _ROUTINES = {"potrf": ((1,), 512), "getrf": ((0, 1), 256), "trsm": ((4, 5), 256),
              "geqrf": ((0, 1), 128), "orgqr": ((0, 1, 2), 128)}
 """For each routine, which arguments are sizes of its matrices, and from which size on it pays."""
+
+
+_SMALL = 1 << 14
+"""Multiplications in each lane that are not worth a second thread: 4 us on Neoverse N1, and 8 us of
+a core with AVX-512, where a job for 16 threads takes 7 us."""
 
 
 def own_routine(name: str, args: tuple[Any, ...]) -> int | None:
@@ -46,9 +51,9 @@ def routines() -> dict[str, int]:
         return translate((product_native, factor_native, reflect_native), (
             "pack_panels", "product_task", "swap_rows", "reflect_task",
             *(letter + name for letter in "sd" for name in _ROUTINES)))
-    words = forever([np.zeros(16, np.int64) for _ in "sd"])
+    words = forever([np.zeros(17, np.int64) for _ in "sd"])
     made = permanent("routines of our own", text, {
-        "tanx_parallel": parallel_address(), "floats": words[0].ctypes.data,
+        **pool_addresses(), "floats": words[0].ctypes.data,
         "doubles": words[1].ctypes.data, **{name: host.address(name) for name in (
             "tanx_alloc", "tanx_free")}}, tidy=True)
     for kind, letter in zip(words, "sd"):
@@ -66,8 +71,9 @@ def _fill(kind: np.ndarray, letter: str, made: dict[str, int]) -> None:
     assert tile is not None
     signs = -(1 << 63) | (1 << 31) * (dtype.itemsize == 4)
     one = int(np.ones(1, dtype).view(f"i{dtype.itemsize}")[0])
-    kind[:15] = [dtype.itemsize, signs, one, tile_address(kernel_symbol(tile, dtype, True)),
+    kind[:16] = [dtype.itemsize, signs, one, tile_address(kernel_symbol(tile, dtype, True)),
                  tile.rows, tile.columns, made["pack_panels"], made["product_task"],
                  made["swap_rows"], made["reflect_task"],
                  *(lapack.address(letter + name) for name in (
-                     "getrf", "potf2", "trti2", "geqr2", "scal"))]
+                     "getrf", "potf2", "trti2", "geqr2", "scal")),
+                 _SMALL * tile.lanes]

@@ -11,13 +11,16 @@ from __future__ import annotations
 
 from .native import C, address_of, call, int32, put, put32, stack, word
 from .product_native import (
+    COPY,
     ONE,
     OVERWRITE,
     SIZE,
     SUBTRACT,
     SWAP,
     TRIANGLE,
+    less,
     multiply,
+    spread,
 )
 
 __all__ = ["dgetrf", "dpotrf", "dtrsm", "move", "narrowed", "sgetrf", "spotrf", "strsm",
@@ -54,12 +57,19 @@ def narrowed(columns: int, rows: int, limit: int) -> int:
 
 def spotrf(triangle: int, n: int, a: int, step: int, info: int) -> None:
     """Of floats; only for the upper triangle. What is below it may be overwritten."""
-    put32(info, 0, _cholesky(address_of.floats, int32(n), a, int32(step)))
+    put32(info, 0, _held_cholesky(address_of.floats, int32(n), a, int32(step)))
 
 
 def dpotrf(triangle: int, n: int, a: int, step: int, info: int) -> None:
     """Of doubles."""
-    put32(info, 0, _cholesky(address_of.doubles, int32(n), a, int32(step)))
+    put32(info, 0, _held_cholesky(address_of.doubles, int32(n), a, int32(step)))
+
+
+def _held_cholesky(kind: int, n: int, a: int, step: int) -> int:
+    C.tanx_hold(1)
+    failed = _cholesky(kind, n, a, step)
+    C.tanx_hold(-1)
+    return failed
 
 
 def _cholesky(kind: int, n: int, a: int, step: int) -> int:
@@ -116,10 +126,12 @@ def _system(kind: int, side: int, triangle: int, turned: int, unit: int, m: int,
     if word(unit) & 255 == LETTER_U:
         flags = flags | UNIT
     lower = word(triangle) & 255 == LETTER_L
+    C.tanx_hold(1)
     if word(turned) & 255 == LETTER_N:
         _solve(kind, m, n, a, 1, a_step, b, b_step, flags | lower * LOWER)
     else:
         _solve(kind, m, n, a, a_step, 1, b, b_step, flags | (1 - lower) * LOWER)
+    C.tanx_hold(-1)
 
 
 def _solve(kind: int, m: int, n: int, a: int, rows: int, columns: int, b: int, step: int,
@@ -232,12 +244,13 @@ def dgetrf(m: int, n: int, a: int, step: int, pivots: int, info: int) -> None:
 
 def _lu(kind: int, m: int, n: int, a: int, step: int, pivots: int) -> int:
     """Factor a matrix: all columns left of the diagonal's end, and then the others."""
-    if n <= m:
-        return _lu_columns(kind, m, n, a, step, pivots)
-    failed = _lu_columns(kind, m, m, a, step, pivots)
-    beside = a + m * step * word(kind, SIZE)
-    _exchange(kind, n - m, beside, step, pivots, m)
-    _solve(kind, m, n - m, a, 1, step, beside, step, LEFT | LOWER | UNIT)
+    C.tanx_hold(1)
+    failed = _lu_columns(kind, m, less(m, n), a, step, pivots)
+    if m < n:
+        beside = a + m * step * word(kind, SIZE)
+        _exchange(kind, n - m, beside, step, pivots, m)
+        _solve(kind, m, n - m, a, 1, step, beside, step, LEFT | LOWER | UNIT)
+    C.tanx_hold(-1)
     return failed
 
 
@@ -283,7 +296,7 @@ def _exchange(kind: int, n: int, a: int, step: int, pivots: int, count: int) -> 
     put(job, SWAP_PIVOTS, pivots)
     put(job, SWAP_COUNT, count)
     put(job, SWAP_COLUMNS, n)
-    C.tanx_parallel(word(kind, SWAP), job, (n + SWAP_EACH - 1) // SWAP_EACH)
+    spread(kind, word(kind, SWAP), job, (n + SWAP_EACH - 1) // SWAP_EACH, COPY * count * n)
 
 
 def swap_rows(job: int, number: int) -> None:

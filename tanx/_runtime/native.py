@@ -192,7 +192,7 @@ INTS = frozenset((
 NOTHING = frozenset((
     "Py_IncRef", "Py_DecRef", "PyErr_Clear", "PyErr_Fetch", "PyErr_NormalizeException",
     "PyEval_RestoreThread", "PyGILState_Release", "PyMem_RawFree", "PyArray_ScalarAsCtype", "free",
-    "tanx_enter", "tanx_free", "tanx_parallel"))
+    "tanx_enter", "tanx_free", "tanx_hold", "tanx_parallel"))
 """C functions without a result."""
 
 

@@ -30,8 +30,8 @@ BLOCK_BYTES = 2048
 """Bytes of a column of a block of the left factor; all of a block fill half of a cache."""
 CHUNK = 24
 """Columns of the result that a task computes, at most."""
-SMALL = 65536
-"""Multiplications that are not worth a second thread."""
+SMALL = 120
+"""Place in a kind of how many multiplications are not worth a second thread."""
 GROUP = 4
 """Panels that a task copies, where rows are neighbours."""
 LINE = 64
@@ -84,7 +84,7 @@ def multiply(kind: int, m: int, n: int, k: int, left: int, row_step: int, term_s
             put(job, FIRST, i)
             work = height * word(job, DEPTH) * n
             pack(job)
-            spread(word(kind, TASK), job, (n + each - 1) // each, work)
+            spread(kind, word(kind, TASK), job, (n + each - 1) // each, work)
             i += block
         t += TERMS
     C.tanx_free(panels)
@@ -98,7 +98,8 @@ def pack(job: int) -> None:
     if word(job, ROW_STEP) != word(kind, SIZE):
         group = word(kind, COLUMNS)
     put(job, GROUPED, group)
-    spread(word(kind, PACK), job, (height + group - 1) // group, COPY * height * word(job, DEPTH))
+    spread(kind, word(kind, PACK), job, (height + group - 1) // group,
+           COPY * height * word(job, DEPTH))
 
 
 def less(x: int, y: int) -> int:
@@ -116,9 +117,9 @@ def _columns_of_a_task(rows: int, n: int) -> int:
     return each
 
 
-def spread(task: int, job: int, count: int, work: int) -> None:
+def spread(kind: int, task: int, job: int, count: int, work: int) -> None:
     """Run tasks, in several threads if that is worth it."""
-    if work > SMALL:
+    if work > word(kind, SMALL):
         C.tanx_parallel(task, job, count)
         return
     i = 0

@@ -75,6 +75,7 @@ def _factor(kind: int, m: int, n: int, a: int, step: int, factors: int) -> None:
     count = n
     if m < n:
         count = m
+    C.tanx_hold(1)
     j = 0
     while j < count:
         width = count - j
@@ -85,6 +86,7 @@ def _factor(kind: int, m: int, n: int, a: int, step: int, factors: int) -> None:
         _reflect(kind, m - j, width, corner, step, factors + j * size, n - j - width,
                  corner + width * step * size, 1)
         j += width
+    C.tanx_hold(-1)
 
 
 def _factor_block(kind: int, m: int, n: int, a: int, step: int, factors: int) -> None:
@@ -158,7 +160,7 @@ def _apply(kind: int, m: int, n: int, v: int, factors: int, columns: int, to: in
         put(job, X_COUNT, tiled)
         each = CHUNK // word(kind, ROWS) * word(kind, ROWS)
         put(job, X_EACH, each)
-        spread(word(kind, REFLECT), job, (tiled + each - 1) // each, 2 * m * n * tiled)
+        spread(kind, word(kind, REFLECT), job, (tiled + each - 1) // each, 2 * m * n * tiled)
         C.tanx_free(word(job + TURNED, PANELS))
         C.tanx_free(word(job + INNER, PANELS))
         C.tanx_free(word(job + OUTER, PANELS))
@@ -289,6 +291,7 @@ def _product(kind: int, m: int, n: int, k: int, a: int, step: int, factors: int)
     """Apply the last block of reflections to columns of the identity, then that before it..."""
     size = word(kind, SIZE)
     _identity(kind, m, n, a, step, k)
+    C.tanx_hold(1)
     j = (k - 1) // BLOCK * BLOCK
     while j >= 0:
         width = k - j
@@ -301,6 +304,7 @@ def _product(kind: int, m: int, n: int, k: int, a: int, step: int, factors: int)
         _apply(kind, m - j, width, v, factors + j * size, n - j, corner, step, 0)
         C.tanx_free(v)
         j -= BLOCK
+    C.tanx_hold(-1)
 
 
 def _identity(kind: int, m: int, n: int, a: int, step: int, first: int) -> None:

@@ -9,7 +9,8 @@ How it works: a job is published in one word, ``epoch << 32 | open << 16 | membe
 sees an open epoch for the first time joins by counting itself in, takes tasks until there are none
 left, and counts itself out. The caller does the same, then closes the job, so that no more threads
 join, and waits until no members are left. A waiting thread polls for some microseconds, since
-kernels follow each other closely, and then sleeps.
+kernels follow each other closely, and then sleeps. ``void tanx_hold(i64 more)`` lets workers poll
+for longer, while work goes on that has many small jobs.
 
 Tasks that follow each other are often neighbours in memory, which processors read ahead. So each
 member begins with a stretch of the tasks, in order, and then helps with those of others.
@@ -26,8 +27,8 @@ from .._base.locks import new_lock
 from .._compiler.abi import PARALLEL
 from ..errors import explain
 
-__all__ = ["get_num_threads", "parallel_address", "pool_text", "set_num_threads",
-           "when_resized"]
+__all__ = ["get_num_threads", "parallel_address", "pool_addresses", "pool_text",
+           "set_num_threads", "when_resized"]
 
 
 def pool_text() -> str:
@@ -61,8 +62,8 @@ class _Pool:
         for listener in self.listeners:
             listener(threads)
 
-    def address(self) -> int:
-        """The address of the function :data:`PARALLEL`."""
+    def addresses(self) -> dict[str, int]:
+        """The addresses of its functions."""
         with self._lock:
             if not self._addresses:
                 from . import stop  # late: most imports of tanx run no threads
@@ -72,7 +73,7 @@ class _Pool:
                     "tanx_workers": ctypes.addressof(stop.workers)}, tidy=True)
                 self._call("tanx_fresh")
                 self._call("tanx_limit", self.size)
-            return self._addresses[PARALLEL]
+            return self._addresses
 
     def forked(self) -> None:
         """In a new process, where none of the threads but the calling one exists."""
@@ -104,7 +105,13 @@ def when_resized(listener: Callable[[int], None]) -> None:
 
 def parallel_address() -> int:
     """The address of ``tanx_parallel`` in this process."""
-    return _pool.address()
+    return _pool.addresses()[PARALLEL]
+
+
+def pool_addresses() -> dict[str, int]:
+    """The addresses of ``tanx_parallel`` and of ``tanx_hold``, by name."""
+    addresses = _pool.addresses()
+    return {name: addresses[name] for name in (PARALLEL, "tanx_hold")}
 
 
 def get_num_threads() -> int:

@@ -1,10 +1,13 @@
 """Loops over tasks that become one, and those that must not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import tanx
 from tanx import lax
+from tanx._compiler.machine import host
 from tanx._compiler.pipeline import build
 from tanx._compiler.schedule.merge_tasks import in_one_loop
 from tanx._loops.build import nest, op, reduce, temp
@@ -18,6 +21,8 @@ from tanx._loops.nest import (
     Program,
     Store,
 )
+from tanx._loops.tiles import Tiled
+from tests.compiler.compiled import run
 
 
 def tasks(function, *shapes):
@@ -96,3 +101,19 @@ def test_what_stands_between_goes_first_or_last():
     needs = loop(Y, lambda i, j: T[i, j] + Z[i, j])
     assert len(joined(FIRST, after, needs)) == 3
     assert len(joined(FIRST, before, needs)) == 2
+
+
+@pytest.mark.parametrize("shapes, least", [
+    (((4096,), (4096, 4096)), 16), (((256, 256), (256, 256)), 16), (((64, 64), (64, 64)), 1)])
+def test_products_have_tasks_for_all_cores(shapes, least):
+    """If there is enough to do; and they give the same bits, however many cores there are."""
+    arrays = [np.random.default_rng(n).standard_normal(s).astype(np.float32)
+              for n, s in enumerate(shapes)]
+    closed = tanx.make_jaxpr(lambda x, y: x @ y)(*arrays)
+    results = []
+    for cores in (2, 16):
+        module = build(closed, machine=replace(host(), cores=cores))
+        tilings = [s.tiling for s in module.schedule.program.statements if isinstance(s, Tiled)]
+        assert all(least <= t.tasks for t in tilings if cores == 16)
+        results += run(module.program, *arrays)
+    np.testing.assert_array_equal(*results)

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 
 import pytest
@@ -60,6 +61,20 @@ def test_one_job_after_the_other():
         seen = []
         parallel(lambda context, i: seen.append(i), 4)  # noqa: B023
         assert sorted(seen) == [0, 1, 2, 3], job
+
+
+def test_jobs_of_work_that_holds_threads_awake():
+    """Threads that are held awake do their tasks, before and after they sleep in the end."""
+    tanx.set_num_threads(3)
+    hold = ctypes.CFUNCTYPE(None, ctypes.c_int64)(threads.pool_addresses()["tanx_hold"])
+    for pause in (0, 0.0005, 0.005):
+        hold(1)
+        for _ in range(4):
+            seen = []
+            time.sleep(pause)
+            parallel(lambda context, i: seen.append(i), 5)  # noqa: B023
+            assert sorted(seen) == [0, 1, 2, 3, 4]
+        hold(-1)
 
 
 @pytest.mark.parametrize("size", [2, 4])

@@ -390,6 +390,8 @@ def _planned(loops: _Loops, left: Expr, right: Expr, total: State, stores: Seque
     in_room = a.is_computed or once and not in_runs and _in_conflict(a, terms, tuning)
     chunk = _pieces(rows, min(chunk, tuning.room_bytes // (terms * total.dtype.itemsize))
                     if in_room else chunk, tile.rows)
+    if not (in_room or copied or b.is_computed):
+        block, chunk = _shared_out(block, chunk, loops, terms, tile, machine)
     if in_room:
         a = _in_room("left", a, left, loops.row, loops.term, chunk, depth)
     if b.is_computed or copied:
@@ -477,6 +479,25 @@ def _one_panel(right: Operand, loops: _Loops) -> Operand:
             distance % (terms * size) for distance in (right.first, *right.outer.values())):
         return replace(right, panel=size)
     return right
+
+
+def _shared_out(block: int, chunk: int, loops: _Loops, terms: int, tile: Tile,
+                machine: Machine) -> tuple[int, int]:
+    """Smaller blocks and chunks, where there would be too few tasks for all cores.
+
+    Of the two the larger is halved: together they are what a task reads. No sum is cut.
+    """
+    rows, columns = loops.row.extent, loops.column.extent
+    outer, tuning = prod(i.extent for i in loops.outer), machine.tuning.tiles
+    while (outer * ceil(rows / chunk) * ceil(columns / block) < tuning.tasks_of_core * machine.cores
+           and block * chunk * terms >= 2 * tuning.shared):
+        if block > max(chunk, tile.columns):
+            block = _pieces(columns, block // 2, tile.columns)
+        elif chunk > tile.rows:
+            chunk = _pieces(rows, chunk // 2, tile.rows)
+        else:
+            break
+    return block, chunk
 
 
 def _pieces(extent: int, size: int, unit: int) -> int:
