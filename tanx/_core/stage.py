@@ -11,6 +11,7 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -106,8 +107,12 @@ _ATTRIBUTE = "__tanx_staged__"
 
 
 def memory_of(fun: Callable) -> Memory:
-    """The traces of a Python function so far; all wrappers of one function share them."""
-    if not isinstance(fun, FunctionType):
+    """The traces of a Python function so far; all wrappers of one function share them.
+
+    Other callables are traced anew by each wrapper and loop: their traces would have to be kept
+    elsewhere, and would keep them alive there, since guards hold the objects that were read.
+    """
+    if not isinstance(fun, FunctionType | partial):
         return Memory()
     memory = fun.__dict__.get(_ATTRIBUTE)
     if memory is None or memory.owner is None or memory.owner() is not fun:

@@ -1,5 +1,7 @@
 """``scan``: against plain loops under every transformation; what is stored; texts and errors."""
 
+import copy
+import functools
 import re
 
 import numpy as np
@@ -161,6 +163,26 @@ def test_the_body_is_traced_once():
     for _ in range(3):
         lax.scan(body, jnp.float32(0), X)
     assert len(calls) == 1
+
+
+def test_the_body_of_a_partial_is_traced_once():
+    """What it has bound is read like what a function closes over: changes are seen."""
+    calls = []
+
+    def body(scales, c, x, shift):
+        calls.append(1)
+        return c + scales[0] * x + shift, c
+
+    scales = [2.0]
+    bound = functools.partial(body, scales, shift=1.0)
+    for turn in range(4):
+        total, ys = lax.scan(bound, 0.0, X)
+        assert total == 9.0 and ys.tolist() == [0.0, 1.0, 4.0] and len(calls) == 1, turn
+    scales[0] = 3.0
+    assert [lax.scan(bound, 0.0, X)[0] for _ in range(2)] == [12.0] * 2 and len(calls) == 2
+    assert lax.scan(copy.copy(bound), 0.0, X)[0] == 12.0
+    jitted = [tanx.jit(bound)(0.0, 1.0) for _ in range(4)]
+    assert jitted == [(4.0, 0.0)] * 4 and len(calls) == 4
 
 
 def test_without_jit_the_loop_is_pythons():
