@@ -25,6 +25,8 @@ def _arguments() -> argparse.Namespace:
                         help="cases whose family or name it matches")
     parser.add_argument("--rounds", type=int, default=7, help="turns of each case (7)")
     parser.add_argument("--quick", action="store_true", help="two rounds of short timings")
+    parser.add_argument("--shards", type=int, default=1, metavar="N",
+                        help="divide processors and cases among N duels at a time (1)")
     parser.add_argument("--list", action="store_true", help="only name the cases")
     parser.add_argument("--first", action=argparse.BooleanOptionalAction, default=True,
                         help="time first calls and imports too (on)")
@@ -46,7 +48,7 @@ def _measure(options: argparse.Namespace, names: list[str]) -> dict:
         elif python:
             print(f"{python} cannot import {system}: going on without it", file=sys.stderr)
     rounds, seconds = (2, 0.03) if options.quick else (options.rounds, 0.1)
-    result = duel.run(present, names, rounds, seconds)
+    result = duel.run(present, names, rounds, seconds, options.shards)
     if options.first:
         result["imports"] = duel.imports(present, rounds)
         for name, times in duel.first_calls(present, names, max(1, rounds // 3)).items():

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Contestant", "Failure", "environment"]
+__all__ = ["ROOT", "Contestant", "Failure", "environment"]
 
 ROOT = Path(__file__).parents[1]
 
@@ -22,10 +22,10 @@ class Failure(Exception):
     """A case that a system could not run."""
 
 
-def environment(**more: str) -> dict[str, str]:
-    """The variables of a worker: it finds this package, and JAX finds no GPU."""
+def environment(root: Path = ROOT, **more: str) -> dict[str, str]:
+    """The variables of a worker: it finds the package of a checkout, and JAX finds no GPU."""
     given = {**os.environ, "JAX_PLATFORMS": "cpu", **more}
-    given["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), given.get("PYTHONPATH")]))
+    given["PYTHONPATH"] = os.pathsep.join(filter(None, [str(root), given.get("PYTHONPATH")]))
     given.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
     return given
 
@@ -33,9 +33,10 @@ def environment(**more: str) -> dict[str, str]:
 class Contestant:
     """A worker, started when it is first needed and again when it has died."""
 
-    def __init__(self, system: str, python: str, variables: Mapping[str, str] | None = None):
-        self.system, self.python = system, python
-        self._environment = environment(**variables or {})
+    def __init__(self, system: str, python: str, variables: Mapping[str, str] | None = None,
+                 root: Path = ROOT):
+        self.system, self.python, self._root = system, python, root
+        self._environment = environment(root, **variables or {})
         self._process: subprocess.Popen | None = None
 
     def ask(self, do: str, **request) -> dict[str, Any]:
@@ -44,7 +45,7 @@ class Contestant:
             self._process = subprocess.Popen(
                 [self.python, "-m", "benchmarks.worker", self.system], stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                env=self._environment)
+                env=self._environment, cwd=self._root)
         process = self._process
         watch = threading.Timer(PATIENCE, process.kill)
         watch.start()

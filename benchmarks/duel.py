@@ -14,8 +14,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ import numpy as np
 from benchmarks.agreement import difference
 from benchmarks.cases import CASES
 from benchmarks.contestant import Contestant, Failure, environment
+from benchmarks.processors import divided
 
 __all__ = ["Progress", "available", "first_calls", "imports", "run"]
 
@@ -61,26 +63,36 @@ class Progress:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
-def run(pythons: dict[str, str], names: Sequence[str], rounds: int, seconds: float) -> dict:
-    """Measure the cases; gives what the report and the chart are made of, ready for JSON."""
+def run(pythons: dict[str, str], names: Sequence[str], rounds: int, seconds: float,
+        shards: int = 1) -> dict:
+    """Measure the cases; gives what the report and the chart are made of, ready for JSON.
+
+    Processors are divided among ``shards``, which measure some of the cases each.
+    """
     cases = {name: {"family": CASES[name].family, "seconds": {}, "processor": {},
                     "errors": {},
                     "flops": CASES[name].operations(), "memory": CASES[name].memory}
              for name in names}
-    machine: dict[str, Any] = {"processor": platform.machine(), "cores": os.cpu_count()}
+    machine: dict[str, Any] = {"processor": platform.machine(),
+                               "cores": len(os.sched_getaffinity(0)) // shards}
     progress = Progress("timing", len(names) * rounds)
-    with ExitStack() as stack:
-        contestants = [stack.enter_context(Contestant(*item)) for item in pythons.items()]
-        with suppress(KeyboardInterrupt):  # what has been measured until then is shown
+
+    def work(some: Sequence[str], stop: Event) -> None:
+        with ExitStack() as stack:
+            contestants = [stack.enter_context(Contestant(*item)) for item in pythons.items()]
             for turn in range(rounds):
                 for limit, best in contestants[0].ask("machine").items():
                     machine[limit] = max(best, machine.get(limit, 0))
-                for name in names:
+                for name in some:
                     progress.step(name)
                     for one in contestants:
+                        if stop.is_set():
+                            return
                         _measure(one, name, cases[name], seconds)
                     if turn == 0:
                         _compare(contestants, name, cases[name])
+
+    divided(names, shards, work)
     progress.end()
     return {"machine": machine, "cases": cases, "systems": {
         system: _version(system, python) for system, python in pythons.items()}}

@@ -1,5 +1,6 @@
 """The duel itself: a worker answers, survives errors, and results become tables and a picture."""
 
+import os
 import subprocess
 import sys
 from itertools import count
@@ -8,7 +9,8 @@ from xml.etree import ElementTree
 import pytest
 
 from benchmarks import chart, report
-from benchmarks.contestant import Contestant, Failure
+from benchmarks.beside import measure
+from benchmarks.contestant import ROOT, Contestant, Failure
 from benchmarks.duel import run
 from benchmarks.timing import time_of_call
 
@@ -99,3 +101,19 @@ def test_a_call_is_timed_many_times(monkeypatch):
     calls = []
     assert min(time_of_call(lambda: calls.append(1), 0.001)) > 0
     assert len(calls) > 10
+
+
+def test_shards_measure_all_cases_between_them():
+    names = [SCALAR, "jit: identity"]
+    shards = min(2, len(os.sched_getaffinity(0)))
+    found = run({"tanx": sys.executable}, names, 1, 0.001, shards)
+    assert [*found["cases"]] == names
+    assert all(case["seconds"]["tanx"] > 0 for case in found["cases"].values())
+    with pytest.raises(SystemExit, match="processors"):
+        run({"tanx": sys.executable}, names, 1, 0.001, 1 << 20)
+
+
+def test_a_checkout_beside_itself():
+    found = measure(ROOT, [SCALAR, "no such case"], 1, 0.001, 1.05)
+    (before, now), = found.values()
+    assert [*found] == [SCALAR] and 0 < before < 100 * now and 0 < now < 100 * before
