@@ -13,7 +13,7 @@ from .._base.config import strict, transfer_guard_host_to_device
 from .._core.array import Array
 from .._core.buffer import Buffer
 from .._core.explicit import is_divided, laid_out, on_devices
-from .._core.mesh import AbstractMesh
+from .._core.mesh import AbstractMesh, concrete_mesh
 from .._core.sharding import NamedSharding, Sharding, SingleDeviceSharding, named
 from .._core.spaces import MemorySpace
 from .._core.spec import PartitionSpec
@@ -133,12 +133,21 @@ host_id, host_count, host_ids = process_index, process_count, process_indices
 
 
 def sharding_of(x: Array) -> Sharding:
-    """How the data of an array is laid out over devices."""
+    """How the data of an array is laid out over devices.
+
+    What was put nowhere in particular lies on the devices of the mesh in scope, whole on each.
+    """
     place = x._device
     if isinstance(place, Sharding):
         return place
     device = device_of(x)
-    return on_devices(x.aval, device) or SingleDeviceSharding(device)
+    divided = on_devices(x.aval, device)
+    if divided is not None:
+        return divided
+    mesh = concrete_mesh()
+    if place is not None or mesh.empty:
+        return SingleDeviceSharding(device)
+    return NamedSharding(mesh, PartitionSpec(*[None] * x.ndim if mesh.explicit_axes else ()))
 
 
 def format_of(x: Array) -> Format:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._core.effects import NamedAxisEffect
+from .._core.explicit import sharding_of_lanes
 from .._core.flow import ForLoop
 from .._core.high import MappingSpec
 from .._core.jaxpr import ClosedJaxpr, cached_by_jaxpr, eval_jaxpr
@@ -22,6 +23,7 @@ from .._core.primitive import Kind
 from .._core.stage import captured_by
 from .._core.trace import EvalTrace, running
 from .._core.types import ShapedArray, typeof
+from .._ops.annotations import reshard_p
 from .._ops.base import as_array, in_front, materialize, to_front
 from .._ops.derive import zeros_of
 from .._transforms.linearize import partial_eval
@@ -279,5 +281,7 @@ def map_lanes(closed: ClosedJaxpr, axis_size: int, args: Sequence[Any],
                 "along their first axis.", f"operand: {typeof(x)}", f"mapped:  {d}"))
     outs = scan_p.bind(*consts, *lanes, jaxpr=_lanes(closed, batched), length=axis_size,
                        num_consts=len(consts), num_carry=0, reverse=False, unroll=1)
+    outs = [y if (sharding := sharding_of_lanes(a, 0)) is None
+            else reshard_p.bind(y, dst_sharding=sharding) for y, a in zip(outs, closed.out_avals)]
     return outs, [typeof(y).leading_axis_spec() if a.is_high else 0
                   for y, a in zip(outs, closed.out_avals)]

@@ -47,7 +47,7 @@ def zeros(key, shape, dtype=None, out_sharding=None):
     >>> tanx.nn.initializers.zeros(None, (2,))
     Array([0., 0.], dtype=float32)
     """
-    return jnp.zeros(shape, _dtype(dtype))
+    return jnp.zeros(shape, _dtype(dtype), out_sharding=out_sharding)
 
 
 def ones(key, shape, dtype=None, out_sharding=None):
@@ -56,7 +56,7 @@ def ones(key, shape, dtype=None, out_sharding=None):
     >>> tanx.nn.initializers.ones(None, (2,))
     Array([1., 1.], dtype=float32)
     """
-    return jnp.ones(shape, _dtype(dtype))
+    return jnp.ones(shape, _dtype(dtype), out_sharding=out_sharding)
 
 
 def constant(value, dtype=None) -> Initializer:
@@ -68,7 +68,7 @@ def constant(value, dtype=None) -> Initializer:
     default = dtype
 
     def init(key, shape, dtype=default, out_sharding=None):
-        return jnp.full(shape, value, _dtype(dtype))
+        return jnp.full(shape, value, _dtype(dtype), out_sharding=out_sharding)
     return init
 
 
@@ -82,7 +82,8 @@ def uniform(scale=1e-2, dtype=None) -> Initializer:
 
     def init(key, shape, dtype=default, out_sharding=None):
         dtype = _dtype(dtype)
-        return random.uniform(key, shape, dtype) * jnp.asarray(scale, dtype)
+        numbers = random.uniform(key, shape, dtype, out_sharding=out_sharding)
+        return numbers * jnp.asarray(scale, dtype)
     return init
 
 
@@ -96,7 +97,8 @@ def normal(stddev=1e-2, dtype=None) -> Initializer:
 
     def init(key, shape, dtype=default, out_sharding=None):
         dtype = _dtype(dtype)
-        return random.normal(key, shape, dtype) * jnp.asarray(stddev, dtype)
+        numbers = random.normal(key, shape, dtype, out_sharding=out_sharding)
+        return numbers * jnp.asarray(stddev, dtype)
     return init
 
 
@@ -112,7 +114,8 @@ def truncated_normal(stddev=1e-2, dtype=None, lower=-2.0, upper=2.0) -> Initiali
 
     def init(key, shape, dtype=default, out_sharding=None):
         dtype = _dtype(dtype)
-        numbers = random.truncated_normal(key, lower, upper, canonical_shape(shape), dtype)
+        numbers = random.truncated_normal(key, lower, upper, canonical_shape(shape), dtype,
+                                          out_sharding=out_sharding)
         return numbers * jnp.asarray(stddev, dtype)
     return init
 
@@ -167,50 +170,57 @@ def variance_scaling(scale, mode: str, distribution: str, in_axis=-2, out_axis=-
                 "tanx.nn.initializers.variance_scaling", "there is no such mode.",
                 f"mode: {mode!r}", f"known: {', '.join(fans)}"))
         if 0 in shape:
-            return jnp.zeros(shape, dtype)
+            return jnp.zeros(shape, dtype, out_sharding=out_sharding)
         variance = jnp.asarray(scale / fans[mode], dtype)
-        return _spread(distribution, key, shape, dtype, variance)
+        return _spread(distribution, key, shape, dtype, variance, out_sharding)
     return init
 
 
-def _spread(distribution: str, key, shape, dtype, variance):
+def _spread(distribution: str, key, shape, dtype, variance, out_sharding):
     """Numbers of a distribution with mean 0 and a variance."""
     is_complex = dtypes.issubdtype(dtype, np.complexfloating)
     if distribution == "normal":
-        return random.normal(key, shape, dtype) * jnp.sqrt(variance)
+        return random.normal(key, shape, dtype, out_sharding=out_sharding) * jnp.sqrt(variance)
     if distribution == "truncated_normal":
         if is_complex:
             deviation = jnp.sqrt(variance) / jnp.asarray(0.95311164380491208, dtype)
-            return _complex_truncated(key, 2.0, shape, dtype) * deviation
+            return _complex_truncated(key, 2.0, shape, dtype, out_sharding) * deviation
         deviation = jnp.sqrt(variance) / jnp.asarray(_TRUNCATED, dtype)
-        return random.truncated_normal(key, -2.0, 2.0, shape, dtype) * deviation
+        return deviation * random.truncated_normal(key, -2.0, 2.0, shape, dtype,
+                                                   out_sharding=out_sharding)
     if distribution == "uniform":
         if is_complex:
-            return _complex_uniform(key, shape, dtype) * jnp.sqrt(2 * variance)
-        return random.uniform(key, shape, dtype, -1) * jnp.sqrt(3 * variance)
+            return _complex_uniform(key, shape, dtype, out_sharding) * jnp.sqrt(2 * variance)
+        return jnp.sqrt(3 * variance) * random.uniform(key, shape, dtype, -1,
+                                                       out_sharding=out_sharding)
     raise ValueError(explain(
         "tanx.nn.initializers.variance_scaling", "there is no such distribution.",
         f"distribution: {distribution!r}", "known: normal, truncated_normal, uniform"))
 
 
-def _complex_uniform(key, shape, dtype):
+def _complex_uniform(key, shape, dtype, out_sharding):
     """Numbers of the unit disc, all equally likely."""
-    radius_key, angle_key = random.split(key)
-    part = np.dtype(f"f{dtype.itemsize // 2}")
-    radius = jnp.sqrt(random.uniform(radius_key, shape, part)).astype(dtype)
-    angle = (2 * np.pi * random.uniform(angle_key, shape, part)).astype(dtype)
-    return radius * jnp.exp(1j * angle)
+    squared, angle = _two_uniform(key, shape, dtype, out_sharding)
+    return jnp.sqrt(squared).astype(dtype) * _on_circle(angle, dtype)
 
 
-def _complex_truncated(key, upper, shape, dtype):
+def _complex_truncated(key, upper, shape, dtype, out_sharding):
     """Complex normal numbers of which those with a larger modulus are not taken."""
-    radius_key, angle_key = random.split(key)
+    share, angle = _two_uniform(key, shape, dtype, out_sharding)
+    inside = (1 - jnp.exp(jnp.asarray(-(upper ** 2), dtype))) * share.astype(dtype)
+    return jnp.sqrt(-jnp.log(1 - inside)) * _on_circle(angle, dtype)
+
+
+def _two_uniform(key, shape, dtype, out_sharding) -> list:
+    """Two arrays of real numbers from 0 to 1, for the modulus and the angle of complex ones."""
     part = np.dtype(f"f{dtype.itemsize // 2}")
-    inside = (1 - jnp.exp(jnp.asarray(-(upper ** 2), dtype))) * random.uniform(
-        radius_key, shape, part).astype(dtype)
-    radius = jnp.sqrt(-jnp.log(1 - inside))
-    angle = (2 * np.pi * random.uniform(angle_key, shape, part)).astype(dtype)
-    return radius * jnp.exp(1j * angle)
+    return [random.uniform(each, shape, part, out_sharding=out_sharding)
+            for each in random.split(key)]
+
+
+def _on_circle(angle, dtype):
+    """Complex numbers of modulus 1, where a whole turn is 1."""
+    return jnp.exp(1j * (2 * np.pi * angle).astype(dtype))
 
 
 def glorot_uniform(in_axis=-2, out_axis=-1, batch_axis=(), dtype=None) -> Initializer:
@@ -302,7 +312,8 @@ def orthogonal(scale=1.0, column_axis: int = -1, dtype=None) -> Initializer:
         size = shape[axis]
         q = random.orthogonal(key, prod(shape) // max(1, size), (), dtype, size)
         q = q.reshape((*(n for d, n in enumerate(shape) if d != axis), size))
-        return jnp.asarray(scale, dtype) * jnp.moveaxis(q, -1, axis)
+        q = jnp.asarray(scale, dtype) * jnp.moveaxis(q, -1, axis)
+        return jnp.asarray(q, out_sharding=out_sharding)
     return init
 
 
@@ -330,7 +341,8 @@ def delta_orthogonal(scale=1.0, column_axis: int = -1, dtype=None) -> Initialize
                 "no fewer outputs than inputs.", f"shape: {shape}"))
         matrix = orthogonal(scale, column_axis, dtype)(key, shape[-2:])
         middle = tuple((n - 1) // 2 for n in shape[:-2])
-        return jnp.zeros(shape, dtype).at[middle].set(matrix)
+        kernel = jnp.zeros(shape, dtype).at[middle].set(matrix)
+        return jnp.asarray(kernel, out_sharding=out_sharding)
     return init
 
 
