@@ -293,7 +293,8 @@ class ShapedArray(AbstractValue):
             return self.update(shape=shape)
         sharding = placement.sharding
         spec = sharding.spec.update(entries(tuple(sharding.spec)))
-        return self.update(shape=shape, sharding=sharding.update(spec=spec))
+        is_stated = any(entry is not None for entry in spec) or spec.unreduced or spec.reduced
+        return self.update(shape=shape, sharding=sharding.update(spec=spec) if is_stated else None)
 
     def reshard(self, sharding) -> ShapedArray:
         sharding = named(sharding, "tanx.core.ShapedArray.reshard", ValueError)

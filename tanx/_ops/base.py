@@ -469,8 +469,16 @@ def reduce_sum(operand, axes, *, out_sharding=None):
     >>> lax.reduce_sum(jnp.array([[1, 2], [3, 4]]), (0,))
     Array([4, 6], dtype=int32)
     """
-    return reduce_sum_p.bind(operand, axes=tuple(map(operator.index, axes)),
-                             out_sharding=out_sharding)
+    return reduced(reduce_sum_p, operand, axes, out_sharding)
+
+
+def reduced(primitive, operand, axes, out_sharding):
+    """A reduction, laid out as it is asked to be."""
+    out = primitive.bind(operand, axes=tuple(map(operator.index, axes)), out_sharding=None)
+    if out_sharding is None:
+        return out
+    shape = typeof(out).shape
+    return broadcast_in_dim(out, shape, range(len(shape)), out_sharding=out_sharding)
 
 
 # -- batch axes ------------------------------------------------------------------------------------

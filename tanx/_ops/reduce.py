@@ -24,6 +24,7 @@ from .base import (
     broadcast_in_dim,
     materialize,
     reduce_sum,
+    reduced,
     reduced_shape,
     reshape,
     spread,
@@ -379,8 +380,7 @@ def reduce_max(operand, axes, *, out_sharding=None):
     >>> lax.reduce_max(jnp.array([[1, 5], [3, 4]]), (0,))
     Array([3, 5], dtype=int32)
     """
-    return reduce_max_p.bind(operand, axes=tuple(map(operator.index, axes)),
-                             out_sharding=out_sharding)
+    return reduced(reduce_max_p, operand, axes, out_sharding)
 
 
 def reduce_min(operand, axes, *, out_sharding=None):
@@ -389,8 +389,7 @@ def reduce_min(operand, axes, *, out_sharding=None):
     >>> lax.reduce_min(jnp.array([[1, 5], [3, 4]]), (0,))
     Array([1, 4], dtype=int32)
     """
-    return reduce_min_p.bind(operand, axes=tuple(map(operator.index, axes)),
-                             out_sharding=out_sharding)
+    return reduced(reduce_min_p, operand, axes, out_sharding)
 
 
 def reduce_and(operand, axes):

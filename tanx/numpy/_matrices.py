@@ -187,8 +187,6 @@ def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
         raise NotImplementedError(explain(
             "tanx.numpy.trace", "arrays are immutable, so there is no out.",
             hint="use the result."))
-    if stated(a.aval) is not None:  # along the diagonal it must not be
-        return diagonal(a, offset, axis1, axis2).sum(axis=-1, dtype=dtype)
     a = _last_two("trace", a, axis1, axis2)
     kept = where(_on_diagonal(a.shape[-2:], offset), a, zeros_like(a))
     return kept.sum(axis=(-2, -1), dtype=dtype)

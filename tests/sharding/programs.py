@@ -432,4 +432,16 @@ TABLE = [
     ("lax.dot(A, W)", "float32[8@x,2]"),
     ("lax.batch_matmul(T3, jnp.ones((2, 8, 3)))", "ShardingTypeError"),
     ("lax.batch_matmul(T3, reshard(jnp.ones((2, 8, 3)), P('x')))", "float32[2@x,4@y,3]"),
+    ("lax.reduce_sum(A, (0,), out_sharding=P('y'))", "float32[4@y]"),
+    ("lax.reduce_max(A, (1,), out_sharding=P())", "float32[8]"),
+    ("lax.reduce_min(U, (0,), out_sharding=P('x'))", "float32[4@x]"),
+    ("jax.vmap(lambda a: lax.cond(a[0] > 2, lambda a: a * a, jnp.sin, a))(A)", "float32[8@x,4]"),
+    ("jax.vmap(lambda a: lax.while_loop(lambda c: c[0] < 9, lambda c: c * 2, a + 1))(A)",
+     "float32[8@x,4]"),
+    ("jnp.trace(T3, axis1=1, axis2=2)", "float32[2@x]"),
+    ("jnp.trace(reshard(jnp.ones((2, 4, 4)), P('x')), axis1=1, axis2=2)", "float32[2@x]"),
+    *((f"jax.nn.initializers.{init}(jax.random.key(0), (4, 2), jnp.float32, out_sharding=P('x'))",
+       "float32[4@x,2]") for init in (
+        "zeros", "ones", "constant(2.)", "normal()", "uniform()", "truncated_normal()",
+        "he_normal()", "glorot_uniform()", "variance_scaling(1., 'fan_in', 'normal')")),
 ]

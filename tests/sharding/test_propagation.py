@@ -57,6 +57,17 @@ def test_sharding_of_results_names_the_devices(mesh):
     assert tanx.typeof(jnp.ones(3)).sharding.mesh == mesh.abstract_mesh
 
 
+@pytest.mark.parametrize("kind, spec", [(AxisType.Explicit, P(None)), (AxisType.Auto, P())])
+def test_results_lie_on_the_mesh_in_scope(kind, spec):
+    mesh = tanx.make_mesh((1, 1), ("x", "y"), axis_types=(kind,) * 2)
+    add = tanx.jit(lambda x: x + 1)
+    with tanx.set_mesh(mesh):
+        for out in (jnp.ones(4), add(np.ones(4)), add(1.0 * np.ones(4)), jnp.arange(4) * 2):
+            assert out.sharding == tanx.NamedSharding(mesh, spec)
+        there = tanx.device_put(np.ones(4), tanx.devices()[0])
+        assert type(there.sharding) is tanx.sharding.SingleDeviceSharding
+
+
 def test_shardings_over_more_devices_than_there_are():
     mesh = tanx.sharding.AbstractMesh((4,), ("x",))
     x = tanx.ShapeDtypeStruct((8, 6), np.float32, sharding=tanx.NamedSharding(mesh, P("x")))
