@@ -16,8 +16,10 @@ from .._transforms.vmap import Axis, mapped_types, to_axis
 from ..errors import explain
 from ..tree_util import (
     broadcast_prefix,
+    keystr,
     prefix_errors,
     tree_flatten,
+    tree_flatten_with_path,
     tree_structure,
     tree_unflatten,
 )
@@ -93,6 +95,7 @@ def vmap(fun: Callable, in_axes=0, out_axes: Any = 0, axis_name=None, axis_size:
         outs, out_dims = chunks.batch(flat, Axis(axis_name, size, divided), leaves, dims)
         result = tree_unflatten(out_tree, outs)
         places = axes_of("tanx.vmap", "out_axes", out_axes, result)
+        _check_mapped(result, out_dims, places)
         with dividing(divided):
             return tree_unflatten(out_tree, [
                 _placed(x, d, size, place) for x, d, place in zip(outs, out_dims, places)])
@@ -102,6 +105,20 @@ def vmap(fun: Callable, in_axes=0, out_axes: Any = 0, axis_name=None, axis_size:
 def _from_front(axis, x):
     """An axis counted from the front."""
     return axis + typeof(x).ndim if isinstance(axis, int) and axis < 0 else axis
+
+
+def _check_mapped(result, dims, places) -> None:
+    """An output that depends on the mapped axis must get an axis for it.
+
+    Libraries look for the words of the rule, and for the path.
+    """
+    paths = tree_flatten_with_path(result)[0] if None in places else ()
+    for (path, x), dim, place in zip(paths, dims, places):
+        if place is None and isinstance(dim, int):
+            raise ValueError(explain(
+                "tanx.vmap", f"at vmap out_axes{keystr(path)}, got axis spec None but output was "
+                f"batched on axis {dim}.", f"output: {typeof(x)}",
+                hint="give an integer in out_axes for what depends on the mapped axis."))
 
 
 def _placed(x, dim, size: int, place):

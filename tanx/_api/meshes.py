@@ -110,6 +110,12 @@ def undivided(tree):
     return tree_map(lambda x: reshard_to(x, bare(type_of(x))) if is_arraylike(x) else x, tree)
 
 
+def tells(out_sharding) -> bool:
+    """Whether a sharding is given; one over no mesh, as types without one have, is not."""
+    return out_sharding is not None and not (
+        isinstance(out_sharding, NamedSharding) and out_sharding.mesh.empty)
+
+
 def by_out_sharding(fun: Callable) -> Callable:
     """Let a function take ``out_sharding``, the sharding of its result.
 
@@ -117,7 +123,7 @@ def by_out_sharding(fun: Callable) -> Callable:
     """
     @functools.wraps(fun)
     def either(*args, out_sharding=None, **kwargs):
-        if out_sharding is None:
+        if not tells(out_sharding):
             return fun(*args, **kwargs)
         args, kwargs = undivided((args, kwargs))
         return reshard(fun(*args, **kwargs), out_sharding)

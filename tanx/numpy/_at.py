@@ -10,7 +10,7 @@ import functools
 import numpy as np
 
 from .. import dtypes
-from .._api.meshes import reshard, undivided
+from .._api.meshes import reshard, tells, undivided
 from .._base.traceback import shown
 from ..errors import explain, warn_user
 from ..lax import _functions as lax
@@ -150,7 +150,7 @@ def _laid_out(method):
     """A method of ``x.at[...]`` that takes ``out_sharding``, the sharding of its result."""
     @functools.wraps(method)
     def either(self, *args, out_sharding=None, **options):
-        if out_sharding is None:
+        if not tells(out_sharding):
             return method(self, *args, **options)
         whole = AtIndex(*undivided((self.array, self.index)))
         return reshard(method(whole, *undivided(args), **options), out_sharding)

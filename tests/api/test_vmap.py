@@ -172,9 +172,13 @@ def f(x, y):
      "tanx.vmap: <lambda> must return arrays or numbers.\n"
      "  result[1]: 'a' of type str"),
     (lambda: tanx.vmap(f, out_axes=None)(M, M), ValueError,
-     "tanx.vmap: out_axes is None for an output that depends on the mapped axis.\n"
-     "  output: int32[2,3], mapped at axis 0\n"
-     "  Hint: give an integer in out_axes."),
+     "tanx.vmap: at vmap out_axes, got axis spec None but output was batched on axis 0.\n"
+     "  output: int32[2,3]\n"
+     "  Hint: give an integer in out_axes for what depends on the mapped axis."),
+    (lambda: tanx.vmap(lambda x: {"a": 1, "b": (2, x)}, out_axes=None)(M), ValueError,
+     "tanx.vmap: at vmap out_axes['b'][1], got axis spec None but output was batched on axis 0.\n"
+     "  output: int32[2,3]\n"
+     "  Hint: give an integer in out_axes for what depends on the mapped axis."),
     (lambda: tanx.vmap(f, out_axes=3)(M, M), ValueError,
      "tanx.vmap: out_axes names axis 3 of an output that has 2, the mapped one included.\n"
      "  output: int32[2,3]"),

@@ -188,7 +188,7 @@ def test_chunks_of_what_is_empty_or_not_mapped():
         x, three, ones = f(jnp.arange(size))
         assert x.tolist() == list(range(size)) and three == 3 and ones.shape == (size, 2)
     assert tanx.vmap(lambda: jnp.ones(3), axis_size=5, chunk_size=2)().shape == (5, 3)
-    with pytest.raises(ValueError, match="out_axes is None for an output that depends"):
+    with pytest.raises(ValueError, match="got axis spec None but output was batched on axis 0"):
         tanx.vmap(lambda x: x, out_axes=None, chunk_size=2)(jnp.arange(5))
 
 

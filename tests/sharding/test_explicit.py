@@ -82,3 +82,22 @@ def test_layouts_are_wishes():
         with_layout_constraint(x, Layout((0,)))
     with pytest.raises(ValueError, match="needs a Layout"):
         with_layout_constraint(x, 1)
+
+
+@pytest.mark.parametrize("call", [
+    lambda x, to: tanx.random.bernoulli(tanx.random.key(0), 0.5, x.shape, out_sharding=to),
+    lambda x, to: tanx.random.normal(tanx.random.key(0), x.shape, out_sharding=to),
+    lambda x, to: x.at[0].set(1.0, out_sharding=to),
+    lambda x, to: jnp.reshape(x, x.shape, out_sharding=to),
+])
+def test_the_sharding_of_a_type_without_a_mesh_says_nothing(call):
+    """flax draws the mask of dropout with ``out_sharding=typeof(x).sharding``."""
+    x = jnp.ones((3, 4))
+    to = tanx.typeof(x).sharding
+    assert to.mesh.empty
+    np.testing.assert_array_equal(call(x, to), call(x, None))
+    compiled = tanx.jit(lambda x: call(x, tanx.typeof(x).sharding))
+    for _ in range(4):
+        out = compiled(x)
+        assert (out.shape, out.dtype) == (x.shape, call(x, None).dtype) and not out.weak_type
+        np.testing.assert_allclose(out, call(x, None), rtol=1e-6)
