@@ -150,7 +150,7 @@ class Reads:
         elif isinstance(value, (list, dict, set)):
             self.reach_container(value, origin)
         elif _is_library(kind):
-            self.reach(getattr(value, "__wrapped__", None), origin)
+            self.reach((_namespace(value) or {}).get("__wrapped__"), origin)
         elif id(value) not in self.objects:
             self.reach_object(value, origin)
 
@@ -417,7 +417,7 @@ def _code_behind(value: Any, seen: set[int]) -> Iterator[CodeType]:
     elif isinstance(value, functools.partial):
         parts = (value.func, *value.args, *value.keywords.values())
     elif is_ours(_file_of(type(value).__module__)):
-        parts = (*(_namespace(value) or {}).values(), getattr(value, "__wrapped__", None))
+        parts = (_namespace(value) or {}).values()
     for part in parts:
         yield from _code_behind(part, seen)
 
