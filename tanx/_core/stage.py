@@ -109,15 +109,17 @@ _ATTRIBUTE = "__tanx_staged__"
 def memory_of(fun: Callable) -> Memory:
     """The traces of a Python function so far; all wrappers of one function share them.
 
-    Other callables are traced anew by each wrapper and loop: their traces would have to be kept
-    elsewhere, and would keep them alive there, since guards hold the objects that were read.
+    Partials and objects that wrap a function (``functools.update_wrapper``) have some, too. Other
+    objects may be anything, and their attributes are no place for traces: those are traced anew.
     """
-    if not isinstance(fun, FunctionType | partial):
+    members = getattr(fun, "__dict__", None)
+    if type(members) is not dict or not (
+            isinstance(fun, FunctionType | partial) or "__wrapped__" in members):
         return Memory()
-    memory = fun.__dict__.get(_ATTRIBUTE)
+    memory = members.get(_ATTRIBUTE)
     if memory is None or memory.owner is None or memory.owner() is not fun:
         # functools.wraps hands attributes on to other functions: those get a memory of their own.
-        memory = fun.__dict__[_ATTRIBUTE] = Memory(weakref.ref(fun))
+        memory = members[_ATTRIBUTE] = Memory(weakref.ref(fun))
     return memory
 
 

@@ -2,7 +2,9 @@
 
 import copy
 import functools
+import gc
 import re
+import weakref
 
 import numpy as np
 import pytest
@@ -183,6 +185,36 @@ def test_the_body_of_a_partial_is_traced_once():
     assert lax.scan(copy.copy(bound), 0.0, X)[0] == 12.0
     jitted = [tanx.jit(bound)(0.0, 1.0) for _ in range(4)]
     assert jitted == [(4.0, 0.0)] * 4 and len(calls) == 4
+
+
+class Wrapper:
+    """A callable object around a function, as nnx makes them for its loops."""
+
+    def __init__(self, fun, scale):
+        functools.update_wrapper(self, fun)
+        self.fun, self.scale = fun, scale
+
+    def __call__(self, c, x):
+        return self.fun(c, self.scale * x)
+
+
+def test_the_body_of_a_wrapper_is_traced_once():
+    calls = []
+
+    def body(c, x):
+        calls.append(1)
+        return c + x, c
+
+    wrapper = Wrapper(body, 2.0)
+    assert [lax.scan(wrapper, 0.0, X)[0] for _ in range(4)] == [6.0] * 4 and len(calls) == 1
+    other = Wrapper(wrapper, 3.0)  # takes over the attributes of the first one
+    assert [lax.scan(other, 0.0, X)[0] for _ in range(2)] == [18.0] * 2 and len(calls) == 2
+    wrapper.scale = 4.0
+    assert lax.scan(wrapper, 0.0, X)[0] == 12.0 and lax.scan(other, 0.0, X)[0] == 36.0
+    gone = weakref.ref(wrapper)
+    del wrapper, other
+    gc.collect()
+    assert gone() is None
 
 
 def test_without_jit_the_loop_is_pythons():
