@@ -128,6 +128,18 @@ def test_special_points(name):
         np.testing.assert_allclose(run(*args), np.float32([want for _, want in points]), rtol=2e-6)
 
 
+def test_betaln_next_to_its_zeros():
+    # Values by mpmath. Logarithms of 1.8 and more nearly cancel in the first rows.
+    a, b, want = np.array([
+        (0.14020747890525723, 614805.7393827462, 0.030026250849592582),
+        (126.2022971541672, 0.2594435507579392, -0.0055471413726461861),
+        (0.25, 150.0, 0.035989047525779585), (0.125, 2.0**40, -1.4463175452458805),
+        (9.5, 1e6, -119.55805725474221), (5e-324, 20.0, 744.44007192138127)]).T
+    with tanx.enable_x64(True):
+        for run in [tanx.jit(special.betaln)] * 4:
+            np.testing.assert_allclose(run(a, b), want, rtol=3e-15, atol=1.2e-16)
+
+
 # -- derivatives -----------------------------------------------------------------------------------
 
 # Operands that have no derivative, and functions without any.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ... import dtypes, lax
@@ -94,9 +96,31 @@ def _log_and_quotient(a, b):
     share = jnp.log1p(-p / total)
     even = (HALF_LOG_2PI + stirling_rest(p_above) + rest - 0.5 * jnp.log(q_above)
             + (p_above - 0.5) * jnp.log(p_above / total) + q_above * share)
-    uneven = (log_gamma(low) + rest + low * (1 - jnp.log(total)) + (q_above - 0.5) * share)
+    # Next to its zeros, which have p < 1, the logarithms nearly cancel.
+    divisor = jnp.minimum(low, 1)
+    uneven = (log_gamma(jnp.where(low < 1, low + 1, low)) - _log_of_power(divisor, total, low)
+              + (rest + (low + (q_above - 0.5) * share)))
     value = jnp.where(small, jnp.log(quotient), jnp.where(large, even, uneven))
     return jnp.where(q == np.inf, -np.inf, value), quotient
+
+
+def _log_of_power(factor, base, exponent):
+    """``log(factor * base**exponent)``, where the two logarithms may nearly cancel.
+
+    Powers of 2 are taken out, whose logarithms are added without rounding.
+    """
+    mantissa, halvings = _mantissa(factor)
+    remainder, doublings = _mantissa(base)
+    high = lax.reduce_precision(exponent, 11, 26)  # times an exponent of 2 it is exact
+    twos = (halvings + high * doublings) + (exponent - high) * doublings
+    return twos * math.log(2) + (jnp.log(mantissa) + exponent * jnp.log(remainder))
+
+
+def _mantissa(x):
+    """``x`` as a number from 0.71 to 1.42 and the power of 2 that it is multiplied by."""
+    mantissa, power = jnp.frexp(x)
+    low = mantissa < math.sqrt(0.5)
+    return jnp.where(low, 2 * mantissa, mantissa), (power - low).astype(x.dtype)
 
 
 def _beta_of_small(p, q):
