@@ -136,9 +136,12 @@ def unpackbits(a, axis=None, count=None, bitorder="big"):
     shifts = _shifts("unpackbits", bitorder)
     whole, axis = _last("unpackbits", a, axis)
     shape = (*whole.shape, 8)
-    bits = lax.shift_right_logical(lax.broadcast_in_dim(whole, shape, range(whole.ndim)),
-                                   broadcast_to_shape(shifts, shape))
-    bits = reshape(lax.bitwise_and(bits, like(bits, 1)), (*shape[:-2], shape[-2] * 8))
+    # A bit is compared where it stands: x86-64 cannot shift bytes of a vector by different amounts,
+    # and 1M bytes took 1.7 times as long that way.
+    masks = broadcast_to_shape(lax.shift_left(like(shifts, 1), shifts), shape)
+    bytes_ = lax.broadcast_in_dim(whole, shape, range(whole.ndim))
+    bits = convert(lax.ne(lax.bitwise_and(bytes_, masks), like(bytes_, 0)), _UINT8)
+    bits = reshape(bits, (*shape[:-2], shape[-2] * 8))
     if count is not None:
         size = bits.shape[-1]
         wanted = count if count >= 0 else max(0, size + count)
