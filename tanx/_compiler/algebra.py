@@ -420,9 +420,35 @@ def _reduce(known: Known, eqn: JaxprEqn) -> Answer:
     if all(shape[a] == 1 for a in axes):
         return _reshaped(eqn, x, eqn.outvars[0].aval.shape)
     if all(shape[a] != 1 for a in axes):
-        return None
+        return _sum_of_equals(known, eqn) if eqn.primitive is reduce_sum_p else None
     left = [d for d in range(len(shape)) if d not in axes or shape[d] != 1]
     whole = known.apply(eqn, reshape_p, x, new_sizes=tuple(shape[d] for d in left),
                         dimensions=None, sharding=None)
     return eqn.replace(invars=[whole], params=dict(
         eqn.params, axes=tuple(left.index(a) for a in axes if a in left)))
+
+
+def _sum_of_equals(known: Known, eqn: JaxprEqn) -> JaxprEqn | None:
+    """The sum of elements that are equal, as those of a constant: one times their number.
+
+    Narrow floats are added in float32, whose sums may be too large for their own multiplication.
+    A sum of zeros is 0.0, whatever their signs.
+    """
+    (x,), axes, out = eqn.invars, eqn.params["axes"], eqn.outvars[0].aval
+    repeated = known.producer(x, "broadcast_in_dim")
+    if repeated is None or _kind(x) not in "iuf" or _kind(x) == "f" and out.dtype.itemsize < 4:
+        return None
+    source, places = repeated.invars[0], repeated.params["broadcast_dimensions"]
+    kept = {d: n for d, n in zip(places, source.aval.shape) if d not in axes}
+    if prod(kept.values()) != source.aval.size or not x.aval.size:
+        return None
+    source = known.apply(eqn, reshape_p, source, new_sizes=tuple(kept.values()), dimensions=None,
+                         sharding=None)
+    count = np.asarray(prod(x.aval.shape[a] for a in axes)).astype(out.dtype)
+    total = known.apply(eqn, mul_p, source, Literal(count, ShapedArray((), out.dtype)))
+    if _kind(x) == "f":
+        zero = Literal(np.zeros((), out.dtype), ShapedArray((), out.dtype))
+        total = known.apply(eqn, add_p, total, zero)
+    left = [d for d in range(x.aval.ndim) if d not in axes]
+    return eqn.replace(primitive=broadcast_in_dim_p, invars=[total], params=dict(
+        shape=out.shape, broadcast_dimensions=tuple(map(left.index, kept)), sharding=None))

@@ -175,6 +175,19 @@ def test_what_is_repeated_is_computed_before():
         ("add", 1), ("div", 1), ("broadcast_in_dim", 6)]
 
 
+@pytest.mark.parametrize("fun, left", [
+    (lambda x: jnp.broadcast_to(x[0], (3, 4)).sum(), "slice reshape mul add"),
+    (lambda x: jnp.broadcast_to(x, (5, 8)).sum(0), "mul add"),
+    (lambda x: jnp.broadcast_to(x[:, None], (8, 5)).sum(1), "mul add"),
+    (lambda x: lax.reduce_sum(lax.broadcast_in_dim(N, (3, 5), (1,)), (0,)), ""),
+    (lambda x: lax.reduce_sum(jnp.full((2, 3), 2.5, "float32"), (0, 1)), ""),
+    (lambda x: jnp.broadcast_to(x, (5, 8)).sum(1), "reduce_sum"),
+    (lambda x: jnp.broadcast_to(x, (0, 8)).sum(0), "reduce_sum"),
+])
+def test_equal_elements_are_counted(fun, left):
+    assert [name for name in body(fun, X).split() if name != "broadcast_in_dim"] == left.split()
+
+
 def test_reductions_leave_out_dimensions_of_size_1():
     x = M.reshape(2, 1, 3, 1)
     simple = simplified(lambda x: lax.reduce_sum(x, (1, 2, 3)), x)
