@@ -200,7 +200,8 @@ def stored_numbers(x: Any, dtype: Any) -> np.ndarray:
     array([1. , 2.5], dtype=float32)
     """
     try:
-        if type(x) in (int, float, bool) and -_MODEST <= x <= _MODEST:
+        if type(x) in (int, float, bool) and -_MODEST <= x <= _MODEST or (
+                getattr(x, "dtype", None) == dtype):
             return np.array(x, stored(dtype))  # quicker, and most numbers are
         with np.errstate(over="raise"):
             return np.array(x, stored(dtype))

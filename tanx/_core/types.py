@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any, ClassVar, NamedTuple
 
@@ -508,11 +509,23 @@ def refuse_masked(x) -> None:
             f"array: {x.dtype.name}{list(x.shape)}", hint="fill it: x.filled(value)."))
 
 
+@lru_cache(maxsize=64)
+def _scalar(dtype: np.dtype, weak_type: bool) -> ShapedArray:
+    """The type of numbers; one object, as a call may have a hundred thousand of them."""
+    return ShapedArray((), dtype, weak_type)
+
+
+def _of_numpy_scalar(x) -> ShapedArray:
+    return _scalar(dtypes.canonicalize_dtype(x.dtype), False)
+
+
 def _of_python_scalar(x) -> ShapedArray:
-    return ShapedArray((), dtypes.dtype(x, canonicalize=True), weak_type=type(x) is not bool)
+    return _scalar(dtypes.dtype(x, canonicalize=True), type(x) is not bool)
 
 
-type_rules[np.ndarray] = type_rules[np.generic] = _of_numpy  # np.float64 is a float as well
+type_rules[np.ndarray] = _of_numpy
+type_rules[np.generic] = _of_numpy_scalar  # np.float64 is a float as well
+type_rules.update(dict.fromkeys(np.sctypeDict.values(), _of_numpy_scalar))  # found at once
 type_rules[DimExpr] = lambda size: _of_python_scalar(0)  # a number as any other, in computations
 NUMBERS = frozenset((bool, int, float, complex))
 """Types of Python numbers."""

@@ -168,7 +168,10 @@ class _Writer:
         for n, child in enumerate(children):
             if kind is DictNode:
                 self.words.append(self.address(aux[n]))
-            self.tree(child, leaves, leaf)
+            if child is None:  # not by a call: there may be a hundred thousand of them
+                self.words += leaf(next(leaves))
+            else:
+                self.tree(child, leaves, leaf)
 
     def leaf(self, x) -> list[int]:
         """The codes of a leaf of the arguments."""
@@ -176,9 +179,10 @@ class _Writer:
         data = x._value if type(x) is Array else None
         if type(data) is np.ndarray:
             key = x.aval, id(data.dtype), kind
-            if key not in self.known:  # arguments of one type, which are many, share its words
-                self.known[key] = self.array(x.aval, data) if self.suits(data, kind) else None
-            shared = self.known[key]
+            shared = self.known.get(key, ())
+            if shared == ():  # arguments of one type, which are many, share its words
+                shared = self.array(x.aval, data) if self.suits(data, kind) else None
+                self.known[key] = shared
             if shared is not None:
                 self.arrays.add(number)
                 is_result = number in self.results_of
