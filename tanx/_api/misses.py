@@ -33,9 +33,9 @@ _codes: WeakSet[CodeType] = WeakSet()  # of functions that were explained
 
 def explain_miss(fun: Callable, debug: DebugInfo, new: Signature, known: Memory) -> None:
     """Log why ``fun`` is traced for ``new``, given the earlier traces."""
-    olds = [key for key in known if type(key) is tuple and len(key) == len(new)]
-    if new in known:
-        facts = _changed_state(known, new)
+    olds = [key for key in [*known] if type(key) is tuple and len(key) == len(new)]
+    if kept := known.get(new):
+        facts = _changed_state(kept)
         rule = f"{debug.function} is traced again: what it has read has changed."
     elif olds:
         facts = _differences(debug, new, min(olds, key=lambda old: _distance(new, old)))
@@ -55,25 +55,27 @@ def explain_miss(fun: Callable, debug: DebugInfo, new: Signature, known: Memory)
 
 def why_again(debug: DebugInfo, new: Signature, known: Memory) -> list[str]:
     """How a call differs from the one that was traced last; empty if there was none."""
-    if new in known:
-        return _changed_state(known, new)
-    last = next((key for key in reversed(known) if type(key) is tuple and len(key) == len(new)),
+    if kept := known.get(new):
+        return _changed_state(kept)
+    # Copied at one stroke: another thread may clear the memory, or add to it, meanwhile.
+    last = next((key for key in reversed([*known]) if type(key) is tuple and len(key) == len(new)),
                 None)
     return [] if last is None else _differences(debug, new, last)
 
 
 def warn_of_state(debug: DebugInfo, new: Signature, known: Memory) -> None:
     """Warn of a function that is traced over and over as something that it reads changes."""
-    if len(known.get(new, ())) == OFTEN:
+    kept = known.get(new, ())
+    if len(kept) == OFTEN:
         warn_user(explain(
             "tanx.jit", f"{debug.function} was traced {OFTEN} times for arguments of the same "
-            "types, as what it reads changes.", *_changed_state(known, new),
+            "types, as what it reads changes.", *_changed_state(kept),
             hint="pass what changes as an argument, then the function is compiled once."))
 
 
-def _changed_state(known: Memory, signature: Signature) -> list[str]:
-    """The differences from the state in which a signature was traced last."""
-    guards, _ = known[signature][0]
+def _changed_state(kept: tuple[tuple[Guards, Any], ...]) -> list[str]:
+    """The differences from the state in which a signature, of these traces, was traced last."""
+    guards, _ = kept[0]
     return _changes(guards)
 
 
@@ -89,7 +91,7 @@ def history(debug: DebugInfo, tree: Any, known: Memory) -> list[tuple[Signature,
     ``debug`` has the names of the arguments in containers like ``tree``. A signature comes again
     for each further state that it was traced in, with how that state differs from the one of now.
     """
-    signatures = [key for key in known if type(key) is tuple and len(key) == 5]
+    signatures = [key for key in [*known] if type(key) is tuple and len(key) == 5]
     found = []
     for number, new in enumerate(signatures):
         containers, types, static, _, _ = new
@@ -101,7 +103,7 @@ def history(debug: DebugInfo, tree: Any, known: Memory) -> list[tuple[Signature,
         nearest = min(signatures[:number][::-1], key=partial(_distance, new), default=None)
         reasons = [] if nearest is None else _differences(debug, new, nearest)
         found.append((new, ", ".join(words), reasons))
-        for guards, _ in known[new][:0:-1]:
+        for guards, _ in known.get(new, ())[:0:-1]:
             found.append((new, ", ".join(words), _changes(guards) or ["what it read changed"]))
     return found
 
