@@ -51,6 +51,8 @@ class _Rules:
             fail("a joined loop has another one inside it.", nest)
         if len(self.lanes) > 1:
             fail("one loop of a nest runs in lanes.", nest)
+        self.registers()
+        self.prefetches()
         for loop in self.loops:
             self.joined(loop)
             if isinstance(loop.kind, Vector):
@@ -74,6 +76,26 @@ class _Rules:
         reads = {self.memory(load.buffer) for s in stores for load in loads(*expressions(s))}
         return not any(s.combine for s in stores) and reads.isdisjoint(
             self.memory(b) for b in written(self.nest.body))
+
+    def registers(self) -> None:
+        """Of a buffer in registers, the last loop uses one element only."""
+        kept = {self.memory(buffer) for buffer in self.nest.kept}
+        used = {self.memory(buffer): set[Load]() for buffer in self.nest.kept}
+        for store in self.stores() if kept else ():
+            for access in (Load(store.buffer, store.index), *loads(*expressions(store))):
+                if self.memory(access.buffer) in kept:
+                    used[self.memory(access.buffer)].add(access)
+        if any(len(found) != 1 for found in used.values()) or any(
+                not access.free.isdisjoint(self.loops[-1].indices)
+                for found in used.values() for access in found):
+            fail("a loop keeps one element of a buffer in a register.", self.nest)
+
+    def prefetches(self) -> None:
+        """What is prefetched is used, in a loop that has so many steps."""
+        for store in [s for s in self.nest.body if isinstance(s, Store) and s.prefetched]:
+            used = {Load(store.buffer, store.index), *loads(*expressions(store))}
+            if any(p.access not in used or p.steps < 1 for p in store.prefetched):
+                fail("what is prefetched is used, some steps later.", store)
 
     def joined(self, loop: LoopOf) -> None:
         """Loops are joined that all accesses walk through as through one."""

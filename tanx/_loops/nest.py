@@ -20,8 +20,8 @@ from .instructions import INDEX, short_name
 from .loop_kinds import PARALLEL, SEQUENTIAL, TASKS, Kind
 
 __all__ = ["Branch", "Buffer", "Call", "Extern", "GLOBAL", "Loop", "Nest", "Own", "PARALLEL",
-           "Place", "Plan", "Program", "REGISTER", "SEQUENTIAL", "SHARED", "Statement", "Store",
-           "TASKS", "Within", "index_tuple"]
+           "Place", "Plan", "Prefetch", "Program", "REGISTER", "SEQUENTIAL", "SHARED", "Statement",
+           "Store", "TASKS", "Within", "index_tuple"]
 
 
 GLOBAL = "global"
@@ -82,12 +82,22 @@ def index_tuple(array, index) -> tuple[Expr, ...]:
     return index
 
 
+class Prefetch(NamedTuple):
+    """An access whose elements are brought to the cache early: those that it touches so many
+    ``steps`` of the loop over ``along`` later."""
+
+    access: Load
+    along: Index
+    steps: int
+
+
 @dataclass(frozen=True, slots=True)
 class Store:
     """Writes one element, where ``guard`` holds.
 
     With ``combine``, a reducer, the value is combined with the element that is there. Iterations of
     a parallel loop may meet on one element only through such stores; the order is then open.
+    A schedule says which accesses are ``prefetched``: loads of the value, or the store itself.
     """
 
     buffer: Buffer
@@ -95,6 +105,7 @@ class Store:
     value: Expr
     combine: str | None = None
     guard: Expr | None = None
+    prefetched: tuple[Prefetch, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +119,15 @@ class Nest:
 
     A schedule gives loops other kinds (``loop_kinds.py``). ``rest`` is the body for iterations that
     a loop in vectors does one by one, if its folds run in another way there; else it is empty.
+    ``kept`` are buffers of which each iteration of the last loop uses the same element: it is in a
+    register until the loop has ended.
     """
 
     indices: tuple[Index, ...]
     kinds: tuple[Kind, ...]
     body: tuple[Statement, ...]
     rest: tuple[Statement, ...] = ()
+    kept: tuple[Buffer, ...] = ()
 
     @property
     def note(self) -> str:

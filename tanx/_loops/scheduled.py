@@ -101,4 +101,4 @@ class ScanLine(Nest):
 
 def plain(nest: Nest, body: tuple[Statement, ...] | None = None) -> Nest:
     """The nest in its loops, without the form that it has of its own."""
-    return Nest(nest.indices, nest.kinds, nest.body if body is None else body, nest.rest)
+    return Nest(nest.indices, nest.kinds, nest.body if body is None else body, nest.rest, nest.kept)

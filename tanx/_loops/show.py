@@ -138,6 +138,8 @@ class _Printer:
 
     def header(self, nest: Nest) -> str:
         note = nest.note and f"; {nest.note}"
+        if nest.kept:
+            note += f"; {_names(nest.kept)} in registers"
         if not nest.indices:
             return f"once{note}:"
         return f"for {self.loops(nest.indices, nest.kinds)}{note}:"
@@ -163,7 +165,9 @@ class _Printer:
         target = self.access(store.buffer, store.index)
         sign = "=" if store.combine is None else f"{store.combine}="
         guard = "" if store.guard is None else f" if {self.text(store.guard)}"
-        line = f"{target} {sign} {self.text(store.value)}{guard}"
+        ahead = dict.fromkeys(f"; prefetch {p.access.buffer.name} {p.steps} steps of "
+                              f"{self.name(p.along)} ahead" for p in store.prefetched)
+        line = f"{target} {sign} {self.text(store.value)}{guard}{''.join(ahead)}"
         return [*self.frames[0].lines, line]
 
     def extern(self, call: Extern) -> str:

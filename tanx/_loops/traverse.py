@@ -12,6 +12,7 @@ from .expr import (
     Const,
     Expr,
     Fold,
+    Index,
     Load,
     Node,
     Op,
@@ -22,10 +23,10 @@ from .expr import (
     fresh_state,
     op,
 )
-from .nest import Buffer, Call, Nest, Statement, Store
+from .nest import Buffer, Call, Nest, Prefetch, Statement, Store
 
-__all__ = ["children", "expressions", "folds", "loads", "map_expressions", "rebuild", "rewrite",
-           "statements_in", "substitute", "substitution", "walk", "written"]
+__all__ = ["children", "expressions", "folds", "loads", "map_expressions", "moved", "rebuild",
+           "rewrite", "statements_in", "substitute", "substitution", "walk", "written"]
 
 
 def children(node: Node) -> tuple[Node, ...]:
@@ -193,8 +194,16 @@ def map_expressions(statement: Statement, change: Callable[[Expr], Expr]) -> Sta
     if isinstance(statement, Store):
         return replace(statement, index=tuple(map(change, statement.index)),
                        value=change(statement.value),
-                       guard=None if statement.guard is None else change(statement.guard))
+                       guard=None if statement.guard is None else change(statement.guard),
+                       prefetched=tuple(moved(p, change) for p in statement.prefetched))
     return statement
+
+
+def moved(prefetch: Prefetch, change: Callable[[Expr], Expr]) -> Prefetch:
+    """The prefetch of an access whose places are changed, along the index that it changes to."""
+    access, along = prefetch.access, change(prefetch.along)
+    return Prefetch(Load(access.buffer, tuple(map(change, access.index))),
+                    along if isinstance(along, Index) else prefetch.along, prefetch.steps)
 
 
 def written(statements: Iterable[Statement]) -> dict[Buffer, None]:

@@ -10,7 +10,7 @@ from tanx._loops.check import ProgramError
 from tanx._loops.check_schedule import check_schedule
 from tanx._loops.expr import Fold, Index, Pick, State, const
 from tanx._loops.loop_kinds import JOINED, PARALLEL, SEQUENTIAL, Crossing, Unrolled, Vector
-from tanx._loops.nest import Buffer, Nest, Program, Store
+from tanx._loops.nest import Buffer, Nest, Prefetch, Program, Store
 from tanx._loops.scheduled import Rows, ScanLine, TransposedTile
 from tanx._loops.show import show
 from tanx._loops.steps import loops_in, steps_of
@@ -116,9 +116,27 @@ WRONG = {
     "each index of a fold has a kind, or none has.": scheduled(
         (PARALLEL,), (Store(SUMS, (I6,), row_sum(SEQUENTIAL, SEQUENTIAL)),), (I6,),
         outputs=(SUMS,)),
+    "a loop keeps one element of a buffer in a register.": scheduled(
+        (PARALLEL, SEQUENTIAL), IN_PLACE, kept=(OUT,)),
+    "what is prefetched is used, some steps later.": scheduled((PARALLEL, PARALLEL), (
+        Store(OUT, (I6, J), X[[I6, J]], prefetched=(Prefetch(X[[I6, 0]], I6, 2),)),)),
     "a reduction has no more lanes than elements.": scheduled(
         (PARALLEL,), (Store(SUMS, (I6,), row_sum(Vector(16))),), (I6,), outputs=(SUMS,)),
 }
+
+
+def test_what_is_kept_and_prefetched_prints_and_changes_nothing():
+    """A loop keeps one element in a register, and asks for elements of later steps."""
+    body = (Store(SUMS, (I6,), SUMS[[I6]] + X[[I6, J]],
+                  prefetched=(Prefetch(X[[I6, J]], I6, 2),)),)
+    kinds = (PARALLEL, SEQUENTIAL)
+    start = Nest((I6,), (PARALLEL,), (Store(SUMS, (I6,), const(0, "float32")),))
+    program = scheduled(kinds, body, outputs=(SUMS,), kept=(SUMS,))
+    program = replace(program, statements=(start, *program.statements))
+    check_schedule(program)
+    assert "sequential; sums in registers:" in show(program)
+    assert "; prefetch x 2 steps of i ahead" in show(program)
+    np.testing.assert_allclose(interpret.run(program, DATA)[0], DATA.sum(1), rtol=1e-6)
 
 
 @pytest.mark.parametrize("rule", WRONG)

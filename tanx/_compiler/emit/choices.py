@@ -23,8 +23,6 @@ from .values import Value, any_lane
 
 __all__ = ["Choices"]
 
-_DEAR = 64
-"""Instructions that make it worth asking whether any lane needs them."""
 _NOWHERE: Way = ()
 
 
@@ -34,6 +32,7 @@ class Choices:
     def __init__(self, control: Control, expressions: Expressions, conditions: Conditions):
         self.control, self.expressions, self.conditions = control, expressions, conditions
         self.writer, self.analysis = control.writer, expressions.analysis
+        self.dear: int = self.writer.machine.tuning.choices.dear
 
     def choice(self, node: Op, scope: Scope) -> Scalar:
         """The value of a select whose condition is known."""
@@ -54,8 +53,8 @@ class Choices:
         parts, find, length = self.analysis.parts, scope.find, 0
         for node in walk(expr, into=lambda n: () if find(n) is not None else parts(n)):
             if find(node) is None:
-                length += _DEAR if isinstance(node, Fold) else self.analysis.own_length(node)
-                if length >= _DEAR:
+                length += self.dear if isinstance(node, Fold) else self.analysis.own_length(node)
+                if length >= self.dear:
                     break
         return length
 
@@ -137,7 +136,7 @@ class Choices:
         """The value of an arm in the lanes that need it; if it is long, only if some do."""
         beside = scope.beside(mask)
         beside.values.update(scope.found_on(way))
-        if mask.type.lanes == 1 or self.length_left(expr, beside) < _DEAR:
+        if mask.type.lanes == 1 or self.length_left(expr, beside) < self.dear:
             return self.expressions.value(expr, beside)
         writer, place, width = self.writer, scope.place, mask.type.lanes
         some = scope.arm(writer.fresh("some"), beside.values)

@@ -15,7 +15,7 @@ from .control import Control, Step
 from .expressions import Expressions
 from .operations import multiply_add, number
 from .scalars import Scalar, combined, flat, whole
-from .scopes import Ahead, Scope
+from .scopes import Scope
 from .storage import register_type
 from .values import Value
 
@@ -82,17 +82,13 @@ class FoldSteps:
     # -- loops -------------------------------------------------------------------------------------
 
     def around(self, loops: Sequence[Loop], scope: Scope, states: Sequence[Scalar], fold: Fold,
-               body: Step, stretch: int = 0) -> Sequence[Scalar]:
-        """Loops around the body of a fold, or around one in lanes of ``stretch`` iterations."""
+               body: Step) -> Sequence[Scalar]:
+        """Loops around the body of a fold, or around its loop in lanes."""
         if not loops:
             return body(scope, states)
-
-        def step(inner: Scope, values: Sequence[Scalar]) -> Sequence[Scalar]:
-            if loops[0].width == 1:
-                inner.outer = Ahead(loops[0], stretch)
-            return self.around(loops[1:], inner, values, fold, body, stretch)
-
-        return self.stretches(fold, loops[0], scope, states, loops[0].extent, step)
+        return self.stretches(
+            fold, loops[0], scope, states, loops[0].extent,
+            lambda inner, values: self.around(loops[1:], inner, values, fold, body))
 
     def stretches(self, fold: Fold, loop: Loop, scope: Scope, states: Sequence[Scalar], steps: int,
                   step: Step) -> list[Scalar]:

@@ -51,7 +51,7 @@ class LaneFolds:
                 lambda s, v: write.step(fold, s, v), bound=fold.states)
             return [lanes, *rest]
 
-        total, *rest = write.around(loops[:-1], scope, states, fold, innermost, lane.extent)
+        total, *rest = write.around(loops[:-1], scope, states, fold, innermost)
         total = across_lanes(reducer, total, dtype)
         for other in rest if again else [*rest, start]:
             total = combined(reducer, total, other, dtype)

@@ -17,7 +17,7 @@ from ..schedule.analysis import Analysis
 from ..schedule.lanes import Loop
 from .values import Place, Value
 
-__all__ = ["Ahead", "Groups", "Lanes", "Scope", "Tile", "Way"]
+__all__ = ["Groups", "Lanes", "Scope", "Tile", "Way"]
 
 Way = tuple[tuple[Expr, bool], ...]
 """The conditions on the way to an arm of a choice, and whether they hold there."""
@@ -33,18 +33,6 @@ class Lanes:
     @property
     def width(self) -> int:
         return self.loop.width
-
-
-class Ahead(NamedTuple):
-    """A loop around the one in lanes, of which later iterations may be asked for what they read:
-    in stretches of so many elements, of so many iterations ``together``; or of what is read
-    ``again`` for the last time.
-    """
-
-    loop: Loop
-    stretch: int = 0
-    together: int = 1
-    again: frozenset[Buffer] = frozenset()
 
 
 class Groups(NamedTuple):
@@ -80,13 +68,12 @@ class Scope(Place):
     ``names`` maps indices of the program to those of merged loops, or to None. ``carried`` are
     elements that a loop keeps in registers. ``tile``, if any, is what is transposed in registers,
     and the number of an iteration in it. ``rooms`` maps loads to the memory of the function that
-    holds a copy of their elements, and to a place in it. ``outer``, if any, is the loop for whose
-    later iterations elements may be prefetched. ``found`` has what is known in arms of choices, by
-    the way to the arm.
+    holds a copy of their elements, and to a place in it. ``found`` has what is known in arms of
+    choices, by the way to the arm.
     """
 
     __slots__ = ("bound", "carried", "conditional", "depth", "found", "label", "lanes", "mask",
-                 "names", "outer", "parent", "place", "rooms", "tile", "values", "varying",
+                 "names", "parent", "place", "rooms", "tile", "values", "varying",
                  "writes")
 
     def __init__(self, parent: Scope | None, block: str, *, bound: Iterable[Variable] = (),
@@ -104,7 +91,6 @@ class Scope(Place):
         self.names: Mapping[Expr, Index | None] = parent.names if parent else {}
         self.carried: frozenset[Load] = frozenset()
         self.tile: Any = parent.tile if parent else None  # (Tile, number)
-        self.outer: Ahead | None = parent.outer if parent else None
         self.rooms: Mapping[Load, tuple[str, Value]] = parent.rooms if parent else {}
         self.found: dict[Way, dict[Node, Any]] = {}
 

@@ -16,10 +16,6 @@ from .values import any_lane, as_mask
 
 __all__ = ["WhileLoops"]
 
-_SOON = 1 << 28
-"""Instructions, a tenth of a second: loops that surely end sooner are not polled. The loop over the
-entries of a sparse row takes 0.6 to 0.7 of the time without (Cascade Lake)."""
-
 
 class WhileLoops:
     """Writes loops that go on as long as a condition holds."""
@@ -93,4 +89,4 @@ class WhileLoops:
             return False
         steps = bounds(asked.args[1])[1] - bounds(loop.init[counter])[0]
         length = sum(self.analysis.length(part) for part in loop.body)
-        return steps * max(length, 1) < _SOON
+        return steps * max(length, 1) < self.writer.machine.tuning.polls.soon

@@ -150,7 +150,11 @@ class Analysis:
         target, source = (seen_as_bits(b) for b in (statement.buffer, statement.value.buffer))
         self.also(target, statement.buffer)
         self.also(source, statement.value.buffer)
-        return replace(statement, buffer=target, value=Load(source, statement.value.index))
+        seen = {statement.buffer: target, statement.value.buffer: source}
+        prefetched = [p._replace(access=Load(seen.get(p.access.buffer, p.access.buffer),
+                                             p.access.index)) for p in statement.prefetched]
+        return replace(statement, buffer=target, value=Load(source, statement.value.index),
+                       prefetched=tuple(prefetched))
 
     def offset(self, load: Load) -> tuple[Terms, int]:
         """The position of a load in its buffer."""

@@ -36,6 +36,8 @@ from .analysis import Analysis
 from .columns import as_columns, columns, separate
 from .folds import Folds
 from .lanes import Loop, Planner
+from .prefetch import with_prefetches
+from .registers import kept_buffers
 from .residues import by_residues
 from .rows import as_rows, rows_together, with_finish_apart
 from .scans import as_scan
@@ -62,7 +64,9 @@ def scheduled(plan: Plan, machine: Machine) -> Plan:
 def in_kinds(statement: Statement, same: Mapping[Buffer, Buffer], machine: Machine,
              ) -> list[Statement]:
     """The statements that one becomes; ``same`` maps buffers to others whose memory they are."""
-    return _Scheduler(same, machine).statement(statement)
+    scheduler = _Scheduler(same, machine)
+    return [with_prefetches(part, scheduler.analysis, machine.tuning.access)
+            for part in scheduler.statement(statement)]
 
 
 class _Scheduler:
@@ -180,7 +184,8 @@ class _Scheduler:
                           self.is_short(lane, seen.body, lane.extent // lane.width))
             kinds = (*kinds[:-1], kind)
         body, rest = self.bodies(nest.body, (index,), one_by_one=True)
-        return ScanLine(nest.indices, kinds, body, rest, **fields)
+        kept = () if fields.get("rows") else kept_buffers(self.analysis, (index,), nest.body)
+        return ScanLine(nest.indices, kinds, body, rest, kept, **fields)
 
     def run(self, form: type[Nest], nest: Nest, body: Sequence[Statement], loops: Sequence[Loop],
             kinds: Sequence[Kind], **fields: Any) -> Nest:
@@ -194,7 +199,9 @@ class _Scheduler:
         if form is Rows:  # which says how its sums run
             return form(indices, every, tuple(body), **fields)
         found, rest = self.bodies(body, varying, one_by_one)
-        return form(indices, every, found, rest, **fields)
+        kept = kept_buffers(self.analysis, loops[-1].covers, body) if loops and (
+            not loops[-1].parallel) else ()
+        return form(indices, every, found, rest, kept, **fields)
 
     def bodies(self, body: Sequence[Statement], varying: Iterable[Index], one_by_one: bool,
                ) -> tuple[tuple[Statement, ...], tuple[Statement, ...]]:

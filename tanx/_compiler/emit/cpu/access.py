@@ -66,7 +66,7 @@ class Access:
             return self._from_tile(load, terms, rest, stride, scope)
         start = self.addresses.address(buffer, with_first_lane(terms, scope.lanes), rest, scope)
         if stride == 1:
-            self.prefetch.ahead(buffer, terms, start, scope)
+            self.prefetch.ahead(load, start, scope)
         return self._read_in_lanes(buffer, terms, rest, stride, start, scope)
 
     def _read_in_lanes(self, buffer: Buffer, terms: Mapping[Expr, int], rest: int, stride: int,

@@ -13,18 +13,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...._loops.expr import Fold, Index
+from ...._loops.expr import Expr, Fold, Index
 from ...._loops.instructions import kind_of
 from ...._loops.loop_kinds import Vector
 from ...._loops.nest import Nest, Statement, Store
 from ...._loops.scheduled import Columns
-from ...._loops.traverse import folds, loads
+from ...._loops.traverse import folds, loads, substitution
 from ...schedule.columns import over_rows
 from ...schedule.lanes import Loop
 from ..complex import Pair
 from ..fold_steps import joint
 from ..scalars import Scalar, flat
-from ..scopes import Ahead, Scope
+from ..scopes import Scope
 from ..storage import part_dtype, register_type
 from ..values import Value, type_of
 from .parts import Parts
@@ -88,6 +88,11 @@ def _folds_in(nest: Nest) -> list[Fold]:
     return [*folds(*(s.value for s in nest.body if isinstance(s, Store)))]
 
 
+def _onto(rows: Index, found: Sequence[Fold]) -> Callable[[Expr], Expr]:
+    """Expressions with the index of rows that all reductions have."""
+    return substitution({fold.indices[0]: rows for fold in found})
+
+
 class _Group:
     """Steps of a loop in lanes, each with its number: all of them go from row to row together.
 
@@ -142,6 +147,7 @@ class _Group:
 
     def write(self, scope: Scope) -> None:
         """Write all rows, and what becomes of the results."""
+        self.parts.prefetch.plan(self.body, _onto(self.rows, self.folds))
         found = self.start(scope)
         loop = Loop(self.rows, (self.rows,), False)
         states = [state for fold in self.along for state in fold.states]
@@ -207,6 +213,7 @@ class _Columns:
                              for state in fold.states] for fold in found}
         (self.rows,) = found[0].indices
         self.folds = [over_rows(fold, self.rows) for fold in found]
+        self.change = _onto(self.rows, found)
         # What is the same in all rows lies in another one: that would be in the way of these.
         again = dict.fromkeys(load for fold in self.folds for load in loads(*fold.body)
                               if self.rows not in load.free and not load.free.isdisjoint(
@@ -246,8 +253,7 @@ class _Columns:
     def add(self, outer: Scope, start: Value, row: Value, count: int, first: bool) -> None:
         """Add some rows to what there is, if there is anything."""
         def columns(inner: Scope, number: Value) -> None:
-            inner.outer = Ahead(Loop(self.rows, (self.rows,), False),
-                                self.steps * self.lane.width, self.count)
+            self.parts.prefetch.plan(self.body, self.change)
             inner.values.update({load: room.get(number) for load, room in self.kept.items()})
             before = [[] if first else [room.get(number) for room in own]
                       for own in self.rooms.values()]

@@ -6,20 +6,19 @@ scalars, outside of the loop where they can.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from math import prod
 
 from ...._loops.expr import Load
 from ...._loops.loop_kinds import PARALLEL, Crossing, Unrolled, Vector
-from ...._loops.nest import Buffer, Nest, Statement, Store
+from ...._loops.nest import Nest, Statement, Store
 from ...._loops.scheduled import Columns, Rows, ScanLine, TransposedTile, plain
 from ...._loops.tiles import Tiled
-from ...._loops.traverse import expressions, loads
-from ...schedule.analysis import QUICK, seen_as_bits
+from ...schedule.analysis import seen_as_bits
 from ...schedule.lanes import Loop, loops_of
+from ...schedule.registers import elements_of
 from ..scalars import Scalar
-from ..scopes import Ahead, Scope
+from ..scopes import Scope
 from ..values import intrinsic
 from .columns import write_columns, write_side_by_side
 from .parts import Parts
@@ -30,13 +29,6 @@ from .transposes import write_in_order, write_tiles, write_together
 
 __all__ = ["Nests"]
 
-_SCATTERED_BYTES = 1 << 19
-"""Size of memory that is too large for all of it to be near the processor."""
-_STEPS_AHEAD = 16
-"""How many steps before it is updated an element is asked for."""
-_LONG = 1 << 14
-"""Steps of a loop, each of which waits for the one before, that may take too long to sit out."""
-
 
 class Nests:
     """Writes nests of loops."""
@@ -45,6 +37,7 @@ class Nests:
         self.parts = parts
         self.control, self.analysis, self.statements = (
             parts.control, parts.analysis, parts.statements)
+        self.polled: int = parts.writer.machine.tuning.polls.long
 
     def write(self, nest: Nest, scope: Scope) -> None:
         """Write a nest; one without iterations is nothing."""
@@ -112,7 +105,7 @@ class Nests:
                   first: int, last: int) -> None:
         """Write one loop of a nest, in steps from ``first`` up to ``last``."""
         body, kind, control = nest.body, loop.kind, self.control
-        kept = self.kept_elements(loop, body) if not rest and not loop.parallel else []
+        kept = elements_of(self.analysis, nest.kept, body) if not rest else []
         elements = [self.parts.expressions.value(load, scope) for load in kept]
 
         def step(inner: Scope, states: Sequence[Scalar]) -> list[Scalar]:
@@ -120,8 +113,6 @@ class Nests:
                 self.fetch_ahead(loop, body, inner)
             inner.carried = frozenset(kept)
             inner.values.update(zip(kept, states))
-            inner.outer = Ahead(loop, rest[0].extent) if rest else (
-                Ahead(loop) if loop.width == 1 else scope.outer)
             self.loops(rest, nest, inner)
             return [inner.values[load] for load in kept]
 
@@ -135,48 +126,22 @@ class Nests:
                 control.once(scope, loop, n, elements, step, writes=writes)
         elif first < last:
             elements = control.loop(scope, loop, first, last, elements, step, writes=writes,
-                                    polled=not loop.parallel and loop.extent >= _LONG)
+                                    polled=not loop.parallel and loop.extent >= self.polled)
         for load, element in zip(kept, elements):
             self.statements.put(load, element, scope)
 
     def fetch_ahead(self, loop: Loop, body: Sequence[Statement], inner: Scope) -> None:
-        """Prefetch the elements that later steps update, where only data tell which those are.
+        """Prefetch the elements that later steps of a loop store.
 
-        They are far apart in a large buffer, and each would be waited for. It is written before
-        the step itself: what it computes belongs to another step, and is of no use to this one.
+        It is written before the step itself: what it computes belongs to another step, and is of no
+        use to this one.
         """
-        stores = [s for s in body if isinstance(s, Store) and self.is_scattered(s, loop)]
-        if not stores or loop.extent < 2 * _STEPS_AHEAD:
+        found = [p for store in body if isinstance(store, Store) for p in store.prefetched
+                 if p.along in loop.covers and p.access is Load(store.buffer, store.index)]
+        if not found:
             return
         later = inner.within((*loop.covers, loop.index), inner.writes)
         later.values[loop.index] = self.control.at(inner, lambda: intrinsic(
-            "umin", inner.values[loop.index] + _STEPS_AHEAD, loop.extent - 1))
-        for store in stores:
-            self.control.at(later, lambda s=store: self.parts.prefetch.target(
-                Load(s.buffer, s.index), later))
-
-    def is_scattered(self, store: Store, loop: Loop) -> bool:
-        """Whether steps of a loop store far apart, at places that are soon computed."""
-        target = Load(store.buffer, store.index)
-        reached = prod([size for size, place in zip(store.buffer.shape, store.index)
-                        if not place.free.isdisjoint(loop.covers)])
-        return reached * store.buffer.dtype.itemsize >= _SCATTERED_BYTES and (
-            loop.stride(self.analysis.offset(target)[0]) is None
-            and all(self.analysis.is_safe(place) and self.analysis.length(place) < QUICK
-                    for place in store.index))
-
-    def kept_elements(self, loop: Loop, body: Iterable[Statement]) -> list[Load]:
-        """Elements that each step of a loop overwrites, and that it can keep in registers."""
-        found: dict[Buffer, Load | None] = {}
-        for statement in body:
-            if not isinstance(statement, Store):
-                return []
-            target = Load(statement.buffer, statement.index)
-            touched = [target, *loads(*expressions(statement))]
-            for load in touched:
-                memory = self.analysis.memory(load.buffer)
-                fits = found.setdefault(memory, load) is load and (
-                    load.free.isdisjoint(loop.covers) and statement.guard is None)
-                found[memory] = load if fits else None
-        writes = self.analysis.written(body)
-        return [load for memory, load in found.items() if load is not None and memory in writes]
+            "umin", inner.values[loop.index] + found[0].steps, loop.extent - 1))
+        for prefetch in found:
+            self.control.at(later, lambda p=prefetch: self.parts.prefetch.target(p.access, later))

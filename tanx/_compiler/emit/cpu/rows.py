@@ -59,6 +59,7 @@ def _write_blocks(parts: Parts, loop: Loop, nest: Rows, scope: Scope, first: int
 
     def block(outer: Scope, _) -> list[Scalar]:
         base = outer.values[index] * together + first
+        parts.prefetch.plan(body)
 
         def add(inner: Scope, states: Sequence[Scalar]) -> list[Scalar]:
             rows = [row(inner, base, n) for n in range(together)]

@@ -28,14 +28,11 @@ from ...schedule.lanes import Loop
 from ...schedule.scans import Scan, neutral, scan_across, scan_of
 from ..operations import apply, number
 from ..scalars import whole
-from ..scopes import Ahead, Scope
+from ..scopes import Scope
 from ..values import Value
 from .parts import Parts
 
 __all__ = ["write_scan"]
-
-_LONG = 1 << 14
-"""Blocks that may take too long to sit out."""
 
 
 NestLoop = Callable[[Loop, Sequence[Loop], Nest, Scope, int, int], None]
@@ -95,9 +92,9 @@ def _rows(parts: Parts, nest: ScanLine, scan: Scan, scope: Scope, writes: frozen
     def columns(inner: Scope, first: Value, width: int) -> list:
         state = parts.expressions.value(scan.state, inner)
         start, sums = _converted(state, wide, given.dtype), list[Any]()
-        inner.outer = Ahead(row, lane.extent, together)
 
         def one(here: Scope, _) -> list:
+            parts.prefetch.plan(nest.body)
             value = whole(parts.expressions.value(given, here), given.dtype).of(width)
             sums.append(_combined(scan, sums[-1], value, given.dtype) if sums else value)
             here.values[scan.found] = _combined(scan, start, sums[-1], given.dtype)
@@ -122,7 +119,7 @@ def _rows(parts: Parts, nest: ScanLine, scan: Scan, scope: Scope, writes: frozen
         return []
 
     parts.control.loop(scope, Loop(block, (block,), False), 0, block.extent, [], rows,
-                       writes=writes, polled=block.extent >= _LONG)
+                       writes=writes, polled=block.extent >= _polled(parts))
     if left := along.extent % together:
         lanes = Loop(lane, (lane,), True, width, whole=True, kind=nest.kinds[-1])
         nest_loop(row, [lanes], plain(nest), scope, along.extent - left, along.extent)
@@ -136,10 +133,12 @@ def _blocks(parts: Parts, nest: ScanLine, scan: Scan, loop: Loop, scope: Scope,
     place = Index("place", steps * width)
     change = substitution({scan.along: const(place.extent - 1) - place} if backwards else {})
     given = change(scan.given)
+    body = [map_expressions(statement, change) for statement in nest.body]
     stores = [map_expressions(store, change) for store in scan.stores]
 
     def step(inner: Scope, states: Sequence[Any]) -> list[Any]:
         (state,) = states
+        parts.prefetch.plan(body)
         block, apart = whole(parts.expressions.value(given, inner), dtype).of(width), 1
         before: Any = number(parts.writer, neutral(scan.combine, dtype), dtype).of(width)
         while apart < width:
@@ -162,8 +161,13 @@ def _blocks(parts: Parts, nest: ScanLine, scan: Scan, loop: Loop, scope: Scope,
         replace(loop, width=width, whole=True), step)
     start = parts.expressions.value(scan.state, scope)
     (state,) = parts.control.loop(scope, ways[0], 0, steps, [start], ways[1], writes=writes,
-                                  polled=steps >= _LONG)
+                                  polled=steps >= _polled(parts))
     return steps * width, state
+
+
+def _polled(parts: Parts) -> int:
+    """Blocks from which a scan is polled."""
+    return parts.writer.machine.tuning.polls.long
 
 
 def _combined(scan: Scan, a: Any, b: Any, dtype: np.dtype) -> Any:

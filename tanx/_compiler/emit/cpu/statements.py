@@ -6,9 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ...._loops.expr import Load
-from ...._loops.nest import Buffer, Extern, Nest, Statement, Store
-from ...._loops.traverse import expressions as expressions_in
-from ...._loops.traverse import loads, statements_in
+from ...._loops.nest import Extern, Nest, Statement, Store
 from ...schedule.analysis import Analysis
 from ..conditions import Conditions
 from ..control import Control
@@ -45,21 +43,12 @@ class Statements:
         """Write statements, inside of all loops around them."""
         if self.fill(body, scope):
             return
-        for n, statement in enumerate(body):
-            if scope.outer is not None and len(body) > 1:
-                scope.outer = scope.outer._replace(again=self.read_again(body, n))
+        for statement in body:
             self.write(statement, scope)
-
-    def read_again(self, body: Sequence[Statement], number: int) -> frozenset[Buffer]:
-        """The memory that a statement reads after others, and before none that reads it too."""
-        before, here, after = (
-            {self.analysis.memory(load.buffer) for inner in statements_in(statements)
-             for load in loads(*expressions_in(inner))}
-            for statements in (body[:number], body[number:number + 1], body[number + 1:]))
-        return frozenset((before & here) - after)
 
     def store(self, store: Store, scope: Scope) -> None:
         """Write a store: where the guard holds, and combined with what is there."""
+        self.access.prefetch.plan([store])
         if store.guard is not None:
             self.conditions.when(store.guard, scope, lambda arm: self.store(
                 replace(store, guard=None), arm))
@@ -93,6 +82,7 @@ class Statements:
         if len(stores) < len(body) or not self.analysis.repeatable(body) or (
                 not self.access.fills_gaps(targets, scope)):
             return False
+        self.access.prefetch.plan(stores)
         values = [self.expressions.value(store.value, scope) for store in stores]
         self.control.at(scope, lambda: self.access.write_filled(
             targets[0], [whole(value, targets[0].dtype) for value in values], scope))

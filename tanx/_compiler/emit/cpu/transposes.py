@@ -23,7 +23,7 @@ from ...._loops.nest import Buffer, Statement, Store
 from ...._loops.scheduled import TransposedTile
 from ...schedule.lanes import Loop
 from ...schedule.transposes import LINE
-from ..scopes import Ahead, Lanes, Scope, Tile
+from ..scopes import Lanes, Scope, Tile
 from ..shuffles import transposed
 from ..storage import memory_type
 from ..values import Value, intrinsic
@@ -201,7 +201,6 @@ class _Blocks:
         def one_row(outer: Scope, row: Value) -> None:
             outer.rename(crossing)  # here, for what is the same in all lanes is computed here
             outer.values[crossing.index] = row + top
-            outer.outer = Ahead(crossing, self.long)
             self.each(outer, self.long // lane.width,
                       lambda inner, step: in_lanes(inner, row, step), (*lane.covers, lane.index))
 
@@ -246,8 +245,11 @@ def write_together(parts: Parts, loop: Loop, lane: Loop, body: Sequence[Statemen
         made: list[tuple[Load, Any, Scope]] = []
 
         def compute(inner: Scope, _) -> list[Any]:
-            made.extend((Load(s.buffer, s.index), parts.expressions.value(s.value, inner), inner)
-                        for s in body if isinstance(s, Store))
+            for s in body:
+                assert isinstance(s, Store)
+                parts.prefetch.plan([s])
+                made.append((Load(s.buffer, s.index), parts.expressions.value(s.value, inner),
+                             inner))
             return []
 
         for number in range(size):

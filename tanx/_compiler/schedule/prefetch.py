@@ -1,0 +1,287 @@
+"""Which accesses are prefetched, and how far ahead: what a processor does not foresee by itself.
+
+Processors foresee a long stretch of memory, and what follows on it. Two accesses are left: loads of
+neighbours in lanes, where the next iteration of a loop around goes on elsewhere in an array that no
+near cache holds; and stores to places that only data tell, each of which would be waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+from typing import NamedTuple
+
+from ..._loops.expr import LOADS, Fold, Load, Node
+from ..._loops.loop_kinds import PARALLEL, SEQUENTIAL, TASKS, Crossing, Unrolled
+from ..._loops.nest import Buffer, Nest, Prefetch, Statement, Store
+from ..._loops.scheduled import Columns, Rows, ScanLine, TransposedTile
+from ..._loops.tiles import Operand, Tiled
+from ..._loops.traverse import children, expressions, loads, statements_in
+from ..tuning import AccessTuning
+from .analysis import QUICK, Analysis
+from .lanes import Loop, loops_of
+
+__all__ = ["CACHE_LINE", "with_prefetches"]
+
+CACHE_LINE = 64
+"""Bytes of a line of the cache."""
+
+
+class _Ahead(NamedTuple):
+    """A loop whose later iterations are prefetched for.
+
+    They read stretches of so many elements; so many iterations are gone through ``together``.
+    Memory that a statement reads ``again`` is not read by those after it.
+    """
+
+    loop: Loop
+    stretch: int = 0
+    together: int = 1
+    again: frozenset[Buffer] = frozenset()
+
+
+class _Inside(NamedTuple):
+    """A loop around statements, what is prefetched for inside it, and the memory written in it."""
+
+    loop: Loop
+    ahead: _Ahead | None
+    writes: frozenset[Buffer] = frozenset()
+
+
+class _Place(NamedTuple):
+    """Where statements are: in which loops, and in lanes of which loop."""
+
+    around: tuple[_Inside, ...] = ()
+    lane: Loop | None = None
+
+    @property
+    def ahead(self) -> _Ahead | None:
+        return self.around[-1].ahead if self.around else None
+
+    def within(self, loop: Loop, ahead: _Ahead | None,
+               writes: frozenset[Buffer] = frozenset()) -> _Place:
+        return self._replace(around=(*self.around, _Inside(loop, ahead, writes)))
+
+    def reading(self, again: frozenset[Buffer]) -> _Place:
+        """The place of a statement that reads some memory again."""
+        if self.ahead is None:
+            return self
+        *around, last = self.around
+        return self._replace(around=(*around, last._replace(ahead=self.ahead._replace(
+            again=again))))
+
+
+def with_prefetches(statement: Statement, analysis: Analysis, tuning: AccessTuning) -> Statement:
+    """The statement, whose loops have their kinds, with what is prefetched in it."""
+    if not isinstance(statement, Nest) or not _touches_far_memory(statement, tuning):
+        return statement
+    return _Prefetches(analysis, tuning).nest(statement, _Place())
+
+
+def _touches_far_memory(nest: Nest, tuning: AccessTuning) -> bool:
+    """Whether a nest touches a buffer so large that anything is worth prefetching."""
+    least = min(tuning.far, tuning.scattered)
+    bodies = [nest.body, *(room.fill for room in (nest.rooms if isinstance(nest, Tiled) else ()))]
+    return any(_nbytes(access) >= least for body in bodies for s in statements_in(body)
+               if isinstance(s, Store) for access in (Load(s.buffer, s.index),
+                                                      *loads(*expressions(s))))
+
+
+def _nbytes(access: Load) -> int:
+    return prod(access.buffer.shape) * access.dtype.itemsize
+
+
+class _Prefetches:
+    """Decides for the statements of one nest."""
+
+    def __init__(self, analysis: Analysis, tuning: AccessTuning):
+        self.analysis, self.tuning = analysis, tuning
+
+    # -- statements --------------------------------------------------------------------------------
+
+    def nest(self, nest: Nest, place: _Place) -> Nest:
+        """A nest with what is prefetched in it."""
+        if isinstance(nest, Tiled):
+            return self.product(nest, place)
+        tasks = nest.kinds.count(TASKS)
+        loops = loops_of(nest.indices[tasks:], nest.kinds[tasks:])
+        if isinstance(nest, ScanLine):
+            loops, inner = [], self.scan(nest, place)
+        else:
+            inner = self.inside(nest, loops, place)
+        scattered = loops[-1] if type(nest) is Nest and loops and (
+            loops[-1].kind in (PARALLEL, SEQUENTIAL)) else None
+        return replace(nest, body=self.body(nest, nest.body, inner, scattered),
+                       rest=self.body(nest, nest.rest, inner, scattered))
+
+    def product(self, nest: Tiled, place: _Place) -> Tiled:
+        """A product, with what is prefetched where operands are computed and sums are used."""
+        def filled(operand: Operand) -> Operand:
+            room = operand.room
+            return operand if room is None else replace(operand, room=replace(
+                room, fill=self.body(nest, room.fill, place, None)))
+
+        tiling = nest.tiling
+        lane = Loop(tiling.column, (tiling.column,), True, nest.lanes)
+        inside = place._replace(lane=lane)
+        stores = tuple(replace(store, prefetched=tuple(self.loads(nest, store, inside)))
+                       for store in tiling.stores)
+        return replace(nest, tiling=replace(
+            tiling, left=filled(tiling.left), right=filled(tiling.right), stores=stores))
+
+    def scan(self, nest: ScanLine, place: _Place) -> _Place:
+        """Inside of a scan: across neighbours, some rows are gone through together."""
+        if not nest.rows:
+            along = nest.indices[-1]
+            return place._replace(lane=Loop(along, (along,), False, nest.lanes))
+        row, lane = (Loop(i, (i,), False) for i in nest.indices[-2:])
+        inner = place.within(row, _Ahead(row, lane.extent, nest.rows))
+        return inner._replace(lane=replace(lane, width=nest.lanes))
+
+    def inside(self, nest: Nest, loops: Sequence[Loop], place: _Place) -> _Place:
+        """Inside of all loops of a nest."""
+        writes = self.analysis.written(nest.body)
+        # The last loops of these forms are written in blocks.
+        blocks = 2 if isinstance(nest, TransposedTile) else int(isinstance(nest, (Rows, Columns)))
+        for n, loop in enumerate(loops):
+            ahead, rest = place.ahead, loops[n + 1:]
+            if n >= len(loops) - blocks:
+                if isinstance(nest, TransposedTile) and nest.copied and len(rest) == 1:
+                    ahead = _Ahead(loop, nest.long)
+            elif isinstance(loop.kind, (Unrolled, Crossing)):
+                pass
+            elif rest:
+                ahead = _Ahead(loop, rest[0].extent)
+            elif loop.width == 1:
+                ahead = _Ahead(loop)
+            place = place.within(loop, ahead, writes)
+            place = place._replace(lane=loop) if loop.width > 1 else place
+        return place
+
+    def body(self, nest: Nest, body: Sequence[Statement], place: _Place, scattered: Loop | None,
+             ) -> tuple[Statement, ...]:
+        """Statements with what is prefetched in each."""
+        found: list[Statement] = []
+        for n, statement in enumerate(body):
+            here = place
+            if place.ahead is not None and len(body) > 1:
+                here = place.reading(self.read_again(body, n))
+            if isinstance(statement, Nest):
+                found.append(self.nest(statement, here))
+            elif isinstance(statement, Store):
+                found.append(replace(statement, prefetched=(
+                    *self.loads(nest, statement, here), *self.target(statement, scattered))))
+            else:
+                found.append(statement)
+        return tuple(found)
+
+    def read_again(self, body: Sequence[Statement], number: int) -> frozenset[Buffer]:
+        """The memory that a statement reads after others, and before none that reads it too."""
+        before, here, after = (
+            {self.analysis.memory(load.buffer) for inner in statements_in(statements)
+             for load in loads(*expressions(inner))}
+            for statements in (body[:number], body[number:number + 1], body[number + 1:]))
+        return frozenset((before & here) - after)
+
+    # -- stores ------------------------------------------------------------------------------------
+
+    def target(self, store: Store, loop: Loop | None) -> list[Prefetch]:
+        """The store itself, if steps of a loop store far apart, at places that are soon computed.
+        """
+        if loop is None or loop.extent < 2 * self.tuning.steps:
+            return []
+        access = Load(store.buffer, store.index)
+        reached = prod([size for size, place in zip(store.buffer.shape, store.index)
+                        if not place.free.isdisjoint(loop.covers)])
+        if reached * store.buffer.dtype.itemsize < self.tuning.scattered or (
+                loop.stride(access.place[0]) is not None) or not all(
+                self.analysis.is_safe(place) and self.analysis.length(place) < QUICK
+                for place in store.index):
+            return []
+        return [Prefetch(access, loop.covers[-1], self.tuning.steps)]
+
+    # -- loads -------------------------------------------------------------------------------------
+
+    def loads(self, nest: Nest, store: Store, place: _Place) -> list[Prefetch]:
+        """The loads of a store that are prefetched."""
+        found: dict[Load, Prefetch] = {}
+        copied = nest.copied if isinstance(nest, TransposedTile) else ()
+        seen: set[tuple[Node, _Place]] = set()
+        left: list[tuple[Node, _Place]] = [(root, place) for root in expressions(store)]
+        while left:
+            node, where = left.pop()
+            if (node, where) in seen or not node.holds & LOADS:
+                continue
+            seen.add((node, where))
+            if isinstance(node, Load) and node not in copied:
+                decision = self.load(node, self.home(node, where))
+                if decision is not None:
+                    found.setdefault(node, decision)
+            inner = self.in_fold(nest, node, where) if isinstance(node, Fold) else where
+            outside = node.init if isinstance(node, Fold) else ()
+            left += [(part, where if part in outside else inner) for part in children(node)]
+        return list(found.values())
+
+    def in_fold(self, nest: Nest, fold: Fold, place: _Place) -> _Place:
+        """Inside of the loops of a fold, which is computed as far out as it can be."""
+        if not fold.indices or not all(i.extent for i in fold.indices):
+            return place
+        kinds = fold.kinds or (SEQUENTIAL,) * len(fold.indices)
+        loops = loops_of(fold.indices, kinds, False)
+        if isinstance(nest, Rows):
+            return place._replace(lane=replace(loops[-1], width=2)) if loops else place
+        if isinstance(nest, Columns) and nest.rows and place.lane is not None:
+            row = Loop(fold.indices[0], fold.indices[:1], False)
+            return place.within(row, _Ahead(row, nest.vectors * place.lane.width, nest.rows))
+        if isinstance(nest, Columns):
+            return place
+        if not loops or loops[-1].width == 1:
+            if all(isinstance(loop.kind, Unrolled) for loop in loops):
+                return place
+            return place.within(loops[-1], None) if loops else place
+        place = self.home(fold, place)
+        if len(loops) > 1:
+            place = place.within(loops[-2], _Ahead(loops[-2], loops[-1].extent))
+        return place.within(loops[-1], place.ahead)._replace(lane=loops[-1])
+
+    def home(self, node: Node, place: _Place) -> _Place:
+        """Where a node is computed: inside of the last loop that it depends on."""
+        around, reads = list(place.around), self.analysis.reads(node)
+        while around and node.free.isdisjoint(around[-1].loop.covers) and (
+                around[-1].writes.isdisjoint(reads)):
+            around.pop()
+        return place._replace(around=tuple(around))
+
+    def load(self, load: Load, place: _Place) -> Prefetch | None:
+        """Whether a load of neighbours is prefetched, and how far ahead."""
+        ahead, lane = place.ahead, place.lane
+        if ahead is None or lane is None or _nbytes(load) < self.tuning.far:
+            return None
+        terms, item = load.place[0], load.dtype.itemsize
+        if lane.stride(terms) != 1 or any(
+                not atom.free.isdisjoint(lane.covers) and atom not in lane.covers
+                for atom in terms):
+            return None
+        index = ahead.loop.covers[-1]
+        steps = self.steps(ahead, terms.get(index, 0) * item, ahead.stretch * item,
+                           self.analysis.memory(load.buffer) in ahead.again)
+        return Prefetch(load, index, steps) if steps and terms.get(index) else None
+
+    def steps(self, ahead: _Ahead, apart: int, stretch: int, again: bool) -> int:
+        """How many steps of a loop, so many bytes apart, elements are prefetched ahead.
+
+        Processors foresee a long stretch, and what follows on it or little behind it. Memory that
+        this step reads ``again`` is in the cache, and the next step's is prefetched: memory is idle
+        meanwhile. Rows that are gone through together, if they are far apart, would be in each
+        other's way in the cache.
+        """
+        tuning = self.tuning
+        if again:
+            return 1 if tuning.ahead <= apart <= tuning.near else 0
+        foreseen = abs(apart) < stretch or (
+            ahead.together == 1 and abs(apart) <= stretch + 4 * CACHE_LINE)
+        if foreseen or not CACHE_LINE <= stretch <= tuning.foreseen or (
+                ahead.together > 1 and abs(apart) >= tuning.near):
+            return 0
+        return min(max(ahead.together, -(-tuning.ahead // stretch)), ahead.loop.extent // 2)

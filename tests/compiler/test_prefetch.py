@@ -1,0 +1,66 @@
+"""What is prefetched, as the schedule says and as code does it."""
+
+import numpy as np
+import pytest
+
+import tanx
+import tanx.numpy as jnp
+from tanx._compiler.machine import Machine, as_host, host
+from tests.compiler.programs import settings
+
+FAR = {"access.far": 0, "access.scattered": 0, "access.ahead": 64, "access.foreseen": 1 << 14}
+MACHINE = Machine("x86_64-unknown-linux-gnu", "x86-64-v4", "+avx512f,+avx512vl,+fma", 512)
+
+
+
+def zeros(*shape, dtype=np.float32):
+    return tanx.ShapeDtypeStruct(shape, dtype)
+
+
+PROGRAMS = {
+    "scatter": (lambda x, i: x.at[i].add(1.0), zeros(1 << 20), zeros(10_000, dtype=np.int32),
+                "; prefetch y0 16 steps of i ahead"),
+    "columns": (lambda x: x.sum(0), zeros(4096, 512), "; prefetch x0 "),
+    "every other row": (lambda x: x[::2] * 2, zeros(4096, 400), "; prefetch x0 2 steps of i ahead"),
+    "scan down": (lambda x: jnp.cumsum(x, 0), zeros(1000, 4096), "; prefetch x0 4 steps of i"),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_far_is_prefetched(name):
+    function, *args, wanted = PROGRAMS[name]
+    with as_host(MACHINE):
+        lowered = tanx.jit(function).lower(*args)
+        assert wanted in lowered.as_text("schedule")
+        assert "call void @llvm.prefetch.p0" in lowered.as_text("llvm")
+
+
+@pytest.mark.parametrize("function, args", [
+    (lambda x: x[::2] * 2, (zeros(64, 40),)), (lambda x: x + 1, (zeros(4096, 4096),)),
+    (lambda x, i: x.at[i].add(1.0), (zeros(1000), zeros(10_000, dtype=np.int32))),
+])
+def test_what_is_near_or_foreseen_is_not(function, args):
+    with as_host(MACHINE):
+        lowered = tanx.jit(function).lower(*args)
+        assert "prefetch" not in lowered.as_text("schedule") + lowered.as_text("llvm")
+
+
+def test_code_prefetches_nothing_but_what_the_schedule_says():
+    with as_host(MACHINE), settings({"access.far": 1 << 40, "access.scattered": 1 << 40}):
+        for function, *args, _ in PROGRAMS.values():
+            assert "prefetch" not in tanx.jit(function).lower(*args).as_text("llvm")
+
+
+@pytest.mark.parametrize("name, shape", [
+    ("every other row", (65, 130)), ("scan down", (41, 129))])
+def test_results_are_the_same(name, shape):
+    function, x = PROGRAMS[name][0], np.random.default_rng(0).normal(size=shape).astype("float32")
+    wanted = np.asarray(function(jnp.asarray(x)))
+    with settings(FAR):
+        compiled = tanx.jit(function)
+        assert "prefetch" in compiled.lower(x).as_text("schedule")
+        for _ in range(4):
+            result = compiled(x)
+            assert result.dtype == wanted.dtype and not result.weak_type
+            np.testing.assert_allclose(result, wanted, rtol=2e-5, atol=1e-5)
+    assert host().tuning.access.far == 1 << 22
