@@ -265,7 +265,7 @@ class PjitFunction(Wrapped):
         return self.__qualname__ if found is self else (PjitFunction, self._options)
 
     def __repr__(self) -> str:
-        return f"<jit of {name_of(self._fun)}>"
+        return f"<PjitFunction of {self._fun!r}>"
 
 
 class _BeingTraced(threading.local):

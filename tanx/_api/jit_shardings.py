@@ -9,7 +9,7 @@ from typing import Any
 from .._base.traceback import boundary
 from .._core.array import Array
 from .._core.sharding import Sharding, named
-from .._core.types import typeof
+from .._core.types import ShapeDtypeStruct, typeof
 from .._ops.annotations import laid_out
 from ..errors import explain
 from ..tree_util import broadcast_prefix, prefix_errors, tree_flatten, tree_unflatten
@@ -59,8 +59,19 @@ class ShardedFunction(Wrapped):
         for k, (x, target) in enumerate(zip(leaves, targets, strict=True)):
             if target is not None:
                 target.check_compatible_aval(typeof(x).shape)
-                leaves[k] = laid_out(x, target) if type(x) is Array else x
+                if type(x) is ShapeDtypeStruct:
+                    leaves[k] = x.update(sharding=target)
+                else:
+                    leaves[k] = laid_out(x, target) if type(x) is Array else x
         return tree_unflatten(tree, leaves)
+
+    def with_out_shardings(self, result):
+        """The types of results, as ``eval_shape`` gives them, with their shardings."""
+        return result if self._out is None else self._place(result)
+
+    @boundary
+    def eval_shape(self, *args, **kwargs):
+        return self.with_out_shardings(super().eval_shape(*args, **kwargs))
 
     def trace(self, *args, **kwargs):
         return self._function.trace(*args, **kwargs)

@@ -22,6 +22,7 @@ from .._core.transfers import watch_transfer
 from .._core.types import is_arraylike, typeof
 from .._ops.annotations import ArrayCopySemantics, device_put_p, place_of, reshard_to
 from .._ops.base import as_array
+from .._ops.convert import copy_p
 from .._runtime.device import Device, buffers_of, default_device, device_of, devices_of
 from ..dtypes import is_extended, keys_are_no_numbers
 from ..errors import explain
@@ -197,9 +198,16 @@ def device_put(x, device=None, *, src=None, donate: bool = False, may_alias: boo
     >>> device_put({"a": 1.5})
     {'a': Array(1.5, dtype=float32, weak_type=True)}
     """
+    if may_alias and donate:
+        raise ValueError(explain(
+            "tanx.device_put", "may_alias and donate cannot be True at the same time.",
+            hint="donate gives the memory of x away, may_alias lets x and the result share it."))
     leaves, tree = tree_util.tree_flatten(x)
     targets = tree_util.broadcast_prefix(device, x, is_leaf=lambda d: d is None)
     placed = [_put(leaf, _target(leaf, d), donate) for leaf, d in zip(leaves, targets)]
+    if may_alias is False:
+        placed = [copy_p.bind(new) if new is old and type(new) is Array else new
+                  for new, old in zip(placed, leaves)]
     traced = [k for k, leaf in enumerate(placed) if isinstance(leaf, Tracer)]
     if traced:
         how = (ArrayCopySemantics.DONATE_INPUT if donate else ArrayCopySemantics.ALWAYS_COPY

@@ -108,8 +108,10 @@ def eval_shape(fun: Callable, *args, **kwargs):
 
     jaxpr, *_ = trace_to_jaxpr("tanx.eval_shape", arrays, args, kwargs)
     computed = iter(jaxpr.out_avals)
-    return tree_unflatten(found["tree"], [
+    result = tree_unflatten(found["tree"], [
         _struct(next(computed)) if x is None else x for x in found["leaves"]])
+    shardings = getattr(fun, "with_out_shardings", None)  # of jit with out_shardings
+    return result if shardings is None else shardings(result)
 
 
 def named_call(fun: Callable, *, name: str | None = None) -> Callable:

@@ -201,10 +201,15 @@ class StageRef(Reference, StageTracer):
             self._set(None, value)
 
 
+def _same_bytes(x: np.ndarray, y: np.ndarray) -> bool:
+    first, second = (np.ascontiguousarray(a).reshape(-1).view(np.uint8) for a in (x, y))
+    return np.array_equal(first, second)
+
+
 class StageTrace(Trace):
     """Records primitives as equations."""
 
-    __slots__ = ("eqns", "invars", "constants", "producer", "static", "values", "debug")
+    __slots__ = ("eqns", "invars", "constants", "copies", "producer", "static", "values", "debug")
 
     def __init__(self, below: Trace, debug: DebugInfo | None = None):
         super().__init__(below)
@@ -212,6 +217,7 @@ class StageTrace(Trace):
         self.eqns: list[JaxprEqn] = []
         self.invars: list[Var] = []
         self.constants: dict[int, _Constant] = {}  # by the id of what was captured
+        self.copies: dict[int, tuple[np.ndarray, Array]] = {}  # of NumPy's arrays, by their ids
         self.producer: dict[Var, JaxprEqn] = {}
         self.static: set[Var] = set()  # variables that depend on no argument
         # Those of them that are known: constants, and what was needed so far. A tracer of a trace
@@ -233,6 +239,15 @@ class StageTrace(Trace):
 
     def literal(self, value, aval, written=None):
         return StageTracer(self, Literal(value, aval, written))
+
+    def captured(self, x):
+        if self.underneath.staging:
+            return self.underneath.captured(x)
+        _, copy = self.copies.get(id(x), (None, None))
+        if copy is None or not _same_bytes(x, copy._value):  # it may have been written to since
+            copy = Array(x.copy())
+            self.copies[id(x)] = x, copy
+        return copy
 
     def process(self, primitive, args, params):
         if primitive.stage is not None:
@@ -287,12 +302,14 @@ class StageTrace(Trace):
             return Literal(np.asarray(x, aval.dtype), aval, x if type(x) is float else None)
         elif type(x) is DimExpr:
             return self.record(Socket.primitive, (), {"dim": x}).atom
+        value = x
+        if isinstance(x, np.ndarray) and x.dtype != float0:
+            aval = typeof(x)
+            value = x = (self.captured(x) if type(x) is np.ndarray and x.dtype == aval.dtype
+                         else Array(np.array(x, aval.dtype)))
         constant = self.constants.get(id(x))
         if constant is None:
-            aval = typeof(x)
-            value = (Array(np.array(x, aval.dtype))
-                     if isinstance(x, np.ndarray) and aval.dtype != float0 else x)
-            constant = self.constants[id(x)] = _Constant(Var(aval), value, x)
+            constant = self.constants[id(x)] = _Constant(Var(typeof(x)), value, x)
             if not isinstance(x, Tracer) or (
                     isinstance(x, StageTracer) and x.atom in x._trace.static):
                 self.static.add(constant.var)

@@ -125,6 +125,10 @@ class Trace:
         """
         return self.underneath.literal(value, aval, written)
 
+    def captured(self, x):
+        """A NumPy array as a constant of the function that is staged; the same one at each use."""
+        return self.underneath.captured(x)
+
     def owns(self, tracer: Tracer) -> bool:
         """Whether a tracer is this trace's to handle."""
         return tracer._trace is self

@@ -66,6 +66,8 @@ def as_array(x):
         x = value_rules[type(x)](x)
     if aval.dtype == float0:
         return x  # of no bytes, it stays with NumPy
+    if context.trace.staging and type(x) is np.ndarray and aval.shape and x.dtype == aval.dtype:
+        return context.trace.captured(x)
     value = stored_numbers(x, aval.dtype)
     if aval.shape:
         return Array(value, aval.weak_type, aval)

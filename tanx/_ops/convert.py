@@ -344,6 +344,8 @@ def convert(x, dtype: np.dtype, weak_type: bool = False):
         return x  # of no bytes, it stays with NumPy
     value = cast(np.asarray(x), dtype)
     if value.ndim:
+        if value is x and kind is np.ndarray and context.trace.staging and not weak_type:
+            return context.trace.captured(x)
         return Array(value.copy() if value is x else value, weak_type)
     return context.trace.literal(value, ShapedArray((), dtype, weak_type))
 

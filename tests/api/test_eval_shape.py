@@ -80,3 +80,11 @@ def test_structs():
 ])
 def test_mistakes(call, kind, text):
     assert error(call, kind) == text
+
+
+def test_shardings_of_results_are_told():
+    sharding = tanx.sharding.SingleDeviceSharding(tanx.devices()[0])
+    fun = tanx.jit(lambda x: {"a": x * 2, "b": x.sum()}, out_shardings={"a": sharding, "b": None})
+    for found in (fun.eval_shape(jnp.ones(3)), tanx.eval_shape(fun, jnp.ones(3))):
+        assert found["a"] == tanx.ShapeDtypeStruct((3,), jnp.float32, sharding=sharding)
+        assert found["b"].sharding is None

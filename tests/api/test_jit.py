@@ -285,7 +285,7 @@ def test_name_and_signature():
     assert "PjitFunction" in str(type(fun))  # by which chex knows what is compiled
     assert "fun" in inspect.signature(type(fun)).parameters
     assert inspect.signature(fun) == inspect.signature(square)
-    assert repr(fun) == "<jit of square>"
+    assert repr(fun) == f"<PjitFunction of {square!r}>"
 
 
 def test_many_threads():

@@ -194,3 +194,37 @@ def test_scope_mistakes():
     assert error(lambda: tanx.named_call(3)) == (
         "tanx.named_call: needs a function to transform.\n"
         "  given: 3")
+
+
+@pytest.mark.parametrize("fun", [
+    lambda x: (jnp.add(x, NUMBERS), jnp.sum(NUMBERS), x * NUMBERS, NUMBERS),
+    lambda x: tanx.jit(lambda y: y + NUMBERS)(x) * NUMBERS,
+    lambda x: lax.cond(x[0] > 0, lambda x: x + NUMBERS, lambda x: x * NUMBERS, x),
+    lambda x: lax.scan(lambda c, _: (c + NUMBERS, None), x, None, length=3)[0] + NUMBERS,
+    lambda x: tanx.grad(lambda x: jnp.sum(x * NUMBERS) + lax.mul(x, NUMBERS).sum())(x),
+    lambda x: tanx.vmap(lambda y: y * NUMBERS + jnp.array(NUMBERS))(x),
+], ids=["operations", "jit", "cond", "scan", "grad", "vmap"])
+def test_numpy_arrays_are_one_constant_each(fun):
+    closed = tanx.make_jaxpr(fun)(jnp.arange(3.0))
+    assert [np.asarray(c).tolist() for c in closed.consts] == [[1.0, 1.0, 1.0]]
+
+
+NUMBERS = np.ones(3, np.float32)
+
+
+def test_numpy_arrays_that_change_while_they_are_traced():
+    """Each operation reads the numbers that are there when it is called."""
+    numbers = np.ones(3, np.float32)
+
+    def fun(x):
+        first = x + numbers
+        numbers[0] = -0.0
+        return first, x + numbers, x * numbers
+
+    closed = tanx.make_jaxpr(fun)(jnp.zeros(3))
+    assert [np.signbit(c).tolist() for c in closed.consts] == [[False] * 3, [True, False, False]]
+    numbers[:] = 1
+    compiled = tanx.jit(lambda x: fun(x))
+    for _ in range(4):
+        first, second, third = compiled(jnp.zeros(3))
+        assert first.tolist() == [1, 1, 1] and second.tolist() == [0, 1, 1]

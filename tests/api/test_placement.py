@@ -187,3 +187,15 @@ def test_numbers_and_numpy_arrays_are_put_while_tracing():
     for _ in range(4):
         found = put(jnp.arange(2.0))
         assert found["n"] == 2.0 and found["a"].shape == (3,) and found["x"].shape == (2,)
+
+
+def test_may_alias():
+    device = tanx.devices()[0]
+    x = tanx.device_put(jnp.arange(3.0), device)
+    for where in (None, device, tanx.sharding.SingleDeviceSharding(device)):
+        assert tanx.device_put(x, where) is x and tanx.device_put(x, where, may_alias=True) is x
+        copy = tanx.device_put(x, where, may_alias=False)
+        assert copy is not x and copy.tolist() == x.tolist()
+        assert copy.unsafe_buffer_pointer() != x.unsafe_buffer_pointer()
+    with pytest.raises(ValueError, match="may_alias and donate cannot be True"):
+        tanx.device_put(x, may_alias=True, donate=True)
