@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from math import prod
 
 import numpy as np
 
 from .._api.jit import library_jit
 from .._base.axes import canonical_axes, canonical_axis, listed
+from .._base.symbolic import index
 from ..errors import explain
 from ..lax import _functions as lax
 from ._promotion import as_operand, canonical_shape, common_shape, plain
@@ -61,7 +61,7 @@ def _new_sizes(a, shape) -> tuple[int, ...]:
         except TypeError:
             shape = (shape,)
     try:
-        new = tuple([operator.index(n) for n in shape])
+        new = tuple([index(n) for n in shape])
     except TypeError:
         new = canonical_shape(shape, "tanx.numpy.reshape")
     size = prod(a.shape)

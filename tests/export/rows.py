@@ -9,7 +9,7 @@ from tests.cases.case import Case
 REFUSED = {
     **dict.fromkeys(("pure_callback", "io_callback", "buffer_callback", "debug_callback",
                      "debug_print"), "a Python function"),
-    **dict.fromkeys(("ffi_call", "c_function"), "a function of this process"),
+    "c_function": "a function of this process",
     "check": "errors found by a running program are raised in Python"}
 """By primitive, why its rows are not translated. All others are."""
 

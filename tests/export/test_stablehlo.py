@@ -193,3 +193,20 @@ def test_the_checker_finds_mistakes(bad):
     assert check("\n".join([*lines[:2], *lines[3:]])) == 1
     with pytest.raises((AssertionError, KeyError)):
         check("\n".join(lines))
+
+
+def test_calls_of_foreign_functions_are_by_name():
+    def call(x):
+        run = tanx.ffi.ffi_call("a target", [x, tanx.ShapeDtypeStruct((), np.int32)],
+                                has_side_effect=True, input_output_aliases={0: 0},
+                                input_layouts=[(1, 0)], output_layouts=[(1, 0), ()])
+        return run(x, mode="fast", size=3, part={"x": np.float32(0.5)}, rows=np.int8([1, 2]))
+
+    text = tanx.jit(call).lower(jnp.ones((2, 3))).as_text()
+    assert check(text)
+    assert ('stablehlo.custom_call @"a target"(' in text
+            and 'backend_config = {mode = "fast", part = {x = 5.000000e-01 : f32}, '
+                'rows = dense<[1, 2]> : tensor<2xi8>, size = 3 : i64}' in text
+            and "has_side_effect = true, operand_layouts = [dense<[0, 1]> :" in text
+            and "output_tuple_indices = [0], operand_index = 0" in text
+            and "(tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<i32>)" in text)

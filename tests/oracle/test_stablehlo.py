@@ -7,7 +7,7 @@ import tanx
 import tanx.numpy as jnp
 from tanx import lax, nn, random
 from tanx.tree_util import tree_leaves
-from tests.cases import CASES
+from tests.cases import CASES, foreign
 from tests.export.rows import LOOSE, REFUSED, text_of
 
 pytest.importorskip("jax")
@@ -26,6 +26,8 @@ def run():
     from jaxlib import _jax
     from jaxlib.cpu import _lapack
     _lapack.initialize()  # which jax does when it writes a call of LAPACK itself
+    jax.ffi.register_ffi_target(foreign.TARGET, jax.ffi.pycapsule(foreign.cube_root), "cpu",
+                                api_version=0)
     client = get_backend("cpu")
     devices = _jax.DeviceList(tuple(client.local_devices()[:1]))
     options = _jax.CompileOptions()

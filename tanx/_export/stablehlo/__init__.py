@@ -11,6 +11,7 @@ from __future__ import annotations
 from . import (
     contractions,
     control,
+    foreign_calls,
     fourier,
     indexing,
     lapack_calls,

@@ -25,6 +25,7 @@ from ..._ops.operands import letter, like
 from ..._ops.reduce import reduce_max, reduce_min
 from ..._ops.slicing import concatenate, pad, slice_in_dim
 from .block import Block, Type, Value
+from .foreign_calls import custom_call, layout_text
 from .rules import expansion, rule, staged_inline
 
 __all__: list[str] = []
@@ -43,7 +44,7 @@ def _layout(x: Type, batch: int) -> str:
     """The order of dimensions in memory, from the one that changes fastest on: by columns."""
     inner = range(batch, x.ndim)
     order = [*inner, *reversed(range(batch))]
-    return f"dense<{order}> : tensor<{x.ndim}xindex>" if order else "dense<> : tensor<0xindex>"
+    return layout_text(order)
 
 
 def _lapack(block: Block, routine: str, operands: Sequence[Value], outs: Sequence[Type],
@@ -51,20 +52,9 @@ def _lapack(block: Block, routine: str, operands: Sequence[Value], outs: Sequenc
     """A call; ``aliases`` are pairs of a result and the operand whose memory it takes."""
     name = f"lapack_{_prefix(operands[0].dtype)}{routine}_ffi"
     config = ", ".join(f"{key} = {value}" for key, value in sorted(options.items()))
-    layouts = [", ".join(_layout(t, batch) for t in types)
-               for types in ([x.type for x in operands], outs)]
-    shared = ", ".join(
-        "#stablehlo.output_operand_alias<output_tuple_indices = "
-        f"[{result if len(outs) > 1 else ''}], operand_index = {operand}, "
-        "operand_tuple_indices = []>" for result, operand in aliases)
-    attributes = [f"api_version = 4 : i32, backend_config = {{{config}}}",
-                  f"operand_layouts = [{layouts[0]}]", f"output_operand_aliases = [{shared}]",
-                  f"result_layouts = [{layouts[1]}]"]
-    types = ", ".join(map(str, outs))
-    return block.write(
-        f"stablehlo.custom_call @{name}({', '.join(map(str, operands))}) "
-        f"{{{', '.join(attributes)}}} : ({', '.join(str(x.type) for x in operands)}) -> "
-        + (types if len(outs) == 1 else f"({types})"), *outs)
+    layouts = [_layout(x.type, batch) for x in operands], [_layout(t, batch) for t in outs]
+    return custom_call(block, name, operands, outs, layouts, aliases,
+                       [f"api_version = 4 : i32, backend_config = {{{config}}}"])
 
 
 def _char(letter: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ..._core.layouts import Layout
 from ..._core.types import ShapeDtypeStruct
 from ...errors import explain
 from .calls import TYPED, UNTYPED, ffi_call
@@ -60,8 +61,9 @@ def ffi_lowering(call_target_name: str, *, operand_layouts: Sequence | None = No
 
 
 def _major_to_minor(layouts: Sequence | None) -> list | None:
-    return None if layouts is None else [None if order is None else tuple(order)[::-1]
-                                         for order in layouts]
+    return None if layouts is None else [
+        None if order is None else order.major_to_minor if isinstance(order, Layout)
+        else tuple(order)[::-1] for order in layouts]
 
 
 def build_ffi_lowering_function(call_target_name: str, *, operand_layouts: Sequence | None = None,
