@@ -63,8 +63,13 @@ def rebase_donate_argnums(donate_argnums: Iterable[int], static_argnums: Iterabl
     >>> rebase_donate_argnums((0, 2), (1,))
     (0, 1)
     """
-    static = set(static_argnums)
-    return tuple(i - sum(s < i for s in static) for i in sorted(donate_argnums))
+    static, donated = set(static_argnums), set(donate_argnums)
+    if static & donated:
+        raise ValueError(explain(
+            "tanx.api_util.rebase_donate_argnums", "static_argnums and donate_argnums cannot "
+            "intersect: a static argument has no data to donate.",
+            f"in both: {', '.join(map(str, sorted(static & donated)))}"))
+    return tuple(i - sum(s < i for s in static) for i in sorted(donated))
 
 
 def donation_vector(donate_argnums: Iterable[int], donate_argnames: Iterable[str], in_tree,
