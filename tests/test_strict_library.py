@@ -57,6 +57,13 @@ OTHER = {
     "funm": lambda x: linalg.funm(S, jnp.sin), "sqrtm": lambda x: linalg.sqrtm(S),
     "sylvester": lambda x: linalg.solve_sylvester(S, S, S), "expm": lambda x: linalg.expm(S),
     "rsf2csf": lambda x: linalg.rsf2csf(*linalg.schur(S)),
+    "density": lambda x: jnp.histogram(np.arange(9, dtype=np.int32), density=True),
+    "histogram2d": lambda x: jnp.histogram2d(V, V, bins=[4, 5], density=True),
+    "attention": lambda x: nn.dot_product_attention(
+        *[np.ones((2, 8, 4, 16), np.float32)] * 3, bias=np.ones((1, 4, 8, 8), np.float32),
+        mask=np.ones((2, 1, 8, 8), bool), is_causal=True, local_window_size=2,
+        query_seq_lengths=np.array([3, 4], np.int32),
+        key_value_seq_lengths=np.array([3, 4], np.int32)),
     "clip": lambda x: jnp.clip(x, 0, 1), "where": lambda x: jnp.where(x > 1, x, 0),
     "quantile": lambda x: jnp.quantile(x, 0.3, axis=0),
     "quantiles": lambda x: jnp.quantile(x, jnp.asarray(x[0, :2]) * 0.3, axis=1),

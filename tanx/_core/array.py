@@ -63,7 +63,13 @@ class Array(Operators, metaclass=_ArrayType):
     def __init__(self, data: np.ndarray, weak_type: bool = False, aval: ShapedArray | None = None,
                  device=None):
         self._data: np.ndarray | None = data
-        self.aval = aval if aval is not None else ShapedArray(data.shape, data.dtype, weak_type)
+        try:
+            self.aval = aval if aval is not None else ShapedArray(data.shape, data.dtype, weak_type)
+        except AttributeError:
+            raise TypeError(explain(
+                "tanx.Array", "arrays are made by functions, not by their class.",
+                f"given: {data!r:.100}",
+                hint="call tanx.numpy.zeros or tanx.numpy.array.")) from None
         self._device = device
         if data.nbytes >= LARGE:
             note(self, data)

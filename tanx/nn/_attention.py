@@ -100,7 +100,7 @@ def dot_product_attention(
     else:
         out, residual = _whole(options, query, key, value, bias, masks)
     if query_seq_lengths is not None:
-        real = jnp.arange(count) < jnp.asarray(query_seq_lengths)[:, None]
+        real = jnp.arange(count)[None] < jnp.asarray(query_seq_lengths)[:, None]
         out = out * real[:, :, None, None, None].astype(out.dtype)
     out = out.reshape(out_shape)
     if not return_residual:
@@ -155,7 +155,8 @@ def _scores(options: _Options, query, key, firsts, masks: _Masks, bias=None):
     if bias is not None:
         scores = scores + bias.astype(scores.dtype)
     rows, columns = (first + jnp.arange(x.shape[1]) for first, x in zip(firsts, (query, key)))
-    seen = _seen(options, rows[:, None], columns[None], masks)
+    seen = _seen(options, jnp.expand_dims(rows, (0, 1, 2, 4)),
+                 jnp.expand_dims(columns, (0, 1, 2, 3)), masks)
     return scores if seen is None else jnp.where(seen, scores, scores.dtype.type(_MASKED))
 
 

@@ -131,6 +131,8 @@ def histogram(a, bins=10, range=None, weights=None, density=None, out_sharding=N
     ones = lax.full_like(a, 1) if weights is None else weights
     counts = lax.full(edges.shape, 0, ones.dtype).at[_places(edges, a)].add(ones)[1:]
     if density:
+        if counts.dtype.kind in "iu":
+            counts = convert(counts, edges.dtype)
         counts = counts / diff(edges) / counts.sum()
     return counts, edges
 
@@ -195,9 +197,9 @@ def histogramdd(sample, bins=10, range=None, weights=None, density=None):
     counts = reshape(bincount(number, weights, length=prod(sizes)), sizes)
     counts = counts[(slice(1, -1),) * rank]
     if density:
-        counts = convert(counts, sample.dtype) / counts.sum()
+        counts = convert(counts, sample.dtype) / convert(counts.sum(), sample.dtype)
         for d, edge in enumerate(edges):
-            counts = counts / reshape(diff(edge), [-1] + [1] * (rank - 1 - d))
+            counts = counts / reshape(diff(edge), [1] * d + [-1] + [1] * (rank - 1 - d))
     return counts, edges
 
 

@@ -337,3 +337,8 @@ def test_the_class_answers_for_its_methods_before_any_array_was_made():
     code = ("import tanx; assert hasattr(tanx.Array, 'T') and 'sum' in dir(tanx.Array); "
             "assert not hasattr(tanx.Array, 'nonsense')")
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_arrays_are_not_made_by_their_class():
+    with pytest.raises(TypeError, match="made by functions"):
+        jnp.ndarray((1, 1))
