@@ -133,8 +133,8 @@ class _Stage:
     def rewrite(self, statement: Statement) -> None:
         """Put another statement in place, which does the same."""
         self.statement = statement
-        if self.stores:
-            self.stores = statement.body  # type: ignore[union-attr, assignment]
+        if self.stores and isinstance(statement, Nest):
+            self.stores = tuple(s for s in statement.body if isinstance(s, Store))
 
     @property
     def buffers(self) -> Iterable[Buffer]:
@@ -145,12 +145,14 @@ def _stores_of(statement: Statement, writers: Mapping[Buffer, int]) -> tuple[Sto
     """The stores of a nest that does nothing but fill arrays in the usual loops, else none."""
     if not isinstance(statement, Nest) or any(k != PARALLEL for k in statement.kinds):
         return ()
+    stores: list[Store] = []
     for store in statement.body:
         if not isinstance(store, Store) or store.combine or store.guard is not None or (
                 writers[store.buffer] > 1 or store.index != index_of(store.buffer.shape)
                 or loops_in(store.index) != statement.indices):
             return ()
-    return statement.body  # type: ignore[return-value]
+        stores.append(store)
+    return tuple(stores)
 
 
 def _measure(stage: _Stage, tuning: FuseTuning) -> None:
@@ -199,8 +201,8 @@ def _reading(load: Load, times: int, loops: Sequence[Index], ranges: Facts,
     """
     total = taken = times * repeats(load, loops)
     for i, (low, high) in ranges.items():
-        if i in loops:
-            taken = taken * max(high - low + 1, 0) // max(i.extent, 1)  # type: ignore
+        if isinstance(i, Index) and i in loops:
+            taken = taken * max(high - low + 1, 0) // max(i.extent, 1)
     missing = [i.extent for i in loops if i not in load.free]
     if _injective(load):
         taken = min(taken, prod(load.buffer.shape) * prod(missing))
@@ -289,7 +291,7 @@ def _inline_layouts(program: Program, tuning: FuseTuning) -> list[_Stage]:
     stages = []
     for statement in program.statements:
         stores = _stores_of(statement, writers)
-        loops = statement.indices if stores else ()  # type: ignore[union-attr]
+        loops = statement.indices if isinstance(statement, Nest) and stores else ()
         strict = any(is_contraction(s.value, loops, tuning) for s in stores)
 
         def element(load: Load, strict=strict) -> Expr | None:

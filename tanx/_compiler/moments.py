@@ -145,11 +145,11 @@ class _Groups:
             return op("square", e - self.around)
 
         apart_of_group = op("square", first - self.around + d / size) * size
-        results = [{Pick(self.squares, 0): total(self.squares, q + apart_of_group, apart)},
-                   {Pick(self.plain, 0): total(self.plain, _wide(d) + _wide(first) * size,
-                                               lambda e: e)}]
+        results: list[dict[Expr, Expr]] = [
+            {Pick(self.squares, 0): total(self.squares, q + apart_of_group, apart)},
+            {Pick(self.plain, 0): total(self.plain, _wide(d) + _wide(first) * size, lambda e: e)}]
         for result in results:  # the value around which squares are taken may be the plain sum
-            change = partial(rewrite, replacement=result.get)  # type: ignore[arg-type]
+            change = partial(rewrite, replacement=result.get)
             nest = replace(nest, body=tuple(map_expressions(s, change) for s in nest.body))
         return nest
 

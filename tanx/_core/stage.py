@@ -167,7 +167,7 @@ class StageTracer(Tracer):
     @property
     def parent(self) -> JaxprEqn | None:
         """The equation that gives the value; None for arguments and constants."""
-        return self._trace.producer.get(self.atom)  # type: ignore[arg-type]
+        return None if isinstance(self.atom, Literal) else self._trace.producer.get(self.atom)
 
     def get_const(self):
         """The value, where it depends on no argument; else None."""

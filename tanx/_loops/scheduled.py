@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .expr import Load
+from .loop_kinds import Vector
 from .nest import Nest, Statement
 
 __all__ = ["Columns", "Rows", "ScanLine", "TransposedTile", "plain"]
@@ -73,7 +74,8 @@ class TransposedTile(Nest):
 
     @property
     def note(self) -> str:
-        lanes = self.kinds[-1].lanes  # type: ignore[union-attr]
+        lane = self.kinds[-1]
+        lanes = lane.lanes if isinstance(lane, Vector) else 1
         names = ", ".join(dict.fromkeys(load.buffer.name for load in self.copied))
         return (f"transposed({lanes} x {lanes}) in blocks({self.deep} x {self.long})"
                 + (f" of copies of {names} in vectors({self.wide})" if self.copied else ""))

@@ -49,14 +49,16 @@ def seen_as_bits(buffer: Buffer) -> Buffer:
 
 def span(node: Op) -> tuple[Expr, int] | None:
     """Of a condition that an int64 is not negative and not above a number: it, and the limit."""
-    if node.name != "and" or not all(
-            isinstance(arg, Op) and arg.name == how and isinstance(arg.args[1], Const)
-            for arg, how in zip(node.args, ("ge", "le"))):
+    if node.name != "and":
         return None
-    (low, least), (high, greatest) = (arg.args for arg in node.args)  # type: ignore[attr-defined]
-    return (low, greatest.value + 1) if (
-        low is high and low.dtype == INDEX and least.value == 0 <= greatest.value < 1 << 30
-        ) else None
+    above, below = node.args
+    if not isinstance(above, Op) or not isinstance(below, Op) or (
+            above.name != "ge" or below.name != "le" or above.args[0] is not below.args[0]):
+        return None
+    (number, least), greatest = above.args, below.args[1]
+    return (number, greatest.value + 1) if (
+        isinstance(least, Const) and isinstance(greatest, Const) and number.dtype == INDEX
+        and least.value == 0 <= greatest.value < 1 << 30) else None
 
 
 class TurningIndex(NamedTuple):

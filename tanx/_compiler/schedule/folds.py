@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import prod
+from typing import NamedTuple
 
 from ..._loops.expr import FOLDS, Expr, Fold, Load, Node, Op, Pick, State, Variable, While
 from ..._loops.loop_kinds import JOINED, SEQUENTIAL, Kind, Unrolled, Vector
@@ -40,12 +41,29 @@ def differing_states(fold: Fold, varying: Varying) -> set[State]:
     return differ
 
 
+class _Images(NamedTuple):
+    """Expressions and folds that were changed, by what they were."""
+
+    expressions: dict[Expr, Expr]
+    folds: dict[Fold, Fold]
+
+    def remade(self, node: Expr) -> Expr:
+        """An expression made of changed parts, just as it is."""
+        if isinstance(node, Op):
+            return Op(node.name, tuple(self.expressions.get(a, a) for a in node.args), node.dtype,
+                      node.attrs)
+        if isinstance(node, Load):
+            return Load(node.buffer, [self.expressions.get(i, i) for i in node.index])
+        assert isinstance(node, Pick)
+        return Pick(self.folds.get(node.fold, node.fold), node.position)
+
+
 class Folds:
     """Gives folds the kinds of their loops."""
 
     def __init__(self, planner: Planner):
         self.planner, self.tuning = planner, planner.machine.tuning.folds
-        self.images: dict[Varying, dict[Node, Node]] = {}
+        self.images: dict[Varying, _Images] = {}
 
     def store(self, store: Store, varying: Iterable[Variable]) -> Store:
         """A store whose folds are scheduled, inside of lanes that differ in some variables."""
@@ -59,18 +77,20 @@ class Folds:
 
     def changed(self, root: Expr, varying: Varying) -> Expr:
         """An expression whose folds are scheduled."""
-        images = self.images.setdefault(varying, {})
+        images = self.images.setdefault(varying, _Images({}, {}))
+        known, folds = images
 
         def into(node: Node) -> Sequence[Node]:
-            if node in images or not node.holds & FOLDS:
+            if node in known or node in folds or not node.holds & FOLDS:
                 return ()
             return node.init if isinstance(node, Fold) else children(node)
 
         for node in walk(root, into=into):
-            if node not in images and node.holds & FOLDS:
-                images[node] = self.fold(node, varying) if isinstance(node, Fold) else _remade(
-                    node, [images.get(child, child) for child in children(node)])
-        return images.get(root, root)  # type: ignore[return-value]
+            if isinstance(node, Fold) and node not in folds:
+                folds[node] = self.fold(node, varying)
+            elif isinstance(node, Expr) and node not in known and node.holds & FOLDS:
+                known[node] = images.remade(node)
+        return known.get(root, root)
 
     def fold(self, fold: Fold, varying: Varying) -> Fold:
         """A fold with the kinds of its loops, and those inside it."""
@@ -106,13 +126,3 @@ def _left(fold: Fold, lane: Loop) -> tuple[int, ...]:
     overlap, others go one by one."""
     overlaps = fold.reducer is None or fold.reducer in IDEMPOTENT
     return () if overlaps or lane.extent % lane.width == 0 else (1,)
-
-
-def _remade(node: Node, parts: Sequence[Node]) -> Node:
-    """The node made of other parts, just as it is."""
-    if isinstance(node, Op):
-        return Op(node.name, tuple(parts), node.dtype, node.attrs)  # type: ignore[arg-type]
-    if isinstance(node, Load):
-        return Load(node.buffer, parts)  # type: ignore[arg-type]
-    assert isinstance(node, Pick) and isinstance(parts[0], Fold)
-    return Pick(parts[0], node.position)

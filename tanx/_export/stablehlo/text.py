@@ -43,8 +43,8 @@ def scalar_type(dtype: np.dtype) -> str:
     name = dtype.name
     if name in _NAMES:
         return _NAMES[name]
-    kind, bits = re.fullmatch(r"(u?int|float)(\d+)", name).groups()  # type: ignore[union-attr]
-    return {"int": "i", "uint": "ui", "float": "f"}[kind] + bits
+    kind = name.rstrip("0123456789")
+    return {"int": "i", "uint": "ui", "float": "f"}[kind] + name.removeprefix(kind)
 
 
 def tensor_type(shape: Iterable[int], dtype: np.dtype) -> str:
