@@ -34,6 +34,7 @@ from .._loops.traverse import substitute, walk
 from ..dtypes import stored
 from .bodies import is_control
 from .cost import STEPS, cost
+from .moving_reads import reads_move
 from .nest_tools import find_loads, index_of, loops_of
 from .per_element import (
     MOST,
@@ -68,6 +69,10 @@ def statements(eqn: JaxprEqn, operands: Sequence[Array], into: Into, tuning: Reg
     Unused results have no buffer in ``into``.
     """
     if eqn.effects or any(0 in out.shape for out in into if out is not None):
+        return None
+    flow = eqn.primitive.flow(eqn.params)
+    if not isinstance(flow, Choice) and reads_move(
+            flow, [out is not None for out in into], MOST, tuning.long):
         return None
     with _deep_calls():
         try:

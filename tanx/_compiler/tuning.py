@@ -47,6 +47,8 @@ class RegisterTuning:
     product: int = 256
     # Elements of the arrays that a loop without carries computes for all of its steps at once.
     room: int = 1 << 22
+    # Equations of a loop from which it is looked at before it is tried.
+    long: int = 64
     # Bytes of one row, and of all rows, above which they are read one after the other.
     row_bytes: int = 1 << 11
     rows_bytes: int = 1 << 19
