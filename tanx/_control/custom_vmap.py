@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import Any
 
+import numpy as np
+
 from .. import tree_util
 from .._base.traceback import boundary
 from .._core.linear import Zero, instantiate
@@ -15,7 +17,10 @@ from .._core.primitive import Name
 from .._core.stage import stage_closed
 from .._core.types import typeof
 from .._ops.base import materialize, to_front
+from .._ops.create import iota
+from .._ops.dynamic import dynamic_index_in_dim
 from .._transforms.jvp import jvp
+from .._transforms.vmap import Axis, batch
 from ..errors import UnexpectedTracerError, explain
 from .call import Call, forward_body
 from .custom import Arguments, flat_leaves
@@ -64,30 +69,53 @@ custom_vmap_call_p = CustomVmapCall()
 
 def _forward_rule(rule: Callable, nonzero: Sequence[bool], found: Sequence[bool], axis, args,
                   dims) -> tuple[list, list]:
-    """The rule for results and tangents: the derivative of the rule for results."""
+    """The rule for results and tangents: the derivative of the rule for results.
+
+    The rule is told which primals are batched. Where a tangent is batched and its primal is not,
+    the derivative, which is linear in tangents, is mapped over these.
+    """
     count = len(nonzero)
-    primals, dims = list(args[:count]), list(dims)
+    primals, in_dims = [to_front(x, d) for x, d in zip(args, dims[:count])], [
+        None if d is None else 0 for d in dims[:count]]
     given = iter(zip(args[count:], dims[count:]))
-    tangents: list[Any] = []
-    for i, (x, nz) in enumerate(zip(primals, nonzero)):
-        if not nz:
-            tangents.append(None)
-            continue
-        tangent, dim = next(given)
-        if dim is not None or dims[i] is not None:  # then both have the axis
-            tangent = materialize(tangent, dim, axis.size)
-            primals[i], dims[i] = materialize(x, dims[i], axis.size), 0
-        tangents.append(tangent)
+    tangents: list[Any] = [Zero.tangent_of(x) for x in primals]
+    extra: list[int] = []  # tangents that are batched while their primals are not
+    for i, nz in enumerate(nonzero):
+        if nz:
+            tangent, dim = next(given)
+            if in_dims[i] is not None:
+                tangent = materialize(tangent, dim, axis.size)
+            elif dim is not None:
+                tangent = to_front(tangent, dim)
+                extra.append(i)
+            tangents[i] = tangent
     places: list = []
 
     def flat(*xs):
-        outs, places[:] = rule(axis, xs, dims[:count])
+        outs, places[:] = rule(axis, xs, in_dims)
         return outs
 
-    outs, out_tangents = jvp(flat, primals, [
-        Zero.tangent_of(x) if t is None else t for x, t in zip(primals, tangents)])
-    kept = [(instantiate(t), d) for t, d, nz in zip(out_tangents, places, found) if nz]
-    return [*outs, *(t for t, _ in kept)], [*places, *(d for _, d in kept)]
+    def pushed(*lanes):
+        now = dict(zip(extra, lanes))
+        outs, out_tangents = jvp(flat, primals, [now.get(i, t) for i, t in enumerate(tangents)])
+        return [*outs, *(instantiate(t) for t, nz in zip(out_tangents, found) if nz)]
+
+    more = Axis(None, axis.size)
+    outs, out_dims = batch(pushed, more, [tangents[i] for i in extra], [0] * len(extra))
+    places += [d for d, nz in zip(places, found) if nz]
+    pairs = [_one_axis(more, y, d, place) for y, d, place in zip(outs, out_dims, places)]
+    return [y for y, _ in pairs], [d for _, d in pairs]
+
+
+def _one_axis(axis: Axis, x, outer: int | None, inner: int | None) -> tuple[Any, int | None]:
+    """A result with a batch axis at ``outer`` of what has one at ``inner``: both mean the lanes."""
+    if outer is None or inner is None:
+        return x, inner if outer is None else outer
+    lanes = iota(np.dtype(np.int32), axis.size)
+    (diagonal,), (dim,) = batch(
+        lambda row, n: [dynamic_index_in_dim(row, n, inner, keepdims=False)], axis, [x, lanes],
+        [outer, 0])
+    return diagonal, dim
 
 
 def _users_rule(custom: custom_vmap, captured: int, in_tree, out_tree, axis, args,

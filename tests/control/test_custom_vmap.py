@@ -1,5 +1,6 @@
 """``custom_vmap``, ``sequential_vmap`` and ``linear_call``."""
 
+import numpy as np
 import pytest
 
 import tanx
@@ -131,3 +132,40 @@ def test_derivative_rules_go_to_the_function_inside():
         assert tanx.jvp(fun, (0.0,), (2.0,)) == (0.0, 14.0)
     with pytest.raises(AttributeError):
         fun.defvjp  # noqa: B018
+
+
+def test_the_rule_is_told_which_primals_are_mapped():
+    """Tangents that are mapped alone are the derivative of the rule, mapped."""
+    seen = []
+
+    @custom_vmap
+    def f(x, y):
+        return jnp.sin(x) * y
+
+    @f.def_vmap
+    def rule(axis_size, in_batched, x, y):
+        seen.append(tuple(in_batched))
+        return jnp.cos(x) * y, any(in_batched)
+
+    def pushed(x, y, tx, ty):
+        return tanx.jvp(f, (x, y), (tx, ty))
+
+    x = jnp.arange(3.0) + 0.5
+    for jit in (lambda f: f, tanx.jit):
+        for axes, expected in [((None, None, 0, None), (False, False)),
+                               ((0, None, None, 0), (True, False)),
+                               ((None, 0, 0, 0), (False, True)), ((0, 0, 0, 0), (True, True))]:
+            args = [x if axis == 0 else 2.0 for axis in axes]
+            seen.clear()
+            run = jit(tanx.vmap(pushed, axes))
+            for _ in range(4):
+                y, ty = run(*args)
+            assert set(seen) == {expected}
+            lanes = [jnp.broadcast_to(a, (3,)) for a in args]
+            np.testing.assert_allclose(y, jnp.cos(lanes[0]) * lanes[1], rtol=1e-5)
+            np.testing.assert_allclose(
+                ty, jnp.cos(lanes[0]) * lanes[3] - jnp.sin(lanes[0]) * lanes[1] * lanes[2],
+                rtol=1e-5)
+    seen.clear()
+    np.testing.assert_allclose(tanx.jacfwd(f)(x, 1.0), -jnp.diag(jnp.sin(x)), atol=1e-6)
+    assert seen == [(False, False)]
