@@ -61,14 +61,13 @@ def dawsn(x):
 @library_jit(name="dawsn")
 @at_least_float32
 def _dawsn(x):
-    size = jnp.minimum(jnp.abs(x), 1e18)
-    inner, outer = jnp.minimum(size, 2), jnp.maximum(size, 5)
-    inverse = 1 / (outer * outer)
+    size = jnp.abs(x)
+    inner, half = jnp.minimum(size, 2), 0.5 / jnp.maximum(size, 5)
+    inverse = 4 * half * half
     near = inner * piecewise(DAWSON_NEAR, inner * inner)
-    far = (0.5 + 0.5 * inverse * piecewise(DAWSON_FAR, inverse)) / outer
+    far = half + half * inverse * piecewise(DAWSON_FAR, inverse)
     middle = piecewise(DAWSON, jnp.clip(size, 2, 5))
     value = jnp.where(size < 2, near, jnp.where(size < 5, middle, far))
-    value = jnp.where(size == 1e18, 0.5 / jnp.abs(x), value)
     return jnp.copysign(value, x)
 
 
