@@ -87,3 +87,18 @@ assert set(package.__all__) <= set(dir(package))
 assert not hasattr(package, "no_such_module")
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_rooms_on_the_array_api_load_when_used():
+    code = """
+import sys, tanx
+rooms = "tanx.scipy", "tanx.experimental", "tanx.example_libraries"
+early = [m for m in sys.modules if m.startswith((*rooms, "tanx.numpy", "scipy", "llvmlite"))]
+assert not early, early
+tanx.scipy.special.erf, tanx.experimental.sparse.CSR, tanx.example_libraries.stax.Dense
+late = {m for m in sys.modules if m.startswith(rooms)}
+assert {*rooms, "tanx.scipy.special", "tanx.experimental.sparse",
+        "tanx.example_libraries.stax"} <= late, late
+assert not any(m.startswith(("tanx.scipy.stats", "tanx.experimental.jet")) for m in late), late
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
