@@ -18,7 +18,7 @@ import numpy as np
 from ml_dtypes import bfloat16, finfo, iinfo
 
 from ._base.config import enable_x64, explicit_x64_dtypes, numpy_dtype_promotion
-from ._base.config import strict as checks
+from ._base.flags import strict as checks
 from .errors import explain, warn_user
 
 __all__ = [

@@ -16,7 +16,9 @@ import tanx
 import tanx.numpy as jnp
 from tanx import random
 from tanx._base import config as _config
+from tanx._base import flags as _flags
 from tanx._base.config import config
+from tanx._base.kept_options import KEPT
 from tanx.errors import JaxRuntimeError, KeyReuseError, UnexpectedTracerError
 
 X = jnp.arange(5.0)
@@ -371,7 +373,7 @@ ELSEWHERE = {  # options with tests of their own above, or in the file named
     "threefry_partitionable",  # tests/random
     "disable_bwd_checks",  # tests of custom_vjp
 }
-DEFINED = {name for name in _config._flags if name not in _config._KEPT}
+DEFINED = {name for name in _flags.known if name not in KEPT}
 IDLE = {name for name in DEFINED if not _config._find(name).effect}
 
 
@@ -380,10 +382,10 @@ def test_every_option_is_checked():
     assert not CHECKS.keys() & ELSEWHERE
 
 
-@pytest.mark.parametrize("name", sorted({*IDLE, *_config._KEPT}))
+@pytest.mark.parametrize("name", sorted({*IDLE, *KEPT}))
 def test_options_without_effect_say_so(name, caplog):
     flag = _config._find(name)
-    _config._said.discard(name)
+    _flags._said.discard(name)
     value = next((v for v in flag.kind.samples if v not in (None, flag.relaxed)), None)
     if value is None:
         value = "text"

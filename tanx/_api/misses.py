@@ -11,7 +11,7 @@ from types import CodeType
 from typing import Any
 from weakref import WeakSet
 
-from .._base.config import traced_names
+from .._base.flags import traced_names
 from .._base.logger import logger
 from .._core.guards import Guards
 from .._core.naming import DebugInfo

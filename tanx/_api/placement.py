@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import tree_util
-from .._base.config import strict, transfer_guard_host_to_device
+from .._base.config import transfer_guard_host_to_device
+from .._base.flags import strict
 from .._core.array import Array
 from .._core.buffer import Buffer
 from .._core.explicit import is_divided, laid_out, on_devices

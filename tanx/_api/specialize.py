@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .._base.config import trace_key
+from .._base.flags import trace_key
 from .._base.traceback import boundary
 from .._core.axes import axis_sizes
 from .._core.jaxpr import Jaxpr, eval_jaxpr

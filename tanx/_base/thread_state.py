@@ -3,7 +3,7 @@
 Each thread has three words, found through the thread-specific storage of Python's C API:
 
     STAGING   not zero while what runs is staged, so that calls become equations
-    KEY       the address of the thread's :func:`~tanx._base.config.trace_key`, kept for good
+    KEY       the address of the thread's :func:`~tanx._base.flags.trace_key`, kept for good
     VERSION   the value of :data:`flags_version` for which the key holds
 
 Python writes them, at the moments when these things change; native code reads them in each call.

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import dtypes, tree_util
-from .._base.config import trace_key
+from .._base.flags import trace_key
 from .._base.treedef import mismatches
 from .._core.axes import axis_sizes
 from .._core.explicit import alike

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import tree_util
-from .._base.config import trace_key
+from .._base.flags import trace_key
 from .._base.traceback import boundary
 from .._core.axes import axis_sizes
 from .._core.jaxpr import (

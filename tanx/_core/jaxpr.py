@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
-from .._base.config import strict, trace_key
+from .._base.flags import strict, trace_key
 from ..errors import UnexpectedTracerError, explain
 from .effects import no_effects
 from .source import SourceInfo, attributed_to

@@ -7,7 +7,8 @@ guard finds these places in a program before it goes there. Staged operations ar
 
 from __future__ import annotations
 
-from .._base.config import strict, transfer_guard_host_to_device
+from .._base.config import transfer_guard_host_to_device
+from .._base.flags import strict
 from .._base.logger import logger
 from ..errors import JaxRuntimeError, explain
 from .source import user_source

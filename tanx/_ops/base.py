@@ -14,7 +14,8 @@ from math import prod
 
 import numpy as np
 
-from .._base.config import allow_f16_reductions, strict
+from .._base.config import allow_f16_reductions
+from .._base.flags import strict
 from .._core.array import Array
 from .._core.explicit import (
     Explicit,

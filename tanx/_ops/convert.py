@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 
 from .. import dtypes
-from .._base.config import strict
+from .._base.flags import strict
 from .._core.array import Array
 from .._core.explicit import like_operand
 from .._core.jaxpr import Literal

@@ -13,7 +13,8 @@ from math import inf
 from typing import Any
 
 from .._base.collector import at_rest, count_as_old
-from .._base.config import Flag, jit_disabled, overrides, overriding, trace_key
+from .._base.config import jit_disabled
+from .._base.flags import Flag, overrides, overriding, trace_key
 from .._core.array import Array
 from .._core.flow import ForLoop, WhileLoop
 from .._core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, jaxprs_in_params

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from .._base.config import debug_infs, debug_key_reuse, debug_nans, no_execution, strict, trace_key
+from .._base.config import debug_infs, debug_key_reuse, debug_nans, no_execution
+from .._base.flags import strict, trace_key
 from .._base.locks import new_lock
 from .._core.array import Array
 from .._core.jaxpr import ClosedJaxpr

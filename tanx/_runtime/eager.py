@@ -16,14 +16,8 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from .._base.config import (
-    debug_infs,
-    debug_key_reuse,
-    debug_nans,
-    jit_disabled,
-    no_execution,
-    strict,
-)
+from .._base.config import debug_infs, debug_key_reuse, debug_nans, jit_disabled, no_execution
+from .._base.flags import strict
 from .._core import explicit
 from .._core.array import Array
 from .._core.explicit import Explicit

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.config import trace_key
+from .._base.flags import trace_key
 from .._base.thread_state import flags_version, storage
 from .._base.traceback import boundary
 from .._base.treedef import child_specs

@@ -17,14 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._base.collector import at_rest
-from .._base.config import (
-    async_dispatch,
-    dump,
-    log_compiles,
-    optimization_level,
-    quick_code,
-    trace_key,
-)
+from .._base.config import async_dispatch, dump, log_compiles, optimization_level, quick_code
+from .._base.flags import trace_key
 from .._base.logger import verbose
 from .._base.monitoring import (
     BACKEND,

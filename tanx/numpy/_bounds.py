@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .._base.config import debug_bounds, strict
+from .._base.config import debug_bounds
+from .._base.flags import strict
 from .._control.bounds import check_positions
 from ..lax import _functions as lax
 from ._plan import Plan

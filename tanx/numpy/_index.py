@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from .._base.config import check_static_indices, strict
+from .._base.config import check_static_indices
+from .._base.flags import strict
 from .._base.slices import Slice
 from .._base.symbolic import is_symbolic, largest, least, slice_indices
 from ..errors import NonConcreteBooleanIndexError, OutOfBoundsError, explain
