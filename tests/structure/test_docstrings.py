@@ -99,7 +99,7 @@ def test_examples_of_options_run():
     names = {short: importlib.import_module(full) for short, full in EXAMPLE_NAMES.items()}
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     options = [(attribute, value) for attribute, value in functions("")
-               if not inspect.isfunction(value) and type(value).__module__ == "tanx._base.config"]
+               if not inspect.isfunction(value) and type(value).__module__ == "tanx._base.flags"]
     assert len(options) > 20
     for attribute, option in options:
         runner.run(doctest.DocTestParser().get_doctest(
