@@ -155,7 +155,7 @@ def breakpoint(*, backend: str | None = None, filter_frames: bool = True,
     files = {name: kwargs.pop(name, None) for name in ("stdin", "stdout")}
     if kwargs or backend not in (None, "cli"):
         raise ValueError(explain(
-            "tanx.debug.breakpoint", "there is one debugger, of the command line.",
+            "tanx.debug.breakpoint", "the only debugger is that of the command line.",
             f"backend: {backend!r}", f"options: {', '.join(kwargs) or 'none'}",
             hint="options are stdin and stdout."))
     frames = _frames(filter_frames, num_frames)

@@ -119,7 +119,7 @@ class _Filling:
         except Exception as error:
             raise JaxRuntimeError(explain(
                 _NAME, "the callback failed.", f"error: {type(error).__name__}: {error}",
-                hint="__cause__ of this error is the one that the callback raised.")) from error
+                hint="__cause__ of this error is the error that the callback raised.")) from error
         return results
 
 
@@ -173,5 +173,5 @@ def _check_alias(source: int, target: int, types: Sequence, avals: Sequence[Shap
                                      f"{what}s: {count}"))
     if types[source].shape != avals[target].shape or types[source].dtype != avals[target].dtype:
         raise ValueError(explain(
-            _NAME, "a result has the memory of an argument of its own type only.", pair,
+            _NAME, "a result can share the memory of an argument of the same type only.", pair,
             f"argument: {types[source]}", f"result:   {avals[target]}"))

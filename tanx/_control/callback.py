@@ -81,13 +81,13 @@ class FlatCallback:
         except Exception as error:
             raise JaxRuntimeError(explain(
                 self.name, "the callback failed.", f"error: {type(error).__name__}: {error}",
-                hint="__cause__ of this error is the one that the callback raised.")) from error
+                hint="__cause__ of this error is the error that the callback raised.")) from error
         if self.out_tree is None:
             return []
         outs, tree = tree_util.tree_flatten(result)
         if len(outs) != self.out_tree.num_leaves:  # a list in place of a tuple does no harm
             raise JaxRuntimeError(explain(
-                self.name, "the callback returned another structure than it promised.",
+                self.name, "the callback returned a structure other than the declared one.",
                 f"promised: {self.out_tree}", f"returned: {tree}"))
         return outs
 
@@ -133,7 +133,7 @@ class HostCall:
             data = data.astype(dtypes.canonicalize_dtype(data.dtype))
         if data.dtype != aval.dtype or data.shape != aval.shape:
             raise JaxRuntimeError(explain(
-                self.name, "the callback returned another type than it promised.",
+                self.name, "the callback returned a type other than the declared one.",
                 f"promised: {aval}", f"returned: {ShapedArray(data.shape, data.dtype)}",
                 hint="result_shape_dtypes says what the callback returns; np.asarray(y, dtype) "
                      "makes an array of a dtype."))
@@ -419,7 +419,7 @@ def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args:
                                  f"vmap_method: {vmap_method!r}",
                                  f"known:       {', '.join(map(repr, VMAP_METHODS))}"))
     avals, out_tree = _promised(name, result_shape_dtypes)
-    leaves, in_tree = flat_leaves(name, (args, kwargs), "close over what is no array.")
+    leaves, in_tree = flat_leaves(name, (args, kwargs), "close over values that are not arrays.")
     leaves, keys = words_of_keys(leaves)
     outs = pure_callback_p.bind(
         *leaves, callback=FlatCallback(callback, in_tree, out_tree, name, keys),
@@ -443,7 +443,7 @@ def io_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: A
     """
     name = "tanx.experimental.io_callback"
     avals, out_tree = _promised(name, result_shape_dtypes)
-    leaves, in_tree = flat_leaves(name, (args, kwargs), "close over what is no array.")
+    leaves, in_tree = flat_leaves(name, (args, kwargs), "close over values that are not arrays.")
     leaves, keys = words_of_keys(leaves)
     outs = io_callback_p.bind(
         *leaves, callback=FlatCallback(callback, in_tree, out_tree, name, keys),

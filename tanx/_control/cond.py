@@ -1,7 +1,7 @@
 """``cond`` and ``switch``: one of several functions runs, chosen by a value.
 
 All branches take the same operands and give results of the same types. Each transformation of a
-branch is made so that the branches stay alike: what one of them needs or gives, all do.
+branch keeps the signatures of all branches equal: an input or output of one is one of all.
 """
 
 from __future__ import annotations

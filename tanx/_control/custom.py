@@ -126,7 +126,7 @@ class Arguments:
 
 def flat_leaves(function: str, tree, hint: str = "", *,
                 keep_numbers: bool = False) -> tuple[list, Any]:
-    """Leaves as arrays, and the tree; an error names the leaf that is no array.
+    """Leaves as arrays, and the tree; an error names the leaf that is not an array.
 
     With ``keep_numbers``, Python numbers stay as they are, if arrays can have them.
     """

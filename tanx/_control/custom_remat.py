@@ -21,7 +21,7 @@ class RematOpt(Call):
     """Runs ``jaxpr``, a rule ``fwd``; or ``fun``, if only the first ``num_outs`` results are read.
 
     ``fun`` gives only the first ``num_outs``. It is None where the body was transformed, so that
-    there is no such choice any more.
+    the choice no longer exists.
     """
 
     name = "remat_opt"

@@ -351,7 +351,7 @@ class custom_vjp:
         ``rem(stored, *args)`` the result again and the residuals for ``bwd``.
 
         All of it runs in the forward pass. Under ``checkpoint`` that is what runs again in the
-        backward pass: ``fwd`` too, whose stored values are no others than those of the policy.
+        backward pass: ``fwd`` too, which stores only values that the policy allows.
 
         >>> @tanx.custom_vjp
         ... def f(x):
@@ -474,7 +474,7 @@ class _FlatRules:
         arguments = tree_util.treedef_children(self.in_tree)
         if not isinstance(answer, tuple | list) or len(answer) != len(arguments):
             raise TypeError(explain(
-                what, f"must give a tuple of {len(arguments)} cotangents, one an argument.",
+                what, f"must give a tuple of {len(arguments)} cotangents, one for each argument.",
                 f"arguments: {self.in_tree}",
                 f"it gave:   {tree_util.tree_structure(answer)}"))
         flat: list = []

@@ -33,7 +33,7 @@ def callback(callback: Callable[..., None] | None = None, *args: Any, ordered: b
     """Call a Python function with values of a transformed function; its result is dropped.
 
     Under ``vmap`` it is called for each element, derivatives pass it by, and code that needs no
-    results of it keeps it. Arguments that are no arrays are passed as they are. ``ordered`` calls
+    results of it keeps it. Arguments that are not arrays are passed as they are. ``ordered`` calls
     happen in program order, also with those of other functions. Without a function it gives a
     decorator.
 

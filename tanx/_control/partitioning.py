@@ -1,7 +1,7 @@
 """``custom_partitioning``: functions that say how they are divided over devices.
 
 On one device nothing is divided: the function runs as it is, and jaxprs show the call by its name.
-What was said is kept, for a partitioner to ask.
+The annotations are stored for a partitioner to read.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Several steps of a ``scan`` in a row: fewer rounds of a longer body.
 
-The remaining steps, if the length is no multiple, run after the loop, or before it in reverse.
+The remaining steps, if the length is not a multiple, run after the loop, or before it in reverse.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .._ops.slicing import concatenate, index_in_dim, slice_in_dim
 __all__ = ["unrolled"]
 
 LONGEST = 128  # equations in a row, which steps are not to exceed
-MOST = 16  # steps in a row, unless they are all; more is no faster, and slow to compile
+MOST = 16  # steps written out at most; more are not faster, and slow to compile
 
 
 @cached_by_jaxpr

@@ -285,7 +285,7 @@ def with_sharding_constraint(x, shardings):
     """``x``, a pytree of arrays, laid out over devices as ``shardings`` say.
 
     ``shardings`` is a sharding, a ``PartitionSpec`` for the mesh in scope, or a pytree of them
-    that is a prefix of ``x``. Its axes are Auto; ``tanx.reshard`` is for those that are Explicit.
+    that is a prefix of ``x``. Its axes are Auto; use ``tanx.reshard`` for Explicit axes.
     Where all axes of the mesh in scope are Explicit, a ``PartitionSpec`` is an assertion about
     arrays whose sharding is known. On one device there is one layout, so data stays as it is;
     inside ``jit`` the wish stands in the jaxpr.
@@ -334,7 +334,7 @@ def _constrained(x, target):
 
 
 def _mesh_behind(name: str, x: Any, mesh: AbstractMesh) -> Mesh:
-    """The devices for an abstract mesh: those that an array is on, or else of the mesh in scope."""
+    """The devices for an abstract mesh: those of the array, else those of the mesh in scope."""
     held, scope = x.sharding, concrete_mesh()
     if isinstance(held, NamedSharding):
         return held.mesh

@@ -24,7 +24,7 @@ def matrix_type(function: str, x: ShapedArray) -> ShapedArray:
     """The type of an operand, which must be a stack of matrices that LAPACK knows."""
     if x.ndim < 2:
         raise ValueError(explain(f"tanx.lax.linalg.{function}",
-                                 "the operand must have two dimensions at least.",
+                                 "the operand must have at least two dimensions.",
                                  f"operand: {x}"))
     if np.dtype(x.dtype).char not in "fdFD":
         raise NotImplementedError(explain(

@@ -602,12 +602,12 @@ def all_to_all(x, axis_name, split_axis, concat_axis, *, axis_index_groups=None,
 
 
 def one_name(function: str, axis_name, axis_index_groups=None):
-    """The name of the axis to work along; there may be one only, and no groups."""
+    """The name of the axis to work along; only one is allowed, and no groups."""
     check_groups(function, axis_index_groups)
     names = _names(axis_name)
     if len(names) != 1:
         raise NotImplementedError(explain(
-            function, "works along one named axis.", f"axis_name: {axis_name}",
+            function, "takes one named axis.", f"axis_name: {axis_name}",
             hint="make one axis of them, by one vmap over the reshaped array."))
     return names[0]
 

@@ -160,7 +160,7 @@ class SelectN(Primitive):
         return first if first.weak_type == weak else ShapedArray(first.shape, first.dtype, weak)
 
     def divided(self, which, *cases):
-        rule = "cases, and which if it is no scalar, must be divided in the same way."
+        rule = "cases, and which unless it is a scalar, must have the same sharding."
         return same_entries(self, [*cases, *([which] if which.ndim else [])], rule)
 
     def _refused(self, rule, which, cases) -> TypeError:

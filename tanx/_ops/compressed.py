@@ -41,7 +41,7 @@ class _RowsProduct(Primitive):
         if not fits or not integers or data.dtype != rhs.dtype or letter(
                 data.dtype) not in INEXACT | INT:
             raise TypeError(explain(
-                f"tanx.experimental.sparse.{self.name}", "operands do not go together.",
+                f"tanx.experimental.sparse.{self.name}", "shapes of the operands do not match.",
                 f"data: {data}", f"indices: {indices}", f"indptr: {indptr}", f"array: {rhs}"))
         return ShapedArray((*indptr.shape[:n], indptr.shape[n] - 1, *rhs.shape[n + 1:]), data.dtype)
 

@@ -151,7 +151,8 @@ def conv_shape_tuple(lhs_shape, rhs_shape, strides, pads, batch_group_count=1) -
     padded = [n + low + high for n, (low, high) in zip(space, pads)]
     if any(n < 0 for n in padded):
         raise ValueError(explain(
-            "tanx.lax.conv_general_dilated", "negative padding takes away more than there is.",
+            "tanx.lax.conv_general_dilated",
+            "negative padding removes more elements than the dimension has.",
             f"padding: {tuple(pads)}", f"space:   {tuple(space)}"))
     return (lhs_shape[0] // batch_group_count, rhs_shape[0],
             *window_counts(padded, window, strides))

@@ -200,7 +200,7 @@ class ReducePrecision(Elementwise):
         if exponent_bits < 1 or mantissa_bits < 0:
             raise ValueError(explain(
                 "tanx.lax.reduce_precision",
-                "needs at least one bit of exponent and none less of mantissa.",
+                "needs at least one exponent bit and no negative number of mantissa bits.",
                 f"operand:       {x}", f"exponent_bits: {exponent_bits}",
                 f"mantissa_bits: {mantissa_bits}"))
         return super().infer(x)

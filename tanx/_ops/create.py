@@ -32,7 +32,7 @@ class Iota(Primitive):
     def infer(self, *, dtype, shape, dimension, sharding=None):
         if letter(dtype) not in NUMBER:
             raise TypeError(explain(
-                "tanx.lax.iota", "counts in numbers.", f"dtype: {dtype}"))
+                "tanx.lax.iota", "dtype must be numeric.", f"dtype: {dtype}"))
         if not 0 <= dimension < len(shape):
             raise ValueError(explain(
                 "tanx.lax.broadcasted_iota", "dimension must be one of the shape.",

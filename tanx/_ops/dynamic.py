@@ -250,7 +250,7 @@ class DynamicUpdateSlice(Primitive):
         return x.strip_weak_type()
 
     def divided(self, x, update, *starts):
-        return same_entries(self, [x, update], "operand and update must be divided alike.")
+        return same_entries(self, [x, update], "operand and update must have the same sharding.")
 
     def eval(self, x, update, *starts):
         out = np.array(x)

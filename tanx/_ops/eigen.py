@@ -385,7 +385,7 @@ def svd(x, *, full_matrices: bool = True, compute_uv: bool = True,
     first, last = _chosen("svd", subset_by_index, k)
     if compute_uv and full_matrices and last - first < k:
         raise ValueError(explain(
-            "tanx.lax.linalg.svd", "a part of the values has no square matrices of vectors.",
+            "tanx.lax.linalg.svd", "a subset of the values does not allow full_matrices=True.",
             f"subset_by_index: {subset_by_index}", hint="full_matrices=False."))
     outs = svd_p.bind(x, full_matrices=bool(full_matrices), compute_uv=bool(compute_uv),
                       subset_by_index=None, algorithm=algorithm)
@@ -504,7 +504,7 @@ class Eig(Factorization):
 
 
 def _finite(x) -> tuple[list, build.Operand, build.Buffer]:
-    """Matrices, with zeros in place of those that are not finite, and a mask of the latter.
+    """Matrices with zeros in place of non-finite ones, and a mask of these.
 
     LAPACK prints messages about them, so it does not see them.
     """

@@ -40,11 +40,12 @@ class RaggedAllToAll(Collective):
                for x in integers) or integers[0].shape[0] % size:
             raise ValueError(explain(
                 "tanx.lax.ragged_all_to_all",
-                "offsets and sizes are integers, as many for each position of the axis.", *facts))
+                "offsets and sizes must be integers, one for each position of the axis.", *facts))
         if operand.dtype != output.dtype or not operand.ndim or (
                 operand.shape[1:] != output.shape[1:]):
             raise ValueError(explain(
-                "tanx.lax.ragged_all_to_all", "operand and output have rows alike.", *facts))
+                "tanx.lax.ragged_all_to_all", "rows of operand and output must have one type.",
+                *facts))
         return output.update(weak_type=False)
 
     def eval(self, *args, **params):

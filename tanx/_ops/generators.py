@@ -243,7 +243,7 @@ class ArrayGenerator(Generator):
     """A generator whose functions, given by users, are written on whole arrays of words.
 
     ``functions`` has one for each primitive on keys, by its name; words of keys are in the last
-    dimension. There is no word by itself, so compiled code has what the functions stage.
+    dimension. Single words do not exist, so compiled code calls the functions on whole arrays.
     """
 
     def __init__(self, name: str, tag: str, key_shape: tuple[int, ...],

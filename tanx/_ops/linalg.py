@@ -164,7 +164,7 @@ class TriangularSolve(Factorization):
         if a.dtype != b.dtype or a.shape[:-2] != b.shape[:-2] or a.shape[-1] != b.shape[side]:
             raise TypeError(explain(
                 "tanx.lax.linalg.triangular_solve",
-                "a and b must be batches alike, of one dtype, whose matrices fit together.",
+                "a and b must have equal batch dimensions, one dtype and matching sizes.",
                 f"a: {a}", f"b: {b}", f"left_side: {left_side}"))
         return b.update(weak_type=False)
 
@@ -323,7 +323,7 @@ class LuPivotsToPermutation(Primitive):
                 pivots.shape[-1] > permutation_size):
             raise ValueError(explain(
                 "tanx.lax.linalg.lu_pivots_to_permutation",
-                "pivots must be integers, no more than there are rows.",
+                "pivots must be integers, at most one for each row.",
                 f"pivots: {pivots}", f"permutation_size: {permutation_size}"))
         return ShapedArray((*pivots.shape[:-1], permutation_size), _INT32)
 

@@ -155,7 +155,7 @@ class Ormqr(Factorization):
         if a.dtype != c.dtype or c.shape[:-2] != tuple(lead) or side != m or (
                 taus.shape[:-1] != tuple(lead) or taus.shape[-1] > m):
             raise ValueError(explain(
-                "tanx.lax.linalg.ormqr", "operands must be batches alike, and fit together.",
+                "tanx.lax.linalg.ormqr", "batch dimensions and matrix sizes must match.",
                 f"a:    {a}", f"taus: {taus}", f"c:    {c}", f"left: {left}"))
         return c.update(weak_type=False)
 

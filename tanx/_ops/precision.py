@@ -69,7 +69,7 @@ class DotAlgorithm(NamedTuple):
 
 @parameter
 class DotAlgorithmPreset(enum.Enum):
-    """Algorithms by name: the types of operands and sum; ``X3`` and the like split the operands."""
+    """Algorithms by name: the types of operands and sum; ``X3`` to ``X9`` split operands."""
 
     DEFAULT = 1
     ANY_F8_ANY_F8_F32 = 2

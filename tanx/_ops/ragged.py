@@ -279,7 +279,7 @@ def _flat_sizes(it: Layout, sizes):
     if typeof(sizes).ndim > 1 and it.before:
         raise NotImplementedError(explain(
             "tanx.lax.ragged_dot_general", "has no derivative by rhs where group sizes differ "
-            "along dimensions of lhs that are no batches.", f"group_sizes: {typeof(sizes)}"))
+            "along dimensions of lhs that are not batches.", f"group_sizes: {typeof(sizes)}"))
     return sizes
 
 

@@ -321,7 +321,7 @@ def reduce(operands, init_values, computation, dimensions, out_sharding=None):
             "tanx.lax.reduce", "init_values must have the tree structure of operands.",
             f"operands:    {tree}", f"init_values: {init_tree}"))
     if not flat:
-        raise ValueError(explain("tanx.lax.reduce", "needs one operand at least."))
+        raise ValueError(explain("tanx.lax.reduce", "needs at least one operand."))
     axes = tuple(map(operator.index, dimensions))
     if len(flat) == 1:
         named = _NAMED.get(

@@ -353,7 +353,7 @@ def _scattered(how: Callable, value, indexer: NDIndexer, new):
 
 
 def place(indexers: Sequence[NDIndexer]) -> tuple | None:
-    """An index of NumPy for the same elements, or None if there is none."""
+    """An index of NumPy for the same elements, or None if it does not exist."""
     if len(indexers) > 1 or not all(isinstance(i, NDIndexer) for i in indexers):
         return None
     found: list[Any] = []

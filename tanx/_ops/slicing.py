@@ -183,7 +183,8 @@ class Pad(Primitive):
                        for n, (before, after, inner) in zip(x.shape, padding_config)])
         if any(n < 0 for n in shape):
             raise ValueError(explain(
-                "tanx.lax.pad", "negative padding takes away more than there is.", *facts))
+                "tanx.lax.pad", "negative padding removes more elements than the dimension has.",
+                *facts))
         return ShapedArray(shape, x.dtype, x.weak_type and padding_value.weak_type)
 
     divided = like_operand

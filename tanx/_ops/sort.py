@@ -158,7 +158,7 @@ class TopK(Selection):
                 f"operand: {x}", f"axis:    {axis}", f"k:       {k}"))
         if definitely(lambda: x.shape[axis] > np.iinfo(_INT32).max):
             raise ValueError(explain(
-                "tanx.lax.top_k", "positions are int32, which does not reach the last element.",
+                "tanx.lax.top_k", "positions are int32, which is too small for the last element.",
                 f"operand: {x}", f"axis:    {axis}"))
         return super().infer(x, k=k, axis=axis, is_stable=is_stable)
 
@@ -309,7 +309,7 @@ def sort(operand, dimension=-1, is_stable=True, num_keys=1):
     several = isinstance(operand, (tuple, list))
     operands = tuple(operand) if several else (operand,)
     if not operands:
-        raise TypeError(explain("tanx.lax.sort", "needs one operand at least."))
+        raise TypeError(explain("tanx.lax.sort", "needs at least one operand."))
     if not 1 <= num_keys <= len(operands):
         raise ValueError(explain(
             "tanx.lax.sort", "num_keys must be from 1 to the number of operands.",

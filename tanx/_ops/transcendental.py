@@ -81,7 +81,7 @@ class Expm1(Accurate):
 def _complex_expm1(x: np.ndarray) -> np.ndarray:
     """exp(x) - 1 of complex numbers; that of NumPy overflows before its parts do."""
     out = np.asarray(np.expm1(x))
-    great = x.real > np.log(np.finfo(x.real.dtype).max) - 1  # there, 1 is nothing
+    great = x.real > np.log(np.finfo(x.real.dtype).max) - 1  # there, adding 1 changes nothing
     out[great] = np.exp(x)[great]
     out.imag = np.where(x.imag == 0, x.imag, out.imag)
     return out

@@ -260,7 +260,7 @@ def reduce_window(operand, init_value, computation, window_dimensions, window_st
             "tanx.lax.reduce_window", "init_value must have the tree structure of operand.",
             f"operand:    {tree}", f"init_value: {init_tree}"))
     if not flat:
-        raise ValueError(explain("tanx.lax.reduce_window", "needs one operand at least."))
+        raise ValueError(explain("tanx.lax.reduce_window", "needs at least one operand."))
     window = _window_over(typeof(flat[0]), window_dimensions, window_strides, padding,
                           base_dilation, window_dilation)
     if len(flat) == 1:

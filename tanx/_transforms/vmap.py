@@ -157,7 +157,7 @@ class BatchTrace(Trace):
 
     @property
     def maps(self) -> bool:
-        # An axis of one lane is no more than a name, as in shard_map over one device.
+        # An axis of one lane is only a name, as in shard_map over one device.
         return self.axis.size != 1
 
     def wrap(self, value, dim: int | None):

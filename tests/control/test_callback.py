@@ -112,14 +112,14 @@ def test_results_are_checked(run):
     def of(result, promised=X):
         return lambda: run(lambda x: tanx.pure_callback(lambda _: result, promised, x))(X)
     assert error(JaxRuntimeError, of(np.zeros(4, "f4"))) == """\
-tanx.pure_callback: the callback returned another type than it promised.
+tanx.pure_callback: the callback returned a type other than the declared one.
   promised: float32[3]
   returned: float32[4]
   Hint: result_shape_dtypes says what the callback returns; np.asarray(y, dtype) makes an array \
 of a dtype."""
     assert "returned: int32[3]" in error(JaxRuntimeError, of(np.arange(3)))
     assert error(JaxRuntimeError, of([1.0, 2.0, 3.0])) == """\
-tanx.pure_callback: the callback returned another structure than it promised.
+tanx.pure_callback: the callback returned a structure other than the declared one.
   promised: PyTreeDef(*)
   returned: PyTreeDef([*, *, *])"""
     assert of(1.5, np.float32(0))() == 1.5

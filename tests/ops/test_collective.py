@@ -281,7 +281,7 @@ def test_an_axis_that_no_map_binds(name):
      "tanx.lax.psum: axis_index_groups is not supported under vmap.\n"
      "  Hint: use two nested vmaps, one for the groups."),
     (lambda x: lax.psum_scatter(x, ("i", "i")), NotImplementedError,
-     "tanx.lax.psum_scatter: works along one named axis.\n"
+     "tanx.lax.psum_scatter: takes one named axis.\n"
      "  axis_name: ('i', 'i')\n"
      "  Hint: make one axis of them, by one vmap over the reshaped array."),
 ])

@@ -61,7 +61,7 @@ tanx.lax.full: fill_value must be a scalar.
   fill_value: float32[3]
   shape:      (2,)"""
     assert message(TypeError, lax.iota, bool, 3) == """\
-tanx.lax.iota: counts in numbers.
+tanx.lax.iota: dtype must be numeric.
   dtype: bool"""
     assert message(ValueError, lax.broadcasted_iota, np.int32, (3, 4), 2) == """\
 tanx.lax.broadcasted_iota: dimension must be one of the shape.

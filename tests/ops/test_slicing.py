@@ -286,7 +286,7 @@ being negative.
   padding_value:  ~float32[]
   padding_config: ((0, 0, 0), (0, 0, -1))"""),
     (ValueError, lambda x: lax.pad(x, 0.0, [(1, -9, 0), (0, 0, 0)]), """\
-tanx.lax.pad: negative padding takes away more than there is.
+tanx.lax.pad: negative padding removes more elements than the dimension has.
   operand:        float32[4,6]
   padding_value:  ~float32[]
   padding_config: ((1, -9, 0), (0, 0, 0))"""),

@@ -104,7 +104,7 @@ def test_approximate_selection_is_exact():
 
 def test_errors():
     x = np.zeros((2, 3), F32)
-    assert message(TypeError, lax.sort, ()) == "tanx.lax.sort: needs one operand at least."
+    assert message(TypeError, lax.sort, ()) == "tanx.lax.sort: needs at least one operand."
     assert message(ValueError, lax.sort, (x, x), num_keys=3) == """\
 tanx.lax.sort: num_keys must be from 1 to the number of operands.
   num_keys: 3

@@ -178,7 +178,7 @@ tanx.lax.reduce_window: does not sum bool operands.
 tanx.lax.reduce_window: initial values have the dtypes of their operands.
   operand 0: float32[3], initial value: int32[]"""),
     (ValueError, lambda x: lax.reduce_window((), (), lax.add, (2,)), """\
-tanx.lax.reduce_window: needs one operand at least."""),
+tanx.lax.reduce_window: needs at least one operand."""),
     (TypeError, lambda x: lax.reduce_window(x, F32(0), lambda a, b: a > b, (2,)), """\
 tanx.lax.reduce_window: the computation must give scalars like those it takes.
   takes: float32[]
