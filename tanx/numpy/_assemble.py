@@ -93,7 +93,7 @@ def concatenate(arrays, axis=0, dtype=None):
     shape = operands[0].shape
     if not shape:
         raise ValueError(explain(
-            "tanx.numpy.concatenate", "arrays of no dimensions cannot be joined.",
+            "tanx.numpy.concatenate", "zero-dimensional arrays cannot be joined.",
             *(f"array {i}: {typeof(x)}" for i, x in enumerate(operands)),
             hint="tanx.numpy.stack makes a dimension."))
     axis = canonical_axis("concatenate", axis, operands[0])
@@ -136,7 +136,7 @@ def stack(arrays, axis=0, out=None, dtype=None):
     """
     if out is not None:
         raise NotImplementedError(explain(
-            "tanx.numpy.stack", "arrays are immutable, so there is no out.",
+            "tanx.numpy.stack", "arrays are immutable, so out is not supported.",
             hint="use the result."))
     if isinstance(arrays, Array) and arrays.ndim:
         axis = canonical_axis("stack", axis, arrays)

@@ -357,7 +357,7 @@ def where(condition, x=None, y=None, /, *, size=None, fill_value=None):
     check_arraylike("where", condition, x, y)
     if size is not None or fill_value is not None:
         raise ValueError(explain(
-            "tanx.numpy.where", "size and fill_value go with the condition alone.",
+            "tanx.numpy.where", "size and fill_value are allowed with the condition alone only.",
             hint="leave them out, or leave out x and y."))
     return _where(condition, x, y)
 

@@ -88,7 +88,7 @@ def _take(a, indices, axis, mode, unique_indices, indices_are_sorted, fill_value
     n = a.shape[axis]
     shape = a.shape[:axis] + indices.shape + a.shape[axis + 1:]
     if not n and prod(indices.shape):
-        raise IndexError(explain("tanx.numpy.take", "there is nothing to take from an empty axis.",
+        raise IndexError(explain("tanx.numpy.take", "an empty axis has no elements to take.",
                                  f"array: {a.aval}", f"axis:  {axis}"))
     if not prod(shape):
         return lax.full_like(a, 0, shape=shape)

@@ -185,7 +185,7 @@ def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
     a = as_operand("trace", a)
     if out is not None:
         raise NotImplementedError(explain(
-            "tanx.numpy.trace", "arrays are immutable, so there is no out.",
+            "tanx.numpy.trace", "arrays are immutable, so out is not supported.",
             hint="use the result."))
     a = _last_two("trace", a, axis1, axis2)
     kept = where(_on_diagonal(a.shape[-2:], offset), a, zeros_like(a))

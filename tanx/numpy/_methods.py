@@ -79,7 +79,7 @@ def _foreign(x):
     if type(x) in (list, tuple, dict):  # a class derived from these may have operators of its own
         raise TypeError(explain(
             "tanx.Array", f"operators do not take a {type(x).__name__}.", f"operand: {x!r:.100}",
-            hint="wrap it in tanx.numpy.array(...); lists are slow to convert, so say so."))
+            hint="wrap it in tanx.numpy.array(...); lists are not converted implicitly."))
     return NotImplemented
 
 
@@ -101,7 +101,7 @@ _COMPARISONS = {
 
 def __iter__(self):
     if not self.ndim:
-        raise TypeError(explain("iter", "an array of zero dimensions holds nothing to go through.",
+        raise TypeError(explain("iter", "an array of zero dimensions cannot be iterated over.",
                                 f"array: {self.aval}"))
     return iter(lax.unstack(self))
 
@@ -127,7 +127,7 @@ def __hash__(self) -> int:
         if caller.f_code.co_name != "wait":
             return id(self)  # they keep what they wait for in sets and dicts, by identity
         raise TypeError(explain(
-            "asyncio.wait", "needs tasks, and arrays are none.", f"array: {self.aval}",
+            "asyncio.wait", "needs tasks; arrays are not tasks.", f"array: {self.aval}",
             hint="asyncio.ensure_future(x) makes one; asyncio.gather takes arrays as they are."))
     raise TypeError(explain(
         "hash", "arrays have no hash: equality of arrays is an array.", f"array: {self.aval}",
@@ -144,7 +144,7 @@ def __array_namespace__(self, *, api_version=None):
     """The functions of the array API standard: this package."""
     if api_version not in (None, "2025.12"):
         raise ValueError(explain(
-            "tanx.Array.__array_namespace__", "there is one version of the standard only.",
+            "tanx.Array.__array_namespace__", "only one version of the standard is supported.",
             f"asked for: {api_version!r}", "available: '2025.12'"))
     from .. import numpy as namespace
     return namespace
@@ -283,7 +283,7 @@ def _of_data(name: str):
 def _only_of_arrays(name: str, x) -> None:
     if type(x) is not Array:
         raise AttributeError(explain(
-            f"tanx.Array.{name}", "a value that is being traced has no place yet.",
+            f"tanx.Array.{name}", "a traced value is not on a device yet.",
             f"value: {x.aval}"))
 
 

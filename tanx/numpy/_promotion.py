@@ -56,7 +56,7 @@ def check_arraylike(function: str, *args) -> None:
 
 def _not_an_array(function: str, x, position: int) -> TypeError:
     if isinstance(x, list | tuple):
-        hint = "wrap it in tanx.numpy.array(...); lists are slow to convert, so say so."
+        hint = "wrap it in tanx.numpy.array(...); lists are not converted implicitly."
     elif x is None:
         hint = "the argument is missing or None."
     else:

@@ -109,7 +109,7 @@ def _quantile(function, a, q, axis, out, overwrite_input, method, keepdims, weig
               skip_nan=False):
     if out is not None or overwrite_input:
         raise ValueError(explain(
-            f"tanx.numpy.{function}", "arrays are immutable, so there is no out to write to.",
+            f"tanx.numpy.{function}", "arrays are immutable, so out is not supported.",
             hint="use the result."))
     x, q = as_operand(function, a), as_operand(function, q)
     if x.dtype.kind == "c":
@@ -192,7 +192,7 @@ def _at(x, positions):
 def _spread_weights(function, x, weights, axis, method):
     if method != "inverted_cdf":
         raise NotImplementedError(explain(
-            f"tanx.numpy.{function}", "weights go with the method 'inverted_cdf' only.",
+            f"tanx.numpy.{function}", "weights need method='inverted_cdf'.",
             f"method: {method!r}"))
     weights = as_operand(function, weights)
     if weights.shape == x.shape:

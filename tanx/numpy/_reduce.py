@@ -43,7 +43,7 @@ def refuse_out(function: str, out) -> None:
     """Arrays are immutable: nothing can be written into ``out``."""
     if out is not None:
         raise NotImplementedError(explain(
-            f"tanx.numpy.{function}", "arrays are immutable, so there is no out.",
+            f"tanx.numpy.{function}", "arrays are immutable, so out is not supported.",
             hint="use the result."))
 
 
@@ -361,7 +361,7 @@ def _extremum(function, monoid, is_max, a, axis, out, keepdims, initial, where):
                 hint="give initial=... the value for no elements."))
         if 0 in x.shape and 0 in [x.shape[d] for d in reduced_axes(function, axis, x)]:
             raise ValueError(explain(
-                f"tanx.numpy.{function}", "there is no extremum of no elements.",
+                f"tanx.numpy.{function}", "an empty array has no extremum.",
                 f"array: {typeof(x)}", f"axis:  {axis}",
                 hint="give initial=... the value for no elements."))
     if where is not None:
@@ -455,7 +455,7 @@ def _position(function, search, a, axis, out, keepdims):
         searched = canonical_axis(function, axis, x)
         axes = (searched,)
     if not x.shape[searched]:
-        raise ValueError(explain(f"tanx.numpy.{function}", "there is no extremum of no elements.",
+        raise ValueError(explain(f"tanx.numpy.{function}", "an empty array has no extremum.",
                                  f"array: {typeof(a)}", f"axis:  {axis}"))
     position = search(x, searched, dtypes.default_int())
     return keep_reduced(position, shape, axes) if keepdims else position

@@ -73,7 +73,7 @@ def _sorted_axis(function, a, axis, kind, order):
         raise TypeError(explain(
             f"tanx.numpy.{function}", "kind and order are not supported.",
             f"kind:  {kind!r}", f"order: {order!r}",
-            hint="use stable=True or stable=False; arrays have no fields to go by."))
+            hint="use stable=True or stable=False; arrays have no fields to sort by."))
     if axis is None:
         x, axis = ravel(x), 0
     return x, canonical_axis(function, axis, x)

@@ -174,7 +174,7 @@ class ufunc:
         if self._accumulate is not None:
             return self._accumulate(a, axis=axis, dtype=dtype)
         if axis is None or isinstance(axis, tuple):
-            raise ValueError(explain(f"tanx.numpy.{name}", "goes along one axis.",
+            raise ValueError(explain(f"tanx.numpy.{name}", "takes one axis.",
                                      f"axis: {axis}"))
         x = _as(name, a, dtype)
         axis = canonical_axis(name, axis, x)
@@ -354,7 +354,7 @@ def _reduction(name: str, combine, primitive, neutral, prepare=_as):
 
 
 def _accumulation(name: str, primitive, prepare=_as):
-    """``accumulate`` by a primitive that goes along one axis."""
+    """``accumulate`` by a primitive that takes one axis."""
     def accumulate(a, *, axis, dtype):
         x = prepare(name, a, dtype)
         if axis is None or not x.ndim:

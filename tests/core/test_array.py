@@ -181,7 +181,7 @@ def test_length_and_iteration():
         "  array: float32[]\n"
         "  Hint: x.size counts elements.")
     assert error(lambda: iter(HALF)) == (
-        "iter: an array of zero dimensions holds nothing to go through.\n"
+        "iter: an array of zero dimensions cannot be iterated over.\n"
         "  array: float32[]")
 
 

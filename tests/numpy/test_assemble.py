@@ -66,7 +66,7 @@ def test_bad_joins():
     message(ValueError, lambda: jnp.concatenate([]),
             "tanx.numpy.concatenate: there must be at least one array.")
     message(ValueError, lambda: jnp.concatenate([1, 2]), """\
-tanx.numpy.concatenate: arrays of no dimensions cannot be joined.
+tanx.numpy.concatenate: zero-dimensional arrays cannot be joined.
   array 0: ~int32[]
   array 1: ~int32[]
   Hint: tanx.numpy.stack makes a dimension.""")
@@ -85,14 +85,14 @@ tanx.numpy.concatenate: shapes must agree in all dimensions but the one joined.
     message(TypeError, lambda: jnp.concatenate([jnp.ones(2), [1, 2]]), """\
 tanx.numpy.concatenate: needs arrays or numbers, but argument 1 is a list.
   argument 1: [1, 2]
-  Hint: wrap it in tanx.numpy.array(...); lists are slow to convert, so say so.""")
+  Hint: wrap it in tanx.numpy.array(...); lists are not converted implicitly.""")
     message(ValueError, lambda: jnp.stack([jnp.ones(2), jnp.ones(3)]), """\
 tanx.numpy.stack: arrays must have the same shape.
   array 0: float32[2]
   array 1: float32[3]
   Hint: tanx.numpy.concatenate joins along an axis that they have.""")
     message(NotImplementedError, lambda: jnp.stack([jnp.ones(2)], out=np.ones(2)), """\
-tanx.numpy.stack: arrays are immutable, so there is no out.
+tanx.numpy.stack: arrays are immutable, so out is not supported.
   Hint: use the result.""")
     message(ValueError, lambda: jnp.block([[1], 2]), """\
 tanx.numpy.block: lists must not be empty, and all equally deep.

@@ -142,7 +142,7 @@ tanx.numpy.dot: dimensions summed over must have the same sizes.
     (TypeError, lambda: jnp.dot([1], A), """\
 tanx.numpy.dot: needs arrays or numbers, but argument 0 is a list.
   argument 0: [1]
-  Hint: wrap it in tanx.numpy.array(...); lists are slow to convert, so say so."""),
+  Hint: wrap it in tanx.numpy.array(...); lists are not converted implicitly."""),
     (ValueError, lambda: jnp.matmul(A, 2), """\
 tanx.numpy.matmul: b must have at least one dimension.
   b: ~int32[]"""),
@@ -190,7 +190,7 @@ tanx.numpy.convolve: needs two vectors that are not empty.
 tanx.numpy.correlate: mode must be 'full', 'same' or 'valid'.
   mode: 'some'"""),
     (NotImplementedError, lambda: jnp.outer(V, V, out=V), """\
-tanx.numpy.outer: arrays are immutable, so there is no out.
+tanx.numpy.outer: arrays are immutable, so out is not supported.
   Hint: use the result."""),
 ]
 

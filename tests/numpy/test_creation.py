@@ -223,7 +223,7 @@ tanx.numpy.ones: sizes must not be negative.
     message(TypeError, lambda: jnp.full(2, [1, 2]), """\
 tanx.numpy.full: needs arrays or numbers, but argument 0 is a list.
   argument 0: [1, 2]
-  Hint: wrap it in tanx.numpy.array(...); lists are slow to convert, so say so.""")
+  Hint: wrap it in tanx.numpy.array(...); lists are not converted implicitly.""")
     message(ValueError, lambda: jnp.full((2,), jnp.zeros(3)), """\
 tanx.numpy.full: the array does not broadcast to the shape.
   array: float32[3]

@@ -212,7 +212,7 @@ tanx.numpy.einsum: operands meet two by two.
   optimize: ((0, 1, 2),)
   Hint: tanx.numpy.einsum_path gives paths of pairs."""),
     (NotImplementedError, lambda: jnp.einsum("i", X, out=X), """\
-tanx.numpy.einsum: arrays are immutable, so there is no out.
+tanx.numpy.einsum: arrays are immutable, so out is not supported.
   Hint: use the result."""),
     (TypeError, lambda: jnp.einsum(X, [0, "a"]), """\
 tanx.numpy.einsum: operands alternate with lists of labels that can be compared.

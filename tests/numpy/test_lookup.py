@@ -80,7 +80,7 @@ tanx.numpy.take: mode='raise' is not supported: positions are not known under ji
 tanx.numpy.take: indices must be integers.
   indices: ~float32[]""")
     message(IndexError, lambda: jnp.take(np.zeros((2, 0)), np.array([0]), 1), """\
-tanx.numpy.take: there is nothing to take from an empty axis.
+tanx.numpy.take: an empty axis has no elements to take.
   array: float32[2,0]
   axis:  1""")
     assert jnp.take(np.zeros((2, 0)), np.array([], int), 1).shape == (2, 0)

@@ -452,7 +452,7 @@ ERRORS = [
     (lambda: jnp.sin([1, 2]), TypeError, """\
 tanx.numpy.sin: needs arrays or numbers, but argument 0 is a list.
   argument 0: [1, 2]
-  Hint: wrap it in tanx.numpy.array(...); lists are slow to convert, so say so."""),
+  Hint: wrap it in tanx.numpy.array(...); lists are not converted implicitly."""),
     (lambda: jnp.add(1, None), TypeError, """\
 tanx.numpy.add: needs arrays or numbers, but argument 1 is a NoneType.
   argument 1: None

@@ -95,7 +95,7 @@ tanx.numpy.diagonal: axis1 and axis2 must differ.
   array: float32[2,2]
   axes:  1 and 1""")
     message(NotImplementedError, lambda: jnp.trace(jnp.eye(2), out=np.ones(())), """\
-tanx.numpy.trace: arrays are immutable, so there is no out.
+tanx.numpy.trace: arrays are immutable, so out is not supported.
   Hint: use the result.""")
     message(ValueError, lambda: jnp.vander(jnp.eye(2)), """\
 tanx.numpy.vander: needs a vector.

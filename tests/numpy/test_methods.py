@@ -156,11 +156,11 @@ ordinary arguments, not as static ones."""),
     (lambda x: x + [1, 2, 3], TypeError, """\
 tanx.numpy.add: operators do not take a list.
   operand: [1, 2, 3]
-  Hint: wrap it in tanx.numpy.array(...); lists are slow to convert, so say so."""),
+  Hint: wrap it in tanx.numpy.array(...); lists are not converted implicitly."""),
     (lambda x: (1, 2, 3) * x, TypeError, """\
 tanx.numpy.multiply: operators do not take a tuple.
   operand: (1, 2, 3)
-  Hint: wrap it in tanx.numpy.array(...); lists are slow to convert, so say so."""),
+  Hint: wrap it in tanx.numpy.array(...); lists are not converted implicitly."""),
     (lambda x: x in x, ValueError, """\
 tanx.Array.__contains__: an array contains numbers, not arrays.
   array:      float32[3]
@@ -180,7 +180,7 @@ tanx.Array.view: the last axis must hold a whole number of the wider elements.
   array: int8[3]
   dtype: int32"""),
     (lambda x: x.__array_namespace__(api_version="1999"), ValueError, """\
-tanx.Array.__array_namespace__: there is one version of the standard only.
+tanx.Array.__array_namespace__: only one version of the standard is supported.
   asked for: '1999'
   available: '2025.12'"""),
 ]

@@ -79,5 +79,5 @@ def test_what_is_left_out_has_no_derivative(name):
 
 def test_mistakes():
     message(NotImplementedError, lambda: jnp.nansum(X, out=X), """\
-tanx.numpy.nansum: arrays are immutable, so there is no out.
+tanx.numpy.nansum: arrays are immutable, so out is not supported.
   Hint: use the result.""")

@@ -88,7 +88,7 @@ def test_shares_may_be_traced():
 
 MISTAKES = [
     (ValueError, lambda: jnp.quantile(X, 0.5, out=X), """\
-tanx.numpy.quantile: arrays are immutable, so there is no out to write to.
+tanx.numpy.quantile: arrays are immutable, so out is not supported.
   Hint: use the result."""),
     (ValueError, lambda: jnp.quantile(X + 1j, 0.5), """\
 tanx.numpy.quantile: complex numbers have no order.
@@ -105,7 +105,7 @@ tanx.numpy.median: there are no elements over the axis.
   array: float32[0,3]
   axis:  0"""),
     (NotImplementedError, lambda: jnp.quantile(X, 0.5, weights=X), """\
-tanx.numpy.quantile: weights go with the method 'inverted_cdf' only.
+tanx.numpy.quantile: weights need method='inverted_cdf'.
   method: 'linear'"""),
     (ValueError, lambda: jnp.quantile(X, 0.5, weights=WEIGHTS, method="inverted_cdf"), """\
 tanx.numpy.quantile: weights have the shape of the array, or that of one axis.

@@ -210,9 +210,9 @@ MISTAKES = [
     (TypeError, lambda x: jnp.sum([1, 2]), """\
 tanx.numpy.sum: needs arrays or numbers, but argument 0 is a list.
   argument 0: [1, 2]
-  Hint: wrap it in tanx.numpy.array(...); lists are slow to convert, so say so."""),
+  Hint: wrap it in tanx.numpy.array(...); lists are not converted implicitly."""),
     (NotImplementedError, lambda x: jnp.sum(x, out=x), """\
-tanx.numpy.sum: arrays are immutable, so there is no out.
+tanx.numpy.sum: arrays are immutable, so out is not supported.
   Hint: use the result."""),
     (ValueError, lambda x: jnp.sum(x, 2), """\
 tanx.numpy.sum: axis 2 is out of bounds for 2 dimensions.
@@ -236,12 +236,12 @@ tanx.numpy.sum: initial must be a scalar.
 tanx.numpy.max: where may leave no elements, so initial must be given.
   Hint: give initial=... the value for no elements."""),
     (ValueError, lambda x: jnp.min(jnp.zeros((0, 3)), 0), """\
-tanx.numpy.min: there is no extremum of no elements.
+tanx.numpy.min: an empty array has no extremum.
   array: float32[0,3]
   axis:  0
   Hint: give initial=... the value for no elements."""),
     (ValueError, lambda x: jnp.argmax(jnp.zeros((0, 3))), """\
-tanx.numpy.argmax: there is no extremum of no elements.
+tanx.numpy.argmax: an empty array has no extremum.
   array: float32[0,3]
   axis:  None"""),
     (ValueError, lambda x: jnp.var(x, ddof=1, correction=1), """\

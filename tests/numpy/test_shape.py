@@ -119,7 +119,7 @@ tanx.numpy.ravel: arrays have no order in memory to follow.
     (TypeError, lambda x: jnp.ravel([1, 2]), """\
 tanx.numpy.ravel: needs arrays or numbers, but argument 0 is a list.
   argument 0: [1, 2]
-  Hint: wrap it in tanx.numpy.array(...); lists are slow to convert, so say so."""),
+  Hint: wrap it in tanx.numpy.array(...); lists are not converted implicitly."""),
     (TypeError, lambda x: jnp.transpose(x, (0,)), """\
 tanx.numpy.transpose: axes must hold each dimension once.
   array: float32[2,3]

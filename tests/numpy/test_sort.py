@@ -151,7 +151,7 @@ MISTAKES = [
 tanx.numpy.sort: kind and order are not supported.
   kind:  'heapsort'
   order: None
-  Hint: use stable=True or stable=False; arrays have no fields to go by."""),
+  Hint: use stable=True or stable=False; arrays have no fields to sort by."""),
     (ValueError, lambda: jnp.argsort(1.0), """\
 tanx.numpy.argsort: axis -1 is out of bounds for 0 dimensions.
   operand: ~float32[]"""),

@@ -189,7 +189,7 @@ tanx.numpy.negative.reduce: is for functions of two operands with one result.
     (lambda: jnp.add.reduce([1, 2]), TypeError, """\
 tanx.numpy.add.reduce: needs arrays or numbers, but argument 0 is a list.
   argument 0: [1, 2]
-  Hint: wrap it in tanx.numpy.array(...); lists are slow to convert, so say so."""),
+  Hint: wrap it in tanx.numpy.array(...); lists are not converted implicitly."""),
     (lambda: jnp.maximum.reduce(jnp.zeros((0, 2))), ValueError, """\
 tanx.numpy.maximum.reduce: there are no elements, so initial must be given.
   array: float32[0,2]
@@ -199,7 +199,7 @@ tanx.numpy.subtract.reduce: where may leave no elements, so initial must be give
   array: float32[2]
   Hint: give initial=... the value for no elements."""),
     (lambda: jnp.subtract.accumulate(jnp.ones(2), axis=None), ValueError, """\
-tanx.numpy.subtract.accumulate: goes along one axis.
+tanx.numpy.subtract.accumulate: takes one axis.
   axis: None"""),
     (lambda: jnp.add.at(jnp.ones(2), jnp.array([0]), 1), NotImplementedError, """\
 tanx.numpy.add.at: arrays are immutable and cannot be updated in place.

@@ -41,7 +41,7 @@ def _segments(function: str, x, window, nperseg, noverlap, nfft) -> Segments:
         raise ValueError(explain(name, "nperseg must be positive.", f"nperseg: {nperseg}"))
     if isinstance(window, str | tuple):
         if size is not None and size > length:
-            warn_user(explain(name, "segments are as long as the signal, which is shorter.",
+            warn_user(explain(name, "nperseg exceeds the signal, whose length is used instead.",
                               f"nperseg: {nperseg}", f"length:  {length}"))
         size = length if size is None else min(size, length)
         window = window_of(function, window, size, x.real.dtype)

@@ -87,7 +87,8 @@ def log_ndtr(x, series_order: int = 3):
         raise TypeError(explain("tanx.scipy.special.log_ndtr", "series_order must be an integer.",
                                 f"series_order: {series_order!r}"))
     if not 0 <= series_order <= 30:
-        raise ValueError(explain("tanx.scipy.special.log_ndtr", "series_order is from 0 to 30.",
+        raise ValueError(explain(
+            "tanx.scipy.special.log_ndtr", "series_order must be from 0 to 30.",
                                  f"series_order: {series_order}"))
     return _log_ndtr(single_or_double("log_ndtr", jnp.asarray(x)))
 
