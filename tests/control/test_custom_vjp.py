@@ -303,11 +303,11 @@ def bwd(saved, ct, answer):
 
 @pytest.mark.parametrize("answer, kind, text", [
     (lambda ct: ct, TypeError,
-     "must give a tuple of 1 cotangents, one an argument.\n"
+     "must give a tuple of 1 cotangents, one for each argument.\n"
      "  arguments: PyTreeDef((*,))\n"
      "  it gave:   PyTreeDef(*)"),
     (lambda ct: (ct, ct), TypeError,
-     "must give a tuple of 1 cotangents, one an argument.\n"
+     "must give a tuple of 1 cotangents, one for each argument.\n"
      "  arguments: PyTreeDef((*,))\n"
      "  it gave:   PyTreeDef((*, *))"),
     (lambda ct: (jnp.ones(3),), ValueError,

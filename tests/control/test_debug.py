@@ -207,7 +207,7 @@ def test_a_breakpoint_shows_where_it_is():
 def test_a_breakpoint_can_end_the_program():
     with pytest.raises(bdb.BdbQuit):
         session(stopping(tanx.jit), "q")
-    assert "there is one debugger" in error(ValueError, lambda: debug.breakpoint(backend="web"))
+    assert "the only debugger is" in error(ValueError, lambda: debug.breakpoint(backend="web"))
 
 
 def test_breakpoints_under_transformations():

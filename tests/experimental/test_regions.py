@@ -170,7 +170,7 @@ def test_effects_happen_though_nobody_reads():
     (lambda: buffer_callback(doubled, FLOATS, input_output_aliases={1: 0})(X), ValueError,
      "there is no argument 1"),
     (lambda: buffer_callback(doubled, FLOAT, input_output_aliases={0: 0})(X), ValueError,
-     "of its own type only"),
+     "of the same type only"),
     (lambda: tanx.grad(lambda x: buffer_callback(doubled, FLOATS)(x).sum())(X), ValueError,
      "no derivative"),
     (lambda: tanx.vmap(buffer_callback(doubled, FLOAT))(X), NotImplementedError, "under vmap"),

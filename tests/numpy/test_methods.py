@@ -126,7 +126,7 @@ def test_iteration_and_membership():
     first, *rest = x
     assert len(rest) == 1 and first.shape == (3,)
     assert list(jnp.zeros((0, 2))) == []
-    with pytest.raises(TypeError, match="zero dimensions holds nothing"):
+    with pytest.raises(TypeError, match="zero dimensions cannot be iterated over"):
         iter(jnp.array(1))
 
 

@@ -146,7 +146,7 @@ def test_reduced_precision_at_the_edges():
     np.testing.assert_array_equal(lax.reduce_precision(np.array([1.75, 3, 100], f32), 8, 0),
                                   [2, 2, 128])
     for bits in ((0, 10), (5, -1)):
-        with pytest.raises(ValueError, match="at least one bit of exponent"):
+        with pytest.raises(ValueError, match="at least one exponent bit"):
             lax.reduce_precision(x, *bits)
 
 

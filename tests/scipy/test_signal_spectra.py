@@ -139,7 +139,7 @@ def test_what_is_complex_or_short_warns():
     with pytest.warns(UserWarning, match="two sides"):
         f, _, _ = signal.stft(X + 0j, nperseg=16)
     assert f.shape == (16,)
-    with pytest.warns(UserWarning, match="as long as the signal"):
+    with pytest.warns(UserWarning, match="nperseg exceeds the signal"):
         assert signal.welch(X, nperseg=200)[0].shape == (51,)
 
 

@@ -89,7 +89,7 @@ def log_ndtr(x, series_order: int = 3):
     if not 0 <= series_order <= 30:
         raise ValueError(explain(
             "tanx.scipy.special.log_ndtr", "series_order must be from 0 to 30.",
-                                 f"series_order: {series_order}"))
+            f"series_order: {series_order}"))
     return _log_ndtr(single_or_double("log_ndtr", jnp.asarray(x)))
 
 
