@@ -1,4 +1,4 @@
-"""How loops of compiled code end before their time: when the runtime says that the program shall.
+"""How loops of compiled code end early: when the runtime asks the program to stop.
 
 Each step of a loop ends with a look at one word, :data:`~.abi.STOP`. It is zero but for the moments
 in which some program is to stop; then the function :data:`~.abi.STOPPED` tells whether it is this
@@ -14,7 +14,7 @@ __all__ = ["poll"]
 
 
 def poll(writer: Writer, again: str, done: str) -> tuple[list[str], str]:
-    """Lines that end a step: on to the block ``again``, or to ``done`` if the program shall stop.
+    """Lines that end a step: on to the block ``again``, or to ``done`` if the program must stop.
 
     Several blocks go on to ``again``, which does nothing but go on to the head of the loop. Also
     the name of the block that goes to ``done``.

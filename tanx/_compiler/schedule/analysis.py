@@ -1,7 +1,7 @@
-"""What the code generator asks about expressions before it writes them.
+"""Facts about expressions, for scheduling and for writing them.
 
 Where an element lies in its buffer, which buffers an expression reads, whether it may be evaluated
-although nobody asked for it, and how long its code is.
+where its value is not needed, and how long its code is.
 """
 
 from __future__ import annotations

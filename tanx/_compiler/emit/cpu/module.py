@@ -230,9 +230,9 @@ class _Unit:
         return statement
 
     def own_call(self, statement: Statement, used: Sequence[Buffer]) -> list[str]:
-        """A call of the function for a statement like which there is no other.
+        """Call a function used by only one statement.
 
-        Where the program has no other at all, what the function does.
+        If it is the only statement of the program, its code is written in place.
         """
         tasks, lines = self.body(statement, {b: f"%b{self.numbers[b]}" for b in used})
         lines = [*self.addresses(used), *lines]
