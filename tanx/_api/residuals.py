@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from .. import dtypes
+from .._control.call import jit_p
+from .._control.remat import name_p
 from .._core.jaxpr import Atom, Jaxpr, Literal
 from .._core.naming import debug_info
 from .._core.stage import stage
@@ -56,8 +58,7 @@ def _origin(jaxpr: Jaxpr, producer: dict, atom: Atom) -> str:
     if atom not in producer:
         return "from a constant"
     eqn = producer[atom]
-    name = eqn.primitive.name
-    made = (f"named '{eqn.params['name']}'" if name == "name"
-            else f"output of jitted function '{eqn.params['name']}'" if name == "jit"
-            else f"output of {name}")
+    made = (f"named '{eqn.params['name']}'" if eqn.primitive is name_p
+            else f"output of jitted function '{eqn.params['name']}'" if eqn.primitive is jit_p
+            else f"output of {eqn.primitive}")
     return f"{made} from {eqn.source_info.exact}"

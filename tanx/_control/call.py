@@ -142,6 +142,7 @@ class Jit(Call):
 
     name = "jit"
     unit = True
+    name_first = shares_names = True
 
     def show_params(self, params):
         shown = {"name": params["name"], "jaxpr": params["jaxpr"]}

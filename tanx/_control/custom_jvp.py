@@ -36,6 +36,7 @@ class CustomJVPCall(CustomCall):
     """Runs ``call_jaxpr``; differentiates by ``jvp``, a function of primals and tangents."""
 
     name = "custom_jvp_call"
+    name_first = True
     custom_call = staticmethod(process_custom_jvp_call)
     subfuns = ("call_jaxpr", "jvp")
 

@@ -89,6 +89,7 @@ class CustomVJPCall(CustomCall):
     """
 
     name = "custom_vjp_call"
+    name_first = True
     custom_call = staticmethod(process_custom_vjp_call)
     subfuns = ("call_jaxpr", "fwd", "bwd")
 

@@ -199,6 +199,8 @@ class Primitive:
         """The parameters as printed in jaxprs."""
         return params
 
+    name_first = False  # whether jaxprs print the parameter ``name``, a user's function, first
+    shares_names = False  # whether a printed body uses the operands' names for its arguments
     # show_equation(eqn, binders, show): an equation as jaxprs write it, where that is special.
     # ``binders`` is the document of the results, ``show`` gives the text of an atom.
     show_equation: Any = None

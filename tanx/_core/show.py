@@ -28,8 +28,6 @@ __all__ = ["show_eqn", "show_jaxpr", "show_literal"]
 
 # A jaxpr with more equations than these is not printed inside another one.
 LONGEST_INNER = 10
-# Primitives that call a function of the user; its name is the first thing to know.
-NAMED_CALLS = frozenset({"jit", "custom_jvp_call", "custom_vjp_call"})
 
 
 # --- Documents ------------------------------------------------------------------------------------
@@ -218,9 +216,8 @@ class Options(NamedTuple):
         if not self.custom_pp_eqn_rules:
             return dict(sorted(eqn.params.items()))
         shown = eqn.primitive.show_params(eqn.params)
-        name_first = eqn.primitive.name in NAMED_CALLS
-        return dict(sorted(shown.items(), key=lambda item: (
-            not (name_first and item[0] == "name"), item[0])))
+        first = "name" if eqn.primitive.name_first else None
+        return dict(sorted(shown.items(), key=lambda item: (item[0] != first, item[0])))
 
 
 class Printer:
@@ -248,8 +245,8 @@ class Printer:
     def equation(self, eqn: JaxprEqn) -> Document:
         """``results = primitive[parameters] operands``."""
         params = self.options.params(eqn)
-        if eqn.primitive.name == "jit" and self.options.custom_pp_eqn_rules:
-            inner = _open(params["jaxpr"])
+        if eqn.primitive.shares_names and self.options.custom_pp_eqn_rules:
+            inner = _open(eqn.primitive.called(eqn.params))
             if inner is not None and inner not in self.shared:
                 self.names.pass_through(eqn, inner)
         outs: list[Document] = [Nest(2, self.binders(eqn.outvars))] if eqn.outvars else []

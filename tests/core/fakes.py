@@ -42,6 +42,11 @@ class FakeCall(Primitive):
     def __init__(self, name, jaxpr="jaxpr"):
         self.name = name
         self.jaxpr = jaxpr
+        self.name_first = name.startswith(("jit", "custom_"))
+        self.shares_names = name == "jit"
+
+    def called(self, params):
+        return self.closed(params)
 
     def closed(self, params):
         inner = params[self.jaxpr]

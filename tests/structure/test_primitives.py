@@ -1,11 +1,12 @@
 """Every primitive has its six rules, or says why not, and a row in the table of cases."""
 
+import ast
 import importlib
 import importlib.util
 
 import pytest
 
-from tests.structure.source import MODULES
+from tests.structure.source import FILES, MODULES, NAMES, tree
 
 RULES = ("infer", "eval", "jvp", "transpose", "batch", "lower")
 
@@ -65,3 +66,26 @@ def test_every_primitive_has_a_case():
     known = set(primitives())
     assert not known - cases, f"no row in tests/cases: {sorted(known - cases)}"
     assert not cases - known, f"rows of unknown primitives: {sorted(cases - known)}"
+
+
+def test_loops_and_calls_are_found_by_their_rules():
+    """Rooms that serve every primitive ask ``flow`` and ``called``; they list no names."""
+    base = room("tanx._core.primitive").Primitive
+    runs_functions = {name for name, primitive in primitives().items()
+                      if type(primitive).flow is not base.flow
+                      or type(primitive).called is not base.called}
+    assert {"scan", "while", "cond", "jit"} <= runs_functions
+    problems = []
+    for path, name in zip(FILES, NAMES):
+        if name.startswith(("tanx/_core/", "tanx/_transforms/", "tanx/_compiler/")):
+            exported = {id(node) for statement in tree(path).body
+                        if isinstance(statement, ast.Assign)
+                        and getattr(statement.targets[0], "id", None) == "__all__"
+                        for node in ast.walk(statement)}
+            problems += [
+                f"{name}:{node.lineno}: {text.value!r}" for node in ast.walk(tree(path))
+                if isinstance(node, ast.Compare | ast.Set | ast.Tuple | ast.List | ast.Dict)
+                for text in ast.iter_child_nodes(node)
+                if isinstance(text, ast.Constant) and isinstance(text.value, str)
+                and text.value in runs_functions and id(text) not in exported]
+    assert not problems, "\n".join(problems)

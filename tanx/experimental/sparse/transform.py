@@ -15,6 +15,7 @@ from ... import numpy as jnp
 from ..._api.staging import make_jaxpr
 from ..._base.traceback import boundary, shown
 from ..._base.window import publish
+from ..._core.flow import Choice, ForLoop, WhileLoop
 from ..._core.jaxpr import ClosedJaxpr, Literal
 from ..._core.trace import Tracer
 from ..._core.types import ShapeDtypeStruct
@@ -135,8 +136,9 @@ def _apply(eqn, operands) -> list:
         return [x.replaced(eqn.primitive.bind(x.data, **params))]
     if name in _RULES:
         return [_RULES[name](*operands, **params)]
-    if name in _FLOWS:
-        return _FLOWS[name](eqn, operands)
+    flow = eqn.primitive.flow(params)
+    if flow is not None:
+        return _FLOWS[type(flow)](flow, operands)
     body = eqn.primitive.called(params)
     if body is not None:
         return _run(body, operands)
@@ -239,8 +241,7 @@ _RULES: dict[str, Callable] = {
 # -- loops and branches ----------------------------------------------------------------------------
 
 
-def _scan(eqn, operands) -> list:
-    flow = eqn.primitive.flow(eqn.params)
+def _scan(flow: ForLoop, operands) -> list:
     consts, carry, rows = flow.split(operands)
     if any(map(_is_sparse, rows)):
         raise NotImplementedError(explain(
@@ -253,19 +254,17 @@ def _scan(eqn, operands) -> list:
     return [*last, *ys]
 
 
-def _while(eqn, operands) -> list:
-    flow = eqn.primitive.flow(eqn.params)
+def _while(flow: WhileLoop, operands) -> list:
     asked, consts, carry = flow.split(operands)
     return lax.while_loop(lambda c: _run(flow.condition, [*asked, *c])[0],
                           lambda c: _run(flow.body, [*consts, *c]), carry)
 
 
-def _cond(eqn, operands) -> list:
+def _cond(flow: Choice, operands) -> list:
     index, *rest = operands
-    branches = eqn.primitive.flow(eqn.params).branches
-    return lax.switch(index, [lambda *xs, b=branch: _run(b, xs) for branch in branches], *rest)
+    return lax.switch(index, [lambda *xs, b=branch: _run(b, xs) for branch in flow.branches], *rest)
 
 
-_FLOWS = {"scan": _scan, "while": _while, "cond": _cond}
+_FLOWS: dict[type, Callable] = {ForLoop: _scan, WhileLoop: _while, Choice: _cond}
 
 publish(__name__, shown)
