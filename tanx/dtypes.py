@@ -171,13 +171,16 @@ class KeyType(ExtendedDType):
 def stored_as(itemsize: int) -> np.dtype:
     """The dtype in which keys of so many bytes are stored: as one element, which is only moved.
 
-    >>> stored_as(8).itemsize
-    8
+    It may be longer than the key; the words at its end are zero.
+
+    >>> stored_as(8).itemsize, stored_as(12).itemsize
+    (8, 16)
     """
-    if itemsize not in _STORED:
-        raise NotImplementedError(explain(
-            "tanx.random", "keys have one, two or four words.", f"bytes of a key: {itemsize}"))
-    return _STORED[itemsize]
+    for size, dtype in _STORED.items():
+        if itemsize <= size:
+            return dtype
+    raise NotImplementedError(explain(
+        "tanx.random", "a key has at most four words.", f"bytes of a key: {itemsize}"))
 
 
 def stored(dtype: Any) -> np.dtype:

@@ -9,11 +9,13 @@ maker gives it away. Operators and methods come from :class:`~tanx._core.operato
 from __future__ import annotations
 
 import gc
+from math import prod
+from typing import cast
 
 import numpy as np
 
 from .._base.traceback import boundary
-from ..dtypes import canonicalize_dtype, is_extended, keys_are_no_numbers, stored
+from ..dtypes import KeyType, canonicalize_dtype, is_extended, keys_are_no_numbers, stored
 from ..errors import explain
 from . import trace
 from .buffer import DLPACK_CPU, Buffer
@@ -324,7 +326,9 @@ class Array(Operators, metaclass=_ArrayType):
 
 
 def _keys_as_text(data: np.ndarray, aval: ShapedArray) -> str:
+    shape = cast(KeyType, aval.dtype).impl.key_shape
     words = np.asarray(data, order="C").reshape(*data.shape, 1).view(np.uint32)
+    words = words[..., :prod(shape)].reshape(*data.shape, *shape)  # as stored, it may be longer
     return f"Array({aval.shape}, dtype={aval.dtype.name}) overlaying:\n{words}"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial, reduce
+
 import numpy as np
 
 from .._core.explicit import same_entries
@@ -9,12 +11,14 @@ from .._core.linear import is_linear, linear_in, never
 from .._core.primitive import Kind, Primitive
 from .._core.types import ShapedArray, typeof
 from .._loops import build
+from ..dtypes import KeyType
 from ..errors import explain
 from .base import batch_size, broadcast_in_dim, materialize
 from .bits import bitwise_and
 from .derive import partials, zeros_of
 from .extremes import maximum, minimum
 from .families import Elementwise, grow
+from .generators import as_words
 from .operands import ANY, INT, letter, like
 
 __all__ = ["clamp", "clamp_p", "eq", "eq_p", "eq_to_p", "ge", "ge_p", "gt", "gt_p", "le", "le_p",
@@ -36,17 +40,47 @@ class Comparison(Elementwise):
     jvp = never("comparisons give booleans")
 
 
+class KeyEq(Comparison):
+    """Whether keys are equal: all of their words."""
+
+    name = "key_eq"
+    accepts = frozenset("k")
+
+    def eval(self, x, y):
+        words = zip(as_words(np.asarray(x)), as_words(np.asarray(y)))
+        return reduce(np.logical_and, [np.equal(*pair) for pair in words])
+
+    def lower(self, at, x, y):
+        words = zip(*map(as_words, self.elements(at, x, y)))
+        return reduce(partial(build.op, "and"), [build.eq(*pair) for pair in words])
+
+
+class KeyNe(KeyEq):
+    """Whether keys differ."""
+
+    name = "key_ne"
+
+    def eval(self, x, y):
+        return np.logical_not(super().eval(x, y))
+
+    def lower(self, at, x, y):
+        return build.op("not", super().lower(at, x, y))
+
+
 class Equality(Comparison):
-    """Compares anything, keys of one or two words included; they are stored as integers."""
+    """Compares anything, keys included.
+
+    Keys of one or two words are stored as integers, and are compared as such. Longer ones are
+    stored as complex numbers, of which not all bits count: they have a primitive of their own.
+    """
 
     accepts = ANY | frozenset("k")
+    of_keys: KeyEq
 
-    def infer(self, x, y):
-        if letter(x.dtype) == "k" and x.dtype.itemsize > 8:
-            raise TypeError(explain(
-                f"tanx.lax.{self.name}", "does not take keys of more than two words.",
-                f"operand: {x}", hint="compare tanx.random.key_data(keys)."))
-        return super().infer(x, y)
+    def bind(self, x, y):
+        if type(dtype := getattr(x, "dtype", None)) is KeyType and dtype.stored.kind != "u":
+            return self.of_keys.bind(x, y)
+        return super().bind(x, y)
 
 
 class Eq(Equality):
@@ -54,6 +88,7 @@ class Eq(Equality):
 
     name = "eq"
     eval = staticmethod(np.equal)
+    of_keys = KeyEq()
 
 
 class Ne(Equality):
@@ -61,6 +96,7 @@ class Ne(Equality):
 
     name = "ne"
     eval = staticmethod(np.not_equal)
+    of_keys = KeyNe()
 
 
 class Lt(Comparison):

@@ -162,7 +162,10 @@ def chosen(number, values: list):
 
 
 def as_words(keys) -> Words:
-    """The words of keys as they are stored: integers, or complex numbers where there are four."""
+    """The words of keys as they are stored: integers, or complex numbers where there are four.
+
+    Keys of other lengths are stored with zeros at their end, and these are given as well.
+    """
     if not isinstance(keys, build.Expr):
         words = np.asarray(keys, order="C").reshape(*keys.shape, 1).view(_U32)
         return tuple(words[..., i] for i in range(words.shape[-1]))
@@ -176,9 +179,12 @@ def as_words(keys) -> Words:
 
 def as_keys(words: Words):
     """Keys as they are stored, from their words."""
+    stored = dtypes.stored_as(4 * len(words))
+    missing = stored.itemsize // 4 - len(words)
     if not isinstance(words[0], build.Expr):
-        stacked = np.stack(np.broadcast_arrays(*words), -1)
-        return stacked.view(dtypes.stored_as(4 * len(words)))[..., 0]
+        zeros = (np.zeros((), _U32),) * missing
+        return np.stack(np.broadcast_arrays(*words, *zeros), -1).view(stored)[..., 0]
+    words = (*words, *(build.const(0, _U32),) * missing)
     if len(words) == 1:
         return words[0]
     if len(words) == 2:

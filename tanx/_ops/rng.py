@@ -239,23 +239,27 @@ class RandomWrap(KeyPrimitive):
     def infer(self, words, *, impl):
         n = words.ndim - len(impl.key_shape)
         if words.dtype != _U32 or n < 0 or words.shape[n:] != impl.key_shape:
+            last = (f"a last dimension of size {impl.key_shape[0]}" if len(impl.key_shape) == 1
+                    else f"last dimensions of sizes {impl.key_shape}")
             raise TypeError(explain(
-                "tanx.random.wrap_key_data", f"keys of {impl.name} are words of uint32 in a last "
-                f"dimension of size {impl.key_shape[0]}.", f"operand: {words}"))
+                "tanx.random.wrap_key_data", f"keys of {impl.name} are words of uint32 in {last}.",
+                f"operand: {words}"))
         return ShapedArray(words.shape[:n], key_type(impl))
 
     def eval(self, words, *, impl):
-        return as_keys(tuple(np.moveaxis(words, -1, 0)))
+        flat = words.reshape(*words.shape[:words.ndim - len(impl.key_shape)], prod(impl.key_shape))
+        return as_keys(tuple(np.moveaxis(flat, -1, 0)))
 
     def lower(self, at, words, *, impl):
-        return as_keys(tuple(words[[*at, build.const(i)]] for i in range(impl.key_shape[0])))
+        return as_keys(tuple(words[[*at, *map(build.const, place)]]
+                             for place in np.ndindex(impl.key_shape)))
 
     def show_params(self, params):
         return params
 
 
 class RandomUnwrap(KeyPrimitive):
-    """Keys as words, in a new last dimension."""
+    """Keys as words, in new last dimensions."""
 
     name = "random_unwrap"
 
@@ -263,10 +267,13 @@ class RandomUnwrap(KeyPrimitive):
         return ShapedArray((*keys.shape, *impl.key_shape), _U32)
 
     def eval(self, keys, *, impl):
-        return np.stack(as_words(keys), -1)
+        words = np.stack(as_words(keys)[:prod(impl.key_shape)], -1)
+        return words.reshape(*keys.shape, *impl.key_shape)
 
     def lower(self, at, keys, *, impl):
-        return chosen(at[-1], list(as_words(keys[at[:-1]])))
+        number = build.flatten_index(at[keys.ndim:], impl.key_shape)
+        words = as_words(keys[at[:keys.ndim]])[:prod(impl.key_shape)]
+        return chosen(number, list(words))
 
 
 class RandomClone(KeyPrimitive):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from .. import lax
@@ -57,8 +59,8 @@ def define_prng_impl(*, key_shape, seed, split, random_bits, fold_in, name: str 
                      tag: str = "?") -> Generator:
     """A generator of functions on arrays, for ``impl`` of :func:`tanx.random.key`.
 
-    The functions are those of one key, its words of uint32 an array of ``key_shape``: one, two or
-    four of them.
+    The functions are those of one key, its words of uint32 an array of ``key_shape``: at least one
+    dimension, and at most four words.
 
     Args:
       key_shape: The shape of the words of a key.
@@ -84,12 +86,16 @@ def define_prng_impl(*, key_shape, seed, split, random_bits, fold_in, name: str 
     key<simple>
     """
     shape = canonical_shape(key_shape, "tanx.extend.random.define_prng_impl")
-    if len(shape) != 1 or shape[0] not in (1, 2, 4):
+    if not shape:
+        raise TypeError(explain(
+            "tanx.extend.random.define_prng_impl", "the words of a key need a dimension.",
+            f"key_shape: {shape}", hint="key_shape=(1,) is a key of one word."))
+    if not 1 <= prod(shape) <= 4:
         raise NotImplementedError(explain(
-            "tanx.extend.random.define_prng_impl", "a key has one, two or four words in a row.",
+            "tanx.extend.random.define_prng_impl", "a key has one to four words.",
             f"key_shape: {shape}"))
 
-    def each(function, *arrays, words: int = 1):
+    def each(function, *arrays, words: int = len(shape)):
         """The function for each key of an array of them, or for each seed."""
         for _ in range(arrays[0].ndim - words):
             function = vmap(function)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from tanx import lax
 from tanx._ops import bit_generator, generators, rng
 
 from .case import Case, i
@@ -39,6 +40,9 @@ def rows(generator):
           for w, lead, s in ((8, (), (5,)), (16, (), ()), (32, (2,), (3, 3)), (32, (), (0, 2)),
                              (64, (3,), (5,)))),
         Case("random_unwrap", on_keys(generator, rng.random_unwrap), words(3, n), name=name),
+        *(Case(primitive if generator is not generators.threefry else plain, on_keys(
+            generator, lambda k, compare=compare: compare(k, k[::-1])), words(3, n), name=name)
+          for primitive, plain, compare in (("key_eq", "eq", lax.eq), ("key_ne", "ne", lax.ne))),
         Case("random_clone", on_keys(generator, rng.random_clone), words(3, n), name=name),
     ]
 

@@ -108,9 +108,49 @@ def test_batches_and_loops():
         assert got.tolist() == want and words(last) == words(key)
 
 
+def of_shape(shape):
+    """A generator whose keys have words of a shape; the words of key ``n`` are n, n + 1, ..."""
+    numbers = np.arange(np.prod(shape), dtype=np.uint32).reshape(shape)
+    return define_prng_impl(
+        key_shape=shape, seed=lambda s: numbers + s.astype(jnp.uint32), random_bits=bits,
+        split=lambda key, outer: key + jnp.arange(1, np.prod(outer) + 1, dtype=jnp.uint32).reshape(
+            *outer, *(1,) * len(shape)), fold_in=fold_in, name="any", tag="any")
+
+
+@pytest.mark.parametrize("shape", [(1,), (3,), (2, 2), (1, 3), (4, 1)])
+def test_keys_of_any_shape(shape):
+    generator, count = of_shape(shape), int(np.prod(shape))
+    key = random.key(5, impl=generator)
+    first = np.arange(5, 5 + count).reshape(shape)
+    assert key.shape == () and key.nbytes == 4 * count and words(key) == first.tolist()
+    keys = random.split(key, 3)
+    data = first + np.arange(1, 4).reshape(3, *(1,) * len(shape))
+    assert words(keys) == data.tolist() and str(keys).endswith(str(data))
+    again = random.wrap_key_data(random.key_data(keys), impl=generator)
+    assert again.dtype == keys.dtype and (again == keys).all()
+    assert random.wrap_key_data(jnp.zeros((0, *shape), jnp.uint32), impl=generator).shape == (0,)
+
+    def use(keys):
+        _, drawn = lax.scan(lambda k, x: (random.fold_in(k, 1), random.bits(x)), keys[0], keys)
+        turned = jnp.where(keys == keys[1], keys, keys[::-1])
+        return random.key_data(turned), keys != keys[1], drawn, jnp.stack([keys, keys])
+
+    run = tanx.jit(use)
+    for got in (use(keys), *(run(keys) for _ in range(4))):
+        assert got[0].tolist() == data[[2, 1, 0]].tolist()
+        assert got[1].tolist() == [True, False, True] and got[1].dtype == bool
+        assert got[2].tolist() == [int(expected(w, ())) for w in data]
+        assert words(got[3]) == [data.tolist()] * 2
+    assert np.array_equal(tanx.vmap(random.bits)(keys), use(keys)[2])
+
+
 def test_mistakes():
-    with pytest.raises(NotImplementedError, match="one, two or four words"):
-        define_prng_impl(key_shape=(3,), seed=seed, split=split, random_bits=bits, fold_in=fold_in)
+    for shape, kind, match in (((), TypeError, "need a dimension"),
+                               ((5,), NotImplementedError, "one to four words"),
+                               ((0,), NotImplementedError, "one to four words")):
+        with pytest.raises(kind, match=match):
+            define_prng_impl(key_shape=shape, seed=seed, split=split, random_bits=bits,
+                             fold_in=fold_in)
     wrong = define_prng_impl(key_shape=(2,), seed=seed, split=split, fold_in=fold_in, name="wrong",
                              random_bits=lambda key, bit_width, shape: jnp.zeros(shape))
     with pytest.raises(TypeError, match="wrong type"):

@@ -53,12 +53,29 @@ def test_choosing_between_keys(keys):
     np.testing.assert_array_equal(words(chosen), expected)
 
 
-def test_keys_of_two_words_compare():
-    keys = random.split(random.key(0), 3)
-    assert (keys == keys[1]).tolist() == [False, True, False]
-    assert (keys != keys[1]).tolist() == [True, False, True]
-    with pytest.raises(TypeError, match="more than two words"):
-        tanx.lax.eq(random.key(0, impl="rbg"), random.key(1, impl="rbg"))
+def test_keys_compare_by_their_words(keys):
+    def both(keys):
+        return keys == keys[1], keys != keys[1]
+
+    run, batched = tanx.jit(both), tanx.vmap(lambda k: k == keys[1])
+    for same, differ in (both(keys), *(run(keys) for _ in range(4))):
+        assert same.tolist() == [False, True, False, False] and same.dtype == bool
+        assert differ.tolist() == [True, False, True, True] and differ.dtype == bool
+    assert batched(keys).tolist() == [False, True, False, False]
+    assert (keys[:, None] == keys[None]).tolist() == np.eye(4, dtype=bool).tolist()
+    assert bool(tanx.lax.eq(keys[0], keys[0])) and not bool(tanx.lax.ne(keys[0], keys[0]))
+    with pytest.raises(TypeError, match="same dtype"):
+        tanx.lax.eq(keys, random.split(random.key(0, impl="philox4x32"), 4))
+
+
+@pytest.mark.parametrize("first, second", [
+    # As floats, the words at the front of both are NaN, and then zeros of either sign.
+    ([0, 0x7ff80000, 0, 0], [0, 0x7ff80000, 0, 0]), ([0, 0, 0, 0], [0, 0x80000000, 0, 0])])
+def test_all_bits_of_keys_count(first, second):
+    a, b = (random.wrap_key_data(jnp.array(w, jnp.uint32), impl="rbg") for w in (first, second))
+    same = tanx.jit(lambda a, b: a == b)
+    for got in (a == b, *(same(a, b) for _ in range(4))):
+        assert bool(got) == (first == second)
 
 
 def test_keys_are_leaves_and_survive_pickling(keys):
