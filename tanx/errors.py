@@ -192,12 +192,12 @@ class _NeedsData(Exception):
         return cls.hint
 
 
-_ARGUMENTS = re.compile(r"depends on arguments? ([\w, ]+) of (\w+), traced for jit")
+_ARGUMENTS = r"depends on arguments? ([\w, ]+) of (\w+), traced for jit"
 
 
 def _with_names(hint: str, origin: str) -> str:
     """A hint to make arguments static, with the names of those that a value depends on."""
-    found = _ARGUMENTS.search(origin)
+    found = re.search(_ARGUMENTS, origin)
     if found is None:
         return hint
     names = ", ".join(f'"{name}"' for name in found[1].split(", "))

@@ -18,13 +18,13 @@ CompilerOptions = dict[str, Any]
 """Options of the compiler by name."""
 
 _OPTIONS = {"tanx_check": enable_checks, "tanx_dump": dump}
-_OF_XLA = re.compile(r"xla_\w+|optimization_level|memory_fitting_level|\w+_effort")
+_OF_XLA = r"xla_\w+|optimization_level|memory_fitting_level|\w+_effort"
 
 
 def check_options(function: str, options: Mapping[str, Any] | None) -> dict[str, Any]:
     """Options of the compiler, without the options of XLA; unknown options are an error."""
     for name in options or ():
-        if _OF_XLA.fullmatch(name):
+        if re.fullmatch(_OF_XLA, name):
             _say_idle(function, name)
         elif name not in _OPTIONS:
             raise JaxRuntimeError(explain(function, f"the compiler has no option {name!r}.",

@@ -11,7 +11,7 @@ __all__ = ["MOST_NESTED", "Operations", "parse"]
 Dim = Any  # int or DimExpr
 Operations = Mapping[str, Callable[[Dim, Dim], Dim]]
 
-_TOKEN = re.compile(r"\s*(?:([A-Za-z_]\w*)|(\d{1,18})|([-+*^(),]))")
+_TOKEN = r"\s*(?:([A-Za-z_]\w*)|(\d{1,18})|([-+*^(),]))"
 MOST_NESTED = 50
 """Levels of parentheses: a text that has more is an error, not a crash."""
 
@@ -39,7 +39,7 @@ class _Parser:
         raise ValueError(f"{expected} expected in {self.text!r}, at {self.text[self.at:]!r}")
 
     def token(self) -> re.Match[str] | None:
-        return _TOKEN.match(self.text, self.at)
+        return re.compile(_TOKEN).match(self.text, self.at)
 
     def takes(self, sign: str) -> bool:
         found = self.token()

@@ -16,7 +16,6 @@ from .._ops.convert import convert_element_type
 from .._ops.reduce import reduce_or
 from ..errors import OutOfBoundsError, explain
 from .cond import cond
-from .debugging import callback
 
 __all__ = ["HINT", "check_positions"]
 
@@ -54,4 +53,5 @@ def check_positions(function: str, positions, lowest: int, axis: int, array: Sha
         if dtype.kind == "i":
             outside = bitwise_or(outside, lt(positions, np.asarray(lowest, dtype)))
         some = reduce_or(outside, tuple(range(len(kind.shape))))
+        from .debugging import callback  # late: it needs Python's logging, slow to import
         cond(some, lambda i: callback(report, i), lambda i: None, positions)

@@ -7,9 +7,8 @@ of the programmer. What a function promised to return is checked each time it re
 
 from __future__ import annotations
 
-from bdb import BdbQuit
+import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -58,15 +57,19 @@ def debug_effect(ordered: bool) -> Effect:
 # -- the Python side -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
 class FlatCallback:
-    """A function of pytrees as one of their leaves; the tree of its result is what it promised."""
+    """A function of pytrees as one of their leaves; the tree of its result is what it promised.
 
-    callback_func: Callable
-    in_tree: Any
-    out_tree: Any = field(default=None, repr=False)  # None: the result does not matter
-    name: str = field(default="tanx.debug.callback", repr=False)
-    keys: tuple = field(default=(), repr=False)  # for each leaf that is a random key, its generator
+    ``out_tree`` is None where the result does not matter. ``keys`` has the generator of each leaf
+    that is a random key, and None for others.
+    """
+
+    __slots__ = ("__weakref__", "callback_func", "in_tree", "keys", "name", "out_tree")
+
+    def __init__(self, callback_func: Callable, in_tree, out_tree=None,
+                 name: str = "tanx.debug.callback", keys: tuple = ()):
+        self.callback_func, self.in_tree, self.out_tree = callback_func, in_tree, out_tree
+        self.name, self.keys = name, keys
 
     def __call__(self, *leaves) -> list:
         if any(self.keys):
@@ -76,9 +79,11 @@ class FlatCallback:
         args, kwargs = tree_util.tree_unflatten(self.in_tree, leaves)
         try:
             result = self.callback_func(*args, **kwargs)
-        except (BdbQuit, OutOfBoundsError):  # a debugger was left; a check of our own
+        except OutOfBoundsError:  # a check of our own
             raise
         except Exception as error:
+            if _left_debugger(error):
+                raise
             raise JaxRuntimeError(explain(
                 self.name, "the callback failed.", f"error: {type(error).__name__}: {error}",
                 hint="__cause__ of this error is the error that the callback raised.")) from error
@@ -93,6 +98,11 @@ class FlatCallback:
 
     def __repr__(self) -> str:
         return f"_FlatCallback(callback_func={self.callback_func!r}, in_tree={self.in_tree!r})"
+
+
+def _left_debugger(error: Exception) -> bool:
+    debugger = sys.modules.get("bdb")  # which is slow to import; who raises its error has done so
+    return debugger is not None and isinstance(error, debugger.BdbQuit)
 
 
 def words_of_keys(leaves: Sequence[Any]) -> tuple[list, tuple]:
@@ -287,41 +297,32 @@ class DebugPrint(_Shows):
         for x in args:
             if isinstance(x, Tracer):
                 raise leaked(x)
-        _Printer(**{k: params[k] for k in _Printer.USED})(*args)
+        _printer(**params)(*args)
         return []
 
     def effects(self, *types, ordered, **params):
         return frozenset((debug_effect(ordered),))
 
     def host_call(self, params):
-        return HostCall("tanx.debug.print", _Printer(**{k: params[k] for k in _Printer.USED}))
+        return HostCall("tanx.debug.print", _printer(**params))
 
 
-@dataclass(frozen=True, eq=False)
-class _Printer:
-    """Formats leaves as they were given to ``tanx.debug.print``."""
-
-    fmt: str
-    in_tree: Any
-    static_args: tuple[tuple[int, Any], ...]
-    np_printoptions: tuple[tuple[str, Any], ...]
-    has_placeholders: bool
-    logging_record: Any
-
-    USED = ("fmt", "in_tree", "static_args", "np_printoptions", "has_placeholders",
-            "logging_record")
-
-    def __call__(self, *arrays) -> tuple[()]:
-        args, kwargs = with_static(self.in_tree, self.static_args, arrays)
-        with np.printoptions(**dict(self.np_printoptions)):
-            text = self.fmt.format(*args, **kwargs) if self.has_placeholders else self.fmt
-        if self.logging_record is None:
+def _printer(fmt: str, in_tree, static_args: Sequence[tuple[int, Any]],
+             np_printoptions: Sequence[tuple[str, Any]], has_placeholders: bool, logging_record,
+             **_) -> Callable[..., tuple[()]]:
+    """A function that shows leaves as they were given to ``tanx.debug.print``."""
+    def show(*arrays):
+        args, kwargs = with_static(in_tree, static_args, arrays)
+        with np.printoptions(**dict(np_printoptions)):
+            text = fmt.format(*args, **kwargs) if has_placeholders else fmt
+        if logging_record is None:
             print(text, flush=True)
         else:
             import logging
-            record = logging.makeLogRecord({**self.logging_record.__dict__, "msg": text})
+            record = logging.makeLogRecord({**logging_record.__dict__, "msg": text})
             logging.getLogger(record.name).handle(record)
         return ()
+    return show
 
 
 def with_static(in_tree, static_args: Sequence[tuple[int, Any]], arrays: Sequence):

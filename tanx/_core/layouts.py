@@ -6,21 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ..errors import explain
+from .placement import AUTO_LAYOUT, AutoLayout
 
 __all__ = ["Format", "Layout"]
-
-
-class AutoLayout:
-    """In place of a layout: the one that the compiler likes best."""
-
-    def __repr__(self) -> str:
-        return "AutoLayout"
-
-    def __reduce__(self) -> str:
-        return "_AUTO"
-
-
-_AUTO = AutoLayout()
 
 
 @dataclass(frozen=True)
@@ -35,7 +23,7 @@ class Layout:
     tiling: tuple[tuple[int, ...], ...] | None = None
     sub_byte_element_size_in_bits: int = 0
 
-    AUTO: ClassVar[AutoLayout] = _AUTO
+    AUTO: ClassVar[AutoLayout] = AUTO_LAYOUT
 
     @staticmethod
     def for_array(x) -> Layout:

@@ -5,13 +5,25 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..errors import explain
-from .layouts import Layout
 from .mesh import AbstractMesh, AxisType
 from .sharding import ManualAxisType, NamedSharding
 from .spaces import MemorySpace
 from .spec import PartitionSpec, names_of
 
-__all__ = ["NOWHERE", "Explicit", "Placement", "placed", "written"]
+__all__ = ["AUTO_LAYOUT", "AutoLayout", "NOWHERE", "Explicit", "Placement", "placed", "written"]
+
+
+class AutoLayout:
+    """In place of a :class:`~tanx._core.layouts.Layout`: the one that the compiler likes best."""
+
+    def __repr__(self) -> str:
+        return "AutoLayout"
+
+    def __reduce__(self) -> str:
+        return "AUTO_LAYOUT"
+
+
+AUTO_LAYOUT = AutoLayout()
 
 
 class Explicit:
@@ -29,7 +41,7 @@ class Placement(NamedTuple):
     sharding: NamedSharding | None = None
     manual_axis_type: ManualAxisType = ANY_AXIS
     memory_space: MemorySpace = MemorySpace.Device
-    layout: Any = Layout.AUTO
+    layout: Any = AUTO_LAYOUT
 
 
 NOWHERE = Placement()

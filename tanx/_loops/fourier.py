@@ -8,10 +8,9 @@ the way.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from math import isqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -106,8 +105,7 @@ def halves(n: int) -> tuple[int, int] | None:
     return best, n // best
 
 
-@dataclass(frozen=True)
-class Way:
+class Way(NamedTuple):
     """How transforms of a length are done.
 
     ``core`` is the length of complex transforms, ``cyclic`` that of those which these take in turn,

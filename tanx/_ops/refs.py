@@ -26,7 +26,6 @@ from ..tree_util import tree_flatten, tree_unflatten
 from .base import as_array, broadcast_in_dim
 from .convert import convert, stop_gradient
 from .ref_index import NDIndexer, added, indexers_of, part_type, place, read, total, written
-from .ref_views import BitcastTransform, MemorySpaceCast, ReshapeTransform, TransposeTransform
 
 __all__ = ["TransformedRef", "addupdate", "addupdate_p", "empty_ref", "empty_ref_p", "free_ref",
            "free_ref_p", "freeze", "freeze_p", "get", "get_p", "new_ref", "new_ref_p", "set",
@@ -347,7 +346,7 @@ class TransformedRef(Accessible):
     @property
     def memory_space(self):
         for transform in reversed(self.transforms):
-            if isinstance(transform, MemorySpaceCast):
+            if hasattr(transform, "memory_space"):  # a cast
                 return transform.memory_space
         return self.ref.aval.memory_space
 
@@ -523,9 +522,11 @@ def _part(ref, idx) -> TransformedRef:
 
 def _viewed(ref, name: str, *given) -> TransformedRef:
     """The view of a reference that a method of some name gives."""
-    view = {"reshape": ReshapeTransform.of, "transpose": TransposeTransform.of,
-            "bitcast": BitcastTransform.of,
-            "memory_space_cast": lambda _, space: MemorySpaceCast(space)}[name](ref.aval, *given)
+    from . import ref_views as views  # late: classes that are slow to make and rarely used
+    view = {"reshape": views.ReshapeTransform.of, "transpose": views.TransposeTransform.of,
+            "bitcast": views.BitcastTransform.of,
+            "memory_space_cast": lambda _, space: views.MemorySpaceCast(space),
+            }[name](ref.aval, *given)
     base, before = _located("tanx.ref", ref, None)
     return TransformedRef(base, (*before, view))
 

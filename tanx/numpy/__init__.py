@@ -1,12 +1,12 @@
 """tanx.numpy: NumPy's functions on immutable arrays."""
 
+import typing as _typing
+
 from numpy import e, euler_gamma, inf, nan, newaxis, pi
 
 from .. import dtypes as _dtypes
 from .._base.traceback import shown
-from .._base.window import publish
-from . import fft as fft
-from . import linalg as linalg
+from .._base.window import load_late, publish
 from ._array_api import *
 from ._assemble import *
 from ._bessel import *
@@ -40,7 +40,14 @@ from ._types import *
 from ._ufunc import *
 from ._vectorize import *
 
+if _typing.TYPE_CHECKING:  # they load when used
+    from . import fft as fft
+    from . import linalg as linalg
+
 globals().update(_dtypes.scalar_types)
 
 publish(__name__, shown)
+
+load_late(__name__)
+
 _dtypes.make_array = asarray  # noqa: F405

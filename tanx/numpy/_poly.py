@@ -29,7 +29,6 @@ from ._promotion import (
 )
 from ._reduce import prod, sum
 from ._shape import expand_dims
-from .linalg import eigvals, inv, lstsq
 
 __all__ = ["poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub",
            "polyval", "roots"]
@@ -216,6 +215,7 @@ def poly(seq_of_zeros):
     """
     zeros_ = inexact("poly", seq_of_zeros)
     if zeros_.ndim == 2 and zeros_.shape[0] == zeros_.shape[1] and zeros_.shape[0]:
+        from .linalg import eigvals  # late, here and below: slow to import
         zeros_ = eigvals(zeros_)
     zeros_ = atleast_1d(zeros_)
     if zeros_.ndim != 1:
@@ -261,6 +261,7 @@ def _none(p):
 @library_jit
 def _roots_of(p):
     """The zeros of a polynomial whose first coefficient is not 0: eigenvalues of its companion."""
+    from .linalg import eigvals
     n = p.shape[0] - 1
     companion = diag(ones((n - 1,), p.dtype), -1)
     return eigvals(companion.at[0].set(-p[1:] / p[0]))
@@ -295,6 +296,7 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
     >>> jnp.polyfit(jnp.array([0., 1., 2.]), jnp.array([1., 3., 5.]), 1).round(3)
     Array([2., 1.], dtype=float32)
     """
+    from .linalg import inv, lstsq
     check_arraylike("polyfit", x, y)
     deg = int(deg)
     x, y = inexact("polyfit", x), inexact("polyfit", y)

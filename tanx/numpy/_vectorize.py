@@ -80,7 +80,7 @@ def _check_excluded(excluded: Collection) -> None:
 
 
 _CORE = r"\((?:\w+(?:,\w+)*)?\)"
-_SIGNATURE = re.compile(rf"(?:{_CORE}(?:,{_CORE})*)?->{_CORE}(?:,{_CORE})*")
+_SIGNATURE = rf"(?:{_CORE}(?:,{_CORE})*)?->{_CORE}(?:,{_CORE})*"
 
 
 def _parse(signature: str) -> tuple[tuple[CoreDims, ...], tuple[CoreDims, ...]]:
@@ -90,7 +90,7 @@ def _parse(signature: str) -> tuple[tuple[CoreDims, ...], tuple[CoreDims, ...]]:
     ((('m', 'n'), ('n',)), (('m',),))
     """
     compact = signature.replace(" ", "")
-    if not _SIGNATURE.fullmatch(compact):
+    if not re.fullmatch(_SIGNATURE, compact):
         raise ValueError(explain(
             "tanx.numpy.vectorize", "the signature cannot be read.", f"signature: {signature}",
             hint="an example is '(m,n),(n)->(m)'."))

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from tanx._core.operators import SPECIAL
 from tanx.numpy._methods import METHODS
 
@@ -29,6 +31,24 @@ def loaded(code: str, *late: str) -> list[str]:
 def test_importing_loads_neither_the_numpy_room_nor_jax():
     assert not loaded("import tanx", "tanx.numpy", "tanx.lax", "tanx.stages", *LOOPS,
                       "tanx._runtime.machine_code", "tanx._compiler.p", "jax", "scipy", "llvmlite")
+
+
+def test_importing_loads_no_slow_module_that_few_programs_need():
+    """Of Python's: ``logging`` costs as much as ten of our files."""
+    assert not loaded("import tanx.numpy", "logging", "bdb", "tanx.numpy.linalg",
+                      "tanx.numpy.fft", "tanx.lax.linalg", "tanx._loops.lapack",
+                      "tanx._control.debugging", "tanx._control.policies", "tanx._core.layouts",
+                      "tanx._ops.ref_views")
+
+
+@pytest.mark.parametrize("use", [
+    "tanx.jit(lambda x: jnp.linalg.norm(x) + jnp.fft.fft(x)[0].real)(jnp.ones(4))",
+    "tanx.jit(jnp.roots, static_argnames='strip_zeros')(jnp.array([1., -2.]), strip_zeros=False)",
+    "tanx.vmap(jnp.poly)(jnp.ones((2, 2, 2)))",
+    "tanx.grad(lambda x: tanx.lax.linalg.cholesky(x)[0, 0])(jnp.eye(2))",
+])
+def test_rooms_that_load_late_may_load_inside_a_traced_function(use):
+    assert "Array" in fresh(f"import tanx, tanx.numpy as jnp; print(repr({use}))")
 
 
 def test_what_compiles_is_not_loaded_to_trace():

@@ -16,7 +16,6 @@ What a call means is said in ``_loops/fourier.py``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from math import log2
 
@@ -273,7 +272,7 @@ class _Transforms:
         assert self.way.halves is not None
         first, second = self.way.halves
         columns = min(self.way.columns, first, second)
-        chain_way = replace(self.way, columns=columns)
+        chain_way = self.way._replace(columns=columns)
 
         def start(unit: Value, size: int) -> Value:
             return intrinsic("smin", unit * columns, size - columns)
