@@ -417,7 +417,7 @@ class ChoiceTuning:
 
 @dataclass(frozen=True)
 class PollTuning:
-    """``emit/while_loops.py`` and ``emit/cpu``: loops that may be stopped behind each step."""
+    """``schedule/polls.py``: loops that check after each step whether the program should stop."""
 
     # Steps, each of which waits for the one before, from which a loop is polled.
     long: int = 1 << 14

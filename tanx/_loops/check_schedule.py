@@ -12,7 +12,7 @@ from math import prod
 from .check import fail
 from .expr import Fold, Index, Load, Node
 from .library import programs_in
-from .loop_kinds import JOINED, SEQUENTIAL, TILED, Crossing, Unrolled, Vector
+from .loop_kinds import JOINED, SEQUENTIAL, TILED, Crossing, Unrolled, Vector, in_order
 from .nest import SHARED, Buffer, Nest, Program, Statement, Store
 from .scheduled import Columns, Rows, ScanLine, TransposedTile
 from .steps import LoopOf, loops_in
@@ -52,6 +52,7 @@ class _Rules:
         if len(self.lanes) > 1:
             fail("one loop of a nest runs in lanes.", nest)
         self.registers()
+        self.polls()
         self.prefetches()
         for loop in self.loops:
             self.joined(loop)
@@ -89,6 +90,12 @@ class _Rules:
                 not access.free.isdisjoint(self.loops[-1].indices)
                 for found in used.values() for access in found):
             fail("a loop keeps one element of a buffer in a register.", self.nest)
+
+    def polls(self) -> None:
+        """Only loops in order check between steps whether to stop."""
+        if not set(self.nest.polled) <= {
+                loop.indices[-1] for loop in self.loops if in_order(loop.kind)}:
+            fail("only loops in order are polled.", self.nest)
 
     def prefetches(self) -> None:
         """What is prefetched is used, in a loop that has so many steps."""

@@ -103,4 +103,5 @@ class ScanLine(Nest):
 
 def plain(nest: Nest, body: tuple[Statement, ...] | None = None) -> Nest:
     """The nest in its loops, without the form that it has of its own."""
-    return Nest(nest.indices, nest.kinds, nest.body if body is None else body, nest.rest, nest.kept)
+    return Nest(nest.indices, nest.kinds, nest.body if body is None else body, nest.rest, nest.kept,
+                nest.polled)

@@ -140,6 +140,8 @@ class _Printer:
         note = nest.note and f"; {nest.note}"
         if nest.kept:
             note += f"; {_names(nest.kept)} in registers"
+        if nest.polled:
+            note += f"; polled along {', '.join(map(self.name, nest.polled))}"
         if not nest.indices:
             return f"once{note}:"
         return f"for {self.loops(nest.indices, nest.kinds)}{note}:"
@@ -288,7 +290,9 @@ class _Printer:
         body = ", ".join(map(self.text, fold.body))
         frame = self.frames.pop()
         self.names = before
-        what = "while" if isinstance(fold, While) else fold.combine or "fold"
+        what = fold.combine or "fold"
+        if isinstance(fold, While):
+            what = "brief while" if fold.brief else "while"
         if frame.lines or len(body) > _WIDE:
             self.share(fold, [f"{what} {head}:", *_indented([*frame.lines, body])])
         return f"{what}({head}: {body})"

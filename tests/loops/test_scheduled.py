@@ -118,6 +118,7 @@ WRONG = {
         outputs=(SUMS,)),
     "a loop keeps one element of a buffer in a register.": scheduled(
         (PARALLEL, SEQUENTIAL), IN_PLACE, kept=(OUT,)),
+    "only loops in order are polled.": scheduled((PARALLEL, SEQUENTIAL), polled=(I6,)),
     "what is prefetched is used, some steps later.": scheduled((PARALLEL, PARALLEL), (
         Store(OUT, (I6, J), X[[I6, J]], prefetched=(Prefetch(X[[I6, 0]], I6, 2),)),)),
     "a reduction has no more lanes than elements.": scheduled(
@@ -131,10 +132,10 @@ def test_what_is_kept_and_prefetched_prints_and_changes_nothing():
                   prefetched=(Prefetch(X[[I6, J]], I6, 2),)),)
     kinds = (PARALLEL, SEQUENTIAL)
     start = Nest((I6,), (PARALLEL,), (Store(SUMS, (I6,), const(0, "float32")),))
-    program = scheduled(kinds, body, outputs=(SUMS,), kept=(SUMS,))
+    program = scheduled(kinds, body, outputs=(SUMS,), kept=(SUMS,), polled=(J,))
     program = replace(program, statements=(start, *program.statements))
     check_schedule(program)
-    assert "sequential; sums in registers:" in show(program)
+    assert "sequential; sums in registers; polled along j:" in show(program)
     assert "; prefetch x 2 steps of i ahead" in show(program)
     np.testing.assert_allclose(interpret.run(program, DATA)[0], DATA.sum(1), rtol=1e-6)
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from ..._loops.expr import Const, Op, While, bounds
-from ..._loops.instructions import kind_of
-from ..._loops.traverse import walk
+from ..._loops.expr import While
 from .control import Control
 from .expressions import Expressions
 from .fold_steps import FoldSteps
@@ -61,8 +59,7 @@ class WhileLoops:
         phis = [f"{a.text} = phi {a.type.text} [ {b.text}, %{place.block} ], "
                 f"[ {c.text}, %{again} ]" for old, first, new in zip(inside, given, kept)
                 for a, b, c in zip(flat(old), flat(first), flat(new))]
-        polled = not self._ends_soon(loop)
-        ending, look = poll(writer, again, done) if polled else ([f"br label %{again}"], "")
+        ending, look = ([f"br label %{again}"], "") if loop.brief else poll(writer, again, done)
         place.lines += [f"br label %{head}", f"{head}:", *phis, *asking.lines,
                         f"br {more!r}, label %{step.label}, label %{done}",
                         f"{step.label}:", *step.lines, *ending, f"{again}:", f"br label %{head}"]
@@ -71,22 +68,8 @@ class WhileLoops:
         # those before it.
         last = [renamed(writer, state) for state in given]
         place.lines += [f"{a.text} = phi {a.type.text} [ {b.text}, %{asking.block} ]"
-                        + (f", [ {c.text}, %{look} ]" if polled else "")
+                        + (f", [ {c.text}, %{look} ]" if look else "")
                         for end, old, new in zip(last, inside, kept)
                         for a, b, c in zip(flat(end), flat(old), flat(new))]
         return tuple(at(scope, lambda: [from_registers(value, state)
                                         for value, state in zip(last, start)]))
-
-    def _ends_soon(self, loop: While) -> bool:
-        """Whether a loop counts up to a bound that is surely near: it need not be polled."""
-        asked = loop.condition
-        if not isinstance(asked, Op) or asked.name != "lt" or asked.args[0] not in loop.states or (
-                set(loop.states) & set(walk(asked.args[1]))):
-            return False
-        counter = loop.states.index(asked.args[0])
-        step = loop.body[counter] - asked.args[0]
-        if kind_of(step.dtype) not in "iu" or not isinstance(step, Const) or step.value < 1:
-            return False
-        steps = bounds(asked.args[1])[1] - bounds(loop.init[counter])[0]
-        length = sum(self.analysis.length(part) for part in loop.body)
-        return steps * max(length, 1) < self.writer.machine.tuning.polls.soon

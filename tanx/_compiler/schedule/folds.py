@@ -98,7 +98,7 @@ class Folds:
         if isinstance(fold, While):
             inner = varying | differing_states(fold, varying)
             return While(init, fold.states, self.changed(fold.condition, inner),
-                         [self.changed(e, inner) for e in fold.body])
+                         [self.changed(e, inner) for e in fold.body], fold.brief)
         alone = fold.free.isdisjoint(varying)
         loops = self.planner.fold(fold, alone) if all(i.extent for i in fold.indices) else []
         lane = loops[-1] if loops and loops[-1].width > 1 and (

@@ -36,6 +36,7 @@ from .analysis import Analysis
 from .columns import as_columns, columns, separate
 from .folds import Folds
 from .lanes import Loop, Planner
+from .polls import with_brief_loops, with_polls
 from .prefetch import with_prefetches
 from .registers import kept_buffers
 from .residues import by_residues
@@ -64,8 +65,10 @@ def scheduled(plan: Plan, machine: Machine) -> Plan:
 def in_kinds(statement: Statement, same: Mapping[Buffer, Buffer], machine: Machine,
              ) -> list[Statement]:
     """The statements that one becomes; ``same`` maps buffers to others whose memory they are."""
-    scheduler = _Scheduler(same, machine)
-    return [with_prefetches(part, scheduler.analysis, machine.tuning.access)
+    scheduler, tuning = _Scheduler(same, machine), machine.tuning
+    analysis = scheduler.analysis
+    statement = with_brief_loops(statement, analysis, tuning.polls)
+    return [with_polls(with_prefetches(part, analysis, tuning.access), tuning.polls)
             for part in scheduler.statement(statement)]
 
 

@@ -294,15 +294,17 @@ class While(Fold):
     """A fold over no indices, which goes on as long as a condition on its states holds.
 
     The condition is asked before each step. The loop may not end, so it is evaluated only
-    where its value is needed.
+    where its value is needed. If it is ``brief``, it surely ends soon, and need not check whether
+    the program should stop.
     """
 
-    __slots__ = ("condition",)
+    __slots__ = ("brief", "condition")
     condition: Expr
+    brief: bool
 
-    def __new__(cls, init, states, condition: Expr, body):
+    def __new__(cls, init, states, condition: Expr, body, brief: bool = False):
         fields = dict(indices=(), init=tuple(init), states=tuple(states), body=tuple(body),
-                      combine=None, kinds=(), condition=condition)
+                      combine=None, kinds=(), condition=condition, brief=brief)
         return cls._make(tuple(fields.values()), **fields)
 
     def _holds(self):
@@ -314,7 +316,7 @@ class While(Fold):
 
     def made_of(self, parts, indices, states):
         split = len(self.init)
-        return While(parts[:split], states, parts[-1], parts[split:-1])
+        return While(parts[:split], states, parts[-1], parts[split:-1], self.brief)
 
     def _brief(self, depth):
         return f"while({_brief_list((self.condition, *self.body), depth)})"

@@ -37,7 +37,6 @@ class Nests:
         self.parts = parts
         self.control, self.analysis, self.statements = (
             parts.control, parts.analysis, parts.statements)
-        self.polled: int = parts.writer.machine.tuning.polls.long
 
     def write(self, nest: Nest, scope: Scope) -> None:
         """Write a nest; one without iterations is nothing."""
@@ -126,7 +125,7 @@ class Nests:
                 control.once(scope, loop, n, elements, step, writes=writes)
         elif first < last:
             elements = control.loop(scope, loop, first, last, elements, step, writes=writes,
-                                    polled=not loop.parallel and loop.extent >= self.polled)
+                                    polled=not set(nest.polled).isdisjoint(loop.covers))
         for load, element in zip(kept, elements):
             self.statements.put(load, element, scope)
 

@@ -119,7 +119,7 @@ def _rows(parts: Parts, nest: ScanLine, scan: Scan, scope: Scope, writes: frozen
         return []
 
     parts.control.loop(scope, Loop(block, (block,), False), 0, block.extent, [], rows,
-                       writes=writes, polled=block.extent >= _polled(parts))
+                       writes=writes, polled=along in nest.polled)
     if left := along.extent % together:
         lanes = Loop(lane, (lane,), True, width, whole=True, kind=nest.kinds[-1])
         nest_loop(row, [lanes], plain(nest), scope, along.extent - left, along.extent)
@@ -161,13 +161,8 @@ def _blocks(parts: Parts, nest: ScanLine, scan: Scan, loop: Loop, scope: Scope,
         replace(loop, width=width, whole=True), step)
     start = parts.expressions.value(scan.state, scope)
     (state,) = parts.control.loop(scope, ways[0], 0, steps, [start], ways[1], writes=writes,
-                                  polled=steps >= _polled(parts))
+                                  polled=scan.along in nest.polled)
     return steps * width, state
-
-
-def _polled(parts: Parts) -> int:
-    """Blocks from which a scan is polled."""
-    return parts.writer.machine.tuning.polls.long
 
 
 def _combined(scan: Scan, a: Any, b: Any, dtype: np.dtype) -> Any:

@@ -1,0 +1,63 @@
+"""Which loops check whether the program should stop: the schedule says so, and code follows it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import tanx
+import tanx.numpy as jnp
+from tanx import lax
+from tanx._compiler.machine import host
+from tanx._compiler.pipeline import build
+from tanx._loops.show import show_plan
+from tanx.experimental import sparse
+
+DENSE = np.diag(np.arange(100, dtype=np.float32))
+ROWS = sparse.BCSR.fromdense(jnp.asarray(DENSE))
+
+
+def recurrence(x):
+    return lax.scan(lambda c, r: (c * 0.5 + r, c), np.float32(1), x)
+
+
+def halved(x):
+    """A loop whose number of steps is not known."""
+    return lax.while_loop(lambda c: c > 1.0, lambda c: c * 0.5, x)
+
+
+def sparse_product(x):
+    """The loop over the entries of a row has at most as many steps as there are entries."""
+    return ROWS @ x
+
+
+@pytest.mark.parametrize("function, shape, words, missing", [
+    (recurrence, (1 << 16,), "; polled along", "brief"),
+    (recurrence, (100,), "sequential", "polled"),
+    (jnp.cumsum, (1 << 12,), "scan along", "polled"),
+    (tanx.vmap(halved), (8,), "while(", "brief"),
+    (sparse_product, (100,), "brief while ", "polled"),
+], ids=["scan", "short-scan", "cumsum", "while", "sparse"])
+def test_schedules_say_which_loops_are_polled(function, shape, words, missing):
+    text = tanx.jit(function).lower(tanx.ShapeDtypeStruct(shape, "float32")).as_text("schedule")
+    assert words in text and missing not in text, text
+
+
+def test_blocks_of_a_scan_are_steps():
+    """A step of a running sum is a block of vectors: 4096 elements are 64 steps, or 256."""
+    closed = tanx.make_jaxpr(jnp.cumsum)(jnp.ones(1 << 12))
+    for long, polled in ((32, True), (1 << 11, False)):
+        machine = replace(host(), tuning=host().tuning.varied({"polls.long": long}))
+        assert ("polled along" in show_plan(build(closed, machine=machine).schedule)) is polled
+
+
+def test_code_follows_the_schedule():
+    """A brief loop has no check between its steps."""
+    x = np.arange(100, dtype=np.float32)
+    assert "load atomic" in tanx.jit(tanx.vmap(halved)).lower(x).as_text("llvm")
+    assert "load atomic" not in tanx.jit(sparse_product).lower(x).as_text("llvm")
+    function = tanx.jit(sparse_product)
+    for _ in range(4):
+        y = function(x)
+        np.testing.assert_array_equal(y, x * x)
+        assert (y.shape, y.dtype, y.weak_type) == ((100,), np.float32, False)
