@@ -644,7 +644,7 @@ class _Layout:
         across = sum(_distance(load, along) == 1 and term in load.free for load in loads(factor))
         sizes = self.machine.tuning.contract.at_a_time
         size_of_few = next((n for n in sizes if term.extent % n == 0
-                            and n * across <= self.machine.tuning.contract.rows_at_hand), 0)
+                            and n * across <= self.machine.tuning.contract.rows_read), 0)
         if across and size_of_few:
             # Neither lines that are read nor those that are written have to come back.
             stretch, few = Index("stretch", term.extent // size_of_few), Index("few", size_of_few)

@@ -21,16 +21,14 @@ from .._ops.slicing import pad_p, slice_p
 from .._ops.window import WindowReduction
 from .._ops.window_geometry import Window, can_slide, dilated, slide
 from .decompose_conv import convolution
+from .tuning import USUAL, DecomposeTuning
 
 __all__ = ["decompose"]
 
-_POWERS = 64
-"""Exponents up to which an integer power is written as products."""
 
-
-def decompose(closed: ClosedJaxpr) -> ClosedJaxpr:
+def decompose(closed: ClosedJaxpr, tuning: DecomposeTuning = USUAL.decompose) -> ClosedJaxpr:
     """Replace equations for which there is a rule; one sweep."""
-    writer = _Writer(closed.jaxpr)
+    writer = _Writer(closed.jaxpr, tuning)
     for eqn in closed.jaxpr.eqns:
         eqn = eqn.replace(invars=[writer.read(a) for a in eqn.invars])
         rule = _RULES.get(eqn.primitive.name)
@@ -49,7 +47,8 @@ def decompose(closed: ClosedJaxpr) -> ClosedJaxpr:
 class _Writer:
     """The equations written so far; rules add theirs by :meth:`apply`."""
 
-    def __init__(self, source: Jaxpr):
+    def __init__(self, source: Jaxpr, tuning: DecomposeTuning):
+        self.tuning = tuning
         self.eqns: list[JaxprEqn] = []
         self.names: dict[Var, Atom] = {}
         self.uses = Counter(atom for eqn in source.eqns for atom in eqn.invars)
@@ -96,7 +95,7 @@ def _pow(write: _Writer, eqn: JaxprEqn) -> list[Atom] | None:
 
 def _product(write: _Writer, eqn: JaxprEqn, y: int) -> list[Atom] | None:
     x = eqn.invars[0]
-    if not 0 < abs(y) <= _POWERS or y < 0 and letter(x.aval.dtype) not in "fc":
+    if not 0 < abs(y) <= write.tuning.powers or y < 0 and letter(x.aval.dtype) not in "fc":
         return None
     square, n = x, abs(y)
     while n % 2 == 0:

@@ -20,11 +20,9 @@ from .._ops.conv_shapes import ConvDimensionNumbers
 from .._ops.convert import convert_element_type_p
 from .._ops.operands import letter
 from .._ops.slicing import pad_p
+from .tuning import DecomposeTuning
 
 __all__ = ["convolution"]
-
-_LONG, _FEW = 8, 4
-"""Elements of a window that are long enough to go through, and features too few for that."""
 
 
 def convolution(write, eqn: JaxprEqn) -> list[Atom] | None:
@@ -40,7 +38,7 @@ def convolution(write, eqn: JaxprEqn) -> list[Atom] | None:
 
     before = x, w
     x, w = converted(x, steps.dtype), converted(w, steps.dtype)
-    lhs = _order(steps, params)
+    lhs = _order(steps, params, write.tuning)
     if lhs != steps.lhs_spec:
         order = [steps.lhs_spec[lhs.index(d)] for d in range(len(lhs))]
         x = write.apply(eqn, transpose_p, x, permutation=tuple(order))
@@ -52,15 +50,15 @@ def convolution(write, eqn: JaxprEqn) -> list[Atom] | None:
     return [converted(write.apply(eqn, eqn.primitive, x, w, **params), steps.out.dtype)]
 
 
-def _order(steps: Plan, params) -> tuple[int, ...]:
+def _order(steps: Plan, params, tuning: DecomposeTuning) -> tuple[int, ...]:
     """Where the dimensions of the operand are to be: features last, if space is there so far."""
     spec, last = steps.lhs_spec, len(steps.lhs_spec) - 1
     if prod(steps.window) == 1 or spec[-1] != last or steps.features == 1 < steps.groups:
         return spec
-    if steps.window[-1] >= max(_LONG, steps.features) and params["rhs_dilation"][-1] == 1:
+    if steps.window[-1] >= max(tuning.window, steps.features) and params["rhs_dilation"][-1] == 1:
         return spec
     space = tuple(range(1, last))
-    if steps.features < _FEW and steps.images > steps.features:
+    if steps.features < tuning.features and steps.images > steps.features:
         return (last, 0, *space)
     return (0, last, *space)
 

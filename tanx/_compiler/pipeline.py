@@ -70,8 +70,6 @@ _PASSES, _PASSES_OF = 20, {FOURIER: 5}
 """How often a sort, or something of its kind, goes over its arrays; how often others do."""
 _OWN_CALLS = frozenset({FOURIER, LEAST_OF_LINES, MATRICES, SORT_LINES})
 """Library calls whose code is part of the program (``kernels``)."""
-_OPEN = 2e-5
-"""Seconds at least that are counted for a program with loops that only data can end."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +110,8 @@ class Module:
     @property
     def estimate(self) -> float:
         """Seconds that one run takes on one core, roughly; a lower bound if it is unknown."""
-        return max(self.cost.seconds, _OPEN if is_open(self.program) else 0.0)
+        least = self.machine.tuning.flow.open if is_open(self.program) else 0.0
+        return max(self.cost.seconds, least)
 
     @property
     def own_seconds(self) -> float:
@@ -149,7 +148,7 @@ def _bodies(closed: ClosedJaxpr, tuning: Tuning) -> ClosedJaxpr:
 jaxpr_passes: tuple[tuple[str, Callable[[ClosedJaxpr, Tuning], ClosedJaxpr]], ...] = (
     ("inline", lambda closed, _: inline(closed)),
     ("bodies", _bodies),
-    ("decompose", lambda closed, _: decompose(closed)),
+    ("decompose", lambda closed, tuning: decompose(closed, tuning.decompose)),
     ("simplify", lambda closed, tuning: simplify(closed, tuning.simplify)))
 """From jaxpr to jaxpr."""
 
@@ -240,7 +239,7 @@ def _scheduled(program: Program, donated: Sequence[Buffer], machine: Machine,
     program = _inspected("contract", contract(program, machine), check, show)
     program = _inspected("bands", in_bands(program, shared, machine), check, show)
     program = _inspected("tasks", in_tasks(program, machine), check, show)
-    return _inspected("join", in_one_loop(program, shared), check, show), shared
+    return _inspected("join", in_one_loop(program, shared, tuning.tasks.back), check, show), shared
 
 
 def _inspected(name: str, form, checker: Callable, text: Callable[[Any], str]):

@@ -22,9 +22,6 @@ from .schedule.tiles import is_tiled, lanes_of, tiling
 
 __all__ = ["evaluations", "is_plain"]
 
-_VECTORS = 2
-"""Vectors that are computed at a time, as a rule."""
-
 
 def evaluations(stored: Statement, computed: Statement, machine: Machine) -> int | None:
     """How many elements of an operand a product computes if it is not stored; None if not worth it.
@@ -56,7 +53,8 @@ def _copied(steps: Sequence[Statement], machine: Machine, in_vectors: bool = Fal
         if isinstance(step, Nest) and not is_tiled(step):
             *outer, inner = [i.extent for i in step.indices]
             if in_vectors:
-                lanes = _VECTORS * max(lanes_of(b.dtype, machine) for b in written(step.body))
+                lanes = machine.tuning.fuse.vectors * max(
+                    lanes_of(b.dtype, machine) for b in written(step.body))
                 inner = -(-inner // lanes) * lanes
             total += prod(outer) * inner
     return total

@@ -2,8 +2,9 @@
 
 A :class:`~tanx._compiler.machine.Machine` carries them down the pipeline. Tests and experiments
 vary them with ``dataclasses.replace``; :meth:`Tuning.varied` does that for several passes at once.
-Each comment says what a number limits. A figure says what was measured and on which processor; a
-number without one was chosen while its pass was written, and no sweep of it is on record.
+Each comment says what the number limits. Where it was measured, the comment gives the figure and
+the processor; a number without one was chosen while its pass was written, and no sweep of it is on
+record.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-__all__ = ["ColumnTuning", "ContractTuning", "DistributeTuning", "FlattenTuning", "FlowTuning",
-           "FuseTuning", "MemoryTuning", "MomentsTuning", "RegisterTuning", "SearchTuning",
-           "SimplifyTuning", "SplitTuning", "TileTuning", "Tuning", "USUAL"]
+__all__ = ["BandTuning", "ColumnTuning", "ContractTuning", "DecomposeTuning", "DistributeTuning",
+           "FlattenTuning", "FlowTuning", "FourierTuning", "FunctionTuning", "FuseTuning",
+           "KernelTuning", "MatrixTuning", "MemoryTuning", "MomentsTuning", "RegisterTuning",
+           "RowTuning", "SearchTuning", "SimplifyTuning", "SortTuning", "SplitTuning", "TileTuning",
+           "Tuning", "USUAL"]
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,18 @@ class SimplifyTuning:
 
     # Elements up to which a constant array is computed while compiling.
     folded: int = 1024
+
+
+@dataclass(frozen=True)
+class DecomposeTuning:
+    """``decompose.py`` and ``decompose_conv.py``: primitives expressed by others."""
+
+    # Largest exponent for which an integer power becomes multiplications.
+    powers: int = 64
+    # Convolutions keep space last in memory if windows have at least this many elements in a row.
+    window: int = 8
+    # Below this many features, images are made the last dimension instead.
+    features: int = 4
 
 
 @dataclass(frozen=True)
@@ -47,9 +62,9 @@ class RegisterTuning:
     product: int = 256
     # Elements of the arrays that a loop without carries computes for all of its steps at once.
     room: int = 1 << 22
-    # Equations of a loop from which it is looked at before it is tried.
+    # Equations of a loop from which its size is estimated before it is lowered.
     long: int = 64
-    # Bytes of one row, and of all rows, above which they are read one after the other.
+    # Bytes of one row, and of all rows, above which rows are read one after the other.
     row_bytes: int = 1 << 11
     rows_bytes: int = 1 << 19
 
@@ -58,7 +73,7 @@ class RegisterTuning:
 class FlowTuning:
     """``lower_flow.py``: loops and branches that run programs."""
 
-    # Seconds that a task takes at least; to wake a thread takes 5 to 10 us.
+    # Seconds of a task at least; waking a thread takes 5 to 10 us.
     grain: float = 3e-5
     # Tasks of a loop at most.
     tasks: int = 64
@@ -66,6 +81,8 @@ class FlowTuning:
     arenas: int = 1 << 26
     # Bytes of an array from which a branch changes it in place.
     in_place: int = 1024
+    # Least estimate, in seconds, for a program with a loop whose end depends on data.
+    open: float = 2e-5
 
 
 @dataclass(frozen=True)
@@ -86,30 +103,32 @@ class FlattenTuning:
 class FuseTuning:
     """``fuse.py``: what is stored, and what is computed where it is read."""
 
-    # Rows from which sharing only the loops over rows leaves enough to run in parallel.
+    # Rows from which fusing only the loops over rows leaves enough parallel work.
     rows: int = 64
-    # Elements up to which nothing has to run in parallel.
+    # Elements up to which no loop has to run in parallel.
     small: int = 1 << 14
-    # Elements of a row that do not fill a vector: several rows are taken as one if possible.
+    # Elements of a row that is too short for a vector: several rows become one if possible.
     brief: int = 4
     # Bytes of a row that stays in the cache between its uses.
     row_bytes: int = 1 << 17
     # Nodes of the expressions in one nest; with more, code is slow to compile and to run.
     nodes: int = 400
-    # Groups back that a statement joins because of an input that they share.
+    # How many groups back a statement may join one because they share an input.
     near: int = 16
-    # Places in which an array that is not stored is computed, at most.
+    # Places at most in which an array is recomputed instead of stored.
     contexts: int = 16
     # Effort of storing an element, of loading one, and of running one more nest.
     store: float = 2.0
     load: float = 1.0
     nest: float = 50.0
-    # How much larger an array is than the part of it that is stored before it is overwritten.
+    # How many times larger an array must be than the part of it that is stored.
     part: int = 4
-    # How many times more elements overlapping panels may compute and still count as no more.
+    # Factor by which overlapping panels may recompute elements without counting as more work.
     overlap: float = 1.125
     # Uses of each element of both operands that make a sum of products a contraction.
     reuse: int = 4
+    # Vectors that an operand is usually computed in when a product computes it on the way.
+    vectors: int = 2
 
 
 @dataclass(frozen=True)
@@ -147,10 +166,10 @@ class MemoryTuning:
 
     # Bytes from which a temporary may use the memory of an output; smaller ones stay together.
     guest: int = 1 << 16
-    # Statements that one may be moved behind, so that it can overwrite what they read.
+    # Statements that another may be moved after, so that it can overwrite what they read.
     put_off: int = 8
-    # Bytes of the temporaries that a task has memory of its own for, which stays in the second
-    # cache, and of a temporary that is worth it.
+    # Bytes of private memory of a task, which must stay in the second-level cache, and of a
+    # temporary that is worth it.
     own: int = 1 << 18
     worth_own: int = 1 << 16
 
@@ -165,11 +184,11 @@ class SplitTuning:
     worth: int = 256
     # Bytes of a row up to which its parts are written together.
     row_bytes: int = 256
-    # Bytes of a part of a row up to which a nest of its own, row after row, does not pay.
+    # Bytes of a part of a row up to which a separate nest does not pay.
     short: int = 1 << 11
     # How many times the indices of one nest are divided.
     divisions: int = 3
-    # How often the body of a loop is taken to run; most run more often.
+    # Assumed number of runs of a loop body; most run more often.
     steps: int = 16
 
 
@@ -177,44 +196,45 @@ class SplitTuning:
 class TileTuning:
     """``schedule/tiles.py``: sums of products by tiles."""
 
-    # Bytes of the right operand that are read again and again while in the second cache.
+    # Bytes of the right operand that stay in the second-level cache while they are reused.
     block_bytes: int = 1 << 18
-    # Bytes of a left operand that a task computes on the way, and terms of a right one.
+    # Bytes of a left operand, and terms of a right one, that a task computes on the way.
     room_bytes: int = 1 << 16
     room_terms: int = 32
-    # Bytes between terms that bring them into conflict, and terms from which that matters.
+    # Bytes between terms that map to the same cache sets, and terms from which that matters.
     conflict: int = 2048
     stretch: int = 64
-    # Columns of a strip, and elements of all strips of few rows, that stay in the first cache.
+    # Columns of a strip, and elements of all strips of few rows, that stay in the first-level
+    # cache.
     strip: int = 512
     strips: int = 4096
-    # Rows that make it worth bringing a block of the right operand into the second cache.
+    # Rows that make it worth bringing a block of the right operand into the second-level cache.
     chunk: int = 64
     # Products that are worth a task of their own, and tasks at most.
     task: int = 1 << 18
     tasks: int = 256
-    # Tasks for each core that there should be, and products that are worth one of these.
+    # Tasks wanted for each core, and products that are worth one of these.
     tasks_of_core: int = 2
     shared: int = 1 << 19
     # Products above which tiles are quicker than plain loops.
     worth: int = 256
-    # Bytes of a right operand that stay in the nearest cache, wherever they lie.
+    # Bytes of a right operand that stay in the first-level cache, whatever its layout.
     near: int = 1 << 15
-    # Rows up to which columns are not read often enough to be worth a copy, and terms that are
-    # then added at a time; very few rows, and the terms for those.
+    # Rows up to which columns are not reused enough to be worth a copy, and terms that are then
+    # added at a time; the same for very few rows.
     few: int = 16
     streamed: int = 16
     very_few: int = 2
     least: int = 4
-    # Terms that are added at a time where there are many: for the cache, and for small errors.
+    # Terms that are added at a time where there are many: for the cache and for accuracy.
     deep: int = 2048
     # Runs of terms at most.
     many_runs: int = 4096
     # Cycles around a tile beside its terms.
     call: int = 30
-    # Bytes of columns that come from the second cache in a cycle, if they do not stay in the first
-    # one (AVX-512: tiles of 4 x 64 run at 0.7 of the speed of those of 6 x 64 then, and at 0.95 if
-    # they do).
+    # Bytes of columns that the second-level cache delivers in a cycle, if they do not stay in the
+    # first level (AVX-512: tiles of 4 x 64 then run at 0.7 of the speed of 6 x 64, otherwise at
+    # 0.95).
     from_second: int = 22
     # Rows up to which tasks copy columns, columns and bytes of a right operand that make it worth
     # that, and terms that are copied at a time.
@@ -230,39 +250,81 @@ class TileTuning:
 class ContractTuning:
     """``contraction.py``: products of matrices, and which operands are copied."""
 
-    # Bytes of a right operand that stay in the nearest cache, wherever they lie.
+    # Bytes of a right operand that stay in the first-level cache, whatever its layout.
     near: int = 1 << 15
     # Bytes of a matrix above which tiles beat plain loops in its product with a vector.
     far: int = 1 << 18
-    # Columns that make it worth copying rows, which are read as often; and how many if rows are in
-    # conflict over places in the cache.
+    # Columns from which copying rows pays, since each row is read that often; and from how many if
+    # rows map to the same cache sets.
     many: int = 192
     many_in_conflict: int = 48
-    # Bytes between rows that bring them into conflict, and terms from which that matters.
+    # Bytes between rows that map to the same cache sets, and terms from which that matters.
     conflict: int = 4096
     stretch: int = 512
-    # Terms of all columns that are copied at a time, if that goes evenly; and rows of memory that
-    # elements are computed from without getting in each other's way.
+    # Terms of all columns that are copied at a time, the first of these that divides them; and rows
+    # of memory that an element may be computed from without evicting each other.
     at_a_time: tuple[int, ...] = (16, 12, 20, 10, 8, 4)
-    rows_at_hand: int = 20
-    # How many times fewer columns than rows there may be, so that the rows need no copy.
+    rows_read: int = 20
+    # Ratio of rows to columns above which the rows are not copied.
     fewer: int = 8
     # Rows up to which a right operand may be computed on the way, rather than before.
     few_rows: int = 16
-    # Products of bytes or of bfloat16 that make it worth putting several in a word; rows that make
-    # it worth putting two of bfloat16 in a word, for all of the right factor.
+    # Multiplications of bytes or bfloat16 from which several are packed in a word; rows from which
+    # the right operand is packed as pairs of bfloat16.
     many_narrow: int = 1 << 15
     rows_of_pairs: int = 32
     # Words of a line of the cache.
     line_of_words: int = 16
-    # Products of complex numbers that are not worth copies of their parts.
+    # Complex multiplications up to which real and imaginary parts are not copied apart.
     small: int = 4096
     # Columns and terms at most that are written out, and rows that make it worthwhile.
     tiny: int = 4
     tiny_rows: int = 64
-    # Terms that are summed at a time, where there are no more elements to compute than these.
+    # Terms that are summed at a time if the result has at most ``small_result`` elements.
     part: int = 1024
     small_result: int = 1 << 14
+
+
+@dataclass(frozen=True)
+class BandTuning:
+    """``schedule/bands.py``: a product and what is computed from its rows, in one task."""
+
+    # Statements after a product that may join its band.
+    ahead: int = 16
+    # Rows of a band: at most, and at least, since fewer rows reuse the columns too little.
+    rows: int = 96
+    least: int = 32
+    # Bytes of the largest array that a band writes, for its own rows.
+    bytes: int = 1 << 18
+    # Bands at least, so that all threads have work.
+    tasks: int = 8
+
+
+@dataclass(frozen=True)
+class RowTuning:
+    """``schedule/rows.py`` and ``emit/cpu/rows.py``: sums along rows, several rows at a time."""
+
+    # Rows at a time, or as many as a vector has lanes if that is more, so that the code after the
+    # sums fills a vector (tanh of a 32 x 32 matrix times a vector, AVX-512: 190 ns with 16 rows,
+    # 320 ns with 8).
+    together: int = 8
+    # Rows at a time if they are long: hardware prefetching follows fewer streams.
+    long_together: int = 4
+    # Elements of a row up to which a plain sum is accurate enough. Rows of narrow numbers may be
+    # longer, because the shared operand is widened once for all rows.
+    long: int = 1 << 10
+    long_narrow: int = 1 << 14
+    # Elements of a row up to which more than ``together`` rows are prefetched by the hardware
+    # (1024 x 1024: 5 % slower with 16 rows).
+    short: int = 512
+    # Lanes of a vector from which the remainder of a row uses vectors of fewer lanes.
+    long_vector: int = 8
+    # Rows, and instructions on each sum, from which the code after the sums gets its own loop: the
+    # gradient of logaddexp on 1,000 rows of 20 numbers takes 7.7 us instead of 14.5 us (AVX-512).
+    many: int = 64
+    much: int = 48
+    # Vectors of each row that one iteration adds.
+    vectors: int = 4
 
 
 @dataclass(frozen=True)
@@ -273,17 +335,17 @@ class ColumnTuning:
     many: int = 16
     # Bytes from row to row that make blocks worthwhile.
     far: int = 256
-    # Bytes that stay near the processor.
+    # Bytes that stay in the second-level cache.
     near: int = 5 << 15
-    # Rows up to which a few columns, all of whose sums are in registers, are exact enough so.
+    # Rows up to which plain sums of a few columns, all in registers, are accurate enough.
     long_columns: int = 4096
-    # Part of the registers that holds results; elements pass through the others.
+    # Fraction of the registers that holds results; the others hold elements.
     share: float = 0.625
     # Lines of memory in a block.
     rows: int = 4
-    # Vectors of sums that are enough to do while additions wait: two at a time, four cycles each.
+    # Vectors of sums that hide the latency of additions: two start per cycle and take four.
     at_once: int = 8
-    # Bytes for the results of a reduction that stay in the nearest cache.
+    # Bytes of the results of a reduction that stay in the first-level cache.
     room: int = 1 << 16
     # Length of the code after the reductions above which it is written once, in a loop.
     long: int = 96
@@ -293,60 +355,72 @@ class ColumnTuning:
 class TaskTuning:
     """``schedule/tasks.py``: work that is split over threads."""
 
-    # Seconds of work for each thread; to wake one takes 5 to 10 us.
+    # Seconds of work for each thread; waking one takes 5 to 10 us.
     grain: float = 3e-5
-    # Tasks in such a stretch of work, where there are few: else some threads have one too many.
+    # Tasks that one of these becomes where there are few, so that threads finish together.
     fine: int = 4
     # Tasks of a statement at most.
     most: int = 256
-    # Tasks, and tasks that are rows, that keep threads busy; with fewer, others are looked for.
+    # Tasks, and tasks that are rows, that keep threads busy; with fewer, more loops are split.
     enough: int = 32
     enough_rows: int = 8
     # Seconds that a routine of LAPACK takes at least, and for each element of a row's product.
     routine: float = 5e-7
     routine_element: float = 5e-9
-    # Tasks with elements of their own at most, and how often each of those is met at least.
+    # Tasks with private copies of the result at most, and updates of each element at least.
     most_copies: int = 16
     many_each: int = 4
     # Rows of a scan at most, their length at least, and how many run in lanes.
     scan_rows: int = 2048
     scan_length: int = 4096
     scan_lanes: int = 16
-    # Elements that no near cache holds.
+    # Elements that do not fit in the second-level cache.
     large: int = 1 << 20
     # Neighbours in memory that stay in one task: whole vectors and lines of the cache.
     line: int = 64
-    # The same for arrays of several dimensions, long enough for the processor to read ahead, and
-    # for those whose rows follow each other in order.
+    # The same for arrays of several dimensions, long enough for hardware prefetching, and for those
+    # whose rows are read in order.
     piece: int = 512
     long_piece: int = 2048
+    # Statements before a loop over tasks that it may be joined with.
+    back: int = 6
 
 
 @dataclass(frozen=True)
 class LaneTuning:
     """``schedule/lanes.py``: which loop runs in vectors, and how many vectors at a time."""
 
-    # Price of collecting one element, of reversing a vector, and of transposing a tile for each of
-    # its vectors, where loading a vector costs 1.
+    # Cost of gathering one element, of reversing a vector, and of transposing one vector of a tile,
+    # where loading a vector costs 1.
     gather: float = 1.5
     reverse: float = 1.5
     transpose: float = 2.5
-    # Lengths of code up to which eight vectors (of narrow numbers), four, and two are computed.
+    # Instructions up to which eight vectors (of narrow numbers), four, and two are computed at a
+    # time.
     brief: int = 24
     short: int = 48
     long: int = 160
-    # Steps of a chain of instructions from which more vectors hide its latency.
+    # Length of a dependency chain from which more vectors hide its latency.
     deep: int = 8
-    # Length of an instruction that counts as a function.
+    # Instructions from which an operation counts as a function.
     special: int = 4
-    # Length of code up to which it is written for several vectors because of such a chain.
+    # Instructions up to which code is written for several vectors because of such a chain.
     written_out: int = 192
     # Instructions in a fold of narrow numbers that is more than a sum.
     rounded: int = 4
-    # Instructions up to which most of the time goes into moving elements.
+    # Instructions up to which a loop is bound by memory.
     move: int = 12
     # Instructions up to which the iterations of a tile are written out.
     tile: int = 480
+    # Iterations that are unrolled together if each takes few instructions, and how few.
+    together: int = 8
+    moves: int = 8
+    # Bits of a vector from which the remainder of a sum uses vectors of fewer lanes, and the fewest
+    # lanes of these.
+    long_vectors: int = 256
+    few_lanes: int = 4
+    # Iterations from which a loop is divided by the remainders of its index (``residues.py``).
+    residues: int = 16
 
 
 @dataclass(frozen=True)
@@ -355,6 +429,8 @@ class ScanTuning:
 
     # Vectors of a block.
     vectors: int = 4
+    # Rows that a scan across vectors computes in one iteration.
+    rows: int = 4
 
 
 @dataclass(frozen=True)
@@ -364,7 +440,7 @@ class FoldTuning:
     # Steps, and instructions in all, up to which a loop is written out.
     unrolled: int = 8
     short: int = 96
-    # Steps in which numbers are added up before the total is added to the others.
+    # Steps of a partial sum; long sums add partial sums, which keeps rounding errors small.
     stretch: int = 256
 
 
@@ -372,37 +448,39 @@ class FoldTuning:
 class TransposeTuning:
     """``emit/cpu/transposes.py``: tiles that are transposed in registers."""
 
-    # Iterations in lanes of one block where some loads read along them.
+    # Iterations in lanes of a block if some loads read along them.
     long: int = 1024
     # Bytes of an array from which blocks of it are copied first, and such arrays at most.
     far: int = 1 << 24
     rooms: int = 2
-    # Bytes of the fastest cache.
+    # Bytes of the first-level cache.
     cache: int = 1 << 16
-    # Bytes that are read at a stretch, and those of a block, whose rows are the stretches that are
-    # written; vectors of them at a time. All three are measured.
+    # Contiguous bytes that are read, bytes of a block, whose rows are written contiguously, and
+    # vectors written at a time. All three are measured.
     read: int = 1024
     room: int = 1 << 16
     vectors: int = 4
+    # Instructions of all iterations of a block up to which they are written out.
+    written_out: int = 128
 
 
 @dataclass(frozen=True)
 class AccessTuning:
     """``schedule/prefetch.py`` and ``emit/cpu/elements.py``: loads and stores."""
 
-    # Elements of a buffer from which lanes are gathered at once: smaller ones are often carries of
-    # loops that were just written, and a gather waits until they are in the cache. With 8 elements,
-    # the nearest neighbours of a KDTree took 1.5 times as long (Cascade Lake).
+    # Elements of a buffer from which lanes are loaded by a gather instruction. Smaller buffers are
+    # often carries of loops that were just written, and a gather cannot forward from the store
+    # buffer. With 8 elements, the nearest neighbours of a KDTree took 1.5 times as long (Cascade
+    # Lake).
     least_gathered: int = 256
-    # Bytes of a stretch that processors read ahead by themselves, and of what is asked for
-    # otherwise.
+    # Contiguous bytes that hardware prefetching covers, and bytes that are prefetched otherwise.
     foreseen: int = 1 << 14
     ahead: int = 1 << 11
-    # Bytes that stay near the processor, and of a buffer that no near cache holds.
+    # Bytes that stay in the second-level cache, and bytes of a buffer that does not.
     near: int = 1 << 17
     far: int = 1 << 22
-    # Bytes of memory that stores to places which data tell reach, from which they are prefetched,
-    # and how many steps ahead.
+    # Bytes of a buffer from which stores at indices read from data are prefetched, and how many
+    # steps ahead.
     scattered: int = 1 << 19
     steps: int = 16
 
@@ -411,18 +489,85 @@ class AccessTuning:
 class ChoiceTuning:
     """``emit/choices.py``: selects whose arms are long."""
 
-    # Instructions of an arm from which it is asked whether any lane needs it.
+    # Instructions of an arm from which it is skipped if no lane needs it.
     dear: int = 64
+
+
+@dataclass(frozen=True)
+class FunctionTuning:
+    """``emit/operations.py``: elementary functions such as ``exp``."""
+
+    # Instructions from which a function counts as long.
+    long: int = 16
+    # Times that a long function is written out in a module; after that it is called. Inlined code
+    # runs faster but is compiled each time.
+    written_out: int = 4
+
+
+@dataclass(frozen=True)
+class MatrixTuning:
+    """``schedule/small_matrices.py`` and ``kernels/small_matrices.py``."""
+
+    # Rows or columns up to which algorithms are written out without loops.
+    written_out: int = 4
+    # Bytes of a block of matrices, where a block has twice as many lanes as a register.
+    block: int = 1 << 17
+    # Tasks of one call at most.
+    tasks: int = 64
+    # Sums that are in registers at a time; a power of two.
+    strip: int = 4
+
+
+@dataclass(frozen=True)
+class SortTuning:
+    """``kernels/sort.py``."""
+
+    # Elements of a line up to which it is sorted by insertion.
+    short: int = 48
+    # Bits of a digit of the radix sort, and bits in lines of at least ``long`` elements, which are
+    # worth a larger table.
+    digit: int = 8
+    long: int = 1 << 13
+    long_digit: int = 11
+    # Least elements of a line, up to so many, are found in registers.
+    few: int = 16
+
+
+@dataclass(frozen=True)
+class FourierTuning:
+    """``kernels/fft``."""
+
+    # Seconds of a task at least, and tasks of a call at most.
+    grain: float = 3e-5
+    tasks: int = 64
+    # Seconds for each number and each factor of 2 in the length.
+    seconds: float = 3e-10
+    # Short lines, and frequencies of long lines, that are computed at a time.
+    group: int = 64
+    piece: int = 4096
+    # Roots of unity up to which all of them are in a table.
+    table: int = 4096
+    # Length up to which the tables of Bluestein's algorithm are constants of the program; tables of
+    # longer transforms are computed when it runs.
+    held: int = 1 << 15
+
+
+@dataclass(frozen=True)
+class KernelTuning:
+    """``kernels/gemm/micro.py``: tiles of products."""
+
+    # Bytes between what is loaded and what is prefetched.
+    ahead: int = 256
 
 
 @dataclass(frozen=True)
 class PollTuning:
     """``schedule/polls.py``: loops that check after each step whether the program should stop."""
 
-    # Steps, each of which waits for the one before, from which a loop is polled.
+    # Steps from which a loop in order is polled.
     long: int = 1 << 14
-    # Instructions, a tenth of a second, within which a loop surely ends that is not polled. The
-    # loop over the entries of a sparse row takes 0.6 to 0.7 of the time without (Cascade Lake).
+    # Instructions, about a tenth of a second, within which a loop must end to run without polling.
+    # The loop over the entries of a sparse row takes 0.6 to 0.7 of the time then (Cascade Lake).
     soon: int = 1 << 28
 
 
@@ -435,6 +580,7 @@ class Tuning:
     """
 
     simplify: SimplifyTuning = field(default_factory=SimplifyTuning)
+    decompose: DecomposeTuning = field(default_factory=DecomposeTuning)
     distribute: DistributeTuning = field(default_factory=DistributeTuning)
     registers: RegisterTuning = field(default_factory=RegisterTuning)
     flow: FlowTuning = field(default_factory=FlowTuning)
@@ -446,6 +592,8 @@ class Tuning:
     split: SplitTuning = field(default_factory=SplitTuning)
     contract: ContractTuning = field(default_factory=ContractTuning)
     tiles: TileTuning = field(default_factory=TileTuning)
+    bands: BandTuning = field(default_factory=BandTuning)
+    rows: RowTuning = field(default_factory=RowTuning)
     columns: ColumnTuning = field(default_factory=ColumnTuning)
     tasks: TaskTuning = field(default_factory=TaskTuning)
     lanes: LaneTuning = field(default_factory=LaneTuning)
@@ -454,6 +602,11 @@ class Tuning:
     transposes: TransposeTuning = field(default_factory=TransposeTuning)
     access: AccessTuning = field(default_factory=AccessTuning)
     choices: ChoiceTuning = field(default_factory=ChoiceTuning)
+    functions: FunctionTuning = field(default_factory=FunctionTuning)
+    matrices: MatrixTuning = field(default_factory=MatrixTuning)
+    sort: SortTuning = field(default_factory=SortTuning)
+    fourier: FourierTuning = field(default_factory=FourierTuning)
+    kernels: KernelTuning = field(default_factory=KernelTuning)
     polls: PollTuning = field(default_factory=PollTuning)
 
     def varied(self, values: Mapping[str, Any]) -> Tuning:
@@ -467,4 +620,4 @@ class Tuning:
 
 
 USUAL = Tuning()
-"""The thresholds that were chosen."""
+"""The default thresholds."""

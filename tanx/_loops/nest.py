@@ -120,8 +120,8 @@ class Nest:
     A schedule gives loops other kinds (``loop_kinds.py``). ``rest`` is the body for iterations that
     a loop in vectors does one by one, if its folds run in another way there; else it is empty.
     ``kept`` are buffers of which each iteration of the last loop uses the same element: it is in a
-    register until the loop has ended. ``polled`` are indices of loops, or the last ones of joined loops,
-    that check after each step whether the program should stop.
+    register until the loop has ended. ``polled`` are the indices, of joined loops the last
+    ones, of loops that check after each step whether the program should stop.
     """
 
     indices: tuple[Index, ...]

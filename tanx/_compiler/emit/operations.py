@@ -64,11 +64,6 @@ __all__ = ["CODE", "Code", "Reciprocal", "apply", "choose", "has_reciprocals", "
 
 Scalar = Value | Pair
 
-_LONG = 16
-"""Instructions that make a function of numbers a long one."""
-_WRITTEN_OUT = 4
-"""Times that a long function is written out in a module."""
-
 
 def number(writer, value, dtype: np.dtype) -> Scalar:
     """A constant of a dtype."""
@@ -89,7 +84,7 @@ def apply(name: str, args: Sequence[Scalar], dtypes: Sequence[np.dtype], result:
     write = code.of(kind)
     if kind != "f":
         return write(*args, **attrs)
-    value = _long(name, args) if INSTRUCTIONS[name].length >= _LONG else write(*args, **attrs)
+    value = _long(name, args) if _is_long(name, args) else write(*args, **attrs)
     return rounded(value, result, computed=True) if is_narrow(result) and (
         not INSTRUCTIONS[name].exact or is_unsigned(result)) else value
 
@@ -150,15 +145,21 @@ def _quotient(a: Value, b: Value | Reciprocal) -> Value:
     return a * b.scale * b.inverse if isinstance(b, Reciprocal) else a / b
 
 
-def _long(name: str, args: Sequence[Any]) -> Value:
-    """A function of numbers that takes many instructions: after some uses, it is called.
+def _is_long(name: str, args: Sequence[Any]) -> bool:
+    """Whether a function of numbers takes many instructions."""
+    return INSTRUCTIONS[name].length >= args[0].writer.machine.tuning.functions.long
 
-    Code is quicker where it is written out, but it has to be compiled as often.
+
+def _long(name: str, args: Sequence[Any]) -> Value:
+    """A long function: its first uses in a module are written out, later ones are calls.
+
+    Code runs faster where it is written out, but then each copy has to be compiled.
     """
-    compute, uses = CODE[name].of("f"), args[0].writer.uses
+    compute, writer = CODE[name].of("f"), args[0].writer
+    uses, most = writer.uses, writer.machine.tuning.functions.written_out
     kind = (name, max([arg.type for arg in args], key=lambda type: type.lanes))
     uses[kind] += 1
-    return compute(*args) if uses[kind] <= _WRITTEN_OUT else outlined(name, compute, *args)
+    return compute(*args) if uses[kind] <= most else outlined(name, compute, *args)
 
 
 # -- floats ----------------------------------------------------------------------------------------

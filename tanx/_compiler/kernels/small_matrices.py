@@ -38,8 +38,6 @@ from ..schedule.small_matrices import is_written_out, matrix_shape
 __all__ = ["write_matrices"]
 
 _POINTER = type_of("ptr")
-_STRIP = 4
-"""Sums that are in registers at a time."""
 
 Number = int | Value
 
@@ -189,15 +187,15 @@ class _Machine:
         self.fold(start, stop, (), step, backwards)
 
     def strips(self, start: Number, stop: Number, body: Callable[[Sequence], None]) -> None:
-        count = stop - start
-        whole = (count // _STRIP if isinstance(count, int)
-                 else self.writer.write(I64, f"ashr {count!r}, {_STRIP.bit_length() - 1}"))
+        count, size = stop - start, self.writer.machine.tuning.matrices.strip
+        whole = (count // size if isinstance(count, int)
+                 else self.writer.write(I64, f"ashr {count!r}, {size.bit_length() - 1}"))
 
         def strip(n):
-            first = start + n * _STRIP
-            body([first + k for k in range(_STRIP)])
+            first = start + n * size
+            body([first + k for k in range(size)])
         self.each(0, whole, strip)
-        self.each(start + whole * _STRIP, stop, lambda i: body([i]))
+        self.each(start + whole * size, stop, lambda i: body([i]))
 
     def fold(self, start: Number, stop: Number, states: Sequence[Value], step: Callable,
              backwards: bool = False) -> list[Value]:
@@ -439,7 +437,7 @@ def _function(call: Extern, writer: Writer) -> str:
         return name
     writer.helpers[name] = ""
     inner = Writer(writer)
-    machine = _Machine(inner, dtype, lanes, is_written_out(call))
+    machine = _Machine(inner, dtype, lanes, is_written_out(call, inner.machine.tuning.matrices))
     arrays = [_Array(b, rank, lanes) for b in buffers]
     bases = [Value(inner, f"%base{n}", _POINTER) for n in range(len(buffers))]
     place, block = inner.place, Value(inner, "%block", I64)

@@ -19,13 +19,6 @@ from ..emit.values import Writer, in_parallel
 
 __all__ = ["CALLS"]
 
-_SHORT = 48
-"""Elements up to which a line is sorted by insertion."""
-_LONG, _DIGIT, _LONG_DIGIT = 1 << 13, 8, 11
-"""The bits of a digit, and those in lines that are long enough for a larger table."""
-_FEW = 16
-"""Elements of each line that are kept in registers."""
-
 _INSERTION = Template("""\
 define internal void @$name(ptr %out, ptr %spare, ptr %in, i64 %n) {
 entry:
@@ -397,9 +390,10 @@ def _sort_function(writer: Writer, bits: int, pair: bool, key_bits: int, n: int)
     common = {"unit": unit, "align": (2 if pair else 1) * bits // 8, "key_x": key("x"),
               "key_y": key("y")}
     kind = f"{bits}{'pair' if pair else ''}.{key_bits}"
-    if n <= _SHORT:
+    tuning = writer.machine.tuning.sort
+    if n <= tuning.short:
         return _helper(writer, f"insertion.{kind}", _INSERTION, **common)
-    passes = -(-key_bits // (_DIGIT if n < _LONG else _LONG_DIGIT))
+    passes = -(-key_bits // (tuning.digit if n < tuning.long else tuning.long_digit))
     digit_bits = -(-key_bits // passes)
     for name, text in (("memset", "ptr, i8, i64, i1"), ("memcpy", "ptr, ptr, i64, i1")):
         name = f"llvm.{name}.p0.{'p0.' if name == 'memcpy' else ''}i64"
@@ -429,7 +423,7 @@ def _least_of_lines(call: Extern, pointers: Mapping[Buffer, str], writer: Writer
     (out, spare), (given,) = call.outputs, call.inputs
     *lines, n = given.shape
     count, bits = out.shape[-1], 8 * given.dtype.itemsize
-    if count <= _FEW:
+    if count <= writer.machine.tuning.sort.few:
         return _call(_least_few(writer, count, bits), call, pointers, writer, prod(lines), n)
     room, width = spare.shape[-1], 512 // bits
     sort = _sort_function(writer, 64, False, 32, room)

@@ -37,20 +37,11 @@ from .tiles import final_stores, is_tiled, tiling
 
 __all__ = ["in_bands"]
 
-_AHEAD = 16
-"""How many statements after a product are looked at."""
-_ROWS, _LEAST, _BYTES = 96, 32, 1 << 18
-"""Rows of a band at most and at least, as fewer use columns too seldom for what it takes to read
-them, and bytes of what is made of them.
-"""
-_TASKS = 8
-"""Bands at least, so that threads have something to do."""
-
 
 def in_bands(program: Program, shared: Mapping[Buffer, Buffer], machine: Machine) -> Program:
     """Join products and what is made of their rows; ``shared`` maps buffers to others whose memory
     they are."""
-    left = list(program.statements)
+    left, ahead = list(program.statements), machine.tuning.bands.ahead
     order: list[Statement] = []
     while left:
         first = left.pop(0)
@@ -58,11 +49,11 @@ def in_bands(program: Program, shared: Mapping[Buffer, Buffer], machine: Machine
         if band is None:
             order.append(first)
             continue
-        before, behind = band.grow(left[:_AHEAD])
+        before, behind = band.grow(left[:ahead])
         found = band.statements()
         if found:
             order += [*before, *found]
-            left[:_AHEAD] = behind
+            left[:ahead] = behind
         else:
             order.append(first)
     return replace(program, statements=tuple(order))
@@ -155,13 +146,14 @@ class _Band:
     def rows(self) -> int:
         """Rows of a band, of which there is a whole number: as many as a task has room for; 0 if
         those are too few."""
+        tuning = self.machine.tuning.bands
         *outer, rows = self.extents
         made = {store.buffer for member in self.members for store in statements_in(member.body)
                 if isinstance(store, Store)}
         each = max(nbytes(buffer) for buffer in made) // prod(self.extents)
-        most = min(_ROWS, _BYTES // max(each, 1))
-        size = next((n for n in range(most, _LEAST - 1, -1) if rows % n == 0), 0)
-        return size if size and prod(outer) * rows // size >= _TASKS else 0
+        most = min(tuning.rows, tuning.bytes // max(each, 1))
+        size = next((n for n in range(most, tuning.least - 1, -1) if rows % n == 0), 0)
+        return size if size and prod(outer) * rows // size >= tuning.tasks else 0
 
     def cut(self, member: Nest, around: Sequence[Index], start: Expr | int, size: int) -> Nest:
         """A member for some of the rows."""

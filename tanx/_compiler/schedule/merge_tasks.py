@@ -35,18 +35,18 @@ from ..nest_tools import mentioned
 
 __all__ = ["conflict", "in_one_loop"]
 
-_BACK = 6
-"""How many statements before a loop are looked at."""
 
+def in_one_loop(program: Program, shared: Mapping[Buffer, Buffer], back: int = 6) -> Program:
+    """Join loops over tasks with one of the ``back`` statements before them.
 
-def in_one_loop(program: Program, shared: Mapping[Buffer, Buffer]) -> Program:
-    """Join loops over tasks; ``shared`` maps buffers to others whose memory they are."""
+    ``shared`` maps buffers to others whose memory they are.
+    """
     joiner = _Joiner(shared)
     order: list[Statement] = []
     for statement in program.statements:
         joined = isinstance(statement, Nest) and any(
             joiner.join(order, n, statement)
-            for n in reversed(range(max(0, len(order) - _BACK), len(order))))
+            for n in reversed(range(max(0, len(order) - back), len(order))))
         if not joined:
             order.append(statement)
     return replace(program, statements=tuple(order))

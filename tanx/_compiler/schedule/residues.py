@@ -24,19 +24,18 @@ __all__ = ["by_residues"]
 
 _GROUPS = (2, 3, 4, 8)
 """Sizes of groups whose elements are stored at once."""
-_WORTH = 16
-"""Iterations of a loop that make it worthwhile."""
 
 
-def by_residues(nest: Nest) -> Sequence[Nest]:
-    """The nests that one becomes; just itself where no remainder tells what its last loop does."""
+def by_residues(nest: Nest, worth: int) -> Sequence[Nest]:
+    """The nests that one becomes; just itself where no remainder tells what its last loop does, or
+    where that loop has fewer iterations than make it ``worth`` the trouble."""
     store = nest.body[0]
     if len(nest.body) > 1 or not isinstance(store, Store) or store.guard is not None or (
             store.combine is not None or not nest.indices or nest.kinds[-1] != PARALLEL):
         return [nest]
     index = nest.indices[-1]
     size = _group(store, index)
-    if size is None or index.extent < _WORTH:
+    if size is None or index.extent < worth:
         return [nest]
     groups, left = divmod(index.extent, size)
     group, rest = fresh_index(groups, "q"), fresh_index(left, "j")

@@ -20,22 +20,6 @@ from .lanes import Loop, Planner, register_bits
 __all__ = ["as_rows", "rows_together", "with_finish_apart"]
 
 
-_SIDE_BY_SIDE, _LONG_SIDE_BY_SIDE = 8, 4
-"""Rows at a time, or as many as a vector has lanes if those are more, so that what is made of their
-sums fills a vector (tanh of a 32 x 32 matrix times a vector, AVX-512: 190 ns with 16 rows, 320 with
-8); and those of long ones, which come from far: fewer are foreseen."""
-_LONG, _LONG_NARROW = 1 << 10, 1 << 14
-"""Elements of a row up to which a sum needs no stretches to be exact enough, and those of narrow
-numbers, which are long ones but worth it: what is shared is widened once."""
-_SHORT = 512
-"""Elements of a row up to which more than 8 are foreseen (1024 x 1024: 5 % slower with 16)."""
-_LONG_VECTOR = 8
-"""Lanes that make what whole vectors leave of a row worth vectors of fewer lanes."""
-_MANY, _MUCH = 64, 48
-"""Rows, and instructions on the sum of each, that are worth a loop of their own: the gradient of
-logaddexp, of 1,000 rows of 20 numbers, takes 7.7 us so, where it took 14.5 (AVX-512)."""
-
-
 def as_rows(planner: Planner, loop: Loop, body: Sequence[Statement]) -> dict[str, Any] | None:
     """How sums along rows are taken in a loop over rows: the fields of ``Rows``; None if they are
     no such sums."""
@@ -61,8 +45,9 @@ def _sums_of_rows(planner: Planner, loop: Loop, body: Iterable[Statement]) -> li
             return []
         found += folds(statement.value)
     found = list(dict.fromkeys(found))
-    fits = loop.width == 1 and loop.parallel and loop.extent >= _SIDE_BY_SIDE and 0 < len(
-        found) <= 2 and all(_is_sum_of_row(planner, fold, loop, found[0]) for fold in found)
+    many = loop.extent >= planner.machine.tuning.rows.together
+    fits = loop.width == 1 and loop.parallel and many and 0 < len(found) <= 2 and all(
+        _is_sum_of_row(planner, fold, loop, found[0]) for fold in found)
     return found if fits else []
 
 
@@ -81,23 +66,25 @@ def with_finish_apart(planner: Planner, loop: Loop, body: Sequence[Statement],
     """
     count = 1 + max(n for n, s in enumerate(body) if any(e.holds & FOLDS for e in expressions(s)))
     work = sum(planner.analysis.length(e) for s in body[count:] for e in expressions(s))
-    if loop.extent < _MANY or work < _MUCH:
+    tuning = planner.machine.tuning.rows
+    if loop.extent < tuning.many or work < tuning.much:
         return body, ()
     return body[:count], body[count:]
 
 
 def _blocks_of_rows(planner: Planner, fold: Fold) -> list[int]:
     """How many rows are added up at a time, and how many of those that are left."""
-    if fold.indices[0].extent > _LONG:
-        return [_LONG_SIDE_BY_SIDE]
+    tuning = planner.machine.tuning.rows
+    if fold.indices[0].extent > tuning.long:
+        return [tuning.long_together]
     lanes = planner.vector_bits // register_bits(fold.states[0].dtype)
-    if fold.indices[0].extent > _SHORT:
-        return [_SIDE_BY_SIDE]
-    return sorted({_SIDE_BY_SIDE, max(lanes, _SIDE_BY_SIDE)}, reverse=True)
+    if fold.indices[0].extent > tuning.short:
+        return [tuning.together]
+    return sorted({tuning.together, max(lanes, tuning.together)}, reverse=True)
 
 
 def _is_sum_of_row(planner: Planner, fold: Fold, loop: Loop, first: Fold) -> bool:
-    dtype = fold.states[0].dtype
+    dtype, tuning = fold.states[0].dtype, planner.machine.tuning.rows
     if fold.combine != "add" or kind_of(dtype) != "f" or len(fold.indices) != 1 or (
             fold.indices != first.indices) or any(e.holds & FOLDS for e in fold.body):
         return False
@@ -105,21 +92,21 @@ def _is_sum_of_row(planner: Planner, fold: Fold, loop: Loop, first: Fold) -> boo
     own = [load for load in read if not load.free.isdisjoint(loop.covers)]
     narrow = all(16 * load.dtype.itemsize <= register_bits(dtype) for load in read)
     return bool(own) and len(own) < len(read) and dtype == first.states[0].dtype and (
-        fold.indices[0].extent <= (_LONG_NARROW if narrow else _LONG)
-        and _lanes_along(planner, fold)[0].width > 1)
+        fold.indices[0].extent <= (tuning.long_narrow if narrow else tuning.long)
+        and _lanes_along(planner, fold, tuning.together)[0].width > 1)
 
 
-def _lanes_along(planner: Planner, fold: Fold, rows: int = _SIDE_BY_SIDE) -> list[Loop]:
+def _lanes_along(planner: Planner, fold: Fold, rows: int) -> list[Loop]:
     """The loop along so many rows: in as many lanes as memory fills a vector with, of few rows in
     more of them; in as many as there are in a vector; and without lanes."""
     (loop,) = planner.fold(fold, True) or [Loop(fold.indices[0], fold.indices, False)]
-    bits = register_bits(fold.states[0].dtype)
+    bits, tuning = register_bits(fold.states[0].dtype), planner.machine.tuning.rows
     least = min([bits, *(8 * load.dtype.itemsize for load in loads(*fold.body)
                          if fold.indices[0] in load.free)])
     vector = planner.vector_bits
     widths = {1, *(min(loop.width, n) for n in (
-        vector // least * max(1, _SIDE_BY_SIDE // rows), vector // bits))}
-    if vector // bits >= _LONG_VECTOR:  # parts take what whole ones leave
+        vector // least * max(1, tuning.together // rows), vector // bits))}
+    if vector // bits >= tuning.long_vector:  # parts take what whole ones leave
         widths |= {n for n in (2, 4, 8) if n < min(loop.width, vector // bits) and loop.extent & n}
     return [replace(loop, width=width, whole=True) for width in sorted(widths, reverse=True)]
 

@@ -84,10 +84,6 @@ def scan_of(nest: Nest) -> Scan | None:
         and state not in loads(*elements) and len(places) == len(stores)) else None
 
 
-_ROWS = 4
-"""Rows that are gone through together."""
-
-
 def as_scan(planner: Planner, nest: Nest) -> dict[str, Any] | None:
     """How a scan runs in vectors: the fields of ``ScanLine``; None if it is none, or better runs
     otherwise."""
@@ -97,11 +93,11 @@ def as_scan(planner: Planner, nest: Nest) -> dict[str, Any] | None:
         return {"lanes": _block_lanes(planner, scan), "backwards": _is_backwards(scan)}
     if nest.kinds[-2:] != (SEQUENTIAL, PARALLEL) or set(nest.kinds[:-2]) - {PARALLEL}:
         return None
-    scan, lane = scan_across(nest), nest.indices[-1]
-    if scan is None or scan.along.extent < 2 * _ROWS or scan.state.place[0].get(lane) != 1 or (
+    scan, lane, rows = scan_across(nest), nest.indices[-1], planner.machine.tuning.scans.rows
+    if scan is None or scan.along.extent < 2 * rows or scan.state.place[0].get(lane) != 1 or (
             not _runs_in_lanes(planner, scan, lane, (0, 1))):
         return None
-    return {"lanes": _block_lanes(planner, scan), "rows": _ROWS}
+    return {"lanes": _block_lanes(planner, scan), "rows": rows}
 
 
 def scan_across(nest: Nest) -> Scan | None:

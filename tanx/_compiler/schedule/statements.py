@@ -47,11 +47,6 @@ from .transposes import as_transposed, crosses_in_order
 
 __all__ = ["in_kinds", "scheduled"]
 
-_TOGETHER, _BRIEF = 8, 8
-"""Iterations of few instructions, up to so many, that are written out together."""
-_LONG_VECTORS, _FEW_LANES = 256, 4
-"""Bits of vectors that leave so much that it is worth vectors of fewer lanes, and how few."""
-
 
 def scheduled(plan: Plan, machine: Machine) -> Plan:
     """The program of a plan, and those inside of it, as their loops run."""
@@ -102,7 +97,8 @@ class _Scheduler:
                 return [self.product(statement, tiles)]
             statement = replace(statement, kinds=(PARALLEL,) * len(statement.kinds))
         self.tasks = self.tasks or None
-        return [part for nest in by_residues(statement) for part in self.nest(nest)]
+        return [part for nest in by_residues(
+            statement, self.planner.tuning.residues) for part in self.nest(nest)]
 
     def product(self, nest: Nest, tiles: Tiling) -> Tiled:
         """A nest by tiles, whose operands are computed in loops of some kinds."""
@@ -228,10 +224,10 @@ class _Scheduler:
             left = self.left_over(loop, body)
             steps = loop.extent // loop.width + (not left and loop.extent % loop.width > 0)
             return Vector(loop.width, left, not rest and self.is_short(loop, body, steps))
-        if not rest and lane is not None and crosses_in_order(self.analysis, loop, body, lane):
+        if not rest and lane is not None and crosses_in_order(self.planner, loop, body, lane):
             return Crossing(lane.width)
         if self.is_brief(loop, rest, body):
-            return Unrolled(_TOGETHER)
+            return Unrolled(self.planner.tuning.together)
         return PARALLEL if loop.parallel else SEQUENTIAL
 
     def left_over(self, loop: Loop, body: Sequence[Statement]) -> tuple[int, ...]:
@@ -243,9 +239,9 @@ class _Scheduler:
         left = loop.extent % loop.width
         if not left or self.analysis.repeatable(body):
             return ()
-        found, width = list[int](), loop.width
+        found, width, tuning = list[int](), loop.width, self.planner.tuning
         sums = any(e.holds & FOLDS for s in body for e in expressions(s))
-        while sums and self.planner.vector_bits >= _LONG_VECTORS and width > _FEW_LANES:
+        while sums and self.planner.vector_bits >= tuning.long_vectors and width > tuning.few_lanes:
             width //= 2
             if left >= width:
                 found.append(width)
@@ -255,18 +251,21 @@ class _Scheduler:
     def is_short(self, loop: Loop, body: Sequence[Statement], steps: int) -> bool:
         """Whether a loop in lanes has so few steps, of so few instructions, that it is better
         written out."""
-        return loop.parallel and steps <= _TOGETHER // 2 and all(
+        tuning = self.planner.tuning
+        return loop.parallel and steps <= tuning.together // 2 and all(
             isinstance(s, Store) and s.guard is None and s.combine is None for s in body) and sum(
-            self.analysis.length(s.value) for s in body if isinstance(s, Store)) <= _BRIEF
+            self.analysis.length(s.value) for s in body if isinstance(s, Store)) <= tuning.moves
 
     def is_brief(self, loop: Loop, rest: Sequence[Loop], body: Sequence[Statement]) -> bool:
         """Whether each iteration of a loop stores vectors that are soon made, of neighbours: there
         are better things to do than to jump back."""
+        tuning = self.planner.tuning
         if len(rest) != 1 or not rest[0].width == rest[0].extent > 1 == loop.width or not (
-                loop.parallel and loop.extent >= _TOGETHER and self.analysis.repeatable(body)):
+                loop.parallel and loop.extent >= tuning.together) or not (
+                self.analysis.repeatable(body)):
             return False
         return all(isinstance(s, Store) and s.guard is None and s.combine is None
-                   and self.analysis.length(s.value) <= _BRIEF
+                   and self.analysis.length(s.value) <= tuning.moves
                    and all(rest[0].stride(access.place[0]) in (0, 1) for access in (
                        Load(s.buffer, s.index), *loads(*expressions(s)))) for s in body)
 

@@ -121,7 +121,7 @@ class _Scheduler:
         if isinstance(statement, Extern) and statement.name == LAPACK:
             statement = self.with_work(statement)
         if isinstance(statement, Extern) and statement.name == MATRICES:
-            statement = in_lanes(statement, self.machine.vector_bits, self.tuning.grain)
+            statement = in_lanes(statement, self.machine)
         if not isinstance(statement, Nest) or TASKS in statement.kinds or any(
                 isinstance(inner, Extern) for inner in statements_in(statement.body)) or (
                 is_tiled(statement)):

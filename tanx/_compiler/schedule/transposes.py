@@ -21,8 +21,6 @@ __all__ = ["LINE", "as_transposed", "crosses_in_order"]
 
 LINE = 64
 """Bytes of a line of the cache."""
-_SHORT = 128
-"""Instructions in all iterations of tiles that are written out, or run in order."""
 
 
 def as_transposed(planner: Planner, crossing: Loop, lane: Loop, body: Sequence[Statement],
@@ -48,7 +46,7 @@ def as_transposed(planner: Planner, crossing: Loop, lane: Loop, body: Sequence[S
                 for load in loads(*expressions(statement)))
     line = max(size, 8 * LINE // (planner.vector_bits // size))
     long = _even_blocks(lane.extent, tuning.long if along else line, size)
-    return Vector(size, unrolled=long * length <= _SHORT), {
+    return Vector(size, unrolled=long * length <= tuning.written_out), {
         "deep": _even_blocks(crossing.extent, line, size), "long": long, "along": along}
 
 
@@ -91,13 +89,13 @@ def _merged(terms: Mapping[Expr, int], *loops: Loop) -> Mapping[Expr, int]:
     return {atom: factor for atom, factor in renamed if atom is not None}
 
 
-def crosses_in_order(analysis: Analysis, loop: Loop, body: Sequence[Statement],
+def crosses_in_order(planner: Planner, loop: Loop, body: Sequence[Statement],
                      lane: Loop | None) -> bool:
     """Whether stores in a loop that runs in order, inside one in lanes, are neighbours along it."""
     if lane is None or loop.parallel or not 1 < lane.width <= loop.extent:
         return False
-    length = sum(analysis.length(s.value) for s in body if isinstance(s, Store))
-    if length * lane.width > _SHORT:
+    length = sum(planner.analysis.length(s.value) for s in body if isinstance(s, Store))
+    if length * lane.width > planner.machine.tuning.transposes.written_out:
         return False
     reads = {load.buffer.name for s in body for load in loads(*expressions(s))}
     return all(isinstance(s, Store) and s.guard is None and s.combine is None

@@ -27,10 +27,6 @@ from .parts import Parts
 
 __all__ = ["steps_together", "write_rows"]
 
-_TOGETHER = 4
-"""Vectors of each row that are added before jumping back."""
-
-
 def write_rows(parts: Parts, loop: Loop, nest: Rows, scope: Scope) -> None:
     """Write a loop over rows in blocks of several, and what is left as a smaller one."""
     done = 0
@@ -156,7 +152,8 @@ def steps_together(parts: Parts, scope: Scope, lane: Loop, steps: range, states:
                    add: Callable[[Scope, Sequence[Scalar]], list[Scalar]], bound: Sequence[State],
                    ) -> list[Scalar]:
     """Steps of a loop that carries states, a few of them written out at a time."""
-    blocks = len(steps) // _TOGETHER
+    together = parts.writer.machine.tuning.rows.vectors
+    blocks = len(steps) // together
     index = Index("steps", blocks)
 
     def written_out(outer: Scope, numbers: range, found: list[Scalar], base: Value | None = None,
@@ -166,10 +163,9 @@ def steps_together(parts: Parts, scope: Scope, lane: Loop, steps: range, states:
         return found
 
     def block(outer: Scope, found: Sequence[Scalar]) -> list[Scalar]:
-        return written_out(outer, steps[:_TOGETHER], list(found),
-                           outer.values[index] * _TOGETHER)
+        return written_out(outer, steps[:together], list(found), outer.values[index] * together)
 
     if blocks:
         states = parts.control.loop(scope, Loop(index, (index,), False), 0, blocks, states, block,
                                     bound=bound)
-    return written_out(scope, steps[blocks * _TOGETHER:], states)
+    return written_out(scope, steps[blocks * together:], states)

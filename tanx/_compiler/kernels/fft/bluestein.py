@@ -23,16 +23,13 @@ if TYPE_CHECKING:
 
 __all__ = ["waves"]
 
-_LARGE = 1 << 15
-"""Length above which the program fills its tables when it runs, instead of holding them."""
-
 
 def waves(chain: Chain, length: int) -> tuple[str, str]:
     """The addresses of the wave, and of the spectrum of the conjugate one that goes on both ways.
 
     The spectrum is divided by its length.
     """
-    if length > _LARGE:
+    if length > chain.passes.module.machine.tuning.fourier.held:
         return _made(chain, length)
     cyclic = chain.way.cyclic
     return (chain.passes.table(f"wave {length}", lambda: parts_of(_wave(length), 0)),

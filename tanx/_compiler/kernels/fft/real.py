@@ -27,8 +27,6 @@ from .radix_passes import (
 
 __all__ = ["folded", "joined", "mirrored", "parted", "starts_real", "unfolded", "wraps"]
 
-_TABLE = 4096
-"""Turns up to which there is a table of all of them."""
 _SIDES = ("from", "from.im", "to", "to.im")
 
 
@@ -77,7 +75,8 @@ def _turns(passes: Passes, f: Function, n: int, count: int, k: Value, lanes: int
 
     Where they are many, it is a product: by the upper and the lower bits of the first ``k``.
     """
-    low = count if count <= _TABLE else 1 << count.bit_length() // 2
+    table = passes.module.machine.tuning.fourier.table
+    low = count if count <= table else 1 << count.bit_length() // 2
     size = count if low == count else low + passes.lanes
     fine = passes.table(f"fine {n} {size}", lambda: parts_of(roots(np.arange(size), n), 0))
 

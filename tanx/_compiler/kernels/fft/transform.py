@@ -45,12 +45,6 @@ from .radix_passes import (
 
 __all__ = ["write_fourier"]
 
-_GRAIN, _MOST = 3e-5, 64
-"""Seconds that a task should take at least, and the tasks of a call at most."""
-_SECONDS = 3e-10
-"""What a transform takes for a number and a factor of 2 of the length."""
-_GROUP, _PIECE = 64, 4096
-"""Short lines, and frequencies of long ones, that are done at a time."""
 _PARAMS = ("in", "out", "spare")
 _UNIT = (*_PARAMS, "i64 %unit")
 
@@ -71,6 +65,7 @@ class _Transforms:
     def __init__(self, passes: Passes, kind: str, length: int, outer: int, inner: int,
                  scale: float):
         self.passes, self.kind, self.length = passes, kind, length
+        self.tuning = passes.module.machine.tuning.fourier
         self.outer, self.inner, self.scale = outer, inner, scale
         self.name = f"{kind} {length} {outer} {inner} {scale}"
         self.way = way(kind, length, inner, passes.element.bits // 8)
@@ -98,9 +93,10 @@ class _Transforms:
         A unit is so many complex numbers. If units are not ``apart``, the last one does something
         again that the one before has done, maybe rounded otherwise: one task has both.
         """
-        seconds = numbers * (log2(self.length) + 2) * _SECONDS
-        most = ROOMS if self.way.spare and self.way.halves is None else _MOST
-        tasks = max(1, min(most, count, int(count * seconds / _GRAIN)))
+        tuning = self.tuning
+        seconds = numbers * (log2(self.length) + 2) * tuning.seconds
+        most = ROOMS if self.way.spare and self.way.halves is None else tuning.tasks
+        tasks = max(1, min(most, count, int(count * seconds / tuning.grain)))
         chunk = -(-count // tasks)
         while not apart and chunk < count and (chunk == 1 or count % chunk == 1):
             chunk += 1
@@ -153,7 +149,7 @@ class _Transforms:
 
     def short_lines(self) -> str:
         """Lines in lanes, which is worth it for many of them."""
-        count = min(self.outer, _GROUP)
+        count = min(self.outer, self.tuning.group)
 
         def body(f: Function, unit: Value) -> None:
             first = intrinsic("smin", unit * count, self.outer - count)
@@ -260,11 +256,13 @@ class _Transforms:
     def pieces(self, f: Function, write: Callable[..., str], size: int, source: str,
                target: str) -> None:
         """Frequencies piece by piece."""
+        piece = self.tuning.piece
+
         def body(inner: Function, unit: Value) -> None:
-            first = intrinsic("smin", unit * _PIECE, size - _PIECE)
-            inner.call(write(self.passes, self.way.core, _PIECE, PAIRS),
+            first = intrinsic("smin", unit * piece, size - piece)
+            inner.call(write(self.passes, self.way.core, piece, PAIRS),
                        ("%in", "%in", "%out", "%out"), first)
-        f.call(self.unit("pieces", _PIECE // 4, -(-size // _PIECE), body),
+        f.call(self.unit("pieces", piece // 4, -(-size // piece), body),
                (source, target, "%spare"))
 
     def matrix(self, f: Function, source: str, target: str, middle: str, scale: float) -> None:

@@ -33,8 +33,6 @@ _SIGNATURE = "ptr %a, i64 %a_step, ptr %b, i64 %b_step, i64 %terms, ptr %out, i6
 _RUNS = "ptr %runs, i64 %count"
 _POINTER = type_of("ptr")
 _OF_BYTES = ("dot4", "dot4u")
-_AHEAD = 256
-"""Bytes from what is read to what is to be fetched."""
 _LINE = 512
 """Bits of a line of the cache."""
 
@@ -169,7 +167,8 @@ class _Kernel:
         tile = self.tile
         right = [self.load(b, n * tile.lanes, tile.lanes) for n in range(tile.vectors)]
         if self.adds and self.fetches:
-            self.fetch(self.step(b, _AHEAD * 8 // self.element.bits))
+            ahead = self.writer.machine.tuning.kernels.ahead
+            self.fetch(self.step(b, ahead * 8 // self.element.bits))
         each = iter(sums)
         return [self.plus(x, y, next(each)) for x in left for y in right]
 
