@@ -12,7 +12,15 @@ import pytest
 
 from tanx import dtypes
 from tanx._base.config import enable_x64, explicit_x64_dtypes, numpy_dtype_promotion
-from tanx.dtypes import TypePromotionError, float0, result_type, scalar_types
+from tanx.dtypes import (
+    TypePromotionError,
+    _kinds,
+    _promotion,
+    _scalars,
+    float0,
+    result_type,
+    scalar_types,
+)
 
 # Made once by JAX: for each setting, the type of each pair of operands; a star marks weak types,
 # an exclamation mark pairs that do not promote.
@@ -82,7 +90,7 @@ def test_promotion_does_not_depend_on_order(strict):
     nodes = [*map(np.dtype, TYPES), *PYTHON.values()]
 
     def join(a, b):
-        return None if a is None or b is None else dtypes._join(a, b, strict)
+        return None if a is None or b is None else _promotion._join(a, b, strict)
 
     for a in nodes:
         assert join(a, a) == a
@@ -276,7 +284,7 @@ def test_scalar_types(name):
 
 
 def test_scalar_types_make_arrays(monkeypatch):
-    monkeypatch.setattr(dtypes, "make_array", np.asarray)
+    monkeypatch.setattr(_scalars, "make_array", np.asarray)
     made = scalar_types["float32"]([1, 2])
     assert made.dtype == np.float32 and made.shape == (2,)
     with pytest.raises(TypeError):
@@ -291,7 +299,7 @@ def test_other_names_of_scalar_types():
 
 @pytest.mark.parametrize("name", TYPES)
 def test_each_type_has_one_kind(name):
-    kinds = [kind for kind in dtypes._KINDS if dtypes.isdtype(name, kind)]
+    kinds = [kind for kind in _kinds._KINDS if dtypes.isdtype(name, kind)]
     family = name.rstrip("0123456789_emfnbuz")
     assert kinds == {
         "bool": ["bool"], "int": ["signed integer", "integral", "numeric"],

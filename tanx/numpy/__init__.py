@@ -4,9 +4,9 @@ import typing as _typing
 
 from numpy import e, euler_gamma, inf, nan, newaxis, pi
 
-from .. import dtypes as _dtypes
 from .._base.traceback import shown
 from .._base.window import load_late, publish
+from ..dtypes import _scalars
 from ._array_api import *
 from ._assemble import *
 from ._bessel import *
@@ -44,10 +44,10 @@ if _typing.TYPE_CHECKING:  # they load when used
     from . import fft as fft
     from . import linalg as linalg
 
-globals().update(_dtypes.scalar_types)
+globals().update(_scalars.scalar_types)
 
 publish(__name__, shown)
 
 load_late(__name__)
 
-_dtypes.make_array = asarray  # noqa: F405
+_scalars.make_array = asarray  # noqa: F405

@@ -1,0 +1,54 @@
+"""tanx.dtypes: types of array elements, how they promote, and what they are called."""
+
+from ml_dtypes import bfloat16, finfo, iinfo
+
+from .._base.window import publish
+from ._kinds import (
+    isdtype,
+    issubdtype,
+    scalar_type_of,
+    to_complex_dtype,
+    to_floating_dtype,
+    to_inexact_dtype,
+    to_numeric_dtype,
+)
+from ._promotion import TypePromotionError, keys_are_no_numbers, promote_types, result_type
+from ._promotion import holds as holds
+from ._requests import (
+    canonicalize_dtype,
+    default_complex,
+    default_float,
+    default_int,
+    default_uint,
+    dtype,
+    is_python_scalar,
+    is_weakly_typed,
+    requested_dtype,
+)
+from ._scalars import ScalarMeta, scalar_types
+from ._types import NAMES as NAMES
+from ._types import DType as DType
+from ._types import (
+    ExtendedDType,
+    KeyType,
+    extended,
+    float0,
+    is_extended,
+    itemsize_bits,
+    prng_key,
+    short_name,
+    stored,
+    stored_as,
+    stored_numbers,
+)
+
+__all__ = [
+    "ExtendedDType", "KeyType", "ScalarMeta", "TypePromotionError", "bfloat16",
+    "canonicalize_dtype", "default_complex", "default_float", "default_int", "default_uint",
+    "dtype", "extended", "finfo", "float0", "iinfo", "is_extended", "is_python_scalar",
+    "is_weakly_typed", "isdtype", "issubdtype", "itemsize_bits", "keys_are_no_numbers", "prng_key",
+    "promote_types", "requested_dtype", "result_type", "scalar_type_of", "scalar_types",
+    "short_name", "stored", "stored_as", "stored_numbers", "to_complex_dtype", "to_floating_dtype",
+    "to_inexact_dtype", "to_numeric_dtype"]
+
+publish(__name__)
