@@ -96,8 +96,8 @@ def _resharded(x, target):
     whole = (*target.spec, *[None] * (ndim - len(target.spec)))
     target = target.update(spec=target.spec.update(whole))
     x = as_array(x)
-    before = (x.sharding if type(x) is Array  # type: ignore[attr-defined]
-              else type_of(x).sharding)
+    concrete: Any = x if type(x) is Array else type_of(x)
+    before = concrete.sharding
     if _forbidden.value and isinstance(before, NamedSharding):
         _check_collectives(before.spec, target)
     if isinstance(x, Tracer):

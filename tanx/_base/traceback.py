@@ -13,7 +13,7 @@ import re
 import sys
 from collections.abc import Callable
 from types import FunctionType, TracebackType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 __all__ = ["boundary", "credit", "shown", "trimmed"]
 
@@ -49,8 +49,8 @@ def boundary(fun: T, shown: bool = False) -> T:
     public.__name__, public.__qualname__ = fun.__name__, fun.__qualname__
     public.__doc__, public.__module__ = fun.__doc__, fun.__module__
     public.__dict__.update(fun.__dict__)
-    public.__wrapped__ = fun  # type: ignore[attr-defined]
-    return public  # type: ignore[return-value]
+    public.__dict__["__wrapped__"] = fun
+    return cast(T, public)
 
 
 def shown(fun: T) -> T:

@@ -377,7 +377,8 @@ class NamedTupleNode(Node):
         return self.type(*children)
 
     def keys(self, aux, count):
-        return map(GetAttrKey, self.type._fields)  # type: ignore[attr-defined]
+        cls: Any = self.type
+        return map(GetAttrKey, cls._fields)
 
     def show(self, aux, children):
         return f"CustomNode(namedtuple[{self.type.__name__}], [{', '.join(children)}])"

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import Any
 
+import numpy as np
+
 from .. import dtypes, tree_util
 from .._base.config import disable_bwd_checks
 from .._base.traceback import boundary
@@ -524,9 +526,9 @@ def _fits(aval: ShapedArray, ct) -> bool:
     if type(ct) in (Zero, SymbolicZero):
         return ct.aval.shape == aval.shape
     found = typeof(ct)
-    is_complex = dtypes.issubdtype(found.dtype, dtypes.np.complexfloating)
+    is_complex = dtypes.issubdtype(found.dtype, np.complexfloating)
     return found.shape == aval.shape and found.dtype != dtypes.float0 and (
-        not is_complex or dtypes.issubdtype(aval.dtype, dtypes.np.complexfloating))
+        not is_complex or dtypes.issubdtype(aval.dtype, np.complexfloating))
 
 
 def closure_convert(fun: Callable, *example_args):
@@ -548,7 +550,7 @@ def closure_convert(fun: Callable, *example_args):
         return outs
 
     jaxpr, consts = stage(flat, [typeof(x) for x in leaves])
-    hoisted = [isinstance(x, Tracer) and dtypes.issubdtype(x.dtype, dtypes.np.inexact)
+    hoisted = [isinstance(x, Tracer) and dtypes.issubdtype(x.dtype, np.inexact)
                for x in consts]
     fixed = [x for x, h in zip(consts, hoisted) if not h]
 

@@ -20,6 +20,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from .. import dtypes
 from .._core.cells import Cell
 from .._core.jaxpr import ClosedJaxpr, JaxprEqn, cached_by_jaxpr
@@ -126,7 +128,7 @@ def run_late(primitive, args: Sequence, params: dict[str, Any], carried: range,
 def _may_be_kept(trace: JVPTrace, x) -> bool:
     """Whether a reference holds numbers, and is from below or has an origin there."""
     return is_ref(x) and (type(x) is Cell or not _is_own(trace, x)) and (
-        dtypes.issubdtype(x.aval.dtype, dtypes.np.number) or x.aval.dtype == bool)
+        dtypes.issubdtype(x.aval.dtype, np.number) or x.aval.dtype == bool)
 
 
 def _is_own(trace: Trace, x) -> bool:
@@ -196,7 +198,7 @@ def late_from(content):
         return content
     if late.shape == aval.shape:
         return convert(content, late.dtype)
-    bits = bitcast_convert_type(content, dtypes.np.dtype(f"uint{8 * aval.dtype.itemsize}"))
+    bits = bitcast_convert_type(content, np.dtype(f"uint{8 * aval.dtype.itemsize}"))
     return concatenate([
         convert((bits >> 16 * i & 0xffff).reshape(1, *aval.shape), late.dtype)
         for i in range(late.shape[0])], 0)
@@ -209,7 +211,7 @@ def content_from(late, aval: ShapedArray):
         return late
     if kind.shape == aval.shape:
         return convert(late, aval.dtype)
-    unsigned = dtypes.np.dtype(f"uint{8 * aval.dtype.itemsize}")
+    unsigned = np.dtype(f"uint{8 * aval.dtype.itemsize}")
     bits = convert(late[0], unsigned)
     for i in range(1, kind.shape[0]):
         bits = bits | convert(late[i], unsigned) << 16 * i

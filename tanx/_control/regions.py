@@ -150,9 +150,9 @@ def xla_metadata_call2(f: Callable | None = None, /, metadata: Mapping[str, Any]
 def _with_metadata(f: Callable, metadata: Mapping[str, Any] | None,
                    ad_metadata: str | Mapping[str, Any]) -> Callable:
     name = "tanx.experimental.xla_metadata.xla_metadata_call2"
-    params = {"xla_metadata": _pairs(name, metadata), "ad_metadata": (
-        "same" if ad_metadata == "same" else () if ad_metadata == "drop"
-        else _pairs(name, ad_metadata))}  # type: ignore[arg-type]
+    own = _pairs(name, ad_metadata) if isinstance(ad_metadata, Mapping) else (
+        "same" if ad_metadata == "same" else ())
+    params = {"xla_metadata": _pairs(name, metadata), "ad_metadata": own}
     return region(xla_metadata_call_p, f, lambda _: params)
 
 

@@ -176,8 +176,7 @@ class _Writer:
         return " ".join(found)
 
     def atoms(self, atoms: Iterable[Atom], numbers: dict[Var, str]) -> str:
-        return " ".join([self.literal(a) if type(a) is Literal else numbers[a]  # type: ignore
-                         for a in atoms])
+        return " ".join([self.literal(a) if isinstance(a, Literal) else numbers[a] for a in atoms])
 
     def literal(self, literal: Literal) -> str:
         value, aval = literal.val, literal.aval

@@ -252,7 +252,6 @@ def cache(call: Callable, *, explain: Callable | None = None) -> Callable:
     """
     known: dict[tuple, tuple[Any, tuple]] = {}
 
-    @wraps(call)
     def remembered(fun: WrappedFun, *args):
         key = (fun, *args)
         if key in known:
@@ -267,6 +266,7 @@ def cache(call: Callable, *, explain: Callable | None = None) -> Callable:
                                    for store in fun.stores)
         return result
 
-    remembered.cache_clear = known.clear  # type: ignore[attr-defined]
-    remembered.evict_function = lambda fun: None  # type: ignore[attr-defined]
-    return remembered
+    public: Any = wraps(call)(remembered)
+    public.cache_clear = known.clear
+    public.evict_function = lambda fun: None
+    return public

@@ -89,9 +89,9 @@ def _linearized_from_jvp(self, residuals, *tangents):
         for aval, moving in zip(self.out_avals_flat, residuals.known.unknown)])
 
 
-def _not_one_rule(pair: tuple) -> TypeError:
+def _not_one_rule(pair: Any) -> TypeError:
     """The error for a pair of rules that is taken for a rule."""
-    names = ", ".join(pair._fields)  # type: ignore[attr-defined]
+    names = ", ".join(pair._fields)
     return TypeError(f"a pair of rules is not one rule: write `{names} = ...` in the class.")
 
 

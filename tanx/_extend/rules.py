@@ -7,7 +7,7 @@ is found by every transformation, and what our primitives have is found in it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, MutableMapping
-from typing import Any
+from typing import Any, cast
 
 from .._core.linear import Expansion, Never, Zero, instantiate, is_linear
 from .._core.primitive import Primitive as AnyPrimitive
@@ -49,7 +49,7 @@ class RuleBook(MutableMapping):
 
     def __contains__(self, primitive: object) -> bool:
         try:
-            self[primitive]  # type: ignore[index]
+            self[cast(AnyPrimitive, primitive)]
         except KeyError:
             return False
         return True

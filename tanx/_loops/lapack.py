@@ -235,15 +235,18 @@ def _environment(**variables: str) -> Iterator[None]:
             os.environ.pop(name, None)
 
 
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
 def thread_functions() -> tuple[int, int] | None:
     """OpenBLAS's functions that get and set its number of threads, if the library is OpenBLAS."""
     library = ctypes.CDLL(_extension("cython_lapack").__file__)
     for prefix in ("scipy_", ""):
-        found = [getattr(library, f"{prefix}openblas_{verb}_num_threads", None)
-                 for verb in ("get", "set")]
-        if None not in found:
-            get, put = (ctypes.cast(f, ctypes.c_void_p).value or 0 for f in found)  # type: ignore
-            return get, put
+        get, put = (getattr(library, f"{prefix}openblas_{verb}_num_threads", None)
+                    for verb in ("get", "set"))
+        if get is not None and put is not None:
+            return _address(get), _address(put)
     return None
 
 

@@ -32,14 +32,15 @@ __all__ = ["children", "expressions", "folds", "loads", "map_expressions", "move
 def children(node: Node) -> tuple[Node, ...]:
     """The nodes that a node is made of; a fold's bound variables are not among them."""
     kind = type(node)  # every pass comes here for every node, so no isinstance
+    whole: Any = node
     if kind is Op:
-        return node.args  # type: ignore[attr-defined]
+        return whole.args
     if kind is Load:
-        return node.index  # type: ignore[attr-defined]
+        return whole.index
     if kind is Pick:
-        return (node.fold,)  # type: ignore[attr-defined]
+        return (whole.fold,)
     if kind is Fold or kind is While:
-        return node.parts  # type: ignore[attr-defined]
+        return whole.parts
     return ()
 
 

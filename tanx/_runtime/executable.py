@@ -336,8 +336,8 @@ def _origins(jaxpr: Jaxpr) -> list[SourceInfo | None]:
 
 def _operand(x: Array | np.ndarray, parents: list[Work]) -> np.ndarray:
     """The data of an argument; where that is on its way, the work goes to ``parents``."""
-    if type(x) is not Array:
-        return x  # type: ignore[return-value]
+    if not isinstance(x, Array):
+        return x
     buffers = x._held
     work = buffers[0].ready if len(buffers) == 1 else None
     if type(work) is Work and work.queue is queue_of_thread():

@@ -11,7 +11,7 @@ import ctypes
 import sys
 from functools import cache
 from types import MemberDescriptorType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -68,28 +68,29 @@ def versions() -> str | None:
 
     Python has none from 3.14 on, and where it has, attributes that are set must change them.
     """
-    sample = _Plain()
+    sample: Any = _Plain()
+    plain: Any = _Plain
     members = vars(sample)
 
     def dict_version() -> int:
         return _word(id(members) + 24)
 
     def class_version() -> int:
-        sample.missing = 0  # type: ignore[attr-defined]
+        sample.missing = 0
         return ctypes.c_uint32.from_address(id(_Plain) + 384).value
 
     seen = set()
     for i in range(40):  # often enough for the interpreter to take its shortcuts
-        sample.value = i  # type: ignore[attr-defined]
+        sample.value = i
         seen.add(dict_version())
     members["value"] = 1
     seen.add(dict_version())
     settled = dict_version() == dict_version()
     first = class_version()
-    _Plain.changed = 1  # type: ignore[attr-defined]
+    plain.changed = 1
     second = ctypes.c_uint32.from_address(id(_Plain) + 384).value
     third = class_version()
-    del _Plain.changed  # type: ignore[attr-defined]
+    del plain.changed
     if len(seen) != 41 or not settled:
         return "dicts do not tell of changes"
     return None if first not in (second, third) and first else "classes do not tell of changes"

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .. import dtypes
 from .._core.cells import Cell, check_writable
 from .._core.effects import has_ref_effects
@@ -105,11 +107,11 @@ def late_type(aval: ShapedArray) -> ShapedArray:
 
     Integers of 32 and 64 bits are cut into pieces of 16 bits along a leading axis.
     """
-    if dtypes.issubdtype(aval.dtype, dtypes.np.inexact):
+    if dtypes.issubdtype(aval.dtype, np.inexact):
         return aval
     wide = aval.dtype.itemsize // 2 if aval.dtype.itemsize > 2 else 1
     shape = (wide, *aval.shape) if wide > 1 else aval.shape
-    return ShapedArray(shape, dtypes.np.dtype(dtypes.np.float32))
+    return ShapedArray(shape, np.dtype(np.float32))
 
 
 def contents(args: Iterable) -> list:

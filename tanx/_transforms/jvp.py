@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from .. import dtypes, errors
 from .._core.cells import holds, too_high
 from .._core.jaxpr import ClosedJaxpr, jaxpr_as_fun
@@ -171,7 +173,7 @@ class JVPTrace(Trace):
         """What returns integers has no derivative; anything else says why it lacks one."""
         out = self.below.process(primitive, primals, params)
         for y in out if primitive.multiple_results else [out]:
-            if dtypes.issubdtype(typeof(y).dtype, dtypes.np.inexact):
+            if dtypes.issubdtype(typeof(y).dtype, np.inexact):
                 primitive.jvp(primals)
         return out
 

@@ -16,6 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from .. import dtypes
 from .._core.flow import Choice, Flow, ForLoop, WhileLoop
 from .._core.jaxpr import ClosedJaxpr, Var, cached_by_jaxpr, eval_jaxpr, jaxpr_as_fun
@@ -202,7 +204,7 @@ def _without_rule(primitive, primals, series, params, order: int) -> tuple[Any, 
         return _by_derivative(primitive, primals, series, params, order)
     out = primitive.bind(*primals, **params)
     outs = out if primitive.multiple_results else [out]
-    if any(dtypes.issubdtype(typeof(y).dtype, dtypes.np.inexact) for y in outs):
+    if any(dtypes.issubdtype(typeof(y).dtype, np.inexact) for y in outs):
         primitive.jvp(primals)  # says why there is no derivative
     return out, [zero_series] * len(outs) if primitive.multiple_results else zero_series
 
