@@ -35,7 +35,7 @@ def decompose(closed: ClosedJaxpr, tuning: DecomposeTuning = USUAL.decompose) ->
         results = None if rule is None or eqn.effects else rule(writer, eqn)
         if results is None:
             writer.eqns.append(eqn)
-            if eqn.primitive in (dot_general_p, fft_p, transpose_p):
+            if eqn.primitive in (dot_general_p, fft_p, transpose_p, pad_p):
                 writer.made[eqn.outvars[0]] = eqn
         else:
             writer.names.update(zip(eqn.outvars, results, strict=True))
@@ -53,7 +53,7 @@ class _Writer:
         self.names: dict[Var, Atom] = {}
         self.uses = Counter(atom for eqn in source.eqns for atom in eqn.invars)
         self.uses.update(source.outvars)
-        self.made: dict[Atom, JaxprEqn] = {}  # by results: what transposes are merged with
+        self.made: dict[Atom, JaxprEqn] = {}  # by results: what later equations are merged with
 
     def read(self, atom: Atom) -> Atom:
         return self.names.get(atom, atom) if isinstance(atom, Var) else atom
@@ -175,6 +175,8 @@ def _window(write: _Writer, eqn: JaxprEqn) -> list[Atom] | None:
         return None
     assert isinstance(primitive, WindowReduction)
     dtype, combine = primitive.state(x.aval.dtype), primitive.combine
+    if combine == "add" and (repeated := _repeated(write, eqn, window)) is not None:
+        return [repeated]
     if dtype != x.aval.dtype:
         x = _converted(write, eqn, x, dtype)
     if any(map(any, window.padding_config)):
@@ -193,6 +195,41 @@ def _window(write: _Writer, eqn: JaxprEqn) -> list[Atom] | None:
                   lambda a, b: write.apply(eqn, _COMBINE[combine], a, b))
     return [x if dtype == eqn.outvars[0].aval.dtype
             else _converted(write, eqn, x, eqn.outvars[0].aval.dtype)]
+
+
+def _repeated(write: _Writer, eqn: JaxprEqn, window: Window) -> Atom | None:
+    """Elements repeated: the sums of windows that reach from one element to the next.
+
+    Such are the gradients of sums over windows side by side, with zeros between the elements.
+    """
+    (x,), config = eqn.invars, window.padding_config
+    before = write.made.get(x)
+    if before is not None and before.primitive is pad_p and not any(map(any, config)):
+        x, fill = before.invars
+        if not isinstance(fill, Literal) or fill.val != 0:
+            return None
+        config = before.params["padding_config"]
+    spread = [d for d, entry in enumerate(config) if any(entry)]
+    if not spread or any(window.window_strides[d] != 1 or window.window_dilation[d] != 1
+                         for d in range(x.aval.ndim)) or any(
+            size > 1 and d not in spread for d, size in enumerate(window.window_dimensions)):
+        return None
+    for d in spread:
+        (low, _, between), size, n = config[d], window.window_dimensions[d], x.aval.shape[d]
+        if between + 1 != size or not 0 <= low < size:
+            return None
+        shape = [*x.aval.shape[:d + 1], size, *x.aval.shape[d + 1:]]
+        x = write.apply(eqn, broadcast_in_dim_p, x, shape=tuple(shape), sharding=None,
+                        broadcast_dimensions=tuple(k for k in range(len(shape)) if k != d + 1))
+        shape[d:d + 2] = [n * size]
+        x = write.apply(eqn, reshape_p, x, new_sizes=tuple(shape), dimensions=None, sharding=None)
+        first, count = size - 1 - low, eqn.outvars[0].aval.shape[d]
+        if count != n * size:
+            ends = [(0, 0, 0)] * len(shape)
+            ends[d] = -first, first + count - n * size, 0
+            zero = Literal(np.zeros((), x.aval.dtype), ShapedArray((), x.aval.dtype))
+            x = write.apply(eqn, pad_p, x, zero, padding_config=tuple(ends))
+    return x
 
 
 def _squeezed(write: _Writer, eqn: JaxprEqn, x: Atom, kept: list[int]) -> Atom:

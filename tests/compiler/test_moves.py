@@ -8,6 +8,7 @@ import pytest
 
 import tanx
 import tanx.numpy as jnp
+from tanx import lax
 from tanx._compiler.emit.cpu.module import generate
 from tanx._compiler.machine import host
 from tanx._compiler.pipeline import build
@@ -333,3 +334,39 @@ def test_reductions_in_lanes_within_tiles():
             tanx.enable_x64(True):
         check_function(lambda x: tanx.vmap(lambda x: jnp.any(x.astype(float) != 0, 0), -1, -1)(
             jnp.stack([x, x], -1)), x)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int32"])
+@pytest.mark.parametrize("shape, window, padding", [
+    ((2, 6, 8, 5), (1, 2, 2, 1), "VALID"), ((2, 7, 9, 5), (1, 2, 3, 1), "VALID"),
+    ((2, 7, 9, 5), (1, 2, 3, 1), "SAME"), ((2, 3, 8, 11), (1, 1, 2, 4), "SAME"),
+    ((33,), (4,), "VALID"),
+])
+def test_sums_that_repeat_elements(dtype, shape, window, padding):
+    """Gradients of windows side by side, written without zeros between elements."""
+    def pool(x):
+        return lax.reduce_window(x, np.zeros((), dtype), lax.add, window, window, padding)
+
+    def back(x, y):
+        return tanx.linear_transpose(pool, x)(y)[0]
+    x = numbers(shape, dtype)
+    y = numbers(pool(x).shape, dtype)
+    check_function(back, x, y)
+    assert "temp" not in tanx.jit(back).lower(x, y).as_text("schedule")
+
+
+@pytest.mark.parametrize("size, stride, low", [(3, 1, 2), (2, 1, 1), (3, 2, 2), (2, 1, 3)])
+def test_sums_of_spread_elements(size, stride, low):
+    """Windows over zeros between elements, whether or not they are repetitions."""
+    def sums(x):
+        return lax.reduce_window(x, 0, lax.add, (1, size), (1, stride), [(0, 0), (low, 2)],
+                                 base_dilation=(1, 3))
+    check_function(sums, numbers((4, 37), "int32"))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "complex64"])
+def test_elements_of_rows(dtype):
+    """Each row has its own positions, some of them outside."""
+    x = numbers((30, 301), dtype)
+    places = np.random.default_rng(1).integers(-400, 400, (30, 77)).astype("int32")
+    check_function(lambda x, i: jnp.take_along_axis(x, i, axis=1), x, places)

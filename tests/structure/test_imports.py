@@ -14,7 +14,8 @@ OPS = CORE | {"_loops", "_ops"}
 LEFT = OPS | {"_transforms", "_control"}
 RIGHT = OPS | {"_compiler", "_runtime"}
 MACHINE = LEFT | RIGHT | {"_api", "_explain", "_export", "_extend", "_profile"}
-LIBRARY = LEAVES | {"lax", "_api", "_control.custom_jvp", "_control.custom_vjp"}
+LIBRARY = LEAVES | {"lax", "_api", "_control.custom_jvp", "_control.custom_vjp",
+                    "_control.custom_vmap"}
 ROOMS = {
     **dict.fromkeys(LEAVES, LEAVES),
     "_core": LEAVES,

@@ -197,8 +197,7 @@ class Access:
             moved = {atom: factor for atom, factor in terms.items() if atom not in fixed}
             near = select(mask, addresses.offsets(moved, 0, scope, small=True), 0)
             start = addresses.address(buffer, fixed, rest, scope)
-            return elements.collect(buffer, [addresses.further(buffer, start, near.lane(n))
-                                             for n in range(near.type.lanes)])
+            return elements.gather(buffer, near, start)
         offsets = addresses.offsets(terms, rest, scope)
         if offsets.type.lanes == 1:
             safe = select(any_lane(mask), offsets, 0)

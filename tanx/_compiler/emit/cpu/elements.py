@@ -78,9 +78,9 @@ class Elements:
             return from_memory(vector, part_dtype(buffer.dtype))
         return Pair(collect(0), collect(1)) if kind_of(buffer.dtype) == "c" else collect(0)
 
-    def gather(self, buffer: Buffer, offsets: Value) -> Scalar:
-        """Elements at some positions of a buffer, one for each lane."""
-        base, further = self.addresses.base(buffer), self.addresses.further
+    def gather(self, buffer: Buffer, offsets: Value, start: Value | None = None) -> Scalar:
+        """Elements at some positions of a buffer, or after ``start``, one for each lane."""
+        base, further = start or self.addresses.base(buffer), self.addresses.further
         if offsets.type.lanes == 1:  # what might have varied came to the same in all lanes
             return self.read(buffer, further(buffer, base, offsets))
         if self.writer.has_masks and memory_type(buffer.dtype).bits in (32, 64) and (
