@@ -9,7 +9,7 @@ import tanx
 from tanx import dtypes
 from tanx._core.array import Array
 from tanx._core.linear import Linear, Zero, instantiate
-from tanx._core.primitive import Kind
+from tanx._core.primitive import Kind, primitives
 from tanx._core.stage import stage
 from tanx._loops import build, check, interpret
 from tanx._transforms.jvp import jvp
@@ -23,6 +23,9 @@ from .cases import CASES
 def coarse(dtype) -> bool:
     """Whether a floating-point dtype is less precise than float64."""
     return dtype not in (np.float64, np.complex128)
+
+
+PREPARED = {name for name, primitive in primitives.items() if primitive.prepared}
 
 
 def each_case(suits=lambda case: True):
@@ -70,6 +73,24 @@ def test_infer_agrees_with_eval(case):
         assert out._value.shape == aval.shape
         assert out._value.dtype == aval.dtype
         assert out.weak_type == aval.weak_type
+
+
+@each_case(lambda case: case.primitive in PREPARED)
+def test_prepared_functions_agree_with_eval(case):
+    args = arrays(case.arguments())
+    jaxpr, consts = stage(flat(case), [x.aval for x in args])
+    values = dict(zip(jaxpr.constvars, consts)) | dict(zip(jaxpr.invars, args))
+    for eqn in jaxpr.eqns:
+        ins = [values[a] if a in values else Array(np.asarray(a.val), False, a.aval)
+               for a in eqn.invars]
+        values.update(zip(eqn.outvars, as_list(eqn.primitive.bind(*ins, **eqn.params))))
+        prepared = eqn.primitive.prepared and eqn.primitive.prepared(
+            *(x.aval for x in ins), **eqn.params)
+        if prepared:
+            data = [x._value for x in ins]
+            got, want = np.asarray(prepared(*data)), eqn.primitive.eval(*data, **eqn.params)
+            np.testing.assert_array_equal(got, want, strict=got.ndim > 0)
+            assert got.dtype == eqn.outvars[0].aval.dtype and got.shape == want.shape
 
 
 @each_case(lambda case: case.lower)

@@ -111,6 +111,11 @@ class Primitive:
     # Optional rule for Taylor mode; see above.
     taylor: Any = None
 
+    # Optional rule for eager programs that run again and again.
+    # prepared(*types, **params): a function of arrays of these types that does what ``eval`` does,
+    # without looking at types and parameters; None if ``eval`` is as good.
+    prepared: Any = None
+
     # Optional rules for compiled code; see above.
     fill: Any = None
     is_view: Any = None

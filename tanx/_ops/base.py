@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import prod
+from operator import methodcaller
 
 import numpy as np
 
@@ -105,6 +106,11 @@ class BroadcastInDim(Primitive):
         for d, entry in zip(broadcast_dimensions, x.entries):
             entries[d] = entry
         return tuple(entries)
+
+    def prepared(self, x, *, shape, broadcast_dimensions, sharding=None):
+        is_reshape = x.size == prod(shape) and list(broadcast_dimensions) == sorted(
+            broadcast_dimensions)
+        return methodcaller("reshape", shape) if is_reshape else None
 
     def eval(self, x, *, shape, broadcast_dimensions, sharding=None):
         if list(broadcast_dimensions) != sorted(broadcast_dimensions):
@@ -372,6 +378,10 @@ class Reduction(Primitive):
         out = self.ufunc.reduce(x, axis=axes, dtype=accumulator(dtype) if self.wide else None)
         return out if out.dtype == dtype else out.astype(dtype)
 
+    def prepared(self, x, *, axes, **params):
+        return partial(self.ufunc.reduce, axis=axes) if x.size and x.dtype in (
+            np.float32, np.float64) else None
+
     def batch(self, args, dims, *, axes, **params):
         (x,), (d,) = args, dims
         shifted = tuple(a + (a >= d) for a in axes)
@@ -429,6 +439,10 @@ class ReduceSum(Reduction):
                 "tanx.lax.reduce_sum", "sums of 16-bit floats are not allowed.", f"operand: {x}",
                 hint="tanx.config.jax_allow_f16_reductions allows them; or sum in float32."))
         return super().infer(x, axes=axes, **params)
+
+    def prepared(self, x, *, axes, **params):
+        in_blocks = axes and axes[-1] < x.ndim - 1 and prod(x.shape[a] for a in axes) >= _MANY
+        return None if in_blocks else super().prepared(x, axes=axes, **params)
 
     def eval(self, x, *, axes, **params):
         if x.dtype.char in "fdFD" and axes and axes[-1] < x.ndim - 1 and x.flags.c_contiguous and (

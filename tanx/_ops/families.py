@@ -52,6 +52,11 @@ class Elementwise(Primitive):
         rule: Any = self.eval
         return rule if isinstance(rule, np.ufunc) else getattr(rule, "ufunc", None)
 
+    def prepared(self, *types: ShapedArray, **params):
+        own_loop = getattr(self, "own_loop", False)
+        return None if own_loop or types[0].dtype not in (np.float32, np.float64) or any(
+            p is not None for p in params.values()) else self.ufunc_alone
+
     def joined(self, x: ShapedArray, y: ShapedArray) -> ShapedArray:
         """The type of operands of one dtype together: equal ranks, sizes equal or 1, or rank 0."""
         weak = x.weak_type and y.weak_type

@@ -109,10 +109,14 @@ class Program:
 
 def _rule(eqn) -> Callable:
     """The function that computes an equation's results from NumPy arrays."""
-    rule = partial(eqn.primitive.eval, **eqn.params) if eqn.params else eqn.primitive.eval
-    if eqn.primitive.kind is not Kind.CALL:
+    primitive, types = eqn.primitive, [a.aval for a in eqn.invars]
+    if primitive.prepared is not None and (
+            prepared := primitive.prepared(*types, **eqn.params)) is not None:
+        return prepared
+    rule = partial(primitive.eval, **eqn.params) if eqn.params else primitive.eval
+    if primitive.kind is not Kind.CALL:
         return rule
-    types, several = [a.aval for a in eqn.invars], eqn.primitive.multiple_results
+    several = primitive.multiple_results
 
     def call(*operands):
         """Calls run functions, which must know of keys that they are keys."""
