@@ -27,6 +27,7 @@ from .._core.trace import Tracer
 from .._core.types import ShapedArray, ShapeDtypeStruct, is_arraylike, typeof
 from .._runtime.device import default_device
 from .._runtime.eager import compiled
+from .._runtime.result_places import Committed, placed, result_places
 from .._transforms.discharge import Discharged, discharge, is_stateful
 from .._transforms.low import low_types, lowered
 from ..errors import explain
@@ -411,6 +412,8 @@ class Compiled(Stage):
                     for x, a in zip(leaves, self._avals)]
         operands = lower_all(program.closed.in_avals, [*program.captured, *operands])
         outs = run_on_contents(self._run, operands, program.pure.written)
+        if Committed.seen and len(operands) == len(program.closed.jaxpr.invars):
+            outs = placed(outs, result_places(operands, program.closed), operands)
         return tree_unflatten(program.out_tree, raise_all(program.closed.out_avals, outs))
 
     def _run(self, *operands) -> list:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from types import MethodType
 from typing import Any
 
 from .._base.traceback import boundary
 from .._core.array import Array
-from .._core.sharding import Sharding, named
+from .._core.explicit import is_divided
+from .._core.sharding import NamedSharding, Sharding, named
+from .._core.spec import PartitionSpec
 from .._core.types import ShapeDtypeStruct, typeof
 from .._ops.annotations import laid_out
 from ..errors import explain
@@ -30,12 +33,12 @@ class ShardedFunction(Wrapped):
 
     @boundary
     def __call__(self, *args, **kwargs):
-        if self._in is not None:
-            self._check(args, kwargs)
+        given = [] if self._in is None else self._check(args, kwargs)
         result = self._function(*args, **kwargs)
-        return result if self._out is None else self._place(result)
+        return self._place(result, given)
 
-    def _check(self, args: tuple, kwargs: dict) -> None:
+    def _check(self, args: tuple, kwargs: dict) -> list[Sharding | None]:
+        """The shardings that are stated for the arguments."""
         if kwargs:
             raise ValueError(explain(
                 "tanx.jit", "in_shardings are for positional arguments, not for keywords.",
@@ -47,17 +50,23 @@ class ShardedFunction(Wrapped):
             raise ValueError(explain(
                 "tanx.jit", "in_shardings must have one entry for each argument but static ones.",
                 f"in_shardings: {len(shardings)}", f"arguments:    {len(given)}"))
-        for x, target in zip(tree_flatten(given)[0],
-                             targets_for("tanx.jit", "in_shardings", shardings, given)):
+        targets = targets_for("tanx.jit", "in_shardings", shardings, given)
+        for x, target in zip(tree_flatten(given)[0], targets):
             if target is not None:
                 target.check_compatible_aval(typeof(x).shape)
                 target.shard_shape(typeof(x).shape)
+        return targets
 
-    def _place(self, result):
+    def _place(self, result, given: Sequence[Sharding | None] = ()):
+        """The result as ``out_shardings`` say; for the rest, whole on the mesh that is named."""
         leaves, tree = tree_flatten(result)
         targets = targets_for("tanx.jit", "out_shardings", self._out, result)
+        mesh = next((t.mesh for t in (*given, *targets) if isinstance(t, NamedSharding)), None)
         for k, (x, target) in enumerate(zip(leaves, targets, strict=True)):
-            if target is not None:
+            if target is None and mesh is not None and type(x) is Array and not (
+                    x._device is not None or is_divided(x.aval)):
+                leaves[k] = laid_out(x, NamedSharding(mesh, PartitionSpec()))
+            elif target is not None:
                 target.check_compatible_aval(typeof(x).shape)
                 if type(x) is ShapeDtypeStruct:
                     leaves[k] = x.update(sharding=target)
@@ -67,7 +76,7 @@ class ShardedFunction(Wrapped):
 
     def with_out_shardings(self, result):
         """The types of results, as ``eval_shape`` gives them, with their shardings."""
-        return result if self._out is None else self._place(result)
+        return self._place(result)
 
     @boundary
     def eval_shape(self, *args, **kwargs):

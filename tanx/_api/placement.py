@@ -15,6 +15,7 @@ from .._core.array import Array
 from .._core.buffer import Buffer
 from .._core.explicit import is_divided, laid_out, on_devices
 from .._core.mesh import AbstractMesh, concrete_mesh
+from .._core.placement import Committed
 from .._core.sharding import NamedSharding, Sharding, SingleDeviceSharding, named
 from .._core.spaces import MemorySpace
 from .._core.spec import PartitionSpec
@@ -275,6 +276,7 @@ def _put(x, place: Device | Sharding | None, donate: bool):
         return placed
     if isinstance(place, NamedSharding) and isinstance(place.mesh, AbstractMesh):
         return reshard_to(placed, laid_out(placed.aval, place))
+    Committed.seen = True
     moved = placed._shared(laid_out(placed.aval, place), place)
     if donate and type(x) is Array:
         x.delete()

@@ -225,7 +225,7 @@ def requested(function: str, sharding, ndim: int) -> NamedSharding | None:
             hint="tanx.lax.with_sharding_constraint is for Auto axes."))
     if not mesh.explicit_axes:
         return None
-    Explicit.seen = True
+    Explicit.note()
     entries = (*sharding.spec, *[None] * (ndim - len(sharding.spec)))
     return NamedSharding(mesh, sharding.spec.update(entries))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..errors import explain
@@ -10,7 +11,8 @@ from .sharding import ManualAxisType, NamedSharding
 from .spaces import MemorySpace
 from .spec import PartitionSpec, names_of
 
-__all__ = ["AUTO_LAYOUT", "AutoLayout", "NOWHERE", "Explicit", "Placement", "placed", "written"]
+__all__ = ["AUTO_LAYOUT", "AutoLayout", "NOWHERE", "Committed", "Explicit", "Placement", "on_mesh",
+           "placed", "written"]
 
 
 class AutoLayout:
@@ -26,10 +28,27 @@ class AutoLayout:
 AUTO_LAYOUT = AutoLayout()
 
 
+class Committed:
+    """Whether anything in this process was put on a device or a mesh."""
+
+    seen = False
+
+
 class Explicit:
     """Whether any type of this process has stated a sharding; see :mod:`tanx._core.explicit`."""
 
     seen = False
+
+    @staticmethod
+    def note() -> None:
+        """State that a type does."""
+        Explicit.seen = Committed.seen = True
+
+
+@lru_cache(maxsize=4096)
+def on_mesh(mesh: Any, spec: PartitionSpec, memory_kind: str | None = None) -> NamedSharding:
+    """A sharding; one object for equal ones, by which compiled calls know them."""
+    return NamedSharding(mesh, spec, memory_kind=memory_kind)
 
 
 ANY_AXIS = ManualAxisType()
@@ -81,7 +100,8 @@ def _of_type(shape: tuple[int, ...], sharding) -> NamedSharding:
               for entry in whole]  # axes that the compiler divides are no part of a type
     sharding = sharding.update(spec=sharding.spec.update(stated))
     sharding.shard_shape(shape)
-    Explicit.seen = Explicit.seen or any(stated)
+    if any(stated):
+        Explicit.note()
     return sharding
 
 

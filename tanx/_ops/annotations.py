@@ -16,6 +16,7 @@ from .._core.array import Array
 from .._core.effects import IOEffect
 from .._core.linear import Zero, is_linear, is_zero, linear, never
 from .._core.mesh import AbstractMesh, AxisType, Mesh, concrete_mesh, get_abstract_mesh
+from .._core.placement import Committed, on_mesh
 from .._core.primitive import Kind, Primitive, parameter
 from .._core.sharding import NamedSharding, Sharding, SingleDeviceSharding, named, refuse_types
 from .._core.spec import PartitionSpec
@@ -323,6 +324,7 @@ def _constrained(x, target):
     shape = typeof(x).shape
     target.check_compatible_aval(shape)
     target.shard_shape(shape)
+    Committed.seen = True  # also where the function is staged: its results lie on the mesh
     given = as_array(x)
     out = sharding_constraint_p.bind(given, context_mesh=concrete_mesh(), layout=None,
                                      sharding=target, unconstrained_dims=free)
@@ -375,6 +377,14 @@ def laid_out(x: Array, sharding: Sharding) -> Array:
     return x._shared(aval, place)
 
 
+def beside(x, other):
+    """``x`` where the user put another array, if both are arrays of as many dimensions."""
+    if not Committed.seen or type(x) is not Array or type(other) is not Array or (
+            other._device is None or x.ndim != other.ndim):
+        return x
+    return x._shared(explicit.laid_out(x.aval, other._device), other._device)
+
+
 def place_of(sharding: Sharding):
     """What an array keeps of a sharding: the device alone, where that says it all."""
     devices = sharding.device_set
@@ -383,4 +393,7 @@ def place_of(sharding: Sharding):
             "tanx.Array", "arrays over several devices are not supported yet.",
             f"sharding: {sharding}"))
     (device,) = devices
+    Committed.seen = True
+    if isinstance(sharding, NamedSharding):
+        return on_mesh(sharding.mesh, sharding.spec, sharding.memory_kind)
     return device if sharding == SingleDeviceSharding(device) else sharding

@@ -14,6 +14,7 @@ from .._core.types import ShapedArray, canonical_shape, described, typeof
 from .._loops import build
 from .._loops.names import SCRATCH
 from ..errors import explain
+from .annotations import beside
 from .base import broadcast_in_dim
 from .convert import cast, convert, wrapped
 from .operands import NUMBER, letter
@@ -157,7 +158,7 @@ def full_like(x, fill_value, dtype=None, shape=None, sharding=None):
         value = _filling(fill_value, dtypes.requested_dtype(dtype, "tanx.lax.full_like"))
     if sharding is None and shape == like.shape:
         sharding = stated(like)
-    return _spread(value, shape, sharding)
+    return beside(_spread(value, shape, sharding), x)
 
 
 def iota(dtype, size):

@@ -12,8 +12,8 @@ header, and then what :func:`attempt` reads from front to back, a *cursor* going
     the outputs: for each the number of the argument whose memory it takes, or -1 and its form: the
         descriptor (NumPy's), the number of dimensions, the dimensions
     the results that are not arguments as they came: for each its place among those made, its type,
-        and what has its data: an output, a constant, an argument whose data it shares in the same
-        shape or in another one, or an argument to be copied
+        its device or sharding or None, and what has its data: an output, a constant, an argument
+        whose data it shares in the same shape or in another one, or an argument to be copied
     the codes of the tree of results
 
 Codes say what a tree is, node by node; the same codes tell what to expect and what to make. Entries

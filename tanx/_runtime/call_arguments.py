@@ -54,10 +54,13 @@ def give(frame: int, address: int, holder: int) -> int:
 
 @inline
 def take_array(frame: int, x: int) -> int:
-    """Code: type; dtype, weak type; the result that it is, or -1; what is done to it; its form."""
+    """Code: type; dtype, weak type; place; the result that it is, or -1; what is done to it; its
+    form."""
     code = word(frame, CURSOR)
-    put(frame, CURSOR, code + 56 + 8 * word(code, 48))
+    put(frame, CURSOR, code + 64 + 8 * word(code, 56))
     if word(x, TYPE) != address_of.array_class:
+        return 0
+    if word(x, DEVICE) != word(code, 24):
         return 0
     buffer = word(x, BUFFER)
     if not usable(buffer):
@@ -70,15 +73,15 @@ def take_array(frame: int, x: int) -> int:
             return 0
         if word(aval, AVAL_DTYPE) != word(code, 8) or word(aval, AVAL_WEAK) != word(code, 16):
             return 0
-        if not same_form(buffer, code + 40):
+        if not same_form(buffer, code + 48):
             return 0
-    if word(code, 32) != KEPT:
-        if word(code, 32) == OVERWRITTEN:
+    if word(code, 40) != KEPT:
+        if word(code, 40) == OVERWRITTEN:
             if word(buffer, BASE) != 0 or int32(buffer, FLAGS) & OWNED != OWNED:
                 return 0
         C.Py_IncRef(x)
         append(frame, END, x)
-    result = word(code, 24)
+    result = word(code, 32)
     if result >= 0:
         C.Py_IncRef(x)
         put(word(frame, MADE_LIST) + 8 * result, 0, x)

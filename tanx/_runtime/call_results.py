@@ -45,6 +45,7 @@ def make_arrays(entry: int, frame: int) -> int:
     while i < word(entry, RESULTS):
         place = following(frame)
         aval = following(frame)
+        device = following(frame)
         buffer = data_of_result(entry, frame)
         made = C.PyType_GenericAlloc(address_of.array_class, 0)
         if made == 0 or buffer == 0:
@@ -52,10 +53,10 @@ def make_arrays(entry: int, frame: int) -> int:
             C.Py_DecRef(buffer)
             return 0
         C.Py_IncRef(aval)
-        C.Py_IncRef(address_of._Py_NoneStruct)
+        C.Py_IncRef(device)
         put(made, BUFFER, buffer)
         put(made, AVAL, aval)
-        put(made, DEVICE, address_of._Py_NoneStruct)
+        put(made, DEVICE, device)
         put(word(frame, MADE_LIST) + 8 * place, 0, made)
         i += 1
     return 1

@@ -26,6 +26,7 @@ from .availability import is_native
 from .eager import compiled, quietly
 from .objects import native_calls, obstacle
 from .python_call import Call
+from .result_places import Committed, placed, places_of, result_places
 from .tier0 import Program
 
 __all__ = ["Dispatcher", "NativeCalls"]
@@ -117,6 +118,8 @@ class Ready:
             operands.append(x if type(x) is Array else stored_numbers(x, dtype)
                             if type(x) is int else np.asarray(x, dtype))
         outs = quietly(run, operands)
+        if Committed.seen:
+            outs = placed(outs, result_places(operands), operands)
         return outs[0] if self.single else tree_unflatten(self.out_tree, outs)
 
 
@@ -176,7 +179,7 @@ class NativeCalls:
         for x in leaves:
             if type(x) is Array and x._data is not None:
                 x._row_major()  # for good, rather than in each call again
-        kind = (staged.closed, tuple(call.kwargs), tuple(map(type, leaves)))
+        kind = (staged.closed, tuple(call.kwargs), tuple(map(type, leaves)), places_of(leaves))
         with self._lock:
             if kind not in self._known:
                 if len(self._known) >= Dispatcher.LIMIT:

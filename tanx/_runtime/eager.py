@@ -32,6 +32,7 @@ from ..errors import OutOfMemoryError, explain
 from .availability import is_native
 from .compiled_ufuncs import element_ufunc
 from .memory import make_room, out_of_memory
+from .result_places import Committed, placed, result_places
 from .tier0 import interpreted, program_of
 
 __all__ = ["compiled", "evaluate", "quietly", "ufunc_of"]
@@ -71,13 +72,15 @@ LARGE = 1 << 16
 
 def evaluate(primitive, args, params):
     """Run ``primitive`` on arrays, NumPy arrays and Python scalars; an ``Array`` or a list."""
-    if Explicit.seen:
+    placing = Committed.seen
+    if placing and Explicit.seen:
         divided = _divided(primitive, args, params)
         if divided is not None:
             return divided
     try:
         if primitive.kind is _CALL:
-            return _call(primitive, args, params)
+            result: Any = _call(primitive, args, params)
+            return _beside(primitive, args, params, result) if placing else result
         if len(args) == 2 and type(args[0]) is Array and type(args[1]) is Array:
             # Most operations are of this form: spare them the lists, and the empty keywords, which
             # take 0.1 us each time that they are handed on.
@@ -122,12 +125,12 @@ def evaluate(primitive, args, params):
             if any(t.dtype == dtypes.float0 for t in types):
                 return _without_data(primitive, out_type, out)
         if primitive.multiple_results:
-            result: Any = [Array(np.asarray(y), aval=t) for y, t in zip(out, out_type, strict=True)]
+            result = [Array(np.asarray(y), aval=t) for y, t in zip(out, out_type, strict=True)]
         else:
             result = Array(out if type(out) is np.ndarray else np.asarray(out), False, out_type)
         if strict.value:
             _look_at(primitive, args, params, result)
-        return result
+        return _beside(primitive, args, params, result) if placing else result
     except MemoryError as error:
         return _once_more(primitive, args, params, error)
 
@@ -139,6 +142,23 @@ def _look_at(primitive, args, params, result) -> None:
     _check_finite(primitive, results)
     if debug_key_reuse.value and not _unwatched.value:
         _watch_keys(primitive, args, params, results)
+
+
+def _beside(primitive, args, params, result):
+    """The result where the operands lie."""
+    if primitive.kind is _CALL:
+        places = result_places(args, primitive.called(params))
+    else:
+        for x in args:
+            if type(x) is Array and x._device is not None:
+                break
+        else:
+            return result
+        places = result_places(args)
+    if places is None:
+        return result
+    return (placed(result, places, args) if primitive.multiple_results else
+            placed([result], places, args)[0])
 
 
 def _divided(primitive, args, params):
@@ -153,7 +173,7 @@ def _divided(primitive, args, params):
     out = explicit.divided_results(primitive, types, params, out)
     made = [y._shared(t) for y, t in zip([results] if single else results,
                                          [out] if single else out, strict=True)]
-    return made[0] if single else made
+    return _beside(primitive, args, params, made[0] if single else made)
 
 
 def _undivided(x):

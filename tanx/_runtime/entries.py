@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from struct import pack
 from typing import Any
@@ -22,11 +22,12 @@ from .._base.treedef import child_specs
 from .._base.treenodes import DictNode, ListNode, NamedTupleNode, NoneNode, TupleNode
 from .._core.array import Array
 from .._core.guards import ABSENT, Cell, ClassMembers, Guards, Items, Members, Slot
+from .._core.jaxpr import ClosedJaxpr
 from .._core.origins import LARGE_RESULT, note_all
 from .._core.stage import Staged
 from .._core.types import ShapedArray, typeof
 from ..dtypes import stored
-from ..tree_util import tree_flatten
+from ..tree_util import tree_flatten, tree_leaves
 from . import call, call_arguments, call_frame, call_guards, call_results, host, stop
 from . import call_frame as native
 from .eager import compiled
@@ -35,6 +36,7 @@ from .machine_code import permanent
 from .native import translate
 from .objects import member_offset
 from .python_call import Call
+from .result_places import Committed, Places, placed, result_places
 
 __all__ = ["entry_of", "vectorcall"]
 
@@ -75,6 +77,9 @@ _SCALARS = frozenset(np.dtype(code).type for code in "?bhilqBHILQefdFD")
 class _Writer:
     """The words of an entry while it is written."""
 
+    closed: ClosedJaxpr
+    places: Places | None = None  # where results lie
+
     def __init__(self, executable: Executable, in_avals: list):
         self.executable = executable
         self.kept: list[Any] = [executable]
@@ -104,6 +109,9 @@ class _Writer:
                    for name, i, x in sorted((name, i, x) for i, (name, x) in keywords)]
         static = [(i, x) for i, x, is_static in values if is_static]
         dynamic = [(i, x) for i, x, is_static in values if not is_static]
+        self.closed = staged.closed
+        if Committed.seen:
+            self.places = result_places(tree_leaves([x for _, x in dynamic]), staged.closed)
         for i, x in static:
             self.words += [i, self.address(type(x)), self.address(x)]
         guards = self.write_guards(staged.guards)
@@ -178,10 +186,10 @@ class _Writer:
         number, kind = next(self.arguments)
         data = x._value if type(x) is Array else None
         if type(data) is np.ndarray:
-            key = x.aval, id(data.dtype), kind
+            key = x.aval, id(data.dtype), kind, id(x._device)
             shared = self.known.get(key, ())
             if shared == ():  # arguments of one type, which are many, share its words
-                shared = self.array(x.aval, data) if self.suits(data, kind) else None
+                shared = self.array(x, data) if self.suits(data, kind) else None
                 self.known[key] = shared
             if shared is not None:
                 self.arrays.add(number)
@@ -202,9 +210,9 @@ class _Writer:
             return [_NUMBERS[type(x), kind.dtype]]
         raise _Foreign
 
-    def array(self, aval: ShapedArray, data: np.ndarray) -> tuple[list[int], list[int]]:
-        """The codes of the type of an array, and of the form of its data."""
-        return [native.ARRAY, *self.kind(aval)], self.form(data)
+    def array(self, x: Array, data: np.ndarray) -> tuple[list[int], list[int]]:
+        """The codes of the type and the place of an array, and of the form of its data."""
+        return [native.ARRAY, *self.kind(x.aval), self.address(x._device)], self.form(data)
 
     def kind(self, aval: ShapedArray) -> list[int]:
         """Type, dtype and weak type. A type that states a placement has no equals: no dtype."""
@@ -268,7 +276,8 @@ class _Writer:
                 continue
             places.append(n)
             count += 1
-            self.words += [n, self.address(aval)]
+            place = None if self.places is None else self.places.of(aval)
+            self.words += [n, self.address(aval), self.address(place)]
             if i < 0:
                 data = constants[i + len(constants)].reshape(aval.shape)
                 self.words += [native.CONSTANT, self.address(data)]
@@ -341,14 +350,18 @@ class _PythonWriter(_Writer):
     def program(self) -> list[int]:
         run, dtypes = self.executable.run, tuple(self.dtypes)
 
+        closed = self.closed
+
         @boundary
-        def run_leaves(leaves: tuple) -> list[Array]:
-            return run(leaves)
+        def run_leaves(leaves: Sequence) -> list[Array]:
+            outs = run(leaves)
+            return (placed(outs, result_places(leaves, closed), leaves) if Committed.seen
+                    else outs)
 
         @boundary
         def convert_and_run(leaves: tuple) -> list[Array]:
-            return run([x if dtype is None else np.asarray(x, dtype)
-                        for x, dtype in zip(leaves, dtypes)])
+            return run_leaves([x if dtype is None else np.asarray(x, dtype)
+                               for x, dtype in zip(leaves, dtypes)])
 
         function = run_leaves if set(dtypes) <= {None} else convert_and_run
         return [self.address(function), native.PYTHON, 0]

@@ -19,6 +19,7 @@ from ..lax import _functions as lax
 from ._promotion import (
     Array,
     as_operand,
+    beside,
     canonical_shape,
     check_arraylike,
     convert,
@@ -345,9 +346,10 @@ def _like(function: str, a, value, dtype, shape, device, out_sharding=None):
     like = type_like(function, a)
     shape = like.shape if shape is None else canonical_shape(shape, f"tanx.numpy.{function}")
     dtype, weak = _dtype_like(function, like, dtype)
-    if device is None is out_sharding and shape == like.shape:
-        out_sharding = stated(like)
-    return _filled(shape, value, dtype, weak, device, out_sharding)
+    if device is not None or out_sharding is not None:
+        return _filled(shape, value, dtype, weak, device, out_sharding)
+    sharding = stated(like) if shape == like.shape else None
+    return beside(_filled(shape, value, dtype, weak, None, sharding), a)
 
 
 def zeros_like(a, dtype=None, shape=None, *, device=None, out_sharding=None):
@@ -376,10 +378,11 @@ def empty_like(prototype, dtype=None, shape=None, *, device=None):
     """
     like = type_like("empty_like", prototype)
     shape = like.shape if shape is None else canonical_shape(shape, "tanx.numpy.empty_like")
-    if dtype is not None:
-        return empty(shape, dtype, device=device)
-    x = convert(lax.empty(shape, like.dtype), like.dtype, like.weak_type)
-    return placed(x, device, None if device is not None or shape != like.shape else stated(like))
+    x = (convert(lax.empty(shape, like.dtype), like.dtype, like.weak_type) if dtype is None else
+         empty(shape, dtype))
+    if device is not None:
+        return placed(x, device)
+    return beside(placed(x, None, stated(like) if shape == like.shape else None), prototype)
 
 
 def full_like(a, fill_value, dtype=None, shape=None, *, device=None, out_sharding=None):

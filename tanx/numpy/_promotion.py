@@ -17,12 +17,14 @@ from .._core.array import Array
 from .._core.explicit import Explicit, is_divided, joint_sharding, stated
 from .._core.trace import Tracer, context
 from .._core.types import canonical_shape, described, is_arraylike, typeof
+from .._ops.annotations import beside
 from .._ops.base import broadcast_in_dim
 from .._ops.convert import convert, wrapped
 from ..errors import explain, warn_user
 
-__all__ = ["Array", "Explicit", "Tracer", "as_operand", "broadcast_to_shape", "canonical_shape",
-           "check_arraylike", "common_shape", "convert", "gives_way", "inexact", "is_arraylike",
+__all__ = ["Array", "Explicit", "Tracer", "as_operand", "beside", "broadcast_to_shape",
+           "canonical_shape", "check_arraylike", "common_shape", "convert", "gives_way", "inexact",
+           "is_arraylike",
            "is_divided", "joint_sharding", "like", "numeric", "plain", "promote",
            "promote_dtypes", "promote_inexact", "promote_numeric", "promote_shapes", "refuse_out",
            "refuse_rank_promotion", "staging", "stated", "type_like", "typeof", "wrapped"]
