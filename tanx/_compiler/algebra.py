@@ -1,11 +1,11 @@
-"""What single equations become: the rules behind :func:`tanx._compiler.simplify.simplify`.
+"""Rewrites of single equations: the rules behind :func:`tanx._compiler.simplify.simplify`.
 
-A rule is given the sweep, which knows scalars and producers of operands, and an equation. It gives
-back an atom that has the value already, a simpler equation for the same variable, or None; it may
-apply primitives on the way. An atom of another shape is refused by the sweep, so that rules need
-not think about broadcasting.
+A rule takes the sweep, which knows scalars and the producers of operands, and an equation. It
+returns an atom that already has the value, a simpler equation for the same variable, or None; it
+may apply primitives on the way. The sweep rejects an atom of another shape, so that rules need not
+handle broadcasting.
 
-Floating-point numbers keep IEEE semantics: signed zeros, infinities and NaN come out as before.
+Floating-point results keep IEEE semantics, including signed zeros, infinities and NaN.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Answer = Atom | JaxprEqn | None
 
 
 class Known(Protocol):
-    """What rules ask about their operands."""
+    """What rules can ask about their operands."""
 
     def producer(self, atom: Atom, name: str | None = None) -> JaxprEqn | None: ...
     def scalar(self, atom: Atom) -> np.ndarray | None: ...
@@ -87,11 +87,11 @@ def _add(known: Known, eqn: JaxprEqn) -> Answer:
 
 
 def _added_in_place(known: Known, eqn: JaxprEqn) -> JaxprEqn | None:
-    """The sum of a cotangent and of one that is zero but for a few elements: those are added.
+    """Add a mostly zero cotangent to another one by updating a few elements.
 
-    Such a one is what reading elements of an array leads to. In the backward pass of a loop that
-    does so, a step then does not go through the whole array. (The sign of a zero may change, which
-    is why this is for cotangents only.)
+    Reading elements of an array creates such cotangents. In the backward pass of a loop that does
+    so, a step then need not touch the whole array. (The sign of a zero may change, which is why
+    this is for cotangents only.)
     """
     for total, part in (eqn.invars, eqn.invars[::-1]):
         update = known.producer(part)
@@ -222,9 +222,9 @@ def _select(known: Known, eqn: JaxprEqn) -> Answer:
 
 @_rule("dot_general")
 def _dot_general(known: Known, eqn: JaxprEqn) -> Answer:
-    """A product with an array of equal elements is a sum, which other dimensions repeat.
+    """Turn a product with a constant array into a sum, broadcast along the other dimensions.
 
-    The factor is taken out of the sum, and so must be a power of two.
+    The constant is factored out of the sum, so it must be a power of two.
     """
     (contracted, batch), out = eqn.params["dimension_numbers"], eqn.outvars[0].aval
     for side in (0, 1):
@@ -274,7 +274,7 @@ def _convert(known: Known, eqn: JaxprEqn) -> Answer:
 
 
 def _holds(small: np.dtype, large: np.dtype) -> bool:
-    """Whether one dtype has all values of another, exactly."""
+    """Whether one dtype represents all values of another exactly."""
     kinds = letter(small) + letter(large)
     if small == large or kinds[0] == "b" and kinds[1] in "iufc":
         return True
@@ -382,7 +382,7 @@ def _slice(known: Known, eqn: JaxprEqn) -> Answer:
 
 @_rule("dynamic_slice")
 def _dynamic_slice(known: Known, eqn: JaxprEqn) -> Answer:
-    """A slice, where the place is known."""
+    """Turn a dynamic slice whose start is known into a slice."""
     x, *starts = eqn.invars
     sizes = eqn.params["slice_sizes"]
     if sizes == x.aval.shape:
@@ -403,7 +403,7 @@ def _pad(known: Known, eqn: JaxprEqn) -> Answer:
 
 @_rule("concatenate")
 def _concatenate(known: Known, eqn: JaxprEqn) -> Answer:
-    """Operands without elements add nothing."""
+    """Drop operands without elements."""
     axis = eqn.params["dimension"]
     whole = [x for x in eqn.invars if x.aval.shape[axis]]
     if len(whole) == 1:
@@ -414,7 +414,7 @@ def _concatenate(known: Known, eqn: JaxprEqn) -> Answer:
 @_rule("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_and", "reduce_or",
        "reduce_xor")
 def _reduce(known: Known, eqn: JaxprEqn) -> Answer:
-    """Along dimensions of size 1 there is nothing to combine."""
+    """Drop dimensions of size 1, along which there is nothing to combine."""
     (x,), axes = eqn.invars, eqn.params["axes"]
     shape = x.aval.shape
     if all(shape[a] == 1 for a in axes):
@@ -429,10 +429,10 @@ def _reduce(known: Known, eqn: JaxprEqn) -> Answer:
 
 
 def _sum_of_equals(known: Known, eqn: JaxprEqn) -> JaxprEqn | None:
-    """The sum of elements that are equal, as those of a constant: one times their number.
+    """Turn the sum of equal elements, as of a constant, into one of them times their number.
 
-    Narrow floats are added in float32, whose sums may be too large for their own multiplication.
-    A sum of zeros is 0.0, whatever their signs.
+    Narrow floats are added in float32, and such a sum may overflow their own multiplication. A sum
+    of zeros is 0.0, whatever their signs.
     """
     (x,), axes, out = eqn.invars, eqn.params["axes"], eqn.outvars[0].aval
     repeated = known.producer(x, "broadcast_in_dim")

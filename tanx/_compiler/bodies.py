@@ -1,8 +1,8 @@
-"""Loops and branches in jaxprs: bodies made small, what is the same in all steps moved out.
+"""Loops and branches in jaxprs: simplify their bodies and move loop invariants out.
 
-The passes on jaxprs run in the bodies, too. Constants of a body, and what a loop computes from
-nothing else, become operands of the loop; a carry that no step changes becomes a constant of it.
-Out of branches nothing is moved: one that is not taken costs nothing.
+The passes on jaxprs run on bodies, too. Constants of a body, and values that a loop computes from
+constants only, become operands of the loop; a carry that no step changes becomes a constant of it.
+Nothing is moved out of branches: a branch that is not taken costs nothing.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Passes = Callable[[ClosedJaxpr], ClosedJaxpr]
 
 
 def open_bodies(closed: ClosedJaxpr, passes: Passes, tuning: DistributeTuning) -> ClosedJaxpr:
-    """Prepare the bodies of all loops and branches, those inside of them included, by ``passes``.
+    """Run ``passes`` on the bodies of all loops and branches, including nested ones.
 
-    No body has constants afterwards.
+    Afterwards, no body has constants.
     """
     if not any(is_control(eqn) for eqn in closed.jaxpr.eqns):
         return closed
@@ -44,7 +44,7 @@ def is_control(eqn: JaxprEqn) -> bool:
 
 
 class _Opener:
-    """The jaxpr around, as far as it is written."""
+    """The surrounding jaxpr, as far as it is written."""
 
     def __init__(self, closed: ClosedJaxpr, passes: Passes, tuning: DistributeTuning):
         self.passes, self.tuning = passes, tuning
@@ -98,7 +98,7 @@ class _Opener:
                 eqn.params, WhileLoop(condition, len(asked), body, len(constants))))
 
     def open_choice(self, eqn: JaxprEqn, choice: Choice) -> JaxprEqn:
-        """Give all branches the constants of each of them as operands."""
+        """Pass the constants of all branches to each of them as operands."""
         which, *given = eqn.invars
         operands, branches = _merged(given, choice.branches)
         branches = [self.passes(_specialized(b, operands)) for b in branches]
@@ -116,7 +116,7 @@ class _Opener:
             params=eqn.primitive.with_flow(eqn.params, Choice(tuple(opened))))
 
     def constant(self, var: Var, value) -> Var:
-        """The variable here that stands for a constant of a body."""
+        """The variable of the surrounding jaxpr that holds a constant of a body."""
         if id(value) not in self.held:
             self.held[id(value)] = new = Var(var.aval)
             self.constants[new] = value
@@ -124,16 +124,16 @@ class _Opener:
 
     def without_fixed(self, eqn: JaxprEqn, body: ClosedJaxpr, first: int, kept: Sequence[bool],
                       init: Sequence[Atom]) -> ClosedJaxpr:
-        """A body that takes carries which no step changes as its last constants."""
+        """A body that takes the carries which no step changes as its last constants."""
         self.names.update((v, a) for v, a, k in zip(eqn.outvars, init, kept) if not k)
         body = _reordered(body, first, kept)
         return ClosedJaxpr(body.jaxpr.replace(outvars=_kept(body.jaxpr.outvars, kept)), body.consts)
 
     def hoisted(self, closed: ClosedJaxpr, operands: Sequence[Atom],
                 ) -> tuple[ClosedJaxpr, list[Atom]]:
-        """A body without what does not change in a loop, and its constants: atoms of the outside.
+        """A body without loop invariants, and its constants: atoms of the surrounding jaxpr.
 
-        The first arguments of the body are constants and have been ``operands``.
+        The first arguments of the body are constants; their values are ``operands``.
         """
         jaxpr, count = closed.jaxpr, len(operands)
         outside: dict[Atom, Atom] = dict(zip(jaxpr.invars, operands))
@@ -153,10 +153,10 @@ class _Opener:
 
 
 def _invariant(jaxpr: Jaxpr, known: Iterable[Atom]) -> list[JaxprEqn]:
-    """The equations worth moving out of a loop, with those that they need.
+    """The equations worth moving out of a loop, and the equations that they need.
 
-    Layouts and numbers of elements cost nothing where they are read, so they stay unless something
-    that moves reads them.
+    Layouts and counters cost nothing where they are read, so they stay unless an equation that
+    moves reads them.
     """
     makers: dict[Atom, JaxprEqn] = {}
     same = set(known)
@@ -174,7 +174,7 @@ def _invariant(jaxpr: Jaxpr, known: Iterable[Atom]) -> list[JaxprEqn]:
 
 
 def _still_needed(jaxpr: Jaxpr, moved: Sequence[JaxprEqn], outside) -> list[JaxprEqn]:
-    """The equations that stay; a layout that was moved for others stays, too, if it is read."""
+    """The equations that stay, including layouts that were moved for others but are still read."""
     gone = set(moved)
     needed = set(jaxpr.outvars)
     left = []
@@ -190,7 +190,7 @@ def _still_needed(jaxpr: Jaxpr, moved: Sequence[JaxprEqn], outside) -> list[Jaxp
 
 
 def _specialized(closed: ClosedJaxpr, operands: Sequence[Atom]) -> ClosedJaxpr:
-    """A body that knows the numbers among its first operands; it still takes them."""
+    """A body in which the literals among its first operands are inlined; it still takes them."""
     names = {v: a for v, a in zip(closed.jaxpr.invars, operands) if isinstance(a, Literal)}
     if not names:
         return closed
@@ -204,8 +204,8 @@ def _merged(operands: Sequence[Atom], bodies: Sequence[ClosedJaxpr],
             ) -> tuple[list[Atom], list[ClosedJaxpr]]:
     """Operands without repetition, and bodies that take them.
 
-    An array that is given twice, to be changed by one branch and returned by another, could not be
-    changed in place.
+    An array that is passed twice, to be updated by one branch and returned by another, could not be
+    updated in place.
     """
     first: dict[Atom, int] = {}
     for n, atom in enumerate(operands):
@@ -227,7 +227,7 @@ def _changing(jaxpr: Jaxpr, first: int, carried: int) -> list[bool]:
 
 
 def _reordered(closed: ClosedJaxpr, first: int, kept: Sequence[bool]) -> ClosedJaxpr:
-    """A body that takes the carries that are not kept before those that are."""
+    """A body that takes the carries to be dropped before those to be kept."""
     invars = closed.jaxpr.invars
     carries = list(zip(invars[first:], kept))
     return ClosedJaxpr(closed.jaxpr.replace(
@@ -236,5 +236,5 @@ def _reordered(closed: ClosedJaxpr, first: int, kept: Sequence[bool]) -> ClosedJ
 
 
 def _kept(items: Sequence[Any], kept: Sequence[bool]) -> list[Any]:
-    """Items without those at the start that are not kept."""
+    """Items without the first ones that are not kept."""
     return [*(x for x, k in zip(items, kept) if k), *items[len(kept):]]

@@ -1,16 +1,16 @@
-"""Products of matrices in the form that the code generator computes by tiles.
+"""Bring matrix products into the form that code generation computes by tiles.
 
-``dot_general`` of any layout is a sum of products in some loops. A loop that only one factor
-depends on is over rows or columns of the result; one that both depend on is over a batch. Here such
-nests get one loop over rows, one over columns, and one over terms, as far as memory is walked
-through as if there were just one; all other loops go outside. Operands that kernels cannot read as
-they are, or not quickly, are copied: the left one row by row, the right one into panels, in which
-the columns of one tile lie side by side. Conversions and what else is computed for a factor is
-done on the way; where each element is needed at one time only, tasks do it (``schedule/tiles.py``).
+``dot_general`` of any layout is a sum of products in some loops. A loop whose index occurs in one
+factor only is over rows or columns of the result; one whose index occurs in both is over a batch.
+This pass gives such nests one loop over rows, one over columns, and one over terms, merging loops
+that access memory at equal distances; all other loops go outside. Operands that kernels cannot read
+in place, or not quickly, are copied: the left one row by row, the right one into panels, in which
+the columns of one tile are adjacent. Conversions and other elementwise operations on a factor are
+part of its copy; if each element is needed only once, tasks compute it (``schedule/tiles.py``).
 
-A convolution of what is stored in full is such a product, too. Its rows lie anywhere, and its terms
-come in runs: those of a row of the window that are neighbours. Nothing is copied for that but a
-kernel.
+A convolution of a padded operand is such a product, too. Its rows are at arbitrary addresses, and
+its terms come in runs: the elements of a row of the window that are adjacent in memory. Only the
+convolution's kernel is copied for that.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ def contract(program: Program, machine: Machine) -> Program:
 
 
 class _Names:
-    """Buffers that a program does not have yet, and those that it does not need any more.
+    """Names for new buffers of a program, and which buffers are no longer needed.
 
-    The ``own`` temporaries of a statement are those that no other one mentions.
+    The ``own`` temporaries of a statement are those that no other statement mentions.
     """
 
     def __init__(self, program: Program):
@@ -77,7 +77,7 @@ class _Names:
         self.own = {b for b in program.temps if users[b] == 1}
         self.unread: set[Buffer] = set()
         self.made: list[Buffer] = []
-        self.number = 0  # names with smaller ones are taken, some by buffers that were given up
+        self.number = 0  # smaller numbers are used, some by buffers that were dropped
 
     def buffer(self, shape: Sequence[int], dtype: np.dtype) -> Buffer:
         while f"p{self.number}" in self.taken:
@@ -88,7 +88,7 @@ class _Names:
 
 
 def _contracted(statement: Statement, names: _Names, machine: Machine) -> Sequence[Statement]:
-    """The statements that one becomes; just itself if tiles do not compute it."""
+    """The statements that replace one; the statement itself if tiles do not compute it."""
     product = _product(statement, names.own, machine.tuning.contract)
     if product is None:
         return [statement]
@@ -124,7 +124,7 @@ def _by_tiles(product: _Product, names: _Names, machine: Machine) -> list[Statem
 
 
 def _computed(product: _Product, tuning: ContractTuning) -> Iterator[Expr | None]:
-    """The factors that may be computed on the way, none in the end: all others are copied then."""
+    """Which factors to try to compute on the way, ending with none: then all others are copied."""
     if product.row.extent <= tuning.few_rows and not isinstance(product.right, Load):
         yield product.right
     if product.column.extent < tuning.many and not isinstance(product.left, Load):
@@ -133,7 +133,7 @@ def _computed(product: _Product, tuning: ContractTuning) -> Iterator[Expr | None
 
 
 def _in_runs(product: _Product, names: _Names, machine: Machine) -> list[Statement] | None:
-    """A product whose terms come in runs, if kernels can read them so; else with copies."""
+    """A product whose terms come in runs, if kernels can read them so; otherwise with copies."""
     made = len(names.made)
     found = _by_tiles(product, names, machine)
     if found is None:
@@ -143,7 +143,7 @@ def _in_runs(product: _Product, names: _Names, machine: Machine) -> list[Stateme
 
 
 def _is_tiny(product: _Product, tuning: ContractTuning) -> bool:
-    """Whether so few numbers multiply so many rows that all of them stay in registers."""
+    """Whether the right operand is so small, and rows so many, that it stays in registers."""
     (store, *others), rows = product.stores, product.row.extent
     small = max(product.column.extent, product.terms) <= tuning.tiny
     return small and rows >= tuning.tiny_rows and (
@@ -151,21 +151,21 @@ def _is_tiny(product: _Product, tuning: ContractTuning) -> bool:
 
 
 def _written_out(product: _Product) -> Nest:
-    """A product whose columns are stores beside each other, in one loop over rows."""
+    """A product with one store per column, in one loop over rows."""
     (store,) = product.stores
     return _parallel([product.row], [
         map_expressions(store, partial(substitute, values={product.column: const(n)}))
         for n in range(product.column.extent)])
 
 
-# -- steps on the way ------------------------------------------------------------------------------
+# -- intermediate forms ----------------------------------------------------------------------------
 
 
 def _in_real_numbers(product: _Product, names: _Names, machine: Machine) -> list[Statement] | None:
-    """A product of complex matrices by one of real ones with twice the columns and terms.
+    """Express a complex matrix product by a real one with twice the columns and terms.
 
-    Each row of the left one holds real and imaginary parts in turn. A row of the right one holds
-    the parts of its numbers in turn, and the next one those of their products with i.
+    A row of the left factor alternates real and imaginary parts. A row of the right factor
+    alternates the parts of its numbers, and the next row those of their products with i.
     """
     row, column, term = product.row, product.column, product.term
     dtype = product.total.dtype
@@ -202,7 +202,8 @@ def _times_i(x: Expr) -> Expr:
 
 @dataclass(frozen=True)
 class _Words:
-    """How several terms of a factor are put into a word, and the instruction that multiplies it."""
+    """How several terms of a factor are packed in a word, and the instruction that multiplies
+    it."""
 
     times: str
     narrow: np.dtype  # of a term
@@ -213,7 +214,7 @@ class _Words:
         return 4 // self.narrow.itemsize
 
     def bits(self, factor: Expr, n: int) -> Expr:
-        """The bits of a term at its place in a word; the factor is converted from the term."""
+        """The bits of a term at its position in a word; the factor is converted from the term."""
         assert isinstance(factor, Op)
         bits = op("bitcast", factor.args[0], dtype=np.dtype(f"u{self.narrow.itemsize}"))
         bits = op("convert", bits, dtype=np.dtype(np.int32))
@@ -221,7 +222,7 @@ class _Words:
 
 
 def _words(product: _Product, machine: Machine) -> _Words | None:
-    """How the factors of a product are put into words; None if that is not worth it."""
+    """How the factors of a product are packed in words; None if that does not pay."""
     rows, columns = product.row.extent, product.column.extent
     few = rows * columns * product.term.extent < machine.tuning.contract.many_narrow
     if few or min(rows, columns) == 1 or not all(
@@ -240,7 +241,7 @@ def _words(product: _Product, machine: Machine) -> _Words | None:
 
 
 def _in_words(product: _Product, names: _Names, machine: Machine) -> list[Statement] | None:
-    """A product of narrow numbers by one of words, which hold those of several terms each."""
+    """Express a product of narrow numbers by one of words, each of which holds several terms."""
     words = _words(product, machine)
     assert words is not None
     terms, count = product.term.extent, -(-product.term.extent // words.terms)
@@ -249,7 +250,7 @@ def _in_words(product: _Product, names: _Names, machine: Machine) -> list[Statem
     word = Index("term", count)
 
     def packed(factor: Expr, word: Expr) -> Expr:
-        """The terms of a factor in a word; zeros where there are no more."""
+        """The terms of a factor in a word, padded with zeros."""
         parts = []
         for n in range(words.terms):
             at = word * words.terms + n
@@ -261,7 +262,7 @@ def _in_words(product: _Product, names: _Names, machine: Machine) -> list[Statem
     if words.times == "dot4u":
         excess, copies = _column_sums(product, 128, names)
     rows = (*product.outer_of(product.left), product.row)
-    # Rows a line of the cache further apart are not in conflict over places in it.
+    # Padding rows by a cache line avoids conflicts between cache sets.
     line = machine.tuning.contract.line_of_words
     copy = names.buffer([*_extents(rows), count + line], np.dtype(np.int32))
     # Words that are full, those with some terms, and those without ask nothing of their numbers.
@@ -281,7 +282,7 @@ def _in_words(product: _Product, names: _Names, machine: Machine) -> list[Statem
 
 
 def _column_sums(product: _Product, factor: int, names: _Names) -> tuple[Expr, list[Statement]]:
-    """A multiple of the sum of a column of the right factor, and the nest that computes all."""
+    """A multiple of the column sums of the right factor, and the nest that computes them."""
     loops, fold = (*product.outer_of(product.right), product.column), product.total.fold
     sums = names.buffer(_extents(loops), product.total.dtype)
     body = op("mul", product.right, const(factor, product.total.dtype))
@@ -290,13 +291,13 @@ def _column_sums(product: _Product, factor: int, names: _Names) -> tuple[Expr, l
 
 
 def _parts(product: _Product, tuning: ContractTuning) -> int:
-    """Into how many parts long sums of few elements are cut, so that there is more to share out."""
+    """Into how many parts long sums of few elements are cut, so that threads can share them."""
     elements = prod(_extents((*product.outer, product.row, product.column)))
     return product.term.extent // tuning.part if elements <= tuning.small_result else 1
 
 
 def _in_parts(product: _Product, names: _Names, machine: Machine) -> list[Statement] | None:
-    """A product whose terms are summed in parts first, and these then."""
+    """A product whose terms are summed in parts, and the parts afterwards."""
     count, loops = _parts(product, machine.tuning.contract), (product.row, product.column)
     size, left_over = divmod(product.term.extent, count)
     places = [(Index("part", count), size, 0)]
@@ -324,7 +325,7 @@ def _in_parts(product: _Product, names: _Names, machine: Machine) -> list[Statem
 
 def _sums(product: _Product, buffer: Buffer, loops: Sequence[Index], index: Sequence[Expr],
           term: Index, left: Expr, right: Expr, first: int = 0) -> Nest:
-    """The nest that stores plain sums of products."""
+    """The nest that stores the plain sums of products."""
     state = State("sum", buffer.dtype)
     body = op(times(product.total), left, right)
     fold = Fold((term,), (Const(0, buffer.dtype),), (state,), (body,), "add")
@@ -380,14 +381,14 @@ class _Product:
         return tuple(i for i in self.outer if i in factor.free)
 
     def rest(self, total: Expr) -> Nest:
-        """What is done with the sums, given these."""
+        """The statements after the sums, given buffers that hold these."""
         stores = [replace(store, value=rewrite(
             store.value, lambda e: total if e is self.total else None)) for store in self.stores]
         return _parallel((*self.outer, self.row, self.column), stores)
 
 
 def _product(statement: Statement, temps: set[Buffer], tuning: ContractTuning) -> _Product | None:
-    """The product that a statement computes, if it is one; without rows it gets one."""
+    """The product that a statement computes, or None; a product without rows gets one."""
     if not isinstance(statement, Nest) or any(kind != PARALLEL for kind in statement.kinds):
         return None
     stores = _read_stores(final_stores(statement.body), temps)
@@ -422,36 +423,36 @@ def _product(statement: Statement, temps: set[Buffer], tuning: ContractTuning) -
 
 
 def _read_stores(stores: Sequence[Store], temps: set[Buffer]) -> tuple[Store, ...]:
-    """Stores without those of sums in temporaries that only other stores read, as sums by now."""
+    """Drop stores of sums to temporaries that only other stores of the body read."""
     read = {load.buffer for load in loads(*(store.value for store in stores))}
     return tuple(s for s in stores if s.buffer not in temps or s.buffer in read)
 
 
 def _distance(factor: Expr, index: Index) -> int:
-    """How far apart in memory the elements are that an index counts; 0 if that is not known."""
+    """Distance in memory between elements along an index; 0 if it is not known."""
     return offset(factor.buffer, factor.index)[0].get(index, 0) if isinstance(factor, Load) else 0
 
 
 def _has_rows(total: Pick, factor: Expr) -> bool:
-    """Whether terms, or those of a run, are neighbours in memory."""
+    """Whether the terms, or the terms of a run, are adjacent in memory."""
     *_, last = _runs(total, factor)
     return bool(last) and _distance(factor, last[-1]) == 1
 
 
 def _places_of_rows(total: Pick, factor: Load | Expr) -> list[Terms]:
-    """What rows or columns have to walk through as one to be read at once, terms being in runs."""
+    """Which loads must be merged for rows or columns to be one loop, if terms come in runs."""
     if isinstance(factor, Load) and len(_runs(total, factor)) > 1 and not _has_rows(total, factor):
         return [offset(factor.buffer, factor.index)[0]]
     return []
 
 
 def _loads_beside(value: Expr, total: Pick) -> Iterator[Load]:
-    """What a value loads, apart from its sum."""
+    """The loads of a value, except for its sum."""
     return loads(rewrite(value, lambda e: total.fold.states[0] if e is total else None))
 
 
 def _run(loops: Sequence[Index], inner: Index, places: Sequence[Terms]) -> list[Index]:
-    """Loops, outermost first, that walk through memory as one; ``inner`` is the last of them."""
+    """Loops, outermost first, that access memory like one loop; ``inner`` is the last of them."""
     run = [inner]
     extent = inner.extent
     while True:
@@ -470,7 +471,7 @@ def _run(loops: Sequence[Index], inner: Index, places: Sequence[Terms]) -> list[
 def _merged(outer: tuple[Index, ...], rows: Sequence[Index], columns: Sequence[Index], total: Pick,
             left: Expr, right: Expr, stores: Iterable[Store], moved: Mapping[Variable, Expr],
             ) -> _Product:
-    """The product in one loop for each of rows, columns and terms."""
+    """The product with one loop each for rows, columns and terms."""
     fold = total.fold
     moved = dict(moved)
     moved.update({i: const(0) for i in fold.indices if i.extent == 1})
@@ -488,10 +489,10 @@ def _merged(outer: tuple[Index, ...], rows: Sequence[Index], columns: Sequence[I
 
 
 def _runs(total: Pick, factor: Expr) -> list[list[Index]]:
-    """The loops over terms, those together that walk through a factor's memory as one.
+    """The loops over terms, grouped if they access a factor's memory like one loop.
 
-    They are in the order of the factor's memory; all are together if that is not at equal
-    distances, or if there are no kernels for the dtype.
+    They are in the order of the factor's memory. All form one group if distances are not constant,
+    or if there are no kernels for the dtype.
     """
     loops = [i for i in total.fold.indices if i.extent > 1]
     places = offset(factor.buffer, factor.index)[0] if isinstance(factor, Load) else {}
@@ -509,7 +510,7 @@ def _runs(total: Pick, factor: Expr) -> list[list[Index]]:
 
 
 def _joined(name: str, run: Sequence[Index], moved: dict[Variable, Expr]) -> Index:
-    """One loop for several; ``moved`` gets what their variables become."""
+    """Merge several loops into one; ``moved`` gets the new values of their variables."""
     run = [i for i in run if i.extent > 1] or run[:1]
     if len(run) == 1:
         return run[0]
@@ -526,7 +527,7 @@ def _joined(name: str, run: Sequence[Index], moved: dict[Variable, Expr]) -> Ind
 
 
 class _Layout:
-    """Decides how the operands of a product lie in memory, but for one that is ``computed``."""
+    """Decides the memory layout of a product's operands, except for one that is ``computed``."""
 
     def __init__(self, product: _Product, names: _Names, machine: Machine, computed: Expr | None):
         self.product, self.names, self.machine = product, names, machine
@@ -544,7 +545,7 @@ class _Layout:
         return self.copies, product.rest(total)
 
     def distances(self, factor: Expr, along: Index) -> tuple[int, int] | None:
-        """How far apart rows or columns are, and terms; None if not at equal distances."""
+        """Distances in memory between rows or columns, and between terms; None if not constant."""
         if not isinstance(factor, Load):
             return None
         terms = offset(factor.buffer, factor.index)[0]
@@ -553,7 +554,7 @@ class _Layout:
         return terms.get(along, 0), terms.get(self.product.term, 0)
 
     def is_row_by_row(self, factor: Expr) -> bool:
-        """Whether terms, or those of a run, are neighbours, wherever the rows are."""
+        """Whether the terms, or the terms of a run, are adjacent, wherever the rows are."""
         if not isinstance(factor, Load):
             return False
         places = offset(factor.buffer, factor.index)[0]
@@ -561,7 +562,7 @@ class _Layout:
             isinstance(atom, Index) or atom.free == {self.product.row} for atom in places)
 
     def streams(self) -> bool:
-        """Whether the right factor is read right from where it is, for few rows."""
+        """Whether the right factor is read in place, because there are few rows."""
         product = self.product
         distances = self.distances(product.right, product.column)
         return distances is not None and streams(
@@ -594,7 +595,7 @@ class _Layout:
         return "k", copy[loops]
 
     def many(self, distances: tuple[int, int] | None) -> int:
-        """Columns that make a left factor at such distances worth a copy."""
+        """Columns from which a left factor with such distances is worth a copy."""
         if distances and distances[1] == 1 and not self.machine.multiplies_by_lane:
             # Single elements are read as quickly from rows as from panels, in conflict or not:
             # without copies 256 x 256 runs at 0.87 of the peak instead of 0.76 (AVX-512).
@@ -630,7 +631,7 @@ class _Layout:
         return prod(_extents(outer)) if all(i in factor.free for i in outer) else 0
 
     def panels(self, factor: Expr, along: Index, size: int) -> Expr:
-        """A factor in panels of a size: of rows or columns side by side, all terms follow."""
+        """A factor in panels of so many adjacent rows or columns, term after term."""
         outer, runs, term = self.product.outer_of(factor), self.product.runs, self.product.term
         count, places = -(-along.extent // size), min(size, along.extent)
         copy = self.names.buffer([*_extents(outer), count, *_extents((*runs, term)), size],
@@ -646,14 +647,14 @@ class _Layout:
         size_of_few = next((n for n in sizes if term.extent % n == 0
                             and n * across <= self.machine.tuning.contract.rows_read), 0)
         if across and size_of_few:
-            # Neither lines that are read nor those that are written have to come back.
+            # Cache lines need to be loaded only once, both those that are read and those written.
             stretch, few = Index("stretch", term.extent // size_of_few), Index("few", size_of_few)
             loops = [stretch, *loops[:-1], few]
             at = moved[term] = stretch * size_of_few + few
         self.store(copy, [*outer, *loops, place], [*outer, panel, *runs, at, place],
                    substitute(factor, moved))
         if places < size:
-            # Whatever was there before may be subnormal, and those are multiplied slowly.
+            # Uninitialized padding could be subnormal, and multiplying that is slow.
             loops, rest = [*outer, *runs, term], Index("rest", size - places)
             self.store(copy, [*loops, rest], [*outer, panel, *runs, term, rest + places],
                        Const(0, factor.dtype))

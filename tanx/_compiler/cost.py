@@ -1,8 +1,8 @@
-"""What loop nests cost: operations and bytes, counted without running anything.
+"""Cost of loop nests: operations and bytes, counted without running anything.
 
-:func:`cost` is for users (``cost_analysis``) and, as ``Cost.seconds``, for code that decides
-whether to leave Python's lock or to come back before the work is done; :func:`work` is what the
-fuser compares, in units of one addition on a vector.
+:func:`cost` serves users (``cost_analysis``) and, as ``Cost.seconds``, decides whether a call
+releases Python's lock or returns before the work is done; :func:`work` is what fusion compares, in
+units of one addition on a vector.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from .._loops.traverse import children, expressions, statements_in
 __all__ = ["STEPS", "Cost", "Work", "cost", "is_open", "nbytes", "occurrences", "repeats", "work"]
 
 _HEAVY = 4.0
-"""Effort of an instruction that counts as heavy: that of a division, or more."""
+"""Effort from which an instruction counts as heavy: that of a division."""
 
 _FLOPS, _FUNCTIONS, _BYTES = 1e10, 5e8, 2e10
-"""In a second: operations on vectors, functions such as ``exp``, and bytes from or to memory."""
+"""Per second: vector operations, functions such as ``exp``, and bytes of memory."""
 STEPS = 100
-"""Steps that a loop is taken to have if their number depends on data."""
+"""Assumed steps of a loop whose length depends on data."""
 _START = 1e-7
-"""Seconds that a program takes if it has nothing to do."""
+"""Seconds that an empty program takes."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Operations of a program, functions such as ``exp`` apart from others, and bytes moved."""
+    """Operations of a program, functions such as ``exp`` counted separately, and bytes moved."""
 
     flops: int = 0
     transcendentals: int = 0
@@ -51,7 +51,7 @@ class Cost:
 
     @property
     def seconds(self) -> float:
-        """A rough guess of the time on one core: right within a factor of a few."""
+        """A rough estimate of the time on one core, right within a factor of a few."""
         compute = self.flops / _FLOPS + self.transcendentals / _FUNCTIONS
         return _START + max(compute, (self.bytes_read + self.bytes_written) / _BYTES)
 
@@ -62,7 +62,7 @@ class Cost:
                 "bytes accessed": float(self.bytes_read + self.bytes_written)}
 
     def times(self, count: int) -> Cost:
-        """The cost of doing it that often."""
+        """The cost of doing it ``count`` times."""
         return Cost(count * self.flops, count * self.transcendentals, count * self.bytes_read,
                     count * self.bytes_written)
 
@@ -214,7 +214,7 @@ _OUTSIDE = _Frame()
 
 
 def _steps(node: Node, frame: _Frame) -> int:
-    """The steps of a fold in which a node inside it is computed."""
+    """In how many steps of a fold a node inside it is computed."""
     assert frame.fold is not None
     indices = frame.fold.indices
     if isinstance(frame.fold, While):
@@ -232,9 +232,9 @@ def _length(fold: Fold) -> int:
 
 @dataclass
 class Work:
-    """What it takes to compute expressions once.
+    """The work of computing expressions once.
 
-    ``effort`` counts neither index arithmetic nor loads; those are listed, with how often.
+    ``effort`` counts neither index arithmetic nor loads; loads are listed, with how often they run.
     """
 
     effort: float = 0.0
@@ -265,7 +265,7 @@ def work(roots: Iterable[Node]) -> Work:
 
 
 def _is_index_work(node: Op) -> bool:
-    """Whether an instruction only finds out where to read, from loop variables alone."""
+    """Whether an instruction only computes an address, from loop variables alone."""
     if node.dtype == INDEX or node.dtype == BOOL and all(a.dtype == INDEX for a in node.args):
         return True
     if node.name == "convert":

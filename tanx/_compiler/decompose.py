@@ -1,4 +1,4 @@
-"""Primitives expressed by others, where that lets them fuse or spares a loop."""
+"""Express primitives by others, where that allows fusion or saves a loop."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ class _Writer:
         self.names: dict[Var, Atom] = {}
         self.uses = Counter(atom for eqn in source.eqns for atom in eqn.invars)
         self.uses.update(source.outvars)
-        self.made: dict[Atom, JaxprEqn] = {}  # by results: what later equations are merged with
+        self.made: dict[Atom, JaxprEqn] = {}  # by result: what later equations are merged with
 
     def read(self, atom: Atom) -> Atom:
         return self.names.get(atom, atom) if isinstance(atom, Var) else atom
 
     def apply(self, source: JaxprEqn, primitive, *operands: Atom, **params) -> Var:
-        """Write an equation that belongs to ``source``; its result."""
+        """Write an equation on behalf of ``source`` and return its result."""
         out = Var(primitive.infer(*(a.aval for a in operands), **params))
         self.eqns.append(JaxprEqn(operands, [out], primitive, params,
                                   source_info=source.source_info))
@@ -67,7 +67,7 @@ class _Writer:
 
 
 def _split(write: _Writer, eqn: JaxprEqn) -> list[Atom]:
-    """Slices, which fuse with whatever reads them."""
+    """Express it by slices, which fuse with their readers."""
     (x,), axis = eqn.invars, eqn.params["axis"]
     parts: list[Atom] = []
     start = 0
@@ -81,12 +81,12 @@ def _split(write: _Writer, eqn: JaxprEqn) -> list[Atom]:
 
 
 def _integer_pow(write: _Writer, eqn: JaxprEqn) -> list[Atom] | None:
-    """Products of squares, which are shared with other powers of the same number."""
+    """Multiply squares, which other powers of the same number share."""
     return _product(write, eqn, eqn.params["y"])
 
 
 def _pow(write: _Writer, eqn: JaxprEqn) -> list[Atom] | None:
-    """Powers that are as accurate by multiplication."""
+    """Turn powers that multiplication computes as accurately into products."""
     x, y = eqn.invars
     if not isinstance(y, Literal) or letter(x.aval.dtype) != "f" or y.val not in (1, 2, 3, -1):
         return None
@@ -111,7 +111,7 @@ def _product(write: _Writer, eqn: JaxprEqn, y: int) -> list[Atom] | None:
 
 
 def _dot_general(write: _Writer, eqn: JaxprEqn) -> list[Atom] | None:
-    """A product of elements, where there is one term to sum: outer products and scalings."""
+    """Turn a matrix product with one term per sum into a product of elements."""
     (x, y), numbers = eqn.invars, eqn.params["dimension_numbers"]
     (cx, cy), (bx, by) = numbers
     steps = plan(x.aval.shape, x.aval.dtype, y.aval.shape, y.aval.dtype, numbers,
@@ -136,7 +136,7 @@ def _dot_general(write: _Writer, eqn: JaxprEqn) -> list[Atom] | None:
 
 
 def _transpose(write: _Writer, eqn: JaxprEqn) -> list[Atom] | None:
-    """A transposed product of matrices is that of the transposed matrices in the other order."""
+    """Turn the transpose of a matrix product into the product of transposes, in reverse order."""
     product, order = write.made.get(eqn.invars[0]), eqn.params["permutation"]
     if product is not None and product.primitive is fft_p:
         return _columns(write, eqn, product)
@@ -154,7 +154,7 @@ def _transpose(write: _Writer, eqn: JaxprEqn) -> list[Atom] | None:
 
 
 def _columns(write: _Writer, eqn: JaxprEqn, transform: JaxprEqn) -> list[Atom] | None:
-    """Fourier transforms between transposes that undo each other are those along other axes."""
+    """Merge a Fourier transform with transposes around it that cancel: transform other axes."""
     before, params = write.made.get(transform.invars[0]), transform.params
     if before is None or before.primitive is not transpose_p or "axes" in params or (
             params["fft_type"] not in (FftType.FFT, FftType.IFFT)):
@@ -167,7 +167,7 @@ def _columns(write: _Writer, eqn: JaxprEqn, transform: JaxprEqn) -> list[Atom] |
 
 
 def _window(write: _Writer, eqn: JaxprEqn) -> list[Atom] | None:
-    """Slices combined with one another, one dimension after another; big windows by their parts."""
+    """Combine slices of the operand, dimension by dimension; large windows in parts."""
     (x,), primitive, window = eqn.invars, eqn.primitive, Window(**eqn.params)
     shape = window.shape(x.aval.shape)
     sizes = [*zip(window.window_dimensions, window.window_strides, window.window_dilation)]
@@ -198,9 +198,9 @@ def _window(write: _Writer, eqn: JaxprEqn) -> list[Atom] | None:
 
 
 def _repeated(write: _Writer, eqn: JaxprEqn, window: Window) -> Atom | None:
-    """Elements repeated: the sums of windows that reach from one element to the next.
+    """Repeat elements: sums over adjacent windows of an operand that is dilated with zeros.
 
-    Such are the gradients of sums over windows side by side, with zeros between the elements.
+    Gradients of sums over adjacent windows have this form.
     """
     (x,), config = eqn.invars, window.padding_config
     before = write.made.get(x)

@@ -1,9 +1,8 @@
-"""Convolutions in the form that products of matrices are computed in: all that is read is there.
+"""Bring convolutions into the form that matrix products compute: pad and order the operand.
 
-Zeros around the operand are stored, so that no element of a window has to be looked for; the
-dimension whose elements are neighbours is one that is summed over, or that the result has, too; and
-numbers are in the dtype in which they are summed. A copy of the operand does all of that at once,
-together with whatever comes before it.
+The zeros of the padding are stored, so that windows need no bounds checks; the dimension that is
+adjacent in memory is one that is summed over, or one of the result; and numbers have the dtype in
+which they are summed. One copy of the operand does all of that, fused with the operations before.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ __all__ = ["convolution"]
 
 
 def convolution(write, eqn: JaxprEqn) -> list[Atom] | None:
-    """A convolution of what is stored in full; None if it is that already."""
+    """A convolution of a padded operand; None if it is that already."""
     (x, w), params = eqn.invars, dict(eqn.params)
     steps = plan_of(x.aval, w.aval, params)
     if letter(steps.dtype) == "b" or not prod((*steps.out.shape, *x.aval.shape)):
@@ -51,7 +50,7 @@ def convolution(write, eqn: JaxprEqn) -> list[Atom] | None:
 
 
 def _order(steps: Plan, params, tuning: DecomposeTuning) -> tuple[int, ...]:
-    """Where the dimensions of the operand are to be: features last, if space is there so far."""
+    """The order of the operand's dimensions: features last, if space is last now."""
     spec, last = steps.lhs_spec, len(steps.lhs_spec) - 1
     if prod(steps.window) == 1 or spec[-1] != last or steps.features == 1 < steps.groups:
         return spec
@@ -64,7 +63,7 @@ def _order(steps: Plan, params, tuning: DecomposeTuning) -> tuple[int, ...]:
 
 
 def _padded(write, eqn: JaxprEqn, x: Atom, lhs: tuple[int, ...]) -> tuple[Atom, tuple]:
-    """The operand with the zeros around it, and what is left of the padding."""
+    """The padded operand, and the padding that remains."""
     holes, given = eqn.params["lhs_dilation"], eqn.params["padding"]
     added = [[max(0, n // d) for n in ends] for ends, d in zip(given, holes)]
     if any(map(any, added)):

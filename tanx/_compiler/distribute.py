@@ -1,13 +1,13 @@
-"""Products in the steps of a scan that need not wait for each other, as one product for all steps.
+"""Combine independent products in the steps of a scan into one product for all steps.
 
-A product of what a step reads with constants is computed for all steps before the loop, which then
-reads its rows. A sum of products that the steps only add to is one product behind the loop, in
-which the steps are one more dimension to be summed over: so gradients of weights come about. ::
+A product of a step's inputs with constants is computed for all steps before the loop, which then
+reads its rows. A carry that each step only adds a product to becomes one product after the loop, in
+which the steps are another dimension to sum over; gradients of weights have this form. ::
 
     scan: h, x -> tanh(x @ u + h @ w)     xu = xs @ u;  scan: h, xu -> tanh(xu + h @ w)
     scan: g, x, d -> g + x.T @ d          g + einsum("tbi,tbj->ij", xs, ds)
 
-Large products run at the speed of arithmetic, small ones at that of memory.
+Large products are bound by arithmetic, small ones by memory.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Emit = Callable[[JaxprEqn], None]
 
 def distribute(eqn: JaxprEqn, emit: Emit, tuning: DistributeTuning,
                ) -> tuple[JaxprEqn, list[JaxprEqn]]:
-    """A scan with less to do, and what is to be done after it; ``emit`` takes what comes before."""
+    """A smaller scan, and the equations after it; ``emit`` takes the equations before it."""
     loop = _loop_of(eqn)
     if loop.length < 2 or not any(
             e.primitive is dot_general_p for e in loop.body.jaxpr.eqns):
@@ -81,7 +81,7 @@ def _products_before(eqn: JaxprEqn, emit: Emit, tuning: DistributeTuning) -> Jax
 
 def _products_of_rows(body: Jaxpr, first: int, rows: int, length: int, tuning: DistributeTuning,
                       ) -> tuple[list[JaxprEqn], list[JaxprEqn]]:
-    """The products of a step that depend on constants and rows alone, and all that they need."""
+    """The products of a step that depend only on constants and rows, and what they need."""
     constants, known = set(body.invars[:first]), {*body.invars[:first], *body.invars[rows:]}
     makers: dict[Atom, JaxprEqn] = {}
     wanted: list[JaxprEqn] = []
@@ -101,7 +101,7 @@ def _products_of_rows(body: Jaxpr, first: int, rows: int, length: int, tuning: D
 
 def _for_all_steps(eqns: Sequence[JaxprEqn], given: Sequence[Atom], by_row: Sequence[bool],
                    results: Sequence[Var], length: int) -> Jaxpr:
-    """Equations of a step as those of all steps; what they give has an axis in front for them."""
+    """Equations of one step, for all steps at once; their results have a leading axis of steps."""
     def run(*args):
         values = {a: (x, 0 if r else None) for a, x, r in zip(given, args, by_row)}
         for eqn in eqns:
@@ -125,7 +125,7 @@ def _for_all_steps(eqns: Sequence[JaxprEqn], given: Sequence[Atom], by_row: Sequ
 
 
 def _multiplications(eqn: JaxprEqn) -> int:
-    """How many products a product of matrices sums up."""
+    """How many multiplications a matrix product sums up."""
     (contracted, _), _ = eqn.params["dimension_numbers"]
     return eqn.outvars[0].aval.size * prod(eqn.invars[0].aval.shape[d] for d in contracted)
 
@@ -181,7 +181,7 @@ def _sums_after(eqn: JaxprEqn, tuning: DistributeTuning) -> tuple[JaxprEqn, list
 
 
 def _only_added(out: Atom, carry: Var, makers: dict, uses: Counter) -> JaxprEqn | None:
-    """The product that each step adds to a carry, of which it makes no other use."""
+    """The product that each step adds to a carry, if the step does not use the carry otherwise."""
     total = makers.get(out)
     if total is None or total.primitive.name not in ("add", "add_any") or uses[carry] != 1 or (
             uses[out] != 1 or carry not in total.invars):
@@ -195,7 +195,7 @@ def _only_added(out: Atom, carry: Var, makers: dict, uses: Counter) -> JaxprEqn 
 
 
 def _is_worth_it(product: JaxprEqn, length: int, constants: set, tuning: DistributeTuning) -> bool:
-    """Whether to keep the factors of all steps costs less than to add up in each."""
+    """Whether storing the factors of all steps costs less than adding in each step."""
     size = sum(map(_nbytes, product.invars))
     return (size <= 4 * _nbytes(product.outvars[0]) and size * length <= tuning.room_bytes
             and _multiplications(product) > tuning.small

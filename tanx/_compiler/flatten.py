@@ -1,8 +1,7 @@
-"""Loops with small bodies as nests: the statements of the body in one loop, in one function.
+"""Turn loops with small bodies into nests: the statements of the body in one loop of one function.
 
-So what a step computes is shared between its statements, and elements that each step overwrites
-stay in registers. A body with much to do in a step is better off as a program of its own, which
-knows tiles and threads.
+Statements then share what a step computes, and elements that each step overwrites stay in
+registers. A body with much work per step is better as a program of its own, with tiles and threads.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ __all__ = ["flattened"]
 
 
 def flattened(loop: Loop, machine: Machine) -> list[Statement] | None:
-    """The statements that do the same as a loop; None where it is to stay as it is."""
+    """The statements that replace a loop; None if it should stay as it is."""
     program = loop.body.program
     if not loop.count or not _is_simple(program, machine) or (
             not loop.carried and loop.count * sum(map(nbytes, program.temps))
@@ -51,10 +50,10 @@ def flattened(loop: Loop, machine: Machine) -> list[Statement] | None:
 
 
 def _opened(statement: Statement) -> tuple[Statement, ...]:
-    """The statements of a nest without loops, which then run in lanes of the loop around them.
+    """The statements of a nest without loops, which then run in lanes of the surrounding loop.
 
-    A choice between two functions of a number is one such: of a million lanes, each of which takes
-    its exponential or leaves it, that takes 0.5 ms instead of 21 (two x86-64 cores).
+    A branch between two functions of a number is an example: for a million lanes, each of which
+    computes an exponential or not, this takes 0.5 ms instead of 21 (two x86-64 cores).
     """
     if isinstance(statement, Nest) and not statement.indices and all(
             isinstance(inner, Store) for inner in statement.body):
@@ -63,7 +62,7 @@ def _opened(statement: Statement) -> tuple[Statement, ...]:
 
 
 def _is_simple(program: Program, machine: Machine) -> bool:
-    """Whether a program has only small nests."""
+    """Whether a program consists of small nests."""
     tuning = machine.tuning.flatten
     if len(program.statements) > tuning.statements or cost(program).seconds > tuning.small:
         return False
@@ -73,7 +72,7 @@ def _is_simple(program: Program, machine: Machine) -> bool:
 
 
 class _Flat:
-    """A loop on its way: which buffers take the places of those of its body."""
+    """A loop that is being flattened: which buffers replace those of its body."""
 
     def __init__(self, loop: Loop):
         self.loop, program = loop, loop.body.program
@@ -81,7 +80,7 @@ class _Flat:
         row = (loop.count or 0) - 1 - self.step if loop.reverse else self.step
         _, constants, carries, read, filled = loop.parts
         first = len(constants)
-        # Names of the body may be names outside as well, so those of the body make way first.
+        # Names of the body may also be used outside, so buffers of the body are renamed first.
         self.own: dict[Buffer, Buffer] = {b: temp(f"s.{b.name}", b.shape, b.dtype) for b in (
             *program.inputs, *program.outputs, *program.temps)}
         inputs, outputs = ([self.own[b] for b in buffers]
@@ -91,7 +90,7 @@ class _Flat:
             inner: _row(inner, array, row, skipped) for inner, array, skipped in (
                 *zip(inputs[first + loop.carried:], read, loop.starts),
                 *((inner, array, 0) for inner, array in zip(outputs[loop.carried:], filled)))}
-        if not loop.carried:  # steps run at once, and must not share temporaries
+        if not loop.carried:  # steps run in parallel, and must not share temporaries
             for t in program.temps:
                 own = self.own[t]
                 every = temp(f"{own.name}.all", (loop.count or 0, *t.shape), t.dtype)
@@ -106,20 +105,20 @@ class _Flat:
                 self.rows[own] = _row(own, carry, const(0))
 
     def fits(self, copied: int) -> bool:
-        """Whether all carries can be kept in place, or have so few bytes that they are copied."""
+        """Whether all carries are updated in place, or small enough to be copied."""
         program, carries = self.loop.body.program, self.loop.parts[2]
         return all(inner in self.loop.body.shared or nbytes(carry) <= copied
                    for inner, carry in zip(program.outputs, carries))
 
     def moved(self, statement: Statement) -> Statement:
-        """A statement of the body on the buffers outside."""
+        """A statement of the body, on the surrounding buffers."""
         statement = rename(statement, self.own)
         statement = replace_loads(statement, self.rows, lambda load: self.rows[load.buffer](
             load.index))
         return self.stored(rename(statement, self.names))
 
     def stored(self, statement: Statement) -> Statement:
-        """The statement with rows as targets of its stores."""
+        """The statement with its stores redirected to rows."""
         if isinstance(statement, Nest):
             return replace(statement, body=tuple(map(self.stored, statement.body)))
         if isinstance(statement, Store) and statement.buffer in self.rows:
@@ -129,14 +128,14 @@ class _Flat:
 
 
 def _copy(carry: Buffer, inner: Buffer) -> Nest:
-    """Store a carry; its shape may be another, with elements in one order."""
+    """Store a carry; its shape may differ, with the elements in the same order."""
     element = _row(carry, inner, const(0))
     return nest(carry.shape, lambda at: [store(carry, at, element(at))])
 
 
 def _row(inner: Buffer, array: Buffer, row: Expr, skipped: int = 0,
          ) -> Callable[[tuple[Expr, ...]], Load]:
-    """What an element of a row is in the array; shapes may differ, with elements in one order."""
+    """Where an element of a row is in the array; shapes may differ, with the same element order."""
     size = prod(inner.shape)
 
     def element(index: tuple[Expr, ...]) -> Load:

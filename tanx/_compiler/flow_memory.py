@@ -1,4 +1,4 @@
-"""Memory of loops and branches: arenas of the programs inside, and second places of carries."""
+"""Memory of loops and branches: arenas of the inner programs, and second buffers of carries."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ __all__ = ["Room", "room_of_branch", "room_of_loop"]
 
 
 _LINE = 64
-"""Bytes to which places are aligned."""
+"""Alignment, in bytes."""
 
 
 @dataclass(frozen=True)
 class Room:
-    """The memory for a statement's own use: arenas of programs, then second places of carries."""
+    """Private memory of a statement: arenas of its programs, then second buffers of carries."""
 
     arena: int
-    places: Mapping[int, int]  # where the second place of a carry is, by its number
+    places: Mapping[int, int]  # offset of the second buffer of a carry, by its number
     size: int
 
 
 def room_of_loop(body: Plan, condition: Plan | None, carried: int, tasks: int) -> Room:
-    """The room of a loop; each task has an arena of its own."""
+    """The private memory of a loop; each task has its own arena."""
     arena = max(_rounded(body.size), 0 if condition is None else _rounded(condition.size))
     return _room(arena, tasks * arena, [body], carried)
 
 
 def room_of_branch(bodies: Sequence[Plan], carried: int) -> Room:
-    """The room of a branch; one program runs, so they share it."""
+    """The private memory of a branch; only one program runs, so they share it."""
     arena = max(_rounded(body.size) for body in bodies)
     return _room(arena, arena, bodies, carried)
 

@@ -1,21 +1,21 @@
-"""Fewer nests: decides what is stored and what is computed where it is read.
+"""Fusion: decide which arrays are stored, and which are computed where they are read.
 
 Four steps, each one sweep over the statements:
 
-1. *Layouts go*: what is only another view of stored elements, or of none (constants, counters), is
-   put in place of its reads.
-2. *Grouping*: statements that can share loops go into one group, in the order of the program. All
-   loops are shared by elementwise neighbours. Statements over rows share the loops over rows: a
-   row is then reduced, and used again, while it is in cache (softmax, norms).
-3. *Deciding*, backwards: how often would elements of an array be computed if it were not stored?
-   If that is once, it is not stored; otherwise the cheaper way is taken.
-4. *Writing*: the expressions of arrays that are not stored replace their reads, and what is left
-   is grouped once more.
+1. *Inline layouts*: arrays that are only views of stored elements, or constants and counters,
+   replace their reads.
+2. *Group*: statements that can share loops go into one group, in program order. Elementwise
+   neighbours share all loops. Statements over rows share the loops over rows: a row is then
+   reduced, and used again, while it is in the cache (softmax, norms).
+3. *Decide*, backwards: how often would the elements of an array be computed if it were not stored?
+   If once, it is not stored; otherwise the cheaper way is taken.
+4. *Write*: the expressions of arrays that are not stored replace their reads, and the remaining
+   statements are grouped again.
 
-Neither sums nor instructions such as ``exp`` and ``div`` are ever computed twice for one element,
-and no sum is computed inside another one. Products of matrices stay as they are, so that the
-scheduler knows them: see :func:`is_contraction`. What such a product copies anyway is computed on
-the way (``prologue.py``).
+No element of a sum, and no instruction such as ``exp`` or ``div``, is computed twice, and no sum is
+computed inside another one. Matrix products stay as they are, so that the scheduler recognizes
+them: see :func:`is_contraction`. Operands that such a product copies anyway are computed during the
+copy (``prologue.py``).
 """
 
 from __future__ import annotations
@@ -71,11 +71,11 @@ class _Group:
 
     position: int
     outer: tuple[Index, ...]
-    fixed: bool = False  # takes no further stages
-    uniform: bool = True  # all stages have just the outer loops
-    contraction: bool = False  # begins with one, and has only what follows it in the same loops
+    fixed: bool = False  # accepts no further stages
+    uniform: bool = True  # all stages have exactly the outer loops
+    contraction: bool = False  # a contraction and what follows it in the same loops
     nodes: int = 0
-    ways: frozenset[str] = frozenset()  # those of its stages
+    ways: frozenset[str] = frozenset()  # the ways of its stages
 
 
 class _Reading(NamedTuple):
@@ -85,29 +85,29 @@ class _Reading(NamedTuple):
     times: int  # in all iterations together
     taken: int  # the same if arms of a select that are not taken are not computed
     folded: bool
-    hoisted: bool  # relies on being computed in fewer than all loops
-    full: int  # how often in all iterations if it is computed in all loops
-    ordered: bool  # what it reads changes with the outer loops first
+    hoisted: bool  # assumes that it is computed outside some of the loops
+    full: int  # how often in all iterations if it is computed inside all loops
+    ordered: bool  # the address changes with the outer loops first
 
 
 class _Context(NamedTuple):
-    """A place in which the elements of an array are computed if it is not stored."""
+    """A place where the elements of an array are computed if it is not stored."""
 
     evaluations: float
     root: tuple
     folded: bool
     hoisted: bool
-    ordered: bool = True  # goes through the elements row by row
+    ordered: bool = True  # visits the elements row by row
     product: Statement | None = None  # a contraction, whose operands are read from memory
     copied: bool = False  # computed where a contraction copies its operand
 
 
 @dataclass(eq=False)
 class _Stage:
-    """A statement of the program on its way.
+    """A statement of the program while it is being fused.
 
     ``stores`` are those of a nest that fills whole arrays in parallel over the elements; a stage
-    without them is left as it is but for what it reads.
+    without them only has its reads replaced.
     """
 
     statement: Statement
@@ -115,7 +115,7 @@ class _Stage:
     loops: tuple[Index, ...] = ()
     free: bool = False  # never stored
     virtual: bool = False  # not stored, by decision
-    alone: bool = False  # what is computed from its elements ends up in one place
+    alone: bool = False  # everything computed from its elements is in one place
     group: _Group = field(default_factory=lambda: _Group(0, ()))
     phase: int = 0
     readings: list[_Reading] = field(default_factory=list)
@@ -123,7 +123,7 @@ class _Stage:
     heavy: bool = False
     nodes: int = 0
     folds: bool = False
-    ways: frozenset[str] = frozenset()  # in which its folds go through memory
+    ways: frozenset[str] = frozenset()  # how its folds access memory
     contraction: bool = False
     dead: bool = False
 
@@ -131,7 +131,7 @@ class _Stage:
         self.elements = prod(i.extent for i in self.loops)
 
     def rewrite(self, statement: Statement) -> None:
-        """Put another statement in place, which does the same."""
+        """Replace the statement by an equivalent one."""
         self.statement = statement
         if self.stores and isinstance(statement, Nest):
             self.stores = tuple(s for s in statement.body if isinstance(s, Store))
@@ -142,7 +142,7 @@ class _Stage:
 
 
 def _stores_of(statement: Statement, writers: Mapping[Buffer, int]) -> tuple[Store, ...]:
-    """The stores of a nest that does nothing but fill arrays in the usual loops, else none."""
+    """The stores of a nest that only fills arrays in the usual loops, or none."""
     if not isinstance(statement, Nest) or any(k != PARALLEL for k in statement.kinds):
         return ()
     stores: list[Store] = []
@@ -156,7 +156,7 @@ def _stores_of(statement: Statement, writers: Mapping[Buffer, int]) -> tuple[Sto
 
 
 def _measure(stage: _Stage, tuning: FuseTuning) -> None:
-    """Find out what a stage costs and how it reads."""
+    """Compute the cost of a stage and how it reads."""
     if not stage.stores:
         stage.readings = list(_readings_of_statement(stage.statement, 1))
         stage.nodes = tuning.nodes
@@ -179,9 +179,9 @@ def _measure(stage: _Stage, tuning: FuseTuning) -> None:
 
 
 def _ways(fold: Fold, inner: tuple[Index, ...]) -> Iterator[str]:
-    """Whether a fold goes along rows of memory, or across them if the inner loop goes along.
+    """Whether a fold runs along rows of memory, or across them while the inner loop runs along.
 
-    The one wants the fold in lanes, the other the loop: they are better off in nests of their own.
+    The first wants lanes in the fold, the second in the loop, so they belong in separate nests.
     """
     for load in loads(*fold.body):
         if inner and inner[0] in load.free and not load.free.isdisjoint(fold.indices):
@@ -197,7 +197,7 @@ def _reading(load: Load, times: int, loops: Sequence[Index], ranges: Facts,
     """How a load that runs ``times`` in each iteration of loops reads its buffer.
 
     It runs only where loop variables are in their ``ranges``; ``order`` has the depths of loops,
-    those of folds among them.
+    including those of folds.
     """
     total = taken = times * repeats(load, loops)
     for i, (low, high) in ranges.items():
@@ -213,7 +213,7 @@ def _reading(load: Load, times: int, loops: Sequence[Index], ranges: Facts,
 
 
 def _ranges(values: Sequence[Expr]) -> dict[Node, Facts]:
-    """For each node, the ranges of loop variables outside which selects do not take it."""
+    """For each node, the ranges of loop variables in which selects evaluate it."""
     ranges: dict[Node, Facts] = dict.fromkeys(values, {})
     for node in reversed(list(walk(*values))):
         own = ranges[node]
@@ -246,7 +246,7 @@ def _readings_of_statement(statement: Statement, trips: int) -> Iterable[_Readin
 
 
 def _injective(load: Load) -> bool:
-    """Whether different values of the variables in an index surely give different elements."""
+    """Whether different values of the variables in an index always give different elements."""
     seen: set[Variable] = set()
     for i in load.index:
         if i.free and (len(i.free) > 1 or not seen.isdisjoint(i.free)
@@ -257,10 +257,10 @@ def _injective(load: Load) -> bool:
 
 
 def is_contraction(value: Expr, loops: Sequence[Index], tuning: FuseTuning = USUAL.fuse) -> bool:
-    """Whether a value, in these loops, is a sum of products that use their factors again and again.
+    """Whether a value, in these loops, is a sum of products that reuses its factors many times.
 
-    Such a sum is the whole value of its store, behind a conversion at most, and is the first in its
-    nest: whatever is computed from it in the same loops follows in stores of its own.
+    Such a sum is the whole value of its store, except for a conversion, and comes first in its
+    nest: anything computed from it in the same loops follows in separate stores.
     """
     while isinstance(value, Op) and value.name == "convert":
         value = value.args[0]
@@ -278,7 +278,7 @@ def is_contraction(value: Expr, loops: Sequence[Index], tuning: FuseTuning = USU
 
 
 def _inline_layouts(program: Program, tuning: FuseTuning) -> list[_Stage]:
-    """The stages of a program, with what is free to compute put in place of its reads."""
+    """The stages of a program, with arrays that cost nothing inlined where they are read."""
     writers: Counter[Buffer] = Counter()
     passed: set[Buffer] = set()  # to library functions, which need memory
     for statement in statements_in(program.statements):
@@ -316,7 +316,7 @@ def _inline_layouts(program: Program, tuning: FuseTuning) -> list[_Stage]:
 
 
 def _is_part(stage: _Stage, reading: _Reading, tuning: FuseTuning) -> bool:
-    """Whether a stage stores much less than there is in an array that it reads."""
+    """Whether a stage stores much less than the array that it reads has."""
     return stage.elements * tuning.part <= prod(reading.load.buffer.shape)
 
 
@@ -327,7 +327,7 @@ def _is_free(stage: _Stage) -> bool:
 
 
 def _addressable(view: Expr) -> bool:
-    """Whether the elements of a view lie in memory at equal distances along each loop."""
+    """Whether the elements of a view are at constant distances in memory along each loop."""
     return isinstance(view, Load) and is_affine(view.place)
 
 
@@ -342,7 +342,7 @@ def _at(store: Store, index: Sequence[Expr]) -> Expr:
 
 
 def _group(stages: Sequence[_Stage], tuning: FuseTuning) -> None:
-    """Give each stage its group, and its phase in it: what must come after what."""
+    """Assign each stage a group, and a phase in it that orders dependent stages."""
     makers: dict[Buffer, _Stage] = {}
     readers: dict[tuple, _Group] = {}
     count = 0
@@ -363,7 +363,7 @@ def _group(stages: Sequence[_Stage], tuning: FuseTuning) -> None:
 
 def _home(stage: _Stage, sources: dict[Buffer, _Stage], readers: dict[tuple, _Group],
           count: int, tuning: FuseTuning) -> _Group | None:
-    """The group that a stage may and should join; ``sources`` make what it reads."""
+    """The group that a stage should join, or None; ``sources`` compute what it reads."""
     if not stage.stores or stage.contraction:
         return None
     last = max((s.group for s in sources.values()), key=lambda g: g.position, default=None)
@@ -391,7 +391,7 @@ def _fits(stage: _Stage, group: _Group, sources: dict[Buffer, _Stage], tuning: F
 
 
 def _shares_rows(stage: _Stage, outer: tuple[Index, ...], tuning: FuseTuning) -> bool:
-    """Whether a stage can share just these loops: rows stay in cache, and there are enough."""
+    """Whether a stage can share exactly these loops: rows stay in cache, and there are enough."""
     if any(_goes_down(r.load, frozenset(outer)) for r in stage.readings):
         return False
     rows, widest = _rows(stage, outer)
@@ -401,13 +401,13 @@ def _shares_rows(stage: _Stage, outer: tuple[Index, ...], tuning: FuseTuning) ->
 
 
 def _rows(stage: _Stage, outer: tuple[Index, ...]) -> tuple[int, float]:
-    """How many rows there are, and how many elements a stage makes or reads in one."""
+    """How many rows there are, and how many elements a stage computes or reads in one."""
     rows = max(1, prod(i.extent for i in outer))
     return rows, max([stage.elements / rows, *(r.times / rows for r in stage.readings)])
 
 
 def _goes_down(load: Load, outer: frozenset[Index]) -> bool:
-    """Whether what one row needs is a column of a buffer, so that many rows share its lines."""
+    """Whether a row reads a column of a buffer, so that adjacent rows share its cache lines."""
     last = [i for i, n in zip(load.index, load.buffer.shape) if n != 1][-1:]
     return bool(last) and bool(last[0].free) and last[0].free <= outer and not load.free <= outer
 
@@ -433,7 +433,7 @@ def _shared_depth(stage: _Stage, group: _Group, sources: dict[Buffer, _Stage],
 
 
 def _common(a: Sequence[Expr], b: Sequence[Expr]) -> int:
-    """The length of the common beginning."""
+    """The length of the common prefix."""
     if a == b:
         return len(a)
     return next((n for n, (x, y) in enumerate(zip(a, b)) if x is not y), min(len(a), len(b)))
@@ -454,7 +454,7 @@ def _join(stage: _Stage, group: _Group, sources: dict[Buffer, _Stage], tuning: F
 
 
 def _aligned(buffer: Buffer, loops: Sequence[Index], stage: _Stage) -> bool:
-    """Whether a stage reads only the element of a buffer that belongs to its own iteration."""
+    """Whether a stage reads only the element of a buffer at its own iteration."""
     return loops == stage.loops and all(
         r.load.index == index_of(buffer.shape) for r in stage.readings if r.load.buffer is buffer)
 
@@ -502,9 +502,9 @@ def _decide(stages: Sequence[_Stage], machine: Machine) -> None:
 
 def _before_update(stage: _Stage, own: dict[tuple, _Context], copies: Mapping[Buffer, int],
                    tuning: FuseTuning) -> bool:
-    """Whether a part of an array is read before a copy of that is changed, and wanted afterwards.
+    """Whether part of an array is read before a copy of the array is updated, and needed later.
 
-    If the part is stored, the array is needed no more and can itself be changed.
+    If the part is stored, the array is dead afterwards and can be updated in place.
     """
     return any(stage.group.position < copies.get(r.load.buffer, 0) <= c.root[0]
                and _is_part(stage, r, tuning) for r in stage.readings for c in own.values())
@@ -512,9 +512,9 @@ def _before_update(stage: _Stage, own: dict[tuple, _Context], copies: Mapping[Bu
 
 def _copied_on_the_way(stage: _Stage, own: dict[tuple, _Context], machine: Machine,
                        ) -> dict[tuple, _Context]:
-    """Where elements are wanted, if that is one product, which copies or computes its operands.
+    """Where elements are needed, if that is one product, which copies or computes its operands.
 
-    The consumer of another product is computed there, where its sums are in registers.
+    The consumer of another product is computed there instead, while its sums are in registers.
     """
     if len(own) != 1 or len(stage.stores) != 1 or stage.folds or stage.group.contraction:
         return own
@@ -533,7 +533,7 @@ def _copied_on_the_way(stage: _Stage, own: dict[tuple, _Context], machine: Machi
 
 def _is_virtual(stage: _Stage, own: dict[tuple, _Context], sizes: dict[tuple, int],
                 readers: dict[Buffer, list[_Stage]], tuning: FuseTuning) -> bool:
-    """Whether not to store the array of a stage, given where its elements are wanted."""
+    """Whether not to store the array of a stage, given where its elements are needed."""
     if len(stage.stores) != 1 or len(own) > tuning.contexts:
         return False
     if any(c.product is not None or c.copied and not (
@@ -556,7 +556,7 @@ def _is_virtual(stage: _Stage, own: dict[tuple, _Context], sizes: dict[tuple, in
 
 
 def _only_moved(stage: _Stage, readers: dict[Buffer, list[_Stage]]) -> bool:
-    """Whether the one reader stores the elements as they are, in another order of dimensions."""
+    """Whether the only reader stores the elements unchanged, in another order of dimensions."""
     (store,) = stage.stores
     found = readers.get(store.buffer, [])
     if len(found) != 1 or found[0].virtual or len(found[0].stores) != 1:
@@ -569,7 +569,7 @@ def _only_moved(stage: _Stage, readers: dict[Buffer, list[_Stage]]) -> bool:
 
 
 def _pass_on(stage: _Stage, own: dict[tuple, _Context], contexts, readers) -> None:
-    """Tell the arrays that a stage reads where their elements are wanted."""
+    """Record where the elements of the arrays that a stage reads are needed."""
     for load, times, taken, folded, hoisted, full, ordered in stage.readings:
         wanted = contexts.setdefault(load.buffer, {})
         found = readers.setdefault(load.buffer, [])
@@ -598,10 +598,10 @@ def _pass_on(stage: _Stage, own: dict[tuple, _Context], contexts, readers) -> No
 
 
 def _write(program: Program, stages: Sequence[_Stage], tuning: FuseTuning) -> Program:
-    """The program of what is stored.
+    """The program of the stages that are stored.
 
-    What is stored in the same loops at the same time stays together, for it may share what is not
-    stored. Apart from that, stages are grouped again, now that they read what they really read.
+    Stages that are stored in the same loops at the same time stay together, because they may share
+    values that are not stored. Otherwise stages are grouped again, now that their reads are final.
     """
     unstored: dict[Buffer, Store] = {}
     places: dict[tuple, list[_Stage]] = {}

@@ -1,9 +1,9 @@
 """Jaxprs to loop nests: one for each equation, by the ``lower`` rules of primitives.
 
-Every variable gets a buffer of its own; which of them are really stored is decided by ``fuse``.
-No primitive is known here: those whose results are better stored by statements than computed
-element by element say so by ``fill``, those that move nothing by ``is_view``. Nothing depends on
-the length of the jaxpr but the time it takes.
+Every variable gets its own buffer; ``fuse`` decides which of them are stored. This pass knows no
+primitive: those whose results are better stored by statements than computed element by element say
+so by ``fill``, those that move nothing by ``is_view``. Only the compile time depends on the length
+of the jaxpr.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ _BOOL = np.dtype(np.bool_)
 
 @dataclass(frozen=True)
 class Lowered:
-    """A program, and how a function's arguments and results belong to its buffers.
+    """A program, and which buffers hold a function's arguments and results.
 
     The first inputs of the program are for ``constants``, the others for the arguments in order.
     ``results`` are the buffers that hold the function's results: outputs of the program, or inputs
-    where a result is an argument or a constant. The shape of a result may be another one than that
-    of its buffer, with the elements in the same row-major order. ``owners`` has the number of the
-    equation that each statement belongs to; a statement that only copies a result has none.
+    where a result is an argument or a constant. The shape of a result may differ from that of its
+    buffer, with the elements in the same row-major order. ``owners`` has, for each statement, the
+    number of its equation; a statement that only copies a result has none.
     """
 
     program: Program
@@ -57,10 +57,10 @@ class Lowered:
 
 def lower(closed: ClosedJaxpr, inner: Inner | None = None, apart: bool = False,
           tuning: Tuning = USUAL) -> Lowered:
-    """The program of a jaxpr without calls, with one nest (or the statements) of each equation.
+    """The program of a jaxpr without calls: one nest, or the statements, of each equation.
 
-    ``inner`` makes the plans of loops' and branches' bodies. With ``apart`` each result has an
-    output of its own, in order, as it must be where the jaxpr is such a body.
+    ``inner`` plans the bodies of loops and branches. With ``apart``, each result has its own
+    output, in order, as the body of a loop or branch needs.
     """
     return _Lowering(closed, inner, apart, tuning).run()
 
@@ -70,7 +70,7 @@ class _Lowering:
         self.jaxpr, self.inner, self.apart, self.tuning = closed.jaxpr, inner, apart, tuning
         self.constants = list(closed.consts)
         self.buffers: dict[Var, Buffer] = {}
-        self.names: dict[Atom, Atom] = {}  # variables that are others
+        self.names: dict[Atom, Atom] = {}  # variables that are aliases of others
         self.inputs: list[Buffer] = []
         self.temps: list[Buffer] = []
         self.outputs: list[Buffer] = []
@@ -115,7 +115,7 @@ class _Lowering:
         return Lowered(program, tuple(self.constants), results, (*self.owners, *copies))
 
     def own_outputs(self, returned: Sequence[Atom | None]) -> list[Atom | None]:
-        """Results with None in place of those that another result, or no equation, gives."""
+        """Results, with None for those that are duplicates or that no equation computes."""
         made = {v for eqn in self.jaxpr.eqns for v in eqn.outvars}
         first: dict[Atom | None, int] = {}
         for n, atom in enumerate(returned):
@@ -124,7 +124,7 @@ class _Lowering:
         return [atom if first.get(atom) == n else None for n, atom in enumerate(returned)]
 
     def copied(self, atom: Atom) -> Buffer:
-        """An output for a result that needs a copy."""
+        """An output for a result that must be copied."""
         out = Buffer(f"y{len(self.outputs)}", atom.aval.shape, _stored(atom), "output")
         self.outputs.append(out)
         x = self.operand(atom)
@@ -132,7 +132,7 @@ class _Lowering:
         return out
 
     def bind(self, variables: Iterable[Var], prefix: str, role: str, into: list[Buffer]) -> None:
-        """Give variables buffers."""
+        """Assign buffers to variables."""
         start = len(self.constants) if prefix == "x" else 0
         for var in variables:
             buffer = Buffer(f"{prefix}{len(into) - start}", var.aval.shape, _stored(var), role)
@@ -180,9 +180,9 @@ class _Lowering:
         self.append(statements, given)
 
     def append(self, statements: Sequence[Statement], given: set) -> None:
-        """Append what a statement rule made of what it was given.
+        """Append the statements that a rule returned.
 
-        Its temporaries, which it names without looking at others, get names of their own.
+        Its temporaries may have any names, so they are renamed.
         """
         names = {}
         for temp in build.temporaries(statements):
@@ -193,12 +193,12 @@ class _Lowering:
 
 
 def _stored(atom: Atom) -> np.dtype:
-    """The dtype of a variable in memory; what has no data is a bool."""
+    """The dtype of a variable in memory; bool for values without data."""
     return _BOOL if atom.aval.dtype == dtypes.float0 else dtypes.stored(atom.aval.dtype)
 
 
 def _element_nests(eqn: JaxprEqn, into: Sequence[Buffer], operands: Sequence) -> list[Nest]:
-    """The nests of an expression rule; results that come out of one fold stay together."""
+    """The nests of an expression rule; results of one fold stay together."""
     def values(at):
         out = eqn.primitive.lower(at, *operands, **eqn.params)
         return list(out) if eqn.primitive.multiple_results else [out]
@@ -210,7 +210,7 @@ def _element_nests(eqn: JaxprEqn, into: Sequence[Buffer], operands: Sequence) ->
             for n, b in enumerate(into)]
 
 
-# -- results that are other shapes of something ----------------------------------------------------
+# -- views -----------------------------------------------------------------------------------------
 
 
 def _is_view(eqn: JaxprEqn) -> bool:
@@ -219,7 +219,8 @@ def _is_view(eqn: JaxprEqn) -> bool:
 
 
 def _stretches(eqns: Iterable[JaxprEqn]) -> dict[Atom, tuple[Atom, int]]:
-    """For views and for stretches of rows, what holds their elements, and how many before them."""
+    """For views and contiguous slices, the array that holds their elements, and the offset in
+    it."""
     found: dict[Atom, tuple[Atom, int]] = {}
     for eqn in eqns:
         skipped = 0 if _is_view(eqn) else _skipped(eqn)
@@ -232,8 +233,7 @@ def _stretches(eqns: Iterable[JaxprEqn]) -> dict[Atom, tuple[Atom, int]]:
 
 
 def _skipped(eqn: JaxprEqn) -> int | None:
-    """How many elements lie before a slice that is one stretch of memory; None for anything else.
-    """
+    """The offset of a slice that is contiguous in memory; None for anything else."""
     if eqn.primitive is not slice_p or not eqn.invars[0].aval.shape:
         return None
     shape, params = eqn.invars[0].aval.shape, eqn.params
@@ -245,7 +245,7 @@ def _skipped(eqn: JaxprEqn) -> int | None:
 
 
 def _sources(eqns: Iterable[JaxprEqn]) -> dict[Atom, Atom]:
-    """For each view, what holds its elements in the same order and is no view itself."""
+    """For each view, the array that holds its elements in the same order and is not a view."""
     sources: dict[Atom, Atom] = {}
     for eqn in eqns:
         if _is_view(eqn):

@@ -1,7 +1,7 @@
-"""Loops and branches as statements: those equations whose primitives have a ``flow``.
+"""Loops and branches as statements: equations whose primitives have a ``flow``.
 
-What they run are programs of their own, with a plan of their own. A carry is copied into the
-result's buffer and changed there; the copy is dropped if the first value is dead.
+They run separate programs, each with its own plan. A carry is copied into the buffer of the result
+and updated there; the copy is dropped if the initial value is dead.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ __all__ = ["Inner", "Inside", "Source", "statements_of"]
 
 
 class Inside(NamedTuple):
-    """The plan of a body for a machine, and statements to be run before on its constants.
+    """The plan of a body for a machine, and statements to run before the loop on its constants.
 
-    Inputs of the program that have the names of temporaries which those statements fill come behind
-    the other constants.
+    Inputs of the program with the names of temporaries that those statements fill come after the
+    other constants.
     """
 
     plan: Plan
@@ -41,8 +41,8 @@ class Inside(NamedTuple):
 
 
 class Inner(Protocol):
-    """Makes the plan of a body, given which inputs its outputs should overwrite, by numbers, and of
-    a loop how many of its first inputs are the same in each step."""
+    """Makes the plan of a body. It gets the inputs that outputs should overwrite, by number, and
+    for a loop how many of the first inputs are the same in each step."""
 
     def __call__(self, closed: ClosedJaxpr, overwriting: Mapping[int, int],
                  constants: int | None = None, /) -> Inside: ...
@@ -52,7 +52,7 @@ _Array = Buffer | Operand
 
 
 class Source(NamedTuple):
-    """An array of which an operand is a view, which starts behind some rows that are skipped."""
+    """The array that an operand is a view of, and how many rows are skipped."""
 
     array: _Array
     skipped: int = 0
@@ -60,7 +60,8 @@ class Source(NamedTuple):
 
 def statements_of(flow: Flow, into: Sequence[Buffer], operands: Sequence[_Array],
                   sources: Sequence[Source], inner: Inner, tuning: FlowTuning) -> list[Statement]:
-    """The statements of a loop or branch: operands may be read where they come from, as well."""
+    """The statements of a loop or branch; operands may be read from the arrays they are views
+    of."""
     match flow:
         case ForLoop():
             return _for_loop(flow, into, operands, sources, inner, tuning)
@@ -80,7 +81,7 @@ class _Writer:
         self.statements.append(elements(target.shape, lambda at: [build.store(target, at, x[at])]))
 
     def stored(self, operands: Sequence[_Array]) -> list[Buffer]:
-        """Operands as buffers; numbers get one."""
+        """Operands as buffers; literals get one."""
         found = []
         for x in operands:
             if not isinstance(x, Buffer):
@@ -90,7 +91,7 @@ class _Writer:
         return found
 
     def constants(self, inside: Inside, given: Sequence[_Array]) -> list[Buffer]:
-        """The constants of a body: what is given, and what is made of it before the loop."""
+        """The constants of a body: those that are given, and those computed before the loop."""
         stored = self.stored(given)
         inputs = inside.plan.program.inputs
         names = dict(zip(inputs, stored))
@@ -111,7 +112,7 @@ def _for_loop(flow: ForLoop, into: Sequence[Buffer], operands: Sequence[_Array],
     write = _Writer()
     first, carried = flow.constants, flow.carries
     given, init, _ = flow.split(operands)
-    *_, stacks = flow.split(sources)  # of their shapes nothing matters but the rows
+    *_, stacks = flow.split(sources)  # only the rows of their shapes matter
     inside = inner(flow.body, {first + n: n for n in range(carried)}, first)
     body, constants = inside.plan, write.constants(inside, given)
     rows = write.stored([source.array for source in stacks])
@@ -129,7 +130,7 @@ def _for_loop(flow: ForLoop, into: Sequence[Buffer], operands: Sequence[_Array],
 
 
 def _tasks(body: Plan, length: int, tuning: FlowTuning) -> int:
-    """How many tasks a loop is worth whose steps are apart."""
+    """How many tasks a loop with independent steps is worth."""
     wanted = int(cost(body.program).seconds * length / tuning.grain)
     room = tuning.arenas // max(1, body.size)
     tasks = max(1, min(tuning.tasks, wanted, length, room))
@@ -176,7 +177,7 @@ def _choice(flow: Choice, into: Sequence[Buffer], operands: Sequence[_Array],
 
 def _changed_in_place(branches: Sequence[Jaxpr], into: Sequence[Buffer], tuning: FlowTuning,
                       ) -> dict[int, int]:
-    """Operands that are large results, but for elements that a branch changes: their numbers."""
+    """The numbers of operands that are large results in which a branch updates some elements."""
     pairs: dict[int, int] = {}
     for number, target in enumerate(into):
         if nbytes(target) < tuning.in_place:
@@ -192,7 +193,7 @@ def _changed_in_place(branches: Sequence[Jaxpr], into: Sequence[Buffer], tuning:
 
 
 def _origin(jaxpr: Jaxpr, atom: Atom) -> Atom:
-    """The array of which an array is a changed copy, going back as far as that is so."""
+    """The original array of a chain of updated copies."""
     makers: dict[Atom, JaxprEqn] = {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
     while atom in makers and makers[atom].primitive.update_operand is not None:
         atom = makers[atom].invars[0]

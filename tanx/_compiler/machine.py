@@ -1,8 +1,7 @@
-"""The machine that code is generated for: one value, which goes down the pipeline.
+"""The machine that code is generated for: one value, which is passed down the pipeline.
 
-Passes and the code generator read what they know about a machine from it. So code for a machine
-that this process does not run on is made as for any other, and can be looked at; `host` describes
-the one that it does run on.
+Passes and code generation read all facts about a machine from it. So code for a machine other than
+this one is generated in the same way, and can be inspected; `host` describes this one.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ __all__ = ["Machine", "as_host", "caches_of", "host"]
 
 @dataclass(frozen=True)
 class Machine:
-    """A processor as LLVM knows it, the bits of its vector registers, and what is around it.
+    """A processor as LLVM knows it, the bits of its vector registers, caches and cores.
 
-    ``caches`` has the bytes of the first, second and last cache that a core can use, ``cores`` how
-    many cores the machine has, whether or not this process may use all of them, and ``tuning`` the
-    thresholds of the passes.
+    ``caches`` has the bytes of the first, second and last level of cache that a core can use,
+    ``cores`` the number of cores of the machine, whether or not this process may use all of them,
+    and ``tuning`` the thresholds of the passes.
 
     >>> wide = Machine("x86_64-unknown-linux-gnu", "x86-64-v4", "+avx512f", 512)
     >>> wide.vector_registers, wide.multiplies_bytes
@@ -45,7 +44,7 @@ class Machine:
 
     @cached_property
     def _has(self) -> frozenset[str]:
-        """The features that are there, by LLVM's names."""
+        """The features of the processor, by LLVM's names."""
         return frozenset(f[1:] for f in self.features.split(",") if f.startswith("+"))
 
     @property
@@ -60,7 +59,7 @@ class Machine:
 
     @property
     def has_masks(self) -> bool:
-        """Whether there are registers for answers in lanes."""
+        """Whether there are mask registers."""
         return self.vector_bits >= 512
 
     @property
@@ -87,40 +86,40 @@ class Machine:
 
     @property
     def multiplies_signed_bytes(self) -> bool:
-        """Whether the instruction on bytes takes both factors to have signs."""
+        """Whether the instruction on bytes treats both factors as signed."""
         return self.is_arm
 
     @property
     def multiplies_by_lane(self) -> bool:
-        """Whether an instruction multiplies a vector by one lane of another; else a scalar from
-        memory is as quick."""
+        """Whether an instruction multiplies a vector by one lane of another; otherwise a scalar
+        from memory is as quick."""
         return self.is_arm
 
     @property
     def spares_addends(self) -> bool:
-        """Whether an instruction that multiplies and adds can overwrite a factor, not the sum."""
+        """Whether a fused multiply-add can overwrite a factor instead of the sum."""
         return not self.is_arm
 
     @property
     def saturates(self) -> bool:
-        """Whether vectors of floats that become integers are clipped by the same instruction."""
+        """Whether converting floats to integers saturates."""
         return self.is_arm
 
     @property
     def has_half(self) -> bool:
-        """Whether there is arithmetic in float16, or LLVM at least makes as good as that."""
+        """Whether there is arithmetic in float16, or LLVM emulates it as fast."""
         return self.is_arm or "avx512fp16" in self._has
 
 
 # -- the machine of this process -------------------------------------------------------------------
 
 _OWN_ORDER = ",-use-postra-scheduler"
-"""On ARM: leaves the last ordering of instructions to the processor."""
+"""On ARM: leave the final order of instructions to the processor."""
 
 _APPLE = "aarch64-none-elf", ",+dotprod,+reserve-x18"
-"""On Apple silicon, which is untested: object code in the form that ``image.py`` links, and the
-register that belongs to the system there. Apple passes variable numbers of arguments in another
-way: code calls no function that takes them."""
+"""On Apple silicon, which is untested: object code in the form that ``linked_code.py`` links, and
+the register that is reserved for the system. Apple passes variadic arguments differently: generated
+code calls no variadic function."""
 
 
 def host() -> Machine:
@@ -135,8 +134,8 @@ _chosen: list[Machine] = []
 def as_host(machine: Machine) -> Iterator[None]:
     """Compile for another machine than :func:`host` finds, such as one with other thresholds.
 
-    The code runs on this machine, so it has to have the instructions of the other one. This is for
-    tests and experiments: it holds for all threads, and nothing is read from the disk meanwhile.
+    The code runs on this machine, which must have the instructions of the other one. This is for
+    tests and experiments: it affects all threads, and disables reading from the disk cache.
     """
     _chosen.append(machine)
     try:
@@ -148,7 +147,7 @@ def as_host(machine: Machine) -> Iterator[None]:
 
 @cache
 def _found() -> Machine:
-    from llvmlite import binding as llvm  # loads slowly, and code from the disk does not need it
+    from llvmlite import binding as llvm  # slow to load; cached code does not need it
     features = llvm.get_host_cpu_features()
     if features.get("amx-bf16"):
         features["amx-bf16"] = is_permitted()
@@ -165,14 +164,14 @@ def _found() -> Machine:
 
 
 def _processor_facts() -> bytes:
-    """What Linux knows of the processor; LLVM does not find all of it out."""
+    """The processor features that Linux reports; LLVM does not detect all of them."""
     with suppress(OSError), open("/proc/cpuinfo", "rb") as file:
         return file.read(1 << 14)
     return b""
 
 
 def caches_of(folder: str = "/sys/devices/system/cpu/cpu0/cache") -> tuple[int, int, int]:
-    """Bytes of the first, second and last cache for data; typical ones if unknown."""
+    """Bytes of the first, second and last level of data cache; typical ones if unknown."""
     found = {"linux": lambda: _caches_of_linux(folder), "darwin": _caches_of_macos}
     known = dict(found.get(sys.platform, tuple)())
     usual = Machine("", "", "", 0).caches
@@ -182,7 +181,7 @@ def caches_of(folder: str = "/sys/devices/system/cpu/cpu0/cache") -> tuple[int, 
 
 
 def _caches_of_linux(folder: str) -> Iterator[tuple[int, int]]:
-    """Levels of caches for data, and their bytes."""
+    """Levels of data caches, and their bytes."""
     for n in range(8):
         with suppress(OSError, ValueError):
             level, kind, size = (_line(f"{folder}/index{n}/{name}")

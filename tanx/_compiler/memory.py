@@ -1,11 +1,11 @@
-"""Memory of a program: what may be overwritten, and where temporaries live.
+"""Memory of a program: which buffers may be overwritten, and where temporaries are.
 
 :func:`share` gives outputs the memory of arguments that the caller has donated. :func:`in_place`
-lets a result take the buffer of an array that is read for the last time where the result is made:
-the program that comes out has fewer buffers, and says itself what is overwritten. :func:`plan`
-gives the temporaries that are left their places, by lifetimes: in one arena, or in outputs that are
-written when they are gone. A training step keeps what it needs for its gradients where the new
-weights will be.
+lets a result take the buffer of an array that is read for the last time where the result is
+computed: the resulting program has fewer buffers, and shows itself what is overwritten.
+:func:`plan` places the remaining temporaries by their lifetimes: in one arena, or in outputs that
+are written later. A training step keeps what it needs for its gradients where the new weights will
+be.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ from .tuning import USUAL, MemoryTuning
 __all__ = ["ALIGNMENT", "check_plan", "in_place", "lifetimes", "overwriting", "plan", "share"]
 
 ALIGNMENT = 64
-"""Bytes: a line of cache, and the widest vector."""
+"""Bytes: a cache line, and the widest vector."""
 
 
-# -- who touches what ------------------------------------------------------------------------------
+# -- accesses --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class _Access:
-    """An element read or written: in which nests, at which place among the stores of the text."""
+    """An element read or written: in which nests, and at which position in program order."""
 
     nests: tuple[Nest, ...]
     position: int
     index: tuple[Expr, ...]
     writes: bool
-    plain: bool  # a store that overwrites, in any case
+    plain: bool  # a store that always overwrites
 
 
 class _Accesses:
@@ -64,7 +64,7 @@ class _Accesses:
 
     def __init__(self, statement: Statement):
         self.of: dict[Buffer, list[_Access]] = {}
-        self.whole: set[Buffer] = set()  # those that library functions are given
+        self.whole: set[Buffer] = set()  # buffers that library functions take
         self.count = 0
         self._visit(statement, ())
 
@@ -87,9 +87,9 @@ class _Accesses:
     def may_overwrite(self, old: Buffer, new: Buffer) -> bool:
         """Whether an array that is dead after this statement may share memory with the new one.
 
-        The new one is stored at one place of the text. Before that, an iteration of the loops
-        around both may touch, of the old array, only the elements that it is going to overwrite;
-        nothing touches the old one afterwards.
+        The new array is stored at one position in program order. Before that, an iteration of the
+        loops around both may access only those elements of the old array that it will overwrite;
+        nothing may access the old array afterwards.
         """
         if old in self.whole or new in self.whole:
             return False
@@ -105,14 +105,14 @@ class _Accesses:
         alone = [(place, other) for place, other in zip(target.index, access.index)
                  if len(place.free) == 1 and is_affine(linear_form(place))]
         if not shared <= frozenset().union(*(place.free for place, _ in alone)):
-            return False  # several iterations meet on an element
+            return False  # several iterations access one element
         if len(access.nests) == len(target.nests) and all(map(is_, access.nests, target.nests)):
             return access.index == target.index
         return all(place is other for place, other in alone if place.free <= shared)
 
 
 def _lives(mentions: Iterable[Iterable[Buffer]]) -> dict[Buffer, tuple[int, int]]:
-    """The first and the last statement that mention each buffer, given what each one mentions."""
+    """The first and the last statement that mention each buffer, from the buffers of each one."""
     lives: dict[Buffer, tuple[int, int]] = {}
     for number, buffers in enumerate(mentions):
         for buffer in buffers:
@@ -132,11 +132,11 @@ def lifetimes(program: Program) -> dict[Buffer, tuple[int, int]]:
 def share(program: Program, donated: Iterable[Buffer],
           partners: Mapping[Buffer, Buffer] | None = None, tuning: MemoryTuning = USUAL.memory,
           ) -> tuple[Program, dict[Buffer, Buffer]]:
-    """The donated input whose memory each output takes, for those that find one.
+    """The donated input whose memory each output takes, if any.
 
-    Any output of the same type may take an input, or just its partner where there are such.
-    A statement may be put off a little for that: the new weights of a layer are stored after the
-    old ones have been read for the last time. The program comes back in that order.
+    Any output of the same type may take an input, or only its partner if there are ``partners``. A
+    statement may be delayed a little for that: the new weights of a layer are stored after the old
+    ones have been read for the last time. The program is returned in that order.
     """
     donated = tuple(donated)
     if not donated:
@@ -151,7 +151,7 @@ def share(program: Program, donated: Iterable[Buffer],
 
 
 class _Sharing:
-    """Statements, known by number, in an order that may change."""
+    """Statements, identified by number, in an order that may change."""
 
     def __init__(self, program: Program, partners: Mapping[Buffer, Buffer] | None,
                  tuning: MemoryTuning):
@@ -168,15 +168,15 @@ class _Sharing:
         self.free = sorted(program.outputs, key=self.first)
 
     def first(self, buffer: Buffer) -> int:
-        """The place of the first statement that mentions a buffer."""
+        """The position of the first statement that mentions a buffer."""
         return min(self.place[n] for n in self.users[buffer])
 
     def last(self, buffer: Buffer) -> int:
-        """The place of the last one; unused inputs end before the first."""
+        """The position of the last one; unused inputs end before the first."""
         return max((self.place[n] for n in self.users.get(buffer, ())), default=-1)
 
     def fits(self, given: Buffer, out: Buffer) -> bool:
-        """Whether an output can take the place of an input that is not read later."""
+        """Whether an output can take the memory of an input that is not read later."""
         number = self.order[self.first(out)]
         if number not in self.users.get(given, ()):
             return True
@@ -189,7 +189,8 @@ class _Sharing:
                 and (self.partners is None or self.partners.get(given) is out)]
 
     def put_off(self, given: Buffer) -> None:
-        """Move a statement that reads an input and makes an output of it behind its last reader."""
+        """Move a statement that reads an input and computes an output from it after its last
+        reader."""
         last = self.last(given)
         for out in self.candidates(given):
             start = self.first(out)
@@ -206,7 +207,7 @@ class _Sharing:
                 return
 
     def find(self, given: Buffer) -> None:
-        """Let an input be taken by what is made next of its kind."""
+        """Let the next suitable output take the memory of an input."""
         last = self.last(given)
         for out in sorted(self.candidates(given), key=self.first):
             if last < self.first(out) or last == self.first(out) and self.fits(given, out):
@@ -219,22 +220,22 @@ class _Sharing:
 
 
 def overwriting(program: Program, shared: Mapping[Buffer, Buffer] = {}) -> dict[Buffer, Buffer]:
-    """For each buffer that is read for the last time where another one is made, that other one.
+    """For each buffer that is read for the last time where another one is computed, that other one.
 
-    A chain of such buffers ends in one name. ``shared`` tells which outputs are the memory of
+    A chain of such buffers maps to its last name. ``shared`` says which outputs are the memory of
     donated inputs.
     """
     final: dict[Buffer, Buffer] = {}
     for old, new in reversed(_Merger(program, shared).names.items()):
-        final[old] = final.get(new, new)  # what became another one later is known by now
+        final[old] = final.get(new, new)  # the new buffer may itself have been replaced
     return final
 
 
 def in_place(program: Program, names: Mapping[Buffer, Buffer]) -> Program:
-    """Let results overwrite what is read for the last time where they are made.
+    """Let results overwrite arrays that are read for the last time where they are computed.
 
-    A copy of an array that is not needed any more disappears, and so an update of a part of it
-    writes that part only. ``names`` is what :func:`overwriting` gave.
+    A copy of an array that is dead afterwards disappears, so that updating a part of it writes only
+    that part. ``names`` is the result of :func:`overwriting`.
     """
     renamed = (rename(s, names) if any(b in names for b in mentioned(s)) else s
                for s in program.statements)
@@ -243,14 +244,14 @@ def in_place(program: Program, names: Mapping[Buffer, Buffer]) -> Program:
 
 
 class _Merger:
-    """Finds out which buffer each one becomes that is overwritten, going through the statements."""
+    """Finds the buffer that replaces each overwritten one, in one pass over the statements."""
 
     def __init__(self, program: Program, shared: Mapping[Buffer, Buffer]):
         self.statements, self.shared = program.statements, shared
         self.mentions = [mentioned(s) for s in program.statements]
         self.lives = _lives(self.mentions)
         self.names: dict[Buffer, Buffer] = {}
-        self.begin: dict[Buffer, Buffer] = {}  # the first of those that became one
+        self.begin: dict[Buffer, Buffer] = {}  # the first buffer of a chain
         self.accesses: dict[int, _Accesses] = {}
         born = _at_statement(self.lives, 0, ("temp", "output"))
         dying = _at_statement(self.lives, 1, ("temp",))
@@ -269,7 +270,7 @@ class _Merger:
         return self.accesses[number]
 
     def fits(self, old: Buffer, new: Buffer, number: int) -> bool:
-        """Whether a buffer that dies in a statement can be the one that is born in it."""
+        """Whether a buffer that dies in a statement can become the one that is defined in it."""
         if old is new or (old.shape, old.dtype) != (new.shape, new.dtype):
             return False
         if not self.at(number).may_overwrite(old, new):
@@ -277,7 +278,7 @@ class _Merger:
         given = self.shared.get(new)
         if given is None or given not in self.lives:
             return True
-        # The memory is in use from the first of those that became the old one.
+        # The memory is in use since the first buffer of the chain.
         first = self.begin.get(old, old)
         start, last = self.lives[first][0], self.lives[given][1]
         return last < start or last == start and self.at(start).may_overwrite(given, first)
@@ -285,7 +286,7 @@ class _Merger:
 
 def _at_statement(lives: Mapping[Buffer, tuple[int, int]], end: int, roles: Iterable[str],
                   ) -> dict[int, list[Buffer]]:
-    """The buffers whose life begins, or ends, at each statement."""
+    """The buffers whose lifetime begins, or ends, at each statement."""
     found: dict[int, list[Buffer]] = {}
     for buffer, life in lives.items():
         if buffer.role in roles:
@@ -294,7 +295,7 @@ def _at_statement(lives: Mapping[Buffer, tuple[int, int]], end: int, roles: Iter
 
 
 def _does_nothing(statement: Statement, shared: Mapping[Buffer, Buffer]) -> bool:
-    """Whether a nest only stores elements where they are, given which buffers are the same."""
+    """Whether a nest only stores elements where they already are, given aliases of buffers."""
     def same(store: Statement) -> bool:
         return (isinstance(store, Store) and isinstance(store.value, Load)
                 and store.combine is None and store.index == store.value.index
@@ -307,9 +308,9 @@ def _does_nothing(statement: Statement, shared: Mapping[Buffer, Buffer]) -> bool
 
 def plan(program: Program, shared: Mapping[Buffer, Buffer] = {}, guests: bool = False,
          tuning: MemoryTuning = USUAL.memory) -> Plan:
-    """Give temporaries their places; ``shared`` as :func:`share` gave it.
+    """Place temporaries in memory; ``shared`` is the result of :func:`share`.
 
-    With ``guests``, outputs take in large ones for which the arena would have to grow.
+    With ``guests``, large ones may be placed in outputs if the arena would have to grow otherwise.
     """
     program = replace(program, statements=tuple(
         s for s in program.statements if not _does_nothing(s, shared)))
@@ -338,9 +339,9 @@ def plan(program: Program, shared: Mapping[Buffer, Buffer] = {}, guests: bool = 
 
 def _parts_of_tasks(program: Program, lives: Mapping[Buffer, tuple[int, int]],
                     tuning: MemoryTuning) -> dict[Buffer, Place]:
-    """The temporaries of which each task of one statement uses a part of its own, and no other.
+    """The temporaries of which each task of one statement uses a private part.
 
-    A task has its part near: of all of them, memory need not know.
+    A task keeps its part in cache, so that the whole need not exist in memory.
     """
     found: dict[Buffer, Place] = {}
     for number, statement in enumerate(program.statements):
@@ -384,7 +385,7 @@ def _part_of_task(buffer: Buffer, places: Sequence[tuple[Expr, ...]], tasks: Seq
 
 
 def _stretch_of_task(along: Iterable[Expr], tasks: Sequence[Index]) -> tuple[Expr | None, int]:
-    """Where a task begins along a dimension, and how far it goes; None if that is not known."""
+    """Where a task begins along a dimension, and how far it extends; None if not known."""
     first: Expr | None = None
     last = 0
     for at in along:
@@ -398,26 +399,26 @@ def _stretch_of_task(along: Iterable[Expr], tasks: Sequence[Index]) -> tuple[Exp
 
 
 def _rounded(buffer: Buffer) -> int:
-    """The bytes that a buffer takes in the arena; those without elements have a place, too."""
+    """The bytes that a buffer takes in the arena; buffers without elements have an address, too."""
     return max(1, -(-nbytes(buffer) // ALIGNMENT)) * ALIGNMENT
 
 
 class _Arena:
-    """Free stretches of memory; the smallest that fits is taken."""
+    """Free ranges of memory; allocation is best fit."""
 
     def __init__(self, free: int = 0):
         self.used = self.peak = 0
         self.size = free
-        self.starts = [0] if free else []  # of free stretches, in order
+        self.starts = [0] if free else []  # of free ranges, in order
         self.ends = {0: free} if free else {}
 
     @property
     def largest(self) -> int:
-        """The length of the largest stretch."""
+        """The length of the largest free range."""
         return max([self.ends[s] - s for s in self.starts], default=0)
 
     def smallest(self, size: int) -> int | None:
-        """The length of the smallest stretch that fits, if any does."""
+        """The length of the smallest free range that fits, or None."""
         return min([n for s in self.starts if (n := self.ends[s] - s) >= size], default=None)
 
     def take(self, size: int) -> int:
@@ -429,7 +430,7 @@ class _Arena:
             self._remove(start, start + size)
             return start
         if self.starts and self.ends[self.starts[-1]] == self.size:
-            start = self.starts[-1]  # grow the last one
+            start = self.starts[-1]  # extend the last one
             self._remove(start, self.ends[start])
         else:
             start = self.size
@@ -457,22 +458,22 @@ class _Arena:
 
 
 class _Hosts:
-    """Outputs as memory for temporaries that are gone when they are written."""
+    """Outputs as memory for temporaries that are dead when the outputs are written."""
 
     def __init__(self, lives: Mapping[Buffer, tuple[int, int]], shared: Mapping[Buffer, Buffer],
                  tuning: MemoryTuning):
         self.outputs = [b for b in lives if b.role == "output" and nbytes(b) >= tuning.guest]
         self.numbers = {b: n for n, b in enumerate(self.outputs)}
         self.arenas = [_Arena(nbytes(b) // ALIGNMENT * ALIGNMENT) for b in self.outputs]
-        # They are free between two statements: of an input that is going to be overwritten, the
-        # memory is so when it has been read.
+        # They are free between two statements; an input that is going to be overwritten is free
+        # after it has been read.
         read = [lives.get(shared[b]) if b in shared else None for b in self.outputs]
         self.after = np.array([-1 if life is None else life[1] for life in read], np.int64)
         self.before = np.array([lives[b][0] for b in self.outputs], np.int64)
         self.room = np.array([a.size for a in self.arenas], np.int64)  # in a stretch
 
     def take(self, size: int, life: tuple[int, int]) -> Within | None:
-        """A place that is free all the time, where least is left over, if there is one."""
+        """A place that is free for the whole lifetime, with the least left over, or None."""
         first, last = life
         fits = (self.after < first) & (last < self.before) & (size <= self.room)
         if not fits.any():
@@ -489,7 +490,7 @@ class _Hosts:
 
 
 def check_plan(memory: Plan) -> None:
-    """Raise :class:`ProgramError` unless arrays that live at the same time lie apart."""
+    """Raise :class:`ProgramError` unless arrays with overlapping lifetimes are disjoint."""
     lives = lifetimes(memory.program)
     born, dying = (_at_statement(lives, end, ("temp",)) for end in (0, 1))
     live: list[tuple[str, int, int, str]] = []
@@ -512,7 +513,7 @@ def check_plan(memory: Plan) -> None:
 
 def _block(memory: Plan, buffer: Buffer, lives: Mapping[Buffer, tuple[int, int]],
            ) -> tuple[str, int, int, str]:
-    """The memory that a temporary is in, where it begins and ends there, and its own name."""
+    """The memory that holds a temporary, where it begins and ends there, and its own name."""
     place = memory.offsets.get(buffer, -1)
     assert not isinstance(place, Own)
     host, start = (place.output, place.start) if isinstance(place, Within) else (None, place)
@@ -527,7 +528,7 @@ def _block(memory: Plan, buffer: Buffer, lives: Mapping[Buffer, tuple[int, int]]
 
 def _room(memory: Plan, host: Buffer, life: tuple[int, int],
           lives: Mapping[Buffer, tuple[int, int]]) -> int:
-    """The bytes of an output, which must not be in use all that time."""
+    """The bytes of an output, which must not be in use during that lifetime."""
     given = memory.shared.get(host)
     free = life[1] < lives[host][0] and (
         given is None or given not in lives or lives[given][1] < life[0])

@@ -1,21 +1,21 @@
-"""Sums of squares around a mean, of arrays that no cache holds: memory is read once, not twice.
+"""Sums of squares around a mean, for arrays larger than the caches: read memory once, not twice.
 
-A variance waits for the mean of the same elements, and so goes through them a second time. But of
-elements in groups, of which each knows its distance ``d`` from some point ``o``, added up over its
-elements, and the squares ``q`` around its own mean, ::
+A variance needs the mean of the same elements first, and so reads them a second time. But if the
+elements are divided in groups, and each group has the sum ``d`` of its elements' distances from
+some point ``o``, and the sum of squares ``q`` around its own mean, then for any ``m`` ::
 
     add(k: square(x[k] - m)) = add(g: q[g] + size * square(o[g] - m + d[g] / size))
 
-whatever ``m`` is; so one pass over the elements will do, and one over their groups. ::
+So one pass over the elements is enough, and one over the groups. ::
 
     for i in 512 parallel:                    for g in 64, i in 512 parallel:
         m[i] = add(k in 4096: x[k, i]) / n        d[g, i] = add(k in 64: x[g * 64 + k, i] - o)
         v[i] = add(k in 4096:                     q[g, i] = add(k in 64: square(
             square(x[k, i] - m[i]))                   x[g * 64 + k, i] - o)) - d * d / 64
 
-The point ``o`` is the first element of the group. Nothing but ``d * d / size`` is ever taken away:
-where the mean is large and the variance small, nothing is lost. It takes a first element that is
-an outlier for ``q`` to be small next to what it is the difference of, by the size of the group.
+The point ``o`` is the first element of the group. The only subtraction is that of ``d * d / size``:
+nothing is lost where the mean is large and the variance small. Cancellation needs a first element
+that is an outlier, and is then limited by the size of the group.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ def in_one_pass(program: Program, tuning: MomentsTuning = USUAL.moments) -> Prog
 
 @dataclass(frozen=True)
 class _Groups:
-    """A sum of elements, and one of squares around a value that waits for it, in groups.
+    """A sum of elements, and a sum of squares around a value that depends on it, in groups.
 
-    ``loops`` are those of the nest. The last loop of the sums, ``along``, goes through groups:
-    ``outer`` and ``number`` tell which, ``side`` its place among those that lie side by side.
+    ``loops`` are those of the nest. The last loop of the sums, ``along``, iterates over groups:
+    ``outer`` and ``number`` say which group, ``side`` its position among adjacent ones.
     """
 
     plain: Fold
@@ -81,7 +81,7 @@ class _Groups:
 
     @property
     def across(self) -> int:
-        """How many groups lie side by side."""
+        """How many groups are adjacent."""
         return prod(i.extent for i in self.side)
 
     @property
@@ -91,12 +91,12 @@ class _Groups:
 
     @property
     def indices(self) -> tuple[Index, ...]:
-        """The loops over groups; memory is gone through in their order."""
+        """The loops over groups, in the order of memory."""
         groups = (*self.outer, self.number)
         return (*self.loops, *groups, *self.side) if self.side else (*groups, *self.loops)
 
     def rooms(self, *names: str) -> list[Buffer]:
-        """Memory for sums and squares."""
+        """Buffers for sums and squares."""
         return [temp(name, [i.extent for i in self.indices], self.element.dtype) for name in names]
 
     def at(self, step: Expr | int) -> Expr:
@@ -105,7 +105,7 @@ class _Groups:
         return substitute(self.element, {self.along: place + self.side[0] if self.side else place})
 
     def parts(self, distances: Buffer, squares: Buffer) -> Nest:
-        """The statement that computes the groups: lines in one loop, columns in loops beside."""
+        """The statement that computes the groups: a line in one loop, columns in parallel loops."""
         first, zero = self.at(0), Const(0, self.element.dtype)
 
         def total(term: Callable[[Expr], Expr]) -> Expr:
@@ -123,10 +123,10 @@ class _Groups:
             Store(squares, self.indices, op("max", own, zero))))
 
     def whole(self, nest: Nest, distances: Buffer, squares: Buffer) -> Nest:
-        """The nest, which computes both sums from those of the groups.
+        """The nest that computes both sums from those of the groups.
 
-        Sums of groups are much alike, and would be rounded the same way each time: they are added
-        in twice the precision.
+        Sums of groups are similar, and would be rounded in the same direction each time: they are
+        added in twice the precision.
         """
         groups = (*self.outer, self.number, *self.side)
         first, d, q = self.at(0), distances[self.indices], squares[self.indices]
@@ -148,7 +148,7 @@ class _Groups:
         results: list[dict[Expr, Expr]] = [
             {Pick(self.squares, 0): total(self.squares, q + apart_of_group, apart)},
             {Pick(self.plain, 0): total(self.plain, _wide(d) + _wide(first) * size, lambda e: e)}]
-        for result in results:  # the value around which squares are taken may be the plain sum
+        for result in results:  # the squares may be around the plain sum
             change = partial(rewrite, replacement=result.get)
             nest = replace(nest, body=tuple(map_expressions(s, change) for s in nest.body))
         return nest
@@ -159,7 +159,7 @@ def _wide(value: Expr) -> Expr:
 
 
 def _pair(nest: Nest, tuning: MomentsTuning) -> _Groups | None:
-    """A sum and a sum of squares in a nest that are worth computing in groups."""
+    """A sum and a sum of squares in a nest that are worth computing in groups, or None."""
     if any(kind != PARALLEL for kind in nest.kinds) or not all(
             isinstance(s, Store) and s.guard is None and s.combine is None for s in nest.body):
         return None
@@ -178,7 +178,7 @@ def _pair(nest: Nest, tuning: MomentsTuning) -> _Groups | None:
 
 
 def _around(fold: Fold) -> tuple[Expr, Expr] | None:
-    """What is squared in a sum: elements, less a value that is the same for all."""
+    """The elements that a sum squares, minus a value that is the same for all of them."""
     (value,) = fold.body
     if not (isinstance(value, Op) and value.name == "square"):
         return None
@@ -191,7 +191,7 @@ def _around(fold: Fold) -> tuple[Expr, Expr] | None:
 
 
 def _is_sum(fold: Fold, other: Fold, element: Expr) -> bool:
-    """Whether a fold adds up such elements as another one takes."""
+    """Whether a fold sums the same elements as another one."""
     if [i.extent for i in fold.indices] != [i.extent for i in other.indices]:
         return False
     names: Mapping[Variable, Expr] = dict(zip(fold.indices, other.indices))
@@ -199,7 +199,7 @@ def _is_sum(fold: Fold, other: Fold, element: Expr) -> bool:
 
 
 def _waits(nest: Nest, value: Expr, fold: Fold) -> bool:
-    """Whether a value can be computed only after a fold: by itself, or by what is stored."""
+    """Whether a value depends on a fold, directly or through what is stored."""
     made: set[Buffer] = set()
     for store in nest.body:
         assert isinstance(store, Store)
@@ -211,7 +211,7 @@ def _waits(nest: Nest, value: Expr, fold: Fold) -> bool:
 
 def _grouped(nest: Nest, plain: Fold, squares: Fold, element: Expr,
              around: Expr, tuning: MomentsTuning) -> _Groups | None:
-    """A pair in groups, if its elements are far away, and read in an order that suits groups."""
+    """A pair in groups, if its elements are not in cache, and read in a suitable order."""
     read = list(loads(element))
     writes = written(nest.body)
     loops = tuple(i for i in nest.indices if i in element.free)
@@ -221,7 +221,7 @@ def _grouped(nest: Nest, plain: Fold, squares: Fold, element: Expr,
             i.extent for i in loops) < tuning.far:
         return None
     *outer, along = squares.indices
-    if len(line) > 1:  # neighbouring loops that are one line of elements
+    if len(line) > 1:  # adjacent loops over one line of elements
         whole = fresh_index(prod(i.extent for i in line), "k")
         places = unflatten_index(whole, [i.extent for i in line])
         element = substitute(element, dict(zip(line, places)))
@@ -238,7 +238,7 @@ def _grouped(nest: Nest, plain: Fold, squares: Fold, element: Expr,
 
 
 def _line(indices: Sequence[Index], read: Sequence[Load]) -> list[Index]:
-    """The last loops of a sum that go through neighbours in memory, as one."""
+    """The last loops of a sum that access contiguous memory, as one."""
     step, found = 1, list[Index]()
     for index in reversed(indices):
         if any(load.place[0].get(index) != step for load in read):

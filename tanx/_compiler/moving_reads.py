@@ -1,9 +1,9 @@
-"""Loops that surely do not fit in registers: they read a large carry at places that steps tell.
+"""Loops that cannot fit in registers: they read a large carry at positions that depend on the step.
 
-An element of a carry is a state of its own where the loop runs in lanes. A sum along a carry, or a
-slice of it whose start the loop computes, needs elements of other lanes. To find that out by
-building the expressions takes as long as building them; here it is read off the equations. The
-backward pass of a loop in a loop, 2,900 equations, spends a third of its compile time otherwise.
+If a loop runs in lanes, each element of a carry is a separate state. A sum along a carry, or a
+slice of it whose start the loop computes, needs elements of other lanes. Finding that out by
+building the expressions takes as long as building them; this module reads it off the equations. The
+backward pass of a loop in a loop, 2,900 equations, would spend a third of its compile time on that.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ __all__ = ["reads_move"]
 
 def reads_move(flow: ForLoop | WhileLoop, used: Sequence[bool], most: int, least: int) -> bool:
     """Whether a loop of at least ``least`` equations reads carries, along dimensions of more than
-    ``most`` elements, at places that its steps tell.
+    ``most`` elements, at positions that depend on the step.
 
-    ``used`` says which results are wanted; what only others need is not looked at.
+    ``used`` says which results are needed; equations that only others need are skipped.
     """
     body = flow.body.jaxpr
     if _count(body) < least:
@@ -40,12 +40,12 @@ def _carried(flow: ForLoop | WhileLoop) -> int:
 
 
 def _count(jaxpr: Jaxpr) -> int:
-    """How many equations there are, those inside of others counted."""
+    """How many equations there are, including nested ones."""
     return sum(1 + sum(map(_count, jaxprs_in_params(eqn.params))) for eqn in jaxpr.eqns)
 
 
 def _needed(jaxpr: Jaxpr, outs: Iterable[Atom]) -> set[Atom]:
-    """What results of a jaxpr are made from."""
+    """The atoms that results of a jaxpr depend on."""
     needed = set(outs)
     for eqn in reversed(jaxpr.eqns):
         if not needed.isdisjoint(eqn.outvars):
@@ -54,7 +54,7 @@ def _needed(jaxpr: Jaxpr, outs: Iterable[Atom]) -> set[Atom]:
 
 
 def _wanted(flow: ForLoop | WhileLoop, used: Sequence[bool], carries: Sequence[Var]) -> set[int]:
-    """The results of the body that anything wanted is made from."""
+    """The results of the body that the needed results depend on."""
     body = flow.body.jaxpr
     wanted = {n for n, is_used in enumerate(used) if is_used}
     if isinstance(flow, WhileLoop):
@@ -72,8 +72,9 @@ def _wanted(flow: ForLoop | WhileLoop, used: Sequence[bool], carries: Sequence[V
 
 def _moves(jaxpr: Jaxpr, outs: Iterable[Atom], whole: Collection[Atom], moving: Collection[Atom],
            most: int) -> bool:
-    """Whether equations behind some results read arrays of ``whole``, which are carries element by
-    element, at places that depend on the step; ``moving`` is what differs from step to step."""
+    """Whether equations behind some results read arrays of ``whole``, which are elementwise
+    carries, at positions that depend on the step; ``moving`` are the atoms that change from step to
+    step."""
     needed, whole, moving = _needed(jaxpr, outs), set(whole), set(moving)
     for eqn in jaxpr.eqns:
         if needed.isdisjoint(eqn.outvars):
@@ -93,7 +94,7 @@ def _moves(jaxpr: Jaxpr, outs: Iterable[Atom], whole: Collection[Atom], moving: 
 
 def _moves_inside(eqn: JaxprEqn, needed: Collection[Atom], whole: Collection[Atom],
                   moving: Collection[Atom], most: int) -> bool:
-    """Whether a loop or a branch in a body reads so, its own carries or arrays of the body."""
+    """Whether a loop or branch in a body does so, on its own carries or on arrays of the body."""
     flow = eqn.primitive.flow(eqn.params)
     used = [v in needed for v in eqn.outvars]
     if not isinstance(flow, Choice):
@@ -109,7 +110,7 @@ def _moves_inside(eqn: JaxprEqn, needed: Collection[Atom], whole: Collection[Ato
 
 def _reads_elsewhere(eqn: JaxprEqn, whole: Collection[Atom], moving: Collection[Atom],
                      most: int) -> bool:
-    """Whether an equation reads elements of a whole array at other places than its own."""
+    """Whether an equation reads elements of a whole array at other positions than its own."""
     if eqn.primitive.kind is Kind.REDUCTION:
         axes = eqn.params.get("axes", ())
         return any(x.aval.shape[d] > most for x in eqn.invars if x in whole for d in axes)

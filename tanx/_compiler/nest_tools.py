@@ -1,7 +1,7 @@
-"""What the passes on loop nests share: names of loops, and buffers put in place of others.
+"""Helpers for passes on loop nests: canonical loop indices, and replacing buffers and loads.
 
-All nests over arrays of one shape use the same indices, so that an element read where it was made
-is the same expression in both places, and putting one in the other costs nothing.
+All nests over arrays of one shape use the same indices, so that an element is the same expression
+where it is computed and where it is read, and inlining one in the other costs nothing.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _LETTERS = "ijlmnpqrstuvw"  # folds are k
 
 @lru_cache(maxsize=1 << 14)
 def index_of(shape: tuple[int, ...]) -> tuple[Expr, ...]:
-    """The index that runs over all elements of an array; 0 along dimensions of size 1.
+    """The index of an arbitrary element of an array; 0 along dimensions of size 1.
 
     >>> index_of((8, 1, 64))
     (i, 0, j)
@@ -69,12 +69,12 @@ def loops_of(shape: tuple[int, ...]) -> tuple[Index, ...]:
 
 
 def loops_in(index: Iterable[Expr]) -> tuple[Index, ...]:
-    """The loop variables that stand in an index by themselves, in order."""
+    """The loop variables that are themselves components of an index, in order."""
     return tuple(i for i in index if isinstance(i, Index))
 
 
 def is_affine(place: Linear) -> bool:
-    """Whether a sum is one of multiples of loop variables and of what does not change in loops."""
+    """Whether a sum consists of multiples of loop variables and of loop invariants."""
     for atom in place[0]:
         if type(atom) is not Index and atom.free:
             return False
@@ -82,18 +82,18 @@ def is_affine(place: Linear) -> bool:
 
 
 def sure_parts(node: Node) -> Sequence[Node]:
-    """The parts of a node that are computed whenever it is."""
+    """The parts of a node that are evaluated whenever it is."""
     return node.args[:1] if isinstance(node, Op) and node.name == "select" else children(node)
 
 
 def elements(shape: tuple[int, ...], body: Callable[[tuple[Expr, ...]], Iterable[Store]]) -> Nest:
-    """A parallel nest over the elements of an array, in the loops that all such nests use."""
+    """A parallel nest over the elements of an array, with the canonical loops."""
     loops = loops_of(shape)
     return Nest(loops, (PARALLEL,) * len(loops), tuple(body(index_of(shape))))
 
 
 def mentioned(statement: Statement) -> dict[Buffer, None]:
-    """The buffers that a statement and those inside it read or write (an ordered set)."""
+    """The buffers that a statement, including nested ones, reads or writes (an ordered set)."""
     found: dict[Buffer, None] = {}
     seen: set[Node] = set()
     for inner in statements_in((statement,)):
@@ -106,9 +106,9 @@ def mentioned(statement: Statement) -> dict[Buffer, None]:
 
 
 def fingerprint(statement: Statement) -> tuple[tuple, list[Buffer]]:
-    """What statements have in common that do the same with other buffers; and the buffers.
+    """A key that is equal for statements that do the same on other buffers; and the buffers.
 
-    Loops, states and buffers count by the order in which they occur, not by their names.
+    Loops, states and buffers are identified by the order in which they occur, not by their names.
     """
     numbers: dict[Any, int] = {}
     seen: set[Node] = set()
@@ -116,7 +116,7 @@ def fingerprint(statement: Statement) -> tuple[tuple, list[Buffer]]:
     buffers: list[Buffer] = []
 
     def number(node: Any) -> int:
-        """The number of a node all of whose parts have one."""
+        """The number of a node whose parts all have one."""
         known = numbers.get(node)
         if known is not None:
             return known
@@ -164,10 +164,10 @@ def fingerprint(statement: Statement) -> tuple[tuple, list[Buffer]]:
 
 
 def windows(statement: Statement) -> tuple[Statement, dict[Buffer, tuple[Buffer, int]]]:
-    """The statement on buffers that are just the rows it touches of those that it names.
+    """The statement on buffers that consist only of the rows it accesses.
 
-    Statements on different rows of the same array, as those of a loop that is written out, become
-    alike. Each new buffer comes with the one it is a part of, and where it begins in it.
+    Statements on different rows of the same array, such as those of an unrolled loop, become equal.
+    Each new buffer comes with the buffer it is a part of, and with its offset in it.
     """
     touched: dict[Buffer, list[tuple[Expr, ...]]] = {}
     passed: set[Buffer] = set()
@@ -208,9 +208,9 @@ def windows(statement: Statement) -> tuple[Statement, dict[Buffer, tuple[Buffer,
 
 def _window(buffer: Buffer, indices: Sequence[tuple[Expr, ...]],
             ) -> tuple[Buffer, int, int, int] | None:
-    """The rows of a buffer that are touched, unless that is all of it.
+    """The rows of a buffer that are accessed, unless that is all of it.
 
-    With where they begin, the dimensions that are gone, and the first index in the next one.
+    With where they begin, the dimensions that are dropped, and the first index in the next one.
     """
     shape, start, dropped, low, size = buffer.shape, 0, 0, 0, 1
     if any(index and isinstance(index[0], Index) and index[0].extent == shape[0]
@@ -224,7 +224,7 @@ def _window(buffer: Buffer, indices: Sequence[tuple[Expr, ...]],
             ends = [bounds(place) for place in places]
             low, high = min(a for a, _ in ends), max(b for _, b in ends)
             if low < 0 or high >= shape[dropped]:
-                return None  # it is guarded, and the guards know the shape
+                return None  # it is guarded, and guards refer to the shape
             start, size = start + low * step, high - low + 1
             break
         if not 0 <= first.value < shape[dropped]:
@@ -237,7 +237,7 @@ def _window(buffer: Buffer, indices: Sequence[tuple[Expr, ...]],
 
 
 def find_loads(roots: Iterable[Node], seen: set[Node] | None = None) -> list[Load]:
-    """Each load under ``roots`` once; none of those that were ``seen`` before, nor under them."""
+    """Each load under ``roots`` once, except for those that were ``seen`` before."""
     found: list[Load] = []
     seen = set() if seen is None else seen
     stack = [root for root in dict.fromkeys(roots) if root not in seen]
@@ -255,7 +255,7 @@ def find_loads(roots: Iterable[Node], seen: set[Node] | None = None) -> list[Loa
 
 def replace_loads(statement: Statement, wanted: Container[Buffer],
                   element: Callable[[Load], Expr | None]) -> Statement:
-    """The statement with other expressions in place of loads of the buffers ``wanted``."""
+    """The statement with loads of the buffers ``wanted`` replaced by other expressions."""
     images: dict[Any, Any] = {}
 
     def replaced(inner: Statement) -> Statement:
@@ -269,7 +269,7 @@ def replace_loads(statement: Statement, wanted: Container[Buffer],
 
 def _replaced(root: Expr, wanted: Container[Buffer], element: Callable[[Load], Expr | None],
               images: dict[Any, Any]) -> Expr:
-    """An expression rebuilt bottom up; ``images`` are the nodes that are done."""
+    """An expression rebuilt bottom up; ``images`` has the nodes that are done."""
     if root in images:
         return images[root]
     stack: list[Node] = [root]
@@ -318,6 +318,6 @@ def is_search(fold: Fold) -> bool:
 
 
 def as_op(expr: Expr) -> Op:
-    """The expression, which is known to be an instruction."""
+    """The expression, which must be an instruction."""
     assert isinstance(expr, Op)
     return expr

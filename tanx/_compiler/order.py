@@ -1,8 +1,8 @@
-"""The order of statements: what reads an array comes before a copy of it is changed, if it can.
+"""The order of statements: if possible, reads of an array come before updates of a copy of it.
 
-Then the array is dead when the copy is made, and no copy is made: the change goes to the array
-itself (``memory.py``). Numbers come as early as they can, so that they do not keep apart what could
-be fused. And what a loop would do in each step alike comes before the loop.
+Then the array is dead when the copy is updated, so that the update goes to the array itself
+(``memory.py``). Scalars are computed as early as possible, so that they do not separate statements
+that could be fused. And loop invariants are computed before the loop.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["copied", "numbers_first", "reads_first", "without_invariants"]
 
 
 def copied(statement: Statement) -> Buffer | None:
-    """The array that a statement copies, all of it, and does nothing else."""
+    """The array that a statement copies as a whole, if it does nothing else."""
     if isinstance(statement, Nest) and len(statement.body) == 1:
         (store,) = statement.body
         if isinstance(store, Store) and isinstance(store.value, Load) and not store.combine and (
@@ -32,7 +32,7 @@ def copied(statement: Statement) -> Buffer | None:
 
 
 def reads_first(program: Program) -> Program:
-    """Move what reads an array, and needs nothing else that comes later, in front of its copy."""
+    """Move statements that read an array, and depend on nothing later, before its copy."""
     copies = [(s, x) for s in program.statements if (x := copied(s)) is not None]
     if not copies:
         return program
@@ -64,14 +64,15 @@ def reads_first(program: Program) -> Program:
 
 
 def numbers_first(program: Program) -> Program:
-    """Move the computation of single numbers to behind the last statement that it depends on.
+    """Move the computation of scalars to right after the last statement they depend on.
 
     Adam divides by ``1 - b ** t``, which is computed for all parameters after the first gradients:
-    there, it would keep the changes of these parameters from joining the products before it.
+    at that position it would keep the updates of these parameters from being fused with the
+    products before it.
     """
     writers = Counter(b for s in program.statements for b in written((s,)))
     writers.update(program.inputs)
-    behind: dict[Buffer, int] = {}  # the number of the statement behind which a buffer is complete
+    behind: dict[Buffer, int] = {}  # the number of the statement that completes a buffer
     places: list[tuple[int, bool]] = []
     for n, statement in enumerate(program.statements):
         made = written((statement,))
@@ -80,12 +81,12 @@ def numbers_first(program: Program) -> Program:
             n = max((behind.get(b, -1) for b in mentioned(statement) if b not in made), default=-1)
         behind.update(dict.fromkeys(made, n))
         places.append((n, is_free))
-    order = sorted(range(len(places)), key=places.__getitem__)  # numbers stay in their own order
+    order = sorted(range(len(places)), key=places.__getitem__)  # scalars keep their relative order
     return replace(program, statements=tuple(program.statements[n] for n in order))
 
 
 def _is_number(statement: Statement) -> bool:
-    """Whether a statement does nothing but make numbers from numbers."""
+    """Whether a statement only computes scalars from scalars."""
     return isinstance(statement, Nest) and all(i.extent == 1 for i in statement.indices) and all(
         isinstance(s, Store) and not s.combine and s.guard is None and not s.value.holds & FOLDS
         for s in statement.body)
@@ -94,8 +95,8 @@ def _is_number(statement: Statement) -> bool:
 def without_invariants(program: Program, constants: int) -> tuple[Program, list[Statement]]:
     """A program without what depends on its first inputs alone, and the statements for that.
 
-    What these fill, temporaries so far, become inputs behind those; they keep their names. What has
-    effects stays.
+    The temporaries that these statements fill become inputs after the first ones; they keep their
+    names. Statements with effects stay.
     """
     same = set(program.inputs[:constants])
     outputs = set(program.outputs)

@@ -1,9 +1,11 @@
-"""Jaxprs as elements: how one element of a result is made, loops and branches included.
+"""Jaxprs as element expressions: how to compute one element of a result, through loops and
+branches.
 
-Nothing is stored on the way: an array is an :class:`Operand` that makes the element at an index
-when it is read. A loop carries just the elements that are asked for, and those that they are made
-from in turn: of a vector whose elements keep to themselves that is one, of a point in space its
-coordinates. A loop that needs many elements at a time does not fit in registers, and is refused.
+Nothing is stored on the way: an array is an :class:`Operand` that builds the expression of an
+element when it is read. A loop carries only the elements that are needed, and the elements that
+these depend on: one for a vector whose elements are independent, the coordinates for a point in
+space. A loop that needs many elements at a time does not fit in registers, and raises
+:class:`Inexpressible`.
 """
 
 from __future__ import annotations
@@ -51,19 +53,19 @@ Key = tuple[int, At]
 """An element of a carry: the number of the carry, and the index."""
 
 MOST = 16
-"""Elements of an array that are taken apart, so that each is a number by itself."""
+"""Elements at most of an array that is taken apart, so that each element is a scalar."""
 _LANES = 4
-"""Elements that make an array worth leaving to lanes."""
+"""Elements from which an array is left to lanes."""
 _STATES = 32
-"""Numbers that a loop carries at most."""
+"""Scalars that a loop carries at most."""
 _SCALARS = 400
-"""Operations on numbers in a step at most, where arrays are taken apart."""
+"""Scalar operations in a step at most, if arrays are taken apart."""
 _NODES = 3000
-"""Parts of the expressions in a loop at most."""
+"""Nodes of the expressions in a loop at most."""
 
 
 class Inexpressible(Exception):
-    """Elements cannot be made by themselves, or not well."""
+    """The elements cannot be computed separately, or not efficiently."""
 
 
 def number(atom: Literal) -> Operand:
@@ -78,13 +80,13 @@ def every(shape: Sequence[int]) -> Iterator[At]:
 
 
 class _TakenApart(Exception):
-    """Raised when a loop turns out to need the elements of a carry, which is the argument."""
+    """Raised when a loop turns out to need single elements of a carry, which is the argument."""
 
 
 class Body:
-    """The arrays in a jaxpr without constants, given its operands; each is made when it is read.
+    """The arrays in a jaxpr without constants, given its operands; each is built when it is read.
 
-    ``outer`` are the variables that are known wherever the jaxpr's elements are.
+    ``outer`` are the variables that are in scope wherever the jaxpr's elements are.
     """
 
     def __init__(self, jaxpr: Jaxpr, operands: Sequence[Array], outer: frozenset[Variable]):
@@ -101,7 +103,7 @@ class Body:
         return number(atom) if isinstance(atom, Literal) else self.arrays[atom]
 
     def results(self, eqn: JaxprEqn) -> list[Array]:
-        """The arrays that an equation makes."""
+        """The results of an equation."""
         operands = [self.array(a) for a in eqn.invars]
         if is_control(eqn):
             used = [v in self.read for v in eqn.outvars]
@@ -109,7 +111,7 @@ class Body:
         return results_of(eqn, operands)
 
     def out(self, n: int) -> Array:
-        """A result; the numbers that it is made from are made now, in order."""
+        """A result; the scalars that it depends on are built now, in order."""
         wanted: set[Atom] = {self.jaxpr.outvars[n]}
         for eqn in reversed(self.jaxpr.eqns):
             if not wanted.isdisjoint(eqn.outvars):
@@ -122,7 +124,7 @@ class Body:
 
 
 def results_of(eqn: JaxprEqn, operands: Sequence[Array]) -> list[Array]:
-    """The arrays that an equation makes which is neither a loop nor a branch."""
+    """The results of an equation that is neither a loop nor a branch."""
     if eqn.primitive.name == "optimization_barrier":
         return list(operands)
     if eqn.primitive.kind is Kind.CALL:
@@ -142,7 +144,7 @@ def results_of(eqn: JaxprEqn, operands: Sequence[Array]) -> list[Array]:
 
 
 def _stored_results(eqn: JaxprEqn, operands: Sequence[Array]) -> list[Array]:
-    """Small arrays that statements fill: each store is asked whether it meets the element."""
+    """Small arrays that statements fill: an element selects the stores that write to it."""
     into = [build.temp(f"into{n}", v.aval.shape, stored(v.aval.dtype))
             for n, v in enumerate(eqn.outvars)]
     if any(prod(out.shape) > MOST for out in into):
@@ -157,7 +159,7 @@ def _stored_results(eqn: JaxprEqn, operands: Sequence[Array]) -> list[Array]:
         raise Inexpressible
 
     def element(at: At, out: Buffer) -> Expr:
-        value: Expr = build.const(0, out.dtype)  # until it is stored
+        value: Expr = build.const(0, out.dtype)  # before the first store
         for indices, store in stores:
             if store.buffer is not out:
                 continue
@@ -170,11 +172,11 @@ def _stored_results(eqn: JaxprEqn, operands: Sequence[Array]) -> list[Array]:
 
 
 def _after(store: Store, place: Mapping[Variable, Expr], at: At, before: Expr) -> Expr:
-    """What is at an index after an iteration has stored something, there or elsewhere."""
+    """The element at an index after an iteration has stored something, there or elsewhere."""
     meets = build.all_of(*(build.eq(substitute(i, place), a) for i, a in zip(store.index, at)))
     if store.guard is not None:
         meets = meets & substitute(store.guard, place)
-    was = fresh_state(before.dtype)  # stands for the element until its index is known
+    was = fresh_state(before.dtype)  # a placeholder for the element until its index is known
     own = Load(store.buffer, store.index)
     value = rewrite(store.value, lambda e: was if e is own else None)
     if any(load.buffer is store.buffer for load in loads(value)):
@@ -190,10 +192,10 @@ def _after(store: Store, place: Mapping[Variable, Expr], at: At, before: Expr) -
 
 @dataclass
 class Steps:
-    """A loop over some elements: the state of each, where it starts, and what a step makes of it.
+    """A loop over some elements: the state of each, its initial value, and its value after a step.
 
-    ``rows`` are what else is made in each step, ``counters`` elements that are known by the number
-    of the step: what they are in it, and what after the last.
+    ``rows`` are other values of each step, ``counters`` elements that depend only on the number of
+    the step: their value in a step, and after the last.
     """
 
     index: Index | None
@@ -206,20 +208,19 @@ class Steps:
 
 
 def apart(shape: Sequence[int], split: Iterable[int]) -> set[int]:
-    """The dimensions along which an array is taken apart: all, if few elements are left for lanes.
-    """
+    """The dimensions along which an array is taken apart: all, if few elements remain for lanes."""
     found = set(split)
     left = prod(n for d, n in enumerate(shape) if d not in found)
     return found if left >= _LANES else found.union(d for d, n in enumerate(shape) if n > 1)
 
 
 class Recurrence:
-    """A loop whose carries are arrays, of which elements are asked for.
+    """A loop whose carries are arrays, of which single elements are requested.
 
-    ``step`` gives the body for an index and arrays of carries; the loop has ``length`` steps, or
-    goes on as long as what ``condition`` makes of carries holds. ``used`` tells which carries are
-    read after the loop. ``split`` has the dimensions of carries that are taken apart. ``bodies``
-    are the jaxprs behind it, for their size.
+    ``step`` returns the body for an index and arrays of carries; the loop has ``length`` steps, or
+    runs while the result of ``condition`` holds. ``used`` says which carries are read after the
+    loop. ``split`` has the dimensions of carries that are taken apart. ``bodies`` are the jaxprs
+    behind it, for their size.
     """
 
     def __init__(self, init: Sequence[Array], step: Callable[[Expr, Sequence[Array]], Body],
@@ -229,11 +230,11 @@ class Recurrence:
         self.init, self.step, self.condition, self.length = init, step, condition, length
         self.used, self.outer = used, outer
         self.split = [apart(x.shape, ()) for x in init]
-        self.chained: set[Expr] = set()  # indices by which elements are chosen
+        self.chained: set[Expr] = set()  # indices that select an element
         self.built: list[tuple[Steps, Fold]] = []
 
     def results(self) -> list[Array]:
-        """What is carried last."""
+        """The final carries."""
         return [Operand(x.shape, x.dtype, partial(self.element, n))
                 for n, x in enumerate(self.init)]
 
@@ -260,7 +261,7 @@ class Recurrence:
                 yield m, at
 
     def size(self, lanes: int) -> int:
-        """About how many operations a step takes in each lane."""
+        """Roughly how many operations a step takes in each lane."""
         return sum(_operations(jaxpr, lanes) for jaxpr in self.bodies)
 
     def limit(self) -> int:
@@ -269,7 +270,7 @@ class Recurrence:
         return _SCALARS if widest < _LANES else _SCALARS // 3
 
     def find(self, key: Key) -> Expr | None:
-        """An element of a loop that is there already, and that needs no more than its index."""
+        """An element of a loop that is already built, if it needs no more than its index."""
         known = self.outer.union(*(i.free for i in key[1]))
         for steps, loop in self.built:
             if key in steps.counters:
@@ -279,7 +280,7 @@ class Recurrence:
         return None
 
     def add(self, steps: Steps) -> None:
-        """Make the loop for some elements."""
+        """Build the loop for some elements."""
         if steps.condition is not None:
             loop: Fold = While(steps.init, steps.states.values(), steps.condition, steps.next)
         else:
@@ -288,9 +289,9 @@ class Recurrence:
         self.built.append((steps, loop))
 
     def steps(self, keys: Sequence[Key], rows: Sequence[Key]) -> Steps | None:
-        """What each step does for elements after the loop, and for elements of each step.
+        """What each step computes for elements after the loop, and for elements of each step.
 
-        None if carries had to be taken apart on the way: then the keys may have to be others.
+        None if carries had to be taken apart on the way: then the keys may change.
         """
         lanes = {i for _, at in (*keys, *rows) for place in at for i in place.free}
         if any(self.split) and self.size(prod(
@@ -299,24 +300,24 @@ class Recurrence:
         try:
             steps = self.closed(keys, rows, self.outer | lanes)
         except _TakenApart as found:
-            if found.args != (self,):  # a loop around this one
+            if found.args != (self,):  # raised by a surrounding loop
                 raise
             return None
         return steps
 
     def settled(self, steps: Steps) -> Steps:
-        """The steps in their final form, once nothing is to be taken apart any more."""
+        """The steps in their final form, when nothing more has to be taken apart."""
         return _counted(_written_out(steps), self.length)
 
     def closed(self, keys: Sequence[Key], rows: Sequence[Key], known: frozenset[Variable],
                ) -> Steps:
-        """The steps with the elements that are asked for and all that those are made from."""
+        """The steps with the requested elements and everything these depend on."""
         index = None if self.length is None else fresh_index(self.length, "k")
         steps = Steps(index, {})
 
         def read(n: int, at: At) -> Expr:
             if _outside(at, self.init[n].shape):
-                return build.const(0, self.init[n].dtype)  # of a choice that is not taken
+                return build.const(0, self.init[n].dtype)  # in an arm that is not taken
             for d, i in enumerate(at):
                 if not self.stays_whole(n, d, i, known):
                     return self.chosen(n, at, d, read)
@@ -341,7 +342,7 @@ class Recurrence:
         return steps
 
     def stays_whole(self, n: int, d: int, i: Expr, known: frozenset[Variable]) -> bool:
-        """Whether the index in a dimension tells which element a state is."""
+        """Whether the index in a dimension identifies the element of a state."""
         if d in self.split[n]:
             return isinstance(i, Const)
         if not isinstance(i, Const) and i.free <= known:
@@ -356,7 +357,7 @@ class Recurrence:
         return True
 
     def tell_apart(self, n: int, at: At, others: Sequence[At]) -> None:
-        """Take a carry apart along a dimension in which elements at several places are needed."""
+        """Take a carry apart along a dimension in which several positions are needed."""
         for d, i in enumerate(at):
             extents = [self.init[n].shape[e] for e in {d, *self.split[n]}]
             if d not in self.split[n] and prod(extents) <= MOST and any(
@@ -365,7 +366,7 @@ class Recurrence:
                 raise _TakenApart(self)
 
     def chosen(self, n: int, at: At, d: int, element: Callable[[int, At], Expr]) -> Expr:
-        """The element at an index that is not known, among all along a dimension."""
+        """The element at an unknown index, selected from all along a dimension."""
         extent = self.init[n].shape[d]
         if extent > MOST:
             raise Inexpressible
@@ -378,12 +379,12 @@ class Recurrence:
 
 
 def _outside(at: At, shape: Sequence[int]) -> bool:
-    """Whether there is no element at an index, in any case."""
+    """Whether an index is always out of bounds."""
     return any(high < 0 or low >= n for (low, high), n in zip(map(bounds, at), shape))
 
 
 def _operations(jaxpr: Jaxpr, lanes: int) -> int:
-    """Operations on numbers in a jaxpr, in each of some lanes."""
+    """Scalar operations in a jaxpr, in each of some lanes."""
     total = 0
     for eqn in jaxpr.eqns:
         sizes = [prod(a.aval.shape) for a in (*eqn.invars, *eqn.outvars)]
@@ -393,7 +394,7 @@ def _operations(jaxpr: Jaxpr, lanes: int) -> int:
 
 
 def _written_out(steps: Steps) -> Steps:
-    """Short reductions of states as single operations, so that each state is just itself."""
+    """Unroll short reductions of states, so that each state occurs by itself."""
     states = frozenset(steps.states.values())
 
     def replacement(expr: Expr) -> Expr | None:
@@ -422,7 +423,7 @@ def _written_out(steps: Steps) -> Steps:
 
 
 def _counted(steps: Steps, length: int | None) -> Steps:
-    """The loop without states that just count its steps."""
+    """The loop without states that only count its steps."""
     if steps.index is None or length is None:
         return steps
     counts: dict[Variable, Expr] = {}
@@ -443,7 +444,7 @@ def _counted(steps: Steps, length: int | None) -> Steps:
 
 
 def _increment(state: State, after: Expr) -> int | None:
-    """What is added to a state in each step, if that is all."""
+    """The constant that each step adds to a state, if it does nothing else with it."""
     if not isinstance(after, Op) or after.name not in ("add", "sub") or (
             kind_of(state.dtype) not in "iu"):
         return None
@@ -460,7 +461,7 @@ def _fits(start: Const, more: int) -> bool:
 
 def for_loop_of(flow: ForLoop, operands: Sequence[Array], used: Sequence[bool],
                 outer: frozenset[Variable]) -> Recurrence:
-    """A loop with carries, and with as many steps as its arrays have rows."""
+    """A loop with carries, and one step for each row of its arrays."""
     body, length = flow.body.jaxpr, flow.length
     constants, init, arrays = flow.split(operands)
 
@@ -492,7 +493,7 @@ def row(x: Array, place: At) -> Operand:
 
 def _results_of_control(flow: Flow, operands: Sequence[Array], used: Sequence[bool],
                         outer: frozenset[Variable]) -> list[Array]:
-    """The arrays that a loop or branch makes."""
+    """The results of a loop or branch."""
     match flow:
         case ForLoop():
             return _results_of_for(flow, operands, used, outer)
@@ -504,7 +505,8 @@ def _results_of_control(flow: Flow, operands: Sequence[Array], used: Sequence[bo
 
 def _results_of_for(flow: ForLoop, operands: Sequence[Array], used: Sequence[bool],
                     outer: frozenset[Variable]) -> list[Array]:
-    """Carries, if there are some: then the rows are no elements by themselves. Else the rows."""
+    """The carries, if there are any, and then no rows, whose elements are not separate; otherwise
+    the rows."""
     jaxpr, count, carried = flow.body.jaxpr, flow.constants, flow.carries
 
     def refuse(at: At) -> Expr:
@@ -528,7 +530,7 @@ def _results_of_for(flow: ForLoop, operands: Sequence[Array], used: Sequence[boo
 
 def choice_of(flow: Choice, operands: Sequence[Array],
               outer: frozenset[Variable]) -> list[Array]:
-    """The results of branches: of the choice between them only what is taken is evaluated."""
+    """The results of branches: only the selected branch is evaluated."""
     choice, *given = operands
     bodies = [Body(b.jaxpr, given, outer) for b in flow.branches]
 

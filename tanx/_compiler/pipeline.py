@@ -6,20 +6,20 @@ after each of them; ``TANX_DUMP=fuse,memory`` prints it after those named.
 ========= ======= =================================================================
 name      form    what it does
 ========= ======= =================================================================
-inline    jaxpr   puts the bodies of calls in their places
-bodies    jaxpr   all passes on jaxprs in the bodies of loops and branches
+inline    jaxpr   replaces calls by their bodies
+bodies    jaxpr   runs all passes on jaxprs in the bodies of loops and branches
 decompose jaxpr   expresses primitives by others
 simplify  jaxpr   folds constants, applies algebra, merges equal equations
 lower     program one loop nest for each equation
 fuse      program computes elements where they are read, merges nests
 moments   program variances from groups of elements, which are read once
-searches  program places of greatest elements, block by block
+searches  program argmax and argmin, block by block
 reuse     program overwrites dead arrays
-split     program cuts loops, to rid them of conditions on indices and of divisions
-contract  program products of matrices in the form of tiles
-bands     program products and what is made of their rows, a band of them at a time
+split     program cuts loops to remove conditions on indices and divisions
+contract  program matrix products in the form of tiles
+bands     program products and what is computed from their rows, in bands of rows
 tasks     program loops over tasks, for several threads
-join      program joins such loops where they follow each other
+join      program joins adjacent loops over tasks
 memory    plan    places in an arena, donated arguments
 schedule  plan    how all loops run: vectors, tiles, rows, columns, transposes, scans
 ========= ======= =================================================================
@@ -67,7 +67,7 @@ from .tuning import Tuning
 __all__ = ["Module", "Watch", "build", "inner", "jaxpr_passes"]
 
 _PASSES, _PASSES_OF = 20, {FOURIER: 5}
-"""How often a sort, or something of its kind, goes over its arrays; how often others do."""
+"""How often a sort, or a similar call, passes over its arrays; and for other calls."""
 _OWN_CALLS = frozenset({FOURIER, LEAST_OF_LINES, MATRICES, SORT_LINES})
 """Library calls whose code is part of the program (``kernels``)."""
 
@@ -95,10 +95,10 @@ class Module:
 
     @cached_property
     def schedule(self) -> Plan:
-        """The plan with the loops of all statements as they run.
+        """The plan with the kinds of all loops.
 
-        Code is written for each statement by itself, and for equal ones once: it asks for the
-        schedule of these only (``schedule/statements.py``).
+        Code generation handles each statement separately, and equal ones once: it schedules only
+        those (``schedule/statements.py``).
         """
         return scheduled(self.plan, self.machine)
 
@@ -109,15 +109,15 @@ class Module:
 
     @property
     def estimate(self) -> float:
-        """Seconds that one run takes on one core, roughly; a lower bound if it is unknown."""
+        """Seconds that one run takes on one core, roughly; a lower bound if it is not known."""
         least = self.machine.tuning.flow.open if is_open(self.program) else 0.0
         return max(self.cost.seconds, least)
 
     @property
     def own_seconds(self) -> float:
-        """Seconds that one run spends in code made for it; infinity if it is unknown.
+        """Seconds that one run spends in code generated for it; infinity if it is not known.
 
-        What kernels of tiles and libraries do is not among it: they are there already.
+        Tile kernels and library functions do not count: they exist already.
         """
         if is_open(self.program):
             return inf
@@ -160,7 +160,7 @@ def _smaller(closed: ClosedJaxpr, tuning: Tuning) -> ClosedJaxpr:
 
 
 Watch = Callable[[str, Any], None]
-"""Is told forms of the program on their way: a name and the form."""
+"""Receives intermediate forms of the program: a name and the form."""
 
 
 def _unwatched(name: str, form: Any) -> None:
@@ -169,13 +169,13 @@ def _unwatched(name: str, form: Any) -> None:
 
 def build(closed: ClosedJaxpr, donated: Sequence[bool] = (), machine: Machine | None = None,
           watch: Watch = _unwatched) -> Module:
-    """Run all passes on a jaxpr; ``donated`` tells which arguments may be overwritten.
+    """Run all passes on a jaxpr; ``donated`` says which arguments may be overwritten.
 
-    The program is planned for ``machine``, by default that of this process.
+    The program is planned for ``machine``, by default the host.
 
-    ``watch`` is told what it takes to say which equations a kernel computes: the jaxpr after
-    ``"simplify"``, what came out of ``"lower"``, the program after ``"searches"``, whose buffers
-    are still those of ``lower``, and which buffers became others by ``"reuse"``.
+    ``watch`` receives what is needed to say which equations a kernel computes: the jaxpr after
+    ``"simplify"``, the result of ``"lower"``, the program after ``"searches"``, whose buffers are
+    still those of ``lower``, and the buffers that ``"reuse"`` replaced.
 
     >>> print(build(tanx.make_jaxpr(lambda x: 2 * jnp.exp(x) + 1)(1.0)))
     program(x0: f32[]) -> (y0: f32[])
@@ -206,8 +206,8 @@ def inner(machine: Machine, closed: ClosedJaxpr, overwriting: Mapping[int, int],
           constants: int | None = None) -> Inside:
     """A program inside of another; ``overwriting`` maps inputs to outputs.
 
-    Of a loop, what it does with its first inputs, ``constants`` of them, is the same each time and
-    comes out.
+    The first ``constants`` inputs of a loop are the same in each step; work that depends only on
+    them is moved out.
     """
     lowered = _inspected("lower", lower(
         closed, partial(inner, machine), apart=True, tuning=machine.tuning), _check_lowered, str)
@@ -243,7 +243,7 @@ def _scheduled(program: Program, donated: Sequence[Buffer], machine: Machine,
 
 
 def _inspected(name: str, form, checker: Callable, text: Callable[[Any], str]):
-    """The form that a pass gave, after the checks and printing asked for."""
+    """The result of a pass, checked and printed as requested."""
     passed(name)
     if enable_checks.value:
         checker(form)
@@ -262,6 +262,6 @@ def _check_lowered(lowered: Lowered) -> None:
 
 
 def _donated_buffers(lowered: Lowered, donated: Sequence[bool]) -> list[Buffer]:
-    """The inputs that belong to donated arguments and are not returned as they are."""
+    """The inputs of donated arguments that are not themselves results."""
     arguments = lowered.program.inputs[len(lowered.constants):]
     return [b for b, given in zip(arguments, donated) if given and b not in lowered.results]

@@ -1,10 +1,10 @@
-"""What comes before a product of matrices: operands that are computed while they are copied.
+"""Operands of matrix products that are computed while they are copied.
 
-Large products copy their operands into panels (``contraction.py``); of products with few rows or
-columns, tasks compute the part of an operand that they are about to use (``schedule/tiles.py``). An
-operand that is made element by element, as ``relu(x)`` or what becomes of narrow integers and their
-scale, need not be stored before that. Which way a product goes is not guessed but tried, for there
-are many ways to multiply matrices.
+Large products copy their operands into panels (``contraction.py``); in products with few rows or
+columns, tasks compute the part of an operand that they use next (``schedule/tiles.py``). An operand
+that is computed element by element, such as ``relu(x)`` or scaled narrow integers, need not be
+stored first. There are many ways to multiply matrices, so this pass does not predict which one a
+product takes, but tries it.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ __all__ = ["evaluations", "is_plain"]
 def evaluations(stored: Statement, computed: Statement, machine: Machine) -> int | None:
     """How many elements of an operand a product computes if it is not stored; None if not worth it.
 
-    ``stored`` is the product that loads the operand, ``computed`` the one with what it is made from
-    in its place. It is worth it if that takes no more copies: the operand is copied in any case, or
-    tasks compute what they need of it.
+    ``stored`` is the product that loads the operand, ``computed`` the one with the operand's
+    expression inlined. It is worth it if that needs no more copies: either the operand is copied
+    anyway, or tasks compute what they need of it.
     """
     before, after = (contract(Program((), (), (), (statement,)), machine).statements
                      for statement in (stored, computed))
@@ -41,13 +41,14 @@ def evaluations(stored: Statement, computed: Statement, machine: Machine) -> int
 
 
 def is_plain(value: Expr) -> bool:
-    """Whether a value is made of elements at equal distances, and of nothing else that differs."""
+    """Whether a value is computed from loads at constant distances, and otherwise from
+    constants."""
     return all(is_affine(node.place) if isinstance(node, Load) else not isinstance(node, Index)
                for node in walk(value, into=lambda n: () if isinstance(n, Load) else children(n)))
 
 
 def _copied(steps: Sequence[Statement], machine: Machine, in_vectors: bool = False) -> int:
-    """How many elements some steps of a product copy; or compute, which they do in vectors."""
+    """How many elements the steps of a product copy, or compute in whole vectors."""
     total = 0
     for step in steps:
         if isinstance(step, Nest) and not is_tiled(step):

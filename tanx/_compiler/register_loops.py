@@ -1,12 +1,13 @@
 """Loops and branches whose values fit into registers, as nests.
 
-Where the elements of a loop's carries keep to themselves, or are few, the loop is an expression
-(``per_element.py``), and its results are stored by ordinary nests: they are fused, run in lanes and
-in threads like any others. What a loop stores in each step takes a sequential nest::
+If the elements of a loop's carries do not depend on each other, or are few, the loop is an
+expression (``per_element.py``), and ordinary nests store its results: they are fused, and run in
+lanes and in threads like any others. A loop that stores a row in each step becomes a sequential
+nest::
 
-    for i in 64 parallel:                        # where the carries start
+    for i in 64 parallel:                        # the initial carries
         s0[i] = x0[i]
-    for i in 64 parallel, k in 100 sequential:   # the ones in memory stay in registers meanwhile
+    for i in 64 parallel, k in 100 sequential:   # s0[i] stays in a register during the loop
         y1[k, i] = s0[i]
         s0[i] = s0[i] * 0.5:f32 + x1[k, i]
 
@@ -56,7 +57,7 @@ from .tuning import RegisterTuning
 __all__ = ["statements"]
 
 _DEPTH = 20_000
-"""Calls inside of each other that expressions of long bodies take to be built."""
+"""Recursion depth for building the expressions of long bodies."""
 
 At = tuple[Expr, ...]
 Into = Sequence[Buffer | None]
@@ -96,7 +97,7 @@ def _deep_calls() -> Iterator[None]:
 
 
 def _effort(eqn: JaxprEqn) -> float:
-    """About how many operations an equation takes."""
+    """Roughly how many operations an equation takes."""
     inner = [sum(map(_effort, jaxpr.eqns)) for jaxpr in jaxprs_in_params(eqn.params)]
     if is_control(eqn):
         return _steps(eqn.primitive.flow(eqn.params)) * sum(inner)
@@ -110,7 +111,7 @@ def _effort(eqn: JaxprEqn) -> float:
 
 
 def _steps(flow: Flow) -> int:
-    """About how often a body is run."""
+    """Roughly how often a body runs."""
     match flow:
         case ForLoop():
             return flow.length
@@ -122,14 +123,15 @@ def _steps(flow: Flow) -> int:
 
 @dataclass
 class _Group:
-    """Elements to be stored in parallel loops of the same extents: after a loop, in each step."""
+    """Elements to be stored in parallel loops of the same extents: after a loop, or in each
+    step."""
 
     extents: tuple[int, ...]
     last: list[tuple[Key, Buffer]]
     each: list[tuple[Key, Buffer]]
 
     def take_apart(self, chosen: Iterable[Expr], split: dict[int, set[int]], depth: int) -> bool:
-        """Note dimensions of rows along which elements are ``chosen``; whether there are any.
+        """Record the dimensions of rows along which elements are ``chosen``; whether there are any.
 
         The dimensions of a row come after ``depth`` others.
         """
@@ -145,7 +147,7 @@ class _Group:
 
 
 class _Lowering:
-    """Statements in parallel loops of the extents ``axes``; buffers have these dimensions first."""
+    """Statements in parallel loops of extents ``axes``, which are leading dimensions of buffers."""
 
     def __init__(self, axes: tuple[int, ...], tuning: RegisterTuning):
         self.axes, self.tuning = axes, tuning
@@ -181,7 +183,7 @@ class _Lowering:
     # -- elements ----------------------------------------------------------------------------------
 
     def index(self, shape: Sequence[int], split: set[int]) -> Iterator[At]:
-        """The indices of an array's elements, some of whose dimensions are taken apart."""
+        """The indices of an array's elements, if some of its dimensions are taken apart."""
         whole = iter(index_of((*self.axes, *self.whole(shape, split)))[len(self.axes):])
         at = [None if d in split else next(whole) for d in range(len(shape))]
         for fixed in product(*(range(shape[d]) for d in sorted(split))):
@@ -215,7 +217,7 @@ class _Lowering:
     # -- loops -------------------------------------------------------------------------------------
 
     def loop(self, loop: Recurrence, into: Into, filled: Into = (), reverse: bool = False) -> None:
-        """Store what a loop carries last, and the rows that it fills step by step."""
+        """Store the final carries of a loop, and the rows that it fills step by step."""
         for group, steps in self.groups(loop, into, filled):
             if group.each:
                 self.sequence(group, steps, reverse)
@@ -225,9 +227,9 @@ class _Lowering:
                                       for (n, at), out in group.last])
 
     def groups(self, loop: Recurrence, into: Into, filled: Into) -> list[tuple[_Group, Steps]]:
-        """The elements to be stored that have the same loops around them, with what makes them.
+        """The elements to be stored, grouped by the loops around them, with their expressions.
 
-        It takes a few attempts to find out which arrays are to be taken apart.
+        It takes a few attempts to find out which arrays must be taken apart.
         """
         depth = len(self.axes) + 1
         split = {n: apart(out.shape[depth:], ()) for n, out in enumerate(filled) if out is not None}
@@ -288,7 +290,7 @@ class _Lowering:
     # -- loops without carries ---------------------------------------------------------------------
 
     def mapped(self, flow: ForLoop, operands: Sequence[Array], into: Into) -> None:
-        """The body of a loop without carries, for all of its steps at a time."""
+        """The body of a loop without carries, for all of its steps at once."""
         inside = _Lowering((*self.axes, flow.length), self.tuning)
         step = inside.place[-1]
         constants, _, arrays = flow.split(operands)
@@ -340,7 +342,7 @@ class _Lowering:
 
 
 def _compared(values: Iterable[Expr]) -> set[Expr]:
-    """The indices on whose place it depends what an element is, as those of joined arrays."""
+    """The indices whose value decides which array an element comes from, as in a concatenation."""
     return {part for node in walk(*values) if isinstance(node, Op) and node.name in ("lt", "eq")
             for part in node.args if isinstance(part, Index)}
 
@@ -349,17 +351,17 @@ _serial = count()
 
 
 def _temp(shape: Sequence[int], dtype: Any) -> Buffer:
-    """Memory with a unique name."""
+    """A buffer with a unique name."""
     return build.temp(f"m{next(_serial)}", shape, dtype)
 
 
 def _updates(room: Mapping[State, Load], after: Sequence[Expr]) -> list[Store]:
-    """Stores that replace all states at once, though they come one after the other."""
+    """Stores that replace all states as if at once, though they run one after the other."""
     left = dict(zip(room.values(), after))
     reads = {load: {*find_loads([value])} for load, value in left.items()}
     stores: list[Store] = []
     while left:
-        # What no other state is made from is overwritten; if there is no such, one has to wait.
+        # Overwrite a state that no other one reads; if there is none, save one to a temporary.
         ready = next((load for load in left if not any(
             load in reads[other] for other in left if other is not load)), None)
         if ready is not None:

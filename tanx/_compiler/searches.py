@@ -1,7 +1,7 @@
-"""Searches in two steps: for the block that holds the greatest element, and then in it alone.
+"""Searches (argmax and argmin) in two steps: find the block with the best element, then search it.
 
-To keep in mind where the best element so far was takes several instructions for each element, more
-than memory leaves time for. The greatest one of a block takes one. ::
+Tracking the position of the best element takes several instructions per element, more than memory
+bandwidth allows. The maximum of a block takes one. ::
 
     for i in 512 parallel:                    for i in 512 parallel:
         y[i] = argmax(k in 4096: x[i, k])         b[i] = argmax(k in 16: max(l in 256:
@@ -9,8 +9,8 @@ than memory leaves time for. The greatest one of a block takes one. ::
                                                   y[i] = b[i] * 256 + argmax(l in 256:
                                                       x[i, b[i] * 256 + l])
 
-Of a column, which goes across memory, a block has a few elements: the second step finds them far
-apart.
+Along a column, whose elements are far apart in memory, a block has only a few elements: the second
+step reads them one by one.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from .tuning import USUAL, SearchTuning
 __all__ = ["by_blocks"]
 
 _NUMBER = np.dtype(np.int32)
-"""The type of the number of a block."""
+"""The type of a block number."""
 
 
 def by_blocks(program: Program, tuning: SearchTuning = USUAL.searches) -> Program:
-    """Look for the places of greatest and least elements by blocks, where there are many."""
+    """Search by blocks, where there are many elements."""
     rooms: list[Buffer] = []
 
     def changed(statement: Statement, around: tuple[Index, ...] = ()) -> Statement:
@@ -58,7 +58,7 @@ def by_blocks(program: Program, tuning: SearchTuning = USUAL.searches) -> Progra
 
 
 def _search(loops: Sequence[Index], store: Store, tuning: SearchTuning) -> Fold | None:
-    """A search in many blocks that each step of some loops makes, for itself."""
+    """A search in many blocks that depends on the surrounding loops, or None."""
     if store.guard is not None or store.combine is not None:
         return None
     for node in walk(store.value, into=sure_parts) if store.value.holds & FOLDS else ():
@@ -70,14 +70,14 @@ def _search(loops: Sequence[Index], store: Store, tuning: SearchTuning) -> Fold 
 
 
 def _element(fold: Fold, at: Expr) -> Expr:
-    """What a search compares, at some place."""
+    """The value that a search compares at a position."""
     choice = fold.body[0]
     assert isinstance(choice, Op)
     return substitute(choice.args[1], {fold.indices[0]: at})
 
 
 def _size(fold: Fold, tuning: SearchTuning) -> int:
-    """How many elements a block has; 0 where blocks are of no use."""
+    """How many elements a block has; 0 if blocks do not pay."""
     (index,) = fold.indices
     element = _element(fold, index)
     steps = {abs(load.place[0].get(index, 0)) * load.dtype.itemsize for load in loads(element)}
@@ -92,8 +92,8 @@ def _size(fold: Fold, tuning: SearchTuning) -> int:
 
 
 def _start(fold: Fold, block: Expr, tuning: SearchTuning) -> Expr:
-    """Where a block begins; the last one may overlap the one before it, which then has what is
-    best in both."""
+    """Where a block begins; the last one may overlap the one before it, which wins if the best
+    element is in both."""
     extent, size = fold.indices[0].extent, _size(fold, tuning)
     start = block * size
     return start if extent % size == 0 else op("min", start, const(extent - size))
@@ -115,7 +115,7 @@ def _best_block(fold: Fold, tuning: SearchTuning) -> Expr:
 
 
 def _in_block(fold: Fold, block: Expr, tuning: SearchTuning) -> dict[Expr, Expr]:
-    """What a search comes to, by the block that has it."""
+    """The result of a search, given the block that contains it."""
     blocks = -(-fold.indices[0].extent // _size(fold, tuning))
     which, start = str(fold.combine).removeprefix("arg"), _start(fold, clamp_index(
         as_index(block), blocks), tuning)

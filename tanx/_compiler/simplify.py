@@ -1,9 +1,9 @@
 """Smaller jaxprs of the same meaning: calls inlined, constants folded, equal equations merged.
 
-Results are those of the original, bit for bit but for the payload of NaN and sums of one element,
-which keep the sign of a zero: ``x * 0`` is not 0, and ``x + 0`` is ``x`` only where the sign of a
-zero cannot tell the difference. Each pass is one sweep over the equations;
-:mod:`tanx._compiler.algebra` says what single equations become.
+Results are those of the original bit for bit, except for the payload of NaN and for sums of one
+element, which keep the sign of a zero: ``x * 0`` is not 0, and ``x + 0`` is ``x`` only where the
+sign of a zero makes no difference. Each pass is one sweep over the equations;
+:mod:`tanx._compiler.algebra` has the rewrites of single equations.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["drop_dead", "inline", "simplify"]
 _COMMUTATIVE = frozenset(("add", "mul", "and", "or", "xor", "eq", "ne"))
 _REPEATING = frozenset(("broadcast_in_dim", "reshape", "transpose", "squeeze", "rev", "slice",
                         "tile"))
-"""Layouts of one operand: what they make of an array of equal elements has equal elements."""
+"""Layouts of one operand: applied to an array of equal elements, they give equal elements."""
 
 
 # -- calls -----------------------------------------------------------------------------------------
@@ -40,8 +40,8 @@ _REPEATING = frozenset(("broadcast_in_dim", "reshape", "transpose", "squeeze", "
 def inline(closed: ClosedJaxpr) -> ClosedJaxpr:
     """Inline bodies that run once: those of ``jit``, ``checkpoint`` and similar calls.
 
-    What ``checkpoint`` computes again stands behind a barrier, so that it is not merged with the
-    first computation, which would keep alive what it is there to forget.
+    The recomputation of ``checkpoint`` stays behind a barrier, so that it is not merged with the
+    first computation: that would keep alive the values that checkpoint drops.
     """
     return inline_calls(closed, _called)
 
@@ -66,8 +66,8 @@ def _behind_barrier(closed: ClosedJaxpr) -> ClosedJaxpr:
 def simplify(closed: ClosedJaxpr, tuning: SimplifyTuning = USUAL.simplify) -> ClosedJaxpr:
     """Fold, rewrite and merge equations in one sweep, then drop unused equations.
 
-    Folded are equations of small constants, by ``eval``. Merged are equations with the same
-    primitive, the same operands (in either order where that cannot matter) and equal parameters.
+    Equations of small constants are folded, by ``eval``. Equations with the same primitive, the
+    same operands (in either order if the primitive commutes) and equal parameters are merged.
     Equations with effects are left alone.
     """
     sweep = Sweep(closed, tuning)
@@ -83,14 +83,14 @@ def drop_dead(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 
 class Sweep:
-    """What is known half-way through a jaxpr; rules of the algebra ask it about their operands."""
+    """The state of a sweep over a jaxpr; rules of the algebra ask it about their operands."""
 
     def __init__(self, closed: ClosedJaxpr, tuning: SimplifyTuning):
         self.tuning = tuning
         self.source = closed.jaxpr
         self.eqns: list[JaxprEqn] = []
         self.constants: dict[Var, Any] = {}
-        self.names: dict[Var, Atom] = {}  # what a variable of the source became
+        self.names: dict[Var, Atom] = {}  # what replaces a variable of the source
         self.producers: dict[Var, JaxprEqn] = {}
         self.values: dict[Var, np.ndarray] = {}  # small arrays that are known
         self.repeated: dict[Var, Literal] = {}  # arrays whose elements are all this scalar
@@ -104,17 +104,17 @@ class Sweep:
     # -- what rules may ask ------------------------------------------------------------------------
 
     def producer(self, atom: Atom, name: str | None = None) -> JaxprEqn | None:
-        """The equation behind a variable, if its primitive has that name."""
+        """The equation that computes a variable, if its primitive has that name."""
         eqn = self.producers.get(atom) if isinstance(atom, Var) else None
         return eqn if eqn is None or name is None or eqn.primitive.name == name else None
 
     def scalar(self, atom: Atom) -> np.ndarray | None:
-        """The value that all elements of an operand have, if it is known."""
+        """The value of all elements of an operand, if it is known."""
         literal = atom if isinstance(atom, Literal) else self.repeated.get(atom)
         return None if literal is None else np.asarray(literal.val)
 
     def apply(self, source: JaxprEqn, primitive, *operands: Atom, **params) -> Atom:
-        """Another equation, simplified itself, on the way to the one that becomes of ``source``."""
+        """Emit another equation, simplified, as a step towards the replacement of ``source``."""
         out = Var(primitive.infer(*(a.aval for a in operands), **params))
         self.equation(JaxprEqn(operands, [out], primitive, params,
                                source_info=source.source_info))
@@ -123,16 +123,16 @@ class Sweep:
     # -- the sweep ---------------------------------------------------------------------------------
 
     def equation(self, eqn: JaxprEqn) -> None:
-        """Take in the next equation of the source."""
+        """Process the next equation of the source."""
         invars = [self.read(atom) for atom in eqn.invars]
         if eqn.primitive is optimization_barrier_p:
             self.barrier(eqn, invars)
             return
         eqn = eqn.replace(invars=invars)
         if eqn.effects or eqn.primitive.kind is Kind.CALL or eqn.primitive is scratch_p:
-            self.emit(eqn)  # rooms are alike, but not the same
+            self.emit(eqn)  # buffers of equal type, but different ones
             return
-        for _ in range(4):  # a rule may open the way for another one
+        for _ in range(4):  # one rule may enable another
             if self.fold(eqn):
                 return
             self.take_scalars(eqn)
@@ -153,7 +153,7 @@ class Sweep:
         return self.names.get(atom, atom) if isinstance(atom, Var) else atom
 
     def barrier(self, eqn: JaxprEqn, invars: list[Atom]) -> None:
-        """Keep variables apart, but not constants: their computation is not saved."""
+        """Put a barrier around variables, but not constants: their computation is not saved."""
         known = [not isinstance(a, Var) or a in self.repeated or a in self.constants
                  for a in invars]
         self.names.update((v, a) for v, a, k in zip(eqn.outvars, invars, known) if k)
@@ -162,7 +162,7 @@ class Sweep:
             self.emit(eqn.replace(invars=[a for _, a in kept], outvars=[v for v, _ in kept]))
 
     def narrow(self, eqn: JaxprEqn) -> JaxprEqn | None:
-        """Compute elementwise what is repeated along dimensions before it is repeated."""
+        """Compute elementwise operations before their operands are broadcast."""
         if not isinstance(eqn.primitive, Elementwise) or not eqn.outvars[0].aval.shape:
             return None
         params = dict(shape=eqn.outvars[0].aval.shape, broadcast_dimensions=(), sharding=None)
@@ -187,7 +187,7 @@ class Sweep:
                            invars=[self.apply(eqn, eqn.primitive, *small, **eqn.params)])
 
     def take_scalars(self, eqn: JaxprEqn) -> None:
-        """Let an elementwise equation read scalars where operands repeat one along all of it."""
+        """Let an elementwise equation read scalars where operands are broadcast scalars."""
         if len(eqn.invars) < 2 or not isinstance(eqn.primitive, Elementwise):
             return
         shape = eqn.outvars[0].aval.shape
@@ -221,7 +221,7 @@ class Sweep:
         return True
 
     def _fold_repeated(self, eqn: JaxprEqn) -> bool:
-        """An array of equal elements, if the operands are such: one element is computed."""
+        """An array of equal elements, if all operands are: one element is computed."""
         (out, *others), name = eqn.outvars, eqn.primitive.name
         if others or not out.aval.shape or not eqn.invars:
             return False
@@ -238,7 +238,7 @@ class Sweep:
         return True
 
     def _repeat(self, eqn: JaxprEqn, value: Any) -> None:
-        """Write an equation whose result has equal elements as a scalar repeated."""
+        """Write an equation whose result has equal elements as a broadcast scalar."""
         (out,) = eqn.outvars
         literal = Literal(value, ShapedArray((), out.aval.dtype, out.aval.weak_type))
         self.repeated[out] = literal
@@ -296,18 +296,18 @@ def _evaluate(eqn: JaxprEqn, operands: Sequence[Any], aval: ShapedArray | None =
 
 
 def _same_type(a, b) -> bool:
-    """Whether types agree, weakness aside."""
+    """Whether types agree, except for weakness."""
     return a.shape == b.shape and a.dtype == b.dtype
 
 
 def _key(eqn: JaxprEqn) -> tuple | None:
-    """The key that equal equations share; None for an equation that is never merged."""
+    """A key that equal equations share; None for an equation that is never merged."""
     if eqn.primitive is optimization_barrier_p:
         return None
     operands = [a if isinstance(a, Var) else _literal_key(a) for a in eqn.invars]
     if eqn.primitive.name in _COMMUTATIVE:
         operands.sort(key=_order)
-    # 0.0 equals -0.0 and 1 equals True, but not as parameters.
+    # 0.0 equals -0.0 and 1 equals True, but these are different parameters.
     params = tuple([(name, type(p), str(p) if type(p) is float else p)
                     for name, p in eqn.params.items()])
     key = (eqn.primitive, *operands, params)

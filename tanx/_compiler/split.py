@@ -1,12 +1,12 @@
-"""Loops whose bodies ask nothing of their index: cut, or made of two.
+"""Remove conditions on loop indices: cut a loop in pieces, or split its index in two.
 
-``concatenate`` and ``pad`` give elements by ``select(i < n, a[i], b[i - n])``. A nest over all of
-them becomes one nest for each stretch of the indices in which the answers stay the same: plain
-loops, which read memory in vectors. Where rows are short, as in ``stack`` along the last axis, the
-parts of a row are written together, lest each line of the cache be fetched for each of them.
+``concatenate`` and ``pad`` compute elements by ``select(i < n, a[i], b[i - n])``. A nest over all
+of them becomes one nest for each range of indices in which the conditions are constant: plain
+loops, which read memory in vectors. If rows are short, as in ``stack`` along the last axis, the
+parts of a row are written together, so that each cache line is loaded once.
 
-``reshape`` behind ``transpose`` reads at ``x[i // 16, j, i % 16]``. A loop over ``i`` becomes one
-over each of the two, and memory is read at equal distances in both.
+``reshape`` after ``transpose`` reads at ``x[i // 16, j, i % 16]``. A loop over ``i`` becomes two
+loops, and memory is read at constant distances in both.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ __all__ = ["split"]
 
 
 _CUTS = {"lt": (0,), "ge": (0,), "le": (1,), "gt": (1,), "eq": (0, 1), "ne": (0, 1)}
-"""Where the answer changes, counted from the number compared with."""
+"""Where the condition changes, relative to the number compared with."""
 
 
 def split(program: Program, times: int = 1, tuning: SplitTuning = USUAL.split) -> Program:
-    """Cut nests where conditions on one of their indices change, and divide indices in parts.
+    """Cut nests where conditions on one of their indices change, and split indices.
 
-    ``times`` is how often the program runs where it is part of another.
+    ``times`` is how often the program runs if it is part of another.
     """
     return replace(program, statements=tuple(_pieces_of_all(program.statements, times, tuning)))
 
 
 def _pieces_of_all(statements: Iterable[Statement], times: int, tuning: SplitTuning,
                    ) -> Iterator[Statement]:
-    """The pieces of statements that run some times."""
+    """The pieces of statements that run ``times`` times."""
     for statement in statements:
         if not isinstance(statement, Nest):
             yield statement
@@ -73,7 +73,8 @@ def _pieces(nest: Nest, trips: int, tuning: SplitTuning) -> Iterable[Nest]:
 
 
 def _goes_along(nest: Nest) -> bool:
-    """Whether memory is gone through in the order of the loops, so that the last may be alone."""
+    """Whether memory is accessed in the order of the loops, so that the last loop may stand
+    alone."""
     accesses = [Load(store.buffer, store.index) for store in nest.body if isinstance(store, Store)]
     reads = find_loads(e for store in nest.body for e in expressions(store))
     return all(is_affine(access.place) and abs(access.place[0].get(nest.indices[-1], 0)) <= 1
@@ -82,8 +83,8 @@ def _goes_along(nest: Nest) -> bool:
 
 def _row(nest: Nest, outer: Sequence[tuple[int, int]],
          inner: Sequence[Sequence[tuple[int, int]]]) -> list[Nest]:
-    """The pieces of a nest along its last loops, in the others as they are: in one nest, for a
-    piece that is short is best written while its line is in the cache.
+    """The pieces of a nest along its last loops, in one nest: a short piece is best written while
+    its line is in the cache.
     """
     whole = _piece(nest, (*outer, *((0, parts[-1][1]) for parts in inner)))
     if _is_constant(whole):
@@ -102,7 +103,7 @@ def _is_constant(nest: Nest) -> bool:
 
 
 def _constants_together(pieces: Iterable[Nest]) -> Iterator[Nest]:
-    """Those pieces as one that store nothing but constants in the same loops."""
+    """Merge pieces that store only constants in the same loops."""
     constants: dict[tuple[Index, ...], list[Statement]] = {}
     for piece in pieces:
         if _is_constant(piece):
@@ -114,7 +115,7 @@ def _constants_together(pieces: Iterable[Nest]) -> Iterator[Nest]:
 
 
 def _inside(nest: Nest, loops: int) -> Sequence[Statement]:
-    """What is done inside of the first loops of a nest."""
+    """The statements inside of the first loops of a nest."""
     rest = nest.indices[loops:]
     return (Nest(rest, nest.kinds[loops:], nest.body),) if rest else nest.body
 
@@ -128,14 +129,14 @@ def _has_short_rows(nest: Nest, cut: Container[Index], tuning: SplitTuning) -> b
 
 
 def _together(pieces: Iterable[Nest]) -> Iterator[Nest]:
-    """Neighbouring pieces as one where they have the same loops."""
+    """Merge adjacent pieces that have the same loops."""
     for _, same in groupby(pieces, key=lambda piece: piece.indices):
         first, *others = same
         yield replace(first, body=(*first.body, *(s for piece in others for s in piece.body)))
 
 
 def _cuts(nest: Nest) -> Mapping[Index, list[int]]:
-    """For indices on which a condition of a select depends, where it changes; with both ends."""
+    """For indices that a select's condition depends on, where it changes; including both ends."""
     cuts: dict[Index, list[int]] = {}
     for index, name, limit in _comparisons(nest):
         places = cuts.setdefault(index, [0, index.extent])
@@ -147,7 +148,7 @@ def _cuts(nest: Nest) -> Mapping[Index, list[int]]:
 
 
 def _comparisons(nest: Nest) -> Iterator[tuple[Index, str, int]]:
-    """The comparisons of a loop's index with a number on which selects depend."""
+    """The comparisons of a loop's index with a number that selects depend on."""
     roots = [e for store in nest.body for e in expressions(store)]
     for node in walk(*roots):
         if not (isinstance(node, Op) and node.name == "select"):
@@ -160,7 +161,7 @@ def _comparisons(nest: Nest) -> Iterator[tuple[Index, str, int]]:
 
 
 def _piece(nest: Nest, stretches: Sequence[tuple[int, int]]) -> Nest:
-    """The nest on a stretch of each of its indices."""
+    """The nest on a range of each of its indices."""
     moved: dict[Variable, Expr] = {}
     loops = []
     for index, (low, high) in zip(nest.indices, stretches):
@@ -183,7 +184,7 @@ def _moved(nest: Nest, loops: Sequence[Index], moved: Mapping[Variable, Expr]) -
 
 
 def _divided(nest: Nest, tuning: SplitTuning) -> Nest:
-    """The nest with indices that are divided to find places in memory made of two."""
+    """The nest with each index that is divided in an address split in two."""
     for _ in range(tuning.divisions):
         found = _division(nest)
         if found is None:
@@ -197,7 +198,7 @@ def _divided(nest: Nest, tuning: SplitTuning) -> Nest:
 
 
 def _division(nest: Nest) -> tuple[Index, int] | None:
-    """An index and its divisor, where an access needs the two and is not at equal distances."""
+    """An index and its divisor, if an access divides it and is not at constant distances."""
     if any(kind != PARALLEL for kind in nest.kinds):
         return None
     for access in find_loads(e for store in nest.body for e in expressions(store)):
