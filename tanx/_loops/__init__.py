@@ -1,7 +1,7 @@
-"""Loop nests: the form between jaxprs and LLVM code. ``build`` is what ``lower`` rules speak.
+"""Loop nests: the form between jaxprs and LLVM code. ``lower`` rules are written with ``build``.
 
-Primitives name these modules when they are defined and use them when they are compiled, so they
-are loaded at their first use: importing tanx does not wait for them.
+Primitives refer to these modules when they are defined and use them when they are compiled, so the
+modules load at their first use: importing tanx does not wait for them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ else:
     from importlib import import_module
 
     class _Late:
-        """A module of this room, loaded when something of it is asked for."""
+        """A module of this room that loads when one of its attributes is read."""
 
         def __init__(self, name: str):
             self._name = name

@@ -16,18 +16,18 @@ operand is stored or not (then it is inlined: that is fusion). A scalar ignores 
   number takes the dtype of the expression beside it. ``+ - * / & | ^ ~ << >> < <= > >=`` do the
   same; ``//`` and ``%`` are floor division by a positive number, for indices. Integer division of
   values is ``op("div", a, b)``. ``==`` does not compute: write ``eq(a, b)`` or ``ne(a, b)``.
-- ``const(value, dtype)``, of int64 unless told; ``convert(x, dtype)``; ``as_index(x)``, to int64.
-- ``select(condition, a, b)`` evaluates only the operand it takes: a guarded load is safe.
+- ``const(value, dtype)``, of int64 by default; ``convert(x, dtype)``; ``as_index(x)``, to int64.
+- ``select(condition, a, b)`` evaluates only the chosen operand: a guarded load is safe.
   ``load_guarded(x, index, otherwise)`` is ``x[index]`` where the index is in range; ``in_range``
   gives that condition; ``clamp_index(i, size)`` moves an index into range.
 - ``all_of(*conditions)``, ``any_of(*conditions)``.
 - ``reduce(combine, extents, lambda k: element, init=None)``: ``k`` is a tuple of indices; combine
-  by one of add mul max min and or xor; ``init`` is the identity of that unless told.
+    by one of add mul max min and or xor; ``init`` is its identity by default.
 - ``arg_reduce("max" or "min", extent, lambda k: element, dtype)``: the pair (best, position).
 - ``fold(extents, init, lambda k, state: next_state)``: any loop in order; ``init``, ``state``,
   ``next_state`` and the result are tuples.
-- ``while_loop(init, lambda state: condition, lambda state: next_state)``: a loop that goes on as
-  long as the condition holds.
+- ``while_loop(init, lambda state: condition, lambda state: next_state)``: a loop that runs while
+  the condition holds.
 - ``flatten_index(index, shape)``, ``unflatten_index(flat, shape)``: row-major, as reshape needs.
 
 **Statement rules** fill buffers: ``lower(self, into, *operands, **params) -> list of statements``.
@@ -93,9 +93,9 @@ At = tuple[Expr, ...]
 
 
 class Operand:
-    """An array that is not stored: ``element`` makes the element at an index when it is read.
+    """An array that is not stored: ``element`` builds the expression of the element at an index.
 
-    Reads of the same index are built once.
+    It is called once for each index.
     """
 
     def __init__(self, shape: Sequence[int], dtype, element: Callable[[At], Expr]):
@@ -140,7 +140,7 @@ def ne(a, b) -> Expr:
 
 
 def all_of(*conditions: Expr) -> Expr:
-    """Whether all conditions hold; true of none."""
+    """Whether all conditions hold; true if there are none."""
     result: Expr = Const(True, BOOL)
     for condition in conditions:
         result = result & condition
@@ -148,7 +148,7 @@ def all_of(*conditions: Expr) -> Expr:
 
 
 def any_of(*conditions: Expr) -> Expr:
-    """Whether any of the conditions holds; false of none."""
+    """Whether any of the conditions holds; false if there are none."""
     result: Expr = Const(False, BOOL)
     for condition in conditions:
         result = result | condition
@@ -182,7 +182,7 @@ def clamp_index(i: Expr, size: int) -> Expr:
 
 
 def in_range(index: Iterable[Expr], shape: Sequence[int]) -> Expr:
-    """Whether an index lies inside a shape; dimensions that surely do are not tested."""
+    """Whether an index is inside a shape; dimensions that are provably in range are not tested."""
     return all_of(*((i >= 0) & (i < n) for i, n in zip(index, shape, strict=True)))
 
 
@@ -212,7 +212,7 @@ def _indices(extents, hint: str):
 
 
 def reduce(combine: str, extents, element: Callable[[At], Expr], init=None) -> Expr:
-    """Combine elements over all indices; ``init`` is the identity of ``combine`` unless told."""
+    """Combine elements over all indices; ``init`` defaults to the identity of ``combine``."""
     if combine not in REDUCERS:
         raise TypeError(f"reduce: combine must be one of {', '.join(REDUCERS)}, got {combine!r}.")
     indices = _indices(extents, "k")
@@ -295,7 +295,7 @@ def store(buffer: Buffer, index, value, combine: str | None = None,
 
 
 def nest(extents, body: Callable[[At], Iterable[Statement]], sequential=False) -> Nest:
-    """Loops around the statements that ``body`` gives for their indices; parallel unless told."""
+    """Loops around the statements that ``body`` returns for their indices; parallel by default."""
     indices = _indices(extents, "i")
     in_order = (sequential,) * len(indices) if isinstance(sequential, bool) else sequential
     kinds = tuple(SEQUENTIAL if s else PARALLEL for s in in_order)
@@ -308,12 +308,12 @@ def copy(buffer: Buffer, x) -> Nest:
 
 
 def temp(name: str, shape: Sequence[int], dtype) -> Buffer:
-    """Memory that lives as long as the program runs."""
+    """A temporary buffer."""
     return Buffer(name, shape, dtype, "temp")
 
 
 class NotStored(TypeError):
-    """A library was to read elements that are computed when they are read."""
+    """A library function was given an array that is not stored."""
 
 
 def extern(name: str, outputs: Sequence[Buffer], inputs: Sequence[Buffer], **params) -> Extern:
@@ -358,7 +358,7 @@ def statement_program(lower, in_types, out_types, params: Mapping | None = None)
 
 
 def temporaries(statements: Iterable[Statement]) -> tuple[Buffer, ...]:
-    """The buffers of role ``"temp"`` that statements mention, in the order of the text."""
+    """The buffers of role ``"temp"`` that statements mention, in program order."""
     found: dict[Buffer, None] = {}
     seen: set[Node] = set()
     for statement in statements_in(statements):

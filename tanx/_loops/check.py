@@ -1,8 +1,8 @@
-"""Checks programs: after each pass in tests, the first sign of a compiler's mistake.
+"""Checks programs after each pass: the first place where a compiler bug shows.
 
-Types, scopes and the use of buffers are decided here. Whether an access is in range is decided by
-interval arithmetic that knows the loops' extents and the conditions on the way; what it can neither
-prove nor refute is returned, and is what the interpreter finds out when it runs.
+It checks types, scopes and the use of buffers. Interval arithmetic, which knows the loops' extents
+and the surrounding conditions, decides whether an access is in range; accesses that it can neither
+prove nor refute are returned, for the interpreter to test.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class _Checker:
 
     def fits(self, statement: Statement, given: Sequence[Buffer], wanted: Sequence[Buffer],
              ) -> None:
-        """Buffers have the elements that a program wants, whatever the shape."""
+        """Check that buffers have as many elements as a program needs, whatever the shape."""
         if [(prod(b.shape), b.dtype) for b in given] != [(prod(b.shape), b.dtype) for b in wanted]:
             fail("a program inside of another takes what it is given.", statement,
                   f"given:  {list(given)}", f"wanted: {list(wanted)}")
@@ -138,7 +138,8 @@ class _Checker:
             fail("an index must not be bound twice.", nest)
         if any(i.extent < 0 for i in nest.indices):
             fail("an extent must not be negative.", nest)
-        # What one iteration stores, a later one may read: the interpreter knows the elements.
+        # A later iteration may read what an earlier one stores; only the interpreter can check
+        # that.
         plain = [s for s in statements_in(nest.body) if getattr(s, "combine", None) is None]
         self.defined.update(written(s for s in plain if not isinstance(s, Nest)))
         parallel += tuple(i for loop in loops_in(nest) if not in_order(loop.kind)
@@ -245,13 +246,13 @@ class _Checker:
 
 
 class _Ranges:
-    """Whether accesses are in range. One that is surely outside and surely reached is an error."""
+    """Whether accesses are in range. One that is always outside and always reached is an error."""
 
     def __init__(self, program: Program):
         self.whole = program
 
     def find(self, statements: Iterable[Statement] | None = None) -> Iterable[Load | Store]:
-        """The accesses that could not be proved, in the order of the text."""
+        """The accesses that could not be proved, in program order."""
         for statement in self.whole.statements if statements is None else statements:
             if isinstance(statement, Store):
                 yield from self.store(statement)
@@ -266,7 +267,7 @@ class _Ranges:
         known: dict[Node, tuple[Facts, bool]] = {}
         for root in expressions(store):
             _meet(known, root, *(({}, True) if root is store.guard else (facts, sure)))
-        # Parents come first, so that all ways to a node are known before it is looked at.
+        # Parents come first, so that all paths to a node are known before it is visited.
         for node in reversed(list(walk(*expressions(store)))):
             facts, sure = known[node]
             if isinstance(node, Load) and not self.proved(node, facts, sure):
@@ -289,7 +290,8 @@ class _Ranges:
 
 
 def _ways(node: Node) -> list[tuple[Node, tuple[Facts, bool]]]:
-    """The children of a node, each with what holds and whether it is reached from there always."""
+    """The children of a node, each with the facts that hold there and whether it is always
+    reached."""
     if isinstance(node, Op) and node.name == "select":
         condition, yes, no = node.args
         return [(condition, ({}, True)), (yes, (facts_of(condition), False)),
@@ -317,7 +319,7 @@ def _both(a: Facts, b: Facts) -> Facts:
 
 
 def _meet(known: dict[Node, tuple[Facts, bool]], node: Node, facts: Facts, sure: bool) -> None:
-    """Another way leads to a node: only what holds on all ways is known there."""
+    """Add another path to a node: only facts that hold on all paths are known there."""
     if node not in known:
         known[node] = facts, sure
         return

@@ -1,7 +1,7 @@
 """Checks schedules: whether loops may run as their kinds say.
 
-Each rule is what code relies on that is written by the kinds. Results of the interpreter show the
-rest, which goes by them, too.
+Each rule is an assumption of code generation. The interpreter, which follows the kinds too, tests
+the rest.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["check_schedule"]
 def check_schedule(program: Program, shared: Mapping[Buffer, Buffer] | None = None) -> None:
     """Raise ``ProgramError`` unless the loops of a program may run as their kinds say.
 
-    ``shared`` maps buffers to others whose memory they are.
+    ``shared`` maps buffers to others whose memory they share.
     """
     for statement in statements_in(program.statements):
         if isinstance(statement, Nest):
@@ -38,7 +38,7 @@ def check_schedule(program: Program, shared: Mapping[Buffer, Buffer] | None = No
 
 
 class _Rules:
-    """What holds for one nest."""
+    """The rules for one nest."""
 
     def __init__(self, nest: Nest, shared: Mapping[Buffer, Buffer]):
         self.nest, self.shared = nest, shared
@@ -72,14 +72,14 @@ class _Rules:
         return self.shared.get(buffer, buffer)
 
     def is_repeatable(self) -> bool:
-        """Whether statements that run twice do the same as once."""
+        """Whether statements may run twice with the same effect."""
         stores = self.stores()
         reads = {self.memory(load.buffer) for s in stores for load in loads(*expressions(s))}
         return not any(s.combine for s in stores) and reads.isdisjoint(
             self.memory(b) for b in written(self.nest.body))
 
     def registers(self) -> None:
-        """Of a buffer in registers, the last loop uses one element only."""
+        """The last loop uses only one element of a buffer in registers."""
         kept = {self.memory(buffer) for buffer in self.nest.kept}
         used = {self.memory(buffer): set[Load]() for buffer in self.nest.kept}
         for store in self.stores() if kept else ():
@@ -98,14 +98,14 @@ class _Rules:
             fail("only loops in order are polled.", self.nest)
 
     def prefetches(self) -> None:
-        """What is prefetched is used, in a loop that has so many steps."""
+        """Prefetched elements are used, in a loop that has so many steps."""
         for store in [s for s in self.nest.body if isinstance(s, Store) and s.prefetched]:
             used = {Load(store.buffer, store.index), *loads(*expressions(store))}
             if any(p.access not in used or p.steps < 1 for p in store.prefetched):
                 fail("what is prefetched is used, some steps later.", store)
 
     def joined(self, loop: LoopOf) -> None:
-        """Loops are joined that all accesses walk through as through one."""
+        """All accesses step through joined loops like through one."""
         indices = [i for i in loop.indices if i.extent > 1]
         if len(indices) < 2:
             return
@@ -143,7 +143,7 @@ class _Rules:
             fail("a loop is transposed inside of one in as many lanes.", self.nest)
 
     def form(self) -> None:
-        """The fields of nests that have a form of their own."""
+        """The fields of nests with special forms."""
         nest = self.nest
         if isinstance(nest, TransposedTile):
             lanes = nest.kinds[-1]
@@ -197,7 +197,7 @@ def _values(store: Store) -> Iterable[Node]:
 
 
 def _used_directly(roots: Iterable[Node]) -> set[Index]:
-    """Indices that are used for more than to say where an element is."""
+    """Indices that are used for more than addresses."""
     def into(node: Node) -> tuple[Node, ...]:
         if isinstance(node, Load):
             return tuple(atom for atom in node.place[0] if not isinstance(atom, Index))

@@ -1,9 +1,9 @@
-"""Fourier transforms as library calls: what they mean, and how long ones are made of short ones.
+"""Fourier transforms as library calls: their meaning, and how long ones are built from short ones.
 
 ``out, spare = fourier(x, kind, length, outer, inner, scale)``: transforms along the middle of
-``(outer, size, inner)``, as which both arrays are seen, times a number. ``kind`` is one of ``fft``,
-``ifft``, ``rfft`` and ``irfft``, none of which divides by the length. ``spare`` is room for use on
-the way.
+``(outer, size, inner)``, the shape in which both arrays are viewed, times a number. ``kind`` is one
+of ``fft``, ``ifft``, ``rfft`` and ``irfft``, none of which divides by the length. ``spare`` is
+scratch memory.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 __all__ = ["SHORT", "Way", "fourier", "radices", "roots", "spectrum_size", "way"]
 
 SHORT, LONG = 16, 1 << 13
-"""Lengths up to which a transform is done in registers, and above which as one of columns."""
+"""Lengths up to which a transform runs in registers, and above which it runs as columns."""
 STACK, ROOMS = 1 << 19, 4
-"""Bytes of scratch memory up to which it is on the stack, and tasks where it is not."""
+"""Bytes of scratch memory up to which it is on the stack, and tasks at most where it is not."""
 _BLOCK, _ROW = 1 << 17, 128
-"""Bytes of the columns that are done at a time, and of their rows: as many at least."""
+"""Bytes of the columns that are transformed at a time, and the least bytes of their rows."""
 _GAP = 16
-"""Elements between planes, so that not all of them map to the same lines of the cache."""
-# Factors of lengths that have passes of their own, besides 2, 3 and 4.
+"""Padding between planes, so that not all of them map to the same cache sets."""
+# Factors of lengths that have their own passes, besides 2, 3 and 4.
 _PRIMES = (61, 59, 53, 47, 43, 41, 37, 31, 29, 23, 19, 17, 13, 11, 7, 5)
 
 
 def spectrum_size(length: int) -> int:
-    """How many numbers a transform of so many real ones has: the others are conjugate to these."""
+    """How many numbers the transform of ``n`` real ones has: the others are conjugate to these."""
     return length // 2 + 1
 
 
@@ -51,7 +51,7 @@ def roots(exponents: np.ndarray, length: int) -> np.ndarray:
 
 @cache
 def radices(n: int) -> tuple[int, ...] | None:
-    """Factors of a length for the passes of a transform; None where one would be too large.
+    """Factors of a length for the passes of a transform; None if one would be too large.
 
     >>> radices(1024), radices(1000), radices(67)
     ((8, 8, 4, 4), (8, 5, 5, 5), None)
@@ -73,19 +73,19 @@ def radices(n: int) -> tuple[int, ...] | None:
     if threes % 2:
         found.append(6 if twos % 3 == 1 else 12 if twos % 3 == 2 else 3)
         twos -= twos % 3
-    # By eights, with fours in place of an eight and a two.
+    # Eights, with two fours in place of an eight and a two.
     fours = {0: 0, 1: 2, 2: 1}[twos % 3]
     if twos == 1:
         found.append(2)
     elif twos:
         found = [8] * ((twos - 2 * fours) // 3) + [4] * fours + found
-    # What fills whole vectors comes first.
+    # Passes that fill whole vectors come first.
     return tuple(sorted(found, key=lambda r: (r % 4 != 0, r < 4, -r)))
 
 
 @cache
 def convolution_length(n: int) -> int:
-    """The shortest length of convenient factors for cyclic convolutions of ``n`` numbers."""
+    """The shortest length with convenient factors for cyclic convolutions of ``n`` numbers."""
     size = 2 * n - 1
     best = 1 << (size - 1).bit_length()
     for odd in (3, 5, 7, 9, 15):
@@ -97,7 +97,7 @@ def convolution_length(n: int) -> int:
 
 @cache
 def halves(n: int) -> tuple[int, int] | None:
-    """Two factors of about the same size, multiples of 4 if possible; None of a large prime."""
+    """Two factors of about the same size, multiples of 4 if possible; None for a large prime."""
     if radices(n) is None:
         return None
     near = [d for d in range(isqrt(n), 0, -1) if n % d == 0][:4]
@@ -106,12 +106,12 @@ def halves(n: int) -> tuple[int, int] | None:
 
 
 class Way(NamedTuple):
-    """How transforms of a length are done.
+    """How transforms of a length are computed.
 
-    ``core`` is the length of complex transforms, ``cyclic`` that of those which these take in turn,
-    ``columns`` are done at a time. Scratch memory is four planes of ``plane`` elements. ``spare``
-    elements of memory are needed beside the stack, for each of some tasks unless ``halves`` says
-    that transforms are those of a matrix.
+    ``core`` is the length of complex transforms, ``cyclic`` that of the convolutions which these
+    use; ``columns`` are computed at a time. Scratch memory is four planes of ``plane`` elements.
+    Besides the stack, ``spare`` elements of memory are needed, for each of some tasks unless
+    ``halves`` says that transforms are those of a matrix.
     """
 
     core: int
@@ -124,7 +124,7 @@ class Way(NamedTuple):
 
 @cache
 def way(kind: str, length: int, inner: int, bytes: int) -> Way:
-    """How a call does its transforms, of elements (parts of numbers) of so many bytes."""
+    """How a call computes its transforms, of elements (parts of numbers) of so many bytes."""
     core = length // 2 if kind in ("rfft", "irfft") and not length % 2 else length
     cyclic = core if radices(core) else convolution_length(core)
     whole = core < length or kind in ("fft", "ifft")
@@ -134,7 +134,7 @@ def way(kind: str, length: int, inner: int, bytes: int) -> Way:
         room = 2 * core + (2 * core + 2 if core < length else 0)
         return Way(core, cyclic, columns, _plane(second * columns), (first, second), room)
     blocks = -(-inner // _columns(cyclic, bytes))
-    columns = min(inner, -(-inner // (4 * blocks)) * 4)  # about as many in each block
+    columns = min(inner, -(-inner // (4 * blocks)) * 4)  # blocks of similar size
     plane = _plane((max(cyclic, length) + 1) * columns)
     return Way(core, cyclic, columns, plane, None, ROOMS * 4 * plane if (
         4 * plane * bytes > STACK) else 0)

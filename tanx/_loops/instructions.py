@@ -1,9 +1,9 @@
-"""The instructions of loop nests: one row for all that is known of each.
+"""The instructions of loop nests: one row for everything known of each.
 
 A row has the types, the meaning in words and in NumPy, the effort, the length of the code and the
-bound of the error. An instruction makes one scalar from scalars of stated dtypes; it never
-promotes. To add one, add a row here; its code is the one thing that is elsewhere, in a row of
-``CODE`` in ``_compiler/emit/operations.py``, since code depends on the target.
+bound of the error. An instruction computes one scalar from scalars of stated dtypes; it never
+promotes. To add one, add a row here; only its code is elsewhere, in a row of ``CODE`` in
+``_compiler/emit/operations.py``, because code depends on the target.
 
 Meanings are those of XLA. Integers wrap around. What a row says about "numbers" holds for each of
 the accepted kinds of dtype: ``b`` bool, ``i`` signed, ``u`` unsigned, ``f`` float, ``c`` complex.
@@ -34,7 +34,7 @@ _COMPLEX_OF = {real: cplx for cplx, real in _REAL_OF.items()}
 
 
 def identity(reducer: str, dtype: np.dtype) -> complex | float | int | bool:
-    """The value that a reducer ignores.
+    """The neutral element of a reducer.
 
     >>> identity("max", np.dtype("int8")), identity("mul", np.dtype("float32"))
     (-128, 1)
@@ -57,13 +57,13 @@ def identity(reducer: str, dtype: np.dtype) -> complex | float | int | bool:
 class Instruction:
     """One row of the table.
 
-    ``result`` takes the operands' dtypes and the attributes and gives the dtype of the result.
-    ``numpy`` computes the instruction on arrays: its operands are ``"widened"`` to at least
-    float32 or int8, or come as they are ``"stored"``; ``"bits"`` tells it their width besides.
-    ``effort`` is the time it takes, with that of an addition on a vector as 1, and ``length`` the
-    number of instructions of a processor. ``ulp`` bounds the error of compiled code, in units in
-    the last place, for functions that state it. Results of narrow floats that are ``exact`` need
-    no rounding; instructions with ``same_in_half`` may be computed in half precision.
+    ``result`` maps the operands' dtypes and the attributes to the dtype of the result. ``numpy``
+    computes the instruction on arrays: its operands are ``"widened"`` to at least float32 or int8,
+    or are passed as ``"stored"``; with ``"bits"`` it also gets their width. ``effort`` is the time
+    it takes, in units of an addition on a vector, and ``length`` the number of machine
+    instructions. ``ulp`` bounds the error of compiled code, in units in the last place, for
+    functions that state it. Results of narrow floats that are ``exact`` need no rounding;
+    instructions with ``same_in_half`` may be computed in half precision.
     """
 
     name: str
@@ -154,13 +154,13 @@ def _list(dtypes):
 
 def _row(name: str, meaning: str, numpy: Callable | None, **facts: Any,
          ) -> Callable[..., Instruction]:
-    """A row without what its group has in common."""
+    """A row, without the fields that its group has in common."""
     return partial(Instruction, name, meaning, numpy, **facts)
 
 
 def _function(name: str, meaning: str, numpy: Callable, *, effort: float = 15, **facts: Any,
               ) -> Callable[..., Instruction]:
-    """The row of a function that takes many instructions of a processor, or a slow one."""
+    """The row of a function that takes many machine instructions, or a slow one."""
     return _row(name, meaning, numpy, effort=effort, is_function=True, **facts)
 
 
@@ -329,7 +329,7 @@ INSTRUCTIONS: Mapping[str, Instruction] = {row.name: row for row in [
 
 @cache
 def result_dtype(name: str, dtypes: tuple[np.dtype, ...], attrs: tuple = ()) -> np.dtype:
-    """The dtype that an instruction gives, or a TypeError that says which rule was broken.
+    """The dtype of an instruction's result, or a TypeError that says which rule was broken.
 
     >>> result_dtype("lt", (INDEX, INDEX))
     dtype('bool')

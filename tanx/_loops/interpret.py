@@ -1,13 +1,12 @@
-"""Runs programs in NumPy: the oracle of fusing and scheduling, so clear before fast.
+"""Runs programs in NumPy: the oracle for fusion and scheduling, so clarity comes before speed.
 
-The lanes of parallel loops run in lockstep as axes of NumPy arrays, those of a schedule so many at
-a time as it says (``steps.py``), and so do tiles. A loop further in puts its axis
-in *front*, so that values of loops further out broadcast against its own without reshaping.
-Sequential loops run in Python. A reduction becomes one more axis, then a tree of combinations; any
-other fold runs step by step. A lane is dead in the arm of a ``select`` that it does not take, in
-steps of a ``while`` that it has left, and in stores whose guard does not hold; what a dead lane
-would load is not looked at. What ``memory.py`` finds wrong in a live lane is an error that names
-the access.
+The lanes of parallel loops run in lockstep as axes of NumPy arrays; in a schedule, as many at a
+time as it says (``steps.py``), and tiles likewise. An inner loop puts its axis in *front*, so that
+values of outer loops broadcast against its own without reshaping. Sequential loops run in Python. A
+reduction becomes another axis, then a tree of combinations; any other fold runs step by step. A
+lane is dead in the arm of a ``select`` that it does not take, in steps of a ``while`` that it has
+left, and in stores whose guard does not hold; loads of a dead lane are ignored. A mistake that
+``memory.py`` finds in a live lane is an error that names the access.
 """
 
 from __future__ import annotations
@@ -40,14 +39,14 @@ from .traverse import children, walk, written
 __all__ = ["run"]
 
 _CHUNK = 1 << 20
-"""Elements of a reduction that are held at a time."""
+"""Elements of a reduction that are in memory at a time."""
 
 
 def run(program: Program, *inputs, externs: Mapping[str, Callable] | None = None) -> tuple:
-    """Run a program on arrays; a tuple of its outputs comes back.
+    """Run a program on arrays and return a tuple of its outputs.
 
-    ``externs`` gives the functions that ``Extern`` statements name; each takes the input arrays and
-    the parameters, and returns an array or a tuple of them (a primitive's ``eval`` serves).
+    ``externs`` has the functions that ``Extern`` statements name; each takes the input arrays and
+    the parameters, and returns an array or a tuple of them (a primitive's ``eval`` will do).
     """
     return _run(Plan(program), inputs, externs or {})
 
@@ -64,10 +63,10 @@ def _run(plan: Plan, inputs: Sequence, externs: Mapping[str, Callable]) -> tuple
 
 
 class _Scope:
-    """Values of variables and expressions in the lanes of the loops around.
+    """Values of variables and expressions in the lanes of the surrounding loops.
 
     A scope binds variables (``bound``), or narrows the live lanes (``live``; None means all), or
-    does neither and is the outermost one of a statement: values that were loaded live no longer.
+    does neither and is the outermost one of a statement, where loaded values expire.
     """
 
     def __init__(self, parent: _Scope | None = None, values: Mapping | None = None,
@@ -80,7 +79,8 @@ class _Scope:
         self.arms: dict[tuple[Expr, bool], _Scope] = {}
 
     def find(self, node: Node):
-        """The value if it is known here or further out, where at least as many lanes are live."""
+        """The value if it is known here or in an outer scope, where at least as many lanes are
+        live."""
         scope: _Scope | None = self
         while scope is not None:
             if node in scope.values:
@@ -125,8 +125,8 @@ class _Runner:
                     self.memory.put(buffer, np.asarray(result))
 
     def loops(self, nest: Nest, left: Sequence[LoopOf], body, scope: _Scope) -> None:
-        """Run a body in the loops of a nest that are left: at once in all iterations of a parallel
-        one, or in those that a schedule takes together."""
+        """Run a body in the remaining loops of a nest: all iterations of a parallel one at once, or
+        as many at a time as the schedule says."""
         if not left:
             self.statements(body, scope)
             return
@@ -186,7 +186,7 @@ class _Runner:
         return *carries, *filled, _room(loop)
 
     def branch(self, branch: Branch) -> Sequence[np.ndarray]:
-        """The results of the branch that is taken."""
+        """The results of the selected branch."""
         choice, *given = [self.memory.take(b) for b in branch.inputs]
         number = int(choice) if 0 <= choice < len(branch.bodies) else -1
         body = branch.bodies[number]
@@ -272,12 +272,12 @@ class _Runner:
 
 
 def _room(call: Call) -> np.ndarray:
-    """The memory for a statement's own use, which tells nothing."""
+    """Uninitialized private memory of a statement."""
     return np.zeros(call.outputs[-1].shape, call.outputs[-1].dtype)
 
 
 def _lanes(scope: _Scope, loops: Sequence[LoopOf], places: Sequence[np.ndarray]) -> _Scope:
-    """The scope inside parallel loops, in some of their iterations: one axis more for each loop, in
+    """The scope inside parallel loops, in some of their iterations: one more axis for each loop, in
     front."""
     values: dict[Index, np.ndarray] = {}
     for axis, (loop, place) in enumerate(zip(loops, places)):
@@ -288,7 +288,7 @@ def _lanes(scope: _Scope, loops: Sequence[LoopOf], places: Sequence[np.ndarray])
 
 
 def _tree(name: str, elements: np.ndarray) -> np.ndarray:
-    """Combine along the first axis, halving it again and again."""
+    """Combine along the first axis by repeated halving."""
     while len(elements) > 1:
         half = len(elements) // 2
         pairs = apply(name, [elements[:half], elements[half:2 * half]], elements.dtype)
@@ -297,7 +297,7 @@ def _tree(name: str, elements: np.ndarray) -> np.ndarray:
 
 
 def _strict(node: Node) -> tuple[Node, ...]:
-    """The parts that are needed in any case: not the arms of a select, nor the body of a fold."""
+    """The parts that are always evaluated: not the arms of a select, nor the body of a fold."""
     if isinstance(node, Op) and node.name == "select":
         return node.args[:1]
     return node.init if isinstance(node, Fold) else children(node)

@@ -1,9 +1,9 @@
 """Calls of BLAS and LAPACK: one routine, once for each matrix of a batch.
 
 Every argument of these routines is an address, so a call is described by data: a number or a letter
-that lies somewhere, or a place in a buffer that moves on from matrix to matrix. Interpreted, by
-``eval`` and in compiled code, the same description leads to the same function of SciPy's.
-Routines keep matrices by columns: what we have by rows they take for the transposed matrix.
+in memory, or a position in a buffer that advances from matrix to matrix. The interpreter, ``eval``
+and compiled code use the same description and call the same SciPy function. Routines store matrices
+by columns: a matrix that we store by rows is the transposed matrix for them.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ __all__ = ["MOST", "Each", "Routine", "address", "cell", "lapack", "perform", "p
            "prefix", "takes_long", "thread_functions"]
 
 MOST = 22
-"""Arguments of a call. The extra ones are the lengths of letters in Fortran's convention, 1."""
+"""Arguments of a call. The extra ones are the lengths of strings in Fortran's convention, 1."""
 
 _INT = np.dtype(np.int32)
 
 
 class Each(NamedTuple):
-    """An argument that is a part of a buffer: so many elements for each matrix, 0 to share all."""
+    """An argument that is a part of a buffer: so many elements per matrix, 0 if all share it."""
 
     buffer: int
     step: int
@@ -51,8 +51,9 @@ class Routine:
     """A routine for each of ``count`` matrices.
 
     ``args`` are letters, integers, floats of the dtype of the first output, or :class:`Each` for
-    buffers: outputs first, then inputs. ``outputs`` are shapes and dtypes of whole buffers; those
-    in ``copies`` start as copies of inputs, as pairs of an output and an input, both from 0.
+    buffers: outputs first, then inputs. ``outputs`` are shapes and dtypes of whole buffers;
+    ``copies`` are pairs of an output and an input, both counted from 0, for outputs that start as
+    copies.
     """
 
     name: str
@@ -77,13 +78,13 @@ class Routine:
 
 
 _STEPS = {"gesdd": 20, "geev": 25, "gees": 25, "syevd": 9, "heevd": 9}
-"""Operations of routines for a matrix of one row and column, where they are many; else 1."""
+"""Operations of routines for a 1 x 1 matrix, if they are many; otherwise 1."""
 _LONG = 2e9
-"""Operations that take long enough to be stopped: a tenth of a second or more."""
+"""Operations from which a call must be interruptible: a tenth of a second or more."""
 
 
 def takes_long(name: str, count: int, elements: int) -> bool:
-    """Whether a routine for so many matrices of so many elements must be stoppable."""
+    """Whether a routine for so many matrices of so many elements must be interruptible."""
     return count * _STEPS.get(name[1:], 1) * elements ** 1.5 >= _LONG
 
 
@@ -114,9 +115,9 @@ def perform(name: str, count: int, args: Sequence, outputs: Sequence, copies: Se
 
 
 def _interruptibly(function: Callable[[Callable[[], bool]], None]) -> None:
-    """Call a function in a thread of its own, which Ctrl-C leaves to itself.
+    """Call a function in a separate thread, which Ctrl-C abandons.
 
-    It is given a function that tells whether a caller still waits.
+    The function gets a function that says whether a caller still waits.
     """
     errors: list[BaseException] = []
     waiting = True
@@ -141,10 +142,10 @@ def _interruptibly(function: Callable[[Callable[[], bool]], None]) -> None:
 
 
 def freeze_at_exit(threads: Callable[[], list[int]]) -> None:
-    """Before the process ends, stop threads that were left to themselves, where they are.
+    """Before the process ends, suspend abandoned threads where they are.
 
-    The library gives its memory back when the process ends, and does not ask who is using it. A
-    signal makes the threads wait for another one, which does not come.
+    The library frees its memory when the process ends, even if it is in use. A signal makes the
+    threads wait for another one, which does not come.
     """
     def freeze() -> None:
         number = getattr(signal, "SIGRTMAX", signal.SIGTERM) - 1
@@ -179,7 +180,7 @@ def address(name: str) -> int:
 
 
 def pointer_in(capsule: Any) -> int:
-    """The address that a capsule of Python's holds."""
+    """The address in a Python capsule."""
     api = ctypes.pythonapi
     api.PyCapsule_GetName.restype = ctypes.c_char_p
     api.PyCapsule_GetName.argtypes = [ctypes.py_object]
@@ -190,16 +191,16 @@ def pointer_in(capsule: Any) -> int:
 
 @cache
 def _extension(module: str) -> Any:
-    """A module of SciPy's that exports routines to Cython.
+    """A SciPy module that exports routines to Cython.
 
-    It is loaded by itself: all of ``scipy.linalg`` takes ten times as long, a quarter of a second.
+    It is loaded alone: all of ``scipy.linalg`` takes ten times as long, a quarter of a second.
     """
     from importlib.machinery import PathFinder
     from importlib.util import find_spec, module_from_spec
     package = find_spec("scipy")
     folders = package and package.submodule_search_locations or ()
     name = f"scipy.linalg.{module}"
-    with _loading:  # one of the threads that may want it
+    with _loading:  # several threads may need it
         spec = PathFinder.find_spec(name, [os.path.join(folder, "linalg") for folder in folders])
         if "scipy.linalg" in sys.modules or spec is None or spec.loader is None:
             return import_module(name)
@@ -210,13 +211,13 @@ def _extension(module: str) -> Any:
 
 
 _TIMEOUT = "20"
-"""For how many cycles threads of OpenBLAS look for more work before they sleep, as a power of two.
-By itself they look for 25 to 40 ms after each call; 20 is a millisecond, in which the next step of
-a routine comes (svd, eigh and lu of 512 rows take as long with either, on two busy cores)."""
+"""How many cycles threads of OpenBLAS spin before they sleep, as a power of two. By default they
+spin for 25 to 40 ms after each call; 20 is a millisecond, in which the next step of a routine comes
+(svd, eigh and lu of 512 rows take as long with either, on two busy cores)."""
 
 
 def _threads_of_openblas() -> dict[str, str]:
-    """OpenBLAS knows the affinity of the process, but not the limits of its control groups."""
+    """Tell OpenBLAS the limits of control groups; it only knows the affinity of the process."""
     known = "OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS"
     if any(name in os.environ for name in known):
         return {}
@@ -225,7 +226,7 @@ def _threads_of_openblas() -> dict[str, str]:
 
 @contextmanager
 def _environment(**variables: str) -> Iterator[None]:
-    """Set variables that are not set, for what reads them meanwhile."""
+    """Set environment variables that are not set, temporarily."""
     added = {name: value for name, value in variables.items() if name not in os.environ}
     os.environ.update(added)
     try:

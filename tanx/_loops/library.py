@@ -1,24 +1,24 @@
-"""Library calls that every target knows, and what they mean, in NumPy.
+"""Library calls that every target supports, and their meaning in NumPy.
 
-They work on the lines of an array: its last dimension, or the one before where an element is a pair
-of integers. Elements are unsigned integers. ``spare`` is room that a call may use as it likes; its
-first dimension is that of tasks, each of which takes some of the lines.
+They work on the lines of an array: its last dimension, or the one before if an element is a pair of
+integers. Elements are unsigned integers. ``spare`` is scratch memory of a call; its first dimension
+is tasks, each of which takes some of the lines.
 
 - ``sorted, spare = sort_lines(x, bits, pairs)``: each line in the order of its keys, stably. The
   key of an element is in its highest ``bits``; the key of a pair is the second of the two.
-- ``least, spare = least_of_lines(x)``: the least elements of each line, least first and of equals
-  the first first, as many as there is room for in ``least``; each as a uint64 with the element in
-  the upper half and its position in the lower one.
-- ``outputs = callback(inputs, call)``: what the Python function ``call`` gives for a list of
+- ``least, spare = least_of_lines(x)``: the least elements of each line, in ascending order and
+  stably, as many as ``least`` holds; each as a uint64 with the element in the upper half and its
+  position in the lower one.
+- ``outputs = callback(inputs, call)``: the results of the Python function ``call`` on a list of
   arrays. It may have effects: such calls are kept, and stay in order.
-- ``outputs = foreign(inputs, ...)``: what a C function of the user's gives; only the runtime can
-  call it (see ``_runtime/foreign.py``). It need not be safe to call in two threads, nor be free of
-  effects: such calls are kept, and stay in order. One without effects whose results are not used
-  was dropped when it was an equation.
+- ``outputs = foreign(inputs, ...)``: the results of a user's C function; only the runtime can call
+  it (see ``_runtime/foreign.py``). It may have effects and need not be thread-safe: such calls are
+  kept, and stay in order. A call without effects whose results are not used was already dropped as
+  an equation.
 - ``out, spare = fourier(x, kind, length, outer, inner, scale)``: see ``fourier.py``.
 - ``outputs = lapack(inputs, routine, count, args, copies, tasks)``: see ``lapack.py``.
-- ``outputs = matrices(inputs, algorithm, options, rank, lanes, tasks)``: see ``lanes.py``.
-- ``outputs = scratch()``: arrays of anything; there is nothing to be done for them.
+- ``outputs = matrices(inputs, algorithm, options, rank, lanes, tasks)``: see ``small/lanes.py``.
+- ``outputs = scratch()``: uninitialized arrays; nothing runs.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = ["LIBRARY", "has_effects", "programs_in", "with_programs"]
 
 
 def has_effects(*statements: Statement) -> bool:
-    """Whether statements, or some inside of them, do more than filling their outputs."""
+    """Whether statements, including nested ones, have effects besides filling their outputs."""
     return any(isinstance(s, Extern) and s.name in (CALLBACK, FOREIGN)
                or any(has_effects(*program.statements) for program in programs_in(s))
                for s in statements_in(statements))
@@ -56,7 +56,7 @@ def programs_in(statement: Statement) -> Iterator[Program]:
 
 
 def with_programs(statement: Statement, change: Callable[[Plan], Plan]) -> Statement:
-    """The statement with other programs in place of those that it runs."""
+    """The statement with its programs replaced."""
     if isinstance(statement, Branch):
         return replace(statement, bodies=tuple(map(change, statement.bodies)))
     if isinstance(statement, Loop):

@@ -2,9 +2,9 @@
 
 Some kinds are names. Iterations of a ``parallel`` loop may run in any order, those of a
 ``sequential`` one run in order, and those over ``tasks`` in several threads. A ``joined`` loop and
-the one right inside it are walked through as one loop. Of ``tiled`` loops, which are parallel, the
-last two are computed by tiles of a product. The other kinds come with numbers: they are
-what ``_compiler/schedule`` decides, and what code is written by.
+the one right inside it run as one loop. The last two of ``tiled`` loops, which are parallel, are
+computed by tiles of a product. The other kinds have numbers: ``_compiler/schedule`` decides them,
+and code is generated from them.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ TILED = "tiled"
 class Vector:
     """Iterations in lanes: so many at a time, each in its element of vector registers.
 
-    What whole steps leave is done in steps of fewer lanes, one after the other of ``rest``; a 1
-    stands for iterations one by one. Without a rest, the last step overlaps the one before. Steps
-    that are ``unrolled`` are all written out.
+    The remainder of whole steps runs in steps of fewer lanes, those of ``rest`` one after the
+    other; 1 stands for iterations one by one. Without a rest, the last step overlaps the one
+    before. Steps that are ``unrolled`` are all written out.
 
     >>> print(Vector(16), Vector(16, (8, 1)), Vector(4, unrolled=True))
     vector(16) vector(16, 8, 1) vector(4) unrolled
@@ -44,9 +44,9 @@ class Vector:
 
 @dataclass(frozen=True, slots=True)
 class Unrolled:
-    """Iterations that are written out, so many at a time; what is left runs one by one.
+    """Iterations that are written out, so many at a time; the remainder runs one by one.
 
-    Of a parallel loop, all that they store is computed before any of it is stored.
+    In a parallel loop, all values are computed before any of them is stored.
     """
 
     count: int
@@ -57,8 +57,8 @@ class Unrolled:
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """Iterations in order, inside of a loop in as many lanes, that store neighbours: so many are
-    collected in registers, transposed, and stored as vectors."""
+    """Iterations in order, inside of a loop in as many lanes, that store adjacent elements: so many
+    are collected in registers, transposed, and stored as vectors."""
 
     count: int
 

@@ -1,7 +1,7 @@
-"""The memory of a program that is being interpreted. It finds three kinds of mistakes:
+"""The memory of an interpreted program. It detects three kinds of mistakes:
 
-an index out of range, an element that is read before anything is stored there, and iterations of a
-parallel loop that meet: one reads or overwrites what another one stores, or two store the same.
+an index out of range, an element that is read before it is stored, and conflicting iterations of a
+parallel loop: one reads or overwrites what another one stores, or two store the same element.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .show import show_expr, show_statement
 
 __all__ = ["Meeting", "Memory"]
 
-_NOBODY, _SEVERAL = -1, -2  # in place of the number of the iteration that touched an element
+_NOBODY, _SEVERAL = -1, -2  # instead of the number of the iteration that accessed an element
 
 _MEETS = {"load": ("store", "combine"),
           "store": ("load", "store", "combine"),
@@ -27,7 +27,7 @@ _MEETS = {"load": ("store", "combine"),
 
 
 class Memory:
-    """The arrays behind buffers, which of their elements are stored, and who touched them."""
+    """The arrays behind buffers, which of their elements are stored, and who accessed them."""
 
     def __init__(self, program: Program, inputs: Iterable):
         self._arrays: dict[Buffer, np.ndarray] = {}
@@ -59,8 +59,8 @@ class Memory:
                  apart: bool) -> Iterator[Meeting]:
         """Inside, iterations of these numbers run at once and store to these buffers.
 
-        Iterations that stay ``apart`` do not combine with the same element, either. Where only some
-        of them run at a time, the meeting is told which.
+        Iterations that are ``apart`` do not combine with the same element either. If only some of
+        them run at a time, the meeting is told which.
         """
         meeting = Meeting(numbers, buffers, apart)
         self._meetings.append(meeting)
@@ -68,7 +68,7 @@ class Memory:
         self._meetings.pop()
 
     def load(self, load: Load, index: list[np.ndarray], live: np.ndarray | None) -> np.ndarray:
-        """The elements at an index, in as few axes as the index has; anything in dead lanes."""
+        """The elements at an index, in as few axes as the index has; arbitrary in dead lanes."""
         index = _checked(load, index, live)
         if 0 in load.buffer.shape:
             return np.zeros((), load.buffer.dtype)
@@ -102,7 +102,7 @@ class Memory:
 
 
 class Meeting:
-    """Which iteration of a parallel loop touched an element, and how."""
+    """Which iteration of a parallel loop accessed an element, and how."""
 
     def __init__(self, numbers: np.ndarray, buffers: Iterable[Buffer], apart: bool):
         self.numbers, self.apart = numbers, apart
@@ -136,7 +136,7 @@ class Meeting:
 
 
 def _checked(access: Load | Store, index: list[np.ndarray], live) -> list[np.ndarray]:
-    """The index, with an error where it is out of range in a live lane; harmless in dead ones."""
+    """The index, with an error if it is out of range in a live lane; clipped in dead ones."""
     for axis, (i, n) in enumerate(zip(index, access.buffer.shape, strict=True)):
         outside = (i < 0) | (i >= n) if live is None else ((i < 0) | (i >= n)) & live
         if outside.any():
@@ -157,7 +157,7 @@ def _flat(buffer: Buffer, index: list[np.ndarray]) -> np.ndarray:
 
 
 def _combine(name: str, array: np.ndarray, flat: np.ndarray, value: np.ndarray) -> None:
-    """Combine values into elements; several values for one element are combined in order."""
+    """Combine values into elements; several values for one element combine in order."""
     order = np.argsort(flat, kind="stable")
     heads = np.searchsorted(flat[order], flat[order])
     turn = np.arange(len(flat)) - heads

@@ -2,8 +2,8 @@
 
 A :class:`Program` reads input buffers and fills output buffers by running statements in order:
 a :class:`Nest` of loops around others, a :class:`Store` of one element, an :class:`Extern` call of
-a library, a :class:`Loop` or a :class:`Branch` that runs other programs. What is stored is an
-expression (``expr.py``); a :class:`Buffer` is read by indexing it.
+a library, a :class:`Loop` or a :class:`Branch` that runs other programs. The stored value is an
+expression (``expr``); a :class:`Buffer` is read by indexing it.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ REGISTER = "register"
 class Buffer(Node):
     """Named memory that holds an array; ``role`` is ``"input"``, ``"output"`` or ``"temp"``.
 
-    Its ``space`` tells whose it is: ``"global"`` memory is there for the whole program,
-    ``"shared"`` memory belongs to the threads of one task (a task of a CPU has one), and
+    Its ``space`` says who can access it: ``"global"`` memory exists for the whole program,
+    ``"shared"`` memory belongs to the threads of one task (on a CPU, a task has one thread), and
     ``"register"`` memory to a single iteration.
 
     >>> Buffer("x", (8, 4), np.float32)[[Index("i", 8), 0]]
@@ -64,9 +64,9 @@ class Buffer(Node):
 
 
 def index_tuple(array, index) -> tuple[Expr, ...]:
-    """An index into an array as expressions: one int64 a dimension.
+    """An index into an array as expressions: one int64 per dimension.
 
-    A scalar has one element and gives it at any index, so ``x[at]`` serves operands that broadcast.
+    A scalar returns its element at any index, so ``x[at]`` works for operands that broadcast.
     """
     if array.ndim == 0:
         return ()
@@ -83,8 +83,8 @@ def index_tuple(array, index) -> tuple[Expr, ...]:
 
 
 class Prefetch(NamedTuple):
-    """An access whose elements are brought to the cache early: those that it touches so many
-    ``steps`` of the loop over ``along`` later."""
+    """An access whose elements are prefetched: those that it accesses ``steps`` iterations of the
+    loop over ``along`` later."""
 
     access: Load
     along: Index
@@ -95,9 +95,9 @@ class Prefetch(NamedTuple):
 class Store:
     """Writes one element, where ``guard`` holds.
 
-    With ``combine``, a reducer, the value is combined with the element that is there. Iterations of
-    a parallel loop may meet on one element only through such stores; the order is then open.
-    A schedule says which accesses are ``prefetched``: loads of the value, or the store itself.
+    With ``combine``, a reducer, the value is combined with the element in the buffer. Iterations of
+    a parallel loop may access the same element only through such stores, in any order. A schedule
+    says which accesses are ``prefetched``: loads of the value, or the store itself.
     """
 
     buffer: Buffer
@@ -114,14 +114,14 @@ class Nest:
 
     Each index has its kind. Iterations of a parallel loop neither read nor overwrite what another
     one of them stores; a sequential loop runs in order. The iterations of a loop over tasks, which
-    may be the outermost ones of a statement of the program, run in several threads: they are apart
-    like those of a parallel loop, and do not meet in stores that combine, either.
+    may be the outermost loops of a statement of the program, run in several threads: they are
+    independent like those of a parallel loop, and may not combine with the same element either.
 
     A schedule gives loops other kinds (``loop_kinds.py``). ``rest`` is the body for iterations that
-    a loop in vectors does one by one, if its folds run in another way there; else it is empty.
-    ``kept`` are buffers of which each iteration of the last loop uses the same element: it is in a
-    register until the loop has ended. ``polled`` are the indices, of joined loops the last
-    ones, of loops that check after each step whether the program should stop.
+    a loop in vectors runs one by one, if its folds run differently there; otherwise it is empty.
+    ``kept`` are buffers of which each iteration of the last loop uses the same element: it stays in
+    a register until the loop ends. ``polled`` are the indices, for joined loops the last ones, of
+    loops that check after each step whether the program should stop.
     """
 
     indices: tuple[Index, ...]
@@ -133,15 +133,15 @@ class Nest:
 
     @property
     def note(self) -> str:
-        """How the loops run, where their kinds do not say it all."""
+        """How the loops run, beyond their kinds."""
         return ""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A statement that reads and fills whole buffers, in a way that the form does not tell.
+    """A statement that reads and fills whole buffers in a way that this form does not describe.
 
-    A buffer among both ``inputs`` and ``outputs`` is changed where it is.
+    A buffer among both ``inputs`` and ``outputs`` is updated in place.
     """
 
     outputs: tuple[Buffer, ...]
@@ -166,18 +166,18 @@ class Extern(Call):
 
 @dataclass(frozen=True, slots=True)
 class Loop(Call):
-    """Runs a program repeatedly, each time on the results of the time before.
+    """Runs a program repeatedly, each time on the results of the previous run.
 
-    The body takes constants, carries, and a row of each array that is read by rows; it gives the
+    The body takes constants, carries, and a row of each array that is read by rows; it returns the
     next carries, and a row of each array that is filled by rows. The loop has ``count`` steps, or
-    as many as there are until ``condition``, a program from its own constants and the carries to
-    one bool, says no.
+    runs until ``condition``, a program from its own constants and the carries to one bool, is
+    false.
 
     ``inputs`` are the constants of the condition (``tests`` of them), those of the body, the
-    carries, and ``rows`` arrays to be read, of any shape, of whose elements as many as ``skipped``
-    says, if any, come before the first row; ``outputs`` are the carries again, the arrays to be
-    filled, and memory for the loop's own use. A loop without carries has steps that are apart: they
-    run in ``tasks`` stretches, each of which may be in a thread of its own.
+    carries, and ``rows`` arrays to be read, of any shape; ``skipped`` elements, if given, come
+    before the first row of each. ``outputs`` are the carries again, the arrays to be filled, and
+    private memory of the loop. Steps of a loop without carries are independent: they run in
+    ``tasks`` ranges, each of which may have its own thread.
     """
 
     body: Plan
@@ -192,7 +192,7 @@ class Loop(Call):
 
     @property
     def starts(self) -> tuple[int, ...]:
-        """The first row of each array that is read by rows, counted in elements."""
+        """Offset of the first row of each array that is read by rows, in elements."""
         return self.skipped or (0,) * self.rows
 
     @property
@@ -208,9 +208,9 @@ class Loop(Call):
 class Branch(Call):
     """Runs one of several programs, the one whose number the first input holds.
 
-    All of them take the other inputs and fill the outputs; the last output is memory for their own
-    use. The first ``carried`` outputs are the last inputs, too: a program that leaves such an array
-    as it is has nothing to do for it.
+    All of them take the other inputs and fill the outputs; the last output is private memory. The
+    first ``carried`` outputs are also the last inputs: a program that leaves such an array
+    unchanged does nothing for it.
     """
 
     bodies: tuple[Plan, ...]
@@ -222,7 +222,7 @@ Statement = Store | Nest | Extern | Loop | Branch
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Statements that fill ``outputs`` from ``inputs``, with room for ``temps`` in between."""
+    """Statements that fill ``outputs`` from ``inputs``, with temporaries ``temps``."""
 
     inputs: tuple[Buffer, ...]
     outputs: tuple[Buffer, ...]
@@ -236,23 +236,23 @@ class Program:
 
 
 class Within(NamedTuple):
-    """A place in an output, for a temporary that is gone when the output is written."""
+    """A place in an output, for a temporary that is dead when the output is written."""
 
     output: Buffer
     start: int
 
 
 class Own(NamedTuple):
-    """Memory of each task, for the part of a temporary that it alone uses: so many elements from
-    ``start`` on, which the indices of loops over tasks tell."""
+    """Private memory of each task, for the part of a temporary that only it uses: ``size`` elements
+    from ``start`` on, an expression in the indices of loops over tasks."""
 
     start: Expr
     size: int
 
 
 Place = int | Within | Own
-"""Where a temporary is: so many bytes after the beginning of the arena, in an output, or in part
-with each task."""
+"""Where a temporary is: an offset in the arena, a place in an output, or private memory of
+tasks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,9 +260,9 @@ class Plan:
     """Where the buffers of a program are.
 
     ``offsets`` are the places of the temporaries, in an arena of ``size`` bytes, in outputs that
-    come later, or with tasks. An output in ``shared``
-    is the memory of an input that may be overwritten; all other outputs are memory of their own.
-    ``peak`` is the most that temporaries need at a time.
+    come later, or in tasks. An output in ``shared`` is the memory of an input that may be
+    overwritten; all other outputs have their own memory. ``peak`` is the most that temporaries need
+    at a time.
     """
 
     program: Program

@@ -1,4 +1,4 @@
-"""Functions of NumPy arrays that instructions mean where NumPy has none of the kind.
+"""NumPy implementations of instructions that NumPy itself does not have.
 
 Floats of 16 bits and fewer are computed in float32 and rounded, integers of fewer than 8 bits in 8
 and wrapped. Accuracy is NumPy's and SciPy's; edge values are as ``instructions.py`` states.
@@ -115,14 +115,14 @@ def shift_left(x, by, *, bits):
 
 
 def shift_right_logical(x, by, *, bits):
-    """Shifts that take in zeros."""
+    """Shifts that insert zeros."""
     inside = (by >= 0) & (by < bits)
     shifted = _unsigned(x, bits) >> np.where(inside, by, 0).astype(np.uint64)
     return np.where(inside, shifted, np.uint64(0))
 
 
 def shift_right_arithmetic(x, by, *, bits):
-    """Shifts that take in copies of the sign."""
+    """Shifts that insert copies of the sign."""
     signed = x.astype(f"i{x.dtype.itemsize}")
     if width(x.dtype) > bits and kind_of(x.dtype) == "u":
         signed = np.where(signed >> (bits - 1), signed - (1 << bits), signed)
@@ -186,7 +186,7 @@ def convert(x, *, dtype):
         return x.astype(dtype)
     low, high = value_range(dtype)
     whole = np.trunc(np.nan_to_num(x.astype(np.float64), nan=0.0))
-    # 2**63 - 1 is no float64, so too large numbers are found before the cast, not clipped by it.
+    # 2**63 - 1 is not a float64, so numbers that are too large are found before the cast.
     inside = (whole >= low) & (whole < high + 1)
     wide = np.int64 if target == "i" else np.uint64
     cast = np.where(inside, whole, 0).astype(wide)

@@ -1,7 +1,7 @@
-"""Nests that have a form of their own: what their kinds of loops do not tell.
+"""Nests with special forms: decisions that the kinds of their loops do not express.
 
-Each of them does what the nest says that it is; the interpreter may run it as such. The fields are
-decisions of ``_compiler/schedule``, which code is written by (``_compiler/emit``).
+Each of them means the same as the plain nest; the interpreter may run it as such. The fields are
+decisions of ``_compiler/schedule``, from which ``_compiler/emit`` generates code.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ __all__ = ["Columns", "Rows", "ScanLine", "TransposedTile", "plain"]
 
 @dataclass(frozen=True, slots=True)
 class Columns(Nest):
-    """Reductions of columns that lie across memory, whose last loop, in lanes, is over columns.
+    """Reductions of columns, whose elements are not adjacent in memory; the last loop, in lanes, is
+    over columns.
 
-    So many steps in lanes, ``vectors``, go from row to row together. Their results are in
-    registers, or in memory nearby if ``rows`` says how many rows are added to them at a time. In
-    registers, at least ``at_once`` results are under way, by turns of rows where columns are fewer.
-    What is made of results has a loop ``after`` them if it is long.
+    ``vectors`` steps in lanes go from row to row together. Their results are in registers, or in a
+    small buffer if ``rows`` says how many rows are added to them at a time. In registers, at least
+    ``at_once`` results are in progress, by alternating between rows if there are fewer columns.
+    Long code after the reductions gets a separate loop, ``after`` them.
     """
 
     vectors: int = 1
@@ -38,11 +39,11 @@ class Columns(Nest):
 
 @dataclass(frozen=True, slots=True)
 class Rows(Nest):
-    """Sums along rows, whose last loop is over rows: several of them are added up at a time.
+    """Sums along rows, whose last loop is over rows: several rows are summed at a time.
 
-    Each of ``blocks`` says how many rows, in vectors of how many lanes along them: first of the
-    most, and what these leave in fewer. A block is taken as often as there are rows left for it.
-    Sums that read bfloat16 only are in ``pairs``: even places of a row come before odd ones.
+    Each of ``blocks`` is a number of rows, and the lanes of vectors along them, in decreasing order
+    for the remainders. A block repeats as long as there are enough rows left. Sums that read only
+    bfloat16 are in ``pairs``: even positions of a row come before odd ones.
     """
 
     blocks: tuple[tuple[int, tuple[int, ...]], ...] = ()
@@ -57,12 +58,13 @@ class Rows(Nest):
 
 @dataclass(frozen=True, slots=True)
 class TransposedTile(Nest):
-    """Two last loops, one that reads neighbours and one, in lanes, that stores them.
+    """Two last loops: one along which loads are contiguous and one, in lanes, along which stores
+    are.
 
-    As many iterations of both as there are lanes are a tile, which is transposed in registers.
-    Tiles are walked in blocks of ``deep`` iterations of the first loop and ``long`` ones of the
-    second; the last blocks overlap others. In a block, tiles follow each other ``along`` the lanes,
-    or down. Loads that are ``copied`` are transposed, block by block, into memory nearby, and the
+    As many iterations of both as there are lanes form a tile, which is transposed in registers.
+    Tiles are processed in blocks of ``deep`` iterations of the first loop and ``long`` ones of the
+    second; the last blocks overlap others. In a block, tiles go ``along`` the lanes first, or down.
+    Loads that are ``copied`` are transposed, block by block, into a small buffer, and the
     statements then run on it in vectors of ``wide`` lanes.
     """
 
@@ -83,11 +85,11 @@ class TransposedTile(Nest):
 
 @dataclass(frozen=True, slots=True)
 class ScanLine(Nest):
-    """A loop that keeps combining an element with others, in vectors of ``lanes``.
+    """A loop that combines an element with others step by step, in vectors of ``lanes``.
 
-    Where it goes along neighbours in memory, a vector is a stretch of the loop, which is combined
-    in itself and then with what came before; ``backwards`` if it goes from the end. Otherwise
-    vectors are neighbours of the loop inside it, and ``rows`` of them are gone through together.
+    If memory is contiguous along the loop, a vector is a range of its iterations: a prefix sum
+    within the vector, to which the state is added; ``backwards`` if it runs from the end. Otherwise
+    vectors are along the inner loop, and ``rows`` of them are processed together.
     """
 
     lanes: int = 1
@@ -102,6 +104,6 @@ class ScanLine(Nest):
 
 
 def plain(nest: Nest, body: tuple[Statement, ...] | None = None) -> Nest:
-    """The nest in its loops, without the form that it has of its own."""
+    """The nest with its plain loops, without the special form."""
     return Nest(nest.indices, nest.kinds, nest.body if body is None else body, nest.rest, nest.kept,
                 nest.polled)

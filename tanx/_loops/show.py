@@ -1,7 +1,7 @@
-"""The text of programs: complete, so that programs of equal text do the same, and made to be read.
+"""The text of programs: complete, so that programs of equal text do the same, and readable.
 
-Loop variables get fresh letters, so the text does not depend on what else has been built. What is
-used more than once gets a name, ``%0``: a notation only, which says nothing about when it is
+Loop variables get fresh letters, so the text does not depend on what else has been built. A
+repeated subexpression gets a name, ``%0``: this is only notation, and does not say when it is
 computed. A constant carries its dtype (``1.0:f32``) unless it is an int64 or a bool. ::
 
     program(x: f32[8,64], y: f32[64]) -> (out: f32[8])
@@ -42,7 +42,7 @@ _SHORT = 20
 _WIDE = 72
 """Columns beyond which a fold is written as a block."""
 _DEEP = 16
-"""Levels after which an expression is named although it is used once."""
+"""Depth from which an expression is named although it is used once."""
 _LETTERS = "ijklmnpqrstuvw"
 
 # How tightly operators bind.
@@ -72,7 +72,7 @@ def show(program: Program) -> str:
 
 
 def show_plan(plan: Plan) -> str:
-    """The text of a program and of where its buffers are."""
+    """The text of a program and of its memory plan."""
     lines = [show(plan.program), f"arena: {plan.size} bytes"]
     lines += [f"  {b.name} at {place.start} in {place.output.name}" if isinstance(place, Within)
               else f"  {b.name}: {place.size} elements in each task" if isinstance(place, Own)
@@ -95,7 +95,7 @@ def show_expr(expr: Expr) -> str:
 
 
 class _Frame:
-    """A place for lines: that of a statement, or that of a fold, whose variables it binds."""
+    """A place for lines: a statement, or a fold, whose variables it binds."""
 
     def __init__(self, bound: Iterable[Node] = ()):
         self.bound = frozenset(bound)
@@ -147,7 +147,7 @@ class _Printer:
         return f"for {self.loops(nest.indices, nest.kinds)}{note}:"
 
     def loops(self, indices: Sequence[Index], kinds: Sequence[Kind]) -> str:
-        """Loops, each with its kind; one kind serves all those up to it."""
+        """Loops, each with its kind; consecutive loops of the same kind share it."""
         texts: list[str] = []
         joined: list[Index] = []
         for n, (index, kind) in enumerate(zip(indices, kinds)):
@@ -213,7 +213,7 @@ class _Printer:
         self.shorten(roots)
 
     def shorten(self, roots: Iterable[Node]) -> None:
-        """Name parts of deep expressions, from the bottom; the insides of folds come later."""
+        """Name parts of deep expressions, bottom up; bodies of folds come later."""
         height: dict[Node, int] = {}
         outside = lambda node: node.init if isinstance(node, Fold) else children(node)
         for node in walk(*roots, into=outside):
@@ -236,7 +236,7 @@ class _Printer:
         return f"({text})" if binds < tightness else text
 
     def share(self, node: Node, lines: list[str]) -> None:
-        """Name a node where all that it depends on is known."""
+        """Name a node in the frame where all that it depends on is bound."""
         frame = next((f for f in reversed(self.frames) if not f.bound.isdisjoint(node.free)),
                      self.frames[0])
         self.shared[node] = f"%{len(self.shared)}"
@@ -298,7 +298,7 @@ class _Printer:
         return f"{what}({head}: {body})"
 
     def name(self, variable: Variable) -> str:
-        """The letter of a variable: that of its hint, or the next one that is free in its scope."""
+        """The letter of a variable: its hint, or the next letter that is free in its scope."""
         if variable not in self.names:
             hint = variable.name.split(".")[0]
             start = _LETTERS.find(hint) if len(hint) == 1 else -1

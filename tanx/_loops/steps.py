@@ -1,7 +1,7 @@
-"""Which iterations of a nest run together, and in which order: what the kinds of its loops mean.
+"""Which iterations of a nest run together, and in which order: the meaning of its kinds of loops.
 
-The interpreter goes by it. So a schedule that runs iterations twice that must run once, or in an
-order that they do not allow, gives wrong results there, without any code.
+The interpreter follows it. So a schedule that repeats iterations which must run once, or reorders
+dependent ones, gives wrong results there, without any generated code.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["LoopOf", "Step", "loops_in", "steps_of"]
 
 
 class LoopOf(NamedTuple):
-    """A loop: the indices of those that are joined in it, and its kind."""
+    """A loop: the indices that are joined in it, and its kind."""
 
     indices: tuple[Index, ...]
     kind: Kind
@@ -60,9 +60,9 @@ def loops_in(nest: Nest) -> list[LoopOf]:
 
 
 def steps_of(nest: Nest, left: Sequence[LoopOf]) -> tuple[int, Iterator[Step]]:
-    """How many of the loops that are left run together, and their steps in order.
+    """How many of the remaining loops run together, and their steps in order.
 
-    The first of them is not one whose iterations run in order.
+    The first of them must not be a loop in order.
     """
     if isinstance(nest, (TransposedTile, Tiled)) and len(left) == 2:
         return 2, _tiles(nest, *left)
@@ -80,7 +80,7 @@ def steps_of(nest: Nest, left: Sequence[LoopOf]) -> tuple[int, Iterator[Step]]:
 
 
 def _pieces(extent: int, size: int, rest: int = 0) -> Iterator[np.ndarray]:
-    """Iterations by so many at a time; what is left by ``rest``, or in a piece that overlaps."""
+    """So many iterations at a time; the remainder by ``rest``, or in a piece that overlaps."""
     whole = extent // size * size
     yield from np.arange(whole).reshape(-1, size)
     if rest:

@@ -1,8 +1,8 @@
-"""Sums of products by tiles: the data that say how.
+"""Sums of products by tiles: the data of the schedule.
 
-A tile is a block of the result that stays in registers while a kernel goes through all terms of its
+A tile is a block of the result that stays in registers while a kernel processes all terms of its
 sums. ``_compiler/schedule/tiles.py`` decides about sizes, and ``_compiler/emit/cpu/products.py``
-writes code by them.
+generates code from them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .nest import Buffer, Nest, Statement, Store
 __all__ = ["Form", "Operand", "Room", "Tile", "Tiled", "Tiling"]
 
 Form = Literal["k", "m"]
-"""Whether terms or rows of the left operand are neighbours in memory."""
+"""Whether terms or rows of the left operand are adjacent in memory."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Tile:
 
 @dataclass(frozen=True)
 class Room:
-    """Memory of a task for the part of an operand that it needs at a time, which it computes.
+    """Private memory of a task for the part of an operand that it needs next, which it computes.
 
     Statements ``fill`` the ``buffer`` from the row (or column) ``first`` and the term ``start`` on.
     """
@@ -52,12 +52,12 @@ class Room:
 
 @dataclass(frozen=True)
 class Operand:
-    """Where the elements lie that loops go through: distances in elements.
+    """Where the elements of an operand are: distances in elements.
 
-    ``along`` is the distance of neighbouring rows (or columns), ``across`` that in the other loop.
-    Of ``panel`` rows or columns, all terms come before those of the next panel; ``along`` is then
-    the distance of panels, inside of which rows or columns are neighbours. ``runs`` are the
-    distances in the loops over runs of terms. Rows that are not at equal distances begin at
+    ``along`` is the distance of adjacent rows (or columns), ``across`` that in the other loop. In
+    panels of ``panel`` rows or columns, all terms come before those of the next panel; ``along`` is
+    then the distance of panels, inside of which rows or columns are adjacent. ``runs`` are the
+    distances in the loops over runs of terms. Rows that are not at constant distances begin at
     ``place``. An operand that is not stored ``is_computed`` on the way, in a ``room`` that is then
     its buffer; others may be copied there.
     """
@@ -78,11 +78,10 @@ class Operand:
 class Tiling:
     """How a nest is computed by tiles: its loops, its operands, and the sizes of its pieces.
 
-    The instruction ``times`` multiplies. ``stores`` is what is done with each sum, which they call
-    ``total``; where that is just to store it, ``result`` is where. The work is cut into units of
-    ``chunk`` rows and ``block`` columns; a task has ``group`` of them. If there are more terms than
-    ``depth``, so many are added at a time. Terms may come in ``runs``, one for each step of these
-    loops.
+    The instruction ``times`` multiplies. ``stores`` use each sum, as ``total``; if they only store
+    it, ``result`` says where. The work is cut into units of ``chunk`` rows and ``block`` columns; a
+    task has ``group`` of them. If there are more terms than ``depth``, so many are added at a time.
+    Terms may come in ``runs``, one for each step of these loops.
     """
 
     outer: tuple[Index, ...]
@@ -104,12 +103,13 @@ class Tiling:
 
     @property
     def in_runs(self) -> bool:
-        """Whether kernels are needed that know of runs of terms, and of rows anywhere."""
+        """Whether the kernels must support runs of terms, and rows at arbitrary addresses."""
         return bool(self.runs) or self.left.place is not None
 
     @property
     def passes(self) -> int:
-        """How often terms are added: of those in runs, a step of the first loop at a time."""
+        """In how many passes terms are added: of those in runs, a step of the first loop at a
+        time."""
         terms = self.term.extent * prod(i.extent for i in self.runs)
         return ceil(terms / self.depth)
 
@@ -144,9 +144,9 @@ class Tiling:
 
 @dataclass(frozen=True, slots=True)
 class Tiled(Nest):
-    """A nest that is computed by tiles, which have tasks of their own where it stands by itself.
+    """A nest that is computed by tiles; at the top level of a program it has its own tasks.
 
-    What is made of sums runs in vectors of so many ``lanes``.
+    The code after the sums runs in vectors of ``lanes``.
     """
 
     tiling: Tiling = field(kw_only=True)

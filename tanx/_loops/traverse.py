@@ -1,4 +1,4 @@
-"""Ways through the form: visit expressions and statements, and rebuild them with parts replaced."""
+"""Traversal: visit expressions and statements, and rebuild them with parts replaced."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["children", "expressions", "folds", "loads", "map_expressions", "move
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    """The nodes that a node is made of; a fold's bound variables are not among them."""
+    """The nodes that a node consists of, without a fold's bound variables."""
     kind = type(node)  # every pass comes here for every node, so no isinstance
     whole: Any = node
     if kind is Op:
@@ -54,7 +54,7 @@ def walk(*roots: Node, into: Callable[[Node], Sequence[Node]] = children,
     stack: list[Any] = list(reversed(roots))
     while stack:
         node = stack.pop()
-        if node is None:  # the children of the one below are done
+        if node is None:  # the children of the node below are done
             yield stack.pop()
         elif node not in seen:
             seen.add(node)
@@ -85,7 +85,7 @@ def _toward_folds(node: Node) -> Sequence[Node]:
 
 
 def rewrite(root: Expr, replacement: Callable[[Expr], Expr | None]) -> Expr:
-    """Rebuild bottom up, simplifying; ``replacement`` may give another expression for one."""
+    """Rebuild bottom up, simplifying; ``replacement`` may return another expression for a node."""
     images: dict[Node, Any] = {}
     for node in walk(root):
         image = _rebuild(node, images)
@@ -95,7 +95,7 @@ def rewrite(root: Expr, replacement: Callable[[Expr], Expr | None]) -> Expr:
 
 
 def substitute(root: Expr, values: Mapping[Variable, Expr]) -> Expr:
-    """Put expressions in place of free indices and states; bound ones are renamed out of the way.
+    """Replace free indices and states by expressions; bound ones are renamed to avoid capture.
 
     >>> from tanx._loops.expr import Index
     >>> i, j = Index("i", 8), Index("j", 8)
@@ -115,7 +115,7 @@ def substitution(values: Mapping[Variable, Expr]) -> Callable[[Expr], Expr]:
             return ()
         if type(node) is Op and node.name == "select":
             condition = change(node.args[0])
-            if type(condition) is Const:  # the other arm goes
+            if type(condition) is Const:  # only one arm remains
                 return node.args[1:2] if condition.value else node.args[2:]
         return children(node)
 
@@ -156,7 +156,7 @@ def _rebuild(node: Node, images: Mapping[Node, Any]) -> Node:
 
 
 def rebuild(node: Node, parts: Sequence[Any]) -> Node:
-    """The node made of other parts, which stand for its children; simplified."""
+    """The node with other children, in the same order; simplified."""
     if isinstance(node, Op):
         return op(node.name, *parts, **dict(node.attrs))
     if isinstance(node, Load):
@@ -171,7 +171,7 @@ def rebuild(node: Node, parts: Sequence[Any]) -> Node:
 
 
 def statements_in(statements: Iterable[Statement]) -> Iterator[Statement]:
-    """Statements and those inside them, in the order of the text."""
+    """Statements and nested ones, in program order."""
     for statement in statements:
         yield statement
         if isinstance(statement, Nest):
@@ -188,7 +188,7 @@ def expressions(statement: Statement) -> tuple[Expr, ...]:
 
 
 def map_expressions(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
-    """The statement, and those inside it, with each expression changed."""
+    """The statement, including nested ones, with each expression changed."""
     if isinstance(statement, Nest):
         return replace(statement, body=tuple(map_expressions(s, change) for s in statement.body),
                        rest=tuple(map_expressions(s, change) for s in statement.rest))
@@ -201,14 +201,14 @@ def map_expressions(statement: Statement, change: Callable[[Expr], Expr]) -> Sta
 
 
 def moved(prefetch: Prefetch, change: Callable[[Expr], Expr]) -> Prefetch:
-    """The prefetch of an access whose places are changed, along the index that it changes to."""
+    """The prefetch of an access whose index is changed, along the index that replaces its own."""
     access, along = prefetch.access, change(prefetch.along)
     return Prefetch(Load(access.buffer, tuple(map(change, access.index))),
                     along if isinstance(along, Index) else prefetch.along, prefetch.steps)
 
 
 def written(statements: Iterable[Statement]) -> dict[Buffer, None]:
-    """The buffers that statements write, in the order of the text (an ordered set)."""
+    """The buffers that statements write, in program order (an ordered set)."""
     found: dict[Buffer, None] = {}
     for statement in statements_in(statements):
         if isinstance(statement, Store):

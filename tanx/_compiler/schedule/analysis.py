@@ -1,7 +1,7 @@
-"""Facts about expressions, for scheduling and for writing them.
+"""Facts about expressions, for scheduling and for code generation.
 
-Where an element lies in its buffer, which buffers an expression reads, whether it may be evaluated
-where its value is not needed, and how long its code is.
+The position of an element in its buffer, which buffers an expression reads, whether it may be
+evaluated where its value is not needed, and how long its code is.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ __all__ = ["Analysis", "QUICK", "Terms", "TurningIndex", "asks_for_bounds", "off
 Terms = Mapping[Expr, int]
 
 QUICK = 16
-"""Instructions that are sooner executed than jumped over."""
+"""Instructions that are faster to execute than to jump over."""
 _ENDLESS = 1 << 40
-"""Instructions that a loop counts as which only data end: more than any limit allows."""
+"""Length assumed for a loop that ends by data: larger than any threshold."""
 
 
 def offset(buffer: Buffer, index: Iterable[Expr]) -> tuple[Terms, int]:
-    """The position of an element in its buffer, row by row, as a sum of terms and a constant."""
+    """The row-major position of an element in its buffer, as a sum of terms and a constant."""
     return Load(buffer, index).place
 
 
 @cache
 def moves_as_bits(dtype: np.dtype) -> bool:
-    """Whether memory is copied more simply as integers than as what it holds."""
+    """Whether memory is copied more simply as integers than as its own type."""
     return kind_of(dtype) in "bc" and dtype.itemsize <= 8 or (
         kind_of(dtype) == "f" and dtype.itemsize < 4)
 
 
 def seen_as_bits(buffer: Buffer) -> Buffer:
-    """The same memory with unsigned integers in it."""
+    """The same memory as unsigned integers."""
     return Buffer(buffer.name, buffer.shape, f"uint{8 * buffer.dtype.itemsize}", buffer.role)
 
 
 def span(node: Op) -> tuple[Expr, int] | None:
-    """Of a condition that an int64 is not negative and not above a number: it, and the limit."""
+    """For a condition that an int64 is between 0 and a number: the integer, and the number."""
     if node.name != "and":
         return None
     above, below = node.args
@@ -64,8 +64,8 @@ def span(node: Op) -> tuple[Expr, int] | None:
 class TurningIndex(NamedTuple):
     """An index that counts from the end if it is negative.
 
-    It is ``number``, or ``number + shift`` if that is negative, and makes a ``place`` inside of
-    an array that has ``size`` elements.
+    It is ``number``, or ``number + shift`` if that is negative, and gives a ``place`` in an array
+    of ``size`` elements.
     """
 
     number: Expr
@@ -75,7 +75,7 @@ class TurningIndex(NamedTuple):
 
 
 def turning_index(condition: Expr) -> TurningIndex | None:
-    """Of a condition that an index in 32 bits which may count from the end is inside: the index."""
+    """For a condition that a 32-bit index, which may count from the end, is in range: the index."""
     inside = span(condition) if isinstance(condition, Op) else None
     if inside is None or not isinstance(inside[0], Op) or inside[0].name != "convert":
         return None
@@ -91,7 +91,7 @@ def turning_index(condition: Expr) -> TurningIndex | None:
 
 
 def asks_for_bounds(condition: Expr) -> bool:
-    """Whether a condition asks if places read from data are inside: nearly all are."""
+    """Whether a condition asks if an index read from data is in range: nearly all are."""
     if not isinstance(condition, Op):
         return False
     if condition.name == "and":
@@ -102,9 +102,9 @@ def asks_for_bounds(condition: Expr) -> bool:
 
 
 class Analysis:
-    """Answers about expressions, kept as long as a function is being written.
+    """Facts about expressions, cached while a function is being written.
 
-    ``same`` maps buffers to others whose memory they are.
+    ``same`` maps buffers to others whose memory they share.
     """
 
     def __init__(self, same: dict[Buffer, Buffer]):
@@ -114,11 +114,11 @@ class Analysis:
         self._lengths: dict[Node, int] = {}
 
     def memory(self, buffer: Buffer) -> Buffer:
-        """The buffer that stands for all that have the same memory."""
+        """The buffer that represents all buffers with the same memory."""
         return self._same.get(buffer, buffer)
 
     def also(self, buffer: Buffer, other: Buffer) -> None:
-        """Know a buffer by whose memory it is."""
+        """Declare that a buffer shares the memory of another."""
         self._same[buffer] = self.memory(other)
 
     def written(self, body: Iterable[Statement]) -> frozenset[Buffer]:
@@ -126,7 +126,8 @@ class Analysis:
         return frozenset(map(self.memory, written(body)))
 
     def repeatable(self, body: Iterable[Statement]) -> bool:
-        """Whether statements that run twice do the same as once: they read nothing they write."""
+        """Whether statements may run twice with the same effect: they read nothing that they
+        write."""
         reads: set[Buffer] = set()
         seen: set[Node] = set()
         for statement in statements_in(body):
@@ -138,8 +139,8 @@ class Analysis:
         return reads.isdisjoint(self.written(body))
 
     def moved_as_bits(self, body: Iterable[Statement]) -> tuple[Statement, ...]:
-        """Statements in which elements that are stored as they were loaded are integers: nothing is
-        made of them. Those that fill gaps between others stay, so that all are of one type."""
+        """Statements in which elements that are stored unchanged are loaded and stored as integers.
+        Stores that are interleaved with others are left alone, so that all have one type."""
         body = tuple(body)
         mixed = {s.buffer for s in body if isinstance(s, Store) and not isinstance(s.value, Load)}
         return tuple([s if isinstance(s, Store) and s.buffer in mixed else self._as_bits(s)
@@ -169,19 +170,19 @@ class Analysis:
         return self._reads[node]
 
     def is_safe(self, node: Node) -> bool:
-        """Whether evaluating an expression does no harm where its value is not needed."""
+        """Whether an expression may be evaluated where its value is not needed."""
         if node not in self._safe:
             self._learn(node)
         return self._safe[node]
 
     def length(self, node: Node) -> int:
-        """About how many instructions it takes; folds count for each of their steps."""
+        """Roughly how many instructions it takes; folds count each of their steps."""
         if node not in self._lengths:
             self._learn(node)
         return self._lengths[node]
 
     def parts(self, node: Node) -> Sequence[Node]:
-        """What has to be known before a node is evaluated; not what is evaluated on demand."""
+        """What must be evaluated before a node; not what is evaluated on demand."""
         if isinstance(node, Load):
             return [atom for atom in self.offset(node)[0] if not isinstance(atom, Index)]
         if isinstance(node, Fold):
@@ -193,7 +194,7 @@ class Analysis:
         return children(node)
 
     def is_quick(self, select: Op) -> bool:
-        """Whether a select may as well evaluate both of its arms."""
+        """Whether a select evaluates both of its arms."""
         return all(self.is_safe(arm) and self.length(arm) < QUICK for arm in select.args[1:])
 
     def own_length(self, node: Node) -> int:
@@ -224,7 +225,7 @@ class Analysis:
 
 
 def _in_range(load: Load) -> bool:
-    """Whether a load is provably inside its buffer, whatever conditions stand around it."""
+    """Whether a load is provably in range, whatever conditions surround it."""
     for i, n in zip(load.index, load.buffer.shape):
         low, high = bounds(i)
         if low < 0 or high >= n:

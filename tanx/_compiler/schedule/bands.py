@@ -1,9 +1,9 @@
-"""Products and what is made of their rows, a band of rows at a time.
+"""Matrix products and the statements that use their rows, a band of rows at a time.
 
-The scores of attention are a product of matrices; their rows become shares, and these are
-multiplied by another matrix. Statement by statement, all scores go to memory and come back, several
-times. Where each row of what statements make depends on the same row only of what those before
-them made, a task may as well do all of it for a few rows while these are in the second cache. ::
+The scores of attention are a matrix product; a softmax of their rows is multiplied by another
+matrix. Statement by statement, all scores go to memory and back several times. If each row that
+statements compute depends only on the same row of what the statements before them computed, a task
+can do all of it for a few rows while these are in the second-level cache. ::
 
     for i in 512, j in 512 parallel:          for c in 8 tasks:
         s[i, j] = add(k in 64: …)                 for i in 64, j in 512 parallel:
@@ -13,10 +13,10 @@ them made, a task may as well do all of it for a few rows while these are in the
         y[i, j] = add(k in 512: …)                for i in 64, j in 64 parallel:
                                                       y[c * 64 + i, j] = add(k in 512: …)
 
-Statements in between that have nothing to do with these rows go in front, or behind. What no other
-statement reads of that, a task keeps to itself: memory never sees it (``memory.py``). Attention of
-512 tokens, 8 heads of 64, takes 3.2 ms so instead of 3.6 on two cores with AVX-512, that of 1024
-tokens 11.7 instead of 13.2, and its gradient 47 instead of 57.
+Unrelated statements in between move before or after the band. An array that no other statement
+reads stays private to a task and never reaches memory (``memory.py``). Attention of 512 tokens, 8
+heads of 64, takes 3.2 ms this way instead of 3.6 on two cores with AVX-512, that of 1024 tokens
+11.7 instead of 13.2, and its gradient 47 instead of 57.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ __all__ = ["in_bands"]
 
 
 def in_bands(program: Program, shared: Mapping[Buffer, Buffer], machine: Machine) -> Program:
-    """Join products and what is made of their rows; ``shared`` maps buffers to others whose memory
-    they are."""
+    """Join products with statements that use their rows; ``shared`` maps buffers to others whose
+    memory they share."""
     left, ahead = list(program.statements), machine.tuning.bands.ahead
     order: list[Statement] = []
     while left:
@@ -60,10 +60,10 @@ def in_bands(program: Program, shared: Mapping[Buffer, Buffer], machine: Machine
 
 
 class _Band:
-    """Statements that go through the same rows, the first of which is a product.
+    """Statements over the same rows, the first of which is a product.
 
-    Each of their first loops, as many as ``extents``, are over rows; all that they write has as
-    many dimensions in front.
+    The first loops of each, as many as there are ``extents``, are over rows, and so are the first
+    dimensions of all arrays that they write.
     """
 
     def __init__(self, first: Nest, extents: tuple[int, ...], shared: Mapping[Buffer, Buffer],
@@ -74,7 +74,8 @@ class _Band:
     @classmethod
     def of(cls, first: Statement, shared: Mapping[Buffer, Buffer], machine: Machine,
            ) -> _Band | None:
-        """The band that begins with a product, whose result second caches do not hold."""
+        """The band that begins with a product whose result exceeds the second-level cache, or
+        None."""
         if not isinstance(first, Nest) or not is_tiled(first) or sum(
                 nbytes(store.buffer) for store in final_stores(first.body)
                 ) <= 2 * machine.caches[1]:
@@ -83,7 +84,8 @@ class _Band:
         return band if band.fits(first) else None
 
     def grow(self, others: Sequence[Statement]) -> tuple[list[Statement], list[Statement]]:
-        """Take in what can be taken in; gives what has to come before the band, and behind it."""
+        """Add statements as far as possible; returns those that come before the band, and after
+        it."""
         before: list[Statement] = []
         behind: list[Statement] = []
         for other in others:
@@ -98,8 +100,8 @@ class _Band:
         return before, behind
 
     def fits(self, nest: Nest) -> bool:
-        """Whether a nest goes through the rows, and has nothing to do with other rows of anything
-        that it or another member writes."""
+        """Whether a nest is over the rows, and accesses no other rows of an array that it or
+        another member writes."""
         if any(kind not in (PARALLEL, TILED) for kind in nest.kinds) or any(
                 isinstance(inner, Call) for inner in statements_in(nest.body)) or (
                 tuple(i.extent for i in nest.indices[:len(self.extents)]) != self.extents):
@@ -120,8 +122,8 @@ class _Band:
         return True
 
     def is_small(self, tiles: Tiling) -> bool:
-        """Whether all of a right operand stays in the second cache while bands go by, as it is:
-        tasks that have to copy it first would do so for each band."""
+        """Whether a right operand stays in the second-level cache without a copy: tasks that copied
+        it would do so for each band."""
         size = tiles.column.extent * prod(i.extent for i in (*tiles.runs, tiles.term))
         return tiles.right.room is None and (
             size * tiles.total.dtype.itemsize <= self.machine.caches[1] // 2)
@@ -129,7 +131,7 @@ class _Band:
     # -- in bands ----------------------------------------------------------------------------------
 
     def statements(self) -> list[Statement]:
-        """The loop over bands; none if that is of no use."""
+        """The loop over bands; empty if bands do not pay."""
         size = self.rows()
         if len(self.members) < 2 or not size:
             return []
@@ -144,8 +146,8 @@ class _Band:
         return [Nest(tasks, (TASKS,) * len(tasks), tuple(body))]
 
     def rows(self) -> int:
-        """Rows of a band, of which there is a whole number: as many as a task has room for; 0 if
-        those are too few."""
+        """Rows of a band, a divisor of all rows: as many as fit in a task's memory; 0 if those are
+        too few."""
         tuning = self.machine.tuning.bands
         *outer, rows = self.extents
         made = {store.buffer for member in self.members for store in statements_in(member.body)
@@ -156,7 +158,7 @@ class _Band:
         return size if size and prod(outer) * rows // size >= tuning.tasks else 0
 
     def cut(self, member: Nest, around: Sequence[Index], start: Expr | int, size: int) -> Nest:
-        """A member for some of the rows."""
+        """A member of the band, for some of the rows."""
         count = len(self.extents)
         *outer, row = member.indices[:count]
         place = fresh_index(size, "r")
@@ -167,12 +169,12 @@ class _Band:
 
 
 def _is_own(nest: Nest, index: Sequence[Expr], count: int) -> bool:
-    """Whether a place is in the row that the first loops of a nest are at."""
+    """Whether an index is in the current row of the first loops of a nest."""
     return len(index) >= count and all(a is b for a, b in zip(index, nest.indices[:count]))
 
 
 def _accesses(nest: Nest) -> Iterator[tuple[Buffer, tuple[Expr, ...], bool]]:
-    """Where a nest reads and writes, and whether it writes."""
+    """The accesses of a nest: buffer, index, and whether it writes."""
     for inner in statements_in(nest.body):
         if isinstance(inner, Store):
             yield inner.buffer, inner.index, True

@@ -1,7 +1,7 @@
-"""How folds run: in lanes of their own, one step after the other, or written out.
+"""How folds run: in their own lanes, step by step, or unrolled.
 
-A reduction that is the same for all lanes around it may have lanes itself. One that differs between
-them has its steps in order, each in all lanes.
+A reduction that is the same in all surrounding lanes may have its own lanes. One that differs
+between them runs step by step, each step in all lanes.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from .lanes import Loop, Planner
 __all__ = ["Folds", "IDEMPOTENT", "differing_states"]
 
 IDEMPOTENT = ("max", "min", "and", "or")
-"""Reducers that may meet an element twice."""
+"""Reducers for which an element may occur twice."""
 
 Varying = frozenset[Variable]
 """Variables that differ between lanes."""
 
 
 def differing_states(fold: Fold, varying: Varying) -> set[State]:
-    """The states of a fold that come to differ between lanes."""
+    """The states of a fold that differ between lanes."""
     differ: set[State] = set()
     before = -1
     while before < len(differ):
@@ -42,13 +42,13 @@ def differing_states(fold: Fold, varying: Varying) -> set[State]:
 
 
 class _Images(NamedTuple):
-    """Expressions and folds that were changed, by what they were."""
+    """New expressions and folds, by the old ones."""
 
     expressions: dict[Expr, Expr]
     folds: dict[Fold, Fold]
 
     def remade(self, node: Expr) -> Expr:
-        """An expression made of changed parts, just as it is."""
+        """An expression with changed parts, not simplified."""
         if isinstance(node, Op):
             return Op(node.name, tuple(self.expressions.get(a, a) for a in node.args), node.dtype,
                       node.attrs)
@@ -59,14 +59,14 @@ class _Images(NamedTuple):
 
 
 class Folds:
-    """Gives folds the kinds of their loops."""
+    """Assigns kinds to the loops of folds."""
 
     def __init__(self, planner: Planner):
         self.planner, self.tuning = planner, planner.machine.tuning.folds
         self.images: dict[Varying, _Images] = {}
 
     def store(self, store: Store, varying: Iterable[Variable]) -> Store:
-        """A store whose folds are scheduled, inside of lanes that differ in some variables."""
+        """A store whose folds are scheduled, inside of lanes in which some variables differ."""
         around = frozenset(varying)
         parts = [*store.index, store.value, *([] if store.guard is None else [store.guard])]
         if not any(part.holds & FOLDS for part in parts):
@@ -122,7 +122,7 @@ class Folds:
 
 
 def _left(fold: Fold, lane: Loop) -> tuple[int, ...]:
-    """How a reduction does what whole steps in lanes leave: those that may meet an element twice
-    overlap, others go one by one."""
+    """How a reduction handles the remainder of whole steps in lanes: if an element may occur twice,
+    the last step overlaps, otherwise iterations run one by one."""
     overlaps = fold.reducer is None or fold.reducer in IDEMPOTENT
     return () if overlaps or lane.extent % lane.width == 0 else (1,)

@@ -1,9 +1,9 @@
 """Which loops run in which order, and which one runs in vectors.
 
-A *lane* is one iteration of a loop that runs in step with its neighbours, each in its element of
-vector registers. The loop for that is the one that makes most accesses to memory contiguous: of a
-parallel nest, or of a reduction inside it. Neighbouring loops that walk through memory as one are
-merged before, so that a tensor is as good as a vector.
+A *lane* is one iteration of a loop that runs together with adjacent ones, each in its element of
+vector registers. The loop in lanes is the one that makes most memory accesses contiguous: a loop of
+a parallel nest, or of a reduction inside it. Adjacent loops that access memory like one loop are
+merged first, so that a tensor is as good as a vector.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ __all__ = ["Loop", "NEAR", "Planner", "WORD", "crosses", "loops_of",
            "register_bits"]
 
 NEAR, WORD = 4, 8
-"""Distance up to which elements are loaded together with those between them, and that of bytes that
-are loaded in words."""
+"""Strides up to which elements are loaded together with those in between, and the stride of bytes
+that are loaded as words."""
 
 
 @cache
 def register_bits(dtype: np.dtype) -> int:
-    """The bits of a number of a dtype in a register; of complex numbers, those of a part."""
+    """The bits of a number of a dtype in a register; of a complex number, those of one part."""
     kind = kind_of(dtype)
     if kind == "b":
         return 1
@@ -47,13 +47,13 @@ def register_bits(dtype: np.dtype) -> int:
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop of the code: its index, the indices of the program that it stands for, its lanes.
+    """A loop of the generated code: its index, the indices of the program it represents, its lanes.
 
-    The indices are those of merged loops, outermost first; most often there is one. A ``crossing``
-    loop is walked in tiles together with the one in lanes, which follows it (``transposes.py``).
-    Steps of a ``whole`` loop in lanes never overlap; otherwise the last one may. In a ``paired``
-    one, which reads bfloat16 only, those at even places come before those at odd ones. ``kind`` is
-    what the schedule made of it.
+    The indices are those of merged loops, outermost first; usually there is one. A ``crossing``
+    loop is processed in tiles together with the one in lanes, which follows it (``transposes.py``).
+    Steps of a ``whole`` loop in lanes never overlap; otherwise the last one may. A ``paired`` loop,
+    which reads only bfloat16, takes even positions before odd ones. ``kind`` is the decision of the
+    schedule.
     """
 
     index: Index
@@ -70,7 +70,7 @@ class Loop:
         return self.index.extent
 
     def stride(self, terms: Terms) -> int | None:
-        """How far apart in memory neighbouring iterations are; None if that is not constant."""
+        """Distance in memory between adjacent iterations; None if it is not constant."""
         for atom in terms:
             if not isinstance(atom, Index) and not atom.free.isdisjoint(self.covers):
                 return None
@@ -78,9 +78,9 @@ class Loop:
 
 
 def loops_of(indices: Iterable[Index], kinds: Iterable[Kind], parallel: bool = True) -> list[Loop]:
-    """Loops by their kinds, outermost first; those of one iteration are left out.
+    """Loops by their kinds, outermost first; loops of one iteration are dropped.
 
-    Those of a fold are not ``parallel``, and the one of them in lanes is innermost.
+    Loops of a fold are not ``parallel``, and the one in lanes is innermost.
     """
     found: list[Loop] = []
     covers: tuple[Index, ...] = ()
@@ -98,18 +98,18 @@ def loops_of(indices: Iterable[Index], kinds: Iterable[Kind], parallel: bool = T
 
 
 class _Inventory:
-    """What some expressions compute and touch: which loops each part depends on, where it is."""
+    """What some expressions compute and access: which loops each part depends on, and where."""
 
     def __init__(self, analysis: Analysis):
         self.analysis = analysis
         self.memory: list[tuple[Terms, frozenset[Index], bool]] = []
         self.work: list[tuple[int, frozenset[Index]]] = []
-        self.direct: set[Index] = set()  # indices used for more than to say where
+        self.direct: set[Index] = set()  # indices used for more than addresses
         self.folds: list[Fold] = []
         self.roots: list[Node] = []
-        self.filled = 0  # the distance of stores that fill each other's gaps
+        self.filled = 0  # the stride of interleaved stores
         self.bits = 8
-        self.items: list[tuple[int, frozenset[Index]]] = []  # bits of what is loaded and stored
+        self.items: list[tuple[int, frozenset[Index]]] = []  # bits of loaded and stored elements
         self.plain = 0  # instructions on integers
         self._steps: dict[State, frozenset[Index]] = {}
 
@@ -118,7 +118,7 @@ class _Inventory:
         return len(self.memory) + sum([length for length, _ in self.work])
 
     def add(self, *roots: Node) -> None:
-        """Take stock of expressions and all their parts."""
+        """Add expressions and all their parts."""
         self.roots += roots
         stack, seen = list(roots), set()
         while stack:
@@ -128,7 +128,7 @@ class _Inventory:
                 stack += self._visit(node)
 
     def add_store(self, store: Store) -> None:
-        """Take stock of a statement."""
+        """Add a statement."""
         terms = offset(store.buffer, store.index)[0]
         self._touch(terms, store.value, store.value.free.union(*[i.free for i in store.index]),
                     loads=False)
@@ -157,7 +157,7 @@ class _Inventory:
         self._widen(value)
 
     def _indices(self, free: Iterable) -> frozenset[Index]:
-        """The loops whose steps each need a value of their own."""
+        """The loops in each of whose steps a value is different."""
         found: set[Index] = set()
         for variable in free:
             if isinstance(variable, State):
@@ -167,14 +167,14 @@ class _Inventory:
         return frozenset(found)
 
     def _widen(self, value: Expr) -> None:
-        """Values as wide as this one are in lanes, unless all lanes have the same."""
+        """Values as wide as this one are in lanes, unless all lanes have the same value."""
         if value.dtype not in (BOOL, INDEX) and value.free:
             self.bits = max(self.bits, register_bits(value.dtype))
 
 
 def _chain(roots: Sequence[Node], loop: Loop) -> tuple[int, int, int]:
-    """Of code in lanes: how many steps wait for each other, how many values there are at a time,
-    and how many numbers beside them."""
+    """For code in lanes: the length of the longest dependency chain, how many values are alive at a
+    time, and how many scalars besides."""
     order = [n for n in walk(*roots) if isinstance(n, (Op, Load)) and (
         not n.free.isdisjoint(loop.covers) and n.dtype != INDEX)]
     place = {node: n for n, node in enumerate(order)}
@@ -196,7 +196,7 @@ def _opaque(terms: Terms) -> list[Expr]:
 
 
 class Planner:
-    """Decides about loops for a machine: by the number of its vector registers, and their bits."""
+    """Decides about loops for a machine, by the number and width of its vector registers."""
 
     def __init__(self, analysis: Analysis, machine: Machine):
         self.analysis, self.machine, self.tuning = analysis, machine, machine.tuning.lanes
@@ -204,11 +204,11 @@ class Planner:
 
     def nest(self, nest: Nest, repeatable: bool,
              rows_together: Callable[[Loop], int] = lambda loop: 0) -> list[Loop]:
-        """The loops of a nest, outermost first; those of one iteration are left out.
+        """The loops of a nest, outermost first; loops of one iteration are dropped.
 
-        What is ``repeatable`` may be done twice, which makes all tiles as large as the first.
-        ``rows_together`` tells of a loop without lanes how many rows ``rows.py`` would add up at a
-        time in it; what is made of their sums is made in that many lanes.
+        A ``repeatable`` body may run twice, which allows all tiles to be as large as the first.
+        ``rows_together`` says how many rows ``rows.py`` would process at a time in a loop without
+        lanes; code after their sums runs in that many lanes.
         """
         loops = [Loop(i, (i,), kind == PARALLEL) for i, kind in zip(nest.indices, nest.kinds)
                  if i.extent > 1]
@@ -253,14 +253,14 @@ class Planner:
             crosses(terms, lane, loop) for terms, _, loads in found.memory if loads)]
 
     def width(self, stores: Iterable[Store], index: Index) -> int:
-        """How many lanes a loop over stores has, if it has any."""
+        """How many lanes a loop over stores has; 1 if none."""
         found = _Inventory(self.analysis)
         for store in stores:
             found.add_store(store)
         return self._width(found, Loop(index, (index,), True))
 
     def fold(self, fold: Fold, alone: bool) -> list[Loop]:
-        """The loops of a fold; one may have lanes if the fold does not run in lanes itself."""
+        """The loops of a fold; one may have lanes if the fold is not in lanes itself."""
         loops = [Loop(i, (i,), False) for i in fold.indices if i.extent > 1]
         found = _Inventory(self.analysis)
         found.add(*fold.body)
@@ -275,14 +275,14 @@ class Planner:
         return [*(loop for loop in loops if loop is not best), replace(best, width=width)]
 
     def _inner(self, found: _Inventory) -> list[Loop]:
-        """Loops of reductions inside, which may have lanes as well."""
+        """Loops of inner reductions, which may have lanes instead."""
         return [Loop(i, (i,), False) for fold in found.folds if fold.combine for i in fold.indices
                 if i.extent >= self._lanes(found)]
 
     def _vectors_of_chain(self, found: _Inventory, loop: Loop) -> int:
-        """How many vectors give enough to do while steps of a long chain wait for each other.
+        """How many vectors hide the latency of a long dependency chain.
 
-        Some values may go to memory for a while: that is done beside.
+        Some values may be spilled: that overlaps with the chain.
         """
         depth, values, numbers = _chain(found.roots, loop)
         if depth < self.tuning.deep or found.length > self.tuning.written_out:
@@ -297,10 +297,10 @@ class Planner:
     def _price(self, lane: Loop | None, inner: Sequence[Loop], found: _Inventory,
                crossing: Loop | None = None, passed: Sequence[Loop] = (),
                finish: tuple[Loop, int] | None = None) -> float:
-        """About how long it takes if this loop has lanes; where it counts not, an inner one has.
+        """Estimated time if this loop has lanes, or an inner one where this one does not count.
 
-        It runs inside of those ``passed``: what depends on it is computed in each step of them.
-        What depends on no inner loop, but on that of ``finish``, has as many lanes as that says.
+        It runs inside of the loops ``passed``: what depends on it is computed in each of their
+        steps. What depends on no inner loop, but on ``finish``, has as many lanes as that says.
         """
         lanes = self._lanes(found)
         rows, few = finish or (None, 1)
@@ -331,11 +331,11 @@ class Planner:
         return total
 
     def _width(self, found: _Inventory, loop: Loop) -> int:
-        """How many lanes, a power of two: several vectors of them where code is short.
+        """How many lanes, a power of two: several vectors of them if code is short.
 
-        Where memory has half of what registers have, as of bfloat16, it is vectors of memory that
-        count: rounding after each step makes for long waits, and for more to do meanwhile.
-        Integers need few registers and wait for each other, so they count a third.
+        If numbers in memory are half as wide as in registers, as for bfloat16, vectors of memory
+        count: rounding after each step adds latency, which more vectors hide. Integers need few
+        registers and have dependency chains, so they count a third.
         """
         length = found.length - found.plain * 2 // 3
         vectors = 4 if length <= self.tuning.short else 2 if length <= self.tuning.long else 1
@@ -349,7 +349,7 @@ class Planner:
             vectors = max(vectors, self._vectors_of_chain(found, loop))
         if found.bits == WORD and any(loads and loop.stride(terms) == WORD
                                       for terms, _, loads in found.memory):
-            vectors = 1  # eight of words, which have to stay in registers
+            vectors = 1  # eight vectors of words, which must stay in registers
         lanes = self._lanes(found) * vectors
         while lanes > loop.extent:
             lanes //= 2
@@ -365,7 +365,7 @@ def _access_price(stride: int | None, lanes: int, loads: bool, tuning: LaneTunin
 
 
 def _filled(stores: Sequence[Store]) -> int:
-    """How many stores there are of neighbours; 0 where they are not neighbours."""
+    """How many stores write adjacent elements, interleaved; 0 if they do not."""
     found = [offset(store.buffer, store.index) for store in stores]
     terms, first = found[0]
     return len(stores) if len(stores) > 1 and len({store.buffer for store in stores}) == 1 and (
@@ -373,13 +373,13 @@ def _filled(stores: Sequence[Store]) -> int:
 
 
 def crosses(terms: Terms, lane: Loop | None, crossing: Loop) -> bool:
-    """Whether an access has its neighbours along the crossing loop, and none along the lanes."""
+    """Whether an access is contiguous along the crossing loop, and not along the lanes."""
     return lane is not None and crossing.stride(terms) == 1 and (
         lane.stride(terms) not in (None, 0, 1, -1))
 
 
 def _in_step(store: Store, loop: Loop) -> bool:
-    """Whether the iterations of a loop can store in step with each other."""
+    """Whether the iterations of a loop can store in lanes."""
     if store.guard is not None and not store.guard.free.isdisjoint(loop.covers):
         return False
     terms = offset(store.buffer, store.index)[0]
@@ -387,7 +387,7 @@ def _in_step(store: Store, loop: Loop) -> bool:
 
 
 def _merged(loops: Iterable[Loop], found: _Inventory) -> list[Loop]:
-    """Neighbouring loops as one where all accesses walk through memory as if they were."""
+    """Merge adjacent loops where all accesses step through memory like one loop."""
     result: list[Loop] = []
     for loop in loops:
         if result and _walk_as_one(result[-1], loop, found):
@@ -409,12 +409,12 @@ def _walk_as_one(outer: Loop, inner: Loop, found: _Inventory) -> bool:
 
 
 def _with_lanes(loops: Sequence[Loop], lane: Loop, wide: Loop) -> list[Loop]:
-    """The loops with the one of several lanes as far in as the parallel loops beside it let it."""
+    """The loops, with the one in lanes moved inwards past parallel loops."""
     place, passed = list(loops).index(lane), _passed(loops, lane)
     return [*loops[:place], *passed, wide, *loops[place + 1 + len(passed):]]
 
 
 def _passed(loops: Sequence[Loop], lane: Loop | None) -> list[Loop]:
-    """The loops that one with lanes is moved into: parallel ones right inside of it."""
+    """The parallel loops right inside of one in lanes, which it is moved past."""
     inside = [] if lane is None else loops[list(loops).index(lane) + 1:]
     return list(takewhile(lambda loop: loop.parallel, inside))

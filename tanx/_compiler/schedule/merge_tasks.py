@@ -1,9 +1,8 @@
-"""Loops over tasks that follow each other, as one: a task goes on with what it has just made.
+"""Join consecutive loops over tasks: a task continues with what it has just computed.
 
-Between two loops over tasks all threads wait for each other, and what the second one reads has
-left the caches near them. Where no task of it touches what another task of the first one writes,
-and none writes what another one of the first touches, its tasks may as well run right behind those
-of the same numbers. ::
+Between two loops over tasks all threads wait for each other, and the arrays that the second one
+reads have left the nearest caches. If no task of the second loop accesses what a different task of
+the first writes, and vice versa, its tasks can run right after those of the same number. ::
 
     for t in 64 tasks, i in 16, j in 4096 sequential:    for t in 64 tasks:
         s[t * 16 + i] = …                                    for i in 16, j in 4096 sequential:
@@ -12,7 +11,7 @@ of the same numbers. ::
         z[t * 16 + i, j] = exp(y[t * 16 + i, j])             for i in 16, j in 4096 parallel:
                                                                  z[t * 16 + i, j] = …
 
-What stands between the two goes in front of both, or behind, if it can.
+Statements between the two move before or after both, if possible.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ class _Joiner:
         self.shared = shared
 
     def join(self, order: list[Statement], place: int, later: Nest) -> bool:
-        """Put a loop behind each task of an earlier one, if that changes nothing."""
+        """Append a loop to each task of an earlier one, if that changes nothing."""
         earlier = order[place]
         if not isinstance(earlier, Nest) or not self.are_apart(earlier, later):
             return False
@@ -85,8 +84,8 @@ class _Joiner:
         return True
 
     def are_apart(self, earlier: Nest, later: Nest) -> bool:
-        """Whether tasks of the one loop read what the other's tasks of the same number write, and
-        have nothing to do with those of other numbers."""
+        """Whether tasks of one loop read what the other's tasks of the same number write, and are
+        independent of those of other numbers."""
         if not all(nest.kinds.count(TASKS) == 1 and not any(
                 isinstance(inner, Call) for inner in statements_in(nest.body))
                 for nest in (earlier, later)) or (
@@ -104,7 +103,7 @@ class _Joiner:
 
 
 def _accesses(nest: Nest) -> Iterator[tuple[Buffer, tuple[Expr, ...]]]:
-    """Where a nest reads and writes."""
+    """The accesses of a nest."""
     for inner in statements_in(nest.body):
         if isinstance(inner, Store):
             yield inner.buffer, inner.index
@@ -113,7 +112,7 @@ def _accesses(nest: Nest) -> Iterator[tuple[Buffer, tuple[Expr, ...]]]:
 
 
 def _is_own(places: Sequence[tuple[Index, Buffer, tuple[Expr, ...]]]) -> bool:
-    """Whether tasks have parts of their own of what lies at some places, along some dimension."""
+    """Whether tasks access disjoint parts, along some dimension."""
     if len({buffer.shape for _, buffer, _ in places}) > 1:
         return False
     for along in zip(*(index for _, _, index in places)):
@@ -127,7 +126,7 @@ def _is_own(places: Sequence[tuple[Index, Buffer, tuple[Expr, ...]]]) -> bool:
 
 
 def _joined(earlier: Nest, later: Nest) -> Nest:
-    """One loop over tasks, each of which runs one of both."""
+    """One loop over tasks, each of which runs a task of both."""
     (task,) = earlier.indices[:1]
     change = substitution({later.indices[0]: task})
     body = (*_of_task(earlier), *(map_expressions(s, change) for s in _of_task(later)))
@@ -135,6 +134,6 @@ def _joined(earlier: Nest, later: Nest) -> Nest:
 
 
 def _of_task(nest: Nest) -> tuple[Statement, ...]:
-    """What a task does."""
+    """The statements of one task."""
     inner = nest.indices[1:]
     return (Nest(inner, nest.kinds[1:], nest.body),) if inner else nest.body

@@ -14,9 +14,9 @@ __all__ = ["elements_of", "kept_buffers"]
 
 def kept_buffers(analysis: Analysis, indices: Sequence[Index], body: Sequence[Statement],
                  ) -> tuple[Buffer, ...]:
-    """Buffers of which a loop over some indices stores one element only, and reads no other.
+    """Buffers of which a loop over some indices accesses only one element.
 
-    An element that is also moved as bits is in memory: it would have two types.
+    An element that is also moved as bits stays in memory: it would have two types.
     """
     found: dict[Buffer, Load | None] = {}
     for statement in analysis.moved_as_bits(body):

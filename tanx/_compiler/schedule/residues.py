@@ -1,7 +1,7 @@
-"""Loops whose iterations take turns at doing one thing or another, as in interior padding.
+"""Loops in which the remainder of the index decides what an iteration does, as in interior padding.
 
-Whose turn it is the remainder of the loop's index tells, as in ``j % 2 == 0``. Such a loop is
-written as one over groups of iterations, in which each place knows what it does::
+With a condition such as ``j % 2 == 0``, a loop becomes one over groups of iterations, in which each
+position has fixed code::
 
     for j in 1999 parallel:                           for q in 999 parallel:
         y[j] = select(j % 2 == 0, x[j // 2], 0)           y[q * 2] = x[q]
@@ -23,12 +23,12 @@ from ..._loops.traverse import expressions, map_expressions, substitute, walk
 __all__ = ["by_residues"]
 
 _GROUPS = (2, 3, 4, 8)
-"""Sizes of groups whose elements are stored at once."""
+"""Sizes of groups whose elements are stored together."""
 
 
 def by_residues(nest: Nest, worth: int) -> Sequence[Nest]:
-    """The nests that one becomes; just itself where no remainder tells what its last loop does, or
-    where that loop has fewer iterations than make it ``worth`` the trouble."""
+    """The nests that replace one; the nest itself if no remainder decides what its last loop does,
+    or if that loop has fewer iterations than ``worth``."""
     store = nest.body[0]
     if len(nest.body) > 1 or not isinstance(store, Store) or store.guard is not None or (
             store.combine is not None or not nest.indices or nest.kinds[-1] != PARALLEL):
@@ -49,7 +49,8 @@ def by_residues(nest: Nest, worth: int) -> Sequence[Nest]:
 
 
 def _group(store: Store, index: Index) -> int | None:
-    """The number whose remainders tell what an iteration stores beside its neighbours."""
+    """The divisor whose remainders decide what an iteration stores; None if there is no single
+    one."""
     if Load(store.buffer, store.index).place[0].get(index) != 1:
         return None
     sizes = {node.args[1].value for node in walk(*expressions(store))

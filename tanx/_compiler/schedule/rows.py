@@ -1,6 +1,6 @@
-"""Reductions along rows, several rows at a time: which they are, how many rows, how many lanes.
+"""Reductions along rows, several rows at a time: which nests, how many rows, how many lanes.
 
-How they run is told in ``emit/cpu/rows.py``.
+``emit/cpu/rows.py`` describes the code.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ __all__ = ["as_rows", "rows_together", "with_finish_apart"]
 
 
 def as_rows(planner: Planner, loop: Loop, body: Sequence[Statement]) -> dict[str, Any] | None:
-    """How sums along rows are taken in a loop over rows: the fields of ``Rows``; None if they are
-    no such sums."""
+    """How sums along rows run in a loop over rows: the fields of ``Rows``; None for other nests."""
     found = _sums_of_rows(planner, loop, body)
     if not found:
         return None
@@ -38,7 +37,8 @@ def as_rows(planner: Planner, loop: Loop, body: Sequence[Statement]) -> dict[str
 
 
 def _sums_of_rows(planner: Planner, loop: Loop, body: Iterable[Statement]) -> list[Fold]:
-    """The sums in some stores if all of them are sums of rows that share a factor; else none."""
+    """The sums in some stores if all of them are sums of rows that share a factor; otherwise
+    none."""
     found: list[Fold] = []
     for statement in body:
         if not isinstance(statement, Store) or statement.guard is not None or statement.combine:
@@ -52,7 +52,7 @@ def _sums_of_rows(planner: Planner, loop: Loop, body: Iterable[Statement]) -> li
 
 
 def rows_together(planner: Planner, loop: Loop, body: Iterable[Statement]) -> int:
-    """How many rows are added up at a time in a loop without lanes; 0 if it is not over rows."""
+    """How many rows are summed at a time in a loop without lanes; 0 if it is not over rows."""
     found = _sums_of_rows(planner, loop, body)
     return _blocks_of_rows(planner, found[0])[0] if found else 0
 
@@ -61,8 +61,8 @@ def with_finish_apart(planner: Planner, loop: Loop, body: Sequence[Statement],
                       ) -> tuple[Sequence[Statement], Sequence[Statement]]:
     """The stores of a loop over rows up to the last sum, and those after it if they are much work.
 
-    Those have a loop of their own then, with whole vectors and several at a time. No iteration of
-    a parallel loop reads what another one stores, so the loop may be run in two parts.
+    The latter then get their own loop, with several whole vectors at a time. No iteration of a
+    parallel loop reads what another one stores, so the loop may run in two parts.
     """
     count = 1 + max(n for n, s in enumerate(body) if any(e.holds & FOLDS for e in expressions(s)))
     work = sum(planner.analysis.length(e) for s in body[count:] for e in expressions(s))
@@ -73,7 +73,7 @@ def with_finish_apart(planner: Planner, loop: Loop, body: Sequence[Statement],
 
 
 def _blocks_of_rows(planner: Planner, fold: Fold) -> list[int]:
-    """How many rows are added up at a time, and how many of those that are left."""
+    """How many rows are summed at a time, and how many of the remainder."""
     tuning = planner.machine.tuning.rows
     if fold.indices[0].extent > tuning.long:
         return [tuning.long_together]
@@ -97,8 +97,8 @@ def _is_sum_of_row(planner: Planner, fold: Fold, loop: Loop, first: Fold) -> boo
 
 
 def _lanes_along(planner: Planner, fold: Fold, rows: int) -> list[Loop]:
-    """The loop along so many rows: in as many lanes as memory fills a vector with, of few rows in
-    more of them; in as many as there are in a vector; and without lanes."""
+    """The loop along so many rows: in as many lanes as fill a vector in memory (more if there are
+    few rows), in as many as fill a register, and without lanes."""
     (loop,) = planner.fold(fold, True) or [Loop(fold.indices[0], fold.indices, False)]
     bits, tuning = register_bits(fold.states[0].dtype), planner.machine.tuning.rows
     least = min([bits, *(8 * load.dtype.itemsize for load in loads(*fold.body)
@@ -106,14 +106,14 @@ def _lanes_along(planner: Planner, fold: Fold, rows: int) -> list[Loop]:
     vector = planner.vector_bits
     widths = {1, *(min(loop.width, n) for n in (
         vector // least * max(1, tuning.together // rows), vector // bits))}
-    if vector // bits >= tuning.long_vector:  # parts take what whole ones leave
+    if vector // bits >= tuning.long_vector:  # partial vectors handle the remainder
         widths |= {n for n in (2, 4, 8) if n < min(loop.width, vector // bits) and loop.extent & n}
     return [replace(loop, width=width, whole=True) for width in sorted(widths, reverse=True)]
 
 
 def _reads_pairs(fold: Fold) -> bool:
-    """Whether a sum reads neighbours of bfloat16 along its row, and nothing else that differs: then
-    it matters not which lanes they are in."""
+    """Whether the only operand of a sum that varies along its row is contiguous bfloat16: then
+    lanes may be permuted."""
     loop = Loop(fold.indices[0], fold.indices, False)
     return all(node.dtype == bfloat16 and loop.stride(node.place[0]) == 1
                for node in loads(*fold.body) if loop.index in node.free) and not any(

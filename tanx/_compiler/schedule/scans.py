@@ -1,6 +1,6 @@
 """Running sums, maxima and minima: which nests are scans, and which of them run in vectors.
 
-How they run is told in ``emit/cpu/scans.py``.
+``emit/cpu/scans.py`` describes the code.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["Scan", "as_scan", "neutral", "scan_across", "scan_of"]
 
 
 class Scan(NamedTuple):
-    """A loop that keeps combining an element, the ``state``, with others, and stores what it is."""
+    """A loop that combines an element, the ``state``, with others, and stores each value of it."""
 
     along: Index
     state: Load
@@ -32,7 +32,8 @@ class Scan(NamedTuple):
 
     @property
     def narrow(self) -> Expr | None:
-        """What is combined, before it is converted; None unless that is all that results keep."""
+        """The combined value before it is converted; None unless results keep only that
+        precision."""
         given, state = self.element, self.state
         if self.combine != "add" or given.dtype != np.float64 or not (
                 isinstance(given, Op) and given.name == "convert") or (
@@ -46,31 +47,31 @@ class Scan(NamedTuple):
 
     @property
     def given(self) -> Expr:
-        """What is combined inside of a block."""
+        """The value that is combined inside of a block."""
         return self.element if self.narrow is None else self.narrow
 
     @property
     def found(self) -> Expr:
-        """What stores make something of."""
+        """The value that stores use."""
         return self.state if self.narrow is None else convert(self.state, self.given.dtype)
 
 
 def neutral(combine: str, dtype: Any) -> Any:
-    """What changes no element: of sums of floats, the negative zero."""
+    """The neutral element; for sums of floats, negative zero."""
     zeros = {"f": -0.0, "c": complex(-0.0, -0.0)}
     return zeros.get(kind_of(dtype), 0) if combine == "add" else identity(combine, dtype)
 
 
 def scan_of(nest: Nest) -> Scan | None:
-    """The scan that a nest is, along its last loop; None if it is more, or less.
+    """The scan that a nest performs along its last loop; None if it is not exactly a scan.
 
-    What it stores besides depends on what the state is, or on nothing that the loop stores.
+    Its other stores depend on the state, or on nothing that the loop stores.
     """
     first = nest.body[0]
     if not nest.kinds or nest.kinds[-1] != SEQUENTIAL or not isinstance(
             first, Store) or not isinstance(
             first.value, Op) or first.value.name not in ("add", "max", "min"):
-        return None  # products could overflow by themselves, and not where they are to go
+        return None  # products within a block could overflow where the whole product does not
     index, state = nest.indices[-1], Load(first.buffer, first.index)
     stores = [s for s in nest.body if isinstance(s, Store) and not s.combine and s.guard is None]
     elements = [arg for arg in first.value.args if arg is not state]
@@ -85,8 +86,8 @@ def scan_of(nest: Nest) -> Scan | None:
 
 
 def as_scan(planner: Planner, nest: Nest) -> dict[str, Any] | None:
-    """How a scan runs in vectors: the fields of ``ScanLine``; None if it is none, or better runs
-    otherwise."""
+    """How a scan runs in vectors: the fields of ``ScanLine``; None if it is not a scan, or runs
+    better otherwise."""
     scan = scan_of(nest)
     if scan is not None and not set(nest.kinds[:-1]) - {PARALLEL} and _runs_in_lanes(
             planner, scan, scan.along, (-1, 0, 1)):
@@ -101,15 +102,15 @@ def as_scan(planner: Planner, nest: Nest) -> dict[str, Any] | None:
 
 
 def scan_across(nest: Nest) -> Scan | None:
-    """The scan that a nest is along the loop before its last one."""
+    """The scan that a nest performs along its second to last loop."""
     *outer, along, lane = nest.indices
     return scan_of(Nest((*outer, lane, along), (PARALLEL,) * (len(outer) + 1) + (SEQUENTIAL,),
                         nest.body))
 
 
 def _runs_in_lanes(planner: Planner, scan: Scan, lane: Index, steps: Collection[int]) -> bool:
-    """Whether lanes along a loop store neighbours, read some if any, and overwrite nothing but what
-    they have read themselves. Steps are those that loads may have."""
+    """Whether lanes along a loop store adjacent elements, and overwrite only what they have read
+    themselves. ``steps`` are the strides that loads may have."""
     memory = planner.analysis.memory
     stored = [Load(store.buffer, store.index) for store in scan.stores]
     read = [load for e in (scan.element, *(s.value for s in scan.stores)) for load in loads(e)
@@ -133,7 +134,7 @@ def _block_lanes(planner: Planner, scan: Scan) -> int:
 
 
 def _is_backwards(scan: Scan) -> bool:
-    """Whether all that depends on the place in a line goes through memory from its end."""
+    """Whether all accesses that depend on the position in a line run backwards."""
     touched = [*(Load(store.buffer, store.index) for store in scan.stores),
                *loads(scan.given, *(store.value for store in scan.stores))]
     return {load.place[0].get(scan.along, 0) for load in touched} <= {-1, 0}

@@ -1,4 +1,4 @@
-"""Batches of small matrices: how many share a vector, and how many tasks they are split into.
+"""Batches of small matrices: how many share a vector, and into how many tasks they are split.
 
 Their code is in ``kernels/small_matrices.py``.
 """
@@ -16,14 +16,14 @@ __all__ = ["in_lanes", "is_written_out", "matrix_shape"]
 
 
 _ITERATIVE = ("eig", "eigh", "svd")
-"""Algorithms that go on until numbers are small: they have loops for any size."""
+"""Iterative algorithms: they have loops for any size."""
 _EFFORT = {"cholesky": 1, "lu": 2, "triangular_solve": 1, "qr": 4, "householder_product": 2,
            "eig": 128, "eigh": 16, "svd": 40}
 """Steps of algorithms, as multiples of a matrix's rows times its elements."""
 
 
 def in_lanes(call: Extern, machine: Machine) -> Extern:
-    """The call with the number of lanes that is best, and the number of its tasks."""
+    """The call with the best number of lanes and tasks."""
     tuning, vector_bits = machine.tuning.matrices, machine.vector_bits
     params = dict(call.params)
     rank, dtype = params["rank"], call.inputs[0].dtype

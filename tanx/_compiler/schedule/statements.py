@@ -1,9 +1,9 @@
-"""How the loops of a statement run: the decisions behind code, as data that prints.
+"""How the loops of a statement run: decisions for code generation, as data that prints.
 
-``lanes.py`` chooses the loop that runs in vectors, ``columns.py``, ``rows.py``, ``transposes.py``
-and ``scans.py`` know nests with a form of their own, ``folds.py`` the loops inside of expressions.
-Here they come together: a statement becomes others that do the same, whose loops have kinds that
-say how they run (``_loops/loop_kinds.py``, ``_loops/scheduled.py``). ::
+``lanes.py`` chooses the loop that runs in vectors; ``columns.py``, ``rows.py``, ``transposes.py``
+and ``scans.py`` recognize nests with special forms; ``folds.py`` handles the loops inside of
+expressions. This file combines them: a statement becomes equivalent ones, whose loops have kinds
+that say how they run (``_loops/loop_kinds.py``, ``_loops/scheduled.py``). ::
 
     for i in 64, j in 100 parallel:           for i in 64 parallel, j in 100 vector(32):
         y[i, j] = x[i, j] - m[i]                  y[i, j] = x[i, j] - m[i]
@@ -49,7 +49,7 @@ __all__ = ["in_kinds", "scheduled"]
 
 
 def scheduled(plan: Plan, machine: Machine) -> Plan:
-    """The program of a plan, and those inside of it, as their loops run."""
+    """The program of a plan, including inner programs, with kinds of loops."""
     program = plan.program
     statements = [with_programs(part, lambda inner: scheduled(inner, machine))
                   for statement in program.statements
@@ -59,7 +59,7 @@ def scheduled(plan: Plan, machine: Machine) -> Plan:
 
 def in_kinds(statement: Statement, same: Mapping[Buffer, Buffer], machine: Machine,
              ) -> list[Statement]:
-    """The statements that one becomes; ``same`` maps buffers to others whose memory they are."""
+    """The statements that replace one; ``same`` maps buffers to others whose memory they share."""
     scheduler, tuning = _Scheduler(same, machine), machine.tuning
     analysis = scheduler.analysis
     statement = with_brief_loops(statement, analysis, tuning.polls)
@@ -74,12 +74,12 @@ class _Scheduler:
         self.analysis = Analysis(dict(same))
         self.planner = Planner(self.analysis, machine)
         self.folds = Folds(self.planner)
-        # The indices of loops over tasks around a statement, where one may be a product: products
-        # stand by themselves, or in tasks.
+        # The indices of loops over tasks around a statement, if it may be a product: products are
+        # at the top level, or directly in tasks.
         self.tasks: frozenset[Index] | None = frozenset()
 
     def statement(self, statement: Statement) -> list[Statement]:
-        """The statements that one becomes."""
+        """The statements that replace one."""
         if isinstance(statement, Store):
             return [self.folds.store(statement, ())]
         if not isinstance(statement, Nest) or not all(i.extent for i in statement.indices):
@@ -101,7 +101,7 @@ class _Scheduler:
             statement, self.planner.tuning.residues) for part in self.nest(nest)]
 
     def product(self, nest: Nest, tiles: Tiling) -> Tiled:
-        """A nest by tiles, whose operands are computed in loops of some kinds."""
+        """A nest by tiles; the loops that compute its operands get kinds, too."""
         def with_kinds(operand: Operand) -> Operand:
             room = operand.room
             return operand if room is None else replace(operand, room=replace(room, fill=tuple(
@@ -114,7 +114,7 @@ class _Scheduler:
         return Tiled(nest.indices, nest.kinds, nest.body, tiling=tiles, lanes=lanes)
 
     def nest(self, nest: Nest) -> list[Statement]:
-        """The statements that a nest becomes, none of whose loops is over tasks."""
+        """The statements that replace a nest without loops over tasks."""
         seen = replace(nest, body=self.analysis.moved_as_bits(nest.body))
         if SEQUENTIAL in nest.kinds and (fields := as_scan(self.planner, seen)) is not None:
             return [self.scan(nest, seen, fields)]
@@ -124,7 +124,7 @@ class _Scheduler:
 
     def loops(self, nest: Nest, seen: Sequence[Statement], loops: Sequence[Loop],
               ) -> list[Statement]:
-        """A nest in the loops that were planned; ``seen`` is its body as it is moved in memory."""
+        """A nest in the planned loops; ``seen`` is its body as it accesses memory."""
         body = nest.body
         if not loops:
             return [self.run(Nest, nest, body, (), ())]
@@ -150,7 +150,7 @@ class _Scheduler:
 
     def in_parts(self, nest: Nest, parts: Sequence[Sequence[Statement]], loops: Sequence[Loop],
                  kinds: Sequence[Kind]) -> list[Statement]:
-        """A nest whose last loop is one for each part of its body."""
+        """A nest whose last loop is split, one for each part of its body."""
         found: list[Statement] = []
         done = 0
         for part in parts:
@@ -162,7 +162,7 @@ class _Scheduler:
 
     def rows(self, nest: Nest, seen: Sequence[Statement], loops: Sequence[Loop],
              kinds: Sequence[Kind], fields: Mapping[str, Any]) -> list[Statement]:
-        """Sums along rows, and what is made of them if that has a loop of its own."""
+        """Sums along rows, and the code after them if it gets its own loop."""
         last = loops[-1]
         count = len(with_finish_apart(self.planner, last, seen)[0])
         if count == len(seen):
@@ -195,7 +195,7 @@ class _Scheduler:
             if isinstance(kind, Vector):
                 varying, one_by_one = loop.covers, 1 in kind.rest
         indices, every = _spread(nest, loops, kinds, ())
-        if form is Rows:  # which says how its sums run
+        if form is Rows:  # it defines how its sums run
             return form(indices, every, tuple(body), **fields)
         found, rest = self.bodies(body, varying, one_by_one)
         kept = kept_buffers(self.analysis, loops[-1].covers, body) if loops and (
@@ -204,8 +204,8 @@ class _Scheduler:
 
     def bodies(self, body: Sequence[Statement], varying: Iterable[Index], one_by_one: bool,
                ) -> tuple[tuple[Statement, ...], tuple[Statement, ...]]:
-        """Statements inside of lanes, and as they are where iterations run one by one, if they do
-        and that is different."""
+        """Statements inside of lanes, and the statements for iterations one by one, if these occur
+        and differ."""
         found = self.inside(body, varying)
         rest = self.inside(body, ()) if one_by_one and any(
             e.holds & FOLDS for s in body for e in expressions(s)) else found
@@ -231,10 +231,10 @@ class _Scheduler:
         return PARALLEL if loop.parallel else SEQUENTIAL
 
     def left_over(self, loop: Loop, body: Sequence[Statement]) -> tuple[int, ...]:
-        """The lanes in which iterations run that whole steps leave; none if a last step overlaps.
+        """The lanes for the remainder of whole steps; empty if the last step overlaps.
 
-        Sums in vectors of fewer lanes first: those walk through columns of memory, of which one
-        takes as long as a vector of them.
+        Sums use vectors of fewer lanes first: they walk through columns of memory, and a single
+        column takes as long as a vector of them.
         """
         left = loop.extent % loop.width
         if not left or self.analysis.repeatable(body):
@@ -249,7 +249,7 @@ class _Scheduler:
         return (*found, 1) if left else tuple(found)
 
     def is_short(self, loop: Loop, body: Sequence[Statement], steps: int) -> bool:
-        """Whether a loop in lanes has so few steps, of so few instructions, that it is better
+        """Whether a loop in lanes has so few steps, of so few instructions, that it should be
         written out."""
         tuning = self.planner.tuning
         return loop.parallel and steps <= tuning.together // 2 and all(
@@ -257,8 +257,8 @@ class _Scheduler:
             self.analysis.length(s.value) for s in body if isinstance(s, Store)) <= tuning.moves
 
     def is_brief(self, loop: Loop, rest: Sequence[Loop], body: Sequence[Statement]) -> bool:
-        """Whether each iteration of a loop stores vectors that are soon made, of neighbours: there
-        are better things to do than to jump back."""
+        """Whether each iteration of a loop stores vectors of adjacent elements after few
+        instructions, so that loop overhead would dominate."""
         tuning = self.planner.tuning
         if len(rest) != 1 or not rest[0].width == rest[0].extent > 1 == loop.width or not (
                 loop.parallel and loop.extent >= tuning.together) or not (
@@ -272,7 +272,7 @@ class _Scheduler:
 
 def _spread(nest: Nest, loops: Sequence[Loop], kinds: Sequence[Kind], without: Sequence[Index],
             ) -> tuple[tuple[Index, ...], tuple[Kind, ...]]:
-    """The indices of loops, with those of one iteration in front, and their kinds."""
+    """The indices of loops and their kinds, with loops of one iteration in front."""
     found: dict[Index, Kind] = {i: kind for i, kind in zip(nest.indices, nest.kinds)
                                 if i.extent == 1 and i not in without}
     for loop, kind in zip(loops, kinds, strict=True):
@@ -283,7 +283,7 @@ def _spread(nest: Nest, loops: Sequence[Loop], kinds: Sequence[Kind], without: S
 
 def _within(indices: tuple[Index, ...], kinds: tuple[Kind, ...], body: Sequence[Statement],
             ) -> list[Statement]:
-    """Statements inside of loops, if there are any; those of one nest are its own."""
+    """Statements inside of loops; a single nest absorbs them."""
     if not indices:
         return list(body)
     inner = body[0]

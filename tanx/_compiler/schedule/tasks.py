@@ -1,12 +1,12 @@
 """Which work is split over threads: loops cut into tasks, and long reductions into partial ones.
 
-A statement that takes long enough gets an outermost loop over tasks, by cutting one of its loops
-whose iterations stay apart into stretches; what is left over is a statement of its own. ::
+A statement that takes long enough gets an outermost loop over tasks, by cutting a loop with
+independent iterations into ranges; the remainder becomes a separate statement. ::
 
     for i in 1000, j in 1000 parallel:        for t in 25 tasks, i in 40, j in 1000 parallel:
         y[i, j] = exp(x[i, j])                    y[t * 40 + i, j] = exp(x[t * 40 + i, j])
 
-Where there are too few such iterations but long folds, the folds are cut instead: their parts are
+If there are too few such iterations but long folds, the folds are cut instead: partial results are
 stored, and then combined. ::
 
     once:                                     for t in 25 tasks:
@@ -14,8 +14,8 @@ stored, and then combined. ::
                                               once:
                                                   y[] = add(k in 25: p0[k])
 
-Running sums along a line are those of rows side by side, each from the sum of those before it.
-Iterations that meet in a few elements get such elements of their own for each task. ::
+Running sums along a line become those of several rows, each of which starts from the sum of the
+rows before it. If many iterations update a few elements, each task gets its own copy of these. ::
 
     for i in 100000 parallel:                 for t in 5 tasks:
         y[x[i]] add= z[i]                         for j in 8 parallel:
@@ -25,7 +25,7 @@ Iterations that meet in a few elements get such elements of their own for each t
                                               for j in 8 parallel:
                                                   y[j] add= add(k in 5: p0[k, j])
 
-The cuts depend on the program alone, never on the threads at hand, and so do the results.
+The cuts depend on the program alone, never on the number of threads, and so do the results.
 """
 
 from __future__ import annotations
@@ -84,11 +84,11 @@ from .tiles import is_tiled
 __all__ = ["in_tasks"]
 
 _LINES, _MOST_LINES = {"sort_lines": 1e-8, "least_of_lines": 1e-9}, 64
-"""Library calls on lines, with the seconds that they take for an element, and their most tasks."""
+"""Library calls on lines, with the seconds per element, and their maximal number of tasks."""
 
 
 def in_tasks(program: Program, machine: Machine) -> Program:
-    """Split the statements that are worth it over tasks; those by tiles have tasks of their own."""
+    """Split statements into tasks where it pays; those by tiles have their own tasks."""
     scheduler = _Scheduler(program, machine)
     statements = tuple(part for s in program.statements for part in scheduler.parts(s))
     used = {buffer for statement in statements for buffer in mentioned(statement)}
@@ -102,12 +102,12 @@ def _tasks_in(statement: Statement, tuning: TaskTuning) -> int:
 
 
 def _even(tasks: int, tuning: TaskTuning) -> int:
-    """More tasks where there are few, so that threads get about the same."""
+    """More tasks where there are few, so that threads get equal shares."""
     return max(tasks, min(tuning.fine * tasks, tuning.enough))
 
 
 class _Scheduler:
-    """Splits statements; ``temps`` are the buffers that this took."""
+    """Splits statements; ``temps`` are the buffers that this needed."""
 
     def __init__(self, program: Program, machine: Machine):
         self.machine, self.tuning = machine, machine.tuning.tasks
@@ -115,7 +115,7 @@ class _Scheduler:
         self.temps: list[Buffer] = []
 
     def parts(self, statement: Statement) -> Iterator[Statement]:
-        """The statements that one becomes."""
+        """The statements that replace one."""
         if isinstance(statement, Extern) and statement.name in _LINES:
             statement = self.with_room(statement)
         if isinstance(statement, Extern) and statement.name == LAPACK:
@@ -131,7 +131,7 @@ class _Scheduler:
         if wanted < 2:
             yield statement
             return
-        # Loops inside of others share what is in the cache, and are torn apart only if they must.
+        # Inner nests share data in the cache, so they are separated only if necessary.
         rows = any(isinstance(inner, Nest) for inner in statement.body)
         enough = self.tuning.enough_rows if rows else self.tuning.enough
         loops = _loops_to_cut(statement, self.tuning)
@@ -147,7 +147,7 @@ class _Scheduler:
             yield from [statement] if cut is None else _applied(cut, statement)
 
     def with_room(self, call: Extern) -> Extern:
-        """A library call on lines with spare room for several tasks, if it is worth that."""
+        """A library call on lines with scratch memory for several tasks, if that pays."""
         (out, spare), (given,) = call.outputs, call.inputs
         lines = prod(given.shape[:-2 if dict(call.params).get("pairs") else -1])
         seconds = prod(given.shape) * _LINES[call.name]
@@ -157,7 +157,7 @@ class _Scheduler:
         return replace(call, outputs=(out, self.room((tasks, *spare.shape[1:]), spare.dtype)))
 
     def with_work(self, call: Extern) -> Extern:
-        """A routine for many matrices with room to work for several tasks, if it is worth that."""
+        """A routine for many matrices with workspace for several tasks, if that pays."""
         params = dict(call.params)
         places = [arg for arg in params["args"] if isinstance(arg, tuple)]
         size = max(step for _, step in places)
@@ -174,7 +174,7 @@ class _Scheduler:
             {**params, "tasks": tasks}.items())))
 
     def finer(self, nest: Nest) -> list[Statement]:
-        """Statements that do the same as a nest, with more to split; none if it has no such."""
+        """Statements equivalent to a nest that can be split further; empty if there are none."""
         if SEQUENTIAL in nest.kinds:
             return self.with_rows_of_scan(nest)
         if apart := self.with_own_elements(nest):
@@ -187,7 +187,8 @@ class _Scheduler:
     # -- meetings ----------------------------------------------------------------------------------
 
     def with_own_elements(self, nest: Nest) -> list[Statement]:
-        """A nest that combines many values into few elements, of which each task has its own."""
+        """A nest that combines many values into few elements, of which each task has its own
+        copy."""
         store = _meeting(nest)
         if store is None or store.combine is None:
             return []
@@ -214,7 +215,7 @@ class _Scheduler:
     # -- scans -------------------------------------------------------------------------------------
 
     def with_rows_of_scan(self, nest: Nest) -> list[Statement]:
-        """A running sum and kin by rows side by side, each from what those before come to."""
+        """A running sum, maximum or minimum, by rows that start from the totals of those before."""
         scan = scan_of(nest)
         if scan is None or len(nest.indices) > 1 or not all(
                 _tells(scan.along, [store.index]) for store in scan.stores):
@@ -253,7 +254,7 @@ class _Scheduler:
     # -- folds -------------------------------------------------------------------------------------
 
     def with_parts_of_folds(self, nest: Nest) -> list[Statement]:
-        """The nest, and before it those that compute its long folds in parts."""
+        """The nest, preceded by those that compute partial results of its long folds."""
         before: list[Statement] = []
         while (found := self.long_folds(nest)) is not None:
             results, statements = self.split_folds(*found)
@@ -265,7 +266,7 @@ class _Scheduler:
     def long_folds(self, nest: Nest) -> tuple[list[Fold], _Cut, tuple[Index, ...]] | None:
         """Folds that are worth splitting together, how, and the loops that they depend on.
 
-        They are computed in any case, have the same extents, and do not need each other.
+        They are always evaluated, have the same extents, and do not depend on each other.
         """
         if any(getattr(s, "guard", None) is not None for s in nest.body) or not prod(
                 i.extent for i in nest.indices):
@@ -293,10 +294,10 @@ class _Scheduler:
         return None
 
     def has_parts(self, fold: Fold) -> bool:
-        """Whether parts of a fold can be computed by themselves, and then combined."""
+        """Whether partial results of a fold can be computed and then combined."""
         loads = find_loads(fold.body)
         if loads and all(load.buffer in self.temps for load in loads):
-            return False  # it combines parts itself
+            return False  # it already combines partial results
         if not prod(i.extent for i in fold.indices):
             return False
         if fold.reducer:
@@ -306,7 +307,7 @@ class _Scheduler:
 
     def split_folds(self, folds: Sequence[Fold], cut: _Cut, loops: tuple[Index, ...],
                     ) -> tuple[Mapping[Expr, Expr], list[Statement]]:
-        """Expressions in place of what folds carry last, and the statements that store parts."""
+        """Replacements for the results of folds, and the statements that store partial results."""
         extents = (*(i.extent for i in cut.whole), cut.count + (cut.left > 0))
         shape = (*extents, *(i.extent for i in loops))
         rooms = [[self.room(shape, state.dtype) for state in fold.states] for fold in folds]
@@ -348,7 +349,7 @@ class _Scheduler:
 
 @dataclass(frozen=True)
 class _Cut:
-    """A loop in ``count`` stretches of ``size``, inside of loops that are tasks as they are."""
+    """A loop in ``count`` ranges of ``size``, inside of loops that are tasks as they are."""
 
     whole: tuple[Index, ...]
     index: Index
@@ -362,20 +363,20 @@ class _Cut:
 
     @property
     def left(self) -> int:
-        """The iterations that are left over."""
+        """The iterations of the remainder."""
         return self.index.extent - self.done
 
     @property
     def gain(self) -> float:
-        """How much sooner the work is done by as many threads as there are tasks."""
+        """The speedup with as many threads as there are tasks."""
         return prod(i.extent for i in self.whole) * self.index.extent / (self.size + self.left)
 
 
 def _best_cut(loops: Iterable[Index], wanted: int, enough: int,
               neighbours: Callable[[Index], int], tuning: TaskTuning) -> _Cut | None:
-    """The outermost cut that gives enough tasks, or else the one that gives most.
+    """The outermost cut that gives enough tasks, or otherwise the one that gives most.
 
-    ``neighbours`` tells of a loop how many iterations stay together.
+    ``neighbours`` says how many iterations of a loop stay together.
     """
     enough = min(wanted // 2, enough)
     best: _Cut | None = None
@@ -396,7 +397,7 @@ def _best_cut(loops: Iterable[Index], wanted: int, enough: int,
 
 
 def _cut(index: Index, wanted: int, together: int, tuning: TaskTuning) -> _Cut | None:
-    """A loop in about so many stretches, with little left over, which is code of its own."""
+    """A loop in about so many ranges, with a small remainder, which needs separate code."""
     extent, most = index.extent, index.extent // together
     if most < 2:
         return None
@@ -416,7 +417,7 @@ def _cut(index: Index, wanted: int, together: int, tuning: TaskTuning) -> _Cut |
 
 
 def _applied(cut: _Cut, nest: Nest) -> Iterator[Nest]:
-    """The nest in tasks, and what is left over."""
+    """The nest in tasks, and the remainder."""
     kinds = dict(zip(nest.indices, nest.kinds))
     task = fresh_index(cut.count, "t")
     tasks = (*cut.whole, task)
@@ -440,7 +441,7 @@ def _applied(cut: _Cut, nest: Nest) -> Iterator[Nest]:
 
 
 def _loops_apart(nest: Nest) -> list[Index]:
-    """The loops of a nest whose iterations may run at the same time, whatever stands inside."""
+    """The loops of a nest whose iterations are independent, whatever is inside."""
     leading = next((n for n, kind in enumerate(nest.kinds) if kind != PARALLEL), len(nest.kinds))
     if any(isinstance(s, Store) and s.combine for s in statements_in(nest.body)):
         leading = 0
@@ -453,8 +454,8 @@ def _loops_apart(nest: Nest) -> list[Index]:
 
 
 def _loops_to_cut(nest: Nest, tuning: TaskTuning) -> list[Index]:
-    """The loops whose iterations may run at the same time, less those in which a large array is
-    read as often: a task has all iterations of these, and at hand what they read."""
+    """The loops whose iterations are independent, except for those that reread a large array: a
+    task runs all iterations of these, with the array in its cache."""
     loops = _loops_apart(nest)
     read = {i for s in statements_in(nest.body) for load in find_loads(expressions(s))
             for i in load.free}
@@ -463,7 +464,7 @@ def _loops_to_cut(nest: Nest, tuning: TaskTuning) -> list[Index]:
 
 
 def _places(nest: Nest) -> Mapping[Buffer, set[tuple[Expr, ...]]]:
-    """Where a nest touches the buffers that it writes."""
+    """The accesses of a nest to the buffers that it writes."""
     found: dict[Buffer, set[tuple[Expr, ...]]] = {buffer: set() for buffer in written(nest.body)}
     for inner in statements_in(nest.body):
         if isinstance(inner, Store):
@@ -475,16 +476,16 @@ def _places(nest: Nest) -> Mapping[Buffer, set[tuple[Expr, ...]]]:
 
 
 def _tells(index: Index, places: Iterable[tuple[Expr, ...]]) -> bool:
-    """Whether some dimension of a place tells the iteration of a loop, the same in all places."""
+    """Whether some dimension of all accesses is the index of a loop."""
     return any(len({*along}) == 1 and along[0].free == {index}
                and is_affine(linear_form(along[0])) for along in zip(*places))
 
 
 def _neighbours(tuning: TaskTuning, accesses: Iterable[Load], index: Index,
                 in_order: bool = False) -> int:
-    """How many iterations of a loop stay together: more than one where they are neighbours.
+    """How many iterations of a loop stay together: more than one if they are adjacent in memory.
 
-    Where rows follow each other ``in_order``, nothing but their length helps to foresee them.
+    If rows are read ``in_order``, only long rows let the hardware prefetch them.
     """
     accesses = list(accesses)
     near = [access for access in accesses if abs(access.place[0].get(index, 0)) == 1]
@@ -497,8 +498,8 @@ def _neighbours(tuning: TaskTuning, accesses: Iterable[Load], index: Index,
 
 
 def _row(access: Load, index: Index) -> int:
-    """The elements of a row of which a loop takes the next, of several that follow each other in
-    memory, while others go further; else 0."""
+    """The elements of a row along which a loop advances, if rows are contiguous and other accesses
+    have larger strides; otherwise 0."""
     steps = {i: n for i, n in access.place[0].items() if isinstance(i, Index)}
     row = steps.get(index, 0)
     inner = [i for i, n in steps.items() if n == 1 and i.extent == row]
@@ -506,7 +507,7 @@ def _row(access: Load, index: Index) -> int:
 
 
 def _accesses(statements: Iterable[Statement]) -> list[Load]:
-    """The elements whose accesses take most of the time: those that change in most loops."""
+    """The elements whose accesses take most of the time: those that vary in most loops."""
     stores = [s for s in statements_in(statements) if isinstance(s, Store)]
     accesses = find_loads(e for store in stores for e in expressions(store))
     accesses += [Load(store.buffer, store.index) for store in stores]
@@ -515,7 +516,7 @@ def _accesses(statements: Iterable[Statement]) -> list[Load]:
 
 
 def _of_row(scan: Scan, start: Expr, length: int, tuning: TaskTuning) -> Expr:
-    """What a row of a scan comes to; narrow numbers are added by fours before they are widened."""
+    """The total of a row of a scan; narrow numbers are added in fours before they are widened."""
     first, dtype = neutral(scan.combine, scan.state.dtype), scan.state.dtype
 
     def at(element: Expr, step: Expr) -> Expr:
@@ -533,9 +534,9 @@ def _of_row(scan: Scan, start: Expr, length: int, tuning: TaskTuning) -> Expr:
 
 
 def _meeting(nest: Nest) -> Store | None:
-    """The store in which iterations of a nest combine values, if they may do so elsewhere first.
+    """The store that combines values from several iterations, if copies may be combined first.
 
-    Sums of narrow floats depend on their order too much for that.
+    Sums of narrow floats depend too much on their order for that.
     """
     store = nest.body[0]
     if len(nest.body) > 1 or not isinstance(store, Store) or not store.combine or any(
@@ -567,7 +568,7 @@ def _groups(nest: Nest) -> list[list[Statement]]:
 
 
 def _within(nest: Nest, group: Sequence[Statement]) -> Nest:
-    """A part of a nest in its loops; those of a nest inside are loops beside them."""
+    """A part of a nest in its loops, merged with those of a single inner nest."""
     first = group[0]
     if isinstance(first, Nest):
         return Nest(nest.indices + first.indices, nest.kinds + first.kinds, first.body)
@@ -582,14 +583,14 @@ def _in_loops(fold: Fold, indices: tuple[Index, ...]) -> Fold:
 
 
 def _part(fold: Fold, cut: _Cut, size: int, start: Expr) -> Fold:
-    """A fold on a stretch of the loop that is cut, and on single steps of those around it."""
+    """A fold on a range of the loop that is cut, and on single steps of the loops around it."""
     step = fresh_index(size, "k")
     indices = [step if i is cut.index else i for i in fold.indices if i not in cut.whole]
     body, init = fold.body, fold.init
     if fold.reducer:
         dtype = fold.states[0].dtype
         init = (Const(identity(fold.reducer, dtype), dtype),)
-    else:  # a search takes its first element, whatever that is
+    else:  # a search starts with its first element
         first = op("eq", fold.indices[0], 0)
         body = tuple(rewrite(e, lambda e: op("eq", step, 0) if e is first else None) for e in body)
     moved: dict[Variable, Expr] = {cut.index: start + step}

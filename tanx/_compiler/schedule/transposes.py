@@ -1,6 +1,6 @@
-"""Nests that read along one loop and write along another: which they are.
+"""Nests that read along one loop and write along another.
 
-How they run is told in ``emit/cpu/transposes.py``.
+``emit/cpu/transposes.py`` describes the code.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .lanes import Loop, Planner, crosses
 __all__ = ["LINE", "as_transposed", "crosses_in_order"]
 
 LINE = 64
-"""Bytes of a line of the cache."""
+"""Bytes of a cache line."""
 
 
 def as_transposed(planner: Planner, crossing: Loop, lane: Loop, body: Sequence[Statement],
@@ -28,8 +28,9 @@ def as_transposed(planner: Planner, crossing: Loop, lane: Loop, body: Sequence[S
     """How a crossing loop and the one in lanes run: the kind of the latter, and the fields of
     ``TransposedTile``.
 
-    Lines of the cache are filled one after the other, while those that are read stay. Where some
-    are read along the lanes, too many for that, they are used up instead.
+    Cache lines are written one after the other, while those that are read stay in the cache. If
+    some loads are contiguous along the lanes, that would be too many, and lines are read completely
+    instead.
     """
     size, tuning = lane.width, planner.machine.tuning.transposes
     far = _far_loads(planner, crossing, lane, body)
@@ -63,7 +64,7 @@ def _far_loads(planner: Planner, crossing: Loop, lane: Loop, body: Sequence[Stat
     def is_far(load: Load) -> bool:
         item = load.dtype.itemsize
         apart, rows = (lane.stride(load.place[0]) or 0) * item, max(1, LINE // item)
-        # Rows have the same few places in the cache.
+        # Rows map to the same few cache sets.
         thrown_out = rows * (apart & -apart) > tuning.cache
         return kind_of(load.dtype) != "c" and prod(load.buffer.shape) * item >= (
             2 * tuning.cache if thrown_out else tuning.far)
@@ -72,7 +73,7 @@ def _far_loads(planner: Planner, crossing: Loop, lane: Loop, body: Sequence[Stat
 
 
 def _crosses_safely(analysis: Analysis, load: Load, crossing: Loop, lane: Loop) -> bool:
-    """Whether a load finds neighbours along one loop, and elements apart along another one."""
+    """Whether a load is contiguous along one loop, and strided along another one."""
     terms = _merged(analysis.offset(load)[0], crossing, lane)
     ours = {crossing.index, *crossing.covers, lane.index, *lane.covers}
     return terms.get(crossing.index) == 1 and abs(terms.get(lane.index, 0)) > 1 and (
@@ -91,7 +92,7 @@ def _merged(terms: Mapping[Expr, int], *loops: Loop) -> Mapping[Expr, int]:
 
 def crosses_in_order(planner: Planner, loop: Loop, body: Sequence[Statement],
                      lane: Loop | None) -> bool:
-    """Whether stores in a loop that runs in order, inside one in lanes, are neighbours along it."""
+    """Whether stores in an ordered loop, inside one in lanes, are contiguous along it."""
     if lane is None or loop.parallel or not 1 < lane.width <= loop.extent:
         return False
     length = sum(planner.analysis.length(s.value) for s in body if isinstance(s, Store))

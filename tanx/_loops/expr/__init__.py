@@ -1,12 +1,12 @@
-"""Expressions: how one element is made. Immutable, typed, and equal only to themselves.
+"""Expressions: how one element is computed. Immutable, typed, and equal only to themselves.
 
-Expressions are interned: building one twice gives the same object, so ``==`` and ``hash`` are those
-of the structure at the cost of a pointer, and a subexpression that is used often is shared.
-``==`` therefore builds nothing; comparisons that compute are ``op("eq", a, b)`` and ``<``.
+Expressions are interned: building one twice gives the same object, so ``==`` and ``hash`` compare
+structures at the cost of a pointer, and repeated subexpressions are shared. ``==`` therefore builds
+nothing; comparisons that compute are ``op("eq", a, b)`` and ``<``.
 
 From the bottom up: ``interned`` (one object for one structure), ``nodes`` (constants, variables,
 loads, instructions, folds; sums as linear forms), ``intervals`` (bounds of integers) and
-``simplify``, whose rules :func:`op` asks whenever something is built.
+``simplify``, whose rules :func:`op` applies whenever an expression is built.
 """
 
 from . import simplify

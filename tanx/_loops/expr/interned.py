@@ -1,7 +1,7 @@
 """Nodes of expressions, interned: building one twice gives the same object.
 
-So ``==`` and ``hash`` are those of the structure at the cost of a pointer, and what is written once
-but used often is shared.
+So ``==`` and ``hash`` compare structures at the cost of a pointer, and repeated subexpressions are
+shared.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class _Interned(ref):
 
 
 _interned: dict[tuple, _Interned] = {}
-_lock = new_lock()  # to forget a node may happen while another one is being made
+_lock = new_lock()  # a node may be freed while another one is being created
 
 
 def _forget(dead: _Interned) -> None:
@@ -42,7 +42,7 @@ class Node:
     """An interned object: fields are given at creation and never change.
 
     ``free`` holds the indices and states that occur and are not bound by a fold inside; ``holds``
-    tells what a search through the node may find.
+    says which kinds of nodes a search can find in the node.
     """
 
     __slots__ = ("__weakref__", "free", "holds")
@@ -51,7 +51,7 @@ class Node:
 
     @classmethod
     def _make(cls, key: tuple, **fields):
-        """The node of a class and key; made of ``fields`` when it is the first."""
+        """The node of a class and key; created from ``fields`` when it is the first."""
         key = (cls, *key)
         known = _interned.get(key)
         node = None if known is None else known()
@@ -88,5 +88,6 @@ class Node:
         return self._brief(8)
 
     def _brief(self, depth: int) -> str:
-        """A text for messages and debuggers, cut off below a depth; ``show.py`` writes it all."""
+        """A text for messages and debuggers, truncated below a depth; ``show.py`` writes all of
+        it."""
         raise NotImplementedError

@@ -1,7 +1,7 @@
 """Intervals: bounds for the values of integer expressions.
 
-An interval is found from those of the parts of an expression, once: it is kept with it. Facts, as
-conditions give them, narrow it.
+The interval of an expression follows from those of its parts, and is cached with it. Facts, which
+conditions provide, narrow it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Facts = Mapping[Expr, Interval]
 
 
 def bounds(expr: Expr, facts: Facts | None = None) -> Interval:
-    """An interval that holds the value of an integer expression; empty when the first is greater.
+    """An interval that contains the value of an integer expression; empty if first is greater.
 
     ``facts`` narrow the intervals of expressions that occur inside; see :func:`facts_of`.
 
@@ -38,7 +38,7 @@ def _clipped(ends: Interval, dtype: np.dtype) -> Interval:
 
 
 class _Slots:
-    """The intervals of expressions about which no facts are given, kept with the expressions."""
+    """Intervals of expressions without facts, cached with the expressions."""
 
     def __contains__(self, expr: Expr) -> bool:
         return hasattr(expr, "_ends")
@@ -54,7 +54,7 @@ _slots = _Slots()
 
 
 def _ends(root: Expr, facts: Facts | None = None, known=None) -> Interval:
-    """The interval of an integer; that of an int64 is what its linear form has without wrapping."""
+    """The interval of an integer; for int64, that of its linear form without wrapping."""
     known = known if known is not None else {} if facts else _slots
     stack = [] if root in known else [root]
     while stack:
@@ -69,7 +69,7 @@ def _ends(root: Expr, facts: Facts | None = None, known=None) -> Interval:
 
 
 def _parts(expr: Expr) -> Iterable[Expr]:
-    """The integers whose intervals give that of another one."""
+    """The integers whose intervals determine that of another one."""
     if expr.dtype == INDEX and (terms := linear_form(expr)[0]) != {expr: 1}:
         return terms
     if isinstance(expr, Op) and expr.name in _BOUNDS and kind_of(expr.args[-1].dtype) in "biu":
@@ -140,7 +140,7 @@ _BOUNDS: dict[str, Callable[..., Interval]] = {
 def facts_of(condition: Expr, holds: bool = True) -> dict[Expr, Interval]:
     """The bounds of int64 expressions that follow when a condition holds (or does not).
 
-    Conjunctions of comparisons are understood; anything else tells nothing.
+    Conjunctions of comparisons are understood; other conditions give no facts.
 
     >>> i = Index("i", 8)
     >>> facts_of((i - 2 >= 0) & (i < 5)), facts_of(i < 5, False)
@@ -178,5 +178,5 @@ def exact(expr: Expr) -> bool:
 
 
 def fits(ends: Interval) -> bool:
-    """Whether all of an interval are numbers of int64."""
+    """Whether an interval is within int64."""
     return -2**63 <= ends[0] and ends[1] < 2**63

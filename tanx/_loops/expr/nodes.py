@@ -1,7 +1,7 @@
 """The nodes of expressions, and int64 expressions as sums.
 
-:func:`op` applies an instruction, and asks ``simplify.py`` for something simpler first. Sums of
-int64 stand as linear forms, which is exact under wrap-around.
+:func:`op` applies an instruction, after asking ``simplify.py`` for something simpler. Sums of int64
+are linear forms, which is exact under wrap-around.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ Linear = tuple[dict["Expr", int], int]
 """A sum: the factor of each term, and a constant."""
 
 SIMPLIFY: dict[str, Callable[..., Expr | None]] = {}
-"""By instruction, what gives a simpler expression of some operands, or None: see ``simplify.py``,
-which fills it (its rules are made of expressions, so they cannot stand below them)."""
+"""By instruction, a function that returns a simpler expression of some operands, or None: see
+``simplify.py``, which fills it (its rules build expressions, so they cannot be imported here)."""
 
 _set = object.__setattr__  # the fields of a node are set once
 
@@ -112,7 +112,7 @@ class Expr(Node):
 
 
 class Const(Expr):
-    """A number known now; ``value`` is Python's bool, int, float or complex."""
+    """A number known at compile time; ``value`` is Python's bool, int, float or complex."""
 
     __slots__ = ("value",)
     value: Any
@@ -124,13 +124,13 @@ class Const(Expr):
         if kind_of(dtype) not in fitting:
             raise TypeError(f"{value!r} is not a constant of dtype {short_name(dtype)}.")
         array = given.astype(dtype)
-        # The bits tell -0.0 from 0.0 and know that NaN is NaN.
+        # The bits distinguish -0.0 from 0.0, and make NaN equal to itself.
         return cls._make((dtype, array.tobytes()), dtype=dtype, value=array.item())
 
     def _brief(self, depth):
         if self.dtype == BOOL:
             return "true" if self.value else "false"
-        # The scalar's own text is the shortest that tells it from others of its dtype.
+        # The scalar's own text is the shortest that identifies it in its dtype.
         text = str(np.asarray(self.value).astype(self.dtype)[()])
         return text if self.dtype == INDEX else f"{text}:{short_name(self.dtype)}"
 
@@ -182,7 +182,7 @@ class Load(Expr):
 
     @property
     def place(self) -> Linear:
-        """The position in the buffer, row by row, as a sum: see :func:`position`."""
+        """The row-major position in the buffer, as a sum: see :func:`position`."""
         try:
             return self._place
         except AttributeError:
@@ -200,7 +200,7 @@ class Load(Expr):
 
 
 class Op(Expr):
-    """An instruction applied; built by :func:`op`, which simplifies and finds the dtype."""
+    """An application of an instruction; :func:`op` builds it, simplifies, and infers the dtype."""
 
     __slots__ = ("args", "attrs", "name")
     name: str

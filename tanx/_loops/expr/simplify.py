@@ -1,4 +1,4 @@
-"""Simpler expressions: each rule takes the operands of an instruction, and gives one or None.
+"""Simplification: each rule takes the operands of an instruction, and returns one or None.
 
 Index arithmetic (int64 and bool) is simplified as it is built, so that a layout rule may be written
 naively and still print as ``x[i, 7 - j]``. Rules about ``//``, ``%`` and comparisons apply only
@@ -46,7 +46,7 @@ def _simplify_mul(a: Expr, b: Expr) -> Expr | None:
 
 
 def _divisor(x: Expr, divisor: Expr) -> int | None:
-    """The number that an index is divided by; None where the rules do not apply."""
+    """The divisor of an index; None if the rules do not apply."""
     if x.dtype == INDEX and isinstance(divisor, Const) and divisor.value > 0 and exact(x):
         return divisor.value
     return None
@@ -134,7 +134,7 @@ def _comparison(name: str, true_when, false_when):
 
 
 def _divided(name: str, terms: Mapping[Expr, int], limit: int, factor: int) -> Expr | None:
-    """A comparison of a sum with a number, both divided by what divides the sum."""
+    """A comparison of a sum with a number, both divided by the divisor of the sum."""
     bare = sum_of({t: f // factor for t, f in terms.items()}, 0)
     if not exact(bare) or not fits((limit, limit)):
         return None

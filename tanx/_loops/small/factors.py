@@ -1,8 +1,8 @@
 """Factors of small matrices, many at a time: Cholesky, LU, QR, and triangular systems.
 
-Algorithms for any machine ``m``; ``lanes.py`` says what that is. Sums go along rows and columns
-that are done (the "left-looking" order), several of them at a time in registers, for memory is what
-such code waits for.
+Algorithms for any machine ``m``, which ``lanes.py`` explains. Sums go along rows and columns that
+are done (the "left-looking" order), several of them at a time in registers, because such code is
+bound by memory.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ __all__ = ["cholesky", "fill", "householder_product", "identity", "inverse_of", 
 
 
 def less(m, sums: Sequence, x, others: Sequence) -> list:
-    """Sums less products with one number."""
+    """Sums minus products with one number."""
     return [m.fma(-x, y, s) for s, y in zip(sums, others)]
 
 
 def more(m, sums: Sequence, x, others: Sequence) -> list:
-    """Sums and products with one number."""
+    """Sums plus products with one number."""
     return [m.fma(x, y, s) for s, y in zip(sums, others)]
 
 
 def inverse_of(m, x):
-    """``1 / x``, but never infinite: what it is multiplied with may be zero."""
+    """``1 / x``, but never infinite: it may be multiplied by zero."""
     most = float(np.finfo(m.dtype).max)
     inverse = 1 / x
     return m.select(m.abs(inverse) > most, m.copysign(m.number(most), x), inverse)
@@ -86,7 +86,7 @@ def cholesky(m, a):
                 a[i, j] = total * inverse
         m.strips(j + 1, n, rows)
     m.each(0, n, column)
-    failed = m.is_nan(a[n - 1, n - 1])  # what comes after a NaN is one
+    failed = m.is_nan(a[n - 1, n - 1])  # a NaN propagates to all later elements
     m.when(failed, lambda: each_element(m, a, lambda i, j: put(
         a, i, j, m.select(failed, m.number(np.nan), a[i, j]))))
     return [a]
@@ -116,7 +116,7 @@ def triangular_solve(m, a, b, left_side: bool, lower: bool, transpose_a: bool,
 
 
 def lu(m, a):
-    """Both factors in one matrix; the rows that rows were exchanged with; the order that gives."""
+    """Both factors in one matrix; the row exchanged with each row; the resulting permutation."""
     rows, columns = a.shape
     steps = min(rows, columns)
     pivots, order = m.integers(steps), m.integers(rows)
@@ -155,10 +155,11 @@ def lu(m, a):
 
 
 def reflection(m, a, k, first):
-    """Find what makes a column zero below row ``first``: its vector takes the place of the column.
+    """Compute a reflection that makes a column zero below row ``first``; its vector replaces the
+    column.
 
-    Of the vector, the element at ``first`` is 1 and not stored. What the element of the column
-    becomes there, and the factor, are given. As in LAPACK, a column of zeros is left alone.
+    The element of the vector at ``first`` is 1 and not stored. Returns the new element of the
+    column there, and the factor. As in LAPACK, a column of zeros is left alone.
     """
     rows, _ = a.shape
     head = a[first, k]
@@ -200,7 +201,8 @@ def reflect(m, a, k, first, factor, x, start, stop) -> None:
 
 
 def triangularize(m, a):
-    """Make a matrix upper triangular by reflections; their vectors below, their factors."""
+    """Make a matrix upper triangular by reflections: their vectors are below, their factors
+    returned."""
     rows, columns = a.shape
     steps = min(rows, columns)
     factors = m.matrix(steps)
@@ -215,7 +217,7 @@ def triangularize(m, a):
 
 
 def product_of(m, a, factors, columns: int):
-    """The product of reflections, in so many columns."""
+    """The product of reflections, in ``columns`` columns."""
     q = identity(m, a.shape[0], columns)
     m.each(0, factors.shape[0], lambda k: reflect(m, a, k, k, factors[k, 0], q, k, columns),
            backwards=True)

@@ -1,11 +1,11 @@
-"""How algorithms on small matrices run in NumPy, and what they are written with.
+"""The machine of algorithms on small matrices, in NumPy, and the matrices they are written with.
 
-An algorithm (``factors.py``, ``spectra.py``, ``schur.py``) is written once, for any *machine*. A
-machine is :class:`Arrays`, which runs it in NumPy, or that of the code generator, which writes LLVM
-code. A value is a number in each lane, an index is one number for all lanes; the matrices of a
-batch are in lanes. An algorithm takes matrices, which it may overwrite, and gives matrices of
-results. Its loops and sums go through the machine, so that in generated code they are loops, or,
-for the smallest matrices, are written out.
+An algorithm (``factors.py``, ``spectra.py``, ``schur.py``) is written once, for any *machine*:
+either :class:`Arrays`, which runs it in NumPy, or that of code generation, which writes LLVM code.
+A value is a number in each lane, an index is one number for all lanes; the matrices of a batch are
+in lanes. An algorithm takes matrices, which it may overwrite, and returns matrices of results. Its
+loops and sums go through the machine, so that generated code has loops, or, for the smallest
+matrices, is written out.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ALGORITHMS: Mapping[str, Callable[..., list]] = {
 class Matrix:
     """A matrix in each lane: ``a[i, j]`` is a value, and can be set.
 
-    One of both indices may be an integer in each lane, other than that of the next lane.
+    One of the indices may be an integer per lane.
     """
 
     def __init__(self, elements: np.ndarray):
@@ -56,17 +56,17 @@ class Matrix:
 
 
 class Arrays:
-    """The machine that is NumPy: a lane for each matrix of a batch of ``count``."""
+    """NumPy as a machine: a lane for each matrix of a batch of ``count``."""
 
     def __init__(self, dtype: np.dtype, count: int):
         self.dtype, self.count = np.dtype(dtype), count
 
     def matrix(self, rows: int, columns: int = 1) -> Matrix:
-        """Room for a matrix of numbers."""
+        """Memory for a matrix of numbers."""
         return Matrix(np.zeros((rows, columns, self.count), self.dtype))
 
     def integers(self, rows: int, columns: int = 1) -> Matrix:
-        """Room for a matrix of integers."""
+        """Memory for a matrix of integers."""
         return Matrix(np.zeros((rows, columns, self.count), np.int64))
 
     def number(self, x: float):
@@ -98,13 +98,14 @@ class Arrays:
         return list(states)
 
     def until_none(self, body: Callable[[], Any], most: int) -> None:
-        """Run a body as long as it answers yes in some lane, so often at most."""
+        """Repeat a body while it returns true in some lane, at most so often."""
         for _ in range(most):
             if not body().any():
                 break
 
     def when(self, some, body: Callable[[], None]) -> None:
-        """Run a body that changes nothing in lanes of no, unless that is all of them."""
+        """Run a body unless the condition is false in all lanes; it changes only lanes where it
+        holds."""
         if some.any():
             body()
 
@@ -147,7 +148,7 @@ class Arrays:
         return np.isnan(x)
 
     def exchange(self, a, i, other, columns: int) -> None:
-        """Exchange a row with one further down, in each lane another."""
+        """Exchange a row with one further down, which may differ between lanes."""
         def swap(j):
             x = a[i, j]
             a[i, j] = a[other, j]

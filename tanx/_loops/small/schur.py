@@ -1,9 +1,8 @@
 """Eigenvalues and eigenvectors of small matrices of any kind, many at a time; see ``factors.py``.
 
-A matrix is made upper triangular, but for blocks of two by two on its diagonal, by orthogonal
-matrices (Francis' QR steps with two shifts); each lane works on a window of its own. Such matrices
-are kept with a border of zeros, so that steps at the edges are like others: rows and columns are
-counted from 1.
+Orthogonal matrices (Francis' QR steps with two shifts) make a matrix upper triangular, except for
+blocks of two by two on its diagonal; each lane works on its own window. Such matrices have a border
+of zeros, so that steps at the edges are like others: rows and columns are counted from 1.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from .spectra import nothing_beside_one, scaled
 __all__ = ["eig"]
 
 _STEPS = 30
-"""How many steps an eigenvalue takes at most."""
+"""How many steps an eigenvalue may take."""
 _PATIENCE = 10
-"""After so many steps that found nothing, the shifts are others."""
+"""After so many steps without progress, other shifts are used."""
 
 
 def eig(m, a, vectors: bool):
-    """Real and imaginary parts of eigenvalues; of the right eigenvectors too, if wanted.
+    """Real and imaginary parts of eigenvalues; optionally of the right eigenvectors, too.
 
     Vectors have length 1, and their largest element is positive.
     """
@@ -64,10 +63,10 @@ def eig(m, a, vectors: bool):
 
 
 def _isolate(m, a):
-    """Move rows that have nothing but their diagonal to the end, with their columns.
+    """Move rows that are zero except for their diagonal to the end, with their columns.
 
-    Their eigenvalues are on the diagonal then, those of triangular matrices all of them. The rows
-    in their order are given.
+    Their eigenvalues are then on the diagonal; for triangular matrices, all of them. Returns the
+    order of the rows.
     """
     n, _ = a.shape
     order, ends = m.integers(n), m.integers(1)
@@ -103,7 +102,7 @@ def _isolate(m, a):
 
 
 def _balance(m, a):
-    """Make rows and columns of about the same size, by powers of two, which are given."""
+    """Balance rows and columns by powers of two, which are returned."""
     n, _ = a.shape
     sizes, factor, column = m.matrix(n), m.matrix(1), m.matrix(1)
     m.each(0, n, lambda i: put(sizes, i, 0, m.number(1)))
@@ -146,10 +145,8 @@ def _balance(m, a):
 
 
 def _hessenberg(m, a):
-    """Make a matrix zero below the line next to its diagonal, by reflections: their factors.
-
-    Their vectors are below.
-    """
+    """Make a matrix upper Hessenberg by reflections: returns their factors; their vectors are
+    below."""
     n, _ = a.shape
     factors = m.matrix(n)
 
@@ -164,7 +161,7 @@ def _hessenberg(m, a):
 
 
 def _between(m, a, factors, order, sizes):
-    """The matrix that leads from reflected matrices, of other order and size, back; bordered."""
+    """The matrix that leads back from the balanced and reduced matrix; bordered."""
     n, _ = a.shape
     q = identity(m, n, n)
     m.each(0, n - 2, lambda k: reflect(m, a, k, k + 1, factors[k, 0], q, k + 1, n), backwards=True)
@@ -182,7 +179,7 @@ def _between(m, a, factors, order, sizes):
 
 
 def _triangularize(m, h, z) -> None:
-    """Turn until no block of more than two rows is left, and the columns of ``z`` as well."""
+    """Rotate until no block of more than two rows is left, with the columns of ``z``."""
     n = h.shape[1] - 2
     before, stuck, turns = m.integers(1), m.integers(1), m.matrix(n + 1, 3)
     before[0, 0] = stuck[0, 0] = m.integer(0)
@@ -254,7 +251,7 @@ def _start(m, h, low, high, others):
 
 
 def _chase(m, h, start, low, high, ends, vectors: bool, turns) -> None:
-    """One step of QR by reflections of three rows and columns each, which are given."""
+    """One step of QR by reflections of three rows and columns each, which are returned."""
     n, (first, last) = h.shape[1] - 2, ends
     zero = m.number(0)
 
@@ -322,14 +319,14 @@ def _turn_vectors(m, z, first, last, turns) -> None:
 
 
 def _square(m, h, k):
-    """Half the difference on the diagonal of the block of two at ``k``; the square of half that
-    of its eigenvalues."""
+    """Half the difference on the diagonal of the block of two at ``k``; and half the difference of
+    its eigenvalues, squared."""
     half = (h[k, k] - h[k + 1, k + 1]) * 0.5
     return half, m.fma(half, half, h[k, k + 1] * h[k + 1, k])
 
 
 def _split_pairs(m, h, z) -> None:
-    """Turn blocks of two until only those are left whose eigenvalues are not real."""
+    """Rotate blocks of two until only those with complex eigenvalues are left."""
     n = h.shape[1] - 2
 
     def split(k):
@@ -381,7 +378,7 @@ def _values(m, h):
 def _solution(m, h, k, re, im):
     """The eigenvector of a matrix that is triangular except for blocks of two; both of its parts.
 
-    From its last elements on, row by row. The first row that a lane has to solve is ``begin``.
+    It is solved row by row, from the end. The first row that a lane has to solve is ``begin``.
     """
     n = h.shape[1] - 2
     zero, one = m.number(0), m.number(1)
@@ -431,7 +428,7 @@ def _solution(m, h, k, re, im):
 
 
 def _keep_small(m, parts, j, stop) -> None:
-    """Divide a vector in the making by its element ``j`` where that is too large."""
+    """Scale an unfinished vector down where its element ``j`` is too large."""
     size = m.larger(m.abs(parts[0][j, 0]), m.abs(parts[1][j, 0]))
     large = size > 1 / float(np.finfo(m.dtype).eps)
 
@@ -448,7 +445,7 @@ def _times(m, x, y):
 
 
 def _quotient(m, x, y, least):
-    """The quotient of complex numbers, where ``y`` is not less than something."""
+    """The quotient of complex numbers, with ``y`` bounded from below."""
     size = m.larger(m.abs(y[0]), m.abs(y[1]))
     enough = size > least
     scale = 1 / m.select(enough, size, least)
@@ -458,7 +455,8 @@ def _quotient(m, x, y, least):
 
 
 def _store_vector(m, z, x, k, columns, where_found) -> None:
-    """Turn a vector back, give it length 1 and a positive largest element; ``columns`` are rows."""
+    """Transform a vector back, normalize it, and make its largest element positive; ``columns`` are
+    rows."""
     n, place = z.shape[0] - 1, k - 1
 
     def rows(strip):

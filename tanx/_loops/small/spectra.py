@@ -1,7 +1,7 @@
 """Eigenvalues and singular values of small matrices, many at a time; see ``factors.py``.
 
-All lanes take the same steps, each for as long as it needs: steps for other lanes do not change a
-finished lane. Vectors are unique up to their sign; ``NOT_SMALL`` decides it.
+All lanes take the same steps, each for as long as it needs: further steps do not change a finished
+lane. Vectors are unique up to their sign; ``NOT_SMALL`` determines it.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ from .factors import (
 __all__ = ["eigh", "nothing_beside_one", "scaled", "svd"]
 
 _SWEEPS = 50
-"""How often a step is repeated at most."""
+"""How often a step may be repeated."""
 
 
 # -- what both share -------------------------------------------------------------------------------
 
 
 def scaled(m, a):
-    """Divide matrices by a power of two, which is given: their largest element is about 1."""
+    """Divide matrices by a power of two, which is returned, so that their largest element is about
+    1."""
     rows, columns = a.shape
     size = m.larger(_power_of_two(m, largest(m, a)), m.number(float(np.finfo(m.dtype).tiny)))
     inverse = 1 / size
@@ -51,13 +52,14 @@ def _power_of_two(m, x):
 
 
 def nothing_beside_one(m):
-    """The largest number that is negligible beside 1: squares of larger ones are precise enough."""
+    """The largest number that is negligible next to 1: squares of larger ones are precise
+    enough."""
     known = np.finfo(m.dtype)
     return m.number(float(known.tiny) ** 0.5 / float(known.eps))
 
 
 def _ranks(m, values):
-    """The places of values in ascending order; a column of integers. Equal ones stay in order."""
+    """The ranks of values in ascending order; a column of integers. Equal ones stay in order."""
     n, _ = values.shape
     ranks = m.integers(n)
 
@@ -78,7 +80,7 @@ def _ranks(m, values):
 
 
 def _sign(m, vectors, j):
-    """1 or -1, with which column ``j`` gets the sign that it should have."""
+    """1 or -1: the factor that gives column ``j`` its canonical sign."""
     rows, _ = vectors.shape
     (most,) = m.fold(0, rows, [m.number(0)], lambda i, most: [
         m.larger(most, m.abs(vectors[i, j]))])
@@ -92,7 +94,7 @@ def _sign(m, vectors, j):
 
 
 def _rotate_columns(m, a, i, j, cosine, sine) -> None:
-    """Turn two columns."""
+    """Rotate two columns."""
     back = -sine
 
     def rows(strip):
@@ -170,9 +172,9 @@ def _tridiagonalize(m, a):
 
 
 def _diagonalize(m, d, e, z) -> None:
-    """Turn a tridiagonal matrix until it is diagonal, and the columns of ``z`` with it.
+    """Diagonalize a tridiagonal matrix, and apply the rotations to the columns of ``z``.
 
-    Implicit QL with Wilkinson's shifts, in each lane on the first block that does not fall apart.
+    Implicit QL with Wilkinson's shifts, in each lane on the first block that does not decouple.
     """
     n, _ = d.shape
     cosines, sines = m.matrix(n), m.matrix(n)
@@ -191,7 +193,7 @@ def _diagonalize(m, d, e, z) -> None:
 
 
 def _first_block(m, d, e, nothing):
-    """The first and last row of the first block of several rows with something beside the diagonal.
+    """The first and last row of the first block of several rows with nonzero off-diagonal elements.
 
     If there is no such block, they are the last row and the first.
     """
@@ -245,7 +247,7 @@ def _chase(m, d, e, low, high, ends, cosines, sines) -> None:
 
 
 def _turn_vectors(m, z, first, last, cosines, sines) -> None:
-    """Turn neighbouring columns, from the last ones to the first."""
+    """Rotate adjacent columns, from the last ones to the first."""
     n, _ = z.shape
 
     def rows(strip):
@@ -265,13 +267,13 @@ def _turn_vectors(m, z, first, last, cosines, sines) -> None:
 
 
 def svd(m, a, compute_uv: bool, settles_left: bool = True):
-    """Descending singular values, and the left and right vectors if wanted.
+    """Descending singular values, and optionally the left and right vectors.
 
-    By one-sided Jacobi rotations of ``R.T``, where ``a = Q @ R``, from the eigenvectors of its
-    squares on, which leave few of them: ``R.T @ w = y`` has orthogonal columns, which are the right
-    vectors times the singular values; their directions, even where the values are zero, are those
-    of the orthogonal factor of ``y``. The left vectors are ``Q @ w``.
-    The signs are those of left vectors, or of right ones.
+    By one-sided Jacobi rotations of ``R.T``, where ``a = Q @ R``, starting from the eigenvectors of
+    ``R @ R.T``, after which few rotations are left: ``R.T @ w = y`` has orthogonal columns, the
+    right vectors times the singular values; their directions, even where the values are zero, are
+    those of the orthogonal factor of ``y``. The left vectors are ``Q @ w``. The canonical sign is
+    that of left vectors, or of right ones.
     """
     if a.shape[0] < a.shape[1]:
         values, *vectors = svd(m, _copied(m, a.T), compute_uv, not settles_left)
@@ -374,9 +376,9 @@ def _chase_both(m, d, e, low, high, nothing) -> None:
 
 
 def _shifted(m, d, e, low, high, nothing):
-    """The direction of the first row of ``b.T @ b`` less a shift, for blocks.
+    """The direction of the first row of ``b.T @ b`` minus a shift, for blocks.
 
-    The shift is Wilkinson's, or none where a block is singular: one step isolates that value then.
+    The shift is Wilkinson's, or zero if a block is singular: then one step isolates that value.
     """
     def look(i, found):
         here, inside = d[i, 0], ~(m.integer(i) < low) & ~(m.integer(i) > high)
@@ -398,7 +400,7 @@ def _shifted(m, d, e, low, high, nothing):
 
 
 def _rotation(m, x, y):
-    """The cosine and sine that turn ``y`` to zero, and what ``x`` becomes."""
+    """The cosine and sine that rotate ``y`` to zero, and the new ``x``."""
     size = m.sqrt(m.fma(x, x, y * y))
     none = ~(size > nothing_beside_one(m))
     return (m.select(none, m.number(1), x / size), m.select(none, m.number(0), y / size),
@@ -406,10 +408,10 @@ def _rotation(m, x, y):
 
 
 def _nearly_orthogonal(m, r):
-    """Columns of ``R.T @ w``, and ``w``: the eigenvectors of ``R @ R.T``, as far as they are found.
+    """Columns of ``R.T @ w``, and ``w``: approximate eigenvectors of ``R @ R.T``.
 
-    Squares have lost the small singular values, but few rotations are left to be done. Of both
-    matrices the columns are in memory one by one.
+    Squaring loses the small singular values, but few rotations are left to do. The columns of both
+    matrices are contiguous in memory.
     """
     _, n = r.shape
     squares = m.matrix(n, n)
@@ -438,7 +440,7 @@ def _nearly_orthogonal(m, r):
 
 
 def _copied(m, a):
-    """A matrix in memory of its own."""
+    """A copy of a matrix."""
     rows, columns = a.shape
     copy = m.matrix(rows, columns)
     m.each(0, rows, lambda i: m.each(0, columns, lambda j: put(copy, i, j, a[i, j])))
@@ -446,7 +448,7 @@ def _copied(m, a):
 
 
 def _orthogonalize(m, x, turned) -> None:
-    """Turn pairs of columns until all are orthogonal, and the columns of ``turned`` with them."""
+    """Rotate pairs of columns until all are orthogonal, with the columns of ``turned``."""
     n, _ = x.shape
     worst = m.matrix(1)
     known = np.finfo(m.dtype)
